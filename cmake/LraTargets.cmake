@@ -1,0 +1,48 @@
+# The project's two verbs.
+#
+#   lra_add_library(NAME SOURCES a.cc ... [DEPS lra::x absl::y ...] [PUBLIC_HEADERS]
+#     makes lra_NAME with the alias lra::NAME, C++20, includes from the project's root, exported.
+#
+#   lra_add_test(NAME SOURCES a_test.cc ... [DEPS ...] [LABELS slow ...] [TIMEOUT seconds])
+#     makes a GoogleTest program NAME and registers it with CTest as one test.
+
+function(lra_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(lra_${name} STATIC ${ARG_SOURCES})
+  add_library(lra::${name} ALIAS lra_${name})
+  set_target_properties(lra_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(lra_${name} PUBLIC cxx_std_20)
+  target_include_directories(lra_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/proto>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lra>)
+  target_link_libraries(lra_${name} PUBLIC ${ARG_DEPS} PRIVATE $<BUILD_INTERFACE:lra_flags> ${ARG_PRIVATE_DEPS})
+  set_property(GLOBAL APPEND PROPERTY LRA_LIBRARIES lra_${name})
+endfunction()
+
+function(lra_add_test name)
+  if(NOT LRA_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} lra_flags GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+    ENVIRONMENT "LRA_CONFIGS=${PROJECT_SOURCE_DIR}/configs;${ARG_ENVIRONMENT}")
+endfunction()
+
+# lra_whole_archive(NAME lib...): an interface target lra::NAME that keeps every object of the given
+# libraries, for those that register themselves. Always link them through this wrapper.
+function(lra_whole_archive name)
+  add_library(lra_${name} INTERFACE)
+  add_library(lra::${name} ALIAS lra_${name})
+  set_target_properties(lra_${name} PROPERTIES EXPORT_NAME ${name})
+  foreach(library ${ARGN})
+    target_link_libraries(lra_${name} INTERFACE $<LINK_LIBRARY:WHOLE_ARCHIVE,${library}>)
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY LRA_LIBRARIES lra_${name})
+endfunction()

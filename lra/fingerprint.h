@@ -1,0 +1,22 @@
+// Fingerprints of messages: SHA-256 over their set fields, walked by reflection. (Neither SerializeAsString nor
+// DebugString is canonical.) Fields marked (lra.is_volatile) are left out; Any is expanded; map entries are sorted.
+#ifndef LRA_FINGERPRINT_H_
+#define LRA_FINGERPRINT_H_
+
+#include <string>
+
+#include "google/protobuf/message.h"
+#include "lra/config.pb.h"
+
+namespace lra {
+
+// 64 hexadecimal digits. Equal for equal content, whatever order it was built in.
+std::string Fingerprint(const google::protobuf::Message& message);
+// First 12 digits, for people.
+std::string ShortFingerprint(const google::protobuf::Message& message);
+// Of the experiment without its seed: runs that share it are repeats of one cell.
+std::string CellFingerprint(const ExperimentConfig& config);
+
+}  // namespace lra
+
+#endif  // LRA_FINGERPRINT_H_
