@@ -1,7 +1,13 @@
 #include "cli/command.h"
 
+#include <cstdlib>
 #include <iostream>
 #include <utility>
+#include <vector>
+
+#include "lra/files.h"
+#include "lra/suggest.h"
+#include "lra/version.h"
 
 namespace lra {
 namespace {
@@ -19,7 +25,76 @@ int ExitCode(const absl::Status& status) {
   }
 }
 
+// Names that would have been valid where parsing stopped: subcommands for a word, flags for a flag.
+std::vector<std::string> ValidNames(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  if (word.rfind("--", 0) != 0) {
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    return names;
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// The innermost subcommand that was given.
+const CLI::App& Innermost(const CLI::App& app) {
+  const CLI::App* current = &app;
+  while (!current->get_subcommands().empty()) current = current->get_subcommands().front();
+  return *current;
+}
+
+// "; did you mean --seeds?" for the first word that nothing wanted.
+std::string Hint(const CLI::App& app) {
+  const CLI::App& command = Innermost(app);
+  for (const std::string& word : app.remaining(true)) {
+    const std::string name = word.substr(0, word.find('='));
+    const std::string nearest = Nearest(name, ValidNames(command, name));
+    if (!nearest.empty()) return "; did you mean " + nearest + "?";
+  }
+  return "";
+}
+
 }  // namespace
+
+void SetUpApp(CLI::App* app, CommandContext* context) {
+  app->set_version_flag("--version", "lra " LRA_VERSION);
+  app->set_help_all_flag("--help-all", "Help of all subcommands");
+  app->require_subcommand(1);
+  app->footer(
+      "Examples:\n"
+      "  lra data prepare listops\n"
+      "  lra train --task listops --attention cosformer --preset small\n"
+      "Every subcommand has its own --help. Exit codes: 0 done, 1 the answer is no, 2 wrong use.");
+  AddListCommand(app, context);
+  AddDataCommand(app, context);
+  AddBaselineCommand(app, context);
+  AddConfigCommand(app, context);
+  AddTrainCommand(app, context);
+  AddEvalCommand(app, context);
+  AddTableCommand(app, context);
+  AddDiffCommand(app, context);
+}
+
+int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv) {
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::Success& success) {  // help and version
+    return app->exit(success);
+  } catch (const CLI::ParseError& error) {
+    const std::string name = Innermost(*app).get_name();
+    std::cerr << "lra: " << error.what() << Hint(*app) << "\nSee: lra " << name << (name.empty() ? "" : " ")
+              << "--help\n";
+    return 2;
+  }
+  return context->exit_code;
+}
+
+std::string DefaultDataDirectory(const std::string& task) {
+  const char* root = std::getenv("LRA_DATA");
+  return JoinPath(root != nullptr && *root != 0 ? root : "data", task);
+}
 
 std::function<void()> RunCommand(CommandContext* context, std::function<absl::Status()> body) {
   return [context, body = std::move(body)] {

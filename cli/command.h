@@ -28,6 +28,14 @@ std::function<void()> RunCommand(CommandContext* context, std::function<absl::St
 // Adds --json and --quiet, and a footer with examples that work.
 void AddCommonFlags(CLI::App* command, CommandContext* context, const std::string& examples);
 
+// All subcommands, version, help.
+void SetUpApp(CLI::App* app, CommandContext* context);
+// Parses and runs; an unknown flag or subcommand gets the nearest valid one and exit code 2.
+int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv);
+
+// $LRA_DATA (default "data") / task.
+std::string DefaultDataDirectory(const std::string& task);
+
 // One function per file.
 void AddListCommand(CLI::App* app, CommandContext* context);
 void AddConfigCommand(CLI::App* app, CommandContext* context);
@@ -37,7 +45,6 @@ void AddBaselineCommand(CLI::App* app, CommandContext* context);
 void AddTrainCommand(CLI::App* app, CommandContext* context);
 void AddEvalCommand(CLI::App* app, CommandContext* context);
 void AddTableCommand(CLI::App* app, CommandContext* context);
-void AddBenchCommand(CLI::App* app, CommandContext* context);
 
 }  // namespace lra
 

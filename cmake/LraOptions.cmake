@@ -14,7 +14,7 @@ endif()
 
 add_library(lra_flags INTERFACE)
 # No contraction into fused multiply-adds: a result must not depend on what the compiler fuses.
-target_compile_options(lra_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -ffp-contract=off
+target_compile_options(lra_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-restrict -ffp-contract=off
   $<$<BOOL:${LRA_WARNINGS_AS_ERRORS}>:-Werror>)
 if(LRA_SANITIZE)
   target_compile_options(lra_flags INTERFACE -fsanitize=${LRA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -9,8 +9,8 @@ namespace lra {
 
 // B examples, right-padded with id 0 to the longest of them, N tokens.
 struct HostBatch {
-  int64_t batch = 0;   // B
-  int64_t length = 0;  // N
+  int64_t batch = 0;                 // B
+  int64_t length = 0;                // N
   std::vector<int32_t> tokens;       // [B, N], row-major
   std::vector<int32_t> lengths;      // [B], real tokens of each row, 1 .. N
   std::vector<int32_t> labels;       // [B]

@@ -1,5 +1,5 @@
-// Batches of a split. The order of training batches is a pure function of (seed, epoch), so a position is two
-// numbers and resuming needs no replay.
+// Batches of a split. The order of training batches is a pure function of (seed, epoch), so a
+// position is two numbers and resuming needs no replay.
 #ifndef LRA_DATASETS_LOADER_H_
 #define LRA_DATASETS_LOADER_H_
 
@@ -15,14 +15,16 @@ namespace lra {
 // Gathers and pads the given examples.
 HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples);
 
-// The batches of one epoch: a seeded permutation, cut into windows of `window_batches` batches, sorted by length inside
-// a window, cut into batches, and the batches shuffled. Every example occurs once; the last batch may be smaller.
+// The batches of one epoch: a seeded permutation, cut into windows of `window_batches` batches,
+// sorted by length inside a window, cut into batches, and the batches shuffled. Every example
+// occurs once; the last batch may be smaller.
 std::vector<std::vector<int64_t>> PlanEpoch(const SplitView& split, uint32_t seed, int64_t epoch,
                                             int64_t batch_examples, int64_t window_batches);
 
-// All examples below `limit` (0 = all) once, longest first, so that padding is small and the largest batch comes
-// first. Never drops the last batch.
-std::vector<std::vector<int64_t>> PlanEvaluation(const SplitView& split, int64_t batch_examples, int64_t limit);
+// All examples below `limit` (0 = all) once, longest first, so that padding is small and the
+// largest batch comes first. Never drops the last batch.
+std::vector<std::vector<int64_t>> PlanEvaluation(const SplitView& split, int64_t batch_examples,
+                                                 int64_t limit);
 
 struct LoaderOptions {
   uint32_t seed = 0;

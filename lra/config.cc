@@ -1,0 +1,245 @@
+#include "lra/config.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "lra/suggest.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+constexpr absl::string_view kExtension = ".textproto";
+
+// "protocols" -> "protocol": how messages speak of one of them.
+absl::string_view Singular(absl::string_view kind) {
+  return absl::EndsWith(kind, "s") ? kind.substr(0, kind.size() - 1) : kind;
+}
+
+template <class File>
+absl::StatusOr<File> LoadConfig(absl::string_view kind, absl::string_view name) {
+  const std::vector<std::string> known = ConfigNames(kind);
+  const std::string folder = JoinPath(ConfigDirectory(), kind);
+  if (known.empty()) {
+    return absl::NotFoundError(absl::StrCat("no ", kind, " in \"", folder,
+                                            "\"; set LRA_CONFIGS to the folder with the configs"));
+  }
+  if (std::find(known.begin(), known.end(), std::string(name)) == known.end()) {
+    return UnknownNameError(Singular(kind), name, known);
+  }
+  File file;
+  LRA_RETURN_IF_ERROR(ReadTextProto(absl::StrCat(folder, "/", name, kExtension), &file));
+  return file;
+}
+
+// A file is found by its name and speaks by its content: they must agree.
+absl::Status CheckName(absl::string_view kind, absl::string_view name, absl::string_view inside) {
+  if (name == inside) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(kind, "/", name, kExtension, " calls itself \"", inside, "\""));
+}
+
+// Fields that may stay unset: the warm-up has two spellings, brackets belong to ListOps alone.
+bool MayBeUnset(absl::string_view path) {
+  return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
+         path == "view.brackets" || path == "attention.options";
+}
+
+absl::Status CheckComplete(const ExperimentConfig& config) {
+  if (!config.attention().has_name()) {
+    return absl::InvalidArgumentError("attention.name is unset: no attention was chosen");
+  }
+  std::vector<std::string> missing;
+  for (const std::string& path : UnsetFields(config)) {
+    if (!MayBeUnset(path)) missing.push_back(path);
+  }
+  if (!config.schedule().has_warmup_steps() && !config.schedule().has_warmup_fraction()) {
+    missing.push_back("schedule.warmup_steps or schedule.warmup_fraction");
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("unset: ", absl::StrJoin(missing, ", "), " (protocol ",
+                   config.has_protocol() ? config.protocol() : "none", ", preset ",
+                   config.has_preset() ? config.preset() : "none", ", task ", config.task(), ")"));
+}
+
+absl::Status CheckAgreement(const ModelConfig& model) {
+  if (model.qkv_width() % model.heads() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model.heads = ", model.heads(), " does not divide model.qkv_width = ", model.qkv_width()));
+  }
+  if (model.positions() == ModelConfig::SINUSOID && model.width() % 2 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.width = ", model.width(),
+                     " is odd; positions SINUSOID need pairs of sine and cosine"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string ConfigDirectory() {
+  if (const char* folder = std::getenv("LRA_CONFIGS"); folder != nullptr && *folder != '\0') {
+    return folder;
+  }
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path installed =
+      program.parent_path().parent_path() / LRA_INSTALLED_CONFIGS;
+  if (!error && std::filesystem::is_directory(installed, error)) return installed.string();
+  return LRA_SOURCE_CONFIGS;
+}
+
+std::vector<std::string> ConfigNames(absl::string_view kind) {
+  std::vector<std::string> names;
+  std::error_code error;
+  const std::filesystem::directory_iterator folder(JoinPath(ConfigDirectory(), kind), error);
+  if (error) return names;
+  for (const std::filesystem::directory_entry& entry : folder) {
+    if (entry.path().extension().string() == kExtension) {
+      names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(TaskFile file, LoadConfig<TaskFile>("tasks", name));
+  LRA_RETURN_IF_ERROR(CheckName("tasks", name, file.name()));
+  return file;
+}
+
+absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(AttentionFile file, LoadConfig<AttentionFile>("attentions", name));
+  LRA_RETURN_IF_ERROR(CheckName("attentions", name, file.attention().name()));
+  return file;
+}
+
+absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(ConfigFragment file, LoadConfig<ConfigFragment>(kind, name));
+  LRA_RETURN_IF_ERROR(CheckName(kind, name, file.name()));
+  return file;
+}
+
+// --- ConfigBuilder ---
+
+ConfigBuilder::ConfigBuilder(absl::string_view task) : task_(task) {
+  resolved_.config.set_task(task_);
+  resolved_.provenance["task"] = "--task";
+}
+
+absl::Status ConfigBuilder::Merge(const ExperimentConfig& fragment, absl::string_view origin) {
+  LRA_RETURN_IF_ERROR(Annotate(CheckRanges(fragment), origin));
+  if (fragment.has_task() && fragment.task() != task_) {
+    return absl::InvalidArgumentError(absl::StrCat(origin, ": sets task \"", fragment.task(),
+                                                   "\", but the task is \"", task_, "\""));
+  }
+  MergeConfig(fragment, &resolved_.config);
+  for (const auto& [path, value] : LeafFields(fragment)) {
+    resolved_.provenance[path] = std::string(origin);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ConfigBuilder::AddFragment(absl::string_view kind, const ConfigFragment& fragment) {
+  const std::string origin = absl::StrCat(Singular(kind), " ", fragment.name());
+  LRA_RETURN_IF_ERROR(Merge(fragment.base(), origin));
+  const auto part = fragment.task().find(task_);
+  if (part == fragment.task().end()) return absl::OkStatus();
+  return Merge(part->second, absl::StrCat(origin, ", task ", task_));
+}
+
+absl::Status ConfigBuilder::AddProtocol(absl::string_view name) {
+  const std::vector<std::string> parts = absl::StrSplit(name, absl::MaxSplits('@', 1));
+  LRA_ASSIGN_OR_RETURN(const ConfigFragment fragment, LoadFragment("protocols", parts[0]));
+  const std::string full_name = absl::StrCat(fragment.name(), "@", fragment.version());
+  if (parts.size() == 2 && full_name != name) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "protocol \"", name, "\" is not here; this is \"", full_name, "\", whose rules differ"));
+  }
+  LRA_RETURN_IF_ERROR(AddFragment("protocols", fragment));
+  resolved_.config.set_protocol(full_name);
+  resolved_.provenance["protocol"] = "--protocol";
+  return absl::OkStatus();
+}
+
+absl::Status ConfigBuilder::AddPreset(absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(const ConfigFragment fragment, LoadFragment("presets", name));
+  LRA_RETURN_IF_ERROR(AddFragment("presets", fragment));
+  resolved_.config.set_preset(fragment.name());
+  resolved_.provenance["preset"] = "--preset";
+  return absl::OkStatus();
+}
+
+absl::Status ConfigBuilder::AddAttention(absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(name));
+  ExperimentConfig part;
+  *part.mutable_attention() = file.attention();
+  return Merge(part, absl::StrCat("attention ", name));
+}
+
+absl::Status ConfigBuilder::AddOverrides(const ExperimentConfig& overrides,
+                                         absl::string_view origin) {
+  // What chose the merged fragments cannot be chosen anew after them.
+  if (overrides.has_protocol() || overrides.has_preset() || overrides.attention().has_name()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        origin,
+        ": overrides must not set protocol, preset or attention.name; they are chosen apart"));
+  }
+  return Merge(overrides, origin);
+}
+
+absl::Status ConfigBuilder::Set(absl::string_view assignment) {
+  const std::string path(absl::StripAsciiWhitespace(
+      assignment.substr(0, std::min(assignment.find('='), assignment.size()))));
+  // These four choose the fragments that were merged: another name now would contradict their
+  // content.
+  for (absl::string_view name : {"task", "protocol", "preset", "attention.name"}) {
+    if (path != name) continue;
+    return absl::InvalidArgumentError(absl::StrCat(assignment, ": is chosen by the flag --",
+                                                   name.substr(0, name.find('.')),
+                                                   ", not by --set"));
+  }
+  LRA_RETURN_IF_ERROR(SetField(&resolved_.config, assignment));
+  resolved_.provenance[path] = "--set";
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
+  ResolvedConfig result = resolved_;
+  ModelConfig* model = result.config.mutable_model();
+  if (!model->has_qkv_width() && model->has_width()) {
+    model->set_qkv_width(model->width());
+    result.provenance["model.qkv_width"] = "= model.width";
+  }
+  if (!model->has_head_width() && model->has_mlp_width()) {
+    model->set_head_width(model->mlp_width());
+    result.provenance["model.head_width"] = "= model.mlp_width";
+  }
+  if (!result.config.has_seed()) {
+    result.config.set_seed(0);
+    result.provenance["seed"] = "default";
+  }
+  LRA_RETURN_IF_ERROR(CheckComplete(result.config));
+  LRA_RETURN_IF_ERROR(CheckRanges(result.config));
+  LRA_RETURN_IF_ERROR(CheckAgreement(*model));
+  // An attention that was replaced leaves origins of options that are gone.
+  std::set<std::string> present;
+  for (const auto& [path, value] : LeafFields(result.config)) present.insert(path);
+  std::erase_if(result.provenance,
+                [&](const auto& origin) { return present.count(origin.first) == 0; });
+  return result;
+}
+
+}  // namespace lra

@@ -1,4 +1,5 @@
-// Building an ExperimentConfig: fragments merged in order, then --set a.b=c, each field's origin remembered.
+// Building an ExperimentConfig: fragments merged in order, then --set a.b=c, each field's origin
+// remembered.
 //
 //   ConfigBuilder builder(configs);
 //   builder.AddProtocol("fair"), builder.AddPreset("small"), builder.AddAttention("linear") ...
@@ -9,6 +10,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,7 +24,8 @@ namespace lra {
 // Folder of configs/: $LRA_CONFIGS, else beside the installed program, else the source tree.
 std::string ConfigDirectory();
 
-// Names of the .textproto files of configs/<kind>/ ("tasks", "attentions", "protocols", "presets", "published").
+// Names of the .textproto files of configs/<kind>/ ("tasks", "attentions", "protocols", "presets",
+// "published").
 std::vector<std::string> ConfigNames(absl::string_view kind);
 
 absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name);
@@ -30,17 +33,20 @@ absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name);
 // kind: "protocols" or "presets".
 absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name);
 
-// "a.b=c" on any message, by reflection; paths go through Any by the Any's own type. Errors (InvalidArgument) for an
-// unknown field (nearest valid name suggested), a wrong type, and a value out of the field's (lra.range).
+// "a.b=c" on any message, by reflection; paths go through Any by the Any's own type. Errors
+// (InvalidArgument) for an unknown field (nearest valid name suggested), a wrong type, and a value
+// out of the field's (lra.range).
 absl::Status SetField(google::protobuf::Message* message, absl::string_view assignment);
 // The same range rules on every set field; the error names the dotted path.
 absl::Status CheckRanges(const google::protobuf::Message& message);
 // Merges like MergeFrom, but an Any of the same type is merged field by field rather than replaced.
 void MergeConfig(const google::protobuf::Message& from, google::protobuf::Message* to);
-// Dotted path and value (text) of every set scalar field, in field order; Any expanded; volatile fields skipped.
-std::vector<std::pair<std::string, std::string>> LeafFields(const google::protobuf::Message& message);
-// Dotted paths of scalar fields with presence that are unset, in set and unset sub-messages alike (Any: of the
-// packed type).
+// Dotted path and value (text) of every set scalar field, in field order; Any expanded; volatile
+// fields skipped.
+std::vector<std::pair<std::string, std::string>> LeafFields(
+    const google::protobuf::Message& message);
+// Dotted paths of scalar fields with presence that are unset, in set and unset sub-messages alike
+// (Any: of the packed type).
 std::vector<std::string> UnsetFields(const google::protobuf::Message& message);
 
 struct ResolvedConfig {
@@ -59,12 +65,13 @@ class ConfigBuilder {
   absl::Status AddAttention(absl::string_view name);
   absl::Status AddOverrides(const ExperimentConfig& overrides, absl::string_view origin);
   absl::Status Set(absl::string_view assignment);
-  // Checks ranges, that every needed field is set and that fields agree (heads divide qkv_width, an unset
-  // qkv_width is width, an unset head_width is mlp_width, ...).
+  // Checks ranges, that every needed field is set and that fields agree (heads divide qkv_width, an
+  // unset qkv_width is width, an unset head_width is mlp_width, ...).
   absl::StatusOr<ResolvedConfig> Build();
 
  private:
   absl::Status Merge(const ExperimentConfig& fragment, absl::string_view origin);
+  absl::Status AddFragment(absl::string_view kind, const ConfigFragment& fragment);
   std::string task_;
   ResolvedConfig resolved_;
 };

@@ -1,0 +1,226 @@
+#include "lra/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "lra/test_folder.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+
+template <class Message>
+Message Parse(absl::string_view text) {
+  Message message;
+  EXPECT_EQ(ParseTextProto(text, "test", &message), absl::OkStatus());
+  return message;
+}
+
+// On configs of its own.
+class ConfigBuilderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const char* before = std::getenv("LRA_CONFIGS")) before_ = before;
+    setenv("LRA_CONFIGS", folder_.path().c_str(), 1);
+    for (const char* kind : {"protocols", "presets", "attentions", "tasks"}) {
+      ASSERT_TRUE(MakeDirectories(folder_.File(kind)).ok());
+    }
+    Write("protocols/rules", R"(
+      name: "rules" version: 3
+      base {
+        view { max_length_tokens: 100 }
+        model { positions: SINUSOID pooling: MEAN activation: GELU_ERF attention_bias: false
+                dropout: 0 norm_epsilon: 1e-5 embedding_stddev: 1 }
+        attention { dropout: 0 }
+        optimizer { beta1: 0.9 beta2: 0.98 epsilon: 1e-8 weight_decay: 0 decay_scope: MATRICES
+                    clip_norm: 1 }
+        schedule { kind: COSINE learning_rate: 1 warmup_fraction: 0.1 }
+        train { steps: 1000 batch_examples: 32 eval_every_steps: 1 log_every_steps: 1
+                validation_examples: 0 bucket_window_batches: 1 }
+        evaluation { selection: LAST }
+        numerics { precision: FP32 }
+      }
+      task { key: "listops" value { train { steps: 2000 } view { max_length_tokens: 200 } } })");
+    Write("presets/tiny", R"(
+      name: "tiny" version: 1
+      base { model { layers: 1 width: 8 heads: 2 mlp_width: 16 } train { batch_examples: 4 } })");
+    Write("attentions/linear", R"(
+      attention { name: "linear"
+                  options { [type.googleapis.com/lra.LinearOptions] { epsilon: 1e-6 } } })");
+    Write("attentions/transformer", R"(
+      attention { name: "transformer"
+                  options { [type.googleapis.com/lra.TransformerOptions] {} } })");
+  }
+  void TearDown() override {
+    before_.empty() ? unsetenv("LRA_CONFIGS") : setenv("LRA_CONFIGS", before_.c_str(), 1);
+  }
+
+  void Write(absl::string_view name, absl::string_view text) {
+    ASSERT_EQ(WriteFileAtomically(folder_.File(absl::StrCat(name, ".textproto")), text),
+              absl::OkStatus());
+  }
+
+  ConfigBuilder Complete() {
+    ConfigBuilder builder("listops");
+    EXPECT_EQ(builder.AddProtocol("rules"), absl::OkStatus());
+    EXPECT_EQ(builder.AddPreset("tiny"), absl::OkStatus());
+    EXPECT_EQ(builder.AddAttention("linear"), absl::OkStatus());
+    return builder;
+  }
+
+  std::string BuildError(const std::vector<std::string>& sets) {
+    ConfigBuilder builder = Complete();
+    for (const std::string& set : sets) EXPECT_EQ(builder.Set(set), absl::OkStatus());
+    const absl::Status status = builder.Build().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  }
+
+  const TestFolder folder_;
+  std::string before_;
+};
+
+TEST_F(ConfigBuilderTest, MergesInOrderAndRemembersOrigins) {
+  ConfigBuilder builder = Complete();
+  ASSERT_EQ(
+      builder.AddOverrides(Parse<ExperimentConfig>("model { pooling: CLS }"), "run file quick"),
+      absl::OkStatus());
+  ASSERT_EQ(builder.Set("train.log_every_steps=7"), absl::OkStatus());
+  const auto resolved = builder.Build();
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  const ExperimentConfig& config = resolved->config;
+  EXPECT_EQ(config.task(), "listops");
+  EXPECT_EQ(config.protocol(), "rules@3");
+  EXPECT_EQ(config.preset(), "tiny");
+  EXPECT_EQ(config.train().steps(), 2000);         // the protocol's part for the task
+  EXPECT_EQ(config.train().batch_examples(), 4);   // preset over protocol
+  EXPECT_EQ(config.train().log_every_steps(), 7);  // --set over all
+  EXPECT_EQ(config.model().pooling(), ModelConfig::CLS);
+  EXPECT_EQ(config.model().qkv_width(), 8);
+  EXPECT_EQ(config.model().head_width(), 16);
+  EXPECT_TRUE(config.has_seed());
+  EXPECT_EQ(config.seed(), 0u);
+
+  const auto& origin = resolved->provenance;
+  EXPECT_EQ(origin.at("model.dropout"), "protocol rules");
+  EXPECT_EQ(origin.at("train.steps"), "protocol rules, task listops");
+  EXPECT_EQ(origin.at("train.batch_examples"), "preset tiny");
+  EXPECT_EQ(origin.at("train.log_every_steps"), "--set");
+  EXPECT_EQ(origin.at("model.pooling"), "run file quick");
+  EXPECT_EQ(origin.at("model.qkv_width"), "= model.width");
+  EXPECT_EQ(origin.at("model.head_width"), "= model.mlp_width");
+  EXPECT_EQ(origin.at("attention.options.epsilon"), "attention linear");
+  EXPECT_EQ(origin.at("attention.dropout"), "protocol rules");
+  EXPECT_EQ(origin.at("seed"), "default");
+  // Every leaf has an origin and every origin a leaf.
+  const auto leaves = LeafFields(config);
+  EXPECT_EQ(leaves.size(), origin.size());
+  for (const auto& [path, value] : leaves) EXPECT_TRUE(origin.count(path)) << path;
+}
+
+TEST_F(ConfigBuilderTest, AnotherAttentionLeavesNothingOfTheFirst) {
+  ConfigBuilder builder = Complete();
+  ASSERT_TRUE(builder.AddAttention("transformer").ok());
+  const auto resolved = builder.Build();
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_EQ(resolved->provenance.count("attention.options.epsilon"), 0u);
+  EXPECT_EQ(resolved->config.attention().options().value(), "");
+}
+
+TEST_F(ConfigBuilderTest, AnUnsetFieldIsNamed) {
+  ConfigBuilder builder("listops");
+  ASSERT_TRUE(builder.AddProtocol("rules").ok());
+  ASSERT_TRUE(builder.AddAttention("linear").ok());
+  EXPECT_EQ(
+      builder.Build().status().message(),
+      "unset: preset, model.layers, model.width, model.heads, model.qkv_width, model.mlp_width, "
+      "model.head_width (protocol rules@3, preset none, task listops)");
+  ConfigBuilder nameless("listops");
+  EXPECT_EQ(nameless.Build().status().message(),
+            "attention.name is unset: no attention was chosen");
+}
+
+TEST_F(ConfigBuilderTest, WarmupHasTwoSpellings) {
+  Write("protocols/cold", R"(name: "cold" version: 1)");
+  ConfigBuilder builder = Complete();
+  ASSERT_TRUE(builder.Set("schedule.warmup_steps=10").ok());
+  EXPECT_TRUE(builder.Build().ok());
+  ConfigBuilder cold("listops");
+  ASSERT_TRUE(cold.AddProtocol("cold").ok());
+  ASSERT_TRUE(cold.AddAttention("linear").ok());
+  EXPECT_THAT(std::string(cold.Build().status().message()),
+              HasSubstr("schedule.warmup_steps or schedule.warmup_fraction"));
+}
+
+TEST_F(ConfigBuilderTest, FieldsMustAgree) {
+  EXPECT_EQ(BuildError({"model.heads=3"}), "model.heads = 3 does not divide model.qkv_width = 8");
+  EXPECT_THAT(BuildError({"model.width=9", "model.heads=1"}), HasSubstr("model.width = 9 is odd"));
+  ConfigBuilder learned = Complete();
+  ASSERT_TRUE(learned.Set("model.width=9").ok());
+  ASSERT_TRUE(learned.Set("model.heads=3").ok());
+  ASSERT_TRUE(learned.Set("model.positions=learned").ok());
+  EXPECT_TRUE(learned.Build().ok());
+}
+
+TEST_F(ConfigBuilderTest, BadRangesAreFoundWhereTheyStand) {
+  ConfigBuilder builder = Complete();
+  EXPECT_EQ(
+      builder.AddOverrides(Parse<ExperimentConfig>("train { steps: 0 }"), "run file x").message(),
+      "run file x: train.steps: 0 is out of range; valid is 1 to 100000000");
+}
+
+TEST_F(ConfigBuilderTest, TheVersionOfAProtocolMustMatch) {
+  ConfigBuilder builder("listops");
+  EXPECT_TRUE(builder.AddProtocol("rules@3").ok());
+  const absl::Status status = builder.AddProtocol("rules@2");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("\"rules@3\""));
+}
+
+TEST_F(ConfigBuilderTest, UnknownNamesGetTheNearest) {
+  ConfigBuilder builder("listops");
+  EXPECT_EQ(builder.AddProtocol("rulez").message(),
+            "unknown protocol \"rulez\"; did you mean \"rules\"? Known: rules");
+  EXPECT_EQ(builder.AddPreset("tini").message(),
+            "unknown preset \"tini\"; did you mean \"tiny\"? Known: tiny");
+  EXPECT_EQ(builder.AddAttention("lineer").message(),
+            "unknown attention \"lineer\"; did you mean \"linear\"? Known: linear, transformer");
+  EXPECT_EQ(builder.AddPreset("../protocols/rules").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(LoadTaskFile("listops").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ConfigBuilderTest, WithoutTheVariableTheSourceTreesConfigsAreUsed) {
+  EXPECT_EQ(ConfigDirectory(), folder_.path());
+  unsetenv("LRA_CONFIGS");
+  EXPECT_TRUE(FileExists(JoinPath(ConfigDirectory(), "protocols/fair.textproto")))
+      << ConfigDirectory();
+}
+
+TEST_F(ConfigBuilderTest, AFileMustBeNamedAsItCallsItself) {
+  Write("presets/other", R"(name: "tiny" version: 1)");
+  ConfigBuilder builder("listops");
+  EXPECT_EQ(builder.AddPreset("other").message(), "presets/other.textproto calls itself \"tiny\"");
+}
+
+TEST_F(ConfigBuilderTest, TheChoiceOfFragmentsIsLeftToTheFlags) {
+  ConfigBuilder builder = Complete();
+  EXPECT_EQ(builder.Set("task=text").message(),
+            "task=text: is chosen by the flag --task, not by --set");
+  EXPECT_THAT(std::string(builder.Set("attention.name=transformer").message()),
+              HasSubstr("--attention"));
+  EXPECT_FALSE(builder.Set("train.stepz=1").ok());
+  for (const char* choice :
+       {"task: \"text\"", "preset: \"x\"", "protocol: \"x\"", "attention { name: \"x\" }"}) {
+    EXPECT_EQ(builder.AddOverrides(Parse<ExperimentConfig>(choice), "run file x").code(),
+              absl::StatusCode::kInvalidArgument)
+        << choice;
+  }
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,10 +1,11 @@
-// Files that appear whole or not at all: written beside, flushed to the disk, renamed. A killed process
-// leaves nothing that a later one takes for good (a leftover is named "<name>.tmp-<pid>-<n>").
+// Files that appear whole or not at all: written beside, flushed to the disk, renamed. A killed
+// process leaves nothing that a later one takes for good (a leftover is named
+// "<name>.tmp-<pid>-<n>").
 #ifndef LRA_FILES_H_
 #define LRA_FILES_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 
 #include "absl/status/status.h"
@@ -30,8 +31,8 @@ std::string JoinPath(absl::string_view a, absl::string_view b);
 // Digest of a file's bytes, read in blocks.
 absl::StatusOr<Sha256Digest> HashFile(absl::string_view path);
 
-// A file being written; it takes its name at Close, and disappears if the object dies before. Hashes as it
-// writes. Not thread-safe.
+// A file being written; it takes its name at Close, and disappears if the object dies before.
+// Hashes as it writes. Not thread-safe.
 class FileWriter {
  public:
   static absl::StatusOr<FileWriter> Open(absl::string_view path);
@@ -41,8 +42,8 @@ class FileWriter {
 
   absl::Status Write(const void* data, size_t size_bytes);
   absl::Status Write(absl::string_view data) { return Write(data.data(), data.size()); }
-  // Overwrites bytes that were written before (a header whose counts are known at the end). The running hash
-  // is then void: Close hashes the file anew.
+  // Overwrites bytes that were written before (a header whose counts are known at the end). The
+  // running hash is then void: Close hashes the file anew.
   absl::Status WriteAt(int64_t offset_bytes, absl::string_view data);
   // Flushes, renames into place.
   absl::Status Close();
@@ -52,17 +53,22 @@ class FileWriter {
   const Sha256Digest& digest() const { return digest_; }
 
  private:
-  FileWriter(std::string path, std::string temporary, std::FILE* file);
+  FileWriter(std::string path, std::string temporary, int descriptor);
+  absl::Status Flush();
+  absl::Status FlushAndSync();
+  void Discard();
   std::string path_, temporary_;
-  std::FILE* file_ = nullptr;
+  int descriptor_ = -1;
+  std::string buffer_;  // written, but not yet handed to the system
+  absl::Status error_;  // the first that happened: Close returns it again
   int64_t size_bytes_ = 0;
   bool rewritten_ = false;
   Sha256 hash_;
   Sha256Digest digest_{};
 };
 
-// A folder being filled: work in path(), then Commit() renames it to its final name. Without Commit it is removed.
-// Fails if the target exists, unless it is an empty folder.
+// A folder being filled: work in path(), then Commit() renames it to its final name. Without Commit
+// it is removed. Fails if the target exists, unless it is an empty folder.
 class StagingDirectory {
  public:
   static absl::StatusOr<StagingDirectory> Create(absl::string_view final_path);

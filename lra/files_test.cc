@@ -1,0 +1,217 @@
+#include "lra/files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "lra/test_folder.h"
+
+namespace lra {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> Names(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// No file of this process may grow beyond a limit: what a full disk looks like to a writer.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_;
+  void (*handler_)(int);
+};
+
+TEST(FilesTest, WhatIsWrittenIsRead) {
+  const TestFolder folder;
+  const std::string data("a\0b\n", 4);
+  ASSERT_TRUE(WriteFileAtomically(folder.File("x"), data).ok());
+  EXPECT_EQ(*ReadFile(folder.File("x")), data);
+  EXPECT_EQ(*FileSizeBytes(folder.File("x")), 4);
+  ASSERT_TRUE(WriteFileAtomically(folder.File("x"), "").ok());
+  EXPECT_EQ(*ReadFile(folder.File("x")), "");
+  EXPECT_THAT(Names(folder.path()), ElementsAre("x"));
+}
+
+TEST(FilesTest, AMissingFileIsNotFoundAndNamed) {
+  const TestFolder folder;
+  const absl::Status status = ReadFile(folder.File("none")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder.File("none")));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("No such file"));
+  EXPECT_FALSE(FileExists(folder.File("none")));
+  EXPECT_EQ(HashFile(folder.File("none")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(ReadFile(folder.path()).ok());  // a folder is no file
+}
+
+TEST(FilesTest, AFailedWriteLeavesTheOldFileAndNothingElse) {
+  const TestFolder folder;
+  const std::string path = folder.File("x");
+  ASSERT_TRUE(WriteFileAtomically(path, "old").ok());
+  absl::Status status;
+  {
+    const FileSizeLimit limit(100);
+    status = WriteFileAtomically(path, std::string(1000, 'n'));
+  }
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("File too large"));
+  EXPECT_EQ(*ReadFile(path), "old");
+  EXPECT_THAT(Names(folder.path()), ElementsAre("x"));
+}
+
+TEST(FilesTest, AnIgnoredWriteErrorStillFailsClose) {
+  const TestFolder folder;
+  const FileSizeLimit limit(100);
+  auto writer = FileWriter::Open(folder.File("x"));
+  ASSERT_TRUE(writer.ok());
+  EXPECT_FALSE(writer->Write(std::string(2 << 20, 'n')).ok());
+  EXPECT_FALSE(writer->Close().ok());
+  EXPECT_THAT(Names(folder.path()), IsEmpty());
+}
+
+TEST(FilesTest, DevicesAndFoldersAreNotReplaced) {
+  const TestFolder folder;
+  EXPECT_EQ(WriteFileAtomically("/dev/null", "x").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(WriteFileAtomically(folder.path(), "x").code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(FilesTest, AWriterIntoAMissingFolderSaysSo) {
+  const TestFolder folder;
+  const absl::Status status = WriteFileAtomically(folder.File("no/x"), "x");
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no/x"));
+}
+
+TEST(FileWriterTest, HashesAsItWrites) {
+  const TestFolder folder;
+  auto writer = FileWriter::Open(folder.File("x"));
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  std::string all;
+  for (int i = 0; i < 300; ++i) {
+    const std::string piece(10007, static_cast<char>(i));
+    all += piece;
+    ASSERT_TRUE(writer->Write(piece).ok());
+  }
+  EXPECT_FALSE(FileExists(folder.File("x")));  // not before Close
+  ASSERT_TRUE(writer->Close().ok());
+  EXPECT_EQ(writer->size_bytes(), 300 * 10007);
+  EXPECT_EQ(writer->digest(), Sha256Of(all));
+  EXPECT_EQ(*ReadFile(folder.File("x")), all);
+  EXPECT_EQ(*HashFile(folder.File("x")), Sha256Of(all));
+}
+
+TEST(FileWriterTest, WriteAtOverwritesAndHashesAnew) {
+  const TestFolder folder;
+  auto writer = FileWriter::Open(folder.File("x"));
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(writer->Write("count=????;").ok());
+  ASSERT_TRUE(writer->Write("body").ok());
+  ASSERT_TRUE(writer->WriteAt(6, "0012").ok());
+  ASSERT_TRUE(writer->Write(" more").ok());
+  ASSERT_TRUE(writer->Close().ok());
+  EXPECT_EQ(*ReadFile(folder.File("x")), "count=0012;body more");
+  EXPECT_EQ(writer->digest(), Sha256Of("count=0012;body more"));
+}
+
+TEST(FileWriterTest, WithoutCloseNothingStays) {
+  const TestFolder folder;
+  {
+    auto writer = FileWriter::Open(folder.File("x"));
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(writer->Write("half").ok());
+    const std::vector<std::string> names = Names(folder.path());
+    ASSERT_EQ(names.size(), 1u);
+    EXPECT_TRUE(absl::StartsWith(names[0], absl::StrCat("x.tmp-", getpid(), "-"))) << names[0];
+  }
+  EXPECT_THAT(Names(folder.path()), IsEmpty());
+}
+
+TEST(FileWriterTest, MovingKeepsTheFile) {
+  const TestFolder folder;
+  std::optional<FileWriter> moved;
+  {
+    auto writer = FileWriter::Open(folder.File("x"));
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(writer->Write("ab").ok());
+    moved.emplace(*std::move(writer));
+  }
+  ASSERT_TRUE(moved->Write("c").ok());
+  ASSERT_TRUE(moved->Close().ok());
+  EXPECT_EQ(*ReadFile(folder.File("x")), "abc");
+  EXPECT_EQ(moved->digest(), Sha256Of("abc"));
+}
+
+TEST(StagingDirectoryTest, AppearsWholeOrNotAtAll) {
+  const TestFolder folder;
+  {
+    auto dropped = StagingDirectory::Create(folder.File("deep/set"));
+    ASSERT_TRUE(dropped.ok()) << dropped.status();
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(dropped->path(), "a"), "1").ok());
+  }
+  EXPECT_THAT(Names(folder.File("deep")), IsEmpty());
+  auto staging = StagingDirectory::Create(folder.File("deep/set/"));
+  ASSERT_TRUE(staging.ok()) << staging.status();
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(staging->path(), "a"), "1").ok());
+  EXPECT_FALSE(FileExists(folder.File("deep/set")));
+  ASSERT_TRUE(staging->Commit().ok());
+  EXPECT_THAT(Names(folder.File("deep")), ElementsAre("set"));
+  EXPECT_EQ(*ReadFile(folder.File("deep/set/a")), "1");
+}
+
+TEST(StagingDirectoryTest, AnEmptyTargetIsReplacedAFullOneIsNot) {
+  const TestFolder folder;
+  ASSERT_TRUE(MakeDirectories(folder.File("set")).ok());
+  auto staging = StagingDirectory::Create(folder.File("set"));
+  ASSERT_TRUE(staging.ok()) << staging.status();
+  ASSERT_TRUE(staging->Commit().ok());
+
+  auto late = StagingDirectory::Create(folder.File("set"));
+  ASSERT_TRUE(late.ok());
+  ASSERT_TRUE(WriteFileAtomically(folder.File("set/a"), "1").ok());
+  EXPECT_EQ(late->Commit().code(), absl::StatusCode::kAlreadyExists);
+  const absl::Status status = StagingDirectory::Create(folder.File("set")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder.File("set")));
+  EXPECT_EQ(*ReadFile(folder.File("set/a")), "1");
+  EXPECT_EQ(StagingDirectory::Create(folder.File("set/a")).status().code(),
+            absl::StatusCode::kAlreadyExists);
+}
+
+TEST(PathTest, Join) {
+  EXPECT_EQ(JoinPath("a", "b"), "a/b");
+  EXPECT_EQ(JoinPath("a/", "b"), "a/b");
+  EXPECT_EQ(JoinPath("a", "/b"), "/b");
+  EXPECT_EQ(JoinPath("", "b"), "b");
+  EXPECT_EQ(JoinPath("a", ""), "a");
+}
+
+}  // namespace
+}  // namespace lra

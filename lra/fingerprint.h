@@ -1,5 +1,6 @@
-// Fingerprints of messages: SHA-256 over their set fields, walked by reflection. (Neither SerializeAsString nor
-// DebugString is canonical.) Fields marked (lra.is_volatile) are left out; Any is expanded; map entries are sorted.
+// Fingerprints of messages: SHA-256 over their set fields, walked by reflection. (Neither
+// SerializeAsString nor DebugString is canonical.) Fields marked (lra.is_volatile) are left out;
+// Any is expanded; map entries are sorted.
 #ifndef LRA_FINGERPRINT_H_
 #define LRA_FINGERPRINT_H_
 

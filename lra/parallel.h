@@ -1,4 +1,5 @@
-// Parallel work that commits in order (oneTBB), so that bytes do not depend on the number of threads.
+// Parallel work that commits in order (oneTBB), so that bytes do not depend on the number of
+// threads.
 #ifndef LRA_PARALLEL_H_
 #define LRA_PARALLEL_H_
 
@@ -24,8 +25,8 @@ namespace lra {
 //   produce:   () -> absl::StatusOr<std::optional<In>>, called serially; nullopt ends the stream.
 //   transform: (In) -> absl::StatusOr<Out>, called in parallel on up to `threads` threads (>= 1).
 //   commit:    (Out) -> absl::Status, called serially in the order of production.
-// Returns the error of the lowest-numbered item that failed; items before it were committed, none after it.
-// At most 4 * threads items are in flight.
+// Returns the error of the lowest-numbered item that failed; items before it were committed, none
+// after it. At most 4 * threads items are in flight.
 template <class In, class Out, class Produce, class Transform, class Commit>
 absl::Status OrderedPipeline(int threads, Produce produce, Transform transform, Commit commit) {
   namespace tbb = oneapi::tbb;
@@ -64,10 +65,10 @@ absl::Status OrderedPipeline(int threads, Produce produce, Transform transform, 
   tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   tbb::task_arena arena(threads);
   arena.execute([&] {
-    tbb::parallel_pipeline(4 * threads,
-                           tbb::make_filter<void, Item*>(tbb::filter_mode::serial_in_order, read) &
-                               tbb::make_filter<Item*, Result*>(tbb::filter_mode::parallel, work) &
-                               tbb::make_filter<Result*, void>(tbb::filter_mode::serial_in_order, write));
+    tbb::parallel_pipeline(
+        4 * threads, tbb::make_filter<void, Item*>(tbb::filter_mode::serial_in_order, read) &
+                         tbb::make_filter<Item*, Result*>(tbb::filter_mode::parallel, work) &
+                         tbb::make_filter<Result*, void>(tbb::filter_mode::serial_in_order, write));
   });
   return first_error;
 }

@@ -1,5 +1,5 @@
-// Progress on standard error: a bar that redraws itself on a terminal, plain lines every few seconds otherwise,
-// nothing when quiet. Results never go through here.
+// Progress on standard error: a bar that redraws itself on a terminal, plain lines every few
+// seconds otherwise, nothing when quiet. Results never go through here.
 //
 //   Progress progress({.label = "train linear", .unit = "steps", .total = 150, .quiet = false});
 //   progress.Update(step, "loss 2.01  accuracy 0.24");

@@ -1,0 +1,91 @@
+#include "lra/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lra {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
+
+TEST(ProgressTest, FormatsSeconds) {
+  EXPECT_EQ(FormatSeconds(0), "0.0 s");
+  EXPECT_EQ(FormatSeconds(4.2), "4.2 s");
+  EXPECT_EQ(FormatSeconds(59.94), "59.9 s");
+  EXPECT_EQ(FormatSeconds(59.96), "1 min 00 s");
+  EXPECT_EQ(FormatSeconds(200), "3 min 20 s");
+  EXPECT_EQ(FormatSeconds(3599.6), "1 h 00 min");
+  EXPECT_EQ(FormatSeconds(3720), "1 h 02 min");
+  EXPECT_EQ(FormatSeconds(3600 * 50), "2 d 02 h");
+  EXPECT_EQ(FormatSeconds(-1), "?");
+}
+
+TEST(ProgressTest, FormatsBytes) {
+  EXPECT_EQ(FormatBytes(0), "0 B");
+  EXPECT_EQ(FormatBytes(999), "999 B");
+  EXPECT_EQ(FormatBytes(1000), "1.0 kB");
+  EXPECT_EQ(FormatBytes(340000), "340 kB");
+  EXPECT_EQ(FormatBytes(999999), "1.0 MB");
+  EXPECT_EQ(FormatBytes(1234567890), "1.2 GB");
+  EXPECT_EQ(FormatBytes(5000000000000), "5.0 TB");
+}
+
+TEST(ProgressTest, FormatsCounts) {
+  EXPECT_EQ(FormatCount(0), "0");
+  EXPECT_EQ(FormatCount(999), "999");
+  EXPECT_EQ(FormatCount(1000), "1,000");
+  EXPECT_EQ(FormatCount(1234567), "1,234,567");
+  EXPECT_EQ(FormatCount(-1234567), "-1,234,567");
+  EXPECT_EQ(FormatCount(-123), "-123");
+}
+
+// Standard error is captured to a file, so these see what a log sees.
+TEST(ProgressTest, ALogGetsPlainLinesWithoutControlCharacters) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress({.label = "train linear", .unit = "steps", .total = 1500});
+    for (int step = 1; step <= 1500; ++step) progress.Update(step, "loss 2.01");
+  }
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      MatchesRegex("train linear  1,500/1,500 steps  [0-9.e+]+/s  in 0\\.[0-9] s  loss 2\\.01\n"));
+}
+
+TEST(ProgressTest, QuietSaysNothing) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress({.label = "x", .unit = "steps", .total = 2, .quiet = true});
+    progress.Update(1);
+    progress.Finish();
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(ProgressTest, FinishesOnce) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress({.label = "x", .unit = "examples"});
+    progress.Update(12345);
+    progress.Finish();
+    progress.Finish();
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              MatchesRegex("x  12,345 examples  [0-9.e+]+/s  in 0\\.[0-9] s\n"));
+}
+
+// Steps that an earlier process did are no speed of this one.
+TEST(ProgressTest, AResumedRunThatDidNothingHasNoRate) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress({.label = "x", .unit = "steps", .total = 100, .start = 90});
+    progress.Update(90);
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("90/100 steps"), Not(HasSubstr("/s"))));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,6 +1,7 @@
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11; Random123), and distributions of our own,
-// since the standard library's differ between vendors. What is drawn depends on the key and the counter only,
-// never on threads, order or machine. First outputs are pinned in lra/random_test.cc.
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11; Random123), and distributions
+// of our own, since the standard library's differ between vendors. What is drawn depends on the key
+// and the counter only, never on threads, order or machine. First outputs are pinned in
+// lra/random_test.cc.
 //
 //   RandomStream stream(seed, {kInitialWeights, index, attempt});
 //   uint32_t digit = stream.Below(10);
@@ -17,7 +18,8 @@
 
 namespace lra {
 
-// What a stream is for: the second word of the key. Numbers are part of the data formats; never reuse one.
+// What a stream is for: the second word of the key. Numbers are part of the data formats; never
+// reuse one.
 enum class RandomDomain : uint32_t {
   kListOpsTree = 1,
   kInitialWeights = 2,
@@ -27,10 +29,11 @@ enum class RandomDomain : uint32_t {
 };
 
 // One Philox4x32-10 block.
-std::array<uint32_t, 4> Philox(const std::array<uint32_t, 4>& counter, const std::array<uint32_t, 2>& key);
+std::array<uint32_t, 4> Philox(const std::array<uint32_t, 4>& counter,
+                               const std::array<uint32_t, 2>& key);
 
-// A sequence of draws: counter = (block, id[0], id[1], id[2]), block = 0, 1, 2, ... Copyable, not thread-safe
-// (make one per unit of work).
+// A sequence of draws: counter = (block, id[0], id[1], id[2]), block = 0, 1, 2, ... Copyable, not
+// thread-safe (make one per unit of work).
 class RandomStream {
  public:
   RandomStream(uint32_t seed, RandomDomain domain, std::array<uint32_t, 3> id);

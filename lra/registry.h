@@ -1,12 +1,13 @@
 // A registry of named factories: what a configuration can name.
 //
-// Next to the interface:     using AttentionRegistry = Registry<Attention, const AttentionContext&>;
-// At the end of a plug-in:   LRA_REGISTER(AttentionRegistry, "linear", MakeLinear);
-// By name:                   AttentionRegistry::Get().Create("linear", context)
+// Next to the interface:     using AttentionRegistry = Registry<Attention, const
+// AttentionContext&>; At the end of a plug-in:   LRA_REGISTER(AttentionRegistry, "linear",
+// MakeLinear); By name:                   AttentionRegistry::Get().Create("linear", context)
 //
-// A factory returns absl::StatusOr<std::unique_ptr<Interface>>. A name registered twice aborts at start, naming
-// both places. Registration happens before main, so afterwards the registry is read-only and safe for
-// concurrent use. Libraries that register themselves are linked whole (cmake/LraTargets.cmake).
+// A factory returns absl::StatusOr<std::unique_ptr<Interface>>. A name registered twice aborts at
+// start, naming both places. Registration happens before main, so afterwards the registry is
+// read-only and safe for concurrent use. Libraries that register themselves are linked whole
+// (cmake/LraTargets.cmake).
 #ifndef LRA_REGISTRY_H_
 #define LRA_REGISTRY_H_
 
@@ -74,7 +75,7 @@ class Registry {
 #define LRA_REGISTER_STRING(x) LRA_REGISTER_STRING_INNER(x)
 #define LRA_REGISTER_CONCAT_INNER(a, b) a##b
 #define LRA_REGISTER_CONCAT(a, b) LRA_REGISTER_CONCAT_INNER(a, b)
-#define LRA_REGISTER(registry, name, factory)                                        \
+#define LRA_REGISTER(registry, name, factory)                                         \
   [[maybe_unused]] static const bool LRA_REGISTER_CONCAT(lra_registered_, __LINE__) = \
       registry::Get().Register(name, factory, __FILE__ ":" LRA_REGISTER_STRING(__LINE__))
 

@@ -26,8 +26,8 @@ inline absl::Status Annotate(const absl::Status& status, absl::string_view where
 #define LRA_STATUS_CONCAT_INNER(a, b) a##b
 #define LRA_STATUS_CONCAT(a, b) LRA_STATUS_CONCAT_INNER(a, b)
 
-#define LRA_RETURN_IF_ERROR(expression)                         \
-  do {                                                          \
+#define LRA_RETURN_IF_ERROR(expression)                                              \
+  do {                                                                               \
     if (absl::Status lra_status = (expression); !lra_status.ok()) return lra_status; \
   } while (false)
 

@@ -1,0 +1,183 @@
+#include "lra/textproto.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver_util.h>
+
+#include <memory>
+#include <regex>
+#include <set>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lra/check.h"
+#include "lra/files.h"
+#include "lra/reflection.h"
+#include "lra/sha256.h"
+#include "lra/status_macros.h"
+#include "lra/suggest.h"
+
+namespace lra {
+namespace {
+
+namespace pb = google::protobuf;
+
+constexpr absl::string_view kSealPrefix = "# sha256: ";
+constexpr char kTypeHost[] = "type.googleapis.com";
+
+// The enum of a field called `name` in a message of type `type` or in one inside it; null if there
+// is none.
+const pb::EnumDescriptor* FindEnum(const pb::Descriptor* type, const std::string& name,
+                                   std::set<const pb::Descriptor*>* seen) {
+  if (!seen->insert(type).second) return nullptr;
+  for (int i = 0; i < type->field_count(); ++i) {
+    const pb::FieldDescriptor* field = type->field(i);
+    if (field->enum_type() != nullptr && field->name() == name) return field->enum_type();
+    if (!IsMessageField(field)) continue;
+    if (const auto* found = FindEnum(field->message_type(), name, seen)) return found;
+  }
+  return nullptr;
+}
+
+std::string FieldHint(const std::string& type_name, const std::string& name) {
+  const pb::Descriptor* type =
+      pb::DescriptorPool::generated_pool()->FindMessageTypeByName(type_name);
+  if (type == nullptr) return "";
+  const std::vector<std::string> names = FieldNames(type);
+  const std::string nearest = Nearest(name, names);
+  const std::string hint = nearest.empty() ? "" : absl::StrCat(" Did you mean \"", nearest, "\"?");
+  return absl::StrCat(hint, " Known: ", absl::StrJoin(names, ", "));
+}
+
+// What protobuf's complaints about unknown names lack: the nearest and the known ones.
+std::string Hint(const std::string& message, const pb::Descriptor* root) {
+  static const std::regex unknown_field(
+      "Message type \"([^\"]+)\" has no field named \"([^\"]+)\".*");
+  static const std::regex unknown_value(
+      "Unknown enumeration value of \"[^\"]+\" for field \"([^\"]+)\".*");
+  std::smatch match;
+  if (std::regex_match(message, match, unknown_field)) return FieldHint(match[1], match[2]);
+  if (!std::regex_match(message, match, unknown_value)) return "";
+  std::set<const pb::Descriptor*> seen;
+  const pb::EnumDescriptor* type = FindEnum(root, match[1], &seen);
+  return type == nullptr ? "" : absl::StrCat(" Known: ", absl::StrJoin(EnumNames(type), ", "));
+}
+
+// Keeps the first error: what follows it is usually its echo.
+class FirstError : public pb::io::ErrorCollector {
+ public:
+  FirstError(absl::string_view where, const pb::Descriptor* root) : where_(where), root_(root) {}
+  void AddError(int line, int column, const std::string& message) override {
+    if (!error_.empty()) return;
+    // Protobuf counts from 0, and says -1 for the file as a whole.
+    if (line < 0) {
+      error_ = absl::StrCat(where_, ": ", message, Hint(message, root_));
+      return;
+    }
+    error_ =
+        absl::StrCat(where_, ":", line + 1, ":", column + 1, ": ", message, Hint(message, root_));
+  }
+  void AddWarning(int, int, const std::string&) override {}
+  const std::string& error() const { return error_; }
+
+ private:
+  const std::string where_;
+  const pb::Descriptor* const root_;
+  std::string error_;
+};
+
+std::string DeterministicBytes(const pb::Message& message) {
+  std::string bytes;
+  pb::io::StringOutputStream stream(&bytes);
+  pb::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  LRA_CHECK(message.SerializeToCodedStream(&coded));
+  coded.Trim();
+  return bytes;
+}
+
+// The text above the seal.
+absl::StatusOr<absl::string_view> Unseal(absl::string_view text, absl::string_view path) {
+  absl::string_view above = text;
+  if (above.empty() || above.back() != '\n') {
+    return absl::DataLossError(
+        absl::StrCat(path, ": does not end with a line \"", kSealPrefix, "...\"; it is cut off"));
+  }
+  above.remove_suffix(1);
+  const size_t line_end = above.rfind('\n');
+  const size_t start = line_end == absl::string_view::npos ? 0 : line_end + 1;
+  const absl::string_view seal = above.substr(start);
+  above = above.substr(0, start);
+  if (!absl::StartsWith(seal, kSealPrefix)) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": its last line is not \"", kSealPrefix, "...\""));
+  }
+  const std::string expected = Sha256Hex(above);
+  if (seal.substr(kSealPrefix.size()) != expected) {
+    return absl::DataLossError(absl::StrCat(path, ": was changed: its last line says sha256 ",
+                                            seal.substr(kSealPrefix.size()),
+                                            ", the bytes above it have ", expected));
+  }
+  return above;
+}
+
+}  // namespace
+
+absl::Status ParseTextProto(absl::string_view text, absl::string_view where, pb::Message* message) {
+  FirstError collector(where, message->GetDescriptor());
+  pb::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&collector);
+  pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  if (parser.Parse(&stream, message)) return absl::OkStatus();
+  return absl::InvalidArgumentError(collector.error().empty()
+                                        ? absl::StrCat(where, ": is not a ", message->GetTypeName())
+                                        : collector.error());
+}
+
+absl::Status ReadTextProto(absl::string_view path, pb::Message* message) {
+  LRA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return ParseTextProto(text, path, message);
+}
+
+std::string ToTextProto(const pb::Message& message) {
+  pb::TextFormat::Printer printer;
+  printer.SetExpandAny(true);
+  std::string text;
+  LRA_CHECK(printer.PrintToString(message, &text));
+  return text;
+}
+
+std::string ToJson(const pb::Message& message) {
+  static pb::util::TypeResolver* const resolver =
+      pb::util::NewTypeResolverForDescriptorPool(kTypeHost, pb::DescriptorPool::generated_pool());
+  pb::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  // By way of bytes, since MessageToJsonString leaves the order of map entries to chance.
+  const auto status =
+      pb::util::BinaryToJsonString(resolver, absl::StrCat(kTypeHost, "/", message.GetTypeName()),
+                                   DeterministicBytes(message), &json, options);
+  LRA_CHECK(status.ok()) << message.GetTypeName() << " has no JSON: " << status.ToString();
+  return json;
+}
+
+absl::Status WriteSealedTextProto(absl::string_view path, const pb::Message& message) {
+  std::string text = ToTextProto(message);
+  const std::string seal = Sha256Hex(text);
+  absl::StrAppend(&text, kSealPrefix, seal, "\n");
+  return WriteFileAtomically(path, text);
+}
+
+absl::Status ReadSealedTextProto(absl::string_view path, pb::Message* message) {
+  LRA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  LRA_ASSIGN_OR_RETURN(const absl::string_view above, Unseal(text, path));
+  return ParseTextProto(above, path, message);
+}
+
+}  // namespace lra

@@ -11,7 +11,8 @@
 
 namespace lra {
 
-// Errors name `where` (a path), line, column and what was wrong; an unknown field gets the nearest valid name.
+// Errors name `where` (a path), line, column and what was wrong; an unknown field gets the nearest
+// valid name.
 absl::Status ParseTextProto(absl::string_view text, absl::string_view where,
                             google::protobuf::Message* message);
 absl::Status ReadTextProto(absl::string_view path, google::protobuf::Message* message);
@@ -21,8 +22,8 @@ std::string ToTextProto(const google::protobuf::Message& message);
 // Field names as in the proto, 64-bit integers as strings (protobuf's JSON mapping), indented.
 std::string ToJson(const google::protobuf::Message& message);
 
-// Sealed: the last line is "# sha256: <hex of the bytes above it>". Written atomically. Reading refuses a file
-// whose seal is missing or wrong (DataLoss, naming the path).
+// Sealed: the last line is "# sha256: <hex of the bytes above it>". Written atomically. Reading
+// refuses a file whose seal is missing or wrong (DataLoss, naming the path).
 absl::Status WriteSealedTextProto(absl::string_view path, const google::protobuf::Message& message);
 absl::Status ReadSealedTextProto(absl::string_view path, google::protobuf::Message* message);
 

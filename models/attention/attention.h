@@ -13,6 +13,7 @@
 
 #include "google/protobuf/any.pb.h"
 #include "lra/registry.h"
+#include "models/kernels/dropout.h"
 #include "models/parameters.h"
 
 namespace lra {
@@ -48,15 +49,6 @@ struct AttentionContext {
   double weight_dropout = 0;
 };
 
-// Keys of the counter-based dropout masks (models/kernels/dropout.h).
-struct DropoutKey {
-  double probability = 0;  // 0 = no dropout (evaluation)
-  uint32_t seed = 0;
-  uint32_t step = 0;
-  uint32_t site = 0;       // which place in the model
-  at::Tensor example_ids;  // [B] int64
-};
-
 struct AttentionInput {
   at::Tensor q;  // [B, H, N, D]
   at::Tensor k;  // [B, H, Nk, D]
@@ -64,7 +56,7 @@ struct AttentionInput {
   // [B, Nk] bool, true = real token. Undefined = all real. Masks select, never multiply: a NaN in a padded
   // position must not get through.
   at::Tensor keep;
-  DropoutKey weight_dropout;
+  DropoutKey weight_dropout;  // models/kernels/dropout.h; inactive in evaluation
 };
 
 class Attention {

@@ -1,0 +1,97 @@
+"""The yardstick of lra_step_benchmark: one training step of the same model in eager PyTorch.
+
+usage: [T=2 L=2 E=64 HD=32 M=128 S=6] eager_step.py {softmax|linear|cosformer} N B
+
+Pre-LN encoder with biases everywhere, learned positions, dropout 0.1 (none on attention weights), masked mean pooling,
+Dense-ReLU-Dense head, AdamW. Prints the median step time and the peak resident memory.
+"""
+import math
+import os
+import resource
+import statistics
+import sys
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+KIND, TOKENS, BATCH = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+THREADS, LAYERS, WIDTH, HEAD, MLP, STEPS = (
+    int(os.environ.get(name, default))
+    for name, default in (("T", 2), ("L", 2), ("E", 64), ("HD", 32), ("M", 128), ("S", 6)))
+
+
+def softmax(q, k, v, keep):
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None, :])
+
+
+def normalised(q, k, v):
+    total = (q * k.sum(-2, keepdim=True)).sum(-1, keepdim=True).clamp_min(1e-6)
+    return q @ (k.transpose(-1, -2) @ v) / total
+
+
+def linear(q, k, v, keep):
+    return normalised(functional.elu(q) + 1, (functional.elu(k) + 1) * keep[:, None, :, None], v)
+
+
+def cosformer(q, k, v, keep):
+    angle = torch.arange(q.shape[-2])[:, None] * (math.pi / 2 / q.shape[-2])
+    q, k = functional.relu(q), functional.relu(k) * keep[:, None, :, None]
+    rotate = lambda x: torch.cat((x * angle.cos(), x * angle.sin()), -1)
+    return normalised(rotate(q), rotate(k), v)
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.value, self.output = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.attention_norm, self.mlp_norm = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.mlp = nn.Sequential(nn.Linear(WIDTH, MLP), nn.GELU(), nn.Dropout(0.1), nn.Linear(MLP, WIDTH), nn.Dropout(0.1))
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, x, keep):
+        y = self.attention_norm(x)
+        split = lambda t: t.unflatten(-1, (WIDTH // HEAD, HEAD)).transpose(1, 2)
+        attended = globals()[KIND](split(self.query(y)), split(self.key(y)), split(self.value(y)), keep)
+        x = x + self.dropout(self.output(attended.transpose(1, 2).flatten(-2)))
+        return x + self.mlp(self.mlp_norm(x))
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token, self.position = nn.Embedding(512, WIDTH), nn.Embedding(TOKENS, WIDTH)
+        self.dropout, self.norm = nn.Dropout(0.1), nn.LayerNorm(WIDTH)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.head = nn.Sequential(nn.Linear(WIDTH, MLP), nn.ReLU(), nn.Linear(MLP, 10))
+
+    def forward(self, tokens, keep):
+        x = self.dropout(self.token(tokens) + self.position.weight)
+        for layer in self.layers:
+            x = layer(x, keep)
+        x = self.norm(x) * keep[:, :, None]
+        return self.head(x.sum(1) / keep.sum(1, keepdim=True))
+
+
+def main():
+    torch.set_num_threads(THREADS)
+    torch.manual_seed(0)
+    model = Model()
+    optimiser = torch.optim.AdamW(model.parameters(), 1e-4)
+    tokens, labels = torch.randint(1, 256, (BATCH, TOKENS)), torch.randint(0, 10, (BATCH,))
+    keep = torch.ones(BATCH, TOKENS, dtype=torch.bool)
+    seconds = []
+    for _ in range(STEPS + 2):
+        start = time.perf_counter()
+        optimiser.zero_grad()
+        functional.cross_entropy(model(tokens, keep), labels).backward()
+        optimiser.step()
+        seconds.append(time.perf_counter() - start)
+    t = statistics.median(seconds[2:])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"{KIND} N={TOKENS} B={BATCH} L={LAYERS} E={WIDTH}: {t * 1e3:.1f} ms a step, "
+          f"{BATCH * TOKENS / t / 1e3:.1f} ktokens/s, peak {peak:.2f} GB")
+
+
+main()

@@ -1,0 +1,135 @@
+#include "tasks/baseline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/command.h"
+#include "datasets/dataset.h"
+#include "eval/baseline_record.h"
+#include "eval/data_identity.h"
+#include "eval/run_record.h"
+#include "lra/config.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "tasks/task.h"
+
+namespace lra {
+namespace {
+
+struct BaselineFlags {
+  std::string task, data, out = "runs", split = "test";
+  int threads = 0;
+};
+
+// Validation and test, and the split that was asked for.
+std::vector<std::string> SplitsToScore(const std::string& split) {
+  std::vector<std::string> splits = {"validation", "test"};
+  if (std::find(splits.begin(), splits.end(), split) == splits.end()) splits.push_back(split);
+  return splits;
+}
+
+absl::StatusOr<std::vector<int32_t>> Labels(const Dataset& data, const std::string& split) {
+  LRA_ASSIGN_OR_RETURN(const SplitView view, SplitView::Create(data, split, DataView()));
+  std::vector<int32_t> labels(view.size());
+  for (int64_t i = 0; i < view.size(); ++i) labels[i] = view.label(i);
+  return labels;
+}
+
+// All baselines of the task on all splits, by name.
+absl::StatusOr<std::map<std::string, BaselineRun>> RunAll(const Task& task, const Dataset& data,
+                                                          const std::vector<std::string>& splits) {
+  std::map<std::string, BaselineRun> runs;
+  for (const std::string& split : splits) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<int32_t> labels, Labels(data, split));
+    LRA_ASSIGN_OR_RETURN(std::vector<BaselinePrediction> predictions,
+                         RunBaselines(task, data, split));
+    for (BaselinePrediction& prediction : predictions) {
+      BaselineRun& run = runs[prediction.name];
+      run.name = prediction.name;
+      run.description = prediction.description;
+      run.data = IdentifyData(data.manifest());
+      run.spec = data.spec();
+      run.splits.push_back({split, std::move(prediction.logits), labels});
+    }
+  }
+  return runs;
+}
+
+std::string Describe(const RunRecord& record, const SplitResult& result,
+                     const std::string& folder) {
+  return absl::StrFormat("%s %-16s %6.2f %% of %s %s examples -> %s", record.config().task(),
+                         record.method(), 100.0 * result.correct() / result.examples(),
+                         FormatCount(result.examples()), result.split(), folder);
+}
+
+nlohmann::ordered_json ToJsonResult(const RunRecord& record, const SplitResult& result,
+                                    const std::string& folder) {
+  return {{"run", folder},
+          {"baseline", record.method()},
+          {"split", result.split()},
+          {"correct", result.correct()},
+          {"examples", result.examples()}};
+}
+
+int64_t UnixSeconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+absl::Status Baseline(const BaselineFlags& flags, const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(flags.task));
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task,
+                       TaskRegistry::Get().Create("task", flags.task, file.options()));
+  const std::vector<std::string> splits = SplitsToScore(flags.split);
+  OpenOptions options{.splits = splits, .threads = flags.threads};
+  if (flags.split != "train") options.splits.push_back("train");
+  LRA_ASSIGN_OR_RETURN(
+      const Dataset data,
+      Dataset::Open(flags.data.empty() ? DefaultDataDirectory(flags.task) : flags.data, options));
+  LRA_ASSIGN_OR_RETURN(auto runs, RunAll(*task, data, splits));
+  nlohmann::ordered_json results = nlohmann::ordered_json::array();
+  for (auto& [name, run] : runs) {
+    run.command_line = context.command_line;
+    run.unix_seconds = UnixSeconds();
+    const std::string folder = BaselineDirectory(flags.out, flags.task, name);
+    LRA_ASSIGN_OR_RETURN(const RunRecord record, WriteBaselineRecord(folder, run));
+    const SplitResult& result = *FindResult(record, flags.split);
+    if (!context.json) std::cout << Describe(record, result, folder) << "\n";
+    results.push_back(ToJsonResult(record, result, folder));
+  }
+  if (context.json) std::cout << results.dump(2) << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddBaselineCommand(CLI::App* app, CommandContext* context) {
+  auto flags = std::make_shared<BaselineFlags>();
+  CLI::App* command = app->add_subcommand(
+      "baseline",
+      "Record what needs no attention: the majority class and the task's own shortcuts");
+  command->add_option("task", flags->task, "Task: `lra list tasks`")->required();
+  command->add_option("--data", flags->data,
+                      "Prepared data (default: $LRA_DATA/TASK, ./data/TASK)");
+  command->add_option("--out", flags->out, "Folder of the run folders")->capture_default_str();
+  command
+      ->add_option("--split", flags->split,
+                   "Split to print; validation and test are recorded always")
+      ->capture_default_str();
+  command->add_option("--threads", flags->threads, "Threads that check the data; 0 = all cores")
+      ->check(CLI::NonNegativeNumber);
+  AddCommonFlags(command, context,
+                 "  lra baseline listops\n"
+                 "  lra baseline listops --data data/listops --split validation --json");
+  command->callback(RunCommand(context, [flags, context] { return Baseline(*flags, *context); }));
+}
+
+}  // namespace lra

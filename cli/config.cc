@@ -1,0 +1,73 @@
+// lra config: every resolved value of a run and where it came from.
+#include "lra/config.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "cli/command.h"
+#include "cli/experiment_flags.h"
+#include "lra/fingerprint.h"
+#include "lra/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace lra {
+namespace {
+
+std::string OriginOf(const ResolvedConfig& resolved, const std::string& path) {
+  const auto origin = resolved.provenance.find(path);
+  return origin == resolved.provenance.end() ? "" : origin->second;
+}
+
+void PrintJson(const ResolvedConfig& resolved) {
+  nlohmann::ordered_json fields;
+  for (const auto& [path, value] : LeafFields(resolved.config)) {
+    fields[path] = {{"value", value}, {"from", OriginOf(resolved, path)}};
+  }
+  const nlohmann::ordered_json result = {{"fields", fields},
+                                         {"config_fingerprint", Fingerprint(resolved.config)},
+                                         {"cell_fingerprint", CellFingerprint(resolved.config)},
+                                         {"view_fingerprint", Fingerprint(resolved.config.view())}};
+  std::cout << result.dump(2) << "\n";
+}
+
+void PrintText(const ResolvedConfig& resolved) {
+  const auto leaves = LeafFields(resolved.config);
+  size_t path_width = 0, value_width = 0;
+  for (const auto& [path, value] : leaves) {
+    path_width = std::max(path_width, path.size());
+    value_width = std::max(value_width, value.size());
+  }
+  for (const auto& [path, value] : leaves) {
+    std::cout << absl::StrFormat("%-*s  %-*s  %s\n", static_cast<int>(path_width), path,
+                                 static_cast<int>(value_width), value, OriginOf(resolved, path));
+  }
+  std::cout << "\nconfig fingerprint  " << Fingerprint(resolved.config) << "\n"
+            << "cell fingerprint    " << CellFingerprint(resolved.config)
+            << "  (without the seed)\n"
+            << "view fingerprint    " << Fingerprint(resolved.config.view()) << "\n";
+}
+
+absl::Status Show(const ExperimentFlags& flags, bool json) {
+  LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, flags.Resolve());
+  json ? PrintJson(resolved) : PrintText(resolved);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddConfigCommand(CLI::App* app, CommandContext* context) {
+  auto flags = std::make_shared<ExperimentFlags>();
+  CLI::App* command =
+      app->add_subcommand("config", "Every resolved value of a run, and where it came from");
+  flags->Add(command);
+  AddCommonFlags(command, context,
+                 "  lra config --task listops --attention cosformer\n"
+                 "  lra config --config configs/quickstart.textproto --attention linear --set "
+                 "train.steps=50");
+  command->callback(RunCommand(context, [flags, context] { return Show(*flags, context->json); }));
+}
+
+}  // namespace lra

@@ -1,0 +1,79 @@
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "eval/leaderboard.h"
+#include "eval/published.h"
+#include "eval/table_writer.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+struct TableFlags {
+  std::vector<std::string> runs, published;
+  std::string format, out;
+  LeaderboardOptions options;
+};
+
+// --format, else the extension of --out, else --json, else Markdown.
+absl::StatusOr<TableFormat> ChooseFormat(const TableFlags& flags, const CommandContext& context) {
+  if (!flags.format.empty()) return ParseTableFormat(flags.format);
+  if (!flags.out.empty()) return TableFormatOfPath(flags.out);
+  return context.json ? TableFormat::kJson : TableFormat::kMarkdown;
+}
+
+std::map<std::string, std::string> AttentionDescriptions() {
+  std::map<std::string, std::string> descriptions;
+  for (const std::string& name : ConfigNames("attentions")) {
+    if (const auto file = LoadAttentionFile(name); file.ok())
+      descriptions[name] = file->description();
+  }
+  return descriptions;
+}
+
+absl::Status MakeTable(const TableFlags& flags, const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const TableFormat format, ChooseFormat(flags, context));
+  std::vector<PublishedTable> published;
+  for (const std::string& name : flags.published) {
+    LRA_ASSIGN_OR_RETURN(PublishedTable table, LoadPublishedTable(name));
+    published.push_back(std::move(table));
+  }
+  LeaderboardOptions options = flags.options;
+  options.descriptions = AttentionDescriptions();
+  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRunRecords(flags.runs));
+  LRA_ASSIGN_OR_RETURN(const Leaderboard board, BuildLeaderboard(found, published, options));
+  const std::string text = WriteLeaderboard(board, format);
+  if (!flags.out.empty()) return WriteFileAtomically(flags.out, text);
+  std::cout << text;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTableCommand(CLI::App* app, CommandContext* context) {
+  auto flags = std::make_shared<TableFlags>();
+  CLI::App* command = app->add_subcommand(
+      "table", "Make a leaderboard from run records; unlike runs get tables of their own");
+  command->add_option("runs", flags->runs, "Run folders, or folders that hold some")->required();
+  command->add_option("--format", flags->format,
+                      "md, csv, tex or json (default: --out's, else md)");
+  command->add_option("--out", flags->out, "File to write (default: standard output)");
+  command->add_option(
+      "--published", flags->published,
+      "Published tables to show beside, e.g. cosformer2022; a wrong name lists them");
+  command->add_option("--split", flags->options.split, "Split to show")->capture_default_str();
+  command->add_option("--confidence", flags->options.confidence, "Of the intervals in cells")
+      ->capture_default_str();
+  AddCommonFlags(command, context,
+                 "  lra table runs\n"
+                 "  lra table runs --published cosformer2022 --out leaderboard.tex");
+  command->callback(RunCommand(context, [flags, context] { return MakeTable(*flags, *context); }));
+}
+
+}  // namespace lra

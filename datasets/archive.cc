@@ -1,0 +1,159 @@
+#include "datasets/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBlockBytes = 1 << 16;
+
+class FolderSource : public RawSource {
+ public:
+  static absl::StatusOr<std::unique_ptr<RawSource>> Open(const std::string& path) {
+    auto source = std::make_unique<FolderSource>(path);
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
+         it.increment(error)) {
+      std::error_code ignored;  // a dangling link is no plain file
+      if (it->is_regular_file(ignored)) source->files_.push_back(it->path().string());
+    }
+    if (error)
+      return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot list \"", path, "\""));
+    std::sort(source->files_.begin(), source->files_.end());
+    return source;
+  }
+
+  explicit FolderSource(std::string path) : name_(std::move(path)) {}
+  ~FolderSource() override { Close(); }
+
+  absl::StatusOr<std::optional<RawEntry>> Next() override {
+    Close();
+    if (next_ == files_.size()) return std::nullopt;
+    path_ = files_[next_++];
+    return RawEntry{absl::Utf8SafeCEscape(fs::path(path_).lexically_relative(name_).string())};
+  }
+
+  // Opened at the first read: a folder may hold many files that nobody asks for.
+  absl::StatusOr<size_t> Read(char* buffer, size_t size_bytes) override {
+    if (descriptor_ < 0) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    ssize_t count = -1;
+    if (descriptor_ >= 0) {
+      do {
+        count = read(descriptor_, buffer, size_bytes);
+      } while (count < 0 && errno == EINTR);
+    }
+    if (count < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read \"", path_, "\""));
+    return static_cast<size_t>(count);
+  }
+
+  const std::string& name() const override { return name_; }
+
+ private:
+  void Close() {
+    if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
+  }
+
+  const std::string name_;
+  std::vector<std::string> files_;
+  size_t next_ = 0;
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+class ArchiveSource : public RawSource {
+ public:
+  // `path` is empty for standard input.
+  static absl::StatusOr<std::unique_ptr<RawSource>> Open(const std::string& path) {
+    auto source =
+        std::make_unique<ArchiveSource>(path.empty() ? std::string("standard input") : path);
+    archive* handle = source->archive_;
+    // Only what is built in: libarchive's "all" would start external programs for rare filters.
+    archive_read_support_filter_gzip(handle);
+    archive_read_support_filter_bzip2(handle);
+    archive_read_support_filter_xz(handle);
+    archive_read_support_filter_zstd(handle);
+    archive_read_support_format_tar(handle);
+    archive_read_support_format_zip(handle);
+    const int code = path.empty() ? archive_read_open_fd(handle, STDIN_FILENO, kBlockBytes)
+                                  : archive_read_open_filename(handle, path.c_str(), kBlockBytes);
+    if (code != ARCHIVE_OK) return source->Error();
+    return source;
+  }
+
+  explicit ArchiveSource(std::string name) : name_(std::move(name)), archive_(archive_read_new()) {}
+  ~ArchiveSource() override { archive_read_free(archive_); }
+
+  absl::StatusOr<std::optional<RawEntry>> Next() override {
+    while (true) {
+      archive_entry* entry = nullptr;
+      const int code = archive_read_next_header(archive_, &entry);
+      if (code == ARCHIVE_EOF) return std::nullopt;
+      if (code == ARCHIVE_RETRY) continue;
+      if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return Error();
+      entry_ = NameOf(entry);
+      const bool is_link =
+          archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr;
+      if (archive_entry_filetype(entry) == AE_IFREG && !is_link) return RawEntry{entry_};
+    }
+  }
+
+  absl::StatusOr<size_t> Read(char* buffer, size_t size_bytes) override {
+    while (true) {
+      const la_ssize_t count = archive_read_data(archive_, buffer, size_bytes);
+      if (count >= 0) return static_cast<size_t>(count);
+      if (count != ARCHIVE_RETRY) return Error();
+    }
+  }
+
+  const std::string& name() const override { return name_; }
+
+ private:
+  static std::string NameOf(archive_entry* entry) {
+    const char* name = archive_entry_pathname(entry);
+    if (name == nullptr) name = archive_entry_pathname_utf8(entry);
+    return name == nullptr ? "(a name that cannot be read)" : absl::Utf8SafeCEscape(name);
+  }
+
+  absl::Status Error() const {
+    const char* words = archive_error_string(archive_);
+    const std::string where = entry_.empty() ? name_ : absl::StrCat(name_, ", entry ", entry_);
+    return absl::DataLossError(absl::StrCat(
+        where, ": ", words == nullptr ? "cannot be read" : words,
+        entry_.empty() ? "; a folder, a tar (also compressed) or a zip is expected" : ""));
+  }
+
+  const std::string name_;
+  archive* const archive_;
+  std::string entry_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RawSource>> OpenRawSource(absl::string_view path) {
+  const std::string name(path);
+  if (name == "-") return ArchiveSource::Open("");
+  if (!FileExists(name))
+    return absl::NotFoundError(absl::StrCat("no file or folder \"", name, "\""));
+  std::error_code error;
+  if (fs::is_directory(name, error)) return FolderSource::Open(name);
+  return ArchiveSource::Open(name);
+}
+
+}  // namespace lra

@@ -1,0 +1,168 @@
+#include "datasets/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
+#include "lra/check.h"
+#include "lra/files.h"
+#include "lra/random.h"
+#include "lra/test_folder.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+struct Entry {
+  std::string name, data;
+  int type = AE_IFREG;
+};
+
+void AddEntry(archive* writer, const Entry& item) {
+  archive_entry* entry = archive_entry_new();
+  archive_entry_set_pathname(entry, item.name.c_str());
+  archive_entry_set_perm(entry, 0644);
+  archive_entry_set_filetype(entry, item.type);
+  if (item.type == AE_IFLNK) archive_entry_set_symlink(entry, item.data.c_str());
+  if (item.type == AE_IFREG) archive_entry_set_size(entry, static_cast<int64_t>(item.data.size()));
+  LRA_CHECK(archive_write_header(writer, entry) == ARCHIVE_OK) << archive_error_string(writer);
+  if (item.type == AE_IFREG) archive_write_data(writer, item.data.data(), item.data.size());
+  archive_entry_free(entry);
+}
+
+void WriteArchive(const std::string& path, bool zip, const std::vector<Entry>& entries) {
+  archive* writer = archive_write_new();
+  if (zip) {
+    archive_write_set_format_zip(writer);
+  } else {
+    archive_write_set_format_pax_restricted(writer);
+    archive_write_add_filter_gzip(writer);
+  }
+  LRA_CHECK(archive_write_open_filename(writer, path.c_str()) == ARCHIVE_OK);
+  for (const Entry& entry : entries) AddEntry(writer, entry);
+  archive_write_close(writer);
+  archive_write_free(writer);
+}
+
+absl::StatusOr<std::map<std::string, std::string>> ReadAll(RawSource* source) {
+  std::map<std::string, std::string> files;
+  while (true) {
+    absl::StatusOr<std::optional<RawEntry>> entry = source->Next();
+    if (!entry.ok()) return entry.status();
+    if (!entry->has_value()) return files;
+    std::string& text = files[(*entry)->name];
+    char buffer[7];
+    while (true) {
+      const absl::StatusOr<size_t> count = source->Read(buffer, sizeof(buffer));
+      if (!count.ok()) return count.status();
+      if (*count == 0) break;
+      text.append(buffer, *count);
+    }
+  }
+}
+
+absl::StatusOr<std::map<std::string, std::string>> ReadAll(const std::string& path) {
+  absl::StatusOr<std::unique_ptr<RawSource>> source = OpenRawSource(path);
+  if (!source.ok()) return source.status();
+  return ReadAll(source->get());
+}
+
+class ArchiveTest : public testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return JoinPath(folder_.path(), name); }
+  const TestFolder folder_;
+  const std::vector<Entry> entries_ = {{"a/", "", AE_IFDIR},
+                                       {"a/one.tsv", "the first file\n"},
+                                       {"two.tsv", std::string(100000, 'x')},
+                                       {"empty", ""}};
+  const std::map<std::string, std::string> contents_ = {
+      {"a/one.tsv", "the first file\n"}, {"two.tsv", std::string(100000, 'x')}, {"empty", ""}};
+};
+
+TEST_F(ArchiveTest, ReadsTarWhateverItIsCalledAndZip) {
+  WriteArchive(Path("release.gz"), false, entries_);
+  WriteArchive(Path("release.zip"), true, entries_);
+  for (const char* name : {"release.gz", "release.zip"}) {
+    const auto files = ReadAll(Path(name));
+    ASSERT_TRUE(files.ok()) << files.status();
+    EXPECT_EQ(*files, contents_) << name;
+  }
+}
+
+TEST_F(ArchiveTest, ReadsFolder) {
+  ASSERT_TRUE(MakeDirectories(Path("raw/a")).ok());
+  for (const auto& [name, data] : contents_) {
+    ASSERT_TRUE(WriteFileAtomically(Path("raw/" + name), data).ok());
+  }
+  const auto files = ReadAll(Path("raw"));
+  ASSERT_TRUE(files.ok()) << files.status();
+  EXPECT_EQ(*files, contents_);
+}
+
+TEST_F(ArchiveTest, ReadsStandardInput) {
+  WriteArchive(Path("release.gz"), false, entries_);
+  const int saved = dup(STDIN_FILENO);
+  const int file = open(Path("release.gz").c_str(), O_RDONLY);
+  ASSERT_EQ(dup2(file, STDIN_FILENO), STDIN_FILENO);
+  const auto files = ReadAll("-");
+  dup2(saved, STDIN_FILENO);
+  close(saved);
+  close(file);
+  ASSERT_TRUE(files.ok()) << files.status();
+  EXPECT_EQ(*files, contents_);
+}
+
+TEST_F(ArchiveTest, LinksAndPathsOutOfTheArchiveTouchNothing) {
+  WriteArchive(
+      Path("evil.tar.gz"), false,
+      {{"../evil.tsv", "out"}, {"/tmp/evil.tsv", "abs"}, {"link", "/etc/passwd", AE_IFLNK}});
+  const auto files = ReadAll(Path("evil.tar.gz"));
+  ASSERT_TRUE(files.ok()) << files.status();
+  EXPECT_THAT(*files,
+              UnorderedElementsAre(Pair("../evil.tsv", "out"), Pair("/tmp/evil.tsv", "abs")));
+  EXPECT_FALSE(FileExists(Path("../evil.tsv")));
+}
+
+TEST_F(ArchiveTest, SkipsUnreadEntries) {
+  WriteArchive(Path("release.gz"), false, entries_);
+  auto source = OpenRawSource(Path("release.gz"));
+  ASSERT_TRUE(source.ok());
+  int entries = 0;
+  while ((*source)->Next()->has_value()) ++entries;
+  EXPECT_EQ(entries, 3);
+}
+
+TEST_F(ArchiveTest, NamesSourceAndEntryOfADamagedArchive) {
+  std::string noise(300000, '\0');
+  RandomStream random(3, RandomDomain::kTest, {0, 0, 0});
+  for (char& byte : noise) byte = static_cast<char>(random.Below(256));
+  WriteArchive(Path("release.gz"), false, {{"big.tsv", noise}});
+  const std::string bytes = *ReadFile(Path("release.gz"));
+  ASSERT_TRUE(WriteFileAtomically(Path("cut.gz"), bytes.substr(0, bytes.size() / 2)).ok());
+  const auto cut = ReadAll(Path("cut.gz"));
+  EXPECT_EQ(cut.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(cut.status().message()),
+              testing::AllOf(HasSubstr("cut.gz"), HasSubstr("big.tsv")));
+}
+
+TEST_F(ArchiveTest, SaysWhatIsNoArchive) {
+  ASSERT_TRUE(WriteFileAtomically(Path("words.txt"), "just words\n").ok());
+  const absl::Status words = ReadAll(Path("words.txt")).status();
+  EXPECT_EQ(words.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(words.message()), HasSubstr("words.txt"));
+  const absl::Status missing = ReadAll(Path("nothing")).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("nothing"));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,93 @@
+#include "datasets/dataset.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "datasets/manifest.h"
+#include "datasets/mapped_split.h"
+#include "lra/parallel.h"
+#include "lra/status_macros.h"
+#include "lra/suggest.h"
+
+namespace lra {
+namespace {
+
+absl::StatusOr<std::vector<const ManifestSplit*>> ChooseSplits(
+    const Manifest& manifest, const std::vector<std::string>& names, absl::string_view directory) {
+  std::vector<const ManifestSplit*> chosen;
+  std::vector<std::string> known;
+  for (const ManifestSplit& split : manifest.splits()) {
+    known.push_back(split.name());
+    if (names.empty()) chosen.push_back(&split);
+  }
+  for (const std::string& name : names) {
+    const ManifestSplit* split = FindSplit(manifest, name);
+    if (split == nullptr) {
+      if (!IsSplitName(name)) return UnknownNameError("split", name, known);
+      return absl::NotFoundError(
+          absl::StrCat(directory, " has no split \"", name, "\"; it has ",
+                       absl::StrJoin(known, ", "), "; make it anew with: lra data prepare ",
+                       manifest.spec().name(), " --out ", directory, " --force"));
+    }
+    chosen.push_back(split);
+  }
+  return chosen;
+}
+
+// Opens all shards of the chosen splits in parallel: hashing is most of the work.
+absl::StatusOr<std::vector<internal::MappedSplit>> OpenSplits(
+    absl::string_view directory, const TaskSpec& spec,
+    const std::vector<const ManifestSplit*>& chosen, const OpenOptions& options) {
+  std::vector<internal::MappedSplit> opened(chosen.size());
+  std::vector<std::pair<int, int>> shards;  // split, shard
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    opened[i].name = chosen[i]->name();
+    opened[i].examples = chosen[i]->examples();
+    opened[i].shards.resize(chosen[i]->shards_size());
+    for (int j = 0; j < chosen[i]->shards_size(); ++j) shards.emplace_back(i, j);
+  }
+  LRA_RETURN_IF_ERROR(
+      ParallelFor(ResolveThreads(options.threads), shards.size(), [&](int64_t i) -> absl::Status {
+        const auto [split, shard] = shards[i];
+        LRA_ASSIGN_OR_RETURN(
+            opened[split].shards[shard],
+            internal::OpenShard(directory, spec, *chosen[split], shard, options.check_hashes));
+        return absl::OkStatus();
+      }));
+  for (internal::MappedSplit& split : opened) {
+    int64_t first = 0;
+    for (internal::MappedShard& shard : split.shards) {
+      shard.first = first;
+      first += shard.examples;
+    }
+  }
+  return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<Dataset> Dataset::Open(absl::string_view directory, const OpenOptions& options) {
+  LRA_ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(directory));
+  Dataset data;
+  data.directory_ = std::string(directory);
+  data.manifest_ = std::make_shared<const Manifest>(std::move(manifest));
+  LRA_ASSIGN_OR_RETURN(const std::vector<const ManifestSplit*> chosen,
+                       ChooseSplits(*data.manifest_, options.splits, directory));
+  LRA_ASSIGN_OR_RETURN(std::vector<internal::MappedSplit> opened,
+                       OpenSplits(directory, data.spec(), chosen, options));
+  for (internal::MappedSplit& split : opened) {
+    data.splits_.push_back(std::make_shared<const internal::MappedSplit>(std::move(split)));
+  }
+  return data;
+}
+
+const internal::MappedSplit* Dataset::split(absl::string_view name) const {
+  for (const auto& split : splits_) {
+    if (split->name == name) return split.get();
+  }
+  return nullptr;
+}
+
+}  // namespace lra

@@ -1,0 +1,78 @@
+#include "datasets/example.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format is little-endian");
+
+absl::Status CheckTokens(const TaskSpec& spec, const std::vector<uint16_t>& tokens) {
+  if (tokens.empty()) return absl::InvalidArgumentError("has no tokens");
+  if (tokens.size() > static_cast<size_t>(spec.max_length_tokens())) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", tokens.size(), " tokens; at most ",
+                                                   spec.max_length_tokens(), " are allowed"));
+  }
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] == 0 || tokens[i] >= spec.vocabulary_size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "token ", i, " has id ", tokens[i], "; ids are 1 to ", spec.vocabulary_size() - 1));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::string_view BytesOf(const Sha256Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+}  // namespace
+
+absl::Status CheckExample(const TaskSpec& spec, const EncodedExample& example) {
+  LRA_RETURN_IF_ERROR(CheckTokens(spec, example.tokens));
+  if (spec.is_pair()) LRA_RETURN_IF_ERROR(CheckTokens(spec, example.tokens_b));
+  if (example.label < 0 || example.label >= spec.classes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has label ", example.label, "; labels are 0 to ", spec.classes() - 1));
+  }
+  return absl::OkStatus();
+}
+
+ExampleDigest ExampleHasher::Hash(absl::Span<const absl::Span<const uint16_t>> columns,
+                                  int32_t label) {
+  ExampleDigest digest;
+  std::array<char, 2 * 32> inputs;
+  size_t size_bytes = 0;
+  for (absl::Span<const uint16_t> column : columns) {
+    hash_.Update(column.data(), column.size() * sizeof(uint16_t));
+    digest.input = hash_.Finish();
+    std::memcpy(inputs.data() + size_bytes, digest.input.data(), digest.input.size());
+    size_bytes += digest.input.size();
+  }
+  if (columns.size() > 1) {
+    hash_.Update(inputs.data(), size_bytes);
+    digest.input = hash_.Finish();
+  }
+  hash_.Update(inputs.data(), size_bytes);
+  hash_.Update(&label, sizeof(label));
+  digest.example = hash_.Finish();
+  return digest;
+}
+
+ExampleDigest ExampleHasher::Hash(const TaskSpec& spec, const EncodedExample& example) {
+  const std::array<absl::Span<const uint16_t>, 2> columns = {example.tokens, example.tokens_b};
+  return Hash(absl::MakeConstSpan(columns.data(), spec.is_pair() ? 2 : 1), example.label);
+}
+
+InputKey ToInputKey(const Sha256Digest& input) {
+  uint64_t words[2];
+  std::memcpy(words, BytesOf(input).data(), sizeof(words));
+  return absl::MakeUint128(words[0], words[1]);
+}
+
+}  // namespace lra

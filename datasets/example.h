@@ -1,0 +1,51 @@
+// An encoded example, and the digests by which examples and splits are known (docs/format.md).
+#ifndef LRA_DATASETS_EXAMPLE_H_
+#define LRA_DATASETS_EXAMPLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "lra/sha256.h"
+#include "lra/task_spec.pb.h"
+
+namespace lra {
+
+// An example as it is stored.
+struct EncodedExample {
+  std::vector<uint16_t> tokens;    // ids 1 .. V-1
+  std::vector<uint16_t> tokens_b;  // the second text of a pair; empty otherwise
+  int32_t label = 0;
+};
+
+// InvalidArgument (with position and value) unless lengths, ids and label are within the spec.
+absl::Status CheckExample(const TaskSpec& spec, const EncodedExample& example);
+
+struct ExampleDigest {
+  // Of the tokens: equal inputs are duplicates, whatever their labels.
+  Sha256Digest input;
+  // Of tokens and label: what the content fingerprint is made of.
+  Sha256Digest example;
+};
+
+// Keeps its hashing state between examples. Not thread-safe.
+class ExampleHasher {
+ public:
+  // `columns` holds the token columns' rows: one, or two for pairs.
+  ExampleDigest Hash(absl::Span<const absl::Span<const uint16_t>> columns, int32_t label);
+  ExampleDigest Hash(const TaskSpec& spec, const EncodedExample& example);
+
+ private:
+  Sha256 hash_;
+};
+
+// First 128 bits of an input digest: enough to tell inputs apart, and small enough to keep for
+// every example.
+using InputKey = absl::uint128;
+InputKey ToInputKey(const Sha256Digest& input);
+
+}  // namespace lra
+
+#endif  // LRA_DATASETS_EXAMPLE_H_

@@ -1,0 +1,172 @@
+#include "datasets/loader.h"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "lra/check.h"
+#include "lra/random.h"
+
+namespace lra {
+namespace {
+
+using Batches = std::vector<std::vector<int64_t>>;
+
+// Which permutation of an epoch a stream draws: the last word of its id.
+enum OrderPurpose : uint32_t { kExamples = 0, kBatches = 1 };
+
+RandomStream EpochStream(uint32_t seed, int64_t epoch, OrderPurpose purpose) {
+  return RandomStream(seed, RandomDomain::kExampleOrder,
+                      {static_cast<uint32_t>(epoch), static_cast<uint32_t>(epoch >> 32), purpose});
+}
+
+void Cut(absl::Span<const int64_t> examples, int64_t batch_examples, Batches* batches) {
+  for (size_t i = 0; i < examples.size(); i += batch_examples) {
+    const absl::Span<const int64_t> part = examples.subspan(i, batch_examples);
+    batches->emplace_back(part.begin(), part.end());
+  }
+}
+
+}  // namespace
+
+HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples) {
+  HostBatch batch;
+  batch.batch = static_cast<int64_t>(examples.size());
+  for (int64_t example : examples) {
+    batch.lengths.push_back(split.length_tokens(example));
+    batch.labels.push_back(split.label(example));
+    batch.length = std::max<int64_t>(batch.length, batch.lengths.back());
+  }
+  batch.example_ids = examples;
+  batch.tokens.assign(batch.batch * batch.length, 0);
+  std::vector<int32_t> row;
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    split.Read(examples[b], &row);
+    std::copy(row.begin(), row.end(), batch.tokens.begin() + b * batch.length);
+  }
+  return batch;
+}
+
+Batches PlanEpoch(const SplitView& split, uint32_t seed, int64_t epoch, int64_t batch_examples,
+                  int64_t window_batches) {
+  LRA_CHECK(batch_examples > 0 && window_batches > 0);
+  std::vector<int64_t> order = Permutation(split.size(), EpochStream(seed, epoch, kExamples));
+  Batches batches;
+  const size_t window = static_cast<size_t>(batch_examples * window_batches);
+  for (size_t begin = 0; begin < order.size(); begin += window) {
+    const absl::Span<int64_t> part = absl::MakeSpan(order).subspan(begin, window);
+    std::stable_sort(part.begin(), part.end(), [&](int64_t a, int64_t b) {
+      return split.length_tokens(a) < split.length_tokens(b);
+    });
+    Cut(part, batch_examples, &batches);
+  }
+  Batches shuffled;
+  shuffled.reserve(batches.size());
+  for (int64_t i :
+       Permutation(static_cast<int64_t>(batches.size()), EpochStream(seed, epoch, kBatches))) {
+    shuffled.push_back(std::move(batches[i]));
+  }
+  return shuffled;
+}
+
+Batches PlanEvaluation(const SplitView& split, int64_t batch_examples, int64_t limit) {
+  LRA_CHECK(batch_examples > 0 && limit >= 0);
+  std::vector<int64_t> order(limit == 0 ? split.size() : std::min(limit, split.size()));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return split.length_tokens(a) > split.length_tokens(b);
+  });
+  Batches batches;
+  Cut(order, batch_examples, &batches);
+  return batches;
+}
+
+// One thread makes batches in order and stops at the limit of the queue.
+struct TrainLoader::State {
+  State(const SplitView& view, const LoaderOptions& loader_options, Position start)
+      : split(view), options(loader_options), consumed(start), planned(start) {
+    const int64_t batches = (split.size() + options.batch_examples - 1) / options.batch_examples;
+    batches_per_epoch = std::max<int64_t>(batches, 1);
+    Normalise(&consumed);
+    planned = consumed;
+  }
+
+  void Normalise(Position* position) const {
+    position->epoch += position->batch / batches_per_epoch;
+    position->batch %= batches_per_epoch;
+  }
+
+  HostBatch Make() {
+    if (plan.empty() || planned_epoch != planned.epoch) {
+      plan = PlanEpoch(split, options.seed, planned.epoch, options.batch_examples,
+                       options.bucket_window_batches);
+      planned_epoch = planned.epoch;
+    }
+    HostBatch batch = MakeBatch(split, plan[planned.batch]);
+    ++planned.batch;
+    Normalise(&planned);
+    return batch;
+  }
+
+  void Run() {
+    while (true) {
+      HostBatch batch = Make();
+      absl::MutexLock lock(&mutex);
+      const auto room = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex) {
+        return stop || static_cast<int64_t>(ready.size()) < options.prefetch_batches;
+      };
+      mutex.Await(absl::Condition(&room));
+      if (stop) return;
+      ready.push_back(std::move(batch));
+    }
+  }
+
+  const SplitView& split;
+  const LoaderOptions options;
+  int64_t batches_per_epoch = 1;
+  Position consumed;  // of the consumer
+  Position planned;   // of the thread
+  int64_t planned_epoch = -1;
+  Batches plan;
+  absl::Mutex mutex;
+  std::deque<HostBatch> ready ABSL_GUARDED_BY(mutex);
+  bool stop ABSL_GUARDED_BY(mutex) = false;
+  std::thread thread;
+};
+
+TrainLoader::TrainLoader(const SplitView& split, const LoaderOptions& options, Position start)
+    : state_(std::make_unique<State>(split, options, start)) {
+  LRA_CHECK(split.size() > 0 && options.batch_examples > 0);
+  if (options.prefetch_batches > 0)
+    state_->thread = std::thread([state = state_.get()] { state->Run(); });
+}
+
+TrainLoader::~TrainLoader() {
+  if (!state_->thread.joinable()) return;
+  {
+    absl::MutexLock lock(&state_->mutex);
+    state_->stop = true;
+  }
+  state_->thread.join();
+}
+
+HostBatch TrainLoader::Next() {
+  ++state_->consumed.batch;
+  state_->Normalise(&state_->consumed);
+  if (!state_->thread.joinable()) return state_->Make();
+  absl::MutexLock lock(&state_->mutex);
+  const auto filled = [this]() ABSL_SHARED_LOCKS_REQUIRED(state_->mutex) {
+    return !state_->ready.empty();
+  };
+  state_->mutex.Await(absl::Condition(&filled));
+  HostBatch batch = std::move(state_->ready.front());
+  state_->ready.pop_front();
+  return batch;
+}
+
+TrainLoader::Position TrainLoader::position() const { return state_->consumed; }
+
+}  // namespace lra

@@ -1,0 +1,151 @@
+#include "datasets/loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "datasets/test_data.h"
+#include "lra/test_folder.h"
+
+namespace lra {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr int64_t kExamples = 103;  // 7 does not divide it
+
+class LoaderTest : public testing::Test {
+ protected:
+  LoaderTest() : examples_(RandomExamples(SmallSpec(), kExamples, 9)) {
+    const std::string path = folder_.path() + "/d";
+    WriteTestData(path, SmallSpec(), {{"train", examples_}});
+    split_ = *SplitView::Create(*Dataset::Open(path, {}), "train", DataView());
+  }
+
+  std::vector<HostBatch> Draw(const LoaderOptions& options, TrainLoader::Position start,
+                              int count) {
+    TrainLoader loader(split_, options, start);
+    std::vector<HostBatch> batches;
+    for (int i = 0; i < count; ++i) batches.push_back(loader.Next());
+    return batches;
+  }
+
+  const TestFolder folder_;
+  const std::vector<EncodedExample> examples_;
+  SplitView split_;
+};
+
+void ExpectSame(const HostBatch& a, const HostBatch& b) {
+  EXPECT_EQ(a.example_ids, b.example_ids);
+  EXPECT_EQ(a.tokens, b.tokens);
+  EXPECT_EQ(a.lengths, b.lengths);
+  EXPECT_EQ(a.labels, b.labels);
+}
+
+TEST_F(LoaderTest, ABatchIsPaddedToItsLongest) {
+  const std::vector<int64_t> ids = {5, 0, 77};
+  const HostBatch batch = MakeBatch(split_, ids);
+  EXPECT_EQ(batch.batch, 3);
+  EXPECT_EQ(batch.example_ids, ids);
+  EXPECT_EQ(batch.length, *std::max_element(batch.lengths.begin(), batch.lengths.end()));
+  ASSERT_EQ(static_cast<int64_t>(batch.tokens.size()), 3 * batch.length);
+  for (int b = 0; b < 3; ++b) {
+    const EncodedExample& example = examples_[ids[b]];
+    EXPECT_EQ(batch.labels[b], example.label);
+    ASSERT_EQ(batch.lengths[b], static_cast<int32_t>(example.tokens.size()));
+    for (int64_t n = 0; n < batch.length; ++n) {
+      const int32_t expected = n < batch.lengths[b] ? example.tokens[n] : 0;
+      EXPECT_EQ(batch.tokens[b * batch.length + n], expected);
+    }
+  }
+}
+
+TEST_F(LoaderTest, AnEpochHoldsEveryExampleOnce) {
+  for (int64_t window : {1, 3, 50}) {
+    const auto plan = PlanEpoch(split_, 4, 2, 7, window);
+    EXPECT_EQ(plan.size(), 15u);
+    std::set<int64_t> seen;
+    size_t total = 0, smaller = 0;
+    for (const auto& batch : plan) {
+      EXPECT_LE(batch.size(), 7u);
+      smaller += batch.size() < 7;
+      total += batch.size();
+      seen.insert(batch.begin(), batch.end());
+    }
+    EXPECT_EQ(total, static_cast<size_t>(kExamples));
+    EXPECT_EQ(seen.size(), static_cast<size_t>(kExamples));
+    EXPECT_EQ(smaller, 1u);
+  }
+}
+
+TEST_F(LoaderTest, TheOrderIsAFunctionOfSeedAndEpoch) {
+  const auto plan = PlanEpoch(split_, 4, 0, 7, 3);
+  EXPECT_EQ(plan, PlanEpoch(split_, 4, 0, 7, 3));
+  EXPECT_NE(plan, PlanEpoch(split_, 5, 0, 7, 3));
+  EXPECT_NE(plan, PlanEpoch(split_, 4, 1, 7, 3));
+}
+
+TEST_F(LoaderTest, WindowsSaveMostOfThePadding) {
+  const auto padding = [&](int64_t window) {
+    int64_t tokens = 0;
+    for (const auto& ids : PlanEpoch(split_, 1, 0, 7, window)) {
+      const HostBatch batch = MakeBatch(split_, ids);
+      tokens += std::count(batch.tokens.begin(), batch.tokens.end(), 0);
+    }
+    return tokens;
+  };
+  EXPECT_LT(padding(50), padding(1) / 3);
+}
+
+TEST_F(LoaderTest, EvaluationTakesTheLongestFirstAndDropsNothing) {
+  const auto plan = PlanEvaluation(split_, 10, 0);
+  EXPECT_EQ(plan.size(), 11u);
+  EXPECT_EQ(plan.back().size(), 3u);
+  std::vector<int64_t> order;
+  for (const auto& batch : plan) order.insert(order.end(), batch.begin(), batch.end());
+  for (size_t i = 1; i < order.size(); ++i) {
+    EXPECT_GE(split_.length_tokens(order[i - 1]), split_.length_tokens(order[i]));
+  }
+  EXPECT_EQ(std::set<int64_t>(order.begin(), order.end()).size(), static_cast<size_t>(kExamples));
+
+  std::vector<int64_t> first;
+  for (const auto& batch : PlanEvaluation(split_, 10, 4))
+    first.insert(first.end(), batch.begin(), batch.end());
+  std::sort(first.begin(), first.end());
+  EXPECT_THAT(first, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(PlanEvaluation(split_, 200, 500).front().size(), static_cast<size_t>(kExamples));
+}
+
+TEST_F(LoaderTest, PrefetchChangesNothing) {
+  LoaderOptions options{
+      .seed = 3, .batch_examples = 7, .bucket_window_batches = 4, .prefetch_batches = 0};
+  const std::vector<HostBatch> plain = Draw(options, {}, 40);
+  const auto first_epoch = PlanEpoch(split_, 3, 0, 7, 4);
+  const auto third_epoch = PlanEpoch(split_, 3, 2, 7, 4);
+  EXPECT_EQ(plain[14].example_ids, first_epoch[14]);
+  EXPECT_EQ(plain[30].example_ids, third_epoch[0]);
+  for (int64_t prefetch : {1, 4, 100}) {
+    options.prefetch_batches = prefetch;
+    const std::vector<HostBatch> ahead = Draw(options, {}, 40);
+    for (int i = 0; i < 40; ++i) ExpectSame(plain[i], ahead[i]);
+  }
+}
+
+TEST_F(LoaderTest, APositionIsEnoughToGoOn) {
+  const LoaderOptions options{
+      .seed = 8, .batch_examples = 7, .bucket_window_batches = 2, .prefetch_batches = 3};
+  const std::vector<HostBatch> all = Draw(options, {}, 45);
+  TrainLoader loader(split_, options, {});
+  for (int i = 0; i < 45; ++i) {
+    const TrainLoader::Position position = loader.position();
+    EXPECT_EQ(position.epoch, i / 15);
+    EXPECT_EQ(position.batch, i % 15);
+    if (i % 4 == 3) ExpectSame(Draw(options, position, 1)[0], all[i]);
+    ExpectSame(loader.Next(), all[i]);
+  }
+}
+
+}  // namespace
+}  // namespace lra

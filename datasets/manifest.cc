@@ -1,0 +1,225 @@
+#include "datasets/manifest.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kMaxExamples = int64_t{1} << 40;
+constexpr absl::string_view kSplitNames[] = {"train", "validation", "test"};
+
+bool IsHexDigest(absl::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
+}
+
+std::string LastPart(absl::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+// Says which field is wrong, and what it says.
+class Rules {
+ public:
+  explicit Rules(absl::string_view where) : where_(where) {}
+  template <class... Words>
+  void Require(bool holds, const Words&... words) {
+    if (!holds && status_.ok()) {
+      status_ = absl::DataLossError(absl::StrCat(where_, ": ", words...));
+    }
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const std::string where_;
+  absl::Status status_;
+};
+
+void CheckSpec(const TaskSpec& spec, Rules* rules) {
+  rules->Require(!spec.name().empty(), "spec.name is empty");
+  rules->Require(spec.vocabulary_size() >= 2 && spec.vocabulary_size() <= 65536,
+                 "spec.vocabulary_size is ", spec.vocabulary_size(), "; 2 to 65536 are possible");
+  rules->Require(spec.max_length_tokens() >= 1, "spec.max_length_tokens is ",
+                 spec.max_length_tokens(), "; it must be at least 1");
+  rules->Require(spec.classes() >= 1, "spec.classes is ", spec.classes(),
+                 "; it must be at least 1");
+  rules->Require(spec.token_names_size() == 0 || spec.token_names_size() == spec.vocabulary_size(),
+                 "spec.token_names has ", spec.token_names_size(), " names for ",
+                 spec.vocabulary_size(), " ids");
+  rules->Require(spec.close_bracket_id() >= 0 && spec.close_bracket_id() < spec.vocabulary_size(),
+                 "spec.close_bracket_id is ", spec.close_bracket_id());
+}
+
+// The files that a shard needs are there; others may be, if they are its columns by name.
+void CheckFiles(const Manifest& manifest, const ManifestSplit& split, int shard, Rules* rules) {
+  const std::string prefix = ShardFileName(split.name(), shard, split.shards_size(), "");
+  const std::string stem = prefix.substr(0, prefix.size() - 4);  // without "npy" and its point
+  std::set<std::string> names;
+  for (const ManifestFile& file : split.shards(shard).files()) {
+    absl::string_view column = file.name();
+    const bool named = absl::ConsumePrefix(&column, stem) && absl::ConsumeSuffix(&column, ".npy") &&
+                       !column.empty() &&
+                       column.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") ==
+                           absl::string_view::npos;
+    rules->Require(named, "file \"", file.name(), "\" of split ", split.name(), " is not named ",
+                   stem, "COLUMN.npy");
+    rules->Require(names.insert(file.name()).second, "file \"", file.name(), "\" occurs twice");
+    rules->Require(file.size_bytes() >= 0, "file \"", file.name(), "\" has size ",
+                   file.size_bytes());
+    rules->Require(IsHexDigest(file.sha256()), "file \"", file.name(),
+                   "\": sha256 is not 64 lower-case hexadecimal digits");
+  }
+  std::vector<std::string> needed = TokenColumns(manifest.spec());
+  for (std::string& column : OffsetColumns(manifest.spec())) needed.push_back(std::move(column));
+  needed.emplace_back(kLabelColumn);
+  for (const std::string& column : needed) {
+    const std::string name = ShardFileName(split.name(), shard, split.shards_size(), column);
+    rules->Require(names.count(name) > 0, "split ", split.name(), " lacks the file ", name);
+  }
+}
+
+void CheckSplit(const Manifest& manifest, const ManifestSplit& split, Rules* rules) {
+  rules->Require(IsSplitName(split.name()), "unknown split \"", split.name(),
+                 "\"; known: ", absl::StrJoin(kSplitNames, ", "));
+  if (!rules->status().ok()) return;
+  int64_t examples = 0, labels = 0;
+  for (int i = 0; i < split.shards_size(); ++i) {
+    const int64_t count = split.shards(i).examples();
+    rules->Require(count >= 1 && count <= kMaxExamples, "shard ", i, " of split ", split.name(),
+                   " has ", count, " examples");
+    if (!rules->status().ok()) return;
+    examples += count;
+    CheckFiles(manifest, split, i, rules);
+  }
+  rules->Require(split.examples() == examples, "split ", split.name(), " has ", split.examples(),
+                 " examples, its shards have ", examples);
+  rules->Require(split.examples() >= 1, "split ", split.name(), " has no examples");
+  rules->Require(split.tokens() >= split.examples(), "split ", split.name(), " has ",
+                 split.tokens(), " tokens for ", split.examples(), " examples");
+  rules->Require(IsHexDigest(split.content_fingerprint()), "split ", split.name(),
+                 ": content_fingerprint is not 64 lower-case hexadecimal digits");
+  rules->Require(split.label_count_size() == manifest.spec().classes(), "split ", split.name(),
+                 " has ", split.label_count_size(), " label counts for ", manifest.spec().classes(),
+                 " classes");
+  for (int64_t count : split.label_count()) {
+    rules->Require(count >= 0 && count <= examples, "split ", split.name(), " has a label count ",
+                   count);
+    if (!rules->status().ok()) return;
+    labels += count;
+  }
+  rules->Require(labels == examples, "label counts of split ", split.name(), " add up to ", labels,
+                 ", not to its ", examples, " examples");
+}
+
+}  // namespace
+
+std::string ShardFileName(absl::string_view split, int64_t shard, int64_t shards,
+                          absl::string_view column) {
+  return absl::StrFormat("%s-%05d-of-%05d.%s.npy", split, shard, shards, column);
+}
+
+std::vector<std::string> TokenColumns(const TaskSpec& spec) {
+  if (spec.is_pair()) return {"tokens", "tokens_b"};
+  return {"tokens"};
+}
+
+std::vector<std::string> OffsetColumns(const TaskSpec& spec) {
+  if (spec.is_pair()) return {"offsets", "offsets_b"};
+  return {"offsets"};
+}
+
+absl::Status ValidateManifest(const Manifest& manifest, absl::string_view where) {
+  Rules rules(where);
+  rules.Require(manifest.format_version() == kDatasetFormatVersion, "format_version is ",
+                manifest.format_version(), "; this program reads version ", kDatasetFormatVersion);
+  CheckSpec(manifest.spec(), &rules);
+  rules.Require(manifest.splits_size() > 0, "it has no splits");
+  rules.Require(manifest.origin() == "generated" || manifest.origin() == "imported", "origin is \"",
+                manifest.origin(), "\", not \"generated\" or \"imported\"");
+  std::set<std::string> names;
+  for (const ManifestSplit& split : manifest.splits()) {
+    if (!rules.status().ok()) break;
+    rules.Require(names.insert(split.name()).second, "split ", split.name(), " occurs twice");
+    CheckSplit(manifest, split, &rules);
+  }
+  return rules.status();
+}
+
+absl::StatusOr<Manifest> ReadManifest(absl::string_view directory) {
+  const std::string path = JoinPath(directory, kManifestFile);
+  if (!FileExists(path)) {
+    return absl::NotFoundError(absl::StrCat("no data set in \"", directory, "\" (it has no ",
+                                            kManifestFile, "); make one with: lra data prepare ",
+                                            LastPart(directory), " --out ", directory));
+  }
+  Manifest manifest;
+  absl::Status status = ReadSealedTextProto(path, &manifest);
+  // A text under a good seal that does not parse was written so: still the file's fault, not the
+  // user's.
+  if (absl::IsInvalidArgument(status)) status = absl::DataLossError(status.message());
+  LRA_RETURN_IF_ERROR(status);
+  LRA_RETURN_IF_ERROR(ValidateManifest(manifest, path));
+  return manifest;
+}
+
+absl::Status WriteManifest(absl::string_view directory, const Manifest& manifest) {
+  const std::string path = JoinPath(directory, kManifestFile);
+  LRA_RETURN_IF_ERROR(ValidateManifest(manifest, path));
+  return WriteSealedTextProto(path, manifest);
+}
+
+bool IsSplitName(absl::string_view name) {
+  return std::find(std::begin(kSplitNames), std::end(kSplitNames), name) != std::end(kSplitNames);
+}
+
+const ManifestSplit* FindSplit(const Manifest& manifest, absl::string_view name) {
+  for (const ManifestSplit& split : manifest.splits()) {
+    if (split.name() == name) return &split;
+  }
+  return nullptr;
+}
+
+void CountDuplicates(std::vector<std::vector<InputKey>> keys, Manifest* manifest) {
+  manifest->clear_duplicates();
+  const auto add = [&](int earlier, int split, int64_t count) {
+    if (count == 0) return;
+    DuplicateExamples* entry = manifest->add_duplicates();
+    entry->set_earlier_split(manifest->splits(earlier).name());
+    entry->set_split(manifest->splits(split).name());
+    entry->set_count(count);
+  };
+  for (auto& split : keys) std::sort(split.begin(), split.end());
+  for (size_t b = 0; b < keys.size(); ++b) {
+    std::vector<InputKey> distinct = keys[b];
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    for (size_t a = 0; a < b; ++a) {
+      add(a, b, std::count_if(keys[b].begin(), keys[b].end(), [&](InputKey key) {
+            return std::binary_search(keys[a].begin(), keys[a].end(), key);
+          }));
+    }
+    add(b, b, keys[b].size() - distinct.size());
+  }
+}
+
+bool IsCanonical(const Manifest& manifest) {
+  const absl::StatusOr<TaskFile> task = LoadTaskFile(manifest.spec().name());
+  if (!task.ok() || task->canonical_fingerprint().empty()) return false;
+  for (const auto& [name, fingerprint] : task->canonical_fingerprint()) {
+    const ManifestSplit* split = FindSplit(manifest, name);
+    if (split == nullptr || split->content_fingerprint() != fingerprint) return false;
+  }
+  return manifest.splits_size() == static_cast<int>(task->canonical_fingerprint().size());
+}
+
+}  // namespace lra

@@ -1,0 +1,196 @@
+#include "datasets/mapped_split.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/manifest.h"
+#include "lra/files.h"
+#include "lra/sha256.h"
+#include "lra/status_macros.h"
+
+namespace lra::internal {
+namespace {
+
+absl::Status Damaged(absl::string_view path, absl::string_view what) {
+  return absl::DataLossError(absl::StrCat(path, ": ", what));
+}
+
+// Which files of the manifest belong to one shard, and where they lie.
+class ShardFiles {
+ public:
+  ShardFiles(absl::string_view directory, const ManifestSplit& split, int shard, bool check_hashes)
+      : directory_(directory), split_(split), shard_(shard), check_hashes_(check_hashes) {}
+
+  std::string Path(absl::string_view column) const { return JoinPath(directory_, Name(column)); }
+
+  absl::StatusOr<MappedNpy> Open(absl::string_view column, NpyType type) const {
+    const std::string path = Path(column);
+    LRA_RETURN_IF_ERROR(CheckBytes(Name(column), path));
+    LRA_ASSIGN_OR_RETURN(MappedNpy file, MappedNpy::Open(path));
+    if (file.header().type != type || file.header().shape.size() != 1) {
+      return Damaged(path, absl::StrCat("holds ", NpyDescr(file.header().type), " in ",
+                                        file.header().shape.size(), " dimensions, not ",
+                                        NpyDescr(type), " in one"));
+    }
+    return file;
+  }
+
+  // Columns that this program does not read are still what the manifest says.
+  absl::Status CheckOthers(const std::vector<std::string>& read) const {
+    for (const ManifestFile& file : split_.shards(shard_).files()) {
+      if (std::find(read.begin(), read.end(), file.name()) != read.end()) continue;
+      LRA_RETURN_IF_ERROR(CheckBytes(file.name(), JoinPath(directory_, file.name())));
+    }
+    return absl::OkStatus();
+  }
+
+  std::string Name(absl::string_view column) const {
+    return ShardFileName(split_.name(), shard_, split_.shards_size(), column);
+  }
+
+ private:
+  absl::Status CheckBytes(absl::string_view name, absl::string_view path) const {
+    const auto& files = split_.shards(shard_).files();
+    const auto entry = std::find_if(files.begin(), files.end(),
+                                    [&](const ManifestFile& file) { return file.name() == name; });
+    LRA_CHECK(entry != files.end()) << name;  // ValidateManifest has seen it
+    absl::StatusOr<MappedFile> file = MappedFile::Open(path);
+    if (absl::IsNotFound(file.status())) return Damaged(path, "the file is missing");
+    LRA_RETURN_IF_ERROR(file.status());
+    if (static_cast<int64_t>(file->bytes().size()) != entry->size_bytes()) {
+      return Damaged(path, absl::StrCat("has ", file->bytes().size(), " bytes, the manifest says ",
+                                        entry->size_bytes()));
+    }
+    if (!check_hashes_) return absl::OkStatus();
+    const std::string sha256 = Sha256Hex(file->bytes());
+    if (sha256 == entry->sha256()) return absl::OkStatus();
+    return Damaged(path, absl::StrCat("was changed: its sha256 is ", sha256, ", the manifest says ",
+                                      entry->sha256()));
+  }
+
+  const absl::string_view directory_;
+  const ManifestSplit& split_;
+  const int shard_;
+  const bool check_hashes_;
+};
+
+absl::Status CheckOffsets(const MappedNpy& offsets, int64_t examples, int64_t tokens,
+                          int32_t max_length, absl::string_view path) {
+  const absl::Span<const int64_t> values = offsets.values<int64_t>();
+  if (static_cast<int64_t>(values.size()) != examples + 1) {
+    return Damaged(path, absl::StrCat("has ", values.size(), " offsets for ", examples,
+                                      " examples, not one more"));
+  }
+  if (values.front() != 0 || values.back() != tokens) {
+    return Damaged(path, absl::StrCat("runs from ", values.front(), " to ", values.back(),
+                                      ", not from 0 to the ", tokens, " tokens"));
+  }
+  for (int64_t i = 0; i < examples; ++i) {
+    // Compared one by one, since the difference of two hostile offsets may not fit.
+    const bool fits = values[i] >= 0 && values[i + 1] <= tokens && values[i] < values[i + 1] &&
+                      values[i + 1] - values[i] <= max_length;
+    if (!fits) {
+      return Damaged(path,
+                     absl::StrCat("example ", i, " has tokens ", values[i], " to ", values[i + 1],
+                                  "; a length of 1 to ", max_length, " is allowed"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Every value in [low, high]. The first pass vectorises; only a bad column is walked twice.
+template <class T>
+absl::Status CheckValues(const MappedNpy& column, int64_t low, int64_t high, absl::string_view what,
+                         absl::string_view path) {
+  const absl::Span<const T> values = column.values<T>();
+  T smallest = static_cast<T>(low), largest = static_cast<T>(low);
+  for (T value : values) {
+    smallest = std::min(smallest, value);
+    largest = std::max(largest, value);
+  }
+  if (smallest >= low && largest <= high) return absl::OkStatus();
+  size_t i = 0;
+  while (values[i] >= low && values[i] <= high) ++i;
+  return Damaged(
+      path, absl::StrCat(what, " ", i, " is ", values[i], "; ", low, " to ", high, " are allowed"));
+}
+
+absl::StatusOr<MappedColumn> OpenColumn(const ShardFiles& files, const TaskSpec& spec, int index,
+                                        int64_t examples) {
+  const std::string tokens = TokenColumns(spec)[index], offsets = OffsetColumns(spec)[index];
+  MappedColumn column;
+  LRA_ASSIGN_OR_RETURN(column.tokens,
+                       files.Open(tokens, StoresBytes(spec) ? NpyType::kUint8 : NpyType::kUint16));
+  LRA_ASSIGN_OR_RETURN(column.offsets, files.Open(offsets, NpyType::kInt64));
+  LRA_RETURN_IF_ERROR(CheckOffsets(column.offsets, examples, column.tokens.header().values,
+                                   spec.max_length_tokens(), files.Path(offsets)));
+  const int64_t last = spec.vocabulary_size() - 1;
+  LRA_RETURN_IF_ERROR(
+      StoresBytes(spec)
+          ? CheckValues<uint8_t>(column.tokens, 1, last, "token", files.Path(tokens))
+          : CheckValues<uint16_t>(column.tokens, 1, last, "token", files.Path(tokens)));
+  return column;
+}
+
+}  // namespace
+
+absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const TaskSpec& spec,
+                                      const ManifestSplit& split, int shard, bool check_hashes) {
+  const ShardFiles files(directory, split, shard, check_hashes);
+  MappedShard opened;
+  opened.examples = split.shards(shard).examples();
+  std::vector<std::string> read = {files.Name(kLabelColumn)};
+  for (size_t i = 0; i < TokenColumns(spec).size(); ++i) {
+    LRA_ASSIGN_OR_RETURN(MappedColumn column,
+                         OpenColumn(files, spec, static_cast<int>(i), opened.examples));
+    opened.columns.push_back(std::move(column));
+    read.push_back(files.Name(TokenColumns(spec)[i]));
+    read.push_back(files.Name(OffsetColumns(spec)[i]));
+  }
+  LRA_ASSIGN_OR_RETURN(opened.labels, files.Open(kLabelColumn, NpyType::kInt32));
+  const std::string labels = files.Path(kLabelColumn);
+  if (opened.labels.header().values != opened.examples) {
+    return Damaged(labels, absl::StrCat("has ", opened.labels.header().values, " labels for ",
+                                        opened.examples, " examples"));
+  }
+  LRA_RETURN_IF_ERROR(CheckValues<int32_t>(opened.labels, 0, spec.classes() - 1, "label", labels));
+  LRA_RETURN_IF_ERROR(files.CheckOthers(read));
+  return opened;
+}
+
+const MappedShard& MappedSplit::ShardOf(int64_t example) const {
+  LRA_CHECK(example >= 0 && example < examples) << example;
+  auto after =
+      std::upper_bound(shards.begin(), shards.end(), example,
+                       [](int64_t index, const MappedShard& shard) { return index < shard.first; });
+  return *(after - 1);
+}
+
+int32_t MappedSplit::label(int64_t example) const {
+  const MappedShard& shard = ShardOf(example);
+  return shard.labels.values<int32_t>()[example - shard.first];
+}
+
+int64_t MappedSplit::length_tokens(int64_t example, int column) const {
+  const MappedShard& shard = ShardOf(example);
+  const int64_t* offset =
+      shard.columns[column].offsets.values<int64_t>().data() + (example - shard.first);
+  return offset[1] - offset[0];
+}
+
+absl::Span<const uint16_t> MappedSplit::Tokens(int64_t example, std::vector<uint16_t>* scratch,
+                                               int column) const {
+  const MappedShard& shard = ShardOf(example);
+  const MappedColumn& stored = shard.columns[column];
+  const int64_t* offset = stored.offsets.values<int64_t>().data() + (example - shard.first);
+  const size_t length = static_cast<size_t>(offset[1] - offset[0]);
+  if (stored.tokens.header().type == NpyType::kUint16) {
+    return stored.tokens.values<uint16_t>().subspan(offset[0], length);
+  }
+  const uint8_t* bytes = stored.tokens.values<uint8_t>().data() + offset[0];
+  scratch->assign(bytes, bytes + length);
+  return *scratch;
+}
+
+}  // namespace lra::internal

@@ -1,0 +1,54 @@
+// One split's columns, mapped into memory: what Dataset opens, and what reads stored tokens as they
+// are.
+#ifndef LRA_DATASETS_MAPPED_SPLIT_H_
+#define LRA_DATASETS_MAPPED_SPLIT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "datasets/manifest.pb.h"
+#include "datasets/npy.h"
+#include "lra/task_spec.pb.h"
+
+namespace lra::internal {
+
+struct MappedColumn {
+  MappedNpy tokens;   // uint8 or uint16, [all tokens of the shard]
+  MappedNpy offsets;  // int64, [examples + 1]
+};
+
+struct MappedShard {
+  int64_t first = 0;  // index in the split of its first example
+  int64_t examples = 0;
+  std::vector<MappedColumn> columns;  // 1, or 2 for pairs
+  MappedNpy labels;                   // int32, [examples]
+};
+
+// Safe for concurrent reading. Example indices are those of the split.
+struct MappedSplit {
+  std::string name;
+  int64_t examples = 0;
+  std::vector<MappedShard> shards;
+
+  int32_t label(int64_t example) const;
+  int64_t length_tokens(int64_t example, int column = 0) const;
+  // The stored ids; *scratch holds them where they are stored as bytes.
+  absl::Span<const uint16_t> Tokens(int64_t example, std::vector<uint16_t>* scratch,
+                                    int column = 0) const;
+  const MappedShard& ShardOf(int64_t example) const;
+};
+
+// Opens one shard's columns and checks files against the manifest (size; SHA-256 if asked), types,
+// and every value: offsets that rise from 0 to the number of tokens by 1 to max_length, ids in 1 ..
+// V-1, labels in 0 .. C-1. DataLoss names the file.
+absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const TaskSpec& spec,
+                                      const ManifestSplit& split, int shard, bool check_hashes);
+
+}  // namespace lra::internal
+
+#endif  // LRA_DATASETS_MAPPED_SPLIT_H_

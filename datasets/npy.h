@@ -1,0 +1,87 @@
+// NumPy's .npy files, version 1.0, C order, little-endian: what a data set's columns and stored
+// predictions are.
+//
+//   LRA_RETURN_IF_ERROR(WriteNpy("predictions.npy", logits, {examples, classes}));
+//   LRA_ASSIGN_OR_RETURN(MappedNpy tokens, MappedNpy::Open("train-00000-of-00004.tokens.npy"));
+//   absl::Span<const uint8_t> values = tokens.values<uint8_t>();
+#ifndef LRA_DATASETS_NPY_H_
+#define LRA_DATASETS_NPY_H_
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "datasets/mapped_file.h"
+#include "lra/check.h"
+
+namespace lra {
+
+enum class NpyType { kUint8, kUint16, kInt16, kInt32, kInt64, kFloat32 };
+
+template <class T>
+constexpr NpyType NpyTypeOf() {
+  if constexpr (std::is_same_v<T, uint8_t>) return NpyType::kUint8;
+  if constexpr (std::is_same_v<T, uint16_t>) return NpyType::kUint16;
+  if constexpr (std::is_same_v<T, int16_t>) return NpyType::kInt16;
+  if constexpr (std::is_same_v<T, int32_t>) return NpyType::kInt32;
+  if constexpr (std::is_same_v<T, int64_t>) return NpyType::kInt64;
+  if constexpr (std::is_same_v<T, float>) return NpyType::kFloat32;
+}
+
+int NpyItemBytes(NpyType type);
+// NumPy's name: "|u1", "<u2", "<i2", "<i4", "<i8", "<f4".
+absl::string_view NpyDescr(NpyType type);
+
+struct NpyHeader {
+  NpyType type = NpyType::kUint8;
+  std::vector<int64_t> shape;
+  int64_t data_offset_bytes = 0;
+  int64_t values = 0;  // product of the shape
+};
+
+// Everything before the values: a multiple of 64 bytes, the same bytes that NumPy writes.
+std::string FormatNpyHeader(NpyType type, absl::Span<const int64_t> shape);
+
+// Strict: the dictionary as NumPy writes it, one of the six types, C order, and as many values
+// behind it as the shape says, to the byte. DataLoss names `where` and what is wrong.
+absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file_bytes, absl::string_view where);
+
+// A column that lies on the disk. Movable; safe for concurrent reading.
+class MappedNpy {
+ public:
+  MappedNpy() = default;
+  static absl::StatusOr<MappedNpy> Open(absl::string_view path);
+
+  const NpyHeader& header() const { return header_; }
+  absl::string_view bytes() const { return file_.bytes(); }
+  // T must be the header's type.
+  template <class T>
+  absl::Span<const T> values() const {
+    LRA_CHECK(NpyTypeOf<T>() == header_.type);
+    const char* data = file_.bytes().data() + header_.data_offset_bytes;
+    return {reinterpret_cast<const T*>(data), static_cast<size_t>(header_.values)};
+  }
+
+ private:
+  MappedFile file_;
+  NpyHeader header_;
+};
+
+// Atomic. `values` has the product of `shape` items.
+absl::Status WriteNpy(absl::string_view path, absl::Span<const float> values,
+                      absl::Span<const int64_t> shape);
+
+struct FloatArray {
+  std::vector<float> values;
+  std::vector<int64_t> shape;
+};
+absl::StatusOr<FloatArray> ReadNpyFloat(absl::string_view path);
+
+}  // namespace lra
+
+#endif  // LRA_DATASETS_NPY_H_

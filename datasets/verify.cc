@@ -1,0 +1,167 @@
+#include "datasets/verify.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/example.h"
+#include "datasets/manifest.h"
+#include "datasets/mapped_split.h"
+#include "lra/check.h"
+#include "lra/parallel.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kBatchExamples = 512;
+constexpr int64_t kWrongLabelsNamed = 20;
+
+struct Slice {
+  const internal::MappedSplit* split = nullptr;
+  int64_t begin = 0, end = 0;
+};
+
+struct SliceResult {
+  int64_t examples = 0;
+  std::vector<ExampleDigest> digests;
+  std::vector<std::string> wrong_labels;
+};
+
+// Walks one slice: digests, and labels by the oracle.
+SliceResult Examine(const Slice& slice, const LabelOracle& oracle) {
+  SliceResult result;
+  result.examples = slice.end - slice.begin;
+  ExampleHasher hasher;
+  const size_t columns = slice.split->shards.front().columns.size();
+  std::vector<uint16_t> scratch[2];
+  absl::Span<const uint16_t> rows[2];
+  for (int64_t i = slice.begin; i < slice.end; ++i) {
+    for (size_t c = 0; c < columns; ++c) {
+      rows[c] = slice.split->Tokens(i, &scratch[c], static_cast<int>(c));
+    }
+    const int32_t label = slice.split->label(i);
+    result.digests.push_back(hasher.Hash(absl::MakeConstSpan(rows, columns), label));
+    if (oracle == nullptr) continue;
+    const absl::StatusOr<int32_t> expected = oracle(rows[0]);
+    if (expected.ok() && *expected == label) continue;
+    result.wrong_labels.push_back(absl::StrCat(
+        "split ", slice.split->name, ", example ", i, ": its label is ", label,
+        expected.ok() ? absl::StrCat("; evaluated anew it is ", *expected)
+                      : absl::StrCat("; it cannot be evaluated: ", expected.status().message())));
+  }
+  return result;
+}
+
+// Gathers the slices of one split in order.
+class SplitCheck {
+ public:
+  void Add(SliceResult result) {
+    for (const ExampleDigest& digest : result.digests) {
+      fingerprint_.Update(digest.example.data(), digest.example.size());
+      keys_.push_back(ToInputKey(digest.input));
+    }
+    for (std::string& problem : result.wrong_labels) {
+      if (++wrong_labels_ <= kWrongLabelsNamed) named_.push_back(std::move(problem));
+    }
+  }
+
+  void Finish(const ManifestSplit& claimed, const internal::MappedSplit& split,
+              std::vector<std::string>* problems) {
+    const std::string fingerprint = ToHex(fingerprint_.Finish());
+    if (fingerprint != claimed.content_fingerprint()) {
+      problems->push_back(absl::StrCat("split ", split.name, ": its content fingerprint is ",
+                                       fingerprint, ", the manifest says ",
+                                       claimed.content_fingerprint()));
+    }
+    CheckCounts(claimed, split, problems);
+    problems->insert(problems->end(), named_.begin(), named_.end());
+    if (wrong_labels_ > kWrongLabelsNamed) {
+      problems->push_back(
+          absl::StrCat("split ", split.name, ": ", wrong_labels_, " labels are wrong in all"));
+    }
+  }
+
+  std::vector<InputKey> TakeKeys() { return std::move(keys_); }
+
+ private:
+  static void CheckCounts(const ManifestSplit& claimed, const internal::MappedSplit& split,
+                          std::vector<std::string>* problems) {
+    int64_t tokens = 0;
+    std::vector<int64_t> labels(claimed.label_count_size(), 0);
+    for (const internal::MappedShard& shard : split.shards) {
+      for (const auto& column : shard.columns) tokens += column.tokens.header().values;
+      for (int32_t label : shard.labels.values<int32_t>()) ++labels[label];
+    }
+    if (tokens != claimed.tokens()) {
+      problems->push_back(absl::StrCat("split ", split.name, " has ", tokens,
+                                       " tokens, the manifest says ", claimed.tokens()));
+    }
+    for (size_t i = 0; i < labels.size(); ++i) {
+      if (labels[i] == claimed.label_count(static_cast<int>(i))) continue;
+      problems->push_back(absl::StrCat("split ", split.name, " has ", labels[i],
+                                       " examples of label ", i, ", the manifest says ",
+                                       claimed.label_count(static_cast<int>(i))));
+    }
+  }
+
+  Sha256 fingerprint_;
+  std::vector<InputKey> keys_;
+  int64_t wrong_labels_ = 0;
+  std::vector<std::string> named_;
+};
+
+void CheckDuplicates(const Manifest& manifest, std::vector<std::vector<InputKey>> keys,
+                     ContentReport* report) {
+  Manifest counted = manifest;
+  CountDuplicates(std::move(keys), &counted);
+  report->duplicates.assign(counted.duplicates().begin(), counted.duplicates().end());
+  if (manifest.duplicates_size() == 0) return;  // another writer need not count them
+  const bool equal = std::equal(manifest.duplicates().begin(), manifest.duplicates().end(),
+                                counted.duplicates().begin(), counted.duplicates().end(),
+                                [](const DuplicateExamples& a, const DuplicateExamples& b) {
+                                  return a.earlier_split() == b.earlier_split() &&
+                                         a.split() == b.split() && a.count() == b.count();
+                                });
+  if (!equal)
+    report->problems.push_back("the manifest's duplicate counts are not those of its data");
+}
+
+}  // namespace
+
+ContentReport VerifyContent(const Dataset& data, const LabelOracle& oracle, int threads,
+                            const std::function<void(int64_t)>& progress) {
+  ContentReport report;
+  std::vector<std::vector<InputKey>> keys;
+  int64_t done = 0;
+  for (const ManifestSplit& claimed : data.manifest().splits()) {
+    const internal::MappedSplit* split = data.split(claimed.name());
+    LRA_CHECK(split != nullptr) << claimed.name();
+    SplitCheck check;
+    int64_t next = 0;
+    const absl::Status status = OrderedPipeline<Slice, SliceResult>(
+        ResolveThreads(threads),
+        [&]() -> absl::StatusOr<std::optional<Slice>> {
+          if (next == split->examples) return std::nullopt;
+          const int64_t begin =
+              std::exchange(next, std::min(next + kBatchExamples, split->examples));
+          return Slice{split, begin, next};
+        },
+        [&](Slice slice) -> absl::StatusOr<SliceResult> { return Examine(slice, oracle); },
+        [&](SliceResult result) {
+          done += result.examples;
+          check.Add(std::move(result));
+          if (progress) progress(done);
+          return absl::OkStatus();
+        });
+    LRA_CHECK(status.ok()) << status.ToString();
+    check.Finish(claimed, *split, &report.problems);
+    keys.push_back(check.TakeKeys());
+  }
+  if (oracle) report.labels_checked = done;
+  CheckDuplicates(data.manifest(), std::move(keys), &report);
+  return report;
+}
+
+}  // namespace lra

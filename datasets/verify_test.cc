@@ -1,0 +1,96 @@
+#include "datasets/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "datasets/test_data.h"
+#include "lra/test_folder.h"
+
+namespace lra {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class VerifyContentTest : public testing::Test {
+ protected:
+  // The oracle of these data: the first token's number modulo 3.
+  static absl::StatusOr<int32_t> Oracle(absl::Span<const uint16_t> tokens) { return tokens[0] % 3; }
+
+  ContentReport Verify(const LabelOracle& oracle = nullptr, int threads = 2) {
+    const auto data = Dataset::Open(path_, {});
+    EXPECT_TRUE(data.ok()) << data.status();
+    return VerifyContent(*data, oracle, threads, nullptr);
+  }
+
+  const TestFolder folder_;
+  const std::string path_ = folder_.path() + "/d";
+};
+
+TEST_F(VerifyContentTest, AcceptsWhatTheWriterWrote) {
+  for (bool is_pair : {false, true}) {
+    ASSERT_TRUE(RemoveAll(path_).ok());
+    const TaskSpec spec = SmallSpec(300, is_pair);
+    WriteTestData(path_, spec,
+                  {{"train", RandomExamples(spec, 1500, 1)}, {"test", RandomExamples(spec, 5, 2)}});
+    const ContentReport report = Verify();
+    EXPECT_THAT(report.problems, IsEmpty());
+    EXPECT_EQ(report.labels_checked, 0);
+  }
+}
+
+TEST_F(VerifyContentTest, EvaluatesEveryLabel) {
+  WriteTestData(path_, SmallSpec(), {{"train", {{{1}, {}, 1}, {{2}, {}, 1}, {{3}, {}, 0}}}});
+  const ContentReport report = Verify(Oracle);
+  EXPECT_EQ(report.labels_checked, 3);
+  EXPECT_THAT(report.problems,
+              ElementsAre("split train, example 1: its label is 1; evaluated anew it is 2"));
+  EXPECT_THAT(Verify([](auto) { return absl::InvalidArgumentError("no tree"); }).problems,
+              testing::Contains(HasSubstr("cannot be evaluated: no tree")));
+}
+
+TEST_F(VerifyContentTest, NamesAtMostTwentyWrongLabels) {
+  WriteTestData(path_, SmallSpec(), {{"train", std::vector<EncodedExample>(2000, {{1}, {}, 2})}});
+  const ContentReport report = Verify(Oracle);
+  EXPECT_EQ(report.problems.size(), 21u);
+  EXPECT_THAT(report.problems.back(), HasSubstr("2000 labels are wrong in all"));
+}
+
+TEST_F(VerifyContentTest, CountsDuplicatesOfInputs) {
+  const EncodedExample a{{1, 2}, {}, 0}, a_other_label{{1, 2}, {}, 1}, b{{3}, {}, 0}, c{{4}, {}, 0};
+  WriteTestData(path_, SmallSpec(),
+                {{"train", {a, b, a_other_label, a}}, {"validation", {c}}, {"test", {b, a, b, c}}});
+  const ContentReport report = Verify();
+  std::vector<std::string> found;
+  for (const auto& entry : report.duplicates) {
+    found.push_back(entry.earlier_split() + ">" + entry.split() + "=" +
+                    std::to_string(entry.count()));
+  }
+  EXPECT_THAT(found,
+              ElementsAre("train>train=2", "train>test=3", "validation>test=1", "test>test=1"));
+  EXPECT_THAT(report.problems, IsEmpty());
+}
+
+// A manifest under a good seal that claims what the shards do not hold.
+TEST_F(VerifyContentTest, RecomputesWhatTheManifestClaims) {
+  Manifest manifest =
+      WriteTestData(path_, SmallSpec(), {{"train", RandomExamples(SmallSpec(), 50, 3)}});
+  manifest.mutable_splits(0)->set_content_fingerprint(std::string(64, 'a'));
+  manifest.mutable_splits(0)->set_tokens(manifest.splits(0).tokens() + 1);
+  auto* counts = manifest.mutable_splits(0)->mutable_label_count();
+  counts->Set(0, counts->Get(0) + 1);
+  counts->Set(1, counts->Get(1) - 1);
+  DuplicateExamples* duplicates = manifest.add_duplicates();
+  duplicates->set_earlier_split("train");
+  duplicates->set_split("train");
+  duplicates->set_count(40);
+  ASSERT_TRUE(WriteManifest(path_, manifest).ok());
+  EXPECT_THAT(Verify().problems,
+              ElementsAre(HasSubstr("content fingerprint is"),
+                          HasSubstr("tokens, the manifest says"), HasSubstr("examples of label 0"),
+                          HasSubstr("examples of label 1"), HasSubstr("duplicate counts")));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,46 @@
+// Records of rows that need no attention: the majority class, a task's own shortcuts.
+#ifndef LRA_EVAL_BASELINE_RECORD_H_
+#define LRA_EVAL_BASELINE_RECORD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "eval/run_record.pb.h"
+
+namespace lra {
+
+// The baseline's registered name that stands for "no information about the input".
+inline constexpr char kMajorityMethod[] = "majority";
+
+struct BaselineSplit {
+  std::string split;
+  std::vector<float> logits;    // [examples, C]
+  std::vector<int32_t> labels;  // [examples]
+};
+
+struct BaselineRun {
+  std::string name;         // the row of a table
+  std::string description;  // a sentence for its footnote
+  DataIdentity data;
+  TaskSpec spec;
+  std::vector<BaselineSplit> splits;
+  // As typed, and when: a look at the test split is on record.
+  std::string command_line;
+  int64_t unix_seconds = 0;
+};
+
+// "RUNS/listops-baseline-majority".
+std::string BaselineDirectory(absl::string_view runs, absl::string_view task,
+                              absl::string_view name);
+
+// Scores every split, writes predictions ("predictions.npy" for the test split,
+// "predictions-SPLIT.npy" for others) and the record, which is returned. Replaces an earlier
+// baseline in `directory`; AlreadyExists when it holds another run.
+absl::StatusOr<RunRecord> WriteBaselineRecord(absl::string_view directory, const BaselineRun& run);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_BASELINE_RECORD_H_

@@ -1,0 +1,114 @@
+#include "eval/baseline_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "eval/data_identity.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "lra/fingerprint.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+
+BaselineRun MakeBaselineRun() {
+  BaselineRun run;
+  run.name = "majority";
+  run.description = "the most frequent label";
+  run.data.set_task("toy");
+  run.spec.set_classes(2);
+  run.splits = {{"validation", {1, 0, 1, 0}, {0, 1}}, {"test", {1, 0}, {0}}};
+  run.command_line = "lra baseline toy";
+  run.unix_seconds = 1700000000;
+  return run;
+}
+
+std::string FreshFolder(const std::string& name) {
+  const std::string folder = JoinPath(::testing::TempDir(), "baseline_record_test_" + name);
+  EXPECT_TRUE(RemoveAll(folder).ok());
+  return folder;
+}
+
+TEST(BaselineRecordTest, WritesARecordWithCheckedPredictions) {
+  const std::string folder = FreshFolder("writes");
+  ASSERT_TRUE(WriteBaselineRecord(folder, MakeBaselineRun()).ok());
+  const auto record = ReadRunRecord(folder);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->kind(), RunRecord::BASELINE);
+  EXPECT_EQ(record->method(), kMajorityMethod);
+  EXPECT_EQ(record->config().task(), "toy");
+  EXPECT_EQ(FindResult(*record, "validation")->correct(), 1);
+  EXPECT_EQ(FindResult(*record, "test")->examples(), 1);
+  EXPECT_EQ(FindResult(*record, "test")->step(), -1);
+  ASSERT_EQ(record->test_looks_size(), 1);
+  EXPECT_EQ(record->test_looks(0).command(), "lra baseline toy");
+  EXPECT_TRUE(CheckPredictions(folder, *record).ok());
+  EXPECT_TRUE(FileExists(JoinPath(folder, "predictions.npy")));
+  EXPECT_TRUE(FileExists(JoinPath(folder, "predictions-validation.npy")));
+}
+
+TEST(BaselineRecordTest, AgainGivesTheSameRecordAndOtherRunsAreSafe) {
+  const std::string folder = FreshFolder("again");
+  const auto first = WriteBaselineRecord(folder, MakeBaselineRun());
+  BaselineRun later = MakeBaselineRun();
+  later.unix_seconds += 60;
+  const auto second = WriteBaselineRecord(folder, later);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_TRUE(EqualExceptVolatile(*first, *second));
+
+  RunRecord trained;
+  trained.set_kind(RunRecord::MEASURED);
+  trained.set_method("linear");
+  ASSERT_TRUE(WriteRunRecord(folder, trained).ok());
+  EXPECT_EQ(WriteBaselineRecord(folder, later).status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST(BaselineRecordTest, ErrorsNameBaselineSplitAndExample) {
+  BaselineRun run = MakeBaselineRun();
+  run.splits[1].labels[0] = 7;
+  const auto record = WriteBaselineRecord(FreshFolder("errors"), run);
+  EXPECT_THAT(std::string(record.status().message()),
+              HasSubstr("baseline majority, test: example 0: label 7"));
+}
+
+TEST(BaselineRecordTest, FolderName) {
+  EXPECT_EQ(BaselineDirectory("runs", "listops", "majority"), "runs/listops-baseline-majority");
+}
+
+TEST(DataIdentityTest, CopiesTheManifestAndFingerprintsTheView) {
+  Manifest manifest;
+  manifest.mutable_spec()->set_name("no_such_task");
+  manifest.mutable_spec()->set_version(4);
+  manifest.set_origin("imported");
+  ManifestSplit* split = manifest.add_splits();
+  split->set_name("test");
+  split->set_content_fingerprint("abc");
+  DataView view;
+  view.set_max_length_tokens(128);
+  const DataIdentity data = IdentifyData(manifest, view);
+  EXPECT_EQ(data.task_version(), 4);
+  EXPECT_EQ(data.split_fingerprint().at("test"), "abc");
+  EXPECT_EQ(data.view_fingerprint(), Fingerprint(view));
+  EXPECT_FALSE(data.is_canonical());
+  EXPECT_EQ(IdentifyData(manifest).view_fingerprint(), "");
+}
+
+TEST(DataIdentityTest, CanonicalMeansEveryPinnedSplitAgrees) {
+  DataIdentity data;
+  (*data.mutable_split_fingerprint())["train"] = "a";
+  (*data.mutable_split_fingerprint())["test"] = "b";
+  TaskFile file;
+  EXPECT_FALSE(IsCanonical(data, file));  // nothing is pinned
+  (*file.mutable_canonical_fingerprint())["train"] = "a";
+  (*file.mutable_canonical_fingerprint())["test"] = "b";
+  EXPECT_TRUE(IsCanonical(data, file));
+  (*file.mutable_canonical_fingerprint())["test"] = "c";
+  EXPECT_FALSE(IsCanonical(data, file));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,22 @@
+// Which data a run saw: what a record keeps of a data set's manifest.
+#ifndef LRA_EVAL_DATA_IDENTITY_H_
+#define LRA_EVAL_DATA_IDENTITY_H_
+
+#include "datasets/manifest.pb.h"
+#include "eval/run_record.pb.h"
+#include "lra/config.pb.h"
+
+namespace lra {
+
+// Of stored examples read whole (baselines, external predictions). Canonical fingerprints come from
+// configs/tasks/; data of a task without such a file is not canonical.
+DataIdentity IdentifyData(const Manifest& manifest);
+// Of examples seen through a view.
+DataIdentity IdentifyData(const Manifest& manifest, const DataView& view);
+
+// True when at least one fingerprint is pinned and every pinned split has its own.
+bool IsCanonical(const DataIdentity& data, const TaskFile& task_file);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_DATA_IDENTITY_H_

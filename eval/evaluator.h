@@ -1,0 +1,38 @@
+// Scores a model on a whole split. Every example counts: the last batch is never dropped.
+#ifndef LRA_EVAL_EVALUATOR_H_
+#define LRA_EVAL_EVALUATOR_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "datasets/dataset.h"
+#include "eval/metrics.h"
+#include "models/classifier.h"
+
+namespace lra {
+
+struct EvaluatorOptions {
+  int64_t batch_examples = 32;
+  // Score the first `limit_examples` only; 0 = all.
+  int64_t limit_examples = 0;
+  // Progress label; empty or quiet = no progress.
+  std::string label;
+  bool quiet = true;
+};
+
+struct Scored {
+  SplitScore score;
+  std::vector<float> logits;    // [examples, C] in data-set order
+  std::vector<int32_t> labels;  // [examples]
+  int64_t classes = 0;
+};
+
+// Internal (naming the example) when a logit is not finite; ResourceExhausted when memory runs out.
+absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& split, int64_t classes,
+                                  const EvaluatorOptions& options);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_EVALUATOR_H_

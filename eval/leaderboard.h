@@ -1,0 +1,95 @@
+// Records to tables: a pure function of a folder of records. Rows are methods, columns are tasks.
+//
+// Unlike numbers never share a column: runs share one only if data, view, protocol, preset and
+// every setting apart from attention and seed are the same. Otherwise several tables are made, each
+// saying what sets it apart. Baselines and external rows join every table that shows the same
+// examples.
+#ifndef LRA_EVAL_LEADERBOARD_H_
+#define LRA_EVAL_LEADERBOARD_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "eval/published.pb.h"
+#include "eval/run_record.h"
+#include "eval/statistics.h"
+
+namespace lra {
+
+struct LeaderboardOptions {
+  std::string split = "test";
+  // Of the intervals in cells.
+  double confidence = 0.95;
+  // Of the marks "above the majority class" and "learned".
+  double mark_confidence = 0.99;
+  // What a measured method is, by name, for the notes; methods without one go without.
+  std::map<std::string, std::string> descriptions;
+};
+
+enum class Verdict { kUnknown, kNo, kYes };  // kUnknown: no baseline to compare with
+
+struct LeaderboardCell {
+  double accuracy = 0;  // in [0, 1]; the mean over seeds
+  Interval interval;
+  // One run each, ascending. With one, the interval is Clopper-Pearson's: sampling of examples
+  // only. With more it is Student's t over seeds.
+  std::vector<uint32_t> seeds;
+  std::vector<std::string> directories;
+  int64_t examples = 0;
+  // Exact binomial, in every seed: above the majority class; above each of the task's shortcuts as
+  // well ("learned").
+  Verdict above_majority = Verdict::kUnknown;
+  Verdict learned = Verdict::kUnknown;
+};
+
+struct LeaderboardRow {
+  RunRecord::Kind kind = RunRecord::MEASURED;
+  std::string method;
+  // The method, with the options that tell variants apart where a table has several.
+  std::string label;
+  std::vector<std::optional<LeaderboardCell>> cells;  // by column
+  // Only where all of several columns are filled.
+  std::optional<double> average;
+};
+
+struct PublishedRows {
+  PublishedTable table;  // source, protocol, notes
+  struct Row {
+    std::string method, label, note;
+    std::vector<std::optional<double>> percents;  // by column, as printed
+    // As printed, only where the columns are exactly the tasks that it averages.
+    std::optional<double> average_percent;
+  };
+  std::vector<Row> rows;
+};
+
+struct LeaderboardTable {
+  std::vector<std::string> tasks;  // columns
+  // Baselines, then measured rows, then external ones; best first.
+  std::vector<LeaderboardRow> rows;
+  std::vector<PublishedRows> published;
+  // Why this is not part of the first table; empty for the first.
+  std::string differs;
+  // How the rows were obtained, a sentence each.
+  std::vector<std::string> notes;
+};
+
+struct Leaderboard {
+  LeaderboardOptions options;
+  std::vector<LeaderboardTable> tables;
+  // Runs that no table shows, with the reason.
+  std::vector<std::string> left_out;
+};
+
+// InvalidArgument for a confidence outside (0, 1), FailedPrecondition if no record has the split.
+absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
+                                             const std::vector<PublishedTable>& published,
+                                             const LeaderboardOptions& options);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_LEADERBOARD_H_

@@ -1,0 +1,191 @@
+// Rows and cells of a leaderboard: repeats become one cell, baselines give the marks.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "eval/baseline_record.h"
+#include "eval/leaderboard_internal.h"
+#include "lra/config.h"
+#include "lra/fingerprint.h"
+
+namespace lra::internal {
+namespace {
+
+// --- Variants
+// --------------------------------------------------------------------------------------------------------
+
+// Values that tell the variants of one method in one column apart: by the attention's fingerprint,
+// the fields that vary among them, as "options.m=512". A method with one variant has the label "".
+std::map<std::string, std::string> VariantLabels(const std::vector<const RunRecord*>& records) {
+  std::map<std::string, std::map<std::string, std::string>>
+      fields_of;                                           // fingerprint -> path -> value
+  std::map<std::string, std::set<std::string>> values_of;  // path -> values, "" = unset
+  for (const RunRecord* record : records) {
+    const auto leaves = LeafFields(record->config().attention());
+    fields_of[Fingerprint(record->config().attention())] = {leaves.begin(), leaves.end()};
+  }
+  for (const auto& [fingerprint, fields] : fields_of) {
+    for (const auto& [path, value] : fields) values_of[path];
+  }
+  for (auto& [path, values] : values_of) {
+    for (auto& [fingerprint, fields] : fields_of) values.insert(fields[path]);
+  }
+  std::map<std::string, std::string> labels;
+  for (const auto& [fingerprint, fields] : fields_of) {
+    std::vector<std::string> parts;
+    for (const auto& [path, values] : values_of) {
+      const auto it = fields.find(path);
+      if (values.size() > 1)
+        parts.push_back(absl::StrCat(path, "=", it->second.empty() ? "unset" : it->second));
+    }
+    labels[fingerprint] = absl::StrJoin(parts, ", ");
+  }
+  return labels;
+}
+
+// --- Marks
+// -----------------------------------------------------------------------------------------------------------
+
+// Highest accuracy of the column's baselines that are, or are not, the majority class; nullopt if
+// there are none.
+std::optional<double> BaselineAccuracy(const ColumnRuns& column, bool majority) {
+  std::optional<double> best;
+  for (const Entry& entry : column.entries) {
+    if (entry.record().kind() != RunRecord::BASELINE) continue;
+    if ((entry.record().method() == kMajorityMethod) != majority) continue;
+    best = std::max(best.value_or(0), entry.Accuracy());
+  }
+  return best;
+}
+
+Verdict AllAbove(const std::vector<Entry>& runs, std::optional<double> baseline,
+                 double confidence) {
+  if (!baseline) return Verdict::kUnknown;
+  const bool all = std::all_of(runs.begin(), runs.end(), [&](const Entry& run) {
+    return ClearlyAbove(run.result->correct(), run.result->examples(), *baseline, confidence);
+  });
+  return all ? Verdict::kYes : Verdict::kNo;
+}
+
+// --- Cells
+// -----------------------------------------------------------------------------------------------------------
+
+// One run a seed, by seed. A second run of a seed is a copy (dropped) or contradicts the first
+// (reported).
+std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>* left_out) {
+  std::stable_sort(runs.begin(), runs.end(), [](const Entry& a, const Entry& b) {
+    return a.record().seed() < b.record().seed();
+  });
+  std::vector<Entry> kept;
+  for (const Entry& run : runs) {
+    if (kept.empty() || kept.back().record().seed() != run.record().seed()) {
+      kept.push_back(run);
+      continue;
+    }
+    const bool is_copy = EqualExceptVolatile(kept.back().record(), run.record());
+    left_out->push_back(absl::StrCat(
+        run.located->directory, ": ",
+        is_copy ? "is a copy of " : "repeats method, settings and seed, but not the bits, of ",
+        kept.back().located->directory, "; only that one is counted"));
+  }
+  return kept;
+}
+
+LeaderboardCell MakeCell(const std::vector<Entry>& runs, const ColumnRuns& column,
+                         const LeaderboardOptions& options) {
+  LeaderboardCell cell;
+  std::vector<double> accuracies;
+  for (const Entry& run : runs) {
+    accuracies.push_back(run.Accuracy());
+    cell.seeds.push_back(run.record().seed());
+    cell.directories.push_back(run.located->directory);
+  }
+  const SplitResult& first = *runs.front().result;
+  cell.examples = first.examples();
+  cell.accuracy = Mean(accuracies);
+  cell.interval = runs.size() == 1
+                      ? ClopperPearson(first.correct(), first.examples(), options.confidence)
+                      : StudentT(accuracies, options.confidence);
+  if (runs.front().record().kind() == RunRecord::BASELINE) return cell;
+  const auto majority = BaselineAccuracy(column, true), shortcut = BaselineAccuracy(column, false);
+  cell.above_majority = AllAbove(runs, majority, options.mark_confidence);
+  cell.learned = AllAbove(runs, shortcut, options.mark_confidence);
+  if (cell.above_majority == Verdict::kNo) cell.learned = Verdict::kNo;
+  return cell;
+}
+
+// --- Rows
+// ------------------------------------------------------------------------------------------------------------
+
+int KindOrder(RunRecord::Kind kind) {
+  return kind == RunRecord::BASELINE ? 0 : kind == RunRecord::MEASURED ? 1 : 2;
+}
+
+// Kind, method, variant.
+using RowKey = std::tuple<int, std::string, std::string>;
+
+std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column) {
+  std::map<std::string, std::vector<const RunRecord*>> by_method;
+  for (const Entry& entry : column.entries)
+    by_method[entry.record().method()].push_back(&entry.record());
+  std::map<RowKey, std::vector<Entry>> rows;
+  for (const Entry& entry : column.entries) {
+    const RunRecord& record = entry.record();
+    const auto labels = VariantLabels(by_method[record.method()]);
+    rows[{KindOrder(record.kind()), record.method(),
+          labels.at(Fingerprint(record.config().attention()))}]
+        .push_back(entry);
+  }
+  return rows;
+}
+
+// For ordering: the mean over the filled cells, fuller rows first.
+std::pair<size_t, double> Score(const LeaderboardRow& row) {
+  std::vector<double> accuracies;
+  for (const auto& cell : row.cells) {
+    if (cell) accuracies.push_back(cell->accuracy);
+  }
+  return {accuracies.size(), accuracies.empty() ? 0 : Mean(accuracies)};
+}
+
+void FinishRow(LeaderboardRow* row) {
+  const auto [filled, mean] = Score(*row);
+  if (filled == row->cells.size() && filled > 1) row->average = mean;
+}
+
+// Baselines rise to the best, so that the majority class comes first; the others fall.
+bool Before(const LeaderboardRow& a, const LeaderboardRow& b) {
+  if (a.kind != b.kind) return KindOrder(a.kind) < KindOrder(b.kind);
+  return a.kind == RunRecord::BASELINE ? Score(a) < Score(b) : Score(a) > Score(b);
+}
+
+}  // namespace
+
+std::vector<LeaderboardRow> MakeRows(const std::vector<ColumnRuns>& columns,
+                                     const LeaderboardOptions& options,
+                                     std::vector<std::string>* left_out) {
+  std::map<RowKey, LeaderboardRow> rows;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    for (auto& [key, runs] : RowsOfColumn(columns[c])) {
+      const auto& [order, method, variant] = key;
+      LeaderboardRow& row = rows[key];
+      row.kind = runs.front().record().kind();
+      row.method = method;
+      row.label = variant.empty() ? method : absl::StrCat(method, " (", variant, ")");
+      row.cells.resize(columns.size());
+      row.cells[c] = MakeCell(OnePerSeed(runs, left_out), columns[c], options);
+    }
+  }
+  std::vector<LeaderboardRow> sorted;
+  for (auto& [key, row] : rows) {
+    FinishRow(&row);
+    sorted.push_back(std::move(row));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), Before);
+  return sorted;
+}
+
+}  // namespace lra::internal

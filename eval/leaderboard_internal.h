@@ -1,0 +1,49 @@
+// Steps of BuildLeaderboard; private to eval/leaderboard*.cc.
+#ifndef LRA_EVAL_LEADERBOARD_INTERNAL_H_
+#define LRA_EVAL_LEADERBOARD_INTERNAL_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "eval/leaderboard.h"
+
+namespace lra::internal {
+
+// A scored run that takes part.
+struct Entry {
+  const LocatedRecord* located = nullptr;
+  const SplitResult* result = nullptr;  // of the options' split
+  const RunRecord& record() const { return located->record; }
+  double Accuracy() const {
+    return static_cast<double>(result->correct()) / static_cast<double>(result->examples());
+  }
+};
+
+// One task with one setting: all its runs may stand in one column. Never empty.
+struct ColumnRuns {
+  std::string task;
+  std::vector<Entry> entries;  // measured first, then baselines and external rows that joined
+};
+
+// What makes two runs of one task comparable: config without attention and seed, and the data. A
+// record that holds nothing else.
+RunRecord SettingOf(const RunRecord& record);
+
+// "train.steps=150, model.pooling=CLS": the settings that come neither from protocol nor preset nor
+// attention.
+std::string OverridesOf(const RunRecord& record);
+
+// leaderboard_cells.cc: rows of a table from its columns; repeats that cannot be counted go to
+// `left_out`.
+std::vector<LeaderboardRow> MakeRows(const std::vector<ColumnRuns>& columns,
+                                     const LeaderboardOptions& options,
+                                     std::vector<std::string>* left_out);
+
+// leaderboard_notes.cc: how the rows were obtained.
+std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
+                                   const LeaderboardOptions& options);
+
+}  // namespace lra::internal
+
+#endif  // LRA_EVAL_LEADERBOARD_INTERNAL_H_

@@ -1,0 +1,125 @@
+// The sentences under a table: how its rows were obtained.
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "eval/leaderboard_internal.h"
+#include "lra/progress.h"
+
+namespace lra::internal {
+namespace {
+
+std::string DescribeData(const ColumnRuns& column, const LeaderboardOptions& options) {
+  const Entry& entry = column.entries.front();
+  const DataIdentity& data = entry.record().data();
+  const auto fingerprint = data.split_fingerprint().find(options.split);
+  return absl::StrCat(
+      column.task, ": ", data.origin().empty() ? "unknown origin" : data.origin(), " data, ",
+      data.is_canonical() ? "canonical" : "not canonical", ", version ", data.task_version(), "; ",
+      FormatCount(entry.result->examples()), " ", options.split, " examples (fingerprint ",
+      fingerprint == data.split_fingerprint().end() ? "unknown" : fingerprint->second.substr(0, 12),
+      ").");
+}
+
+std::string DescribeSelection(const ExperimentConfig& config) {
+  return config.evaluation().selection() == EvaluationConfig::LAST
+             ? "the last step was scored"
+             : "the step with the best validation accuracy was scored (ties: the earlier)";
+}
+
+std::string DescribeSettings(const ColumnRuns& column) {
+  const RunRecord& record = column.entries.front().record();
+  const ExperimentConfig& config = record.config();
+  const std::string overrides = OverridesOf(record);
+  return absl::StrCat(
+      column.task, ": protocol ", config.protocol(), ", preset ", config.preset(),
+      overrides.empty() ? ", nothing overridden" : absl::StrCat(", overridden: ", overrides), "; ",
+      FormatCount(config.train().steps()), " steps of ", config.train().batch_examples(),
+      " examples; ", DescribeSelection(config), ".");
+}
+
+// "linear 0, 1, 2; transformer 0": the runs, with the size of the model.
+std::string DescribeRuns(const ColumnRuns& column) {
+  std::map<std::string, std::set<uint32_t>> seeds;
+  std::map<std::string, std::set<int64_t>> parameters;
+  for (const Entry& entry : column.entries) {
+    if (entry.record().kind() != RunRecord::MEASURED) continue;
+    seeds[entry.record().method()].insert(entry.record().seed());
+    parameters[entry.record().method()].insert(entry.record().parameters());
+  }
+  std::vector<std::string> parts;
+  for (const auto& [method, values] : seeds) {
+    parts.push_back(absl::StrCat(
+        method, " ", absl::StrJoin(values, ", "), " (",
+        absl::StrJoin(parameters[method], " / ",
+                      [](std::string* out, int64_t n) { absl::StrAppend(out, FormatCount(n)); }),
+        " parameters)"));
+  }
+  return absl::StrCat(column.task, ": seeds ", absl::StrJoin(parts, "; "), ".");
+}
+
+// What the rows are: baselines and external rows say so themselves.
+std::vector<std::string> DescribeMethods(const std::vector<ColumnRuns>& columns,
+                                         const LeaderboardOptions& options) {
+  std::set<std::string> notes;
+  for (const ColumnRuns& column : columns) {
+    for (const Entry& entry : column.entries) {
+      const RunRecord& record = entry.record();
+      const auto known = options.descriptions.find(record.method());
+      const bool is_measured = record.kind() == RunRecord::MEASURED;
+      const std::string text = !is_measured                          ? record.description()
+                               : known == options.descriptions.end() ? ""
+                                                                     : known->second;
+      if (!text.empty()) notes.insert(absl::StrCat(record.method(), ": ", text));
+    }
+  }
+  return {notes.begin(), notes.end()};
+}
+
+// A protocol touches the test split once; a run that looked oftener says so.
+void AddTestLooks(const ColumnRuns& column, std::vector<std::string>* notes) {
+  for (const Entry& entry : column.entries) {
+    const RunRecord& record = entry.record();
+    std::set<int64_t> expected = {record.selected_step()};
+    for (const SplitResult& result : record.results()) expected.insert(result.step());
+    if (record.test_looks_size() <= static_cast<int>(expected.size())) continue;
+    notes->push_back(absl::StrFormat("%s, seed %d: looked at the test split %d times.",
+                                     record.method(), record.seed(), record.test_looks_size()));
+  }
+}
+
+std::string DescribeVersions(const std::vector<ColumnRuns>& columns) {
+  std::set<std::string> versions;
+  for (const ColumnRuns& column : columns) {
+    for (const Entry& entry : column.entries) {
+      const Versions& v = entry.record().versions();
+      std::string text = absl::StrCat("lra ", v.lra().empty() ? "of an unknown version" : v.lra());
+      if (!v.commit().empty()) absl::StrAppend(&text, " (", v.commit(), ")");
+      if (!v.libtorch().empty()) absl::StrAppend(&text, " with LibTorch ", v.libtorch());
+      versions.insert(text);
+    }
+  }
+  return absl::StrCat("Made by ", absl::StrJoin(versions, "; "), ".");
+}
+
+}  // namespace
+
+std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
+                                   const LeaderboardOptions& options) {
+  std::vector<std::string> notes;
+  for (const ColumnRuns& column : columns) {
+    notes.push_back(DescribeData(column, options));
+    if (column.entries.front().record().kind() == RunRecord::MEASURED) {
+      notes.push_back(DescribeSettings(column));
+      notes.push_back(DescribeRuns(column));
+    }
+    AddTestLooks(column, &notes);
+  }
+  for (std::string& note : DescribeMethods(columns, options)) notes.push_back(std::move(note));
+  notes.push_back(DescribeVersions(columns));
+  return notes;
+}
+
+}  // namespace lra::internal

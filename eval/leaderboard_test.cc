@@ -1,0 +1,274 @@
+#include "eval/leaderboard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "eval/leaderboard_test_util.h"
+#include "eval/published.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::MakeBaseline;
+using ::lra::testing::MakeRun;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Leaderboard Build(const std::vector<LocatedRecord>& runs,
+                  const std::vector<PublishedTable>& published = {}) {
+  auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, published, {});
+  EXPECT_TRUE(board.ok()) << board.status();
+  return board.ok() ? *board : Leaderboard();
+}
+
+std::vector<std::string> Labels(const LeaderboardTable& table) {
+  std::vector<std::string> labels;
+  for (const LeaderboardRow& row : table.rows) labels.push_back(row.label);
+  return labels;
+}
+
+TEST(LeaderboardTest, OneSeedGetsTheBinomialInterval) {
+  const Leaderboard board = Build({MakeRun({.correct = 700})});
+  ASSERT_EQ(board.tables.size(), 1);
+  const LeaderboardCell& cell = *board.tables[0].rows.at(0).cells.at(0);
+  const Interval expected = ClopperPearson(700, 2000, 0.95);
+  EXPECT_DOUBLE_EQ(cell.accuracy, 0.35);
+  EXPECT_DOUBLE_EQ(cell.interval.low, expected.low);
+  EXPECT_DOUBLE_EQ(cell.interval.high, expected.high);
+  EXPECT_THAT(cell.seeds, ElementsAre(0));
+}
+
+TEST(LeaderboardTest, SeveralSeedsGetTheMeanAndStudentsInterval) {
+  const Leaderboard board =
+      Build({MakeRun({.seed = 2, .correct = 720}), MakeRun({.seed = 0, .correct = 700}),
+             MakeRun({.seed = 1, .correct = 680})});
+  const LeaderboardCell& cell = *board.tables.at(0).rows.at(0).cells.at(0);
+  const Interval expected = StudentT(std::vector<double>{0.35, 0.34, 0.36}, 0.95);
+  EXPECT_DOUBLE_EQ(cell.accuracy, 0.35);
+  EXPECT_NEAR(cell.interval.low, expected.low, 1e-12);
+  EXPECT_NEAR(cell.interval.high, expected.high, 1e-12);
+  EXPECT_THAT(cell.seeds, ElementsAre(0, 1, 2));
+}
+
+TEST(LeaderboardTest, BaselinesStandFirstAndRowsFallByScore) {
+  const Leaderboard board =
+      Build({MakeRun({.method = "linear", .correct = 650}), MakeBaseline("root_operator", 725),
+             MakeRun({.method = "cosformer", .correct = 700}), MakeBaseline("majority", 340)});
+  EXPECT_THAT(Labels(board.tables.at(0)),
+              ElementsAre("majority", "root_operator", "cosformer", "linear"));
+}
+
+TEST(LeaderboardTest, MarksCompareWithTheBaselines) {
+  const Leaderboard board =
+      Build({MakeBaseline("majority", 340), MakeBaseline("root_operator", 720),
+             MakeRun({.method = "chance", .correct = 350}),
+             MakeRun({.method = "shortcut", .correct = 725}),
+             MakeRun({.method = "learner", .correct = 900})});
+  for (const LeaderboardRow& row : board.tables.at(0).rows) {
+    const LeaderboardCell& cell = *row.cells.at(0);
+    if (row.kind == RunRecord::BASELINE) {
+      EXPECT_EQ(cell.above_majority, Verdict::kUnknown) << row.label;
+      continue;
+    }
+    EXPECT_EQ(cell.above_majority, row.method == "chance" ? Verdict::kNo : Verdict::kYes)
+        << row.label;
+    EXPECT_EQ(cell.learned, row.method == "learner" ? Verdict::kYes : Verdict::kNo) << row.label;
+  }
+}
+
+TEST(LeaderboardTest, OneBadSeedTakesTheMarkAway) {
+  const Leaderboard board =
+      Build({MakeBaseline("majority", 340), MakeRun({.seed = 0, .correct = 900}),
+             MakeRun({.seed = 1, .correct = 345})});
+  const LeaderboardCell& cell = *board.tables.at(0).rows.at(1).cells.at(0);
+  EXPECT_EQ(cell.above_majority, Verdict::kNo);
+}
+
+TEST(LeaderboardTest, WithoutBaselinesThereIsNoVerdict) {
+  const Leaderboard board = Build({MakeRun({.correct = 1999})});
+  EXPECT_EQ(board.tables.at(0).rows.at(0).cells.at(0)->above_majority, Verdict::kUnknown);
+  EXPECT_EQ(board.tables.at(0).rows.at(0).cells.at(0)->learned, Verdict::kUnknown);
+}
+
+// Each changes one thing that makes two runs unlike, and gives the word that the explanation must
+// hold.
+struct UnlikeCase {
+  const char* word;
+  void (*change)(RunRecord*);
+};
+
+class UnlikeTest : public ::testing::TestWithParam<UnlikeCase> {};
+
+TEST_P(UnlikeTest, UnlikeRunsNeverShareATable) {
+  LocatedRecord other = MakeRun({.method = "cosformer"});
+  GetParam().change(&other.record);
+  const Leaderboard board = Build({MakeRun({.method = "linear"}), other});
+  ASSERT_EQ(board.tables.size(), 2);
+  EXPECT_EQ(board.tables[0].rows.size() + board.tables[1].rows.size(), 2);
+  EXPECT_EQ(board.tables[0].differs, "");
+  EXPECT_THAT(board.tables[1].differs, HasSubstr(GetParam().word));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, UnlikeTest,
+    ::testing::Values(
+        UnlikeCase{"data.split_fingerprint",
+                   [](RunRecord* r) {
+                     (*r->mutable_data()->mutable_split_fingerprint())["test"] = "bbbb";
+                   }},
+        UnlikeCase{"data.split_fingerprint",
+                   [](RunRecord* r) {
+                     (*r->mutable_data()->mutable_split_fingerprint())["train"] = "bbbb";
+                   }},
+        UnlikeCase{"data.view_fingerprint",
+                   [](RunRecord* r) { r->mutable_data()->set_view_fingerprint("v"); }},
+        UnlikeCase{"config.protocol",
+                   [](RunRecord* r) { r->mutable_config()->set_protocol("lra2020@1"); }},
+        UnlikeCase{"config.preset", [](RunRecord* r) { r->mutable_config()->set_preset("smoke"); }},
+        UnlikeCase{"config.train.steps (150",
+                   [](RunRecord* r) { r->mutable_config()->mutable_train()->set_steps(9); }},
+        UnlikeCase{"config.model.layers",
+                   [](RunRecord* r) { r->mutable_config()->mutable_model()->set_layers(3); }}));
+
+TEST(LeaderboardTest, OtherDataTakesItsOwnBaselinesAlong) {
+  LocatedRecord baseline = MakeBaseline("majority", 340);
+  (*baseline.record.mutable_data()->mutable_split_fingerprint())["test"] = "bbbb";
+  const Leaderboard board = Build({MakeRun({}), baseline});
+  ASSERT_EQ(board.tables.size(), 2);
+  EXPECT_THAT(Labels(board.tables[0]), ElementsAre("linear"));
+  EXPECT_THAT(Labels(board.tables[1]), ElementsAre("majority"));
+}
+
+TEST(LeaderboardTest, BaselinesJoinEveryTableOfTheirData) {
+  LocatedRecord longer = MakeRun({.method = "cosformer"});
+  longer.record.mutable_config()->mutable_train()->set_steps(500);
+  const Leaderboard board = Build({MakeRun({}), longer, MakeBaseline("majority", 340)});
+  ASSERT_EQ(board.tables.size(), 2);
+  for (const LeaderboardTable& table : board.tables) EXPECT_EQ(Labels(table).front(), "majority");
+}
+
+TEST(LeaderboardTest, AverageNeedsEveryTask) {
+  const Leaderboard board =
+      Build({MakeRun({.method = "linear", .task = "listops", .correct = 600}),
+             MakeRun({.method = "linear", .task = "text", .correct = 1200}),
+             MakeRun({.method = "cosformer", .task = "listops", .correct = 900})});
+  ASSERT_EQ(board.tables.size(), 1);
+  EXPECT_THAT(board.tables[0].tasks, ElementsAre("listops", "text"));
+  EXPECT_THAT(Labels(board.tables[0]), ElementsAre("linear", "cosformer"));  // the fuller row first
+  EXPECT_DOUBLE_EQ(board.tables[0].rows[0].average.value(), 0.45);
+  EXPECT_FALSE(board.tables[0].rows[1].average.has_value());
+  EXPECT_FALSE(board.tables[0].rows[1].cells[1].has_value());
+}
+
+TEST(LeaderboardTest, OneTaskHasNoAverage) {
+  EXPECT_FALSE(Build({MakeRun({})}).tables.at(0).rows.at(0).average.has_value());
+}
+
+TEST(LeaderboardTest, VariantsOfOneMethodAreRowsOfTheirOwn) {
+  LocatedRecord a = MakeRun({.method = "cosformer", .seed = 0, .correct = 800});
+  LocatedRecord b = MakeRun({.method = "cosformer", .seed = 0, .correct = 700});
+  b.record.mutable_config()->mutable_attention()->set_dropout(0.1f);
+  const Leaderboard board = Build({a, b});
+  ASSERT_EQ(board.tables.size(), 1);
+  EXPECT_THAT(Labels(board.tables[0]),
+              ElementsAre("cosformer (dropout=unset)", "cosformer (dropout=0.1)"));
+}
+
+TEST(LeaderboardTest, ARepeatedSeedCountsOnce) {
+  LocatedRecord copy = MakeRun({}), other = MakeRun({.correct = 701});
+  copy.directory = "backup/copy";
+  copy.record.set_finished_unix_seconds(99);  // volatile
+  other.directory = "elsewhere/other";
+  const Leaderboard board = Build({MakeRun({}), copy, other});
+  EXPECT_EQ(board.tables.at(0).rows.at(0).cells.at(0)->seeds.size(), 1);
+  ASSERT_EQ(board.left_out.size(), 2);
+  EXPECT_THAT(board.left_out[0], HasSubstr("backup/copy: is a copy of runs/listops-linear-s0"));
+  EXPECT_THAT(board.left_out[1], HasSubstr("elsewhere/other: repeats"));
+}
+
+TEST(LeaderboardTest, RunsWithoutAResultAreNamed) {
+  LocatedRecord unscored = MakeRun({.method = "cosformer"});
+  unscored.record.clear_results();
+  const auto board =
+      BuildLeaderboard({.runs = {MakeRun({}), unscored}, .unfinished = {"runs/killed"}}, {}, {});
+  ASSERT_TRUE(board.ok());
+  ASSERT_EQ(board->left_out.size(), 2);
+  EXPECT_THAT(board->left_out[0], HasSubstr("cosformer was not scored on the test split"));
+  EXPECT_THAT(board->left_out[1], HasSubstr("runs/killed"));
+}
+
+TEST(LeaderboardTest, TheLastCheckpointDoesNotStandForTheRun) {
+  LocatedRecord run = MakeRun({.correct = 700});
+  SplitResult last = run.record.results(0);
+  last.set_checkpoint(kLastCheckpoint);
+  last.set_correct(1);
+  const SplitResult selected = run.record.results(0);
+  run.record.clear_results();
+  *run.record.add_results() = last;
+  *run.record.add_results() = selected;
+  EXPECT_DOUBLE_EQ(Build({run}).tables.at(0).rows.at(0).cells.at(0)->accuracy, 0.35);
+}
+
+TEST(LeaderboardTest, PublishedRowsKeepToTheColumnsShown) {
+  const auto published = LoadPublishedTable("cosformer2022");
+  ASSERT_TRUE(published.ok());
+  const Leaderboard one = Build({MakeRun({})}, {*published});
+  ASSERT_EQ(one.tables.at(0).published.size(), 1);
+  const PublishedRows& rows = one.tables[0].published[0];
+  ASSERT_EQ(rows.rows.size(), 12);
+  EXPECT_EQ(rows.rows[11].percents.at(0), 37.9);
+  EXPECT_FALSE(
+      rows.rows[11].average_percent.has_value());  // an average over five tasks beside one column
+
+  std::vector<LocatedRecord> runs;
+  for (const char* task : {"listops", "text", "retrieval", "image", "pathfinder32"})
+    runs.push_back(MakeRun({.task = task}));
+  const Leaderboard five = Build(runs, {*published});
+  EXPECT_EQ(five.tables.at(0).published.at(0).rows[11].average_percent, 55.23);
+  EXPECT_THAT(Build({MakeRun({.task = "other"})}, {*published}).tables.at(0).published, IsEmpty());
+}
+
+TEST(LeaderboardTest, NotesSayHowTheRowsWereObtained) {
+  LocatedRecord run = MakeRun({});
+  for (int i = 0; i < 3; ++i) run.record.add_test_looks()->set_command("lra eval");
+  LocatedRecord baseline = MakeBaseline("majority", 340);
+  baseline.record.set_description("the most frequent label");
+  LeaderboardOptions options;
+  options.descriptions = {{"linear", "elu + 1"}, {"absent", "never shown"}};
+  const auto board = BuildLeaderboard({.runs = {run, baseline}, .unfinished = {}}, {}, options);
+  ASSERT_TRUE(board.ok());
+  const std::string notes = ::testing::PrintToString(board->tables.at(0).notes);
+  EXPECT_THAT(notes, HasSubstr("linear: elu + 1"));
+  EXPECT_EQ(notes.find("absent"), std::string::npos);
+  EXPECT_THAT(
+      notes,
+      HasSubstr(
+          "generated data, canonical, version 1; 2,000 test examples (fingerprint aaaa01234567)"));
+  EXPECT_THAT(
+      notes,
+      HasSubstr("protocol fair@1, preset small, overridden: train.steps=150; 150 steps of 32"));
+  EXPECT_THAT(notes, HasSubstr("best validation accuracy"));
+  EXPECT_THAT(notes, HasSubstr("linear 0 (123,456 parameters)"));
+  EXPECT_THAT(notes, HasSubstr("majority: the most frequent label"));
+  EXPECT_THAT(notes, HasSubstr("looked at the test split 3 times"));
+}
+
+TEST(LeaderboardTest, WrongUse) {
+  LeaderboardOptions options;
+  options.confidence = 1;
+  EXPECT_EQ(
+      BuildLeaderboard({.runs = {MakeRun({})}, .unfinished = {}}, {}, options).status().code(),
+      absl::StatusCode::kInvalidArgument);
+  options = LeaderboardOptions();
+  options.split = "validation";
+  const auto none = BuildLeaderboard({.runs = {MakeRun({})}, .unfinished = {}}, {}, options);
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(none.status().message()), HasSubstr("validation"));
+}
+
+}  // namespace
+}  // namespace lra

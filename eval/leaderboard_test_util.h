@@ -1,0 +1,61 @@
+// Records for the tests of leaderboard and writers.
+#ifndef LRA_EVAL_LEADERBOARD_TEST_UTIL_H_
+#define LRA_EVAL_LEADERBOARD_TEST_UTIL_H_
+
+#include <string>
+
+#include "eval/run_record.h"
+
+namespace lra::testing {
+
+struct RunSpec {
+  std::string method = "linear";
+  std::string task = "listops";
+  uint32_t seed = 0;
+  int64_t correct = 700;
+  RunRecord::Kind kind = RunRecord::MEASURED;
+  std::string data = "aaaa0123456789";  // of the test split
+};
+
+// A run of `fair@1`, `small`, with train.steps overridden, scored on 2,000 test examples.
+inline LocatedRecord MakeRun(const RunSpec& spec) {
+  LocatedRecord located;
+  located.directory = "runs/" + spec.task + "-" + spec.method + "-s" + std::to_string(spec.seed);
+  RunRecord& record = located.record;
+  record.set_kind(spec.kind);
+  record.set_method(spec.method);
+  record.set_seed(spec.seed);
+  record.mutable_config()->set_task(spec.task);
+  if (spec.kind == RunRecord::MEASURED) {
+    record.mutable_config()->set_protocol("fair@1");
+    record.mutable_config()->set_preset("small");
+    record.mutable_config()->set_seed(spec.seed);
+    record.mutable_config()->mutable_attention()->set_name(spec.method);
+    record.mutable_config()->mutable_train()->set_steps(150);
+    record.mutable_config()->mutable_train()->set_batch_examples(32);
+    (*record.mutable_provenance())["train.steps"] = "--set";
+    (*record.mutable_provenance())["train.batch_examples"] = "preset small";
+    record.set_parameters(123456);
+  }
+  record.mutable_data()->set_task(spec.task);
+  record.mutable_data()->set_task_version(1);
+  record.mutable_data()->set_origin("generated");
+  record.mutable_data()->set_is_canonical(true);
+  (*record.mutable_data()->mutable_split_fingerprint())["test"] = spec.data;
+  record.mutable_versions()->set_lra("0.1.0");
+  SplitResult* result = record.add_results();
+  result->set_split("test");
+  result->set_examples(2000);
+  result->set_correct(spec.correct);
+  result->set_checkpoint(spec.kind == RunRecord::MEASURED ? kSelectedCheckpoint : "");
+  return located;
+}
+
+inline LocatedRecord MakeBaseline(const std::string& name, int64_t correct,
+                                  const std::string& task = "listops") {
+  return MakeRun({.method = name, .task = task, .correct = correct, .kind = RunRecord::BASELINE});
+}
+
+}  // namespace lra::testing
+
+#endif  // LRA_EVAL_LEADERBOARD_TEST_UTIL_H_

@@ -1,0 +1,26 @@
+// Where and with what a run was made: the volatile parts of a record.
+#ifndef LRA_EVAL_MACHINE_H_
+#define LRA_EVAL_MACHINE_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "eval/run_record.pb.h"
+
+namespace lra {
+
+// Processor model, cores that this process may use, memory, operating system. What cannot be found
+// stays empty; cpu_capability (LibTorch's instruction set) is the caller's to fill.
+Machine DescribeMachine();
+
+// Largest resident memory of this process so far (VmHWM of /proc/self/status); 0 where the system
+// does not tell.
+int64_t PeakMemoryBytes();
+
+// This program's version, the commit that it was configured at (empty outside a repository), the
+// compiler. `libtorch` is what the caller links, empty for programs without it.
+Versions RunVersions(absl::string_view libtorch);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_MACHINE_H_

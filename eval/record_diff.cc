@@ -1,0 +1,80 @@
+// What differs between two records: the comparing half of eval/run_record.h.
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "eval/run_record.h"
+#include "lra/config.h"
+#include "lra/fingerprint.h"
+
+namespace lra {
+namespace {
+
+constexpr char kUnset[] = "(unset)";
+
+// "curve[3].step" -> "curve".
+std::string TopLevelName(absl::string_view path) {
+  return std::string(path.substr(0, path.find_first_of(".[")));
+}
+
+// Config first, results last.
+int Rank(absl::string_view path) {
+  static const std::map<std::string, int>& ranks =
+      *new std::map<std::string, int>{{"config", 0},
+                                      {"provenance", 1},
+                                      {"config_fingerprint", 2},
+                                      {"cell_fingerprint", 2},
+                                      {"curve", 4},
+                                      {"weights_sha256", 5},
+                                      {"selected_step", 5},
+                                      {"selected_validation_accuracy", 5},
+                                      {"results", 6}};
+  const auto it = ranks.find(TopLevelName(path));
+  return it == ranks.end() ? 3 : it->second;
+}
+
+// Fields of `a` in their order, then those that only `b` has.
+std::vector<FieldDifference> AllDifferences(const RunRecord& a, const RunRecord& b) {
+  const auto fields_a = LeafFields(a), fields_b = LeafFields(b);
+  const std::map<std::string, std::string> map_a(fields_a.begin(), fields_a.end());
+  const std::map<std::string, std::string> map_b(fields_b.begin(), fields_b.end());
+  std::vector<FieldDifference> differences;
+  for (const auto& [path, value] : fields_a) {
+    const auto it = map_b.find(path);
+    if (it == map_b.end() || it->second != value) {
+      differences.push_back({path, value, it == map_b.end() ? kUnset : it->second});
+    }
+  }
+  for (const auto& [path, value] : fields_b) {
+    if (!map_a.contains(path)) differences.push_back({path, kUnset, value});
+  }
+  return differences;
+}
+
+// Keeps the first difference of the curve and says in its path how many more there are.
+void CollapseCurve(std::vector<FieldDifference>* differences) {
+  const auto in_curve = [](const FieldDifference& d) { return TopLevelName(d.path) == "curve"; };
+  const auto first = std::find_if(differences->begin(), differences->end(), in_curve);
+  if (first == differences->end()) return;
+  const auto others = std::count_if(std::next(first), differences->end(), in_curve);
+  if (others > 0) absl::StrAppend(&first->path, " (and ", others, " more of the curve)");
+  differences->erase(std::remove_if(std::next(first), differences->end(), in_curve),
+                     differences->end());
+}
+
+}  // namespace
+
+std::vector<FieldDifference> DiffRecords(const RunRecord& a, const RunRecord& b) {
+  std::vector<FieldDifference> differences = AllDifferences(a, b);
+  std::stable_sort(differences.begin(), differences.end(),
+                   [](const auto& x, const auto& y) { return Rank(x.path) < Rank(y.path); });
+  CollapseCurve(&differences);
+  return differences;
+}
+
+bool EqualExceptVolatile(const RunRecord& a, const RunRecord& b) {
+  return Fingerprint(a) == Fingerprint(b);
+}
+
+}  // namespace lra

@@ -1,0 +1,155 @@
+#include "eval/run_record.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "datasets/npy.h"
+#include "eval/metrics.h"
+#include "lra/files.h"
+#include "lra/sha256.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kJsonFile[] = "record.json";
+// What a run leaves before its record.
+constexpr const char* kTraces[] = {"checkpoint", "curve.jsonl"};
+
+bool IsUnfinishedRun(const fs::path& directory) {
+  if (FileExists((directory / kRecordFile).string())) return false;
+  return std::any_of(std::begin(kTraces), std::end(kTraces),
+                     [&](const char* trace) { return fs::exists(directory / trace); });
+}
+
+bool IsRun(const fs::path& directory) {
+  return FileExists((directory / kRecordFile).string()) || IsUnfinishedRun(directory);
+}
+
+// Run folders at or below `path`, sorted, so that neither order nor errors depend on the file
+// system. What lies inside a run (its evaluations) belongs to that run.
+absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return absl::NotFoundError(absl::StrCat(path, ": does not exist"));
+  if (!fs::is_directory(path, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is not a folder; name the run's folder"));
+  }
+  if (IsRun(path)) return std::vector<fs::path>{fs::path(path).lexically_normal()};
+  std::vector<fs::path> runs;
+  fs::recursive_directory_iterator it(path, error), end;
+  for (; !error && it != end; it.increment(error)) {
+    if (!it->is_directory() || !IsRun(it->path())) continue;
+    runs.push_back(it->path().lexically_normal());
+    it.disable_recursion_pending();
+  }
+  if (error)
+    return absl::InternalError(absl::StrCat(path, ": cannot be listed: ", error.message()));
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
+absl::Status AddRun(const fs::path& directory, FoundRuns* found) {
+  if (IsUnfinishedRun(directory)) {
+    found->unfinished.push_back(directory.string());
+    return absl::OkStatus();
+  }
+  LRA_ASSIGN_OR_RETURN(RunRecord record, ReadRunRecord(directory.string()));
+  found->runs.push_back({directory.string(), std::move(record)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status WriteRunRecord(absl::string_view directory, RunRecord record) {
+  record.set_schema_version(kRecordSchemaVersion);
+  LRA_RETURN_IF_ERROR(MakeDirectories(directory));
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kJsonFile), ToJson(record)));
+  return WriteSealedTextProto(JoinPath(directory, kRecordFile), record);
+}
+
+absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory) {
+  const std::string path = JoinPath(directory, kRecordFile);
+  RunRecord record;
+  LRA_RETURN_IF_ERROR(ReadSealedTextProto(path, &record));
+  if (record.schema_version() == kRecordSchemaVersion) return record;
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": schema version ", record.schema_version(),
+                   "; this program reads version ", kRecordSchemaVersion));
+}
+
+absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths) {
+  FoundRuns found;
+  std::set<fs::path> seen;  // canonical, so that overlapping arguments count a run once
+  for (const std::string& path : paths) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<fs::path> runs, RunsBelow(path));
+    for (const fs::path& run : runs) {
+      std::error_code ignored;
+      if (seen.insert(fs::weakly_canonical(run, ignored)).second)
+        LRA_RETURN_IF_ERROR(AddRun(run, &found));
+    }
+  }
+  if (!found.runs.empty() || !found.unfinished.empty()) return found;
+  return absl::NotFoundError(absl::StrCat("no run records below ", absl::StrJoin(paths, ", "),
+                                          "; `lra train` and `lra baseline` write them"));
+}
+
+absl::Status CheckPredictions(absl::string_view directory, const RunRecord& record) {
+  for (const SplitResult& result : record.results()) {
+    if (result.predictions_file().empty()) continue;
+    const std::string path = JoinPath(directory, result.predictions_file());
+    if (!FileExists(path))
+      return absl::DataLossError(absl::StrCat(path, ": is missing; the record names it"));
+    LRA_ASSIGN_OR_RETURN(const int64_t size, FileSizeBytes(path));
+    const int64_t payload =
+        result.examples() * record.spec().classes() * static_cast<int64_t>(sizeof(float));
+    if (size <= payload) {
+      return absl::DataLossError(absl::StrCat(path, ": has ", size, " bytes; ", result.examples(),
+                                              " x ", record.spec().classes(),
+                                              " logits need more than ", payload));
+    }
+    LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
+    if (ToHex(digest) == result.predictions_sha256()) continue;
+    return absl::DataLossError(absl::StrCat(path, ": was changed: SHA-256 is ", ToHex(digest),
+                                            ", the record says ", result.predictions_sha256()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
+                                             const SplitPredictions& predictions) {
+  LRA_ASSIGN_OR_RETURN(const SplitScore score,
+                       ScoreLogits(predictions.logits, predictions.labels, predictions.classes));
+  const std::string path = JoinPath(directory, predictions.file);
+  LRA_RETURN_IF_ERROR(MakeDirectories(directory));
+  LRA_RETURN_IF_ERROR(WriteNpy(path, predictions.logits, {score.examples, predictions.classes}));
+  LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
+  SplitResult result;
+  result.set_split(predictions.split);
+  result.set_examples(score.examples);
+  result.set_correct(score.correct);
+  result.set_loss_sum(score.loss_sum);
+  result.set_predictions_file(predictions.file);
+  result.set_predictions_sha256(ToHex(digest));
+  result.set_step(predictions.step);
+  result.set_checkpoint(predictions.checkpoint);
+  return result;
+}
+
+const SplitResult* FindResult(const RunRecord& record, absl::string_view split) {
+  for (const SplitResult& result : record.results()) {
+    if (result.split() == split && result.checkpoint() != kLastCheckpoint) return &result;
+  }
+  return nullptr;
+}
+
+}  // namespace lra

@@ -1,0 +1,89 @@
+// Run folders: record.textproto (sealed), its JSON twin, and the predictions that it names.
+// docs/results_format.md.
+//
+//   LRA_RETURN_IF_ERROR(WriteRunRecord("runs/listops-linear-small-s0", record));
+//   LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords({"runs"}));
+#ifndef LRA_EVAL_RUN_RECORD_H_
+#define LRA_EVAL_RUN_RECORD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "eval/run_record.pb.h"
+
+namespace lra {
+
+inline constexpr char kRecordFile[] = "record.textproto";
+inline constexpr int32_t kRecordSchemaVersion = 1;
+// Values of SplitResult.checkpoint.
+inline constexpr char kSelectedCheckpoint[] = "selected";
+inline constexpr char kLastCheckpoint[] = "last";
+
+// Creates the folder if needed. The JSON twin is written first, so that a folder with a
+// record.textproto is complete. Sets nothing but schema_version.
+absl::Status WriteRunRecord(absl::string_view directory, RunRecord record);
+
+// NotFound without a record; DataLoss for a damaged one; FailedPrecondition for another schema
+// version.
+absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory);
+
+struct LocatedRecord {
+  std::string directory;
+  RunRecord record;
+};
+
+struct FoundRuns {
+  std::vector<LocatedRecord> runs;
+  // Folders of runs that left checkpoints or a curve but no record: killed, failed, or still going.
+  std::vector<std::string> unfinished;
+};
+
+// Every run at or below the given folders, each once, sorted by path; folders inside a run are its
+// own. A damaged record is an error naming it, never skipped. NotFound for a path that does not
+// exist, and when there is no run at all.
+absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths);
+
+// Compares size (header plus examples * C floats) and SHA-256 of every predictions file with the
+// record. DataLoss names the file.
+absl::Status CheckPredictions(absl::string_view directory, const RunRecord& record);
+
+// Scores logits [examples, C] against labels and stores them as <directory>/<file> (.npy), which
+// the result names. `checkpoint` is "selected", "last", or empty for rows without checkpoints;
+// their step is -1.
+struct SplitPredictions {
+  std::string split;
+  std::string file = "predictions.npy";
+  absl::Span<const float> logits;
+  absl::Span<const int32_t> labels;
+  int classes = 0;
+  int64_t step = -1;
+  std::string checkpoint{};
+};
+absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
+                                             const SplitPredictions& predictions);
+
+// The result that stands for the run: of the selected checkpoint (or of a row without checkpoints),
+// not of the last one. nullptr if the split was not scored.
+const SplitResult* FindResult(const RunRecord& record, absl::string_view split);
+
+struct FieldDifference {
+  std::string path;
+  // "(unset)" where one side lacks the field.
+  std::string a, b;
+};
+
+// What differs, volatile fields left out: config first, then data and the rest, results last. All
+// points of the curve are one difference, told by the first.
+std::vector<FieldDifference> DiffRecords(const RunRecord& a, const RunRecord& b);
+
+// Equal bit for bit but for the fields marked volatile (times, host, resumes).
+bool EqualExceptVolatile(const RunRecord& a, const RunRecord& b);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_RUN_RECORD_H_

@@ -1,0 +1,165 @@
+#include "eval/run_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "datasets/npy.h"
+#include "eval/leaderboard_test_util.h"
+#include "lra/files.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::MakeRun;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class RunRecordTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = JoinPath(::testing::TempDir(),
+                     std::string("run_record_test_") +
+                         ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    ASSERT_TRUE(RemoveAll(root_).ok());
+    ASSERT_TRUE(MakeDirectories(root_).ok());
+  }
+  std::string Path(const std::string& name) const { return JoinPath(root_, name); }
+
+  std::string root_;
+};
+
+// Changes one byte in the middle of a file.
+void FlipByte(const std::string& path) {
+  std::string bytes = *ReadFile(path);
+  bytes[bytes.size() / 2] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
+}
+
+TEST_F(RunRecordTest, RoundTripAndJsonTwin) {
+  const RunRecord record = MakeRun({.seed = 3}).record;
+  ASSERT_TRUE(WriteRunRecord(Path("run"), record).ok());
+  const auto read = ReadRunRecord(Path("run"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->schema_version(), kRecordSchemaVersion);
+  EXPECT_EQ(read->results(0).correct(), 700);
+  const auto json = nlohmann::json::parse(*ReadFile(Path("run/record.json")));
+  EXPECT_EQ(json["method"], "linear");
+  EXPECT_EQ(json["seed"], 3);
+}
+
+TEST_F(RunRecordTest, AFlippedByteIsDataLossNamingTheFile) {
+  ASSERT_TRUE(WriteRunRecord(Path("run"), MakeRun({}).record).ok());
+  FlipByte(Path("run/record.textproto"));
+  const auto read = ReadRunRecord(Path("run"));
+  EXPECT_EQ(read.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(read.status().message()), HasSubstr(Path("run/record.textproto")));
+  // Nor is it skipped where many are read.
+  ASSERT_TRUE(WriteRunRecord(Path("good"), MakeRun({}).record).ok());
+  EXPECT_EQ(FindRunRecords({root_}).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(RunRecordTest, FindsRunsAtAnyDepthOnce) {
+  ASSERT_TRUE(WriteRunRecord(Path("b/deep/run"), MakeRun({.method = "b"}).record).ok());
+  ASSERT_TRUE(WriteRunRecord(Path("a"), MakeRun({.method = "a"}).record).ok());
+  ASSERT_TRUE(
+      WriteRunRecord(Path("a/evaluations/test-step-1"), MakeRun({.method = "inner"}).record).ok());
+  ASSERT_TRUE(MakeDirectories(Path("killed/checkpoint/step-10")).ok());
+  const auto found = FindRunRecords({root_, Path("a"), root_ + "/"});
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->runs.size(), 2);
+  EXPECT_EQ(found->runs[0].record.method(), "a");
+  EXPECT_EQ(found->runs[1].record.method(), "b");
+  EXPECT_EQ(found->runs[1].directory, Path("b/deep/run"));
+  EXPECT_THAT(found->unfinished, ElementsAre(Path("killed")));
+  // Named outright, a folder inside a run is shown.
+  EXPECT_EQ(FindRunRecords({Path("a/evaluations")})->runs.at(0).record.method(), "inner");
+}
+
+TEST_F(RunRecordTest, NothingToFindIsWrongUse) {
+  EXPECT_EQ(FindRunRecords({Path("missing")}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(FindRunRecords({root_}).status().code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), "x").ok());
+  EXPECT_EQ(FindRunRecords({Path("file")}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RunRecordTest, PredictionsAreStoredScoredAndChecked) {
+  const std::vector<float> logits = {0, 1, 1, 0, 0, 1};
+  const std::vector<int32_t> labels = {1, 1, 1};
+  SplitPredictions predictions;
+  predictions.split = "test";
+  predictions.logits = logits;
+  predictions.labels = labels;
+  predictions.classes = 2;
+  const auto result = StorePredictions(Path("run"), predictions);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->correct(), 2);
+  EXPECT_EQ(result->examples(), 3);
+  const auto stored = ReadNpyFloat(Path("run/predictions.npy"));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->values, logits);
+  EXPECT_THAT(stored->shape, ElementsAre(3, 2));
+
+  RunRecord record;
+  record.mutable_spec()->set_classes(2);
+  *record.add_results() = *result;
+  EXPECT_TRUE(CheckPredictions(Path("run"), record).ok());
+  FlipByte(Path("run/predictions.npy"));
+  const absl::Status flipped = CheckPredictions(Path("run"), record);
+  EXPECT_EQ(flipped.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(flipped.message()), HasSubstr("predictions.npy: was changed"));
+  ASSERT_TRUE(WriteFileAtomically(Path("run/predictions.npy"), "short").ok());
+  EXPECT_THAT(std::string(CheckPredictions(Path("run"), record).message()),
+              HasSubstr("has 5 bytes"));
+  ASSERT_TRUE(RemoveAll(Path("run")).ok());
+  EXPECT_THAT(std::string(CheckPredictions(Path("run"), record).message()),
+              HasSubstr("is missing"));
+}
+
+TEST(DiffRecordsTest, VolatileFieldsAreLeftOut) {
+  const RunRecord a = MakeRun({}).record;
+  RunRecord b = a;
+  b.set_finished_unix_seconds(7);
+  b.mutable_machine()->set_cpu("other");
+  b.mutable_efficiency()->set_resumes(3);
+  b.mutable_versions()->set_commit("abc");
+  EXPECT_TRUE(DiffRecords(a, b).empty());
+  EXPECT_TRUE(EqualExceptVolatile(a, b));
+}
+
+TEST(DiffRecordsTest, ConfigFirstResultsLastCurveOnce) {
+  RunRecord a = MakeRun({}).record;
+  for (int step : {10, 20, 30}) a.add_curve()->set_step(step);
+  RunRecord b = a;
+  b.mutable_results(0)->set_correct(701);
+  b.mutable_config()->mutable_train()->set_steps(99);
+  b.mutable_config()->mutable_model()->set_layers(2);
+  b.mutable_data()->set_origin("imported");
+  for (CurvePoint& point : *b.mutable_curve()) point.set_train_loss(1.5);
+  EXPECT_FALSE(EqualExceptVolatile(a, b));
+  const auto differences = DiffRecords(a, b);
+  ASSERT_EQ(differences.size(), 5);
+  EXPECT_EQ(differences[0].path, "config.train.steps");
+  EXPECT_EQ(differences[0].a, "150");
+  EXPECT_EQ(differences[0].b, "99");
+  EXPECT_EQ(differences[1].path, "config.model.layers");
+  EXPECT_EQ(differences[1].a, "(unset)");
+  EXPECT_EQ(differences[2].path, "data.origin");
+  EXPECT_THAT(differences[3].path, StartsWith("curve[0].train_loss (and 2 more"));
+  EXPECT_EQ(differences[4].path, "results[0].correct");
+}
+
+TEST(FindResultTest, PrefersTheSelectedCheckpoint) {
+  RunRecord record = MakeRun({}).record;
+  EXPECT_EQ(FindResult(record, "test")->correct(), 700);
+  EXPECT_EQ(FindResult(record, "validation"), nullptr);
+  record.mutable_results(0)->set_checkpoint(kLastCheckpoint);
+  EXPECT_EQ(FindResult(record, "test"), nullptr);
+}
+
+}  // namespace
+}  // namespace lra

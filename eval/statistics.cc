@@ -1,0 +1,57 @@
+#include "eval/statistics.h"
+
+#include <boost/math/distributions/beta.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "lra/check.h"
+
+namespace lra {
+
+Interval ClopperPearson(int64_t correct, int64_t examples, double confidence) {
+  LRA_CHECK(examples >= 1 && correct >= 0 && correct <= examples) << correct << " of " << examples;
+  LRA_CHECK(confidence > 0 && confidence < 1) << confidence;
+  using Beta = boost::math::beta_distribution<double>;
+  const double tail = (1 - confidence) / 2;
+  const double k = static_cast<double>(correct), n = static_cast<double>(examples);
+  return {.low = correct == 0 ? 0 : quantile(Beta(k, n - k + 1), tail),
+          .high = correct == examples ? 1 : quantile(complement(Beta(k + 1, n - k), tail))};
+}
+
+double Mean(absl::Span<const double> values) {
+  LRA_CHECK(!values.empty());
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double SampleStandardDeviation(absl::Span<const double> values) {
+  LRA_CHECK(values.size() >= 2);
+  const double mean = Mean(values);
+  double sum = 0;
+  for (double value : values) sum += (value - mean) * (value - mean);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+Interval StudentT(absl::Span<const double> values, double confidence) {
+  LRA_CHECK(confidence > 0 && confidence < 1) << confidence;
+  const double n = static_cast<double>(values.size());
+  const double mean = Mean(values);
+  const double error = SampleStandardDeviation(values) / std::sqrt(n);
+  const boost::math::students_t_distribution<double> distribution(n - 1);
+  const double width = quantile(complement(distribution, (1 - confidence) / 2)) * error;
+  return {.low = mean - width, .high = mean + width};
+}
+
+double BinomialUpperTail(int64_t correct, int64_t examples, double p) {
+  LRA_CHECK(examples >= 1 && correct >= 0 && correct <= examples && p >= 0 && p <= 1);
+  if (correct == 0) return 1;
+  // P(X >= k) is the regularised incomplete beta function I_p(k, n - k + 1).
+  return boost::math::ibeta(static_cast<double>(correct),
+                            static_cast<double>(examples - correct + 1), p);
+}
+
+bool ClearlyAbove(int64_t correct, int64_t examples, double baseline_accuracy, double confidence) {
+  return ClopperPearson(correct, examples, confidence).low > baseline_accuracy;
+}
+
+}  // namespace lra

@@ -1,0 +1,38 @@
+// The few statistics that a table of accuracies needs (distributions: Boost.Math).
+#ifndef LRA_EVAL_STATISTICS_H_
+#define LRA_EVAL_STATISTICS_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace lra {
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// Clopper-Pearson: the exact interval of a proportion from `correct` of `examples`. It covers the
+// sampling of test examples only, not the seed. Needs 0 <= correct <= examples, examples >= 1, 0 <
+// confidence < 1.
+Interval ClopperPearson(int64_t correct, int64_t examples, double confidence);
+
+double Mean(absl::Span<const double> values);
+// Of a sample (divisor n - 1); needs at least two values.
+double SampleStandardDeviation(absl::Span<const double> values);
+
+// Student's t interval of the mean over seeds; needs at least two values. Not cut to [0, 1].
+Interval StudentT(absl::Span<const double> values, double confidence);
+
+// Probability of `correct` or more of `examples` when each is right with probability `p`.
+double BinomialUpperTail(int64_t correct, int64_t examples, double p);
+
+// True when the lower end of the Clopper-Pearson interval at `confidence` lies above
+// `baseline_accuracy`; in other words, when the exact one-sided binomial test rejects "no better
+// than the baseline" at level (1 - confidence) / 2.
+bool ClearlyAbove(int64_t correct, int64_t examples, double baseline_accuracy, double confidence);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_STATISTICS_H_

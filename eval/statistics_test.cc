@@ -1,0 +1,100 @@
+#include "eval/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "lra/random.h"
+
+namespace lra {
+namespace {
+
+TEST(StatisticsTest, ClopperPearsonClosedForms) {
+  // With no success the upper end solves (1 - p)^n = tail; with all successes the lower end solves
+  // p^n = tail.
+  EXPECT_EQ(ClopperPearson(0, 10, 0.95).low, 0);
+  EXPECT_NEAR(ClopperPearson(0, 10, 0.95).high, 1 - std::pow(0.025, 0.1), 1e-12);
+  EXPECT_NEAR(ClopperPearson(10, 10, 0.95).low, std::pow(0.025, 0.1), 1e-12);
+  EXPECT_EQ(ClopperPearson(10, 10, 0.95).high, 1);
+  // One of two: 1 - (1-p)^2 = tail at the lower end, 1 - p^2 = tail at the upper.
+  EXPECT_NEAR(ClopperPearson(1, 2, 0.90).low, 1 - std::sqrt(0.95), 1e-12);
+  EXPECT_NEAR(ClopperPearson(1, 2, 0.90).high, std::sqrt(0.95), 1e-12);
+}
+
+TEST(StatisticsTest, ClopperPearsonEndsSolveTheirEquations) {
+  const Interval interval = ClopperPearson(720, 2000, 0.95);
+  EXPECT_NEAR(BinomialUpperTail(720, 2000, interval.low), 0.025, 1e-9);
+  EXPECT_NEAR(1 - BinomialUpperTail(721, 2000, interval.high), 0.025, 1e-9);
+}
+
+TEST(StatisticsTest, MeanAndDeviation) {
+  const std::vector<double> values = {2, 4, 4, 4, 5, 5, 7, 9};
+  EXPECT_DOUBLE_EQ(Mean(values), 5);
+  EXPECT_DOUBLE_EQ(SampleStandardDeviation(values), std::sqrt(32.0 / 7.0));
+}
+
+TEST(StatisticsTest, StudentTClosedForms) {
+  // Two values: one degree of freedom is Cauchy, whose 0.975 quantile is tan(0.475 pi); the error
+  // is |a - b| / 2.
+  const double quantile1 = std::tan(0.475 * std::acos(-1.0));
+  const Interval two = StudentT(std::vector<double>{0.3, 0.5}, 0.95);
+  EXPECT_NEAR(two.low, 0.4 - quantile1 * 0.1, 1e-9);
+  EXPECT_NEAR(two.high, 0.4 + quantile1 * 0.1, 1e-9);
+  // Three values: with two degrees of freedom the quantile at u is 2 (u - 1/2) sqrt(2 / (4 u (1 -
+  // u))).
+  const double quantile2 = 2 * 0.475 * std::sqrt(2 / (4 * 0.975 * 0.025));
+  const Interval three = StudentT(std::vector<double>{1, 2, 3}, 0.95);
+  EXPECT_NEAR(three.high, 2 + quantile2 / std::sqrt(3.0), 1e-9);
+  EXPECT_NEAR(three.low, 2 - quantile2 / std::sqrt(3.0), 1e-9);
+}
+
+TEST(StatisticsTest, BinomialUpperTailByHand) {
+  EXPECT_NEAR(BinomialUpperTail(2, 3, 0.5), 4.0 / 8.0, 1e-14);
+  EXPECT_NEAR(BinomialUpperTail(4, 4, 0.5), 1.0 / 16.0, 1e-14);
+  EXPECT_EQ(BinomialUpperTail(0, 4, 0.5), 1);
+  EXPECT_EQ(BinomialUpperTail(3, 4, 0), 0);
+}
+
+TEST(StatisticsTest, ClearlyAboveTurnsWhereTheExactTestTurns) {
+  const double baseline = 0.17;
+  bool seen_false = false, seen_true = false;
+  for (int64_t correct = 340; correct <= 460; ++correct) {
+    const bool expected = BinomialUpperTail(correct, 2000, baseline) < 0.005;
+    EXPECT_EQ(ClearlyAbove(correct, 2000, baseline, 0.99), expected) << correct;
+    (expected ? seen_true : seen_false) = true;
+  }
+  EXPECT_TRUE(seen_false && seen_true);
+  EXPECT_FALSE(ClearlyAbove(340, 2000, baseline, 0.99));  // exactly the baseline
+}
+
+TEST(StatisticsTest, ClopperPearsonCoversAtLeastItsConfidence) {
+  RandomStream stream(7, RandomDomain::kTest, {1, 0, 0});
+  constexpr int kRuns = 2000, kExamples = 80;
+  int covered = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    int correct = 0;
+    for (int i = 0; i < kExamples; ++i) correct += stream.Uniform() < 0.36;
+    const Interval interval = ClopperPearson(correct, kExamples, 0.95);
+    covered += interval.low <= 0.36 && 0.36 <= interval.high;
+  }
+  // At least 95 % (three standard errors below allowed), and not the whole line.
+  EXPECT_GE(covered, kRuns * 0.95 - 3 * std::sqrt(kRuns * 0.95 * 0.05));
+  EXPECT_LE(covered, kRuns * 0.985);
+}
+
+TEST(StatisticsTest, StudentTCoversItsConfidence) {
+  RandomStream stream(7, RandomDomain::kTest, {2, 0, 0});
+  constexpr int kRuns = 4000;
+  int covered = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    std::vector<double> values(5);
+    for (double& value : values) value = 0.4 + 0.02 * stream.Normal();
+    const Interval interval = StudentT(values, 0.95);
+    covered += interval.low <= 0.4 && 0.4 <= interval.high;
+  }
+  EXPECT_NEAR(covered, kRuns * 0.95, 4 * std::sqrt(kRuns * 0.95 * 0.05));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,291 @@
+#include "eval/table_writer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "lra/suggest.h"
+
+namespace lra {
+namespace {
+
+// What Markdown and LaTeX have in common: titled groups of text cells.
+struct Grid {
+  struct Section {
+    std::string title;
+    std::vector<std::vector<std::string>> rows;
+  };
+  std::vector<std::string> header;
+  std::vector<Section> sections;
+};
+
+std::string Percent(double fraction) { return absl::StrFormat("%.2f", 100 * fraction); }
+
+std::string Mark(const LeaderboardCell& cell) {
+  if (cell.learned == Verdict::kYes && cell.above_majority != Verdict::kNo) return " ++";
+  return cell.above_majority == Verdict::kYes ? " +" : "";
+}
+
+std::string CellText(const std::optional<LeaderboardCell>& cell) {
+  if (!cell) return "-";
+  const std::string how =
+      cell->seeds.size() == 1 ? "sampling only" : absl::StrCat(cell->seeds.size(), " seeds");
+  return absl::StrCat(Percent(cell->accuracy), " [", Percent(cell->interval.low), ", ",
+                      Percent(cell->interval.high), "] ", how, Mark(*cell));
+}
+
+std::string SectionTitle(RunRecord::Kind kind) {
+  switch (kind) {
+    case RunRecord::BASELINE:
+      return "Baselines (no attention)";
+    case RunRecord::EXTERNAL:
+      return "External predictions, scored here";
+    default:
+      return "Measured here";
+  }
+}
+
+void AddPublished(const PublishedRows& published, bool has_average, Grid* grid) {
+  Grid::Section section{absl::StrCat("Published, not measured here: ", published.table.name()), {}};
+  for (const PublishedRows::Row& row : published.rows) {
+    std::vector<std::string> cells = {absl::StrCat(row.label, " (published)")};
+    for (const auto& percent : row.percents)
+      cells.push_back(percent ? absl::StrFormat("%.2f", *percent) : "-");
+    if (has_average)
+      cells.push_back(row.average_percent ? absl::StrFormat("%.2f", *row.average_percent) : "-");
+    section.rows.push_back(std::move(cells));
+  }
+  grid->sections.push_back(std::move(section));
+}
+
+Grid MakeGrid(const LeaderboardTable& table) {
+  const bool has_average = table.tasks.size() > 1;
+  Grid grid;
+  grid.header = {"method"};
+  grid.header.insert(grid.header.end(), table.tasks.begin(), table.tasks.end());
+  if (has_average) grid.header.push_back("average");
+  for (const LeaderboardRow& row : table.rows) {
+    const std::string title = SectionTitle(row.kind);
+    if (grid.sections.empty() || grid.sections.back().title != title)
+      grid.sections.push_back({title, {}});
+    std::vector<std::string> cells = {row.label};
+    for (const auto& cell : row.cells) cells.push_back(CellText(cell));
+    if (has_average) cells.push_back(row.average ? Percent(*row.average) : "-");
+    grid.sections.back().rows.push_back(std::move(cells));
+  }
+  for (const PublishedRows& published : table.published)
+    AddPublished(published, has_average, &grid);
+  return grid;
+}
+
+// Source, protocol and remarks of the published rows that a table shows.
+std::vector<std::string> PublishedNotes(const LeaderboardTable& table) {
+  std::vector<std::string> notes;
+  for (const PublishedRows& published : table.published) {
+    const PublishedTable& source = published.table;
+    notes.push_back(absl::StrCat("Published ", source.name(), ": ", source.source(), "; protocol ",
+                                 source.protocol(), ", evidence class ", source.evidence_class(),
+                                 ".", source.note().empty() ? "" : " ", source.note()));
+    for (const PublishedRows::Row& row : published.rows) {
+      if (!row.note.empty())
+        notes.push_back(absl::StrCat("Published ", row.label, ": ", row.note, "."));
+    }
+  }
+  return notes;
+}
+
+std::vector<std::string> TableNotes(const LeaderboardTable& table) {
+  std::vector<std::string> notes = table.notes;
+  for (std::string& note : PublishedNotes(table)) notes.push_back(std::move(note));
+  return notes;
+}
+
+std::string TableTitle(size_t index, size_t count) {
+  return count == 1 ? "Leaderboard" : absl::StrCat("Leaderboard, table ", index + 1, " of ", count);
+}
+
+// --- Markdown
+// --------------------------------------------------------------------------------------------------------
+
+// Characters, not bytes, of UTF-8 text.
+size_t Width(absl::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+std::string EscapeMarkdown(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"|", "\\|"}, {"\n", " "}});
+}
+
+// Rows of the whole table with section titles among them; all have the header's number of cells.
+std::vector<std::vector<std::string>> MarkdownRows(const Grid& grid) {
+  std::vector<std::vector<std::string>> rows = {grid.header};
+  for (const Grid::Section& section : grid.sections) {
+    rows.emplace_back(grid.header.size());
+    rows.back()[0] = absl::StrCat("**", section.title, "**");
+    rows.insert(rows.end(), section.rows.begin(), section.rows.end());
+  }
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = EscapeMarkdown(cell);
+  }
+  return rows;
+}
+
+std::string MarkdownGrid(const Grid& grid) {
+  const auto rows = MarkdownRows(grid);
+  std::vector<size_t> widths(grid.header.size(), 3);
+  for (const auto& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], Width(row[c]));
+  }
+  std::string text;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    absl::StrAppend(&text, "|");
+    for (size_t c = 0; c < widths.size(); ++c) {
+      absl::StrAppend(&text, " ", rows[r][c], std::string(widths[c] - Width(rows[r][c]), ' '),
+                      " |");
+    }
+    absl::StrAppend(&text, "\n");
+    if (r > 0) continue;
+    absl::StrAppend(&text, "|");
+    for (size_t width : widths) absl::StrAppend(&text, std::string(width + 2, '-'), "|");
+    absl::StrAppend(&text, "\n");
+  }
+  return text;
+}
+
+std::string Bullets(absl::string_view title, const std::vector<std::string>& sentences) {
+  if (sentences.empty()) return "";
+  return absl::StrCat(title, "\n\n- ", absl::StrJoin(sentences, "\n- "), "\n\n");
+}
+
+std::string WriteMarkdown(const Leaderboard& board) {
+  std::string text;
+  for (size_t t = 0; t < board.tables.size(); ++t) {
+    const LeaderboardTable& table = board.tables[t];
+    absl::StrAppend(&text, "## ", TableTitle(t, board.tables.size()), "\n\n");
+    if (!table.differs.empty()) absl::StrAppend(&text, table.differs, "\n\n");
+    absl::StrAppend(&text, MarkdownGrid(MakeGrid(table)), "\n",
+                    Bullets("How it was obtained:", TableNotes(table)));
+  }
+  absl::StrAppend(&text, Bullets("How to read it:", Legend(board)),
+                  Bullets("Not in a table:", board.left_out));
+  text.pop_back();
+  return text;
+}
+
+// --- LaTeX
+// -----------------------------------------------------------------------------------------------------------
+
+std::string EscapeLatex(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"\\", "\\textbackslash{}"},
+                                    {"&", "\\&"},
+                                    {"%", "\\%"},
+                                    {"$", "\\$"},
+                                    {"#", "\\#"},
+                                    {"_", "\\_"},
+                                    {"{", "\\{"},
+                                    {"}", "\\}"},
+                                    {"~", "\\textasciitilde{}"},
+                                    {"^", "\\textasciicircum{}"},
+                                    {"<", "\\textless{}"},
+                                    {">", "\\textgreater{}"}});
+}
+
+std::string LatexRow(const std::vector<std::string>& cells) {
+  return absl::StrCat(absl::StrJoin(cells, " & ",
+                                    [](std::string* out, const std::string& cell) {
+                                      out->append(EscapeLatex(cell));
+                                    }),
+                      " \\\\\n");
+}
+
+std::string LatexGrid(const Grid& grid) {
+  std::string text = absl::StrCat("\\begin{tabular}{", std::string(grid.header.size(), 'l'),
+                                  "}\n\\toprule\n", LatexRow(grid.header));
+  for (const Grid::Section& section : grid.sections) {
+    absl::StrAppend(&text, "\\midrule\n\\multicolumn{", grid.header.size(), "}{l}{\\emph{",
+                    EscapeLatex(section.title), "}} \\\\\n");
+    for (const auto& row : section.rows) absl::StrAppend(&text, LatexRow(row));
+  }
+  return absl::StrCat(text, "\\bottomrule\n\\end{tabular}\n");
+}
+
+std::string LatexNotes(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences)
+    absl::StrAppend(&text, EscapeLatex(sentence), "\\par\n");
+  return text;
+}
+
+std::string WriteLatex(const Leaderboard& board) {
+  std::string text =
+      "% \\usepackage[T1]{fontenc}, \\usepackage[utf8]{inputenc} and \\usepackage{booktabs}, then "
+      "\\input this file.\n";
+  for (size_t t = 0; t < board.tables.size(); ++t) {
+    const LeaderboardTable& table = board.tables[t];
+    const std::string caption = absl::StrCat(TableTitle(t, board.tables.size()), ".",
+                                             table.differs.empty() ? "" : " ", table.differs);
+    absl::StrAppend(&text, "\\begin{table}\n\\centering\n\\caption{", EscapeLatex(caption), "}\n",
+                    LatexGrid(MakeGrid(table)), "\\par\\medskip\\raggedright\\footnotesize\n",
+                    LatexNotes(TableNotes(table)), LatexNotes(Legend(board)));
+    for (const std::string& reason : board.left_out) {
+      absl::StrAppend(&text, LatexNotes({absl::StrCat("Not in a table: ", reason, ".")}));
+    }
+    absl::StrAppend(&text, "\\end{table}\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> Legend(const Leaderboard& board) {
+  const LeaderboardOptions& options = board.options;
+  return {
+      absl::StrFormat("Accuracy in percent on the %s split. [low, high] is a %g %% interval. "
+                      "\"sampling only\": one "
+                      "seed, exact binomial (Clopper-Pearson); it covers the choice of examples, "
+                      "not the seed. \"n "
+                      "seeds\": mean over seeds with Student's t interval.",
+                      options.split, 100 * options.confidence),
+      absl::StrFormat("+ above the majority class, ++ above the task's shortcuts as well: it "
+                      "learned more than these. "
+                      "Exact binomial interval at %g %% above the baseline's score, in every seed. "
+                      "No mark: not shown, "
+                      "or no baseline on record (`lra baseline TASK`).",
+                      100 * options.mark_confidence),
+      "Rows are ordered by their means; where intervals overlap the order means nothing.",
+      "Published rows come from other code, data and settings and carry no interval; they are no "
+      "part of the order.",
+  };
+}
+
+absl::StatusOr<TableFormat> ParseTableFormat(absl::string_view name) {
+  if (name == "md") return TableFormat::kMarkdown;
+  if (name == "csv") return TableFormat::kCsv;
+  if (name == "tex") return TableFormat::kLatex;
+  if (name == "json") return TableFormat::kJson;
+  return UnknownNameError("table format", name, {"csv", "json", "md", "tex"});
+}
+
+absl::StatusOr<TableFormat> TableFormatOfPath(absl::string_view path) {
+  const size_t dot = path.rfind('.');
+  return ParseTableFormat(dot == absl::string_view::npos ? "" : path.substr(dot + 1));
+}
+
+std::string WriteLeaderboard(const Leaderboard& board, TableFormat format) {
+  switch (format) {
+    case TableFormat::kMarkdown:
+      return WriteMarkdown(board);
+    case TableFormat::kCsv:
+      return internal::WriteCsv(board);
+    case TableFormat::kLatex:
+      return WriteLatex(board);
+    case TableFormat::kJson:
+      return internal::WriteJson(board);
+  }
+  return "";
+}
+
+}  // namespace lra

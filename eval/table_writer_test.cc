@@ -1,0 +1,159 @@
+#include "eval/table_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "eval/leaderboard_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::MakeBaseline;
+using ::lra::testing::MakeRun;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+PublishedTable TinyPublished() {
+  PublishedTable table;
+  table.set_name("tiny2020");
+  table.set_source("A & B, 100% real_paper");
+  table.set_protocol("theirs");
+  table.set_evidence_class("P");
+  PublishedRow* row = table.add_rows();
+  row->set_method("linear");
+  row->set_label("Linéar");  // two bytes, one column wide
+  row->add_cells()->set_task("listops");
+  row->mutable_cells(0)->set_accuracy_percent(16.13);
+  return table;
+}
+
+Leaderboard Board() {
+  auto board =
+      BuildLeaderboard({.runs = {MakeBaseline("majority", 340), MakeBaseline("root_operator", 720),
+                                 MakeRun({.method = "linear", .seed = 0, .correct = 700}),
+                                 MakeRun({.method = "linear", .seed = 1, .correct = 720}),
+                                 MakeRun({.method = "cosformer", .correct = 900})},
+                        .unfinished = {"runs/killed"}},
+                       {TinyPublished()}, {});
+  EXPECT_TRUE(board.ok()) << board.status();
+  return *std::move(board);
+}
+
+TEST(TableWriterTest, MarkdownGolden) {
+  const std::string text = WriteLeaderboard(Board(), TableFormat::kMarkdown);
+  EXPECT_THAT(text, StartsWith(
+                        R"(## Leaderboard
+
+| method                                     | listops                               |
+|--------------------------------------------|---------------------------------------|
+| **Baselines (no attention)**               |                                       |
+| majority                                   | 17.00 [15.38, 18.72] sampling only    |
+| root_operator                              | 36.00 [33.89, 38.15] sampling only    |
+| **Measured here**                          |                                       |
+| cosformer                                  | 45.00 [42.80, 47.21] sampling only ++ |
+| linear                                     | 35.50 [29.15, 41.85] 2 seeds +        |
+| **Published, not measured here: tiny2020** |                                       |
+| Linéar (published)                         | 16.13                                 |
+
+How it was obtained:
+
+- listops: generated data, canonical,)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "- Published tiny2020: A & B, 100% real_paper; protocol theirs, evidence class P."));
+  EXPECT_THAT(text, HasSubstr("\"sampling only\": one seed, exact binomial (Clopper-Pearson)"));
+  EXPECT_THAT(text, HasSubstr("Not in a table:\n\n- runs/killed: has no record"));
+}
+
+TEST(TableWriterTest, MarkdownKeepsBarsInLabelsApart) {
+  Leaderboard board = Board();
+  board.tables[0].rows[0].label = "a|b";
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown), HasSubstr("| a\\|b "));
+}
+
+TEST(TableWriterTest, CsvGolden) {
+  EXPECT_EQ(WriteLeaderboard(Board(), TableFormat::kCsv),
+            "table,kind,method,label,task,split,accuracy_percent,low_percent,high_percent,interval,"
+            "confidence,seeds,"
+            "examples,above_majority,learned,source\n"
+            "1,baseline,majority,majority,listops,test,17.0000,15.3780,18.7193,sampling "
+            "only,0.95,0,2000,unknown,"
+            "unknown,\n"
+            "1,baseline,root_operator,root_operator,listops,test,36.0000,33.8932,38.1480,sampling "
+            "only,0.95,0,2000,"
+            "unknown,unknown,\n"
+            "1,measured,cosformer,cosformer,listops,test,45.0000,42.8034,47.2113,sampling "
+            "only,0.95,0,2000,yes,yes,\n"
+            "1,measured,linear,linear,listops,test,35.5000,29.1469,41.8531,over "
+            "seeds,0.95,0;1,2000,yes,no,\n"
+            "1,published,linear,Linéar,listops,,16.13,,,,,,,,,tiny2020\n");
+}
+
+TEST(TableWriterTest, CsvQuotesWhatNeedsIt) {
+  Leaderboard board = Board();
+  board.tables[0].rows[0].label = "a, \"b\"";
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kCsv), HasSubstr(",\"a, \"\"b\"\"\","));
+}
+
+TEST(TableWriterTest, LatexIsBalancedAndEscaped) {
+  const std::string text = WriteLeaderboard(Board(), TableFormat::kLatex);
+  EXPECT_THAT(text,
+              HasSubstr("\\begin{tabular}{ll}\n\\toprule\nmethod & listops \\\\\n\\midrule\n"));
+  EXPECT_THAT(text, HasSubstr("root\\_operator & 36.00 [33.89, 38.15] sampling only \\\\\n"));
+  EXPECT_THAT(text, HasSubstr("A \\& B, 100\\% real\\_paper"));
+  int depth = 0;
+  for (char c : absl::StrReplaceAll(text, {{"\\{", ""}, {"\\}", ""}})) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    ASSERT_GE(depth, 0);
+  }
+  EXPECT_EQ(depth, 0);
+  // Outside comments no character is left that LaTeX takes for a command.
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!line.empty() && line[0] == '%') continue;
+    const std::string bare = absl::StrReplaceAll(
+        line, {{"\\&", ""}, {"\\%", ""}, {"\\$", ""}, {"\\#", ""}, {"\\_", ""}});
+    EXPECT_EQ(bare.find_first_of("%$#_~^"), std::string::npos) << line;
+  }
+}
+
+TEST(TableWriterTest, JsonHoldsEverything) {
+  const auto json = nlohmann::json::parse(WriteLeaderboard(Board(), TableFormat::kJson));
+  const auto& table = json["tables"][0];
+  EXPECT_EQ(table["rows"][3]["method"], "linear");
+  const std::vector<int> seeds = {0, 1};
+  EXPECT_EQ(table["rows"][3]["cells"]["listops"]["seeds"], seeds);
+  EXPECT_EQ(table["rows"][3]["cells"]["listops"]["interval"], "over seeds");
+  EXPECT_EQ(table["rows"][2]["cells"]["listops"]["learned"], "yes");
+  EXPECT_EQ(table["rows"][2]["cells"]["listops"]["runs"][0], "runs/listops-cosformer-s0");
+  EXPECT_EQ(table["published"][0]["rows"][0]["percents"]["listops"], 16.13);
+  EXPECT_EQ(json["left_out"].size(), 1);
+  EXPECT_EQ(json["split"], "test");
+}
+
+TEST(TableWriterTest, SeveralTablesAreNumberedAndSayWhy) {
+  LocatedRecord other = MakeRun({.method = "cosformer"});
+  other.record.mutable_config()->mutable_train()->set_steps(9);
+  const auto board = BuildLeaderboard({.runs = {MakeRun({}), other}, .unfinished = {}}, {}, {});
+  ASSERT_TRUE(board.ok());
+  const std::string text = WriteLeaderboard(*board, TableFormat::kMarkdown);
+  EXPECT_THAT(text, HasSubstr("## Leaderboard, table 1 of 2"));
+  EXPECT_THAT(text, HasSubstr("config.train.steps (150 there, 9 here)"));
+}
+
+TEST(TableWriterTest, FormatsByNameAndExtension) {
+  EXPECT_EQ(*TableFormatOfPath("out/table.tex"), TableFormat::kLatex);
+  EXPECT_EQ(*ParseTableFormat("md"), TableFormat::kMarkdown);
+  EXPECT_EQ(*ParseTableFormat("csv"), TableFormat::kCsv);
+  EXPECT_EQ(*ParseTableFormat("json"), TableFormat::kJson);
+  EXPECT_EQ(ParseTableFormat("html").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(TableFormatOfPath("table").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace lra

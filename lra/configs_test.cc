@@ -1,0 +1,196 @@
+// What every file of configs/ must keep.
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+using testing::IsEmpty;
+
+// Folder of configs/ ("" = configs/ itself) to the type of its files.
+const std::map<std::string, std::string>& FileTypes() {
+  static const auto* const types =
+      new std::map<std::string, std::string>{{"", "lra.RunFile"},
+                                             {"tasks", "lra.TaskFile"},
+                                             {"attentions", "lra.AttentionFile"},
+                                             {"protocols", "lra.ConfigFragment"},
+                                             {"presets", "lra.ConfigFragment"},
+                                             {"published", "lra.PublishedTable"},
+                                             {"suites", "lra.SuiteFile"}};
+  return *types;
+}
+
+struct Combination {
+  std::string task, protocol, preset, attention;
+  std::string text() const {
+    return absl::StrCat(task, " x ", protocol, " x ", preset, " x ", attention);
+  }
+};
+
+// Every protocol for each task it has rules for, with every preset and every attention.
+std::vector<Combination> AllCombinations() {
+  std::vector<Combination> all;
+  for (const std::string& protocol : ConfigNames("protocols")) {
+    const auto fragment = LoadFragment("protocols", protocol);
+    EXPECT_TRUE(fragment.ok()) << fragment.status();
+    if (!fragment.ok()) continue;
+    for (const auto& [task, part] : fragment->task()) {
+      for (const std::string& preset : ConfigNames("presets")) {
+        for (const std::string& attention : ConfigNames("attentions")) {
+          all.push_back({task, protocol, preset, attention});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+absl::StatusOr<ResolvedConfig> Build(const Combination& c) {
+  ConfigBuilder builder(c.task);
+  for (const absl::Status& status : {builder.AddProtocol(c.protocol), builder.AddPreset(c.preset),
+                                     builder.AddAttention(c.attention)}) {
+    if (!status.ok()) return status;
+  }
+  return builder.Build();
+}
+
+TEST(ConfigsTest, EveryFileParses) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(ConfigDirectory())) {
+    if (!entry.is_regular_file()) continue;
+    ASSERT_EQ(entry.path().extension(), ".textproto") << entry.path();
+    std::string folder = std::filesystem::relative(entry.path().parent_path(), ConfigDirectory());
+    if (folder == ".") folder = "";
+    const auto type = FileTypes().find(folder);
+    ASSERT_NE(type, FileTypes().end()) << "a new kind of config: " << entry.path();
+    const auto* descriptor =
+        google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(type->second);
+    ASSERT_NE(descriptor, nullptr) << type->second;
+    std::unique_ptr<google::protobuf::Message> message(
+        google::protobuf::MessageFactory::generated_factory()->GetPrototype(descriptor)->New());
+    EXPECT_EQ(ReadTextProto(entry.path().string(), message.get()), absl::OkStatus());
+    EXPECT_EQ(CheckRanges(*message), absl::OkStatus()) << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 8);
+}
+
+// The loaders check that a file is called what it calls itself.
+TEST(ConfigsTest, EveryFileIsNamedAsItCallsItself) {
+  for (const char* kind : {"protocols", "presets"}) {
+    for (const std::string& name : ConfigNames(kind)) {
+      const auto fragment = LoadFragment(kind, name);
+      ASSERT_TRUE(fragment.ok()) << fragment.status();
+      EXPECT_GE(fragment->version(), 1) << name;
+      EXPECT_NE(fragment->description(), "") << name;
+    }
+  }
+  for (const std::string& name : ConfigNames("attentions")) {
+    const auto file = LoadAttentionFile(name);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_NE(file->description(), "") << name;
+  }
+  for (const std::string& name : ConfigNames("tasks")) {
+    EXPECT_TRUE(LoadTaskFile(name).ok()) << LoadTaskFile(name).status();
+  }
+}
+
+TEST(ConfigsTest, FragmentsDoNotChooseWhatTheFlagsChoose) {
+  for (const char* kind : {"protocols", "presets"}) {
+    for (const std::string& name : ConfigNames(kind)) {
+      const auto fragment = LoadFragment(kind, name);
+      ASSERT_TRUE(fragment.ok());
+      std::vector<ExperimentConfig> parts = {fragment->base()};
+      for (const auto& [task, part] : fragment->task()) parts.push_back(part);
+      for (const ExperimentConfig& part : parts) {
+        EXPECT_FALSE(part.has_protocol() || part.has_preset() || part.has_task() ||
+                     part.has_seed() || part.attention().has_name())
+            << kind << "/" << name;
+      }
+    }
+  }
+}
+
+TEST(ConfigsTest, EveryCombinationBuilds) {
+  const std::vector<Combination> all = AllCombinations();
+  EXPECT_GE(all.size(), 9u);
+  for (const Combination& c : all) {
+    const auto resolved = Build(c);
+    EXPECT_TRUE(resolved.ok()) << c.text() << ": " << resolved.status();
+  }
+}
+
+// Nothing but the warm-up's second spelling may stay unset, and a task with brackets says what
+// becomes of them.
+TEST(ConfigsTest, NoScalarStaysUnset) {
+  for (const Combination& c : AllCombinations()) {
+    const auto resolved = Build(c);
+    ASSERT_TRUE(resolved.ok()) << resolved.status();
+    std::vector<std::string> unset = UnsetFields(resolved->config);
+    std::erase(unset, "schedule.warmup_steps");
+    if (c.task != "listops") std::erase(unset, "view.brackets");
+    EXPECT_THAT(unset, IsEmpty()) << c.text();
+  }
+}
+
+// Rules come from the protocol: it must set them itself, not lean on a preset.
+TEST(ConfigsTest, AProtocolSetsEveryRule) {
+  const std::set<std::string> sizes = {"preset",
+                                       "seed",
+                                       "task",
+                                       "attention.name",
+                                       "attention.options",
+                                       "model.layers",
+                                       "model.width",
+                                       "model.heads",
+                                       "model.qkv_width",
+                                       "model.mlp_width",
+                                       "model.head_width",
+                                       "schedule.warmup_steps",
+                                       "protocol"};
+  for (const std::string& name : ConfigNames("protocols")) {
+    const auto fragment = LoadFragment("protocols", name);
+    ASSERT_TRUE(fragment.ok());
+    EXPECT_FALSE(fragment->task().empty()) << name;
+    for (const auto& [task, part] : fragment->task()) {
+      ExperimentConfig rules = fragment->base();
+      MergeConfig(part, &rules);
+      std::vector<std::string> unset = UnsetFields(rules);
+      std::erase_if(unset, [&](const std::string& path) { return sizes.count(path) > 0; });
+      EXPECT_THAT(unset, IsEmpty()) << name << " for " << task;
+    }
+  }
+}
+
+TEST(ConfigsTest, EveryRunFileBuildsForEachOfItsAttentions) {
+  for (const std::string& name : ConfigNames("")) {
+    RunFile run;
+    ASSERT_TRUE(
+        ReadTextProto(JoinPath(ConfigDirectory(), absl::StrCat(name, ".textproto")), &run).ok());
+    EXPECT_GT(run.attention_size(), 0) << name;
+    for (const std::string& attention : run.attention()) {
+      ConfigBuilder builder(run.task());
+      ASSERT_EQ(builder.AddProtocol(run.protocol()), absl::OkStatus());
+      ASSERT_EQ(builder.AddPreset(run.preset()), absl::OkStatus());
+      ASSERT_EQ(builder.AddAttention(attention), absl::OkStatus());
+      ASSERT_EQ(builder.AddOverrides(run.overrides(), name), absl::OkStatus());
+      EXPECT_TRUE(builder.Build().ok()) << name << " " << builder.Build().status();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lra

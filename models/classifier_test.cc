@@ -1,0 +1,198 @@
+#include "models/classifier.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/attention/cosformer.pb.h"
+#include "models/attention/linear.pb.h"
+#include "models/encoder/dropout_sites.h"
+#include "models/encoder/embedding.h"
+#include "models/torch_status.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+
+ExperimentConfig SmallConfig() {
+  ExperimentConfig config;
+  config.set_seed(1);
+  config.mutable_view()->set_max_length_tokens(32);
+  config.mutable_attention()->set_name("linear");
+  ModelConfig* model = config.mutable_model();
+  model->set_layers(2);
+  model->set_width(16);
+  model->set_heads(2);
+  model->set_qkv_width(16);
+  model->set_mlp_width(24);
+  model->set_head_width(20);
+  model->set_positions(ModelConfig::LEARNED);
+  model->set_pooling(ModelConfig::MEAN);
+  model->set_activation(ModelConfig::GELU_ERF);
+  model->set_dropout(0.1f);
+  model->set_norm_epsilon(1e-6f);
+  model->set_embedding_stddev(1.0f);
+  return config;
+}
+
+TaskSpec SmallSpec() {
+  TaskSpec spec;
+  spec.set_vocabulary_size(17);
+  spec.set_classes(10);
+  return spec;
+}
+
+HostBatch TwoExamples() {
+  HostBatch batch;
+  batch.batch = 2;
+  batch.length = 4;
+  batch.tokens = {1, 2, 3, 4, 5, 6, 0, 0};
+  batch.lengths = {4, 2};
+  batch.labels = {0, 1};
+  batch.example_ids = {10, 11};
+  return batch;
+}
+
+std::string ErrorOf(const ExperimentConfig& config, const TaskSpec& spec) {
+  const auto model = Classifier::Create(config, spec);
+  EXPECT_EQ(model.status().code(), absl::StatusCode::kInvalidArgument) << model.status();
+  return std::string(model.status().message());
+}
+
+// The official ListOps model: vocabulary 17, E 512, qkv 512, MLP 1024, 4 layers, CLS, sinusoid, no attention bias.
+//   token table 17 * 512 = 8,704; CLS 512
+//   a layer: 4 * 512 * 512 (q, k, v, output) + 2 * 1,024 (norms) + 512 * 1024 + 1024 + 1024 * 512 + 512 (MLP) = 2,100,736
+//   final norm 1,024; head 512 * 1024 + 1024 + 1024 * 10 + 10 = 535,562
+TEST(ClassifierTest, OfficialListOpsModelHasItsParameterCount) {
+  ExperimentConfig config = SmallConfig();
+  config.mutable_view()->set_max_length_tokens(2000);
+  config.mutable_attention()->set_name("transformer");
+  ModelConfig* model = config.mutable_model();
+  model->set_layers(4);
+  model->set_width(512);
+  model->set_heads(8);
+  model->set_qkv_width(512);
+  model->set_mlp_width(1024);
+  model->set_head_width(1024);
+  model->set_positions(ModelConfig::SINUSOID);
+  model->set_pooling(ModelConfig::CLS);
+  const auto classifier = Classifier::Create(config, SmallSpec());
+  ASSERT_TRUE(classifier.ok()) << classifier.status();
+  EXPECT_EQ((*classifier)->parameters().count(), 8948746);
+  EXPECT_EQ(8704 + 512 + 4 * 2100736 + 1024 + 535562, 8948746);
+}
+
+TEST(ClassifierTest, MethodsWithOneSeedShareTheirParameters) {
+  ExperimentConfig other = SmallConfig();
+  other.mutable_attention()->set_name("transformer");
+  const auto a = Classifier::Create(SmallConfig(), SmallSpec()), b = Classifier::Create(other, SmallSpec());
+  const auto& left = (*a)->parameters().parameters();
+  const auto& right = (*b)->parameters().parameters();
+  ASSERT_EQ(left.size(), right.size());
+  for (size_t i = 0; i < left.size(); ++i) {
+    EXPECT_EQ(left[i].name, right[i].name);
+    EXPECT_TRUE(at::equal(left[i].value, right[i].value));
+  }
+}
+
+TEST(ClassifierTest, ForwardGivesLogitsAndEveryParameterAGradient) {
+  for (const auto pooling : {ModelConfig::MEAN, ModelConfig::CLS}) {
+    ExperimentConfig config = SmallConfig();
+    config.mutable_model()->set_pooling(pooling);
+    const auto model = Classifier::Create(config, SmallSpec());
+    const at::Tensor logits = (*model)->Forward(TwoExamples(), {true, 3});
+    EXPECT_EQ(logits.sizes(), at::IntArrayRef({2, 10}));
+    logits.square().sum().backward();
+    for (const Parameter& p : (*model)->parameters().parameters()) {
+      ASSERT_TRUE(p.value.grad().defined()) << p.name;
+      EXPECT_TRUE(p.value.grad().isfinite().all().item<bool>()) << p.name;
+      EXPECT_GT(p.value.grad().abs().sum().item<double>(), 0) << p.name;
+    }
+    const at::Tensor padding_row = (*model)->parameters().parameters()[0].value.grad()[0];
+    EXPECT_EQ(padding_row.abs().sum().item<double>(), 0);
+  }
+}
+
+TEST(ClassifierTest, LearnsTwoExamplesByHeart) {
+  ExperimentConfig config = SmallConfig();
+  config.mutable_model()->set_dropout(0);
+  const auto model = Classifier::Create(config, SmallSpec());
+  const at::Tensor labels = at::tensor({0, 1}, at::kLong);
+  double loss = 0;
+  for (int step = 0; step < 30; ++step) {
+    const at::Tensor value = at::cross_entropy_loss((*model)->Forward(TwoExamples(), {true, 0}), labels);
+    value.backward();
+    loss = value.item<double>();
+    for (const Parameter& p : (*model)->parameters().parameters()) {
+      at::Tensor(p.value).detach().sub_(p.value.grad() * 0.05);
+      at::Tensor(p.value).mutable_grad() = at::Tensor();
+    }
+  }
+  EXPECT_LT(loss, 0.05);
+}
+
+TEST(ClassifierTest, RefusesWhatDoesNotFit) {
+  ExperimentConfig config = SmallConfig();
+  config.mutable_model()->set_heads(3);
+  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("model.qkv_width: is 16, must be a multiple of model.heads, 3"));
+  config = SmallConfig();
+  config.mutable_model()->clear_width();
+  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("model.width: is 0"));
+  config = SmallConfig();
+  config.mutable_attention()->set_name("lineer");
+  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("linear"));
+  config = SmallConfig();
+  config.mutable_attention()->set_dropout(0.1f);
+  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("no explicit weights to drop"));
+  config = SmallConfig();
+  config.mutable_attention()->mutable_options()->PackFrom(CosformerOptions());
+  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("this attention takes lra.LinearOptions"));
+  TaskSpec pairs = SmallSpec();
+  pairs.set_is_pair(true);
+  EXPECT_THAT(ErrorOf(SmallConfig(), pairs), HasSubstr("two inputs"));
+}
+
+TEST(ClassifierTest, CosformerRefusesAScaleBelowTheLongestSequence) {
+  ExperimentConfig config = SmallConfig();
+  config.mutable_attention()->set_name("cosformer");
+  config.mutable_model()->set_pooling(ModelConfig::CLS);
+  CosformerOptions options;
+  options.set_scale_tokens(32);  // 33 with CLS
+  config.mutable_attention()->mutable_options()->PackFrom(options);
+  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("M = 32 is below the longest sequence, 33 tokens"));
+}
+
+TEST(ClassifierTest, BadBatchesAreErrorsNotCrashes) {
+  const auto model = Classifier::Create(SmallConfig(), SmallSpec());
+  const auto forward = [&](const HostBatch& batch) {
+    return CatchTorch([&] {
+      (*model)->Forward(batch, {});
+      return absl::OkStatus();
+    });
+  };
+  HostBatch batch = TwoExamples();
+  batch.tokens[1] = 17;
+  EXPECT_THAT(std::string(forward(batch).message()), HasSubstr("token id 17 is outside 0 .. 16"));
+  batch = TwoExamples();
+  batch.length = 40;
+  batch.tokens.assign(80, 1);
+  EXPECT_THAT(std::string(forward(batch).message()), HasSubstr("40 tokens exceeds"));
+}
+
+TEST(EmbeddingTest, SinusoidTable) {
+  const at::Tensor table = SinusoidTable(5, 6);
+  EXPECT_FLOAT_EQ(table[0][0].item<float>(), 0);
+  EXPECT_FLOAT_EQ(table[0][1].item<float>(), 1);
+  EXPECT_FLOAT_EQ(table[3][2].item<float>(), std::sin(3 * std::pow(10000.0, -2.0 / 6)));
+  EXPECT_FLOAT_EQ(table[4][5].item<float>(), std::cos(4 * std::pow(10000.0, -4.0 / 6)));
+}
+
+TEST(DropoutSitesTest, AreDistinct) {
+  EXPECT_EQ(kEmbeddingSite, 0u);
+  EXPECT_EQ(SiteOf(0, LayerSite::kAttentionWeights), 1u);
+  EXPECT_EQ(SiteOf(1, LayerSite::kAttentionWeights), SiteOf(0, LayerSite::kMlpOutput) + 1);
+}
+
+}  // namespace
+}  // namespace lra

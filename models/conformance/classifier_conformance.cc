@@ -1,0 +1,217 @@
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/host_batch.h"
+#include "lra/random.h"
+#include "lra/status_macros.h"
+#include "models/classifier.h"
+#include "models/conformance/comparison.h"
+#include "models/conformance/conformance.h"
+#include "models/torch_status.h"
+
+namespace lra {
+namespace {
+
+constexpr int kVocabulary = 20;
+constexpr int kClasses = 5;
+constexpr int kMaxTokens = 64;
+// float32 rounding, relative to the largest value compared.
+constexpr double kRounding = 5e-5;
+
+ExperimentConfig MakeConfig(absl::string_view name, const google::protobuf::Any& options,
+                            ModelConfig::Pooling pooling, float weight_dropout) {
+  ExperimentConfig config;
+  config.set_seed(11);
+  config.mutable_view()->set_max_length_tokens(kMaxTokens);
+  config.mutable_attention()->set_name(std::string(name));
+  config.mutable_attention()->set_dropout(weight_dropout);
+  if (!options.type_url().empty()) *config.mutable_attention()->mutable_options() = options;
+  ModelConfig* model = config.mutable_model();
+  model->set_layers(2);
+  model->set_width(24);
+  model->set_heads(2);
+  model->set_qkv_width(32);
+  model->set_mlp_width(40);
+  model->set_head_width(28);
+  model->set_positions(pooling == ModelConfig::CLS ? ModelConfig::SINUSOID : ModelConfig::LEARNED);
+  model->set_pooling(pooling);
+  model->set_activation(pooling == ModelConfig::CLS ? ModelConfig::GELU_TANH : ModelConfig::GELU_ERF);
+  model->set_attention_bias(pooling == ModelConfig::MEAN);
+  model->set_dropout(0.3f);
+  model->set_norm_epsilon(1e-6f);
+  model->set_embedding_stddev(1.0f);
+  return config;
+}
+
+// The given examples, padded to the longest plus `pads`. An example's tokens depend on its id only.
+HostBatch MakeBatch(const std::vector<int64_t>& ids, int64_t pads) {
+  HostBatch batch;
+  batch.batch = static_cast<int64_t>(ids.size());
+  batch.example_ids = ids;
+  for (const int64_t id : ids) {
+    batch.lengths.push_back(static_cast<int32_t>(5 + 7 * id % 31));
+    batch.labels.push_back(static_cast<int32_t>(id % kClasses));
+    batch.length = std::max<int64_t>(batch.length, batch.lengths.back());
+  }
+  batch.length += pads;
+  batch.tokens.assign(batch.batch * batch.length, 0);
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    RandomStream random(3, RandomDomain::kTest, {static_cast<uint32_t>(ids[b]), 0, 0});
+    for (int32_t t = 0; t < batch.lengths[b]; ++t) {
+      batch.tokens[b * batch.length + t] = static_cast<int32_t>(random.Between(1, kVocabulary - 1));
+    }
+  }
+  return batch;
+}
+
+struct Pass {
+  at::Tensor logits;
+  std::vector<at::Tensor> gradients;
+};
+
+class Suite {
+ public:
+  Suite(absl::string_view name, std::string variant, const Classifier& model)
+      : name_(name), variant_(std::move(variant)), model_(model) {}
+
+  std::vector<ConformanceResult> Run(bool is_padding_invariant) {
+    if (is_padding_invariant) Padding();
+    if (is_padding_invariant) BatchComposition();
+    Accumulation();
+    Determinism();
+    Threads();
+    Steps();
+    return std::move(results_);
+  }
+
+ private:
+  void Add(const char* id, double measured, double bound, absl::string_view detail) {
+    results_.push_back({id, name_, measured <= bound, measured, bound, absl::StrCat(variant_, ": ", detail)});
+  }
+
+  // Sum (not mean) of the losses over the micro-batches, dropout on.
+  Pass Train(const std::vector<HostBatch>& micro_batches) const {
+    for (const Parameter& p : model_.parameters().parameters()) at::Tensor(p.value).mutable_grad() = at::Tensor();
+    Pass pass;
+    std::vector<at::Tensor> logits;
+    for (const HostBatch& batch : micro_batches) {
+      logits.push_back(model_.Forward(batch, {true, 5}));
+      const at::Tensor labels = at::tensor(batch.labels, at::kInt).to(at::kLong);
+      at::cross_entropy_loss(logits.back(), labels, {}, at::Reduction::Sum).backward();
+    }
+    pass.logits = at::cat(logits).detach();
+    for (const Parameter& p : model_.parameters().parameters()) {
+      pass.gradients.push_back(p.value.grad().defined() ? p.value.grad().clone() : at::zeros_like(p.value).detach());
+    }
+    return pass;
+  }
+
+  // Gradients are compared relative to the largest of all parameters': some are zero but for rounding.
+  static double Difference(const Pass& a, const Pass& b) {
+    double worst = RelativeDifference(a.logits, b.logits, 1.0), largest = 1e-3;
+    for (const at::Tensor& gradient : b.gradients) largest = std::max(largest, gradient.abs().max().item<double>());
+    for (size_t i = 0; i < a.gradients.size(); ++i) {
+      worst = std::max(worst, MaxDifference(a.gradients[i], b.gradients[i]) / largest);
+    }
+    return worst;
+  }
+
+  void Padding() {
+    const Pass expected = Train({MakeBatch({3}, 0)});
+    for (const int64_t pads : {3, 17}) {
+      Add("M1", Difference(Train({MakeBatch({3}, pads)}), expected), kRounding,
+          absl::StrCat(pads, " pads, training forward and gradients"));
+    }
+  }
+
+  void BatchComposition() {
+    const Pass batch = Train({MakeBatch({1, 2, 3, 4}, 0)});
+    double worst = 0;
+    for (int64_t id = 1; id <= 4; ++id) {
+      const Pass alone = Train({MakeBatch({id}, 0)});
+      worst = std::max(worst, RelativeDifference(alone.logits[0], batch.logits[id - 1], 1.0));
+    }
+    Add("M2", worst, kRounding, "training forward alone against in a batch");
+  }
+
+  void Accumulation() {
+    const Pass whole = Train({MakeBatch({1, 2, 3, 4}, 0)});
+    const Pass parts = Train({MakeBatch({1, 2}, 0), MakeBatch({3, 4}, 0)});
+    Add("M3", Difference(parts, whole), kRounding, "gradients of two halves against the batch");
+  }
+
+  void Determinism() {
+    const Pass first = Train({MakeBatch({1, 2, 3, 4}, 3)}), second = Train({MakeBatch({1, 2, 3, 4}, 3)});
+    double worst = MaxDifference(first.logits, second.logits);
+    for (size_t i = 0; i < first.gradients.size(); ++i) {
+      worst = std::max(worst, MaxDifference(first.gradients[i], second.gradients[i]));
+    }
+    Add("M4", worst, 0, "the same step twice");
+  }
+
+  void Threads() {
+    const int threads = at::get_num_threads();
+    at::set_num_threads(1);
+    const Pass one = Train({MakeBatch({1, 2, 3, 4}, 0)});
+    at::set_num_threads(2);
+    const Pass two = Train({MakeBatch({1, 2, 3, 4}, 0)});
+    at::set_num_threads(threads);
+    Add("M5", Difference(two, one), kRounding, "two threads against one");
+  }
+
+  void Steps() {
+    const HostBatch batch = MakeBatch({1, 2}, 0);
+    const auto logits = [&](bool training, uint32_t step) {
+      return model_.Forward(batch, {training, step}).detach();
+    };
+    Add("M6", MaxDifference(logits(false, 1), logits(false, 2)), 0, "evaluation does not depend on the step");
+    const double change = MaxDifference(logits(true, 1), logits(true, 2));
+    constexpr double kVisible = 1e-3;
+    Add("M6", change >= kVisible ? 0 : kVisible - change, 0, "training masks differ from step to step");
+  }
+
+  const std::string name_, variant_;
+  const Classifier& model_;
+  std::vector<ConformanceResult> results_;
+};
+
+// Whether the attention may drop weights, and whether padding must not matter.
+absl::StatusOr<Traits> TraitsOf(absl::string_view name, const google::protobuf::Any& options) {
+  ParameterStore parameters(1);
+  AttentionContext context;
+  context.heads = 2;
+  context.head_width = 16;
+  context.max_length_tokens = kMaxTokens + 1;
+  context.parameters = &parameters;
+  context.options = options;
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Attention> attention,
+                       AttentionRegistry::Get().Create("attention", name, context));
+  return attention->traits();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(absl::string_view name,
+                                                               const google::protobuf::Any& options) {
+  LRA_ASSIGN_OR_RETURN(const Traits traits, TraitsOf(name, options));
+  TaskSpec spec;
+  spec.set_vocabulary_size(kVocabulary);
+  spec.set_classes(kClasses);
+  std::vector<ConformanceResult> results;
+  for (const ModelConfig::Pooling pooling : {ModelConfig::MEAN, ModelConfig::CLS}) {
+    const ExperimentConfig config = MakeConfig(name, options, pooling, traits.supports_weight_dropout ? 0.2f : 0.0f);
+    LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model, Classifier::Create(config, spec));
+    LRA_RETURN_IF_ERROR(CatchTorch([&] {
+      Suite suite(name, pooling == ModelConfig::CLS ? "CLS pooling" : "mean pooling", *model);
+      for (ConformanceResult& result : suite.Run(traits.is_padding_invariant)) results.push_back(std::move(result));
+      return absl::OkStatus();
+    }));
+  }
+  return results;
+}
+
+}  // namespace lra

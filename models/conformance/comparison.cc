@@ -1,0 +1,96 @@
+#include "models/conformance/comparison.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "lra/check.h"
+#include "lra/random.h"
+
+namespace lra {
+namespace {
+
+constexpr uint32_t kSeed = 20240501;
+
+}  // namespace
+
+at::Tensor RandomTensor(uint32_t stream, const std::vector<int64_t>& shape, at::ScalarType type) {
+  at::Tensor tensor = at::empty(shape, at::kDouble);
+  RandomStream random(kSeed, RandomDomain::kTest, {stream, 0, 0});
+  double* values = tensor.mutable_data_ptr<double>();
+  for (int64_t i = 0; i < tensor.numel(); ++i) values[i] = random.Normal();
+  return tensor.to(type);
+}
+
+double MaxDifference(const at::Tensor& a, const at::Tensor& b) {
+  if (a.sizes() != b.sizes()) return std::numeric_limits<double>::infinity();
+  if (a.numel() == 0) return 0;
+  const at::Tensor difference = (a.detach().to(at::kDouble) - b.detach().to(at::kDouble)).abs();
+  if (!difference.isfinite().all().item<bool>()) return std::numeric_limits<double>::infinity();
+  return difference.max().item<double>();
+}
+
+double RelativeDifference(const at::Tensor& a, const at::Tensor& b, double floor) {
+  const double largest = b.numel() == 0 ? 0 : b.detach().abs().max().item<double>();
+  return MaxDifference(a, b) / std::max(floor, largest);
+}
+
+AttentionCase::AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries, int64_t keys,
+                             int64_t width, at::ScalarType type) {
+  input.q = RandomTensor(4 * stream, {batch, heads, queries, width}, type);
+  input.k = RandomTensor(4 * stream + 1, {batch, heads, keys, width}, type);
+  input.v = RandomTensor(4 * stream + 2, {batch, heads, keys, width}, type);
+  upstream = RandomTensor(4 * stream + 3, {batch, heads, queries, width}, type);
+}
+
+void AttentionCase::MaskFromLengths(const std::vector<int64_t>& lengths) {
+  const int64_t batch = input.k.size(0), keys = input.k.size(2);
+  LRA_CHECK(static_cast<int64_t>(lengths.size()) == batch && input.q.size(2) == keys);
+  const at::Tensor positions = at::arange(keys, at::kLong).unsqueeze(0);
+  input.keep = positions < at::tensor(lengths, at::kLong).unsqueeze(1);  // [B, Nk]
+  upstream = upstream.masked_fill(input.keep.logical_not().view({batch, 1, keys, 1}), 0);
+}
+
+void AttentionCase::MaskRandomly(uint32_t stream) {
+  input.keep = RandomTensor(stream, {input.k.size(0), input.k.size(2)}, at::kDouble) > -0.4;
+  input.keep.select(1, 0).fill_(true);
+}
+
+AttentionCase AttentionCase::Example(int64_t b, int64_t tokens) const {
+  const auto cut = [&](const at::Tensor& t) { return t.narrow(0, b, 1).narrow(2, 0, tokens).contiguous(); };
+  AttentionCase one = *this;
+  one.input.q = cut(input.q);
+  one.input.k = cut(input.k);
+  one.input.v = cut(input.v);
+  one.upstream = cut(upstream);
+  if (input.keep.defined()) one.input.keep = input.keep.narrow(0, b, 1).narrow(1, 0, tokens).contiguous();
+  return one;
+}
+
+AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c) {
+  AttentionInput input = c.input;
+  for (at::Tensor* t : {&input.q, &input.k, &input.v}) *t = t->detach().clone().set_requires_grad(true);
+  AttentionOutcome outcome;
+  outcome.output = form == Form::kFast ? attention.Attend(input) : attention.Oracle(input);
+  (outcome.output * c.upstream).sum().backward();
+  const auto gradient = [](const at::Tensor& t) { return t.grad().defined() ? t.grad() : at::zeros_like(t); };
+  outcome.dq = gradient(input.q);
+  outcome.dk = gradient(input.k);
+  outcome.dv = gradient(input.v);
+  outcome.output = outcome.output.detach();
+  return outcome;
+}
+
+at::Tensor RealRows(const at::Tensor& output, const AttentionCase& c) {
+  if (!c.input.keep.defined() || c.input.keep.size(1) != output.size(2)) return output;
+  return output.masked_fill(c.input.keep.logical_not().view({output.size(0), 1, output.size(2), 1}), 0);
+}
+
+double OutcomeDifference(const AttentionOutcome& a, const AttentionOutcome& b, const AttentionCase& c) {
+  const auto difference = [](const at::Tensor& x, const at::Tensor& y) { return RelativeDifference(x, y, 1.0); };
+  return std::max({difference(RealRows(a.output, c), RealRows(b.output, c)), difference(a.dq, b.dq),
+                   difference(a.dk, b.dk), difference(a.dv, b.dv)});
+}
+
+}  // namespace lra

@@ -1,0 +1,54 @@
+// Inputs and comparisons of the conformance suite.
+#ifndef LRA_MODELS_CONFORMANCE_COMPARISON_H_
+#define LRA_MODELS_CONFORMANCE_COMPARISON_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/attention/attention.h"
+
+namespace lra {
+
+// Standard normal numbers that depend on (stream, shape) only.
+at::Tensor RandomTensor(uint32_t stream, const std::vector<int64_t>& shape, at::ScalarType type);
+
+// Largest |a - b|; infinite where either is not finite or shapes differ.
+double MaxDifference(const at::Tensor& a, const at::Tensor& b);
+// MaxDifference relative to the largest |b| (at least `floor`).
+double RelativeDifference(const at::Tensor& a, const at::Tensor& b, double floor);
+
+// q, k, v, keep and the upstream gradient of one comparison; lengths = real tokens of each example (right padding).
+struct AttentionCase {
+  AttentionInput input;
+  at::Tensor upstream;  // [B, H, N, D]
+
+  // Random input; keep undefined.
+  AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries, int64_t keys, int64_t width,
+                at::ScalarType type = at::kDouble);
+  // Masks all keys from lengths[b] on, and the upstream gradient of the queries there (self-attention).
+  void MaskFromLengths(const std::vector<int64_t>& lengths);
+  // Masks about a third of the keys at random, never the first.
+  void MaskRandomly(uint32_t stream);
+  // Example b alone, its first `tokens` queries and keys.
+  AttentionCase Example(int64_t b, int64_t tokens) const;
+};
+
+// Output and input gradients of sum(output * upstream).
+struct AttentionOutcome {
+  at::Tensor output, dq, dk, dv;
+};
+enum class Form { kFast, kOracle };
+AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c);
+
+// Rows whose upstream gradient is not masked, of an output-shaped tensor; the rest is set to 0 ("unspecified").
+at::Tensor RealRows(const at::Tensor& output, const AttentionCase& c);
+
+// Worst relative difference over output (real rows) and gradients.
+double OutcomeDifference(const AttentionOutcome& a, const AttentionOutcome& b, const AttentionCase& c);
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_CONFORMANCE_COMPARISON_H_

@@ -1,0 +1,146 @@
+#include "models/conformance/conformance.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/attention/cosformer.pb.h"
+#include "models/kernels/simd.h"
+
+namespace lra {
+namespace {
+
+void ExpectAllPass(const absl::StatusOr<std::vector<ConformanceResult>>& results, size_t at_least) {
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_GE(results->size(), at_least);
+  for (const ConformanceResult& r : *results) {
+    EXPECT_TRUE(r.passed) << r.attention << " " << r.id << ": " << r.measured << " > " << r.bound << " (" << r.detail << ")";
+  }
+}
+
+class RegisteredAttentionTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(RegisteredAttentionTest, KeepsThePromisesOfAnAttention) {
+  ExpectAllPass(CheckAttention(GetParam(), google::protobuf::Any()), 30);
+}
+
+TEST_P(RegisteredAttentionTest, KeepsThemOnEveryInstructionSet) {
+  for (const SimdLevel level : AvailableSimdLevels()) {
+    ScopedSimdLevel use(level);
+    SCOPED_TRACE(SimdLevelName(level));
+    ExpectAllPass(CheckAttention(GetParam(), google::protobuf::Any()), 30);
+  }
+}
+
+TEST_P(RegisteredAttentionTest, KeepsThePromisesOfAClassifier) {
+  ExpectAllPass(CheckClassifier(GetParam(), google::protobuf::Any()), 16);
+}
+
+TEST_P(RegisteredAttentionTest, SaysWhatItIs) {
+  AttentionContext context;
+  context.max_length_tokens = 8;
+  const auto attention = AttentionRegistry::Get().Create("attention", GetParam(), context);
+  ASSERT_TRUE(attention.ok()) << attention.status();
+  const Traits& traits = (*attention)->traits();
+  for (const std::string& text :
+       {traits.label, traits.summary, traits.source, traits.time_order, traits.memory_order}) {
+    EXPECT_NE(text, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, RegisteredAttentionTest, testing::ValuesIn(AttentionRegistry::Get().Names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(RegistryTest, HoldsTheFirstThree) {
+  EXPECT_THAT(AttentionRegistry::Get().Names(), testing::IsSupersetOf({"cosformer", "linear", "transformer"}));
+}
+
+TEST(CosformerOptionsTest, LengthScaleKeepsThePromisesToo) {
+  CosformerOptions options;
+  options.set_scale(CosformerOptions::LENGTH);
+  google::protobuf::Any any;
+  any.PackFrom(options);
+  ExpectAllPass(CheckAttention("cosformer", any), 30);
+  ExpectAllPass(CheckClassifier("cosformer", any), 16);
+}
+
+// The suite must be able to fail: attentions with one planted bug each.
+class Planted : public Attention {
+ public:
+  enum class Bug { kMaskBeforeFeatures, kMultipliedMask, kBatchNormaliser, kWrongTrait, kDetachedDenominator };
+  explicit Planted(Bug bug) : bug_(bug) {
+    traits_.is_row_stochastic = true;
+    traits_.is_permutation_invariant = bug != Bug::kWrongTrait;
+  }
+  const Traits& traits() const override { return traits_; }
+
+  at::Tensor Attend(const AttentionInput& in) const override {
+    at::Tensor k = in.k, v = in.v, features;
+    const at::Tensor keep = in.keep.defined() ? in.keep.view({in.keep.size(0), 1, -1, 1})
+                                              : at::ones({k.size(0), 1, k.size(2), 1}, at::kBool);
+    if (bug_ == Bug::kMultipliedMask) {
+      features = (at::elu(k) + 1) * keep;
+      v = v * keep;
+    } else {
+      k = k.masked_fill(keep.logical_not(), 0);
+      v = v.masked_fill(keep.logical_not(), 0);
+      features = at::elu(k) + 1;
+      if (bug_ != Bug::kMaskBeforeFeatures) features = features.masked_fill(keep.logical_not(), 0);
+    }
+    at::Tensor weights = at::matmul(at::elu(in.q) + 1, features.transpose(-1, -2));
+    if (bug_ == Bug::kBatchNormaliser) weights = weights / weights.max();
+    at::Tensor sum = weights.sum(-1, true) + 1e-6;
+    if (bug_ == Bug::kDetachedDenominator) sum = sum.detach();
+    return at::matmul(weights, v) / sum;
+  }
+
+  at::Tensor Oracle(const AttentionInput& in) const override {
+    at::Tensor weights = at::matmul(at::elu(in.q) + 1, (at::elu(in.k) + 1).transpose(-1, -2));
+    at::Tensor v = in.v;
+    if (in.keep.defined()) {
+      const at::Tensor masked = in.keep.logical_not();
+      weights = weights.masked_fill(masked.view({masked.size(0), 1, 1, -1}), 0);
+      v = v.masked_fill(masked.view({masked.size(0), 1, -1, 1}), 0);
+    }
+    return at::matmul(weights, v) / (weights.sum(-1, true) + 1e-6);
+  }
+
+ private:
+  const Bug bug_;
+  Traits traits_;
+};
+
+std::vector<std::string> FailedIds(Planted::Bug bug) {
+  const auto results = CheckAttention("planted", [&](const AttentionContext&) -> absl::StatusOr<std::unique_ptr<Attention>> {
+    return std::make_unique<Planted>(bug);
+  });
+  std::vector<std::string> failed;
+  for (const ConformanceResult& result : results.value()) {
+    if (!result.passed) failed.push_back(result.id);
+  }
+  return failed;
+}
+
+TEST(PlantedBugTest, MaskBeforeTheFeatureMapIsCaught) {
+  EXPECT_THAT(FailedIds(Planted::Bug::kMaskBeforeFeatures), testing::IsSupersetOf({"T1", "T2", "T4"}));
+}
+
+TEST(PlantedBugTest, MaskByMultiplicationIsCaught) {
+  EXPECT_THAT(FailedIds(Planted::Bug::kMultipliedMask), testing::Each("T3"));
+  EXPECT_FALSE(FailedIds(Planted::Bug::kMultipliedMask).empty());
+}
+
+TEST(PlantedBugTest, BatchWideNormaliserIsCaught) {
+  EXPECT_THAT(FailedIds(Planted::Bug::kBatchNormaliser), testing::Contains("T9"));
+}
+
+TEST(PlantedBugTest, WrongTraitIsCaught) {
+  EXPECT_THAT(FailedIds(Planted::Bug::kWrongTrait), testing::ElementsAre("T8"));
+}
+
+TEST(PlantedBugTest, MissingGradientIsCaught) {
+  EXPECT_THAT(FailedIds(Planted::Bug::kDetachedDenominator), testing::IsSupersetOf({"T2", "T2n"}));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,25 @@
+// Numbers of the places in the model where dropout acts: part of the masks' keys. Never renumber: it would change every
+// training run.
+#ifndef LRA_MODELS_ENCODER_DROPOUT_SITES_H_
+#define LRA_MODELS_ENCODER_DROPOUT_SITES_H_
+
+#include <cstdint>
+
+namespace lra {
+
+constexpr uint32_t kEmbeddingSite = 0;
+
+enum class LayerSite : uint32_t {
+  kAttentionWeights = 0,
+  kAttentionOutput = 1,
+  kMlpHidden = 2,
+  kMlpOutput = 3,
+};
+
+constexpr uint32_t SiteOf(int64_t layer, LayerSite place) {
+  return 1 + 4 * static_cast<uint32_t>(layer) + static_cast<uint32_t>(place);
+}
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_ENCODER_DROPOUT_SITES_H_

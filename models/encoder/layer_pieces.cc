@@ -1,0 +1,54 @@
+#include "models/encoder/layer_pieces.h"
+
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+
+namespace lra {
+namespace {
+
+bool UseTiled(const at::Tensor& x) {
+  return x.device().is_cpu() && x.scalar_type() == at::kFloat && x.numel() > 0;
+}
+
+at::Tensor Norm(const at::Tensor& x, const NormMap& norm) {
+  return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, norm.epsilon);
+}
+
+at::Tensor Map(const at::Tensor& x, const LinearMap& map) {
+  return at::linear(x, map.weight, map.bias.defined() ? std::optional(map.bias) : std::nullopt);
+}
+
+}  // namespace
+
+Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters) {
+  return UseTiled(x) ? internal::NormQkvTiled(x, parameters) : internal::NormQkvGeneric(x, parameters);
+}
+
+at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual, const OutputMlpParameters& parameters,
+                     const OutputMlpDropout& dropout) {
+  return (UseTiled(residual) ? internal::OutputMlpTiled : internal::OutputMlpGeneric)(attended, residual, parameters,
+                                                                                      dropout);
+}
+
+namespace internal {
+
+Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters) {
+  const at::Tensor y = Norm(x, parameters.norm);
+  const auto split = [&](const LinearMap& map) {
+    return Map(y, map).view({x.size(0), x.size(1), parameters.heads, -1}).transpose(1, 2);
+  };
+  return {split(parameters.query), split(parameters.key), split(parameters.value)};
+}
+
+at::Tensor OutputMlpGeneric(const at::Tensor& attended, const at::Tensor& residual,
+                            const OutputMlpParameters& parameters, const OutputMlpDropout& dropout) {
+  const at::Tensor joined = attended.transpose(1, 2).reshape({residual.size(0), residual.size(1), -1});
+  const at::Tensor h = DropoutAdd(Map(joined, parameters.output), residual, dropout.attention_output);
+  const char* kind = parameters.gelu == GeluKind::kTanh ? "tanh" : "none";
+  const at::Tensor hidden = at::gelu(Map(Norm(h, parameters.norm), parameters.hidden), kind);
+  return DropoutAdd(Map(Dropout(hidden, dropout.hidden), parameters.projection), h, dropout.mlp_output);
+}
+
+}  // namespace internal
+}  // namespace lra

@@ -1,0 +1,70 @@
+// An encoder layer is an attention core between two differentiable pieces. Each piece has a generic composition of
+// LibTorch's operations (every device and type; the oracle) and a tiled form for float32 on the CPU, behind one
+// function: nothing else knows which one runs.
+//
+//   x [B, N, E] --NormQkv--> q, k, v [B, H, N, D] --attention--> a [B, H, N, D]
+//   OutputMlp(a, x):  h = x + drop(a Wo + bo);  y = h + drop(drop(gelu(LN(h) W1 + b1)) W2 + b2)
+#ifndef LRA_MODELS_ENCODER_LAYER_PIECES_H_
+#define LRA_MODELS_ENCODER_LAYER_PIECES_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "models/kernels/dropout.h"
+#include "models/kernels/rows.h"
+
+namespace lra {
+
+// Weights are [out, in]; an undefined bias is none.
+struct LinearMap {
+  at::Tensor weight;
+  at::Tensor bias;
+};
+
+struct NormMap {
+  at::Tensor weight;
+  at::Tensor bias;
+  double epsilon = 1e-6;
+};
+
+struct NormQkvParameters {
+  NormMap norm;
+  LinearMap query, key, value;  // [H D, E]
+  int64_t heads = 1;
+};
+
+struct OutputMlpParameters {
+  LinearMap output;  // [E, H D]
+  NormMap norm;
+  LinearMap hidden;      // [M, E]
+  LinearMap projection;  // [E, M]
+  GeluKind gelu = GeluKind::kErf;
+};
+
+struct OutputMlpDropout {
+  DropoutKey attention_output, hidden, mlp_output;
+};
+
+struct Qkv {
+  at::Tensor q, k, v;  // [B, H, N, D], laid out [B, N, H, D]
+};
+
+Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters);
+at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual, const OutputMlpParameters& parameters,
+                     const OutputMlpDropout& dropout);
+
+namespace internal {
+
+// The two forms, for tests that hold one against the other.
+Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters);
+Qkv NormQkvTiled(const at::Tensor& x, const NormQkvParameters& parameters);
+at::Tensor OutputMlpGeneric(const at::Tensor& attended, const at::Tensor& residual,
+                            const OutputMlpParameters& parameters, const OutputMlpDropout& dropout);
+at::Tensor OutputMlpTiled(const at::Tensor& attended, const at::Tensor& residual,
+                          const OutputMlpParameters& parameters, const OutputMlpDropout& dropout);
+
+}  // namespace internal
+}  // namespace lra
+
+#endif  // LRA_MODELS_ENCODER_LAYER_PIECES_H_

@@ -1,0 +1,106 @@
+#include "models/kernels/dropout.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "lra/check.h"
+
+namespace lra {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+bool IsFast(const at::Tensor& t) { return t.device().is_cpu() && t.scalar_type() == at::kFloat; }
+
+constexpr int64_t kGrainElements = 1 << 15;
+
+// mask * x + residual (unless undefined), no autograd.
+at::Tensor Apply(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key) {
+  LRA_CHECK(x.dim() == 3) << "dropout wants [B, N, C]";
+  const int64_t tokens = x.size(1), channels = x.size(2), rows = x.size(0) * tokens;
+  if (!IsFast(x) || (residual.defined() && !IsFast(residual))) {
+    const at::Tensor scaled = x * DropoutMask(key, tokens, channels).to(x.options());
+    return residual.defined() ? residual + scaled : scaled;
+  }
+  const at::Tensor dense_x = x.contiguous();
+  const at::Tensor dense_residual = residual.defined() ? residual.contiguous() : residual;
+  at::Tensor out = at::empty_like(dense_x);
+  const DropoutRows mask(key, tokens);
+  const float* from = dense_x.const_data_ptr<float>();
+  const float* base = residual.defined() ? dense_residual.const_data_ptr<float>() : nullptr;
+  float* to = out.mutable_data_ptr<float>();
+  at::parallel_for(0, rows, kGrainElements / channels + 1, [&](int64_t begin, int64_t end) {
+    const int64_t at = begin * channels;
+    ApplyDropoutRows(mask, begin, end - begin, channels, from + at, base ? base + at : nullptr,
+                     to + at);
+  });
+  return out;
+}
+
+class DropoutAddFunction : public torch::autograd::Function<DropoutAddFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            const std::optional<at::Tensor>& residual, const DropoutKey& key) {
+    context->saved_data["ids"] = key.example_ids;
+    context->saved_data["probability"] = key.probability;
+    context->saved_data["seed"] = static_cast<int64_t>(key.seed);
+    context->saved_data["step"] = static_cast<int64_t>(key.step);
+    context->saved_data["site"] = static_cast<int64_t>(key.site);
+    context->saved_data["has_residual"] = residual.has_value();
+    return Apply(x, residual.value_or(at::Tensor()), key);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    auto& saved = context->saved_data;
+    DropoutKey key;
+    key.example_ids = saved["ids"].toTensor();
+    key.probability = saved["probability"].toDouble();
+    key.seed = static_cast<uint32_t>(saved["seed"].toInt());
+    key.step = static_cast<uint32_t>(saved["step"].toInt());
+    key.site = static_cast<uint32_t>(saved["site"].toInt());
+    const at::Tensor gradient = gradients[0].contiguous();
+    return {Apply(gradient, at::Tensor(), key),
+            saved["has_residual"].toBool() ? gradient : at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor Dropout(const at::Tensor& x, const DropoutKey& key) {
+  if (!key.active()) return x;
+  return DropoutAddFunction::apply(x, std::optional<at::Tensor>(), key);
+}
+
+at::Tensor DropoutAdd(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key) {
+  if (!key.active()) return residual + x;
+  return DropoutAddFunction::apply(x, std::optional<at::Tensor>(residual), key);
+}
+
+at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels) {
+  const at::Tensor ones = at::ones({key.example_ids.size(0), tokens, channels}, at::kFloat);
+  return key.active() ? Apply(ones, at::Tensor(), key) : ones;
+}
+
+at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys) {
+  at::Tensor mask = at::ones({key.example_ids.size(0), heads, queries, keys}, at::kFloat);
+  if (!key.active()) return mask;
+  float* values = mask.mutable_data_ptr<float>();
+  const int64_t size = queries * keys;
+  at::parallel_for(0, mask.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      DropoutRows rows(key, queries);
+      rows.first_block = static_cast<uint32_t>(i % heads) << 18;
+      // Rows are counted over all examples of one head.
+      ApplyDropoutRows(rows, i / heads * queries, queries, keys, values + i * size, nullptr,
+                       values + i * size);
+    }
+  });
+  return mask;
+}
+
+}  // namespace lra

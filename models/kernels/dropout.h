@@ -1,0 +1,66 @@
+// Counter-based dropout. Whether an element is kept depends on (seed, step, site, example id, token, channel) only:
+// neither padding, batching, accumulation nor threads change a mask, and none is stored: the backward draws it again.
+//
+// Element (b, token, channel) has 16 bits of Philox4x32-10 under
+//   key     = (seed, site << 8 | RandomDomain::kDropout)
+//   counter = (channel / 8, token, low 32 bits of example_ids[b], step)
+// (the (channel % 8)-th half word of the block, low half first) and is kept iff these bits >= round(65536 p);
+// kept values are multiplied by 1 / (1 - round(65536 p) / 65536).
+#ifndef LRA_MODELS_KERNELS_DROPOUT_H_
+#define LRA_MODELS_KERNELS_DROPOUT_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace lra {
+
+struct DropoutKey {
+  double probability = 0;  // 0 = no dropout (evaluation); below 1
+  uint32_t seed = 0;
+  uint32_t step = 0;
+  uint32_t site = 0;       // which place in the model, below 2^24 (encoder/dropout_sites.h)
+  at::Tensor example_ids;  // [B] int64, contiguous, on the CPU
+
+  bool active() const { return Threshold() > 0; }
+  uint32_t Threshold() const { return static_cast<uint32_t>(probability * 65536.0 + 0.5); }
+  float Scale() const { return 65536.0f / static_cast<float>(65536 - Threshold()); }
+};
+
+// mask * x, x [B, N, C] of any float type and device; differentiable.
+at::Tensor Dropout(const at::Tensor& x, const DropoutKey& key);
+// residual + mask * x in one pass; differentiable in both.
+at::Tensor DropoutAdd(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key);
+
+// The mask itself: float32 [B, N, C] of 0 and Scale().
+at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels);
+// For attention weights: [B, H, N, Nk]; token = query, channel = key, and counter word 0 also holds the head
+// (head << 18 | key / 8).
+at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys);
+
+// --- for kernels that work on tiles of rows ---
+
+// Row r of the flattened [B * N, C] is token r % tokens of example_ids[r / tokens].
+struct DropoutRows {
+  DropoutRows() = default;  // inactive: scale 1
+  // Keeps a pointer into key.example_ids.
+  DropoutRows(const DropoutKey& key, int64_t tokens);
+
+  const int64_t* example_ids = nullptr;
+  int64_t tokens = 1;
+  uint32_t seed = 0;
+  uint32_t site_word = 0;
+  uint32_t step = 0;
+  uint32_t first_block = 0;  // added to channel / 8
+  uint32_t threshold = 0;
+  float scale = 1;
+};
+
+// out = mask * x (+ residual unless null) for `rows` contiguous rows of `channels` that start at row `first_row`.
+// out may be x or residual. One thread.
+void ApplyDropoutRows(const DropoutRows& mask, int64_t first_row, int64_t rows, int64_t channels,
+                      const float* x, const float* residual, float* out);
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_KERNELS_DROPOUT_H_

@@ -1,0 +1,129 @@
+#include "models/kernels/linear_attention.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "models/kernels/simd.h"
+
+namespace lra {
+namespace {
+
+using internal::LinearAttentionGradients;
+using internal::LinearAttentionState;
+
+at::Tensor Angles(int64_t n, double scale) { return at::arange(n, at::kDouble) * (std::numbers::pi / 2 / scale); }
+
+std::vector<LinearAttentionSpec> AllSpecs(int64_t n, int64_t batch) {
+  std::vector<LinearAttentionSpec> specs;
+  for (const FeatureMap map : {FeatureMap::kEluPlusOne, FeatureMap::kRelu}) {
+    for (const Denominator denominator : {Denominator::kPlus, Denominator::kClamp}) {
+      LinearAttentionSpec spec;
+      spec.feature_map = map;
+      spec.denominator = denominator;
+      specs.push_back(spec);
+      spec.query_angles = spec.key_angles = Angles(n, 700);
+      specs.push_back(spec);
+      spec.query_angles = spec.key_angles = at::stack({Angles(n, 700), Angles(n, 800)}).narrow(0, 0, batch);
+      specs.push_back(spec);
+    }
+  }
+  // Signed features: a large epsilon keeps the row sums away from zero.
+  for (const FeatureMap map : {FeatureMap::kLeakyRelu, FeatureMap::kIdentity}) {
+    LinearAttentionSpec spec;
+    spec.feature_map = map;
+    spec.denominator = Denominator::kClamp;
+    spec.epsilon = 300;
+    spec.leaky_slope = 0.2;
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+double Relative(const at::Tensor& a, const at::Tensor& b) {
+  return ((a - b).abs().max() / b.abs().max()).item<double>();
+}
+
+TEST(LinearAttentionTest, TiledEqualsGenericOnEveryInstructionSet) {
+  const int64_t n = 523;  // three tiles, the last one odd
+  const at::Tensor q = at::randn({2, 3, n, 20}), k = at::randn({2, 3, n, 20}), g = at::randn({2, 3, n, 18});
+  // As the encoder lays them out: [B, N, H, D] seen as [B, H, N, D].
+  const at::Tensor v = at::randn({2, n, 3, 18}).transpose(1, 2);
+  at::Tensor keep = at::ones({2, n}, at::kBool);
+  keep[1].slice(0, 301).fill_(false);
+  for (const SimdLevel level : AvailableSimdLevels()) {
+    ScopedSimdLevel use(level);
+    for (const LinearAttentionSpec& spec : AllSpecs(n, 2)) {
+      const LinearAttentionState tiled = internal::ForwardTiled(q, k, v, keep, spec);
+      const LinearAttentionState generic =
+          internal::ForwardGeneric(q.to(at::kDouble), k.to(at::kDouble), v.to(at::kDouble), keep, spec);
+      EXPECT_LT(Relative(tiled.output, generic.output), 2e-5) << SimdLevelName(level);
+      const LinearAttentionGradients a = internal::BackwardTiled(g, q, k, v, keep, spec, tiled);
+      const LinearAttentionGradients b = internal::BackwardGeneric(
+          g.to(at::kDouble), q.to(at::kDouble), k.to(at::kDouble), v.to(at::kDouble), keep, spec, generic);
+      EXPECT_LT(Relative(a.q, b.q), 5e-5);
+      EXPECT_LT(Relative(a.k, b.k), 5e-5);
+      EXPECT_LT(Relative(a.v, b.v), 5e-5);
+    }
+  }
+}
+
+TEST(LinearAttentionTest, TiledDoesNotDependOnThreads) {
+  const at::Tensor q = at::randn({3, 2, 300, 16}), k = at::randn({3, 2, 300, 16}), v = at::randn({3, 2, 300, 16});
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const at::Tensor one = internal::ForwardTiled(q, k, v, at::Tensor(), {}).output;
+  at::set_num_threads(2);
+  EXPECT_TRUE(at::equal(internal::ForwardTiled(q, k, v, at::Tensor(), {}).output, one));
+  at::set_num_threads(threads);
+}
+
+// The family's two further published points, in golden values of an independent implementation (the inputs are those
+// of conformance/golden_test.cc).
+TEST(LinearAttentionTest, ReluFeaturesWithoutReweighting) {
+  at::Tensor q = at::empty({1, 2, 6, 4}, at::kDouble), k = at::empty_like(q), v = at::empty({1, 2, 6, 3}, at::kDouble);
+  for (int h = 0; h < 2; ++h) {
+    for (int i = 0; i < 6; ++i) {
+      for (int c = 0; c < 4; ++c) {
+        q[0][h][i][c] = std::sin(1 + 0.9 * i + 1.7 * c + 0.6 * h);
+        k[0][h][i][c] = std::cos(0.5 + 1.1 * i - 0.8 * c + 0.4 * h);
+        if (c < 3) v[0][h][i][c] = std::sin(0.3 + 0.7 * i + 1.9 * c - 0.5 * h);
+      }
+    }
+  }
+  LinearAttentionSpec spec;
+  spec.feature_map = FeatureMap::kRelu;
+  spec.denominator = Denominator::kClamp;
+  const at::Tensor out = LinearAttention(q, k, v, at::Tensor(), spec);
+  EXPECT_NEAR(out[0][0][0][0].item<double>(), -0.00800865, 1e-8);
+  EXPECT_NEAR(out[0][0][5][2].item<double>(), -0.62789963, 1e-8);
+  EXPECT_NEAR(out.sum().item<double>(), 0.7971856217, 1e-9);
+}
+
+TEST(LinearAttentionTest, NotANumberInRealPositionsIsNotHidden) {
+  at::Tensor q = at::randn({1, 1, 5, 4}), k = at::randn({1, 1, 5, 4}), v = at::randn({1, 1, 5, 4});
+  for (const LinearAttentionSpec& spec : AllSpecs(5, 1)) {
+    for (at::Tensor* side : {&q, &k, &v}) {
+      const at::Tensor kept = side->clone();
+      (*side)[0][0][2][1] = std::numeric_limits<float>::quiet_NaN();
+      EXPECT_TRUE(LinearAttention(q, k, v, at::Tensor(), spec).isnan().any().item<bool>());
+      *side = kept;
+    }
+  }
+}
+
+TEST(LinearAttentionTest, EpsilonZeroDividesNothingByNothing) {
+  const at::Tensor q = at::randn({1, 1, 3, 4}), keep = at::zeros({1, 3}, at::kBool);
+  for (LinearAttentionSpec spec : AllSpecs(3, 1)) {
+    spec.epsilon = 0;
+    EXPECT_TRUE(at::equal(LinearAttention(q, q, q, keep, spec), at::zeros_like(q)));
+    EXPECT_TRUE(at::equal(internal::ForwardGeneric(q, q, q, keep, spec).output, at::zeros_like(q)));
+  }
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,54 @@
+// Scalar functions that GCC vectorises when they are inlined into a loop (no calls, no branches), and sums in lanes.
+#ifndef LRA_MODELS_KERNELS_VECTOR_MATH_H_
+#define LRA_MODELS_KERNELS_VECTOR_MATH_H_
+
+#include <bit>
+#include <cstdint>
+
+#include "models/kernels/simd.h"
+
+namespace lra {
+
+// e^x for x <= 0, within 2 ulp; 0 < result, x below -87 counts as -87; NaN stays NaN. (Cephes' expf.)
+inline LRA_ALWAYS_INLINE float ExpNonPositive(float x) {
+  x = x < -87.0f ? -87.0f : x;
+  const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to an integer in the low bits
+  const float whole = shifted - 12582912.0f;
+  float r = x - whole * 0.693359375f;
+  r = r - whole * -2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  const float value = p * (r * r) + r + 1.0f;
+  const int32_t exponent = std::bit_cast<int32_t>(shifted) - 0x4B400000 + 127;
+  return value * std::bit_cast<float>(exponent << 23);
+}
+
+// Sixteen floats that add up side by side: the order of a sum is fixed, whatever the instruction set.
+typedef float Lanes __attribute__((vector_size(64), aligned(4)));
+constexpr int64_t kLanesWidth = 16;
+
+inline LRA_ALWAYS_INLINE Lanes LoadLanes(const float* p) { return *reinterpret_cast<const Lanes*>(p); }
+inline LRA_ALWAYS_INLINE void StoreLanes(float* p, Lanes value) { *reinterpret_cast<Lanes*>(p) = value; }
+
+inline LRA_ALWAYS_INLINE float SumLanes(Lanes v) {
+  float sum = 0;
+  for (int i = 0; i < kLanesWidth; ++i) sum += v[i];
+  return sum;
+}
+
+inline LRA_ALWAYS_INLINE float DotLanes(const float* a, const float* b, int64_t n) {
+  Lanes lanes = {};
+  int64_t i = 0;
+  for (; i + kLanesWidth <= n; i += kLanesWidth) lanes += LoadLanes(a + i) * LoadLanes(b + i);
+  float sum = SumLanes(lanes);
+  for (; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_KERNELS_VECTOR_MATH_H_

@@ -1,0 +1,42 @@
+#include "tasks/dataset_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "datasets/manifest.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+
+DatasetBuilder::DatasetBuilder(absl::string_view directory, const Manifest& head,
+                               const std::vector<SplitSize>& splits)
+    : directory_(directory), manifest_(head), keys_(splits.size()) {
+  writers_.reserve(splits.size());
+  for (const SplitSize& split : splits) writers_.emplace_back(directory, split.name, head.spec());
+}
+
+absl::Status DatasetBuilder::Add(const HashedExample& item) {
+  const InputKey key = ToInputKey(item.digest.input);
+  keys_[item.split].push_back(key);
+  inputs_.insert(key);
+  ++examples_;
+  return writers_[item.split].Add(item.example, item.digest.example);
+}
+
+void DatasetBuilder::SetSources(std::vector<ManifestSource> sources) {
+  // The order in which a source holds its files says nothing about the data.
+  std::sort(sources.begin(), sources.end(),
+            [](const ManifestSource& a, const ManifestSource& b) { return a.name() < b.name(); });
+  manifest_.mutable_sources()->Assign(sources.begin(), sources.end());
+}
+
+absl::StatusOr<Manifest> DatasetBuilder::Finish() {
+  for (SplitWriter& writer : writers_) {
+    LRA_ASSIGN_OR_RETURN(*manifest_.add_splits(), writer.Finish());
+  }
+  CountDuplicates(std::move(keys_), &manifest_);
+  LRA_RETURN_IF_ERROR(WriteManifest(directory_, manifest_));
+  return manifest_;
+}
+
+}  // namespace lra

@@ -1,0 +1,65 @@
+// Fills a folder with a data set: splits, fingerprints, duplicate keys, manifest. The order of Add
+// decides every byte.
+#ifndef LRA_TASKS_DATASET_BUILDER_H_
+#define LRA_TASKS_DATASET_BUILDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "datasets/example.h"
+#include "datasets/manifest.pb.h"
+#include "datasets/split_writer.h"
+#include "lra/progress.h"
+#include "tasks/task.h"
+
+namespace lra {
+
+// An example on its way to the disk.
+struct HashedExample {
+  int split = 0;  // number in Task::Splits
+  EncodedExample example;
+  ExampleDigest digest;
+};
+
+// Not thread-safe.
+class DatasetBuilder {
+ public:
+  // `head` is the manifest without splits and duplicates. `directory` exists.
+  DatasetBuilder(absl::string_view directory, const Manifest& head,
+                 const std::vector<SplitSize>& splits);
+
+  absl::Status Add(const HashedExample& item);
+  // Whether an example with these tokens was added, to any split.
+  bool Contains(const Sha256Digest& input) const { return inputs_.contains(ToInputKey(input)); }
+  int64_t examples() const { return examples_; }
+  void SetSources(std::vector<ManifestSource> sources);
+
+  // Writes the last shards and the manifest.
+  absl::StatusOr<Manifest> Finish();
+
+ private:
+  const std::string directory_;
+  Manifest manifest_;
+  std::vector<SplitWriter> writers_;
+  std::vector<std::vector<InputKey>> keys_;  // by split
+  absl::flat_hash_set<InputKey> inputs_;
+  int64_t examples_ = 0;
+};
+
+// Both fill the builder through the ordered pipeline: equal bytes for any number of threads (0 =
+// all cores). A generated duplicate takes its example's next attempt; imported ones are kept and
+// counted.
+absl::Status GenerateInto(const Task& task, uint32_t seed, int threads, Progress* progress,
+                          DatasetBuilder* builder);
+// `raw` as for OpenRawSource. Holds at most 20 MB of raw text a thread (1 MB in practice), and
+// SplitWriter's share a split.
+absl::Status ImportInto(const Task& task, absl::string_view raw, int threads, Progress* progress,
+                        DatasetBuilder* builder);
+
+}  // namespace lra
+
+#endif  // LRA_TASKS_DATASET_BUILDER_H_

@@ -1,0 +1,21 @@
+// A line of the official ListOps files: Source TAB Target.
+#ifndef LRA_TASKS_LISTOPS_TSV_PARSER_H_
+#define LRA_TASKS_LISTOPS_TSV_PARSER_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "datasets/example.h"
+
+namespace lra::listops {
+
+inline constexpr absl::string_view kTsvHeader = "Source\tTarget";
+
+// Source is the tree as nested pairs: a digit is itself; an operator of k arguments is k + 1 times
+// "(", "[OP", each argument followed by ")", then "] )"; one blank between words. The round
+// brackets must be exactly these, and are dropped. Target is a digit. Errors (InvalidArgument) name
+// the column of the line, counted in bytes from 1, and what was found there.
+absl::StatusOr<EncodedExample> ParseTsvLine(absl::string_view line);
+
+}  // namespace lra::listops
+
+#endif  // LRA_TASKS_LISTOPS_TSV_PARSER_H_

@@ -1,0 +1,173 @@
+#include "tasks/prepare.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "datasets/dataset.h"
+#include "datasets/manifest.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+#include "lra/version.h"
+#include "tasks/dataset_builder.h"
+#include "tasks/task.h"
+
+namespace lra {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Plan {
+  std::unique_ptr<Task> task;
+  Manifest head;  // everything that is known before the first example
+};
+
+absl::Status CheckAsked(const PrepareOptions& options, const Task& task) {
+  if (options.raw.empty() && !task.CanGenerate()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "task ", options.task, " is imported: give --raw (", task.RawDescription(), ")"));
+  }
+  if (!options.raw.empty() && options.seed.has_value()) {
+    return absl::InvalidArgumentError("--seed is for generated data; --raw imports");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Plan> MakePlan(const PrepareOptions& options) {
+  if (options.out.empty()) return absl::InvalidArgumentError("no output folder given");
+  LRA_ASSIGN_OR_RETURN(TaskFile file, LoadTaskFile(options.task));
+  for (const std::string& assignment : options.set) {
+    LRA_RETURN_IF_ERROR(SetField(&file, absl::StrCat("options.", assignment)));
+  }
+  LRA_RETURN_IF_ERROR(CheckRanges(file));
+  Plan plan;
+  LRA_ASSIGN_OR_RETURN(plan.task, TaskRegistry::Get().Create("task", options.task, file.options()));
+  LRA_RETURN_IF_ERROR(CheckAsked(options, *plan.task));
+  plan.head.set_format_version(kDatasetFormatVersion);
+  *plan.head.mutable_spec() = plan.task->Spec();
+  plan.head.set_origin(options.raw.empty() ? "generated" : "imported");
+  if (options.raw.empty()) plan.head.set_seed(options.seed.value_or(file.canonical_seed()));
+  *plan.head.mutable_options() = file.options();
+  plan.head.set_program("lra " LRA_VERSION);
+  return plan;
+}
+
+std::string WithoutProgram(Manifest manifest) {
+  manifest.clear_program();
+  return ToTextProto(manifest);
+}
+
+bool SameHead(Manifest manifest, const Manifest& head) {
+  manifest.clear_splits();
+  manifest.clear_duplicates();
+  return WithoutProgram(std::move(manifest)) == WithoutProgram(head);
+}
+
+absl::Status OtherDataError(const PrepareOptions& options, const Manifest& there) {
+  const std::string what = there.origin() == "generated"
+                               ? absl::StrCat("generated with seed ", there.seed())
+                               : "imported";
+  return absl::AlreadyExistsError(
+      absl::StrCat("\"", options.out, "\" holds other data (task ", there.spec().name(), ", ", what,
+                   ", or with other options); choose another --out, or replace it with --force"));
+}
+
+// The data that is there, in order; otherwise what to do about it.
+absl::StatusOr<Manifest> ReadIntact(const PrepareOptions& options) {
+  const absl::StatusOr<Dataset> data = Dataset::Open(options.out, {.threads = options.threads});
+  if (data.ok()) return data->manifest();
+  return absl::AlreadyExistsError(absl::StrCat("\"", options.out,
+                                               "\" holds damaged data: ", data.status().message(),
+                                               "; replace it with --force"));
+}
+
+enum class Target { kFree, kData, kOther };
+
+Target Inspect(const std::string& out) {
+  std::error_code error;
+  if (!fs::exists(out, error)) return Target::kFree;
+  if (fs::is_directory(out, error) && fs::is_empty(out, error)) return Target::kFree;
+  return FileExists(JoinPath(out, kManifestFile)) ? Target::kData : Target::kOther;
+}
+
+absl::StatusOr<Manifest> Fill(const PrepareOptions& options, const Plan& plan,
+                              absl::string_view directory) {
+  int64_t total = 0;
+  if (options.raw.empty()) {
+    for (const SplitSize& split : plan.task->Splits()) total += split.examples;
+  }
+  Progress progress({.label = absl::StrCat("prepare ", options.task),
+                     .unit = "examples",
+                     .total = total,
+                     .quiet = options.quiet});
+  DatasetBuilder builder(directory, plan.head, plan.task->Splits());
+  LRA_RETURN_IF_ERROR(
+      options.raw.empty()
+          ? GenerateInto(*plan.task, plan.head.seed(), options.threads, &progress, &builder)
+          : ImportInto(*plan.task, options.raw, options.threads, &progress, &builder));
+  LRA_ASSIGN_OR_RETURN(Manifest manifest, builder.Finish());
+  progress.Finish();
+  return manifest;
+}
+
+// Puts the folder `fresh` in the place of `out`: at every moment `out` is the old or the new one,
+// whole.
+absl::Status Replace(const std::string& fresh, const std::string& out) {
+  if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, out.c_str(), RENAME_EXCHANGE) == 0) {
+    return RemoveAll(fresh);
+  }
+  // File systems without an exchange: `out` is away for a moment, but nothing is lost.
+  const std::string old = absl::StrCat(out, ".old-", getpid());
+  if (rename(out.c_str(), old.c_str()) != 0 || rename(fresh.c_str(), out.c_str()) != 0) {
+    return absl::ErrnoToStatus(
+        errno, absl::StrCat("cannot put \"", fresh, "\" in the place of \"", out, "\""));
+  }
+  return RemoveAll(old);
+}
+
+}  // namespace
+
+absl::StatusOr<PrepareResult> Prepare(const PrepareOptions& asked) {
+  PrepareOptions options = asked;
+  while (options.out.size() > 1 && absl::EndsWith(options.out, "/")) options.out.pop_back();
+  LRA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
+  const Target target = Inspect(options.out);
+  if (target == Target::kOther) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "\"", options.out, "\" exists and is no data set; it is left alone: choose another --out"));
+  }
+  const bool compare = target == Target::kData && !options.force;
+  Manifest there;
+  if (compare) {
+    LRA_ASSIGN_OR_RETURN(there, ReadIntact(options));
+    // What an import will give is known only when it is done.
+    if (options.raw.empty()) {
+      if (!SameHead(there, plan.head)) return OtherDataError(options, there);
+      return PrepareResult{there, true};
+    }
+  }
+  const std::string fresh =
+      target == Target::kFree ? options.out : absl::StrCat(options.out, ".new-", getpid());
+  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(fresh));
+  LRA_ASSIGN_OR_RETURN(Manifest manifest, Fill(options, plan, staging.path()));
+  if (compare) {
+    if (WithoutProgram(manifest) != WithoutProgram(there)) return OtherDataError(options, there);
+    return PrepareResult{there, true};
+  }
+  LRA_RETURN_IF_ERROR(staging.Commit());
+  if (target == Target::kData) LRA_RETURN_IF_ERROR(Replace(fresh, options.out));
+  return PrepareResult{std::move(manifest), false};
+}
+
+}  // namespace lra

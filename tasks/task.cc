@@ -1,0 +1,36 @@
+#include "tasks/task.h"
+
+#include "absl/strings/str_cat.h"
+#include "lra/config.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+
+absl::StatusOr<EncodedExample> Task::Generate(uint32_t seed, uint32_t split, uint32_t index,
+                                              uint32_t* attempt) const {
+  return absl::UnimplementedError(absl::StrCat("task ", Spec().name(), " cannot be generated"));
+}
+
+absl::StatusOr<std::unique_ptr<RawReader>> Task::OpenRaw(std::unique_ptr<RawSource> source) const {
+  return absl::UnimplementedError(absl::StrCat("task ", Spec().name(), " cannot be imported"));
+}
+
+absl::StatusOr<EncodedExample> Task::Encode(const RawExample& raw) const {
+  return absl::UnimplementedError(absl::StrCat("task ", Spec().name(), " cannot be imported"));
+}
+
+absl::StatusOr<int32_t> Task::OracleLabel(absl::Span<const uint16_t> tokens) const {
+  return absl::UnimplementedError(
+      absl::StrCat("labels of task ", Spec().name(), " do not follow from its tokens"));
+}
+
+absl::StatusOr<std::unique_ptr<Task>> TaskOf(const Manifest& manifest) {
+  const std::string& name = manifest.spec().name();
+  if (!TaskRegistry::Get().Has(name) || manifest.has_options()) {
+    return TaskRegistry::Get().Create("task", name, manifest.options());
+  }
+  LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(name));
+  return TaskRegistry::Get().Create("task", name, file.options());
+}
+
+}  // namespace lra

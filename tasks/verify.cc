@@ -1,0 +1,70 @@
+#include "tasks/verify.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/dataset.h"
+#include "datasets/manifest.h"
+#include "datasets/verify.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "tasks/task.h"
+
+namespace lra {
+namespace {
+
+// The task, where this program has it and agrees about what it is; otherwise nullptr and a word in
+// the report.
+absl::StatusOr<std::unique_ptr<Task>> MatchingTask(VerifyReport* report) {
+  const std::string& name = report->manifest.spec().name();
+  if (!TaskRegistry::Get().Has(name)) {
+    report->notes.push_back(
+        absl::StrCat("this program has no task \"", name, "\": labels were not evaluated anew"));
+    return nullptr;
+  }
+  LRA_ASSIGN_OR_RETURN(std::unique_ptr<Task> task, TaskOf(report->manifest));
+  google::protobuf::util::MessageDifferencer differencer;
+  std::string differences;
+  differencer.ReportDifferencesToString(&differences);
+  if (differencer.Compare(task->Spec(), report->manifest.spec())) return task;
+  report->problems.push_back(absl::StrCat("the manifest's spec is not that of task ", name, ": ",
+                                          differences.substr(0, differences.find('\n'))));
+  return nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<VerifyReport> VerifyDataset(absl::string_view directory,
+                                           const VerifyOptions& options) {
+  LRA_ASSIGN_OR_RETURN(const Dataset data, Dataset::Open(directory, {.threads = options.threads}));
+  VerifyReport report;
+  report.manifest = data.manifest();
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MatchingTask(&report));
+  LabelOracle oracle;
+  if (task != nullptr && task->HasOracle()) {
+    oracle = [&task](absl::Span<const uint16_t> tokens) { return task->OracleLabel(tokens); };
+  } else if (task != nullptr) {
+    report.notes.push_back("labels of this task do not follow from its tokens");
+  }
+  int64_t total = 0;
+  for (const ManifestSplit& split : report.manifest.splits()) total += split.examples();
+  Progress progress({.label = absl::StrCat("verify ", data.spec().name()),
+                     .unit = "examples",
+                     .total = total,
+                     .quiet = options.quiet});
+  ContentReport content =
+      VerifyContent(data, oracle, options.threads, [&](int64_t done) { progress.Update(done); });
+  progress.Finish();
+  report.labels_checked = content.labels_checked;
+  report.duplicates = std::move(content.duplicates);
+  report.problems.insert(report.problems.end(), content.problems.begin(), content.problems.end());
+  if (report.manifest.origin() == "generated" && !report.duplicates.empty()) {
+    report.problems.push_back("generated data holds duplicates");
+  }
+  report.canonical = report.ok() && IsCanonical(report.manifest);
+  return report;
+}
+
+}  // namespace lra

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# Enforces the arrows of docs/architecture.md on #include lines and proto imports: a folder may include itself and the
+# folders listed for it, LibTorch appears only where it may, and <torch/torch.h> nowhere.
+#
+# usage: check_layers.sh ROOT         self-test, then the check of ROOT; exit code 1 names file, line and rule
+#        check_layers.sh --self-test  plants one violation of each rule and demands that it is found
+set -euo pipefail
+
+folders="lra datasets tasks models eval train cli"
+
+# Reads "file:line:text" of include and import lines; prints one line a violation, last the number of lines read.
+rules='
+BEGIN {
+  count = split(folder_names, list, " ")
+  for (i = 1; i <= count; i++) is_folder[list[i]] = 1
+  # What a folder may include besides itself.
+  may["lra"] = " "
+  may["datasets"] = " lra "
+  may["tasks"] = " lra datasets "
+  may["models"] = " lra datasets "
+  may["eval"] = " lra datasets models "
+  may["train"] = " lra datasets models eval "
+  may["cli"] = " lra datasets tasks models eval train "
+}
+# The data arm, and in eval everything but the evaluator.
+function torch_free(file, from) {
+  return from ~ /^(lra|datasets|tasks)$/ || (from == "eval" && file !~ /^eval\/evaluator/)
+}
+function broken_rule(file, target,   from, to) {
+  from = file; sub(/\/.*/, "", from)
+  to = target; sub(/\/.*/, "", to)
+  if (target ~ /^torch\/(torch|all)\.h$/) return "never <" target ">: include the narrow headers"
+  if (to ~ /^(torch|ATen|c10|caffe2)$/) return torch_free(file, from) ? "this file is free of LibTorch" : ""
+  if (to == target || to == from || !(to in is_folder)) return ""
+  # The messages of all folders are one target without LibTorch; a test of lra/ needs some to try its reflection on.
+  if (file ~ /_test\.cc$/ && target ~ /\.pb\.h$/) return ""
+  if (to == "models" && target !~ /\.pb\.h$/ && torch_free(file, from)) return "this file is free of LibTorch, that is not"
+  return index(may[from], " " to " ") ? "" : from " may not include " to
+}
+{
+  lines++
+  file = $0; sub(/:.*/, "", file)
+  rest = substr($0, length(file) + 2)
+  line = rest; sub(/:.*/, "", line)
+  target = substr(rest, length(line) + 2)
+  sub(/^[^<"]*[<"]/, "", target); sub(/[>"].*/, "", target)
+  rule = broken_rule(file, target)
+  if (rule != "") print file ":" line ": includes " target ": " rule
+}
+END { print lines + 0 }'
+
+# check ROOT: prints violations, exit code 1 if there are any.
+check() {
+  local pattern='^[[:space:]]*(#[[:space:]]*include[[:space:]]*[<"]|import[[:space:]]+(public[[:space:]]+)?")' present=() output
+  cd "$1"
+  for folder in $folders; do if [ -d "$folder" ]; then present+=("$folder"); fi; done
+  if [ ${#present[@]} = 0 ]; then echo "$1: holds none of the folders $folders"; return 1; fi
+  output=$(grep -rnE --include='*.h' --include='*.cc' --include='*.proto' --include='*.h.in' "$pattern" "${present[@]}" |
+    awk -v folder_names="$folders" "$rules") || output=0
+  case $output in
+    0) echo "$1: no includes found; is it the root of the project?"; return 1 ;;
+    *[!0-9]*) sed '$d' <<<"$output"; return 1 ;;
+  esac
+}
+
+# plant ROOT FILE LINE: a tree with one more line in one file.
+plant() {
+  mkdir -p "$(dirname "$1/$2")"
+  printf '%s\n' "$3" >>"$1/$2"
+}
+
+# expect NAME CODE FILE LINE: the clean tree plus one planted line must give this exit code and name the file.
+expect() {
+  local name=$1 code=$2 file=$3 line=$4 tree actual=0 output
+  tree=$(mktemp -d)
+  plant "$tree" lra/files.h '#include "absl/status/status.h"'
+  plant "$tree" train/run.cc '#include "eval/metrics.h"'
+  plant "$tree" "$file" "$line"
+  output=$(check "$tree") || actual=$?
+  rm -rf "$tree"
+  if [ "$actual" != "$code" ] || { [ "$code" = 1 ] && [[ "$output" != *"$file"* ]]; }; then
+    echo "self-test \"$name\": exit code $actual, expected $code; printed: $output"
+    return 1
+  fi
+}
+
+self_test() {
+  expect "an allowed include" 0 models/kernels/softmax.cc '#include "lra/check.h"'
+  expect "a message in a test" 0 lra/a_test.cc '#include "eval/run_record.pb.h"'
+  expect "LibTorch in the model arm" 0 models/encoder/layer.cc '#include <ATen/core/Tensor.h>'
+  expect "LibTorch in the evaluator" 0 eval/evaluator.cc '#include <ATen/core/Tensor.h>'
+  expect "a system header" 0 lra/a.h '#include <train>'
+  expect "an include in a comment" 0 lra/a.h '// #include "train/run.h"'
+  expect "lra includes datasets" 1 lra/a.cc '#include "datasets/dataset.h"'
+  expect "a message outside a test" 1 lra/a.cc '#include "eval/run_record.pb.h"'
+  expect "another header in a test" 1 lra/a_test.cc '#include "eval/run_record.h"'
+  expect "datasets includes tasks" 1 datasets/a.cc '#include "tasks/task.h"'
+  expect "tasks includes models" 1 tasks/listops/a.cc '#include "models/classifier.h"'
+  expect "tasks includes eval" 1 tasks/a.h '#include "eval/metrics.h"'
+  expect "models includes tasks" 1 models/attention/a.cc '#include "tasks/task.h"'
+  expect "models includes eval" 1 models/a_test.cc '#include "eval/metrics.h"'
+  expect "eval includes train" 1 eval/a.cc '  #  include "train/run.h"'
+  expect "train includes cli" 1 train/a.cc '#include <cli/command.h>'
+  expect "train includes tasks" 1 train/a.cc '#include "tasks/task.h"'
+  expect "a proto against the arrows" 1 lra/a.proto 'import "eval/run_record.proto";'
+  expect "LibTorch in the data arm" 1 tasks/a.cc '#include <ATen/ATen.h>'
+  expect "LibTorch in records" 1 eval/leaderboard.cc '#include <c10/util/Exception.h>'
+  expect "LibTorch in records, through models" 1 eval/leaderboard.cc '#include "models/classifier.h"'
+  expect "the header that includes everything" 1 cli/a.cc '#include <torch/torch.h>'
+}
+
+case "${1:-}" in
+  --self-test) self_test && echo "check_layers: every planted violation was found" ;;
+  "" | -*) echo "usage: check_layers.sh ROOT | --self-test" >&2; exit 2 ;;
+  *) self_test && (check "$1") && echo "check_layers: every include follows the arrows" ;;
+esac

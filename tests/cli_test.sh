@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# The whole path as a user types it, on small data, and the wrong uses: messages and exit codes.
+# usage: cli_test.sh LRA
+set -euo pipefail
+lra=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export LRA_DATA=$work/data
+failures=0
+
+# expect CODE PATTERN command...: exit code, and a regular expression in what it prints.
+expect() {
+  local code=$1 pattern=$2 actual=0
+  shift 2
+  "$@" >"$work/out" 2>&1 || actual=$?
+  if [ "$actual" != "$code" ] || ! grep -qE -- "$pattern" "$work/out"; then
+    printf 'FAILED: %s\n  exit %s (expected %s), expected to print: %s\n' "$*" "$actual" "$code" "$pattern"
+    sed 's/^/  | /' "$work/out"
+    failures=$((failures + 1))
+  fi
+}
+
+small=(--set min_length_tokens=20 --set max_length_tokens=120 --set train_examples=300 --set validation_examples=60 --set test_examples=60)
+smoke=(--task listops --preset smoke --quiet --set train.steps=6 --set train.eval_every_steps=3)
+
+# The main job.
+expect 2 'lra data prepare listops' "$lra" train "${smoke[@]}" --attention linear
+expect 0 '' "$lra" data prepare listops --quiet "${small[@]}"
+expect 0 '' "$lra" data prepare listops --quiet "${small[@]}"
+expect 2 '--force' "$lra" data prepare listops --quiet "${small[@]}" --seed 5
+expect 0 'canonical' "$lra" data verify data/listops
+expect 0 'MAX|MIN|MED|SM' "$lra" data show data/listops --n 3
+expect 0 '"source"' "$lra" data show data/listops --n 1 --json
+expect 0 'present|yes|here' "$lra" data list
+expect 0 'majority' "$lra" baseline listops
+expect 0 'listops linear seed 0: .*test' "$lra" train "${smoke[@]}" --attention linear
+expect 0 '"seed": 2' "$lra" train "${smoke[@]}" --attention transformer --seeds 0-2 --json
+expect 0 'validation step 6' "$lra" eval runs/listops-linear-smoke-s0
+expect 0 'test step 6' "$lra" eval runs/listops-linear-smoke-s0 --split test
+expect 0 'test_looks' cat runs/listops-linear-smoke-s0/record.textproto
+expect 0 'Linear' "$lra" table runs
+expect 0 'toprule' "$lra" table runs --format tex
+expect 0 'published' "$lra" table runs --published cosformer2022
+expect 1 'seed' "$lra" diff runs/listops-transformer-smoke-s0 runs/listops-transformer-smoke-s1
+expect 0 '' "$lra" diff runs/listops-linear-smoke-s0 runs/listops-linear-smoke-s0
+expect 0 'preset smoke' "$lra" config "${smoke[@]}" --attention linear
+expect 0 'cosformer' "$lra" list
+expect 0 '' "$lra" list attentions --params --preset smoke
+
+# Wrong use: nothing starts, exit code 2, the nearest valid name.
+expect 2 'resume' "$lra" train "${smoke[@]}" --attention linear
+expect 2 'did you mean "?cosformer' "$lra" train "${smoke[@]}" --attention cosfromer --out x
+expect 2 'did you mean "?steps' "$lra" train "${smoke[@]}" --attention linear --out x --set train.stesp=3
+expect 2 'model.dropout' "$lra" train "${smoke[@]}" --attention linear --out x --set model.dropout=2
+expect 2 'train.steps' "$lra" train "${smoke[@]}" --attention linear --out x --set train.steps=many
+expect 2 'did you mean --seeds' "$lra" train --seedz 3
+expect 2 'did you mean train' "$lra" trian
+expect 2 'cpu' "$lra" train "${smoke[@]}" --attention linear --out x --device cuda
+expect 2 'learning_rate|another' "$lra" train "${smoke[@]}" --attention linear --resume --set schedule.learning_rate=0.5
+expect 2 'no such' "$lra" eval runs/nothing
+expect 2 '' "$lra" data prepare nothing
+[ ! -e x ] || { echo "FAILED: a refused command left a run folder"; failures=$((failures + 1)); }
+
+# The answer is no: exit code 1.
+expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --out y --set schedule.learning_rate=1000 \
+  --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200
+file=$(ls data/listops/train-*.tokens.npy | head -1)
+printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
+expect 1 "$(basename "$file")" "$lra" data verify data/listops
+expect 1 "$(basename "$file")" "$lra" train "${smoke[@]}" --attention linear --out z
+
+for command in list config diff data baseline train eval table 'data prepare' 'data verify' 'data show' 'data list'; do
+  # shellcheck disable=SC2086
+  expect 0 'Examples:' "$lra" $command --help
+done
+[ "$failures" = 0 ] || { echo "$failures checks failed"; exit 1; }

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# kill -9 at random points of training, then resume: weights, record and predictions must equal those of an undisturbed
+# run, bit for bit (fields marked volatile aside).
+# usage: kill_resume_test.sh LRA KILLS
+set -euo pipefail
+lra=$1 kills=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=20 --set max_length_tokens=150 \
+  --set train_examples=600 --set validation_examples=100 --set test_examples=100
+steps=$((40 + 12 * kills))
+train() {
+  "$lra" train --task listops --attention cosformer --preset smoke --data "$work/data" --quiet --threads 2 \
+    --checkpoint-every 3 --set train.steps=$steps --set train.batch_examples=16 --set train.log_every_steps=4 "$@"
+}
+train --out "$work/undisturbed"
+
+RANDOM=20 done_kills=0 restarts=0
+while [ "$done_kills" -lt "$kills" ]; do
+  restarts=$((restarts + 1))
+  if [ -e "$work/killed/record.textproto" ]; then echo "the run ended after $done_kills kills: too short for $kills"; exit 1; fi
+  train --out "$work/killed" --resume >"$work/killed.log" 2>&1 &
+  pid=$!
+  sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.25 + 0.75 * r / 32767 }')"
+  # The job is its own process: -9 leaves it no chance to tidy up.
+  if kill -9 "$pid" 2>/dev/null; then done_kills=$((done_kills + 1)); fi
+  wait "$pid" 2>/dev/null || true
+done
+reached=$(cat "$work/killed/checkpoint/latest" 2>/dev/null || echo "no checkpoint yet")
+train --out "$work/killed" --resume
+
+a=$work/undisturbed b=$work/killed
+last=checkpoint/step-$steps
+for file in $last/weights.safetensors $last/optimizer.safetensors predictions.npy predictions-validation.npy curve.jsonl; do
+  cmp "$a/$file" "$b/$file"
+done
+"$lra" diff "$a" "$b"
+leftovers=$(find "$b" -name '*.tmp-*' | wc -l)
+[ "$leftovers" = 0 ] || { echo "$leftovers temporary files were left behind"; find "$b" -name '*.tmp-*'; exit 1; }
+echo "killed $done_kills times (last checkpoint before the end: $reached), resumed: equal to the undisturbed run"

@@ -1,0 +1,52 @@
+// docs/format.md is enough to write a data set: tests/write_dataset.py does so with NumPy and the
+// standard library alone, and verification accepts every byte of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/dataset.h"
+#include "lra/files.h"
+#include "lra/test_folder.h"
+#include "tasks/inventory.h"
+#include "tasks/verify.h"
+
+namespace lra {
+namespace {
+
+TEST(NumpyDatasetTest, IsAccepted) {
+  const char* named = std::getenv("LRA_PYTHON");
+  const std::string python = named == nullptr || *named == 0 ? "python3" : named;
+  if (std::system((python + " -c 'import numpy' 2>/dev/null").c_str()) != 0) {
+    GTEST_SKIP() << python << " has no numpy (LRA_PYTHON may name another Python)";
+  }
+  const TestFolder folder;
+  const std::string path = folder.File("numpy");
+  ASSERT_EQ(
+      std::system(absl::StrCat(python, " " LRA_TESTS_DIR "/write_dataset.py '", path, "'").c_str()),
+      0);
+  const auto report = VerifyDataset(path, {.quiet = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->problems, testing::IsEmpty());
+  EXPECT_THAT(report->notes, testing::IsEmpty());
+  EXPECT_EQ(report->labels_checked, 6);
+  EXPECT_EQ((*ShowExamples(path, "train", 1))[0].source, "[MAX 2 [SM 3 4 ] 7 ]");
+  const auto data = Dataset::Open(path, {.splits = {"train", "validation"}});
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(SplitView::Create(*data, "train", DataView())->size(), 4);
+
+  // The page's worked example is the test split.
+  const absl::StatusOr<std::string> page = ReadFile(LRA_TESTS_DIR "/../docs/format.md");
+  ASSERT_TRUE(page.ok()) << page.status();
+  const ManifestSplit& test = report->manifest.splits(2);
+  EXPECT_THAT(*page, testing::HasSubstr(test.content_fingerprint()));
+  for (const ManifestFile& file : test.shards(0).files()) {
+    EXPECT_THAT(*page, testing::HasSubstr(absl::StrCat("name: \"", file.name(),
+                                                       "\" size_bytes: ", file.size_bytes(),
+                                                       " sha256: \"", file.sha256(), "\"")));
+  }
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,134 @@
+#include "train/checkpoint.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+#include "train/safetensors.h"
+
+namespace lra {
+namespace {
+
+constexpr int kFormatVersion = 1;
+constexpr char kFolder[] = "checkpoint";
+constexpr char kLatest[] = "latest";
+constexpr char kWeights[] = "weights.safetensors";
+constexpr char kOptimizer[] = "optimizer.safetensors";
+constexpr char kState[] = "state.textproto";
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+std::string StepName(int64_t step) { return absl::StrCat("step-", step); }
+
+NamedTensors Weights(const ParameterStore& parameters) {
+  NamedTensors tensors;
+  for (const Parameter& parameter : parameters.parameters()) {
+    tensors.emplace_back(parameter.name, parameter.value.detach());
+  }
+  return tensors;
+}
+
+absl::Status CheckDigest(absl::string_view path, absl::string_view expected) {
+  LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
+  if (ToHex(digest) == expected) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(path, ": damaged: SHA-256 is ", ToHex(digest), ", state.textproto says ",
+                                          expected, "; remove this checkpoint folder and resume from an older one"));
+}
+
+absl::StatusOr<NamedTensors> ReadChecked(absl::string_view path, absl::string_view digest) {
+  LRA_RETURN_IF_ERROR(CheckDigest(path, digest));
+  LRA_ASSIGN_OR_RETURN(SafetensorsFile file, ReadSafetensors(path));
+  return std::move(file.tensors);
+}
+
+}  // namespace
+
+std::string CheckpointPath(absl::string_view run_dir, int64_t step) {
+  return JoinPath(JoinPath(run_dir, kFolder), StepName(step));
+}
+
+absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& parameters, const AdamW& optimizer,
+                            CheckpointState* state) {
+  const std::string target = CheckpointPath(run_dir, state->step());
+  // A leftover of the same step (killed between rename and `latest`) holds the same bytes; it is made anew.
+  LRA_RETURN_IF_ERROR(RemoveAll(target));
+  LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(run_dir, kFolder)));
+  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target));
+  const std::map<std::string, std::string> metadata = {{"format", "lra"}, {"step", absl::StrCat(state->step())}};
+  LRA_ASSIGN_OR_RETURN(*state->mutable_weights_sha256(),
+                       WriteSafetensors(JoinPath(staging.path(), kWeights), Weights(parameters), metadata));
+  LRA_ASSIGN_OR_RETURN(*state->mutable_optimizer_sha256(),
+                       WriteSafetensors(JoinPath(staging.path(), kOptimizer), optimizer.State(), metadata));
+  state->set_format_version(kFormatVersion);
+  LRA_RETURN_IF_ERROR(WriteSealedTextProto(JoinPath(staging.path(), kState), *state));
+  LRA_RETURN_IF_ERROR(staging.Commit());
+  return WriteFileAtomically(JoinPath(JoinPath(run_dir, kFolder), kLatest), StepName(state->step()) + "\n");
+}
+
+void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& keep_steps) {
+  std::vector<std::string> keep = {kLatest};
+  for (int64_t step : keep_steps) keep.push_back(StepName(step));
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(JoinPath(run_dir, kFolder), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (std::find(keep.begin(), keep.end(), name) == keep.end()) std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
+absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir) {
+  const std::string pointer = JoinPath(JoinPath(run_dir, kFolder), kLatest);
+  if (!FileExists(pointer)) return absl::NotFoundError(absl::StrCat(run_dir, ": no checkpoint"));
+  LRA_ASSIGN_OR_RETURN(const std::string name, ReadFile(pointer));
+  absl::string_view number = absl::StripSuffix(name, "\n");
+  int64_t step = 0;
+  if (!absl::ConsumePrefix(&number, "step-") || !absl::SimpleAtoi(number, &step)) {
+    return absl::DataLossError(absl::StrCat(pointer, ": holds \"", name, "\", should hold step-<number>"));
+  }
+  return CheckpointPath(run_dir, step);
+}
+
+absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint_dir) {
+  CheckpointState state;
+  const std::string path = JoinPath(checkpoint_dir, kState);
+  LRA_RETURN_IF_ERROR(ReadSealedTextProto(path, &state));
+  if (state.format_version() != kFormatVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": format version ", state.format_version(),
+                                                      "; this program reads ", kFormatVersion));
+  }
+  return state;
+}
+
+absl::Status LoadWeights(absl::string_view checkpoint_dir, const CheckpointState& state,
+                         const ParameterStore& parameters) {
+  const std::string path = JoinPath(checkpoint_dir, kWeights);
+  LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.weights_sha256()));
+  const std::map<std::string, at::Tensor> by_name(tensors.begin(), tensors.end());
+  c10::NoGradGuard no_grad;
+  for (const Parameter& parameter : parameters.parameters()) {
+    auto it = by_name.find(parameter.name);
+    if (it == by_name.end() || it->second.sizes() != parameter.value.sizes()) {
+      return absl::DataLossError(absl::StrCat(path, ": parameter \"", parameter.name,
+                                              "\" is missing or has another shape than the model"));
+    }
+    at::Tensor(parameter.value).copy_(it->second);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state, AdamW* optimizer) {
+  const std::string path = JoinPath(checkpoint_dir, kOptimizer);
+  LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.optimizer_sha256()));
+  return Annotate(optimizer->Restore(tensors), path);
+}
+
+}  // namespace lra

@@ -1,0 +1,106 @@
+#include "train/checkpoint.h"
+
+#include <c10/core/GradMode.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lra/files.h"
+
+namespace lra {
+namespace {
+
+class CheckpointTest : public testing::Test {
+ protected:
+  CheckpointTest() : run_(testing::TempDir() + "/checkpoint_test"), store_(7), optimizer_(config_, MakeStore(&store_)) {
+    std::filesystem::remove_all(run_);
+  }
+  static const ParameterStore& MakeStore(ParameterStore* store) {
+    store->Create("a.weight", {3, 5}, Initializer::XavierUniform());
+    store->Create("a.bias", {3}, Initializer::Zeros());
+    return *store;
+  }
+  void Save(int64_t step) {
+    state_.set_step(step);
+    const absl::Status status = SaveCheckpoint(run_, store_, optimizer_, &state_);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  static void FlipByte(const std::string& path, int64_t offset) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(offset);
+    const char byte = static_cast<char>(file.get());
+    file.seekp(offset);
+    file.put(static_cast<char>(byte ^ 1));
+  }
+
+  std::string run_;
+  OptimizerConfig config_;
+  ParameterStore store_;
+  AdamW optimizer_;
+  CheckpointState state_;
+};
+
+TEST_F(CheckpointTest, RoundTrip) {
+  Save(5);
+  const std::string latest = *LatestCheckpoint(run_);
+  EXPECT_EQ(latest, CheckpointPath(run_, 5));
+  const CheckpointState state = *LoadCheckpointState(latest);
+  EXPECT_EQ(state.step(), 5);
+  ParameterStore other(8);
+  MakeStore(&other);
+  EXPECT_FALSE(other.parameters()[0].value.equal(store_.parameters()[0].value));
+  ASSERT_TRUE(LoadWeights(latest, state, other).ok());
+  EXPECT_TRUE(other.parameters()[0].value.equal(store_.parameters()[0].value));
+  AdamW optimizer(config_, other);
+  EXPECT_TRUE(LoadOptimizer(latest, state, &optimizer).ok());
+}
+
+TEST_F(CheckpointTest, PruneKeepsTheNamedStepsOnly) {
+  Save(5), Save(10), Save(15);
+  std::filesystem::create_directories(run_ + "/checkpoint/step-20.tmp-1-1");
+  PruneCheckpoints(run_, {5, 15});
+  EXPECT_TRUE(FileExists(CheckpointPath(run_, 5)));
+  EXPECT_FALSE(FileExists(CheckpointPath(run_, 10)));
+  EXPECT_TRUE(FileExists(CheckpointPath(run_, 15)));
+  EXPECT_FALSE(FileExists(run_ + "/checkpoint/step-20.tmp-1-1"));
+  EXPECT_EQ(*LatestCheckpoint(run_), CheckpointPath(run_, 15));
+}
+
+TEST_F(CheckpointTest, EveryFlippedByteIsRefusedByName) {
+  Save(5);
+  const std::string path = CheckpointPath(run_, 5);
+  for (const char* file : {"weights.safetensors", "optimizer.safetensors", "state.textproto"}) {
+    const std::string damaged = path + "/" + file;
+    for (const int64_t offset : {int64_t{0}, *FileSizeBytes(damaged) / 2, *FileSizeBytes(damaged) - 2}) {
+      FlipByte(damaged, offset);
+      const auto state = LoadCheckpointState(path);
+      absl::Status status = state.status();
+      if (status.ok()) status = LoadWeights(path, *state, store_);
+      if (status.ok()) status = LoadOptimizer(path, *state, &optimizer_);
+      EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << file << " byte " << offset << ": " << status;
+      EXPECT_NE(status.message().find(file), absl::string_view::npos) << status;
+      FlipByte(damaged, offset);
+    }
+  }
+  EXPECT_TRUE(LoadWeights(path, *LoadCheckpointState(path), store_).ok());
+}
+
+TEST_F(CheckpointTest, NoCheckpointIsNotFoundAndABadPointerIsDataLoss) {
+  EXPECT_EQ(LatestCheckpoint(run_).status().code(), absl::StatusCode::kNotFound);
+  Save(5);
+  ASSERT_TRUE(WriteFileAtomically(run_ + "/checkpoint/latest", "../../etc\n").ok());
+  EXPECT_EQ(LatestCheckpoint(run_).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(CheckpointTest, OtherShapesAreRefused) {
+  Save(5);
+  ParameterStore other(7);
+  other.Create("a.weight", {3, 6}, Initializer::XavierUniform());
+  const absl::Status status = LoadWeights(CheckpointPath(run_, 5), *LoadCheckpointState(CheckpointPath(run_, 5)), other);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_NE(status.message().find("a.weight"), absl::string_view::npos) << status;
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,119 @@
+#include "train/finish.h"
+
+#include <ATen/Version.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "eval/evaluator.h"
+#include "eval/machine.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "lra/fingerprint.h"
+#include "lra/status_macros.h"
+#include "train/checkpoint.h"
+#include "train/evaluate.h"
+
+namespace lra {
+namespace {
+
+int64_t UnixSeconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+int64_t SelectedStep(const CheckpointState& state) {
+  return state.config().evaluation().selection() == EvaluationConfig::LAST ? state.step() : state.best_step();
+}
+
+// The scored splits of one checkpoint, appended to the record.
+absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step, const std::string& suffix,
+                             RunRecord* record) {
+  const std::string& out = run->request.runtime.out_dir();
+  const std::string path = CheckpointPath(out, step);
+  LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(path));
+  LRA_RETURN_IF_ERROR(LoadWeights(path, state, run->model->parameters()));
+  const bool quiet = run->request.runtime.quiet();
+  const std::string name = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint;
+  LRA_ASSIGN_OR_RETURN(*record->add_results(),
+                       ScoreAndStore(*run->model, test, state, out, absl::StrCat("predictions", suffix, ".npy"), name, quiet));
+  TestLook& look = *record->add_test_looks();
+  look.set_command("train");
+  look.set_step(step);
+  look.set_unix_seconds(UnixSeconds());
+  LRA_ASSIGN_OR_RETURN(*record->add_results(),
+                       ScoreAndStore(*run->model, run->validation, state, out,
+                                     absl::StrCat("predictions-validation", suffix, ".npy"), name, quiet));
+  if (suffix.empty()) record->set_weights_sha256(state.weights_sha256());
+  return absl::OkStatus();
+}
+
+void AddEfficiency(const Run& run, RunRecord* record) {
+  Efficiency& efficiency = *record->mutable_efficiency();
+  efficiency = run.state.efficiency();
+  efficiency.set_peak_memory_bytes(std::max(efficiency.peak_memory_bytes(), PeakMemoryBytes()));
+  if (efficiency.wall_seconds() > 0) {
+    efficiency.set_steps_per_second(run.state.step() / efficiency.wall_seconds());
+  }
+  record->set_finished_unix_seconds(UnixSeconds());
+}
+
+}  // namespace
+
+RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& parameters) {
+  RunRecord record;
+  record.set_kind(RunRecord::MEASURED);
+  record.set_method(state.config().attention().name());
+  *record.mutable_config() = state.config();
+  record.set_config_fingerprint(Fingerprint(state.config()));
+  record.set_cell_fingerprint(CellFingerprint(state.config()));
+  *record.mutable_data() = state.data();
+  *record.mutable_spec() = state.spec();
+  record.set_seed(state.config().seed());
+  record.set_parameters(parameters.count());
+  *record.mutable_curve() = state.curve();
+  *record.mutable_provenance() = state.provenance();
+  record.set_selected_step(SelectedStep(state));
+  record.set_selected_validation_accuracy(state.best_validation_accuracy());
+  *record.mutable_machine() = DescribeMachine();
+  record.mutable_machine()->set_cpu_capability(at::get_cpu_capability());
+  *record.mutable_versions() = RunVersions(TORCH_VERSION);
+  return record;
+}
+
+absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split, const CheckpointState& state,
+                                          const std::string& record_dir, const std::string& predictions_path,
+                                          const std::string& checkpoint, bool quiet) {
+  LRA_ASSIGN_OR_RETURN(const Scored scored, ScoreSplit(model, split, state.spec().classes(),
+                                                       {.batch_examples = state.config().train().batch_examples(),
+                                                        .label = absl::StrCat("score ", split.name()),
+                                                        .quiet = quiet}));
+  return StorePredictions(record_dir, {.split = split.name(),
+                                       .file = predictions_path,
+                                       .logits = scored.logits,
+                                       .labels = scored.labels,
+                                       .classes = static_cast<int>(scored.classes),
+                                       .step = state.step(),
+                                       .checkpoint = checkpoint});
+}
+
+absl::StatusOr<RunRecord> FinishRun(Run* run) {
+  const RuntimeConfig& runtime = run->request.runtime;
+  LRA_ASSIGN_OR_RETURN(const Dataset data,
+                       Dataset::Open(runtime.data_dir(), {.splits = {"test"}, .threads = runtime.threads()}));
+  LRA_ASSIGN_OR_RETURN(const SplitView test, SplitView::Create(data, "test", run->config().view()));
+  RunRecord record = RecordFromState(run->state, run->model->parameters());
+  for (const TestLook& look : EarlierTestLooks(runtime.out_dir())) *record.add_test_looks() = look;
+  const int64_t selected = SelectedStep(run->state);
+  LRA_RETURN_IF_ERROR(ScoreCheckpoint(run, test, selected, "", &record));
+  if (selected != run->state.step()) {
+    LRA_RETURN_IF_ERROR(ScoreCheckpoint(run, test, run->state.step(), "-last", &record));
+  }
+  AddEfficiency(*run, &record);
+  LRA_RETURN_IF_ERROR(WriteRunRecord(runtime.out_dir(), record));
+  return record;
+}
+
+}  // namespace lra

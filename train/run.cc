@@ -1,0 +1,128 @@
+#include "train/run.h"
+
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "eval/data_identity.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "models/torch_status.h"
+#include "train/checkpoint.h"
+
+namespace lra {
+namespace {
+
+// The first field in which two messages differ, as "model.width is 64, the checkpoint has 32".
+std::string FirstDifference(const google::protobuf::Message& now, const google::protobuf::Message& then) {
+  std::map<std::string, std::string> old_values;
+  for (auto& [path, value] : LeafFields(then)) old_values[path] = value;
+  for (auto& [path, value] : LeafFields(now)) {
+    auto it = old_values.find(path);
+    if (it == old_values.end()) return absl::StrCat(path, " is ", value, ", the checkpoint has it unset");
+    if (it->second != value) return absl::StrCat(path, " is ", value, ", the checkpoint has ", it->second);
+    old_values.erase(it);
+  }
+  if (old_values.empty()) return "";
+  return absl::StrCat(old_values.begin()->first, " is unset, the checkpoint has ", old_values.begin()->second);
+}
+
+absl::Status CheckSame(const google::protobuf::Message& now, const google::protobuf::Message& then,
+                       absl::string_view what, absl::string_view run_dir) {
+  const std::string difference = FirstDifference(now, then);
+  if (difference.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("cannot resume ", run_dir, ": its ", what, " differs: ", difference,
+                                                 "; give the run's own settings, or another --out"));
+}
+
+absl::Status Restore(const std::string& checkpoint, Run* run) {
+  LRA_ASSIGN_OR_RETURN(CheckpointState state, LoadCheckpointState(checkpoint));
+  const std::string& out = run->request.runtime.out_dir();
+  LRA_RETURN_IF_ERROR(CheckSame(run->config(), state.config(), "configuration", out));
+  LRA_RETURN_IF_ERROR(CheckSame(run->state.data(), state.data(), "data", out));
+  LRA_RETURN_IF_ERROR(LoadWeights(checkpoint, state, run->model->parameters()));
+  LRA_RETURN_IF_ERROR(LoadOptimizer(checkpoint, state, run->optimizer.get()));
+  run->state = std::move(state);
+  run->state.mutable_efficiency()->set_resumes(run->state.efficiency().resumes() + 1);
+  return absl::OkStatus();
+}
+
+// What a killed process was writing.
+void RemoveLeftovers(const std::string& run_dir) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(run_dir, ignored)) {
+    if (entry.path().filename().string().find(".tmp-") != std::string::npos) {
+      std::filesystem::remove_all(entry.path(), ignored);
+    }
+  }
+}
+
+absl::Status RestoreIfThere(Run* run) {
+  const std::string& out = run->request.runtime.out_dir();
+  const absl::StatusOr<std::string> checkpoint = LatestCheckpoint(out);
+  if (!run->request.resume) {
+    if (!checkpoint.ok() && !FileExists(JoinPath(out, "record.textproto"))) return absl::OkStatus();
+    return absl::AlreadyExistsError(
+        absl::StrCat(out, " holds a run already; add --resume to go on with it, or choose another --out"));
+  }
+  RemoveLeftovers(out);
+  if (absl::IsNotFound(checkpoint.status())) return absl::OkStatus();  // killed before its first checkpoint
+  LRA_RETURN_IF_ERROR(checkpoint.status());
+  return Restore(*checkpoint, run);
+}
+
+absl::Status OpenData(Run* run) {
+  const RuntimeConfig& runtime = run->request.runtime;
+  const ExperimentConfig& config = run->config();
+  LRA_ASSIGN_OR_RETURN(run->data, Dataset::Open(runtime.data_dir(), {.splits = {"train", "validation"},
+                                                                     .threads = runtime.threads()}));
+  if (run->data.spec().name() != config.task()) {
+    return absl::InvalidArgumentError(absl::StrCat(runtime.data_dir(), " holds task \"", run->data.spec().name(),
+                                                   "\", the run is about \"", config.task(), "\""));
+  }
+  LRA_ASSIGN_OR_RETURN(run->train, SplitView::Create(run->data, "train", config.view()));
+  LRA_ASSIGN_OR_RETURN(run->validation, SplitView::Create(run->data, "validation", config.view()));
+  return absl::OkStatus();
+}
+
+void StartState(Run* run) {
+  CheckpointState& state = run->state;
+  *state.mutable_config() = run->config();
+  *state.mutable_spec() = run->data.spec();
+  *state.mutable_data() = IdentifyData(run->data.manifest(), run->config().view());
+  state.set_best_step(-1);
+  state.mutable_provenance()->insert(run->request.resolved.provenance.begin(),
+                                     run->request.resolved.provenance.end());
+}
+
+}  // namespace
+
+Schedule Run::MakeSchedule() const {
+  return Schedule(config().schedule(), config().optimizer(), config().train().steps());
+}
+
+absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
+  auto run = std::make_unique<Run>();
+  run->request = request;
+  const std::string& device = request.runtime.device();
+  if (!device.empty() && device != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--device ", device, ": this version trains on the CPU only; use --device cpu"));
+  }
+  LRA_RETURN_IF_ERROR(OpenData(run.get()));
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    LRA_ASSIGN_OR_RETURN(run->model, Classifier::Create(run->config(), run->data.spec()));
+    return absl::OkStatus();
+  }));
+  run->optimizer = std::make_unique<AdamW>(run->config().optimizer(), run->model->parameters());
+  StartState(run.get());
+  LRA_RETURN_IF_ERROR(RestoreIfThere(run.get()));
+  return run;
+}
+
+std::string DefaultRunDirectory(const ExperimentConfig& config) {
+  return absl::StrCat("runs/", config.task(), "-", config.attention().name(), "-", config.preset(), "-s", config.seed());
+}
+
+}  // namespace lra

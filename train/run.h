@@ -1,0 +1,52 @@
+// One training run: what it needs, opened and checked before the first step.
+#ifndef LRA_TRAIN_RUN_H_
+#define LRA_TRAIN_RUN_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "datasets/dataset.h"
+#include "lra/config.h"
+#include "lra/config.pb.h"
+#include "models/classifier.h"
+#include "train/checkpoint_state.pb.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+
+namespace lra {
+
+struct TrainRequest {
+  ResolvedConfig resolved;
+  // data_dir and out_dir are set.
+  RuntimeConfig runtime;
+  // Go on from the latest checkpoint if there is one.
+  bool resume = false;
+  // As typed; logged with every look at the test split.
+  std::string command_line;
+};
+
+struct Run {
+  TrainRequest request;
+  Dataset data;
+  SplitView train, validation;
+  std::unique_ptr<Classifier> model;
+  std::unique_ptr<AdamW> optimizer;
+  // Where the run stands.
+  CheckpointState state;
+  // The request's configuration (short for request.resolved.config).
+  const ExperimentConfig& config() const { return request.resolved.config; }
+  Schedule MakeSchedule() const;
+};
+
+// Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming. AlreadyExists when the
+// run folder is in use and resume is off; InvalidArgument naming the field when the checkpoint was made with another
+// configuration or other data.
+absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
+
+// "runs/listops-linear-small-s0".
+std::string DefaultRunDirectory(const ExperimentConfig& config);
+
+}  // namespace lra
+
+#endif  // LRA_TRAIN_RUN_H_

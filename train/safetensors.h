@@ -1,0 +1,39 @@
+// Tensors on disk in the safetensors format (github.com/huggingface/safetensors): an 8-byte
+// little-endian header length, a JSON header padded with spaces to a multiple of 8, raw
+// little-endian bytes. Python reads it in one line.
+#ifndef LRA_TRAIN_SAFETENSORS_H_
+#define LRA_TRAIN_SAFETENSORS_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lra {
+
+struct SafetensorsFile {
+  // In order of their bytes in the file. CPU tensors that own their memory.
+  std::vector<std::pair<std::string, at::Tensor>> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+// Writes `path` atomically, tensors in the given order, and returns the SHA-256 of the file in
+// hexadecimal. The same tensors and metadata give the same bytes. Tensors may be strided and on any
+// device. InvalidArgument for an undefined tensor, an element type that the format (or this writer)
+// lacks, an empty or repeated name, and the reserved name "__metadata__".
+absl::StatusOr<std::string> WriteSafetensors(
+    absl::string_view path, const std::vector<std::pair<std::string, at::Tensor>>& tensors,
+    const std::map<std::string, std::string>& metadata);
+
+// Strict: every byte after the header belongs to exactly one tensor. DataLoss, naming file and
+// tensor, for anything that a correct writer does not produce; NotFound for a missing file.
+absl::StatusOr<SafetensorsFile> ReadSafetensors(absl::string_view path);
+
+}  // namespace lra
+
+#endif  // LRA_TRAIN_SAFETENSORS_H_

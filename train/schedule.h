@@ -1,0 +1,36 @@
+// Learning-rate schedules. Formulas stand beside lra.ScheduleConfig (lra/config.proto); golden values of schedules A
+// and B (LRA code, lra_benchmarks/utils/train_utils.py) in schedule_test.cc.
+#ifndef LRA_TRAIN_SCHEDULE_H_
+#define LRA_TRAIN_SCHEDULE_H_
+
+#include <cstdint>
+
+#include "lra/config.pb.h"
+
+namespace lra {
+
+// Values at one optimiser step.
+struct ScheduleValue {
+  double learning_rate = 0;
+  double beta1 = 0;
+};
+
+class Schedule {
+ public:
+  // total_steps T >= 1. Warm-up W is warmup_steps, or warmup_fraction * T rounded.
+  Schedule(const ScheduleConfig& config, const OptimizerConfig& optimizer, int64_t total_steps);
+
+  // step = 0, 1, ... : optimiser steps already taken.
+  ScheduleValue At(int64_t step) const;
+  int64_t warmup_steps() const { return warmup_; }
+
+ private:
+  ScheduleValue OneCycle(double s) const;
+  ScheduleConfig::Kind kind_;
+  double rate_, beta1_;
+  int64_t warmup_, total_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_TRAIN_SCHEDULE_H_

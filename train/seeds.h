@@ -1,0 +1,18 @@
+// "0-4,7" -> 0 1 2 3 4 7.
+#ifndef LRA_TRAIN_SEEDS_H_
+#define LRA_TRAIN_SEEDS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lra {
+
+// InvalidArgument for anything but numbers and ranges of at most 10,000 seeds, in ascending order, none twice.
+absl::StatusOr<std::vector<uint32_t>> ParseSeeds(absl::string_view text);
+
+}  // namespace lra
+
+#endif  // LRA_TRAIN_SEEDS_H_
