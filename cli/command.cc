@@ -84,8 +84,8 @@ int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv) {
     return app->exit(success);
   } catch (const CLI::ParseError& error) {
     const std::string name = Innermost(*app).get_name();
-    std::cerr << "lra: " << error.what() << Hint(*app) << "\nSee: lra " << name << (name.empty() ? "" : " ")
-              << "--help\n";
+    std::cerr << "lra: " << error.what() << Hint(*app) << "\nSee: lra " << name
+              << (name.empty() ? "" : " ") << "--help\n";
     return 2;
   }
   return context->exit_code;

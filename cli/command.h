@@ -1,8 +1,9 @@
-// What the subcommands share. Each file of this folder adds one subcommand and holds no logic: parse flags, call the
-// library, print. Results go to standard output, progress and errors to standard error.
+// What the subcommands share. Each file of this folder adds one subcommand and holds no logic:
+// parse flags, call the library, print. Results go to standard output, progress and errors to
+// standard error.
 //
-// Exit codes: 0 done; 1 the answer is no (a verification, a check or a run failed); 2 wrong use (unknown flag, name,
-// field or value: nothing was started).
+// Exit codes: 0 done; 1 the answer is no (a verification, a check or a run failed); 2 wrong use
+// (unknown flag, name, field or value: nothing was started).
 #ifndef LRA_CLI_COMMAND_H_
 #define LRA_CLI_COMMAND_H_
 

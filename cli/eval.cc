@@ -34,11 +34,11 @@ absl::Status Evaluate(EvaluateRequest request, const CommandContext& context) {
     return absl::OkStatus();
   }
   const Interval interval = ClopperPearson(result.correct(), result.examples(), 0.95);
-  std::cout << absl::StrFormat("%s %s step %d: %.2f %% (%s of %s; 95 %% interval %.2f-%.2f, sampling only) -> %s\n",
-                               evaluation.record.method(), result.split(), result.step(),
-                               100.0 * result.correct() / result.examples(), FormatCount(result.correct()),
-                               FormatCount(result.examples()), 100 * interval.low, 100 * interval.high,
-                               evaluation.out_dir);
+  std::cout << absl::StrFormat(
+      "%s %s step %d: %.2f %% (%s of %s; 95 %% interval %.2f-%.2f, sampling only) -> %s\n",
+      evaluation.record.method(), result.split(), result.step(),
+      100.0 * result.correct() / result.examples(), FormatCount(result.correct()),
+      FormatCount(result.examples()), 100 * interval.low, 100 * interval.high, evaluation.out_dir);
   return absl::OkStatus();
 }
 
@@ -46,16 +46,26 @@ absl::Status Evaluate(EvaluateRequest request, const CommandContext& context) {
 
 void AddEvalCommand(CLI::App* app, CommandContext* context) {
   auto request = std::make_shared<EvaluateRequest>();
-  CLI::App* command = app->add_subcommand("eval", "Score a checkpoint on a whole split and record it");
-  command->add_option("checkpoint", request->checkpoint, "Checkpoint folder, or run folder (its latest checkpoint)")->required();
-  command->add_option("--data", request->data_dir, "Prepared data (default: $LRA_DATA/TASK, ./data/TASK)");
-  command->add_option("--split", request->split, "Split; a look at test is logged in the run's record")->capture_default_str();
-  command->add_option("--out", request->out_dir, "Folder for record and predictions (default: RUN/evaluations/SPLIT-step-N)");
-  command->add_option("--threads", request->threads, "Threads; 0 = all cores")->check(CLI::NonNegativeNumber);
+  CLI::App* command =
+      app->add_subcommand("eval", "Score a checkpoint on a whole split and record it");
+  command
+      ->add_option("checkpoint", request->checkpoint,
+                   "Checkpoint folder, or run folder (its latest checkpoint)")
+      ->required();
+  command->add_option("--data", request->data_dir,
+                      "Prepared data (default: $LRA_DATA/TASK, ./data/TASK)");
+  command
+      ->add_option("--split", request->split, "Split; a look at test is logged in the run's record")
+      ->capture_default_str();
+  command->add_option("--out", request->out_dir,
+                      "Folder for record and predictions (default: RUN/evaluations/SPLIT-step-N)");
+  command->add_option("--threads", request->threads, "Threads; 0 = all cores")
+      ->check(CLI::NonNegativeNumber);
   AddCommonFlags(command, context,
                  "  lra eval runs/listops-linear-small-s0\n"
                  "  lra eval runs/listops-linear-small-s0/checkpoint/step-500 --split test --json");
-  command->callback(RunCommand(context, [request, context] { return Evaluate(*request, *context); }));
+  command->callback(
+      RunCommand(context, [request, context] { return Evaluate(*request, *context); }));
 }
 
 }  // namespace lra

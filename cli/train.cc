@@ -26,18 +26,22 @@ struct TrainFlags {
 };
 
 std::string Describe(const RunRecord& record, const std::string& out) {
-  std::string text = absl::StrCat(record.config().task(), " ", record.method(), " seed ", record.seed(), ":");
+  std::string text =
+      absl::StrCat(record.config().task(), " ", record.method(), " seed ", record.seed(), ":");
   for (const SplitResult& result : record.results()) {
     if (result.checkpoint() != "selected") continue;
-    absl::StrAppend(&text, " ", result.split(),
-                    absl::StrFormat(" %.2f %% (%s of %s)", 100.0 * result.correct() / result.examples(),
-                                    FormatCount(result.correct()), FormatCount(result.examples())));
+    absl::StrAppend(
+        &text, " ", result.split(),
+        absl::StrFormat(" %.2f %% (%s of %s)", 100.0 * result.correct() / result.examples(),
+                        FormatCount(result.correct()), FormatCount(result.examples())));
   }
   return absl::StrCat(text, " at step ", record.selected_step(), " -> ", out);
 }
 
 nlohmann::json ToJsonResult(const RunRecord& record, const std::string& out) {
-  nlohmann::json json = {{"run", out}, {"method", record.method()}, {"seed", record.seed()},
+  nlohmann::json json = {{"run", out},
+                         {"method", record.method()},
+                         {"seed", record.seed()},
                          {"selected_step", record.selected_step()}};
   for (const SplitResult& result : record.results()) {
     if (result.checkpoint() != "selected") continue;
@@ -46,8 +50,8 @@ nlohmann::json ToJsonResult(const RunRecord& record, const std::string& out) {
   return json;
 }
 
-TrainRequest MakeRequest(const TrainFlags& flags, const ResolvedConfig& resolved, uint32_t seed, bool several,
-                         const CommandContext& context) {
+TrainRequest MakeRequest(const TrainFlags& flags, const ResolvedConfig& resolved, uint32_t seed,
+                         bool several, const CommandContext& context) {
   TrainRequest request;
   request.resolved = resolved;
   request.resolved.config.set_seed(seed);
@@ -61,7 +65,8 @@ TrainRequest MakeRequest(const TrainFlags& flags, const ResolvedConfig& resolved
   runtime.set_micro_batch_examples(flags.micro_batch);
   runtime.set_quiet(context.quiet);
   const ExperimentConfig& config = request.resolved.config;
-  runtime.set_data_dir(flags.data_dir.empty() ? DefaultDataDirectory(config.task()) : flags.data_dir);
+  runtime.set_data_dir(flags.data_dir.empty() ? DefaultDataDirectory(config.task())
+                                              : flags.data_dir);
   runtime.set_out_dir(flags.out_dir.empty() ? DefaultRunDirectory(config)
                       : several             ? absl::StrCat(flags.out_dir, "-s", seed)
                                             : flags.out_dir);
@@ -92,19 +97,35 @@ absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
 
 void AddTrainCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<TrainFlags>();
-  CLI::App* command = app->add_subcommand("train", "Train, select, test and record one model, for one or more seeds");
+  CLI::App* command = app->add_subcommand(
+      "train", "Train, select, test and record one model, for one or more seeds");
   flags->experiment.Add(command);
-  command->add_option("--data", flags->data_dir, "Prepared data (default: $LRA_DATA/TASK, ./data/TASK)");
-  command->add_option("--out", flags->out_dir, "Run folder (default: runs/TASK-ATTENTION-PRESET-sSEED; with several seeds -sSEED is added)");
-  command->add_option("--seeds", flags->seeds, "Seeds, e.g. 0, 0-4 or 0-2,7 (default: the configuration's)");
-  command->add_flag("--resume", flags->resume, "Go on from the latest checkpoint; a finished run is left as it is");
+  command->add_option("--data", flags->data_dir,
+                      "Prepared data (default: $LRA_DATA/TASK, ./data/TASK)");
+  command->add_option(
+      "--out", flags->out_dir,
+      "Run folder (default: runs/TASK-ATTENTION-PRESET-sSEED; with several seeds -sSEED is added)");
+  command->add_option("--seeds", flags->seeds,
+                      "Seeds, e.g. 0, 0-4 or 0-2,7 (default: the configuration's)");
+  command->add_flag("--resume", flags->resume,
+                    "Go on from the latest checkpoint; a finished run is left as it is");
   command->add_option("--device", flags->device, "cpu")->capture_default_str();
-  command->add_option("--threads", flags->threads, "Threads; 0 = all cores. Bits, not results, depend on it")->check(CLI::NonNegativeNumber);
-  command->add_option("--checkpoint-every", flags->checkpoint_every, "Steps between extra checkpoints (one is made at every validation)")->check(CLI::NonNegativeNumber);
-  command->add_option("--micro-batch", flags->micro_batch, "Examples in one forward pass; 0 = the whole batch. Saves memory")->check(CLI::NonNegativeNumber);
-  AddCommonFlags(command, context,
-                 "  lra train --task listops --attention linear --preset small --seeds 0-2\n"
-                 "  lra train --config configs/quickstart.textproto --attention cosformer --resume");
+  command
+      ->add_option("--threads", flags->threads,
+                   "Threads; 0 = all cores. Bits, not results, depend on it")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--checkpoint-every", flags->checkpoint_every,
+                   "Steps between extra checkpoints (one is made at every validation)")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--micro-batch", flags->micro_batch,
+                   "Examples in one forward pass; 0 = the whole batch. Saves memory")
+      ->check(CLI::NonNegativeNumber);
+  AddCommonFlags(
+      command, context,
+      "  lra train --task listops --attention linear --preset small --seeds 0-2\n"
+      "  lra train --config configs/quickstart.textproto --attention cosformer --resume");
   command->callback(RunCommand(context, [flags, context] { return Train(*flags, *context); }));
 }
 

@@ -4,7 +4,8 @@
 #     makes lra_NAME with the alias lra::NAME, C++20, includes from the project's root, exported.
 #
 #   lra_add_test(NAME SOURCES a_test.cc ... [DEPS ...] [LABELS slow ...] [TIMEOUT seconds])
-#     makes a GoogleTest program NAME and registers it with CTest as one test.
+#     makes a GoogleTest program NAME and registers it with CTest as one test. One OpenMP thread unless the test sets
+#     more: tests run side by side, and waiting threads of one would take the cores from the other.
 
 function(lra_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
@@ -32,7 +33,7 @@ function(lra_add_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} lra_flags GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
-    ENVIRONMENT "LRA_CONFIGS=${PROJECT_SOURCE_DIR}/configs;${ARG_ENVIRONMENT}")
+    ENVIRONMENT "LRA_CONFIGS=${PROJECT_SOURCE_DIR}/configs;OMP_NUM_THREADS=1;${ARG_ENVIRONMENT}")
 endfunction()
 
 # lra_whole_archive(NAME lib...): an interface target lra::NAME that keeps every object of the given

@@ -24,27 +24,34 @@ absl::Status Invalid(absl::string_view field, int64_t value, absl::string_view w
 absl::Status CheckSizes(const ExperimentConfig& config, const TaskSpec& spec) {
   const ModelConfig& model = config.model();
   const std::pair<const char*, int64_t> positive[] = {
-      {"model.layers", model.layers()},       {"model.width", model.width()},
-      {"model.heads", model.heads()},         {"model.qkv_width", model.qkv_width()},
-      {"model.mlp_width", model.mlp_width()}, {"model.head_width", model.head_width()},
+      {"model.layers", model.layers()},
+      {"model.width", model.width()},
+      {"model.heads", model.heads()},
+      {"model.qkv_width", model.qkv_width()},
+      {"model.mlp_width", model.mlp_width()},
+      {"model.head_width", model.head_width()},
       {"view.max_length_tokens", config.view().max_length_tokens()}};
   for (const auto& [field, value] : positive) {
     if (value < 1) return Invalid(field, value, "set and at least 1");
   }
   if (model.qkv_width() % model.heads() != 0) {
-    return Invalid("model.qkv_width", model.qkv_width(), absl::StrCat("a multiple of model.heads, ", model.heads()));
+    return Invalid("model.qkv_width", model.qkv_width(),
+                   absl::StrCat("a multiple of model.heads, ", model.heads()));
   }
-  if (model.norm_epsilon() <= 0) return absl::InvalidArgumentError("model.norm_epsilon: must be set and above 0");
-  if (spec.vocabulary_size() < 2) return Invalid("vocabulary_size of the task", spec.vocabulary_size(), "at least 2");
+  if (model.norm_epsilon() <= 0)
+    return absl::InvalidArgumentError("model.norm_epsilon: must be set and above 0");
+  if (spec.vocabulary_size() < 2)
+    return Invalid("vocabulary_size of the task", spec.vocabulary_size(), "at least 2");
   if (spec.classes() < 2) return Invalid("classes of the task", spec.classes(), "at least 2");
-  if (spec.is_pair()) return absl::InvalidArgumentError("pairs of texts need a model with two inputs: not there yet");
+  if (spec.is_pair())
+    return absl::InvalidArgumentError("pairs of texts need a model with two inputs: not there yet");
   return absl::OkStatus();
 }
 
 // True for real tokens (CLS always): [B, N]; undefined where nothing is padded.
 at::Tensor KeepMask(const HostBatch& batch, bool has_cls) {
-  const bool is_padded =
-      std::any_of(batch.lengths.begin(), batch.lengths.end(), [&](int32_t n) { return n != batch.length; });
+  const bool is_padded = std::any_of(batch.lengths.begin(), batch.lengths.end(),
+                                     [&](int32_t n) { return n != batch.length; });
   if (!is_padded) return at::Tensor();
   const int64_t extra = has_cls ? 1 : 0, width = batch.length + extra;
   at::Tensor keep = at::empty({batch.batch, width}, at::kBool);
@@ -73,7 +80,8 @@ class EncoderClassifier : public Classifier {
 
   absl::Status AddLayersAndHead(const TaskSpec& spec) {
     for (int64_t i = 0; i < config_.model().layers(); ++i) {
-      LRA_ASSIGN_OR_RETURN(EncoderLayer layer, EncoderLayer::Create(config_, i, MaxTokens(), &parameters_));
+      LRA_ASSIGN_OR_RETURN(EncoderLayer layer,
+                           EncoderLayer::Create(config_, i, MaxTokens(), &parameters_));
       layers_.push_back(std::move(layer));
     }
     pooling_.emplace(config_.model(), &parameters_);
@@ -84,11 +92,12 @@ class EncoderClassifier : public Classifier {
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
     DropoutRun dropout;
     if (context.training) {
-      dropout = {config_.model().dropout(), config_.attention().dropout(), config_.seed(), context.step,
-                 ExampleIds(batch)};
+      dropout = {config_.model().dropout(), config_.attention().dropout(), config_.seed(),
+                 context.step, ExampleIds(batch)};
     }
     const at::Tensor keep = KeepMask(batch, has_cls_);
-    at::Tensor x = embedding_.Forward(batch, dropout.Key(kEmbeddingSite, dropout.probability));  // [B, N, E]
+    at::Tensor x =
+        embedding_.Forward(batch, dropout.Key(kEmbeddingSite, dropout.probability));  // [B, N, E]
     for (const EncoderLayer& layer : layers_) x = layer.Forward(x, keep, dropout);
     return head_->Forward(pooling_->Forward(x, keep));  // [B, C]
   }
@@ -109,7 +118,8 @@ class EncoderClassifier : public Classifier {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Classifier>> Classifier::Create(const ExperimentConfig& config, const TaskSpec& spec) {
+absl::StatusOr<std::unique_ptr<Classifier>> Classifier::Create(const ExperimentConfig& config,
+                                                               const TaskSpec& spec) {
   LRA_RETURN_IF_ERROR(CheckSizes(config, spec));
   std::unique_ptr<EncoderClassifier> model;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {

@@ -1,4 +1,5 @@
-// The shared model: embedding + positions, pre-LN encoder with any registered attention, pooling, head.
+// The shared model: embedding + positions, pre-LN encoder with any registered attention, pooling,
+// head.
 //
 //   LRA_ASSIGN_OR_RETURN(auto model, Classifier::Create(config, spec));
 //   at::Tensor logits = model->Forward(batch, {.training = true, .step = 7});   // [B, C]
@@ -28,7 +29,8 @@ class Classifier {
  public:
   virtual ~Classifier() = default;
   // InvalidArgument for sizes that do not fit together and unknown attentions.
-  static absl::StatusOr<std::unique_ptr<Classifier>> Create(const ExperimentConfig& config, const TaskSpec& spec);
+  static absl::StatusOr<std::unique_ptr<Classifier>> Create(const ExperimentConfig& config,
+                                                            const TaskSpec& spec);
 
   // Logits [B, C] float32. Throws c10::Error as LibTorch does; see models/torch_status.h.
   virtual at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const = 0;

@@ -60,10 +60,11 @@ std::string ErrorOf(const ExperimentConfig& config, const TaskSpec& spec) {
   return std::string(model.status().message());
 }
 
-// The official ListOps model: vocabulary 17, E 512, qkv 512, MLP 1024, 4 layers, CLS, sinusoid, no attention bias.
+// The official ListOps model: vocabulary 17, E 512, qkv 512, MLP 1024, 4 layers, CLS, sinusoid, no
+// attention bias.
 //   token table 17 * 512 = 8,704; CLS 512
-//   a layer: 4 * 512 * 512 (q, k, v, output) + 2 * 1,024 (norms) + 512 * 1024 + 1024 + 1024 * 512 + 512 (MLP) = 2,100,736
-//   final norm 1,024; head 512 * 1024 + 1024 + 1024 * 10 + 10 = 535,562
+//   a layer: 4 * 512 * 512 (q, k, v, output) + 2 * 1,024 (norms) + 512 * 1024 + 1024 + 1024 * 512 +
+//   512 (MLP) = 2,100,736 final norm 1,024; head 512 * 1024 + 1024 + 1024 * 10 + 10 = 535,562
 TEST(ClassifierTest, OfficialListOpsModelHasItsParameterCount) {
   ExperimentConfig config = SmallConfig();
   config.mutable_view()->set_max_length_tokens(2000);
@@ -86,7 +87,8 @@ TEST(ClassifierTest, OfficialListOpsModelHasItsParameterCount) {
 TEST(ClassifierTest, MethodsWithOneSeedShareTheirParameters) {
   ExperimentConfig other = SmallConfig();
   other.mutable_attention()->set_name("transformer");
-  const auto a = Classifier::Create(SmallConfig(), SmallSpec()), b = Classifier::Create(other, SmallSpec());
+  const auto a = Classifier::Create(SmallConfig(), SmallSpec()),
+             b = Classifier::Create(other, SmallSpec());
   const auto& left = (*a)->parameters().parameters();
   const auto& right = (*b)->parameters().parameters();
   ASSERT_EQ(left.size(), right.size());
@@ -121,7 +123,8 @@ TEST(ClassifierTest, LearnsTwoExamplesByHeart) {
   const at::Tensor labels = at::tensor({0, 1}, at::kLong);
   double loss = 0;
   for (int step = 0; step < 30; ++step) {
-    const at::Tensor value = at::cross_entropy_loss((*model)->Forward(TwoExamples(), {true, 0}), labels);
+    const at::Tensor value =
+        at::cross_entropy_loss((*model)->Forward(TwoExamples(), {true, 0}), labels);
     value.backward();
     loss = value.item<double>();
     for (const Parameter& p : (*model)->parameters().parameters()) {
@@ -135,7 +138,8 @@ TEST(ClassifierTest, LearnsTwoExamplesByHeart) {
 TEST(ClassifierTest, RefusesWhatDoesNotFit) {
   ExperimentConfig config = SmallConfig();
   config.mutable_model()->set_heads(3);
-  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("model.qkv_width: is 16, must be a multiple of model.heads, 3"));
+  EXPECT_THAT(ErrorOf(config, SmallSpec()),
+              HasSubstr("model.qkv_width: is 16, must be a multiple of model.heads, 3"));
   config = SmallConfig();
   config.mutable_model()->clear_width();
   EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("model.width: is 0"));
@@ -160,7 +164,8 @@ TEST(ClassifierTest, CosformerRefusesAScaleBelowTheLongestSequence) {
   CosformerOptions options;
   options.set_scale_tokens(32);  // 33 with CLS
   config.mutable_attention()->mutable_options()->PackFrom(options);
-  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("M = 32 is below the longest sequence, 33 tokens"));
+  EXPECT_THAT(ErrorOf(config, SmallSpec()),
+              HasSubstr("M = 32 is below the longest sequence, 33 tokens"));
 }
 
 TEST(ClassifierTest, BadBatchesAreErrorsNotCrashes) {

@@ -1,5 +1,5 @@
-// Named parameters. A parameter's initial values depend on (seed, its name) only: two methods with one seed share
-// what they can share, whatever else they own.
+// Named parameters. A parameter's initial values depend on (seed, its name) only: two methods with
+// one seed share what they can share, whatever else they own.
 #ifndef LRA_MODELS_PARAMETERS_H_
 #define LRA_MODELS_PARAMETERS_H_
 
@@ -40,7 +40,8 @@ class ParameterStore {
   explicit ParameterStore(uint32_t seed) : seed_(seed) {}
 
   // The name must be new. is_matrix is true for two-dimensional Xavier and LeCun parameters.
-  at::Tensor Create(absl::string_view name, const std::vector<int64_t>& shape, Initializer initializer);
+  at::Tensor Create(absl::string_view name, const std::vector<int64_t>& shape,
+                    Initializer initializer);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   // Number of scalars.

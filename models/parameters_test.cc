@@ -16,7 +16,8 @@ TEST(ParameterStoreTest, ValuesDependOnSeedAndNameOnly) {
   EXPECT_FALSE(at::equal(a, second.Create("w2", {4, 6}, Initializer::XavierUniform())));
 }
 
-// Pinned (and computed once by a separate Philox in Python): a change of these changes every training run.
+// Pinned (and computed once by a separate Philox in Python): a change of these changes every
+// training run.
 TEST(ParameterStoreTest, FirstValuesArePinned) {
   ParameterStore store(1);
   const at::Tensor xavier = store.Create("xavier", {2, 4}, Initializer::XavierUniform());
@@ -27,9 +28,12 @@ TEST(ParameterStoreTest, FirstValuesArePinned) {
     return std::vector<float>(flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + 3);
   };
   using testing::FloatEq;
-  EXPECT_THAT(first(xavier), testing::ElementsAre(FloatEq(-0.009097223f), FloatEq(0.93123257f), FloatEq(0.812813f)));
-  EXPECT_THAT(first(normal), testing::ElementsAre(FloatEq(0.0056977396f), FloatEq(-0.0063702f), FloatEq(0.003045238f)));
-  EXPECT_THAT(first(lecun), testing::ElementsAre(FloatEq(-0.123143965f), FloatEq(0.028392687f), FloatEq(-0.5793871f)));
+  EXPECT_THAT(first(xavier), testing::ElementsAre(FloatEq(-0.009097223f), FloatEq(0.93123257f),
+                                                  FloatEq(0.812813f)));
+  EXPECT_THAT(first(normal), testing::ElementsAre(FloatEq(0.0056977396f), FloatEq(-0.0063702f),
+                                                  FloatEq(0.003045238f)));
+  EXPECT_THAT(first(lecun), testing::ElementsAre(FloatEq(-0.123143965f), FloatEq(0.028392687f),
+                                                 FloatEq(-0.5793871f)));
 }
 
 TEST(ParameterStoreTest, DistributionsHaveTheirMoments) {

@@ -8,8 +8,8 @@
 namespace lra {
 namespace {
 
-// A training step allocates and frees the same large buffers again and again: with glibc's defaults each comes fresh
-// from the system, and touching its pages costs more than using them.
+// A training step allocates and frees the same large buffers again and again: with glibc's defaults
+// each comes fresh from the system, and touching its pages costs more than using them.
 void KeepFreedMemory() {
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
   constexpr int kBytes = 1 << 30;

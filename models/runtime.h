@@ -4,8 +4,8 @@
 
 namespace lra {
 
-// LibTorch gets `threads` threads (0 = all cores) for one operation; freed memory is kept for the next step
-// instead of being given back to the system and asked for again.
+// LibTorch gets `threads` threads (0 = all cores) for one operation; freed memory is kept for the
+// next step instead of being given back to the system and asked for again.
 void StartRuntime(int threads);
 
 }  // namespace lra

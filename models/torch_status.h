@@ -2,10 +2,10 @@
 #ifndef LRA_MODELS_TORCH_STATUS_H_
 #define LRA_MODELS_TORCH_STATUS_H_
 
+#include <c10/util/Exception.h>
+
 #include <new>
 #include <utility>
-
-#include <c10/util/Exception.h>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # kill -9 at random points of training, then resume: weights, record and predictions must equal those of an undisturbed
 # run, bit for bit (fields marked volatile aside).
-# usage: kill_resume_test.sh LRA KILLS
+# usage: kill_resume_test.sh LRA KILLS [THREADS]
 set -euo pipefail
-lra=$1 kills=$2
+lra=$1 kills=$2 threads=${3:-1}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=20 --set max_length_tokens=150 \
   --set train_examples=600 --set validation_examples=100 --set test_examples=100
 steps=$((40 + 12 * kills))
 train() {
-  "$lra" train --task listops --attention cosformer --preset smoke --data "$work/data" --quiet --threads 2 \
+  "$lra" train --task listops --attention cosformer --preset smoke --data "$work/data" --quiet --threads "$threads" \
     --checkpoint-every 3 --set train.steps=$steps --set train.batch_examples=16 --set train.log_every_steps=4 "$@"
 }
 train --out "$work/undisturbed"

@@ -41,8 +41,9 @@ NamedTensors Weights(const ParameterStore& parameters) {
 absl::Status CheckDigest(absl::string_view path, absl::string_view expected) {
   LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
   if (ToHex(digest) == expected) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(path, ": damaged: SHA-256 is ", ToHex(digest), ", state.textproto says ",
-                                          expected, "; remove this checkpoint folder and resume from an older one"));
+  return absl::DataLossError(
+      absl::StrCat(path, ": damaged: SHA-256 is ", ToHex(digest), ", state.textproto says ",
+                   expected, "; remove this checkpoint folder and resume from an older one"));
 }
 
 absl::StatusOr<NamedTensors> ReadChecked(absl::string_view path, absl::string_view digest) {
@@ -57,31 +58,38 @@ std::string CheckpointPath(absl::string_view run_dir, int64_t step) {
   return JoinPath(JoinPath(run_dir, kFolder), StepName(step));
 }
 
-absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& parameters, const AdamW& optimizer,
-                            CheckpointState* state) {
+absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& parameters,
+                            const AdamW& optimizer, CheckpointState* state) {
   const std::string target = CheckpointPath(run_dir, state->step());
-  // A leftover of the same step (killed between rename and `latest`) holds the same bytes; it is made anew.
+  // A leftover of the same step (killed between rename and `latest`) holds the same bytes; it is
+  // made anew.
   LRA_RETURN_IF_ERROR(RemoveAll(target));
   LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(run_dir, kFolder)));
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target));
-  const std::map<std::string, std::string> metadata = {{"format", "lra"}, {"step", absl::StrCat(state->step())}};
-  LRA_ASSIGN_OR_RETURN(*state->mutable_weights_sha256(),
-                       WriteSafetensors(JoinPath(staging.path(), kWeights), Weights(parameters), metadata));
-  LRA_ASSIGN_OR_RETURN(*state->mutable_optimizer_sha256(),
-                       WriteSafetensors(JoinPath(staging.path(), kOptimizer), optimizer.State(), metadata));
+  const std::map<std::string, std::string> metadata = {{"format", "lra"},
+                                                       {"step", absl::StrCat(state->step())}};
+  LRA_ASSIGN_OR_RETURN(
+      *state->mutable_weights_sha256(),
+      WriteSafetensors(JoinPath(staging.path(), kWeights), Weights(parameters), metadata));
+  LRA_ASSIGN_OR_RETURN(
+      *state->mutable_optimizer_sha256(),
+      WriteSafetensors(JoinPath(staging.path(), kOptimizer), optimizer.State(), metadata));
   state->set_format_version(kFormatVersion);
   LRA_RETURN_IF_ERROR(WriteSealedTextProto(JoinPath(staging.path(), kState), *state));
   LRA_RETURN_IF_ERROR(staging.Commit());
-  return WriteFileAtomically(JoinPath(JoinPath(run_dir, kFolder), kLatest), StepName(state->step()) + "\n");
+  return WriteFileAtomically(JoinPath(JoinPath(run_dir, kFolder), kLatest),
+                             StepName(state->step()) + "\n");
 }
 
 void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& keep_steps) {
   std::vector<std::string> keep = {kLatest};
   for (int64_t step : keep_steps) keep.push_back(StepName(step));
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(JoinPath(run_dir, kFolder), ignored)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(JoinPath(run_dir, kFolder), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (std::find(keep.begin(), keep.end(), name) == keep.end()) std::filesystem::remove_all(entry.path(), ignored);
+    if (std::find(keep.begin(), keep.end(), name) == keep.end())
+      std::filesystem::remove_all(entry.path(), ignored);
   }
 }
 
@@ -92,7 +100,8 @@ absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir) {
   absl::string_view number = absl::StripSuffix(name, "\n");
   int64_t step = 0;
   if (!absl::ConsumePrefix(&number, "step-") || !absl::SimpleAtoi(number, &step)) {
-    return absl::DataLossError(absl::StrCat(pointer, ": holds \"", name, "\", should hold step-<number>"));
+    return absl::DataLossError(
+        absl::StrCat(pointer, ": holds \"", name, "\", should hold step-<number>"));
   }
   return CheckpointPath(run_dir, step);
 }
@@ -102,7 +111,8 @@ absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint
   const std::string path = JoinPath(checkpoint_dir, kState);
   LRA_RETURN_IF_ERROR(ReadSealedTextProto(path, &state));
   if (state.format_version() != kFormatVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": format version ", state.format_version(),
+    return absl::FailedPreconditionError(absl::StrCat(path, ": format version ",
+                                                      state.format_version(),
                                                       "; this program reads ", kFormatVersion));
   }
   return state;
@@ -125,7 +135,8 @@ absl::Status LoadWeights(absl::string_view checkpoint_dir, const CheckpointState
   return absl::OkStatus();
 }
 
-absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state, AdamW* optimizer) {
+absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state,
+                           AdamW* optimizer) {
   const std::string path = JoinPath(checkpoint_dir, kOptimizer);
   LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.optimizer_sha256()));
   return Annotate(optimizer->Restore(tensors), path);

@@ -1,5 +1,6 @@
-// Checkpoints: folders checkpoint/step-N/ with weights.safetensors, optimizer.safetensors and state.textproto (sealed),
-// renamed into place; checkpoint/latest names the newest. A killed process leaves the previous one intact.
+// Checkpoints: folders checkpoint/step-N/ with weights.safetensors, optimizer.safetensors and
+// state.textproto (sealed), renamed into place; checkpoint/latest names the newest. A killed
+// process leaves the previous one intact.
 #ifndef LRA_TRAIN_CHECKPOINT_H_
 #define LRA_TRAIN_CHECKPOINT_H_
 
@@ -20,10 +21,11 @@ namespace lra {
 std::string CheckpointPath(absl::string_view run_dir, int64_t step);
 
 // Writes the checkpoint of state->step(), fills in its digests, points `latest` at it.
-absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& parameters, const AdamW& optimizer,
-                            CheckpointState* state);
+absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& parameters,
+                            const AdamW& optimizer, CheckpointState* state);
 
-// Removes all checkpoints of the run but those of the given steps, and leftovers of killed processes.
+// Removes all checkpoints of the run but those of the given steps, and leftovers of killed
+// processes.
 void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& keep_steps);
 
 // Path of the latest checkpoint; NotFound when the run has none.
@@ -32,10 +34,12 @@ absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir);
 // Refuses a damaged state (seal) or a state of another format version.
 absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint_dir);
 
-// Fills the model's parameters. DataLoss when the file does not match the state's digest, or names or shapes differ.
+// Fills the model's parameters. DataLoss when the file does not match the state's digest, or names
+// or shapes differ.
 absl::Status LoadWeights(absl::string_view checkpoint_dir, const CheckpointState& state,
                          const ParameterStore& parameters);
-absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state, AdamW* optimizer);
+absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state,
+                           AdamW* optimizer);
 
 }  // namespace lra
 

@@ -13,7 +13,10 @@ namespace {
 
 class CheckpointTest : public testing::Test {
  protected:
-  CheckpointTest() : run_(testing::TempDir() + "/checkpoint_test"), store_(7), optimizer_(config_, MakeStore(&store_)) {
+  CheckpointTest()
+      : run_(testing::TempDir() + "/checkpoint_test"),
+        store_(7),
+        optimizer_(config_, MakeStore(&store_)) {
     std::filesystem::remove_all(run_);
   }
   static const ParameterStore& MakeStore(ParameterStore* store) {
@@ -72,13 +75,15 @@ TEST_F(CheckpointTest, EveryFlippedByteIsRefusedByName) {
   const std::string path = CheckpointPath(run_, 5);
   for (const char* file : {"weights.safetensors", "optimizer.safetensors", "state.textproto"}) {
     const std::string damaged = path + "/" + file;
-    for (const int64_t offset : {int64_t{0}, *FileSizeBytes(damaged) / 2, *FileSizeBytes(damaged) - 2}) {
+    for (const int64_t offset :
+         {int64_t{0}, *FileSizeBytes(damaged) / 2, *FileSizeBytes(damaged) - 2}) {
       FlipByte(damaged, offset);
       const auto state = LoadCheckpointState(path);
       absl::Status status = state.status();
       if (status.ok()) status = LoadWeights(path, *state, store_);
       if (status.ok()) status = LoadOptimizer(path, *state, &optimizer_);
-      EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << file << " byte " << offset << ": " << status;
+      EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss)
+          << file << " byte " << offset << ": " << status;
       EXPECT_NE(status.message().find(file), absl::string_view::npos) << status;
       FlipByte(damaged, offset);
     }
@@ -97,7 +102,8 @@ TEST_F(CheckpointTest, OtherShapesAreRefused) {
   Save(5);
   ParameterStore other(7);
   other.Create("a.weight", {3, 6}, Initializer::XavierUniform());
-  const absl::Status status = LoadWeights(CheckpointPath(run_, 5), *LoadCheckpointState(CheckpointPath(run_, 5)), other);
+  const absl::Status status =
+      LoadWeights(CheckpointPath(run_, 5), *LoadCheckpointState(CheckpointPath(run_, 5)), other);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_NE(status.message().find("a.weight"), absl::string_view::npos) << status;
 }

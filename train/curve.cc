@@ -35,7 +35,8 @@ CurvePoint PointFromSums(const CheckpointState& state, double learning_rate) {
   point.set_step(state.step());
   point.set_learning_rate(learning_rate);
   point.set_train_loss(sums.loss_sum() / static_cast<double>(sums.examples()));
-  point.set_train_accuracy(static_cast<double>(sums.correct()) / static_cast<double>(sums.examples()));
+  point.set_train_accuracy(static_cast<double>(sums.correct()) /
+                           static_cast<double>(sums.examples()));
   point.set_gradient_norm(sums.gradient_norm_sum() / static_cast<double>(sums.steps()));
   return point;
 }
@@ -45,7 +46,8 @@ absl::Status AppendCurve(absl::string_view run_dir, const CurvePoint& point) {
   file << ToLine(point);
   file.flush();
   if (file.good()) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("writing ", CurvePath(run_dir), ": ", std::strerror(errno)));
+  return absl::InternalError(
+      absl::StrCat("writing ", CurvePath(run_dir), ": ", std::strerror(errno)));
 }
 
 absl::Status RewriteCurve(absl::string_view run_dir, const CheckpointState& state) {

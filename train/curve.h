@@ -1,4 +1,5 @@
-// The learning curve: points in the checkpoint's state, mirrored line by line in RUN/curve.jsonl for machines.
+// The learning curve: points in the checkpoint's state, mirrored line by line in RUN/curve.jsonl
+// for machines.
 #ifndef LRA_TRAIN_CURVE_H_
 #define LRA_TRAIN_CURVE_H_
 

@@ -63,14 +63,16 @@ absl::StatusOr<double> ProbeForward(const Run& run, const std::vector<int64_t>& 
 
 int64_t PaddedLength(const SplitView& split, const std::vector<int64_t>& examples) {
   int64_t longest = 0;
-  for (int64_t example : examples) longest = std::max<int64_t>(longest, split.length_tokens(example));
+  for (int64_t example : examples)
+    longest = std::max<int64_t>(longest, split.length_tokens(example));
   return longest;
 }
 
 // Batches of the first epoch by padded length; a short last batch is no measure of the others.
 Plan BatchesByLength(const Run& run) {
   const TrainConfig& train = run.config().train();
-  Plan plan = PlanEpoch(run.train, run.config().seed(), 0, train.batch_examples(), train.bucket_window_batches());
+  Plan plan = PlanEpoch(run.train, run.config().seed(), 0, train.batch_examples(),
+                        train.bucket_window_batches());
   const size_t full = plan.front().size();
   std::erase_if(plan, [&](const auto& batch) { return batch.size() < full; });
   std::stable_sort(plan.begin(), plan.end(), [&](const auto& a, const auto& b) {
@@ -79,11 +81,13 @@ Plan BatchesByLength(const Run& run) {
   return plan;
 }
 
-// Forward passes of all validations, and of test (taken as large as validation) at the end, in batches.
+// Forward passes of all validations, and of test (taken as large as validation) at the end, in
+// batches.
 double EvaluationBatches(const Run& run) {
   const TrainConfig& train = run.config().train();
   const double all = static_cast<double>(run.validation.size());
-  const double looked_at = train.validation_examples() > 0 ? std::min<double>(train.validation_examples(), all) : all;
+  const double looked_at =
+      train.validation_examples() > 0 ? std::min<double>(train.validation_examples(), all) : all;
   const double looks = std::max(1, train.steps() / train.eval_every_steps());
   return (looks * looked_at + 3 * all) / train.batch_examples();
 }
@@ -106,16 +110,18 @@ absl::StatusOr<RunEstimate> EstimateRun(const Run& run) {
     estimate.step_seconds += training / 3;
     forward_seconds += forward / 3;
   }
-  estimate.total_seconds = estimate.steps * estimate.step_seconds + EvaluationBatches(run) * forward_seconds;
+  estimate.total_seconds =
+      estimate.steps * estimate.step_seconds + EvaluationBatches(run) * forward_seconds;
   return estimate;
 }
 
 std::string DescribeEstimate(const RunEstimate& estimate) {
-  return absl::StrCat("estimate: ", FormatCount(estimate.parameters), " parameters, ", FormatCount(estimate.steps),
-                      " steps of ", FormatSeconds(estimate.step_seconds), ", about ",
-                      FormatSeconds(estimate.total_seconds), " with validation and test; peak memory about ",
-                      FormatBytes(estimate.peak_memory_bytes), " (", FormatBytes(estimate.available_memory_bytes),
-                      " more available)");
+  return absl::StrCat(
+      "estimate: ", FormatCount(estimate.parameters), " parameters, ", FormatCount(estimate.steps),
+      " steps of ", FormatSeconds(estimate.step_seconds), ", about ",
+      FormatSeconds(estimate.total_seconds), " with validation and test; peak memory about ",
+      FormatBytes(estimate.peak_memory_bytes), " (", FormatBytes(estimate.available_memory_bytes),
+      " more available)");
 }
 
 }  // namespace lra

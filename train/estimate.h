@@ -1,5 +1,5 @@
-// Time and memory of a run, measured before its first step on a few of its own batches. Nothing is updated: random
-// numbers are counter-based, so a probe leaves no trace.
+// Time and memory of a run, measured before its first step on a few of its own batches. Nothing is
+// updated: random numbers are counter-based, so a probe leaves no trace.
 #ifndef LRA_TRAIN_ESTIMATE_H_
 #define LRA_TRAIN_ESTIMATE_H_
 
@@ -22,8 +22,8 @@ struct RunEstimate {
   int64_t available_memory_bytes = 0;
 };
 
-// Runs forward and backward on the longest batch of the first epoch (memory, warm-up), then on batches at the
-// quartiles of padded length (time).
+// Runs forward and backward on the longest batch of the first epoch (memory, warm-up), then on
+// batches at the quartiles of padded length (time).
 absl::StatusOr<RunEstimate> EstimateRun(const Run& run);
 
 // "estimate: 150 steps of 0.45 s, ..."

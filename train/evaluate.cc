@@ -21,7 +21,9 @@ namespace lra {
 namespace {
 
 // Holds a RunRecord with nothing but test_looks.
-std::string LooksPath(absl::string_view run_dir) { return JoinPath(run_dir, "test_looks.textproto"); }
+std::string LooksPath(absl::string_view run_dir) {
+  return JoinPath(run_dir, "test_looks.textproto");
+}
 
 // RUN of RUN/checkpoint/step-N.
 std::string RunOf(const std::string& checkpoint) {
@@ -29,7 +31,8 @@ std::string RunOf(const std::string& checkpoint) {
 }
 
 absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
-  if (!FileExists(path)) return absl::NotFoundError(absl::StrCat(path, ": no such checkpoint or run folder"));
+  if (!FileExists(path))
+    return absl::NotFoundError(absl::StrCat(path, ": no such checkpoint or run folder"));
   if (!FileExists(JoinPath(path, "state.textproto"))) return LatestCheckpoint(path);
   std::string trimmed = std::filesystem::absolute(path).lexically_normal().string();
   if (trimmed.back() == '/') trimmed.pop_back();
@@ -57,17 +60,20 @@ struct Opened {
 absl::StatusOr<Opened> Open(const EvaluateRequest& request, const std::string& checkpoint) {
   Opened opened;
   LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(checkpoint));
-  LRA_ASSIGN_OR_RETURN(opened.data,
-                       Dataset::Open(request.data_dir, {.splits = {request.split}, .threads = request.threads}));
+  LRA_ASSIGN_OR_RETURN(opened.data, Dataset::Open(request.data_dir, {.splits = {request.split},
+                                                                     .threads = request.threads}));
   if (opened.data.spec().name() != opened.state.spec().name() ||
       opened.data.spec().version() != opened.state.spec().version()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        request.data_dir, " holds task \"", opened.data.spec().name(), "\" version ", opened.data.spec().version(),
-        ", the checkpoint was trained on \"", opened.state.spec().name(), "\" version ", opened.state.spec().version()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.data_dir, " holds task \"", opened.data.spec().name(), "\" version ",
+                     opened.data.spec().version(), ", the checkpoint was trained on \"",
+                     opened.state.spec().name(), "\" version ", opened.state.spec().version()));
   }
-  LRA_ASSIGN_OR_RETURN(opened.split, SplitView::Create(opened.data, request.split, opened.state.config().view()));
+  LRA_ASSIGN_OR_RETURN(opened.split,
+                       SplitView::Create(opened.data, request.split, opened.state.config().view()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    LRA_ASSIGN_OR_RETURN(opened.model, Classifier::Create(opened.state.config(), opened.state.spec()));
+    LRA_ASSIGN_OR_RETURN(opened.model,
+                         Classifier::Create(opened.state.config(), opened.state.spec()));
     return absl::OkStatus();
   }));
   LRA_RETURN_IF_ERROR(LoadWeights(checkpoint, opened.state, opened.model->parameters()));
@@ -78,8 +84,9 @@ TestLook MakeLook(const EvaluateRequest& request, int64_t step) {
   TestLook look;
   look.set_command(request.command_line);
   look.set_step(step);
-  look.set_unix_seconds(
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  look.set_unix_seconds(std::chrono::duration_cast<std::chrono::seconds>(
+                            std::chrono::system_clock::now().time_since_epoch())
+                            .count());
   return look;
 }
 
@@ -93,7 +100,8 @@ absl::StatusOr<std::string> CheckpointTask(const std::string& checkpoint) {
 
 std::vector<TestLook> EarlierTestLooks(absl::string_view run_dir) {
   RunRecord log;
-  if (!FileExists(LooksPath(run_dir)) || !ReadSealedTextProto(LooksPath(run_dir), &log).ok()) return {};
+  if (!FileExists(LooksPath(run_dir)) || !ReadSealedTextProto(LooksPath(run_dir), &log).ok())
+    return {};
   return {log.test_looks().begin(), log.test_looks().end()};
 }
 
@@ -103,14 +111,18 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
   const std::string run_dir = RunOf(checkpoint);
   Evaluation evaluation;
   evaluation.out_dir = request.out_dir.empty()
-                           ? JoinPath(run_dir, absl::StrCat("evaluations/", request.split, "-step-", opened.state.step()))
+                           ? JoinPath(run_dir, absl::StrCat("evaluations/", request.split, "-step-",
+                                                            opened.state.step()))
                            : request.out_dir;
-  if (request.split == "test") LRA_RETURN_IF_ERROR(LogTestLook(run_dir, MakeLook(request, opened.state.step())));
+  if (request.split == "test")
+    LRA_RETURN_IF_ERROR(LogTestLook(run_dir, MakeLook(request, opened.state.step())));
   LRA_RETURN_IF_ERROR(MakeDirectories(evaluation.out_dir));
-  LRA_ASSIGN_OR_RETURN(const SplitResult result, ScoreAndStore(*opened.model, opened.split, opened.state, evaluation.out_dir,
-                                                         "predictions.npy", kSelectedCheckpoint, request.quiet));
+  LRA_ASSIGN_OR_RETURN(const SplitResult result,
+                       ScoreAndStore(*opened.model, opened.split, opened.state, evaluation.out_dir,
+                                     "predictions.npy", kSelectedCheckpoint, request.quiet));
   evaluation.record = RecordFromState(opened.state, opened.model->parameters());
-  *evaluation.record.mutable_data() = IdentifyData(opened.data.manifest(), opened.state.config().view());
+  *evaluation.record.mutable_data() =
+      IdentifyData(opened.data.manifest(), opened.state.config().view());
   *evaluation.record.add_results() = result;
   evaluation.record.set_weights_sha256(opened.state.weights_sha256());
   for (const TestLook& look : EarlierTestLooks(run_dir)) *evaluation.record.add_test_looks() = look;

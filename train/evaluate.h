@@ -29,8 +29,9 @@ struct Evaluation {
   std::string out_dir;
 };
 
-// Scores the whole split and writes a record. A look at the test split is logged in the run's own record as well.
-// InvalidArgument when the data's task is another than the checkpoint's; other data of the same task is allowed and recorded.
+// Scores the whole split and writes a record. A look at the test split is logged in the run's own
+// record as well. InvalidArgument when the data's task is another than the checkpoint's; other data
+// of the same task is allowed and recorded.
 absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request);
 
 // Task of a checkpoint or run folder.

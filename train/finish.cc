@@ -21,16 +21,19 @@ namespace lra {
 namespace {
 
 int64_t UnixSeconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 int64_t SelectedStep(const CheckpointState& state) {
-  return state.config().evaluation().selection() == EvaluationConfig::LAST ? state.step() : state.best_step();
+  return state.config().evaluation().selection() == EvaluationConfig::LAST ? state.step()
+                                                                           : state.best_step();
 }
 
 // The scored splits of one checkpoint, appended to the record.
-absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step, const std::string& suffix,
-                             RunRecord* record) {
+absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
+                             const std::string& suffix, RunRecord* record) {
   const std::string& out = run->request.runtime.out_dir();
   const std::string path = CheckpointPath(out, step);
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(path));
@@ -38,14 +41,16 @@ absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step, cons
   const bool quiet = run->request.runtime.quiet();
   const std::string name = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint;
   LRA_ASSIGN_OR_RETURN(*record->add_results(),
-                       ScoreAndStore(*run->model, test, state, out, absl::StrCat("predictions", suffix, ".npy"), name, quiet));
+                       ScoreAndStore(*run->model, test, state, out,
+                                     absl::StrCat("predictions", suffix, ".npy"), name, quiet));
   TestLook& look = *record->add_test_looks();
   look.set_command("train");
   look.set_step(step);
   look.set_unix_seconds(UnixSeconds());
-  LRA_ASSIGN_OR_RETURN(*record->add_results(),
-                       ScoreAndStore(*run->model, run->validation, state, out,
-                                     absl::StrCat("predictions-validation", suffix, ".npy"), name, quiet));
+  LRA_ASSIGN_OR_RETURN(
+      *record->add_results(),
+      ScoreAndStore(*run->model, run->validation, state, out,
+                    absl::StrCat("predictions-validation", suffix, ".npy"), name, quiet));
   if (suffix.empty()) record->set_weights_sha256(state.weights_sha256());
   return absl::OkStatus();
 }
@@ -83,13 +88,16 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   return record;
 }
 
-absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split, const CheckpointState& state,
-                                          const std::string& record_dir, const std::string& predictions_path,
+absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split,
+                                          const CheckpointState& state,
+                                          const std::string& record_dir,
+                                          const std::string& predictions_path,
                                           const std::string& checkpoint, bool quiet) {
-  LRA_ASSIGN_OR_RETURN(const Scored scored, ScoreSplit(model, split, state.spec().classes(),
-                                                       {.batch_examples = state.config().train().batch_examples(),
-                                                        .label = absl::StrCat("score ", split.name()),
-                                                        .quiet = quiet}));
+  LRA_ASSIGN_OR_RETURN(const Scored scored,
+                       ScoreSplit(model, split, state.spec().classes(),
+                                  {.batch_examples = state.config().train().batch_examples(),
+                                   .label = absl::StrCat("score ", split.name()),
+                                   .quiet = quiet}));
   return StorePredictions(record_dir, {.split = split.name(),
                                        .file = predictions_path,
                                        .logits = scored.logits,
@@ -101,8 +109,9 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
 
 absl::StatusOr<RunRecord> FinishRun(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
-  LRA_ASSIGN_OR_RETURN(const Dataset data,
-                       Dataset::Open(runtime.data_dir(), {.splits = {"test"}, .threads = runtime.threads()}));
+  LRA_ASSIGN_OR_RETURN(
+      const Dataset data,
+      Dataset::Open(runtime.data_dir(), {.splits = {"test"}, .threads = runtime.threads()}));
   LRA_ASSIGN_OR_RETURN(const SplitView test, SplitView::Create(data, "test", run->config().view()));
   RunRecord record = RecordFromState(run->state, run->model->parameters());
   for (const TestLook& look : EarlierTestLooks(runtime.out_dir())) *record.add_test_looks() = look;
@@ -113,7 +122,7 @@ absl::StatusOr<RunRecord> FinishRun(Run* run) {
   }
   AddEfficiency(*run, &record);
   LRA_RETURN_IF_ERROR(WriteRunRecord(runtime.out_dir(), record));
-  return record;
+  return ReadRunRecord(runtime.out_dir());
 }
 
 }  // namespace lra

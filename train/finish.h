@@ -8,17 +8,20 @@
 
 namespace lra {
 
-// Scores validation and test with the selected checkpoint, and test with the last one where it is another; writes
-// predictions and record (atomically, the record last: a run is finished when it has one).
+// Scores validation and test with the selected checkpoint, and test with the last one where it is
+// another; writes predictions and record (atomically, the record last: a run is finished when it
+// has one).
 absl::StatusOr<RunRecord> FinishRun(Run* run);
 
 // What a checkpoint says about its run, without results; for records of later looks (lra eval).
 RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& parameters);
 
-// Scores one split and stores its logits in `predictions_path` (relative to `record_dir`). `checkpoint` is
-// kSelectedCheckpoint or kLastCheckpoint (eval/run_record.h).
-absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split, const CheckpointState& state,
-                                          const std::string& record_dir, const std::string& predictions_path,
+// Scores one split and stores its logits in `predictions_path` (relative to `record_dir`).
+// `checkpoint` is kSelectedCheckpoint or kLastCheckpoint (eval/run_record.h).
+absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split,
+                                          const CheckpointState& state,
+                                          const std::string& record_dir,
+                                          const std::string& predictions_path,
                                           const std::string& checkpoint, bool quiet);
 
 }  // namespace lra

@@ -9,8 +9,12 @@ namespace {
 using testing::ElementsAre;
 
 HostBatch ThreeExamples() {
-  return {.batch = 3, .length = 4, .tokens = {1, 2, 0, 0, 3, 0, 0, 0, 4, 5, 6, 7},
-          .lengths = {2, 1, 4}, .labels = {9, 8, 7}, .example_ids = {30, 10, 20}};
+  return {.batch = 3,
+          .length = 4,
+          .tokens = {1, 2, 0, 0, 3, 0, 0, 0, 4, 5, 6, 7},
+          .lengths = {2, 1, 4},
+          .labels = {9, 8, 7},
+          .example_ids = {30, 10, 20}};
 }
 
 TEST(SplitBatch, ZeroAndLargeMeanOnePart) {

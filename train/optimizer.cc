@@ -14,10 +14,12 @@
 
 namespace lra {
 
-AdamW::AdamW(const OptimizerConfig& config, const ParameterStore& parameters) : config_(config), groups_(2) {
+AdamW::AdamW(const OptimizerConfig& config, const ParameterStore& parameters)
+    : config_(config), groups_(2) {
   groups_[0].weight_decay = config.weight_decay();
   for (const Parameter& parameter : parameters.parameters()) {
-    const bool decays = config.decay_scope() == OptimizerConfig::ALL_PARAMETERS || parameter.is_matrix;
+    const bool decays =
+        config.decay_scope() == OptimizerConfig::ALL_PARAMETERS || parameter.is_matrix;
     Group& group = groups_[decays ? 0 : 1];
     group.names.push_back(parameter.name);
     group.values.push_back(parameter.value);
@@ -58,8 +60,9 @@ void AdamW::Update(Group& group, const ScheduleValue& schedule) {
     group.steps[i].add_(1);
   }
   at::_fused_adamw_(group.values, gradients, group.first_moments, group.second_moments,
-                    /*max_exp_avg_sqs=*/{}, group.steps, schedule.learning_rate, schedule.beta1, config_.beta2(),
-                    group.weight_decay, config_.epsilon(), /*amsgrad=*/false, /*maximize=*/false);
+                    /*max_exp_avg_sqs=*/{}, group.steps, schedule.learning_rate, schedule.beta1,
+                    config_.beta2(), group.weight_decay, config_.epsilon(), /*amsgrad=*/false,
+                    /*maximize=*/false);
 }
 
 double AdamW::Step(const ScheduleValue& schedule) {
@@ -87,9 +90,11 @@ absl::Status AdamW::Restore(const std::vector<std::pair<std::string, at::Tensor>
   const std::map<std::string, at::Tensor> by_name(state.begin(), state.end());
   for (const auto& [name, own] : State()) {
     auto it = by_name.find(name);
-    if (it == by_name.end()) return absl::DataLossError(absl::StrCat("optimizer state lacks \"", name, "\""));
+    if (it == by_name.end())
+      return absl::DataLossError(absl::StrCat("optimizer state lacks \"", name, "\""));
     if (it->second.sizes() != own.sizes()) {
-      return absl::DataLossError(absl::StrCat("optimizer state \"", name, "\" has another shape than the model"));
+      return absl::DataLossError(
+          absl::StrCat("optimizer state \"", name, "\" has another shape than the model"));
     }
     at::Tensor(own).copy_(it->second);
   }

@@ -1,4 +1,5 @@
-// AdamW over a ParameterStore: decoupled decay multiplied by the scheduled rate, global-norm clipping.
+// AdamW over a ParameterStore: decoupled decay multiplied by the scheduled rate, global-norm
+// clipping.
 #ifndef LRA_TRAIN_OPTIMIZER_H_
 #define LRA_TRAIN_OPTIMIZER_H_
 
@@ -21,8 +22,8 @@ class AdamW {
   AdamW(const OptimizerConfig& config, const ParameterStore& parameters);
 
   void ZeroGradients();
-  // Clips, updates, counts a step. Returns the gradients' global L2 norm before clipping; nothing is changed when
-  // that norm is not finite (the caller decides).
+  // Clips, updates, counts a step. Returns the gradients' global L2 norm before clipping; nothing
+  // is changed when that norm is not finite (the caller decides).
   double Step(const ScheduleValue& schedule);
 
   // Moments and step counters by name ("exp_avg/<parameter>", ...): what a checkpoint stores.

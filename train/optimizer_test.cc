@@ -27,7 +27,8 @@ void SetGradient(const ParameterStore& store, double value) {
   }
 }
 
-// One scalar by the definition: decay and update both use the scheduled rate, moments are bias-corrected.
+// One scalar by the definition: decay and update both use the scheduled rate, moments are
+// bias-corrected.
 struct ScalarAdamW {
   double value, m = 0, v = 0;
   int t = 0;
@@ -35,7 +36,8 @@ struct ScalarAdamW {
     ++t;
     m = 0.9 * m + 0.1 * gradient;
     v = 0.98 * v + 0.02 * gradient * gradient;
-    const double update = (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.98, t))) + 1e-8);
+    const double update =
+        (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.98, t))) + 1e-8);
     value -= rate * decay * value + rate * update;
   }
 };
@@ -91,7 +93,8 @@ TEST(AdamW, LeavesEverythingAloneWhenTheNormIsNotFinite) {
 
 TEST(AdamW, RestoredStateGoesOnBitForBit) {
   ParameterStore one(3), two(3);
-  for (ParameterStore* store : {&one, &two}) store->Create("w", {5, 7}, Initializer::XavierUniform());
+  for (ParameterStore* store : {&one, &two})
+    store->Create("w", {5, 7}, Initializer::XavierUniform());
   const OptimizerConfig config = Config(1, OptimizerConfig::MATRICES);
   AdamW first(config, one), undisturbed(config, two);
   for (AdamW* optimizer : {&first, &undisturbed}) {

@@ -15,25 +15,30 @@ namespace lra {
 namespace {
 
 // The first field in which two messages differ, as "model.width is 64, the checkpoint has 32".
-std::string FirstDifference(const google::protobuf::Message& now, const google::protobuf::Message& then) {
+std::string FirstDifference(const google::protobuf::Message& now,
+                            const google::protobuf::Message& then) {
   std::map<std::string, std::string> old_values;
   for (auto& [path, value] : LeafFields(then)) old_values[path] = value;
   for (auto& [path, value] : LeafFields(now)) {
     auto it = old_values.find(path);
-    if (it == old_values.end()) return absl::StrCat(path, " is ", value, ", the checkpoint has it unset");
-    if (it->second != value) return absl::StrCat(path, " is ", value, ", the checkpoint has ", it->second);
+    if (it == old_values.end())
+      return absl::StrCat(path, " is ", value, ", the checkpoint has it unset");
+    if (it->second != value)
+      return absl::StrCat(path, " is ", value, ", the checkpoint has ", it->second);
     old_values.erase(it);
   }
   if (old_values.empty()) return "";
-  return absl::StrCat(old_values.begin()->first, " is unset, the checkpoint has ", old_values.begin()->second);
+  return absl::StrCat(old_values.begin()->first, " is unset, the checkpoint has ",
+                      old_values.begin()->second);
 }
 
 absl::Status CheckSame(const google::protobuf::Message& now, const google::protobuf::Message& then,
                        absl::string_view what, absl::string_view run_dir) {
   const std::string difference = FirstDifference(now, then);
   if (difference.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("cannot resume ", run_dir, ": its ", what, " differs: ", difference,
-                                                 "; give the run's own settings, or another --out"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("cannot resume ", run_dir, ": its ", what, " differs: ", difference,
+                   "; give the run's own settings, or another --out"));
 }
 
 absl::Status Restore(const std::string& checkpoint, Run* run) {
@@ -63,11 +68,12 @@ absl::Status RestoreIfThere(Run* run) {
   const absl::StatusOr<std::string> checkpoint = LatestCheckpoint(out);
   if (!run->request.resume) {
     if (!checkpoint.ok() && !FileExists(JoinPath(out, "record.textproto"))) return absl::OkStatus();
-    return absl::AlreadyExistsError(
-        absl::StrCat(out, " holds a run already; add --resume to go on with it, or choose another --out"));
+    return absl::AlreadyExistsError(absl::StrCat(
+        out, " holds a run already; add --resume to go on with it, or choose another --out"));
   }
   RemoveLeftovers(out);
-  if (absl::IsNotFound(checkpoint.status())) return absl::OkStatus();  // killed before its first checkpoint
+  if (absl::IsNotFound(checkpoint.status()))
+    return absl::OkStatus();  // killed before its first checkpoint
   LRA_RETURN_IF_ERROR(checkpoint.status());
   return Restore(*checkpoint, run);
 }
@@ -75,10 +81,12 @@ absl::Status RestoreIfThere(Run* run) {
 absl::Status OpenData(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
   const ExperimentConfig& config = run->config();
-  LRA_ASSIGN_OR_RETURN(run->data, Dataset::Open(runtime.data_dir(), {.splits = {"train", "validation"},
-                                                                     .threads = runtime.threads()}));
+  LRA_ASSIGN_OR_RETURN(
+      run->data, Dataset::Open(runtime.data_dir(),
+                               {.splits = {"train", "validation"}, .threads = runtime.threads()}));
   if (run->data.spec().name() != config.task()) {
-    return absl::InvalidArgumentError(absl::StrCat(runtime.data_dir(), " holds task \"", run->data.spec().name(),
+    return absl::InvalidArgumentError(absl::StrCat(runtime.data_dir(), " holds task \"",
+                                                   run->data.spec().name(),
                                                    "\", the run is about \"", config.task(), "\""));
   }
   LRA_ASSIGN_OR_RETURN(run->train, SplitView::Create(run->data, "train", config.view()));
@@ -107,8 +115,8 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   run->request = request;
   const std::string& device = request.runtime.device();
   if (!device.empty() && device != "cpu") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--device ", device, ": this version trains on the CPU only; use --device cpu"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--device ", device, ": this version trains on the CPU only; use --device cpu"));
   }
   LRA_RETURN_IF_ERROR(OpenData(run.get()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
@@ -122,7 +130,8 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
 }
 
 std::string DefaultRunDirectory(const ExperimentConfig& config) {
-  return absl::StrCat("runs/", config.task(), "-", config.attention().name(), "-", config.preset(), "-s", config.seed());
+  return absl::StrCat("runs/", config.task(), "-", config.attention().name(), "-", config.preset(),
+                      "-s", config.seed());
 }
 
 }  // namespace lra

@@ -39,9 +39,9 @@ struct Run {
   Schedule MakeSchedule() const;
 };
 
-// Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming. AlreadyExists when the
-// run folder is in use and resume is off; InvalidArgument naming the field when the checkpoint was made with another
-// configuration or other data.
+// Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming.
+// AlreadyExists when the run folder is in use and resume is off; InvalidArgument naming the field
+// when the checkpoint was made with another configuration or other data.
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
 
 // "runs/listops-linear-small-s0".

@@ -9,13 +9,16 @@
 namespace lra {
 namespace {
 
-// torch.optim.lr_scheduler.OneCycleLR's defaults: start at peak/25, end at start/1e4, momentum .95 -> .85 -> .95.
+// torch.optim.lr_scheduler.OneCycleLR's defaults: start at peak/25, end at start/1e4, momentum .95
+// -> .85 -> .95.
 constexpr double kStartDivisor = 25;
 constexpr double kFinalDivisor = 1e4;
 constexpr double kHighMomentum = 0.95;
 constexpr double kLowMomentum = 0.85;
 
-double WarmupFactor(double s, double warmup) { return warmup > 0 ? std::min(1.0, s / warmup) : 1.0; }
+double WarmupFactor(double s, double warmup) {
+  return warmup > 0 ? std::min(1.0, s / warmup) : 1.0;
+}
 
 // Part of the way from warm-up to the end, 0 .. 1.
 double DecayProgress(double s, double warmup, double total) {
@@ -26,7 +29,8 @@ double Mix(double from, double to, double part) { return from + (to - from) * pa
 
 }  // namespace
 
-Schedule::Schedule(const ScheduleConfig& config, const OptimizerConfig& optimizer, int64_t total_steps)
+Schedule::Schedule(const ScheduleConfig& config, const OptimizerConfig& optimizer,
+                   int64_t total_steps)
     : kind_(config.kind()),
       rate_(config.learning_rate()),
       beta1_(optimizer.beta1()),
@@ -63,7 +67,8 @@ ScheduleValue Schedule::At(int64_t step) const {
       return {warm / std::sqrt(std::max({s, w, 1.0})), beta1_};
     case ScheduleConfig::COSINE_CYCLE: {
       const double cycles = std::max(0.0, s - w) / t;
-      return {warm * 0.5 * (1 + std::cos(std::numbers::pi * (cycles - std::floor(cycles)))), beta1_};
+      return {warm * 0.5 * (1 + std::cos(std::numbers::pi * (cycles - std::floor(cycles)))),
+              beta1_};
     }
     default:
       LRA_CHECK(false) << "schedule kind " << kind_;

@@ -1,5 +1,5 @@
-// Learning-rate schedules. Formulas stand beside lra.ScheduleConfig (lra/config.proto); golden values of schedules A
-// and B (LRA code, lra_benchmarks/utils/train_utils.py) in schedule_test.cc.
+// Learning-rate schedules. Formulas stand beside lra.ScheduleConfig (lra/config.proto); golden
+// values of schedules A and B (LRA code, lra_benchmarks/utils/train_utils.py) in schedule_test.cc.
 #ifndef LRA_TRAIN_SCHEDULE_H_
 #define LRA_TRAIN_SCHEDULE_H_
 

@@ -25,7 +25,9 @@ void ExpectRates(const Schedule& schedule, const std::vector<std::pair<int64_t, 
 TEST(Schedule, InverseSqrtIsScheduleA) {
   const Schedule listops = Make(ScheduleConfig::INVERSE_SQRT, 0.05, 1000, 5000);
   EXPECT_EQ(listops.At(0).learning_rate, 0);
-  ExpectRates(listops, {{50, 7.906e-5}, {500, 7.906e-4}, {1000, 1.5811e-3}, {2500, 1.0e-3}, {5000, 7.071e-4}});
+  ExpectRates(
+      listops,
+      {{50, 7.906e-5}, {500, 7.906e-4}, {1000, 1.5811e-3}, {2500, 1.0e-3}, {5000, 7.071e-4}});
   ExpectRates(Make(ScheduleConfig::INVERSE_SQRT, 0.05, 8000, 20000),
               {{100, 6.99e-6}, {4000, 2.795e-4}, {8000, 5.590e-4}, {20000, 3.536e-4}});
 }
@@ -38,16 +40,19 @@ TEST(Schedule, CosineCycleIsScheduleB) {
 }
 
 TEST(Schedule, CosineReachesZeroAndHalf) {
-  ExpectRates(Make(ScheduleConfig::COSINE, 1e-3, 10, 110), {{0, 0}, {5, 5e-4}, {10, 1e-3}, {60, 5e-4}, {110, 0}});
+  ExpectRates(Make(ScheduleConfig::COSINE, 1e-3, 10, 110),
+              {{0, 0}, {5, 5e-4}, {10, 1e-3}, {60, 5e-4}, {110, 0}});
 }
 
 TEST(Schedule, LinearAndConstant) {
-  ExpectRates(Make(ScheduleConfig::LINEAR, 1e-3, 10, 110), {{5, 5e-4}, {10, 1e-3}, {60, 5e-4}, {110, 0}});
+  ExpectRates(Make(ScheduleConfig::LINEAR, 1e-3, 10, 110),
+              {{5, 5e-4}, {10, 1e-3}, {60, 5e-4}, {110, 0}});
   ExpectRates(Make(ScheduleConfig::CONSTANT, 1e-3, 10, 110), {{5, 5e-4}, {10, 1e-3}, {109, 1e-3}});
   EXPECT_NEAR(Make(ScheduleConfig::CONSTANT, 1e-3, 0, 10).At(0).learning_rate, 1e-3, 1e-9);
 }
 
-// PyTorch 2's OneCycleLR(max_lr=1e-3, total_steps=100, pct_start=0.2, anneal_strategy="linear"): peak at step 19.
+// PyTorch 2's OneCycleLR(max_lr=1e-3, total_steps=100, pct_start=0.2, anneal_strategy="linear"):
+// peak at step 19.
 TEST(Schedule, OneCycle) {
   const Schedule schedule = Make(ScheduleConfig::ONE_CYCLE, 1e-3, 20, 100);
   ExpectRates(schedule, {{0, 4e-5}, {19, 1e-3}, {99, 4e-9}});

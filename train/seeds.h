@@ -10,7 +10,8 @@
 
 namespace lra {
 
-// InvalidArgument for anything but numbers and ranges of at most 10,000 seeds, in ascending order, none twice.
+// InvalidArgument for anything but numbers and ranges of at most 10,000 seeds, in ascending order,
+// none twice.
 absl::StatusOr<std::vector<uint32_t>> ParseSeeds(absl::string_view text);
 
 }  // namespace lra

@@ -13,7 +13,8 @@ TEST(Seeds, NumbersAndRanges) {
 }
 
 TEST(Seeds, RefusesTheRest) {
-  for (const char* text : {"", "a", "1-", "-1", "3-1", "0-1,1", "2,1", "1-2-3", "0-99999", "4294967296", "1, x"}) {
+  for (const char* text :
+       {"", "a", "1-", "-1", "3-1", "0-1,1", "2,1", "1-2-3", "0-99999", "4294967296", "1, x"}) {
     EXPECT_EQ(ParseSeeds(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }

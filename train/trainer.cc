@@ -60,7 +60,9 @@ class Trainer {
   absl::Status AfterStep();
   absl::Status Validate(CurvePoint* point);
   absl::Status Save();
-  bool IsDue(int64_t every_steps) const { return every_steps > 0 && run_.state.step() % every_steps == 0; }
+  bool IsDue(int64_t every_steps) const {
+    return every_steps > 0 && run_.state.step() % every_steps == 0;
+  }
   bool IsLast() const { return run_.state.step() == run_.config().train().steps(); }
   std::string Detail() const;
 
@@ -71,10 +73,12 @@ class Trainer {
   double earlier_seconds_ = 0;
 };
 
-absl::Status Trainer::Accumulate(const HostBatch& part, int64_t batch_examples, StepResult* result) const {
+absl::Status Trainer::Accumulate(const HostBatch& part, int64_t batch_examples,
+                                 StepResult* result) const {
   const ForwardContext context{.training = true, .step = static_cast<uint32_t>(run_.state.step())};
   const at::Tensor logits = run_.model->Forward(part, context);  // [B, C]
-  const at::Tensor labels = at::from_blob(const_cast<int32_t*>(part.labels.data()), {part.batch}, at::kInt).to(at::kLong);
+  const at::Tensor labels =
+      at::from_blob(const_cast<int32_t*>(part.labels.data()), {part.batch}, at::kInt).to(at::kLong);
   const at::Tensor loss = at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum);
   loss.div(static_cast<double>(batch_examples)).backward();
   result->loss_sum += loss.item<double>();
@@ -91,7 +95,8 @@ absl::StatusOr<StepResult> Trainer::Step() {
     for (const HostBatch& part : SplitBatch(batch, run_.request.runtime.micro_batch_examples())) {
       LRA_RETURN_IF_ERROR(Accumulate(part, batch.batch, &result));
     }
-    if (!std::isfinite(result.loss_sum)) return absl::OkStatus();  // reported below, nothing updated
+    if (!std::isfinite(result.loss_sum))
+      return absl::OkStatus();  // reported below, nothing updated
     result.gradient_norm = run_.optimizer->Step(schedule_.At(run_.state.step()));
     return absl::OkStatus();
   }));
@@ -100,12 +105,15 @@ absl::StatusOr<StepResult> Trainer::Step() {
 }
 
 absl::Status Trainer::CheckFinite(const HostBatch& batch, const StepResult& result) const {
-  if (std::isfinite(result.loss_sum) && std::isfinite(result.gradient_norm)) return absl::OkStatus();
+  if (std::isfinite(result.loss_sum) && std::isfinite(result.gradient_norm))
+    return absl::OkStatus();
   return absl::InternalError(absl::StrCat(
-      std::isfinite(result.loss_sum) ? "gradient" : "loss", " is not finite at step ", run_.state.step(), " (loss ",
-      result.loss_sum / batch.batch, ", gradient norm ", result.gradient_norm, ", learning rate ",
-      schedule_.At(run_.state.step()).learning_rate, ", train examples ", absl::StrJoin(batch.example_ids, " "),
-      "); nothing was updated. A lower schedule.learning_rate, a longer warm-up or optimizer.clip_norm usually helps"));
+      std::isfinite(result.loss_sum) ? "gradient" : "loss", " is not finite at step ",
+      run_.state.step(), " (loss ", result.loss_sum / batch.batch, ", gradient norm ",
+      result.gradient_norm, ", learning rate ", schedule_.At(run_.state.step()).learning_rate,
+      ", train examples ", absl::StrJoin(batch.example_ids, " "),
+      "); nothing was updated. A lower schedule.learning_rate, a longer warm-up or "
+      "optimizer.clip_norm usually helps"));
 }
 
 void Trainer::Count(const StepResult& result) {
@@ -132,7 +140,8 @@ absl::Status Trainer::Validate(CurvePoint* point) {
                                    .quiet = true}));
   point->set_validation_loss(scored.score.MeanLoss());
   point->set_validation_accuracy(scored.score.Accuracy());
-  if (run_.state.best_step() < 0 || scored.score.Accuracy() > run_.state.best_validation_accuracy()) {
+  if (run_.state.best_step() < 0 ||
+      scored.score.Accuracy() > run_.state.best_validation_accuracy()) {
     run_.state.set_best_step(run_.state.step());
     run_.state.set_best_validation_accuracy(scored.score.Accuracy());
   }
@@ -173,7 +182,8 @@ std::string Trainer::Detail() const {
                              100.0 * sums.correct() / sums.examples());
   }
   if (run_.state.best_step() >= 0) {
-    absl::StrAppendFormat(&detail, "  best validation %.1f%%", 100 * run_.state.best_validation_accuracy());
+    absl::StrAppendFormat(&detail, "  best validation %.1f%%",
+                          100 * run_.state.best_validation_accuracy());
   }
   return detail;
 }
@@ -195,8 +205,9 @@ absl::Status Trainer::Train() {
     progress.Update(run_.state.step(), detail);
     if (stop_requested && !IsLast()) {
       LRA_RETURN_IF_ERROR(Save());
-      return absl::CancelledError(absl::StrCat("stopped at step ", run_.state.step(), " of ", steps, "; saved in ",
-                                               run_.request.runtime.out_dir(), "; --resume goes on"));
+      return absl::CancelledError(absl::StrCat("stopped at step ", run_.state.step(), " of ", steps,
+                                               "; saved in ", run_.request.runtime.out_dir(),
+                                               "; --resume goes on"));
     }
   }
   progress.Finish();

@@ -1,8 +1,9 @@
-// Time of one training step: forward, loss, backward, AdamW. Prints the line that benchmarks/step/eager_step.py prints
-// for the same model in eager PyTorch.
+// Time of one training step: forward, loss, backward, AdamW. Prints the line that
+// benchmarks/step/eager_step.py prints for the same model in eager PyTorch.
 //
 //   lra_step_benchmark ATTENTION N B [--padded] [--no-malloc-tuning]
-//   T=2 L=2 E=64 HD=32 M=128 S=6 in the environment: threads, layers, model width, head width, MLP width, timed steps.
+//   T=2 L=2 E=64 HD=32 M=128 S=6 in the environment: threads, layers, model width, head width, MLP
+//   width, timed steps.
 //   --padded: lengths fall evenly from N to N/2 instead of all being N.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -34,7 +35,8 @@ int FromEnvironment(const char* name, int fallback) {
 struct Sizes {
   std::string attention;
   int64_t tokens = 0, batch = 0;
-  int layers = FromEnvironment("L", 2), width = FromEnvironment("E", 64), head = FromEnvironment("HD", 32);
+  int layers = FromEnvironment("L", 2), width = FromEnvironment("E", 64),
+      head = FromEnvironment("HD", 32);
   int mlp = FromEnvironment("M", 128), steps = FromEnvironment("S", 6);
   bool is_padded = false;
 };
@@ -68,7 +70,8 @@ HostBatch MakeBatch(const Sizes& sizes) {
   batch.tokens.assign(sizes.batch * sizes.tokens, 0);
   for (int64_t b = 0; b < sizes.batch; ++b) {
     RandomStream stream(1, RandomDomain::kTest, {static_cast<uint32_t>(b), 0, 0});
-    const int64_t cut = sizes.is_padded ? sizes.tokens / 2 * b / std::max<int64_t>(1, sizes.batch - 1) : 0;
+    const int64_t cut =
+        sizes.is_padded ? sizes.tokens / 2 * b / std::max<int64_t>(1, sizes.batch - 1) : 0;
     batch.lengths.push_back(static_cast<int32_t>(sizes.tokens - cut));
     batch.labels.push_back(static_cast<int32_t>(stream.Below(kClasses)));
     batch.example_ids.push_back(b);
@@ -100,7 +103,8 @@ class Optimiser {
       gradients.push_back(values_[i].grad());
       counts_[i].add_(1);
     }
-    at::_fused_adamw_(values_, gradients, first_, second_, {}, counts_, 1e-4, 0.9, 0.999, 0.01, 1e-8, false, false);
+    at::_fused_adamw_(values_, gradients, first_, second_, {}, counts_, 1e-4, 0.9, 0.999, 0.01,
+                      1e-8, false, false);
   }
 
  private:
@@ -126,7 +130,9 @@ double MedianStepSeconds(const Sizes& sizes) {
     const at::Tensor logits = (*model)->Forward(batch, {true, static_cast<uint32_t>(step + 2)});
     at::cross_entropy_loss(logits, labels).backward();
     optimiser.Step();
-    if (step >= 0) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (step >= 0)
+      seconds.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   std::sort(seconds.begin(), seconds.end());
   return seconds[seconds.size() / 2];
@@ -134,7 +140,8 @@ double MedianStepSeconds(const Sizes& sizes) {
 
 int Main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: lra_step_benchmark ATTENTION N B [--padded] [--no-malloc-tuning]\n");
+    std::fprintf(stderr,
+                 "usage: lra_step_benchmark ATTENTION N B [--padded] [--no-malloc-tuning]\n");
     return 2;
   }
   Sizes sizes;
@@ -156,8 +163,9 @@ int Main(int argc, char** argv) {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   std::printf("%s N=%lld B=%lld L=%d E=%d: %.1f ms a step, %.1f ktokens/s, peak %.2f GB\n", argv[1],
-              static_cast<long long>(sizes.tokens), static_cast<long long>(sizes.batch), sizes.layers, sizes.width,
-              t * 1e3, sizes.batch * sizes.tokens / t / 1e3, usage.ru_maxrss / 1e6);
+              static_cast<long long>(sizes.tokens), static_cast<long long>(sizes.batch),
+              sizes.layers, sizes.width, t * 1e3, sizes.batch * sizes.tokens / t / 1e3,
+              usage.ru_maxrss / 1e6);
   return 0;
 }
 

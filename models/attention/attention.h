@@ -1,5 +1,6 @@
-// The interface of every attention. A plug-in is one source in this folder: facts, class, registration line; with
-// options it brings <name>.proto. `lra check NAME` and the conformance suite (models/conformance/) test it unasked.
+// The interface of every attention. A plug-in is one source in this folder: facts, class,
+// registration line; with options it brings <name>.proto. `lra check NAME` and the conformance
+// suite (models/conformance/) test it unasked.
 //
 // Shapes: B batch, H heads, N queries, Nk keys, D head width.
 #ifndef LRA_MODELS_ATTENTION_ATTENTION_H_
@@ -18,7 +19,8 @@
 
 namespace lra {
 
-// What a method can do. The conformance suite, `lra list` and the docs read it; a wrong claim fails a test.
+// What a method can do. The conformance suite, `lra list` and the docs read it; a wrong claim fails
+// a test.
 struct Traits {
   std::string label;    // "Linear Transformer": the row's name in tables
   std::string summary;  // one line for `lra list`
@@ -26,11 +28,13 @@ struct Traits {
   bool is_exact_softmax = false;
   // Weights are >= 0 and sum to 1 (up to epsilon): constant values give a constant output (T7).
   bool is_row_stochastic = false;
-  // Permuting keys with their values changes nothing (T8); must be observed false when declared false.
+  // Permuting keys with their values changes nothing (T8); must be observed false when declared
+  // false.
   bool is_permutation_invariant = false;
   bool supports_cross = false;
   bool supports_weight_dropout = false;
-  // The same example gives the same output whatever padding it gets (T4) and whatever it is batched with (T9).
+  // The same example gives the same output whatever padding it gets (T4) and whatever it is batched
+  // with (T9).
   bool is_padding_invariant = true;
   std::string time_order;    // "N^2 D", "N D^2"
   std::string memory_order;  // "N D"
@@ -53,8 +57,8 @@ struct AttentionInput {
   at::Tensor q;  // [B, H, N, D]
   at::Tensor k;  // [B, H, Nk, D]
   at::Tensor v;  // [B, H, Nk, D]
-  // [B, Nk] bool, true = real token. Undefined = all real. Masks select, never multiply: a NaN in a padded
-  // position must not get through.
+  // [B, Nk] bool, true = real token. Undefined = all real. Masks select, never multiply: a NaN in a
+  // padded position must not get through.
   at::Tensor keep;
   DropoutKey weight_dropout;  // models/kernels/dropout.h; inactive in evaluation
 };
@@ -63,10 +67,11 @@ class Attention {
  public:
   virtual ~Attention() = default;
   virtual const Traits& traits() const = 0;
-  // [B, H, N, D]. Rows without any admissible key are exactly 0 with zero gradient. Rows of padded queries are
-  // unspecified but finite for finite inputs (the encoder never reads them).
+  // [B, H, N, D]. Rows without any admissible key are exactly 0 with zero gradient. Rows of padded
+  // queries are unspecified but finite for finite inputs (the encoder never reads them).
   virtual at::Tensor Attend(const AttentionInput& input) const = 0;
-  // The same function, dense, O(N Nk), any dtype, written from the definition and differentiated by autograd.
+  // The same function, dense, O(N Nk), any dtype, written from the definition and differentiated by
+  // autograd.
   virtual at::Tensor Oracle(const AttentionInput& input) const = 0;
 };
 

@@ -1,6 +1,8 @@
 // linear: the linear transformer.
-// Source: Katharopoulos et al. 2020 ("Transformers are RNNs"), eqs. 4-7; epsilon as in the released code.
-//   o_i = sum_j phi(q_i) . phi(k_j) v_j / (sum_j phi(q_i) . phi(k_j) + epsilon),  phi(x) = elu(x) + 1
+// Source: Katharopoulos et al. 2020 ("Transformers are RNNs"), eqs. 4-7; epsilon as in the released
+// code.
+//   o_i = sum_j phi(q_i) . phi(k_j) v_j / (sum_j phi(q_i) . phi(k_j) + epsilon),  phi(x) = elu(x) +
+//   1
 #include <ATen/ATen.h>
 
 #include "lra/status_macros.h"
@@ -42,7 +44,8 @@ class Linear : public Attention {
   }
 
   at::Tensor Oracle(const AttentionInput& input) const override {
-    const at::Tensor weights = at::matmul(at::elu(input.q) + 1, (at::elu(input.k) + 1).transpose(-1, -2));
+    const at::Tensor weights =
+        at::matmul(at::elu(input.q) + 1, (at::elu(input.k) + 1).transpose(-1, -2));
     return DenseWeightedAverage(weights, input.v, input.keep, Denominator::kPlus, spec_.epsilon);
   }
 

@@ -15,7 +15,8 @@ absl::StatusOr<Options> UnpackOptions(const google::protobuf::Any& any) {
   if (any.type_url().empty()) return options;
   if (!any.Is<Options>()) {
     return absl::InvalidArgumentError(absl::StrCat("attention.options: holds ", any.type_url(),
-                                                   ", this attention takes ", Options::descriptor()->full_name()));
+                                                   ", this attention takes ",
+                                                   Options::descriptor()->full_name()));
   }
   if (!any.UnpackTo(&options)) {
     return absl::InvalidArgumentError(

@@ -39,8 +39,8 @@ class Transformer : public Attention {
 
   at::Tensor Oracle(const AttentionInput& input) const override {
     at::Tensor v = input.v;
-    at::Tensor scores =
-        at::matmul(input.q, input.k.transpose(-1, -2)) / std::sqrt(static_cast<double>(input.q.size(-1)));
+    at::Tensor scores = at::matmul(input.q, input.k.transpose(-1, -2)) /
+                        std::sqrt(static_cast<double>(input.q.size(-1)));
     at::Tensor weights;  // [B, H, N, Nk]
     if (input.keep.defined()) {
       const at::Tensor masked = input.keep.logical_not();
@@ -53,7 +53,9 @@ class Transformer : public Attention {
     }
     const DropoutKey& dropout = input.weight_dropout;
     if (dropout.active()) {
-      weights = weights * WeightDropoutMask(dropout, weights.size(1), weights.size(2), weights.size(3)).to(weights.options());
+      weights =
+          weights * WeightDropoutMask(dropout, weights.size(1), weights.size(2), weights.size(3))
+                        .to(weights.options());
     }
     return at::matmul(weights, v);
   }

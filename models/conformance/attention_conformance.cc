@@ -50,11 +50,14 @@ class Suite {
     results_.push_back({id, name_, measured <= bound, measured, bound, std::move(detail)});
   }
 
-  AttentionOutcome Fast(const AttentionCase& c) const { return RunAttention(attention_, Form::kFast, c); }
+  AttentionOutcome Fast(const AttentionCase& c) const {
+    return RunAttention(attention_, Form::kFast, c);
+  }
 
   void CompareWithOracle(const AttentionCase& c, const std::string& detail) {
     const AttentionOutcome fast = Fast(c), oracle = RunAttention(attention_, Form::kOracle, c);
-    Add("T1", RelativeDifference(RealRows(fast.output, c), RealRows(oracle.output, c), 1.0), kForwardBound, detail);
+    Add("T1", RelativeDifference(RealRows(fast.output, c), RealRows(oracle.output, c), 1.0),
+        kForwardBound, detail);
     Add("T2", OutcomeDifference(fast, oracle, c), kGradientBound, detail);
   }
 
@@ -89,7 +92,9 @@ class Suite {
     const AttentionOutcome outcome = Fast(c);
     const std::pair<at::Tensor*, at::Tensor> sides[] = {
         {&c.input.q, outcome.dq}, {&c.input.k, outcome.dk}, {&c.input.v, outcome.dv}};
-    const auto loss = [&] { return (attention_.Attend(c.input) * c.upstream).sum().item<double>(); };
+    const auto loss = [&] {
+      return (attention_.Attend(c.input) * c.upstream).sum().item<double>();
+    };
     RandomStream random(1, RandomDomain::kTest, {401, 0, 0});
     double worst = 0;
     for (const auto& [input, gradient] : sides) {
@@ -105,7 +110,8 @@ class Suite {
         const double below = loss();
         values[at] = kept;
         const double exact = dense.const_data_ptr<double>()[at];
-        worst = std::max(worst, std::abs((above - below) / (2 * kStep) - exact) / std::max(1.0, std::abs(exact)));
+        worst = std::max(worst, std::abs((above - below) / (2 * kStep) - exact) /
+                                    std::max(1.0, std::abs(exact)));
       }
     }
     Add("T2n", worst, kNumericBound, "central differences at 20 coordinates each of q, k, v");
@@ -122,11 +128,14 @@ class Suite {
         dirty.input.k = c.input.k.masked_fill(padded, garbage);
         dirty.input.v = c.input.v.masked_fill(padded, garbage);
         const AttentionOutcome outcome = Fast(dirty);
-        const std::string what = absl::StrCat(std::isnan(garbage) ? "NaN" : "1e3", " in padded keys and values, ",
-                                              type == at::kFloat ? "float32" : "float64");
-        Add("T3", OutcomeDifference(outcome, clean, c), type == at::kFloat ? kUnchangedBound32 : kUnchangedBound, what);
-        const double leak = std::max(MaxDifference(outcome.dk * padded, at::zeros_like(outcome.dk)),
-                                     MaxDifference(outcome.dv * padded, at::zeros_like(outcome.dv)));
+        const std::string what =
+            absl::StrCat(std::isnan(garbage) ? "NaN" : "1e3", " in padded keys and values, ",
+                         type == at::kFloat ? "float32" : "float64");
+        Add("T3", OutcomeDifference(outcome, clean, c),
+            type == at::kFloat ? kUnchangedBound32 : kUnchangedBound, what);
+        const double leak =
+            std::max(MaxDifference(outcome.dk * padded, at::zeros_like(outcome.dk)),
+                     MaxDifference(outcome.dv * padded, at::zeros_like(outcome.dv)));
         Add("T3", leak, 0, absl::StrCat("gradient of padded keys and values, ", what));
       }
     }
@@ -141,7 +150,8 @@ class Suite {
       const AttentionOutcome expected = Fast(unpadded);
       for (const int64_t pads : {3, 17}) {
         AttentionOutcome outcome = Fast(c.Example(0, kTokens + pads));
-        for (at::Tensor* t : {&outcome.output, &outcome.dq, &outcome.dk, &outcome.dv}) *t = t->narrow(2, 0, kTokens);
+        for (at::Tensor* t : {&outcome.output, &outcome.dq, &outcome.dk, &outcome.dv})
+          *t = t->narrow(2, 0, kTokens);
         Add("T4", OutcomeDifference(outcome, expected, unpadded),
             type == at::kFloat ? kUnchangedBound32 : kUnchangedBound,
             absl::StrCat(pads, " pads against none, ", type == at::kFloat ? "float32" : "float64"));
@@ -158,7 +168,8 @@ class Suite {
     const at::Tensor v = c.input.v;
     c.input.v = at::ones_like(v);
     const at::Tensor constant = attention_.Attend(c.input);
-    Add("T7", MaxDifference(RealRows(constant, c), RealRows(at::ones_like(constant), c)), 1e-5, "constant values");
+    Add("T7", MaxDifference(RealRows(constant, c), RealRows(at::ones_like(constant), c)), 1e-5,
+        "constant values");
     c.input.v = v;
     const at::Tensor output = RealRows(attention_.Attend(c.input), c);
     const at::Tensor kept = v.masked_fill(c.input.keep.logical_not().view({2, 1, 19, 1}), 0);
@@ -171,14 +182,18 @@ class Suite {
     AttentionCase c(800, 2, 2, 17, 17, 6);
     c.MaskRandomly(801);
     AttentionCase shuffled = c;
-    const at::Tensor order = at::tensor(lra::Permutation(17, RandomStream(1, RandomDomain::kTest, {802, 0, 0})), at::kLong);
+    const at::Tensor order = at::tensor(
+        lra::Permutation(17, RandomStream(1, RandomDomain::kTest, {802, 0, 0})), at::kLong);
     shuffled.input.k = c.input.k.index_select(2, order);
     shuffled.input.v = c.input.v.index_select(2, order);
     shuffled.input.keep = c.input.keep.index_select(1, order);
-    const double change = MaxDifference(attention_.Attend(shuffled.input), attention_.Attend(c.input));
-    if (traits().is_permutation_invariant) return Add("T8", change, kUnchangedBound, "permuted keys change nothing");
+    const double change =
+        MaxDifference(attention_.Attend(shuffled.input), attention_.Attend(c.input));
+    if (traits().is_permutation_invariant)
+      return Add("T8", change, kUnchangedBound, "permuted keys change nothing");
     constexpr double kVisible = 1e-6;  // far above rounding; re-weighting by distance can be weak
-    Add("T8", change >= kVisible ? 0 : kVisible - change, 0, "permuted keys change the output, as declared");
+    Add("T8", change >= kVisible ? 0 : kVisible - change, 0,
+        "permuted keys change the output, as declared");
   }
 
   void BatchIndependence() {
@@ -190,11 +205,13 @@ class Suite {
       for (int64_t b = 0; b < 3; ++b) {
         const AttentionCase one = c.Example(b, 29);
         const auto pick = [&](const at::Tensor& t) { return t.narrow(0, b, 1); };
-        const AttentionOutcome expected = {pick(batch.output), pick(batch.dq), pick(batch.dk), pick(batch.dv)};
+        const AttentionOutcome expected = {pick(batch.output), pick(batch.dq), pick(batch.dk),
+                                           pick(batch.dv)};
         worst = std::max(worst, OutcomeDifference(Fast(one), expected, one));
       }
       Add("T9", worst, type == at::kFloat ? kUnchangedBound32 : kUnchangedBound,
-          absl::StrCat("alone against in a batch of 3, ", type == at::kFloat ? "float32" : "float64"));
+          absl::StrCat("alone against in a batch of 3, ",
+                       type == at::kFloat ? "float32" : "float64"));
     }
   }
 
@@ -222,11 +239,18 @@ class Suite {
     AttentionCase exact(1100, 2, 2, 523, 523, 16);
     exact.MaskFromLengths({523, 301});
     AttentionCase rounded = exact;
-    for (at::Tensor* t : {&rounded.input.q, &rounded.input.k, &rounded.input.v, &rounded.upstream}) *t = t->to(at::kFloat);
-    const AttentionOutcome oracle = RunAttention(attention_, Form::kOracle, exact), fast = Fast(rounded);
-    const auto relative = [](const at::Tensor& a, const at::Tensor& b) { return RelativeDifference(a, b, 1e-30); };
-    Add("F32", relative(RealRows(fast.output, exact), RealRows(oracle.output, exact)), kFloatBound, "output, N = 523");
-    Add("F32", std::max({relative(fast.dq, oracle.dq), relative(fast.dk, oracle.dk), relative(fast.dv, oracle.dv)}),
+    for (at::Tensor* t : {&rounded.input.q, &rounded.input.k, &rounded.input.v, &rounded.upstream})
+      *t = t->to(at::kFloat);
+    const AttentionOutcome oracle = RunAttention(attention_, Form::kOracle, exact),
+                           fast = Fast(rounded);
+    const auto relative = [](const at::Tensor& a, const at::Tensor& b) {
+      return RelativeDifference(a, b, 1e-30);
+    };
+    Add("F32", relative(RealRows(fast.output, exact), RealRows(oracle.output, exact)), kFloatBound,
+        "output, N = 523");
+    Add("F32",
+        std::max({relative(fast.dq, oracle.dq), relative(fast.dk, oracle.dk),
+                  relative(fast.dv, oracle.dv)}),
         kFloatBound, "gradients, N = 523");
   }
 
@@ -237,7 +261,8 @@ class Suite {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name, const AttentionMaker& maker) {
+absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
+                                                              const AttentionMaker& maker) {
   ParameterStore parameters(1);
   AttentionContext context;
   context.heads = 2;
@@ -254,8 +279,8 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
   return results;
 }
 
-absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
-                                                              const google::protobuf::Any& options) {
+absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(
+    absl::string_view name, const google::protobuf::Any& options) {
   return CheckAttention(name, [&](const AttentionContext& context) {
     AttentionContext with_options = context;
     with_options.options = options;

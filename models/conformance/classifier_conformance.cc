@@ -39,7 +39,8 @@ ExperimentConfig MakeConfig(absl::string_view name, const google::protobuf::Any&
   model->set_head_width(28);
   model->set_positions(pooling == ModelConfig::CLS ? ModelConfig::SINUSOID : ModelConfig::LEARNED);
   model->set_pooling(pooling);
-  model->set_activation(pooling == ModelConfig::CLS ? ModelConfig::GELU_TANH : ModelConfig::GELU_ERF);
+  model->set_activation(pooling == ModelConfig::CLS ? ModelConfig::GELU_TANH
+                                                    : ModelConfig::GELU_ERF);
   model->set_attention_bias(pooling == ModelConfig::MEAN);
   model->set_dropout(0.3f);
   model->set_norm_epsilon(1e-6f);
@@ -90,12 +91,14 @@ class Suite {
 
  private:
   void Add(const char* id, double measured, double bound, absl::string_view detail) {
-    results_.push_back({id, name_, measured <= bound, measured, bound, absl::StrCat(variant_, ": ", detail)});
+    results_.push_back(
+        {id, name_, measured <= bound, measured, bound, absl::StrCat(variant_, ": ", detail)});
   }
 
   // Sum (not mean) of the losses over the micro-batches, dropout on.
   Pass Train(const std::vector<HostBatch>& micro_batches) const {
-    for (const Parameter& p : model_.parameters().parameters()) at::Tensor(p.value).mutable_grad() = at::Tensor();
+    for (const Parameter& p : model_.parameters().parameters())
+      at::Tensor(p.value).mutable_grad() = at::Tensor();
     Pass pass;
     std::vector<at::Tensor> logits;
     for (const HostBatch& batch : micro_batches) {
@@ -105,15 +108,18 @@ class Suite {
     }
     pass.logits = at::cat(logits).detach();
     for (const Parameter& p : model_.parameters().parameters()) {
-      pass.gradients.push_back(p.value.grad().defined() ? p.value.grad().clone() : at::zeros_like(p.value).detach());
+      pass.gradients.push_back(p.value.grad().defined() ? p.value.grad().clone()
+                                                        : at::zeros_like(p.value).detach());
     }
     return pass;
   }
 
-  // Gradients are compared relative to the largest of all parameters': some are zero but for rounding.
+  // Gradients are compared relative to the largest of all parameters': some are zero but for
+  // rounding.
   static double Difference(const Pass& a, const Pass& b) {
     double worst = RelativeDifference(a.logits, b.logits, 1.0), largest = 1e-3;
-    for (const at::Tensor& gradient : b.gradients) largest = std::max(largest, gradient.abs().max().item<double>());
+    for (const at::Tensor& gradient : b.gradients)
+      largest = std::max(largest, gradient.abs().max().item<double>());
     for (size_t i = 0; i < a.gradients.size(); ++i) {
       worst = std::max(worst, MaxDifference(a.gradients[i], b.gradients[i]) / largest);
     }
@@ -145,7 +151,8 @@ class Suite {
   }
 
   void Determinism() {
-    const Pass first = Train({MakeBatch({1, 2, 3, 4}, 3)}), second = Train({MakeBatch({1, 2, 3, 4}, 3)});
+    const Pass first = Train({MakeBatch({1, 2, 3, 4}, 3)}),
+               second = Train({MakeBatch({1, 2, 3, 4}, 3)});
     double worst = MaxDifference(first.logits, second.logits);
     for (size_t i = 0; i < first.gradients.size(); ++i) {
       worst = std::max(worst, MaxDifference(first.gradients[i], second.gradients[i]));
@@ -168,10 +175,12 @@ class Suite {
     const auto logits = [&](bool training, uint32_t step) {
       return model_.Forward(batch, {training, step}).detach();
     };
-    Add("M6", MaxDifference(logits(false, 1), logits(false, 2)), 0, "evaluation does not depend on the step");
+    Add("M6", MaxDifference(logits(false, 1), logits(false, 2)), 0,
+        "evaluation does not depend on the step");
     const double change = MaxDifference(logits(true, 1), logits(true, 2));
     constexpr double kVisible = 1e-3;
-    Add("M6", change >= kVisible ? 0 : kVisible - change, 0, "training masks differ from step to step");
+    Add("M6", change >= kVisible ? 0 : kVisible - change, 0,
+        "training masks differ from step to step");
   }
 
   const std::string name_, variant_;
@@ -195,19 +204,21 @@ absl::StatusOr<Traits> TraitsOf(absl::string_view name, const google::protobuf::
 
 }  // namespace
 
-absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(absl::string_view name,
-                                                               const google::protobuf::Any& options) {
+absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(
+    absl::string_view name, const google::protobuf::Any& options) {
   LRA_ASSIGN_OR_RETURN(const Traits traits, TraitsOf(name, options));
   TaskSpec spec;
   spec.set_vocabulary_size(kVocabulary);
   spec.set_classes(kClasses);
   std::vector<ConformanceResult> results;
   for (const ModelConfig::Pooling pooling : {ModelConfig::MEAN, ModelConfig::CLS}) {
-    const ExperimentConfig config = MakeConfig(name, options, pooling, traits.supports_weight_dropout ? 0.2f : 0.0f);
+    const ExperimentConfig config =
+        MakeConfig(name, options, pooling, traits.supports_weight_dropout ? 0.2f : 0.0f);
     LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model, Classifier::Create(config, spec));
     LRA_RETURN_IF_ERROR(CatchTorch([&] {
       Suite suite(name, pooling == ModelConfig::CLS ? "CLS pooling" : "mean pooling", *model);
-      for (ConformanceResult& result : suite.Run(traits.is_padding_invariant)) results.push_back(std::move(result));
+      for (ConformanceResult& result : suite.Run(traits.is_padding_invariant))
+        results.push_back(std::move(result));
       return absl::OkStatus();
     }));
   }

@@ -36,8 +36,8 @@ double RelativeDifference(const at::Tensor& a, const at::Tensor& b, double floor
   return MaxDifference(a, b) / std::max(floor, largest);
 }
 
-AttentionCase::AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries, int64_t keys,
-                             int64_t width, at::ScalarType type) {
+AttentionCase::AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries,
+                             int64_t keys, int64_t width, at::ScalarType type) {
   input.q = RandomTensor(4 * stream, {batch, heads, queries, width}, type);
   input.k = RandomTensor(4 * stream + 1, {batch, heads, keys, width}, type);
   input.v = RandomTensor(4 * stream + 2, {batch, heads, keys, width}, type);
@@ -58,23 +58,29 @@ void AttentionCase::MaskRandomly(uint32_t stream) {
 }
 
 AttentionCase AttentionCase::Example(int64_t b, int64_t tokens) const {
-  const auto cut = [&](const at::Tensor& t) { return t.narrow(0, b, 1).narrow(2, 0, tokens).contiguous(); };
+  const auto cut = [&](const at::Tensor& t) {
+    return t.narrow(0, b, 1).narrow(2, 0, tokens).contiguous();
+  };
   AttentionCase one = *this;
   one.input.q = cut(input.q);
   one.input.k = cut(input.k);
   one.input.v = cut(input.v);
   one.upstream = cut(upstream);
-  if (input.keep.defined()) one.input.keep = input.keep.narrow(0, b, 1).narrow(1, 0, tokens).contiguous();
+  if (input.keep.defined())
+    one.input.keep = input.keep.narrow(0, b, 1).narrow(1, 0, tokens).contiguous();
   return one;
 }
 
 AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c) {
   AttentionInput input = c.input;
-  for (at::Tensor* t : {&input.q, &input.k, &input.v}) *t = t->detach().clone().set_requires_grad(true);
+  for (at::Tensor* t : {&input.q, &input.k, &input.v})
+    *t = t->detach().clone().set_requires_grad(true);
   AttentionOutcome outcome;
   outcome.output = form == Form::kFast ? attention.Attend(input) : attention.Oracle(input);
   (outcome.output * c.upstream).sum().backward();
-  const auto gradient = [](const at::Tensor& t) { return t.grad().defined() ? t.grad() : at::zeros_like(t); };
+  const auto gradient = [](const at::Tensor& t) {
+    return t.grad().defined() ? t.grad() : at::zeros_like(t);
+  };
   outcome.dq = gradient(input.q);
   outcome.dk = gradient(input.k);
   outcome.dv = gradient(input.v);
@@ -84,11 +90,15 @@ AttentionOutcome RunAttention(const Attention& attention, Form form, const Atten
 
 at::Tensor RealRows(const at::Tensor& output, const AttentionCase& c) {
   if (!c.input.keep.defined() || c.input.keep.size(1) != output.size(2)) return output;
-  return output.masked_fill(c.input.keep.logical_not().view({output.size(0), 1, output.size(2), 1}), 0);
+  return output.masked_fill(c.input.keep.logical_not().view({output.size(0), 1, output.size(2), 1}),
+                            0);
 }
 
-double OutcomeDifference(const AttentionOutcome& a, const AttentionOutcome& b, const AttentionCase& c) {
-  const auto difference = [](const at::Tensor& x, const at::Tensor& y) { return RelativeDifference(x, y, 1.0); };
+double OutcomeDifference(const AttentionOutcome& a, const AttentionOutcome& b,
+                         const AttentionCase& c) {
+  const auto difference = [](const at::Tensor& x, const at::Tensor& y) {
+    return RelativeDifference(x, y, 1.0);
+  };
   return std::max({difference(RealRows(a.output, c), RealRows(b.output, c)), difference(a.dq, b.dq),
                    difference(a.dk, b.dk), difference(a.dv, b.dv)});
 }

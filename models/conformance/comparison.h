@@ -20,15 +20,17 @@ double MaxDifference(const at::Tensor& a, const at::Tensor& b);
 // MaxDifference relative to the largest |b| (at least `floor`).
 double RelativeDifference(const at::Tensor& a, const at::Tensor& b, double floor);
 
-// q, k, v, keep and the upstream gradient of one comparison; lengths = real tokens of each example (right padding).
+// q, k, v, keep and the upstream gradient of one comparison; lengths = real tokens of each example
+// (right padding).
 struct AttentionCase {
   AttentionInput input;
   at::Tensor upstream;  // [B, H, N, D]
 
   // Random input; keep undefined.
-  AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries, int64_t keys, int64_t width,
-                at::ScalarType type = at::kDouble);
-  // Masks all keys from lengths[b] on, and the upstream gradient of the queries there (self-attention).
+  AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries, int64_t keys,
+                int64_t width, at::ScalarType type = at::kDouble);
+  // Masks all keys from lengths[b] on, and the upstream gradient of the queries there
+  // (self-attention).
   void MaskFromLengths(const std::vector<int64_t>& lengths);
   // Masks about a third of the keys at random, never the first.
   void MaskRandomly(uint32_t stream);
@@ -43,11 +45,13 @@ struct AttentionOutcome {
 enum class Form { kFast, kOracle };
 AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c);
 
-// Rows whose upstream gradient is not masked, of an output-shaped tensor; the rest is set to 0 ("unspecified").
+// Rows whose upstream gradient is not masked, of an output-shaped tensor; the rest is set to 0
+// ("unspecified").
 at::Tensor RealRows(const at::Tensor& output, const AttentionCase& c);
 
 // Worst relative difference over output (real rows) and gradients.
-double OutcomeDifference(const AttentionOutcome& a, const AttentionOutcome& b, const AttentionCase& c);
+double OutcomeDifference(const AttentionOutcome& a, const AttentionOutcome& b,
+                         const AttentionCase& c);
 
 }  // namespace lra
 

@@ -1,15 +1,15 @@
-// The promises that every attention must keep, checked on any of them: the registry's conformance suite. Tests run it
-// over all registered names; `lra check` runs it as a tool.
+// The promises that every attention must keep, checked on any of them: the registry's conformance
+// suite. Tests run it over all registered names; `lra check` runs it as a tool.
 //
 // ids (bounds are in the results):
-//   T1 fast form == dense oracle in float64 (random masks, odd N, N = 1, one real token, cross, weight dropout)
-//   T2 gradients == the oracle's by autograd (T2), == central differences (T2n)
-//   T3 garbage, then NaN, in padded keys and values changes nothing      T4 nor does the amount of padding
-//   T7 constant values give a constant output, weights >= 0              T8 invariant to permuting the keys
-//   T9 alone == in a batch                                               T13 no keys: zeros and zero gradients
-//   F32 float32 stays near the float64 oracle, over several tiles
-//   and for the whole classifier, dropout on: M1 padding, M2 batch composition, M3 gradient accumulation,
-//   M4 equal bits in equal runs, M5 number of threads, M6 masks follow the step
+//   T1 fast form == dense oracle in float64 (random masks, odd N, N = 1, one real token, cross,
+//   weight dropout) T2 gradients == the oracle's by autograd (T2), == central differences (T2n) T3
+//   garbage, then NaN, in padded keys and values changes nothing      T4 nor does the amount of
+//   padding T7 constant values give a constant output, weights >= 0              T8 invariant to
+//   permuting the keys T9 alone == in a batch                                               T13 no
+//   keys: zeros and zero gradients F32 float32 stays near the float64 oracle, over several tiles
+//   and for the whole classifier, dropout on: M1 padding, M2 batch composition, M3 gradient
+//   accumulation, M4 equal bits in equal runs, M5 number of threads, M6 masks follow the step
 #ifndef LRA_MODELS_CONFORMANCE_CONFORMANCE_H_
 #define LRA_MODELS_CONFORMANCE_CONFORMANCE_H_
 
@@ -35,18 +35,20 @@ struct ConformanceResult {
 };
 
 // Makes the attention under test for sequences of up to context.max_length_tokens.
-using AttentionMaker = std::function<absl::StatusOr<std::unique_ptr<Attention>>(const AttentionContext&)>;
+using AttentionMaker =
+    std::function<absl::StatusOr<std::unique_ptr<Attention>>(const AttentionContext&)>;
 
 // T and F32. An error only where the attention cannot be made or an operation of LibTorch throws.
-absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name, const AttentionMaker& maker);
+absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
+                                                              const AttentionMaker& maker);
 
 // The same of a registered attention; options may be empty.
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const google::protobuf::Any& options);
 
 // M: small classifiers (mean and CLS pooling) with the attention.
-absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(absl::string_view name,
-                                                               const google::protobuf::Any& options);
+absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(
+    absl::string_view name, const google::protobuf::Any& options);
 
 }  // namespace lra
 

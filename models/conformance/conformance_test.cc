@@ -14,7 +14,8 @@ void ExpectAllPass(const absl::StatusOr<std::vector<ConformanceResult>>& results
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_GE(results->size(), at_least);
   for (const ConformanceResult& r : *results) {
-    EXPECT_TRUE(r.passed) << r.attention << " " << r.id << ": " << r.measured << " > " << r.bound << " (" << r.detail << ")";
+    EXPECT_TRUE(r.passed) << r.attention << " " << r.id << ": " << r.measured << " > " << r.bound
+                          << " (" << r.detail << ")";
   }
 }
 
@@ -48,11 +49,13 @@ TEST_P(RegisteredAttentionTest, SaysWhatItIs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, RegisteredAttentionTest, testing::ValuesIn(AttentionRegistry::Get().Names()),
+INSTANTIATE_TEST_SUITE_P(Registry, RegisteredAttentionTest,
+                         testing::ValuesIn(AttentionRegistry::Get().Names()),
                          [](const auto& info) { return info.param; });
 
 TEST(RegistryTest, HoldsTheFirstThree) {
-  EXPECT_THAT(AttentionRegistry::Get().Names(), testing::IsSupersetOf({"cosformer", "linear", "transformer"}));
+  EXPECT_THAT(AttentionRegistry::Get().Names(),
+              testing::IsSupersetOf({"cosformer", "linear", "transformer"}));
 }
 
 TEST(CosformerOptionsTest, LengthScaleKeepsThePromisesToo) {
@@ -67,7 +70,13 @@ TEST(CosformerOptionsTest, LengthScaleKeepsThePromisesToo) {
 // The suite must be able to fail: attentions with one planted bug each.
 class Planted : public Attention {
  public:
-  enum class Bug { kMaskBeforeFeatures, kMultipliedMask, kBatchNormaliser, kWrongTrait, kDetachedDenominator };
+  enum class Bug {
+    kMaskBeforeFeatures,
+    kMultipliedMask,
+    kBatchNormaliser,
+    kWrongTrait,
+    kDetachedDenominator
+  };
   explicit Planted(Bug bug) : bug_(bug) {
     traits_.is_row_stochastic = true;
     traits_.is_permutation_invariant = bug != Bug::kWrongTrait;
@@ -111,9 +120,10 @@ class Planted : public Attention {
 };
 
 std::vector<std::string> FailedIds(Planted::Bug bug) {
-  const auto results = CheckAttention("planted", [&](const AttentionContext&) -> absl::StatusOr<std::unique_ptr<Attention>> {
-    return std::make_unique<Planted>(bug);
-  });
+  const auto results = CheckAttention(
+      "planted", [&](const AttentionContext&) -> absl::StatusOr<std::unique_ptr<Attention>> {
+        return std::make_unique<Planted>(bug);
+      });
   std::vector<std::string> failed;
   for (const ConformanceResult& result : results.value()) {
     if (!result.passed) failed.push_back(result.id);
@@ -122,7 +132,8 @@ std::vector<std::string> FailedIds(Planted::Bug bug) {
 }
 
 TEST(PlantedBugTest, MaskBeforeTheFeatureMapIsCaught) {
-  EXPECT_THAT(FailedIds(Planted::Bug::kMaskBeforeFeatures), testing::IsSupersetOf({"T1", "T2", "T4"}));
+  EXPECT_THAT(FailedIds(Planted::Bug::kMaskBeforeFeatures),
+              testing::IsSupersetOf({"T1", "T2", "T4"}));
 }
 
 TEST(PlantedBugTest, MaskByMultiplicationIsCaught) {

@@ -57,10 +57,15 @@ at::Tensor Make(int64_t tokens, int64_t width, Formula formula) {
 
 AttentionCase MakeCase(const Golden& golden) {
   AttentionCase c(0, 1, 2, golden.queries, golden.keys, 4);
-  c.input.q = Make(golden.queries, 4, [](int h, int i, int d) { return std::sin(1 + 0.9 * i + 1.7 * d + 0.6 * h); });
-  c.input.k = Make(golden.keys, 4, [](int h, int j, int d) { return std::cos(0.5 + 1.1 * j - 0.8 * d + 0.4 * h); });
-  c.input.v = Make(golden.keys, 3, [](int h, int j, int d) { return std::sin(0.3 + 0.7 * j + 1.9 * d - 0.5 * h); });
-  c.upstream = Make(golden.queries, 3, [](int h, int i, int d) { return std::cos(0.2 + 0.5 * i + 1.3 * d + 0.9 * h); });
+  c.input.q = Make(golden.queries, 4,
+                   [](int h, int i, int d) { return std::sin(1 + 0.9 * i + 1.7 * d + 0.6 * h); });
+  c.input.k = Make(golden.keys, 4,
+                   [](int h, int j, int d) { return std::cos(0.5 + 1.1 * j - 0.8 * d + 0.4 * h); });
+  c.input.v = Make(golden.keys, 3,
+                   [](int h, int j, int d) { return std::sin(0.3 + 0.7 * j + 1.9 * d - 0.5 * h); });
+  c.upstream = Make(golden.queries, 3, [](int h, int i, int d) {
+    return std::cos(0.2 + 0.5 * i + 1.3 * d + 0.9 * h);
+  });
   if (golden.masks_key_4) {
     c.input.keep = at::ones({1, golden.keys}, at::kBool);
     c.input.keep[0][4] = false;
@@ -70,7 +75,8 @@ AttentionCase MakeCase(const Golden& golden) {
 
 void ExpectGolden(const Golden& golden, const AttentionCase& c, const AttentionOutcome& outcome) {
   const auto near = [&](const at::Tensor& actual, double expected, const char* what) {
-    EXPECT_NEAR(actual.item<double>(), expected, 1e-8 + 1e-7 * std::abs(expected)) << golden.label << ": " << what;
+    EXPECT_NEAR(actual.item<double>(), expected, 1e-8 + 1e-7 * std::abs(expected))
+        << golden.label << ": " << what;
   };
   for (int d = 0; d < 3; ++d) {
     near(outcome.output[0][0][0][d], golden.first_row[d], "first row");

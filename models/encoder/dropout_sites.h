@@ -1,5 +1,5 @@
-// Numbers of the places in the model where dropout acts: part of the masks' keys. Never renumber: it would change every
-// training run.
+// Numbers of the places in the model where dropout acts: part of the masks' keys. Never renumber:
+// it would change every training run.
 #ifndef LRA_MODELS_ENCODER_DROPOUT_SITES_H_
 #define LRA_MODELS_ENCODER_DROPOUT_SITES_H_
 

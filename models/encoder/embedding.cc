@@ -28,7 +28,8 @@ at::Tensor SinusoidTable(int64_t tokens, int64_t width) {
   float* values = table.mutable_data_ptr<float>();
   for (int64_t p = 0; p < tokens; ++p) {
     for (int64_t c = 0; c < width; ++c) {
-      const double angle = static_cast<double>(p) * std::pow(10000.0, -static_cast<double>(c / 2 * 2) / width);
+      const double angle =
+          static_cast<double>(p) * std::pow(10000.0, -static_cast<double>(c / 2 * 2) / width);
       values[p * width + c] = static_cast<float>(c % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }
   }
@@ -53,12 +54,13 @@ Embedding::Embedding(const ModelConfig& config, int64_t vocabulary_size, int64_t
 
 at::Tensor Embedding::Forward(const HostBatch& batch, const DropoutKey& dropout) const {
   const auto [low, high] = std::minmax_element(batch.tokens.begin(), batch.tokens.end());
-  TORCH_CHECK(*low >= 0 && *high < tokens_.size(0), "token id ", *low < 0 ? *low : *high, " is outside 0 .. ",
-              tokens_.size(0) - 1);
-  at::Tensor x = at::embedding(tokens_, TokenTensor(batch), kPaddingId);  // [B, N, E]; padding gets no gradient
+  TORCH_CHECK(*low >= 0 && *high < tokens_.size(0), "token id ", *low < 0 ? *low : *high,
+              " is outside 0 .. ", tokens_.size(0) - 1);
+  at::Tensor x = at::embedding(tokens_, TokenTensor(batch),
+                               kPaddingId);  // [B, N, E]; padding gets no gradient
   if (cls_.defined()) x = at::cat({cls_.expand({batch.batch, 1, -1}), x}, 1);
-  TORCH_CHECK(x.size(1) <= positions_.size(0), "a batch of ", x.size(1), " tokens exceeds the model's ",
-              positions_.size(0));
+  TORCH_CHECK(x.size(1) <= positions_.size(0), "a batch of ", x.size(1),
+              " tokens exceeds the model's ", positions_.size(0));
   return Dropout(x + positions_.narrow(0, 0, x.size(1)), dropout);
 }
 

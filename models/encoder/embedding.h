@@ -13,16 +13,19 @@
 
 namespace lra {
 
-// pe[p, 2i] = sin(p / 10000^(2i / E)), pe[p, 2i + 1] = cos(same): [N, E] float32 (Vaswani et al. 2017, 3.5).
+// pe[p, 2i] = sin(p / 10000^(2i / E)), pe[p, 2i + 1] = cos(same): [N, E] float32 (Vaswani et al.
+// 2017, 3.5).
 at::Tensor SinusoidTable(int64_t tokens, int64_t width);
 
 class Embedding {
  public:
-  // max_length_tokens includes CLS. Creates embedding.token.weight, with learned positions embedding.position.weight,
-  // with CLS pooling embedding.cls (zeros).
-  Embedding(const ModelConfig& config, int64_t vocabulary_size, int64_t max_length_tokens, ParameterStore* parameters);
+  // max_length_tokens includes CLS. Creates embedding.token.weight, with learned positions
+  // embedding.position.weight, with CLS pooling embedding.cls (zeros).
+  Embedding(const ModelConfig& config, int64_t vocabulary_size, int64_t max_length_tokens,
+            ParameterStore* parameters);
 
-  // [B, N, E]; N counts CLS. Throws c10::Error for a token id outside the vocabulary and for too long batches.
+  // [B, N, E]; N counts CLS. Throws c10::Error for a token id outside the vocabulary and for too
+  // long batches.
   at::Tensor Forward(const HostBatch& batch, const DropoutKey& dropout) const;
 
  private:

@@ -13,9 +13,11 @@ namespace {
 // Creates parameters under one scope.
 class Scope {
  public:
-  Scope(std::string prefix, ParameterStore* parameters) : prefix_(std::move(prefix)), parameters_(parameters) {}
+  Scope(std::string prefix, ParameterStore* parameters)
+      : prefix_(std::move(prefix)), parameters_(parameters) {}
 
-  // Xavier-uniform weight [out, in]. Biases start at 0 (the official MLP's: normal with deviation 1e-6).
+  // Xavier-uniform weight [out, in]. Biases start at 0 (the official MLP's: normal with deviation
+  // 1e-6).
   LinearMap Linear(absl::string_view name, int64_t out, int64_t in, bool has_bias) const {
     LinearMap map;
     map.weight = Make(absl::StrCat(name, ".weight"), {out, in}, Initializer::XavierUniform());
@@ -29,15 +31,18 @@ class Scope {
   }
 
  private:
-  at::Tensor Make(absl::string_view name, const std::vector<int64_t>& shape, Initializer initializer) const {
+  at::Tensor Make(absl::string_view name, const std::vector<int64_t>& shape,
+                  Initializer initializer) const {
     return parameters_->Create(absl::StrCat(prefix_, name), shape, initializer);
   }
   std::string prefix_;
   ParameterStore* parameters_;
 };
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const ExperimentConfig& config, const std::string& scope,
-                                                         int64_t max_length_tokens, ParameterStore* parameters) {
+absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const ExperimentConfig& config,
+                                                         const std::string& scope,
+                                                         int64_t max_length_tokens,
+                                                         ParameterStore* parameters) {
   const ModelConfig& model = config.model();
   AttentionContext context;
   context.heads = model.heads();
@@ -47,12 +52,13 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const ExperimentConfig&
   context.scope = scope;
   context.options = config.attention().options();
   context.weight_dropout = config.attention().dropout();
-  LRA_ASSIGN_OR_RETURN(std::unique_ptr<Attention> attention,
-                       AttentionRegistry::Get().Create("attention", config.attention().name(), context));
+  LRA_ASSIGN_OR_RETURN(
+      std::unique_ptr<Attention> attention,
+      AttentionRegistry::Get().Create("attention", config.attention().name(), context));
   if (context.weight_dropout > 0 && !attention->traits().supports_weight_dropout) {
-    return absl::InvalidArgumentError(absl::StrCat("attention.dropout: is ", context.weight_dropout, ", but \"",
-                                                   config.attention().name(),
-                                                   "\" has no explicit weights to drop; set attention.dropout=0"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "attention.dropout: is ", context.weight_dropout, ", but \"", config.attention().name(),
+        "\" has no explicit weights to drop; set attention.dropout=0"));
   }
   return attention;
 }
@@ -60,7 +66,8 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const ExperimentConfig&
 }  // namespace
 
 absl::StatusOr<EncoderLayer> EncoderLayer::Create(const ExperimentConfig& config, int64_t index,
-                                                  int64_t max_length_tokens, ParameterStore* parameters) {
+                                                  int64_t max_length_tokens,
+                                                  ParameterStore* parameters) {
   const ModelConfig& model = config.model();
   const std::string prefix = absl::StrCat("encoder.layer", index, ".");
   const Scope scope(prefix, parameters);
@@ -72,16 +79,20 @@ absl::StatusOr<EncoderLayer> EncoderLayer::Create(const ExperimentConfig& config
   layer.qkv_.query = scope.Linear("attention.query", model.qkv_width(), model.width(), has_bias);
   layer.qkv_.key = scope.Linear("attention.key", model.qkv_width(), model.width(), has_bias);
   layer.qkv_.value = scope.Linear("attention.value", model.qkv_width(), model.width(), has_bias);
-  layer.output_.output = scope.Linear("attention.output", model.width(), model.qkv_width(), has_bias);
+  layer.output_.output =
+      scope.Linear("attention.output", model.width(), model.qkv_width(), has_bias);
   layer.output_.norm = scope.Norm("mlp_norm", model.width(), model.norm_epsilon());
   layer.output_.hidden = scope.Linear("mlp.hidden", model.mlp_width(), model.width(), true);
   layer.output_.projection = scope.Linear("mlp.projection", model.width(), model.mlp_width(), true);
-  layer.output_.gelu = model.activation() == ModelConfig::GELU_TANH ? GeluKind::kTanh : GeluKind::kErf;
-  LRA_ASSIGN_OR_RETURN(layer.attention_, MakeAttention(config, prefix + "attention.", max_length_tokens, parameters));
+  layer.output_.gelu =
+      model.activation() == ModelConfig::GELU_TANH ? GeluKind::kTanh : GeluKind::kErf;
+  LRA_ASSIGN_OR_RETURN(layer.attention_,
+                       MakeAttention(config, prefix + "attention.", max_length_tokens, parameters));
   return layer;
 }
 
-at::Tensor EncoderLayer::Forward(const at::Tensor& x, const at::Tensor& keep, const DropoutRun& dropout) const {
+at::Tensor EncoderLayer::Forward(const at::Tensor& x, const at::Tensor& keep,
+                                 const DropoutRun& dropout) const {
   const auto key = [&](LayerSite place, float probability) {
     return dropout.Key(SiteOf(index_, place), probability);
   };
@@ -90,7 +101,8 @@ at::Tensor EncoderLayer::Forward(const at::Tensor& x, const at::Tensor& keep, co
                                 key(LayerSite::kAttentionWeights, dropout.weight_probability)};
   const at::Tensor attended = attention_->Attend(input);  // [B, H, N, D]
   return OutputMlp(attended, x, output_,
-                   {key(LayerSite::kAttentionOutput, dropout.probability), key(LayerSite::kMlpHidden, dropout.probability),
+                   {key(LayerSite::kAttentionOutput, dropout.probability),
+                    key(LayerSite::kMlpHidden, dropout.probability),
                     key(LayerSite::kMlpOutput, dropout.probability)});  // [B, N, E]
 }
 

@@ -29,10 +29,11 @@ struct DropoutRun {
 
 class EncoderLayer {
  public:
-  // Parameters are named encoder.layer<index>.*. InvalidArgument for an unknown attention, its options, or attention
-  // dropout on a method without explicit weights. max_length_tokens includes CLS.
-  static absl::StatusOr<EncoderLayer> Create(const ExperimentConfig& config, int64_t index, int64_t max_length_tokens,
-                                             ParameterStore* parameters);
+  // Parameters are named encoder.layer<index>.*. InvalidArgument for an unknown attention, its
+  // options, or attention dropout on a method without explicit weights. max_length_tokens includes
+  // CLS.
+  static absl::StatusOr<EncoderLayer> Create(const ExperimentConfig& config, int64_t index,
+                                             int64_t max_length_tokens, ParameterStore* parameters);
 
   // x [B, N, E], keep [B, N] bool or undefined (no padding) -> [B, N, E].
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& keep, const DropoutRun& dropout) const;

@@ -22,13 +22,14 @@ at::Tensor Map(const at::Tensor& x, const LinearMap& map) {
 }  // namespace
 
 Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters) {
-  return UseTiled(x) ? internal::NormQkvTiled(x, parameters) : internal::NormQkvGeneric(x, parameters);
+  return UseTiled(x) ? internal::NormQkvTiled(x, parameters)
+                     : internal::NormQkvGeneric(x, parameters);
 }
 
-at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual, const OutputMlpParameters& parameters,
-                     const OutputMlpDropout& dropout) {
-  return (UseTiled(residual) ? internal::OutputMlpTiled : internal::OutputMlpGeneric)(attended, residual, parameters,
-                                                                                      dropout);
+at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
+                     const OutputMlpParameters& parameters, const OutputMlpDropout& dropout) {
+  return (UseTiled(residual) ? internal::OutputMlpTiled : internal::OutputMlpGeneric)(
+      attended, residual, parameters, dropout);
 }
 
 namespace internal {
@@ -42,12 +43,16 @@ Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters) {
 }
 
 at::Tensor OutputMlpGeneric(const at::Tensor& attended, const at::Tensor& residual,
-                            const OutputMlpParameters& parameters, const OutputMlpDropout& dropout) {
-  const at::Tensor joined = attended.transpose(1, 2).reshape({residual.size(0), residual.size(1), -1});
-  const at::Tensor h = DropoutAdd(Map(joined, parameters.output), residual, dropout.attention_output);
+                            const OutputMlpParameters& parameters,
+                            const OutputMlpDropout& dropout) {
+  const at::Tensor joined =
+      attended.transpose(1, 2).reshape({residual.size(0), residual.size(1), -1});
+  const at::Tensor h =
+      DropoutAdd(Map(joined, parameters.output), residual, dropout.attention_output);
   const char* kind = parameters.gelu == GeluKind::kTanh ? "tanh" : "none";
   const at::Tensor hidden = at::gelu(Map(Norm(h, parameters.norm), parameters.hidden), kind);
-  return DropoutAdd(Map(Dropout(hidden, dropout.hidden), parameters.projection), h, dropout.mlp_output);
+  return DropoutAdd(Map(Dropout(hidden, dropout.hidden), parameters.projection), h,
+                    dropout.mlp_output);
 }
 
 }  // namespace internal

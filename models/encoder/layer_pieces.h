@@ -1,6 +1,6 @@
-// An encoder layer is an attention core between two differentiable pieces. Each piece has a generic composition of
-// LibTorch's operations (every device and type; the oracle) and a tiled form for float32 on the CPU, behind one
-// function: nothing else knows which one runs.
+// An encoder layer is an attention core between two differentiable pieces. Each piece has a generic
+// composition of LibTorch's operations (every device and type; the oracle) and a tiled form for
+// float32 on the CPU, behind one function: nothing else knows which one runs.
 //
 //   x [B, N, E] --NormQkv--> q, k, v [B, H, N, D] --attention--> a [B, H, N, D]
 //   OutputMlp(a, x):  h = x + drop(a Wo + bo);  y = h + drop(drop(gelu(LN(h) W1 + b1)) W2 + b2)
@@ -51,8 +51,8 @@ struct Qkv {
 };
 
 Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters);
-at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual, const OutputMlpParameters& parameters,
-                     const OutputMlpDropout& dropout);
+at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
+                     const OutputMlpParameters& parameters, const OutputMlpDropout& dropout);
 
 namespace internal {
 

@@ -63,7 +63,9 @@ TEST(LayerPiecesTest, NormQkvTiledEqualsGeneric) {
         p.value = leaves.Linear(w.joined, w.model, has_bias);
         p.heads = 2;
         const at::Tensor g = at::randn({3, 2, 211, w.joined / 2});
-        const auto loss = [&](const Qkv& qkv) { return (qkv.q * g + qkv.k * g * 2 + qkv.v * (g + 1)).sum(); };
+        const auto loss = [&](const Qkv& qkv) {
+          return (qkv.q * g + qkv.k * g * 2 + qkv.v * (g + 1)).sum();
+        };
         const Qkv tiled = internal::NormQkvTiled(x, p), generic = internal::NormQkvGeneric(x, p);
         ExpectClose({tiled.q, tiled.k, tiled.v}, {generic.q, generic.k, generic.v});
         ExpectClose(leaves.Gradients([&] { return loss(internal::NormQkvTiled(x, p)); }),
@@ -79,7 +81,8 @@ TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
     for (const GeluKind gelu : {GeluKind::kErf, GeluKind::kTanh}) {
       for (const Widths& w : kWidths) {
         Leaves leaves;
-        const at::Tensor attended = leaves.Make({3, 2, 211, w.joined / 2}), x = leaves.Make({3, 211, w.model});
+        const at::Tensor attended = leaves.Make({3, 2, 211, w.joined / 2}),
+                         x = leaves.Make({3, 211, w.model});
         OutputMlpParameters p;
         p.output = leaves.Linear(w.model, w.joined);
         p.norm = leaves.Norm(w.model);
@@ -87,12 +90,18 @@ TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
         p.projection = leaves.Linear(w.model, w.hidden);
         p.gelu = gelu;
         const at::Tensor ids = at::tensor(std::vector<int64_t>{8, 1, 4}, at::kLong);
-        const OutputMlpDropout dropout = {{0.1, 1, 2, 3, ids}, {0.2, 1, 2, 4, ids}, {0.3, 1, 2, 5, ids}};
+        const OutputMlpDropout dropout = {
+            {0.1, 1, 2, 3, ids}, {0.2, 1, 2, 4, ids}, {0.3, 1, 2, 5, ids}};
         const at::Tensor g = at::randn({3, 211, w.model});
         for (const OutputMlpDropout& keys : {dropout, OutputMlpDropout()}) {
-          ExpectClose({internal::OutputMlpTiled(attended, x, p, keys)}, {internal::OutputMlpGeneric(attended, x, p, keys)});
-          ExpectClose(leaves.Gradients([&] { return (internal::OutputMlpTiled(attended, x, p, keys) * g).sum(); }),
-                      leaves.Gradients([&] { return (internal::OutputMlpGeneric(attended, x, p, keys) * g).sum(); }));
+          ExpectClose({internal::OutputMlpTiled(attended, x, p, keys)},
+                      {internal::OutputMlpGeneric(attended, x, p, keys)});
+          ExpectClose(leaves.Gradients([&] {
+            return (internal::OutputMlpTiled(attended, x, p, keys) * g).sum();
+          }),
+                      leaves.Gradients([&] {
+                        return (internal::OutputMlpGeneric(attended, x, p, keys) * g).sum();
+                      }));
         }
       }
     }

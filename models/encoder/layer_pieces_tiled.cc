@@ -1,5 +1,6 @@
-// The tiled forms: float32 on the CPU. A tile of tokens goes through a whole piece while it is in the cache; only what
-// the backward cannot make again cheaply is stored (h and the MLP's pre-activation), and masks are drawn again.
+// The tiled forms: float32 on the CPU. A tile of tokens goes through a whole piece while it is in
+// the cache; only what the backward cannot make again cheaply is stored (h and the MLP's
+// pre-activation), and masks are drawn again.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
@@ -8,8 +9,9 @@
 #include <vector>
 
 #include "models/encoder/layer_pieces.h"
-#include "models/encoder/token_tiles.h"
 #include "models/kernels/gemm.h"
+#include "models/kernels/saved_dropout_key.h"
+#include "models/kernels/token_tiles.h"
 
 namespace lra {
 namespace {
@@ -20,7 +22,9 @@ using OptionalTensor = std::optional<at::Tensor>;
 
 const float* Data(const at::Tensor& t) { return t.defined() ? t.const_data_ptr<float>() : nullptr; }
 
-OptionalTensor AsOptional(const at::Tensor& t) { return t.defined() ? OptionalTensor(t) : std::nullopt; }
+OptionalTensor AsOptional(const at::Tensor& t) {
+  return t.defined() ? OptionalTensor(t) : std::nullopt;
+}
 
 // out [rows, out width] = x [rows, in width] weight^T + bias
 void MapRows(const float* x, int64_t rows, const LinearMap& map, float* out) {
@@ -36,15 +40,16 @@ struct MapGradient {
 };
 
 // Adds the parameters' gradients of out = MapRows(x), given that of out.
-void AddMapGradients(const float* x, const float* gradient, int64_t rows, const LinearMap& map, int64_t shard,
-                     MapGradient* sums) {
+void AddMapGradients(const float* x, const float* gradient, int64_t rows, const LinearMap& map,
+                     int64_t shard, MapGradient* sums) {
   const int64_t to = map.weight.size(0), from = map.weight.size(1);
   Gemm(to, from, rows, {gradient, to, true}, {x, from}, 1.0f, sums->weight.At(shard), from);
   if (sums->bias.defined()) AddColumnSums(gradient, rows, to, sums->bias.At(shard));
 }
 
 // dx (+)= gradient weight
-void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, float beta, float* dx) {
+void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, float beta,
+                     float* dx) {
   const int64_t to = map.weight.size(0), from = map.weight.size(1);
   Gemm(rows, from, to, {gradient, to}, {Data(map.weight), from}, beta, dx, from);
 }
@@ -53,14 +58,15 @@ void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, 
 struct NormTile {
   explicit NormTile(int64_t width) : y(kTileTokens * width), mean(kTileTokens), rstd(kTileTokens) {}
   void Forward(const float* x, int64_t rows, const NormMap& norm) {
-    LayerNormRows(x, rows, norm.weight.size(0), Data(norm.weight), Data(norm.bias), static_cast<float>(norm.epsilon),
-                  y.data(), mean.data(), rstd.data());
+    LayerNormRows(x, rows, norm.weight.size(0), Data(norm.weight), Data(norm.bias),
+                  static_cast<float>(norm.epsilon), y.data(), mean.data(), rstd.data());
   }
   // dx = residual (may be null) + gradient through Forward().
-  void Backward(const float* x, const float* dy, int64_t rows, const NormMap& norm, const float* residual,
-                int64_t shard, ShardedGradient* weight, ShardedGradient* bias, float* dx) const {
-    LayerNormBackwardRows(x, dy, rows, norm.weight.size(0), Data(norm.weight), mean.data(), rstd.data(), residual, dx,
-                          weight->At(shard), bias->At(shard));
+  void Backward(const float* x, const float* dy, int64_t rows, const NormMap& norm,
+                const float* residual, int64_t shard, ShardedGradient* weight,
+                ShardedGradient* bias, float* dx) const {
+    LayerNormBackwardRows(x, dy, rows, norm.weight.size(0), Data(norm.weight), mean.data(),
+                          rstd.data(), residual, dx, weight->At(shard), bias->At(shard));
   }
   std::vector<float> y, mean, rstd;
 };
@@ -69,20 +75,23 @@ struct NormTile {
 
 class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
  public:
-  static variable_list forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& norm_weight,
-                               const at::Tensor& norm_bias, const at::Tensor& wq, const at::Tensor& wk,
-                               const at::Tensor& wv, const OptionalTensor& bq, const OptionalTensor& bk,
+  static variable_list forward(AutogradContext* context, const at::Tensor& x,
+                               const at::Tensor& norm_weight, const at::Tensor& norm_bias,
+                               const at::Tensor& wq, const at::Tensor& wk, const at::Tensor& wv,
+                               const OptionalTensor& bq, const OptionalTensor& bk,
                                const OptionalTensor& bv, double epsilon) {
     const at::Tensor none;
-    context->save_for_backward({x, norm_weight, norm_bias, wq, wk, wv, bq.value_or(none), bk.value_or(none),
-                                bv.value_or(none)});
+    context->save_for_backward({x, norm_weight, norm_bias, wq, wk, wv, bq.value_or(none),
+                                bk.value_or(none), bv.value_or(none)});
     context->saved_data["epsilon"] = epsilon;
     const Maps maps = {{norm_weight, norm_bias, epsilon},
                        {{wq, bq.value_or(none)}, {wk, bk.value_or(none)}, {wv, bv.value_or(none)}}};
     const int64_t width = x.size(2), tokens = x.size(0) * x.size(1);
     variable_list out;
-    for (const LinearMap& map : maps.maps) out.push_back(at::empty({x.size(0), x.size(1), map.weight.size(0)}, x.options()));
-    float* to[3] = {out[0].mutable_data_ptr<float>(), out[1].mutable_data_ptr<float>(), out[2].mutable_data_ptr<float>()};
+    for (const LinearMap& map : maps.maps)
+      out.push_back(at::empty({x.size(0), x.size(1), map.weight.size(0)}, x.options()));
+    float* to[3] = {out[0].mutable_data_ptr<float>(), out[1].mutable_data_ptr<float>(),
+                    out[2].mutable_data_ptr<float>()};
     const float* from = Data(x);
     ForShards(tokens, [&](int64_t, int64_t begin, int64_t end) {
       NormTile tile(width);
@@ -99,11 +108,14 @@ class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list s = context->get_saved_variables();
     const at::Tensor& x = s[0];
-    const Maps maps = {{s[1], s[2], context->saved_data["epsilon"].toDouble()}, {{s[3], s[6]}, {s[4], s[7]}, {s[5], s[8]}}};
+    const Maps maps = {{s[1], s[2], context->saved_data["epsilon"].toDouble()},
+                       {{s[3], s[6]}, {s[4], s[7]}, {s[5], s[8]}}};
     const int64_t width = x.size(2), tokens = x.size(0) * x.size(1);
-    const at::Tensor dense[3] = {gradients[0].contiguous(), gradients[1].contiguous(), gradients[2].contiguous()};
+    const at::Tensor dense[3] = {gradients[0].contiguous(), gradients[1].contiguous(),
+                                 gradients[2].contiguous()};
     const float* upstream[3] = {Data(dense[0]), Data(dense[1]), Data(dense[2])};
-    MapGradient sums[3] = {MapGradient(maps.maps[0]), MapGradient(maps.maps[1]), MapGradient(maps.maps[2])};
+    MapGradient sums[3] = {MapGradient(maps.maps[0]), MapGradient(maps.maps[1]),
+                           MapGradient(maps.maps[2])};
     ShardedGradient norm_weight(s[1]), norm_bias(s[2]);
     at::Tensor dx = at::empty_like(x);
     float* to = dx.mutable_data_ptr<float>();
@@ -118,12 +130,20 @@ class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
           AddMapGradients(tile.y.data(), gradient, rows, maps.maps[i], shard, &sums[i]);
           MapBackwardRows(gradient, rows, maps.maps[i], i == 0 ? 0.0f : 1.0f, dy.data());
         }
-        tile.Backward(from + first * width, dy.data(), rows, maps.norm, nullptr, shard, &norm_weight, &norm_bias,
-                      to + first * width);
+        tile.Backward(from + first * width, dy.data(), rows, maps.norm, nullptr, shard,
+                      &norm_weight, &norm_bias, to + first * width);
       });
     });
-    return {dx, norm_weight.Total(), norm_bias.Total(), sums[0].weight.Total(), sums[1].weight.Total(),
-            sums[2].weight.Total(), sums[0].bias.Total(), sums[1].bias.Total(), sums[2].bias.Total(), at::Tensor()};
+    return {dx,
+            norm_weight.Total(),
+            norm_bias.Total(),
+            sums[0].weight.Total(),
+            sums[1].weight.Total(),
+            sums[2].weight.Total(),
+            sums[0].bias.Total(),
+            sums[1].bias.Total(),
+            sums[2].bias.Total(),
+            at::Tensor()};
   }
 
  private:
@@ -144,7 +164,10 @@ struct OutputMlpTensors {
 // What the tiles' loops keep in scratch.
 struct OutputMlpScratch {
   OutputMlpScratch(int64_t width, int64_t hidden_width)
-      : norm(width), wide(kTileTokens * hidden_width), wide2(kTileTokens * hidden_width), narrow(kTileTokens * width) {}
+      : norm(width),
+        wide(kTileTokens * hidden_width),
+        wide2(kTileTokens * hidden_width),
+        narrow(kTileTokens * width) {}
   NormTile norm;
   std::vector<float> wide, wide2, narrow;
 };
@@ -163,11 +186,13 @@ struct OutputMlpForward {
         width(in.residual.size(2)),
         hidden_width(in.parameters.hidden.weight.size(0)) {}
 
-  void Tile(int64_t first, int64_t rows, OutputMlpScratch* scratch, float* h, float* u, float* out) const {
+  void Tile(int64_t first, int64_t rows, OutputMlpScratch* scratch, float* h, float* u,
+            float* out) const {
     const OutputMlpParameters& p = in.parameters;
     float* narrow = scratch->narrow.data();
     MapRows(Data(in.attended) + first * in.attended.size(2), rows, p.output, narrow);
-    ApplyDropoutRows(attention_mask, first, rows, width, narrow, Data(in.residual) + first * width, h);
+    ApplyDropoutRows(attention_mask, first, rows, width, narrow, Data(in.residual) + first * width,
+                     h);
     scratch->norm.Forward(h, rows, p.norm);
     MapRows(scratch->norm.y.data(), rows, p.hidden, u);
     float* activation = scratch->wide.data();
@@ -180,17 +205,24 @@ struct OutputMlpForward {
 
 struct OutputMlpGradients {
   explicit OutputMlpGradients(const OutputMlpParameters& p)
-      : output(p.output), hidden(p.hidden), projection(p.projection), norm_weight(p.norm.weight), norm_bias(p.norm.bias) {}
+      : output(p.output),
+        hidden(p.hidden),
+        projection(p.projection),
+        norm_weight(p.norm.weight),
+        norm_bias(p.norm.bias) {}
   MapGradient output, hidden, projection;
   ShardedGradient norm_weight, norm_bias;
 };
 
-// One tile backward, from the stored h and u: the gradients of attended and residual, and the parameters' sums.
-void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const float* u, const float* gradient,
-                           int64_t first, int64_t rows, int64_t shard, OutputMlpScratch* scratch,
-                           OutputMlpGradients* sums, float* d_attended, float* d_residual) {
+// One tile backward, from the stored h and u: the gradients of attended and residual, and the
+// parameters' sums.
+void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const float* u,
+                           const float* gradient, int64_t first, int64_t rows, int64_t shard,
+                           OutputMlpScratch* scratch, OutputMlpGradients* sums, float* d_attended,
+                           float* d_residual) {
   const OutputMlpParameters& p = f.in.parameters;
-  float *narrow = scratch->narrow.data(), *activation = scratch->wide.data(), *du = scratch->wide2.data();
+  float *narrow = scratch->narrow.data(), *activation = scratch->wide.data(),
+        *du = scratch->wide2.data();
   ApplyDropoutRows(f.mlp_mask, first, rows, f.width, gradient, nullptr, narrow);
   MapBackwardRows(narrow, rows, p.projection, 0.0f, du);
   ApplyDropoutRows(f.hidden_mask, first, rows, f.hidden_width, du, nullptr, du);
@@ -200,20 +232,24 @@ void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const floa
   scratch->norm.Forward(h, rows, p.norm);
   AddMapGradients(scratch->norm.y.data(), du, rows, p.hidden, shard, &sums->hidden);
   MapBackwardRows(du, rows, p.hidden, 0.0f, narrow);
-  scratch->norm.Backward(h, narrow, rows, p.norm, gradient, shard, &sums->norm_weight, &sums->norm_bias, d_residual);
+  scratch->norm.Backward(h, narrow, rows, p.norm, gradient, shard, &sums->norm_weight,
+                         &sums->norm_bias, d_residual);
   ApplyDropoutRows(f.attention_mask, first, rows, f.width, d_residual, nullptr, narrow);
-  AddMapGradients(Data(f.in.attended) + first * f.in.attended.size(2), narrow, rows, p.output, shard, &sums->output);
+  AddMapGradients(Data(f.in.attended) + first * f.in.attended.size(2), narrow, rows, p.output,
+                  shard, &sums->output);
   MapBackwardRows(narrow, rows, p.output, 0.0f, d_attended);
 }
 
 class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
  public:
-  // Tensors one by one, since autograd must see them; `rest` brings the dropout keys, epsilon and activation.
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& attended, const at::Tensor& residual,
-                            const at::Tensor& wo, const OptionalTensor& bo, const at::Tensor& norm_weight,
+  // Tensors one by one, since autograd must see them; `rest` brings the dropout keys, epsilon and
+  // activation.
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& attended,
+                            const at::Tensor& residual, const at::Tensor& wo,
+                            const OptionalTensor& bo, const at::Tensor& norm_weight,
                             const at::Tensor& norm_bias, const at::Tensor& w1, const at::Tensor& b1,
-                            const at::Tensor& w2, const at::Tensor& b2, const OutputMlpTensors& rest,
-                            bool needs_gradient) {
+                            const at::Tensor& w2, const at::Tensor& b2,
+                            const OutputMlpTensors& rest, bool needs_gradient) {
     const OutputMlpForward forward(rest);
     const int64_t width = forward.width, hidden_width = forward.hidden_width;
     const int64_t tokens = residual.size(0) * residual.size(1);
@@ -230,7 +266,8 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
       std::vector<float> tile_h(needs_gradient ? 0 : kTileTokens * width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
         forward.Tile(first, rows, &scratch, all_h ? all_h + first * width : tile_h.data(),
-                     all_u ? all_u + first * hidden_width : scratch.wide2.data(), to + first * width);
+                     all_u ? all_u + first * hidden_width : scratch.wide2.data(),
+                     to + first * width);
       });
     });
     if (needs_gradient) Save(context, rest, h, u);
@@ -241,54 +278,48 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
     const variable_list s = context->get_saved_variables();
     const OutputMlpTensors in = Load(context, s);
     const OutputMlpForward forward(in);
-    const int64_t width = forward.width, hidden_width = forward.hidden_width, joined_width = in.attended.size(2);
+    const int64_t width = forward.width, hidden_width = forward.hidden_width,
+                  joined_width = in.attended.size(2);
     const at::Tensor gradient = gradients[0].contiguous();
     at::Tensor d_attended = at::empty_like(in.attended), d_residual = at::empty_like(gradient);
     const float *h = Data(s[9]), *u = Data(s[10]), *upstream = Data(gradient);
-    float *to_attended = d_attended.mutable_data_ptr<float>(), *to_residual = d_residual.mutable_data_ptr<float>();
+    float *to_attended = d_attended.mutable_data_ptr<float>(),
+          *to_residual = d_residual.mutable_data_ptr<float>();
     OutputMlpGradients sums(in.parameters);
     ForShards(gradient.size(0) * gradient.size(1), [&](int64_t shard, int64_t begin, int64_t end) {
       OutputMlpScratch scratch(width, hidden_width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        OutputMlpBackwardTile(forward, h + first * width, u + first * hidden_width, upstream + first * width, first,
-                              rows, shard, &scratch, &sums, to_attended + first * joined_width,
-                              to_residual + first * width);
+        OutputMlpBackwardTile(forward, h + first * width, u + first * hidden_width,
+                              upstream + first * width, first, rows, shard, &scratch, &sums,
+                              to_attended + first * joined_width, to_residual + first * width);
       });
     });
-    return {d_attended, d_residual, sums.output.weight.Total(), sums.output.bias.Total(), sums.norm_weight.Total(),
-            sums.norm_bias.Total(), sums.hidden.weight.Total(), sums.hidden.bias.Total(),
-            sums.projection.weight.Total(), sums.projection.bias.Total(), at::Tensor(), at::Tensor()};
+    return {d_attended,
+            d_residual,
+            sums.output.weight.Total(),
+            sums.output.bias.Total(),
+            sums.norm_weight.Total(),
+            sums.norm_bias.Total(),
+            sums.hidden.weight.Total(),
+            sums.hidden.bias.Total(),
+            sums.projection.weight.Total(),
+            sums.projection.bias.Total(),
+            at::Tensor(),
+            at::Tensor()};
   }
 
  private:
-  static void SaveKey(AutogradContext* context, const std::string& name, const DropoutKey& key) {
-    context->saved_data[name + ".probability"] = key.probability;
-    context->saved_data[name + ".site"] = static_cast<int64_t>(key.site);
-    context->saved_data["seed"] = static_cast<int64_t>(key.seed);
-    context->saved_data["step"] = static_cast<int64_t>(key.step);
-    if (key.active()) context->saved_data["ids"] = key.example_ids;
-  }
-
-  static DropoutKey LoadKey(AutogradContext* context, const std::string& name) {
-    auto& saved = context->saved_data;
-    DropoutKey key;
-    key.probability = saved[name + ".probability"].toDouble();
-    key.site = static_cast<uint32_t>(saved[name + ".site"].toInt());
-    key.seed = static_cast<uint32_t>(saved["seed"].toInt());
-    key.step = static_cast<uint32_t>(saved["step"].toInt());
-    if (key.active()) key.example_ids = saved["ids"].toTensor();
-    return key;
-  }
-
-  static void Save(AutogradContext* context, const OutputMlpTensors& in, const at::Tensor& h, const at::Tensor& u) {
+  static void Save(AutogradContext* context, const OutputMlpTensors& in, const at::Tensor& h,
+                   const at::Tensor& u) {
     const OutputMlpParameters& p = in.parameters;
-    context->save_for_backward({in.attended, p.output.weight, p.output.bias, p.norm.weight, p.norm.bias,
-                                p.hidden.weight, p.hidden.bias, p.projection.weight, p.projection.bias, h, u});
+    context->save_for_backward({in.attended, p.output.weight, p.output.bias, p.norm.weight,
+                                p.norm.bias, p.hidden.weight, p.hidden.bias, p.projection.weight,
+                                p.projection.bias, h, u});
     context->saved_data["epsilon"] = p.norm.epsilon;
     context->saved_data["gelu"] = static_cast<int64_t>(p.gelu);
-    SaveKey(context, "attention_output", in.dropout.attention_output);
-    SaveKey(context, "hidden", in.dropout.hidden);
-    SaveKey(context, "mlp_output", in.dropout.mlp_output);
+    SaveDropoutKey("attention_output", in.dropout.attention_output, &context->saved_data);
+    SaveDropoutKey("hidden", in.dropout.hidden, &context->saved_data);
+    SaveDropoutKey("mlp_output", in.dropout.mlp_output, &context->saved_data);
   }
 
   static OutputMlpTensors Load(AutogradContext* context, const variable_list& s) {
@@ -300,7 +331,9 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
     in.parameters.hidden = {s[5], s[6]};
     in.parameters.projection = {s[7], s[8]};
     in.parameters.gelu = static_cast<GeluKind>(context->saved_data["gelu"].toInt());
-    in.dropout = {LoadKey(context, "attention_output"), LoadKey(context, "hidden"), LoadKey(context, "mlp_output")};
+    in.dropout = {LoadDropoutKey("attention_output", &context->saved_data),
+                  LoadDropoutKey("hidden", &context->saved_data),
+                  LoadDropoutKey("mlp_output", &context->saved_data)};
     return in;
   }
 };
@@ -319,16 +352,18 @@ Qkv NormQkvTiled(const at::Tensor& x, const NormQkvParameters& p) {
   return {split(out[0]), split(out[1]), split(out[2])};
 }
 
-at::Tensor OutputMlpTiled(const at::Tensor& attended, const at::Tensor& residual, const OutputMlpParameters& p,
-                          const OutputMlpDropout& dropout) {
+at::Tensor OutputMlpTiled(const at::Tensor& attended, const at::Tensor& residual,
+                          const OutputMlpParameters& p, const OutputMlpDropout& dropout) {
   OutputMlpTensors in;
-  in.attended = attended.transpose(1, 2).reshape({residual.size(0), residual.size(1), -1}).contiguous();
+  in.attended =
+      attended.transpose(1, 2).reshape({residual.size(0), residual.size(1), -1}).contiguous();
   in.residual = residual.contiguous();
   in.parameters = p;
   in.dropout = dropout;
-  return OutputMlpFunction::apply(in.attended, in.residual, p.output.weight, AsOptional(p.output.bias), p.norm.weight,
-                                  p.norm.bias, p.hidden.weight, p.hidden.bias, p.projection.weight, p.projection.bias,
-                                  in, c10::GradMode::is_enabled());
+  return OutputMlpFunction::apply(in.attended, in.residual, p.output.weight,
+                                  AsOptional(p.output.bias), p.norm.weight, p.norm.bias,
+                                  p.hidden.weight, p.hidden.bias, p.projection.weight,
+                                  p.projection.bias, in, c10::GradMode::is_enabled());
 }
 
 }  // namespace internal

@@ -27,9 +27,11 @@ at::Tensor Pooling::Forward(const at::Tensor& x, const at::Tensor& keep) const {
 
 Head::Head(const ModelConfig& config, int64_t classes, ParameterStore* parameters) {
   const int64_t width = config.width(), hidden = config.head_width();
-  hidden_.weight = parameters->Create("head.hidden.weight", {hidden, width}, Initializer::LecunNormal());
+  hidden_.weight =
+      parameters->Create("head.hidden.weight", {hidden, width}, Initializer::LecunNormal());
   hidden_.bias = parameters->Create("head.hidden.bias", {hidden}, Initializer::Zeros());
-  logits_.weight = parameters->Create("head.logits.weight", {classes, hidden}, Initializer::LecunNormal());
+  logits_.weight =
+      parameters->Create("head.logits.weight", {classes, hidden}, Initializer::LecunNormal());
   logits_.bias = parameters->Create("head.logits.bias", {classes}, Initializer::Zeros());
 }
 

@@ -1,4 +1,5 @@
-// [B, N, E] -> [B, E]: the final LayerNorm and the pooling, which share the choice of rows; and the classifier's head.
+// [B, N, E] -> [B, E]: the final LayerNorm and the pooling, which share the choice of rows; and the
+// classifier's head.
 #ifndef LRA_MODELS_ENCODER_POOLING_H_
 #define LRA_MODELS_ENCODER_POOLING_H_
 

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "lra/check.h"
+#include "models/kernels/saved_dropout_key.h"
 
 namespace lra {
 namespace {
@@ -46,23 +47,14 @@ class DropoutAddFunction : public torch::autograd::Function<DropoutAddFunction> 
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const std::optional<at::Tensor>& residual, const DropoutKey& key) {
-    context->saved_data["ids"] = key.example_ids;
-    context->saved_data["probability"] = key.probability;
-    context->saved_data["seed"] = static_cast<int64_t>(key.seed);
-    context->saved_data["step"] = static_cast<int64_t>(key.step);
-    context->saved_data["site"] = static_cast<int64_t>(key.site);
+    SaveDropoutKey("key", key, &context->saved_data);
     context->saved_data["has_residual"] = residual.has_value();
     return Apply(x, residual.value_or(at::Tensor()), key);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     auto& saved = context->saved_data;
-    DropoutKey key;
-    key.example_ids = saved["ids"].toTensor();
-    key.probability = saved["probability"].toDouble();
-    key.seed = static_cast<uint32_t>(saved["seed"].toInt());
-    key.step = static_cast<uint32_t>(saved["step"].toInt());
-    key.site = static_cast<uint32_t>(saved["site"].toInt());
+    const DropoutKey key = LoadDropoutKey("key", &saved);
     const at::Tensor gradient = gradients[0].contiguous();
     return {Apply(gradient, at::Tensor(), key),
             saved["has_residual"].toBool() ? gradient : at::Tensor(), at::Tensor()};

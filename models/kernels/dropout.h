@@ -1,11 +1,12 @@
-// Counter-based dropout. Whether an element is kept depends on (seed, step, site, example id, token, channel) only:
-// neither padding, batching, accumulation nor threads change a mask, and none is stored: the backward draws it again.
+// Counter-based dropout. Whether an element is kept depends on (seed, step, site, example id,
+// token, channel) only: neither padding, batching, accumulation nor threads change a mask, and none
+// is stored: the backward draws it again.
 //
 // Element (b, token, channel) has 16 bits of Philox4x32-10 under
 //   key     = (seed, site << 8 | RandomDomain::kDropout)
 //   counter = (channel / 8, token, low 32 bits of example_ids[b], step)
-// (the (channel % 8)-th half word of the block, low half first) and is kept iff these bits >= round(65536 p);
-// kept values are multiplied by 1 / (1 - round(65536 p) / 65536).
+// (the (channel % 8)-th half word of the block, low half first) and is kept iff these bits >=
+// round(65536 p); kept values are multiplied by 1 / (1 - round(65536 p) / 65536).
 #ifndef LRA_MODELS_KERNELS_DROPOUT_H_
 #define LRA_MODELS_KERNELS_DROPOUT_H_
 
@@ -34,8 +35,8 @@ at::Tensor DropoutAdd(const at::Tensor& x, const at::Tensor& residual, const Dro
 
 // The mask itself: float32 [B, N, C] of 0 and Scale().
 at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels);
-// For attention weights: [B, H, N, Nk]; token = query, channel = key, and counter word 0 also holds the head
-// (head << 18 | key / 8).
+// For attention weights: [B, H, N, Nk]; token = query, channel = key, and counter word 0 also holds
+// the head (head << 18 | key / 8).
 at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys);
 
 // --- for kernels that work on tiles of rows ---
@@ -56,8 +57,8 @@ struct DropoutRows {
   float scale = 1;
 };
 
-// out = mask * x (+ residual unless null) for `rows` contiguous rows of `channels` that start at row `first_row`.
-// out may be x or residual. One thread.
+// out = mask * x (+ residual unless null) for `rows` contiguous rows of `channels` that start at
+// row `first_row`. out may be x or residual. One thread.
 void ApplyDropoutRows(const DropoutRows& mask, int64_t first_row, int64_t rows, int64_t channels,
                       const float* x, const float* residual, float* out);
 

@@ -1,4 +1,5 @@
-// The raw kernel of dropout: Philox4x32-10 over lanes of blocks, as plain loops that GCC vectorises.
+// The raw kernel of dropout: Philox4x32-10 over lanes of blocks, as plain loops that GCC
+// vectorises.
 #include <algorithm>
 #include <cstring>
 
@@ -85,9 +86,9 @@ inline LRA_ALWAYS_INLINE void Select(const uint16_t* bits, const DropoutRows& ma
   }
 }
 
-inline LRA_ALWAYS_INLINE void MaskedRowsBody(const DropoutRows& mask, int64_t first_row, int64_t rows,
-                                        int64_t channels, const float* x, const float* residual,
-                                        float* out) {
+inline LRA_ALWAYS_INLINE void MaskedRowsBody(const DropoutRows& mask, int64_t first_row,
+                                             int64_t rows, int64_t channels, const float* x,
+                                             const float* residual, float* out) {
   const int64_t blocks_per_row = (channels + kBlock - 1) / kBlock;
   const int64_t blocks = rows * blocks_per_row;
   const bool is_dense = channels % kBlock == 0;

@@ -22,7 +22,8 @@ DropoutKey MakeKey(std::vector<int64_t> ids, double probability = 0.1) {
 }
 
 // Element by element from the definition in the header, with Random123.
-at::Tensor OracleMask(const DropoutKey& key, int64_t tokens, int64_t channels, uint32_t block0 = 0) {
+at::Tensor OracleMask(const DropoutKey& key, int64_t tokens, int64_t channels,
+                      uint32_t block0 = 0) {
   const int64_t batch = key.example_ids.size(0);
   at::Tensor mask = at::zeros({batch, tokens, channels}, at::kFloat);
   auto values = mask.accessor<float, 3>();
@@ -31,10 +32,12 @@ at::Tensor OracleMask(const DropoutKey& key, int64_t tokens, int64_t channels, u
     const uint32_t example = static_cast<uint32_t>(key.example_ids[b].item<int64_t>());
     for (int64_t t = 0; t < tokens; ++t) {
       for (int64_t c = 0; c < channels; ++c) {
-        const auto block = Philox({block0 + static_cast<uint32_t>(c / 8), static_cast<uint32_t>(t), example, key.step},
-                                  {key.seed, key.site << 8 | 3u});
+        const auto block = Philox(
+            {block0 + static_cast<uint32_t>(c / 8), static_cast<uint32_t>(t), example, key.step},
+            {key.seed, key.site << 8 | 3u});
         const uint32_t bits = block[c % 8 / 2] >> (16 * (c % 2)) & 0xffff;
-        if (bits >= threshold) values[b][t][c] = static_cast<float>(65536.0 / (65536.0 - threshold));
+        if (bits >= threshold)
+          values[b][t][c] = static_cast<float>(65536.0 / (65536.0 - threshold));
       }
     }
   }
@@ -56,7 +59,8 @@ TEST(DropoutTest, WeightMaskEqualsTheDefinition) {
   const DropoutKey key = MakeKey({4, 8});
   const at::Tensor mask = WeightDropoutMask(key, 3, 5, 21);
   for (int64_t head = 0; head < 3; ++head) {
-    EXPECT_TRUE(at::equal(mask.select(1, head), OracleMask(key, 5, 21, static_cast<uint32_t>(head) << 18)));
+    EXPECT_TRUE(
+        at::equal(mask.select(1, head), OracleMask(key, 5, 21, static_cast<uint32_t>(head) << 18)));
   }
 }
 
@@ -79,7 +83,8 @@ TEST(DropoutTest, EveryPartOfTheKeyMatters) {
   seed.seed = 8;
   step.step = 12346;
   site.site = 10;
-  // Independent masks agree with probability .9^2 + .1^2 = .82; 4096 elements: standard deviation .006.
+  // Independent masks agree with probability .9^2 + .1^2 = .82; 4096 elements: standard deviation
+  // .006.
   for (const DropoutKey& other : {seed, step, site, MakeKey({6})}) {
     EXPECT_NEAR(agreement(other), 0.82, 0.03);
   }

@@ -2,9 +2,9 @@
 
 #ifdef LRA_HAVE_SGEMM
 // The BLAS that LibTorch is built with and exports.
-extern "C" void sgemm_(const char* transpose_a, const char* transpose_b, const int* m, const int* n, const int* k,
-                       const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
-                       const float* beta, float* c, const int* ldc);
+extern "C" void sgemm_(const char* transpose_a, const char* transpose_b, const int* m, const int* n,
+                       const int* k, const float* alpha, const float* a, const int* lda,
+                       const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
 #else
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/from_blob.h>
@@ -23,8 +23,8 @@ void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float bet
   const int first_stride = static_cast<int>(b.stride), second_stride = static_cast<int>(a.stride);
   const int result_stride = static_cast<int>(out_stride);
   const float one = 1.0f;
-  sgemm_(&first, &second, &rows, &columns, &inner, &one, b.data, &first_stride, a.data, &second_stride, &beta,
-         out, &result_stride);
+  sgemm_(&first, &second, &rows, &columns, &inner, &one, b.data, &first_stride, a.data,
+         &second_stride, &beta, out, &result_stride);
 }
 
 #else

@@ -13,7 +13,8 @@ struct MatrixView {
   bool transposed = false;
 };
 
-// out [m, n] = op(a) [m, k] op(b) [k, n] + beta * out. Inside a parallel region it runs on the calling thread.
+// out [m, n] = op(a) [m, k] op(b) [k, n] + beta * out. Inside a parallel region it runs on the
+// calling thread.
 void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float beta, float* out,
           int64_t out_stride);
 

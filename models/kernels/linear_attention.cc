@@ -97,8 +97,9 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
                             const at::Tensor& v, const std::optional<at::Tensor>& optional_keep,
                             const LinearAttentionSpec& spec) {
     const at::Tensor keep = optional_keep.value_or(at::Tensor());
-    const LinearAttentionState state = UseTiled(q, k, v) ? internal::ForwardTiled(q, k, v, keep, spec)
-                                                         : internal::ForwardGeneric(q, k, v, keep, spec);
+    const LinearAttentionState state = UseTiled(q, k, v)
+                                           ? internal::ForwardTiled(q, k, v, keep, spec)
+                                           : internal::ForwardGeneric(q, k, v, keep, spec);
     context->save_for_backward({q, k, v, state.output, state.row_sum, state.key_state});
     auto& saved = context->saved_data;
     saved["keep"] = optional_keep;
@@ -129,8 +130,8 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     const LinearAttentionState state = {tensors[3], tensors[4], tensors[5]};
     const bool tiled = UseTiled(tensors[0], tensors[1], tensors[2]);
     const LinearAttentionGradients result =
-        (tiled ? internal::BackwardTiled : internal::BackwardGeneric)(gradients[0], tensors[0], tensors[1],
-                                                                      tensors[2], keep, spec, state);
+        (tiled ? internal::BackwardTiled : internal::BackwardGeneric)(
+            gradients[0], tensors[0], tensors[1], tensors[2], keep, spec, state);
     return {result.q, result.k, result.v, at::Tensor(), at::Tensor()};
   }
 };
@@ -146,15 +147,17 @@ LinearAttentionState ForwardGeneric(const at::Tensor& q, const at::Tensor& k, co
   const at::Tensor features = SelectKept(Features(k, spec), keep);  // [B, H, Nk, D]
   LinearAttentionState state;
   state.key_state = at::matmul(features.transpose(-1, -2), key.Expand(ValuesWithOnes(v, keep)));
-  const at::Tensor sums = query.Fold(at::matmul(Features(q, spec), state.key_state));  // [B, H, N, Dv + 1]
+  const at::Tensor sums =
+      query.Fold(at::matmul(Features(q, spec), state.key_state));  // [B, H, N, Dv + 1]
   state.row_sum = sums.select(-1, width).contiguous();
   const at::Tensor inverse = InverseRowSum(state.row_sum, spec).unsqueeze(-1);
   state.output = (sums.narrow(-1, 0, width) * inverse).transpose(1, 2).contiguous().transpose(1, 2);
   return state;
 }
 
-LinearAttentionGradients BackwardGeneric(const at::Tensor& gradient, const at::Tensor& q, const at::Tensor& k,
-                                         const at::Tensor& v, const at::Tensor& keep, const LinearAttentionSpec& spec,
+LinearAttentionGradients BackwardGeneric(const at::Tensor& gradient, const at::Tensor& q,
+                                         const at::Tensor& k, const at::Tensor& v,
+                                         const at::Tensor& keep, const LinearAttentionSpec& spec,
                                          const LinearAttentionState& state) {
   const Rotation query(spec.query_angles, q), key(spec.key_angles, q);
   const at::Tensor inverse = InverseRowSum(state.row_sum, spec).unsqueeze(-1);  // [B, H, N, 1]
@@ -163,12 +166,15 @@ LinearAttentionGradients BackwardGeneric(const at::Tensor& gradient, const at::T
     const at::Tensor active = (state.row_sum >= spec.epsilon).unsqueeze(-1);
     sum_gradient = at::where(active, sum_gradient, at::zeros_like(sum_gradient));
   }
-  const at::Tensor expanded = query.Expand(at::cat({gradient * inverse, sum_gradient}, -1));  // [B, H, N, W]
-  const at::Tensor state_gradient = at::matmul(Features(q, spec).transpose(-1, -2), expanded);  // [B, H, D, W]
+  const at::Tensor expanded =
+      query.Expand(at::cat({gradient * inverse, sum_gradient}, -1));  // [B, H, N, W]
+  const at::Tensor state_gradient =
+      at::matmul(Features(q, spec).transpose(-1, -2), expanded);  // [B, H, D, W]
   LinearAttentionGradients result;
   result.q = at::matmul(expanded, state.key_state.transpose(-1, -2)) * FeatureSlopes(q, spec);
   const at::Tensor values = key.Expand(ValuesWithOnes(v, keep));  // [B, H, Nk, W]
-  result.k = SelectKept(at::matmul(values, state_gradient.transpose(-1, -2)) * FeatureSlopes(k, spec), keep);
+  result.k = SelectKept(
+      at::matmul(values, state_gradient.transpose(-1, -2)) * FeatureSlopes(k, spec), keep);
   const at::Tensor features = SelectKept(Features(k, spec), keep);
   const at::Tensor value_gradient = key.Fold(at::matmul(features, state_gradient));
   result.v = SelectKept(value_gradient.narrow(-1, 0, v.size(-1)), keep);
@@ -177,19 +183,23 @@ LinearAttentionGradients BackwardGeneric(const at::Tensor& gradient, const at::T
 
 }  // namespace internal
 
-at::Tensor LinearAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& keep,
-                           const LinearAttentionSpec& spec) {
-  LRA_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && k.size(2) == v.size(2) && q.size(3) == k.size(3));
+at::Tensor LinearAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                           const at::Tensor& keep, const LinearAttentionSpec& spec) {
+  LRA_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && k.size(2) == v.size(2) &&
+            q.size(3) == k.size(3));
   LRA_CHECK(spec.query_angles.defined() == spec.key_angles.defined());
-  return LinearAttentionFunction::apply(q, k, v, keep.defined() ? std::optional(keep) : std::nullopt, spec);
+  return LinearAttentionFunction::apply(q, k, v,
+                                        keep.defined() ? std::optional(keep) : std::nullopt, spec);
 }
 
-at::Tensor DenseWeightedAverage(const at::Tensor& weights, const at::Tensor& v, const at::Tensor& keep,
-                                Denominator denominator, double epsilon) {
+at::Tensor DenseWeightedAverage(const at::Tensor& weights, const at::Tensor& v,
+                                const at::Tensor& keep, Denominator denominator, double epsilon) {
   const at::Tensor kept =
-      keep.defined() ? weights.masked_fill(keep.logical_not().view({keep.size(0), 1, 1, -1}), 0) : weights;
+      keep.defined() ? weights.masked_fill(keep.logical_not().view({keep.size(0), 1, 1, -1}), 0)
+                     : weights;
   const at::Tensor sum = kept.sum(-1, true);
-  const at::Tensor safe = denominator == Denominator::kPlus ? sum + epsilon : sum.clamp_min(epsilon);
+  const at::Tensor safe =
+      denominator == Denominator::kPlus ? sum + epsilon : sum.clamp_min(epsilon);
   const at::Tensor average = at::matmul(kept, SelectKept(v, keep)) / safe.masked_fill(safe == 0, 1);
   return average.masked_fill(safe == 0, 0);
 }

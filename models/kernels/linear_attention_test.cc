@@ -16,7 +16,9 @@ namespace {
 using internal::LinearAttentionGradients;
 using internal::LinearAttentionState;
 
-at::Tensor Angles(int64_t n, double scale) { return at::arange(n, at::kDouble) * (std::numbers::pi / 2 / scale); }
+at::Tensor Angles(int64_t n, double scale) {
+  return at::arange(n, at::kDouble) * (std::numbers::pi / 2 / scale);
+}
 
 std::vector<LinearAttentionSpec> AllSpecs(int64_t n, int64_t batch) {
   std::vector<LinearAttentionSpec> specs;
@@ -28,7 +30,8 @@ std::vector<LinearAttentionSpec> AllSpecs(int64_t n, int64_t batch) {
       specs.push_back(spec);
       spec.query_angles = spec.key_angles = Angles(n, 700);
       specs.push_back(spec);
-      spec.query_angles = spec.key_angles = at::stack({Angles(n, 700), Angles(n, 800)}).narrow(0, 0, batch);
+      spec.query_angles = spec.key_angles =
+          at::stack({Angles(n, 700), Angles(n, 800)}).narrow(0, 0, batch);
       specs.push_back(spec);
     }
   }
@@ -50,7 +53,8 @@ double Relative(const at::Tensor& a, const at::Tensor& b) {
 
 TEST(LinearAttentionTest, TiledEqualsGenericOnEveryInstructionSet) {
   const int64_t n = 523;  // three tiles, the last one odd
-  const at::Tensor q = at::randn({2, 3, n, 20}), k = at::randn({2, 3, n, 20}), g = at::randn({2, 3, n, 18});
+  const at::Tensor q = at::randn({2, 3, n, 20}), k = at::randn({2, 3, n, 20}),
+                   g = at::randn({2, 3, n, 18});
   // As the encoder lays them out: [B, N, H, D] seen as [B, H, N, D].
   const at::Tensor v = at::randn({2, n, 3, 18}).transpose(1, 2);
   at::Tensor keep = at::ones({2, n}, at::kBool);
@@ -59,12 +63,13 @@ TEST(LinearAttentionTest, TiledEqualsGenericOnEveryInstructionSet) {
     ScopedSimdLevel use(level);
     for (const LinearAttentionSpec& spec : AllSpecs(n, 2)) {
       const LinearAttentionState tiled = internal::ForwardTiled(q, k, v, keep, spec);
-      const LinearAttentionState generic =
-          internal::ForwardGeneric(q.to(at::kDouble), k.to(at::kDouble), v.to(at::kDouble), keep, spec);
+      const LinearAttentionState generic = internal::ForwardGeneric(
+          q.to(at::kDouble), k.to(at::kDouble), v.to(at::kDouble), keep, spec);
       EXPECT_LT(Relative(tiled.output, generic.output), 2e-5) << SimdLevelName(level);
       const LinearAttentionGradients a = internal::BackwardTiled(g, q, k, v, keep, spec, tiled);
-      const LinearAttentionGradients b = internal::BackwardGeneric(
-          g.to(at::kDouble), q.to(at::kDouble), k.to(at::kDouble), v.to(at::kDouble), keep, spec, generic);
+      const LinearAttentionGradients b =
+          internal::BackwardGeneric(g.to(at::kDouble), q.to(at::kDouble), k.to(at::kDouble),
+                                    v.to(at::kDouble), keep, spec, generic);
       EXPECT_LT(Relative(a.q, b.q), 5e-5);
       EXPECT_LT(Relative(a.k, b.k), 5e-5);
       EXPECT_LT(Relative(a.v, b.v), 5e-5);
@@ -73,7 +78,8 @@ TEST(LinearAttentionTest, TiledEqualsGenericOnEveryInstructionSet) {
 }
 
 TEST(LinearAttentionTest, TiledDoesNotDependOnThreads) {
-  const at::Tensor q = at::randn({3, 2, 300, 16}), k = at::randn({3, 2, 300, 16}), v = at::randn({3, 2, 300, 16});
+  const at::Tensor q = at::randn({3, 2, 300, 16}), k = at::randn({3, 2, 300, 16}),
+                   v = at::randn({3, 2, 300, 16});
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
   const at::Tensor one = internal::ForwardTiled(q, k, v, at::Tensor(), {}).output;
@@ -82,10 +88,11 @@ TEST(LinearAttentionTest, TiledDoesNotDependOnThreads) {
   at::set_num_threads(threads);
 }
 
-// The family's two further published points, in golden values of an independent implementation (the inputs are those
-// of conformance/golden_test.cc).
+// The family's two further published points, in golden values of an independent implementation (the
+// inputs are those of conformance/golden_test.cc).
 TEST(LinearAttentionTest, ReluFeaturesWithoutReweighting) {
-  at::Tensor q = at::empty({1, 2, 6, 4}, at::kDouble), k = at::empty_like(q), v = at::empty({1, 2, 6, 3}, at::kDouble);
+  at::Tensor q = at::empty({1, 2, 6, 4}, at::kDouble), k = at::empty_like(q),
+             v = at::empty({1, 2, 6, 3}, at::kDouble);
   for (int h = 0; h < 2; ++h) {
     for (int i = 0; i < 6; ++i) {
       for (int c = 0; c < 4; ++c) {

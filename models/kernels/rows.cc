@@ -30,9 +30,9 @@ inline LRA_ALWAYS_INLINE float SumOfSquares(const float* x, float mean, int64_t 
   return sum;
 }
 
-inline LRA_ALWAYS_INLINE void LayerNormRowsBody(const float* x, int64_t rows, int64_t width, const float* weight,
-                                                const float* bias, float epsilon, float* y, float* mean,
-                                                float* rstd) {
+inline LRA_ALWAYS_INLINE void LayerNormRowsBody(const float* x, int64_t rows, int64_t width,
+                                                const float* weight, const float* bias,
+                                                float epsilon, float* y, float* mean, float* rstd) {
   const float inverse_width = 1.0f / static_cast<float>(width);
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
     mean[r] = SumOf(x, width) * inverse_width;
@@ -43,9 +43,11 @@ inline LRA_ALWAYS_INLINE void LayerNormRowsBody(const float* x, int64_t rows, in
   }
 }
 
-inline LRA_ALWAYS_INLINE void LayerNormBackwardRowsBody(const float* x, const float* dy, int64_t rows, int64_t width,
-                                                        const float* weight, const float* mean, const float* rstd,
-                                                        const float* residual, float* dx, float* weight_gradient,
+inline LRA_ALWAYS_INLINE void LayerNormBackwardRowsBody(const float* x, const float* dy,
+                                                        int64_t rows, int64_t width,
+                                                        const float* weight, const float* mean,
+                                                        const float* rstd, const float* residual,
+                                                        float* dx, float* weight_gradient,
                                                         float* bias_gradient) {
   const float inverse_width = 1.0f / static_cast<float>(width);
   for (int64_t r = 0; r < rows; ++r, x += width, dy += width, dx += width) {
@@ -114,8 +116,9 @@ inline LRA_ALWAYS_INLINE void GeluRowsBody(GeluKind kind, const float* x, int64_
   }
 }
 
-inline LRA_ALWAYS_INLINE void GeluBackwardRowsBody(GeluKind kind, const float* __restrict x, int64_t n,
-                                                   float* __restrict value, float* __restrict gradient) {
+inline LRA_ALWAYS_INLINE void GeluBackwardRowsBody(GeluKind kind, const float* __restrict x,
+                                                   int64_t n, float* __restrict value,
+                                                   float* __restrict gradient) {
   if (kind == GeluKind::kErf) {
     for (int64_t i = 0; i < n; ++i) {
       const GeluPoint point = GeluErf(x[i]);
@@ -131,7 +134,8 @@ inline LRA_ALWAYS_INLINE void GeluBackwardRowsBody(GeluKind kind, const float* _
   }
 }
 
-inline LRA_ALWAYS_INLINE void AddColumnSumsBody(const float* x, int64_t rows, int64_t width, float* sums) {
+inline LRA_ALWAYS_INLINE void AddColumnSumsBody(const float* x, int64_t rows, int64_t width,
+                                                float* sums) {
   for (int64_t r = 0; r < rows; ++r, x += width) {
 #pragma GCC ivdep
     for (int64_t c = 0; c < width; ++c) sums[c] += x[c];
@@ -141,18 +145,22 @@ inline LRA_ALWAYS_INLINE void AddColumnSumsBody(const float* x, int64_t rows, in
 }  // namespace
 
 LRA_MULTIVERSION(LayerNormRows,
-                 (const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
-                  float* y, float* mean, float* rstd),
+                 (const float* x, int64_t rows, int64_t width, const float* weight,
+                  const float* bias, float epsilon, float* y, float* mean, float* rstd),
                  (x, rows, width, weight, bias, epsilon, y, mean, rstd))
 LRA_MULTIVERSION(LayerNormBackwardRows,
                  (const float* x, const float* dy, int64_t rows, int64_t width, const float* weight,
-                  const float* mean, const float* rstd, const float* residual, float* dx, float* weight_gradient,
-                  float* bias_gradient),
-                 (x, dy, rows, width, weight, mean, rstd, residual, dx, weight_gradient, bias_gradient))
-LRA_MULTIVERSION(GeluRows, (GeluKind kind, const float* x, int64_t n, float* out), (kind, x, n, out))
-LRA_MULTIVERSION(GeluBackwardRows, (GeluKind kind, const float* x, int64_t n, float* value, float* gradient),
+                  const float* mean, const float* rstd, const float* residual, float* dx,
+                  float* weight_gradient, float* bias_gradient),
+                 (x, dy, rows, width, weight, mean, rstd, residual, dx, weight_gradient,
+                  bias_gradient))
+LRA_MULTIVERSION(GeluRows, (GeluKind kind, const float* x, int64_t n, float* out),
+                 (kind, x, n, out))
+LRA_MULTIVERSION(GeluBackwardRows,
+                 (GeluKind kind, const float* x, int64_t n, float* value, float* gradient),
                  (kind, x, n, value, gradient))
-LRA_MULTIVERSION(AddColumnSums, (const float* x, int64_t rows, int64_t width, float* sums), (x, rows, width, sums))
+LRA_MULTIVERSION(AddColumnSums, (const float* x, int64_t rows, int64_t width, float* sums),
+                 (x, rows, width, sums))
 
 void FillRows(const float* row, int64_t rows, int64_t width, float* out) {
   for (int64_t r = 0; r < rows; ++r) std::copy_n(row, width, out + r * width);

@@ -1,4 +1,5 @@
-// Row-wise pieces of an encoder layer on tiles of tokens: plain float memory, rows dense, one thread.
+// Row-wise pieces of an encoder layer on tiles of tokens: plain float memory, rows dense, one
+// thread.
 #ifndef LRA_MODELS_KERNELS_ROWS_H_
 #define LRA_MODELS_KERNELS_ROWS_H_
 
@@ -8,15 +9,17 @@ namespace lra {
 
 enum class GeluKind { kErf, kTanh };
 
-// y = (x - mean) * rstd * weight + bias over each of `rows` rows of `width`; leaves mean and rstd [rows].
-void LayerNormRows(const float* x, int64_t rows, int64_t width, const float* weight, const float* bias, float epsilon,
-                   float* y, float* mean, float* rstd);
+// y = (x - mean) * rstd * weight + bias over each of `rows` rows of `width`; leaves mean and rstd
+// [rows].
+void LayerNormRows(const float* x, int64_t rows, int64_t width, const float* weight,
+                   const float* bias, float epsilon, float* y, float* mean, float* rstd);
 
-// dx = residual (unless null) + gradient through LayerNormRows of dy; adds to weight_gradient and bias_gradient
-// [width]. dx may be residual.
-void LayerNormBackwardRows(const float* x, const float* dy, int64_t rows, int64_t width, const float* weight,
-                           const float* mean, const float* rstd, const float* residual, float* dx,
-                           float* weight_gradient, float* bias_gradient);
+// dx = residual (unless null) + gradient through LayerNormRows of dy; adds to weight_gradient and
+// bias_gradient [width]. dx may be residual.
+void LayerNormBackwardRows(const float* x, const float* dy, int64_t rows, int64_t width,
+                           const float* weight, const float* mean, const float* rstd,
+                           const float* residual, float* dx, float* weight_gradient,
+                           float* bias_gradient);
 
 // out = gelu(x), n values. The erf form is within 2e-7 absolute.
 void GeluRows(GeluKind kind, const float* x, int64_t n, float* out);

@@ -1,10 +1,12 @@
-// One body, three instruction sets, chosen at run time. A body is written as plain loops that GCC vectorises:
+// One body, three instruction sets, chosen at run time. A body is written as plain loops that GCC
+// vectorises:
 //
 //   inline LRA_ALWAYS_INLINE void ScaleBody(const float* x, int64_t n, float* out) { ... }
 //   LRA_MULTIVERSION(Scale, (const float* x, int64_t n, float* out), (x, n, out))
 //
-// defines Scale(), which runs ScaleBody() compiled for the best set that the machine has (baseline, AVX2, AVX-512).
-// The project builds without contraction into fused multiply-adds, so elementwise bodies give the same bits on all.
+// defines Scale(), which runs ScaleBody() compiled for the best set that the machine has (baseline,
+// AVX2, AVX-512). The project builds without contraction into fused multiply-adds, so elementwise
+// bodies give the same bits on all.
 #ifndef LRA_MODELS_KERNELS_SIMD_H_
 #define LRA_MODELS_KERNELS_SIMD_H_
 
@@ -40,19 +42,19 @@ class ScopedSimdLevel {
 #define LRA_TARGET_AVX2 __attribute__((target("avx2")))
 #define LRA_TARGET_AVX512 \
   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
-#define LRA_MULTIVERSION(name, signature, arguments)                    \
+#define LRA_MULTIVERSION(name, signature, arguments)                             \
   static LRA_TARGET_AVX512 void name##Avx512 signature { name##Body arguments; } \
   static LRA_TARGET_AVX2 void name##Avx2 signature { name##Body arguments; }     \
-  static void name##Baseline signature { name##Body arguments; }        \
-  void name signature {                                                 \
-    switch (ActiveSimdLevel()) {                                        \
-      case SimdLevel::kAvx512:                                          \
-        return name##Avx512 arguments;                                  \
-      case SimdLevel::kAvx2:                                            \
-        return name##Avx2 arguments;                                    \
-      case SimdLevel::kBaseline:                                        \
-        return name##Baseline arguments;                                \
-    }                                                                   \
+  static void name##Baseline signature { name##Body arguments; }                 \
+  void name signature {                                                          \
+    switch (ActiveSimdLevel()) {                                                 \
+      case SimdLevel::kAvx512:                                                   \
+        return name##Avx512 arguments;                                           \
+      case SimdLevel::kAvx2:                                                     \
+        return name##Avx2 arguments;                                             \
+      case SimdLevel::kBaseline:                                                 \
+        return name##Baseline arguments;                                         \
+    }                                                                            \
   }
 #else
 #define LRA_MULTIVERSION(name, signature, arguments) \

@@ -25,9 +25,11 @@ TEST(SoftmaxAttentionTest, MemoryIsLinearInTokensWithAndWithoutMask) {
 }
 
 TEST(SoftmaxAttentionTest, AllKeptMaskEqualsNoMask) {
-  const at::Tensor q = at::randn({2, 3, 50, 8}), k = at::randn({2, 3, 50, 8}), v = at::randn({2, 3, 50, 8});
+  const at::Tensor q = at::randn({2, 3, 50, 8}), k = at::randn({2, 3, 50, 8}),
+                   v = at::randn({2, 3, 50, 8});
   const at::Tensor keep = at::ones({2, 50}, at::kBool);
-  EXPECT_TRUE(at::equal(SoftmaxAttention(q, k, v, keep, {}), SoftmaxAttention(q, k, v, at::Tensor(), {})));
+  EXPECT_TRUE(
+      at::equal(SoftmaxAttention(q, k, v, keep, {}), SoftmaxAttention(q, k, v, at::Tensor(), {})));
 }
 
 TEST(SoftmaxAttentionTest, WeightDropoutKeepsTheMean) {

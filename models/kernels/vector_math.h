@@ -1,4 +1,5 @@
-// Scalar functions that GCC vectorises when they are inlined into a loop (no calls, no branches), and sums in lanes.
+// Scalar functions that GCC vectorises when they are inlined into a loop (no calls, no branches),
+// and sums in lanes.
 #ifndef LRA_MODELS_KERNELS_VECTOR_MATH_H_
 #define LRA_MODELS_KERNELS_VECTOR_MATH_H_
 
@@ -9,10 +10,12 @@
 
 namespace lra {
 
-// e^x for x <= 0, within 2 ulp; 0 < result, x below -87 counts as -87; NaN stays NaN. (Cephes' expf.)
+// e^x for x <= 0, within 2 ulp; 0 < result, x below -87 counts as -87; NaN stays NaN. (Cephes'
+// expf.)
 inline LRA_ALWAYS_INLINE float ExpNonPositive(float x) {
   x = x < -87.0f ? -87.0f : x;
-  const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to an integer in the low bits
+  const float shifted =
+      x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to an integer in the low bits
   const float whole = shifted - 12582912.0f;
   float r = x - whole * 0.693359375f;
   r = r - whole * -2.12194440e-4f;
@@ -27,12 +30,17 @@ inline LRA_ALWAYS_INLINE float ExpNonPositive(float x) {
   return value * std::bit_cast<float>(exponent << 23);
 }
 
-// Sixteen floats that add up side by side: the order of a sum is fixed, whatever the instruction set.
+// Sixteen floats that add up side by side: the order of a sum is fixed, whatever the instruction
+// set.
 typedef float Lanes __attribute__((vector_size(64), aligned(4)));
 constexpr int64_t kLanesWidth = 16;
 
-inline LRA_ALWAYS_INLINE Lanes LoadLanes(const float* p) { return *reinterpret_cast<const Lanes*>(p); }
-inline LRA_ALWAYS_INLINE void StoreLanes(float* p, Lanes value) { *reinterpret_cast<Lanes*>(p) = value; }
+inline LRA_ALWAYS_INLINE Lanes LoadLanes(const float* p) {
+  return *reinterpret_cast<const Lanes*>(p);
+}
+inline LRA_ALWAYS_INLINE void StoreLanes(float* p, Lanes value) {
+  *reinterpret_cast<Lanes*>(p) = value;
+}
 
 inline LRA_ALWAYS_INLINE float SumLanes(Lanes v) {
   float sum = 0;

@@ -1,4 +1,5 @@
-// Uses both registries and runs a forward pass, so that a lost registration or a missing library shows.
+// Uses both registries and runs a forward pass, so that a lost registration or a missing library
+// shows.
 #include <iostream>
 
 #include "lra/config.h"
@@ -22,7 +23,12 @@ absl::StatusOr<double> LogitSum() {
   spec.set_classes(10);
   auto model = lra::Classifier::Create(resolved->config, spec);
   if (!model.ok()) return model.status();
-  const lra::HostBatch batch = {.batch = 1, .length = 3, .tokens = {1, 2, 3}, .lengths = {3}, .labels = {0}, .example_ids = {0}};
+  const lra::HostBatch batch = {.batch = 1,
+                                .length = 3,
+                                .tokens = {1, 2, 3},
+                                .lengths = {3},
+                                .labels = {0},
+                                .example_ids = {0}};
   return (*model)->Forward(batch, {}).sum().item<double>();
 }
 

@@ -1,11 +1,11 @@
-// Loops over tiles of tokens that stay in the cache, with one private sum of parameter gradients a shard, so that the
-// result is the same in every run with the same number of threads.
-#ifndef LRA_MODELS_ENCODER_TOKEN_TILES_H_
-#define LRA_MODELS_ENCODER_TOKEN_TILES_H_
+// Loops over tiles of tokens that stay in the cache, with one private sum of parameter gradients a
+// shard, so that the result is the same in every run with the same number of threads.
+#ifndef LRA_MODELS_KERNELS_TOKEN_TILES_H_
+#define LRA_MODELS_KERNELS_TOKEN_TILES_H_
 
 #include <ATen/Parallel.h>
-#include <ATen/core/Tensor.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace lra {
 
-constexpr int64_t kTileTokens = 192;
+constexpr int64_t kTileTokens = 256;
 
 inline int64_t ShardCount() { return at::get_num_threads(); }
 
@@ -32,10 +32,12 @@ void ForShards(int64_t tokens, Body body) {
 // body(first, rows) for the tiles of [begin, end).
 template <class Body>
 void ForTiles(int64_t begin, int64_t end, Body body) {
-  for (int64_t first = begin; first < end; first += kTileTokens) body(first, std::min(kTileTokens, end - first));
+  for (int64_t first = begin; first < end; first += kTileTokens)
+    body(first, std::min(kTileTokens, end - first));
 }
 
-// The gradient of one parameter: zeros of its shape for every shard, added up in order. Undefined parameters have none.
+// The gradient of one parameter: zeros of its shape for every shard, added up in order. Undefined
+// parameters have none.
 class ShardedGradient {
  public:
   explicit ShardedGradient(const at::Tensor& parameter) {
@@ -61,4 +63,4 @@ class ShardedGradient {
 
 }  // namespace lra
 
-#endif  // LRA_MODELS_ENCODER_TOKEN_TILES_H_
+#endif  // LRA_MODELS_KERNELS_TOKEN_TILES_H_

@@ -1,0 +1,35 @@
+// A dropout key among the things that an autograd function keeps for its backward.
+#ifndef LRA_MODELS_KERNELS_SAVED_DROPOUT_KEY_H_
+#define LRA_MODELS_KERNELS_SAVED_DROPOUT_KEY_H_
+
+#include <cstdint>
+#include <string>
+
+#include "models/kernels/dropout.h"
+
+namespace lra {
+
+// SavedData is AutogradContext::saved_data; `name` tells several keys of one function apart.
+template <class SavedData>
+void SaveDropoutKey(const std::string& name, const DropoutKey& key, SavedData* saved) {
+  (*saved)[name + ".probability"] = key.probability;
+  (*saved)[name + ".seed"] = static_cast<int64_t>(key.seed);
+  (*saved)[name + ".step"] = static_cast<int64_t>(key.step);
+  (*saved)[name + ".site"] = static_cast<int64_t>(key.site);
+  if (key.active()) (*saved)[name + ".example_ids"] = key.example_ids;
+}
+
+template <class SavedData>
+DropoutKey LoadDropoutKey(const std::string& name, SavedData* saved) {
+  DropoutKey key;
+  key.probability = (*saved)[name + ".probability"].toDouble();
+  key.seed = static_cast<uint32_t>((*saved)[name + ".seed"].toInt());
+  key.step = static_cast<uint32_t>((*saved)[name + ".step"].toInt());
+  key.site = static_cast<uint32_t>((*saved)[name + ".site"].toInt());
+  if (key.active()) key.example_ids = (*saved)[name + ".example_ids"].toTensor();
+  return key;
+}
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_KERNELS_SAVED_DROPOUT_KEY_H_
