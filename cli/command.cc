@@ -45,6 +45,16 @@ const CLI::App& Innermost(const CLI::App& app) {
   return *current;
 }
 
+// "lra data prepare"
+std::string CommandPath(const CLI::App& app) {
+  std::string path = "lra";
+  for (const CLI::App* current = &app; !current->get_subcommands().empty();) {
+    current = current->get_subcommands().front();
+    path += " " + current->get_name();
+  }
+  return path;
+}
+
 // "; did you mean --seeds?" for the first word that nothing wanted.
 std::string Hint(const CLI::App& app) {
   const CLI::App& command = Innermost(app);
@@ -83,9 +93,8 @@ int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv) {
   } catch (const CLI::Success& success) {  // help and version
     return app->exit(success);
   } catch (const CLI::ParseError& error) {
-    const std::string name = Innermost(*app).get_name();
-    std::cerr << "lra: " << error.what() << Hint(*app) << "\nSee: lra " << name
-              << (name.empty() ? "" : " ") << "--help\n";
+    std::cerr << "lra: " << error.what() << Hint(*app) << "\nSee: " << CommandPath(*app)
+              << " --help\n";
     return 2;
   }
   return context->exit_code;

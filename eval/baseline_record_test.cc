@@ -8,6 +8,7 @@
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
+#include "lra/config.h"
 #include "lra/fingerprint.h"
 
 namespace lra {
@@ -98,16 +99,19 @@ TEST(DataIdentityTest, CopiesTheManifestAndFingerprintsTheView) {
 }
 
 TEST(DataIdentityTest, CanonicalMeansEveryPinnedSplitAgrees) {
-  DataIdentity data;
-  (*data.mutable_split_fingerprint())["train"] = "a";
-  (*data.mutable_split_fingerprint())["test"] = "b";
-  TaskFile file;
-  EXPECT_FALSE(IsCanonical(data, file));  // nothing is pinned
-  (*file.mutable_canonical_fingerprint())["train"] = "a";
-  (*file.mutable_canonical_fingerprint())["test"] = "b";
-  EXPECT_TRUE(IsCanonical(data, file));
-  (*file.mutable_canonical_fingerprint())["test"] = "c";
-  EXPECT_FALSE(IsCanonical(data, file));
+  const auto file = LoadTaskFile("listops");
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_EQ(file->canonical_fingerprint_size(), 3);
+  Manifest manifest;
+  manifest.mutable_spec()->set_name("listops");
+  for (const auto& [name, fingerprint] : file->canonical_fingerprint()) {
+    ManifestSplit* split = manifest.add_splits();
+    split->set_name(name);
+    split->set_content_fingerprint(fingerprint);
+  }
+  EXPECT_TRUE(IdentifyData(manifest).is_canonical());
+  manifest.mutable_splits(1)->set_content_fingerprint("c");
+  EXPECT_FALSE(IdentifyData(manifest).is_canonical());
 }
 
 }  // namespace

@@ -1,17 +1,9 @@
 #include "eval/data_identity.h"
 
-#include "lra/config.h"
+#include "datasets/manifest.h"
 #include "lra/fingerprint.h"
 
 namespace lra {
-
-bool IsCanonical(const DataIdentity& data, const TaskFile& task_file) {
-  for (const auto& [split, fingerprint] : task_file.canonical_fingerprint()) {
-    const auto it = data.split_fingerprint().find(split);
-    if (it == data.split_fingerprint().end() || it->second != fingerprint) return false;
-  }
-  return task_file.canonical_fingerprint_size() > 0;
-}
 
 DataIdentity IdentifyData(const Manifest& manifest) {
   DataIdentity data;
@@ -21,8 +13,7 @@ DataIdentity IdentifyData(const Manifest& manifest) {
     (*data.mutable_split_fingerprint())[split.name()] = split.content_fingerprint();
   }
   data.set_origin(manifest.origin());
-  const auto task_file = LoadTaskFile(data.task());
-  data.set_is_canonical(task_file.ok() && IsCanonical(data, *task_file));
+  data.set_is_canonical(IsCanonical(manifest));
   return data;
 }
 

@@ -14,9 +14,6 @@ DataIdentity IdentifyData(const Manifest& manifest);
 // Of examples seen through a view.
 DataIdentity IdentifyData(const Manifest& manifest, const DataView& view);
 
-// True when at least one fingerprint is pinned and every pinned split has its own.
-bool IsCanonical(const DataIdentity& data, const TaskFile& task_file);
-
 }  // namespace lra
 
 #endif  // LRA_EVAL_DATA_IDENTITY_H_

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -82,6 +83,20 @@ class StagingDirectory {
  private:
   StagingDirectory(std::string path, std::string final_path);
   std::string path_, final_path_;
+};
+
+// An advisory lock (flock) that ends with the process, however it ends. FailedPrecondition when another process holds
+// it. The file stays.
+class FileLock {
+ public:
+  static absl::StatusOr<FileLock> Acquire(absl::string_view path);
+  FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
 };
 
 }  // namespace lra

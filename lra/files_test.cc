@@ -213,5 +213,15 @@ TEST(PathTest, Join) {
   EXPECT_EQ(JoinPath("a", ""), "a");
 }
 
+TEST(FileLock, SecondHolderIsRefusedUntilTheFirstIsGone) {
+  const std::string path = testing::TempDir() + "/file_lock_test";
+  {
+    const auto first = FileLock::Acquire(path);
+    ASSERT_TRUE(first.ok()) << first.status();
+    EXPECT_EQ(FileLock::Acquire(path).status().code(), absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_TRUE(FileLock::Acquire(path).ok());
+}
+
 }  // namespace
 }  // namespace lra

@@ -64,7 +64,7 @@ expect 2 '' "$lra" data prepare nothing
 
 # The answer is no: exit code 1.
 expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --out y --set schedule.learning_rate=1000 \
-  --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200
+  --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200 --set train.eval_every_steps=200
 file=$(ls data/listops/train-*.tokens.npy | head -1)
 printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops

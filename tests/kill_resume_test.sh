@@ -8,12 +8,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=20 --set max_length_tokens=150 \
   --set train_examples=600 --set validation_examples=100 --set test_examples=100
-steps=$((40 + 12 * kills))
+steps=$((300 + 150 * kills))
+# Runs as the calling (sub)shell itself, so that $! is the program and not a shell around it.
 train() {
-  "$lra" train --task listops --attention cosformer --preset smoke --data "$work/data" --quiet --threads "$threads" \
+  exec "$lra" train --task listops --attention cosformer --preset smoke --data "$work/data" --quiet --threads "$threads" \
     --checkpoint-every 3 --set train.steps=$steps --set train.batch_examples=16 --set train.log_every_steps=4 "$@"
 }
-train --out "$work/undisturbed"
+(train --out "$work/undisturbed")
 
 RANDOM=20 done_kills=0 restarts=0
 while [ "$done_kills" -lt "$kills" ]; do
@@ -27,7 +28,7 @@ while [ "$done_kills" -lt "$kills" ]; do
   wait "$pid" 2>/dev/null || true
 done
 reached=$(cat "$work/killed/checkpoint/latest" 2>/dev/null || echo "no checkpoint yet")
-train --out "$work/killed" --resume
+(train --out "$work/killed" --resume)
 
 a=$work/undisturbed b=$work/killed
 last=checkpoint/step-$steps

@@ -78,6 +78,15 @@ absl::Status RestoreIfThere(Run* run) {
   return Restore(*checkpoint, run);
 }
 
+absl::Status Lock(Run* run) {
+  const std::string& out = run->request.runtime.out_dir();
+  LRA_RETURN_IF_ERROR(MakeDirectories(out));
+  absl::StatusOr<FileLock> lock = FileLock::Acquire(JoinPath(out, ".lock"));
+  LRA_RETURN_IF_ERROR(Annotate(lock.status(), absl::StrCat("cannot train in ", out)));
+  run->lock.emplace(*std::move(lock));
+  return absl::OkStatus();
+}
+
 absl::Status OpenData(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
   const ExperimentConfig& config = run->config();
@@ -125,6 +134,7 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   }));
   run->optimizer = std::make_unique<AdamW>(run->config().optimizer(), run->model->parameters());
   StartState(run.get());
+  LRA_RETURN_IF_ERROR(Lock(run.get()));
   LRA_RETURN_IF_ERROR(RestoreIfThere(run.get()));
   return run;
 }

@@ -3,12 +3,14 @@
 #define LRA_TRAIN_RUN_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "datasets/dataset.h"
 #include "lra/config.h"
 #include "lra/config.pb.h"
+#include "lra/files.h"
 #include "models/classifier.h"
 #include "train/checkpoint_state.pb.h"
 #include "train/optimizer.h"
@@ -28,6 +30,8 @@ struct TrainRequest {
 
 struct Run {
   TrainRequest request;
+  // Keeps a second process out of the run folder.
+  std::optional<FileLock> lock;
   Dataset data;
   SplitView train, validation;
   std::unique_ptr<Classifier> model;

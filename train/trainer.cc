@@ -132,18 +132,17 @@ void Trainer::Count(const StepResult& result) {
 
 absl::Status Trainer::Validate(CurvePoint* point) {
   const TrainConfig& train = run_.config().train();
-  LRA_ASSIGN_OR_RETURN(const Scored scored,
-                       ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(),
-                                  {.batch_examples = train.batch_examples(),
-                                   .limit_examples = train.validation_examples(),
-                                   .label = "",
-                                   .quiet = true}));
-  point->set_validation_loss(scored.score.MeanLoss());
-  point->set_validation_accuracy(scored.score.Accuracy());
-  if (run_.state.best_step() < 0 ||
-      scored.score.Accuracy() > run_.state.best_validation_accuracy()) {
+  const absl::StatusOr<Scored> scored = ScoreSplit(
+      *run_.model, run_.validation, run_.data.spec().classes(),
+      {.batch_examples = train.batch_examples(), .limit_examples = train.validation_examples()});
+  LRA_RETURN_IF_ERROR(
+      Annotate(scored.status(), absl::StrCat("validation at step ", run_.state.step())));
+  const SplitScore& score = scored->score;
+  point->set_validation_loss(score.MeanLoss());
+  point->set_validation_accuracy(score.Accuracy());
+  if (run_.state.best_step() < 0 || score.Accuracy() > run_.state.best_validation_accuracy()) {
     run_.state.set_best_step(run_.state.step());
-    run_.state.set_best_validation_accuracy(scored.score.Accuracy());
+    run_.state.set_best_validation_accuracy(score.Accuracy());
   }
   return absl::OkStatus();
 }
