@@ -99,7 +99,7 @@ TEST(ClassifierTest, MethodsWithOneSeedShareTheirParameters) {
 }
 
 TEST(ClassifierTest, ForwardGivesLogitsAndEveryParameterAGradient) {
-  for (const auto pooling : {ModelConfig::MEAN, ModelConfig::CLS}) {
+  for (const auto pooling : {ModelConfig::MEAN, ModelConfig::CLS, ModelConfig::FIRST}) {
     ExperimentConfig config = SmallConfig();
     config.mutable_model()->set_pooling(pooling);
     const auto model = Classifier::Create(config, SmallSpec());

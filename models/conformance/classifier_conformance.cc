@@ -211,12 +211,13 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(
   spec.set_vocabulary_size(kVocabulary);
   spec.set_classes(kClasses);
   std::vector<ConformanceResult> results;
-  for (const ModelConfig::Pooling pooling : {ModelConfig::MEAN, ModelConfig::CLS}) {
+  for (const ModelConfig::Pooling pooling :
+       {ModelConfig::MEAN, ModelConfig::CLS, ModelConfig::FIRST}) {
     const ExperimentConfig config =
         MakeConfig(name, options, pooling, traits.supports_weight_dropout ? 0.2f : 0.0f);
     LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model, Classifier::Create(config, spec));
     LRA_RETURN_IF_ERROR(CatchTorch([&] {
-      Suite suite(name, pooling == ModelConfig::CLS ? "CLS pooling" : "mean pooling", *model);
+      Suite suite(name, ModelConfig::Pooling_Name(pooling) + " pooling", *model);
       for (ConformanceResult& result : suite.Run(traits.is_padding_invariant))
         results.push_back(std::move(result));
       return absl::OkStatus();

@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const google::protobuf::Any& options);
 
-// M: small classifiers (mean and CLS pooling) with the attention.
+// M: small classifiers (each pooling) with the attention.
 absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(
     absl::string_view name, const google::protobuf::Any& options);
 

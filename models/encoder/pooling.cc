@@ -9,7 +9,7 @@
 namespace lra {
 
 Pooling::Pooling(const ModelConfig& config, ParameterStore* parameters)
-    : is_cls_(config.pooling() == ModelConfig::CLS) {
+    : reads_first_(config.pooling() != ModelConfig::MEAN) {
   norm_.weight = parameters->Create("encoder.norm.weight", {config.width()}, Initializer::Ones());
   norm_.bias = parameters->Create("encoder.norm.bias", {config.width()}, Initializer::Zeros());
   norm_.epsilon = config.norm_epsilon();
@@ -19,7 +19,7 @@ at::Tensor Pooling::Forward(const at::Tensor& x, const at::Tensor& keep) const {
   const auto normalise = [&](const at::Tensor& rows) {
     return at::layer_norm(rows, {rows.size(-1)}, norm_.weight, norm_.bias, norm_.epsilon);
   };
-  if (is_cls_) return normalise(x.select(1, 0));
+  if (reads_first_) return normalise(x.select(1, 0));
   if (!keep.defined()) return normalise(x).mean(1);
   const at::Tensor kept = at::where(keep.unsqueeze(-1), normalise(x), at::zeros({}, x.options()));
   return kept.sum(1) / keep.sum(1, true).clamp_min(1);

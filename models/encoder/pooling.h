@@ -14,11 +14,11 @@ namespace lra {
 class Pooling {
  public:
   Pooling(const ModelConfig& config, ParameterStore* parameters);
-  // MEAN: over the kept tokens; CLS: the first token. keep [B, N] bool or undefined (all kept).
+  // MEAN: over the kept tokens; CLS and FIRST: the first position. keep [B, N] bool or undefined (all kept).
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& keep) const;
 
  private:
-  bool is_cls_;
+  bool reads_first_;
   NormMap norm_;
 };
 
