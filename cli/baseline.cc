@@ -1,7 +1,6 @@
 #include "tasks/baseline.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "datasets/dataset.h"
 #include "eval/baseline_record.h"
 #include "eval/data_identity.h"
+#include "eval/machine.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
 #include "lra/progress.h"
@@ -77,11 +77,6 @@ nlohmann::ordered_json ToJsonResult(const RunRecord& record, const SplitResult& 
           {"split", result.split()},
           {"correct", result.correct()},
           {"examples", result.examples()}};
-}
-
-int64_t UnixSeconds() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
 absl::Status Baseline(const BaselineFlags& flags, const CommandContext& context) {

@@ -1,7 +1,10 @@
 #include "cli/command.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -55,20 +58,38 @@ std::string CommandPath(const CLI::App& app) {
   return path;
 }
 
-// "; did you mean --seeds?" for the first word that nothing wanted.
-std::string Hint(const CLI::App& app) {
+// `unknown subcommand "trian"; did you mean train?` for the first word that nothing wanted (flags
+// first, since a flag's value is left over with it); else CLI11's own words.
+std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = Innermost(app);
-  for (const std::string& word : app.remaining(true)) {
-    const std::string name = word.substr(0, word.find('='));
-    const std::string nearest = Nearest(name, ValidNames(command, name));
-    if (!nearest.empty()) return "; did you mean " + nearest + "?";
+  std::vector<std::string> words = app.remaining(true);
+  std::stable_partition(words.begin(), words.end(),
+                        [](const std::string& word) { return word.rfind("--", 0) == 0; });
+  if (words.empty()) return error.what();
+  const std::string word = words.front().substr(0, words.front().find('='));
+  const bool is_flag = word.rfind("--", 0) == 0;
+  if (!is_flag && command.get_subcommands({}).empty()) return "unexpected \"" + word + "\"";
+  const std::string nearest = Nearest(word, ValidNames(command, word));
+  return std::string("unknown ") + (is_flag ? "flag" : "subcommand") + " \"" + word + "\"" +
+         (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+// The last resort: what no library function turned into a status (memory, a file system that fails
+// while listed).
+absl::Status Guarded(const std::function<absl::Status()>& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("out of memory");
+  } catch (const std::exception& error) {
+    return absl::InternalError(error.what());
   }
-  return "";
 }
 
 }  // namespace
 
 void SetUpApp(CLI::App* app, CommandContext* context) {
+  app->name("lra");
   app->set_version_flag("--version", "lra " LRA_VERSION);
   app->set_help_all_flag("--help-all", "Help of all subcommands");
   app->require_subcommand(1);
@@ -93,8 +114,7 @@ int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv) {
   } catch (const CLI::Success& success) {  // help and version
     return app->exit(success);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "lra: " << error.what() << Hint(*app) << "\nSee: " << CommandPath(*app)
-              << " --help\n";
+    std::cerr << "lra: " << Explain(*app, error) << "\nSee: " << CommandPath(*app) << " --help\n";
     return 2;
   }
   return context->exit_code;
@@ -107,7 +127,7 @@ std::string DefaultDataDirectory(const std::string& task) {
 
 std::function<void()> RunCommand(CommandContext* context, std::function<absl::Status()> body) {
   return [context, body = std::move(body)] {
-    const absl::Status status = body();
+    const absl::Status status = Guarded(body);
     context->exit_code = ExitCode(status);
     if (!status.ok()) std::cerr << "lra: " << status.message() << "\n";
   };

@@ -73,24 +73,43 @@ TrainRequest MakeRequest(const TrainFlags& flags, const ResolvedConfig& resolved
   return request;
 }
 
+// Stops after the current step; a second signal ends the program at once.
+void StopOnSignals() {
+  for (const int number : {SIGINT, SIGTERM}) {
+    std::signal(number, [](int received) {
+      RequestStop();
+      std::signal(received, SIG_DFL);
+    });
+  }
+}
+
+absl::Status TrainAll(const std::vector<TrainRequest>& requests, bool json,
+                      nlohmann::json* results) {
+  for (const TrainRequest& request : requests) {
+    LRA_ASSIGN_OR_RETURN(const RunRecord record, TrainRun(request));
+    if (!json) std::cout << Describe(record, request.runtime.out_dir()) << std::endl;
+    results->push_back(ToJsonResult(record, request.runtime.out_dir()));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, flags.experiment.Resolve());
   std::vector<uint32_t> seeds = {resolved.config.seed()};
   if (!flags.seeds.empty()) {
     LRA_ASSIGN_OR_RETURN(seeds, ParseSeeds(flags.seeds));
   }
-  StartRuntime(flags.threads);
-  std::signal(SIGINT, [](int) { RequestStop(); });
-  std::signal(SIGTERM, [](int) { RequestStop(); });
-  nlohmann::json results = nlohmann::json::array();
+  std::vector<TrainRequest> requests;
   for (uint32_t seed : seeds) {
-    const TrainRequest request = MakeRequest(flags, resolved, seed, seeds.size() > 1, context);
-    LRA_ASSIGN_OR_RETURN(const RunRecord record, TrainRun(request));
-    if (!context.json) std::cout << Describe(record, request.runtime.out_dir()) << std::endl;
-    results.push_back(ToJsonResult(record, request.runtime.out_dir()));
+    requests.push_back(MakeRequest(flags, resolved, seed, seeds.size() > 1, context));
+    LRA_RETURN_IF_ERROR(CheckRunDirectory(requests.back()));  // before hours of other seeds
   }
-  if (context.json) std::cout << results.dump(2) << "\n";
-  return absl::OkStatus();
+  StartRuntime(flags.threads);
+  StopOnSignals();
+  nlohmann::json results = nlohmann::json::array();
+  const absl::Status status = TrainAll(requests, context.json, &results);
+  if (context.json && !results.empty()) std::cout << results.dump(2) << "\n";
+  return status;
 }
 
 }  // namespace
@@ -112,7 +131,7 @@ void AddTrainCommand(CLI::App* app, CommandContext* context) {
   command->add_option("--device", flags->device, "cpu")->capture_default_str();
   command
       ->add_option("--threads", flags->threads,
-                   "Threads; 0 = all cores. Bits, not results, depend on it")
+                   "Threads; 0 = all cores. The last digits of a result depend on it")
       ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--checkpoint-every", flags->checkpoint_every,

@@ -7,8 +7,8 @@
 
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
-#include "lra/files.h"
 #include "lra/config.h"
+#include "lra/files.h"
 #include "lra/fingerprint.h"
 
 namespace lra {

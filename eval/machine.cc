@@ -2,6 +2,7 @@
 
 #include <sys/utsname.h>
 
+#include <chrono>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -59,6 +60,11 @@ Machine DescribeMachine() {
 }
 
 int64_t PeakMemoryBytes() { return Kibibytes(Lookup("/proc/self/status", "VmHWM", ':')); }
+
+int64_t UnixSeconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
 
 Versions RunVersions(absl::string_view libtorch) {
   Versions versions;

@@ -17,6 +17,9 @@ Machine DescribeMachine();
 // does not tell.
 int64_t PeakMemoryBytes();
 
+// Seconds since 1970 by the system's clock.
+int64_t UnixSeconds();
+
 // This program's version, the commit that it was configured at (empty outside a repository), the
 // compiler. `libtorch` is what the caller links, empty for programs without it.
 Versions RunVersions(absl::string_view libtorch);

@@ -313,7 +313,8 @@ absl::StatusOr<FileLock> FileLock::Acquire(absl::string_view path) {
   const std::string name(path);
   const int descriptor = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor < 0) {
-    return absl::InternalError(absl::StrCat("cannot open lock \"", name, "\": ", std::strerror(errno)));
+    return absl::InternalError(
+        absl::StrCat("cannot open lock \"", name, "\": ", std::strerror(errno)));
   }
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return FileLock(descriptor);
   const int error = errno;

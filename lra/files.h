@@ -85,8 +85,8 @@ class StagingDirectory {
   std::string path_, final_path_;
 };
 
-// An advisory lock (flock) that ends with the process, however it ends. FailedPrecondition when another process holds
-// it. The file stays.
+// An advisory lock (flock) that ends with the process, however it ends. FailedPrecondition when
+// another process holds it. The file stays.
 class FileLock {
  public:
   static absl::StatusOr<FileLock> Acquire(absl::string_view path);

@@ -4,6 +4,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -24,6 +25,8 @@ absl::Status CatchTorch(Body body) {
     return absl::InternalError(absl::StrCat("LibTorch: ", error.what_without_backtrace()));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("out of memory");
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("LibTorch: ", error.what()));
   }
 }
 

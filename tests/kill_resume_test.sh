@@ -16,15 +16,17 @@ train() {
 }
 (train --out "$work/undisturbed")
 
-RANDOM=20 done_kills=0 restarts=0
+# A kill counts when the process was training: it had a checkpoint to start from, or had made one.
+RANDOM=20 done_kills=0 attempts=0
 while [ "$done_kills" -lt "$kills" ]; do
-  restarts=$((restarts + 1))
+  attempts=$((attempts + 1))
+  if [ "$attempts" -gt $((4 * kills + 20)) ]; then echo "only $done_kills of $attempts kills hit training"; exit 1; fi
   if [ -e "$work/killed/record.textproto" ]; then echo "the run ended after $done_kills kills: too short for $kills"; exit 1; fi
   train --out "$work/killed" --resume >"$work/killed.log" 2>&1 &
   pid=$!
   sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.25 + 0.75 * r / 32767 }')"
   # The job is its own process: -9 leaves it no chance to tidy up.
-  if kill -9 "$pid" 2>/dev/null; then done_kills=$((done_kills + 1)); fi
+  if kill -9 "$pid" 2>/dev/null && [ -e "$work/killed/checkpoint/latest" ]; then done_kills=$((done_kills + 1)); fi
   wait "$pid" 2>/dev/null || true
 done
 reached=$(cat "$work/killed/checkpoint/latest" 2>/dev/null || echo "no checkpoint yet")

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "datasets/dataset.h"
@@ -15,12 +16,19 @@
 namespace lra {
 namespace {
 
-TEST(NumpyDatasetTest, IsAccepted) {
+// $LRA_PYTHON, the first python3 on the path, or the system's; empty if none has numpy.
+std::string PythonWithNumpy() {
   const char* named = std::getenv("LRA_PYTHON");
-  const std::string python = named == nullptr || *named == 0 ? "python3" : named;
-  if (std::system((python + " -c 'import numpy' 2>/dev/null").c_str()) != 0) {
-    GTEST_SKIP() << python << " has no numpy (LRA_PYTHON may name another Python)";
+  for (const std::string python :
+       {named == nullptr ? "python3" : named, "python3", "/usr/bin/python3"}) {
+    if (std::system((python + " -c 'import numpy' 2>/dev/null").c_str()) == 0) return python;
   }
+  return "";
+}
+
+TEST(NumpyDatasetTest, IsAccepted) {
+  const std::string python = PythonWithNumpy();
+  if (python.empty()) GTEST_SKIP() << "no Python with numpy (LRA_PYTHON may name one)";
   const TestFolder folder;
   const std::string path = folder.File("numpy");
   ASSERT_EQ(

@@ -63,6 +63,9 @@ absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& par
   const std::string target = CheckpointPath(run_dir, state->step());
   // A leftover of the same step (killed between rename and `latest`) holds the same bytes; it is
   // made anew.
+  const absl::StatusOr<std::string> latest = LatestCheckpoint(run_dir);
+  if (latest.ok() && *latest == target && FileExists(target))
+    return absl::OkStatus();  // saved just now
   LRA_RETURN_IF_ERROR(RemoveAll(target));
   LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(run_dir, kFolder)));
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target));
@@ -85,11 +88,12 @@ void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& kee
   std::vector<std::string> keep = {kLatest};
   for (int64_t step : keep_steps) keep.push_back(StepName(step));
   std::error_code ignored;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(JoinPath(run_dir, kFolder), ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (std::find(keep.begin(), keep.end(), name) == keep.end())
-      std::filesystem::remove_all(entry.path(), ignored);
+  std::filesystem::directory_iterator entry(JoinPath(run_dir, kFolder), ignored);
+  for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (std::find(keep.begin(), keep.end(), name) != keep.end()) continue;
+    std::error_code failed;  // an old checkpoint that stays does no harm
+    std::filesystem::remove_all(entry->path(), failed);
   }
 }
 

@@ -73,7 +73,7 @@ Plan BatchesByLength(const Run& run) {
   const TrainConfig& train = run.config().train();
   Plan plan = PlanEpoch(run.train, run.config().seed(), 0, train.batch_examples(),
                         train.bucket_window_batches());
-  const size_t full = plan.front().size();
+  const size_t full = std::min<size_t>(train.batch_examples(), run.train.size());
   std::erase_if(plan, [&](const auto& batch) { return batch.size() < full; });
   std::stable_sort(plan.begin(), plan.end(), [&](const auto& a, const auto& b) {
     return PaddedLength(run.train, a) < PaddedLength(run.train, b);

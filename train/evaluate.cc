@@ -1,6 +1,5 @@
 #include "train/evaluate.h"
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -11,19 +10,14 @@
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
-#include "lra/textproto.h"
 #include "models/classifier.h"
 #include "models/torch_status.h"
 #include "train/checkpoint.h"
 #include "train/finish.h"
+#include "train/test_looks.h"
 
 namespace lra {
 namespace {
-
-// Holds a RunRecord with nothing but test_looks.
-std::string LooksPath(absl::string_view run_dir) {
-  return JoinPath(run_dir, "test_looks.textproto");
-}
 
 // RUN of RUN/checkpoint/step-N.
 std::string RunOf(const std::string& checkpoint) {
@@ -33,21 +27,14 @@ std::string RunOf(const std::string& checkpoint) {
 absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
   if (!FileExists(path))
     return absl::NotFoundError(absl::StrCat(path, ": no such checkpoint or run folder"));
+  if (FileExists(JoinPath(path, kRecordFile))) {
+    LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(path));
+    return CheckpointPath(path, record.selected_step());
+  }
   if (!FileExists(JoinPath(path, "state.textproto"))) return LatestCheckpoint(path);
   std::string trimmed = std::filesystem::absolute(path).lexically_normal().string();
   if (trimmed.back() == '/') trimmed.pop_back();
   return trimmed;
-}
-
-absl::Status LogTestLook(const std::string& run_dir, const TestLook& look) {
-  RunRecord log;
-  for (const TestLook& earlier : EarlierTestLooks(run_dir)) *log.add_test_looks() = earlier;
-  *log.add_test_looks() = look;
-  LRA_RETURN_IF_ERROR(WriteSealedTextProto(LooksPath(run_dir), log));
-  if (!FileExists(JoinPath(run_dir, "record.textproto"))) return absl::OkStatus();
-  LRA_ASSIGN_OR_RETURN(RunRecord record, ReadRunRecord(run_dir));
-  *record.add_test_looks() = look;
-  return WriteRunRecord(run_dir, record);
 }
 
 struct Opened {
@@ -80,29 +67,12 @@ absl::StatusOr<Opened> Open(const EvaluateRequest& request, const std::string& c
   return opened;
 }
 
-TestLook MakeLook(const EvaluateRequest& request, int64_t step) {
-  TestLook look;
-  look.set_command(request.command_line);
-  look.set_step(step);
-  look.set_unix_seconds(std::chrono::duration_cast<std::chrono::seconds>(
-                            std::chrono::system_clock::now().time_since_epoch())
-                            .count());
-  return look;
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> CheckpointTask(const std::string& checkpoint) {
   LRA_ASSIGN_OR_RETURN(const std::string path, FindCheckpoint(checkpoint));
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(path));
   return state.config().task();
-}
-
-std::vector<TestLook> EarlierTestLooks(absl::string_view run_dir) {
-  RunRecord log;
-  if (!FileExists(LooksPath(run_dir)) || !ReadSealedTextProto(LooksPath(run_dir), &log).ok())
-    return {};
-  return {log.test_looks().begin(), log.test_looks().end()};
 }
 
 absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
@@ -114,18 +84,23 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
                            ? JoinPath(run_dir, absl::StrCat("evaluations/", request.split, "-step-",
                                                             opened.state.step()))
                            : request.out_dir;
-  if (request.split == "test")
-    LRA_RETURN_IF_ERROR(LogTestLook(run_dir, MakeLook(request, opened.state.step())));
+  if (request.split == "test") {
+    LRA_RETURN_IF_ERROR(LogTestLook(run_dir, request.command_line, opened.state.step()));
+  }
   LRA_RETURN_IF_ERROR(MakeDirectories(evaluation.out_dir));
-  LRA_ASSIGN_OR_RETURN(const SplitResult result,
-                       ScoreAndStore(*opened.model, opened.split, opened.state, evaluation.out_dir,
-                                     "predictions.npy", kSelectedCheckpoint, request.quiet));
   evaluation.record = RecordFromState(opened.state, opened.model->parameters());
+  const bool is_selected = evaluation.record.selected_step() == opened.state.step();
+  LRA_ASSIGN_OR_RETURN(
+      const SplitResult result,
+      ScoreAndStore(*opened.model, opened.split, opened.state, evaluation.out_dir,
+                    "predictions.npy", is_selected ? kSelectedCheckpoint : kLastCheckpoint,
+                    request.quiet));
   *evaluation.record.mutable_data() =
       IdentifyData(opened.data.manifest(), opened.state.config().view());
   *evaluation.record.add_results() = result;
   evaluation.record.set_weights_sha256(opened.state.weights_sha256());
-  for (const TestLook& look : EarlierTestLooks(run_dir)) *evaluation.record.add_test_looks() = look;
+  LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(run_dir));
+  evaluation.record.mutable_test_looks()->Assign(looks.begin(), looks.end());
   LRA_RETURN_IF_ERROR(WriteRunRecord(evaluation.out_dir, evaluation.record));
   return evaluation;
 }

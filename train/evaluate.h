@@ -3,7 +3,6 @@
 #define LRA_TRAIN_EVALUATE_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,7 +12,7 @@
 namespace lra {
 
 struct EvaluateRequest {
-  // A checkpoint folder, or a run folder (its latest checkpoint).
+  // A checkpoint folder, or a run folder (its selected checkpoint; while unfinished, its latest).
   std::string checkpoint;
   std::string data_dir;
   std::string split = "validation";
@@ -36,9 +35,6 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request);
 
 // Task of a checkpoint or run folder.
 absl::StatusOr<std::string> CheckpointTask(const std::string& checkpoint);
-
-// Looks at the test split that `lra eval` took before the run was finished (oldest first).
-std::vector<TestLook> EarlierTestLooks(absl::string_view run_dir);
 
 }  // namespace lra
 

@@ -4,7 +4,6 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -15,16 +14,10 @@
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 #include "train/checkpoint.h"
-#include "train/evaluate.h"
+#include "train/test_looks.h"
 
 namespace lra {
 namespace {
-
-int64_t UnixSeconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 int64_t SelectedStep(const CheckpointState& state) {
   return state.config().evaluation().selection() == EvaluationConfig::LAST ? state.step()
@@ -39,14 +32,11 @@ absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(path));
   LRA_RETURN_IF_ERROR(LoadWeights(path, state, run->model->parameters()));
   const bool quiet = run->request.runtime.quiet();
+  LRA_RETURN_IF_ERROR(LogTestLook(out, kTrainLook, step));
   const std::string name = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint;
   LRA_ASSIGN_OR_RETURN(*record->add_results(),
                        ScoreAndStore(*run->model, test, state, out,
                                      absl::StrCat("predictions", suffix, ".npy"), name, quiet));
-  TestLook& look = *record->add_test_looks();
-  look.set_command("train");
-  look.set_step(step);
-  look.set_unix_seconds(UnixSeconds());
   LRA_ASSIGN_OR_RETURN(
       *record->add_results(),
       ScoreAndStore(*run->model, run->validation, state, out,
@@ -114,12 +104,13 @@ absl::StatusOr<RunRecord> FinishRun(Run* run) {
       Dataset::Open(runtime.data_dir(), {.splits = {"test"}, .threads = runtime.threads()}));
   LRA_ASSIGN_OR_RETURN(const SplitView test, SplitView::Create(data, "test", run->config().view()));
   RunRecord record = RecordFromState(run->state, run->model->parameters());
-  for (const TestLook& look : EarlierTestLooks(runtime.out_dir())) *record.add_test_looks() = look;
   const int64_t selected = SelectedStep(run->state);
   LRA_RETURN_IF_ERROR(ScoreCheckpoint(run, test, selected, "", &record));
   if (selected != run->state.step()) {
     LRA_RETURN_IF_ERROR(ScoreCheckpoint(run, test, run->state.step(), "-last", &record));
   }
+  LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(runtime.out_dir()));
+  record.mutable_test_looks()->Assign(looks.begin(), looks.end());
   AddEfficiency(*run, &record);
   LRA_RETURN_IF_ERROR(WriteRunRecord(runtime.out_dir(), record));
   return ReadRunRecord(runtime.out_dir());

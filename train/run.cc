@@ -1,12 +1,15 @@
 #include "train/run.h"
 
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "eval/data_identity.h"
+#include "eval/run_record.h"
 #include "lra/files.h"
+#include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "models/torch_status.h"
 #include "train/checkpoint.h"
@@ -48,6 +51,12 @@ absl::Status Restore(const std::string& checkpoint, Run* run) {
   LRA_RETURN_IF_ERROR(CheckSame(run->state.data(), state.data(), "data", out));
   LRA_RETURN_IF_ERROR(LoadWeights(checkpoint, state, run->model->parameters()));
   LRA_RETURN_IF_ERROR(LoadOptimizer(checkpoint, state, run->optimizer.get()));
+  const int threads = ResolveThreads(run->request.runtime.threads());
+  if (state.efficiency().threads() != threads) {
+    std::cerr << "note: " << out << " was trained with " << state.efficiency().threads()
+              << " threads, now " << threads
+              << ": the last digits will differ from an undisturbed run\n";
+  }
   run->state = std::move(state);
   run->state.mutable_efficiency()->set_resumes(run->state.efficiency().resumes() + 1);
   return absl::OkStatus();
@@ -56,21 +65,19 @@ absl::Status Restore(const std::string& checkpoint, Run* run) {
 // What a killed process was writing.
 void RemoveLeftovers(const std::string& run_dir) {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(run_dir, ignored)) {
-    if (entry.path().filename().string().find(".tmp-") != std::string::npos) {
-      std::filesystem::remove_all(entry.path(), ignored);
-    }
+  std::filesystem::directory_iterator entry(run_dir, ignored);
+  for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+    if (entry->path().filename().string().find(".tmp-") == std::string::npos) continue;
+    std::error_code failed;  // a leftover that cannot be removed does no harm
+    std::filesystem::remove_all(entry->path(), failed);
   }
 }
 
 absl::Status RestoreIfThere(Run* run) {
   const std::string& out = run->request.runtime.out_dir();
+  LRA_RETURN_IF_ERROR(CheckRunDirectory(run->request));
+  if (!run->request.resume) return absl::OkStatus();
   const absl::StatusOr<std::string> checkpoint = LatestCheckpoint(out);
-  if (!run->request.resume) {
-    if (!checkpoint.ok() && !FileExists(JoinPath(out, "record.textproto"))) return absl::OkStatus();
-    return absl::AlreadyExistsError(absl::StrCat(
-        out, " holds a run already; add --resume to go on with it, or choose another --out"));
-  }
   RemoveLeftovers(out);
   if (absl::IsNotFound(checkpoint.status()))
     return absl::OkStatus();  // killed before its first checkpoint
@@ -114,6 +121,16 @@ void StartState(Run* run) {
 }
 
 }  // namespace
+
+absl::Status CheckRunDirectory(const TrainRequest& request) {
+  const std::string& out = request.runtime.out_dir();
+  if (request.resume) return absl::OkStatus();
+  if (absl::IsNotFound(LatestCheckpoint(out).status()) && !FileExists(JoinPath(out, kRecordFile))) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(absl::StrCat(
+      out, " holds a run already; add --resume to go on with it, or choose another --out"));
+}
 
 Schedule Run::MakeSchedule() const {
   return Schedule(config().schedule(), config().optimizer(), config().train().steps());

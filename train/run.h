@@ -48,6 +48,9 @@ struct Run {
 // when the checkpoint was made with another configuration or other data.
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
 
+// AlreadyExists when the run folder holds a run and resume is off.
+absl::Status CheckRunDirectory(const TrainRequest& request);
+
 // "runs/listops-linear-small-s0".
 std::string DefaultRunDirectory(const ExperimentConfig& config);
 

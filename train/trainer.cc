@@ -222,6 +222,7 @@ absl::StatusOr<RunRecord> TrainRun(const TrainRequest& request) {
   const std::string& out = request.runtime.out_dir();
   if (FileExists(JoinPath(out, "record.textproto"))) return ReadRunRecord(out);
   LRA_RETURN_IF_ERROR(MakeDirectories(out));
+  if (stop_requested) return absl::CancelledError(absl::StrCat("stopped before ", out));
   if (run->state.step() == 0 && !request.runtime.quiet()) {
     LRA_ASSIGN_OR_RETURN(const RunEstimate estimate, EstimateRun(*run));
     std::cerr << DescribeEstimate(estimate) << "\n";

@@ -14,7 +14,8 @@ namespace lra {
 class Pooling {
  public:
   Pooling(const ModelConfig& config, ParameterStore* parameters);
-  // MEAN: over the kept tokens; CLS and FIRST: the first position. keep [B, N] bool or undefined (all kept).
+  // MEAN: over the kept tokens; CLS and FIRST: the first position. keep [B, N] bool or undefined
+  // (all kept).
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& keep) const;
 
  private:
