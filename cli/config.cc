@@ -1,4 +1,4 @@
-// lra config: every resolved value of a run and where it came from.
+// lra config: every resolved value of a run and where it came from. Takes the flags of `lra train`.
 #include "lra/config.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
-#include "cli/experiment_flags.h"
+#include "cli/train_flags.h"
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -50,24 +50,26 @@ void PrintText(const ResolvedConfig& resolved) {
             << "view fingerprint    " << Fingerprint(resolved.config.view()) << "\n";
 }
 
-absl::Status Show(const ExperimentFlags& flags, bool json) {
-  LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, flags.Resolve());
-  json ? PrintJson(resolved) : PrintText(resolved);
+// With several seeds, the first one's configuration: the others differ in the seed only.
+absl::Status Show(const TrainFlags& flags, const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests, flags.Requests(context));
+  const ResolvedConfig& resolved = requests.front().resolved;
+  context.json ? PrintJson(resolved) : PrintText(resolved);
   return absl::OkStatus();
 }
 
 }  // namespace
 
 void AddConfigCommand(CLI::App* app, CommandContext* context) {
-  auto flags = std::make_shared<ExperimentFlags>();
-  CLI::App* command =
-      app->add_subcommand("config", "Every resolved value of a run, and where it came from");
+  auto flags = std::make_shared<TrainFlags>();
+  CLI::App* command = app->add_subcommand(
+      "config", "Every resolved value of a run (the flags of train), and where it came from");
   flags->Add(command);
   AddCommonFlags(command, context,
                  "  lra config --task listops --attention cosformer\n"
                  "  lra config --config configs/quickstart.textproto --attention linear --set "
                  "train.steps=50");
-  command->callback(RunCommand(context, [flags, context] { return Show(*flags, context->json); }));
+  command->callback(RunCommand(context, [flags, context] { return Show(*flags, *context); }));
 }
 
 }  // namespace lra

@@ -40,6 +40,7 @@ absl::Status ForwardAll(const Classifier& model, const SplitView& split,
     done += batch.batch;
     if (progress) progress->Update(done);
   }
+  if (progress) progress->Finish();
   return absl::OkStatus();
 }
 

@@ -57,7 +57,10 @@ Progress::Progress(ProgressOptions options)
       begin_(Clock::now()),
       drawn_(begin_) {}
 
-Progress::~Progress() { Finish(); }
+Progress::~Progress() {
+  // Given up on: end the bar's line, claim nothing.
+  if (!finished_ && is_terminal_ && !options_.quiet) std::fprintf(stderr, "\n");
+}
 
 void Progress::Update(int64_t done, absl::string_view detail) {
   done_ = done;

@@ -35,7 +35,7 @@ class Progress {
 
   // Cheap: draws at most 10 times a second on a terminal, every 10 s otherwise.
   void Update(int64_t done, absl::string_view detail = "");
-  // Final line with the total time. Called by the destructor if not before.
+  // Final line with the total time. Without it nothing is claimed: the work failed.
   void Finish();
 
  private:

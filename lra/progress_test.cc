@@ -48,10 +48,20 @@ TEST(ProgressTest, ALogGetsPlainLinesWithoutControlCharacters) {
   {
     Progress progress({.label = "train linear", .unit = "steps", .total = 1500});
     for (int step = 1; step <= 1500; ++step) progress.Update(step, "loss 2.01");
+    progress.Finish();
   }
   EXPECT_THAT(
       testing::internal::GetCapturedStderr(),
       MatchesRegex("train linear  1,500/1,500 steps  [0-9.e+]+/s  in 0\\.[0-9] s  loss 2\\.01\n"));
+}
+
+TEST(ProgressTest, WorkThatWasGivenUpClaimsNothing) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress({.label = "x", .unit = "examples"});
+    progress.Update(3);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(ProgressTest, QuietSaysNothing) {
@@ -82,6 +92,7 @@ TEST(ProgressTest, AResumedRunThatDidNothingHasNoRate) {
   {
     Progress progress({.label = "x", .unit = "steps", .total = 100, .start = 90});
     progress.Update(90);
+    progress.Finish();
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr("90/100 steps"), Not(HasSubstr("/s"))));

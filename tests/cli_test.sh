@@ -46,6 +46,7 @@ expect 0 'published' "$lra" table runs --published cosformer2022
 expect 1 'seed' "$lra" diff runs/listops-transformer-smoke-s0 runs/listops-transformer-smoke-s1
 expect 0 '' "$lra" diff runs/listops-linear-smoke-s0 runs/listops-linear-smoke-s0
 expect 0 'preset smoke' "$lra" config "${smoke[@]}" --attention linear
+expect 0 'seed +7 +--seeds' "$lra" config "${smoke[@]}" --attention linear --seeds 7 --out x
 expect 0 'cosformer' "$lra" list
 expect 0 '' "$lra" list attentions --params --preset smoke
 
