@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eval/run_record.h"
@@ -33,6 +34,8 @@ class TrainerTest : public testing::Test {
     const auto result = Prepare(options);
     ASSERT_TRUE(result.ok()) << result.status();
   }
+
+  static void TearDownTestSuite() { delete std::exchange(folder_, nullptr); }
 
   static TrainRequest Request(const std::string& name, const std::string& attention,
                               const std::vector<std::string>& sets) {
