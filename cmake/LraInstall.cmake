@@ -14,6 +14,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATA
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lraConfig.cmake.in ${PROJECT_BINARY_DIR}/lraConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lra)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-# The export names LibTorch::torch only; the module that makes it travels along.
+# The export names targets that only modules of ours make (LibTorch::torch, SPNG::SPNG); they travel along.
 install(FILES ${PROJECT_BINARY_DIR}/lraConfig.cmake ${PROJECT_BINARY_DIR}/lraConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/FindLibTorch.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lra)
+  ${PROJECT_SOURCE_DIR}/cmake/FindLibTorch.cmake ${PROJECT_SOURCE_DIR}/cmake/FindSPNG.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lra)
