@@ -1,0 +1,91 @@
+// Tables of comma-separated (RFC 4180) or tab-separated values, read in blocks.
+//
+//   CsvReader reader(TableDialect::kCsv, 2);
+//   while (size_t count = ...) {
+//     reader.Feed({buffer, count});
+//     while (true) {
+//       LRA_ASSIGN_OR_RETURN(const std::optional<CsvRow> row, reader.Next());
+//       if (!row.has_value()) break;
+//       ...
+//     }
+//   }
+//   LRA_RETURN_IF_ERROR(reader.Finish());
+#ifndef LRA_TASKS_TEXT_CSV_READER_H_
+#define LRA_TASKS_TEXT_CSV_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lra::text {
+
+// A longer field is an error, so a quote that is never closed costs this much and no more.
+inline constexpr size_t kMaxFieldBytes = size_t{4} << 20;
+
+enum class TableDialect {
+  // A field may stand in double quotes; it may then hold commas, line ends and doubled quotes.
+  kCsv,
+  // Tabs between the fields; a quote is a byte like any other.
+  kTsv,
+};
+
+struct CsvRow {
+  std::vector<std::string> fields;
+  int64_t line = 0;  // at which the row began, from 1
+};
+
+// Lines end with LF or CR LF, the last one too (otherwise the file was cut off); line ends inside
+// quotes are kept as they are. Empty lines and a UTF-8 byte order mark are passed over. All other
+// bytes are kept, also NUL and what is not UTF-8. Stricter than most readers: a quote inside a
+// field without quotes is an error, for nobody knows what it means. Not thread-safe. Holds one row:
+// `columns` fields of at most kMaxFieldBytes.
+class CsvReader {
+ public:
+  // Every row must have `columns` (>= 1) fields.
+  CsvReader(TableDialect dialect, int columns);
+
+  // The next bytes of the file, viewed until Next returns nullopt, which must come before the next
+  // Feed.
+  void Feed(absl::string_view block);
+  // The next row that ends in the block, or nullopt when the block is used up. InvalidArgument
+  // names line and column (both from 1) and what was found; it is then returned again and again.
+  absl::StatusOr<std::optional<CsvRow>> Next();
+  // After the last block was used up: an error if it ended inside a row.
+  absl::Status Finish() const;
+
+ private:
+  enum class State { kPlain, kQuoted, kAfterQuote, kAfterQuoteReturn };
+
+  // Consume a part of the block; true at the end of a row.
+  absl::StatusOr<bool> Step();
+  absl::StatusOr<bool> StepPlain();
+  absl::StatusOr<bool> StepQuoted();
+  absl::StatusOr<bool> StepAfterQuote();
+  absl::StatusOr<bool> EndField();
+  absl::StatusOr<bool> EndRow();
+  absl::Status Append(absl::string_view bytes);
+  void PushField();
+  absl::Status Error(int64_t line, absl::string_view what) const;
+
+  const TableDialect dialect_;
+  const size_t columns_;
+  const char separator_;
+  absl::string_view block_;  // what is left of it
+  State state_ = State::kPlain;
+  bool first_field_ = true;  // of the file
+  bool quoted_ = false;      // the present field
+  std::string field_;
+  CsvRow row_;
+  int64_t line_ = 1, quote_line_ = 1;
+  absl::Status error_;
+};
+
+}  // namespace lra::text
+
+#endif  // LRA_TASKS_TEXT_CSV_READER_H_
