@@ -1,0 +1,41 @@
+// UTF-8 to code points, as Python's bytes.decode("utf-8", "replace"): every maximal part of a
+// malformed sequence becomes one U+FFFD (Unicode 15, 3.9, "U+FFFD Substitution of Maximal
+// Subparts").
+#ifndef LRA_DATASETS_CODE_POINTS_H_
+#define LRA_DATASETS_CODE_POINTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace lra {
+
+inline constexpr char32_t kReplacementCharacter = 0xfffd;
+
+// Incremental: how the text is cut into blocks makes no difference. Never gives more code points
+// than it was given bytes. Not thread-safe.
+class CodePointDecoder {
+ public:
+  // Appends the code points that end in `bytes`.
+  void Decode(absl::string_view bytes, std::vector<char32_t>* code_points);
+  // End of the text: an unfinished sequence is malformed. The decoder then starts anew.
+  void Finish(std::vector<char32_t>* code_points);
+
+ private:
+  void Begin(uint8_t byte, std::vector<char32_t>* code_points);
+
+  char32_t code_point_ = 0;     // of the unfinished sequence
+  int missing_ = 0;             // bytes that it still needs
+  uint8_t low_ = 0, high_ = 0;  // the next one's bounds
+};
+
+// The first code points of `text`, at most `limit`; reads no further than it must.
+std::vector<char32_t> DecodeUtf8(absl::string_view text,
+                                 size_t limit = std::numeric_limits<size_t>::max());
+
+}  // namespace lra
+
+#endif  // LRA_DATASETS_CODE_POINTS_H_
