@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "lra/excerpt.h"
 
 namespace lra {
 namespace {
@@ -53,9 +53,8 @@ class Decoder {
 
  private:
   absl::Status Error(size_t at, absl::string_view what) const {
-    return absl::InvalidArgumentError(absl::StrCat("byte ", at, " of the bytes literal, \"",
-                                                   absl::CHexEscape(text_.substr(at, 4)),
-                                                   "\": ", what));
+    return absl::InvalidArgumentError(absl::StrCat("byte ", at, " of the bytes literal, ",
+                                                   Excerpt(text_.substr(at, 4)), ": ", what));
   }
 
   // Up to the next byte that means something.

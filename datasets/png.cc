@@ -6,10 +6,10 @@
 #include <cstring>
 #include <memory>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
+#include "lra/excerpt.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -96,9 +96,9 @@ absl::StatusOr<std::vector<uint8_t>> DecodeGreyPng(absl::string_view bytes, int 
   LRA_CHECK(side >= 1 && side <= kMaxPngSide) << side;
   if (bytes.empty()) return absl::InvalidArgumentError("the PNG is empty: it has 0 bytes");
   if (!absl::StartsWith(bytes, kSignature)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "no PNG: it begins with \"", absl::CHexEscape(bytes.substr(0, kSignature.size())),
-        "\", not with \"", absl::CHexEscape(kSignature), "\""));
+    return absl::InvalidArgumentError(absl::StrCat("no PNG: it begins with ",
+                                                   Excerpt(bytes.substr(0, kSignature.size())),
+                                                   ", not with ", Excerpt(kSignature)));
   }
   Reader reader{bytes};
   const Context context = NewDecoder(&reader);

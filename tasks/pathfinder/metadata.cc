@@ -4,11 +4,11 @@
 #include <array>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "lra/excerpt.h"
 #include "lra/status_macros.h"
 
 namespace lra::pathfinder {
@@ -17,10 +17,8 @@ namespace {
 constexpr int kColumns = 4;  // those that are read
 
 absl::Status ColumnError(int column, absl::string_view found, absl::string_view expected) {
-  constexpr size_t kShown = 40;
   return absl::InvalidArgumentError(
-      absl::StrCat("column ", column, " is \"", absl::CHexEscape(found.substr(0, kShown)), "\"",
-                   found.size() > kShown ? "..." : "", "; ", expected, " is expected"));
+      absl::StrCat("column ", column, " is ", Excerpt(found), "; ", expected, " is expected"));
 }
 
 // Digits without leading zeros, so that a number has one spelling and a row one path.

@@ -4,8 +4,8 @@
 #include <array>
 #include <optional>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "lra/excerpt.h"
 
 namespace lra::retrieval {
 namespace {
@@ -47,10 +47,8 @@ absl::StatusOr<PairLine> ParsePairLine(absl::string_view line) {
   };
   const std::optional<int32_t> label = ParseLabel(columns[0]);
   if (!label.has_value()) {
-    constexpr size_t kShown = 40;
-    return absl::InvalidArgumentError(absl::StrCat(
-        where(0), "is \"", absl::CHexEscape(columns[0].substr(0, kShown)), "\"",
-        columns[0].size() > kShown ? "..." : "", "; 0 or 1, or 0.0 or 1.0, is expected"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(where(0), "is ", Excerpt(columns[0]), "; 0 or 1, or 0.0 or 1.0, is expected"));
   }
   for (size_t i = 1; i < kColumns; ++i) {
     if (columns[i].empty()) {

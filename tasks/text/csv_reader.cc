@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
+#include "lra/excerpt.h"
 #include "lra/status_macros.h"
 
 namespace lra::text {
@@ -107,8 +107,8 @@ absl::StatusOr<bool> CsvReader::StepAfterQuote() {
       return false;
     }
   }
-  return Error(line_, absl::StrCat("\"", absl::CHexEscape(block_.substr(0, 1)),
-                                   "\" behind the closing quote; a separator, a line end or a "
+  return Error(line_, absl::StrCat(Excerpt(block_.substr(0, 1)),
+                                   " behind the closing quote; a separator, a line end or a "
                                    "second quote is expected"));
 }
 

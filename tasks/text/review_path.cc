@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "lra/excerpt.h"
 
 namespace lra::text {
 namespace {
@@ -81,8 +82,7 @@ absl::StatusOr<std::optional<ReviewPath>> ParseReviewPath(absl::string_view path
     return PathError(path, "pos/ or neg/ is expected below ", class_folder, "/");
   }
   if (is_split(split_folder)) {
-    return PathError(path, "the class is \"", absl::CHexEscape(class_folder.substr(0, 40)),
-                     "\"; pos or neg is expected");
+    return PathError(path, "the class is ", Excerpt(class_folder), "; pos or neg is expected");
   }
   return std::nullopt;
 }

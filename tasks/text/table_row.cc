@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
+#include "lra/excerpt.h"
 
 namespace lra::text {
 namespace {
@@ -15,12 +15,6 @@ constexpr absl::string_view kLabels[2][3] = {{"0", "neg", "negative"}, {"1", "po
 constexpr absl::string_view kLabelNames[] = {"label", "sentiment", "class", "polarity", "target"};
 constexpr absl::string_view kTextNames[] = {"text", "review", "sentence", "content", "document"};
 constexpr absl::string_view kLabelWords = "0, neg, negative or 1, pos, positive";
-
-std::string Quoted(absl::string_view text) {
-  constexpr size_t kShown = 40;
-  return absl::StrCat("\"", absl::CHexEscape(text.substr(0, kShown)),
-                      text.size() > kShown ? "\"..." : "\"");
-}
 
 template <size_t size>
 bool IsOneOf(absl::string_view name, const absl::string_view (&names)[size]) {
@@ -50,7 +44,7 @@ absl::StatusOr<TableLayout> DetectLayout(const CsvRow& first) {
   const std::string &a = first.fields[0], &b = first.fields[1];
   const bool a_is_label = ParseLabel(a).has_value(), b_is_label = ParseLabel(b).has_value();
   if (a_is_label && b_is_label) {
-    return RowError(first.line, absl::StrCat("both ", Quoted(a), " and ", Quoted(b),
+    return RowError(first.line, absl::StrCat("both ", Excerpt(a), " and ", Excerpt(b),
                                              " are labels; a header, label,text or text,label, is "
                                              "needed to tell which is"));
   }
@@ -59,8 +53,8 @@ absl::StatusOr<TableLayout> DetectLayout(const CsvRow& first) {
   const bool label_second = IsOneOf(b, kLabelNames) || IsOneOf(a, kTextNames);
   if (label_first != label_second) return TableLayout{label_second ? 1 : 0, true};
   return RowError(first.line,
-                  absl::StrCat("cannot tell label from text: the first row is ", Quoted(a), ", ",
-                               Quoted(b), "; a header (label,text or text,label) or a label (",
+                  absl::StrCat("cannot tell label from text: the first row is ", Excerpt(a), ", ",
+                               Excerpt(b), "; a header (label,text or text,label) or a label (",
                                kLabelWords, ") is expected"));
 }
 
@@ -70,7 +64,7 @@ absl::StatusOr<LabelledText> ParseTableRow(const TableLayout& layout, CsvRow row
   const std::optional<int32_t> label = ParseLabel(word);
   if (!label.has_value()) {
     return RowError(row.line, absl::StrCat("the label in column ", layout.label_column + 1, " is ",
-                                           Quoted(word), "; ", kLabelWords, " is expected"));
+                                           Excerpt(word), "; ", kLabelWords, " is expected"));
   }
   std::string& text = row.fields[1 - layout.label_column];
   if (text.empty()) {
