@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "datasets/dataset.h"
+#include "datasets/split_view.h"
 #include "eval/baseline_record.h"
 #include "eval/data_identity.h"
 #include "eval/machine.h"

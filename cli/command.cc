@@ -101,6 +101,7 @@ void SetUpApp(CLI::App* app, CommandContext* context) {
   AddListCommand(app, context);
   AddDataCommand(app, context);
   AddBaselineCommand(app, context);
+  AddCheckCommand(app, context);
   AddConfigCommand(app, context);
   AddTrainCommand(app, context);
   AddEvalCommand(app, context);

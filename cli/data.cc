@@ -1,4 +1,4 @@
-// lra data list | prepare | verify | show
+// lra data list | prepare | join | verify | show
 #include <iostream>
 #include <memory>
 #include <string>
@@ -14,6 +14,7 @@
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "tasks/inventory.h"
+#include "tasks/join.h"
 #include "tasks/prepare.h"
 #include "tasks/task.h"
 #include "tasks/verify.h"
@@ -59,6 +60,46 @@ void PrintDuplicates(const Duplicates& duplicates) {
   }
 }
 
+template <class Shared>
+void PrintSharedDocuments(const Shared& shared) {
+  for (const SharedDocuments& entry : shared) {
+    std::cout << "  leakage: " << FormatCount(entry.shared()) << " of the "
+              << FormatCount(entry.documents()) << " texts of " << entry.split() << " occur in "
+              << entry.earlier_split() << "; they stand in " << FormatCount(entry.examples())
+              << " examples\n";
+  }
+}
+
+// What a reader of a manifest should know beside its splits.
+void PrintCounts(const Manifest& manifest) {
+  for (const ManifestSplit& split : manifest.splits()) {
+    if (split.ambiguous_examples() == 0) continue;
+    std::cout << "  ambiguous: " << FormatCount(split.ambiguous_examples()) << " examples of "
+              << split.name() << ", whose input does not decide the label\n";
+  }
+  for (const SkippedExamples& entry : manifest.skipped()) {
+    std::cout << "  left out: " << FormatCount(entry.count()) << ": " << entry.reason() << "\n";
+  }
+}
+
+template <class Duplicates, class Shared>
+Json LeakageJson(const Duplicates& duplicates, const Shared& shared) {
+  Json all = {{"duplicates", Json::array()}, {"shared_documents", Json::array()}};
+  for (const DuplicateExamples& entry : duplicates) {
+    all["duplicates"].push_back({{"earlier_split", entry.earlier_split()},
+                                 {"split", entry.split()},
+                                 {"count", entry.count()}});
+  }
+  for (const SharedDocuments& entry : shared) {
+    all["shared_documents"].push_back({{"earlier_split", entry.earlier_split()},
+                                       {"split", entry.split()},
+                                       {"shared", entry.shared()},
+                                       {"documents", entry.documents()},
+                                       {"examples", entry.examples()}});
+  }
+  return all;
+}
+
 const char* YesNo(bool value) { return value ? "yes" : "no"; }
 
 absl::Status List(const CommandContext& context) {
@@ -90,26 +131,44 @@ absl::Status List(const CommandContext& context) {
   return absl::OkStatus();
 }
 
+void PrintPrepared(const std::string& directory, const Manifest& manifest, bool was_there,
+                   const CommandContext& context) {
+  const bool canonical = IsCanonical(manifest);
+  if (context.json) {
+    std::cout << Json{{"directory", directory},
+                      {"was_there", was_there},
+                      {"origin", manifest.origin()},
+                      {"canonical", canonical},
+                      {"splits", SplitsJson(manifest)},
+                      {"leakage", LeakageJson(manifest.duplicates(), manifest.shared_documents())}}
+                     .dump(2)
+              << "\n";
+    return;
+  }
+  std::cout << directory << ": " << manifest.spec().name() << ", " << manifest.origin();
+  if (manifest.has_part()) {
+    std::cout << ", part " << manifest.part().index() << "/" << manifest.part().parts();
+  }
+  std::cout << ", canonical: " << YesNo(canonical)
+            << (was_there ? "; it was there already, nothing was done\n" : "\n");
+  PrintSplits(manifest);
+  PrintCounts(manifest);
+  PrintDuplicates(manifest.duplicates());
+  PrintSharedDocuments(manifest.shared_documents());
+}
+
 absl::Status RunPrepare(PrepareOptions options, const CommandContext& context) {
   options.quiet = context.quiet;
   if (options.out.empty()) options.out = DefaultDataDirectory(options.task);
   LRA_ASSIGN_OR_RETURN(const PrepareResult result, Prepare(options));
-  const bool canonical = IsCanonical(result.manifest);
-  if (context.json) {
-    std::cout << Json{{"directory", options.out},
-                      {"was_there", result.was_there},
-                      {"origin", result.manifest.origin()},
-                      {"canonical", canonical},
-                      {"splits", SplitsJson(result.manifest)}}
-                     .dump(2)
-              << "\n";
-    return absl::OkStatus();
-  }
-  std::cout << options.out << ": " << options.task << ", " << result.manifest.origin()
-            << ", canonical: " << YesNo(canonical)
-            << (result.was_there ? "; it was there already, nothing was done\n" : "\n");
-  PrintSplits(result.manifest);
-  PrintDuplicates(result.manifest.duplicates());
+  PrintPrepared(options.out, result.manifest, result.was_there, context);
+  return absl::OkStatus();
+}
+
+absl::Status RunJoin(JoinOptions options, const CommandContext& context) {
+  options.quiet = context.quiet;
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, JoinParts(options));
+  PrintPrepared(options.out, manifest, false, context);
   return absl::OkStatus();
 }
 
@@ -121,18 +180,14 @@ void PrintReport(const std::string& directory, const VerifyReport& report) {
   if (report.labels_checked > 0) {
     std::cout << "  labels evaluated anew: " << FormatCount(report.labels_checked) << "\n";
   }
+  PrintCounts(report.manifest);
   PrintDuplicates(report.duplicates);
+  PrintSharedDocuments(report.shared_documents);
   for (const std::string& note : report.notes) std::cout << "  note: " << note << "\n";
   for (const std::string& problem : report.problems) std::cout << "  problem: " << problem << "\n";
 }
 
 void PrintReportJson(const std::string& directory, const VerifyReport& report) {
-  Json duplicates = Json::array();
-  for (const DuplicateExamples& entry : report.duplicates) {
-    duplicates.push_back({{"earlier_split", entry.earlier_split()},
-                          {"split", entry.split()},
-                          {"count", entry.count()}});
-  }
   std::cout << Json{{"directory", directory},
                     {"task", report.manifest.spec().name()},
                     {"origin", report.manifest.origin()},
@@ -140,7 +195,7 @@ void PrintReportJson(const std::string& directory, const VerifyReport& report) {
                     {"canonical", report.canonical},
                     {"labels_checked", report.labels_checked},
                     {"splits", SplitsJson(report.manifest)},
-                    {"duplicates", duplicates},
+                    {"leakage", LeakageJson(report.duplicates, report.shared_documents)},
                     {"notes", report.notes},
                     {"problems", report.problems}}
                    .dump(2)
@@ -158,24 +213,28 @@ absl::Status Verify(const std::string& name, VerifyOptions options, const Comman
 }
 
 struct ShowFlags {
-  std::string data;
-  std::string split = "train";
+  std::string data, split, png;
   int64_t count = 5;
 };
 
 absl::Status Show(const ShowFlags& flags, const CommandContext& context) {
+  if (!flags.png.empty()) {
+    LRA_RETURN_IF_ERROR(DrawExamples(ResolveData(flags.data), flags.split, flags.count, flags.png));
+    std::cout << flags.png << "\n";
+    return absl::OkStatus();
+  }
   LRA_ASSIGN_OR_RETURN(const std::vector<ShownExample> examples,
                        ShowExamples(ResolveData(flags.data), flags.split, flags.count));
   Json all = Json::array();
   for (const ShownExample& example : examples) {
     if (context.json) {
-      all.push_back({{"split", flags.split},
+      all.push_back({{"split", example.split},
                      {"index", example.index},
                      {"length_tokens", example.length_tokens},
                      {"source", example.source},
                      {"label", example.label}});
     } else {
-      std::cout << flags.split << "[" << example.index << "]  label " << example.label << "  "
+      std::cout << example.split << "[" << example.index << "]  label " << example.label << "  "
                 << FormatCount(example.length_tokens) << " tokens\n  " << example.source << "\n";
     }
   }
@@ -196,12 +255,30 @@ void AddPrepare(CLI::App* data, CommandContext* context) {
       ->check(CLI::NonNegativeNumber);
   command->add_option("--set", options->set, "A task option, e.g. max_depth=5; repeatable")
       ->allow_extra_args(false);
+  command->add_option("--shard", options->shard,
+                      "Make part k of n (k/n, k from 0) of generated data; see lra data join");
   command->add_flag("--force", options->force, "Replace a data set that is there");
   AddCommonFlags(command, context,
                  "  lra data prepare listops\n"
-                 "  lra data prepare listops --raw lra_release.gz --out data/listops-official");
+                 "  lra data prepare listops --raw lra_release.gz --out data/listops-official\n"
+                 "  lra data prepare pathx --shard 3/16 --out parts/3");
   command->callback(
       RunCommand(context, [options, context] { return RunPrepare(*options, *context); }));
+}
+
+void AddJoin(CLI::App* data, CommandContext* context) {
+  auto options = std::make_shared<JoinOptions>();
+  CLI::App* command =
+      data->add_subcommand("join", "Put parts together that `prepare --shard` made, anywhere");
+  command->add_option("parts", options->parts, "Folders of all parts, in any order")->required();
+  command->add_option("--out", options->out, "Folder of the whole")->required();
+  command->add_option("--threads", options->threads, "Threads; 0 = all cores")
+      ->check(CLI::NonNegativeNumber);
+  AddCommonFlags(command, context,
+                 "  lra data join parts/0 parts/1 --out data/pathx\n"
+                 "  lra data join parts/* --out data/pathx --json");
+  command->callback(
+      RunCommand(context, [options, context] { return RunJoin(*options, *context); }));
 }
 
 void AddVerify(CLI::App* data, CommandContext* context) {
@@ -224,13 +301,15 @@ void AddShow(CLI::App* data, CommandContext* context) {
   auto flags = std::make_shared<ShowFlags>();
   CLI::App* command = data->add_subcommand("show", "Print examples in readable form");
   command->add_option("data", flags->data, "Folder of a data set, or task")->required();
-  command->add_option("--split", flags->split, "train, validation or test")->capture_default_str();
+  command->add_option("--split", flags->split, "A stored split (default: the first)");
   command->add_option("--n", flags->count, "How many, from the first")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command->add_option("--png", flags->png,
+                      "Draw images into this file, framed by label (0 red, 1 green)");
   AddCommonFlags(command, context,
                  "  lra data show listops --n 3\n"
-                 "  lra data show data/listops --split validation --json");
+                 "  lra data show pathfinder32 --n 60 --png pathfinder32.png");
   command->callback(RunCommand(context, [flags, context] { return Show(*flags, *context); }));
 }
 
@@ -244,6 +323,7 @@ void AddDataCommand(CLI::App* app, CommandContext* context) {
   AddCommonFlags(list, context, "  lra data list\n  LRA_DATA=/big/disk lra data list --json");
   list->callback(RunCommand(context, [context] { return List(*context); }));
   AddPrepare(data, context);
+  AddJoin(data, context);
   AddVerify(data, context);
   AddShow(data, context);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
@@ -104,6 +105,8 @@ absl::StatusOr<Json> DescribeTask(const std::string& name) {
   Json result = {{"name", name},
                  {"description", file.description()},
                  {"version", file.version()},
+                 {"stores", absl::AsciiStrToLower(TaskSpec::Content_Name(spec.content()))},
+                 {"pairs", spec.is_pair()},
                  {"vocabulary_size", spec.vocabulary_size()},
                  {"classes", spec.classes()},
                  {"max_length_tokens", spec.max_length_tokens()}};
@@ -114,7 +117,8 @@ absl::StatusOr<Json> DescribeTask(const std::string& name) {
     result["canonical_seed"] = file.canonical_seed();
   }
   if (!task->RawDescription().empty()) result["imported_from"] = task->RawDescription();
-  result["has_oracle"] = task->HasOracle();
+  result["oracle_of_generated_data"] = task->HasOracle("generated");
+  result["oracle_of_imported_data"] = task->HasOracle("imported");
   if (const auto shortcut = task->ShortcutInfo()) result["shortcut"] = shortcut->description;
   // With the names that the --set of `data prepare` takes.
   const std::unique_ptr<google::protobuf::Message> options = UnpackAny(file.options());

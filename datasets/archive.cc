@@ -101,10 +101,13 @@ class ArchiveSource : public RawSource {
   ~ArchiveSource() override { archive_read_free(archive_); }
 
   absl::StatusOr<std::optional<RawEntry>> Next() override {
-    while (true) {
+    while (!at_end_) {
       archive_entry* entry = nullptr;
       const int code = archive_read_next_header(archive_, &entry);
-      if (code == ARCHIVE_EOF) return std::nullopt;
+      if (code == ARCHIVE_EOF) {
+        at_end_ = true;
+        return std::nullopt;
+      }
       if (code == ARCHIVE_RETRY) continue;
       if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return Error();
       entry_ = NameOf(entry);
@@ -112,6 +115,7 @@ class ArchiveSource : public RawSource {
           archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr;
       if (archive_entry_filetype(entry) == AE_IFREG && !is_link) return RawEntry{entry_};
     }
+    return std::nullopt;  // asked again: libarchive must not be
   }
 
   absl::StatusOr<size_t> Read(char* buffer, size_t size_bytes) override {
@@ -142,6 +146,7 @@ class ArchiveSource : public RawSource {
   const std::string name_;
   archive* const archive_;
   std::string entry_;
+  bool at_end_ = false;
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "absl/strings/str_join.h"
 #include "datasets/manifest.h"
 #include "datasets/mapped_split.h"
+#include "datasets/split_rule.h"
+#include "datasets/view.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
@@ -36,9 +38,32 @@ absl::StatusOr<std::vector<const ManifestSplit*>> ChooseSplits(
   return chosen;
 }
 
+// The stored splits that a view's splits come from; a vocabulary comes from the training texts.
+absl::StatusOr<std::vector<std::string>> StoredSplits(const Manifest& manifest,
+                                                      const OpenOptions& options) {
+  if (options.view == nullptr) return options.splits;
+  LRA_ASSIGN_OR_RETURN(const DataView view, ResolveView(manifest, *options.view));
+  std::vector<std::string> wanted = options.splits, stored;
+  if (view.unit() == DataView::CODE_POINT) wanted.push_back("train");
+  for (const std::string& split : wanted) {
+    const std::string name = StoredSplit(manifest, view.split(), split);
+    if (std::find(stored.begin(), stored.end(), name) == stored.end()) stored.push_back(name);
+  }
+  return stored;
+}
+
+absl::Status CheckWhole(const Manifest& manifest, absl::string_view directory,
+                        const OpenOptions& options) {
+  if (!manifest.has_part() || options.allow_part) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(directory, " holds part ", manifest.part().index(), " of ",
+                   manifest.part().parts(), " (counted from 0) of ", manifest.spec().name(),
+                   "; put all parts together with: lra data join"));
+}
+
 // Opens all shards of the chosen splits in parallel: hashing is most of the work.
 absl::StatusOr<std::vector<internal::MappedSplit>> OpenSplits(
-    absl::string_view directory, const TaskSpec& spec,
+    absl::string_view directory, const Manifest& manifest,
     const std::vector<const ManifestSplit*>& chosen, const OpenOptions& options) {
   std::vector<internal::MappedSplit> opened(chosen.size());
   std::vector<std::pair<int, int>> shards;  // split, shard
@@ -53,7 +78,7 @@ absl::StatusOr<std::vector<internal::MappedSplit>> OpenSplits(
         const auto [split, shard] = shards[i];
         LRA_ASSIGN_OR_RETURN(
             opened[split].shards[shard],
-            internal::OpenShard(directory, spec, *chosen[split], shard, options.check_hashes));
+            internal::OpenShard(directory, manifest, *chosen[split], shard, options.check_hashes));
         return absl::OkStatus();
       }));
   for (internal::MappedSplit& split : opened) {
@@ -73,10 +98,13 @@ absl::StatusOr<Dataset> Dataset::Open(absl::string_view directory, const OpenOpt
   Dataset data;
   data.directory_ = std::string(directory);
   data.manifest_ = std::make_shared<const Manifest>(std::move(manifest));
+  LRA_RETURN_IF_ERROR(CheckWhole(*data.manifest_, directory, options));
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> stored,
+                       StoredSplits(*data.manifest_, options));
   LRA_ASSIGN_OR_RETURN(const std::vector<const ManifestSplit*> chosen,
-                       ChooseSplits(*data.manifest_, options.splits, directory));
+                       ChooseSplits(*data.manifest_, stored, directory));
   LRA_ASSIGN_OR_RETURN(std::vector<internal::MappedSplit> opened,
-                       OpenSplits(directory, data.spec(), chosen, options));
+                       OpenSplits(directory, *data.manifest_, chosen, options));
   for (internal::MappedSplit& split : opened) {
     data.splits_.push_back(std::make_shared<const internal::MappedSplit>(std::move(split)));
   }

@@ -1,8 +1,8 @@
 // A prepared data set opened for reading: manifest plus memory-mapped columns (docs/format.md).
 //
-//   LRA_ASSIGN_OR_RETURN(Dataset data, Dataset::Open("data/listops", {.splits = {"train",
-//   "validation"}})); LRA_ASSIGN_OR_RETURN(SplitView train, SplitView::Create(data, "train",
-//   view));
+//   LRA_ASSIGN_OR_RETURN(Dataset data, Dataset::Open("data/text", {.splits = {"train"}}));
+//
+// What a model reads is a split seen through a view: datasets/split_view.h.
 #ifndef LRA_DATASETS_DATASET_H_
 #define LRA_DATASETS_DATASET_H_
 
@@ -22,6 +22,11 @@ namespace lra {
 struct OpenOptions {
   // Splits to map and check; empty = all of the manifest.
   std::vector<std::string> splits = {};
+  // With a view, `splits` are the view's, and what it needs of the stored ones is opened. Must
+  // outlive the call.
+  const DataView* view = nullptr;
+  // Parts of data (`prepare --shard`) are refused unless this is set: a part is not the data.
+  bool allow_part = false;
   // Compare size and SHA-256 of every file of these splits with the manifest before anything is
   // read.
   bool check_hashes = true;
@@ -49,36 +54,6 @@ class Dataset {
   std::string directory_;
   std::shared_ptr<const Manifest> manifest_;
   std::vector<std::shared_ptr<const internal::MappedSplit>> splits_;
-};
-
-// One split seen through a DataView. Safe for concurrent reading.
-class SplitView {
- public:
-  // FailedPrecondition when the stored data cannot serve the view (says which field, and the
-  // prepare line).
-  static absl::StatusOr<SplitView> Create(const Dataset& data, absl::string_view split,
-                                          const DataView& view);
-
-  int64_t size() const { return size_; }
-  int32_t label(int64_t example) const;
-  // Length after the view (brackets, cut). Never 0 in valid data.
-  int32_t length_tokens(int64_t example) const { return lengths_[example]; }
-  // Replaces *tokens by the example's ids after the view.
-  void Read(int64_t example, std::vector<int32_t>* tokens) const;
-  // Upper bound on length_tokens: the view's maximum, or the longest stored example if that is
-  // shorter.
-  int32_t max_length_tokens() const { return max_length_; }
-  const std::string& name() const { return name_; }
-
- private:
-  std::string name_;
-  Dataset data_;
-  const internal::MappedSplit* split_ = nullptr;
-  int64_t size_ = 0;
-  int32_t cut_tokens_ = 0;
-  int32_t dropped_id_ = 0;  // 0 = none
-  int32_t max_length_ = 0;
-  std::vector<int32_t> lengths_;
 };
 
 }  // namespace lra

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/mapped_split.h"
 #include "datasets/npy.h"
+#include "datasets/split_view.h"
 #include "datasets/test_data.h"
 #include "lra/test_folder.h"
 #include "lra/textproto.h"

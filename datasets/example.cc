@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/manifest.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -12,16 +13,24 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
-absl::Status CheckTokens(const TaskSpec& spec, const std::vector<uint16_t>& tokens) {
-  if (tokens.empty()) return absl::InvalidArgumentError("has no tokens");
-  if (tokens.size() > static_cast<size_t>(spec.max_length_tokens())) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", tokens.size(), " tokens; at most ",
-                                                   spec.max_length_tokens(), " are allowed"));
+absl::Status CheckLength(const TaskSpec& spec, int64_t length) {
+  if (length == 0) return absl::InvalidArgumentError("has no tokens");
+  if (IsImage(spec) && length != spec.max_length_tokens()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", length, " pixel values, not ", spec.max_length_tokens()));
   }
+  if (length <= spec.max_length_tokens()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("has ", length, " tokens; at most ", spec.max_length_tokens(), " are allowed"));
+}
+
+absl::Status CheckTokens(const TaskSpec& spec, const std::vector<uint16_t>& tokens) {
+  LRA_RETURN_IF_ERROR(CheckLength(spec, static_cast<int64_t>(tokens.size())));
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i] == 0 || tokens[i] >= spec.vocabulary_size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "token ", i, " has id ", tokens[i], "; ids are 1 to ", spec.vocabulary_size() - 1));
+    if (tokens[i] < SmallestStored(spec) || tokens[i] >= spec.vocabulary_size()) {
+      return absl::InvalidArgumentError(absl::StrCat("token ", i, " has id ", tokens[i],
+                                                     "; ids are ", SmallestStored(spec), " to ",
+                                                     spec.vocabulary_size() - 1));
     }
   }
   return absl::OkStatus();
@@ -51,6 +60,7 @@ ExampleDigest ExampleHasher::Hash(absl::Span<const absl::Span<const uint16_t>> c
   for (absl::Span<const uint16_t> column : columns) {
     hash_.Update(column.data(), column.size() * sizeof(uint16_t));
     digest.input = hash_.Finish();
+    digest.documents[size_bytes == 0 ? 0 : 1] = digest.input;
     std::memcpy(inputs.data() + size_bytes, digest.input.data(), digest.input.size());
     size_bytes += digest.input.size();
   }

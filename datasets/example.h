@@ -15,9 +15,19 @@ namespace lra {
 
 // An example as it is stored.
 struct EncodedExample {
-  std::vector<uint16_t> tokens;    // ids 1 .. V-1
+  std::vector<uint16_t> tokens;    // ids 1 .. V-1, or bytes, or pixels (TaskSpec.content)
   std::vector<uint16_t> tokens_b;  // the second text of a pair; empty otherwise
   int32_t label = 0;
+  // A row of the manifest's extra columns, one after the other; empty where there are none.
+  std::vector<int16_t> extra;
+  // The input does not decide the label.
+  bool is_ambiguous = false;
+};
+
+// The same, read from the disk.
+struct StoredExample {
+  absl::Span<const uint16_t> tokens, tokens_b;
+  absl::Span<const int16_t> extra;
 };
 
 // InvalidArgument (with position and value) unless lengths, ids and label are within the spec.
@@ -28,6 +38,8 @@ struct ExampleDigest {
   Sha256Digest input;
   // Of tokens and label: what the content fingerprint is made of.
   Sha256Digest example;
+  // Of each text of a pair; unset otherwise.
+  Sha256Digest documents[2] = {};
 };
 
 // Keeps its hashing state between examples. Not thread-safe.

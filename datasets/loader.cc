@@ -32,20 +32,47 @@ void Cut(absl::Span<const int64_t> examples, int64_t batch_examples, Batches* ba
 
 }  // namespace
 
+namespace {
+
+// Gathers one column; returns its N.
+int64_t FillTokens(const SplitView& split, const std::vector<int64_t>& examples, int column,
+                   std::vector<int32_t>* lengths, std::vector<int32_t>* tokens) {
+  int64_t length = 0;
+  for (int64_t example : examples) {
+    lengths->push_back(split.length_tokens(example, column));
+    length = std::max<int64_t>(length, lengths->back());
+  }
+  if (tokens == nullptr) return length;
+  tokens->assign(examples.size() * length, 0);
+  std::vector<int32_t> row;
+  for (size_t b = 0; b < examples.size(); ++b) {
+    split.Read(examples[b], &row, column);
+    std::copy(row.begin(), row.end(), tokens->begin() + static_cast<int64_t>(b) * length);
+  }
+  return length;
+}
+
+void FillValues(const SplitView& split, HostBatch* batch) {
+  batch->values.assign(batch->batch * batch->length, 0);
+  std::vector<float> row;
+  for (int64_t b = 0; b < batch->batch; ++b) {
+    split.ReadReal(batch->example_ids[b], &row);
+    std::copy(row.begin(), row.end(), batch->values.begin() + b * batch->length);
+  }
+}
+
+}  // namespace
+
 HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples) {
   HostBatch batch;
   batch.batch = static_cast<int64_t>(examples.size());
-  for (int64_t example : examples) {
-    batch.lengths.push_back(split.length_tokens(example));
-    batch.labels.push_back(split.label(example));
-    batch.length = std::max<int64_t>(batch.length, batch.lengths.back());
-  }
   batch.example_ids = examples;
-  batch.tokens.assign(batch.batch * batch.length, 0);
-  std::vector<int32_t> row;
-  for (int64_t b = 0; b < batch.batch; ++b) {
-    split.Read(examples[b], &row);
-    std::copy(row.begin(), row.end(), batch.tokens.begin() + b * batch.length);
+  for (int64_t example : examples) batch.labels.push_back(split.label(example));
+  const bool real = split.spec().is_real();
+  batch.length = FillTokens(split, examples, 0, &batch.lengths, real ? nullptr : &batch.tokens);
+  if (real) FillValues(split, &batch);
+  if (split.spec().is_pair()) {
+    batch.length_b = FillTokens(split, examples, 1, &batch.lengths_b, &batch.tokens_b);
   }
   return batch;
 }
@@ -59,7 +86,7 @@ Batches PlanEpoch(const SplitView& split, uint32_t seed, int64_t epoch, int64_t 
   for (size_t begin = 0; begin < order.size(); begin += window) {
     const absl::Span<int64_t> part = absl::MakeSpan(order).subspan(begin, window);
     std::stable_sort(part.begin(), part.end(), [&](int64_t a, int64_t b) {
-      return split.length_tokens(a) < split.length_tokens(b);
+      return split.longest_tokens(a) < split.longest_tokens(b);
     });
     Cut(part, batch_examples, &batches);
   }
@@ -77,7 +104,7 @@ Batches PlanEvaluation(const SplitView& split, int64_t batch_examples, int64_t l
   std::vector<int64_t> order(limit == 0 ? split.size() : std::min(limit, split.size()));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return split.length_tokens(a) > split.length_tokens(b);
+    return split.longest_tokens(a) > split.longest_tokens(b);
   });
   Batches batches;
   Cut(order, batch_examples, &batches);

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "datasets/dataset.h"
 #include "datasets/host_batch.h"
+#include "datasets/split_view.h"
 
 namespace lra {
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int64_t kMaxExamples = int64_t{1} << 40;
 constexpr absl::string_view kSplitNames[] = {"train", "validation", "test"};
+constexpr int64_t kMaxExtraValues = 1 << 20;
 
 bool IsHexDigest(absl::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
@@ -46,6 +47,22 @@ class Rules {
   absl::Status status_;
 };
 
+void CheckContent(const TaskSpec& spec, Rules* rules) {
+  const bool bytes = spec.content() != TaskSpec::IDS;
+  rules->Require(TaskSpec::Content_IsValid(spec.content()), "spec.content is ", spec.content());
+  rules->Require(!bytes || spec.vocabulary_size() == 256, "spec.vocabulary_size is ",
+                 spec.vocabulary_size(), "; it must be 256 where bytes or pixels are stored");
+  const int64_t side = spec.image_side_pixels();
+  const int64_t channels = spec.content() == TaskSpec::RGB_IMAGE ? 3 : 1;
+  rules->Require(IsImage(spec) ? side >= 1 && side <= 4096 : side == 0,
+                 "spec.image_side_pixels is ", side, "; 1 to 4096 for images, otherwise 0");
+  rules->Require(!IsImage(spec) || spec.max_length_tokens() == side * side * channels,
+                 "spec.max_length_tokens is ", spec.max_length_tokens(), ", not ",
+                 side * side * channels, " as an image has");
+  rules->Require(!spec.zero_is_token() && !spec.is_real(),
+                 "spec.zero_is_token and spec.is_real belong to views, not to stored data");
+}
+
 void CheckSpec(const TaskSpec& spec, Rules* rules) {
   rules->Require(!spec.name().empty(), "spec.name is empty");
   rules->Require(spec.vocabulary_size() >= 2 && spec.vocabulary_size() <= 65536,
@@ -57,6 +74,7 @@ void CheckSpec(const TaskSpec& spec, Rules* rules) {
   rules->Require(spec.token_names_size() == 0 || spec.token_names_size() == spec.vocabulary_size(),
                  "spec.token_names has ", spec.token_names_size(), " names for ",
                  spec.vocabulary_size(), " ids");
+  CheckContent(spec, rules);
   rules->Require(spec.close_bracket_id() >= 0 && spec.close_bracket_id() < spec.vocabulary_size(),
                  "spec.close_bracket_id is ", spec.close_bracket_id());
 }
@@ -83,6 +101,7 @@ void CheckFiles(const Manifest& manifest, const ManifestSplit& split, int shard,
   std::vector<std::string> needed = TokenColumns(manifest.spec());
   for (std::string& column : OffsetColumns(manifest.spec())) needed.push_back(std::move(column));
   needed.emplace_back(kLabelColumn);
+  for (const ExtraColumn& extra : manifest.extra_columns()) needed.push_back(extra.name());
   for (const std::string& column : needed) {
     const std::string name = ShardFileName(split.name(), shard, split.shards_size(), column);
     rules->Require(names.count(name) > 0, "split ", split.name(), " lacks the file ", name);
@@ -90,8 +109,8 @@ void CheckFiles(const Manifest& manifest, const ManifestSplit& split, int shard,
 }
 
 void CheckSplit(const Manifest& manifest, const ManifestSplit& split, Rules* rules) {
-  rules->Require(IsSplitName(split.name()), "unknown split \"", split.name(),
-                 "\"; known: ", absl::StrJoin(kSplitNames, ", "));
+  rules->Require(IsSplitName(split.name()) || split.name() == kAllSplit, "unknown split \"",
+                 split.name(), "\"; known: ", absl::StrJoin(kSplitNames, ", "), ", ", kAllSplit);
   if (!rules->status().ok()) return;
   int64_t examples = 0, labels = 0;
   for (int i = 0; i < split.shards_size(); ++i) {
@@ -107,6 +126,9 @@ void CheckSplit(const Manifest& manifest, const ManifestSplit& split, Rules* rul
   rules->Require(split.examples() >= 1, "split ", split.name(), " has no examples");
   rules->Require(split.tokens() >= split.examples(), "split ", split.name(), " has ",
                  split.tokens(), " tokens for ", split.examples(), " examples");
+  rules->Require(split.ambiguous_examples() >= 0 && split.ambiguous_examples() <= examples,
+                 "split ", split.name(), " has ", split.ambiguous_examples(),
+                 " ambiguous examples of ", examples);
   rules->Require(IsHexDigest(split.content_fingerprint()), "split ", split.name(),
                  ": content_fingerprint is not 64 lower-case hexadecimal digits");
   rules->Require(split.label_count_size() == manifest.spec().classes(), "split ", split.name(),
@@ -120,6 +142,25 @@ void CheckSplit(const Manifest& manifest, const ManifestSplit& split, Rules* rul
   }
   rules->Require(labels == examples, "label counts of split ", split.name(), " add up to ", labels,
                  ", not to its ", examples, " examples");
+}
+
+void CheckExtraColumns(const Manifest& manifest, Rules* rules) {
+  for (const ExtraColumn& extra : manifest.extra_columns()) {
+    int64_t values = extra.name().empty() ? 0 : 1;
+    for (int32_t n : extra.shape()) {
+      values = n >= 1 && values <= kMaxExtraValues / n ? values * n : 0;
+    }
+    rules->Require(values >= 1 && extra.shape_size() >= 1, "extra column \"", extra.name(),
+                   "\" has no possible name or shape");
+  }
+}
+
+void CheckPart(const Manifest& manifest, Rules* rules) {
+  if (!manifest.has_part()) return;
+  const DataPart& part = manifest.part();
+  rules->Require(part.parts() >= 1 && part.index() >= 0 && part.index() < part.parts(), "part ",
+                 part.index(), " of ", part.parts(), " is impossible");
+  rules->Require(manifest.origin() == "generated", "only generated data is made in parts");
 }
 
 }  // namespace
@@ -139,6 +180,12 @@ std::vector<std::string> OffsetColumns(const TaskSpec& spec) {
   return {"offsets"};
 }
 
+int64_t ExtraValues(const ExtraColumn& column) {
+  int64_t values = 1;
+  for (int32_t n : column.shape()) values *= n;
+  return values;
+}
+
 absl::Status ValidateManifest(const Manifest& manifest, absl::string_view where) {
   Rules rules(where);
   rules.Require(manifest.format_version() == kDatasetFormatVersion, "format_version is ",
@@ -147,6 +194,10 @@ absl::Status ValidateManifest(const Manifest& manifest, absl::string_view where)
   rules.Require(manifest.splits_size() > 0, "it has no splits");
   rules.Require(manifest.origin() == "generated" || manifest.origin() == "imported", "origin is \"",
                 manifest.origin(), "\", not \"generated\" or \"imported\"");
+  CheckExtraColumns(manifest, &rules);
+  CheckPart(manifest, &rules);
+  rules.Require(manifest.splits_size() == 1 || FindSplit(manifest, kAllSplit) == nullptr,
+                "split \"", kAllSplit, "\" stands beside others");
   std::set<std::string> names;
   for (const ManifestSplit& split : manifest.splits()) {
     if (!rules.status().ok()) break;
@@ -190,31 +241,9 @@ const ManifestSplit* FindSplit(const Manifest& manifest, absl::string_view name)
   return nullptr;
 }
 
-void CountDuplicates(std::vector<std::vector<InputKey>> keys, Manifest* manifest) {
-  manifest->clear_duplicates();
-  const auto add = [&](int earlier, int split, int64_t count) {
-    if (count == 0) return;
-    DuplicateExamples* entry = manifest->add_duplicates();
-    entry->set_earlier_split(manifest->splits(earlier).name());
-    entry->set_split(manifest->splits(split).name());
-    entry->set_count(count);
-  };
-  for (auto& split : keys) std::sort(split.begin(), split.end());
-  for (size_t b = 0; b < keys.size(); ++b) {
-    std::vector<InputKey> distinct = keys[b];
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    for (size_t a = 0; a < b; ++a) {
-      add(a, b, std::count_if(keys[b].begin(), keys[b].end(), [&](InputKey key) {
-            return std::binary_search(keys[a].begin(), keys[a].end(), key);
-          }));
-    }
-    add(b, b, keys[b].size() - distinct.size());
-  }
-}
-
 bool IsCanonical(const Manifest& manifest) {
   const absl::StatusOr<TaskFile> task = LoadTaskFile(manifest.spec().name());
-  if (!task.ok() || task->canonical_fingerprint().empty()) return false;
+  if (!task.ok() || task->canonical_fingerprint().empty() || manifest.has_part()) return false;
   for (const auto& [name, fingerprint] : task->canonical_fingerprint()) {
     const ManifestSplit* split = FindSplit(manifest, name);
     if (split == nullptr || split->content_fingerprint() != fingerprint) return false;

@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "datasets/example.h"
 #include "datasets/manifest.pb.h"
 
 namespace lra {
@@ -31,6 +30,16 @@ inline constexpr absl::string_view kLabelColumn = "labels";
 // Tokens are stored as uint8 where every id fits, else as uint16.
 inline bool StoresBytes(const TaskSpec& spec) { return spec.vocabulary_size() <= 256; }
 
+// The smallest stored value: 0 is padding among ids, a value like any other among bytes and pixels.
+inline int SmallestStored(const TaskSpec& spec) { return spec.content() == TaskSpec::IDS ? 1 : 0; }
+
+// Values of one example in an extra column.
+int64_t ExtraValues(const ExtraColumn& column);
+
+inline bool IsImage(const TaskSpec& spec) {
+  return spec.content() == TaskSpec::GREY_IMAGE || spec.content() == TaskSpec::RGB_IMAGE;
+}
+
 // Everything that can be said without opening another file: version, spec, names of splits and
 // files (a name never leads out of the folder), counts that agree, digests that are digests.
 // DataLoss names `where` and the field.
@@ -43,11 +52,10 @@ absl::Status WriteManifest(absl::string_view directory, const Manifest& manifest
 
 // "train", "validation" or "test".
 bool IsSplitName(absl::string_view name);
+// The stored split of data that only a view cuts into those three.
+inline constexpr absl::string_view kAllSplit = "all";
 
 const ManifestSplit* FindSplit(const Manifest& manifest, absl::string_view name);
-
-// keys[i] are the inputs of manifest.splits(i), in any order. Fills manifest->duplicates.
-void CountDuplicates(std::vector<std::vector<InputKey>> keys, Manifest* manifest);
 
 // Whether every split is the one that configs/tasks/ pins for its task. False where none is pinned.
 bool IsCanonical(const Manifest& manifest);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "datasets/manifest.h"
 #include "lra/files.h"
 #include "lra/sha256.h"
@@ -24,16 +25,27 @@ class ShardFiles {
 
   std::string Path(absl::string_view column) const { return JoinPath(directory_, Name(column)); }
 
-  absl::StatusOr<MappedNpy> Open(absl::string_view column, NpyType type) const {
+  absl::StatusOr<MappedNpy> Open(absl::string_view column, NpyType type,
+                                 size_t dimensions = 1) const {
     const std::string path = Path(column);
     LRA_RETURN_IF_ERROR(CheckBytes(Name(column), path));
     LRA_ASSIGN_OR_RETURN(MappedNpy file, MappedNpy::Open(path));
-    if (file.header().type != type || file.header().shape.size() != 1) {
+    if (file.header().type != type || file.header().shape.size() != dimensions) {
       return Damaged(path, absl::StrCat("holds ", NpyDescr(file.header().type), " in ",
                                         file.header().shape.size(), " dimensions, not ",
-                                        NpyDescr(type), " in one"));
+                                        NpyDescr(type), " in ", dimensions));
     }
     return file;
+  }
+
+  absl::StatusOr<MappedNpy> OpenExtra(const ExtraColumn& extra, int64_t examples) const {
+    std::vector<int64_t> shape = {examples};
+    for (int32_t n : extra.shape()) shape.push_back(n);
+    LRA_ASSIGN_OR_RETURN(MappedNpy file, Open(extra.name(), NpyType::kInt16, shape.size()));
+    if (file.header().shape == shape) return file;
+    return Damaged(Path(extra.name()),
+                   absl::StrCat("has shape ", absl::StrJoin(file.header().shape, " x "), ", not ",
+                                absl::StrJoin(shape, " x ")));
   }
 
   // Columns that this program does not read are still what the manifest says.
@@ -76,7 +88,9 @@ class ShardFiles {
 };
 
 absl::Status CheckOffsets(const MappedNpy& offsets, int64_t examples, int64_t tokens,
-                          int32_t max_length, absl::string_view path) {
+                          const TaskSpec& spec, absl::string_view path) {
+  const int32_t max_length = spec.max_length_tokens();
+  const int32_t min_length = IsImage(spec) ? max_length : 1;
   const absl::Span<const int64_t> values = offsets.values<int64_t>();
   if (static_cast<int64_t>(values.size()) != examples + 1) {
     return Damaged(path, absl::StrCat("has ", values.size(), " offsets for ", examples,
@@ -89,11 +103,12 @@ absl::Status CheckOffsets(const MappedNpy& offsets, int64_t examples, int64_t to
   for (int64_t i = 0; i < examples; ++i) {
     // Compared one by one, since the difference of two hostile offsets may not fit.
     const bool fits = values[i] >= 0 && values[i + 1] <= tokens && values[i] < values[i + 1] &&
+                      values[i + 1] - values[i] >= min_length &&
                       values[i + 1] - values[i] <= max_length;
     if (!fits) {
       return Damaged(path,
                      absl::StrCat("example ", i, " has tokens ", values[i], " to ", values[i + 1],
-                                  "; a length of 1 to ", max_length, " is allowed"));
+                                  "; a length of ", min_length, " to ", max_length, " is allowed"));
     }
   }
   return absl::OkStatus();
@@ -123,20 +138,21 @@ absl::StatusOr<MappedColumn> OpenColumn(const ShardFiles& files, const TaskSpec&
   LRA_ASSIGN_OR_RETURN(column.tokens,
                        files.Open(tokens, StoresBytes(spec) ? NpyType::kUint8 : NpyType::kUint16));
   LRA_ASSIGN_OR_RETURN(column.offsets, files.Open(offsets, NpyType::kInt64));
-  LRA_RETURN_IF_ERROR(CheckOffsets(column.offsets, examples, column.tokens.header().values,
-                                   spec.max_length_tokens(), files.Path(offsets)));
-  const int64_t last = spec.vocabulary_size() - 1;
+  LRA_RETURN_IF_ERROR(CheckOffsets(column.offsets, examples, column.tokens.header().values, spec,
+                                   files.Path(offsets)));
+  const int64_t first = SmallestStored(spec), last = spec.vocabulary_size() - 1;
   LRA_RETURN_IF_ERROR(
       StoresBytes(spec)
-          ? CheckValues<uint8_t>(column.tokens, 1, last, "token", files.Path(tokens))
-          : CheckValues<uint16_t>(column.tokens, 1, last, "token", files.Path(tokens)));
+          ? CheckValues<uint8_t>(column.tokens, first, last, "token", files.Path(tokens))
+          : CheckValues<uint16_t>(column.tokens, first, last, "token", files.Path(tokens)));
   return column;
 }
 
 }  // namespace
 
-absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const TaskSpec& spec,
+absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const Manifest& manifest,
                                       const ManifestSplit& split, int shard, bool check_hashes) {
+  const TaskSpec& spec = manifest.spec();
   const ShardFiles files(directory, split, shard, check_hashes);
   MappedShard opened;
   opened.examples = split.shards(shard).examples();
@@ -155,6 +171,11 @@ absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const TaskSpe
                                         opened.examples, " examples"));
   }
   LRA_RETURN_IF_ERROR(CheckValues<int32_t>(opened.labels, 0, spec.classes() - 1, "label", labels));
+  for (const ExtraColumn& extra : manifest.extra_columns()) {
+    LRA_ASSIGN_OR_RETURN(MappedNpy file, files.OpenExtra(extra, opened.examples));
+    opened.extras.push_back(std::move(file));
+    read.push_back(files.Name(extra.name()));
+  }
   LRA_RETURN_IF_ERROR(files.CheckOthers(read));
   return opened;
 }
@@ -191,6 +212,24 @@ absl::Span<const uint16_t> MappedSplit::Tokens(int64_t example, std::vector<uint
   const uint8_t* bytes = stored.tokens.values<uint8_t>().data() + offset[0];
   scratch->assign(bytes, bytes + length);
   return *scratch;
+}
+
+absl::Span<const uint8_t> MappedSplit::Bytes(int64_t example, int column) const {
+  const MappedShard& shard = ShardOf(example);
+  const MappedColumn& stored = shard.columns[column];
+  const int64_t* offset = stored.offsets.values<int64_t>().data() + (example - shard.first);
+  return stored.tokens.values<uint8_t>().subspan(offset[0], offset[1] - offset[0]);
+}
+
+std::vector<int16_t> MappedSplit::Extra(int64_t example) const {
+  const MappedShard& shard = ShardOf(example);
+  std::vector<int16_t> row;
+  for (const MappedNpy& extra : shard.extras) {
+    const int64_t values = extra.header().values / shard.examples;
+    const auto stored = extra.values<int16_t>().subspan((example - shard.first) * values, values);
+    row.insert(row.end(), stored.begin(), stored.end());
+  }
+  return row;
 }
 
 }  // namespace lra::internal

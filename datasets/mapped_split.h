@@ -27,6 +27,7 @@ struct MappedShard {
   int64_t examples = 0;
   std::vector<MappedColumn> columns;  // 1, or 2 for pairs
   MappedNpy labels;                   // int32, [examples]
+  std::vector<MappedNpy> extras;      // int16, [examples, ...], in the manifest's order
 };
 
 // Safe for concurrent reading. Example indices are those of the split.
@@ -40,13 +41,17 @@ struct MappedSplit {
   // The stored ids; *scratch holds them where they are stored as bytes.
   absl::Span<const uint16_t> Tokens(int64_t example, std::vector<uint16_t>* scratch,
                                     int column = 0) const;
+  // The stored bytes; only where ids are stored as bytes.
+  absl::Span<const uint8_t> Bytes(int64_t example, int column = 0) const;
+  // The example's row of every extra column, one after the other.
+  std::vector<int16_t> Extra(int64_t example) const;
   const MappedShard& ShardOf(int64_t example) const;
 };
 
 // Opens one shard's columns and checks files against the manifest (size; SHA-256 if asked), types,
-// and every value: offsets that rise from 0 to the number of tokens by 1 to max_length, ids in 1 ..
-// V-1, labels in 0 .. C-1. DataLoss names the file.
-absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const TaskSpec& spec,
+// and every value: offsets that rise from 0 to the number of tokens by 1 to max_length (images: by
+// exactly that), ids in 1 .. V-1, labels in 0 .. C-1. DataLoss names the file.
+absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const Manifest& manifest,
                                       const ManifestSplit& split, int shard, bool check_hashes);
 
 }  // namespace lra::internal

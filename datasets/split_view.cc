@@ -1,77 +1,115 @@
+#include "datasets/split_view.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "datasets/dataset.h"
+#include "datasets/manifest.h"
 #include "datasets/mapped_split.h"
+#include "datasets/split_rule.h"
 #include "lra/check.h"
+#include "lra/parallel.h"
 #include "lra/status_macros.h"
 
 namespace lra {
 namespace {
 
-absl::StatusOr<int32_t> DroppedId(const TaskSpec& spec, const DataView& view,
-                                  absl::string_view directory) {
-  if (view.brackets() != DataView::NONE) return 0;
-  if (spec.close_bracket_id() > 0) return spec.close_bracket_id();
-  return absl::FailedPreconditionError(
-      absl::StrCat("view.brackets is NONE, but task \"", spec.name(), "\" in ", directory,
-                   " has no closing bracket: set view.brackets=CLOSE_ONLY, or make data that has "
-                   "one with: lra data prepare listops"));
-}
+constexpr int64_t kSliceExamples = 1024;
 
 }  // namespace
 
+SplitView::SplitView(const Dataset& data, absl::string_view split, const DataView& resolved)
+    : name_(split), data_(data), transform_(data.spec(), resolved) {}
+
 absl::StatusOr<SplitView> SplitView::Create(const Dataset& data, absl::string_view split,
                                             const DataView& view) {
-  const TaskSpec& spec = data.spec();
-  SplitView result;
-  result.split_ = data.split(split);
+  absl::StatusOr<DataView> resolved = ResolveView(data.manifest(), view);
+  if (!resolved.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(data.directory(), ": ", resolved.status().message()));
+  }
+  SplitView result(data, split, *resolved);
+  const std::string stored = StoredSplit(data.manifest(), resolved->split(), split);
+  result.split_ = data.split(stored);
   if (result.split_ == nullptr) {
     return absl::NotFoundError(
-        absl::StrCat(data.directory(), ": split \"", split, "\" was not opened"));
+        absl::StrCat(data.directory(), ": split \"", stored, "\" was not opened"));
   }
-  if (spec.is_pair()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(data.directory(),
-                     " holds pairs (spec.is_pair); this version serves single texts only, for "
-                     "example: lra data prepare listops"));
+  result.examples_ =
+      SplitExamples(data.manifest(), resolved->split(), split,
+                    [&result](int64_t example) { return result.split_->label(example); });
+  if (result.examples_.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        data.directory(), ": split ", split, " has no examples under view.split=",
+        DataView::Split_Name(resolved->split()), " of ", result.split_->examples, " stored ones"));
   }
-  LRA_ASSIGN_OR_RETURN(result.dropped_id_, DroppedId(spec, view, data.directory()));
-  result.name_ = std::string(split);
-  result.data_ = data;
-  result.size_ = result.split_->examples;
-  result.cut_tokens_ =
-      view.has_max_length_tokens() ? view.max_length_tokens() : spec.max_length_tokens();
-  result.lengths_.resize(result.size_);
-  std::vector<uint16_t> scratch;
-  for (int64_t i = 0; i < result.size_; ++i) {
-    int64_t length = result.split_->length_tokens(i);
-    if (result.dropped_id_ != 0) {
-      const absl::Span<const uint16_t> tokens = result.split_->Tokens(i, &scratch);
-      length -= std::count(tokens.begin(), tokens.end(), result.dropped_id_);
-    }
-    if (length == 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(data.directory(), ": example ", i, " of split ", split,
-                       " is empty under view.brackets=NONE; use CLOSE_ONLY"));
-    }
-    result.lengths_[i] = static_cast<int32_t>(std::min<int64_t>(length, result.cut_tokens_));
-    result.max_length_ = std::max(result.max_length_, result.lengths_[i]);
+  if (result.transform_.NeedsVocabulary()) LRA_RETURN_IF_ERROR(result.AddVocabulary(*resolved));
+  result.spec_ = result.transform_.spec();
+  for (size_t c = 0; c < TokenColumns(data.spec()).size(); ++c) {
+    LRA_RETURN_IF_ERROR(result.MeasureLengths(static_cast<int>(c)));
   }
   return result;
 }
 
-int32_t SplitView::label(int64_t example) const { return split_->label(example); }
-
-void SplitView::Read(int64_t example, std::vector<int32_t>* tokens) const {
-  thread_local std::vector<uint16_t> scratch;
-  tokens->clear();
-  const size_t length = static_cast<size_t>(lengths_[example]);
-  for (uint16_t token : split_->Tokens(example, &scratch)) {
-    if (tokens->size() == length) break;
-    if (token != dropped_id_ || dropped_id_ == 0) tokens->push_back(token);
+absl::Status SplitView::AddVocabulary(const DataView& view) {
+  const Manifest& manifest = data_.manifest();
+  const internal::MappedSplit* train = data_.split(StoredSplit(manifest, view.split(), "train"));
+  if (train == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        data_.directory(), ": view.unit=CODE_POINT needs the training texts, which are not open"));
   }
-  LRA_CHECK(tokens->size() == length);
+  const std::vector<int64_t> examples = SplitExamples(
+      manifest, view.split(), "train", [train](int64_t example) { return train->label(example); });
+  transform_.AddVocabulary(static_cast<int64_t>(examples.size()), [&](int64_t i, int column) {
+    return train->Bytes(examples[i], column);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status SplitView::MeasureLengths(int column) {
+  std::vector<int32_t>& lengths = lengths_.emplace_back(examples_.size());
+  const bool ids = data_.spec().content() == TaskSpec::IDS;
+  const int64_t slices = (size() + kSliceExamples - 1) / kSliceExamples;
+  LRA_RETURN_IF_ERROR(ParallelFor(ResolveThreads(0), slices, [&](int64_t slice) -> absl::Status {
+    std::vector<uint16_t> scratch;
+    const int64_t end = std::min(size(), (slice + 1) * kSliceExamples);
+    for (int64_t i = slice * kSliceExamples; i < end; ++i) {
+      const int64_t length = ids ? transform_.Length(split_->Tokens(examples_[i], &scratch, column))
+                                 : transform_.Length(split_->Bytes(examples_[i], column));
+      if (length == 0) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(data_.directory(), ": example ", examples_[i], " of split ", split_->name,
+                         " is empty under this view", ids ? "; use view.brackets=CLOSE_ONLY" : ""));
+      }
+      lengths[i] = static_cast<int32_t>(length);
+    }
+    return absl::OkStatus();
+  }));
+  max_length_ = std::max(max_length_, *std::max_element(lengths.begin(), lengths.end()));
+  return absl::OkStatus();
+}
+
+int32_t SplitView::label(int64_t example) const { return split_->label(examples_[example]); }
+
+const std::string& SplitView::stored_split() const { return split_->name; }
+
+int32_t SplitView::longest_tokens(int64_t example) const {
+  int32_t longest = 0;
+  for (const auto& lengths : lengths_) longest = std::max(longest, lengths[example]);
+  return longest;
+}
+
+void SplitView::Read(int64_t example, std::vector<int32_t>* ids, int column) const {
+  if (data_.spec().content() == TaskSpec::IDS) {
+    thread_local std::vector<uint16_t> scratch;
+    transform_.Apply(split_->Tokens(examples_[example], &scratch, column), ids);
+  } else {
+    transform_.Apply(split_->Bytes(examples_[example], column), ids);
+  }
+  LRA_CHECK(static_cast<int32_t>(ids->size()) == lengths_[column][example]);
+}
+
+void SplitView::ReadReal(int64_t example, std::vector<float>* values) const {
+  transform_.ApplyReal(split_->Bytes(examples_[example]), values);
 }
 
 }  // namespace lra

@@ -26,12 +26,16 @@ std::string HeaderOf(const std::vector<T>& values) {
 
 }  // namespace
 
-SplitWriter::SplitWriter(absl::string_view directory, absl::string_view split, const TaskSpec& spec,
+SplitWriter::SplitWriter(absl::string_view directory, absl::string_view split, const Manifest& head,
                          int64_t shard_tokens)
-    : directory_(directory), spec_(spec), shard_tokens_limit_(shard_tokens) {
+    : directory_(directory),
+      spec_(head.spec()),
+      extra_columns_(head.extra_columns().begin(), head.extra_columns().end()),
+      shard_tokens_limit_(shard_tokens),
+      extras_(extra_columns_.size()) {
   split_.set_name(std::string(split));
-  split_.mutable_label_count()->Resize(spec.classes(), 0);
-  columns_.resize(TokenColumns(spec).size());
+  split_.mutable_label_count()->Resize(spec_.classes(), 0);
+  columns_.resize(TokenColumns(spec_).size());
 }
 
 void SplitWriter::Append(const std::vector<uint16_t>& tokens, Column* column) {
@@ -49,6 +53,15 @@ absl::Status SplitWriter::Add(const EncodedExample& example, const Sha256Digest&
   Append(example.tokens, &columns_[0]);
   if (spec_.is_pair()) Append(example.tokens_b, &columns_[1]);
   labels_.push_back(example.label);
+  auto extra = example.extra.begin();
+  for (size_t i = 0; i < extras_.size(); ++i) {
+    const int64_t values = ExtraValues(extra_columns_[i]);
+    LRA_CHECK(example.extra.end() - extra >= values);
+    extras_[i].insert(extras_[i].end(), extra, extra + values);
+    extra += values;
+  }
+  LRA_CHECK(extra == example.extra.end());
+  split_.set_ambiguous_examples(split_.ambiguous_examples() + (example.is_ambiguous ? 1 : 0));
   fingerprint_.Update(digest.data(), digest.size());
   split_.set_examples(split_.examples() + 1);
   split_.set_label_count(example.label, split_.label_count(example.label) + 1);
@@ -80,6 +93,18 @@ absl::Status SplitWriter::WriteTokens(const Column& column, int index, ManifestS
                      shard);
 }
 
+absl::Status SplitWriter::WriteExtras(ManifestShard* shard) {
+  for (size_t i = 0; i < extras_.size(); ++i) {
+    std::vector<int64_t> shape = {shard->examples()};
+    for (int32_t n : extra_columns_[i].shape()) shape.push_back(n);
+    LRA_RETURN_IF_ERROR(WriteColumn(extra_columns_[i].name(),
+                                    FormatNpyHeader(NpyType::kInt16, shape), BytesOf(extras_[i]),
+                                    shard));
+    extras_[i].clear();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SplitWriter::CloseShard() {
   ManifestShard* shard = split_.add_shards();
   shard->set_examples(static_cast<int64_t>(labels_.size()));
@@ -90,6 +115,7 @@ absl::Status SplitWriter::CloseShard() {
     columns_[i].offsets.assign(1, 0);
   }
   LRA_RETURN_IF_ERROR(WriteColumn(kLabelColumn, HeaderOf(labels_), BytesOf(labels_), shard));
+  LRA_RETURN_IF_ERROR(WriteExtras(shard));
   split_.set_tokens(split_.tokens() + shard_tokens_);
   labels_.clear();
   shard_tokens_ = 0;

@@ -24,10 +24,11 @@ inline constexpr int64_t kShardTokens = 25'000'000;
 class SplitWriter {
  public:
   // `directory` exists (a StagingDirectory's).
-  SplitWriter(absl::string_view directory, absl::string_view split, const TaskSpec& spec,
+  // `head` says what is written: its spec and extra columns.
+  SplitWriter(absl::string_view directory, absl::string_view split, const Manifest& head,
               int64_t shard_tokens = kShardTokens);
 
-  // `example` satisfies CheckExample; `digest` is its own.
+  // `example` satisfies CheckExample and has a row of the extra columns; `digest` is its own.
   absl::Status Add(const EncodedExample& example, const Sha256Digest& digest);
   // Writes what is left and gives the files their names. FailedPrecondition when the split is
   // empty.
@@ -46,13 +47,16 @@ class SplitWriter {
   absl::Status WriteColumn(absl::string_view name, absl::string_view header,
                            absl::string_view values, ManifestShard* shard);
   absl::Status WriteTokens(const Column& column, int index, ManifestShard* shard);
+  absl::Status WriteExtras(ManifestShard* shard);
 
   const std::string directory_;
   const TaskSpec spec_;
+  const std::vector<ExtraColumn> extra_columns_;
   const int64_t shard_tokens_limit_;
   ManifestSplit split_;
   std::vector<Column> columns_;
   std::vector<int32_t> labels_;
+  std::vector<std::vector<int16_t>> extras_;  // by extra column
   int64_t shard_tokens_ = 0;
   Sha256 fingerprint_;
 };

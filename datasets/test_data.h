@@ -65,7 +65,7 @@ inline Manifest WriteTestData(absl::string_view directory, const TaskSpec& spec,
   manifest.set_origin("imported");
   ExampleHasher hasher;
   for (const TestSplit& split : splits) {
-    SplitWriter writer(directory, split.name, spec, shard_tokens);
+    SplitWriter writer(directory, split.name, manifest, shard_tokens);
     for (const EncodedExample& example : split.examples) {
       LRA_CHECK(writer.Add(example, hasher.Hash(spec, example).example).ok());
     }

@@ -6,11 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "datasets/example.h"
+#include "datasets/leakage.h"
 #include "datasets/manifest.h"
 #include "datasets/mapped_split.h"
 #include "lra/check.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
+#include "lra/textproto.h"
 
 namespace lra {
 namespace {
@@ -24,10 +26,23 @@ struct Slice {
 };
 
 struct SliceResult {
-  int64_t examples = 0;
+  int64_t examples = 0, ambiguous = 0;
   std::vector<ExampleDigest> digests;
   std::vector<std::string> wrong_labels;
 };
+
+// Evaluates one label anew; counts it, or says what is wrong.
+void ExamineLabel(const internal::MappedSplit& split, int64_t i, const StoredExample& example,
+                  const LabelOracle& oracle, SliceResult* result) {
+  const int32_t label = split.label(i);
+  const absl::StatusOr<std::optional<int32_t>> expected = oracle(example);
+  if (expected.ok() && !expected->has_value()) ++result->ambiguous;
+  if (expected.ok() && expected->value_or(label) == label) return;
+  result->wrong_labels.push_back(absl::StrCat(
+      "split ", split.name, ", example ", i, ": its label is ", label,
+      expected.ok() ? absl::StrCat("; evaluated anew it is ", **expected)
+                    : absl::StrCat("; it cannot be evaluated: ", expected.status().message())));
+}
 
 // Walks one slice: digests, and labels by the oracle.
 SliceResult Examine(const Slice& slice, const LabelOracle& oracle) {
@@ -41,15 +56,11 @@ SliceResult Examine(const Slice& slice, const LabelOracle& oracle) {
     for (size_t c = 0; c < columns; ++c) {
       rows[c] = slice.split->Tokens(i, &scratch[c], static_cast<int>(c));
     }
-    const int32_t label = slice.split->label(i);
-    result.digests.push_back(hasher.Hash(absl::MakeConstSpan(rows, columns), label));
+    result.digests.push_back(
+        hasher.Hash(absl::MakeConstSpan(rows, columns), slice.split->label(i)));
     if (oracle == nullptr) continue;
-    const absl::StatusOr<int32_t> expected = oracle(rows[0]);
-    if (expected.ok() && *expected == label) continue;
-    result.wrong_labels.push_back(absl::StrCat(
-        "split ", slice.split->name, ", example ", i, ": its label is ", label,
-        expected.ok() ? absl::StrCat("; evaluated anew it is ", *expected)
-                      : absl::StrCat("; it cannot be evaluated: ", expected.status().message())));
+    const std::vector<int16_t> extra = slice.split->Extra(i);
+    ExamineLabel(*slice.split, i, {rows[0], rows[1], extra}, oracle, &result);
   }
   return result;
 }
@@ -57,17 +68,20 @@ SliceResult Examine(const Slice& slice, const LabelOracle& oracle) {
 // Gathers the slices of one split in order.
 class SplitCheck {
  public:
+  explicit SplitCheck(bool is_pair) : keys_(is_pair) {}
+
   void Add(SliceResult result) {
     for (const ExampleDigest& digest : result.digests) {
       fingerprint_.Update(digest.example.data(), digest.example.size());
-      keys_.push_back(ToInputKey(digest.input));
+      keys_.Add(digest);
     }
+    ambiguous_ += result.ambiguous;
     for (std::string& problem : result.wrong_labels) {
       if (++wrong_labels_ <= kWrongLabelsNamed) named_.push_back(std::move(problem));
     }
   }
 
-  void Finish(const ManifestSplit& claimed, const internal::MappedSplit& split,
+  void Finish(const ManifestSplit& claimed, const internal::MappedSplit& split, bool has_oracle,
               std::vector<std::string>* problems) {
     const std::string fingerprint = ToHex(fingerprint_.Finish());
     if (fingerprint != claimed.content_fingerprint()) {
@@ -76,6 +90,11 @@ class SplitCheck {
                                        claimed.content_fingerprint()));
     }
     CheckCounts(claimed, split, problems);
+    if (has_oracle && ambiguous_ != claimed.ambiguous_examples()) {
+      problems->push_back(absl::StrCat("split ", split.name, " has ", ambiguous_,
+                                       " ambiguous examples, the manifest says ",
+                                       claimed.ambiguous_examples()));
+    }
     problems->insert(problems->end(), named_.begin(), named_.end());
     if (wrong_labels_ > kWrongLabelsNamed) {
       problems->push_back(
@@ -83,7 +102,7 @@ class SplitCheck {
     }
   }
 
-  std::vector<InputKey> TakeKeys() { return std::move(keys_); }
+  SplitKeys TakeKeys() { return std::move(keys_); }
 
  private:
   static void CheckCounts(const ManifestSplit& claimed, const internal::MappedSplit& split,
@@ -107,25 +126,33 @@ class SplitCheck {
   }
 
   Sha256 fingerprint_;
-  std::vector<InputKey> keys_;
-  int64_t wrong_labels_ = 0;
+  SplitKeys keys_;
+  int64_t ambiguous_ = 0, wrong_labels_ = 0;
   std::vector<std::string> named_;
 };
 
-void CheckDuplicates(const Manifest& manifest, std::vector<std::vector<InputKey>> keys,
-                     ContentReport* report) {
+template <class Entries>
+std::vector<std::string> Texts(const Entries& entries) {
+  std::vector<std::string> texts;
+  for (const auto& entry : entries) texts.push_back(ToTextProto(entry));
+  return texts;
+}
+
+void CheckLeakage(const Manifest& manifest, std::vector<SplitKeys> keys, ContentReport* report) {
   Manifest counted = manifest;
-  CountDuplicates(std::move(keys), &counted);
+  CountLeakage(std::move(keys), &counted);
   report->duplicates.assign(counted.duplicates().begin(), counted.duplicates().end());
-  if (manifest.duplicates_size() == 0) return;  // another writer need not count them
-  const bool equal = std::equal(manifest.duplicates().begin(), manifest.duplicates().end(),
-                                counted.duplicates().begin(), counted.duplicates().end(),
-                                [](const DuplicateExamples& a, const DuplicateExamples& b) {
-                                  return a.earlier_split() == b.earlier_split() &&
-                                         a.split() == b.split() && a.count() == b.count();
-                                });
-  if (!equal)
+  report->shared_documents.assign(counted.shared_documents().begin(),
+                                  counted.shared_documents().end());
+  // Another writer need not count them.
+  if (manifest.duplicates_size() > 0 &&
+      Texts(manifest.duplicates()) != Texts(counted.duplicates())) {
     report->problems.push_back("the manifest's duplicate counts are not those of its data");
+  }
+  if (manifest.shared_documents_size() > 0 &&
+      Texts(manifest.shared_documents()) != Texts(counted.shared_documents())) {
+    report->problems.push_back("the manifest's shared_documents are not those of its data");
+  }
 }
 
 }  // namespace
@@ -133,12 +160,12 @@ void CheckDuplicates(const Manifest& manifest, std::vector<std::vector<InputKey>
 ContentReport VerifyContent(const Dataset& data, const LabelOracle& oracle, int threads,
                             const std::function<void(int64_t)>& progress) {
   ContentReport report;
-  std::vector<std::vector<InputKey>> keys;
+  std::vector<SplitKeys> keys;
   int64_t done = 0;
   for (const ManifestSplit& claimed : data.manifest().splits()) {
     const internal::MappedSplit* split = data.split(claimed.name());
     LRA_CHECK(split != nullptr) << claimed.name();
-    SplitCheck check;
+    SplitCheck check(data.spec().is_pair());
     int64_t next = 0;
     const absl::Status status = OrderedPipeline<Slice, SliceResult>(
         ResolveThreads(threads),
@@ -156,11 +183,11 @@ ContentReport VerifyContent(const Dataset& data, const LabelOracle& oracle, int 
           return absl::OkStatus();
         });
     LRA_CHECK(status.ok()) << status.ToString();
-    check.Finish(claimed, *split, &report.problems);
+    check.Finish(claimed, *split, oracle != nullptr, &report.problems);
     keys.push_back(check.TakeKeys());
   }
   if (oracle) report.labels_checked = done;
-  CheckDuplicates(data.manifest(), std::move(keys), &report);
+  CheckLeakage(data.manifest(), std::move(keys), &report);
   return report;
 }
 

@@ -16,7 +16,9 @@ using testing::IsEmpty;
 class VerifyContentTest : public testing::Test {
  protected:
   // The oracle of these data: the first token's number modulo 3.
-  static absl::StatusOr<int32_t> Oracle(absl::Span<const uint16_t> tokens) { return tokens[0] % 3; }
+  static absl::StatusOr<std::optional<int32_t>> Oracle(const StoredExample& example) {
+    return example.tokens[0] % 3;
+  }
 
   ContentReport Verify(const LabelOracle& oracle = nullptr, int threads = 2) {
     const auto data = Dataset::Open(path_, {});
@@ -48,6 +50,19 @@ TEST_F(VerifyContentTest, EvaluatesEveryLabel) {
               ElementsAre("split train, example 1: its label is 1; evaluated anew it is 2"));
   EXPECT_THAT(Verify([](auto) { return absl::InvalidArgumentError("no tree"); }).problems,
               testing::Contains(HasSubstr("cannot be evaluated: no tree")));
+}
+
+TEST_F(VerifyContentTest, CountsAmbiguousExamplesApart) {
+  EncodedExample ambiguous{{4}, {}, 2};
+  ambiguous.is_ambiguous = true;
+  WriteTestData(path_, SmallSpec(), {{"train", {{{1}, {}, 1}, ambiguous}}});
+  const LabelOracle oracle = [](const StoredExample& example) -> std::optional<int32_t> {
+    if (example.tokens[0] == 4) return std::nullopt;
+    return example.tokens[0] % 3;
+  };
+  EXPECT_THAT(Verify(oracle).problems, IsEmpty());
+  EXPECT_THAT(Verify([](const StoredExample&) { return std::optional<int32_t>(); }).problems,
+              ElementsAre("split train has 2 ambiguous examples, the manifest says 1"));
 }
 
 TEST_F(VerifyContentTest, NamesAtMostTwentyWrongLabels) {

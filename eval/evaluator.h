@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "datasets/dataset.h"
+#include "datasets/split_view.h"
 #include "eval/metrics.h"
 #include "models/classifier.h"
 

@@ -49,10 +49,12 @@ absl::Status CheckName(absl::string_view kind, absl::string_view name, absl::str
       absl::StrCat(kind, "/", name, kExtension, " calls itself \"", inside, "\""));
 }
 
-// Fields that may stay unset: the warm-up has two spellings, brackets belong to ListOps alone.
+// Fields that may stay unset: the warm-up has two spellings, most of a view belongs to one content (SplitView knows
+// which: tests/views_test.cc holds the protocols against it).
 bool MayBeUnset(absl::string_view path) {
   return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
-         path == "view.brackets" || path == "attention.options";
+         (absl::StartsWith(path, "view.") && path != "view.max_length_tokens") ||
+         path == "attention.options";
 }
 
 absl::Status CheckComplete(const ExperimentConfig& config) {

@@ -1,22 +1,28 @@
 #include "lra/files.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
 #include "lra/status_macros.h"
 
 namespace lra {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr size_t kBlockBytes = size_t{1} << 20;
 
@@ -279,25 +285,67 @@ absl::Status FileWriter::Close() {
 
 // --- StagingDirectory ---
 
+namespace {
+
+// A folder this old that nobody holds was not made a moment ago by a process about to hold it.
+constexpr time_t kStaleSeconds = 60;
+
+bool IsStale(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  struct stat about {};
+  const bool stale = ::fstat(descriptor, &about) == 0 &&
+                     time(nullptr) - about.st_mtime >= kStaleSeconds &&
+                     ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  ::close(descriptor);
+  return stale;
+}
+
+// "TARGET.tmp-PID-N" of processes that were killed.
+void RemoveStaleStaging(const std::string& target) {
+  const std::string prefix = target.substr(target.rfind('/') + 1) + ".tmp-";
+  std::error_code error;
+  std::vector<std::string> stale;
+  for (fs::directory_iterator it(ParentOf(target), error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (absl::StartsWith(name, prefix) && IsStale(it->path().string())) {
+      stale.push_back(it->path().string());
+    }
+  }
+  for (const std::string& path : stale) RemoveAll(path).IgnoreError();
+}
+
+}  // namespace
+
 absl::StatusOr<StagingDirectory> StagingDirectory::Create(absl::string_view final_path) {
   std::string target = WithoutTrailingSlashes(final_path);
   LRA_RETURN_IF_ERROR(CheckFreeFolder(target));
   LRA_RETURN_IF_ERROR(MakeDirectories(ParentOf(target)));
+  RemoveStaleStaging(target);
   while (true) {
     std::string path = TemporaryName(target);
-    if (mkdir(path.c_str(), 0777) == 0) return StagingDirectory(std::move(path), std::move(target));
+    if (mkdir(path.c_str(), 0777) == 0) {
+      // Held while this process lives: what nobody holds was left by one that was killed.
+      const int lock = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      if (lock >= 0) ::flock(lock, LOCK_EX | LOCK_NB);
+      return StagingDirectory(std::move(path), std::move(target), lock);
+    }
     if (errno != EEXIST) return FileError(errno, "make folder", path);
   }
 }
 
-StagingDirectory::StagingDirectory(std::string path, std::string final_path)
-    : path_(std::move(path)), final_path_(std::move(final_path)) {}
+StagingDirectory::StagingDirectory(std::string path, std::string final_path, int lock)
+    : path_(std::move(path)), final_path_(std::move(final_path)), lock_(lock) {}
 
 StagingDirectory::StagingDirectory(StagingDirectory&& other) noexcept
-    : path_(std::exchange(other.path_, "")), final_path_(std::move(other.final_path_)) {}
+    : path_(std::exchange(other.path_, "")),
+      final_path_(std::move(other.final_path_)),
+      lock_(std::exchange(other.lock_, -1)) {}
 
 StagingDirectory::~StagingDirectory() {
   if (!path_.empty()) RemoveAll(path_).IgnoreError();
+  if (lock_ >= 0) ::close(lock_);
 }
 
 absl::Status StagingDirectory::Commit() {
@@ -307,6 +355,23 @@ absl::Status StagingDirectory::Commit() {
   LRA_RETURN_IF_ERROR(RenameAndSync(path_, final_path_));
   path_.clear();
   return absl::OkStatus();
+}
+
+absl::Status ReplaceDirectory(absl::string_view fresh_path, absl::string_view out_path) {
+  const std::string fresh(fresh_path), out(out_path);
+  if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, out.c_str(), RENAME_EXCHANGE) == 0) {
+    LRA_RETURN_IF_ERROR(SyncFolder(ParentOf(out)));
+    return RemoveAll(fresh);
+  }
+  // File systems without an exchange: `out` is away for a moment, but nothing is lost.
+  const std::string old = TemporaryName(out);
+  absl::Status status = RenameAndSync(out, old);
+  if (status.ok()) {
+    status = RenameAndSync(fresh, out);
+    if (!status.ok()) RenameAndSync(old, out).IgnoreError();
+  }
+  RemoveAll(status.ok() ? old : fresh).IgnoreError();
+  return status;
 }
 
 absl::StatusOr<FileLock> FileLock::Acquire(absl::string_view path) {

@@ -27,6 +27,9 @@ absl::StatusOr<int64_t> FileSizeBytes(absl::string_view path);
 // mkdir -p.
 absl::Status MakeDirectories(absl::string_view path);
 absl::Status RemoveAll(absl::string_view path);
+// Puts the folder `fresh` in the place of the folder `out` and removes what was there: at every
+// moment `out` is the old or the new one, whole. On an error `out` is the old one and `fresh` gone.
+absl::Status ReplaceDirectory(absl::string_view fresh, absl::string_view out);
 // "a" + "b" = "a/b"; an absolute second part wins.
 std::string JoinPath(absl::string_view a, absl::string_view b);
 // Digest of a file's bytes, read in blocks.
@@ -69,7 +72,8 @@ class FileWriter {
 };
 
 // A folder being filled: work in path(), then Commit() renames it to its final name. Without Commit
-// it is removed. Fails if the target exists, unless it is an empty folder.
+// it is removed; what a killed process left beside the same target is removed at the next Create.
+// Fails if the target exists, unless it is an empty folder.
 class StagingDirectory {
  public:
   static absl::StatusOr<StagingDirectory> Create(absl::string_view final_path);
@@ -81,8 +85,9 @@ class StagingDirectory {
   absl::Status Commit();
 
  private:
-  StagingDirectory(std::string path, std::string final_path);
+  StagingDirectory(std::string path, std::string final_path, int lock);
   std::string path_, final_path_;
+  int lock_ = -1;  // a descriptor of the folder, locked
 };
 
 // An advisory lock (flock) that ends with the process, however it ends. FailedPrecondition when

@@ -25,6 +25,9 @@ enum class RandomDomain : uint32_t {
   kInitialWeights = 2,
   kDropout = 3,
   kExampleOrder = 4,
+  kPathfinder = 5,
+  kHoldout = 6,
+  kSample = 7,
   kTest = 1000,
 };
 

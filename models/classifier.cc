@@ -45,6 +45,10 @@ absl::Status CheckSizes(const ExperimentConfig& config, const TaskSpec& spec) {
   if (spec.classes() < 2) return Invalid("classes of the task", spec.classes(), "at least 2");
   if (spec.is_pair())
     return absl::InvalidArgumentError("pairs of texts need a model with two inputs: not there yet");
+  if (spec.is_real()) {
+    return absl::InvalidArgumentError(
+        "view.pixels=REAL needs a model that reads numbers: not there yet; use IDS_PLUS_ONE");
+  }
   return absl::OkStatus();
 }
 
@@ -76,7 +80,7 @@ class EncoderClassifier : public Classifier {
       : config_(config),
         has_cls_(config.model().pooling() == ModelConfig::CLS),
         parameters_(config.seed()),
-        embedding_(config.model(), spec.vocabulary_size(), MaxTokens(), &parameters_) {}
+        embedding_(config.model(), spec, MaxTokens(), &parameters_) {}
 
   absl::Status AddLayersAndHead(const TaskSpec& spec) {
     for (int64_t i = 0; i < config_.model().layers(); ++i) {

@@ -10,15 +10,16 @@ namespace lra {
 
 DatasetBuilder::DatasetBuilder(absl::string_view directory, const Manifest& head,
                                const std::vector<SplitSize>& splits)
-    : directory_(directory), manifest_(head), keys_(splits.size()) {
+    : directory_(directory),
+      manifest_(head),
+      keys_(splits.size(), SplitKeys(head.spec().is_pair())) {
   writers_.reserve(splits.size());
-  for (const SplitSize& split : splits) writers_.emplace_back(directory, split.name, head.spec());
+  for (const SplitSize& split : splits) writers_.emplace_back(directory, split.name, head);
 }
 
 absl::Status DatasetBuilder::Add(const HashedExample& item) {
-  const InputKey key = ToInputKey(item.digest.input);
-  keys_[item.split].push_back(key);
-  inputs_.insert(key);
+  keys_[item.split].Add(item.digest);
+  inputs_.insert(ToInputKey(item.digest.input));
   ++examples_;
   return writers_[item.split].Add(item.example, item.digest.example);
 }
@@ -30,11 +31,15 @@ void DatasetBuilder::SetSources(std::vector<ManifestSource> sources) {
   manifest_.mutable_sources()->Assign(sources.begin(), sources.end());
 }
 
+void DatasetBuilder::SetSkipped(const std::vector<SkippedExamples>& skipped) {
+  manifest_.mutable_skipped()->Assign(skipped.begin(), skipped.end());
+}
+
 absl::StatusOr<Manifest> DatasetBuilder::Finish() {
   for (SplitWriter& writer : writers_) {
     LRA_ASSIGN_OR_RETURN(*manifest_.add_splits(), writer.Finish());
   }
-  CountDuplicates(std::move(keys_), &manifest_);
+  CountLeakage(std::move(keys_), &manifest_);
   LRA_RETURN_IF_ERROR(WriteManifest(directory_, manifest_));
   return manifest_;
 }

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "datasets/example.h"
+#include "datasets/leakage.h"
 #include "datasets/manifest.pb.h"
 #include "datasets/split_writer.h"
 #include "lra/progress.h"
@@ -23,6 +24,7 @@ struct HashedExample {
   int split = 0;  // number in Task::Splits
   EncodedExample example;
   ExampleDigest digest;
+  uint64_t key = 0;  // RawExample.key
 };
 
 // Not thread-safe.
@@ -37,6 +39,7 @@ class DatasetBuilder {
   bool Contains(const Sha256Digest& input) const { return inputs_.contains(ToInputKey(input)); }
   int64_t examples() const { return examples_; }
   void SetSources(std::vector<ManifestSource> sources);
+  void SetSkipped(const std::vector<SkippedExamples>& skipped);
 
   // Writes the last shards and the manifest.
   absl::StatusOr<Manifest> Finish();
@@ -45,20 +48,34 @@ class DatasetBuilder {
   const std::string directory_;
   Manifest manifest_;
   std::vector<SplitWriter> writers_;
-  std::vector<std::vector<InputKey>> keys_;  // by split
+  std::vector<SplitKeys> keys_;  // by split
   absl::flat_hash_set<InputKey> inputs_;
   int64_t examples_ = 0;
 };
 
+// Examples [first, last) of one split.
+struct ExampleRange {
+  int split = 0;
+  int64_t first = 0, last = 0;
+};
+// What part `index` of `parts` makes of every split; the whole without a part.
+std::vector<ExampleRange> PartRanges(const std::vector<SplitSize>& splits, const DataPart& part);
+
 // Both fill the builder through the ordered pipeline: equal bytes for any number of threads (0 =
 // all cores). A generated duplicate takes its example's next attempt; imported ones are kept and
 // counted.
-absl::Status GenerateInto(const Task& task, uint32_t seed, int threads, Progress* progress,
-                          DatasetBuilder* builder);
-// `raw` as for OpenRawSource. Holds at most 20 MB of raw text a thread (1 MB in practice), and
-// SplitWriter's share a split.
-absl::Status ImportInto(const Task& task, absl::string_view raw, int threads, Progress* progress,
-                        DatasetBuilder* builder);
+absl::Status GenerateInto(const Task& task, uint32_t seed, const std::vector<ExampleRange>& ranges,
+                          int threads, Progress* progress, DatasetBuilder* builder);
+// `raw` as for OpenRawSource. Holds at most 20 MB of raw data a thread (1 MB in practice) and
+// SplitWriter's share a split. Readers that are not ordered go through a spool file in `directory`
+// and 64 bytes of memory an example.
+absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_view directory,
+                        int threads, Progress* progress, DatasetBuilder* builder);
+
+// Puts example `index` of a split into the builder: `item` if its input is new, otherwise what the
+// task makes of the following attempts. `attempt` is the one that gave `item`.
+absl::Status AddGenerated(const Task& task, uint32_t seed, uint32_t index, uint32_t attempt,
+                          HashedExample item, DatasetBuilder* builder);
 
 }  // namespace lra
 

@@ -10,13 +10,9 @@
 namespace lra {
 namespace {
 
-// Enough work a batch that the pipeline's own cost does not show.
-constexpr int64_t kBatchExamples = 256;
-
-struct Batch {
-  int split = 0;
-  int64_t begin = 0, end = 0;
-};
+// Enough work a batch that the pipeline's own cost does not show, little enough that slow examples
+// (Pathfinder's take up to a second) spread over the threads.
+constexpr int64_t kBatchExamples = 64;
 
 struct Made {
   HashedExample item;
@@ -24,25 +20,22 @@ struct Made {
   uint32_t attempt = 0;
 };
 
-// All batches, split by split.
+// Cuts ranges into batches.
 class BatchSource {
  public:
-  explicit BatchSource(std::vector<SplitSize> splits) : splits_(std::move(splits)) {}
+  explicit BatchSource(std::vector<ExampleRange> ranges) : ranges_(std::move(ranges)) {}
 
-  std::optional<Batch> Next() {
-    while (split_ < splits_.size() && begin_ == splits_[split_].examples) {
-      ++split_;
-      begin_ = 0;
-    }
-    if (split_ == splits_.size()) return std::nullopt;
-    const int64_t end = std::min(begin_ + kBatchExamples, splits_[split_].examples);
-    return Batch{static_cast<int>(split_), std::exchange(begin_, end), end};
+  std::optional<ExampleRange> Next() {
+    while (range_ < ranges_.size() && ranges_[range_].first == ranges_[range_].last) ++range_;
+    if (range_ == ranges_.size()) return std::nullopt;
+    ExampleRange& left = ranges_[range_];
+    const int64_t end = std::min(left.first + kBatchExamples, left.last);
+    return ExampleRange{left.split, std::exchange(left.first, end), end};
   }
 
  private:
-  const std::vector<SplitSize> splits_;
-  size_t split_ = 0;
-  int64_t begin_ = 0;
+  std::vector<ExampleRange> ranges_;
+  size_t range_ = 0;
 };
 
 class Maker {
@@ -58,12 +51,12 @@ class Maker {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<Made>> MakeBatch(const Batch& batch) const {
+  absl::StatusOr<std::vector<Made>> MakeBatch(const ExampleRange& batch) const {
     ExampleHasher hasher;
-    std::vector<Made> made(batch.end - batch.begin);
+    std::vector<Made> made(batch.last - batch.first);
     for (size_t i = 0; i < made.size(); ++i) {
       made[i].item.split = batch.split;
-      made[i].index = static_cast<uint32_t>(batch.begin + static_cast<int64_t>(i));
+      made[i].index = static_cast<uint32_t>(batch.first + static_cast<int64_t>(i));
       LRA_RETURN_IF_ERROR(Make(&made[i], &hasher));
     }
     return made;
@@ -77,24 +70,41 @@ class Maker {
 
 }  // namespace
 
-absl::Status GenerateInto(const Task& task, uint32_t seed, int threads, Progress* progress,
-                          DatasetBuilder* builder) {
+std::vector<ExampleRange> PartRanges(const std::vector<SplitSize>& splits, const DataPart& part) {
+  const int64_t parts = std::max(part.parts(), 1);
+  std::vector<ExampleRange> ranges;
+  for (size_t i = 0; i < splits.size(); ++i) {
+    ranges.push_back({static_cast<int>(i), part.index() * splits[i].examples / parts,
+                      (part.index() + 1) * splits[i].examples / parts});
+  }
+  return ranges;
+}
+
+// Where the order is fixed, so that the later of two equal examples is the same on every machine.
+absl::Status AddGenerated(const Task& task, uint32_t seed, uint32_t index, uint32_t attempt,
+                          HashedExample item, DatasetBuilder* builder) {
   const Maker maker(task, seed);
-  BatchSource batches(task.Splits());
   ExampleHasher hasher;
-  return OrderedPipeline<Batch, std::vector<Made>>(
+  Made next{std::move(item), index, attempt};
+  while (builder->Contains(next.item.digest.input)) {
+    ++next.attempt;
+    LRA_RETURN_IF_ERROR(maker.Make(&next, &hasher));
+  }
+  return builder->Add(next.item);
+}
+
+absl::Status GenerateInto(const Task& task, uint32_t seed, const std::vector<ExampleRange>& ranges,
+                          int threads, Progress* progress, DatasetBuilder* builder) {
+  const Maker maker(task, seed);
+  BatchSource batches(ranges);
+  return OrderedPipeline<ExampleRange, std::vector<Made>>(
       ResolveThreads(threads),
-      [&]() -> absl::StatusOr<std::optional<Batch>> { return batches.Next(); },
-      [&](const Batch& batch) { return maker.MakeBatch(batch); },
+      [&]() -> absl::StatusOr<std::optional<ExampleRange>> { return batches.Next(); },
+      [&](const ExampleRange& batch) { return maker.MakeBatch(batch); },
       [&](std::vector<Made> made) -> absl::Status {
         for (Made& next : made) {
-          // Here, where the order is fixed, so that the later of two equal examples is the same on
-          // every machine.
-          while (builder->Contains(next.item.digest.input)) {
-            ++next.attempt;
-            LRA_RETURN_IF_ERROR(maker.Make(&next, &hasher));
-          }
-          LRA_RETURN_IF_ERROR(builder->Add(next.item));
+          LRA_RETURN_IF_ERROR(
+              AddGenerated(task, seed, next.index, next.attempt, std::move(next.item), builder));
         }
         progress->Update(builder->examples());
         return absl::OkStatus();

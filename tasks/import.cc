@@ -6,6 +6,7 @@
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "tasks/dataset_builder.h"
+#include "tasks/spool.h"
 
 namespace lra {
 namespace {
@@ -17,10 +18,12 @@ constexpr size_t kBatchBytes = size_t{1} << 20;
 using RawBatch = std::vector<RawExample>;
 using HashedBatch = std::vector<HashedExample>;
 
-// Serves batches; an error waits until what came before it was served, so that the first bad line
-// is reported.
-absl::StatusOr<std::optional<RawBatch>> NextBatch(RawReader* reader, absl::Status* held_back) {
+// Serves batches; the end is not asked for twice; an error waits until what came before it was
+// served, so that the first bad line is reported.
+absl::StatusOr<std::optional<RawBatch>> NextBatch(RawReader* reader, absl::Status* held_back,
+                                                  bool* at_end) {
   LRA_RETURN_IF_ERROR(*held_back);
+  if (*at_end) return std::nullopt;
   RawBatch batch;
   size_t bytes = 0;
   while (batch.size() < kBatchExamples && bytes < kBatchBytes) {
@@ -30,7 +33,10 @@ absl::StatusOr<std::optional<RawBatch>> NextBatch(RawReader* reader, absl::Statu
       if (batch.empty()) return next.status();
       return batch;
     }
-    if (!next->has_value()) break;
+    if (!next->has_value()) {
+      *at_end = true;
+      break;
+    }
     bytes += (*next)->bytes.size();
     batch.push_back(**std::move(next));
   }
@@ -50,29 +56,64 @@ absl::StatusOr<HashedBatch> EncodeBatch(const Task& task, const TaskSpec& spec,
       return absl::DataLossError(absl::StrCat(batch[i].where, ": ", status.message()));
     }
     encoded[i].split = batch[i].split;
+    encoded[i].key = batch[i].key;
     encoded[i].example = *std::move(example);
     encoded[i].digest = hasher.Hash(spec, encoded[i].example);
   }
   return encoded;
 }
 
+// From the spool, in the order that the reader gives.
+absl::Status AddInOrder(const TaskSpec& spec, const Spool& spool, RawReader* reader, int threads,
+                        DatasetBuilder* builder) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<OrderedExample> order, reader->Order());
+  size_t next = 0;
+  return OrderedPipeline<OrderedExample, HashedExample>(
+      ResolveThreads(threads),
+      [&]() -> absl::StatusOr<std::optional<OrderedExample>> {
+        if (next == order.size()) return std::nullopt;
+        return order[next++];
+      },
+      [&](const OrderedExample& place) -> absl::StatusOr<HashedExample> {
+        HashedExample item;
+        item.split = place.split;
+        LRA_ASSIGN_OR_RETURN(item.example, spool.Read(place.key));
+        item.example.label = place.label.value_or(item.example.label);
+        LRA_RETURN_IF_ERROR(CheckExample(spec, item.example));
+        ExampleHasher hasher;
+        item.digest = hasher.Hash(spec, item.example);
+        return item;
+      },
+      [&](const HashedExample& item) { return builder->Add(item); });
+}
+
 }  // namespace
 
-absl::Status ImportInto(const Task& task, absl::string_view raw, int threads, Progress* progress,
-                        DatasetBuilder* builder) {
+absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_view directory,
+                        int threads, Progress* progress, DatasetBuilder* builder) {
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<RawSource> source, OpenRawSource(raw));
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<RawReader> reader, task.OpenRaw(std::move(source)));
   const TaskSpec spec = task.Spec();
+  LRA_ASSIGN_OR_RETURN(Spool spool, Spool::Create(directory, spec));
   absl::Status held_back;
+  bool at_end = false;
+  int64_t read = 0;
   LRA_RETURN_IF_ERROR((OrderedPipeline<RawBatch, HashedBatch>(
-      ResolveThreads(threads), [&] { return NextBatch(reader.get(), &held_back); },
+      ResolveThreads(threads), [&] { return NextBatch(reader.get(), &held_back, &at_end); },
       [&](const RawBatch& batch) { return EncodeBatch(task, spec, batch); },
       [&](const HashedBatch& batch) -> absl::Status {
-        for (const HashedExample& item : batch) LRA_RETURN_IF_ERROR(builder->Add(item));
-        progress->Update(builder->examples());
+        for (const HashedExample& item : batch) {
+          LRA_RETURN_IF_ERROR(reader->is_ordered() ? builder->Add(item)
+                                                   : spool.Add(item.key, item.example));
+        }
+        progress->Update(read += static_cast<int64_t>(batch.size()));
         return absl::OkStatus();
       })));
+  if (!reader->is_ordered()) {
+    LRA_RETURN_IF_ERROR(AddInOrder(spec, spool, reader.get(), threads, builder));
+  }
   builder->SetSources(reader->sources());
+  builder->SetSkipped(reader->skipped());
   return absl::OkStatus();
 }
 

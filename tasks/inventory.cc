@@ -9,7 +9,9 @@
 #include "datasets/manifest.h"
 #include "datasets/mapped_split.h"
 #include "lra/config.h"
+#include "lra/files.h"
 #include "lra/status_macros.h"
+#include "tasks/picture.h"
 #include "tasks/task.h"
 
 namespace lra {
@@ -56,20 +58,60 @@ absl::StatusOr<DatasetStatus> Inspect(absl::string_view task, absl::string_view 
   return status;
 }
 
+namespace {
+
+struct OpenSplit {
+  Dataset data;
+  const internal::MappedSplit* stored = nullptr;
+  int64_t shown = 0;
+};
+
+absl::StatusOr<OpenSplit> OpenForShow(absl::string_view directory, absl::string_view split,
+                                      int64_t count) {
+  std::string name(split);
+  if (name.empty()) {
+    LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(directory));
+    name = manifest.splits(0).name();
+  }
+  OpenSplit open;
+  LRA_ASSIGN_OR_RETURN(open.data, Dataset::Open(directory, {.splits = {name}, .allow_part = true}));
+  open.stored = open.data.split(name);
+  open.shown = std::min(count, open.stored->examples);
+  return open;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<ShownExample>> ShowExamples(absl::string_view directory,
                                                        absl::string_view split, int64_t count) {
-  LRA_ASSIGN_OR_RETURN(const Dataset data,
-                       Dataset::Open(directory, {.splits = {std::string(split)}}));
-  const internal::MappedSplit* stored = data.split(split);
-  const absl::StatusOr<std::unique_ptr<Task>> task = TaskOf(data.manifest());
+  LRA_ASSIGN_OR_RETURN(const OpenSplit open, OpenForShow(directory, split, count));
+  const TaskSpec& spec = open.data.spec();
+  const absl::StatusOr<std::unique_ptr<Task>> task = TaskOf(open.data.manifest());
   std::vector<ShownExample> shown;
-  std::vector<uint16_t> scratch;
-  for (int64_t i = 0; i < std::min(count, stored->examples); ++i) {
-    const absl::Span<const uint16_t> tokens = stored->Tokens(i, &scratch);
-    shown.push_back({i, stored->length_tokens(i), stored->label(i),
-                     task.ok() ? (*task)->ToText(tokens) : TextBySpec(data.spec(), tokens)});
+  std::vector<uint16_t> scratch, scratch_b;
+  for (int64_t i = 0; i < open.shown; ++i) {
+    StoredExample example;
+    example.tokens = open.stored->Tokens(i, &scratch);
+    if (spec.is_pair()) example.tokens_b = open.stored->Tokens(i, &scratch_b, 1);
+    const std::vector<int16_t> extra = open.stored->Extra(i);
+    example.extra = extra;
+    shown.push_back({open.stored->name, i, open.stored->length_tokens(i), open.stored->label(i),
+                     task.ok() ? (*task)->ToText(example) : TextBySpec(spec, example.tokens)});
   }
   return shown;
+}
+
+absl::Status DrawExamples(absl::string_view directory, absl::string_view split, int64_t count,
+                          absl::string_view path) {
+  LRA_ASSIGN_OR_RETURN(const OpenSplit open, OpenForShow(directory, split, count));
+  std::vector<FramedPicture> pictures;
+  std::vector<uint16_t> scratch;
+  for (int64_t i = 0; i < open.shown; ++i) {
+    const absl::Span<const uint16_t> pixels = open.stored->Tokens(i, &scratch);
+    pictures.push_back({{pixels.begin(), pixels.end()}, open.stored->label(i)});
+  }
+  LRA_ASSIGN_OR_RETURN(const std::string png, ContactSheetPng(open.data.spec(), pictures));
+  return WriteFileAtomically(path, png);
 }
 
 }  // namespace lra

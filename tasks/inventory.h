@@ -28,15 +28,21 @@ struct DatasetStatus {
 absl::StatusOr<DatasetStatus> Inspect(absl::string_view task, absl::string_view directory);
 
 struct ShownExample {
+  std::string split;
   int64_t index = 0;
   int64_t length_tokens = 0;
   int32_t label = 0;
   std::string source;  // readable: the task's text form, token names, or ids
 };
 
-// The first `count` examples of a split, as they are stored.
+// The first `count` examples of a stored split, as they are stored; of the first split where
+// `split` is empty.
 absl::StatusOr<std::vector<ShownExample>> ShowExamples(absl::string_view directory,
                                                        absl::string_view split, int64_t count);
+
+// The same examples on one PNG (tasks/picture.h), written to `path`.
+absl::Status DrawExamples(absl::string_view directory, absl::string_view split, int64_t count,
+                          absl::string_view path);
 
 }  // namespace lra
 

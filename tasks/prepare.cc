@@ -1,17 +1,16 @@
 #include "tasks/prepare.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
 #include "lra/config.h"
@@ -44,6 +43,30 @@ absl::Status CheckAsked(const PrepareOptions& options, const Task& task) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<DataPart> ParseShard(const PrepareOptions& options, const Task& task) {
+  DataPart part;
+  const std::vector<std::string> numbers = absl::StrSplit(options.shard, '/');
+  int32_t index = 0, parts = 0;
+  if (numbers.size() != 2 || !absl::SimpleAtoi(numbers[0], &index) ||
+      !absl::SimpleAtoi(numbers[1], &parts) || parts < 1 || index < 0 || index >= parts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--shard is \"", options.shard,
+                     "\"; k/n with 0 <= k < n is expected, 0/8 for the first of 8"));
+  }
+  if (!options.raw.empty()) {
+    return absl::InvalidArgumentError("--shard is for generated data; --raw imports");
+  }
+  for (const SplitSize& split : task.Splits()) {
+    if (parts <= split.examples) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--shard ", options.shard, ": split ",
+                                                   split.name, " has only ", split.examples,
+                                                   " examples"));
+  }
+  part.set_index(index);
+  part.set_parts(parts);
+  return part;
+}
+
 absl::StatusOr<Plan> MakePlan(const PrepareOptions& options) {
   if (options.out.empty()) return absl::InvalidArgumentError("no output folder given");
   LRA_ASSIGN_OR_RETURN(TaskFile file, LoadTaskFile(options.task));
@@ -59,6 +82,14 @@ absl::StatusOr<Plan> MakePlan(const PrepareOptions& options) {
   plan.head.set_origin(options.raw.empty() ? "generated" : "imported");
   if (options.raw.empty()) plan.head.set_seed(options.seed.value_or(file.canonical_seed()));
   *plan.head.mutable_options() = file.options();
+  if (!options.shard.empty()) {
+    LRA_ASSIGN_OR_RETURN(*plan.head.mutable_part(), ParseShard(options, *plan.task));
+  }
+  if (options.raw.empty()) {
+    for (ExtraColumn& column : plan.task->ExtraColumns()) {
+      *plan.head.add_extra_columns() = std::move(column);
+    }
+  }
   plan.head.set_program("lra " LRA_VERSION);
   return plan;
 }
@@ -71,6 +102,7 @@ std::string WithoutProgram(Manifest manifest) {
 bool SameHead(Manifest manifest, const Manifest& head) {
   manifest.clear_splits();
   manifest.clear_duplicates();
+  manifest.clear_shared_documents();
   return WithoutProgram(std::move(manifest)) == WithoutProgram(head);
 }
 
@@ -85,7 +117,8 @@ absl::Status OtherDataError(const PrepareOptions& options, const Manifest& there
 
 // The data that is there, in order; otherwise what to do about it.
 absl::StatusOr<Manifest> ReadIntact(const PrepareOptions& options) {
-  const absl::StatusOr<Dataset> data = Dataset::Open(options.out, {.threads = options.threads});
+  const absl::StatusOr<Dataset> data =
+      Dataset::Open(options.out, {.allow_part = true, .threads = options.threads});
   if (data.ok()) return data->manifest();
   return absl::AlreadyExistsError(absl::StrCat("\"", options.out,
                                                "\" holds damaged data: ", data.status().message(),
@@ -104,8 +137,9 @@ Target Inspect(const std::string& out) {
 absl::StatusOr<Manifest> Fill(const PrepareOptions& options, const Plan& plan,
                               absl::string_view directory) {
   int64_t total = 0;
+  const std::vector<ExampleRange> ranges = PartRanges(plan.task->Splits(), plan.head.part());
   if (options.raw.empty()) {
-    for (const SplitSize& split : plan.task->Splits()) total += split.examples;
+    for (const ExampleRange& range : ranges) total += range.last - range.first;
   }
   Progress progress({.label = absl::StrCat("prepare ", options.task),
                      .unit = "examples",
@@ -114,26 +148,11 @@ absl::StatusOr<Manifest> Fill(const PrepareOptions& options, const Plan& plan,
   DatasetBuilder builder(directory, plan.head, plan.task->Splits());
   LRA_RETURN_IF_ERROR(
       options.raw.empty()
-          ? GenerateInto(*plan.task, plan.head.seed(), options.threads, &progress, &builder)
-          : ImportInto(*plan.task, options.raw, options.threads, &progress, &builder));
+          ? GenerateInto(*plan.task, plan.head.seed(), ranges, options.threads, &progress, &builder)
+          : ImportInto(*plan.task, options.raw, directory, options.threads, &progress, &builder));
   LRA_ASSIGN_OR_RETURN(Manifest manifest, builder.Finish());
   progress.Finish();
   return manifest;
-}
-
-// Puts the folder `fresh` in the place of `out`: at every moment `out` is the old or the new one,
-// whole.
-absl::Status Replace(const std::string& fresh, const std::string& out) {
-  if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, out.c_str(), RENAME_EXCHANGE) == 0) {
-    return RemoveAll(fresh);
-  }
-  // File systems without an exchange: `out` is away for a moment, but nothing is lost.
-  const std::string old = absl::StrCat(out, ".old-", getpid());
-  if (rename(out.c_str(), old.c_str()) != 0 || rename(fresh.c_str(), out.c_str()) != 0) {
-    return absl::ErrnoToStatus(
-        errno, absl::StrCat("cannot put \"", fresh, "\" in the place of \"", out, "\""));
-  }
-  return RemoveAll(old);
 }
 
 }  // namespace
@@ -166,7 +185,7 @@ absl::StatusOr<PrepareResult> Prepare(const PrepareOptions& asked) {
     return PrepareResult{there, true};
   }
   LRA_RETURN_IF_ERROR(staging.Commit());
-  if (target == Target::kData) LRA_RETURN_IF_ERROR(Replace(fresh, options.out));
+  if (target == Target::kData) LRA_RETURN_IF_ERROR(ReplaceDirectory(fresh, options.out));
   return PrepareResult{std::move(manifest), false};
 }
 

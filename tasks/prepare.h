@@ -19,6 +19,9 @@ struct PrepareOptions {
   std::string out;
   // Generated data; absent = the canonical seed of configs/tasks/.
   std::optional<uint32_t> seed;
+  // Make one part of generated data: "0/8" is the first of eight (`lra data join` puts them
+  // together).
+  std::string shard;
   // "max_depth=5": fields of the task's options.
   std::vector<std::string> set;
   int threads = 0;

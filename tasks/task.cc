@@ -1,6 +1,7 @@
 #include "tasks/task.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
 
@@ -19,9 +20,26 @@ absl::StatusOr<EncodedExample> Task::Encode(const RawExample& raw) const {
   return absl::UnimplementedError(absl::StrCat("task ", Spec().name(), " cannot be imported"));
 }
 
-absl::StatusOr<int32_t> Task::OracleLabel(absl::Span<const uint16_t> tokens) const {
+absl::StatusOr<RawExample> Task::ToRaw(const EncodedExample& example) const {
+  return absl::UnimplementedError(absl::StrCat("task ", Spec().name(), " cannot be imported"));
+}
+
+absl::StatusOr<std::vector<int64_t>> Task::WriteSample(absl::string_view folder,
+                                                       uint32_t seed) const {
+  return absl::UnimplementedError(absl::StrCat("task ", Spec().name(), " cannot be imported"));
+}
+
+absl::StatusOr<std::optional<int32_t>> Task::OracleLabel(const StoredExample& example) const {
   return absl::UnimplementedError(
-      absl::StrCat("labels of task ", Spec().name(), " do not follow from its tokens"));
+      absl::StrCat("labels of task ", Spec().name(), " do not follow from its examples"));
+}
+
+absl::Status CheckOptions(absl::string_view task, const google::protobuf::Message& options) {
+  LRA_RETURN_IF_ERROR(CheckRanges(options));
+  const std::vector<std::string> unset = UnsetFields(options);
+  if (unset.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("task ", task, ": options are not set: ", absl::StrJoin(unset, ", ")));
 }
 
 absl::StatusOr<std::unique_ptr<Task>> TaskOf(const Manifest& manifest) {

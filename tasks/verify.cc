@@ -38,15 +38,21 @@ absl::StatusOr<std::unique_ptr<Task>> MatchingTask(VerifyReport* report) {
 
 absl::StatusOr<VerifyReport> VerifyDataset(absl::string_view directory,
                                            const VerifyOptions& options) {
-  LRA_ASSIGN_OR_RETURN(const Dataset data, Dataset::Open(directory, {.threads = options.threads}));
+  LRA_ASSIGN_OR_RETURN(const Dataset data,
+                       Dataset::Open(directory, {.allow_part = true, .threads = options.threads}));
   VerifyReport report;
   report.manifest = data.manifest();
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MatchingTask(&report));
   LabelOracle oracle;
-  if (task != nullptr && task->HasOracle()) {
-    oracle = [&task](absl::Span<const uint16_t> tokens) { return task->OracleLabel(tokens); };
+  if (task != nullptr && task->HasOracle(report.manifest.origin())) {
+    oracle = [&task](const StoredExample& example) { return task->OracleLabel(example); };
   } else if (task != nullptr) {
-    report.notes.push_back("labels of this task do not follow from its tokens");
+    report.notes.push_back(absl::StrCat("labels of ", report.manifest.origin(),
+                                        " data of this task do not follow from its examples"));
+  }
+  if (report.manifest.has_part()) {
+    report.notes.push_back(absl::StrCat("this is part ", report.manifest.part().index(), " of ",
+                                        report.manifest.part().parts(), ", counted from 0"));
   }
   int64_t total = 0;
   for (const ManifestSplit& split : report.manifest.splits()) total += split.examples();
@@ -59,6 +65,7 @@ absl::StatusOr<VerifyReport> VerifyDataset(absl::string_view directory,
   progress.Finish();
   report.labels_checked = content.labels_checked;
   report.duplicates = std::move(content.duplicates);
+  report.shared_documents = std::move(content.shared_documents);
   report.problems.insert(report.problems.end(), content.problems.begin(), content.problems.end());
   if (report.manifest.origin() == "generated" && !report.duplicates.empty()) {
     report.problems.push_back("generated data holds duplicates");

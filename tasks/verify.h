@@ -23,6 +23,7 @@ struct VerifyReport {
   // Labels that the task's oracle evaluated anew; 0 when `notes` says why not.
   int64_t labels_checked = 0;
   std::vector<DuplicateExamples> duplicates;
+  std::vector<SharedDocuments> shared_documents;
   // Sentences. No problem: the data is valid. Notes are what a reader should know about valid data.
   std::vector<std::string> problems;
   std::vector<std::string> notes;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "datasets/dataset.h"
+#include "datasets/split_view.h"
 #include "lra/files.h"
 #include "lra/test_folder.h"
 #include "tasks/inventory.h"

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "datasets/dataset.h"
+#include "datasets/split_view.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
@@ -47,8 +48,10 @@ struct Opened {
 absl::StatusOr<Opened> Open(const EvaluateRequest& request, const std::string& checkpoint) {
   Opened opened;
   LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(checkpoint));
-  LRA_ASSIGN_OR_RETURN(opened.data, Dataset::Open(request.data_dir, {.splits = {request.split},
-                                                                     .threads = request.threads}));
+  LRA_ASSIGN_OR_RETURN(opened.data,
+                       Dataset::Open(request.data_dir, {.splits = {request.split},
+                                                        .view = &opened.state.config().view(),
+                                                        .threads = request.threads}));
   if (opened.data.spec().name() != opened.state.spec().name() ||
       opened.data.spec().version() != opened.state.spec().version()) {
     return absl::InvalidArgumentError(

@@ -99,9 +99,10 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
 
 absl::StatusOr<RunRecord> FinishRun(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
-  LRA_ASSIGN_OR_RETURN(
-      const Dataset data,
-      Dataset::Open(runtime.data_dir(), {.splits = {"test"}, .threads = runtime.threads()}));
+  LRA_ASSIGN_OR_RETURN(const Dataset data,
+                       Dataset::Open(runtime.data_dir(), {.splits = {"test"},
+                                                          .view = &run->config().view(),
+                                                          .threads = runtime.threads()}));
   LRA_ASSIGN_OR_RETURN(const SplitView test, SplitView::Create(data, "test", run->config().view()));
   RunRecord record = RecordFromState(run->state, run->model->parameters());
   const int64_t selected = SelectedStep(run->state);

@@ -97,9 +97,10 @@ absl::Status Lock(Run* run) {
 absl::Status OpenData(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
   const ExperimentConfig& config = run->config();
-  LRA_ASSIGN_OR_RETURN(
-      run->data, Dataset::Open(runtime.data_dir(),
-                               {.splits = {"train", "validation"}, .threads = runtime.threads()}));
+  LRA_ASSIGN_OR_RETURN(run->data,
+                       Dataset::Open(runtime.data_dir(), {.splits = {"train", "validation"},
+                                                          .view = &config.view(),
+                                                          .threads = runtime.threads()}));
   if (run->data.spec().name() != config.task()) {
     return absl::InvalidArgumentError(absl::StrCat(runtime.data_dir(), " holds task \"",
                                                    run->data.spec().name(),
@@ -113,7 +114,7 @@ absl::Status OpenData(Run* run) {
 void StartState(Run* run) {
   CheckpointState& state = run->state;
   *state.mutable_config() = run->config();
-  *state.mutable_spec() = run->data.spec();
+  *state.mutable_spec() = run->train.spec();
   *state.mutable_data() = IdentifyData(run->data.manifest(), run->config().view());
   state.set_best_step(-1);
   state.mutable_provenance()->insert(run->request.resolved.provenance.begin(),
@@ -146,7 +147,7 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   }
   LRA_RETURN_IF_ERROR(OpenData(run.get()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    LRA_ASSIGN_OR_RETURN(run->model, Classifier::Create(run->config(), run->data.spec()));
+    LRA_ASSIGN_OR_RETURN(run->model, Classifier::Create(run->config(), run->train.spec()));
     return absl::OkStatus();
   }));
   run->optimizer = std::make_unique<AdamW>(run->config().optimizer(), run->model->parameters());

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "datasets/dataset.h"
+#include "datasets/split_view.h"
 #include "lra/config.h"
 #include "lra/config.pb.h"
 #include "lra/files.h"

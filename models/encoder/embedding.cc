@@ -36,10 +36,11 @@ at::Tensor SinusoidTable(int64_t tokens, int64_t width) {
   return table;
 }
 
-Embedding::Embedding(const ModelConfig& config, int64_t vocabulary_size, int64_t max_length_tokens,
-                     ParameterStore* parameters) {
+Embedding::Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t max_length_tokens,
+                     ParameterStore* parameters)
+    : padding_id_(spec.zero_is_token() ? -1 : kPaddingId) {
   const int64_t width = config.width();
-  tokens_ = parameters->Create("embedding.token.weight", {vocabulary_size, width},
+  tokens_ = parameters->Create("embedding.token.weight", {spec.vocabulary_size(), width},
                                Initializer::Normal(config.embedding_stddev()));
   if (config.positions() == ModelConfig::LEARNED) {
     positions_ = parameters->Create("embedding.position.weight", {max_length_tokens, width},
@@ -57,7 +58,7 @@ at::Tensor Embedding::Forward(const HostBatch& batch, const DropoutKey& dropout)
   TORCH_CHECK(*low >= 0 && *high < tokens_.size(0), "token id ", *low < 0 ? *low : *high,
               " is outside 0 .. ", tokens_.size(0) - 1);
   at::Tensor x = at::embedding(tokens_, TokenTensor(batch),
-                               kPaddingId);  // [B, N, E]; padding gets no gradient
+                               padding_id_);  // [B, N, E]
   if (cls_.defined()) x = at::cat({cls_.expand({batch.batch, 1, -1}), x}, 1);
   TORCH_CHECK(x.size(1) <= positions_.size(0), "a batch of ", x.size(1),
               " tokens exceeds the model's ", positions_.size(0));

@@ -8,6 +8,7 @@
 
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
+#include "lra/task_spec.pb.h"
 #include "models/kernels/dropout.h"
 #include "models/parameters.h"
 
@@ -21,7 +22,8 @@ class Embedding {
  public:
   // max_length_tokens includes CLS. Creates embedding.token.weight, with learned positions
   // embedding.position.weight, with CLS pooling embedding.cls (zeros).
-  Embedding(const ModelConfig& config, int64_t vocabulary_size, int64_t max_length_tokens,
+  // `spec` is a view's: its vocabulary_size, and whether id 0 is padding or a token.
+  Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t max_length_tokens,
             ParameterStore* parameters);
 
   // [B, N, E]; N counts CLS. Throws c10::Error for a token id outside the vocabulary and for too
@@ -29,6 +31,7 @@ class Embedding {
   at::Tensor Forward(const HostBatch& batch, const DropoutKey& dropout) const;
 
  private:
+  int64_t padding_id_;    // its row gets no gradient; -1 = none
   at::Tensor tokens_;     // [V, E]
   at::Tensor positions_;  // [max_length_tokens, E]
   at::Tensor cls_;        // [1, 1, E] or undefined

@@ -19,6 +19,7 @@
 #include "tasks/listops/oracle.h"
 #include "tasks/listops/tree_generator.h"
 #include "tasks/listops/tsv_parser.h"
+#include "tasks/listops/tsv_writer.h"
 #include "tasks/listops/vocabulary.h"
 #include "tasks/task.h"
 
@@ -84,14 +85,26 @@ class ListOps : public Task {
     return ParseTsvLine(raw.bytes);
   }
 
-  bool HasOracle() const override { return true; }
-
-  absl::StatusOr<int32_t> OracleLabel(absl::Span<const uint16_t> tokens) const override {
-    return Evaluate(tokens);
+  absl::StatusOr<RawExample> ToRaw(const EncodedExample& example) const override {
+    RawExample raw;
+    LRA_ASSIGN_OR_RETURN(raw.bytes, FormatTsvLine(example));
+    return raw;
   }
 
-  std::string ToText(absl::Span<const uint16_t> tokens) const override {
-    return absl::StrJoin(tokens, " ", [](std::string* out, uint16_t id) {
+  absl::StatusOr<std::vector<int64_t>> WriteSample(absl::string_view folder,
+                                                   uint32_t seed) const override {
+    return WriteSampleFiles(*this, folder, seed);
+  }
+
+  bool HasOracle(absl::string_view origin) const override { return true; }
+
+  absl::StatusOr<std::optional<int32_t>> OracleLabel(const StoredExample& example) const override {
+    LRA_ASSIGN_OR_RETURN(const int32_t label, Evaluate(example.tokens));
+    return label;
+  }
+
+  std::string ToText(const StoredExample& example) const override {
+    return absl::StrJoin(example.tokens, " ", [](std::string* out, uint16_t id) {
       absl::StrAppend(out, id < kVocabularySize ? kTokenNames[id] : "?");
     });
   }
@@ -112,17 +125,8 @@ class ListOps : public Task {
 };
 
 absl::StatusOr<std::unique_ptr<Task>> MakeListOps(const google::protobuf::Any& packed) {
-  ListOpsOptions options;
-  if (!packed.UnpackTo(&options)) {
-    return absl::InvalidArgumentError(absl::StrCat("task listops takes options of type ",
-                                                   options.GetTypeName(), ", not \"",
-                                                   packed.type_url(), "\""));
-  }
-  LRA_RETURN_IF_ERROR(CheckRanges(options));
-  if (const auto unset = UnsetFields(options); !unset.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("task listops: options are not set: ", absl::StrJoin(unset, ", ")));
-  }
+  LRA_ASSIGN_OR_RETURN(const ListOpsOptions options,
+                       UnpackOptions<ListOpsOptions>("listops", packed));
   const int64_t longest = TreeGenerator(options).LongestTree();
   if (options.min_length_tokens() + 1 >= options.max_length_tokens() ||
       options.min_length_tokens() >= longest) {

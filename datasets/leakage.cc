@@ -1,0 +1,85 @@
+#include "datasets/leakage.h"
+
+#include <algorithm>
+
+namespace lra {
+namespace {
+
+using Keys = std::vector<InputKey>;
+
+void SortUnique(Keys* keys) {
+  std::sort(keys->begin(), keys->end());
+  keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
+}
+
+bool Contains(const Keys& sorted, InputKey key) {
+  return std::binary_search(sorted.begin(), sorted.end(), key);
+}
+
+void CountDuplicates(const std::vector<Keys>& sorted, Manifest* manifest) {
+  const auto add = [&](size_t earlier, size_t split, int64_t count) {
+    if (count == 0) return;
+    DuplicateExamples* entry = manifest->add_duplicates();
+    entry->set_earlier_split(manifest->splits(static_cast<int>(earlier)).name());
+    entry->set_split(manifest->splits(static_cast<int>(split)).name());
+    entry->set_count(count);
+  };
+  for (size_t b = 0; b < sorted.size(); ++b) {
+    Keys distinct = sorted[b];
+    SortUnique(&distinct);
+    for (size_t a = 0; a < b; ++a) {
+      add(a, b, std::count_if(sorted[b].begin(), sorted[b].end(), [&](InputKey key) {
+            return Contains(sorted[a], key);
+          }));
+    }
+    add(b, b, static_cast<int64_t>(sorted[b].size() - distinct.size()));
+  }
+}
+
+Keys DistinctDocuments(const std::vector<std::pair<InputKey, InputKey>>& pairs) {
+  Keys documents;
+  documents.reserve(2 * pairs.size());
+  for (const auto& [first, second] : pairs) {
+    documents.push_back(first);
+    documents.push_back(second);
+  }
+  SortUnique(&documents);
+  return documents;
+}
+
+}  // namespace
+
+void SplitKeys::Add(const ExampleDigest& digest) {
+  inputs_.push_back(ToInputKey(digest.input));
+  if (!is_pair_) return;
+  documents_.emplace_back(ToInputKey(digest.documents[0]), ToInputKey(digest.documents[1]));
+}
+
+void CountLeakage(std::vector<SplitKeys> keys, Manifest* manifest) {
+  manifest->clear_duplicates();
+  manifest->clear_shared_documents();
+  std::vector<Keys> inputs, documents;
+  for (SplitKeys& split : keys) {
+    std::sort(split.inputs_.begin(), split.inputs_.end());
+    inputs.push_back(std::move(split.inputs_));
+    documents.push_back(DistinctDocuments(split.documents_));
+  }
+  CountDuplicates(inputs, manifest);
+  for (size_t b = 0; b < keys.size(); ++b) {
+    for (size_t a = 0; a < b; ++a) {
+      const auto known = [&](InputKey key) { return Contains(documents[a], key); };
+      const int64_t shared = std::count_if(documents[b].begin(), documents[b].end(), known);
+      if (shared == 0) continue;
+      SharedDocuments* entry = manifest->add_shared_documents();
+      entry->set_earlier_split(manifest->splits(static_cast<int>(a)).name());
+      entry->set_split(manifest->splits(static_cast<int>(b)).name());
+      entry->set_shared(shared);
+      entry->set_documents(static_cast<int64_t>(documents[b].size()));
+      entry->set_examples(
+          std::count_if(keys[b].documents_.begin(), keys[b].documents_.end(),
+                        [&](const auto& pair) { return known(pair.first) || known(pair.second); }));
+    }
+  }
+}
+
+}  // namespace lra

@@ -1,0 +1,32 @@
+// Equal inputs within and across splits, and single texts of pairs that splits share: what a
+// manifest says about leakage, and what `verify` counts anew.
+#ifndef LRA_DATASETS_LEAKAGE_H_
+#define LRA_DATASETS_LEAKAGE_H_
+
+#include <utility>
+#include <vector>
+
+#include "datasets/example.h"
+#include "datasets/manifest.pb.h"
+
+namespace lra {
+
+// What is remembered of a split's examples, in any order: 16 bytes each, 48 of pairs.
+class SplitKeys {
+ public:
+  explicit SplitKeys(bool is_pair = false) : is_pair_(is_pair) {}
+  void Add(const ExampleDigest& digest);
+
+ private:
+  friend void CountLeakage(std::vector<SplitKeys> keys, Manifest* manifest);
+  bool is_pair_;
+  std::vector<InputKey> inputs_;
+  std::vector<std::pair<InputKey, InputKey>> documents_;
+};
+
+// keys[i] are those of manifest->splits(i). Fills duplicates and shared_documents.
+void CountLeakage(std::vector<SplitKeys> keys, Manifest* manifest);
+
+}  // namespace lra
+
+#endif  // LRA_DATASETS_LEAKAGE_H_

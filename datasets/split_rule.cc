@@ -1,0 +1,139 @@
+#include "datasets/split_rule.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "datasets/manifest.h"
+#include "lra/check.h"
+#include "lra/random.h"
+#include "lra/sha256.h"
+
+namespace lra {
+namespace {
+
+constexpr uint32_t kS4Seed = 42;
+constexpr uint32_t kHoldoutSeed = 0;
+
+bool Stores(const Manifest& manifest, absl::string_view split) {
+  return FindSplit(manifest, split) != nullptr;
+}
+
+bool IsTrainAndTest(const Manifest& manifest) {
+  return manifest.splits_size() == 2 && Stores(manifest, "train") && Stores(manifest, "test");
+}
+
+// First and last example (exclusive) of a part, of n in a row.
+std::pair<int64_t, int64_t> PartOf(const Manifest& manifest, absl::string_view split, int64_t n) {
+  const int64_t tenth = n / 10;
+  if (!Stores(manifest, kAllSplit)) {
+    return split == "train" ? std::pair(int64_t{0}, n - tenth) : std::pair(n - tenth, n);
+  }
+  const int64_t train = n * 8 / 10;
+  if (split == "train") return {0, train};
+  return split == "validation" ? std::pair(train, train + tenth) : std::pair(train + tenth, n);
+}
+
+std::vector<int64_t> Holdout(int64_t n, bool validation,
+                             const std::function<int32_t(int64_t)>& label) {
+  std::vector<std::vector<int64_t>> of_class;
+  for (int64_t i = 0; i < n; ++i) {
+    const size_t c = static_cast<size_t>(label(i));
+    if (c >= of_class.size()) of_class.resize(c + 1);
+    of_class[c].push_back(i);
+  }
+  std::vector<int64_t> chosen;
+  for (size_t c = 0; c < of_class.size(); ++c) {
+    const int64_t size = static_cast<int64_t>(of_class[c].size());
+    const std::vector<int64_t> order = Permutation(
+        size, RandomStream(kHoldoutSeed, RandomDomain::kHoldout, {static_cast<uint32_t>(c), 0, 0}));
+    for (int64_t i = 0; i < size; ++i) {
+      if ((i < size / 10) == validation) chosen.push_back(of_class[c][order[i]]);
+    }
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+// Whether the rule takes the stored split as it is.
+bool IsWhole(const Manifest& manifest, DataView::Split rule, absl::string_view split) {
+  if (rule == DataView::OFFICIAL || rule == DataView::TEST_AS_VALIDATION) return true;
+  return split == "test" && !Stores(manifest, kAllSplit);
+}
+
+}  // namespace
+
+std::vector<DataView::Split> PossibleSplitRules(const Manifest& manifest) {
+  if (Stores(manifest, kAllSplit)) return {DataView::SEED42, DataView::SLICES};
+  if (IsTrainAndTest(manifest)) {
+    return {DataView::HOLDOUT, DataView::TEST_AS_VALIDATION, DataView::SEED42, DataView::SLICES};
+  }
+  return {DataView::OFFICIAL};
+}
+
+absl::StatusOr<DataView::Split> ResolveSplitRule(const Manifest& manifest, const DataView& view) {
+  const std::vector<DataView::Split> possible = PossibleSplitRules(manifest);
+  if (!view.has_split()) {
+    const bool is_text = manifest.spec().content() == TaskSpec::TEXT;
+    if (!IsTrainAndTest(manifest)) return possible.front();
+    return is_text ? DataView::HOLDOUT : DataView::SEED42;
+  }
+  if (std::find(possible.begin(), possible.end(), view.split()) != possible.end()) {
+    return view.split();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "view.split is ", DataView::Split_Name(view.split()), ", but the data stores ",
+      absl::StrJoin(manifest.splits(), ", ",
+                    [](std::string* out, const ManifestSplit& split) { *out += split.name(); }),
+      ", which can serve ",
+      absl::StrJoin(possible, ", ", [](std::string* out, DataView::Split rule) {
+        *out += DataView::Split_Name(rule);
+      })));
+}
+
+std::string StoredSplit(const Manifest& manifest, DataView::Split rule, absl::string_view split) {
+  if (!IsSplitName(split) || rule == DataView::OFFICIAL) return std::string(split);
+  if (Stores(manifest, kAllSplit)) return std::string(kAllSplit);
+  if (split != "validation") return std::string(split);
+  return rule == DataView::TEST_AS_VALIDATION ? "test" : "train";
+}
+
+std::vector<int64_t> SplitExamples(const Manifest& manifest, DataView::Split rule,
+                                   absl::string_view split,
+                                   const std::function<int32_t(int64_t)>& label) {
+  const ManifestSplit* stored = FindSplit(manifest, StoredSplit(manifest, rule, split));
+  LRA_CHECK(stored != nullptr) << split;
+  const int64_t n = stored->examples();
+  std::vector<int64_t> all(n);
+  std::iota(all.begin(), all.end(), int64_t{0});
+  if (IsWhole(manifest, rule, split)) return all;
+  if (rule == DataView::HOLDOUT) return Holdout(n, split == "validation", label);
+  if (rule == DataView::SEED42) all = TorchPermutation(n, kS4Seed);
+  const auto [begin, end] = PartOf(manifest, split, n);
+  return {all.begin() + begin, all.begin() + end};
+}
+
+std::string SplitFingerprint(const Manifest& manifest, DataView::Split rule,
+                             absl::string_view split) {
+  const ManifestSplit* stored = FindSplit(manifest, StoredSplit(manifest, rule, split));
+  LRA_CHECK(stored != nullptr) << split;
+  if (IsWhole(manifest, rule, split)) return stored->content_fingerprint();
+  return Sha256Hex(
+      absl::StrCat(stored->content_fingerprint(), " ", DataView::Split_Name(rule), " ", split));
+}
+
+std::vector<int64_t> TorchPermutation(int64_t n, uint32_t seed) {
+  LRA_CHECK(n < (int64_t{1} << 32) / 20) << n;
+  std::mt19937 generator(seed);  // its outputs are fixed by the C++ standard
+  std::vector<int64_t> order(n);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  for (int64_t i = 0; i + 1 < n; ++i) {
+    std::swap(order[i], order[i + static_cast<int64_t>(generator()) % (n - i)]);
+  }
+  return order;
+}
+
+}  // namespace lra

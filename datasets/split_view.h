@@ -1,0 +1,68 @@
+// One split seen through a DataView: what a model reads.
+//
+//   LRA_ASSIGN_OR_RETURN(Dataset data, Dataset::Open("data/text", {.splits = {"train",
+//   "validation"},
+//                                                                  .view = &view}));
+//   LRA_ASSIGN_OR_RETURN(SplitView train, SplitView::Create(data, "train", view));
+#ifndef LRA_DATASETS_SPLIT_VIEW_H_
+#define LRA_DATASETS_SPLIT_VIEW_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "datasets/dataset.h"
+#include "datasets/view.h"
+#include "lra/config.pb.h"
+#include "lra/task_spec.pb.h"
+
+namespace lra {
+
+// Safe for concurrent reading.
+class SplitView {
+ public:
+  SplitView() = default;  // of nothing: to be assigned
+  // FailedPrecondition when the stored data cannot serve the view (says which field).
+  static absl::StatusOr<SplitView> Create(const Dataset& data, absl::string_view split,
+                                          const DataView& view);
+
+  int64_t size() const { return static_cast<int64_t>(examples_.size()); }
+  int32_t label(int64_t example) const;
+  // Of what Read gives; column 1 is the second text of a pair. Never 0.
+  int32_t length_tokens(int64_t example, int column = 0) const { return lengths_[column][example]; }
+  // The longer of a pair's, or the only one.
+  int32_t longest_tokens(int64_t example) const;
+  // Replaces *ids by the example's ids after the view.
+  void Read(int64_t example, std::vector<int32_t>* ids, int column = 0) const;
+  // The same for views of real numbers (spec().is_real()).
+  void ReadReal(int64_t example, std::vector<float>* values) const;
+  // The longest example, after the view.
+  int32_t max_length_tokens() const { return max_length_; }
+  // What the view yields: ids, length, whether there are pairs.
+  const TaskSpec& spec() const { return spec_; }
+  const std::string& name() const { return name_; }
+  // Where the example is stored.
+  const std::string& stored_split() const;
+  int64_t stored_index(int64_t example) const { return examples_[example]; }
+
+ private:
+  SplitView(const Dataset& data, absl::string_view split, const DataView& resolved);
+  absl::Status AddVocabulary(const DataView& view);
+  absl::Status MeasureLengths(int column);
+
+  std::string name_;
+  Dataset data_;
+  ViewTransform transform_;
+  TaskSpec spec_;
+  const internal::MappedSplit* split_ = nullptr;
+  std::vector<int64_t> examples_;  // indices in *split_
+  int32_t max_length_ = 0;
+  std::vector<std::vector<int32_t>> lengths_;  // by column
+};
+
+}  // namespace lra
+
+#endif  // LRA_DATASETS_SPLIT_VIEW_H_

@@ -1,0 +1,21 @@
+// Streams CIFAR-10 from its six files, binary or Python pickles.
+#ifndef LRA_TASKS_IMAGE_CIFAR_READER_H_
+#define LRA_TASKS_IMAGE_CIFAR_READER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "tasks/task.h"
+
+namespace lra::image {
+
+// Files are found by name in any folder of the source: data_batch_1.bin ... test_batch.bin, or the
+// same without ".bin" (pickles). RawExample.bytes is a binary record; the data is ordered as the
+// files are numbered, however the source orders them. Split 0 is train, 1 is test. Holds one record
+// of a binary file, or one whole pickle (at most 64 MB).
+std::unique_ptr<RawReader> MakeCifarReader(std::unique_ptr<RawSource> source,
+                                           int32_t images_per_file);
+
+}  // namespace lra::image
+
+#endif  // LRA_TASKS_IMAGE_CIFAR_READER_H_

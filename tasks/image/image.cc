@@ -1,0 +1,103 @@
+// CIFAR-10 (Krizhevsky 2009) read pixel by pixel, as in the Long-Range Arena (Tay et al. 2021):
+// what does a 32 x 32 picture show? Colours are stored; the view makes them grey.
+//
+//   source: 3 x 32 x 32 bytes     label: 0 airplane ... 9 truck
+//   sizes:  50,000 / 10,000; validation is cut from train by the view
+//   raw:    cifar-10-binary.tar.gz or cifar-10-python.tar.gz of
+//   https://www.cs.toronto.edu/~kriz/cifar.html
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lra/random.h"
+#include "tasks/image/cifar_binary.h"
+#include "tasks/image/cifar_reader.h"
+#include "tasks/image/image.pb.h"
+#include "tasks/picture.h"
+#include "tasks/raw_files.h"
+#include "tasks/task.h"
+
+namespace lra {
+namespace {
+
+using namespace image;  // NOLINT: the task's own words
+
+class ImageTask : public Task {
+ public:
+  explicit ImageTask(ImageOptions options) : options_(std::move(options)) {}
+
+  TaskSpec Spec() const override {
+    TaskSpec spec;
+    spec.set_name("image");
+    spec.set_version(1);
+    spec.set_content(TaskSpec::RGB_IMAGE);
+    spec.set_image_side_pixels(kCifarSide);
+    spec.set_vocabulary_size(256);
+    spec.set_max_length_tokens(kCifarImageBytes);
+    spec.set_classes(kCifarClasses);
+    spec.set_metric(TaskSpec::ACCURACY);
+    return spec;
+  }
+
+  std::vector<SplitSize> Splits() const override { return {{"train", 0}, {"test", 0}}; }
+
+  std::string RawDescription() const override {
+    return "cifar-10-binary.tar.gz or cifar-10-python.tar.gz, or the folder that one unpacks to";
+  }
+
+  absl::StatusOr<std::unique_ptr<RawReader>> OpenRaw(
+      std::unique_ptr<RawSource> source) const override {
+    return MakeCifarReader(std::move(source), options_.images_per_file());
+  }
+
+  absl::StatusOr<EncodedExample> Encode(const RawExample& raw) const override {
+    LRA_ASSIGN_OR_RETURN(const CifarImage image, ParseCifarRecord(raw.bytes, 0));
+    EncodedExample example;
+    example.tokens.assign(image.planes, image.planes + kCifarImageBytes);
+    example.label = image.label;
+    return example;
+  }
+
+  absl::StatusOr<RawExample> ToRaw(const EncodedExample& example) const override {
+    RawExample raw;
+    raw.bytes.assign(1, static_cast<char>(example.label));
+    raw.bytes.append(example.tokens.begin(), example.tokens.end());
+    return raw;
+  }
+
+  absl::StatusOr<std::vector<int64_t>> WriteSample(absl::string_view folder,
+                                                   uint32_t seed) const override {
+    for (uint32_t file = 0; file < 6; ++file) {
+      RandomStream random(seed, RandomDomain::kSample, {file, 0, 0});
+      std::string bytes;
+      for (int32_t i = 0; i < options_.images_per_file(); ++i) {
+        bytes.push_back(static_cast<char>(random.Below(kCifarClasses)));
+        for (int j = 0; j < kCifarImageBytes; ++j) {
+          bytes.push_back(static_cast<char>(random.Below(256)));
+        }
+      }
+      const std::string name = file == 5 ? "test_batch" : absl::StrCat("data_batch_", file + 1);
+      LRA_RETURN_IF_ERROR(
+          WriteSampleFile(folder, absl::StrCat("cifar-10-batches-bin/", name, ".bin"), bytes));
+    }
+    return std::vector<int64_t>{5 * int64_t{options_.images_per_file()},
+                                options_.images_per_file()};
+  }
+
+  std::string ToText(const StoredExample& example) const override {
+    return PictureText(Spec(), example.tokens);
+  }
+
+ private:
+  const ImageOptions options_;
+};
+
+absl::StatusOr<std::unique_ptr<Task>> MakeImage(const google::protobuf::Any& packed) {
+  LRA_ASSIGN_OR_RETURN(ImageOptions options, UnpackOptions<ImageOptions>("image", packed));
+  return std::make_unique<ImageTask>(std::move(options));
+}
+
+LRA_REGISTER(TaskRegistry, "image", MakeImage);
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,43 @@
+// What readers of raw data that lies in many files share.
+#ifndef LRA_TASKS_RAW_FILES_H_
+#define LRA_TASKS_RAW_FILES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "datasets/archive.h"
+#include "datasets/manifest.pb.h"
+#include "lra/sha256.h"
+
+namespace lra {
+
+// The whole of the source's present entry. DataLoss when it is longer than `max_bytes`.
+absl::StatusOr<std::string> ReadWholeEntry(RawSource* source, const RawEntry& entry,
+                                           size_t max_bytes);
+
+// Many small files that a manifest names together: their total size, and the SHA-256 over the
+// SHA-256s of the files in the order of their keys, so that the order of an archive does not
+// matter. 40 bytes a file.
+class FileSet {
+ public:
+  void Add(uint64_t key, absl::string_view bytes);
+  bool empty() const { return files_.empty(); }
+  ManifestSource Source(absl::string_view name) const;
+
+ private:
+  int64_t size_bytes_ = 0;
+  std::vector<std::pair<uint64_t, Sha256Digest>> files_;
+};
+
+// Writes a file of a sample, with its folders.
+absl::Status WriteSampleFile(absl::string_view folder, absl::string_view name,
+                             absl::string_view bytes);
+
+}  // namespace lra
+
+#endif  // LRA_TASKS_RAW_FILES_H_
