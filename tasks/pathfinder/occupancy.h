@@ -1,0 +1,51 @@
+// Which pixels of an image are taken: the mask of all paddles so far, one byte (0 .. 255) a pixel.
+#ifndef LRA_TASKS_PATHFINDER_OCCUPANCY_H_
+#define LRA_TASKS_PATHFINDER_OCCUPANCY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tasks/pathfinder/tables.h"
+
+namespace lra::pathfinder {
+
+// Holds the dilated mask beside the mask: since both are maxima, adding a paddle to one is adding
+// the dilated paddle to the other. What was added since the last Commit can be taken back. Not
+// thread-safe.
+class Occupancy {
+ public:
+  // Refers to `tables`.
+  explicit Occupancy(const MarginTables& tables);
+
+  // True if the paddle's mask and that of the image add up to the limit somewhere.
+  bool Collides(const Paddle& paddle, Point at) const;
+  // `paddle` must outlive the next Commit or Rollback; `at` is inside the image.
+  void Add(const Paddle& paddle, Point at);
+  void Commit();
+  void Rollback();
+
+  uint8_t MaskAt(Point p) const { return mask_[tables_.layout.IndexOf(p)]; }
+  // The dilated mask, to be read at PlaneLayout::ShiftOf(offset) around p; 255 outside the image.
+  const uint8_t* SpreadAt(Point p) const { return spread_ + tables_.layout.IndexOf(p); }
+  // Pixels of the image whose mask is at most `free_byte`.
+  int64_t CountFree(int free_byte) const;
+  // Row y of the mask from column 0 on; readable padding() pixels beyond the image.
+  const uint8_t* MaskRow(int y) const { return mask_ + tables_.layout.IndexOf({y, 0}); }
+
+ private:
+  struct Added {
+    const Paddle* paddle;
+    Point at;
+  };
+  template <class Function>
+  void ForEachAdded(Function copy_rectangle);
+
+  const MarginTables& tables_;
+  std::vector<uint8_t> planes_;  // mask, spread, and both as of the last Commit
+  uint8_t *mask_, *spread_, *saved_mask_, *saved_spread_;
+  std::vector<Added> added_;
+};
+
+}  // namespace lra::pathfinder
+
+#endif  // LRA_TASKS_PATHFINDER_OCCUPANCY_H_
