@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lra/check.h"
+
 namespace lra::pathfinder {
 namespace {
 
 // Candidates are first drawn from all pixels, which is cheap while many are free.
 constexpr int kDrawsBeforeListing = 8;
+// More than the pixels of the largest circle, of radius 28.
+constexpr int kMaxTurns = 192;
 // A pivot whose turn weights add up to less than 1e-4 is a dead end (weights are multiplied by 255
 // when bytes stand for 0 .. 1).
 constexpr uint32_t kLeastWeight = static_cast<uint32_t>(1e-4 * 255 * MarginTables::kTurnUnit) + 1;
@@ -27,8 +31,8 @@ ContourPlacer::ContourPlacer(const PathfinderOptions& options, const MarginTable
       paddle_contrasts_(ListOf(options.paddle_contrasts())),
       free_byte_(static_cast<int>(std::floor(255 * options.free_threshold() + 1e-9))),
       occupancy_(tables),
-      cumulative_(tables.next.size()),
       worst_(tables.layout.side) {
+  LRA_CHECK(tables.next.size() <= kMaxTurns) << tables.next.size();
   placed_.reserve(2 * options.contour_paddles() +
                   options.distractors() * options.distractor_paddles());
 }
@@ -161,19 +165,20 @@ bool ContourPlacer::Begin(int direction, Point tail, double contrast, Contour* c
 bool ContourPlacer::Extend(double contrast, Contour* contour) {
   const Point pivot = tables_.advance[contour->direction].From(contour->pivot);
   const uint8_t* spread = occupancy_.SpreadAt(pivot);
-  const Turn* turns = &tables_.turns[tables_.turn_begin[contour->direction]];
-  const int count =
-      tables_.turn_begin[contour->direction + 1] - tables_.turn_begin[contour->direction];
+  const int begin = tables_.turn_begin[contour->direction];
+  const int count = tables_.turn_begin[contour->direction + 1] - begin;
+  const Turn* turns = &tables_.turns[begin];
+  uint32_t cumulative[kMaxTurns];
   uint32_t total = 0;
   for (int i = 0; i < count; ++i) {
     total += turns[i].weight * (255u - spread[turns[i].shift]);
-    cumulative_[i] = total;
+    cumulative[i] = total;
   }
   if (total < kLeastWeight) return false;
   for (int attempt = 0; attempt < options_.paddle_tries(); ++attempt) {
     const uint32_t drawn = random_->Below(total);
     int i = 0;
-    while (cumulative_[i] <= drawn) ++i;
+    while (cumulative[i] <= drawn) ++i;
     const NextPaddle& next = tables_.next[turns[i].next];
     const Paddle& paddle = tables_.paddles[next.paddle];
     const Point head = pivot + next.offset;

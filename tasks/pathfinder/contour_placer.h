@@ -75,9 +75,8 @@ class ContourPlacer {
   Occupancy occupancy_;
   std::array<Contour, 2> targets_;
   std::vector<PlacedPaddle> placed_;
-  std::vector<uint32_t> cumulative_;  // of turn weights
-  std::vector<uint8_t> worst_;        // a row of maxima over checked pixels
-  std::vector<int> free_tails_;       // y * side + x
+  std::vector<uint8_t> worst_;   // a row of maxima over checked pixels
+  std::vector<int> free_tails_;  // y * side + x
   std::optional<int64_t> free_pixels_;
 };
 

@@ -4,21 +4,6 @@
 #include <cstring>
 
 namespace lra::pathfinder {
-namespace {
-
-// The innermost loops have a fixed length, so that compilers make them one vector instruction.
-void TakeMaximum(const uint8_t* from, uint8_t* to) {
-  for (int i = 0; i < kChunkBytes; ++i) to[i] = std::max(to[i], from[i]);
-}
-
-void TakeMaximumInside(const uint8_t* from, const uint8_t* inside, uint8_t* to) {
-  for (int i = 0; i < kChunkBytes; ++i) {
-    to[i] = std::max(to[i], static_cast<uint8_t>(from[i] & inside[i]));
-  }
-}
-
-}  // namespace
-
 Occupancy::Occupancy(const MarginTables& tables)
     : tables_(tables), planes_(4 * static_cast<size_t>(tables.layout.bytes)) {
   const size_t bytes = tables.layout.bytes;
@@ -38,70 +23,70 @@ bool Occupancy::Collides(const Paddle& paddle, Point at) const {
   const Picture& limits = paddle.limits;
   const uint8_t* mask = mask_ + tables_.layout.IndexOf(at + limits.corner);
   const uint8_t* limit = limits.bytes.data();
+  Chunk above = {};
   for (int row = 0; row < limits.rows; ++row, mask += tables_.layout.stride) {
     for (int chunk = 0; chunk < limits.chunks; ++chunk, limit += kChunkBytes) {
-      uint8_t above = 0;
-      for (int i = 0; i < kChunkBytes; ++i) {
-        above |= static_cast<uint8_t>(mask[chunk * kChunkBytes + i] > limit[i]);
-      }
-      if (above) return true;
+      above |= static_cast<Chunk>(LoadChunk(mask + chunk * kChunkBytes) > LoadChunk(limit));
     }
   }
-  return false;
+  return AnyBit(above);
 }
 
 void Occupancy::Add(const Paddle& paddle, Point at) {
-  const int stride = tables_.layout.stride;
-  const Picture& claimed = paddle.mask;
-  const Point corner = at + claimed.corner;
-  // Outside of the image the mask stays 0; columns are masked, rows left out.
+  AddToMask(paddle.mask, at + paddle.mask.corner);
+  AddToSpread(paddle.spread, at + paddle.spread.corner);
+  // The dilated mask covers the mask.
+  const int first_row = at.y + paddle.spread.corner.y + tables_.layout.padding;
+  first_changed_row_ = std::min(first_changed_row_, first_row);
+  end_changed_row_ = std::max(end_changed_row_, first_row + paddle.spread.rows);
+}
+
+// Outside of the image the mask stays 0; columns are masked, rows left out.
+void Occupancy::AddToMask(const Picture& claimed, Point corner) {
   const int first_row = std::max(0, -corner.y);
   const int end_row = std::min(claimed.rows, tables_.layout.side - corner.y);
-  const int width = claimed.chunks * kChunkBytes;
   const uint8_t* inside = &tables_.inside[corner.x + tables_.layout.padding];
-  for (int row = first_row; row < end_row; ++row) {
-    uint8_t* to = mask_ + tables_.layout.IndexOf({corner.y + row, corner.x});
-    for (int i = 0; i < width; i += kChunkBytes) {
-      TakeMaximumInside(&claimed.bytes[row * width + i], inside + i, to + i);
+  const int stride = tables_.layout.stride, width = claimed.chunks * kChunkBytes;
+  const uint8_t* from = claimed.bytes.data() + first_row * width;
+  uint8_t* to = mask_ + tables_.layout.IndexOf({corner.y + first_row, corner.x});
+  for (int i = 0; i < width; i += kChunkBytes) {
+    const Chunk columns = LoadChunk(inside + i);
+    for (int row = 0; row < end_row - first_row; ++row) {
+      uint8_t* here = to + row * stride + i;
+      StoreChunk(Maximum(LoadChunk(here), LoadChunk(from + row * width + i) & columns), here);
     }
   }
-  // Here the outside is 255 already. Nor does what sticks out spread back into the image: the
-  // padding of the image is dilated over everything it could reach.
-  const Picture& spread = paddle.spread;
-  uint8_t* to = spread_ + tables_.layout.IndexOf(at + spread.corner);
+}
+
+// Here the outside is 255 already. Nor does what sticks out of the image spread back into it: the
+// padding of the image is dilated over everything it could reach.
+void Occupancy::AddToSpread(const Picture& spread, Point corner) {
+  const int stride = tables_.layout.stride, width = spread.chunks * kChunkBytes;
   const uint8_t* from = spread.bytes.data();
-  for (int row = 0; row < spread.rows; ++row, to += stride) {
-    for (int chunk = 0; chunk < spread.chunks; ++chunk, from += kChunkBytes) {
-      TakeMaximum(from, to + chunk * kChunkBytes);
+  uint8_t* to = spread_ + tables_.layout.IndexOf(corner);
+  for (int i = 0; i < width; i += kChunkBytes) {
+    for (int row = 0; row < spread.rows; ++row) {
+      uint8_t* here = to + row * stride + i;
+      StoreChunk(Maximum(LoadChunk(here), LoadChunk(from + row * width + i)), here);
     }
   }
-  added_.push_back({&paddle, at});
 }
 
-template <class Function>
-void Occupancy::ForEachAdded(Function copy_rectangle) {
-  const auto copy_rows = [&](const Picture& picture, Point at, const auto& copy) {
-    int index = tables_.layout.IndexOf(at + picture.corner);
-    for (int row = 0; row < picture.rows; ++row, index += tables_.layout.stride) {
-      for (int chunk = 0; chunk < picture.chunks; ++chunk) copy(index + chunk * kChunkBytes);
-    }
-  };
-  for (const Added& added : added_) {
-    copy_rows(added.paddle->mask, added.at,
-              [&](int index) { copy_rectangle(mask_ + index, saved_mask_ + index); });
-    copy_rows(added.paddle->spread, added.at,
-              [&](int index) { copy_rectangle(spread_ + index, saved_spread_ + index); });
+void Occupancy::CopyChangedRows(const uint8_t* from_mask, const uint8_t* from_spread,
+                                uint8_t* to_mask, uint8_t* to_spread) {
+  if (end_changed_row_ > first_changed_row_) {
+    const size_t stride = tables_.layout.stride, first = first_changed_row_ * stride;
+    const size_t bytes = (end_changed_row_ - first_changed_row_) * stride;
+    std::memcpy(to_mask + first, from_mask + first, bytes);
+    std::memcpy(to_spread + first, from_spread + first, bytes);
   }
-  added_.clear();
+  first_changed_row_ = INT_MAX;
+  end_changed_row_ = 0;
 }
 
-void Occupancy::Commit() {
-  ForEachAdded([](const uint8_t* now, uint8_t* saved) { std::memcpy(saved, now, kChunkBytes); });
-}
+void Occupancy::Commit() { CopyChangedRows(mask_, spread_, saved_mask_, saved_spread_); }
 
-void Occupancy::Rollback() {
-  ForEachAdded([](uint8_t* now, const uint8_t* saved) { std::memcpy(now, saved, kChunkBytes); });
-}
+void Occupancy::Rollback() { CopyChangedRows(saved_mask_, saved_spread_, mask_, spread_); }
 
 int64_t Occupancy::CountFree(int free_byte) const {
   int64_t free = 0;

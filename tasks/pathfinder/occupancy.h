@@ -2,6 +2,7 @@
 #ifndef LRA_TASKS_PATHFINDER_OCCUPANCY_H_
 #define LRA_TASKS_PATHFINDER_OCCUPANCY_H_
 
+#include <climits>
 #include <cstdint>
 #include <vector>
 
@@ -19,7 +20,7 @@ class Occupancy {
 
   // True if the paddle's mask and that of the image add up to the limit somewhere.
   bool Collides(const Paddle& paddle, Point at) const;
-  // `paddle` must outlive the next Commit or Rollback; `at` is inside the image.
+  // `at` is inside the image.
   void Add(const Paddle& paddle, Point at);
   void Commit();
   void Rollback();
@@ -33,17 +34,16 @@ class Occupancy {
   const uint8_t* MaskRow(int y) const { return mask_ + tables_.layout.IndexOf({y, 0}); }
 
  private:
-  struct Added {
-    const Paddle* paddle;
-    Point at;
-  };
-  template <class Function>
-  void ForEachAdded(Function copy_rectangle);
+  void AddToMask(const Picture& claimed, Point corner);
+  void AddToSpread(const Picture& spread, Point corner);
+  void CopyChangedRows(const uint8_t* from_mask, const uint8_t* from_spread, uint8_t* to_mask,
+                       uint8_t* to_spread);
 
   const MarginTables& tables_;
   std::vector<uint8_t> planes_;  // mask, spread, and both as of the last Commit
   uint8_t *mask_, *spread_, *saved_mask_, *saved_spread_;
-  std::vector<Added> added_;
+  // Rows of the planes that differ from the last Commit.
+  int first_changed_row_ = INT_MAX, end_changed_row_ = 0;
 };
 
 }  // namespace lra::pathfinder

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tasks/pathfinder/chunk.h"
 #include "tasks/pathfinder/geometry.h"
 #include "tasks/pathfinder/paddle_stamp.h"
 #include "tasks/pathfinder/pathfinder.pb.h"
@@ -26,8 +27,6 @@ struct PlaneLayout {
            static_cast<unsigned>(p.x) < static_cast<unsigned>(side);
   }
 };
-
-constexpr int kChunkBytes = 16;
 
 // The non-empty rectangle of a small picture, in rows of whole chunks.
 struct Picture {

@@ -1,0 +1,32 @@
+// Sixteen bytes at once, in GCC's and Clang's vector notation: every 64-bit machine has registers
+// and instructions for it, and plain loops over bytes that may overlap are not turned into them.
+#ifndef LRA_TASKS_PATHFINDER_CHUNK_H_
+#define LRA_TASKS_PATHFINDER_CHUNK_H_
+
+#include <cstdint>
+#include <cstring>
+
+namespace lra::pathfinder {
+
+constexpr int kChunkBytes = 16;
+typedef uint8_t Chunk __attribute__((vector_size(kChunkBytes)));
+
+inline Chunk LoadChunk(const uint8_t* from) {
+  Chunk chunk;
+  std::memcpy(&chunk, from, kChunkBytes);
+  return chunk;
+}
+
+inline void StoreChunk(Chunk chunk, uint8_t* to) { std::memcpy(to, &chunk, kChunkBytes); }
+
+inline Chunk Maximum(Chunk a, Chunk b) { return a > b ? a : b; }
+
+inline bool AnyBit(Chunk chunk) {
+  uint64_t words[2];
+  std::memcpy(words, &chunk, kChunkBytes);
+  return (words[0] | words[1]) != 0;
+}
+
+}  // namespace lra::pathfinder
+
+#endif  // LRA_TASKS_PATHFINDER_CHUNK_H_
