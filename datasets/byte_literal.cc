@@ -61,7 +61,7 @@ class Decoder {
   absl::Status Plain(absl::string_view special) {
     const auto begin = text_.begin() + static_cast<std::ptrdiff_t>(at_);
     const auto end = std::find_if(begin, text_.end(), [&](char byte) {
-      return static_cast<uint8_t>(byte) >= 0x80 || special.find(byte) != special.npos;
+      return static_cast<uint8_t>(byte) >= 0x80 || special.find(byte) != absl::string_view::npos;
     });
     if (end == begin) {
       return Error(at_, "line ends, NUL and bytes above 127 must be written as escapes");

@@ -4,6 +4,7 @@
 #ifndef LRA_TASKS_IMAGE_CIFAR_BINARY_H_
 #define LRA_TASKS_IMAGE_CIFAR_BINARY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct CifarImage {
   const uint8_t* planes = nullptr;  // red, green, blue: uint8 [3, 32, 32], rows from the top
   const uint8_t* red() const { return planes; }
   const uint8_t* green() const { return planes + kCifarPlaneBytes; }
-  const uint8_t* blue() const { return planes + 2 * kCifarPlaneBytes; }
+  const uint8_t* blue() const { return planes + ptrdiff_t{2} * kCifarPlaneBytes; }
 };
 
 // `bytes` is one record; `record` is its number in the file, from 0, for the message.

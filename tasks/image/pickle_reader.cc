@@ -67,7 +67,7 @@ class PickleMachine {
   absl::StatusOr<Pickle> Run() {
     if (bytes_.size() < 2 || static_cast<uint8_t>(bytes_[0]) != kProto) {
       return absl::InvalidArgumentError(
-          absl::StrCat("byte 0: a pickle of protocol 2 to 5 begins with \"\\x80\"; found ",
+          absl::StrCat("byte 0: a pickle of protocol 2 to 5 begins with the byte 0x80; found ",
                        Excerpt(bytes_.substr(0, 4))));
     }
     for (int64_t count = 0; pickle_.root_ == nullptr; ++count) {

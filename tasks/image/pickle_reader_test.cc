@@ -215,7 +215,7 @@ TEST(PickleReaderTest, ReadsProtocols2To5) {
   }
   for (const absl::string_view other : {"", "\x80", "(dp0\n.", "}q\x01.", "\x1f\x8b\x08", "N."}) {
     EXPECT_THAT(std::string(Pickle::Parse(other).status().message()),
-                HasSubstr("byte 0: a pickle of protocol 2 to 5 begins with \"\\x80\""));
+                HasSubstr("byte 0: a pickle of protocol 2 to 5 begins with the byte 0x80; found"));
   }
 }
 

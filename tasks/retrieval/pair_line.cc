@@ -17,7 +17,8 @@ constexpr absl::string_view kColumnNames[kColumns] = {"label", "id 1", "id 2", "
 std::optional<int32_t> ParseLabel(absl::string_view text) {
   if (text.empty() || (text[0] != '0' && text[0] != '1')) return std::nullopt;
   const absl::string_view rest = text.substr(1);
-  if (!rest.empty() && (rest[0] != '.' || rest.substr(1).find_first_not_of('0') != rest.npos)) {
+  if (!rest.empty() &&
+      (rest[0] != '.' || rest.substr(1).find_first_not_of('0') != absl::string_view::npos)) {
     return std::nullopt;
   }
   return text[0] - '0';

@@ -1,5 +1,7 @@
 #include "tasks/text/table_row.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -18,10 +20,9 @@ constexpr absl::string_view kLabelWords = "0, neg, negative or 1, pos, positive"
 
 template <size_t size>
 bool IsOneOf(absl::string_view name, const absl::string_view (&names)[size]) {
-  for (const absl::string_view candidate : names) {
-    if (absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(name), candidate)) return true;
-  }
-  return false;
+  return std::any_of(std::begin(names), std::end(names), [&](absl::string_view candidate) {
+    return absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(name), candidate);
+  });
 }
 
 absl::Status RowError(int64_t line, absl::string_view what) {
