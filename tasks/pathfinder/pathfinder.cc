@@ -1,0 +1,209 @@
+// Pathfinder (Linsley et al. 2018; Kim et al. 2020) as in the Long-Range Arena (Tay et al. 2021):
+// do the two discs of a picture lie on the same dashed contour? Read pixel by pixel; the sizes 32,
+// 64, 128 (Path-X) and 256 are tasks of their own.
+//
+//   source: n x n grey bytes     label: 1 on the same contour, 0 on different ones
+//   sizes:  200,000 images of one difficulty, stored whole; the view cuts 80/10/10 %
+//   raw:    a seed (the generator is native), or pathfinder<n>/ of lra_release.gz
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/manifest.h"
+#include "datasets/png.h"
+#include "lra/random.h"
+#include "tasks/pathfinder/generator.h"
+#include "tasks/pathfinder/options.h"
+#include "tasks/pathfinder/oracle.h"
+#include "tasks/pathfinder/pathfinder.pb.h"
+#include "tasks/pathfinder/tree_reader.h"
+#include "tasks/picture.h"
+#include "tasks/raw_files.h"
+#include "tasks/task.h"
+
+namespace lra {
+namespace {
+
+using namespace pathfinder;  // NOLINT: the task's own words
+
+constexpr int kTipValues = 8;  // four tips: origin and terminal of contour 0, then of contour 1
+
+std::string DifficultyFolder(PathfinderOptions::Difficulty difficulty) {
+  switch (difficulty) {
+    case PathfinderOptions::EASY:
+      return "curv_baseline";
+    case PathfinderOptions::INTERMEDIATE:
+      return "curv_contour_length_9";
+    default:
+      return "curv_contour_length_14";
+  }
+}
+
+class PathfinderTask : public Task {
+ public:
+  PathfinderTask(std::string name, PathfinderGenerator generator)
+      : name_(std::move(name)),
+        generator_(std::move(generator)),
+        oracle_(Side(), generator_.options().marker_radius_pixels(),
+                generator_.options().antialias_scale()) {}
+
+  TaskSpec Spec() const override {
+    TaskSpec spec;
+    spec.set_name(name_);
+    spec.set_version(1);
+    spec.set_content(TaskSpec::GREY_IMAGE);
+    spec.set_image_side_pixels(Side());
+    spec.set_vocabulary_size(256);
+    spec.set_max_length_tokens(Side() * Side());
+    spec.set_classes(2);
+    spec.set_metric(TaskSpec::ACCURACY);
+    return spec;
+  }
+
+  std::vector<SplitSize> Splits() const override {
+    return {{std::string(kAllSplit), generator_.options().images()}};
+  }
+
+  bool CanGenerate() const override { return true; }
+
+  std::vector<ExtraColumn> ExtraColumns() const override {
+    ExtraColumn tips;
+    tips.set_name("tips");
+    tips.add_shape(4);
+    tips.add_shape(2);
+    return {tips};
+  }
+
+  absl::StatusOr<EncodedExample> Generate(uint32_t seed, uint32_t split, uint32_t index,
+                                          uint32_t* attempt) const override {
+    RandomStream random(seed, RandomDomain::kPathfinder, {*attempt, index, split});
+    PathfinderImage image;
+    LRA_RETURN_IF_ERROR(generator_.Draw(&random, &image));
+    EncodedExample example;
+    example.tokens.assign(image.pixels.begin(), image.pixels.end());
+    example.label = image.label;
+    example.is_ambiguous = image.ambiguous;
+    for (int contour = 0; contour < 2; ++contour) {
+      for (const Tip& tip : {image.tips.origins[contour], image.tips.terminals[contour]}) {
+        example.extra.push_back(tip.y);
+        example.extra.push_back(tip.x);
+      }
+    }
+    return example;
+  }
+
+  std::string RawDescription() const override {
+    return absl::StrCat("lra_release.gz, or a folder or archive with ", Root());
+  }
+
+  absl::StatusOr<std::unique_ptr<RawReader>> OpenRaw(
+      std::unique_ptr<RawSource> source) const override {
+    return MakeTreeReader(std::move(source),
+                          {Side(), DifficultyFolder(generator_.options().difficulty())});
+  }
+
+  // The label stands in the metadata (RawReader::Order).
+  absl::StatusOr<EncodedExample> Encode(const RawExample& raw) const override {
+    LRA_ASSIGN_OR_RETURN(const std::vector<uint8_t> pixels, DecodeGreyPng(raw.bytes, Side()));
+    EncodedExample example;
+    example.tokens.assign(pixels.begin(), pixels.end());
+    example.label = raw.label;
+    return example;
+  }
+
+  absl::StatusOr<RawExample> ToRaw(const EncodedExample& example) const override {
+    const std::vector<uint8_t> pixels(example.tokens.begin(), example.tokens.end());
+    RawExample raw;
+    LRA_ASSIGN_OR_RETURN(raw.bytes, EncodePng(pixels, Side(), Side(), 1));
+    raw.label = example.label;
+    return raw;
+  }
+
+  // Two batches of generated images, and an empty file as the release has one.
+  absl::StatusOr<std::vector<int64_t>> WriteSample(absl::string_view folder,
+                                                   uint32_t seed) const override {
+    constexpr uint32_t kBatches = 2, kImages = 12;
+    for (uint32_t batch = 0; batch < kBatches; ++batch) {
+      std::string metadata;
+      for (uint32_t i = 0; i < kImages; ++i) {
+        uint32_t attempt = 0;
+        LRA_ASSIGN_OR_RETURN(const EncodedExample example,
+                             Generate(seed, 0, batch * kImages + i, &attempt));
+        LRA_ASSIGN_OR_RETURN(RawExample raw, ToRaw(example));
+        if (batch == 1 && i == 3) raw.bytes.clear();
+        const std::string path = absl::StrCat("imgs/", batch, "/sample_", i, ".png");
+        LRA_RETURN_IF_ERROR(WriteSampleFile(folder, absl::StrCat(Root(), "/", path), raw.bytes));
+        absl::StrAppend(&metadata, "imgs/", batch, " sample_", i, ".png ", i, " ", example.label,
+                        " 1.0 14 4 2 0.5 1 1\n");
+      }
+      LRA_RETURN_IF_ERROR(
+          WriteSampleFile(folder, absl::StrCat(Root(), "/metadata/", batch, ".npy"), metadata));
+    }
+    return std::vector<int64_t>{kBatches * kImages - 1};
+  }
+
+  bool HasOracle(absl::string_view origin) const override { return origin == "generated"; }
+
+  absl::StatusOr<std::optional<int32_t>> OracleLabel(const StoredExample& example) const override {
+    if (example.extra.size() != kTipValues) {
+      return absl::InvalidArgumentError("its tips are missing");
+    }
+    for (int16_t coordinate : example.extra) {
+      if (coordinate >= 0 && coordinate < Side()) continue;
+      return absl::InvalidArgumentError(absl::StrCat("a tip has coordinate ", coordinate, "; 0 to ",
+                                                     Side() - 1, " are possible"));
+    }
+    const auto tip = [&](int i) { return Tip{example.extra[2 * i], example.extra[2 * i + 1]}; };
+    const std::vector<uint8_t> pixels(example.tokens.begin(), example.tokens.end());
+    const std::optional<int> label = oracle_.Label(pixels, {{tip(0), tip(2)}, {tip(1), tip(3)}});
+    if (!label.has_value()) return std::nullopt;
+    return *label;
+  }
+
+  std::string ToText(const StoredExample& example) const override {
+    return PictureText(Spec(), example.tokens);
+  }
+
+ private:
+  int Side() const { return generator_.options().side_pixels(); }
+  std::string Root() const {
+    return absl::StrCat("pathfinder", Side(), "/",
+                        DifficultyFolder(generator_.options().difficulty()));
+  }
+
+  const std::string name_;
+  const PathfinderGenerator generator_;
+  const MarkerOracle oracle_;
+};
+
+absl::StatusOr<std::unique_ptr<Task>> MakePathfinder(const std::string& name,
+                                                     const google::protobuf::Any& packed) {
+  PathfinderOptions options;
+  if (!packed.UnpackTo(&options)) {
+    return absl::InvalidArgumentError(absl::StrCat("task ", name, " takes options of type ",
+                                                   options.GetTypeName(), ", not \"",
+                                                   packed.type_url(), "\""));
+  }
+  absl::StatusOr<PathfinderGenerator> generator = PathfinderGenerator::Create(options);
+  if (!generator.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("task ", name, ": ", generator.status().message()));
+  }
+  return std::make_unique<PathfinderTask>(name, *std::move(generator));
+}
+
+LRA_REGISTER(TaskRegistry, "pathfinder32", [](const google::protobuf::Any& options) {
+  return MakePathfinder("pathfinder32", options);
+});
+LRA_REGISTER(TaskRegistry, "pathfinder64", [](const google::protobuf::Any& options) {
+  return MakePathfinder("pathfinder64", options);
+});
+LRA_REGISTER(TaskRegistry, "pathx",
+             [](const google::protobuf::Any& options) { return MakePathfinder("pathx", options); });
+LRA_REGISTER(TaskRegistry, "pathfinder256", [](const google::protobuf::Any& options) {
+  return MakePathfinder("pathfinder256", options);
+});
+
+}  // namespace
+}  // namespace lra
