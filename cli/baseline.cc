@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
+#include "cli/experiment_flags.h"
 #include "datasets/dataset.h"
 #include "datasets/split_view.h"
 #include "eval/baseline_record.h"
@@ -26,7 +26,10 @@ namespace lra {
 namespace {
 
 struct BaselineFlags {
-  std::string task, data, out = "runs", split = "test";
+  std::string task, data, out = "runs", split = "test",
+                          protocol = ExperimentFlags::kDefaultProtocol,
+                          preset = ExperimentFlags::kDefaultPreset;
+  std::vector<std::string> sets;
   int threads = 0;
 };
 
@@ -37,28 +40,35 @@ std::vector<std::string> SplitsToScore(const std::string& split) {
   return splits;
 }
 
-absl::StatusOr<std::vector<int32_t>> Labels(const Dataset& data, const std::string& split) {
-  LRA_ASSIGN_OR_RETURN(const SplitView view, SplitView::Create(data, split, DataView()));
-  std::vector<int32_t> labels(view.size());
-  for (int64_t i = 0; i < view.size(); ++i) labels[i] = view.label(i);
+std::vector<int32_t> Labels(const SplitView& split) {
+  std::vector<int32_t> labels(split.size());
+  for (int64_t i = 0; i < split.size(); ++i) labels[i] = split.label(i);
   return labels;
 }
 
-// All baselines of the task on all splits, by name.
-absl::StatusOr<std::map<std::string, BaselineRun>> RunAll(const Task& task, const Dataset& data,
-                                                          const std::vector<std::string>& splits) {
-  std::map<std::string, BaselineRun> runs;
-  for (const std::string& split : splits) {
-    LRA_ASSIGN_OR_RETURN(const std::vector<int32_t> labels, Labels(data, split));
-    LRA_ASSIGN_OR_RETURN(std::vector<BaselinePrediction> predictions,
-                         RunBaselines(task, data, split));
-    for (BaselinePrediction& prediction : predictions) {
-      BaselineRun& run = runs[prediction.name];
-      run.name = prediction.name;
-      run.description = prediction.description;
-      run.data = IdentifyData(data.manifest());
-      run.spec = data.spec();
-      run.splits.push_back({split, std::move(prediction.logits), labels});
+// All baselines of the task on all splits.
+absl::StatusOr<std::vector<BaselineRun>> RunAll(const Task& task, const Dataset& data,
+                                                const DataView& view,
+                                                const std::vector<std::string>& names,
+                                                const BaselineOptions& options) {
+  LRA_ASSIGN_OR_RETURN(const SplitView train, SplitView::Create(data, "train", view));
+  std::vector<SplitView> splits;
+  for (const std::string& name : names) {
+    LRA_ASSIGN_OR_RETURN(splits.emplace_back(), SplitView::Create(data, name, view));
+  }
+  std::vector<const SplitView*> scored;
+  for (const SplitView& split : splits) scored.push_back(&split);
+  LRA_ASSIGN_OR_RETURN(std::vector<BaselinePrediction> predictions,
+                       RunBaselines(task, train, splits[0], scored, options));
+  std::vector<BaselineRun> runs;
+  for (BaselinePrediction& prediction : predictions) {
+    BaselineRun& run = runs.emplace_back();
+    run.name = prediction.name;
+    run.description = prediction.description;
+    run.data = IdentifyData(data.manifest(), view);
+    run.spec = train.spec();
+    for (size_t i = 0; i < names.size(); ++i) {
+      run.splits.push_back({names[i], std::move(prediction.logits[i]), Labels(splits[i])});
     }
   }
   return runs;
@@ -84,18 +94,22 @@ absl::Status Baseline(const BaselineFlags& flags, const CommandContext& context)
   LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(flags.task));
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task,
                        TaskRegistry::Get().Create("task", flags.task, file.options()));
+  LRA_ASSIGN_OR_RETURN(const DataView view,
+                       LoadView(flags.task, flags.protocol, flags.preset, flags.sets));
   const std::vector<std::string> splits = SplitsToScore(flags.split);
-  OpenOptions options{.splits = splits, .threads = flags.threads};
+  OpenOptions options{.splits = splits, .view = &view, .threads = flags.threads};
   if (flags.split != "train") options.splits.push_back("train");
   LRA_ASSIGN_OR_RETURN(
       const Dataset data,
       Dataset::Open(flags.data.empty() ? DefaultDataDirectory(flags.task) : flags.data, options));
-  LRA_ASSIGN_OR_RETURN(auto runs, RunAll(*task, data, splits));
+  LRA_ASSIGN_OR_RETURN(
+      std::vector<BaselineRun> runs,
+      RunAll(*task, data, view, splits, {.threads = flags.threads, .quiet = context.quiet}));
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
-  for (auto& [name, run] : runs) {
+  for (BaselineRun& run : runs) {
     run.command_line = context.command_line;
     run.unix_seconds = UnixSeconds();
-    const std::string folder = BaselineDirectory(flags.out, flags.task, name);
+    const std::string folder = BaselineDirectory(flags.out, flags.task, run.name);
     LRA_ASSIGN_OR_RETURN(const RunRecord record, WriteBaselineRecord(folder, run));
     const SplitResult& result = *FindResult(record, flags.split);
     if (!context.json) std::cout << Describe(record, result, folder) << "\n";
@@ -109,9 +123,9 @@ absl::Status Baseline(const BaselineFlags& flags, const CommandContext& context)
 
 void AddBaselineCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<BaselineFlags>();
-  CLI::App* command = app->add_subcommand(
-      "baseline",
-      "Record what needs no attention: the majority class and the task's own shortcuts");
+  CLI::App* command = app->add_subcommand("baseline",
+                                          "Record what needs no attention: the majority class, the "
+                                          "task's own shortcut, a linear model");
   command->add_option("task", flags->task, "Task: `lra list tasks`")->required();
   command->add_option("--data", flags->data,
                       "Prepared data (default: $LRA_DATA/TASK, ./data/TASK)");
@@ -120,7 +134,16 @@ void AddBaselineCommand(CLI::App* app, CommandContext* context) {
       ->add_option("--split", flags->split,
                    "Split to print; validation and test are recorded always")
       ->capture_default_str();
-  command->add_option("--threads", flags->threads, "Threads that check the data; 0 = all cores")
+  command->add_option("--protocol", flags->protocol, "Rules that say how the data is seen")
+      ->capture_default_str();
+  command->add_option("--preset", flags->preset, "Sizes (the length that texts are cut to)")
+      ->capture_default_str();
+  command
+      ->add_option("--set", flags->sets,
+                   "A field of the view, e.g. max_length_tokens=1000; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--threads", flags->threads, "Threads; 0 = all cores")
       ->check(CLI::NonNegativeNumber);
   AddCommonFlags(command, context,
                  "  lra baseline listops\n"

@@ -10,6 +10,7 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
+#include "lra/sha256.h"
 
 namespace lra {
 namespace {
@@ -95,7 +96,24 @@ TEST(DataIdentityTest, CopiesTheManifestAndFingerprintsTheView) {
   EXPECT_EQ(data.split_fingerprint().at("test"), "abc");
   EXPECT_EQ(data.view_fingerprint(), Fingerprint(view));
   EXPECT_FALSE(data.is_canonical());
-  EXPECT_EQ(IdentifyData(manifest).view_fingerprint(), "");
+}
+
+// "all" is cut by the view: the splits of two rules are different data.
+TEST(DataIdentityTest, SplitsAreTheViews) {
+  Manifest manifest;
+  ManifestSplit* split = manifest.add_splits();
+  split->set_name("all");
+  split->set_examples(100);
+  split->set_content_fingerprint("abc");
+  DataView view;
+  view.set_split(DataView::SEED42);
+  const DataIdentity permuted = IdentifyData(manifest, view);
+  view.set_split(DataView::SLICES);
+  const DataIdentity sliced = IdentifyData(manifest, view);
+  EXPECT_EQ(permuted.split_fingerprint_size(), 3);
+  EXPECT_EQ(permuted.split_fingerprint().at("test"), Sha256Hex("abc SEED42 test"));
+  EXPECT_NE(permuted.split_fingerprint().at("test"), sliced.split_fingerprint().at("test"));
+  EXPECT_NE(permuted.split_fingerprint().at("test"), permuted.split_fingerprint().at("train"));
 }
 
 TEST(DataIdentityTest, CanonicalMeansEveryPinnedSplitAgrees) {
@@ -109,9 +127,9 @@ TEST(DataIdentityTest, CanonicalMeansEveryPinnedSplitAgrees) {
     split->set_name(name);
     split->set_content_fingerprint(fingerprint);
   }
-  EXPECT_TRUE(IdentifyData(manifest).is_canonical());
+  EXPECT_TRUE(IdentifyData(manifest, DataView()).is_canonical());
   manifest.mutable_splits(1)->set_content_fingerprint("c");
-  EXPECT_FALSE(IdentifyData(manifest).is_canonical());
+  EXPECT_FALSE(IdentifyData(manifest, DataView()).is_canonical());
 }
 
 }  // namespace

@@ -8,10 +8,9 @@
 
 namespace lra {
 
-// Of stored examples read whole (baselines, external predictions). Canonical fingerprints come from
-// configs/tasks/; data of a task without such a file is not canonical.
-DataIdentity IdentifyData(const Manifest& manifest);
-// Of examples seen through a view.
+// Of examples seen through a view; splits are the view's (datasets/split_rule.h). Canonical
+// fingerprints come from configs/tasks/; data of a task without such a file is not canonical.
+// `view` is one that the data can serve, as SplitView::Create has found.
 DataIdentity IdentifyData(const Manifest& manifest, const DataView& view);
 
 }  // namespace lra

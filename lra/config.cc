@@ -49,8 +49,8 @@ absl::Status CheckName(absl::string_view kind, absl::string_view name, absl::str
       absl::StrCat(kind, "/", name, kExtension, " calls itself \"", inside, "\""));
 }
 
-// Fields that may stay unset: the warm-up has two spellings, most of a view belongs to one content (SplitView knows
-// which: tests/views_test.cc holds the protocols against it).
+// Fields that may stay unset: the warm-up has two spellings, most of a view belongs to one content
+// (SplitView knows which: tests/views_test.cc holds the protocols against it).
 bool MayBeUnset(absl::string_view path) {
   return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
          (absl::StartsWith(path, "view.") && path != "view.max_length_tokens") ||
@@ -135,6 +135,17 @@ absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string
 }
 
 // --- ConfigBuilder ---
+
+absl::StatusOr<DataView> LoadView(absl::string_view task, absl::string_view protocol,
+                                  absl::string_view preset, const std::vector<std::string>& sets) {
+  ConfigBuilder builder(task);
+  LRA_RETURN_IF_ERROR(builder.AddProtocol(protocol));
+  LRA_RETURN_IF_ERROR(builder.AddPreset(preset));
+  DataView view = builder.view();
+  for (const std::string& set : sets) LRA_RETURN_IF_ERROR(SetField(&view, set));
+  LRA_RETURN_IF_ERROR(CheckRanges(view));
+  return view;
+}
 
 ConfigBuilder::ConfigBuilder(absl::string_view task) : task_(task) {
   resolved_.config.set_task(task_);

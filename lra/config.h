@@ -33,6 +33,10 @@ absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name);
 // kind: "protocols" or "presets".
 absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name);
 
+// What a protocol and a preset say about a task's view, and `sets` ("split=SLICES") over it.
+absl::StatusOr<DataView> LoadView(absl::string_view task, absl::string_view protocol,
+                                  absl::string_view preset, const std::vector<std::string>& sets);
+
 // "a.b=c" on any message, by reflection; paths go through Any by the Any's own type. Errors
 // (InvalidArgument) for an unknown field (nearest valid name suggested), a wrong type, and a value
 // out of the field's (lra.range).
@@ -65,6 +69,8 @@ class ConfigBuilder {
   absl::Status AddAttention(absl::string_view name);
   absl::Status AddOverrides(const ExperimentConfig& overrides, absl::string_view origin);
   absl::Status Set(absl::string_view assignment);
+  // As merged so far.
+  const DataView& view() const { return resolved_.config.view(); }
   // Checks ranges, that every needed field is set and that fields agree (heads divide qkv_width, an
   // unset qkv_width is width, an unset head_width is mlp_width, ...).
   absl::StatusOr<ResolvedConfig> Build();

@@ -7,6 +7,7 @@
 
 #include "datasets/test_data.h"
 #include "lra/config.h"
+#include "lra/random.h"
 #include "lra/test_folder.h"
 
 namespace lra {
@@ -39,17 +40,19 @@ class BaselineTest : public testing::Test {
 TEST_F(BaselineTest, CountsOnTrainAndPredictsTheSplit) {
   const auto data = Dataset::Open(folder_.File("d"), {});
   ASSERT_TRUE(data.ok()) << data.status();
-  const auto baselines = RunBaselines(*task_, *data, "validation");
+  const SplitView train = *SplitView::Create(*data, "train", DataView());
+  const SplitView validation = *SplitView::Create(*data, "validation", DataView());
+  const auto baselines = RunBaselines(*task_, train, validation, {&validation}, {.quiet = true});
   ASSERT_TRUE(baselines.ok()) << baselines.status();
   ASSERT_EQ(baselines->size(), 2u);
   const BaselinePrediction& majority = (*baselines)[0];
   const BaselinePrediction& shortcut = (*baselines)[1];
   EXPECT_EQ(majority.name, "majority");
   EXPECT_EQ(shortcut.name, "root_operator");
-  ASSERT_EQ(majority.logits.size(), 40u);
-  ASSERT_EQ(shortcut.logits.size(), 40u);
+  ASSERT_EQ(majority.logits[0].size(), 40u);
+  ASSERT_EQ(shortcut.logits[0].size(), 40u);
   const auto probability = [](const BaselinePrediction& b, int example, int label) {
-    return std::exp(b.logits[example * 10 + label]);
+    return std::exp(b.logits[0][example * 10 + label]);
   };
   for (int i = 0; i < 4; ++i) {
     EXPECT_THAT(probability(majority, i, 9), FloatNear(3.0 / 14, 1e-6));
@@ -64,10 +67,64 @@ TEST_F(BaselineTest, CountsOnTrainAndPredictsTheSplit) {
   EXPECT_THAT(probability(shortcut, 3, 6), FloatNear(0.1, 1e-6));
 }
 
-TEST_F(BaselineTest, NeedsTheTrainingSplit) {
-  const auto data = Dataset::Open(folder_.File("d"), {.splits = {"validation"}});
-  EXPECT_EQ(RunBaselines(*task_, *data, "validation").status().code(),
-            absl::StatusCode::kFailedPrecondition);
+// Text in which one word decides, and pictures in which one corner does: what a linear model sees.
+TaskSpec ContentSpec(TaskSpec::Content content) {
+  TaskSpec spec;
+  spec.set_name("content");
+  spec.set_version(1);
+  spec.set_content(content);
+  spec.set_vocabulary_size(256);
+  spec.set_max_length_tokens(content == TaskSpec::TEXT ? 64 : 16);
+  if (content == TaskSpec::GREY_IMAGE) spec.set_image_side_pixels(4);
+  spec.set_classes(2);
+  return spec;
+}
+
+std::vector<EncodedExample> PlantedExamples(TaskSpec::Content content, uint32_t seed) {
+  RandomStream random(seed, RandomDomain::kTest, {0, 0, 0});
+  std::vector<EncodedExample> examples(300);
+  for (EncodedExample& example : examples) {
+    example.label = static_cast<int32_t>(random.Below(2));
+    if (content == TaskSpec::TEXT) {
+      const std::string word = example.label == 1 ? "good" : "evil";
+      for (int i = 0; i < 20; ++i) example.tokens.push_back('m' + random.Below(10));
+      example.tokens.insert(example.tokens.begin() + random.Below(20), word.begin(), word.end());
+    } else {
+      for (int i = 0; i < 16; ++i) example.tokens.push_back(random.Below(256));
+      example.tokens[5] = example.label == 1 ? 250 : 5;
+    }
+  }
+  return examples;
+}
+
+TEST_F(BaselineTest, LinearModelsFindWhatIsPlanted) {
+  for (TaskSpec::Content content : {TaskSpec::TEXT, TaskSpec::GREY_IMAGE}) {
+    const std::string path = folder_.File(TaskSpec::Content_Name(content));
+    WriteTestData(path, ContentSpec(content),
+                  {{"train", PlantedExamples(content, 1)},
+                   {"validation", PlantedExamples(content, 2)},
+                   {"test", PlantedExamples(content, 3)}});
+    const auto data = Dataset::Open(path, {});
+    ASSERT_TRUE(data.ok()) << data.status();
+    const SplitView train = *SplitView::Create(*data, "train", DataView());
+    const SplitView validation = *SplitView::Create(*data, "validation", DataView());
+    const SplitView test = *SplitView::Create(*data, "test", DataView());
+    std::vector<std::vector<float>> logits;
+    for (int threads : {1, 2}) {
+      const auto baselines =
+          RunBaselines(*task_, train, validation, {&test}, {.threads = threads, .quiet = true});
+      ASSERT_TRUE(baselines.ok()) << baselines.status();
+      const BaselinePrediction& linear = baselines->back();
+      EXPECT_EQ(linear.name, content == TaskSpec::TEXT ? "ngram_linear" : "pixel_linear");
+      logits.push_back(linear.logits[0]);
+    }
+    EXPECT_EQ(logits[0], logits[1]) << "threads change the result";
+    int correct = 0;
+    for (int64_t i = 0; i < test.size(); ++i) {
+      correct += (logits[0][2 * i + 1] > logits[0][2 * i]) == (test.label(i) == 1) ? 1 : 0;
+    }
+    EXPECT_GE(correct, 290) << TaskSpec::Content_Name(content);
+  }
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ class Task {
   virtual std::string ToText(const StoredExample& example) const = 0;
   // nullopt if the task has none.
   virtual std::optional<Shortcut> ShortcutInfo() const { return std::nullopt; }
-  virtual int ShortcutValue(absl::Span<const uint16_t> tokens) const { return 0; }
+  virtual int ShortcutValue(absl::Span<const int32_t> ids) const { return 0; }
 };
 
 // Options: the task's own message, packed (TaskFile.options merged with --set).

@@ -115,8 +115,8 @@ class ListOps : public Task {
                     {"[MIN", "[MAX", "[MED", "[SM", "digit"}};
   }
 
-  int ShortcutValue(absl::Span<const uint16_t> tokens) const override {
-    return IsOperator(tokens[0]) ? tokens[0] - kMin : 4;
+  int ShortcutValue(absl::Span<const int32_t> ids) const override {
+    return IsOperator(static_cast<uint16_t>(ids[0])) ? ids[0] - kMin : 4;
   }
 
  private:

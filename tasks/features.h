@@ -1,0 +1,53 @@
+// What the linear baselines see of an example: n-grams of its ids, or its pixels.
+#ifndef LRA_TASKS_FEATURES_H_
+#define LRA_TASKS_FEATURES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "datasets/split_view.h"
+#include "tasks/linear_model.h"
+
+namespace lra {
+
+// Safe for concurrent use.
+class FeatureExtractor {
+ public:
+  virtual ~FeatureExtractor() = default;
+  // Features are 0 .. size()-1.
+  virtual int64_t size() const = 0;
+  // Replaces *features.
+  virtual void Extract(const SplitView& split, int64_t example,
+                       std::vector<Feature>* features) const = 0;
+};
+
+// Which of the n-grams of 1 to 4 ids occur, hashed into 2^20 buckets; every one that does has the
+// value 1 / sqrt(their number). Of a pair: those of the first text alone, of the second alone, and
+// of both have buckets of their own.
+class NgramFeatures : public FeatureExtractor {
+ public:
+  explicit NgramFeatures(bool is_pair) : is_pair_(is_pair) {}
+  int64_t size() const override;
+  void Extract(const SplitView& split, int64_t example,
+               std::vector<Feature>* features) const override;
+
+ private:
+  const bool is_pair_;
+};
+
+// Every pixel's value, brought to mean 0 and standard deviation 1 over the image: (x - m) / s.
+class PixelFeatures : public FeatureExtractor {
+ public:
+  explicit PixelFeatures(int64_t pixels) : pixels_(pixels) {}
+  int64_t size() const override { return pixels_; }
+  void Extract(const SplitView& split, int64_t example,
+               std::vector<Feature>* features) const override;
+
+ private:
+  const int64_t pixels_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_TASKS_FEATURES_H_
