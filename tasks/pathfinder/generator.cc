@@ -121,14 +121,14 @@ void PathfinderGenerator::Render(const ContourPlacer& placer, PathfinderImage* i
   Canvas canvas(tables_->options.side_pixels());
   for (const PlacedPaddle& placed : placer.placed()) {
     const Picture& line = placed.paddle->line;
-    canvas.Draw(line.bytes.data(), line.rows, line.chunks * kChunkBytes, placed.at + line.corner,
-                placed.contrast);
+    canvas.DrawPaddle(line.bytes.data(), line.rows, line.chunks * kChunkBytes,
+                      placed.at + line.corner, placed.contrast);
   }
   const int reach = tables_->markers.reach(), width = 2 * reach + 1;
   for (const Tip tip :
        {image->tips.origins[image->marked_origin], image->tips.terminals[image->marked_terminal]}) {
-    canvas.Draw(tables_->markers.At(PointAt(tip)), width, width,
-                PointAt(tip) + Point{-reach, -reach}, 1.0);
+    canvas.DrawMarker(tables_->markers.At(PointAt(tip)), width, width,
+                      PointAt(tip) + Point{-reach, -reach});
   }
   canvas.Stretch(&image->pixels);
 }
