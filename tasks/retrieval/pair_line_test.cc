@@ -38,7 +38,8 @@ TEST(PairLineTest, ReadsLabelsOfEverySpelling) {
 
 TEST(PairLineTest, KeepsBytesThatAreNoText) {
   const std::string first("\0\xff\xfe\r\"'", 6), second = std::string(5 << 20, 'x') + "\xc3\r";
-  const auto pair = ParsePairLine(absl::StrCat("0\ta\tb\t", first, "\t", second));
+  const std::string line = absl::StrCat("0\ta\tb\t", first, "\t", second);
+  const auto pair = ParsePairLine(line);
   ASSERT_TRUE(pair.ok()) << pair.status();
   EXPECT_EQ(pair->text1, first);
   EXPECT_EQ(pair->text2, second);

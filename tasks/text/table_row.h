@@ -37,7 +37,7 @@ std::optional<int32_t> ParseLabel(absl::string_view text);
 
 // From the first row (of kTableColumns fields): the column that is a label is the label's, or else
 // the row is a header in which one name tells (label, sentiment, class, polarity, target; text,
-// review, sentence, content, document; in any case). InvalidArgument if both columns are labels, or
+// review, sentence, content, document; in upper or lower case). InvalidArgument if both columns are labels, or
 // nothing tells.
 absl::StatusOr<TableLayout> DetectLayout(const CsvRow& first);
 

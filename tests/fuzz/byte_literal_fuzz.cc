@@ -40,7 +40,7 @@ void CheckLiteral(absl::string_view literal) {
   if (!prefix.ok()) return;
   LRA_CHECK(prefix->size() + 2 <= literal.size());
   // Whatever is cut off, what is left decodes to a beginning.
-  for (size_t size = 2; size < literal.size() && size < 300; ++size) {
+  for (size_t size = 2; size < literal.size() && size < 100; ++size) {
     const auto cut = DecodeByteLiteralPrefix(literal.substr(0, size));
     LRA_CHECK(cut.ok() && absl::StartsWith(*prefix, *cut)) << size;
   }
