@@ -36,9 +36,9 @@ struct LabelledText {
 std::optional<int32_t> ParseLabel(absl::string_view text);
 
 // From the first row (of kTableColumns fields): the column that is a label is the label's, or else
-// the row is a header in which one name tells (label, sentiment, class, polarity, target; text,
-// review, sentence, content, document; in upper or lower case). InvalidArgument if both columns are labels, or
-// nothing tells.
+// the row is a header in which one name tells, in upper or lower case (label, sentiment, class,
+// polarity, target; text, review, sentence, content, document). InvalidArgument if both columns are
+// labels, or nothing tells.
 absl::StatusOr<TableLayout> DetectLayout(const CsvRow& first);
 
 // InvalidArgument names the line and the value if the label is none or the text is empty.
