@@ -26,6 +26,7 @@ std::string Source(const std::vector<uint16_t>& tokens) {
     }
     done = name;
     if (token == kClose) {
+      LRA_CHECK(open.back().arguments >= 2);
       done.clear();
       for (int i = 0; i <= open.back().arguments; ++i) done += "( ";
       absl::StrAppend(&done, open.back().words, " ] )");

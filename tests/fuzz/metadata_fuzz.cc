@@ -1,7 +1,9 @@
-#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "tasks/pathfinder/metadata.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -11,14 +13,21 @@ LRA_FUZZ_TARGET(metadata) {
     LRA_CHECK(rows.status().message().size() < 500);
     return;
   }
+  const std::vector<std::string> lines = absl::StrSplit(input, '\n');
   std::string text;
   int64_t line = 0;
   for (const auto& row : *rows) {
     LRA_CHECK(row.line > line && row.batch >= 0 && row.image >= 0);
     LRA_CHECK(row.label == 0 || row.label == 1);
     line = row.line;
-    absl::StrAppend(&text, "imgs/", row.batch, " sample_", row.image, ".png ", row.image, " ",
-                    row.label, "\n");
+    const std::string words =
+        absl::StrCat("imgs/", row.batch, " sample_", row.image, ".png ", row.image, " ", row.label);
+    absl::StrAppend(&text, words, "\n");
+    // The line says this, and nothing else in its first four columns.
+    std::vector<std::string> columns =
+        absl::StrSplit(lines[line - 1], absl::ByAnyChar(" \t\v\f\r"), absl::SkipEmpty());
+    columns.resize(4);
+    LRA_CHECK(absl::StrJoin(columns, " ") == words) << words;
   }
   LRA_CHECK(text.size() <= input.size() + 1);
   const auto again = lra::pathfinder::ParseMetadata(text, "0.npy");
