@@ -1,6 +1,7 @@
 #include "datasets/split_rule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -26,15 +27,35 @@ bool IsTrainAndTest(const Manifest& manifest) {
   return manifest.splits_size() == 2 && Stores(manifest, "train") && Stores(manifest, "test");
 }
 
-// First and last example (exclusive) of a part, of n in a row.
-std::pair<int64_t, int64_t> PartOf(const Manifest& manifest, absl::string_view split, int64_t n) {
-  const int64_t tenth = n / 10;
-  if (!Stores(manifest, kAllSplit)) {
-    return split == "train" ? std::pair(int64_t{0}, n - tenth) : std::pair(n - tenth, n);
-  }
-  const int64_t train = n * 8 / 10;
-  if (split == "train") return {0, train};
-  return split == "validation" ? std::pair(train, train + tenth) : std::pair(train + tenth, n);
+// Where a part of n in a row ends: of "all" after 80 and 90 %, of train after 90 %.
+struct Ends {
+  int64_t train = 0, validation = 0;
+};
+
+// state-spaces/s4 rounds down: int(0.1 n) of "all" for validation and for test, int(0.9 n) of train
+// for train.
+Ends Seed42Ends(bool of_all, int64_t n) {
+  if (!of_all) return {n * 9 / 10, n};
+  return {n - 2 * (n / 10), n - n / 10};
+}
+
+// tensorflow_datasets takes the nearest integer, half to even.
+Ends SliceEnds(bool of_all, int64_t n) {
+  const auto percent = [n](int64_t p) {
+    return static_cast<int64_t>(std::nearbyint(static_cast<double>(p * n) / 100));
+  };
+  if (!of_all) return {percent(90), n};
+  return {percent(80), percent(90)};
+}
+
+// First and last example (exclusive) of a part.
+std::pair<int64_t, int64_t> PartOf(const Manifest& manifest, DataView::Split rule,
+                                   absl::string_view split, int64_t n) {
+  const bool of_all = Stores(manifest, kAllSplit);
+  const Ends ends = rule == DataView::SEED42 ? Seed42Ends(of_all, n) : SliceEnds(of_all, n);
+  if (split == "train") return {0, ends.train};
+  if (split == "validation") return {ends.train, ends.validation};
+  return {ends.validation, n};
 }
 
 std::vector<int64_t> Holdout(int64_t n, bool validation,
@@ -112,7 +133,7 @@ std::vector<int64_t> SplitExamples(const Manifest& manifest, DataView::Split rul
   if (IsWhole(manifest, rule, split)) return all;
   if (rule == DataView::HOLDOUT) return Holdout(n, split == "validation", label);
   if (rule == DataView::SEED42) all = TorchPermutation(n, kS4Seed);
-  const auto [begin, end] = PartOf(manifest, split, n);
+  const auto [begin, end] = PartOf(manifest, rule, split, n);
   return {all.begin() + begin, all.begin() + end};
 }
 

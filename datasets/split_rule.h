@@ -27,8 +27,9 @@ std::vector<DataView::Split> PossibleSplitRules(const Manifest& manifest);
 // `split` itself where it is no split of that rule.
 std::string StoredSplit(const Manifest& manifest, DataView::Split rule, absl::string_view split);
 
-// Indices in StoredSplit of the examples of `split`, which has `examples` in all, in the view's
-// order. `label` is asked by HOLDOUT only.
+// Indices in StoredSplit of the examples of `split`, in the view's order; sizes that do not divide
+// evenly are rounded as state-spaces/s4 (SEED42) and tensorflow_datasets (SLICES) do. `label` is
+// asked by HOLDOUT only.
 std::vector<int64_t> SplitExamples(const Manifest& manifest, DataView::Split rule,
                                    absl::string_view split,
                                    const std::function<int32_t(int64_t)>& label);
