@@ -1,6 +1,7 @@
 #include "datasets/view.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -28,11 +29,15 @@ absl::string_view AsText(absl::Span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// b'...' or b"...", or the beginning of one that was cut when it was stored. A text that only looks
-// like it is left as it is.
-bool IsLiteral(absl::string_view text, int32_t stored_limit) {
-  if (text.size() < 3 || text[0] != 'b' || (text[1] != '\'' && text[1] != '"')) return false;
-  return text.back() == text[1] || static_cast<int64_t>(text.size()) == stored_limit;
+// What b'...' or b"..." denotes, or the beginning of one that was cut when it was stored. nullopt
+// for a text that only looks like it.
+std::optional<std::string> DecodeLiteral(absl::string_view text, int32_t stored_limit) {
+  const bool may_be_cut = static_cast<int64_t>(text.size()) == stored_limit;
+  if (text.size() < 2 || (!may_be_cut && !LooksLikeByteLiteral(text))) return std::nullopt;
+  absl::StatusOr<std::string> bytes =
+      may_be_cut ? DecodeByteLiteralPrefix(text) : DecodeByteLiteral(text);
+  if (!bytes.ok()) return std::nullopt;
+  return *std::move(bytes);
 }
 
 std::vector<std::string> SetFields(const DataView& view) {
@@ -177,15 +182,12 @@ TaskSpec ViewTransform::spec() const {
 
 void ViewTransform::Units(absl::Span<const uint8_t> stored, std::vector<int32_t>* units) const {
   units->clear();
-  std::string decoded;
   absl::string_view text = AsText(stored);
-  if (view_.literals() == DataView::DECODED && IsLiteral(text, stored_.max_length_tokens())) {
-    absl::StatusOr<std::string> bytes = DecodeByteLiteralPrefix(text);
-    if (bytes.ok()) {
-      decoded = *std::move(bytes);
-      text = decoded;
-    }
+  std::optional<std::string> decoded;
+  if (view_.literals() == DataView::DECODED) {
+    decoded = DecodeLiteral(text, stored_.max_length_tokens());
   }
+  if (decoded.has_value()) text = *decoded;
   const size_t cut = static_cast<size_t>(CutTokens());
   if (view_.unit() == DataView::CODE_POINT) {
     for (char32_t c : DecodeUtf8(text, cut)) units->push_back(static_cast<int32_t>(c));
