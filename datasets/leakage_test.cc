@@ -1,0 +1,105 @@
+#include "datasets/leakage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/test_data.h"
+
+namespace lra {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A letter is a text, two letters are a pair; labels differ from example to example.
+SplitKeys KeysOf(const std::vector<std::string>& examples) {
+  const bool is_pair = !examples.empty() && examples[0].size() == 2;
+  SplitKeys keys(is_pair);
+  ExampleHasher hasher;
+  int32_t label = 0;
+  for (const std::string& letters : examples) {
+    EncodedExample example;
+    example.tokens = {static_cast<uint16_t>(letters[0] - 'a' + 1), 1};
+    if (is_pair) example.tokens_b = {static_cast<uint16_t>(letters[1] - 'a' + 1), 1};
+    example.label = label++ % 3;
+    keys.Add(hasher.Hash(SmallSpec(32, is_pair), example));
+  }
+  return keys;
+}
+
+struct Leakage {
+  std::vector<std::string> duplicates, shared;
+};
+
+// "earlier split: count" and "earlier split: shared/documents, examples".
+Leakage Count(const std::vector<std::vector<std::string>>& splits) {
+  constexpr const char* kNames[] = {"train", "validation", "test"};
+  Manifest manifest;
+  manifest.add_duplicates()->set_count(99);  // what was there is replaced
+  manifest.add_shared_documents()->set_shared(99);
+  std::vector<SplitKeys> keys;
+  for (size_t i = 0; i < splits.size(); ++i) {
+    manifest.add_splits()->set_name(kNames[i]);
+    keys.push_back(KeysOf(splits[i]));
+  }
+  CountLeakage(std::move(keys), &manifest);
+  Leakage leakage;
+  for (const DuplicateExamples& entry : manifest.duplicates()) {
+    leakage.duplicates.push_back(
+        absl::StrCat(entry.earlier_split(), " ", entry.split(), ": ", entry.count()));
+  }
+  for (const SharedDocuments& entry : manifest.shared_documents()) {
+    leakage.shared.push_back(absl::StrCat(entry.earlier_split(), " ", entry.split(), ": ",
+                                          entry.shared(), "/", entry.documents(), ", ",
+                                          entry.examples()));
+  }
+  return leakage;
+}
+
+TEST(LeakageTest, DistinctInputsLeaveNoEntry) {
+  const Leakage leakage = Count({{"a", "b"}, {"c"}, {"d", "e"}});
+  EXPECT_THAT(leakage.duplicates, IsEmpty());
+  EXPECT_THAT(leakage.shared, IsEmpty());
+}
+
+TEST(LeakageTest, WithinASplitWhatIsBeyondTheFirstCounts) {
+  EXPECT_THAT(Count({{"a", "b", "a", "c", "a", "b"}}).duplicates, ElementsAre("train train: 3"));
+}
+
+TEST(LeakageTest, AcrossSplitsEveryExampleOfTheLaterOneCounts) {
+  // The test split holds a twice; that train does so too makes no difference.
+  EXPECT_THAT(Count({{"a", "a", "b"}, {"c", "b"}, {"a", "d", "a", "c"}}).duplicates,
+              ElementsAre("train train: 1", "train validation: 1", "train test: 2",
+                          "validation test: 1", "test test: 1"));
+}
+
+TEST(LeakageTest, APairIsADuplicateInItsOrderOnly) {
+  EXPECT_THAT(Count({{"ab", "cd"}, {"ba", "ab", "ad"}}).duplicates,
+              ElementsAre("train validation: 1"));
+}
+
+TEST(LeakageTest, SingleTextsOfPairsAreFoundOnEitherSide) {
+  // Of the texts b, d, e, f, x, y of test, b and d stand in train, in three examples.
+  const Leakage leakage = Count({{"ab", "cd", "cd"}, {"xy"}, {"eb", "df", "bd", "xy"}});
+  EXPECT_THAT(leakage.shared, ElementsAre("train test: 2/6, 3", "validation test: 2/6, 1"));
+  EXPECT_THAT(leakage.duplicates, ElementsAre("train train: 1", "validation test: 1"));
+}
+
+TEST(LeakageTest, WithoutPairsThereAreNoDocuments) {
+  EXPECT_THAT(Count({{"a"}, {"a"}}).shared, IsEmpty());
+}
+
+TEST(LeakageTest, TheOrderOfExamplesMakesNoDifference) {
+  const Leakage one = Count({{"ab", "cd", "ef"}, {"ad", "ab", "gh"}});
+  const Leakage other = Count({{"ef", "ab", "cd"}, {"gh", "ab", "ad"}});
+  EXPECT_EQ(one.duplicates, other.duplicates);
+  EXPECT_EQ(one.shared, other.shared);
+  EXPECT_THAT(one.shared, ElementsAre("train validation: 3/5, 2"));
+}
+
+}  // namespace
+}  // namespace lra
