@@ -24,8 +24,8 @@ absl::StatusOr<SplitView> SplitView::Create(const Dataset& data, absl::string_vi
                                             const DataView& view) {
   absl::StatusOr<DataView> resolved = ResolveView(data.manifest(), view);
   if (!resolved.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(data.directory(), ": ", resolved.status().message()));
+    return absl::Status(resolved.status().code(),
+                        absl::StrCat(data.directory(), ": ", resolved.status().message()));
   }
   SplitView result(data, split, *resolved);
   const std::string stored = StoredSplit(data.manifest(), resolved->split(), split);

@@ -25,7 +25,7 @@ namespace lra {
 class SplitView {
  public:
   SplitView() = default;  // of nothing: to be assigned
-  // FailedPrecondition when the stored data cannot serve the view (says which field).
+  // Errors: those of ResolveView, FailedPrecondition for an example or split that would be empty.
   static absl::StatusOr<SplitView> Create(const Dataset& data, absl::string_view split,
                                           const DataView& view);
 

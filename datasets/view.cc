@@ -104,7 +104,7 @@ absl::StatusOr<DataView> ResolveView(const Manifest& manifest, const DataView& v
   const std::vector<std::string> fields = ViewFields(spec, view);
   for (const std::string& name : SetFields(view)) {
     if (std::find(fields.begin(), fields.end(), name) != fields.end()) continue;
-    return absl::FailedPreconditionError(
+    return absl::InvalidArgumentError(
         absl::StrCat("view.", name, " is set, but says nothing about data of task \"", spec.name(),
                      "\" under this view; its fields are ", absl::StrJoin(fields, ", ")));
   }

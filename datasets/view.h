@@ -24,8 +24,8 @@ std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view);
 
 // The view with every field of ViewFields set: what is unset becomes OFFICIAL or what stands for it
 // (ResolveSplitRule), CLOSE_ONLY, BYTE, no end mark, at least 15 of a code point, RAW, TENSORFLOW,
-// IDS, mean and deviation 1/2. FailedPrecondition for fields that are set but say nothing about
-// this data, and for what it cannot serve.
+// IDS, mean and deviation 1/2. InvalidArgument for fields that are set but say nothing about
+// this data, FailedPrecondition for what it cannot serve.
 absl::StatusOr<DataView> ResolveView(const Manifest& manifest, const DataView& view);
 
 // Immutable, cheap to copy, safe for concurrent use.

@@ -152,7 +152,7 @@ TEST(ResolveViewTest, AFieldThatSaysNothingIsRefusedByName) {
     DataView view;
     set(&view);
     const absl::Status status = ResolveView(Stored(spec), view).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << field;
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << field;
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr(absl::StrCat("view.", field, " is set")),
                       HasSubstr(absl::StrCat("task \"", spec.name(), "\"")),

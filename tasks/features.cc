@@ -16,8 +16,9 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Notes in `marks` (one byte a bucket) which buckets the n-grams of `ids` fall into, and lists those
-// that were not noted before. An id has at most 16 bits, so that four make a number of their own.
+// Notes in `marks` (one byte a bucket) which buckets the n-grams of `ids` fall into, and lists
+// those that were not noted before. An id has at most 16 bits, so that four make a number of their
+// own.
 void Mark(const std::vector<int32_t>& ids, uint8_t mark, std::vector<uint8_t>* marks,
           std::vector<uint32_t>* touched) {
   uint64_t last_four = 0;

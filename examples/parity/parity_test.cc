@@ -1,0 +1,60 @@
+// The tutorial's task keeps every promise, and its data is what its description says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "lra/test_folder.h"
+#include "tasks/check.h"
+#include "tasks/inventory.h"
+#include "tasks/prepare.h"
+#include "tasks/verify.h"
+
+namespace lra {
+namespace {
+
+// configs/ with the tutorial's file among the tasks, as somebody who follows it has.
+std::string ConfigsWithParity(const std::string& folder) {
+  namespace fs = std::filesystem;
+  fs::copy(LRA_SOURCE_DIR "/configs", folder, fs::copy_options::recursive);
+  fs::copy_file(LRA_SOURCE_DIR "/examples/parity/parity.textproto",
+                folder + "/tasks/parity.textproto");
+  return folder;
+}
+
+TEST(ParityTest, KeepsEveryPromise) {
+  const TestFolder folder;
+  setenv("LRA_CONFIGS", ConfigsWithParity(folder.File("configs")).c_str(), 1);
+  const auto lines = CheckTask({.task = "parity", .scratch = folder.File("check")});
+  ASSERT_TRUE(lines.ok()) << lines.status();
+  EXPECT_GE(lines->size(), 6u);
+  for (const TaskCheckLine& line : *lines) {
+    EXPECT_TRUE(line.passed) << line.name << ": " << line.detail;
+  }
+}
+
+TEST(ParityTest, IsShownAndVerified) {
+  const TestFolder folder;
+  setenv("LRA_CONFIGS", ConfigsWithParity(folder.File("configs")).c_str(), 1);
+  PrepareOptions options;
+  options.task = "parity";
+  options.out = folder.File("data");
+  options.set = {"train_examples=50", "validation_examples=5", "test_examples=5",
+                 "max_length_tokens=60"};
+  options.quiet = true;
+  ASSERT_TRUE(Prepare(options).ok());
+  const auto report = VerifyDataset(options.out, {.quiet = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->ok());
+  EXPECT_EQ(report->labels_checked, 60);
+  const auto shown = ShowExamples(options.out, "train", 3);
+  ASSERT_TRUE(shown.ok());
+  for (const ShownExample& example : *shown) {
+    EXPECT_EQ(std::count(example.source.begin(), example.source.end(), '1') % 2, example.label);
+    EXPECT_EQ(static_cast<int64_t>(example.source.size()), 2 * example.length_tokens - 1);
+  }
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Every task's data as a user handles it: check, prepare, parts, join, verify, show, a picture, baselines, training.
+# usage: data_cli_test.sh LRA
+set -euo pipefail
+lra=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export LRA_DATA=$work/data TMPDIR=$work
+failures=0
+
+# expect CODE PATTERN command...: exit code, and a regular expression in what it prints.
+expect() {
+  local code=$1 pattern=$2 actual=0
+  shift 2
+  "$@" >"$work/out" 2>&1 || actual=$?
+  if [ "$actual" != "$code" ] || ! grep -qE -- "$pattern" "$work/out"; then
+    printf 'FAILED: %s\n  exit %s (expected %s), expected to print: %s\n' "$*" "$actual" "$code" "$pattern"
+    sed 's/^/  | /' "$work/out"
+    failures=$((failures + 1))
+  fi
+}
+
+expect 0 '"passed": true' "$lra" check --all --json
+if grep -q '"passed": false' out; then echo "FAILED: a check failed"; failures=$((failures + 1)); fi
+[ -z "$(ls -d lra-check-* 2>/dev/null)" ] || { echo "FAILED: lra check left its scratch folder"; failures=$((failures + 1)); }
+expect 2 'did you mean "?listops' "$lra" check listop
+expect 2 'give the name' "$lra" check
+
+# Reviews: a tree, an archive on standard input, tables.
+for split in train test; do
+  for id in $(seq 0 19); do
+    mkdir -p tree/aclImdb/$split/{pos,neg}
+    echo "a good film, number $id of $split" >tree/aclImdb/$split/pos/${id}_9.txt
+    echo "a bad film, number $id of $split" >tree/aclImdb/$split/neg/${id}_2.txt
+  done
+done
+expect 2 'give --raw .aclImdb' "$lra" data prepare text
+expect 0 'text +missing' "$lra" data list
+expect 0 'lra data prepare text --raw' "$lra" data list
+expect 0 '40 examples' "$lra" data prepare text --raw tree --quiet
+tar czf reviews.tar.gz -C tree aclImdb
+expect 0 'nothing was done' bash -c "cat reviews.tar.gz | '$lra' data prepare text --raw - --quiet"
+expect 0 'valid' "$lra" data verify text --quiet
+expect 0 'a bad film, number 0 of train' "$lra" data show text --n 1
+expect 0 '"split": "test"' "$lra" data show text --split test --n 1 --json
+expect 2 'not about images' "$lra" data show text --png x.png
+expect 0 'ngram_linear +100.00 %' "$lra" baseline text --quiet
+expect 0 'ngram_linear' "$lra" baseline text --quiet --set unit=CODE_POINT --set min_code_point_count=1 --out code-points
+expect 2 'says nothing about' "$lra" baseline text --quiet --set grey=PILLOW
+expect 2 'did you mean "?split' "$lra" baseline text --quiet --set splt=SLICES
+smoke=(--preset smoke --quiet --attention linear --set train.steps=2 --set train.eval_every_steps=2)
+expect 0 'text linear seed 0: .*test' "$lra" train --task text "${smoke[@]}"
+expect 1 'SLICES|HOLDOUT' "$lra" train --task text "${smoke[@]}" --set view.split=OFFICIAL --out refused
+rm tree/aclImdb/test/pos/*
+expect 2 'has no reviews in test/pos' "$lra" data prepare text --raw tree --out other --quiet
+[ ! -e other ] && [ ! -e refused ] || { echo "FAILED: a refused command left something"; failures=$((failures + 1)); }
+
+# Pictures: generated, in parts, joined; the same bytes as in one piece.
+small=(--set images=60 --quiet)
+expect 0 'pathfinder32, generated' "$lra" data prepare pathfinder32 "${small[@]}"
+expect 0 'part 0/2' "$lra" data prepare pathfinder32 "${small[@]}" --shard 0/2 --out parts/0
+expect 0 'part 1/2' "$lra" data prepare pathfinder32 "${small[@]}" --shard 1/2 --out parts/1
+expect 2 'k/n with 0 <= k < n' "$lra" data prepare pathfinder32 "${small[@]}" --shard 2/2 --out parts/2
+expect 2 'these are missing: 1' "$lra" data join parts/0 --out joined --quiet
+expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out joined --quiet
+diff -r data/pathfinder32 joined || { echo "FAILED: parts do not join to the whole"; failures=$((failures + 1)); }
+expect 1 'lra data join' "$lra" train --task pathfinder32 "${smoke[@]}" --data parts/0 --out refused
+expect 0 'labels evaluated anew: 60' "$lra" data verify pathfinder32 --quiet
+expect 0 'sheet.png' "$lra" data show pathfinder32 --n 60 --png sheet.png
+[ "$(head -c 4 sheet.png | tail -c 3)" = PNG ] || { echo "FAILED: sheet.png is no PNG"; failures=$((failures + 1)); }
+expect 0 'pixel_linear' "$lra" baseline pathfinder32 --quiet
+expect 0 'pathfinder32 linear seed 0: .*test' "$lra" train --task pathfinder32 "${smoke[@]}"
+expect 0 'pathfinder32 linear seed 0: .*test' "$lra" train --task pathfinder32 "${smoke[@]}" --set view.pixels=IDS --out ids
+
+for command in check 'data join'; do
+  # shellcheck disable=SC2086
+  expect 0 'Examples:' "$lra" $command --help
+done
+[ "$failures" = 0 ] || { echo "$failures checks failed"; exit 1; }
