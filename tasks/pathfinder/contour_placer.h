@@ -38,6 +38,7 @@ class ContourPlacer {
   Point terminal(int target) const { return targets_[target].head; }
   // Targets first, alternating (0, 1, 0, 1, ...), then distractors.
   const std::vector<PlacedPaddle>& placed() const { return placed_; }
+  const Occupancy& occupancy() const { return occupancy_; }
 
  private:
   struct Contour {
