@@ -102,14 +102,18 @@ class ArchiveSource : public RawSource {
 
   absl::StatusOr<std::optional<RawEntry>> Next() override {
     while (!at_end_) {
+      LRA_RETURN_IF_ERROR(Skip());
+      const int64_t read_bytes = archive_filter_bytes(archive_, 0);
       archive_entry* entry = nullptr;
       const int code = archive_read_next_header(archive_, &entry);
       if (code == ARCHIVE_EOF) {
         at_end_ = true;
+        if (archive_filter_bytes(archive_, 0) == read_bytes && IsTar()) return NoEndMark();
         return std::nullopt;
       }
       if (code == ARCHIVE_RETRY) continue;
       if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return Error();
+      in_entry_ = true;
       entry_ = NameOf(entry);
       const bool is_link =
           archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr;
@@ -135,6 +139,23 @@ class ArchiveSource : public RawSource {
     return name == nullptr ? "(a name that cannot be read)" : absl::Utf8SafeCEscape(name);
   }
 
+  // Past the rest of the present entry.
+  absl::Status Skip() {
+    if (!std::exchange(in_entry_, false)) return absl::OkStatus();
+    const int code = archive_read_data_skip(archive_);
+    return code == ARCHIVE_FATAL || code == ARCHIVE_FAILED ? Error() : absl::OkStatus();
+  }
+
+  bool IsTar() const {
+    return (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
+  }
+
+  // libarchive takes a tar that was cut between two entries for whole.
+  absl::Status NoEndMark() const {
+    return absl::DataLossError(absl::StrCat(name_, ": the tar ends behind entry ", entry_,
+                                            " without a block of zeros: it was cut off"));
+  }
+
   absl::Status Error() const {
     const char* words = archive_error_string(archive_);
     const std::string where = entry_.empty() ? name_ : absl::StrCat(name_, ", entry ", entry_);
@@ -146,7 +167,7 @@ class ArchiveSource : public RawSource {
   const std::string name_;
   archive* const archive_;
   std::string entry_;
-  bool at_end_ = false;
+  bool in_entry_ = false, at_end_ = false;
 };
 
 }  // namespace

@@ -29,7 +29,8 @@ class RawSource {
   virtual ~RawSource() = default;
   // Moves on to the next plain file, leaving the rest of the present one unread; nullopt at the
   // end, however often. Links, devices and folders inside an archive are passed over. A folder's
-  // files come in the order of their paths.
+  // files come in the order of their paths. DataLoss for an archive that was cut off, between
+  // entries too.
   virtual absl::StatusOr<std::optional<RawEntry>> Next() = 0;
   // Reads 1 to `size_bytes` bytes of the present file; 0 at its end.
   virtual absl::StatusOr<size_t> Read(char* buffer, size_t size_bytes) = 0;

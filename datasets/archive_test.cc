@@ -39,13 +39,15 @@ void AddEntry(archive* writer, const Entry& item) {
   archive_entry_free(entry);
 }
 
-void WriteArchive(const std::string& path, bool zip, const std::vector<Entry>& entries) {
+void WriteArchive(const std::string& path, bool zip, const std::vector<Entry>& entries,
+                  bool compressed = true) {
   archive* writer = archive_write_new();
   if (zip) {
     archive_write_set_format_zip(writer);
   } else {
     archive_write_set_format_pax_restricted(writer);
-    archive_write_add_filter_gzip(writer);
+    archive_write_set_bytes_in_last_block(writer, 1);
+    if (compressed) archive_write_add_filter_gzip(writer);
   }
   LRA_CHECK(archive_write_open_filename(writer, path.c_str()) == ARCHIVE_OK);
   for (const Entry& entry : entries) AddEntry(writer, entry);
@@ -152,6 +154,28 @@ TEST_F(ArchiveTest, NamesSourceAndEntryOfADamagedArchive) {
   EXPECT_EQ(cut.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(cut.status().message()),
               testing::AllOf(HasSubstr("cut.gz"), HasSubstr("big.tsv")));
+}
+
+// libarchive alone takes such a tar for whole.
+TEST_F(ArchiveTest, ATarThatEndsBetweenEntriesIsRefused) {
+  WriteArchive(Path("release.tar"), false, entries_, false);
+  const std::string bytes = *ReadFile(Path("release.tar"));
+  // Headers of a/, one.tsv, two.tsv and empty; the files' blocks; two blocks of zeros.
+  const size_t one = 3 * 512, two = one + 512 + (size_t{100000} + 511) / 512 * 512;
+  const size_t end = two + 512;
+  ASSERT_EQ(bytes.size(), end + 1024);
+  for (const auto& [size, name] : std::map<size_t, std::string>{
+           {512, "a/"}, {one, "a/one.tsv"}, {two, "two.tsv"}, {end, "empty"}}) {
+    ASSERT_TRUE(WriteFileAtomically(Path("cut.tar"), bytes.substr(0, size)).ok());
+    const absl::Status cut = ReadAll(Path("cut.tar")).status();
+    EXPECT_EQ(cut.code(), absl::StatusCode::kDataLoss) << size;
+    EXPECT_THAT(std::string(cut.message()),
+                testing::AllOf(HasSubstr("cut.tar: the tar ends behind entry " + name + " "),
+                               HasSubstr("it was cut off")));
+  }
+  // One of the two blocks is enough, as for tar itself.
+  ASSERT_TRUE(WriteFileAtomically(Path("cut.tar"), bytes.substr(0, end + 512)).ok());
+  EXPECT_EQ(*ReadAll(Path("cut.tar")), contents_);
 }
 
 TEST_F(ArchiveTest, SaysWhatIsNoArchive) {
