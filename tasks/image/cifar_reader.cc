@@ -41,7 +41,7 @@ class CifarReader : public RawReader {
       }
       RawExample raw;
       raw.split = file_ == 5 ? 1 : 0;
-      raw.where = absl::StrCat(entry_.name, ", image ", record_);
+      raw.where = entry_.name;
       raw.key = Key(file_, record_);
       if (is_pickle_) {
         raw.bytes = PickleRecord(record_);
@@ -81,9 +81,12 @@ class CifarReader : public RawReader {
   }
 
   absl::StatusOr<bool> NextFile() {
-    while (sources_.size() < kFiles.size()) {
+    while (true) {
       LRA_ASSIGN_OR_RETURN(std::optional<RawEntry> entry, source_->Next());
-      if (!entry.has_value()) return Missing();
+      if (!entry.has_value()) {
+        if (sources_.size() < kFiles.size()) return Missing();
+        return false;
+      }
       const int file = FileNumber(entry->name);
       if (file < 0) continue;
       if (seen_[file]) {
@@ -98,7 +101,6 @@ class CifarReader : public RawReader {
       if (is_pickle_) LRA_RETURN_IF_ERROR(LoadPickle());
       return true;
     }
-    return false;
   }
 
   absl::Status Missing() const {

@@ -51,7 +51,7 @@ class ImageTask : public Task {
   }
 
   absl::StatusOr<EncodedExample> Encode(const RawExample& raw) const override {
-    LRA_ASSIGN_OR_RETURN(const CifarImage image, ParseCifarRecord(raw.bytes, 0));
+    LRA_ASSIGN_OR_RETURN(const CifarImage image, ParseCifarRecord(raw.bytes, ImageNumber(raw.key)));
     EncodedExample example;
     example.tokens.assign(image.planes, image.planes + kCifarImageBytes);
     example.label = image.label;
