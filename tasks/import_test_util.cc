@@ -267,7 +267,7 @@ void ImportTestBase::ExpectCutsAreRefused(const Entries& good, bool needs_end) c
     if (wrapping == Wrapping::kZip) cuts.push_back(size);
     // Between entries, where a tar looks whole.
     const int64_t blocks = wrapping == Wrapping::kTar ? size / 512 - (needs_end ? 1 : 2) : 0;
-    const int64_t step = std::max<int64_t>(1, blocks / 60);
+    const int64_t step = std::max<int64_t>(1, blocks / 20);
     for (int64_t i = blocks - 1; i > 0; i -= step) cuts.push_back(i * 512);
     for (int64_t cut : cuts) {
       SCOPED_TRACE(absl::StrCat("wrapping ", static_cast<int>(wrapping), ", ", cut, " of ", size));
