@@ -1,19 +1,10 @@
 // Importing ListOps: good files in every wrapping, and bad ones.
-#include <archive.h>
-#include <archive_entry.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "datasets/manifest.h"
-#include "lra/check.h"
 #include "lra/files.h"
-#include "lra/test_folder.h"
+#include "tasks/import_test_util.h"
 #include "tasks/inventory.h"
 #include "tasks/line_reader.h"
 #include "tasks/prepare.h"
@@ -37,70 +28,33 @@ Files GoodFiles() {
           {"basic_test.tsv", "Source\tTarget\r\n( ( ( [MAX 2 ) 9 ) ] )\t9\r\n3\t3\r\n"}};
 }
 
-std::map<std::string, std::string> Contents(const std::string& folder) {
-  std::map<std::string, std::string> contents;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    contents[entry.path().filename()] = *ReadFile(entry.path().string());
+Entries EntriesOf(const Files& files) {
+  Entries entries;
+  for (const auto& [name, text] : files) {
+    entries.push_back({"lra_release/lra_release/listops-1000/" + name, text});
   }
-  return contents;
+  return entries;
 }
 
-class ImportTest : public testing::Test {
+class ImportTest : public ImportTestBase {
  protected:
-  std::string WriteFolder(const Files& files, const std::string& name = "raw") {
-    const std::string path = JoinPath(folder_.path(), name);
-    LRA_CHECK(RemoveAll(path).ok() && MakeDirectories(path).ok());
-    for (const auto& [file, text] : files) {
-      LRA_CHECK(WriteFileAtomically(JoinPath(path, file), text).ok());
-    }
-    return path;
-  }
+  ImportTest() : ImportTestBase("listops") {}
 
-  std::string WriteTar(const Files& files) {
-    const std::string path = folder_.File("lra_release.gz");
-    archive* writer = archive_write_new();
-    archive_write_set_format_ustar(writer);
-    archive_write_add_filter_gzip(writer);
-    LRA_CHECK(archive_write_open_filename(writer, path.c_str()) == ARCHIVE_OK);
-    for (const auto& [name, text] : files) {
-      archive_entry* entry = archive_entry_new();
-      archive_entry_set_pathname(entry, ("lra_release/lra_release/listops-1000/" + name).c_str());
-      archive_entry_set_filetype(entry, AE_IFREG);
-      archive_entry_set_size(entry, static_cast<int64_t>(text.size()));
-      archive_write_header(writer, entry);
-      archive_write_data(writer, text.data(), text.size());
-      archive_entry_free(entry);
-    }
-    archive_write_close(writer);
-    archive_write_free(writer);
-    return path;
+  std::string WriteFolder(const Files& files) {
+    return ImportTestBase::WriteFolder(EntriesOf(files));
   }
-
-  absl::StatusOr<PrepareResult> Import(const std::string& raw, int threads = 2) {
-    PrepareOptions options;
-    options.task = "listops";
-    options.raw = raw;
-    options.out = out_;
-    options.threads = threads;
-    options.quiet = true;
-    return Prepare(options);
-  }
+  std::string WriteTar(const Files& files) { return ImportTestBase::WriteTar(EntriesOf(files)); }
 
   // The message for the good files with one of them changed; nothing is left behind.
-  std::string Refused(const std::string& file, const std::string& text,
-                      absl::StatusCode code = absl::StatusCode::kDataLoss) {
+  std::string Refused(const std::string& file, const std::string& text) {
     Files files = GoodFiles();
     files[file] = text;
-    const absl::Status status = Import(WriteFolder(files)).status();
-    EXPECT_EQ(status.code(), code) << status;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      EXPECT_EQ(entry.path().filename(), "raw");
-    }
+    const absl::Status status = Refusal(WriteFolder(files));
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
     return std::string(status.message());
   }
 
-  const TestFolder folder_;
-  const std::string out_ = folder_.File("out");
+  const std::string out_ = Out();
 };
 
 TEST_F(ImportTest, ReadsTheOfficialFiles) {
@@ -145,6 +99,12 @@ TEST_F(ImportTest, FolderAndArchiveGiveTheSameBytes) {
   other["basic_val.tsv"] = "Source\tTarget\n5\t5\n";
   EXPECT_EQ(Import(WriteFolder(other)).status().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(Contents(out_), from_folder);
+}
+
+TEST_F(ImportTest, LinksDevicesAndPathsOutOfTheArchiveTouchNothing) {
+  Entries hostile = HostileEntries({"basic_val.tsv", "../basic_train.tsv"}, "/etc/passwd");
+  hostile.push_back({"../../escaped.tsv", "written?"});
+  ExpectPassedOver(EntriesOf(GoodFiles()), hostile);
 }
 
 TEST_F(ImportTest, WrongLabelsAreFoundByVerification) {
@@ -214,7 +174,7 @@ TEST_F(ImportTest, MissingAndRepeatedFilesAreNamed) {
   const absl::Status missing = Import(WriteFolder(files)).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(missing.message()), HasSubstr("has no file basic_val.tsv"));
-  EXPECT_EQ(Import(folder_.File("nowhere")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Import(JoinPath(raw_, "nowhere")).status().code(), absl::StatusCode::kNotFound);
   // Not a file of this name: a prefix, and what macOS puts beside files.
   files["my_basic_val.tsv"] = files["._basic_val.tsv"] = "junk";
   EXPECT_EQ(Import(WriteFolder(files)).status().code(), absl::StatusCode::kNotFound);
@@ -225,22 +185,14 @@ TEST_F(ImportTest, ACutArchiveIsRefused) {
   Files files = GoodFiles();
   for (int i = 0; i < 30000; ++i)
     absl::StrAppend(&files["basic_val.tsv"], i % 10, "\t", i % 10, "\n");
-  const std::string path = WriteTar(files);
-  const std::string bytes = *ReadFile(path);
-  for (size_t size : {bytes.size() / 2, bytes.size() * 9 / 10, size_t{30}, size_t{0}}) {
-    ASSERT_TRUE(WriteFileAtomically(path, bytes.substr(0, size)).ok());
-    const absl::Status status = Import(path).status();
-    EXPECT_FALSE(status.ok()) << size;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("lra_release.gz")) << size;
-    EXPECT_FALSE(FileExists(out_));
-  }
+  ExpectCutsAreRefused(EntriesOf(files), false);
 }
 
 // The archive of real data in the official layout, where there is one.
 TEST_F(ImportTest, RealSampleImportsAndVerifies) {
-  const char* data = std::getenv("LRA_TEST_DATA");
-  if (data == nullptr || *data == 0) GTEST_SKIP() << "LRA_TEST_DATA names no folder of real data";
-  const auto result = Import(JoinPath(data, "lra_release-sample.gz"));
+  const std::string raw = RealData("lra_release-sample.gz");
+  if (raw.empty()) GTEST_SKIP() << "LRA_TEST_DATA has no lra_release-sample.gz";
+  const auto result = Import(raw);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->manifest.splits(0).examples(), 1500);
   EXPECT_EQ(result->manifest.splits(1).examples(), 300);

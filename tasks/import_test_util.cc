@@ -242,6 +242,7 @@ std::string ImportTestBase::Out(const std::string& name) const { return JoinPath
 absl::Status ImportTestBase::Refusal(const std::string& raw) const {
   const absl::Status status = Import(raw).status();
   EXPECT_FALSE(status.ok());
+  if (status.ok()) RemoveAll(Out()).IgnoreError();
   EXPECT_THAT(Names(made_), IsEmpty());
   EXPECT_THAT(Names(folder_.path()), ElementsAre("made", "raw"));
   return status;
@@ -266,10 +267,13 @@ void ImportTestBase::ExpectCutsAreRefused(const Entries& good, bool needs_end) c
     for (int i = 1; i <= 9; ++i) cuts.push_back(size * i / 10);
     if (wrapping == Wrapping::kZip) cuts.push_back(size);
     // Between entries, where a tar looks whole.
-    const int64_t blocks = wrapping == Wrapping::kTar ? size / 512 - (needs_end ? 1 : 2) : 0;
+    const int64_t blocks = wrapping == Wrapping::kTar ? size / 512 - 1 : 0;
     const int64_t step = std::max<int64_t>(1, blocks / 20);
     for (int64_t i = blocks - 1; i > 0; i -= step) cuts.push_back(i * 512);
+    // Where a reader stops at its last file, what follows may be missing.
+    const int64_t enough = wrapping == Wrapping::kTar && !needs_end ? size - 1536 : size + 1;
     for (int64_t cut : cuts) {
+      if (cut >= enough) continue;
       SCOPED_TRACE(absl::StrCat("wrapping ", static_cast<int>(wrapping), ", ", cut, " of ", size));
       WritePlainly(path, absl::string_view(bytes).substr(0, cut));
       EXPECT_EQ(Refusal(path).code(), absl::StatusCode::kDataLoss);
