@@ -322,7 +322,7 @@ TEST_F(SplitViewTest, RefusesViewsThatTheDataCannotServe) {
   view.set_brackets(DataView::NONE);
   const auto refused =
       SplitView::Create(*Dataset::Open(folder_.path() + "/plain", {}), "train", view).status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("view.brackets"));
 }
 

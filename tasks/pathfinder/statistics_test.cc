@@ -4,7 +4,6 @@
 // exact rank tests, average images pixel by pixel; Holm's correction over all tests of a program
 // part, family-wise level 0.01. Seeds are fixed, so the outcome is too.
 #include <gtest/gtest.h>
-#include <spng.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "datasets/archive.h"
+#include "datasets/png.h"
 #include "lra/check.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
@@ -225,18 +225,6 @@ TEST(PathfinderStatisticsTest, LargerImagesAreLikeTheOriginals) {
 
 // --- Real images ---
 
-std::vector<uint8_t> DecodeGrey(const std::string& bytes) {
-  spng_ctx* const context = spng_ctx_new(0);
-  LRA_CHECK(context != nullptr);
-  size_t size = 0;
-  LRA_CHECK(spng_set_png_buffer(context, bytes.data(), bytes.size()) == 0);
-  LRA_CHECK(spng_decoded_image_size(context, SPNG_FMT_G8, &size) == 0);
-  std::vector<uint8_t> pixels(size);
-  LRA_CHECK(spng_decode_image(context, pixels.data(), size, SPNG_FMT_G8, 0) == 0);
-  spng_ctx_free(context);
-  return pixels;
-}
-
 // All bytes of the present entry.
 absl::StatusOr<std::string> ReadEntry(RawSource* source) {
   std::string bytes;
@@ -261,7 +249,7 @@ absl::StatusOr<std::map<std::string, Sample>> ReadRelease(const std::string& pat
     if (bytes.empty()) continue;  // the release has one such file
     const std::vector<std::string> parts = absl::StrSplit(entry->name.substr(start), '/');
     Sample& sample = folders[parts[2]];
-    sample.images.push_back(DecodeGrey(bytes));
+    sample.images.push_back(*DecodeGreyPng(bytes, 32));
     AppendImageStatistics(sample.images.back(), 32, &sample.columns);
   }
 }
