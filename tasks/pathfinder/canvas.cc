@@ -51,7 +51,9 @@ void Canvas::Stretch(std::vector<uint8_t>* pixels) const {
   const double scale = range > 0 ? 255 / range : 0;
   pixels->resize(values_.size());
   for (size_t i = 0; i < values_.size(); ++i) {
-    (*pixels)[i] = static_cast<uint8_t>(static_cast<int>((values_[i] - low) * scale + 0.5));
+    const double byte = (values_[i] - low) * scale;
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): the original's rounding
+    (*pixels)[i] = static_cast<uint8_t>(static_cast<int>(byte + 0.5));
   }
 }
 

@@ -9,7 +9,7 @@
 namespace lra::pathfinder {
 
 constexpr int kChunkBytes = 16;
-typedef uint8_t Chunk __attribute__((vector_size(kChunkBytes)));
+using Chunk __attribute__((vector_size(kChunkBytes))) = uint8_t;
 
 inline Chunk LoadChunk(const uint8_t* from) {
   Chunk chunk;

@@ -89,7 +89,7 @@ bool ContourPlacer::PlaceDistractor() {
 
 // Two of the list written twice, without putting back.
 std::array<double, 2> ContourPlacer::DrawTargetContrasts() {
-  const uint32_t count = static_cast<uint32_t>(contour_contrasts_.size());
+  const auto count = static_cast<uint32_t>(contour_contrasts_.size());
   if (count == 1) return {contour_contrasts_[0], contour_contrasts_[0]};
   const uint32_t first = random_->Below(2 * count);
   uint32_t second = random_->Below(2 * count - 1);

@@ -54,8 +54,8 @@ struct PathfinderGenerator::Tables {
 
 PathfinderGenerator::PathfinderGenerator(std::unique_ptr<const Tables> tables)
     : tables_(std::move(tables)) {}
-PathfinderGenerator::PathfinderGenerator(PathfinderGenerator&&) = default;
-PathfinderGenerator& PathfinderGenerator::operator=(PathfinderGenerator&&) = default;
+PathfinderGenerator::PathfinderGenerator(PathfinderGenerator&&) noexcept = default;
+PathfinderGenerator& PathfinderGenerator::operator=(PathfinderGenerator&&) noexcept = default;
 PathfinderGenerator::~PathfinderGenerator() = default;
 
 const PathfinderOptions& PathfinderGenerator::options() const { return tables_->options; }

@@ -45,8 +45,8 @@ class PathfinderGenerator {
   // Errors: those of ResolveOptions, and InvalidArgument if no paddle can begin a contour.
   static absl::StatusOr<PathfinderGenerator> Create(const PathfinderOptions& options);
 
-  PathfinderGenerator(PathfinderGenerator&&);
-  PathfinderGenerator& operator=(PathfinderGenerator&&);
+  PathfinderGenerator(PathfinderGenerator&&) noexcept;
+  PathfinderGenerator& operator=(PathfinderGenerator&&) noexcept;
   ~PathfinderGenerator();
 
   // Depends on the options and the stream only, on all machines alike; one stream is far more than

@@ -11,8 +11,6 @@
 namespace lra::pathfinder {
 namespace {
 
-using testing::ElementsAre;
-
 constexpr double kPi = std::numbers::pi;
 
 // The error of pi as a double, pi - 3.141592653589793, is 1.2246467991473532e-16.

@@ -1,6 +1,7 @@
 #include "tasks/pathfinder/lanczos.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 #include <numeric>
 
@@ -22,15 +23,14 @@ double Kernel(double x) { return x >= -kLobes && x < kLobes ? Sinc(x) * Sinc(x /
 LanczosFilter::Taps MakeTaps(int in_samples, int out_samples, int out) {
   const double scale = static_cast<double>(in_samples) / out_samples;
   const double centre = (out + 0.5) * scale, reach = kLobes * scale;
-  const int first = std::max(0, static_cast<int>(centre - reach + 0.5));
-  const int end = std::min(in_samples, static_cast<int>(centre + reach + 0.5));
+  const int first = std::max(0, static_cast<int>(std::lround(centre - reach)));
+  const int end = std::min(in_samples, static_cast<int>(std::lround(centre + reach)));
   std::vector<double> values;
   for (int i = first; i < end; ++i) values.push_back(Kernel((i - centre + 0.5) * (1 / scale)));
   const double inverse = 1 / std::accumulate(values.begin(), values.end(), 0.0);
   LanczosFilter::Taps taps{first, {}};
   for (double value : values) {
-    const double weight = value * inverse * (1 << kWeightBits);
-    taps.weights.push_back(static_cast<int32_t>(weight < 0 ? weight - 0.5 : weight + 0.5));
+    taps.weights.push_back(static_cast<int32_t>(std::lround(value * inverse * (1 << kWeightBits))));
   }
   return taps;
 }

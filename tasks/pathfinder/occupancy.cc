@@ -24,9 +24,10 @@ bool Occupancy::Collides(const Paddle& paddle, Point at) const {
   const uint8_t* mask = mask_ + tables_.layout.IndexOf(at + limits.corner);
   const uint8_t* limit = limits.bytes.data();
   Chunk above = {};
+  const int width = limits.chunks * kChunkBytes;
   for (int row = 0; row < limits.rows; ++row, mask += tables_.layout.stride) {
-    for (int chunk = 0; chunk < limits.chunks; ++chunk, limit += kChunkBytes) {
-      above |= static_cast<Chunk>(LoadChunk(mask + chunk * kChunkBytes) > LoadChunk(limit));
+    for (int i = 0; i < width; i += kChunkBytes, limit += kChunkBytes) {
+      above |= static_cast<Chunk>(LoadChunk(mask + i) > LoadChunk(limit));
     }
   }
   return AnyBit(above);
@@ -46,7 +47,7 @@ void Occupancy::AddToMask(const Picture& claimed, Point corner) {
   const int first_row = std::max(0, -corner.y);
   const int end_row = std::min(claimed.rows, tables_.layout.side - corner.y);
   const uint8_t* inside = &tables_.inside[corner.x + tables_.layout.padding];
-  const int stride = tables_.layout.stride, width = claimed.chunks * kChunkBytes;
+  const ptrdiff_t stride = tables_.layout.stride, width = ptrdiff_t{claimed.chunks} * kChunkBytes;
   const uint8_t* from = claimed.bytes.data() + first_row * width;
   uint8_t* to = mask_ + tables_.layout.IndexOf({corner.y + first_row, corner.x});
   for (int i = 0; i < width; i += kChunkBytes) {
@@ -61,7 +62,7 @@ void Occupancy::AddToMask(const Picture& claimed, Point corner) {
 // Here the outside is 255 already. Nor does what sticks out of the image spread back into it: the
 // padding of the image is dilated over everything it could reach.
 void Occupancy::AddToSpread(const Picture& spread, Point corner) {
-  const int stride = tables_.layout.stride, width = spread.chunks * kChunkBytes;
+  const ptrdiff_t stride = tables_.layout.stride, width = ptrdiff_t{spread.chunks} * kChunkBytes;
   const uint8_t* from = spread.bytes.data();
   uint8_t* to = spread_ + tables_.layout.IndexOf(corner);
   for (int i = 0; i < width; i += kChunkBytes) {

@@ -54,7 +54,8 @@ void DrawThinLine(Point from, Point to, int side, std::vector<uint8_t>* canvas) 
 std::array<Point, 4> LineCorners(Point from, Point to, int width) {
   const int dx = to.x - from.x, dy = to.y - from.y;
   const double length = std::sqrt(static_cast<double>(dx) * dx + static_cast<double>(dy) * dy);
-  const double wide = (width / 2) / length, narrow = ((width - 1) / 2) / length;
+  const int wider_half = width / 2, other_half = (width - 1) / 2;
+  const double wide = wider_half / length, narrow = other_half / length;
   const int left = RoundIn(narrow * dy), right = RoundIn(wide * dy);
   const int down = RoundOut(wide * dx), up = RoundOut(narrow * dx);
   return {Point{from.y + down, from.x - left}, Point{to.y + down, to.x - left},

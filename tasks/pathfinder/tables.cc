@@ -39,7 +39,7 @@ Picture CutOut(const std::vector<uint8_t>& bytes, int side, uint8_t empty) {
 std::vector<uint8_t> WithBorder(const std::vector<uint8_t>& bytes, int side, int border) {
   const int large = side + 2 * border;
   std::vector<uint8_t> framed(static_cast<size_t>(large) * large, 0);
-  for (int y = 0; y < side; ++y) {
+  for (size_t y = 0; y < static_cast<size_t>(side); ++y) {
     std::copy_n(&bytes[y * side], side, &framed[(y + border) * large + border]);
   }
   return framed;
@@ -79,7 +79,7 @@ uint32_t TurnWeight(double turn_rad, double continuity) {
   const double scaled = continuity * turn_rad;
   if (scaled >= std::numbers::pi / 2) return 0;
   const double cosine = ExactCos(scaled);
-  return static_cast<uint32_t>(cosine * cosine * MarginTables::kTurnUnit + 0.5);
+  return static_cast<uint32_t>(std::lround(cosine * cosine * MarginTables::kTurnUnit));
 }
 
 PlaneLayout::PlaneLayout(int side_pixels, int padding_pixels)
@@ -181,14 +181,16 @@ void MarginTables::AddEmptyPlanes(int padding_pixels) {
   std::fill_n(inside.begin() + layout.padding, side, 255);
   std::vector<uint8_t> mask(static_cast<size_t>(side) * side, 255);
   for (int y = padding_pixels; y < side - padding_pixels; ++y) {
-    std::fill_n(&mask[y * side + padding_pixels], side - 2 * padding_pixels, 0);
+    std::fill_n(&mask[static_cast<size_t>(y) * side + padding_pixels], side - 2 * padding_pixels,
+                0);
   }
   const std::vector<uint8_t> spread = DilateByDisc(mask, side, margin_pixels);
   empty_mask.assign(layout.bytes, 0);
   empty_spread.assign(layout.bytes, 255);
   for (int y = 0; y < side; ++y) {
-    std::copy_n(&mask[y * side], side, &empty_mask[layout.IndexOf({y, 0})]);
-    std::copy_n(&spread[y * side], side, &empty_spread[layout.IndexOf({y, 0})]);
+    const size_t row = static_cast<size_t>(y) * side;
+    std::copy_n(&mask[row], side, &empty_mask[layout.IndexOf({y, 0})]);
+    std::copy_n(&spread[row], side, &empty_spread[layout.IndexOf({y, 0})]);
   }
 }
 
