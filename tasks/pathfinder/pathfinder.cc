@@ -77,7 +77,7 @@ class PathfinderTask : public Task {
 
   absl::StatusOr<EncodedExample> Generate(uint32_t seed, uint32_t split, uint32_t index,
                                           uint32_t* attempt) const override {
-    RandomStream random(seed, RandomDomain::kPathfinder, {*attempt, index, split});
+    RandomStream random(seed, RandomDomain::kPathfinder, {*attempt, index, Kind()});
     PathfinderImage image;
     LRA_RETURN_IF_ERROR(generator_.Draw(&random, &image));
     EncodedExample example;
@@ -166,6 +166,12 @@ class PathfinderTask : public Task {
   }
 
  private:
+  // Sizes and difficulties draw from streams of their own: otherwise image i would have the same label
+  // in all of them.
+  uint32_t Kind() const {
+    return static_cast<uint32_t>(Side()) << 16 |
+           static_cast<uint32_t>(generator_.options().contour_paddles());
+  }
   int Side() const { return generator_.options().side_pixels(); }
   std::string Root() const {
     return absl::StrCat("pathfinder", Side(), "/",
