@@ -57,6 +57,8 @@ class ImportTest : public ImportTestBase {
   const std::string out_ = Out();
 };
 
+TEST_F(ImportTest, TheSampleIsTheSameFromEveryWrapping) { ExpectSameFromEveryWrapping(); }
+
 TEST_F(ImportTest, ReadsTheOfficialFiles) {
   const auto result = Import(WriteFolder(GoodFiles()));
   ASSERT_TRUE(result.ok()) << result.status();

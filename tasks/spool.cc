@@ -45,11 +45,17 @@ absl::StatusOr<Spool> Spool::Create(absl::string_view directory, const TaskSpec&
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot make \"", path, "\""));
   }
   unlink(path.c_str());
-  return Spool(descriptor, spec);
+  return Spool(directory, descriptor, spec);
+}
+
+absl::Status Spool::Error(absl::string_view verb) const {
+  return absl::ErrnoToStatus(
+      errno, absl::StrCat("cannot ", verb, " the spool file in \"", directory_, "\""));
 }
 
 Spool::Spool(Spool&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
+    : directory_(std::move(other.directory_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
       spec_(std::move(other.spec_)),
       buffer_(std::move(other.buffer_)),
       written_bytes_(other.written_bytes_),
@@ -77,7 +83,7 @@ absl::Status Spool::Flush() {
   while (done < buffer_.size()) {
     const ssize_t count = write(descriptor_, buffer_.data() + done, buffer_.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return absl::ErrnoToStatus(errno, "cannot write the spool file");
+    if (count < 0) return Error("write");
     done += static_cast<size_t>(count);
   }
   written_bytes_ += static_cast<int64_t>(buffer_.size());
@@ -101,7 +107,11 @@ absl::StatusOr<EncodedExample> Spool::Read(uint64_t key) const {
       const ssize_t count = pread(descriptor_, stored.data() + done, size - done,
                                   place.offset_bytes + static_cast<int64_t>(done));
       if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return absl::ErrnoToStatus(errno, "cannot read the spool file");
+      if (count < 0) return Error("read");
+      if (count == 0) {
+        return absl::DataLossError(
+            absl::StrCat("the spool file in \"", directory_, "\" ends before example ", key));
+      }
       done += static_cast<size_t>(count);
     }
   }

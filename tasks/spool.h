@@ -24,20 +24,23 @@ class Spool {
   Spool& operator=(Spool&&) = delete;
   ~Spool();
 
-  // InvalidArgument when the key was added before.
+  // InvalidArgument when the key was added before. Errors of the disk name the folder.
   absl::Status Add(uint64_t key, const EncodedExample& example);
-  // NotFound for a key that was never added.
+  // NotFound for a key that was never added; DataLoss where the file ends early.
   absl::StatusOr<EncodedExample> Read(uint64_t key) const;
   int64_t examples() const { return static_cast<int64_t>(places_.size()); }
 
  private:
-  Spool(int descriptor, const TaskSpec& spec) : descriptor_(descriptor), spec_(spec) {}
+  Spool(absl::string_view directory, int descriptor, const TaskSpec& spec)
+      : directory_(directory), descriptor_(descriptor), spec_(spec) {}
   absl::Status Flush();
+  absl::Status Error(absl::string_view verb) const;  // by errno
 
   struct Place {
     int64_t offset_bytes = 0;
     int32_t tokens = 0, tokens_b = 0, label = 0;
   };
+  std::string directory_;
   int descriptor_;
   TaskSpec spec_;
   std::string buffer_;  // not yet written
