@@ -304,6 +304,7 @@ void ImportTestBase::ExpectPassedOver(const Entries& good, const Entries& more) 
 
 Manifest ImportTestBase::ExpectSameFromEveryWrapping() const {
   const std::string sample = JoinPath(raw_, "sample");
+  LRA_CHECK(MakeDirectories(sample).ok());
   const auto counts = MakeTask(task_, set_)->WriteSample(sample, 3);
   EXPECT_TRUE(counts.ok()) << counts.status();
   const Manifest manifest = ExpectImports(sample);

@@ -33,10 +33,14 @@ PrepareOptions CrowdedListOps(const std::string& out) {
 
 class JoinTest : public testing::Test {
  protected:
-  // Makes the whole and its parts; their folders.
-  std::vector<std::string> MakeParts(PrepareOptions options, int parts) const {
+  std::string MakeWhole(PrepareOptions options) const {
     options.out = folder_.File("whole");
-    if (!FileExists(options.out)) Make(options);
+    Make(options);
+    return options.out;
+  }
+
+  // Their folders, by number.
+  std::vector<std::string> MakeParts(PrepareOptions options, int parts) const {
     std::vector<std::string> folders;
     for (int i = 0; i < parts; ++i) {
       options.shard = absl::StrCat(i, "/", parts);
@@ -82,6 +86,7 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kDamaged = absl::StatusCode::kDataLoss;
 
 TEST_F(JoinTest, PartsInAnyOrderMakeTheWhole) {
+  MakeWhole(SmallListOps(""));
   const std::vector<std::string> parts = MakeParts(SmallListOps(""), 3);
   ExpectWhole(parts);
   ExpectWhole({parts[2], parts[0], parts[1]});
@@ -91,6 +96,7 @@ TEST_F(JoinTest, PartsInAnyOrderMakeTheWhole) {
 
 TEST_F(JoinTest, ADuplicateOfAnotherPartTakesItsNextAttemptAsInTheWhole) {
   const PrepareOptions options = CrowdedListOps("");
+  MakeWhole(options);
   const std::vector<std::string> parts = MakeParts(options, 4);
   // The parts do share inputs, none of which has a part twice: this is what the test is about.
   std::vector<std::vector<uint16_t>> inputs;
@@ -116,11 +122,13 @@ TEST_F(JoinTest, ExtraColumnsAndAmbiguousExamplesAreKept) {
   options.task = "pathfinder32";
   options.set = {"images=40"};
   options.quiet = true;
+  MakeWhole(options);
   ExpectWhole(MakeParts(options, 3));
 }
 
 TEST_F(JoinTest, PartsThatDoNotBelongTogetherAreRefused) {
   const std::vector<std::string> parts = MakeParts(SmallListOps(""), 3);
+  const std::string whole = MakeWhole(SmallListOps(""));
   const auto other = [&](const std::string& name, auto change) {
     PrepareOptions options = SmallListOps(folder_.File(name));
     options.shard = "1/3";
@@ -134,10 +142,9 @@ TEST_F(JoinTest, PartsThatDoNotBelongTogetherAreRefused) {
   EXPECT_THAT(Refused({parts[0], parts[1]}, kInvalid), HasSubstr("these are missing: 2"));
   EXPECT_THAT(Refused({parts[0], parts[1], parts[2], parts[1]}, kInvalid),
               HasSubstr(absl::StrCat(parts[1], " and ", parts[1], " are both part 1")));
-  EXPECT_THAT(Refused({folder_.File("whole")}, kInvalid),
-              HasSubstr(absl::StrCat(folder_.File("whole"), " is no part: it was made without")));
-  EXPECT_THAT(Refused({parts[0], folder_.File("whole"), parts[2]}, kInvalid),
-              HasSubstr("whole is no part"));
+  EXPECT_THAT(Refused({whole}, kInvalid),
+              HasSubstr(absl::StrCat(whole, " is no part: it was made without")));
+  EXPECT_THAT(Refused({parts[0], whole, parts[2]}, kInvalid), HasSubstr("whole is no part"));
   const auto expect_foreign = [&](const std::string& part) {
     EXPECT_THAT(Refused({parts[0], part, parts[2]}, kInvalid),
                 AllOf(HasSubstr(part), HasSubstr(parts[0]), HasSubstr("parts of different data")));
