@@ -13,6 +13,9 @@ namespace lra {
 namespace {
 
 using testing::ElementsAre;
+using testing::FloatEq;
+using testing::IsEmpty;
+using testing::Pointwise;
 
 constexpr int64_t kExamples = 103;  // 7 does not divide it
 
@@ -59,6 +62,71 @@ TEST_F(LoaderTest, ABatchIsPaddedToItsLongest) {
       const int32_t expected = n < batch.lengths[b] ? example.tokens[n] : 0;
       EXPECT_EQ(batch.tokens[b * batch.length + n], expected);
     }
+  }
+}
+
+// Of two texts each column is padded to its own longest.
+TEST(LoaderPairTest, BothTextsArePaddedOnTheirOwn) {
+  const TestFolder folder;
+  TaskSpec spec = SmallSpec(16, true);
+  spec.set_close_bracket_id(0);
+  std::vector<EncodedExample> examples(3);
+  examples[0] = {.tokens = {1, 2, 3}, .tokens_b = {4}, .label = 2};
+  examples[1] = {.tokens = {5}, .tokens_b = {6, 7}, .label = 0};
+  examples[2] = {.tokens = {8, 9}, .tokens_b = {10, 11, 12, 13}, .label = 1};
+  WriteTestData(folder.File("d"), spec, {{"train", examples}});
+  const SplitView split =
+      *SplitView::Create(*Dataset::Open(folder.File("d"), {}), "train", DataView());
+  const HostBatch batch = MakeBatch(split, {1, 0});
+  EXPECT_EQ(batch.length, 3);
+  EXPECT_THAT(batch.tokens, ElementsAre(5, 0, 0, 1, 2, 3));
+  EXPECT_THAT(batch.lengths, ElementsAre(1, 3));
+  EXPECT_EQ(batch.length_b, 2);
+  EXPECT_THAT(batch.tokens_b, ElementsAre(6, 7, 4, 0));
+  EXPECT_THAT(batch.lengths_b, ElementsAre(2, 1));
+  EXPECT_THAT(batch.labels, ElementsAre(0, 2));
+  EXPECT_THAT(batch.values, IsEmpty());
+  // The longer of both texts decides the order: 3, 2 and 4 tokens.
+  EXPECT_THAT(PlanEvaluation(split, 1, 0),
+              ElementsAre(ElementsAre(2), ElementsAre(0), ElementsAre(1)));
+  EXPECT_EQ(split.max_length_tokens(), 4);
+}
+
+TEST(LoaderRealTest, ImagesAreRealNumbersWithoutPadding) {
+  const TestFolder folder;
+  TaskSpec spec;
+  spec.set_name("grey");
+  spec.set_version(1);
+  spec.set_content(TaskSpec::GREY_IMAGE);
+  spec.set_image_side_pixels(2);
+  spec.set_vocabulary_size(256);
+  spec.set_max_length_tokens(4);
+  spec.set_classes(2);
+  std::vector<EncodedExample> examples(10);
+  for (int i = 0; i < 10; ++i) {
+    examples[i].tokens = {static_cast<uint16_t>(i), 0, 51, 255};
+    examples[i].label = i % 2;
+  }
+  WriteTestData(folder.File("d"), spec, {{"all", examples}});
+  DataView view;
+  view.set_split(DataView::SLICES);
+  view.set_pixels(DataView::REAL);
+  const Dataset data = *Dataset::Open(folder.File("d"), {.splits = {"train"}, .view = &view});
+  const SplitView train = *SplitView::Create(data, "train", view);
+  EXPECT_EQ(train.size(), 8);
+  const SplitView test = *SplitView::Create(data, "test", view);
+  ASSERT_EQ(test.size(), 1);  // the last of the ten
+  const HostBatch batch = MakeBatch(test, {0, 0});
+  EXPECT_EQ(batch.length, 4);
+  EXPECT_THAT(batch.tokens, IsEmpty());
+  EXPECT_THAT(batch.lengths, ElementsAre(4, 4));
+  EXPECT_THAT(batch.labels, ElementsAre(1, 1));
+  const float nine = 9 / 127.5f - 1;
+  EXPECT_THAT(batch.values, Pointwise(FloatEq(), {nine, -1.f, -0.6f, 1.f, nine, -1.f, -0.6f, 1.f}));
+  TrainLoader loader(train, {.seed = 1, .batch_examples = 8, .prefetch_batches = 2}, {});
+  const HostBatch epoch = loader.Next();
+  for (int b = 0; b < 8; ++b) {
+    EXPECT_FLOAT_EQ(epoch.values[b * 4], epoch.example_ids[b] / 127.5f - 1);
   }
 }
 

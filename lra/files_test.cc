@@ -1,11 +1,16 @@
 #include "lra/files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -203,6 +208,99 @@ TEST(StagingDirectoryTest, AnEmptyTargetIsReplacedAFullOneIsNot) {
   EXPECT_EQ(*ReadFile(folder.File("set/a")), "1");
   EXPECT_EQ(StagingDirectory::Create(folder.File("set/a")).status().code(),
             absl::StatusCode::kAlreadyExists);
+}
+
+// Makes a folder with a file in it, last changed some time ago.
+void MakeOldFolder(const std::string& path, int age_seconds) {
+  ASSERT_TRUE(MakeDirectories(path).ok());
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(path, "half"), "x").ok());
+  const time_t then = time(nullptr) - age_seconds;
+  const timespec times[] = {{then, 0}, {then, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+TEST(StagingDirectoryTest, WhatAKilledProcessLeftIsRemoved) {
+  const TestFolder folder;
+  MakeOldFolder(folder.File("set.tmp-1-0"), 120);
+  MakeOldFolder(folder.File("set.tmp-999999-17"), 1000000);
+  auto staging = StagingDirectory::Create(folder.File("set/"));
+  ASSERT_TRUE(staging.ok()) << staging.status();
+  EXPECT_THAT(Names(folder.path()), ElementsAre(staging->path().substr(folder.path().size() + 1)));
+}
+
+TEST(StagingDirectoryTest, WhatMayBeInUseOrIsSomethingElseStays) {
+  const TestFolder folder;
+  MakeOldFolder(folder.File("set.tmp-1-0"), 30);     // made a moment ago
+  MakeOldFolder(folder.File("set.tmp-2-0"), -3600);  // by another clock
+  MakeOldFolder(folder.File("set.tmp"), 120);        // other names
+  MakeOldFolder(folder.File("settle.tmp-1-0"), 120);
+  MakeOldFolder(folder.File("my-set.tmp-1-0"), 120);
+  ASSERT_TRUE(WriteFileAtomically(folder.File("set.tmp-3-0"), "a file").ok());
+  MakeOldFolder(folder.File("precious"), 120);
+  std::filesystem::create_directory_symlink("precious", folder.File("set.tmp-4-0"));
+  auto held = StagingDirectory::Create(folder.File("set"));  // as another process would hold it
+  ASSERT_TRUE(held.ok());
+  MakeOldFolder(held->path(), 120);
+  const std::vector<std::string> before = Names(folder.path());
+  ASSERT_EQ(before.size(), 9u);
+  { ASSERT_TRUE(StagingDirectory::Create(folder.File("set")).ok()); }
+  EXPECT_EQ(Names(folder.path()), before);
+  EXPECT_EQ(*ReadFile(folder.File("precious/half")), "x");
+  ASSERT_TRUE(held->Commit().ok());
+  EXPECT_EQ(*ReadFile(folder.File("set/half")), "x");
+}
+
+// Held by a process that is then killed, as by the kernel for want of memory.
+TEST(StagingDirectoryTest, AFolderIsFreeWhenItsHolderIsKilled) {
+  const TestFolder folder;
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto staging = StagingDirectory::Create(folder.File("set"));
+    const std::string path = staging->path();
+    if (write(ready[1], path.data(), path.size()) < 0) _exit(1);
+    while (true) pause();
+  }
+  char buffer[1000];
+  const ssize_t size = read(ready[0], buffer, sizeof(buffer));
+  ASSERT_GT(size, 0);
+  const std::string path(buffer, static_cast<size_t>(size));
+  MakeOldFolder(path, 120);
+  { ASSERT_TRUE(StagingDirectory::Create(folder.File("set")).ok()); }
+  EXPECT_TRUE(FileExists(path));  // its holder lives
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  close(ready[0]);
+  close(ready[1]);
+  EXPECT_TRUE(FileExists(path));
+  { ASSERT_TRUE(StagingDirectory::Create(folder.File("set")).ok()); }
+  EXPECT_THAT(Names(folder.path()), IsEmpty());
+}
+
+TEST(ReplaceDirectoryTest, TheOldOneIsGoneAndNothingElse) {
+  const TestFolder folder;
+  MakeOldFolder(folder.File("set"), 0);
+  MakeOldFolder(folder.File("set.new-1"), 0);
+  ASSERT_TRUE(WriteFileAtomically(folder.File("set.new-1/half"), "new").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder.File("set/only-old"), "old").ok());
+  ASSERT_TRUE(ReplaceDirectory(folder.File("set.new-1"), folder.File("set")).ok());
+  EXPECT_THAT(Names(folder.path()), ElementsAre("set"));
+  EXPECT_THAT(Names(folder.File("set")), ElementsAre("half"));
+  EXPECT_EQ(*ReadFile(folder.File("set/half")), "new");
+}
+
+TEST(ReplaceDirectoryTest, AnErrorLeavesTheOldOne) {
+  const TestFolder folder;
+  MakeOldFolder(folder.File("set"), 0);
+  const absl::Status no_fresh = ReplaceDirectory(folder.File("none"), folder.File("set"));
+  EXPECT_EQ(no_fresh.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Names(folder.path()), ElementsAre("set"));
+  EXPECT_EQ(*ReadFile(folder.File("set/half")), "x");
+  const absl::Status no_old = ReplaceDirectory(folder.File("set"), folder.File("none"));
+  EXPECT_EQ(no_old.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(no_old.message()), HasSubstr("none"));
+  EXPECT_THAT(Names(folder.path()), IsEmpty());  // what was fresh is gone
 }
 
 TEST(PathTest, Join) {
