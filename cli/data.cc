@@ -114,7 +114,8 @@ absl::Status List(const CommandContext& context) {
                      {"canonical", status.canonical},
                      {"examples", status.examples},
                      {"size_bytes", status.size_bytes},
-                     {"command", status.command}});
+                     {"command", status.command},
+                     {"raw", status.raw}});
       continue;
     }
     std::cout << absl::StrFormat("%-12s %-8s %s\n", status.task, status.state, status.description);
@@ -125,6 +126,7 @@ absl::Status List(const CommandContext& context) {
     } else {
       std::cout << "  " << status.directory << ": make it with: " << status.command
                 << (status.state == "damaged" ? " --force" : "") << "\n";
+      if (!status.raw.empty()) std::cout << "  PATH: " << status.raw << "\n";
     }
   }
   if (context.json) std::cout << all.dump(2) << "\n";

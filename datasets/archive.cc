@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -47,6 +48,7 @@ class FolderSource : public RawSource {
     Close();
     if (next_ == files_.size()) return std::nullopt;
     path_ = files_[next_++];
+    fraction_ = static_cast<double>(next_) / static_cast<double>(files_.size());
     return RawEntry{absl::Utf8SafeCEscape(fs::path(path_).lexically_relative(name_).string())};
   }
 
@@ -64,6 +66,7 @@ class FolderSource : public RawSource {
   }
 
   const std::string& name() const override { return name_; }
+  double fraction_read() const override { return fraction_; }
 
  private:
   void Close() {
@@ -73,6 +76,7 @@ class FolderSource : public RawSource {
   const std::string name_;
   std::vector<std::string> files_;
   size_t next_ = 0;
+  std::atomic<double> fraction_{0};
   std::string path_;
   int descriptor_ = -1;
 };
@@ -94,6 +98,7 @@ class ArchiveSource : public RawSource {
     const int code = path.empty() ? archive_read_open_fd(handle, STDIN_FILENO, kBlockBytes)
                                   : archive_read_open_filename(handle, path.c_str(), kBlockBytes);
     if (code != ARCHIVE_OK) return source->Error();
+    if (!path.empty()) source->size_bytes_ = FileSizeBytes(path).value_or(0);
     return source;
   }
 
@@ -125,12 +130,14 @@ class ArchiveSource : public RawSource {
   absl::StatusOr<size_t> Read(char* buffer, size_t size_bytes) override {
     while (true) {
       const la_ssize_t count = archive_read_data(archive_, buffer, size_bytes);
+      NoteProgress();
       if (count >= 0) return static_cast<size_t>(count);
       if (count != ARCHIVE_RETRY) return Error();
     }
   }
 
   const std::string& name() const override { return name_; }
+  double fraction_read() const override { return fraction_; }
 
  private:
   static std::string NameOf(archive_entry* entry) {
@@ -144,6 +151,13 @@ class ArchiveSource : public RawSource {
     if (!std::exchange(in_entry_, false)) return absl::OkStatus();
     const int code = archive_read_data_skip(archive_);
     return code == ARCHIVE_FATAL || code == ARCHIVE_FAILED ? Error() : absl::OkStatus();
+  }
+
+  // Of the packed file.
+  void NoteProgress() {
+    if (size_bytes_ == 0) return;
+    fraction_ =
+        static_cast<double>(archive_filter_bytes(archive_, -1)) / static_cast<double>(size_bytes_);
   }
 
   bool IsTar() const {
@@ -166,6 +180,8 @@ class ArchiveSource : public RawSource {
 
   const std::string name_;
   archive* const archive_;
+  int64_t size_bytes_ = 0;  // 0 = unknown
+  std::atomic<double> fraction_{0};
   std::string entry_;
   bool in_entry_ = false, at_end_ = false;
 };

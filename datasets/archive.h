@@ -34,6 +34,9 @@ class RawSource {
   virtual absl::StatusOr<std::optional<RawEntry>> Next() = 0;
   // Reads 1 to `size_bytes` bytes of the present file; 0 at its end.
   virtual absl::StatusOr<size_t> Read(char* buffer, size_t size_bytes) = 0;
+  // How much of the source was read, 0 to 1; 0 when that is unknown (standard input). Safe to call
+  // from any thread.
+  virtual double fraction_read() const { return 0; }
   // "lra_release.gz", "standard input".
   virtual const std::string& name() const = 0;
 };

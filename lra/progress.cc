@@ -70,8 +70,14 @@ void Progress::Update(int64_t done, absl::string_view detail) {
   Draw(detail_, /*last=*/false);
 }
 
+void Progress::EstimateTotal(int64_t total) {
+  options_.total = total;
+  is_estimate_ = true;
+}
+
 void Progress::Finish() {
   if (finished_) return;
+  if (is_estimate_) options_.total = 0;
   finished_ = true;
   if (!options_.quiet) Draw(detail_, /*last=*/true);
 }
@@ -84,7 +90,8 @@ void Progress::Draw(absl::string_view detail, bool last) {
   if (options_.total > 0) {
     const double fraction = static_cast<double>(done_) / static_cast<double>(options_.total);
     if (is_terminal_ && !last) absl::StrAppend(&line, Bar(fraction));
-    absl::StrAppend(&line, FormatCount(done_), "/", FormatCount(options_.total), " ");
+    absl::StrAppend(&line, FormatCount(done_), "/", is_estimate_ ? "~" : "",
+                    FormatCount(options_.total), " ");
   } else {
     absl::StrAppend(&line, FormatCount(done_), " ");
   }

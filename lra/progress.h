@@ -35,6 +35,9 @@ class Progress {
 
   // Cheap: draws at most 10 times a second on a terminal, every 10 s otherwise.
   void Update(int64_t done, absl::string_view detail = "");
+  // A total that is only guessed at while the work goes on (from how much of an archive was read);
+  // it is shown with "~" and gives the ETA. 0 = unknown.
+  void EstimateTotal(int64_t total);
   // Final line with the total time. Without it nothing is claimed: the work failed.
   void Finish();
 
@@ -42,6 +45,7 @@ class Progress {
   void Draw(absl::string_view detail, bool last);
   ProgressOptions options_;
   bool is_terminal_;
+  bool is_estimate_ = false;
   bool finished_ = false;
   int64_t done_ = 0;
   std::string detail_;

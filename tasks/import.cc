@@ -91,8 +91,9 @@ absl::Status AddInOrder(const TaskSpec& spec, const Spool& spool, RawReader* rea
 
 absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_view directory,
                         int threads, Progress* progress, DatasetBuilder* builder) {
-  LRA_ASSIGN_OR_RETURN(std::unique_ptr<RawSource> source, OpenRawSource(raw));
-  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<RawReader> reader, task.OpenRaw(std::move(source)));
+  LRA_ASSIGN_OR_RETURN(std::unique_ptr<RawSource> opened, OpenRawSource(raw));
+  const RawSource& source = *opened;  // which the reader keeps
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<RawReader> reader, task.OpenRaw(std::move(opened)));
   const TaskSpec spec = task.Spec();
   LRA_ASSIGN_OR_RETURN(Spool spool, Spool::Create(directory, spec));
   absl::Status held_back;
@@ -106,7 +107,11 @@ absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_vi
           LRA_RETURN_IF_ERROR(reader->is_ordered() ? builder->Add(item)
                                                    : spool.Add(item.key, item.example));
         }
-        progress->Update(read += static_cast<int64_t>(batch.size()));
+        read += static_cast<int64_t>(batch.size());
+        if (const double fraction = source.fraction_read(); fraction > 0) {
+          progress->EstimateTotal(static_cast<int64_t>(static_cast<double>(read) / fraction));
+        }
+        progress->Update(read);
         return absl::OkStatus();
       })));
   if (!reader->is_ordered()) {

@@ -38,8 +38,12 @@ absl::StatusOr<DatasetStatus> Inspect(absl::string_view task, absl::string_view 
                        .directory = std::string(directory),
                        .state = "present",
                        .origin = "",
-                       .command = absl::StrCat("lra data prepare ", task)};
-  if (!implementation->CanGenerate()) absl::StrAppend(&status.command, " --raw PATH");
+                       .command = absl::StrCat("lra data prepare ", task),
+                       .raw = ""};
+  if (!implementation->CanGenerate()) {
+    absl::StrAppend(&status.command, " --raw PATH");
+    status.raw = implementation->RawDescription();
+  }
   const absl::StatusOr<Manifest> manifest = ReadManifest(directory);
   if (!manifest.ok()) {
     status.state = absl::IsNotFound(manifest.status()) ? "missing" : "damaged";

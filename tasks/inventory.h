@@ -21,8 +21,8 @@ struct DatasetStatus {
   bool canonical = false;  // by its manifest
   int64_t examples = 0;
   int64_t size_bytes = 0;
-  // The command that makes the data.
-  std::string command;
+  // The command that makes the data, and what its PATH is where it has one.
+  std::string command, raw;
 };
 
 absl::StatusOr<DatasetStatus> Inspect(absl::string_view task, absl::string_view directory);
