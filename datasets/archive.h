@@ -1,7 +1,7 @@
 // Raw files as they are distributed: a folder, a .tar (however compressed and whatever it is
 // called) or .zip, or either of those on standard input. Entries are streamed one after the other
-// and nothing is unpacked, so memory stays bounded (libarchive's blocks, about 1 MB) and a hostile
-// path or link in an archive never reaches the disk.
+// and nothing is unpacked, so memory stays bounded (libarchive's blocks, about 1 MB; of a folder
+// the paths of its files) and a hostile path or link in an archive never reaches the disk.
 //
 //   LRA_ASSIGN_OR_RETURN(auto source, OpenRawSource("lra_release.gz"));
 //   LRA_ASSIGN_OR_RETURN(std::optional<RawEntry> entry, source->Next());

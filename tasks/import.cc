@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/manifest.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "tasks/dataset_builder.h"
@@ -18,10 +20,15 @@ constexpr size_t kBatchBytes = size_t{1} << 20;
 using RawBatch = std::vector<RawExample>;
 using HashedBatch = std::vector<HashedExample>;
 
+// What an example takes at least once it is encoded: a picture may be much larger than its file.
+size_t MinEncodedBytes(const TaskSpec& spec) {
+  return IsImage(spec) ? sizeof(uint16_t) * static_cast<size_t>(spec.max_length_tokens()) : 0;
+}
+
 // Serves batches; the end is not asked for twice; an error waits until what came before it was
 // served, so that the first bad line is reported.
-absl::StatusOr<std::optional<RawBatch>> NextBatch(RawReader* reader, absl::Status* held_back,
-                                                  bool* at_end) {
+absl::StatusOr<std::optional<RawBatch>> NextBatch(RawReader* reader, size_t min_example_bytes,
+                                                  absl::Status* held_back, bool* at_end) {
   LRA_RETURN_IF_ERROR(*held_back);
   if (*at_end) return std::nullopt;
   RawBatch batch;
@@ -37,7 +44,7 @@ absl::StatusOr<std::optional<RawBatch>> NextBatch(RawReader* reader, absl::Statu
       *at_end = true;
       break;
     }
-    bytes += (*next)->bytes.size();
+    bytes += std::max((*next)->bytes.size(), min_example_bytes);
     batch.push_back(**std::move(next));
   }
   if (batch.empty()) return std::nullopt;
@@ -100,7 +107,8 @@ absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_vi
   bool at_end = false;
   int64_t read = 0;
   LRA_RETURN_IF_ERROR((OrderedPipeline<RawBatch, HashedBatch>(
-      ResolveThreads(threads), [&] { return NextBatch(reader.get(), &held_back, &at_end); },
+      ResolveThreads(threads),
+      [&] { return NextBatch(reader.get(), MinEncodedBytes(spec), &held_back, &at_end); },
       [&](const RawBatch& batch) { return EncodeBatch(task, spec, batch); },
       [&](const HashedBatch& batch) -> absl::Status {
         for (const HashedExample& item : batch) {

@@ -1,6 +1,7 @@
 #include "tasks/raw_files.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
@@ -15,18 +16,18 @@ constexpr size_t kBlockBytes = size_t{1} << 16;
 
 absl::StatusOr<std::string> ReadWholeEntry(RawSource* source, const RawEntry& entry,
                                            size_t max_bytes) {
+  // Not into the string itself: thousands of small files wait in memory together, and none of them
+  // should keep a block.
+  const auto block = std::make_unique_for_overwrite<char[]>(kBlockBytes);
   std::string bytes;
   while (true) {
-    const size_t held = bytes.size();
-    bytes.resize(held + kBlockBytes);
-    const absl::StatusOr<size_t> count = source->Read(bytes.data() + held, kBlockBytes);
-    LRA_RETURN_IF_ERROR(count.status());
-    bytes.resize(held + *count);
-    if (*count == 0) return bytes;
-    if (bytes.size() > max_bytes) {
+    LRA_ASSIGN_OR_RETURN(const size_t count, source->Read(block.get(), kBlockBytes));
+    if (count == 0) return bytes;
+    if (count > max_bytes - bytes.size()) {
       return absl::DataLossError(
           absl::StrCat(entry.name, ": the file is longer than ", max_bytes, " bytes"));
     }
+    bytes.append(block.get(), count);
   }
 }
 

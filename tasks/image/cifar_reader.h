@@ -16,7 +16,8 @@ inline int64_t ImageNumber(uint64_t key) { return static_cast<int64_t>(key & 0xf
 // same without ".bin" (pickles). The source is read to its end, so that a file that is there twice
 // (a folder of both kinds) is refused wherever it stands. RawExample.bytes is a binary record; the
 // data is ordered as the files are numbered, however the source orders them. Split 0 is train, 1 is
-// test. Holds one record of a binary file, or one whole pickle (at most 64 MB).
+// test. Holds one record of a binary file, or one whole pickle: at most 64 MB, and while it is read
+// up to three times that.
 std::unique_ptr<RawReader> MakeCifarReader(std::unique_ptr<RawSource> source,
                                            int32_t images_per_file);
 

@@ -19,8 +19,8 @@ struct TreeOptions {
 // RawExample.bytes is a PNG; labels come with Order, which follows batches and lines of the
 // metadata (both as numbers). Files of other sizes (pathfinder64/) and difficulties are passed
 // over; a source that names neither is taken as the one difficulty's folder. An empty PNG is left
-// out and named: the release has one. Holds one PNG, 16 bytes an image and the metadata (about 60
-// bytes an image).
+// out and named: the release has one. Holds one PNG or list, and about 150 bytes an image at the
+// end.
 std::unique_ptr<RawReader> MakeTreeReader(std::unique_ptr<RawSource> source, TreeOptions options);
 
 }  // namespace lra::pathfinder

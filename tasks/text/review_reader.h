@@ -11,7 +11,8 @@ namespace lra::text {
 
 // RawExample.bytes is a whole review and RawExample.label its label; split 0 is train, 1 is test.
 // The data is ordered by id, negative before positive (trees), or by row (tables), however the
-// source orders its files. Holds one review, or one block and row of a table.
+// source orders its files. Holds one review and about 60 bytes of every review, or one block and
+// row of a table and about 16 bytes of every row.
 std::unique_ptr<RawReader> MakeReviewReader(std::unique_ptr<RawSource> source,
                                             size_t max_review_bytes);
 
