@@ -68,7 +68,7 @@ absl::Status GenerateInto(const Task& task, uint32_t seed, const std::vector<Exa
                           int threads, Progress* progress, DatasetBuilder* builder);
 // `raw` as for OpenRawSource. Memory: SplitWriter's share a split, and four batches a thread. A
 // batch has 1 MB of raw data or pictures (5 MB where single lines have 4 MB) and its encoding of
-// twice that: 7 to 20 MB a thread. Readers that are not ordered go through a spool file in
+// twice that: up to 20 MB a thread. Readers that are not ordered go through a spool file in
 // `directory`, which needs room for all tokens, and 100 to 250 bytes of memory an example with what
 // the reader keeps. All of aclImdb: 108, 128 and 159 MB on 1, 2 and 16 threads; 300 MB of reviews
 // of 60 KB: 115, 141 and 363 MB.
