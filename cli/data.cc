@@ -126,7 +126,7 @@ absl::Status List(const CommandContext& context) {
     } else {
       std::cout << "  " << status.directory << ": make it with: " << status.command
                 << (status.state == "damaged" ? " --force" : "") << "\n";
-      if (!status.raw.empty()) std::cout << "  PATH: " << status.raw << "\n";
+      if (!status.raw.empty()) std::cout << "  or with --raw PATH: " << status.raw << "\n";
     }
   }
   if (context.json) std::cout << all.dump(2) << "\n";

@@ -38,6 +38,10 @@ class FolderSource : public RawSource {
     if (error)
       return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot list \"", path, "\""));
     std::sort(source->files_.begin(), source->files_.end());
+    for (const std::string& file : source->files_) {
+      source->sizes_bytes_.push_back(FileSizeBytes(file).value_or(0));
+      source->all_bytes_ += source->sizes_bytes_.back();
+    }
     return source;
   }
 
@@ -47,8 +51,10 @@ class FolderSource : public RawSource {
   absl::StatusOr<std::optional<RawEntry>> Next() override {
     Close();
     if (next_ == files_.size()) return std::nullopt;
+    done_bytes_ += next_ == 0 ? 0 : sizes_bytes_[next_ - 1];
     path_ = files_[next_++];
-    fraction_ = static_cast<double>(next_) / static_cast<double>(files_.size());
+    read_bytes_ = 0;
+    NoteProgress();
     return RawEntry{absl::Utf8SafeCEscape(fs::path(path_).lexically_relative(name_).string())};
   }
 
@@ -62,6 +68,8 @@ class FolderSource : public RawSource {
       } while (count < 0 && errno == EINTR);
     }
     if (count < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read \"", path_, "\""));
+    read_bytes_ += count;
+    NoteProgress();
     return static_cast<size_t>(count);
   }
 
@@ -69,12 +77,19 @@ class FolderSource : public RawSource {
   double fraction_read() const override { return fraction_; }
 
  private:
+  // Files that are passed over count as read.
+  void NoteProgress() {
+    if (all_bytes_ == 0) return;
+    fraction_ = static_cast<double>(done_bytes_ + read_bytes_) / static_cast<double>(all_bytes_);
+  }
   void Close() {
     if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
   }
 
   const std::string name_;
   std::vector<std::string> files_;
+  std::vector<int64_t> sizes_bytes_;  // of files_
+  int64_t all_bytes_ = 0, done_bytes_ = 0, read_bytes_ = 0;
   size_t next_ = 0;
   std::atomic<double> fraction_{0};
   std::string path_;

@@ -28,10 +28,9 @@ absl::StatusOr<std::vector<const ManifestSplit*>> ChooseSplits(
     const ManifestSplit* split = FindSplit(manifest, name);
     if (split == nullptr) {
       if (!IsSplitName(name)) return UnknownNameError("split", name, known);
-      return absl::NotFoundError(
-          absl::StrCat(directory, " has no split \"", name, "\"; it has ",
-                       absl::StrJoin(known, ", "), "; make it anew with: lra data prepare ",
-                       manifest.spec().name(), " --out ", directory, " --force"));
+      return absl::NotFoundError(absl::StrCat(
+          directory, " has no split \"", name, "\"; it has ", absl::StrJoin(known, ", "), "; ",
+          HowToMake(manifest.spec().name(), directory), " --force"));
     }
     chosen.push_back(split);
   }

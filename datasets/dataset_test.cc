@@ -201,7 +201,7 @@ TEST_F(DatasetTest, SaysHowToGetWhatIsNotThere) {
   const absl::Status missing = Open();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(missing.message()),
-              HasSubstr(absl::StrCat("lra data prepare small --out ", path_)));
+              HasSubstr("lra data list says what there is and how to make it"));
   Write(SmallSpec());
   const absl::Status split = Dataset::Open(path_, {.splits = {"validation"}}).status();
   EXPECT_EQ(split.code(), absl::StatusCode::kNotFound);

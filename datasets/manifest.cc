@@ -207,12 +207,19 @@ absl::Status ValidateManifest(const Manifest& manifest, absl::string_view where)
   return rules.status();
 }
 
+std::string HowToMake(absl::string_view task, absl::string_view directory) {
+  const absl::StatusOr<TaskFile> file = LoadTaskFile(task);
+  if (!file.ok()) return "lra data list says what there is and how to make it";
+  return absl::StrCat("make one with: lra data prepare ", task,
+                      file->raw_url().empty() ? "" : " --raw PATH", " --out ", directory);
+}
+
 absl::StatusOr<Manifest> ReadManifest(absl::string_view directory) {
   const std::string path = JoinPath(directory, kManifestFile);
   if (!FileExists(path)) {
     return absl::NotFoundError(absl::StrCat("no data set in \"", directory, "\" (it has no ",
-                                            kManifestFile, "); make one with: lra data prepare ",
-                                            LastPart(directory), " --out ", directory));
+                                            kManifestFile, "); ",
+                                            HowToMake(LastPart(directory), directory)));
   }
   Manifest manifest;
   absl::Status status = ReadSealedTextProto(path, &manifest);

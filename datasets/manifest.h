@@ -50,6 +50,9 @@ absl::Status ValidateManifest(const Manifest& manifest, absl::string_view where)
 absl::StatusOr<Manifest> ReadManifest(absl::string_view directory);
 absl::Status WriteManifest(absl::string_view directory, const Manifest& manifest);
 
+// The command that makes a task's data there, for errors.
+std::string HowToMake(absl::string_view task, absl::string_view directory);
+
 // "train", "validation" or "test".
 bool IsSplitName(absl::string_view name);
 // The stored split of data that only a view cuts into those three.

@@ -232,4 +232,16 @@ std::vector<int16_t> MappedSplit::Extra(int64_t example) const {
   return row;
 }
 
+EncodedExample MappedSplit::Read(int64_t example) const {
+  std::vector<uint16_t> scratch;
+  EncodedExample read;
+  for (size_t column = 0; column < ShardOf(example).columns.size(); ++column) {
+    const absl::Span<const uint16_t> tokens = Tokens(example, &scratch, static_cast<int>(column));
+    (column == 0 ? read.tokens : read.tokens_b).assign(tokens.begin(), tokens.end());
+  }
+  read.label = label(example);
+  read.extra = Extra(example);
+  return read;
+}
+
 }  // namespace lra::internal

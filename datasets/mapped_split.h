@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "datasets/example.h"
 #include "datasets/manifest.pb.h"
 #include "datasets/npy.h"
 #include "lra/task_spec.pb.h"
@@ -45,6 +46,8 @@ struct MappedSplit {
   absl::Span<const uint8_t> Bytes(int64_t example, int column = 0) const;
   // The example's row of every extra column, one after the other.
   std::vector<int16_t> Extra(int64_t example) const;
+  // A copy of the whole example; is_ambiguous is not stored.
+  EncodedExample Read(int64_t example) const;
   const MappedShard& ShardOf(int64_t example) const;
 };
 

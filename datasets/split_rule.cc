@@ -55,6 +55,7 @@ std::pair<int64_t, int64_t> PartOf(const Manifest& manifest, DataView::Split rul
   const Ends ends = rule == DataView::SEED42 ? Seed42Ends(of_all, n) : SliceEnds(of_all, n);
   if (split == "train") return {0, ends.train};
   if (split == "validation") return {ends.train, ends.validation};
+  LRA_CHECK(split == "test") << split;
   return {ends.validation, n};
 }
 

@@ -27,6 +27,10 @@ absl::StatusOr<SplitView> SplitView::Create(const Dataset& data, absl::string_vi
     return absl::Status(resolved.status().code(),
                         absl::StrCat(data.directory(), ": ", resolved.status().message()));
   }
+  if (!IsSplitName(split) && resolved->split() != DataView::OFFICIAL) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown split \"", split, "\"; a view has train, validation and test"));
+  }
   SplitView result(data, split, *resolved);
   const std::string stored = StoredSplit(data.manifest(), resolved->split(), split);
   result.split_ = data.split(stored);

@@ -36,7 +36,8 @@ std::optional<std::string> DecodeLiteral(absl::string_view text, int32_t stored_
   if (text.size() < 2 || (!may_be_cut && !LooksLikeByteLiteral(text))) return std::nullopt;
   absl::StatusOr<std::string> bytes =
       may_be_cut ? DecodeByteLiteralPrefix(text) : DecodeByteLiteral(text);
-  if (!bytes.ok()) return std::nullopt;
+  // b'' stays as it is: no text is empty.
+  if (!bytes.ok() || bytes->empty()) return std::nullopt;
   return *std::move(bytes);
 }
 
@@ -112,6 +113,10 @@ absl::StatusOr<DataView> ResolveView(const Manifest& manifest, const DataView& v
   SetDefaults(spec, &resolved);
   LRA_ASSIGN_OR_RETURN(const DataView::Split rule, ResolveSplitRule(manifest, view));
   resolved.set_split(rule);
+  if (resolved.end_mark() && resolved.max_length_tokens() < 2) {
+    return absl::InvalidArgumentError(
+        "view.max_length_tokens is 1: view.end_mark=true would leave nothing but the mark");
+  }
   LRA_RETURN_IF_ERROR(CheckImageCut(spec, resolved));
   return resolved;
 }

@@ -12,10 +12,15 @@ namespace {
 
 constexpr char kTestSplit[] = "test";
 
-absl::Status CheckFolderIsOurs(absl::string_view directory) {
+absl::Status CheckFolderIsOurs(absl::string_view directory, const DataIdentity& data) {
   if (!FileExists(JoinPath(directory, kRecordFile))) return absl::OkStatus();
   LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(directory));
-  if (record.kind() == RunRecord::BASELINE) return absl::OkStatus();
+  if (record.kind() == RunRecord::BASELINE) {
+    if (Fingerprint(record.data()) == Fingerprint(data)) return absl::OkStatus();
+    return absl::AlreadyExistsError(absl::StrCat(
+        directory, ": holds the baseline ", record.method(),
+        " of other data or of another view; choose another --out, or remove that folder"));
+  }
   return absl::AlreadyExistsError(absl::StrCat(directory, ": holds a run of ", record.method(),
                                                ", which is not a baseline; choose another --out"));
 }
@@ -45,7 +50,7 @@ std::string BaselineDirectory(absl::string_view runs, absl::string_view task,
 }
 
 absl::StatusOr<RunRecord> WriteBaselineRecord(absl::string_view directory, const BaselineRun& run) {
-  LRA_RETURN_IF_ERROR(CheckFolderIsOurs(directory));
+  LRA_RETURN_IF_ERROR(CheckFolderIsOurs(directory, run.data));
   RunRecord record = DescribeRun(run);
   for (const BaselineSplit& split : run.splits) {
     const bool is_test = split.split == kTestSplit;

@@ -38,7 +38,7 @@ std::string BaselineDirectory(absl::string_view runs, absl::string_view task,
 
 // Scores every split, writes predictions ("predictions.npy" for the test split,
 // "predictions-SPLIT.npy" for others) and the record, which is returned. Replaces an earlier
-// baseline in `directory`; AlreadyExists when it holds another run.
+// baseline of the same data and view in `directory`; AlreadyExists when it holds anything else.
 absl::StatusOr<RunRecord> WriteBaselineRecord(absl::string_view directory, const BaselineRun& run);
 
 }  // namespace lra

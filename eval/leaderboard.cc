@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "eval/baseline_record.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/config.h"
 #include "lra/fingerprint.h"
@@ -97,9 +98,26 @@ std::string SplitFingerprint(const Entry& entry) {
   return it == splits.end() ? "" : it->second;
 }
 
-bool ShowsSameExamples(const Entry& a, const Entry& b) {
-  return a.record().data().task() == b.record().data().task() && !SplitFingerprint(a).empty() &&
-         SplitFingerprint(a) == SplitFingerprint(b) && a.result->examples() == b.result->examples();
+// Whether both were learnt from the same examples, chosen on the same ones, and read them alike.
+bool SawTheSame(const DataIdentity& a, const DataIdentity& b) {
+  const std::map<std::string, std::string> splits_a(a.split_fingerprint().begin(),
+                                                    a.split_fingerprint().end());
+  const std::map<std::string, std::string> splits_b(b.split_fingerprint().begin(),
+                                                    b.split_fingerprint().end());
+  return a.view_fingerprint() == b.view_fingerprint() && splits_a == splits_b;
+}
+
+// `other` may stand beside `run`: the same examples are scored; and a baseline that reads its
+// inputs (all but the majority class) saw what the run saw.
+bool ShowsSameExamples(const Entry& other, const Entry& run) {
+  const DataIdentity& a = other.record().data();
+  const DataIdentity& b = run.record().data();
+  const bool same = a.task() == b.task() && !SplitFingerprint(other).empty() &&
+                    SplitFingerprint(other) == SplitFingerprint(run) &&
+                    other.result->examples() == run.result->examples();
+  const bool reads =
+      other.record().kind() == RunRecord::BASELINE && other.record().method() != kMajorityMethod;
+  return same && (!reads || SawTheSame(a, b));
 }
 
 // Baselines and external rows join every column with the same examples; those that find none get

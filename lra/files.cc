@@ -318,9 +318,10 @@ void RemoveStaleStaging(const std::string& target) {
 
 }  // namespace
 
-absl::StatusOr<StagingDirectory> StagingDirectory::Create(absl::string_view final_path) {
+absl::StatusOr<StagingDirectory> StagingDirectory::Create(absl::string_view final_path,
+                                                          bool replace) {
   std::string target = WithoutTrailingSlashes(final_path);
-  LRA_RETURN_IF_ERROR(CheckFreeFolder(target));
+  if (!replace) LRA_RETURN_IF_ERROR(CheckFreeFolder(target));
   LRA_RETURN_IF_ERROR(MakeDirectories(ParentOf(target)));
   RemoveStaleStaging(target);
   while (true) {
@@ -329,19 +330,20 @@ absl::StatusOr<StagingDirectory> StagingDirectory::Create(absl::string_view fina
       // Held while this process lives: what nobody holds was left by one that was killed.
       const int lock = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
       if (lock >= 0) ::flock(lock, LOCK_EX | LOCK_NB);
-      return StagingDirectory(std::move(path), std::move(target), lock);
+      return StagingDirectory(std::move(path), std::move(target), lock, replace);
     }
     if (errno != EEXIST) return FileError(errno, "make folder", path);
   }
 }
 
-StagingDirectory::StagingDirectory(std::string path, std::string final_path, int lock)
-    : path_(std::move(path)), final_path_(std::move(final_path)), lock_(lock) {}
+StagingDirectory::StagingDirectory(std::string path, std::string final_path, int lock, bool replace)
+    : path_(std::move(path)), final_path_(std::move(final_path)), lock_(lock), replace_(replace) {}
 
 StagingDirectory::StagingDirectory(StagingDirectory&& other) noexcept
     : path_(std::exchange(other.path_, "")),
       final_path_(std::move(other.final_path_)),
-      lock_(std::exchange(other.lock_, -1)) {}
+      lock_(std::exchange(other.lock_, -1)),
+      replace_(other.replace_) {}
 
 StagingDirectory::~StagingDirectory() {
   if (!path_.empty()) RemoveAll(path_).IgnoreError();
@@ -350,8 +352,12 @@ StagingDirectory::~StagingDirectory() {
 
 absl::Status StagingDirectory::Commit() {
   LRA_CHECK(!path_.empty()) << "committed twice: " << final_path_;
-  LRA_RETURN_IF_ERROR(CheckFreeFolder(final_path_));
   LRA_RETURN_IF_ERROR(SyncFolder(path_));
+  if (replace_) {
+    const std::string fresh = std::exchange(path_, "");
+    return ReplaceDirectory(fresh, final_path_);
+  }
+  LRA_RETURN_IF_ERROR(CheckFreeFolder(final_path_));
   LRA_RETURN_IF_ERROR(RenameAndSync(path_, final_path_));
   path_.clear();
   return absl::OkStatus();
@@ -360,8 +366,9 @@ absl::Status StagingDirectory::Commit() {
 absl::Status ReplaceDirectory(absl::string_view fresh_path, absl::string_view out_path) {
   const std::string fresh(fresh_path), out(out_path);
   if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, out.c_str(), RENAME_EXCHANGE) == 0) {
-    LRA_RETURN_IF_ERROR(SyncFolder(ParentOf(out)));
-    return RemoveAll(fresh);
+    SyncFolder(ParentOf(out)).IgnoreError();  // it is done; what is left is tidying up
+    RemoveAll(fresh).IgnoreError();
+    return absl::OkStatus();
   }
   // File systems without an exchange: `out` is away for a moment, but nothing is lost.
   const std::string old = TemporaryName(out);

@@ -72,11 +72,14 @@ class FileWriter {
 };
 
 // A folder being filled: work in path(), then Commit() renames it to its final name. Without Commit
-// it is removed; what a killed process left beside the same target is removed at the next Create.
+// it is removed; what a killed process left beside the same target is removed at the next Create
+// a minute later or more.
 // Fails if the target exists, unless it is an empty folder.
 class StagingDirectory {
  public:
-  static absl::StatusOr<StagingDirectory> Create(absl::string_view final_path);
+  // With `replace`, Commit puts it in the place of the folder that is there (ReplaceDirectory).
+  static absl::StatusOr<StagingDirectory> Create(absl::string_view final_path,
+                                                 bool replace = false);
   StagingDirectory(StagingDirectory&& other) noexcept;
   StagingDirectory& operator=(StagingDirectory&&) = delete;
   ~StagingDirectory();
@@ -85,9 +88,10 @@ class StagingDirectory {
   absl::Status Commit();
 
  private:
-  StagingDirectory(std::string path, std::string final_path, int lock);
+  StagingDirectory(std::string path, std::string final_path, int lock, bool replace);
   std::string path_, final_path_;
   int lock_ = -1;  // a descriptor of the folder, locked
+  bool replace_ = false;
 };
 
 // An advisory lock (flock) that ends with the process, however it ends. FailedPrecondition when

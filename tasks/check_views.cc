@@ -175,26 +175,13 @@ absl::Status CheckGrey(const Dataset& data, const DataView& base) {
   });
 }
 
-EncodedExample ReadExample(const MappedSplit& split, int64_t i, bool is_pair) {
-  std::vector<uint16_t> scratch;
-  EncodedExample example;
-  absl::Span<const uint16_t> tokens = split.Tokens(i, &scratch);
-  example.tokens.assign(tokens.begin(), tokens.end());
-  if (is_pair) {
-    tokens = split.Tokens(i, &scratch, 1);
-    example.tokens_b.assign(tokens.begin(), tokens.end());
-  }
-  example.label = split.label(i);
-  return example;
-}
-
 }  // namespace
 
 absl::Status CheckRoundTrips(const Task& task, const Dataset& data) {
   for (const ManifestSplit& claimed : data.manifest().splits()) {
     const MappedSplit& split = *data.split(claimed.name());
     for (int64_t i = 0; i < std::min(split.examples, kExamples); ++i) {
-      const EncodedExample example = ReadExample(split, i, data.spec().is_pair());
+      const EncodedExample example = split.Read(i);
       LRA_ASSIGN_OR_RETURN(const RawExample raw, task.ToRaw(example));
       LRA_ASSIGN_OR_RETURN(const EncodedExample again, task.Encode(raw));
       if (again.tokens == example.tokens && again.tokens_b == example.tokens_b &&

@@ -19,7 +19,7 @@ DatasetBuilder::DatasetBuilder(absl::string_view directory, const Manifest& head
 
 absl::Status DatasetBuilder::Add(const HashedExample& item) {
   keys_[item.split].Add(item.digest);
-  inputs_.insert(ToInputKey(item.digest.input));
+  if (manifest_.origin() == "generated") inputs_.insert(ToInputKey(item.digest.input));
   ++examples_;
   return writers_[item.split].Add(item.example, item.digest.example);
 }

@@ -35,7 +35,7 @@ class DatasetBuilder {
                  const std::vector<SplitSize>& splits);
 
   absl::Status Add(const HashedExample& item);
-  // Whether an example with these tokens was added, to any split.
+  // Whether an example with these tokens was added, to any split. Only of generated data.
   bool Contains(const Sha256Digest& input) const { return inputs_.contains(ToInputKey(input)); }
   int64_t examples() const { return examples_; }
   void SetSources(std::vector<ManifestSource> sources);

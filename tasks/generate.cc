@@ -14,6 +14,9 @@ namespace {
 // (Pathfinder's take up to a second) spread over the threads.
 constexpr int64_t kBatchExamples = 64;
 
+// In a row for one example; then there are hardly any new inputs left.
+constexpr int kMaxDuplicates = 100'000;
+
 struct Made {
   HashedExample item;
   uint32_t index = 0;
@@ -83,14 +86,19 @@ std::vector<ExampleRange> PartRanges(const std::vector<SplitSize>& splits, const
 // Where the order is fixed, so that the later of two equal examples is the same on every machine.
 absl::Status AddGenerated(const Task& task, uint32_t seed, uint32_t index, uint32_t attempt,
                           HashedExample item, DatasetBuilder* builder) {
+  if (!builder->Contains(item.digest.input)) return builder->Add(item);
   const Maker maker(task, seed);
   ExampleHasher hasher;
   Made next{std::move(item), index, attempt};
-  while (builder->Contains(next.item.digest.input)) {
+  for (int tries = 0; tries < kMaxDuplicates; ++tries) {
     ++next.attempt;
     LRA_RETURN_IF_ERROR(maker.Make(&next, &hasher));
+    if (!builder->Contains(next.item.digest.input)) return builder->Add(next.item);
   }
-  return builder->Add(next.item);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "example ", index, " of split ", task.Splits()[next.item.split].name, ": ", kMaxDuplicates,
+      " attempts in a row gave inputs that are there already; the options leave too few different "
+      "ones: ask for fewer examples"));
 }
 
 absl::Status GenerateInto(const Task& task, uint32_t seed, const std::vector<ExampleRange>& ranges,

@@ -41,7 +41,7 @@ absl::StatusOr<DatasetStatus> Inspect(absl::string_view task, absl::string_view 
                        .command = absl::StrCat("lra data prepare ", task),
                        .raw = ""};
   if (!implementation->CanGenerate()) {
-    absl::StrAppend(&status.command, " --raw PATH");
+    status.command = absl::StrCat("curl -sL ", file.raw_url(), " | ", status.command, " --raw -");
     status.raw = implementation->RawDescription();
   }
   const absl::StatusOr<Manifest> manifest = ReadManifest(directory);

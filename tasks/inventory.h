@@ -21,7 +21,7 @@ struct DatasetStatus {
   bool canonical = false;  // by its manifest
   int64_t examples = 0;
   int64_t size_bytes = 0;
-  // The command that makes the data, and what its PATH is where it has one.
+  // The command that makes the data; of imported data also what --raw takes instead of a pipe.
   std::string command, raw;
 };
 

@@ -81,20 +81,6 @@ absl::StatusOr<std::vector<Dataset>> OpenParts(const JoinOptions& options) {
       "of ", parts, " parts (counted from 0) these are missing: ", absl::StrJoin(missing, ", ")));
 }
 
-EncodedExample ReadStored(const internal::MappedSplit& split, int64_t i, bool is_pair) {
-  std::vector<uint16_t> scratch;
-  EncodedExample example;
-  const absl::Span<const uint16_t> tokens = split.Tokens(i, &scratch);
-  example.tokens.assign(tokens.begin(), tokens.end());
-  if (is_pair) {
-    const absl::Span<const uint16_t> second = split.Tokens(i, &scratch, 1);
-    example.tokens_b.assign(second.begin(), second.end());
-  }
-  example.label = split.label(i);
-  example.extra = split.Extra(i);
-  return example;
-}
-
 // Re-adds stored examples in the order of the whole.
 class Joiner {
  public:
@@ -132,12 +118,11 @@ class Joiner {
     for (size_t i = 0; i < items.size(); ++i) {
       HashedExample& item = items[i];
       item.split = split;
-      item.example =
-          ReadStored(stored, batch.first + static_cast<int64_t>(i), head_.spec().is_pair());
+      item.example = stored.Read(batch.first + static_cast<int64_t>(i));
       const StoredExample view{item.example.tokens, item.example.tokens_b, item.example.extra};
       if (task_.HasOracle("generated")) {
-        LRA_ASSIGN_OR_RETURN(const std::optional<int32_t> label, task_.OracleLabel(view));
-        item.example.is_ambiguous = !label.has_value();
+        const absl::StatusOr<std::optional<int32_t>> label = task_.OracleLabel(view);
+        item.example.is_ambiguous = label.ok() && !label->has_value();
       }
       item.digest = hasher.Hash(head_.spec(), item.example);
     }

@@ -54,8 +54,9 @@ class Sheet {
         cell_(spec.image_side_pixels() * scale_ + 2 * kFramePixels + 2),
         columns_(std::min(std::max(1, kMaxSheetSide / cell_),
                           static_cast<int>(std::ceil(std::sqrt(pictures * 1.5))))),
-        rows_((pictures + columns_ - 1) / columns_),
-        rgb_(static_cast<size_t>(3) * width() * height(), 24) {}
+        rows_((pictures + columns_ - 1) / columns_) {}
+
+  void Allocate() { rgb_.assign(static_cast<size_t>(3) * width() * height(), 24); }
 
   int width() const { return columns_ * cell_; }
   int height() const { return rows_ * cell_; }
@@ -116,6 +117,7 @@ absl::StatusOr<std::string> ContactSheetPng(const TaskSpec& spec,
         pictures.size(), " images of ", spec.image_side_pixels(), " x ", spec.image_side_pixels(),
         " pixels do not fit on ", kMaxSheetSide, " x ", kMaxSheetSide, "; ask for fewer"));
   }
+  sheet.Allocate();
   for (size_t i = 0; i < pictures.size(); ++i) sheet.Draw(static_cast<int>(i), pictures[i]);
   return EncodePng(sheet.rgb(), sheet.width(), sheet.height(), 3);
 }

@@ -1,7 +1,5 @@
 #include "tasks/prepare.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -103,6 +101,8 @@ bool SameHead(Manifest manifest, const Manifest& head) {
   manifest.clear_splits();
   manifest.clear_duplicates();
   manifest.clear_shared_documents();
+  manifest.clear_sources();
+  manifest.clear_skipped();
   return WithoutProgram(std::move(manifest)) == WithoutProgram(head);
 }
 
@@ -170,22 +170,18 @@ absl::StatusOr<PrepareResult> Prepare(const PrepareOptions& asked) {
   Manifest there;
   if (compare) {
     LRA_ASSIGN_OR_RETURN(there, ReadIntact(options));
+    if (!SameHead(there, plan.head)) return OtherDataError(options, there);
     // What an import will give is known only when it is done.
-    if (options.raw.empty()) {
-      if (!SameHead(there, plan.head)) return OtherDataError(options, there);
-      return PrepareResult{there, true};
-    }
+    if (options.raw.empty()) return PrepareResult{there, true};
   }
-  const std::string fresh =
-      target == Target::kFree ? options.out : absl::StrCat(options.out, ".new-", getpid());
-  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(fresh));
+  LRA_ASSIGN_OR_RETURN(StagingDirectory staging,
+                       StagingDirectory::Create(options.out, /*replace=*/target == Target::kData));
   LRA_ASSIGN_OR_RETURN(Manifest manifest, Fill(options, plan, staging.path()));
   if (compare) {
     if (WithoutProgram(manifest) != WithoutProgram(there)) return OtherDataError(options, there);
     return PrepareResult{there, true};
   }
   LRA_RETURN_IF_ERROR(staging.Commit());
-  if (target == Target::kData) LRA_RETURN_IF_ERROR(ReplaceDirectory(fresh, options.out));
   return PrepareResult{std::move(manifest), false};
 }
 

@@ -37,7 +37,7 @@ for split in train test; do
 done
 expect 2 'give --raw .aclImdb' "$lra" data prepare text
 expect 0 'text +missing' "$lra" data list
-expect 0 'lra data prepare text --raw' "$lra" data list
+expect 0 'curl -sL http.* . lra data prepare text --raw -' "$lra" data list
 expect 0 '40 examples' "$lra" data prepare text --raw tree --quiet
 tar czf reviews.tar.gz -C tree aclImdb
 expect 0 'nothing was done' bash -c "cat reviews.tar.gz | '$lra' data prepare text --raw - --quiet"

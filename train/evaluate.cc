@@ -1,5 +1,6 @@
 #include "train/evaluate.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -61,6 +62,15 @@ absl::StatusOr<Opened> Open(const EvaluateRequest& request, const std::string& c
   }
   LRA_ASSIGN_OR_RETURN(opened.split,
                        SplitView::Create(opened.data, request.split, opened.state.config().view()));
+  if (opened.split.spec().vocabulary_size() != opened.state.spec().vocabulary_size() ||
+      !std::equal(
+          opened.split.spec().token_names().begin(), opened.split.spec().token_names().end(),
+          opened.state.spec().token_names().begin(), opened.state.spec().token_names().end())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        request.data_dir, ": under the checkpoint's view its ids are not those of the checkpoint (",
+        opened.split.spec().vocabulary_size(), " and ", opened.state.spec().vocabulary_size(),
+        " ids): a vocabulary of view.unit=CODE_POINT belongs to the data it was counted in"));
+  }
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     LRA_ASSIGN_OR_RETURN(opened.model,
                          Classifier::Create(opened.state.config(), opened.state.spec()));

@@ -4,8 +4,12 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
 
+#include "datasets/split_view.h"
+#include "lra/config.h"
 #include "lra/test_folder.h"
+#include "tasks/baseline.h"
 #include "tasks/check.h"
 #include "tasks/inventory.h"
 #include "tasks/prepare.h"
@@ -20,6 +24,8 @@ std::string ConfigsWithParity(const std::string& folder) {
   fs::copy(LRA_SOURCE_DIR "/configs", folder, fs::copy_options::recursive);
   fs::copy_file(LRA_SOURCE_DIR "/examples/parity/parity.textproto",
                 folder + "/tasks/parity.textproto");
+  std::ofstream(folder + "/protocols/fair.textproto", std::ios::app)
+      << std::ifstream(LRA_SOURCE_DIR "/examples/parity/fair.textproto").rdbuf();
   return folder;
 }
 
@@ -54,6 +60,42 @@ TEST(ParityTest, IsShownAndVerified) {
     EXPECT_EQ(std::count(example.source.begin(), example.source.end(), '1') % 2, example.label);
     EXPECT_EQ(static_cast<int64_t>(example.source.size()), 2 * example.length_tokens - 1);
   }
+}
+
+TEST(ParityTest, HasAViewAndBaselines) {
+  const TestFolder folder;
+  setenv("LRA_CONFIGS", ConfigsWithParity(folder.File("configs")).c_str(), 1);
+  PrepareOptions options;
+  options.task = "parity";
+  options.out = folder.File("data");
+  options.set = {"train_examples=50", "validation_examples=5", "test_examples=5"};
+  options.quiet = true;
+  ASSERT_TRUE(Prepare(options).ok());
+  const auto view = LoadView("parity", "fair", "smoke", {});
+  ASSERT_TRUE(view.ok()) << view.status();
+  const auto data = Dataset::Open(options.out, {.view = &*view});
+  ASSERT_TRUE(data.ok()) << data.status();
+  const auto train = SplitView::Create(*data, "train", *view);
+  ASSERT_TRUE(train.ok()) << train.status();
+  const auto task = TaskOf(data->manifest());
+  ASSERT_TRUE(task.ok()) << task.status();
+  const auto baselines = RunBaselines(**task, *train, *train, {&*train}, {.quiet = true});
+  ASSERT_TRUE(baselines.ok()) << baselines.status();
+  EXPECT_EQ(baselines->front().name, "majority");
+}
+
+// Fewer inputs than examples: an error, not a program that never ends.
+TEST(ParityTest, TooFewInputsAreAnError) {
+  const TestFolder folder;
+  setenv("LRA_CONFIGS", ConfigsWithParity(folder.File("configs")).c_str(), 1);
+  PrepareOptions options;
+  options.task = "parity";
+  options.out = folder.File("data");
+  options.set = {"min_length_tokens=1", "max_length_tokens=3", "train_examples=50"};
+  options.quiet = true;
+  const absl::Status status = Prepare(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("example 14 of split train"));
 }
 
 }  // namespace

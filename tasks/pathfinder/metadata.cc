@@ -14,7 +14,8 @@
 namespace lra::pathfinder {
 namespace {
 
-constexpr int kColumns = 4;  // those that are read
+constexpr int kColumns = 6;        // those that are read
+constexpr int kNeededColumns = 4;  // those that must be there
 
 absl::Status ColumnError(int column, absl::string_view found, absl::string_view expected) {
   return absl::InvalidArgumentError(
@@ -43,9 +44,10 @@ int SplitColumns(absl::string_view line, std::array<absl::string_view, kColumns>
 
 absl::StatusOr<MetadataRow> ParseRow(absl::string_view line) {
   std::array<absl::string_view, kColumns> columns;
-  if (const int count = SplitColumns(line, &columns); count < kColumns) {
+  const int count = SplitColumns(line, &columns);
+  if (count < kNeededColumns) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the line has ", count, " of at least ", kColumns,
+        absl::StrCat("the line has ", count, " of at least ", kNeededColumns,
                      " columns: imgs/<batch>, sample_<image>.png, the image's number, its label"));
   }
   MetadataRow row;
@@ -63,6 +65,7 @@ absl::StatusOr<MetadataRow> ParseRow(absl::string_view line) {
   }
   if (columns[3] != "0" && columns[3] != "1") return ColumnError(4, columns[3], "a label 0 or 1");
   row.label = columns[3] == "1" ? 1 : 0;
+  if (count == kColumns && !ParseNumber(columns[5], &row.contour_paddles)) row.contour_paddles = 0;
   return row;
 }
 

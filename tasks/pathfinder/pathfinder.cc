@@ -100,7 +100,8 @@ class PathfinderTask : public Task {
   absl::StatusOr<std::unique_ptr<RawReader>> OpenRaw(
       std::unique_ptr<RawSource> source) const override {
     return MakeTreeReader(std::move(source),
-                          {Side(), DifficultyFolder(generator_.options().difficulty())});
+                          {Side(), DifficultyFolder(generator_.options().difficulty()),
+                           generator_.options().contour_paddles()});
   }
 
   // The label stands in the metadata (RawReader::Order).
@@ -135,7 +136,7 @@ class PathfinderTask : public Task {
         const std::string path = absl::StrCat("imgs/", batch, "/sample_", i, ".png");
         LRA_RETURN_IF_ERROR(WriteSampleFile(folder, absl::StrCat(Root(), "/", path), raw.bytes));
         absl::StrAppend(&metadata, "imgs/", batch, " sample_", i, ".png ", i, " ", example.label,
-                        " 1.0 14 4 2 0.5 1 1\n");
+                        " 1.0 ", generator_.options().contour_paddles(), " 4 2 0.5 1 1\n");
       }
       LRA_RETURN_IF_ERROR(
           WriteSampleFile(folder, absl::StrCat(Root(), "/metadata/", batch, ".npy"), metadata));
@@ -155,9 +156,12 @@ class PathfinderTask : public Task {
                                                      Side() - 1, " are possible"));
     }
     const auto tip = [&](int i) { return Tip{example.extra[2 * i], example.extra[2 * i + 1]}; };
+    const ContourTips tips{{tip(0), tip(2)}, {tip(1), tip(3)}};
+    if (tips.terminals[0] == tips.terminals[1]) return std::nullopt;
     const std::vector<uint8_t> pixels(example.tokens.begin(), example.tokens.end());
-    const std::optional<int> label = oracle_.Label(pixels, {{tip(0), tip(2)}, {tip(1), tip(3)}});
-    if (!label.has_value()) return std::nullopt;
+    const std::optional<int> label = oracle_.Label(pixels, tips);
+    if (!label.has_value())
+      return absl::InvalidArgumentError("its discs are not at the stored tips");
     return *label;
   }
 
@@ -166,8 +170,8 @@ class PathfinderTask : public Task {
   }
 
  private:
-  // Sizes and difficulties draw from streams of their own: otherwise image i would have the same label
-  // in all of them.
+  // Sizes and difficulties draw from streams of their own: otherwise image i would have the same
+  // label in all of them.
   uint32_t Kind() const {
     return static_cast<uint32_t>(Side()) << 16 |
            static_cast<uint32_t>(generator_.options().contour_paddles());

@@ -163,6 +163,12 @@ class TreeReader : public RawReader {
         return absl::DataLossError(absl::StrCat(
             entry.name, ":", row.line, ": the path is of batch ", row.batch, ", not ", batch));
       }
+      if (row.contour_paddles != 0 && row.contour_paddles != options_.contour_paddles) {
+        return absl::DataLossError(absl::StrCat(
+            entry.name, ":", row.line, ": the contours have ", row.contour_paddles,
+            " dashes, those of ", options_.difficulty_folder, " have ", options_.contour_paddles,
+            "; is this another difficulty (--set difficulty=...)?"));
+      }
       at->second.push_back({row.image, row.label, row.line});
     }
     metadata_files_.Add(batch, text);
@@ -196,6 +202,11 @@ class TreeReader : public RawReader {
     }
     if (images_.empty()) {
       return absl::NotFoundError(absl::StrCat(source_->name(), " has no images of ", wanted));
+    }
+    if (empty_names_.size() > 1) {
+      return absl::DataLossError(absl::StrCat(
+          source_->name(), ": ", empty_names_.size(), " pictures are empty files, first ",
+          *empty_names_.begin(), "; the release has one: these were not unpacked whole"));
     }
     sources_ = {image_files_.Source("imgs"), metadata_files_.Source("metadata")};
     return absl::OkStatus();

@@ -42,19 +42,20 @@ std::string Path(int batch, int image) {
   return absl::StrCat("imgs/", batch, "/sample_", image, ".png");
 }
 
-std::string Row(int batch, int image, int label) {
-  return absl::StrCat("imgs/", batch, " sample_", image, ".png ", image, " ", label,
-                      " 1.0 14 4 2 0.5 1 1\n");
+std::string Row(int batch, int image, int label, int contour_paddles = 14) {
+  return absl::StrCat("imgs/", batch, " sample_", image, ".png ", image, " ", label, " 1.0 ",
+                      contour_paddles, " 4 2 0.5 1 1\n");
 }
 
 // Batches 2 and 10, whose lists are neither in the order of their numbers nor of their paths.
 Entries GoodTree(const std::string& root = kRoot, int side = 32) {
+  const int n = absl::StrContains(root, "curv_baseline") ? 6 : 14;
   return {{root + Path(10, 0), Png(side, 10, 0)},
           {root + Path(10, 1), Png(side, 10, 1)},
           {root + Path(2, 10), Png(side, 2, 10)},
           {root + Path(2, 9), Png(side, 2, 9)},
-          {root + "metadata/10.npy", Row(10, 1, 1) + Row(10, 0, 0)},
-          {root + "metadata/2.npy", Row(2, 9, 1) + Row(2, 10, 1)}};
+          {root + "metadata/10.npy", Row(10, 1, 1, n) + Row(10, 0, 0, n)},
+          {root + "metadata/2.npy", Row(2, 9, 1, n) + Row(2, 10, 1, n)}};
 }
 
 // A PNG chunk by the PNG specification.
@@ -264,14 +265,42 @@ TEST_F(TreeReaderTest, IncompleteAndDoubleTreesAreRefused) {
         kMissing}});
 }
 
-TEST_F(TreeReaderTest, EmptyPicturesAreLeftOutWhetherListedOrNot) {
+// The release has one empty file; more are a tree that was not unpacked whole.
+TEST_F(TreeReaderTest, OneEmptyPictureIsLeftOut) {
   Entries entries = GoodTree();
-  All({Put(kRoot + Path(2, 9), ""), Put(kRoot + Path(2, 50), "")})(&entries);
+  All({Put(kRoot + Path(2, 9), "")})(&entries);
   const Manifest manifest = ExpectImports(WriteTar(entries));
   ExpectStored(32, {{2, 10, 1}, {10, 1, 1}, {10, 0, 0}});
-  ASSERT_EQ(manifest.skipped_size(), 2);
+  ASSERT_EQ(manifest.skipped_size(), 1);
+  EXPECT_EQ(manifest.skipped(0).reason(), "imgs/2/sample_9.png is empty");
+}
+
+TEST_F(TreeReaderTest, SoIsOneThatIsNotListed) {
+  Entries entries = GoodTree();
+  All({Put(kRoot + Path(2, 50), "")})(&entries);
+  const Manifest manifest = ExpectImports(WriteTar(entries));
+  ExpectStored(32, {{2, 9, 1}, {2, 10, 1}, {10, 1, 1}, {10, 0, 0}});
+  ASSERT_EQ(manifest.skipped_size(), 1);
   EXPECT_EQ(manifest.skipped(0).reason(), "imgs/2/sample_50.png is empty");
-  EXPECT_EQ(manifest.skipped(1).reason(), "imgs/2/sample_9.png is empty");
+}
+
+TEST_F(TreeReaderTest, TwoEmptyPicturesAreAnError) {
+  Entries entries = GoodTree();
+  All({Put(kRoot + Path(2, 9), ""), Put(kRoot + Path(2, 50), "")})(&entries);
+  const absl::Status status = Import(WriteTar(entries)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("2 pictures are empty files, first imgs/2/sample_50.png"));
+}
+
+// The sixth column says how long the contours are: another difficulty under this one's name.
+TEST_F(TreeReaderTest, TheContoursOfAnotherDifficultyAreRefused) {
+  Entries entries = GoodTree();
+  All({Put(kRoot + "metadata/2.npy", "imgs/2 sample_9.png 9 1 1.0 6 2 2 0.5 1 1\n")})(&entries);
+  const absl::Status status = Import(WriteTar(entries)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), testing::AllOf(testing::HasSubstr("metadata/2.npy:1"),
+                                                            testing::HasSubstr("have 6 dashes")));
 }
 
 // Each of the other tasks, with its own folder.
