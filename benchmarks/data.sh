@@ -53,7 +53,7 @@ for task in "${tasks[@]}"; do
     # shellcheck disable=SC2086
     read -r prepare_wall prepare_cpu < <(time_of "$lra" data prepare "$task" $options --out "$out" --threads "$threads" --quiet)
     read -r verify_wall verify_cpu < <(time_of "$lra" data verify "$out" --threads "$threads" --quiet)
-    examples=$(awk '/^splits/ { split_part = 1 } /^  examples:/ && split_part { n += $2 } END { print n }' "$out/manifest.textproto")
+    examples=$(awk '/^[a-z]/ { inside = /^splits/ } /^  examples:/ && inside { n += $2 } END { print n }' "$out/manifest.textproto")
     megabytes=$(du -sb "$out" | awk '{ printf "%.0f", $1 / 1e6 }')
     awk -v task="$task" -v run="$run" -v n="$examples" -v mb="$megabytes" -v w="$prepare_wall" -v c="$prepare_cpu" \
       -v vw="$verify_wall" -v vc="$verify_cpu" 'BEGIN {

@@ -19,7 +19,7 @@
 namespace lra {
 namespace {
 
-constexpr int64_t kWidth = 32, kBatch = 64, kImages = 500'000, kScored = 5'000;
+constexpr int64_t kWidth = 32, kBatch = 64, kImages = 1'000'000, kScored = 5'000;
 constexpr double kLearningRate = 4e-3;
 
 // A 5 x 5 convolution with stride 2, six residual 3 x 3 ones, some of them dilated, the largest
