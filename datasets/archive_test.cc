@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 
+#include "absl/strings/str_format.h"
 #include "lra/check.h"
 #include "lra/files.h"
 #include "lra/random.h"
@@ -132,6 +133,28 @@ TEST_F(ArchiveTest, LinksAndPathsOutOfTheArchiveTouchNothing) {
   EXPECT_THAT(*files,
               UnorderedElementsAre(Pair("../evil.tsv", "out"), Pair("/tmp/evil.tsv", "abs")));
   EXPECT_FALSE(FileExists(Path("../evil.tsv")));
+}
+
+// In the pax format a hard link may have content of its own.
+TEST_F(ArchiveTest, HardLinksWithContentArePassedOver) {
+  const std::string long_name = std::string(300, 'n') + ".tsv";  // needs a pax header
+  WriteArchive(Path("link.tar"), false, {{long_name, "content"}, {"file", "x"}}, false);
+  std::string bytes = *ReadFile(Path("link.tar"));
+  // The file's own header stands right before its content: type at byte 156, target at 157,
+  // checksum at 148 (POSIX.1, ustar).
+  const size_t header = bytes.find("content") - 512;
+  ASSERT_EQ(bytes[header + 156], '0');
+  bytes[header + 156] = '1';
+  bytes.replace(header + 157, 4, "file");
+  unsigned sum = 0;
+  for (size_t i = 0; i < 512; ++i) {
+    sum += i >= 148 && i < 156 ? ' ' : static_cast<uint8_t>(bytes[header + i]);
+  }
+  bytes.replace(header + 148, 6, absl::StrFormat("%06o", sum));
+  ASSERT_TRUE(WriteFileAtomically(Path("link.tar"), bytes).ok());
+  const auto files = ReadAll(Path("link.tar"));
+  ASSERT_TRUE(files.ok()) << files.status();
+  EXPECT_THAT(*files, UnorderedElementsAre(Pair("file", "x")));
 }
 
 TEST_F(ArchiveTest, SkipsUnreadEntries) {
