@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lra/excerpt.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
 
@@ -16,12 +16,8 @@ namespace {
 
 constexpr size_t kBlockBytes = size_t{1} << 18;
 
-// Enough of a line to recognise it, safe to print.
-std::string Excerpt(absl::string_view line) {
-  constexpr size_t kShown = 60;
-  return absl::StrCat("\"", absl::CHexEscape(line.substr(0, kShown)),
-                      line.size() > kShown ? "\"..." : "\"");
-}
+// Enough of a header to recognise it.
+constexpr size_t kExcerptBytes = 60;
 
 class LineReader : public RawReader {
  public:
@@ -94,8 +90,9 @@ class LineReader : public RawReader {
     LRA_ASSIGN_OR_RETURN(const std::optional<absl::string_view> line, NextLine());
     if (!line.has_value()) return absl::DataLossError(absl::StrCat(file_, ": the file is empty"));
     if (*line == files_.header) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat(Where(), ": the header is ", Excerpt(*line), ", not ",
-                                            Excerpt(files_.header)));
+    return absl::DataLossError(absl::StrCat(Where(), ": the header is ",
+                                            Excerpt(*line, kExcerptBytes), ", not ",
+                                            Excerpt(files_.header, kExcerptBytes)));
   }
 
   absl::Status CloseFile() {

@@ -8,19 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 export LRA_DATA=$work/data
-failures=0
-
-# expect CODE PATTERN command...: exit code, and a regular expression in what it prints.
-expect() {
-  local code=$1 pattern=$2 actual=0
-  shift 2
-  "$@" >"$work/out" 2>&1 || actual=$?
-  if [ "$actual" != "$code" ] || ! grep -qE -- "$pattern" "$work/out"; then
-    printf 'FAILED: %s\n  exit %s (expected %s), expected to print: %s\n' "$*" "$actual" "$code" "$pattern"
-    sed 's/^/  | /' "$work/out"
-    failures=$((failures + 1))
-  fi
-}
+source "$here/expect.sh"
 
 small=(--set min_length_tokens=20 --set max_length_tokens=120 --set train_examples=300 --set validation_examples=60 --set test_examples=60)
 smoke=(--task listops --preset smoke --quiet --set train.steps=6 --set train.eval_every_steps=3)

@@ -3,23 +3,12 @@
 # usage: data_cli_test.sh LRA
 set -euo pipefail
 lra=$1
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 export LRA_DATA=$work/data TMPDIR=$work
-failures=0
-
-# expect CODE PATTERN command...: exit code, and a regular expression in what it prints.
-expect() {
-  local code=$1 pattern=$2 actual=0
-  shift 2
-  "$@" >"$work/out" 2>&1 || actual=$?
-  if [ "$actual" != "$code" ] || ! grep -qE -- "$pattern" "$work/out"; then
-    printf 'FAILED: %s\n  exit %s (expected %s), expected to print: %s\n' "$*" "$actual" "$code" "$pattern"
-    sed 's/^/  | /' "$work/out"
-    failures=$((failures + 1))
-  fi
-}
+source "$here/expect.sh"
 
 expect 0 '"passed": true' "$lra" check --all --json
 if grep -q '"passed": false' out; then echo "FAILED: a check failed"; failures=$((failures + 1)); fi
