@@ -1,0 +1,130 @@
+// Golden values of the attentions of one feature map: fp64 numbers made by an independent
+// implementation, of the inputs of golden_test.cc; and identities between methods.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "models/attention/attention.h"
+#include "models/attention/cosformer.pb.h"
+#include "models/conformance/comparison.h"
+
+namespace lra {
+namespace {
+
+struct Golden {
+  const char* attention;
+  bool masks_token_4;
+  std::array<double, 3> first_row;  // O[0, 0, :]
+  std::array<double, 3> last_row;   // O[0, N - 1, :]
+  std::array<double, 5> sums;       // sum O, L, sum dQ^2, sum dK^2, sum dV^2
+  double gradient_tolerance;        // relative
+};
+
+// clang-format off
+const Golden kGolden[] = {
+    {"relu", false, {-0.00800865, 0.11215680, -0.06450960}, {0.44568502, 0.28181332, -0.62789963}, {0.7971856217, -2.0771109623, 2.28741098, 8.55630753, 12.68800441}, 1e-7},
+};
+// clang-format on
+
+constexpr int64_t kTokens = 6;
+
+template <class Formula>
+at::Tensor Make(int64_t width, Formula formula) {
+  at::Tensor t = at::empty({1, 2, kTokens, width}, at::kDouble);
+  auto values = t.accessor<double, 4>();
+  for (int64_t h = 0; h < 2; ++h) {
+    for (int64_t i = 0; i < kTokens; ++i) {
+      for (int64_t c = 0; c < width; ++c) {
+        values[0][h][i][c] =
+            formula(static_cast<double>(h), static_cast<double>(i), static_cast<double>(c));
+      }
+    }
+  }
+  return t;
+}
+
+// "Token 4 masked" here: as a key and as a query.
+AttentionCase MakeCase(bool masks_token_4) {
+  AttentionCase c(0, 1, 2, kTokens, kTokens, 4);
+  c.input.q = Make(
+      4, [](double h, double i, double d) { return std::sin(1 + 0.9 * i + 1.7 * d + 0.6 * h); });
+  c.input.k = Make(
+      4, [](double h, double j, double d) { return std::cos(0.5 + 1.1 * j - 0.8 * d + 0.4 * h); });
+  c.input.v = Make(
+      3, [](double h, double j, double d) { return std::sin(0.3 + 0.7 * j + 1.9 * d - 0.5 * h); });
+  c.upstream = Make(
+      3, [](double h, double i, double d) { return std::cos(0.2 + 0.5 * i + 1.3 * d + 0.9 * h); });
+  if (masks_token_4) {
+    c.input.keep = at::ones({1, kTokens}, at::kBool);
+    c.input.keep[0][4] = false;
+    c.upstream.select(2, 4).zero_();
+  }
+  return c;
+}
+
+void ExpectNear(const at::Tensor& actual, double expected, double tolerance, const char* what) {
+  EXPECT_NEAR(actual.item<double>(), expected, 1e-8 + tolerance * std::abs(expected)) << what;
+}
+
+void ExpectGolden(const Golden& golden, const AttentionCase& c, const AttentionOutcome& outcome) {
+  SCOPED_TRACE(golden.attention);
+  constexpr double kTolerance = 1e-7;
+  const at::Tensor output = RealRows(outcome.output, c);
+  for (int d = 0; d < 3; ++d) {
+    ExpectNear(output[0][0][0][d], golden.first_row[d], kTolerance, "first row");
+    ExpectNear(output[0][0][-1][d], golden.last_row[d], kTolerance, "last row");
+  }
+  ExpectNear(output.sum(), golden.sums[0], kTolerance, "sum of O");
+  ExpectNear((output * c.upstream).sum(), golden.sums[1], kTolerance, "L");
+  ExpectNear(outcome.dq.square().sum(), golden.sums[2], golden.gradient_tolerance, "dQ");
+  ExpectNear(outcome.dk.square().sum(), golden.sums[3], golden.gradient_tolerance, "dK");
+  ExpectNear(outcome.dv.square().sum(), golden.sums[4], golden.gradient_tolerance, "dV");
+}
+
+std::unique_ptr<Attention> MakeAttention(const char* name,
+                                         const google::protobuf::Message* options = nullptr) {
+  AttentionContext context;
+  context.heads = 2;
+  context.head_width = 4;
+  context.max_length_tokens = kTokens;
+  if (options != nullptr) context.options.PackFrom(*options);
+  auto attention = AttentionRegistry::Get().Create("attention", name, context);
+  EXPECT_TRUE(attention.ok()) << attention.status();
+  return *std::move(attention);
+}
+
+TEST(GoldenFeaturesTest, FastFormAndOracle) {
+  for (const Golden& golden : kGolden) {
+    const std::unique_ptr<Attention> attention = MakeAttention(golden.attention);
+    const AttentionCase c = MakeCase(golden.masks_token_4);
+    ExpectGolden(golden, c, RunAttention(*attention, Form::kFast, c));
+    ExpectGolden(golden, c, RunAttention(*attention, Form::kOracle, c));
+  }
+}
+
+// With M far beyond the sequence all cosines are 1, up to (pi N / 2M)^2 / 2.
+TEST(ReluTest, IsTheLimitOfCosformer) {
+  CosformerOptions options;
+  options.set_scale_tokens(1 << 20);
+  const AttentionCase c = MakeCase(false);
+  const at::Tensor relu = MakeAttention("relu")->Attend(c.input),
+                   cosformer = MakeAttention("cosformer", &options)->Attend(c.input);
+  EXPECT_LT(MaxDifference(relu, cosformer), 1e-9);
+}
+
+// Features are homogeneous: the lengths of q and k do not matter, and gradients are orthogonal to
+// q.
+TEST(ReluTest, DoesNotDependOnTheLengthsOfQueriesAndKeys) {
+  const std::unique_ptr<Attention> relu = MakeAttention("relu");
+  AttentionCase c = MakeCase(false);
+  const AttentionOutcome outcome = RunAttention(*relu, Form::kFast, c);
+  EXPECT_LT((outcome.dq * c.input.q).sum(-1).abs().max().item<double>(), 1e-13);
+  c.input.q = c.input.q * 3;
+  c.input.k = c.input.k * 0.25;
+  EXPECT_LT(MaxDifference(relu->Attend(c.input), outcome.output), 1e-13);
+}
+
+}  // namespace
+}  // namespace lra
