@@ -14,18 +14,32 @@
 
 namespace lra {
 
-enum class FeatureMap { kEluPlusOne, kRelu, kLeakyRelu, kIdentity };
+enum class FeatureMap {
+  kEluPlusOne,
+  kRelu,
+  kLeakyRelu,
+  kIdentity,
+  kUnit,  // x / sqrt(|x|^2 + norm_epsilon), 0 for 0 / 0: the whole row at once
+};
 
 enum class Denominator {
   kPlus,   // sum + epsilon
   kClamp,  // max(sum, epsilon); no gradient where clamped
+  // For weights of both signs: a sum nearer to zero than
+  // max(epsilon, floor_ratio |phi(q_i)| |sum_j phi(k_j)|) is replaced by that floor with the sum's
+  // sign (+ for 0), without gradient. The ratio bounds the cosine between phi(q_i) and the keys'
+  // sum, so scaling q or k does not change which rows are floored.
+  kSignedFloor,
+  kNone,  // 1: o_i is the weighted sum itself
 };
 
 struct LinearAttentionSpec {
   FeatureMap feature_map = FeatureMap::kEluPlusOne;
-  double leaky_slope = 0.01;
+  double leaky_slope = 0.01;   // kLeakyRelu
+  double norm_epsilon = 1e-6;  // kUnit
   Denominator denominator = Denominator::kPlus;
   double epsilon = 1e-6;
+  double floor_ratio = 0.01;  // kSignedFloor
   // Re-weighting angles, float64: [N] and [Nk], or [B, N] and [B, Nk]. Undefined = none.
   at::Tensor query_angles;
   at::Tensor key_angles;
@@ -42,6 +56,16 @@ at::Tensor LinearAttention(const at::Tensor& q, const at::Tensor& k, const at::T
 // by autograd.
 at::Tensor DenseWeightedAverage(const at::Tensor& weights, const at::Tensor& v,
                                 const at::Tensor& keep, Denominator denominator, double epsilon);
+
+// The same for weights of both signs: query_features [B, H, N, F] and key_features [B, H, Nk, F],
+// under Denominator::kSignedFloor.
+at::Tensor DenseSignedAverage(const at::Tensor& query_features, const at::Tensor& key_features,
+                              const at::Tensor& v, const at::Tensor& keep, double floor_ratio,
+                              double epsilon);
+
+// Number of kept keys of each example, at least 1, shaped to divide [B, H, N, D] and in the type of
+// k [B, H, Nk, D].
+at::Tensor KeyCounts(const at::Tensor& k, const at::Tensor& keep);
 
 namespace internal {
 

@@ -43,7 +43,21 @@ std::vector<LinearAttentionSpec> AllSpecs(int64_t n, int64_t batch) {
     spec.epsilon = 300;
     spec.leaky_slope = 0.2;
     specs.push_back(spec);
+    // A quarter to a half of the rows is floored.
+    spec.denominator = Denominator::kSignedFloor;
+    spec.epsilon = 1e-6;
+    spec.floor_ratio = map == FeatureMap::kIdentity ? 0.1 : 0.8;
+    specs.push_back(spec);
+    spec.query_angles = spec.key_angles = Angles(n, 700);
+    specs.push_back(spec);
   }
+  LinearAttentionSpec unit;
+  unit.feature_map = FeatureMap::kUnit;
+  unit.denominator = Denominator::kNone;
+  specs.push_back(unit);
+  unit.norm_epsilon = 0;
+  unit.query_angles = unit.key_angles = Angles(n, 700);
+  specs.push_back(unit);
   return specs;
 }
 

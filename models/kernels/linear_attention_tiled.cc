@@ -74,8 +74,10 @@ TileShape MakeShape(const at::Tensor& q, const at::Tensor& v, const LinearAttent
   TileShape shape;
   shape.map = spec.feature_map;
   shape.slope = static_cast<float>(spec.leaky_slope);
-  shape.is_clamped = spec.denominator == Denominator::kClamp;
+  shape.norm_epsilon = static_cast<float>(spec.norm_epsilon);
+  shape.denominator = spec.denominator;
   shape.epsilon = static_cast<float>(spec.epsilon);
+  shape.floor_ratio = static_cast<float>(spec.floor_ratio);
   shape.width = q.size(3);
   shape.value_width = v.size(3);
   shape.state_width = (v.size(3) + 1) * (spec.query_angles.defined() ? 2 : 1);
@@ -110,20 +112,24 @@ LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, cons
   float* key_states = state.key_state.mutable_data_ptr<float>();
   ForHeads(q, [&](int64_t example, int64_t head, int64_t index) {
     std::vector<float> features(kTileTokens * width), wide(kTileTokens * state_width);
+    std::vector<float> inverse_norms(kTileTokens), floors(kTileTokens);
     float* key_state = key_states + index * width * state_width;
     ForTiles(0, k.size(2), [&](int64_t first, int64_t rows) {
       const bool* kept = keep_table.At(example, first);
-      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.data());
+      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.data(),
+                  inverse_norms.data());
       ValueTile(shape, values.Rows(example, head, first), kept, key_angles.At(example, first), rows,
                 wide.data());
       Gemm(width, state_width, rows, {features.data(), width, true}, {wide.data(), state_width},
            1.0f, key_state, state_width);
     });
     ForTiles(0, n, [&](int64_t first, int64_t rows) {
-      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.data());
+      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.data(),
+                  inverse_norms.data());
+      FloorTile(shape, features.data(), key_state, rows, floors.data());
       Gemm(rows, state_width, width, {features.data(), width}, {key_state, state_width}, 0.0f,
            wide.data(), state_width);
-      OutputTile(shape, wide.data(), query_angles.At(example, first), rows,
+      OutputTile(shape, wide.data(), floors.data(), query_angles.At(example, first), rows,
                  output.Rows(example, head, first), row_sums + index * n + first);
     });
   });
@@ -148,29 +154,32 @@ LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Ten
     std::vector<float> features(kTileTokens * width), feature_gradient(kTileTokens * width),
         wide(kTileTokens * state_width);
     std::vector<float> wide_gradient(kTileTokens * state_width),
-        state_gradient(width * state_width, 0.0f);
+        state_gradient(width * state_width, 0.0f), inverse_norms(kTileTokens), floors(kTileTokens);
     const float* key_state = key_states + index * width * state_width;
     ForTiles(0, n, [&](int64_t first, int64_t rows) {
+      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.data(),
+                  inverse_norms.data());
+      FloorTile(shape, features.data(), key_state, rows, floors.data());
       ProductGradientTile(shape, upstream.Rows(example, head, first),
                           output.Rows(example, head, first), row_sums + index * n + first,
-                          query_angles.At(example, first), rows, wide.data());
-      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.data());
+                          floors.data(), query_angles.At(example, first), rows, wide.data());
       Gemm(width, state_width, rows, {features.data(), width, true}, {wide.data(), state_width},
            1.0f, state_gradient.data(), state_width);
       Gemm(rows, width, state_width, {wide.data(), state_width}, {key_state, state_width, true},
            0.0f, feature_gradient.data(), width);
-      SlopeTile(shape, features.data(), feature_gradient.data(), rows,
+      SlopeTile(shape, features.data(), inverse_norms.data(), feature_gradient.data(), rows,
                 query_gradient.Rows(example, head, first));
     });
     ForTiles(0, k.size(2), [&](int64_t first, int64_t rows) {
       const bool* kept = keep_table.At(example, first);
       const Angles angles = key_angles.At(example, first);
-      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.data());
+      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.data(),
+                  inverse_norms.data());
       ValueTile(shape, values.Rows(example, head, first), kept, angles, rows, wide.data());
       // Masked rows are zero in both factors, and so are their gradients.
       Gemm(rows, width, state_width, {wide.data(), state_width},
            {state_gradient.data(), state_width, true}, 0.0f, feature_gradient.data(), width);
-      SlopeTile(shape, features.data(), feature_gradient.data(), rows,
+      SlopeTile(shape, features.data(), inverse_norms.data(), feature_gradient.data(), rows,
                 key_gradient.Rows(example, head, first));
       Gemm(rows, state_width, width, {features.data(), width}, {state_gradient.data(), state_width},
            0.0f, wide_gradient.data(), state_width);

@@ -1,6 +1,7 @@
 #include "models/kernels/linear_attention_tiles.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/kernels/simd.h"
 #include "models/kernels/vector_math.h"
@@ -35,9 +36,18 @@ inline LRA_ALWAYS_INLINE float Slope(float feature, float slope) {
   }
 }
 
+// x / |x| of one row; 1 / |x|.
+inline LRA_ALWAYS_INLINE float UnitRow(const float* x, int64_t width, float norm_epsilon,
+                                       float* out) {
+  const float squares = DotLanes(x, x, width) + norm_epsilon;
+  const float inverse = squares == 0 ? 0.0f : 1.0f / std::sqrt(squares);
+  for (int64_t c = 0; c < width; ++c) out[c] = x[c] * inverse;
+  return inverse;
+}
+
 template <FeatureMap kMap>
 inline LRA_ALWAYS_INLINE void FeatureLoop(const TileShape& shape, RowsView x, const bool* keep,
-                                          int64_t rows, float* out) {
+                                          int64_t rows, float* out, float* inverse_norms) {
   const int64_t width = shape.width;
   const float slope = shape.slope;
   for (int64_t r = 0; r < rows; ++r) {
@@ -45,23 +55,30 @@ inline LRA_ALWAYS_INLINE void FeatureLoop(const TileShape& shape, RowsView x, co
     float* features = out + r * width;
     if (keep != nullptr && !keep[r]) {
       std::fill_n(features, width, 0.0f);
+      inverse_norms[r] = 0.0f;
       continue;
     }
-    for (int64_t c = 0; c < width; ++c) features[c] = Feature<kMap>(in[c], slope);
+    if constexpr (kMap == FeatureMap::kUnit) {
+      inverse_norms[r] = UnitRow(in, width, shape.norm_epsilon, features);
+    } else {
+      for (int64_t c = 0; c < width; ++c) features[c] = Feature<kMap>(in[c], slope);
+    }
   }
 }
 
 inline LRA_ALWAYS_INLINE void FeatureTileBody(const TileShape& shape, RowsView x, const bool* keep,
-                                              int64_t rows, float* out) {
+                                              int64_t rows, float* out, float* inverse_norms) {
   switch (shape.map) {
     case FeatureMap::kEluPlusOne:
-      return FeatureLoop<FeatureMap::kEluPlusOne>(shape, x, keep, rows, out);
+      return FeatureLoop<FeatureMap::kEluPlusOne>(shape, x, keep, rows, out, inverse_norms);
     case FeatureMap::kRelu:
-      return FeatureLoop<FeatureMap::kRelu>(shape, x, keep, rows, out);
+      return FeatureLoop<FeatureMap::kRelu>(shape, x, keep, rows, out, inverse_norms);
     case FeatureMap::kLeakyRelu:
-      return FeatureLoop<FeatureMap::kLeakyRelu>(shape, x, keep, rows, out);
+      return FeatureLoop<FeatureMap::kLeakyRelu>(shape, x, keep, rows, out, inverse_norms);
     case FeatureMap::kIdentity:
-      return FeatureLoop<FeatureMap::kIdentity>(shape, x, keep, rows, out);
+      return FeatureLoop<FeatureMap::kIdentity>(shape, x, keep, rows, out, inverse_norms);
+    case FeatureMap::kUnit:
+      return FeatureLoop<FeatureMap::kUnit>(shape, x, keep, rows, out, inverse_norms);
   }
 }
 
@@ -78,8 +95,21 @@ inline LRA_ALWAYS_INLINE void SlopeLoop(const TileShape& shape, const float* fea
   }
 }
 
+inline LRA_ALWAYS_INLINE void UnitSlopeLoop(const TileShape& shape, const float* features,
+                                            const float* inverse_norms, const float* gradient,
+                                            int64_t rows, RowsView out) {
+  const int64_t width = shape.width;
+  for (int64_t r = 0; r < rows; ++r) {
+    const float *unit = features + r * width, *g = gradient + r * width;
+    float* to = out.data + r * out.stride;
+    const float along = DotLanes(unit, g, width), inverse = inverse_norms[r];
+    for (int64_t c = 0; c < width; ++c) to[c] = (g[c] - unit[c] * along) * inverse;
+  }
+}
+
 inline LRA_ALWAYS_INLINE void SlopeTileBody(const TileShape& shape, const float* features,
-                                            const float* gradient, int64_t rows, RowsView out) {
+                                            const float* inverse_norms, const float* gradient,
+                                            int64_t rows, RowsView out) {
   switch (shape.map) {
     case FeatureMap::kEluPlusOne:
       return SlopeLoop<FeatureMap::kEluPlusOne>(shape, features, gradient, rows, out);
@@ -89,6 +119,8 @@ inline LRA_ALWAYS_INLINE void SlopeTileBody(const TileShape& shape, const float*
       return SlopeLoop<FeatureMap::kLeakyRelu>(shape, features, gradient, rows, out);
     case FeatureMap::kIdentity:
       return SlopeLoop<FeatureMap::kIdentity>(shape, features, gradient, rows, out);
+    case FeatureMap::kUnit:
+      return UnitSlopeLoop(shape, features, inverse_norms, gradient, rows, out);
   }
 }
 
@@ -112,15 +144,53 @@ inline LRA_ALWAYS_INLINE void ValueTileBody(const TileShape& shape, RowsView v, 
   }
 }
 
-inline LRA_ALWAYS_INLINE float InverseRowSum(const TileShape& shape, float sum) {
-  const float safe =
-      shape.is_clamped ? (sum < shape.epsilon ? shape.epsilon : sum) : sum + shape.epsilon;
-  return safe == 0 ? 0.0f : 1.0f / safe;
+inline LRA_ALWAYS_INLINE void FloorTileBody(const TileShape& shape, const float* features,
+                                            const float* key_state, int64_t rows, float* floors) {
+  if (shape.denominator != Denominator::kSignedFloor) return;
+  float squares = 0;
+  for (int64_t c = 0; c < shape.width; ++c) {  // the columns of ones
+    for (int64_t w = shape.value_width; w < shape.state_width; w += shape.value_width + 1) {
+      const float sum = key_state[c * shape.state_width + w];
+      squares += sum * sum;
+    }
+  }
+  const float scale = shape.floor_ratio * std::sqrt(squares);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* row = features + r * shape.width;
+    floors[r] = std::max(shape.epsilon, scale * std::sqrt(DotLanes(row, row, shape.width)));
+  }
+}
+
+struct Normalizer {
+  float inverse;  // 1 / safe row sum
+  bool flows;     // whether the row sum has a gradient
+};
+
+inline LRA_ALWAYS_INLINE Normalizer Normalize(const TileShape& shape, float sum, float floor) {
+  float safe = 1.0f;
+  bool flows = false;
+  switch (shape.denominator) {
+    case Denominator::kPlus:
+      safe = sum + shape.epsilon;
+      flows = true;
+      break;
+    case Denominator::kClamp:
+      flows = !(sum < shape.epsilon);
+      safe = flows ? sum : shape.epsilon;
+      break;
+    case Denominator::kSignedFloor:
+      flows = !(std::abs(sum) < floor);
+      safe = flows ? sum : (sum < 0 ? -floor : floor);
+      break;
+    case Denominator::kNone:
+      break;
+  }
+  return {safe == 0 ? 0.0f : 1.0f / safe, flows};
 }
 
 inline LRA_ALWAYS_INLINE void OutputTileBody(const TileShape& shape, const float* products,
-                                             Angles angles, int64_t rows, RowsView out,
-                                             float* row_sum) {
+                                             const float* floors, Angles angles, int64_t rows,
+                                             RowsView out, float* row_sum) {
   const int64_t width = shape.value_width;
   for (int64_t r = 0; r < rows; ++r) {
     const float* in = products + r * shape.state_width;
@@ -128,26 +198,26 @@ inline LRA_ALWAYS_INLINE void OutputTileBody(const TileShape& shape, const float
     float* to = out.data + r * out.stride;
     if (angles.cosine == nullptr) {
       row_sum[r] = in[width];
-      const float inverse = InverseRowSum(shape, row_sum[r]);
+      const float inverse = Normalize(shape, row_sum[r], floors[r]).inverse;
       for (int64_t c = 0; c < width; ++c) to[c] = in[c] * inverse;
       continue;
     }
     const float cosine = angles.cosine[r], sine = angles.sine[r];
     row_sum[r] = in[width] * cosine + second[width] * sine;
-    const float inverse = InverseRowSum(shape, row_sum[r]);
+    const float inverse = Normalize(shape, row_sum[r], floors[r]).inverse;
     for (int64_t c = 0; c < width; ++c) to[c] = (in[c] * cosine + second[c] * sine) * inverse;
   }
 }
 
 inline LRA_ALWAYS_INLINE void ProductGradientTileBody(const TileShape& shape, RowsView gradient,
                                                       RowsView output, const float* row_sum,
-                                                      Angles angles, int64_t rows, float* out) {
+                                                      const float* floors, Angles angles,
+                                                      int64_t rows, float* out) {
   const int64_t width = shape.value_width;
   for (int64_t r = 0; r < rows; ++r) {
     const float* g = gradient.data + r * gradient.stride;
     float* to = out + r * shape.state_width;
-    const float inverse = InverseRowSum(shape, row_sum[r]);
-    const bool flows = !shape.is_clamped || !(row_sum[r] < shape.epsilon);
+    const auto [inverse, flows] = Normalize(shape, row_sum[r], floors[r]);
     const float sum_gradient =
         flows ? -DotLanes(g, output.data + r * output.stride, width) * inverse : 0.0f;
     const float cosine = angles.cosine != nullptr ? angles.cosine[r] : 1.0f;
@@ -180,24 +250,29 @@ inline LRA_ALWAYS_INLINE void ValueGradientTileBody(const TileShape& shape, cons
 }  // namespace
 
 LRA_MULTIVERSION(FeatureTile,
-                 (const TileShape& shape, RowsView x, const bool* keep, int64_t rows, float* out),
-                 (shape, x, keep, rows, out))
+                 (const TileShape& shape, RowsView x, const bool* keep, int64_t rows, float* out,
+                  float* inverse_norms),
+                 (shape, x, keep, rows, out, inverse_norms))
 LRA_MULTIVERSION(SlopeTile,
-                 (const TileShape& shape, const float* features, const float* gradient,
-                  int64_t rows, RowsView out),
-                 (shape, features, gradient, rows, out))
+                 (const TileShape& shape, const float* features, const float* inverse_norms,
+                  const float* gradient, int64_t rows, RowsView out),
+                 (shape, features, inverse_norms, gradient, rows, out))
+LRA_MULTIVERSION(FloorTile,
+                 (const TileShape& shape, const float* features, const float* key_state,
+                  int64_t rows, float* floors),
+                 (shape, features, key_state, rows, floors))
 LRA_MULTIVERSION(ValueTile,
                  (const TileShape& shape, RowsView v, const bool* keep, Angles angles, int64_t rows,
                   float* out),
                  (shape, v, keep, angles, rows, out))
 LRA_MULTIVERSION(OutputTile,
-                 (const TileShape& shape, const float* products, Angles angles, int64_t rows,
-                  RowsView out, float* row_sum),
-                 (shape, products, angles, rows, out, row_sum))
+                 (const TileShape& shape, const float* products, const float* floors, Angles angles,
+                  int64_t rows, RowsView out, float* row_sum),
+                 (shape, products, floors, angles, rows, out, row_sum))
 LRA_MULTIVERSION(ProductGradientTile,
                  (const TileShape& shape, RowsView gradient, RowsView output, const float* row_sum,
-                  Angles angles, int64_t rows, float* out),
-                 (shape, gradient, output, row_sum, angles, rows, out))
+                  const float* floors, Angles angles, int64_t rows, float* out),
+                 (shape, gradient, output, row_sum, floors, angles, rows, out))
 LRA_MULTIVERSION(ValueGradientTile,
                  (const TileShape& shape, const float* gradient, Angles angles, int64_t rows,
                   RowsView out),
