@@ -5,9 +5,12 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "models/attention/attention.h"
 #include "models/attention/cosformer.pb.h"
+#include "models/attention/identity.pb.h"
+#include "models/attention/leaky_relu.pb.h"
 #include "models/conformance/comparison.h"
 
 namespace lra {
@@ -25,6 +28,9 @@ struct Golden {
 // clang-format off
 const Golden kGolden[] = {
     {"relu", false, {-0.00800865, 0.11215680, -0.06450960}, {0.44568502, 0.28181332, -0.62789963}, {0.7971856217, -2.0771109623, 2.28741098, 8.55630753, 12.68800441}, 1e-7},
+    // Some row sums are near the floor: the gradients are large and ill-conditioned.
+    {"identity", false, {-8.68514518, -0.41202330, 8.95155085}, {-2.42846315, 8.96000066, -3.36488632}, {-34.9502251627, -48.7820937041, 878568.06268365, 76056716.20858370, 7590.93967124}, 1e-5},
+    {"leaky_relu", false, {-0.02105634, 0.11912645, -0.05596834}, {0.44662247, 0.29736511, -0.63889254}, {0.8362154764, -2.1593966848, 2.42899468, 8.98057544, 12.99148366}, 1e-7},
 };
 // clang-format on
 
@@ -124,6 +130,77 @@ TEST(ReluTest, DoesNotDependOnTheLengthsOfQueriesAndKeys) {
   c.input.q = c.input.q * 3;
   c.input.k = c.input.k * 0.25;
   EXPECT_LT(MaxDifference(relu->Attend(c.input), outcome.output), 1e-13);
+}
+
+// LeakyReLU with slope 0 is ReLU, with slope 1 the identity.
+TEST(LeakyReluTest, SlopesZeroAndOneAreTheOtherTwo) {
+  const AttentionCase c = MakeCase(true);
+  LeakyReluOptions options;
+  for (const auto& [slope, other] : {std::pair(0.0, "relu"), std::pair(1.0, "identity")}) {
+    options.set_slope(slope);
+    // At a row's every quotient: ReLU has no floor to speak of.
+    options.set_floor_ratio(slope == 0 ? 0.0 : 0.01);
+    const auto leaky = MakeAttention("leaky_relu", &options);
+    const AttentionOutcome expected = RunAttention(*MakeAttention(other), Form::kFast, c);
+    EXPECT_LT(OutcomeDifference(RunAttention(*leaky, Form::kFast, c), expected, c), 1e-12) << other;
+  }
+}
+
+// One product chain: o = q (k^T v) / number of keys.
+TEST(IdentityTest, DividedByTheKeysItIsTwoProducts) {
+  IdentityOptions options;
+  options.set_normalizer(SignedNormalizer::KEY_COUNT);
+  const auto identity = MakeAttention("identity", &options);
+  AttentionCase c = MakeCase(false);
+  const AttentionInput& in = c.input;
+  const at::Tensor product = at::matmul(in.q, at::matmul(in.k.transpose(-1, -2), in.v));
+  EXPECT_LT(MaxDifference(identity->Attend(in), product / 6), 1e-14);
+
+  c = MakeCase(true);
+  const AttentionOutcome fast = RunAttention(*identity, Form::kFast, c),
+                         oracle = RunAttention(*identity, Form::kOracle, c);
+  EXPECT_LT(OutcomeDifference(fast, oracle, c), 1e-13);
+}
+
+// One query and two keys of width 2, k_1 + k_2 = (s, t): the row sum is q . (s, t).
+struct SignedRow {
+  at::Tensor output, dq;
+};
+SignedRow RunSignedRow(double q0, double q1, double s, double t) {
+  const auto at_ = [](double a, double b) { return at::tensor({a, b}, at::kDouble); };
+  AttentionCase c(0, 1, 1, 1, 2, 2);
+  c.input.q = at_(q0, q1).view({1, 1, 1, 2});
+  c.input.k = at::stack({at_(1, 0), at_(s - 1, t)}).view({1, 1, 2, 2});
+  c.input.v = at::stack({at_(3, 5), at_(7, 11)}).view({1, 1, 2, 2});
+  c.upstream = at_(1, 0).view({1, 1, 1, 2});
+  const auto identity = MakeAttention("identity");
+  const AttentionOutcome fast = RunAttention(*identity, Form::kFast, c),
+                         oracle = RunAttention(*identity, Form::kOracle, c);
+  EXPECT_LT(OutcomeDifference(fast, oracle, c), 1e-12);
+  return {fast.output.view({2}), fast.dq.view({2})};
+}
+
+TEST(IdentityTest, FloorsRowSumsNearZeroAndKeepsTheirSign) {
+  // |q| = 2, |k_1 + k_2| = 1: the floor is 0.02. w = (q0, -q0 + q1).
+  const auto expect = [](double q0, double q1, double safe_sum, double slope_of_first) {
+    const SignedRow row = RunSignedRow(q0, q1, 0, 1);
+    EXPECT_NEAR(row.output[0].item<double>(), (3 * q0 + 7 * (q1 - q0)) / safe_sum, 1e-9);
+    EXPECT_NEAR(row.output[1].item<double>(), (5 * q0 + 11 * (q1 - q0)) / safe_sum, 1e-9);
+    EXPECT_NEAR(row.dq[0].item<double>(), slope_of_first, 1e-9);
+  };
+  // The sum is q1; d(numerator of v_0)/dq0 = 3 - 7, and q1 does not depend on q0.
+  expect(2, 0, 0.02, -4 / 0.02);
+  expect(std::sqrt(4 - 1e-6), 1e-3, 0.02, -4 / 0.02);
+  expect(std::sqrt(4 - 1e-6), -1e-3, -0.02, 4 / 0.02);
+  expect(std::sqrt(4 - 0.25), -0.5, -0.5, 4 / 0.5);
+}
+
+TEST(IdentityTest, AFlooredRowSumHasNoGradient) {
+  // d o_0 / d q1 = 7 / safe, and where the sum is not floored - o_0 / sum besides.
+  const double q0 = std::sqrt(4 - 1e-6);
+  EXPECT_NEAR(RunSignedRow(q0, 1e-3, 0, 1).dq[1].item<double>(), 7 / 0.02, 1e-9);
+  const double o0 = (3 * q0 + 7 * (0.5 - q0)) / 0.5;
+  EXPECT_NEAR(RunSignedRow(q0, 0.5, 0, 1).dq[1].item<double>(), (7 - o0) / 0.5, 1e-9);
 }
 
 }  // namespace
