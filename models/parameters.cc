@@ -36,6 +36,8 @@ void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stre
       return fill([] { return 0.0; });
     case Kind::kOnes:
       return fill([] { return 1.0; });
+    case Kind::kConstant:
+      return fill([&] { return init.value; });
     case Kind::kNormal:
       return fill([&] { return init.stddev * stream.Normal(); });
     case Kind::kXavierUniform:

@@ -14,12 +14,14 @@
 namespace lra {
 
 struct Initializer {
-  enum class Kind { kZeros, kOnes, kNormal, kXavierUniform, kLecunNormal };
+  enum class Kind { kZeros, kOnes, kConstant, kNormal, kXavierUniform, kLecunNormal };
   Kind kind = Kind::kZeros;
   double stddev = 1.0;  // kNormal only
+  double value = 0.0;   // kConstant only
 
   static Initializer Zeros() { return {Kind::kZeros}; }
   static Initializer Ones() { return {Kind::kOnes}; }
+  static Initializer Constant(double value) { return {Kind::kConstant, 1.0, value}; }
   static Initializer Normal(double stddev) { return {Kind::kNormal, stddev}; }
   // Uniform in +-sqrt(6 / (fan_in + fan_out)); weights are stored [out, in].
   static Initializer XavierUniform() { return {Kind::kXavierUniform}; }

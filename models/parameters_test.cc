@@ -51,6 +51,13 @@ TEST(ParameterStoreTest, DistributionsHaveTheirMoments) {
   EXPECT_NEAR(normal.mean().item<double>(), 0, 0.0003);
 }
 
+TEST(ParameterStoreTest, Constants) {
+  ParameterStore store(1);
+  const at::Tensor half = store.Create("m", {3}, Initializer::Constant(0.5));
+  EXPECT_TRUE(at::equal(half, at::full({3}, 0.5f)));
+  EXPECT_FALSE(store.parameters()[0].is_matrix);
+}
+
 TEST(ParameterStoreTest, KnowsMatricesAndCounts) {
   ParameterStore store(1);
   store.Create("w", {4, 6}, Initializer::XavierUniform());

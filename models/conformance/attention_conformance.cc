@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,13 +27,37 @@ constexpr double kUnchangedBound = 1e-12;
 constexpr double kUnchangedBound32 = 2e-5;
 constexpr double kFloatBound = 1e-4;
 
+// The attention for every (heads, head width) of the suite's cases: what it owns has their shapes.
+struct Instance {
+  ParameterStore parameters{1};
+  std::unique_ptr<Attention> attention;
+};
+using Instances = std::map<std::pair<int64_t, int64_t>, Instance>;
+
+absl::StatusOr<Instances> MakeInstances(const AttentionMaker& maker) {
+  Instances instances;
+  for (const std::pair<int64_t, int64_t> shape :
+       {std::pair{2, 4}, {3, 5}, {2, 6}, {2, 8}, {2, 16}}) {
+    Instance& instance = instances[shape];
+    AttentionContext context;
+    context.heads = shape.first;
+    context.head_width = shape.second;
+    context.max_length_tokens = kMaxTokens;
+    context.parameters = &instance.parameters;
+    context.scope = "attention.";
+    LRA_ASSIGN_OR_RETURN(instance.attention, maker(context));
+  }
+  return instances;
+}
+
 class Suite {
  public:
-  Suite(absl::string_view name, const Attention& attention) : name_(name), attention_(attention) {}
+  Suite(absl::string_view name, Instances* instances) : name_(name), instances_(*instances) {}
 
   std::vector<ConformanceResult> Run() {
     ForwardAndGradients();
     NumericGradients();
+    ParameterGradients();
     PadContent();
     if (traits().is_padding_invariant) PadAmount();
     if (traits().is_row_stochastic) RowStochastic();
@@ -44,18 +69,29 @@ class Suite {
   }
 
  private:
-  const Traits& traits() const { return attention_.traits(); }
+  const Traits& traits() const { return instances_.begin()->second.attention->traits(); }
+
+  Instance& InstanceOf(const AttentionCase& c) const {
+    return instances_.at({c.input.q.size(1), c.input.q.size(3)});
+  }
+  at::Tensor Attend(const AttentionCase& c) const {
+    return InstanceOf(c).attention->Attend(c.input);
+  }
 
   void Add(const char* id, double measured, double bound, std::string detail) {
     results_.push_back({id, name_, measured <= bound, measured, bound, std::move(detail)});
   }
 
   AttentionOutcome Fast(const AttentionCase& c) const {
-    return RunAttention(attention_, Form::kFast, c);
+    return RunAttention(*InstanceOf(c).attention, Form::kFast, c);
+  }
+
+  AttentionOutcome Oracle(const AttentionCase& c) const {
+    return RunAttention(*InstanceOf(c).attention, Form::kOracle, c);
   }
 
   void CompareWithOracle(const AttentionCase& c, const std::string& detail) {
-    const AttentionOutcome fast = Fast(c), oracle = RunAttention(attention_, Form::kOracle, c);
+    const AttentionOutcome fast = Fast(c), oracle = Oracle(c);
     Add("T1", RelativeDifference(RealRows(fast.output, c), RealRows(oracle.output, c), 1.0),
         kForwardBound, detail);
     Add("T2", OutcomeDifference(fast, oracle, c), kGradientBound, detail);
@@ -85,35 +121,60 @@ class Suite {
     }
   }
 
-  // Central differences of sum(output * upstream) at random coordinates of q, k and v.
+  // What the attention owns and trains, in float64 for as long as this takes.
+  void ParameterGradients() {
+    AttentionCase c(450, 2, 2, 31, 31, 8);
+    c.MaskFromLengths({31, 12});
+    for (const Parameter& parameter : InstanceOf(c).parameters.parameters()) {
+      at::Tensor value = parameter.value;
+      const at::Tensor rounded = value.detach();
+      value.set_data(rounded.to(at::kDouble));
+      const auto gradient = [&](Form form) {
+        value.mutable_grad() = at::Tensor();
+        RunAttention(*InstanceOf(c).attention, form, c);
+        return value.grad().defined() ? value.grad().clone() : at::zeros_like(rounded);
+      };
+      const at::Tensor fast = gradient(Form::kFast), oracle = gradient(Form::kOracle);
+      Add("T2", RelativeDifference(fast, oracle, 1.0), kGradientBound, parameter.name);
+      Add("T2n", NumericDifference(&value, fast, c), kNumericBound, parameter.name);
+      value.mutable_grad() = at::Tensor();
+      value.set_data(rounded);
+    }
+  }
+
+  // Central differences of sum(output * upstream) at random coordinates of a float64 tensor that
+  // the case or the attention holds; worst relative error (at least 1 counts as 1).
+  double NumericDifference(at::Tensor* input, const at::Tensor& gradient, const AttentionCase& c) {
+    const auto loss = [&] { return (Attend(c) * c.upstream).sum().item<double>(); };
+    RandomStream random(1, RandomDomain::kTest, {401, 0, 0});
+    double* values = input->mutable_data_ptr<double>();
+    const at::Tensor dense = gradient.contiguous();
+    double worst = 0;
+    for (int i = 0; i < 20; ++i) {
+      const int64_t at = random.Between(0, input->numel() - 1);
+      constexpr double kStep = 1e-5;
+      const double kept = values[at];
+      values[at] = kept + kStep;
+      const double above = loss();
+      values[at] = kept - kStep;
+      const double below = loss();
+      values[at] = kept;
+      const double exact = dense.const_data_ptr<double>()[at];
+      worst = std::max(
+          worst, std::abs((above - below) / (2 * kStep) - exact) / std::max(1.0, std::abs(exact)));
+    }
+    return worst;
+  }
+
   void NumericGradients() {
     AttentionCase c(400, 2, 2, 11, 11, 6);
     c.MaskFromLengths({11, 7});
     const AttentionOutcome outcome = Fast(c);
     const std::pair<at::Tensor*, at::Tensor> sides[] = {
         {&c.input.q, outcome.dq}, {&c.input.k, outcome.dk}, {&c.input.v, outcome.dv}};
-    const auto loss = [&] {
-      return (attention_.Attend(c.input) * c.upstream).sum().item<double>();
-    };
-    RandomStream random(1, RandomDomain::kTest, {401, 0, 0});
     double worst = 0;
-    for (const auto& [input, gradient] : sides) {
-      double* values = input->mutable_data_ptr<double>();
-      const at::Tensor dense = gradient.contiguous();
-      for (int i = 0; i < 20; ++i) {
-        const int64_t at = random.Between(0, input->numel() - 1);
-        constexpr double kStep = 1e-5;
-        const double kept = values[at];
-        values[at] = kept + kStep;
-        const double above = loss();
-        values[at] = kept - kStep;
-        const double below = loss();
-        values[at] = kept;
-        const double exact = dense.const_data_ptr<double>()[at];
-        worst = std::max(worst, std::abs((above - below) / (2 * kStep) - exact) /
-                                    std::max(1.0, std::abs(exact)));
-      }
-    }
+    for (const auto& [input, gradient] : sides)
+      worst = std::max(worst, NumericDifference(input, gradient, c));
     Add("T2n", worst, kNumericBound, "central differences at 20 coordinates each of q, k, v");
   }
 
@@ -167,11 +228,11 @@ class Suite {
     c.MaskFromLengths({19, 8});
     const at::Tensor v = c.input.v;
     c.input.v = at::ones_like(v);
-    const at::Tensor constant = attention_.Attend(c.input);
+    const at::Tensor constant = Attend(c);
     Add("T7", MaxDifference(RealRows(constant, c), RealRows(at::ones_like(constant), c)), 1e-5,
         "constant values");
     c.input.v = v;
-    const at::Tensor output = RealRows(attention_.Attend(c.input), c);
+    const at::Tensor output = RealRows(Attend(c), c);
     const at::Tensor kept = v.masked_fill(c.input.keep.logical_not().view({2, 1, 19, 1}), 0);
     const double outside = std::max((output - kept.amax(2, true)).max().item<double>(),
                                     (kept.amin(2, true) - output).max().item<double>());
@@ -187,8 +248,7 @@ class Suite {
     shuffled.input.k = c.input.k.index_select(2, order);
     shuffled.input.v = c.input.v.index_select(2, order);
     shuffled.input.keep = c.input.keep.index_select(1, order);
-    const double change =
-        MaxDifference(attention_.Attend(shuffled.input), attention_.Attend(c.input));
+    const double change = MaxDifference(Attend(shuffled), Attend(c));
     if (traits().is_permutation_invariant)
       return Add("T8", change, kUnchangedBound, "permuted keys change nothing");
     constexpr double kVisible = 1e-6;  // far above rounding; re-weighting by distance can be weak
@@ -241,8 +301,7 @@ class Suite {
     AttentionCase rounded = exact;
     for (at::Tensor* t : {&rounded.input.q, &rounded.input.k, &rounded.input.v, &rounded.upstream})
       *t = t->to(at::kFloat);
-    const AttentionOutcome oracle = RunAttention(attention_, Form::kOracle, exact),
-                           fast = Fast(rounded);
+    const AttentionOutcome oracle = Oracle(exact), fast = Fast(rounded);
     const auto relative = [](const at::Tensor& a, const at::Tensor& b) {
       return RelativeDifference(a, b, 1e-30);
     };
@@ -255,7 +314,7 @@ class Suite {
   }
 
   const std::string name_;
-  const Attention& attention_;
+  Instances& instances_;
   std::vector<ConformanceResult> results_;
 };
 
@@ -263,17 +322,10 @@ class Suite {
 
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const AttentionMaker& maker) {
-  ParameterStore parameters(1);
-  AttentionContext context;
-  context.heads = 2;
-  context.head_width = 8;
-  context.max_length_tokens = kMaxTokens;
-  context.parameters = &parameters;
-  context.scope = "attention.";
   std::vector<ConformanceResult> results;
   LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {
-    LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Attention> attention, maker(context));
-    results = Suite(name, *attention).Run();
+    LRA_ASSIGN_OR_RETURN(Instances instances, MakeInstances(maker));
+    results = Suite(name, &instances).Run();
     return absl::OkStatus();
   }));
   return results;

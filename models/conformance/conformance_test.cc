@@ -38,8 +38,10 @@ TEST_P(RegisteredAttentionTest, KeepsThePromisesOfAClassifier) {
 }
 
 TEST_P(RegisteredAttentionTest, SaysWhatItIs) {
+  ParameterStore parameters(1);
   AttentionContext context;
   context.max_length_tokens = 8;
+  context.parameters = &parameters;
   const auto attention = AttentionRegistry::Get().Create("attention", GetParam(), context);
   ASSERT_TRUE(attention.ok()) << attention.status();
   const Traits& traits = (*attention)->traits();

@@ -9,6 +9,7 @@
 
 #include "models/attention/attention.h"
 #include "models/attention/cosformer.pb.h"
+#include "models/attention/cottention.pb.h"
 #include "models/attention/identity.pb.h"
 #include "models/attention/leaky_relu.pb.h"
 #include "models/conformance/comparison.h"
@@ -90,11 +91,14 @@ void ExpectGolden(const Golden& golden, const AttentionCase& c, const AttentionO
 }
 
 std::unique_ptr<Attention> MakeAttention(const char* name,
-                                         const google::protobuf::Message* options = nullptr) {
+                                         const google::protobuf::Message* options = nullptr,
+                                         ParameterStore* parameters = nullptr) {
   AttentionContext context;
   context.heads = 2;
   context.head_width = 4;
   context.max_length_tokens = kTokens;
+  context.parameters = parameters;
+  context.scope = "attention.";
   if (options != nullptr) context.options.PackFrom(*options);
   auto attention = AttentionRegistry::Get().Create("attention", name, context);
   EXPECT_TRUE(attention.ok()) << attention.status();
@@ -201,6 +205,99 @@ TEST(IdentityTest, AFlooredRowSumHasNoGradient) {
   EXPECT_NEAR(RunSignedRow(q0, 1e-3, 0, 1).dq[1].item<double>(), 7 / 0.02, 1e-9);
   const double o0 = (3 * q0 + 7 * (0.5 - q0)) / 0.5;
   EXPECT_NEAR(RunSignedRow(q0, 0.5, 0, 1).dq[1].item<double>(), (7 - o0) / 0.5, 1e-9);
+}
+
+// Cottention and its m, at the plain cosine.
+struct CottentionUnderTest {
+  ParameterStore parameters{1};
+  std::unique_ptr<Attention> attention;
+
+  explicit CottentionUnderTest(double exponent) {
+    CottentionOptions options;
+    options.set_initial_exponent(exponent);
+    options.set_norm_epsilon(0);
+    attention = MakeAttention("cottention", &options, &parameters);
+  }
+  const Parameter& exponent() const { return parameters.parameters().at(0); }
+};
+
+TEST(CottentionTest, GoldenValues) {
+  const std::pair<Golden, double> cases[] = {
+      {{"cottention",
+        false,
+        {-0.54082500, -0.02593262, 0.55759249},
+        {-0.06267595, 0.23552197, -0.08960764},
+        {0.1130892405, -1.7735140889, 4.87897961, 8.41927096, 2.80575176},
+        1e-7},
+       0.74677380},
+      {{"cottention",
+        true,
+        {-0.61381380, 0.15529383, 0.51340405},
+        {-0.06771525, 0.20633384, -0.06569591},
+        {-0.0593843500, -1.0735092370, 3.96104662, 6.34695328, 1.96365547},
+        1e-7},
+       0.40602683},
+  };
+  for (const auto& [golden, exponent_gradient] : cases) {
+    const AttentionCase c = MakeCase(golden.masks_token_4);
+    for (const Form form : {Form::kFast, Form::kOracle}) {
+      const CottentionUnderTest cottention(0.5);
+      ExpectGolden(golden, c, RunAttention(*cottention.attention, form, c));
+      // m is float32, and so is its gradient.
+      ExpectNear(cottention.exponent().value.grad().to(at::kDouble).sum(), exponent_gradient, 2e-7,
+                 "dm");
+    }
+  }
+}
+
+TEST(CottentionTest, OwnsOneNumberAHeadThatIsNoMatrix) {
+  const CottentionUnderTest cottention(0.5);
+  EXPECT_EQ(cottention.exponent().name, "attention.length_exponent");
+  EXPECT_EQ(cottention.parameters.count(), 2);
+  EXPECT_FALSE(cottention.exponent().is_matrix);
+}
+
+// sigmoid(m) = 0 divides by nothing, 1 by the number of keys.
+TEST(CottentionTest, LargeExponentsAreTheTwoLimits) {
+  AttentionCase c = MakeCase(false);
+  c.input.q = at::ones({1, 2, kTokens, 4}, at::kDouble);
+  c.input.k = 3 * c.input.q;  // cosines are 1
+  c.input.v = at::full({1, 2, kTokens, 3}, 0.7, at::kDouble);
+  const auto first = [&](double exponent) {
+    return CottentionUnderTest(exponent).attention->Attend(c.input)[0][1][3][2].item<double>();
+  };
+  EXPECT_NEAR(first(20), 0.7, 1e-7);
+  EXPECT_NEAR(first(-20), 6 * 0.7, 1e-7);
+}
+
+TEST(CottentionTest, DoesNotDependOnTheLengthsOfQueriesAndKeysAndIsBounded) {
+  const CottentionUnderTest cottention(0.5);
+  AttentionCase c = MakeCase(true);
+  const at::Tensor output = RealRows(cottention.attention->Attend(c.input), c);
+  c.input.q = c.input.q * 7;
+  c.input.k = c.input.k * 0.01;
+  EXPECT_LT(MaxDifference(RealRows(cottention.attention->Attend(c.input), c), output), 1e-13);
+  // |o_i| <= s^(1 - sigmoid(m)) max |v_j|.
+  const double bound = std::pow(5.0, 1 - 1 / (1 + std::exp(-0.5)));
+  EXPECT_LE(output.norm(2, -1).max().item<double>(),
+            bound * c.input.v.norm(2, -1).max().item<double>());
+}
+
+// Rows without a direction are 0 and have no gradient, also without an epsilon.
+TEST(CottentionTest, ZeroRowsHaveNoWeightAndNoGradient) {
+  const CottentionUnderTest cottention(0.5);
+  for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
+    AttentionCase c(1, 1, 2, kTokens, kTokens, 4, type);
+    c.input.q[0][0][1].zero_();
+    c.input.k[0][1][2].zero_();
+    const AttentionOutcome outcome = RunAttention(*cottention.attention, Form::kFast, c);
+    EXPECT_TRUE(outcome.dq.isfinite().all().item<bool>());
+    EXPECT_TRUE(outcome.dk.isfinite().all().item<bool>());
+    for (const at::Tensor& row :
+         {outcome.output[0][0][1], outcome.dq[0][0][1], outcome.dk[0][1][2], outcome.dv[0][1][2]}) {
+      EXPECT_TRUE(at::equal(row, at::zeros_like(row)));
+    }
+  }
 }
 
 }  // namespace
