@@ -49,20 +49,35 @@ void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stre
 
 }  // namespace
 
-at::Tensor ParameterStore::Create(absl::string_view name, const std::vector<int64_t>& shape,
-                                  Initializer initializer) {
-  for (const Parameter& known : parameters_) {
-    LRA_CHECK(known.name != name) << "parameter \"" << name << "\" exists already";
+at::Tensor ParameterStore::Draw(absl::string_view name, const std::vector<int64_t>& shape,
+                                Initializer initializer) const {
+  for (const std::vector<Parameter>* known : {&parameters_, &buffers_}) {
+    for (const Parameter& parameter : *known) {
+      LRA_CHECK(parameter.name != name) << "parameter \"" << name << "\" exists already";
+    }
   }
   const uint64_t hash = HashName(name);
   RandomStream stream(seed_, RandomDomain::kInitialWeights,
                       {static_cast<uint32_t>(hash), static_cast<uint32_t>(hash >> 32), 0});
   at::Tensor value = at::empty(shape, at::kFloat);
   Fill(initializer, shape, stream, value.mutable_data_ptr<float>(), value.numel());
+  return value;
+}
+
+at::Tensor ParameterStore::Create(absl::string_view name, const std::vector<int64_t>& shape,
+                                  Initializer initializer) {
+  at::Tensor value = Draw(name, shape, initializer);
   value.set_requires_grad(true);
   const bool is_linear_map = initializer.kind == Initializer::Kind::kXavierUniform ||
                              initializer.kind == Initializer::Kind::kLecunNormal;
   parameters_.push_back({std::string(name), value, is_linear_map && shape.size() == 2});
+  return value;
+}
+
+at::Tensor ParameterStore::CreateBuffer(absl::string_view name, const std::vector<int64_t>& shape,
+                                        Initializer initializer) {
+  at::Tensor value = Draw(name, shape, initializer);
+  buffers_.push_back({std::string(name), value});
   return value;
 }
 

@@ -44,14 +44,23 @@ class ParameterStore {
   // The name must be new. is_matrix is true for two-dimensional Xavier and LeCun parameters.
   at::Tensor Create(absl::string_view name, const std::vector<int64_t>& shape,
                     Initializer initializer);
+  // Drawn in the same way and saved with the weights, but never trained: random projections. The
+  // owner may still change its values in place, as a function of what was drawn.
+  at::Tensor CreateBuffer(absl::string_view name, const std::vector<int64_t>& shape,
+                          Initializer initializer);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  // Number of scalars.
+  const std::vector<Parameter>& buffers() const { return buffers_; }
+  // Number of trained scalars.
   int64_t count() const;
 
  private:
+  at::Tensor Draw(absl::string_view name, const std::vector<int64_t>& shape,
+                  Initializer initializer) const;
+
   uint32_t seed_;
   std::vector<Parameter> parameters_;
+  std::vector<Parameter> buffers_;
 };
 
 }  // namespace lra

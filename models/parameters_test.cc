@@ -75,10 +75,22 @@ TEST(ParameterStoreTest, KnowsMatricesAndCounts) {
   EXPECT_EQ(store.parameters()[3].value.sum().item<double>(), 6);
 }
 
+TEST(ParameterStoreTest, BuffersAreDrawnAlikeButNotTrained) {
+  ParameterStore store(1), other(1);
+  const at::Tensor buffer = store.CreateBuffer("w", {4, 6}, Initializer::Normal(1));
+  EXPECT_TRUE(buffer.equal(other.Create("w", {4, 6}, Initializer::Normal(1)).detach()));
+  EXPECT_FALSE(buffer.requires_grad());
+  EXPECT_EQ(store.count(), 0);
+  EXPECT_TRUE(store.parameters().empty());
+  ASSERT_EQ(store.buffers().size(), 1u);
+  EXPECT_EQ(store.buffers()[0].name, "w");
+}
+
 TEST(ParameterStoreDeathTest, NamesAreUnique) {
   ParameterStore store(1);
   store.Create("w", {2}, Initializer::Zeros());
   EXPECT_DEATH(store.Create("w", {2}, Initializer::Zeros()), "\"w\" exists already");
+  EXPECT_DEATH(store.CreateBuffer("w", {2}, Initializer::Zeros()), "\"w\" exists already");
 }
 
 }  // namespace

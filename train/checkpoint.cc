@@ -35,6 +35,9 @@ NamedTensors Weights(const ParameterStore& parameters) {
   for (const Parameter& parameter : parameters.parameters()) {
     tensors.emplace_back(parameter.name, parameter.value.detach());
   }
+  for (const Parameter& buffer : parameters.buffers()) {
+    tensors.emplace_back(buffer.name, buffer.value);
+  }
   return tensors;
 }
 
@@ -128,13 +131,16 @@ absl::Status LoadWeights(absl::string_view checkpoint_dir, const CheckpointState
   LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.weights_sha256()));
   const std::map<std::string, at::Tensor> by_name(tensors.begin(), tensors.end());
   c10::NoGradGuard no_grad;
-  for (const Parameter& parameter : parameters.parameters()) {
-    auto it = by_name.find(parameter.name);
-    if (it == by_name.end() || it->second.sizes() != parameter.value.sizes()) {
-      return absl::DataLossError(absl::StrCat(path, ": parameter \"", parameter.name,
-                                              "\" is missing or has another shape than the model"));
+  for (const std::vector<Parameter>* own : {&parameters.parameters(), &parameters.buffers()}) {
+    for (const Parameter& parameter : *own) {
+      auto it = by_name.find(parameter.name);
+      if (it == by_name.end() || it->second.sizes() != parameter.value.sizes()) {
+        return absl::DataLossError(
+            absl::StrCat(path, ": parameter \"", parameter.name,
+                         "\" is missing or has another shape than the model"));
+      }
+      at::Tensor(parameter.value).copy_(it->second);
     }
-    at::Tensor(parameter.value).copy_(it->second);
   }
   return absl::OkStatus();
 }

@@ -22,6 +22,7 @@ class CheckpointTest : public testing::Test {
   static const ParameterStore& MakeStore(ParameterStore* store) {
     store->Create("a.weight", {3, 5}, Initializer::XavierUniform());
     store->Create("a.bias", {3}, Initializer::Zeros());
+    store->CreateBuffer("a.projection", {2, 4}, Initializer::Normal(1));
     return *store;
   }
   void Save(int64_t step) {
@@ -55,6 +56,7 @@ TEST_F(CheckpointTest, RoundTrip) {
   EXPECT_FALSE(other.parameters()[0].value.equal(store_.parameters()[0].value));
   ASSERT_TRUE(LoadWeights(latest, state, other).ok());
   EXPECT_TRUE(other.parameters()[0].value.equal(store_.parameters()[0].value));
+  EXPECT_TRUE(other.buffers()[0].value.equal(store_.buffers()[0].value));
   AdamW optimizer(config_, other);
   EXPECT_TRUE(LoadOptimizer(latest, state, &optimizer).ok());
 }

@@ -1,0 +1,77 @@
+#include "models/kernels/random_features.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "lra/check.h"
+
+namespace lra {
+namespace {
+
+constexpr double kMasked = -1e30;
+
+using Row = std::vector<double>;
+
+double Dot(const Row& a, const Row& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// Gram-Schmidt, each row against the unit rows before it; twice is enough for full precision.
+Row UnitResidual(Row row, const std::vector<Row>& basis) {
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const Row& unit : basis) {
+      const double part = Dot(row, unit);
+      for (size_t i = 0; i < row.size(); ++i) row[i] -= part * unit[i];
+    }
+  }
+  const double length = std::sqrt(Dot(row, row));
+  for (double& value : row) value /= length;
+  return row;
+}
+
+}  // namespace
+
+void OrthogonaliseRows(const at::Tensor& matrix) {
+  LRA_CHECK(matrix.dim() == 2 && matrix.scalar_type() == at::kFloat && matrix.is_contiguous());
+  const int64_t width = matrix.size(1);
+  float* values = matrix.mutable_data_ptr<float>();
+  std::vector<Row> basis;
+  for (int64_t r = 0; r < matrix.size(0); ++r) {
+    if (r % width == 0) basis.clear();
+    float* to = values + r * width;
+    const Row row(to, to + width);
+    const double length = std::sqrt(Dot(row, row));
+    basis.push_back(UnitResidual(row, basis));
+    for (int64_t i = 0; i < width; ++i) to[i] = static_cast<float>(length * basis.back()[i]);
+  }
+}
+
+at::Tensor LogPositiveFeatures(const at::Tensor& x, const at::Tensor& projection,
+                               bool is_hyperbolic) {
+  const at::Tensor products = at::matmul(x, projection.to(x.options()).t());  // [.., M]
+  const at::Tensor half_square = x.square().sum(-1, true) / 2;
+  if (!is_hyperbolic) return products - half_square;
+  return at::cat({products - half_square, -products - half_square}, -1);
+}
+
+FeaturePair StableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
+                           const at::Tensor& keep) {
+  at::Tensor kept = log_key;  // exp of it is 0 at masked keys, whatever is subtracted
+  if (keep.defined()) {
+    kept = log_key.masked_fill(keep.logical_not().view({keep.size(0), 1, -1, 1}), kMasked);
+  }
+  // Constants: they cancel, so no gradient flows through them.
+  at::Tensor key_shift = kept.detach().amax(2, true);              // [B, H, 1, M]
+  key_shift = key_shift.masked_fill(key_shift <= kMasked / 2, 0);  // no keys at all
+  const at::Tensor shifted = log_query + key_shift;                // [B, H, N, M]
+  const at::Tensor query_shift = shifted.detach().amax(-1, true);  // [B, H, N, 1]
+  return {(shifted - query_shift).exp(), (kept - key_shift).exp()};
+}
+
+}  // namespace lra

@@ -1,0 +1,36 @@
+// Random features of the softmax kernel (FAVOR+). Source: Choromanski et al. 2021 ("Rethinking
+// Attention with Performers"), Lemma 1 and section 2.4.
+//
+//   exp(x . y) = E[phi(x) . phi(y)],  phi(x)_r = M^-1/2 exp(w_r . x - |x|^2 / 2),  w_r ~ N(0, I_D)
+#ifndef LRA_MODELS_KERNELS_RANDOM_FEATURES_H_
+#define LRA_MODELS_KERNELS_RANDOM_FEATURES_H_
+
+#include <ATen/core/Tensor.h>
+
+namespace lra {
+
+// Makes the rows of a Gaussian matrix [M, D] orthogonal within each block of D rows, in place, and
+// keeps their lengths. A Gaussian row's length is independent of its direction, so each row stays
+// N(0, I_D). float32 on the CPU.
+void OrthogonaliseRows(const at::Tensor& matrix);
+
+// log phi(x) without the factor M^-1/2, which cancels in a normalised average: x [.., D],
+// projection [M, D] -> [.., M]; hyperbolic: of w and -w, [.., 2M]. In x's type.
+at::Tensor LogPositiveFeatures(const at::Tensor& x, const at::Tensor& projection,
+                               bool is_hyperbolic);
+
+// Features of queries and keys whose products are phi(q_i) . phi(k_j) times a constant of each i.
+struct FeaturePair {
+  at::Tensor query, key;  // [B, H, N, M], [B, H, Nk, M]; in [0, 1]
+};
+
+// From their logarithms; keep [B, Nk] bool or undefined: masked keys get 0. Each feature of the
+// keys is divided by its largest over the kept keys, the queries' multiplied by it, then each query
+// by its own largest: whatever the logarithms, no row sum phi(q_i) . sum_j phi(k_j) of a row with
+// keys is below 1, so nothing underflows and no epsilon is needed.
+FeaturePair StableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
+                           const at::Tensor& keep);
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_KERNELS_RANDOM_FEATURES_H_
