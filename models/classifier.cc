@@ -97,7 +97,7 @@ class EncoderClassifier : public Classifier {
     DropoutRun dropout;
     if (context.training) {
       dropout = {config_.model().dropout(), config_.attention().dropout(), config_.seed(),
-                 context.step, ExampleIds(batch)};
+                 context.step, ExampleIds(batch), true};
     }
     const at::Tensor keep = KeepMask(batch, has_cls_);
     at::Tensor x =

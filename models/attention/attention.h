@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "google/protobuf/any.pb.h"
 #include "lra/registry.h"
@@ -18,6 +19,21 @@
 #include "models/parameters.h"
 
 namespace lra {
+
+// Which of the layer's projections a method reads; the layer does not create the others.
+enum class Projections {
+  kQueryKeyValue,
+  kSharedQueryKey,  // q is also the key (LSH); input.k is q
+  // None, nor an output projection: q = k = v = the normalised layer input, heads being slices of
+  // its channels, and the output is the block's.
+  kNone,
+};
+
+enum class Causality {
+  kNever,     // input.causal is refused
+  kOptional,  // input.causal chooses
+  kAlways,    // o_i depends on tokens <= i, whatever input.causal says
+};
 
 // What a method can do. The conformance suite, `lra list` and the docs read it; a wrong claim fails
 // a test.
@@ -33,17 +49,29 @@ struct Traits {
   bool is_permutation_invariant = false;
   bool supports_cross = false;
   bool supports_weight_dropout = false;
+  Projections projections = Projections::kQueryKeyValue;
+  Causality causality = Causality::kNever;
+  // InitState() and Extend() exist: token by token, the causal form.
+  bool supports_streaming = false;
+  // Reads AttentionInput::x.
+  bool uses_layer_input = false;
+  // o = W v with a matrix W of each head that does not depend on v: attention maps exist.
+  bool has_weights = true;
+  // Owns something of the size of the longest sequence; longer ones are refused.
+  bool is_length_bound = false;
   // The same example gives the same output whatever padding it gets (T4) and whatever it is batched
   // with (T9).
   bool is_padding_invariant = true;
-  std::string time_order;    // "N^2 D", "N D^2"
-  std::string memory_order;  // "N D"
+  std::string padding_reason;  // why not, where it is false
+  std::string time_order;      // "N^2 D", "N D^2"
+  std::string memory_order;    // "N D"
 };
 
 // What a factory gets to know about the model around it.
 struct AttentionContext {
   int64_t heads = 1;
   int64_t head_width = 1;
+  int64_t model_width = 1;  // E: channels of AttentionInput::x
   // Longest sequence including CLS: cosFormer's M, length-bound tables.
   int64_t max_length_tokens = 0;
   // For methods that own parameters; names are prefixed with `scope`.
@@ -60,7 +88,19 @@ struct AttentionInput {
   // [B, Nk] bool, true = real token. Undefined = all real. Masks select, never multiply: a NaN in a
   // padded position must not get through.
   at::Tensor keep;
-  DropoutKey weight_dropout;  // models/kernels/dropout.h; inactive in evaluation
+  // models/kernels/dropout.h; inactive in evaluation. Its seed, step, site and example ids also key
+  // a method's own noise, drawn only where is_training.
+  DropoutKey weight_dropout;
+  at::Tensor x;  // [B, N, E]: the normalised layer input, for methods that use it
+  // Query i sees keys j <= i + Nk - N.
+  bool causal = false;
+  bool is_training = false;
+};
+
+// What a streaming attention remembers of the tokens so far.
+struct AttentionState {
+  int64_t tokens = 0;               // so far
+  std::vector<at::Tensor> tensors;  // the method's own
 };
 
 class Attention {
@@ -73,6 +113,12 @@ class Attention {
   // The same function, dense, O(N Nk), any dtype, written from the definition and differentiated by
   // autograd.
   virtual at::Tensor Oracle(const AttentionInput& input) const = 0;
+  // Streaming: the causal form over consecutive pieces of T >= 1 tokens, q, k, v [B, H, T, D], keep
+  // [B, T]; each call returns the outputs of its piece and moves the state on. Whatever the pieces,
+  // together they equal Attend() with input.causal over all. Without gradients. Only where
+  // supports_streaming.
+  virtual AttentionState InitState(int64_t batch, const at::TensorOptions& options) const;
+  virtual at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const;
 };
 
 using AttentionRegistry = Registry<Attention, const AttentionContext&>;

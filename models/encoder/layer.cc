@@ -8,10 +8,9 @@
 #include "models/encoder/dropout_sites.h"
 
 namespace lra {
-namespace {
 
 // Creates parameters under one scope.
-class Scope {
+class EncoderLayer::Scope {
  public:
   Scope(std::string prefix, ParameterStore* parameters)
       : prefix_(std::move(prefix)), parameters_(parameters) {}
@@ -39,6 +38,22 @@ class Scope {
   ParameterStore* parameters_;
 };
 
+namespace {
+
+absl::Status CheckTraits(const AttentionConfig& config, const Traits& traits) {
+  if (config.dropout() > 0 && !traits.supports_weight_dropout) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.dropout: is ", config.dropout(), ", but \"", config.name(),
+                     "\" has no explicit weights to drop; set attention.dropout=0"));
+  }
+  if (config.causal() && traits.causality == Causality::kNever) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.causal: is true, but \"", config.name(),
+                     "\" has no causal form; set attention.causal=false"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const ExperimentConfig& config,
                                                          const std::string& scope,
                                                          int64_t max_length_tokens,
@@ -47,6 +62,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const ExperimentConfig&
   AttentionContext context;
   context.heads = model.heads();
   context.head_width = model.qkv_width() / model.heads();
+  context.model_width = model.width();
   context.max_length_tokens = max_length_tokens;
   context.parameters = parameters;
   context.scope = scope;
@@ -55,15 +71,27 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const ExperimentConfig&
   LRA_ASSIGN_OR_RETURN(
       std::unique_ptr<Attention> attention,
       AttentionRegistry::Get().Create("attention", config.attention().name(), context));
-  if (context.weight_dropout > 0 && !attention->traits().supports_weight_dropout) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "attention.dropout: is ", context.weight_dropout, ", but \"", config.attention().name(),
-        "\" has no explicit weights to drop; set attention.dropout=0"));
-  }
+  LRA_RETURN_IF_ERROR(CheckTraits(config.attention(), attention->traits()));
   return attention;
 }
 
 }  // namespace
+
+void EncoderLayer::AddProjections(const ModelConfig& model, const Scope& scope) {
+  const Projections kind = attention_->traits().projections;
+  const auto projection = [&](const char* name) {
+    return scope.Linear(name, model.qkv_width(), model.width(), model.attention_bias());
+  };
+  qkv_.norm = scope.Norm("attention_norm", model.width(), model.norm_epsilon());
+  qkv_.heads = kind == Projections::kNone ? 1 : model.heads();
+  qkv_.returns_input = attention_->traits().uses_layer_input;
+  if (kind == Projections::kNone) return;
+  qkv_.query = projection("attention.query");
+  if (kind == Projections::kQueryKeyValue) qkv_.key = projection("attention.key");
+  qkv_.value = projection("attention.value");
+  output_.output =
+      scope.Linear("attention.output", model.width(), model.qkv_width(), model.attention_bias());
+}
 
 absl::StatusOr<EncoderLayer> EncoderLayer::Create(const ExperimentConfig& config, int64_t index,
                                                   int64_t max_length_tokens,
@@ -71,24 +99,30 @@ absl::StatusOr<EncoderLayer> EncoderLayer::Create(const ExperimentConfig& config
   const ModelConfig& model = config.model();
   const std::string prefix = absl::StrCat("encoder.layer", index, ".");
   const Scope scope(prefix, parameters);
-  const bool has_bias = model.attention_bias();
   EncoderLayer layer;
   layer.index_ = index;
-  layer.qkv_.heads = model.heads();
-  layer.qkv_.norm = scope.Norm("attention_norm", model.width(), model.norm_epsilon());
-  layer.qkv_.query = scope.Linear("attention.query", model.qkv_width(), model.width(), has_bias);
-  layer.qkv_.key = scope.Linear("attention.key", model.qkv_width(), model.width(), has_bias);
-  layer.qkv_.value = scope.Linear("attention.value", model.qkv_width(), model.width(), has_bias);
-  layer.output_.output =
-      scope.Linear("attention.output", model.width(), model.qkv_width(), has_bias);
+  layer.is_causal_ = config.attention().causal();
+  LRA_ASSIGN_OR_RETURN(layer.attention_,
+                       MakeAttention(config, prefix + "attention.", max_length_tokens, parameters));
+  layer.AddProjections(model, scope);
   layer.output_.norm = scope.Norm("mlp_norm", model.width(), model.norm_epsilon());
   layer.output_.hidden = scope.Linear("mlp.hidden", model.mlp_width(), model.width(), true);
   layer.output_.projection = scope.Linear("mlp.projection", model.width(), model.mlp_width(), true);
   layer.output_.gelu =
       model.activation() == ModelConfig::GELU_TANH ? GeluKind::kTanh : GeluKind::kErf;
-  LRA_ASSIGN_OR_RETURN(layer.attention_,
-                       MakeAttention(config, prefix + "attention.", max_length_tokens, parameters));
   return layer;
+}
+
+AttentionInput EncoderLayer::InputOfAttention(const at::Tensor& x, const at::Tensor& keep,
+                                              const DropoutRun& dropout) const {
+  const Qkv qkv = NormQkv(x, qkv_);  // [B, H, N, D]
+  AttentionInput input = {qkv.q, qkv.k, qkv.v, keep};
+  input.weight_dropout =
+      dropout.Key(SiteOf(index_, LayerSite::kAttentionWeights), dropout.weight_probability);
+  input.x = qkv.x;
+  input.causal = is_causal_;
+  input.is_training = dropout.is_training;
+  return input;
 }
 
 at::Tensor EncoderLayer::Forward(const at::Tensor& x, const at::Tensor& keep,
@@ -96,10 +130,8 @@ at::Tensor EncoderLayer::Forward(const at::Tensor& x, const at::Tensor& keep,
   const auto key = [&](LayerSite place, float probability) {
     return dropout.Key(SiteOf(index_, place), probability);
   };
-  const Qkv qkv = NormQkv(x, qkv_);  // [B, H, N, D]
-  const AttentionInput input = {qkv.q, qkv.k, qkv.v, keep,
-                                key(LayerSite::kAttentionWeights, dropout.weight_probability)};
-  const at::Tensor attended = attention_->Attend(input);  // [B, H, N, D]
+  const at::Tensor attended =
+      attention_->Attend(InputOfAttention(x, keep, dropout));  // [B, H, N, D]
   return OutputMlp(attended, x, output_,
                    {key(LayerSite::kAttentionOutput, dropout.probability),
                     key(LayerSite::kMlpHidden, dropout.probability),

@@ -23,6 +23,7 @@ struct DropoutRun {
   uint32_t seed = 0;
   uint32_t step = 0;
   at::Tensor example_ids;  // [B] int64
+  bool is_training = false;
 
   DropoutKey Key(uint32_t site, float p) const { return {p, seed, step, site, example_ids}; }
 };
@@ -30,16 +31,25 @@ struct DropoutRun {
 class EncoderLayer {
  public:
   // Parameters are named encoder.layer<index>.*. InvalidArgument for an unknown attention, its
-  // options, or attention dropout on a method without explicit weights. max_length_tokens includes
-  // CLS.
+  // options, attention dropout on a method without explicit weights, or a causal mask where there
+  // is none. max_length_tokens includes CLS.
   static absl::StatusOr<EncoderLayer> Create(const ExperimentConfig& config, int64_t index,
                                              int64_t max_length_tokens, ParameterStore* parameters);
 
   // x [B, N, E], keep [B, N] bool or undefined (no padding) -> [B, N, E].
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& keep, const DropoutRun& dropout) const;
 
+  // What Forward() gives to the attention, for attention maps.
+  AttentionInput InputOfAttention(const at::Tensor& x, const at::Tensor& keep,
+                                  const DropoutRun& dropout) const;
+  const Attention& attention() const { return *attention_; }
+
  private:
+  class Scope;
+  void AddProjections(const ModelConfig& model, const Scope& scope);
+
   int64_t index_ = 0;
+  bool is_causal_ = false;
   NormQkvParameters qkv_;
   OutputMlpParameters output_;
   std::shared_ptr<const Attention> attention_;

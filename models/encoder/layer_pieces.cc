@@ -22,14 +22,16 @@ at::Tensor Map(const at::Tensor& x, const LinearMap& map) {
 }  // namespace
 
 Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters) {
-  return UseTiled(x) ? internal::NormQkvTiled(x, parameters)
-                     : internal::NormQkvGeneric(x, parameters);
+  const bool is_plain = parameters.key.weight.defined() && !parameters.returns_input;
+  return is_plain && UseTiled(x) ? internal::NormQkvTiled(x, parameters)
+                                 : internal::NormQkvGeneric(x, parameters);
 }
 
 at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
                      const OutputMlpParameters& parameters, const OutputMlpDropout& dropout) {
-  return (UseTiled(residual) ? internal::OutputMlpTiled : internal::OutputMlpGeneric)(
-      attended, residual, parameters, dropout);
+  const bool is_tiled = parameters.output.weight.defined() && UseTiled(residual);
+  return (is_tiled ? internal::OutputMlpTiled : internal::OutputMlpGeneric)(attended, residual,
+                                                                            parameters, dropout);
 }
 
 namespace internal {
@@ -37,9 +39,15 @@ namespace internal {
 Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters) {
   const at::Tensor y = Norm(x, parameters.norm);
   const auto split = [&](const LinearMap& map) {
-    return Map(y, map).view({x.size(0), x.size(1), parameters.heads, -1}).transpose(1, 2);
+    const at::Tensor mapped = map.weight.defined() ? Map(y, map) : y;
+    return mapped.view({x.size(0), x.size(1), parameters.heads, -1}).transpose(1, 2);
   };
-  return {split(parameters.query), split(parameters.key), split(parameters.value)};
+  Qkv qkv;
+  qkv.q = split(parameters.query);
+  qkv.k = parameters.key.weight.defined() ? split(parameters.key) : qkv.q;
+  qkv.v = split(parameters.value);
+  if (parameters.returns_input) qkv.x = y;
+  return qkv;
 }
 
 at::Tensor OutputMlpGeneric(const at::Tensor& attended, const at::Tensor& residual,
@@ -47,8 +55,9 @@ at::Tensor OutputMlpGeneric(const at::Tensor& attended, const at::Tensor& residu
                             const OutputMlpDropout& dropout) {
   const at::Tensor joined =
       attended.transpose(1, 2).reshape({residual.size(0), residual.size(1), -1});
-  const at::Tensor h =
-      DropoutAdd(Map(joined, parameters.output), residual, dropout.attention_output);
+  const at::Tensor mapped =
+      parameters.output.weight.defined() ? Map(joined, parameters.output) : joined;
+  const at::Tensor h = DropoutAdd(mapped, residual, dropout.attention_output);
   const char* kind = parameters.gelu == GeluKind::kTanh ? "tanh" : "none";
   const at::Tensor hidden = at::gelu(Map(Norm(h, parameters.norm), parameters.hidden), kind);
   return DropoutAdd(Map(Dropout(hidden, dropout.hidden), parameters.projection), h,

@@ -30,12 +30,14 @@ struct NormMap {
 
 struct NormQkvParameters {
   NormMap norm;
-  LinearMap query, key, value;  // [H D, E]
+  // [H D, E]. Without a key map, k = q; without any, q = k = v = the normalised x.
+  LinearMap query, key, value;
   int64_t heads = 1;
+  bool returns_input = false;  // Qkv::x
 };
 
 struct OutputMlpParameters {
-  LinearMap output;  // [E, H D]
+  LinearMap output;  // [E, H D]; without weight: none, and H D = E
   NormMap norm;
   LinearMap hidden;      // [M, E]
   LinearMap projection;  // [E, M]
@@ -48,6 +50,7 @@ struct OutputMlpDropout {
 
 struct Qkv {
   at::Tensor q, k, v;  // [B, H, N, D], laid out [B, N, H, D]
+  at::Tensor x;        // [B, N, E], normalised; only with returns_input
 };
 
 Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters);

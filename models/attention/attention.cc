@@ -1,0 +1,17 @@
+#include "models/attention/attention.h"
+
+#include "lra/check.h"
+
+namespace lra {
+
+AttentionState Attention::InitState(int64_t, const at::TensorOptions&) const {
+  LRA_CHECK(traits().supports_streaming);  // an attention that claims it brings its own
+  return {};
+}
+
+at::Tensor Attention::Extend(const AttentionInput&, AttentionState*) const {
+  LRA_CHECK(traits().supports_streaming);
+  return {};
+}
+
+}  // namespace lra
