@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/attention/linformer.pb.h"
+#include "models/attention/nystromformer.pb.h"
 #include "models/attention/performer.pb.h"
 #include "models/conformance/golden.h"
 
@@ -192,6 +193,70 @@ TEST(LinformerTest, RefusesImpossibleRanksAndLengths) {
             kGoldenTokens);  // 128 would exceed the length
   const AttentionCase c(1, 1, 2, 7, 7, kGoldenWidth);
   EXPECT_THROW(made.attention->Attend(c.input), c10::Error);
+}
+
+// --- Nystromformer ---
+
+// clang-format off
+const Golden kNystrom = {"Nystrom m=3, 6 iterations, per-matrix init", {0.11946247, -0.34989816, 0.10677439}, {0.35925903, -0.18343105, -0.24065634}, {-0.9129863060, -0.0836723831, 1.55734013, 1.76718460, 7.60145165}};
+// clang-format on
+
+NystromformerOptions NystromformerWith(int landmarks, int convolution, int iterations = 6) {
+  NystromformerOptions options;
+  options.set_landmarks(landmarks);
+  options.set_convolution_tokens(convolution);
+  options.set_iterations(iterations);
+  return options;
+}
+
+MadeAttention MakeNystromformer(int landmarks, int convolution, int iterations = 6) {
+  const NystromformerOptions options = NystromformerWith(landmarks, convolution, iterations);
+  return MakeAttention("nystromformer", &options);
+}
+
+TEST(NystromformerGoldenTest, FastFormAndOracle) {
+  ExpectGolden(kNystrom, GoldenCase(), *MakeNystromformer(3, 0));
+}
+
+TEST(NystromformerTest, OptionsKeepThePromises) {
+  ExpectKeepsPromises("nystromformer", NystromformerWith(5, 0));
+  ExpectKeepsPromises("nystromformer", NystromformerWith(12, 3, 2));
+}
+
+// As many landmarks as tokens: softmax attention in the limit of many iterations, and at once for
+// examples that are shorter still.
+TEST(NystromformerTest, ApproachesSoftmaxAttention) {
+  const AttentionCase c = GoldenCase(), masked = GoldenCaseWithoutToken4();
+  const at::Tensor exact = Softmax(c.input);
+  EXPECT_LT(MaxDifference(MakeNystromformer(6, 0, 40)->Attend(c.input), exact), 1e-10);
+  EXPECT_GT(MaxDifference(MakeNystromformer(6, 0)->Attend(c.input), exact), 1e-4);
+  EXPECT_LT(MaxDifference(MakeNystromformer(7, 0)->Attend(c.input), exact), 1e-14);
+  EXPECT_LT(MaxDifference(RealRows(MakeNystromformer(6, 0)->Attend(masked.input), masked),
+                          RealRows(Softmax(masked.input), masked)),
+            1e-14);
+}
+
+// Taps 1, 2, 4 add v_{i-1} + 2 v_i + 4 v_{i+1} of the kept tokens, with taps of each head.
+TEST(NystromformerTest, AddsTheConvolutionOfTheValues) {
+  const AttentionCase c = GoldenCaseWithoutToken4();
+  const MadeAttention plain = MakeNystromformer(3, 0), with = MakeNystromformer(3, 3);
+  with.SetParameter("convolution",
+                    at::tensor(std::vector<double>{1, 2, 4, 10, 20, 40}).view({2, 3}));
+  const at::Tensor v = c.input.v.masked_fill(c.input.keep.logical_not().view({1, 1, -1, 1}), 0),
+                   zero = at::zeros_like(v.narrow(2, 0, 1));
+  const at::Tensor before = at::cat({zero, v.slice(2, 0, -1)}, 2),
+                   after = at::cat({v.slice(2, 1), zero}, 2);
+  const at::Tensor head = at::tensor(std::vector<double>{1, 10}).view({1, 2, 1, 1});
+  const at::Tensor expected = plain->Attend(c.input) + head * (before + 2 * v + 4 * after);
+  EXPECT_LT(MaxDifference(RealRows(with->Attend(c.input), c), RealRows(expected, c)), 1e-13);
+}
+
+TEST(NystromformerTest, RefusesImpossibleOptions) {
+  ExpectRefused("nystromformer", NystromformerWith(0, 35), "attention.options.landmarks: is 0");
+  ExpectRefused("nystromformer", NystromformerWith(8, 4),
+                "attention.options.convolution_tokens: is 4");
+  ExpectRefused("nystromformer", NystromformerWith(8, 0, 0), "attention.options.iterations: is 0");
+  EXPECT_THROW(MakeNystromformer(2, 0)->Attend(GoldenCase(3, 6).input), c10::Error);
 }
 
 }  // namespace
