@@ -2,13 +2,12 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "models/factorized/attention.h"
 
 namespace lra {
 namespace {
-
-using factorized::Offsets;
 
 // phi(x), without anything that keeps it in range.
 at::Tensor DensePhi(const FactorizedSpec& spec, const at::Tensor& x) {
@@ -96,17 +95,42 @@ class Dense {
     return hidden;
   }
 
+  // pi / 2M, float64: [1 or B, 1 or H, 1, 1].
+  at::Tensor RadiansPerToken() const {
+    at::Tensor scale = at::full({1, 1, 1, 1}, static_cast<double>(spec_.scale_tokens),
+                                input_.q.options().dtype(at::kDouble));
+    if (spec_.learned_scale.defined()) {
+      scale = scale * (1 + at::exp(spec_.learned_scale.to(at::kDouble))).view({1, -1, 1, 1});
+    } else if (spec_.scale_tokens == 0) {
+      const at::Tensor kept = Kept(at::ones({input_.k.size(0), 1, keys_, 1}, scale.options()));
+      scale = kept.sum(2, true).clamp_min(1);
+    }
+    return std::numbers::pi / 2 / scale;
+  }
+
   at::Tensor Cosines() const {
-    const Offsets offsets = factorized::OffsetsOf(input_);
-    at::Tensor rows = factorized::Angles(spec_, input_, n_, offsets.query);
-    at::Tensor columns = factorized::Angles(spec_, input_, keys_, offsets.key);
-    at::Tensor difference = rows.unsqueeze(-1) - columns.unsqueeze(-2);  // [.., N, Nk]
-    if (difference.dim() == 3 && !spec_.learned_scale.defined())
-      difference = difference.unsqueeze(1);  // [B, 1, N, Nk]
-    at::Tensor total = at::zeros_like(difference);
-    for (const double frequency : spec_.frequencies)
-      total = total + at::cos(difference * frequency);
+    const auto options = input_.q.options().dtype(at::kDouble);
+    // Causal: the last query and the last key are the same token.
+    const at::Tensor distance = at::arange(n_, options).unsqueeze(-1) - at::arange(keys_, options) +
+                                (is_causal_ ? static_cast<double>(keys_ - n_) : 0.0);
+    const at::Tensor angle = distance * RadiansPerToken();
+    at::Tensor total = at::zeros_like(angle);
+    for (const double frequency : spec_.frequencies) total = total + at::cos(angle * frequency);
     return (total / static_cast<double>(spec_.frequencies.size())).to(input_.q.options());
+  }
+
+  // prod_{j < s <= i} g_s (1 - g_j), g = 1 at masked tokens: [B, H, N, N].
+  at::Tensor Gates() const {
+    const at::Tensor x = input_.keep.defined()
+                             ? input_.x.masked_fill(input_.keep.logical_not().unsqueeze(-1), 0)
+                             : input_.x;
+    const at::Tensor weight = spec_.gate_weight.to(x.options()),
+                     bias = spec_.gate_bias.to(x.options());
+    at::Tensor gates = (at::einsum("bne,he->bhn", {x, weight}) + bias.view({1, -1, 1})).sigmoid();
+    if (input_.keep.defined()) gates = gates.masked_fill(input_.keep.logical_not().unsqueeze(1), 1);
+    const at::Tensor from_start = gates.log().cumsum(-1);
+    const at::Tensor between = from_start.unsqueeze(-1) - from_start.unsqueeze(-2);
+    return between.masked_fill(Hidden(), 0).exp() * (1 - gates).unsqueeze(-2);
   }
 
   // r(i, j), broadcastable to [B, H, N, Nk].
@@ -120,12 +144,8 @@ class Dense {
         return Cosines();
       case Reweighting::kDecay:
         return at::exp((i - j).abs() * spec_.log_decay.to(i.options()).view({-1, 1, 1}));
-      case Reweighting::kGate: {
-        const at::Tensor logs = factorized::LogGates(spec_, input_);  // [B, H, N]
-        const at::Tensor from_start = logs.cumsum(-1);
-        const at::Tensor between = from_start.unsqueeze(-1) - from_start.unsqueeze(-2);
-        return between.masked_fill(Hidden(), 0).exp() * (1 - logs.exp()).unsqueeze(-2);
-      }
+      case Reweighting::kGate:
+        return Gates();
     }
     return {};
   }
@@ -135,10 +155,9 @@ class Dense {
     at::Tensor seen = Hidden().logical_not().to(k.options());
     if (spec_.reweighting == Reweighting::kDecay) seen = seen * Positional();
     if (spec_.reweighting != Reweighting::kCosine) return at::matmul(seen, k).norm(2, -1, true);
-    const Offsets offsets = factorized::OffsetsOf(input_);
-    at::Tensor angles = factorized::Angles(spec_, input_, keys_, offsets.key);
-    if (angles.dim() == 2) angles = angles.unsqueeze(1);
-    angles = angles.unsqueeze(-1);
+    const at::Tensor angles =
+        at::arange(keys_, input_.q.options().dtype(at::kDouble)).view({1, 1, -1, 1}) *
+        RadiansPerToken();
     at::Tensor squares;
     for (const double frequency : spec_.frequencies) {
       for (const at::Tensor& factor : {at::cos(angles * frequency), at::sin(angles * frequency)}) {
