@@ -105,6 +105,7 @@ void SetUpApp(CLI::App* app, CommandContext* context) {
   AddConfigCommand(app, context);
   AddTrainCommand(app, context);
   AddEvalCommand(app, context);
+  AddAttendCommand(app, context);
   AddTableCommand(app, context);
   AddDiffCommand(app, context);
 }

@@ -46,6 +46,7 @@ void AddBaselineCommand(CLI::App* app, CommandContext* context);
 void AddCheckCommand(CLI::App* app, CommandContext* context);
 void AddTrainCommand(CLI::App* app, CommandContext* context);
 void AddEvalCommand(CLI::App* app, CommandContext* context);
+void AddAttendCommand(CLI::App* app, CommandContext* context);
 void AddTableCommand(CLI::App* app, CommandContext* context);
 
 }  // namespace lra

@@ -11,14 +11,12 @@
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/experiment_flags.h"
+#include "cli/list_attention.h"
 #include "lra/config.h"
 #include "lra/progress.h"
 #include "lra/reflection.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
-#include "models/attention/attention.h"
-#include "models/classifier.h"
-#include "models/torch_status.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task.h"
 
@@ -30,7 +28,7 @@ using Json = nlohmann::ordered_json;
 struct ListFlags {
   std::string kind, name;
   bool params = false;
-  std::string task = "listops", preset = ExperimentFlags::kDefaultPreset;
+  ListedModel model = {"listops", ExperimentFlags::kDefaultPreset};
 };
 
 const std::vector<std::string>& Kinds() {
@@ -65,33 +63,11 @@ absl::StatusOr<std::string> Description(const std::string& kind, const std::stri
   return file.description();
 }
 
-absl::StatusOr<int64_t> CountParameters(const ListFlags& flags, const std::string& attention) {
-  ExperimentFlags experiment;
-  experiment.task = flags.task;
-  experiment.attention = attention;
-  experiment.preset = flags.preset;
-  LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, experiment.Resolve());
-  LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(flags.task));
-  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, OpenTask(flags.task, file));
-  int64_t count = 0;
-  LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {
-    LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model,
-                         Classifier::Create(resolved.config, task->Spec()));
-    count = model->parameters().count();
-    return absl::OkStatus();
-  }));
-  return count;
-}
-
 absl::StatusOr<Json> ListKind(const ListFlags& flags, const std::string& kind) {
   Json items = Json::array();
   for (const std::string& name : ConfigNames(kind)) {
     LRA_ASSIGN_OR_RETURN(const std::string description, Description(kind, name));
-    Json item = {{"name", name}, {"description", description}};
-    if (flags.params && kind == "attentions") {
-      LRA_ASSIGN_OR_RETURN(item["parameters"], CountParameters(flags, name));
-    }
-    items.push_back(std::move(item));
+    items.push_back({{"name", name}, {"description", description}});
   }
   return items;
 }
@@ -126,48 +102,6 @@ absl::StatusOr<Json> DescribeTask(const std::string& name) {
   return result;
 }
 
-// Traits do not depend on sizes: any small ones will do to make an instance.
-absl::StatusOr<Traits> TraitsOf(const std::string& name, const AttentionConfig& config) {
-  ParameterStore parameters(0);
-  AttentionContext context;
-  context.heads = 2;
-  context.head_width = 4;
-  context.max_length_tokens = 16;
-  context.parameters = &parameters;
-  context.scope = "list";
-  context.options = config.options();
-  Traits traits;
-  LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {
-    LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Attention> attention,
-                         AttentionRegistry::Get().Create("attention", name, context));
-    traits = attention->traits();
-    return absl::OkStatus();
-  }));
-  return traits;
-}
-
-absl::StatusOr<Json> DescribeAttention(const ListFlags& flags) {
-  LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(flags.name));
-  LRA_ASSIGN_OR_RETURN(const Traits traits, TraitsOf(flags.name, file.attention()));
-  Json result = {
-      {"name", flags.name},      {"label", traits.label},     {"description", file.description()},
-      {"source", traits.source}, {"time", traits.time_order}, {"memory", traits.memory_order}};
-  result["traits"] = {{"exact_softmax", traits.is_exact_softmax},
-                      {"row_stochastic", traits.is_row_stochastic},
-                      {"permutation_invariant", traits.is_permutation_invariant},
-                      {"padding_invariant", traits.is_padding_invariant},
-                      {"cross", traits.supports_cross},
-                      {"weight_dropout", traits.supports_weight_dropout}};
-  // With the paths that --set takes.
-  ExperimentConfig config;
-  *config.mutable_attention() = file.attention();
-  result["options"] = Leaves(config);
-  if (flags.params) {
-    LRA_ASSIGN_OR_RETURN(result["parameters"], CountParameters(flags, flags.name));
-  }
-  return result;
-}
-
 absl::StatusOr<Json> DescribeFragment(const std::string& kind, const std::string& name) {
   LRA_ASSIGN_OR_RETURN(const ConfigFragment file, LoadFragment(kind, name));
   Json result = {{"name", name}, {"version", file.version()}, {"description", file.description()}};
@@ -179,7 +113,7 @@ absl::StatusOr<Json> DescribeFragment(const std::string& kind, const std::string
 
 absl::StatusOr<Json> Describe(const ListFlags& flags) {
   if (flags.kind == "tasks") return DescribeTask(flags.name);
-  if (flags.kind == "attentions") return DescribeAttention(flags);
+  if (flags.kind == "attentions") return AttentionJson(flags.name, flags.model);
   if (flags.kind == "suites") return UnknownNameError("suite", flags.name, ConfigNames("suites"));
   return DescribeFragment(flags.kind, flags.name);
 }
@@ -216,9 +150,6 @@ void PrintItems(const Json& items) {
   for (const Json& item : items) width = std::max(width, Text(item["name"]).size());
   for (const Json& item : items) {
     std::cout << absl::StrFormat("  %-*s  ", static_cast<int>(width), Text(item["name"]));
-    if (item.contains("parameters")) {
-      std::cout << absl::StrFormat("%12s  ", Text(item["parameters"]));
-    }
     std::cout << Text(item["description"]) << "\n";
   }
   if (items.empty()) std::cout << "  (none)\n";
@@ -231,11 +162,28 @@ absl::Status CheckKind(const std::string& kind) {
   return UnknownNameError("kind", kind, Kinds());
 }
 
+absl::Status ListParameters(const ListFlags& flags, bool json) {
+  if (!flags.kind.empty() && flags.kind != "attentions") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--params counts the models of attentions, not of ", flags.kind));
+  }
+  std::vector<std::string> names = ConfigNames("attentions");
+  if (!flags.name.empty()) names = {flags.name};
+  LRA_ASSIGN_OR_RETURN(const Json counts, ParametersJson(names, flags.model));
+  json ? void(std::cout << counts.dump(2) << "\n") : PrintParameters(counts, flags.model);
+  return absl::OkStatus();
+}
+
 absl::Status List(const ListFlags& flags, bool json) {
   if (!flags.kind.empty()) LRA_RETURN_IF_ERROR(CheckKind(flags.kind));
+  if (flags.params) return ListParameters(flags, json);
   if (!flags.name.empty()) {
     LRA_ASSIGN_OR_RETURN(const Json result, Describe(flags));
-    json ? void(std::cout << result.dump(2) << "\n") : PrintObject(result, 0);
+    if (json) {
+      std::cout << result.dump(2) << "\n";
+    } else {
+      flags.kind == "attentions" ? PrintAttention(result) : PrintObject(result, 0);
+    }
     return absl::OkStatus();
   }
   Json all;
@@ -248,11 +196,7 @@ absl::Status List(const ListFlags& flags, bool json) {
     return absl::OkStatus();
   }
   for (const auto& [kind, items] : all.items()) {
-    std::cout << kind;
-    if (flags.params && kind == "attentions") {
-      std::cout << absl::StrFormat(" (parameters at %s, preset %s)", flags.task, flags.preset);
-    }
-    std::cout << "\n";
+    std::cout << kind << "\n";
     PrintItems(items);
   }
   return absl::OkStatus();
@@ -266,9 +210,12 @@ void AddListCommand(CLI::App* app, CommandContext* context) {
       app->add_subcommand("list", "What there is: tasks, attentions, presets, protocols, suites");
   command->add_option("KIND", flags->kind, "tasks, attentions, presets, protocols or suites");
   command->add_option("NAME", flags->name, "Show this one in full");
-  command->add_flag("--params", flags->params, "Count the parameters of each attention's model");
-  command->add_option("--task", flags->task, "Task of the counted models")->capture_default_str();
-  command->add_option("--preset", flags->preset, "Sizes of the counted models")
+  command->add_flag("--params", flags->params,
+                    "Count the parameters of each attention's model, and compare them with the "
+                    "transformer's");
+  command->add_option("--task", flags->model.task, "Task of the models that sizes are of")
+      ->capture_default_str();
+  command->add_option("--preset", flags->model.preset, "Sizes of these models")
       ->capture_default_str();
   AddCommonFlags(command, context,
                  "  lra list attentions --params\n"

@@ -96,14 +96,29 @@ class EncoderClassifier : public Classifier {
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
     DropoutRun dropout;
     if (context.training) {
-      dropout = {config_.model().dropout(), config_.attention().dropout(), config_.seed(),
-                 context.step, ExampleIds(batch), true};
+      dropout = {config_.model().dropout(),
+                 config_.attention().dropout(),
+                 config_.seed(),
+                 context.step,
+                 ExampleIds(batch),
+                 true};
     }
     const at::Tensor keep = KeepMask(batch, has_cls_);
     at::Tensor x =
         embedding_.Forward(batch, dropout.Key(kEmbeddingSite, dropout.probability));  // [B, N, E]
     for (const EncoderLayer& layer : layers_) x = layer.Forward(x, keep, dropout);
     return head_->Forward(pooling_->Forward(x, keep));  // [B, C]
+  }
+
+  void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
+    const DropoutRun none;
+    const at::Tensor keep = KeepMask(batch, has_cls_);
+    at::Tensor x = embedding_.Forward(batch, none.Key(kEmbeddingSite, 0));
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      visit(static_cast<int64_t>(i), layers_[i].attention(),
+            layers_[i].InputOfAttention(x, keep, none));
+      x = layers_[i].Forward(x, keep, none);
+    }
   }
 
   const ParameterStore& parameters() const override { return parameters_; }

@@ -9,12 +9,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
+#include "models/attention/attention.h"
 #include "models/parameters.h"
 
 namespace lra {
@@ -34,6 +36,11 @@ class Classifier {
 
   // Logits [B, C] float32. Throws c10::Error as LibTorch does; see models/torch_status.h.
   virtual at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const = 0;
+
+  // What each layer's attention gets of a batch in evaluation, layer by layer; throws as Forward().
+  using AttentionVisitor =
+      std::function<void(int64_t layer, const Attention& attention, const AttentionInput& input)>;
+  virtual void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const = 0;
 
   virtual const ParameterStore& parameters() const = 0;
 };

@@ -116,6 +116,30 @@ TEST(ClassifierTest, ForwardGivesLogitsAndEveryParameterAGradient) {
   }
 }
 
+TEST(ClassifierTest, VisitsWhatEachLayersAttentionGets) {
+  const auto model = Classifier::Create(SmallConfig(), SmallSpec());
+  std::vector<at::Tensor> queries;
+  (*model)->VisitAttention(
+      TwoExamples(), [&](int64_t layer, const Attention& attention, const AttentionInput& input) {
+        EXPECT_EQ(layer, static_cast<int64_t>(queries.size()));
+        EXPECT_EQ(attention.traits().label, "Linear Transformer");
+        EXPECT_EQ(input.k.sizes(), at::IntArrayRef({2, 2, 4, 8}));  // [B, H, N, D]
+        EXPECT_EQ(input.keep.sum(1).equal(at::tensor({4, 2}, at::kLong)), true);
+        EXPECT_FALSE(input.is_training || input.weight_dropout.active());
+        queries.push_back(input.q);
+      });
+  ASSERT_EQ(queries.size(), 2u);
+  EXPECT_FALSE(at::equal(queries[0], queries[1]));
+  // The second layer sees the first one's output: another token of example 0 reaches its first.
+  HostBatch other = TwoExamples();
+  other.tokens[3] = 9;
+  (*model)->VisitAttention(
+      other, [&](int64_t layer, const Attention&, const AttentionInput& input) {
+        const bool is_equal = at::equal(input.q[0].select(1, 0), queries[layer][0].select(1, 0));
+        EXPECT_EQ(is_equal, layer == 0);
+      });
+}
+
 TEST(ClassifierTest, LearnsTwoExamplesByHeart) {
   ExperimentConfig config = SmallConfig();
   config.mutable_model()->set_dropout(0);

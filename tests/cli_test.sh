@@ -70,7 +70,7 @@ printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops
 expect 1 "$(basename "$file")" "$lra" train "${smoke[@]}" --attention linear --out z
 
-for command in list config diff data baseline train eval table 'data prepare' 'data verify' 'data show' 'data list'; do
+for command in attend list config diff data baseline train eval table 'data prepare' 'data verify' 'data show' 'data list'; do
   # shellcheck disable=SC2086
   expect 0 'Examples:' "$lra" $command --help
 done

@@ -10,11 +10,10 @@ cd "$work"
 export LRA_DATA=$work/data TMPDIR=$work
 source "$here/expect.sh"
 
-expect 0 '"passed": true' "$lra" check --all --json
+expect 0 '"passed": true' "$lra" check --all tasks --json
 if grep -q '"passed": false' out; then echo "FAILED: a check failed"; failures=$((failures + 1)); fi
 [ -z "$(ls -d lra-check-* 2>/dev/null)" ] || { echo "FAILED: lra check left its scratch folder"; failures=$((failures + 1)); }
 expect 2 'did you mean "?listops' "$lra" check listop
-expect 2 'give the name' "$lra" check
 
 # Reviews: a tree, an archive on standard input, tables.
 for split in train test; do

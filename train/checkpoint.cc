@@ -14,7 +14,7 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
-#include "train/safetensors.h"
+#include "models/safetensors.h"
 
 namespace lra {
 namespace {

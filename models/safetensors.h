@@ -1,8 +1,8 @@
 // Tensors on disk in the safetensors format (github.com/huggingface/safetensors): an 8-byte
 // little-endian header length, a JSON header padded with spaces to a multiple of 8, raw
 // little-endian bytes. Python reads it in one line.
-#ifndef LRA_TRAIN_SAFETENSORS_H_
-#define LRA_TRAIN_SAFETENSORS_H_
+#ifndef LRA_MODELS_SAFETENSORS_H_
+#define LRA_MODELS_SAFETENSORS_H_
 
 #include <ATen/core/Tensor.h>
 
@@ -33,7 +33,9 @@ absl::StatusOr<std::string> WriteSafetensors(
 // Strict: every byte after the header belongs to exactly one tensor. DataLoss, naming file and
 // tensor, for anything that a correct writer does not produce; NotFound for a missing file.
 absl::StatusOr<SafetensorsFile> ReadSafetensors(absl::string_view path);
+// The same of a file's bytes; `where` names it in errors.
+absl::StatusOr<SafetensorsFile> ParseSafetensors(absl::string_view where, absl::string_view bytes);
 
 }  // namespace lra
 
-#endif  // LRA_TRAIN_SAFETENSORS_H_
+#endif  // LRA_MODELS_SAFETENSORS_H_

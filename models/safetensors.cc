@@ -1,4 +1,4 @@
-#include "train/safetensors.h"
+#include "models/safetensors.h"
 
 #include <ATen/ops/empty.h>
 #include <c10/core/ScalarType.h>
@@ -58,8 +58,7 @@ const ElementType* FindType(absl::string_view name) {
   return nullptr;
 }
 
-// --- Writing
-// ---------------------------------------------------------------------------------------------------------
+// --- Writing ---
 
 absl::Status CheckTensor(absl::string_view path, const std::string& name, const at::Tensor& tensor,
                          std::set<std::string>* names) {
@@ -100,8 +99,7 @@ std::string MakeHeader(const std::vector<std::pair<std::string, at::Tensor>>& te
   return prefix + json;
 }
 
-// --- Reading
-// ---------------------------------------------------------------------------------------------------------
+// --- Reading ---
 
 // A tensor as the header describes it; offsets count from the first byte after the header.
 struct Entry {
@@ -217,6 +215,19 @@ absl::Status CheckLayout(absl::string_view path, std::vector<Entry>* entries, in
                  absl::StrCat(data_bytes - position, " bytes at the end belong to no tensor"));
 }
 
+absl::StatusOr<at::Tensor> MakeTensor(absl::string_view path, const Entry& entry,
+                                      absl::string_view data) {
+  const absl::string_view bytes = data.substr(entry.begin, entry.end - entry.begin);
+  // Other bytes would be neither true nor false to the compiler.
+  if (entry.type->type == at::kBool &&
+      bytes.find_first_not_of(absl::string_view("\0\1", 2)) != absl::string_view::npos) {
+    return Damaged(path, absl::StrCat("tensor \"", entry.name, "\": BOOL holds a byte above 1"));
+  }
+  at::Tensor tensor = at::empty(entry.shape, at::TensorOptions().dtype(entry.type->type));
+  if (!bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), bytes.data(), bytes.size());
+  return tensor;
+}
+
 absl::Status ReadMetadata(absl::string_view path, const OrderedJson& json,
                           std::map<std::string, std::string>* out) {
   if (!json.is_object()) return Damaged(path, "__metadata__ is not an object");
@@ -264,6 +275,10 @@ absl::StatusOr<std::string> WriteSafetensors(
 
 absl::StatusOr<SafetensorsFile> ReadSafetensors(absl::string_view path) {
   LRA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  return ParseSafetensors(path, bytes);
+}
+
+absl::StatusOr<SafetensorsFile> ParseSafetensors(absl::string_view path, absl::string_view bytes) {
   LRA_ASSIGN_OR_RETURN(const auto parts, SplitFile(path, bytes));
   const auto& [text, data] = parts;
   LRA_ASSIGN_OR_RETURN(const OrderedJson header, ParseHeader(path, text));
@@ -280,9 +295,7 @@ absl::StatusOr<SafetensorsFile> ReadSafetensors(absl::string_view path) {
   }
   LRA_RETURN_IF_ERROR(CheckLayout(path, &entries, static_cast<int64_t>(data.size())));
   for (const Entry& entry : entries) {
-    at::Tensor tensor = at::empty(entry.shape, at::TensorOptions().dtype(entry.type->type));
-    if (entry.end > entry.begin)
-      std::memcpy(tensor.mutable_data_ptr(), data.data() + entry.begin, tensor.nbytes());
+    LRA_ASSIGN_OR_RETURN(at::Tensor tensor, MakeTensor(path, entry, data));
     file.tensors.emplace_back(entry.name, std::move(tensor));
   }
   return file;

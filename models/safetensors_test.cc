@@ -1,4 +1,4 @@
-#include "train/safetensors.h"
+#include "models/safetensors.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -152,6 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "do not give"},
         HostileCase{R"({"dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,8]})",
                     "shape"},
+        HostileCase{R"({"dtype":"BOOL","shape":[8],"data_offsets":[0,8]})", "a byte above 1"},
         HostileCase{R"({"dtype":"F32","shape":[1],"data_offsets":[4,8]})", "after a gap"}));
 
 TEST(SafetensorsTest, OverlapIsRefused) {

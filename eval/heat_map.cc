@@ -1,0 +1,204 @@
+#include "eval/heat_map.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "datasets/png.h"
+
+namespace lra {
+namespace internal {
+namespace {
+
+constexpr int64_t kMaxEntries = 1024;  // a side, after Reduce
+constexpr int kPlotPixels = 512;       // at least so many a side, where cells can be enlarged
+constexpr int kMargin = 16, kTick = 6, kGap = 6, kBarWidth = 24;
+constexpr int kBarSteps = 4;
+constexpr Colour kBlack = {0, 0, 0};
+
+struct Scale {
+  double low, high;
+  double Place(double value) const { return (value - low) / (high - low); }
+};
+
+Scale ScaleOf(const AttentionMap& map) {
+  const auto [least, most] = std::minmax_element(map.values.begin(), map.values.end());
+  const double low = std::min(0.0, static_cast<double>(*least));
+  const double high = *most;
+  return {low, high > low ? high : low + 1};
+}
+
+std::string BarLabel(const Scale& scale, int step) {
+  return absl::StrFormat("%.3g", scale.low + (scale.high - scale.low) * step / kBarSteps);
+}
+
+// Where things are; the plot is rows * cell pixels high.
+struct Layout {
+  Layout(const AttentionMap& map, const HeatMapLabels& labels, const Scale& scale)
+      : cell(std::max<int>(1, kPlotPixels / static_cast<int>(std::max(map.rows, map.columns)))),
+        plot_width(static_cast<int>(map.columns) * cell),
+        plot_height(static_cast<int>(map.rows) * cell),
+        left(kMargin + kTextHeight + kGap + TextWidth(absl::StrCat(map.rows)) + kGap + kTick),
+        top(kMargin + kTextHeight + kMargin),
+        bar_left(left + plot_width + 2 * kMargin) {
+    int label_width = 0;
+    for (int i = 0; i <= kBarSteps; ++i)
+      label_width = std::max(label_width, TextWidth(BarLabel(scale, i)));
+    width = bar_left + kBarWidth + kTick + kGap + label_width + kMargin;
+    width = std::max(width, TextWidth(labels.title) + 2 * kMargin);
+    height = top + std::max(plot_height, 6 * kTextHeight) + kTick + kGap + kTextHeight + kGap +
+             kTextHeight + kMargin;
+  }
+
+  int cell, plot_width, plot_height, left, top, bar_left;
+  int width = 0, height = 0;
+};
+
+// One pixel wide, just outside.
+void DrawFrame(Canvas* canvas, int x, int y, int w, int h) {
+  canvas->Fill(x - 1, y - 1, w + 2, 1, kBlack);
+  canvas->Fill(x - 1, y + h, w + 2, 1, kBlack);
+  canvas->Fill(x - 1, y - 1, 1, h + 2, kBlack);
+  canvas->Fill(x + w, y - 1, 1, h + 2, kBlack);
+}
+
+void DrawCells(const AttentionMap& map, const Layout& at, const Scale& scale, Canvas* canvas) {
+  for (int64_t i = 0; i < map.rows; ++i) {
+    for (int64_t j = 0; j < map.columns; ++j) {
+      canvas->Fill(at.left + static_cast<int>(j) * at.cell, at.top + static_cast<int>(i) * at.cell,
+                   at.cell, at.cell, ViridisColour(scale.Place(map.values[i * map.columns + j])));
+    }
+  }
+  DrawFrame(canvas, at.left, at.top, at.plot_width, at.plot_height);
+}
+
+// `factor`: entries of the matrix in one of the picture.
+void DrawAxes(const AttentionMap& map, int64_t factor, const HeatMapLabels& labels,
+              const Layout& at, Canvas* canvas) {
+  const auto place = [&](int64_t entry) {
+    return static_cast<int>(entry / factor) * at.cell + at.cell / 2;
+  };
+  const int bottom = at.top + at.plot_height;
+  for (const int64_t tick : TickPositions(map.columns * factor, 6)) {
+    const std::string text = absl::StrCat(tick);
+    const int x = at.left + place(tick);
+    canvas->Fill(x, bottom, 1, kTick, kBlack);
+    DrawText(canvas, x - TextWidth(text) / 2, bottom + kTick + kGap, text);
+  }
+  for (const int64_t tick : TickPositions(map.rows * factor, 6)) {
+    const std::string text = absl::StrCat(tick);
+    const int y = at.top + place(tick);
+    canvas->Fill(at.left - kTick, y, kTick, 1, kBlack);
+    DrawText(canvas, at.left - kTick - kGap - TextWidth(text), y - kTextHeight / 2 + 1, text);
+  }
+  DrawText(canvas, at.left + (at.plot_width - TextWidth(labels.columns)) / 2,
+           bottom + kTick + kGap + kTextHeight + kGap, labels.columns);
+  DrawText(canvas, kMargin, at.top + (at.plot_height + TextWidth(labels.rows)) / 2, labels.rows,
+           /*upwards=*/true);
+  DrawText(canvas, std::max(kMargin, (at.width - TextWidth(labels.title)) / 2), kMargin,
+           labels.title);
+}
+
+void DrawBar(const Layout& at, const Scale& scale, Canvas* canvas) {
+  for (int y = 0; y < at.plot_height; ++y) {
+    const double t = at.plot_height > 1 ? 1 - y / (at.plot_height - 1.0) : 1;
+    canvas->Fill(at.bar_left, at.top + y, kBarWidth, 1, ViridisColour(t));
+  }
+  DrawFrame(canvas, at.bar_left, at.top, kBarWidth, at.plot_height);
+  for (int i = 0; i <= kBarSteps; ++i) {
+    const int y = at.top + (at.plot_height - 1) * (kBarSteps - i) / kBarSteps;
+    canvas->Fill(at.bar_left + kBarWidth, y, kTick, 1, kBlack);
+    DrawText(canvas, at.bar_left + kBarWidth + kTick + kGap, y - kTextHeight / 2 + 1,
+             BarLabel(scale, i));
+  }
+}
+
+}  // namespace
+
+Colour ViridisColour(double t) {
+  constexpr double kAnchors[][3] = {{68, 1, 84},    {71, 44, 122},  {59, 81, 139},
+                                    {44, 113, 142}, {33, 144, 141}, {39, 173, 129},
+                                    {92, 200, 99},  {170, 220, 50}, {253, 231, 37}};
+  constexpr int kLast = std::size(kAnchors) - 1;
+  const double place = std::clamp(t, 0.0, 1.0) * kLast;
+  const int below = std::min(static_cast<int>(place), kLast - 1);
+  const double part = place - below;
+  Colour colour;
+  for (int i = 0; i < 3; ++i) {
+    const double value = kAnchors[below][i] * (1 - part) + kAnchors[below + 1][i] * part;
+    colour[i] = static_cast<uint8_t>(std::lround(value));
+  }
+  return colour;
+}
+
+void Canvas::Fill(int x, int y, int w, int h, const Colour& colour) {
+  for (int row = std::max(0, y); row < std::min(height, y + h); ++row) {
+    for (int column = std::max(0, x); column < std::min(width, x + w); ++column) {
+      std::copy(colour.begin(), colour.end(), rgb.begin() + (size_t{3} * width * row + 3 * column));
+    }
+  }
+}
+
+Colour Canvas::At(int x, int y) const {
+  const size_t at = (static_cast<size_t>(width) * y + x) * 3;
+  return {rgb[at], rgb[at + 1], rgb[at + 2]};
+}
+
+std::vector<int64_t> TickPositions(int64_t n, int most) {
+  int64_t step = 1;
+  for (int64_t power = 1; (n + step - 1) / step > most; power *= 10) {
+    for (const int64_t digit : {1, 2, 5}) {
+      step = digit * power;
+      if ((n + step - 1) / step <= most) break;
+    }
+  }
+  std::vector<int64_t> ticks;
+  for (int64_t tick = 0; tick < n; tick += step) ticks.push_back(tick);
+  return ticks;
+}
+
+AttentionMap Reduce(const AttentionMap& map, int64_t factor) {
+  AttentionMap reduced = {
+      (map.rows + factor - 1) / factor, (map.columns + factor - 1) / factor, {}};
+  for (int64_t i = 0; i < map.rows; i += factor) {
+    for (int64_t j = 0; j < map.columns; j += factor) {
+      double sum = 0;
+      const int64_t end_row = std::min(map.rows, i + factor);
+      const int64_t end_column = std::min(map.columns, j + factor);
+      for (int64_t row = i; row < end_row; ++row) {
+        for (int64_t column = j; column < end_column; ++column)
+          sum += map.values[row * map.columns + column];
+      }
+      const auto entries = static_cast<double>((end_row - i) * (end_column - j));
+      reduced.values.push_back(static_cast<float>(sum / entries));
+    }
+  }
+  return reduced;
+}
+
+DrawnHeatMap DrawHeatMap(const AttentionMap& map, const HeatMapLabels& labels) {
+  const int64_t longest = std::max(map.rows, map.columns);
+  const int64_t factor = (longest + kMaxEntries - 1) / kMaxEntries;
+  const AttentionMap reduced = factor == 1 ? map : Reduce(map, factor);
+  const Scale scale = ScaleOf(reduced);
+  const Layout layout(reduced, labels, scale);
+  DrawnHeatMap drawn = {Canvas(layout.width, layout.height), layout.left, layout.top, layout.cell};
+  DrawCells(reduced, layout, scale, &drawn.canvas);
+  DrawAxes(reduced, factor, labels, layout, &drawn.canvas);
+  DrawBar(layout, scale, &drawn.canvas);
+  return drawn;
+}
+
+}  // namespace internal
+
+absl::StatusOr<std::string> HeatMapPng(const AttentionMap& map, const HeatMapLabels& labels) {
+  if (map.rows < 1 || map.columns < 1)
+    return absl::InvalidArgumentError("a picture of a matrix without entries");
+  if (!std::all_of(map.values.begin(), map.values.end(), [](float v) { return std::isfinite(v); }))
+    return absl::InvalidArgumentError("a picture of a matrix with numbers that are not finite");
+  const internal::DrawnHeatMap drawn = internal::DrawHeatMap(map, labels);
+  return EncodePng(drawn.canvas.rgb, drawn.canvas.width, drawn.canvas.height, 3);
+}
+
+}  // namespace lra

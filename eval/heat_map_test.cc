@@ -1,0 +1,93 @@
+#include "eval/heat_map.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace lra {
+namespace {
+
+using internal::Canvas;
+using internal::Colour;
+using testing::ElementsAre;
+
+constexpr Colour kBlack = {0, 0, 0}, kWhite = {255, 255, 255};
+
+TEST(HeatMapTest, ColoursRunFromZeroToTheLargest) {
+  const auto drawn = internal::DrawHeatMap({2, 2, {0.5f, 0.25f, 0.0f, 1.0f}}, {"title"});
+  const int c = drawn.cell_pixels;
+  EXPECT_EQ(c, 256);
+  const auto entry = [&](int i, int j) {
+    return drawn.canvas.At(drawn.left + j * c + c / 2, drawn.top + i * c + c / 2);
+  };
+  EXPECT_EQ(entry(0, 0), internal::ViridisColour(0.5));
+  EXPECT_EQ(entry(0, 1), internal::ViridisColour(0.25));
+  EXPECT_EQ(entry(1, 0), (Colour{68, 1, 84}));
+  EXPECT_EQ(entry(1, 1), (Colour{253, 231, 37}));
+}
+
+TEST(HeatMapTest, NegativeValuesAreTheDarkEnd) {
+  const auto drawn = internal::DrawHeatMap({1, 3, {-1, 0, 1}}, {"signed"});
+  const auto entry = [&](int j) {
+    return drawn.canvas.At(drawn.left + j * drawn.cell_pixels + 1, drawn.top + 1);
+  };
+  EXPECT_EQ(entry(0), internal::ViridisColour(0));
+  EXPECT_EQ(entry(1), internal::ViridisColour(0.5));
+  EXPECT_EQ(entry(2), internal::ViridisColour(1));
+}
+
+TEST(HeatMapTest, TicksAreRoundNumbers) {
+  EXPECT_THAT(internal::TickPositions(1, 6), ElementsAre(0));
+  EXPECT_THAT(internal::TickPositions(6, 6), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(internal::TickPositions(7, 6), ElementsAre(0, 2, 4, 6));
+  EXPECT_THAT(internal::TickPositions(100, 6), ElementsAre(0, 20, 40, 60, 80));
+  EXPECT_THAT(internal::TickPositions(2001, 6), ElementsAre(0, 500, 1000, 1500, 2000));
+}
+
+TEST(HeatMapTest, LargeMatricesAreReducedToMeans) {
+  const AttentionMap reduced = internal::Reduce({3, 3, {1, 3, 5, 5, 7, 7, 2, 4, 9}}, 2);
+  EXPECT_EQ(reduced.rows, 2);
+  EXPECT_EQ(reduced.columns, 2);
+  EXPECT_THAT(reduced.values, ElementsAre(4, 6, 3, 9));
+  const AttentionMap large = {1500, 1500, std::vector<float>(1500 * 1500, 0.5f)};
+  const auto drawn = internal::DrawHeatMap(large, {"large"});
+  EXPECT_LE(drawn.canvas.width, 1300);
+  EXPECT_LE(drawn.canvas.height, 1200);
+}
+
+int BlackPixels(const Canvas& canvas, int x, int y, int w, int h) {
+  int black = 0;
+  for (int row = y; row < y + h; ++row) {
+    for (int column = x; column < x + w; ++column) {
+      if (canvas.At(column, row) == kBlack) ++black;
+    }
+  }
+  return black;
+}
+
+TEST(HeatMapTest, TextIsWhereItShouldBe) {
+  const std::string text = "query 12";
+  const int width = internal::TextWidth(text);
+  Canvas across(200, 200), up(200, 200);
+  internal::DrawText(&across, 20, 30, text);
+  internal::DrawText(&up, 30, 180, text, /*upwards=*/true);
+  const int black = BlackPixels(across, 0, 0, 200, 200);
+  EXPECT_GT(black, 100);
+  EXPECT_EQ(BlackPixels(across, 20, 30, width, 2 + internal::kTextHeight), black);
+  EXPECT_EQ(BlackPixels(up, 30, 180 - width, 2 + internal::kTextHeight, width), black);
+  EXPECT_EQ(across.At(0, 0), kWhite);
+  internal::DrawText(&across, -30, 195, "cut \n\x80 off");  // partly outside, not printable
+}
+
+TEST(HeatMapTest, IsAPngOrAnError) {
+  const auto png = HeatMapPng({1, 1, {0}}, {"zero"});
+  ASSERT_TRUE(png.ok()) << png.status();
+  EXPECT_EQ(png->substr(0, 4), "\x89PNG");
+  EXPECT_EQ(HeatMapPng({}, {"empty"}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(HeatMapPng({1, 1, {std::numeric_limits<float>::quiet_NaN()}}, {"NaN"}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,79 @@
+// taylor: the softmax's exponential replaced by its Taylor polynomial of degree 2.
+// Source: Arora et al. 2024 ("Based").
+//   w_ij = 1 + s_ij + s_ij^2 / 2,  s_ij = scale q_i . k_j / sqrt(D),
+//   o_i = sum_j w_ij v_j / sum_j w_ij
+// w = ((s + 1)^2 + 1) / 2 >= 1/2: a row sum is never near 0.
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "examples/taylor_attention/taylor.pb.h"
+#include "lra/status_macros.h"
+#include "models/attention/attention.h"
+#include "models/attention/options.h"
+#include "models/kernels/linear_attention.h"
+
+namespace lra {
+namespace {
+
+Traits MakeTraits() {
+  Traits traits;
+  traits.label = "Taylor";
+  traits.summary = "linear attention with the exponential's Taylor polynomial of degree 2";
+  traits.source = "Arora et al. 2024 (\"Based\")";
+  traits.is_row_stochastic = true;
+  traits.is_permutation_invariant = true;
+  traits.supports_cross = true;
+  traits.time_order = "N D^3";
+  traits.memory_order = "N D^2";
+  return traits;
+}
+
+class Taylor : public Attention {
+ public:
+  explicit Taylor(double scale) : scale_(scale) {}
+
+  const Traits& traits() const override { return traits_; }
+
+  // The definition, as it stands above.
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    const double width = static_cast<double>(input.q.size(-1));
+    const at::Tensor s = scale_ * at::matmul(input.q, input.k.transpose(-1, -2)) / std::sqrt(width);
+    return DenseWeightedAverage(1 + s + s * s / 2, input.v, input.keep, Denominator::kPlus, 0);
+  }
+
+  // w_ij = phi(q_i) . phi(k_j), so sums over keys come first: linear in N.
+  at::Tensor Attend(const AttentionInput& input) const override {
+    at::Tensor k = input.k;
+    // Select before the features: the gradient of NaN^2 would be NaN times the core's zero.
+    if (input.keep.defined())
+      k = k.masked_fill(input.keep.logical_not().view({k.size(0), 1, -1, 1}), 0);
+    LinearAttentionSpec spec;
+    spec.feature_map = FeatureMap::kIdentity;  // of features made here
+    spec.denominator = Denominator::kPlus;
+    spec.epsilon = 0;
+    return LinearAttention(Phi(input.q), Phi(k), input.v, input.keep, spec);
+  }
+
+ private:
+  // [1, x, x x^T / sqrt(2)] of x scaled: [B, H, N, D] -> [B, H, N, 1 + D + D^2].
+  at::Tensor Phi(const at::Tensor& tokens) const {
+    const double width = static_cast<double>(tokens.size(-1));
+    const at::Tensor x = tokens * std::sqrt(scale_ / std::sqrt(width));
+    const at::Tensor squares = (x.unsqueeze(-1) * x.unsqueeze(-2)).flatten(-2) / std::sqrt(2.0);
+    return at::cat({at::ones_like(x.narrow(-1, 0, 1)), x, squares}, -1);
+  }
+
+  const Traits traits_ = MakeTraits();
+  const double scale_;
+};
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeTaylor(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(const TaylorOptions options, UnpackOptions<TaylorOptions>(context.options));
+  return std::make_unique<Taylor>(options.has_scale() ? options.scale() : 1.0);
+}
+
+LRA_REGISTER(AttentionRegistry, "taylor", MakeTaylor);
+
+}  // namespace
+}  // namespace lra

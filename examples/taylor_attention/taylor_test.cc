@@ -1,0 +1,54 @@
+// The tutorial's attention keeps every promise, also with its option set.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "lra/test_folder.h"
+#include "models/attention_facts.h"
+#include "models/conformance/conformance.h"
+
+namespace lra {
+namespace {
+
+// configs/ with the tutorial's file among the attentions, as somebody who follows it has.
+void UseConfigsWithTaylor(const TestFolder& folder) {
+  namespace fs = std::filesystem;
+  const std::string configs = folder.File("configs");
+  fs::copy(LRA_SOURCE_DIR "/configs", configs, fs::copy_options::recursive);
+  fs::copy_file(LRA_SOURCE_DIR "/examples/taylor_attention/taylor.textproto",
+                configs + "/attentions/taylor.textproto");
+  setenv("LRA_CONFIGS", configs.c_str(), 1);
+}
+
+TEST(TaylorTest, KeepsEveryPromise) {
+  const TestFolder folder;
+  UseConfigsWithTaylor(folder);
+  for (const std::vector<std::string>& sets : {std::vector<std::string>{}, {"scale=0.5"}}) {
+    const auto options = LoadAttentionOptions("taylor", sets);
+    ASSERT_TRUE(options.ok()) << options.status();
+    for (const auto& results :
+         {CheckAttention("taylor", *options), CheckClassifier("taylor", *options)}) {
+      ASSERT_TRUE(results.ok()) << results.status();
+      for (const ConformanceResult& r : *results) {
+        EXPECT_TRUE(r.passed) << r.id << ": " << r.measured << " > " << r.bound << " (" << r.detail
+                              << ")";
+      }
+    }
+  }
+}
+
+// By hand: q = 2, keys 0 and 1, values 0 and 1, D = 1: s = 0 and 2, w = 1 and 5.
+TEST(TaylorTest, AValueByHand) {
+  AttentionContext context;
+  const auto attention = AttentionRegistry::Get().Create("attention", "taylor", context).value();
+  AttentionInput input;
+  input.q = at::full({1, 1, 1, 1}, 2.0, at::kDouble);
+  input.k = input.v = at::arange(2, at::kDouble).view({1, 1, 2, 1});
+  EXPECT_NEAR(attention->Attend(input).item<double>(), 5.0 / 6, 1e-15);
+  EXPECT_NEAR(attention->Oracle(input).item<double>(), 5.0 / 6, 1e-15);
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,23 @@
+// The fields of an options message as a user sees them: names for --set, values, what is allowed.
+#ifndef LRA_OPTION_FACTS_H_
+#define LRA_OPTION_FACTS_H_
+
+#include <string>
+#include <vector>
+
+#include "google/protobuf/message.h"
+
+namespace lra {
+
+struct OptionFact {
+  std::string name;
+  std::string value;    // empty where it is unset
+  std::string allowed;  // "0 to 1", "FIXED, LENGTH", "true, false", "" for any text
+};
+
+// Singular scalar fields, in the order of the message; others are not for --set.
+std::vector<OptionFact> DescribeOptions(const google::protobuf::Message& options);
+
+}  // namespace lra
+
+#endif  // LRA_OPTION_FACTS_H_

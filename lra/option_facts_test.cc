@@ -1,0 +1,39 @@
+#include "lra/option_facts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/attention/cosformer.pb.h"
+#include "models/attention/performer.pb.h"
+
+namespace lra {
+namespace {
+
+std::vector<std::string> Lines(const google::protobuf::Message& message) {
+  std::vector<std::string> lines;
+  for (const OptionFact& fact : DescribeOptions(message))
+    lines.push_back(fact.name + "=" + fact.value + " (" + fact.allowed + ")");
+  return lines;
+}
+
+TEST(DescribeOptionsTest, NamesValuesAndRangesInOrder) {
+  CosformerOptions options;
+  options.set_scale(CosformerOptions::FIXED);
+  options.set_epsilon(1e-6);
+  EXPECT_THAT(Lines(options), testing::ElementsAre("scale=FIXED (FIXED, LENGTH)",
+                                                   "scale_tokens= (whole, 0 to 1048576)",
+                                                   "epsilon=1e-06 (0 to 1)"));
+}
+
+TEST(DescribeOptionsTest, FalseAndZeroAreValues) {
+  PerformerOptions options;
+  options.set_is_orthogonal(false);
+  const std::vector<OptionFact> facts = DescribeOptions(options);
+  ASSERT_EQ(facts.size(), 4u);
+  EXPECT_EQ(facts[2].value, "false");
+  EXPECT_EQ(facts[2].allowed, "true, false");
+  EXPECT_EQ(facts[1].value, "");
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,54 @@
+// What can be said about a registered attention without running it: `lra list attentions NAME`.
+#ifndef LRA_MODELS_ATTENTION_FACTS_H_
+#define LRA_MODELS_ATTENTION_FACTS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/any.pb.h"
+#include "models/attention/attention.h"
+
+namespace lra {
+
+// The options of configs/attentions/<name>.textproto with `sets` over them: "field=value", or
+// "attention.options.field=value" as `lra train` takes it. Empty for an attention without a config
+// file. InvalidArgument for an unknown attention or field.
+absl::StatusOr<google::protobuf::Any> LoadAttentionOptions(absl::string_view name,
+                                                           const std::vector<std::string>& sets);
+
+// What an attention is made for; as AttentionContext has it.
+struct AttentionSizes {
+  int64_t heads = 2;               // H
+  int64_t head_width = 4;          // D
+  int64_t model_width = 8;         // E
+  int64_t max_length_tokens = 16;  // L
+};
+
+// A parameter or buffer of one layer's attention; names without the layer's scope.
+struct OwnedTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  // How the shape follows from the sizes, found by changing each: "[H, 2 D, 128]".
+  std::string letters;
+  bool is_trained = true;  // false: a buffer, drawn and saved
+};
+
+struct AttentionFacts {
+  Traits traits;
+  std::vector<OwnedTensor> owned;
+};
+// The errors of the attention's factory.
+absl::StatusOr<AttentionFacts> DescribeAttention(absl::string_view name,
+                                                 const google::protobuf::Any& options,
+                                                 const AttentionSizes& sizes);
+
+// "causal" -> "on request: attention.causal=true", and so on: every trait, in sentences.
+std::vector<std::pair<std::string, std::string>> TraitsInWords(const Traits& traits);
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_ATTENTION_FACTS_H_

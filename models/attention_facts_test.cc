@@ -1,0 +1,101 @@
+#include "models/attention_facts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "models/attention/linformer.pb.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<OwnedTensor> Owned(const std::string& name, const std::vector<std::string>& sets,
+                               const AttentionSizes& sizes) {
+  const auto options = LoadAttentionOptions(name, sets);
+  EXPECT_TRUE(options.ok()) << options.status();
+  const auto facts = DescribeAttention(name, *options, sizes);
+  EXPECT_TRUE(facts.ok()) << facts.status();
+  return facts->owned;
+}
+
+TEST(DescribeAttentionTest, ShapesInLetters) {
+  const AttentionSizes sizes = {2, 32, 64, 2000};
+  const auto linformer = Owned("linformer", {"sharing=NONE", "rank=7"}, sizes);
+  ASSERT_EQ(linformer.size(), 2u);
+  EXPECT_EQ(linformer[0].name, "key_projection");
+  EXPECT_EQ(linformer[0].letters, "[H, 7, L]");
+  EXPECT_EQ(linformer[0].shape, (std::vector<int64_t>{2, 7, 2000}));
+  EXPECT_TRUE(linformer[0].is_trained);
+  const auto performer = Owned("performer", {"features=24"}, sizes);
+  ASSERT_EQ(performer.size(), 1u);
+  EXPECT_EQ(performer[0].name, "projection");
+  EXPECT_EQ(performer[0].letters, "[24, D]");
+  EXPECT_FALSE(performer[0].is_trained);
+  EXPECT_TRUE(Owned("linear", {}, sizes).empty());
+}
+
+// H = 4 and D = 4 are told apart.
+TEST(DescribeAttentionTest, EqualSizesAreToldApart) {
+  const AttentionSizes sizes = {4, 4, 16, 16};
+  EXPECT_EQ(Owned("cottention", {}, sizes)[0].letters, "[H]");
+  EXPECT_EQ(Owned("performer", {"features=4"}, sizes)[0].letters, "[4, D]");
+}
+
+TEST(DescribeAttentionTest, ErrorsOfTheFactory) {
+  const auto options = LoadAttentionOptions("linformer", {"rank=99"});
+  ASSERT_TRUE(options.ok());
+  const auto facts = DescribeAttention("linformer", *options, {2, 4, 8, 16});
+  EXPECT_EQ(facts.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(facts.status().message()), HasSubstr("rank: is 99"));
+}
+
+TEST(LoadAttentionOptionsTest, SetsBothWaysAndRefuses) {
+  for (const char* set : {"rank=5", "attention.options.rank=5"}) {
+    LinformerOptions options;
+    ASSERT_TRUE(LoadAttentionOptions("linformer", {set})->UnpackTo(&options));
+    EXPECT_EQ(options.rank(), 5);
+    EXPECT_EQ(options.sharing(), LinformerOptions::KEY_VALUE);  // of the config file
+  }
+  const auto message = [](const char* name, const char* set) {
+    const auto options = LoadAttentionOptions(name, {set});
+    EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(options.status().message());
+  };
+  EXPECT_THAT(message("linformr", "rank=5"), HasSubstr("did you mean \"linformer\""));
+  EXPECT_THAT(message("linformer", "rnak=5"), HasSubstr("did you mean \"rank\""));
+  EXPECT_THAT(message("linformer", "rank=-5"), HasSubstr("rank"));
+}
+
+TEST(TraitsInWordsTest, SaysWhatIsDeclared) {
+  Traits traits;
+  traits.is_padding_invariant = false;
+  traits.padding_reason = "blocks count pads";
+  traits.causality = Causality::kAlways;
+  traits.has_weights = false;
+  traits.is_length_bound = true;
+  const auto list = TraitsInWords(traits);
+  const std::map<std::string, std::string> words(list.begin(), list.end());
+  EXPECT_EQ(words.at("padding"), "matters: blocks count pads");
+  EXPECT_THAT(words.at("causal"), HasSubstr("always"));
+  EXPECT_THAT(words.at("weights"), HasSubstr("none"));
+  EXPECT_THAT(words.at("longest sequence"), HasSubstr("refused"));
+  traits.has_weights = traits.is_row_stochastic = traits.is_exact_softmax = true;
+  EXPECT_THAT(TraitsInWords(traits)[0].second, HasSubstr("exact softmax"));
+}
+
+TEST(TraitsInWordsTest, EveryRegisteredAttention) {
+  for (const std::string& name : AttentionRegistry::Get().Names()) {
+    const auto options = LoadAttentionOptions(name, {});
+    ASSERT_TRUE(options.ok()) << options.status();
+    const auto facts = DescribeAttention(name, *options, {2, 32, 64, 256});
+    ASSERT_TRUE(facts.ok()) << name << facts.status();
+    for (const auto& [trait, words] : TraitsInWords(facts->traits))
+      EXPECT_NE(words, "") << name << ": " << trait;
+  }
+}
+
+}  // namespace
+}  // namespace lra

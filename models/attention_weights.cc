@@ -1,0 +1,27 @@
+#include "models/attention_weights.h"
+
+#include <ATen/ops/eye.h>
+#include <c10/core/GradMode.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace lra {
+
+absl::StatusOr<at::Tensor> ImpliedWeights(const Attention& attention, const AttentionInput& input) {
+  const Traits& traits = attention.traits();
+  if (!traits.has_weights) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(traits.label,
+                     " has no attention weights: its output is not a matrix, made without the "
+                     "values, times the values"));
+  }
+  const c10::NoGradGuard no_grad;
+  const int64_t keys = input.k.size(2);
+  AttentionInput unit = input;
+  unit.v = at::eye(keys, input.k.options())
+               .expand({input.k.size(0), input.k.size(1), keys, keys})
+               .contiguous();
+  return attention.Oracle(unit);
+}
+
+}  // namespace lra

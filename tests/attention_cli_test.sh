@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# What a user asks about attentions: promises, numbers of other code, facts, parameters.
+# usage: attention_cli_test.sh LRA
+set -euo pipefail
+lra=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+source "$here/expect.sh"
+
+# Promises.
+expect 0 'ok +T1 +the fast form equals the dense oracle' "$lra" check transformer
+expect 0 'row_stochastic +yes +as declared in' "$lra" check transformer
+expect 0 '"observed": "as declared' "$lra" check linear --set epsilon=1e-5 --json
+expect 2 'did you mean "?linear' "$lra" check lineer
+expect 2 'did you mean "?epsilon' "$lra" check linear --set epsilno=1
+expect 2 'epsilon' "$lra" check linear --set epsilon=-1
+expect 2 'tasks, attentions' "$lra" check --all things
+expect 2 'give the name' "$lra" check
+expect 2 'not about --all' "$lra" check --all attentions --set epsilon=1
+
+# Numbers of other code.
+expect 2 'nothing.safetensors' "$lra" check transformer --against nothing.safetensors
+echo 'not tensors' >text.safetensors
+expect 2 'header claims' "$lra" check transformer --against text.safetensors
+expect 2 'unknown attention "listops"' "$lra" check listops --against text.safetensors
+expect 2 'against' "$lra" check transformer --tolerance 1
+for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
+  "$python" -c 'import numpy' 2>/dev/null || continue
+  "$python" "$here/../examples/checking/softmax.py" softmax.safetensors
+  expect 0 'ok +grad_k +\[2, 3, 37, 8\]' "$lra" check transformer --against softmax.safetensors
+  expect 0 '"passed": true' "$lra" check transformer --against softmax.safetensors --json
+  expect 1 'FAILED +out' "$lra" check linear --against softmax.safetensors
+  expect 1 'FAILED' "$lra" check transformer --against softmax.safetensors --tolerance 1e-18
+  expect 1 'longest sequence 64' "$lra" check cosformer --against softmax.safetensors --max-length 64
+  expect 2 'max_length: is 20, below' "$lra" check cosformer --against softmax.safetensors --max-length 20
+  expect 2 '"key_projection": is missing; expected: float64 \[5, 37\]' "$lra" check linformer --set rank=5 \
+    --against softmax.safetensors
+  head -c -1 softmax.safetensors >cut.safetensors
+  expect 2 'lie outside' "$lra" check transformer --against cut.safetensors
+  break
+done
+
+# Facts.
+expect 0 'causal +' "$lra" list attentions transformer
+expect 0 'key_projection +\[128, L\] += \[128, 2000\] +trained' "$lra" list attentions linformer
+expect 0 'attention.options.rank +0 +\(whole, 0 to 1048576\)' "$lra" list attentions linformer
+expect 0 'L = 256 ' "$lra" list attentions performer --preset smoke --task text
+expect 0 '"letters": "\[128, D\]"' "$lra" list attentions performer --json
+expect 0 'linformer .*above \+10 %' "$lra" list attentions --params --preset small
+expect 0 'transformer .* \+0 +\+0.00 %$' "$lra" list attentions --params --preset small
+expect 0 '"difference_percent"' "$lra" list attentions --params --preset smoke --json
+expect 2 'did you mean "?linformer' "$lra" list attentions linfomer --params
+expect 2 'not of tasks' "$lra" list tasks --params
+# Attention maps of a model that was trained for two steps.
+export LRA_DATA=$work/data
+smoke=(--task listops --preset smoke --quiet --set train.steps=2 --set train.eval_every_steps=2 --set model.pooling=CLS)
+"$lra" data prepare listops --quiet --set min_length_tokens=20 --set max_length_tokens=120 --set train_examples=60 \
+  --set validation_examples=20 --set test_examples=20 >/dev/null
+for attention in cosformer identity; do expect 0 'seed 0' "$lra" train "${smoke[@]}" --attention $attention; done
+run=runs/listops-cosformer-smoke-s0
+expect 0 'layer0-head1 .*layer0-head1-mean.npy layer0-head1-mean.png layer0-head1-coverage.npy' "$lra" attend $run \
+  --examples 5 --out maps --quiet
+expect 0 'all-coverage.png' cat maps/maps.json
+expect 0 'PNG' head -c 4 maps/all-mean.png
+expect 0 '"name": "layer0-head0"' "$lra" attend $run --examples 2 --layer 0 --head 0 --out one --quiet --json
+[ "$(ls one | wc -l)" = 5 ] || { echo "FAILED: one head gives four files and maps.json, not: $(ls one)"; failures=$((failures + 1)); }
+expect 0 'no coverage: its weights are no shares of 1' "$lra" attend runs/listops-identity-smoke-s0 --out signed --quiet
+expect 2 'layer: is 9, must be 0 to' "$lra" attend $run --layer 9 --out x
+expect 2 'head: is 9, must be 0 to' "$lra" attend $run --head 9 --out x --quiet
+expect 2 'max-tokens: is 5, but the shortest example' "$lra" attend $run --max-tokens 5 --out x
+expect 2 'out is required' "$lra" attend $run
+expect 2 'no such' "$lra" attend runs/nothing --out x
+[ ! -e x ] || { echo "FAILED: a refused command left a folder"; failures=$((failures + 1)); }
+for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
+  "$python" -c 'import numpy' 2>/dev/null || continue
+  # Each row of cosFormer's weights sums to 1; every query reaches some key.
+  expect 0 '^ok$' "$python" -c "
+import numpy as np
+m, c = np.load('one/layer0-head0-mean.npy'), np.load('one/layer0-head0-coverage.npy')
+assert m.shape == c.shape and m.dtype == np.float32, (m.shape, m.dtype)
+n = m.shape[0]
+assert abs(m[0].sum() - 1) < .5 and c.max() <= 1 and (c.max(1) > 0).all()
+print('ok')"
+  break
+done
+[ "$failures" = 0 ] || { echo "$failures checks failed"; exit 1; }
