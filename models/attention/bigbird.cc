@@ -1,0 +1,207 @@
+// bigbird: softmax attention to neighbouring, random and global blocks.
+// Source: Zaheer et al. 2020 ("Big Bird"), section 2 and appendix D, ITC: with blocks of b tokens,
+// query block i sees the key blocks
+//   all,  if i is the first or the last
+//   {first, last, i - 1, i, i + 1} and r others, drawn per head without replacement,  otherwise
+// and o_i = softmax attention over them. "Last" is the example's own last block, not the padded
+// one: so neither padding nor the batch changes an output. For the same reason the draw is a table
+// of priorities: an example takes the r candidates within its length that come first, which is a
+// uniform draw for every length. LRA2020 draws from the first 1024 tokens only, as do
+// google-research/bigbird and long-range-arena.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "lra/check.h"
+#include "lra/status_macros.h"
+#include "models/attention/attention.h"
+#include "models/attention/bigbird.pb.h"
+#include "models/attention/options.h"
+#include "models/kernels/grouped_attention.h"
+#include "models/kernels/pattern_oracle.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kDefaultBlockTokens = 64;
+constexpr int64_t kDefaultRandomBlocks = 3;
+constexpr int64_t kLra2020RandomTokens = 1024;
+
+Traits MakeTraits() {
+  Traits traits;
+  traits.label = "BigBird";
+  traits.summary = "softmax attention to neighbouring, random and two global blocks";
+  traits.source = "Zaheer et al. 2020, section 2 and appendix D (ITC)";
+  traits.is_row_stochastic = true;
+  traits.supports_weight_dropout = true;
+  traits.is_length_bound = true;
+  traits.time_order = "N (7 + r) b D";
+  traits.memory_order = "N D";
+  return traits;
+}
+
+struct Settings {
+  int64_t block_tokens, random_blocks, max_length_tokens;
+  // Random blocks are below this number.
+  int64_t random_end = std::numeric_limits<int64_t>::max();
+};
+
+class Bigbird : public Attention {
+ public:
+  // priorities [H, nb, nb] float: lower comes first.
+  Bigbird(const Settings& settings, at::Tensor priorities)
+      : s_(settings), priorities_(std::move(priorities)) {}
+
+  const Traits& traits() const override { return traits_; }
+
+  at::Tensor Attend(const AttentionInput& input) const override {
+    const int64_t n = CheckedTokens(input);
+    const at::Tensor last = LastBlocks(input);  // [B]
+    const at::Tensor end = last.view({-1, 1, 1, 1});
+    AttentionGroups inner, global;
+    inner.queries = Blocks(n, s_.block_tokens, input.q.device());
+    const int64_t blocks = inner.queries.starts.size(2);
+    const at::Tensor i = at::arange(blocks, last.options()).view({1, 1, -1, 1});
+    inner.queries.starts = Starts(i.masked_fill(IsEdge(i, end), -1));
+    inner.keys = {Starts(InnerKeys(i, end)), s_.block_tokens};
+    const at::Tensor zero = at::zeros_like(end);
+    global.queries = {Starts(at::cat({zero, end.masked_fill(end == 0, -1)}, 2)), s_.block_tokens};
+    global.keys = AllTokens(n, input.q.device());
+    std::vector<AttentionGroups> parts = {global};
+    if (blocks > 2) parts.push_back(inner);
+    return GroupedAttention(input.q, input.k, input.v, input.keep, std::move(parts),
+                            input.weight_dropout);
+  }
+
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    const int64_t n = CheckedTokens(input);
+    const at::Tensor last = LastBlocks(input).cpu();
+    const int64_t blocks = (n + s_.block_tokens - 1) / s_.block_tokens;
+    at::Tensor seen = at::zeros({last.size(0), input.q.size(1), blocks, blocks}, at::kBool);
+    for (int64_t e = 0; e < last.size(0); ++e) {
+      for (int64_t h = 0; h < input.q.size(1); ++h) {
+        const int64_t end = last[e].item<int64_t>();
+        for (int64_t i = 0; i <= end; ++i) {
+          for (const int64_t j : KeysOfBlock(h, i, end)) seen[e][h][i][j] = true;
+        }
+      }
+    }
+    const at::Tensor pairs = seen.repeat_interleave(s_.block_tokens, 2)
+                                 .repeat_interleave(s_.block_tokens, 3)
+                                 .narrow(2, 0, n)
+                                 .narrow(3, 0, n);
+    return DensePatternAttention(input.q, input.k, input.v, input.keep, pairs.to(input.q.device()),
+                                 input.weight_dropout);
+  }
+
+ private:
+  int64_t CheckedTokens(const AttentionInput& input) const {
+    const int64_t n = input.q.size(2);
+    TORCH_CHECK(n <= s_.max_length_tokens && input.q.size(1) == priorities_.size(0),
+                "bigbird: ", input.q.size(1), " heads of ", n, " tokens; it was made for ",
+                priorities_.size(0), " heads of up to ", s_.max_length_tokens,
+                " tokens; set view.max_length_tokens to at least the longest sequence");
+    return n;
+  }
+
+  // [B]: the block of each example's last kept token.
+  at::Tensor LastBlocks(const AttentionInput& input) const {
+    const int64_t n = input.q.size(2);
+    const auto options = at::TensorOptions(at::kLong).device(input.q.device());
+    if (!input.keep.defined()) {
+      return at::full({input.q.size(0)}, (n - 1) / s_.block_tokens, options);
+    }
+    return (at::arange(n, options) * input.keep).amax(1).floor_divide(s_.block_tokens);
+  }
+
+  // Block numbers, -1 = none, to tokens.
+  at::Tensor Starts(const at::Tensor& blocks) const {
+    return (blocks * s_.block_tokens).masked_fill(blocks < 0, kNoRun);
+  }
+
+  // Not between the first block and the last.
+  static at::Tensor IsEdge(const at::Tensor& block, const at::Tensor& end) {
+    return block.lt(1).logical_or(block.ge(end));
+  }
+
+  // Key blocks [B, H, nb, 5 + r] of the query blocks i [1, 1, nb, 1]: the first, the last, those of
+  // the window and the random ones that are neither.
+  at::Tensor InnerKeys(const at::Tensor& i, const at::Tensor& end) const {
+    const int64_t blocks = i.size(2);
+    const std::vector<int64_t> shape = {end.size(0), priorities_.size(0), blocks, -1};
+    const at::Tensor window = i + at::arange(-1, 2, i.options());
+    const at::Tensor j = i.transpose(2, 3);
+    const at::Tensor is_no_candidate =
+        (i - j).abs().le(1).logical_or(IsEdge(j, end)).logical_or(j >= s_.random_end);
+    const at::Tensor order =
+        priorities_.to(i.device())
+            .narrow(1, 0, blocks)
+            .narrow(2, 0, blocks)
+            .masked_fill(is_no_candidate, std::numeric_limits<float>::infinity());
+    const auto [priority, random] =
+        order.topk(std::min(s_.random_blocks, blocks), -1, /*largest=*/false);
+    const at::Tensor global = at::cat({at::zeros_like(end), end.masked_fill(end == 0, -1)}, 3);
+    return at::cat({global.expand(shape), window.masked_fill(IsEdge(window, end), -1).expand(shape),
+                    random.masked_fill(priority.isinf(), -1)},
+                   3);
+  }
+
+  // By the definition: what block i of head h sees in an example of end + 1 blocks.
+  std::vector<int64_t> KeysOfBlock(int64_t h, int64_t i, int64_t end) const {
+    std::vector<int64_t> keys;
+    std::vector<std::pair<float, int64_t>> others;
+    for (int64_t j = 0; j <= end; ++j) {
+      const bool is_global = i == 0 || i == end || j == 0 || j == end;
+      if (is_global || std::abs(i - j) <= 1) {
+        keys.push_back(j);
+      } else if (j < s_.random_end) {
+        others.emplace_back(priorities_[h][i][j].item<float>(), j);
+      }
+    }
+    std::sort(others.begin(), others.end());
+    const int64_t taken = std::min<int64_t>(s_.random_blocks, others.size());
+    for (int64_t r = 0; r < taken; ++r) keys.push_back(others[r].second);
+    return keys;
+  }
+
+  const Traits traits_ = MakeTraits();
+  const Settings s_;
+  const at::Tensor priorities_;
+};
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeBigbird(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(const BigbirdOptions options,
+                       UnpackOptions<BigbirdOptions>(context.options));
+  Settings settings;
+  settings.block_tokens = options.has_block_tokens() ? options.block_tokens() : kDefaultBlockTokens;
+  settings.random_blocks =
+      options.has_random_blocks() ? options.random_blocks() : kDefaultRandomBlocks;
+  settings.max_length_tokens = context.max_length_tokens;
+  if (settings.block_tokens < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("attention.options.block_tokens: is ",
+                                                   settings.block_tokens,
+                                                   "; a block needs at least 1"));
+  }
+  if (settings.random_blocks < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("attention.options.random_blocks: is ",
+                                                   settings.random_blocks, "; set 0 or more"));
+  }
+  if (options.variant() == BigbirdOptions::LRA2020) {
+    settings.random_end = kLra2020RandomTokens / settings.block_tokens;
+  }
+  LRA_CHECK(context.parameters != nullptr);
+  const int64_t blocks = std::max<int64_t>(
+      1, (context.max_length_tokens + settings.block_tokens - 1) / settings.block_tokens);
+  const at::Tensor priorities =
+      context.parameters->CreateBuffer(absl::StrCat(context.scope, "block_priorities"),
+                                       {context.heads, blocks, blocks}, Initializer::Normal(1));
+  return std::make_unique<Bigbird>(settings, priorities);
+}
+
+LRA_REGISTER(AttentionRegistry, "bigbird", MakeBigbird);
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,201 @@
+// longformer: softmax attention in a sliding window, plus global tokens.
+// Source: Beltagy et al. 2020 ("Longformer"), section 3.1, not dilated:
+//   o_i = sum_j softmax_j(q_i . k_j / sqrt(D)) v_j      over j with |i - j| <= w  or  j < g
+//   o_i = sum_j softmax_j(q'_i . k'_j / sqrt(D)) v'_j   over all j, for the global tokens i < g
+// with q', k', v' of projections of their own, without biases. The authors' start as copies of the
+// others; ours are drawn like them.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lra/check.h"
+#include "lra/status_macros.h"
+#include "models/attention/attention.h"
+#include "models/attention/longformer.pb.h"
+#include "models/attention/options.h"
+#include "models/attention/pattern_stream.h"
+#include "models/kernels/grouped_attention.h"
+#include "models/kernels/pattern_oracle.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kShortWindowTokens = 128, kLongWindowTokens = 256, kLongTokens = 2048;
+constexpr int64_t kDefaultGlobalTokens = 1;
+
+struct Settings {
+  int64_t before, after;  // tokens that the window holds on each side
+  int64_t global_tokens;
+};
+
+// Maps [H D, E] for the global rows; undefined where these use the layer's own.
+struct GlobalProjections {
+  at::Tensor query, key, value;
+};
+
+Traits MakeTraits(const Settings& settings, bool has_projections) {
+  Traits traits;
+  traits.label = "Longformer";
+  traits.summary = "softmax attention in a sliding window, plus global tokens";
+  traits.source = "Beltagy et al. 2020, section 3.1";
+  // What global rows average are values of their own.
+  traits.is_row_stochastic = !has_projections;
+  traits.has_weights = !has_projections;
+  traits.uses_layer_input = has_projections;
+  traits.supports_weight_dropout = true;
+  if (settings.global_tokens == 0) {
+    traits.causality = Causality::kOptional;
+    traits.supports_streaming = true;
+  }
+  traits.time_order = "N (2w + g) D";
+  traits.memory_order = "N D";
+  return traits;
+}
+
+class Longformer : public Attention {
+ public:
+  Longformer(const Settings& settings, GlobalProjections global, int64_t heads, int64_t head_width)
+      : traits_(MakeTraits(settings, global.query.defined())),
+        s_(settings),
+        global_(std::move(global)),
+        heads_(heads),
+        head_width_(head_width) {}
+
+  const Traits& traits() const override { return traits_; }
+
+  at::Tensor Attend(const AttentionInput& input) const override {
+    const int64_t n = input.q.size(2), globals = std::min(s_.global_tokens, n);
+    const at::Device device = input.q.device();
+    const int64_t after = input.causal ? 0 : s_.after;
+    if (globals == 0) return Grouped(input, {Window(n, s_.before, after, device)});
+    AttentionGroups columns, rows;
+    columns.keys = rows.queries = AllTokens(globals, device);
+    columns.queries = {columns.keys.starts + globals, n - globals};
+    rows.keys = AllTokens(n, device);
+    std::vector<AttentionGroups> parts = {columns};
+    if (n > globals) {
+      // The window of the others, without global keys.
+      AttentionGroups window = Window(n - globals, s_.before, after, device);
+      window.queries.starts = window.queries.starts + globals;
+      window.keys.starts = window.keys.starts + globals;
+      window.sees = [=](const GroupTile& tile) { return tile.keys >= globals; };
+      parts.push_back(window);
+    }
+    if (!global_.query.defined()) {
+      parts.push_back(rows);
+      return Grouped(input, std::move(parts));
+    }
+    return at::cat({Grouped(GlobalInput(input), {rows}).narrow(2, 0, globals),
+                    Grouped(input, std::move(parts)).narrow(2, globals, n - globals)},
+                   2);
+  }
+
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    const at::Tensor position = at::arange(input.q.size(2), input.q.options().dtype(at::kLong));
+    const at::Tensor i = position.unsqueeze(1), j = position.unsqueeze(0);
+    at::Tensor pairs = Sees(i, j).logical_or(j < s_.global_tokens).logical_or(i < s_.global_tokens);
+    if (input.causal) pairs = pairs.logical_and(j <= i);
+    const at::Tensor local = Dense(input, pairs);
+    if (!global_.query.defined()) return local;
+    return at::where(i < s_.global_tokens, Dense(GlobalInput(input), i.eq(i)), local);
+  }
+
+  AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override {
+    return InitPatternState(batch, heads_, head_width_, options);
+  }
+
+  at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const override {
+    return ExtendPattern({[&](const at::Tensor& i, const at::Tensor& j) { return Sees(i, j); },
+                          [&](const at::Tensor& j, int64_t next) { return j >= next - s_.before; }},
+                         piece, state);
+  }
+
+ private:
+  at::Tensor Sees(const at::Tensor& i, const at::Tensor& j) const {
+    return (j - i >= -s_.before).logical_and(j - i <= s_.after);
+  }
+
+  static at::Tensor Grouped(const AttentionInput& input, std::vector<AttentionGroups> parts) {
+    return GroupedAttention(input.q, input.k, input.v, input.keep, std::move(parts),
+                            input.weight_dropout);
+  }
+  static at::Tensor Dense(const AttentionInput& input, const at::Tensor& pairs) {
+    return DensePatternAttention(input.q, input.k, input.v, input.keep, pairs,
+                                 input.weight_dropout);
+  }
+
+  // The input as the global rows see it.
+  AttentionInput GlobalInput(const AttentionInput& input) const {
+    at::Tensor x = input.x;  // [B, N, E]
+    TORCH_CHECK(x.defined() && x.size(2) == global_.query.size(1),
+                "longformer: its projections for global tokens want a layer input of width ",
+                global_.query.size(1));
+    if (input.keep.defined()) x = x.masked_fill(input.keep.logical_not().unsqueeze(2), 0);
+    const auto project = [&](const at::Tensor& map) {
+      return at::matmul(x, map.to(x.options()).t())
+          .view({x.size(0), x.size(1), heads_, head_width_})
+          .transpose(1, 2);
+    };
+    AttentionInput global = input;
+    global.q = project(global_.query);
+    global.k = project(global_.key);
+    global.v = project(global_.value);
+    return global;
+  }
+
+  const Traits traits_;
+  const Settings s_;
+  const GlobalProjections global_;
+  const int64_t heads_, head_width_;
+};
+
+absl::StatusOr<Settings> MakeSettings(const LongformerOptions& options, int64_t longest_tokens) {
+  const bool is_lra2020 = options.variant() == LongformerOptions::LRA2020;
+  Settings settings;
+  settings.global_tokens = options.has_global_tokens() ? options.global_tokens()
+                           : is_lra2020                ? 0
+                                                       : kDefaultGlobalTokens;
+  settings.after = options.window_tokens();
+  if (settings.after == 0) {
+    settings.after =
+        is_lra2020 || longest_tokens >= kLongTokens ? kLongWindowTokens : kShortWindowTokens;
+  }
+  settings.before = is_lra2020 ? settings.after - 1 : settings.after;
+  if (settings.after < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("attention.options.window_tokens: is ",
+                                                   options.window_tokens(),
+                                                   "; set at least 1, or 0 for the default"));
+  }
+  if (settings.global_tokens < 0 || settings.global_tokens > longest_tokens) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.options.global_tokens: is ", settings.global_tokens,
+                     "; set 0 to the longest sequence, ", longest_tokens, " tokens"));
+  }
+  return settings;
+}
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeLongformer(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(const LongformerOptions options,
+                       UnpackOptions<LongformerOptions>(context.options));
+  LRA_ASSIGN_OR_RETURN(const Settings settings, MakeSettings(options, context.max_length_tokens));
+  GlobalProjections global;
+  if (settings.global_tokens > 0 && !options.tied_global_projections()) {
+    LRA_CHECK(context.parameters != nullptr);
+    const auto create = [&](const char* name) {
+      return context.parameters->Create(absl::StrCat(context.scope, name),
+                                        {context.heads * context.head_width, context.model_width},
+                                        Initializer::XavierUniform());
+    };
+    global = {create("global_query.weight"), create("global_key.weight"),
+              create("global_value.weight")};
+  }
+  return std::make_unique<Longformer>(settings, std::move(global), context.heads,
+                                      context.head_width);
+}
+
+LRA_REGISTER(AttentionRegistry, "longformer", MakeLongformer);
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,250 @@
+// reformer: softmax attention among tokens that locality-sensitive hashing puts together.
+// Source: Kitaev et al. 2020 ("Reformer"), section 2 and eqs. 2-6; masks and rounds as in
+// lucidrains/reformer-pytorch. Queries are keys, of length 1:
+//   s_ij = q_i . q_j / (|q_j| sqrt(D)),  s_ii = -1e5
+// In round r token i has the bucket argmax [q_i M_r, -q_i M_r]. Sorted by (bucket, position) and
+// cut into chunks of C, a token sees its own chunk and the one before. All rounds together:
+//   o_i = sum_j softmax_j(s_ij + log c_ij) v_j,  c_ij = number of rounds in which i sees j
+// (deduplicated: c_ij = 1), which is the paper's sum over rounds by their log-sum-exps. Unlike the
+// published programs: the first chunk does not wrap around to the last, padded tokens are sorted
+// behind all others, and the number of buckets follows the longest sequence there may be; so
+// padding changes nothing.
+//
+// No causal form: later tokens move the borders of chunks, so a mask alone would not make it one.
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lra/check.h"
+#include "lra/random.h"
+#include "lra/status_macros.h"
+#include "models/attention/attention.h"
+#include "models/attention/options.h"
+#include "models/attention/reformer.pb.h"
+#include "models/kernels/grouped_attention.h"
+#include "models/kernels/pattern_oracle.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kDefaultChunkTokens = 64, kDefaultTrainingRounds = 2, kDefaultRounds = 4;
+constexpr double kSmallestNorm = 1e-6;
+constexpr int64_t kHashedTokens = 4096;  // at a time
+
+struct Settings {
+  int64_t chunk_tokens, training_rounds, rounds, buckets;
+  bool is_deduplicated;
+};
+
+Traits MakeTraits() {
+  Traits traits;
+  traits.label = "Reformer";
+  traits.summary = "softmax attention among tokens that hashing puts together";
+  traits.source = "Kitaev et al. 2020, section 2 and eqs. 2-6";
+  traits.is_row_stochastic = true;
+  // Equal buckets are ordered by position, and chunks cut them.
+  traits.is_permutation_invariant = false;
+  traits.supports_weight_dropout = true;
+  traits.projections = Projections::kSharedQueryKey;
+  traits.time_order = "R N (C D + n_b D + log N)";
+  traits.memory_order = "N D + R N";
+  return traits;
+}
+
+// Queries without what padded tokens hold, and the keys.
+std::pair<at::Tensor, at::Tensor> QueriesAndKeys(const AttentionInput& input) {
+  at::Tensor q = input.q;
+  if (input.keep.defined()) {
+    q = q.masked_fill(input.keep.logical_not().view({q.size(0), 1, -1, 1}), 0);
+  }
+  return {q, q / q.norm(2, -1, true).clamp_min(kSmallestNorm)};
+}
+
+class Reformer : public Attention {
+ public:
+  // rotations: [rounds, D, buckets / 2], those of evaluation.
+  Reformer(const Settings& settings, at::Tensor rotations)
+      : s_(settings), rotations_(std::move(rotations)) {}
+
+  const Traits& traits() const override { return traits_; }
+
+  at::Tensor Attend(const AttentionInput& input) const override {
+    const auto [q, k] = QueriesAndKeys(input);
+    const at::Tensor rotations = Rotations(input);
+    std::vector<AttentionGroups> parts;
+    std::vector<at::Tensor> chunks;  // of each round: [B H N], the chunk of each token
+    for (int64_t r = 0; r < rotations.size(0); ++r) {
+      const at::Tensor order = Order(q.detach(), input.keep, rotations[r]);
+      if (s_.is_deduplicated) chunks.push_back(ChunkOfTokens(order));
+      parts.push_back(Round(order, input.keep));
+    }
+    if (s_.is_deduplicated) {
+      for (AttentionGroups& part : parts) {
+        part.bias = [=, tokens = q.size(2)](const GroupTile& tile) {
+          return RoundsSeen(chunks, tile, tokens).to(at::kDouble).log().neg();
+        };
+      }
+    }
+    return GroupedAttention(q, k, input.v, input.keep, std::move(parts), input.weight_dropout);
+  }
+
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    const auto [q, k] = QueriesAndKeys(input);
+    const at::Tensor rotations = Rotations(input).to(q.options());
+    at::Tensor counts = at::zeros({q.size(0), q.size(1), q.size(2), q.size(2)}, at::kDouble);
+    for (int64_t r = 0; r < rotations.size(0); ++r) {
+      const at::Tensor turned = at::matmul(q.detach(), rotations[r]);
+      const at::Tensor bucket = at::cat({turned, -turned}, -1).argmax(-1).cpu();
+      for (int64_t e = 0; e < q.size(0); ++e) {
+        for (int64_t h = 0; h < q.size(1); ++h) {
+          CountPairs(bucket[e][h], input.keep.defined() ? input.keep[e].cpu() : at::Tensor(),
+                     counts[e][h]);
+        }
+      }
+    }
+    const at::Tensor pairs = counts > 0;
+    if (s_.is_deduplicated) counts.clamp_max_(1);
+    const at::Tensor self = at::eye(q.size(2), q.options().dtype(at::kBool));
+    const at::Tensor logits =
+        at::matmul(q, k.transpose(-1, -2)) / std::sqrt(static_cast<double>(q.size(3)));
+    return DenseMaskedSoftmax(
+        logits.masked_fill(self, kSelfLogit) + counts.clamp_min(1).log().to(q.options()), input.v,
+        input.keep, pairs.to(q.device()), input.weight_dropout);
+  }
+
+ private:
+  // In training drawn anew for each step and place in the model.
+  at::Tensor Rotations(const AttentionInput& input) const {
+    if (!input.is_training) return rotations_;
+    const DropoutKey& key = input.weight_dropout;
+    at::Tensor drawn = at::empty({s_.training_rounds, rotations_.size(1), rotations_.size(2)});
+    const auto domain = static_cast<RandomDomain>(
+        key.site << 8 | static_cast<uint32_t>(RandomDomain::kAttentionNoise));
+    RandomStream random(key.seed, domain, {0, 0, key.step});
+    float* out = drawn.mutable_data_ptr<float>();
+    for (int64_t i = 0; i < drawn.numel(); ++i) out[i] = static_cast<float>(random.Normal());
+    return drawn;
+  }
+
+  // Tokens by (bucket, position), padded ones last: [B, H, N].
+  at::Tensor Order(const at::Tensor& q, const at::Tensor& keep, const at::Tensor& rotation) const {
+    const at::NoGradGuard no_grad;
+    const int64_t n = q.size(2);
+    const at::Tensor map = rotation.to(q.options());
+    std::vector<at::Tensor> buckets;
+    for (int64_t start = 0; start < n; start += kHashedTokens) {
+      const at::Tensor turned =
+          at::matmul(q.narrow(2, start, std::min(kHashedTokens, n - start)), map);
+      const auto [most, up] = turned.max(-1);
+      const auto [least, down] = turned.min(-1);
+      buckets.push_back(at::where(most >= -least, up, down + map.size(1)));
+    }
+    at::Tensor bucket = at::cat(buckets, 2);
+    if (keep.defined()) bucket.masked_fill_(keep.logical_not().unsqueeze(1), 2 * map.size(1));
+    return at::argsort(bucket * n + at::arange(n, bucket.options()), int64_t{-1}, false);
+  }
+
+  AttentionGroups Round(at::Tensor order, const at::Tensor& keep) const {
+    if (keep.defined()) {  // the padded ones are behind
+      const at::Tensor is_padded = at::arange(keep.size(1), order.options()) >= keep.sum(1, true);
+      order = order.masked_fill(is_padded.unsqueeze(1), -1);
+    }
+    const int64_t n = order.size(2), c = std::min(s_.chunk_tokens, n), chunks = (n + c - 1) / c;
+    const auto options = order.options().dtype(at::kBool);
+    AttentionGroups round;
+    round.queries.starts =
+        at::constant_pad_nd(order, {0, chunks * c - n}, -1).view({order.size(0), -1, chunks, c});
+    round.keys = round.queries;
+    round.self_pairs = at::eye(c, options);
+    if (chunks > 1) {
+      const at::Tensor before =
+          at::constant_pad_nd(round.queries.starts.narrow(2, 0, chunks - 1), {0, 0, 1, 0}, -1);
+      round.keys.starts = at::cat({before, round.queries.starts}, 3);
+      round.self_pairs = at::cat({at::zeros({c, c}, options), round.self_pairs}, 1);
+    }
+    return round;
+  }
+
+  at::Tensor ChunkOfTokens(const at::Tensor& order) const {
+    const at::Tensor chunk =
+        at::arange(order.size(2), order.options()).floor_divide(s_.chunk_tokens);
+    return at::empty_like(order).scatter_(2, order, chunk.expand_as(order)).flatten();
+  }
+
+  // [G, Lq, Lk]: in how many rounds a query sees a key; at least 1.
+  static at::Tensor RoundsSeen(const std::vector<at::Tensor>& chunks, const GroupTile& tile,
+                               int64_t tokens) {
+    const at::Tensor first = (tile.tables * tokens).view({-1, 1, 1});
+    at::Tensor seen;
+    for (const at::Tensor& chunk : chunks) {
+      const auto of = [&](const at::Tensor& places) {
+        return chunk.index({first + places.clamp_min(0)});
+      };
+      const at::Tensor back = of(tile.queries) - of(tile.keys);
+      const at::Tensor here = (back == 0).logical_or(back == 1).to(at::kLong);
+      seen = seen.defined() ? seen + here : here;
+    }
+    return seen.clamp_min(1);
+  }
+
+  // Adds 1 where a token sees another in this round: bucket [N], counts [N, N].
+  void CountPairs(const at::Tensor& bucket, const at::Tensor& keep, at::Tensor counts) const {
+    std::vector<std::pair<int64_t, int64_t>> sorted;
+    for (int64_t i = 0; i < bucket.size(0); ++i) {
+      if (keep.defined() && !keep[i].item<bool>()) continue;
+      sorted.emplace_back(bucket[i].item<int64_t>(), i);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    auto count = counts.accessor<double, 2>();
+    for (int64_t a = 0; a < static_cast<int64_t>(sorted.size()); ++a) {
+      const int64_t chunk = a / s_.chunk_tokens;
+      const int64_t begin = std::max<int64_t>(0, (chunk - 1) * s_.chunk_tokens);
+      const int64_t end = std::min<int64_t>(sorted.size(), (chunk + 1) * s_.chunk_tokens);
+      for (int64_t b = begin; b < end; ++b) count[sorted[a].second][sorted[b].second] += 1;
+    }
+  }
+
+  const Traits traits_ = MakeTraits();
+  const Settings s_;
+  const at::Tensor rotations_;
+};
+
+absl::Status Refuse(absl::string_view field, int64_t value, absl::string_view right) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("attention.options.", field, ": is ", value, "; ", right));
+}
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeReformer(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(const ReformerOptions options,
+                       UnpackOptions<ReformerOptions>(context.options));
+  Settings s = {kDefaultChunkTokens, kDefaultTrainingRounds, kDefaultRounds, options.buckets(),
+                options.is_deduplicated()};
+  if (options.has_chunk_tokens()) s.chunk_tokens = options.chunk_tokens();
+  if (options.has_training_rounds()) s.training_rounds = options.training_rounds();
+  if (options.has_rounds()) s.rounds = options.rounds();
+  if (s.chunk_tokens < 1) return Refuse("chunk_tokens", s.chunk_tokens, "a chunk needs at least 1");
+  if (s.training_rounds < 1) {
+    return Refuse("training_rounds", s.training_rounds, "set at least 1");
+  }
+  if (s.rounds < 1) return Refuse("rounds", s.rounds, "set at least 1");
+  if (s.buckets < 0 || s.buckets % 2 != 0) {
+    return Refuse("buckets", s.buckets, "set an even number, or 0 for one for each chunk");
+  }
+  const int64_t pair = 2 * s.chunk_tokens;
+  if (s.buckets == 0) {
+    s.buckets = 2 * std::max<int64_t>(1, (context.max_length_tokens + pair - 1) / pair);
+  }
+  LRA_CHECK(context.parameters != nullptr);
+  const at::Tensor rotations = context.parameters->CreateBuffer(
+      absl::StrCat(context.scope, "rotations"), {s.rounds, context.head_width, s.buckets / 2},
+      Initializer::Normal(1));
+  return std::make_unique<Reformer>(s, rotations);
+}
+
+LRA_REGISTER(AttentionRegistry, "reformer", MakeReformer);
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,205 @@
+// sparse: the Sparse Transformer's patterns, both heads' merged into one.
+// Source: Child et al. 2019 ("Generating Long Sequences with Sparse Transformers"), sections 4.2,
+// 4.3 and 5.2:
+//   o_i = sum_j softmax_j(q_i . k_j / sqrt(D)) v_j  over j with
+//   FIXED    floor(i / l) = floor(j / l)  or  j mod l >= l - c
+//   STRIDED  |i - j| < l  or  (i - j) mod l = 0
+// In the paper also j <= i; here where input.causal asks for it. LRA2020 is the encoder of
+// google-research/long-range-arena: always j <= i, and FIXED also admits j mod l = 0.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "lra/status_macros.h"
+#include "models/attention/attention.h"
+#include "models/attention/options.h"
+#include "models/attention/pattern_stream.h"
+#include "models/attention/sparse.pb.h"
+#include "models/kernels/grouped_attention.h"
+#include "models/kernels/pattern_oracle.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kDefaultBlockTokens = 64, kLra2020BlockTokens = 50;
+constexpr int64_t kDefaultSummaryTokens = 16, kLra2020SummaryTokens = 10;
+
+struct Settings {
+  int64_t block_tokens, summary_tokens;
+  bool is_strided, is_lra2020;
+  int64_t open_tokens;  // 1: token 0 sees all and is seen by all, the pattern starts after it
+};
+
+Traits MakeTraits(const Settings& settings) {
+  Traits traits;
+  traits.label = "Sparse Trans.";
+  traits.summary = settings.is_strided
+                       ? "softmax attention to near tokens and to every l-th"
+                       : "softmax attention to the own block and to each block's last tokens";
+  traits.source = "Child et al. 2019, sections 4.2, 4.3 and 5.2 (heads merged)";
+  traits.is_row_stochastic = true;
+  traits.supports_weight_dropout = true;
+  traits.causality = Causality::kOptional;
+  if (settings.is_lra2020) {
+    traits.causality = settings.open_tokens > 0 ? Causality::kNever : Causality::kAlways;
+  }
+  traits.supports_streaming = settings.open_tokens == 0;
+  traits.time_order = settings.is_strided ? "N (l + N / l) D" : "N (l + c N / l) D";
+  traits.memory_order = "N D";
+  return traits;
+}
+
+class Sparse : public Attention {
+ public:
+  Sparse(const Settings& settings, int64_t heads, int64_t head_width)
+      : traits_(MakeTraits(settings)), s_(settings), heads_(heads), head_width_(head_width) {}
+
+  const Traits& traits() const override { return traits_; }
+
+  at::Tensor Attend(const AttentionInput& input) const override {
+    const int64_t n = input.q.size(2);
+    const at::Device device = input.q.device();
+    std::vector<AttentionGroups> parts;
+    if (n > s_.open_tokens) {
+      parts = s_.is_strided ? StridedParts(n, IsCausal(input), device)
+                            : FixedParts(n, IsCausal(input), device);
+    }
+    if (s_.open_tokens > 0) AddOpenToken(n, device, &parts);
+    return GroupedAttention(input.q, input.k, input.v, input.keep, std::move(parts),
+                            input.weight_dropout);
+  }
+
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    const at::Tensor position = at::arange(input.q.size(2), input.q.options().dtype(at::kLong));
+    const at::Tensor i = position.unsqueeze(1), j = position.unsqueeze(0);
+    at::Tensor pairs = Sees(i - s_.open_tokens, j - s_.open_tokens);
+    if (IsCausal(input)) pairs = pairs.logical_and(j <= i);
+    if (s_.open_tokens > 0) pairs = pairs.logical_or(i == 0).logical_or(j == 0);
+    return DensePatternAttention(input.q, input.k, input.v, input.keep, pairs,
+                                 input.weight_dropout);
+  }
+
+  AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override {
+    return InitPatternState(batch, heads_, head_width_, options);
+  }
+
+  at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const override {
+    const int64_t l = s_.block_tokens;
+    return ExtendPattern({[&](const at::Tensor& i, const at::Tensor& j) { return Sees(i, j); },
+                          [&](const at::Tensor& j, int64_t next) {
+                            if (s_.is_strided) return at::ones_like(j, at::kBool);
+                            return IsSummary(j).logical_or(j.floor_divide(l) == next / l);
+                          }},
+                         piece, state);
+  }
+
+ private:
+  bool IsCausal(const AttentionInput& input) const { return input.causal || s_.is_lra2020; }
+
+  at::Tensor IsSummary(const at::Tensor& j) const {
+    const at::Tensor place = j.remainder(s_.block_tokens);
+    const at::Tensor is_last = place >= s_.block_tokens - s_.summary_tokens;
+    return s_.is_lra2020 ? is_last.logical_or(place == 0) : is_last;
+  }
+
+  // The definition without j <= i.
+  at::Tensor Sees(const at::Tensor& i, const at::Tensor& j) const {
+    const int64_t l = s_.block_tokens;
+    if (s_.is_strided) {
+      return (i - j).abs().lt(l).logical_or((i - j).remainder(l) == 0);
+    }
+    return (i.floor_divide(l) == j.floor_divide(l)).logical_or(IsSummary(j));
+  }
+
+  // The own block; the summaries of the others (causal: of those before).
+  std::vector<AttentionGroups> FixedParts(int64_t n, bool causal, at::Device device) const {
+    const int64_t block = std::min(s_.block_tokens, n), first = s_.open_tokens;
+    const auto options = at::TensorOptions(at::kLong).device(device);
+    AttentionGroups own, others;
+    own.queries.starts = at::arange(first, n, block, options).view({1, 1, -1, 1});
+    own.queries.run_tokens = block;
+    own.keys = others.queries = own.queries;
+    if (causal) own.pairs = at::ones({block, block}, options.dtype(at::kBool)).tril();
+    const at::Tensor places = at::arange(n - first, options);
+    const at::Tensor summaries = places.masked_select(IsSummary(places)) + first;
+    others.keys.starts = summaries.view({1, 1, 1, -1});
+    others.sees = [=](const GroupTile& tile) {
+      const at::Tensor query = tile.queries.narrow(1, 0, 1);  // any of the block
+      const at::Tensor start = (query - first).floor_divide(block) * block + first;
+      const at::Tensor is_before = tile.keys < start;
+      return causal ? is_before : is_before.logical_or(tile.keys >= start + block);
+    };
+    return {own, others};
+  }
+
+  // Near tokens; those of the same residue mod l that are not near.
+  std::vector<AttentionGroups> StridedParts(int64_t n, bool causal, at::Device device) const {
+    const int64_t l = std::min(s_.block_tokens, n), rows = (n + l - 1) / l;
+    const auto options = at::TensorOptions(at::kLong).device(device);
+    AttentionGroups same;
+    same.queries.starts =
+        (at::arange(l, options).unsqueeze(1) + at::arange(rows, options) * l).view({1, 1, l, rows});
+    same.keys = same.queries;
+    same.pairs = at::ones({rows, rows}, options.dtype(at::kBool));
+    same.pairs = causal ? same.pairs.tril(-1) : same.pairs.fill_diagonal_(false);
+    return {Window(n, l - 1, causal ? 0 : l - 1, device), same};
+  }
+
+  static void AddOpenToken(int64_t n, at::Device device, std::vector<AttentionGroups>* parts) {
+    AttentionGroups row, column;
+    row.queries = column.keys = AllTokens(1, device);
+    row.keys = column.queries = AllTokens(n, device);
+    column.queries.starts = column.queries.starts + 1;
+    column.queries.run_tokens = n - 1;
+    parts->push_back(row);
+    parts->push_back(column);
+  }
+
+  const Traits traits_;
+  const Settings s_;
+  const int64_t heads_, head_width_;
+};
+
+absl::Status Refuse(absl::string_view field, int64_t value, absl::string_view right) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("attention.options.", field, ": is ", value, "; ", right));
+}
+
+absl::Status CheckSettings(const SparseOptions& options, const Settings& s) {
+  if (s.block_tokens < 1) return Refuse("block_tokens", s.block_tokens, "a block needs at least 1");
+  if (s.summary_tokens < 1 || s.summary_tokens > s.block_tokens) {
+    return Refuse("summary_tokens", s.summary_tokens,
+                  absl::StrCat("set 1 to block_tokens, ", s.block_tokens));
+  }
+  if (s.is_strided && (s.is_lra2020 || options.has_summary_tokens())) {
+    return absl::InvalidArgumentError(
+        "attention.options.pattern: is STRIDED, but summary_tokens and variant=LRA2020 are of "
+        "FIXED; leave one of them out");
+  }
+  if (s.open_tokens > 0 && !s.is_lra2020) {
+    return absl::InvalidArgumentError(
+        "attention.options.opens_first_token: is true, which only variant=LRA2020 knows");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeSparse(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(const SparseOptions options, UnpackOptions<SparseOptions>(context.options));
+  Settings s;
+  s.is_lra2020 = options.variant() == SparseOptions::LRA2020;
+  s.is_strided = options.pattern() == SparseOptions::STRIDED;
+  s.open_tokens = options.opens_first_token() ? 1 : 0;
+  s.block_tokens = s.is_lra2020 ? kLra2020BlockTokens : kDefaultBlockTokens;
+  if (options.has_block_tokens()) s.block_tokens = options.block_tokens();
+  s.summary_tokens =
+      std::min(s.is_lra2020 ? kLra2020SummaryTokens : kDefaultSummaryTokens, s.block_tokens);
+  if (options.has_summary_tokens()) s.summary_tokens = options.summary_tokens();
+  LRA_RETURN_IF_ERROR(CheckSettings(options, s));
+  return std::make_unique<Sparse>(s, context.heads, context.head_width);
+}
+
+LRA_REGISTER(AttentionRegistry, "sparse", MakeSparse);
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,127 @@
+// Reformer against golden values, softmax attention, and what hashing promises.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/attention/reformer.pb.h"
+#include "models/conformance/pattern_probe.h"
+
+namespace lra {
+namespace {
+
+// clang-format off
+const Golden kReformer = {"LSH shared-QK, R=2, n_b=4, C=2, look-back no wrap, self -1e5", {-0.61185789, -0.55068554, 0.96791967}, {0.29552021, 0.80849640, -0.81827711}, {-0.3508938675, -3.4613820036, 0.47859514, 0.00000000, 11.34622565}};
+// clang-format on
+
+ReformerOptions Rounds(int chunk_tokens, int rounds, bool is_deduplicated = false) {
+  ReformerOptions options;
+  options.set_chunk_tokens(chunk_tokens);
+  options.set_rounds(rounds);
+  options.set_training_rounds(rounds);
+  options.set_is_deduplicated(is_deduplicated);
+  return options;
+}
+
+TEST(ReformerGoldenTest, FastFormAndOracle) {
+  const ReformerOptions options = Rounds(2, 2);
+  const MadeAttention made = MakeAttention("reformer", &options);
+  const at::Tensor r = Grid(2, 0, 3), c = Grid(4, 1, 3), u = Grid(2, 2, 3);
+  made.SetBuffer("rotations", at::sin(1.3 * r + 0.7 * c + 2.1 * u + 0.2));
+  ExpectGolden(kReformer, GoldenCase(), *made);
+}
+
+// All tokens but the own, whose logit of -1e5 leaves it no weight; alone it has all.
+TEST(ReformerTest, OneChunkIsSoftmaxAttentionToTheOthers) {
+  const ReformerOptions options = Rounds(64, 3);
+  const MadeAttention made = MakeAttention("reformer", &options);
+  AttentionCase c = CaseOf(30);
+  c.MaskFromLengths({20});
+  const at::Tensor q = c.input.q.narrow(2, 0, 20);
+  const at::Tensor logits =
+      at::matmul(q, (q / q.norm(2, -1, true)).transpose(-1, -2)) / std::sqrt(4.0);
+  const at::Tensor weights = at::softmax(logits.masked_fill(at::eye(20, at::kBool), -INFINITY), -1);
+  const at::Tensor expected = at::matmul(weights, c.input.v.narrow(2, 0, 20));
+  EXPECT_LT(MaxDifference(made->Attend(c.input).narrow(2, 0, 20), expected), 1e-14);
+  const AttentionCase one = CaseOf(1);
+  EXPECT_LT(MaxDifference(made->Attend(one.input), one.input.v), 1e-15);
+}
+
+// Four buckets by rotations that are the axes: token i has its bucket from its largest coordinate.
+TEST(ReformerTest, SeesItsChunkAndTheOneBefore) {
+  const ReformerOptions options = Rounds(2, 1);
+  MadeSizes sizes = SizesOf(8);
+  const MadeAttention made = MakeAttention("reformer", &options, sizes);
+  at::Tensor rotation = at::zeros({1, 4, 2}, at::kDouble);
+  rotation[0][0][0] = rotation[0][1][1] = 1;
+  made.SetBuffer("rotations", rotation);
+  AttentionCase c = CaseOf(8);
+  // Buckets 3 0 1 0 2 1 0 3: sorted 1 3 | 6 2 | 5 4 | 0 7.
+  const std::vector<std::vector<double>> axes = {{0, -1}, {1, 0}, {0, 1}, {1, 0},
+                                                 {-1, 0}, {0, 1}, {1, 0}, {0, -1}};
+  for (int64_t i = 0; i < 8; ++i) {
+    c.input.q.select(2, i).select(-1, 0).fill_(axes[i][0]);
+    c.input.q.select(2, i).select(-1, 1).fill_(axes[i][1]);
+  }
+  using Keys = std::vector<int64_t>;  // never the own token
+  EXPECT_EQ(KeysOf(*made, c, 1), Keys({3}));
+  EXPECT_EQ(KeysOf(*made, c, 6), Keys({1, 2, 3}));
+  EXPECT_EQ(KeysOf(*made, c, 4), Keys({2, 5, 6}));
+  EXPECT_EQ(KeysOf(*made, c, 7), Keys({0, 4, 5}));
+  // Without token 3: 1 6 | 2 5 | 4 0 | 7.
+  c.input.keep = at::ones({1, 8}, at::kBool);
+  c.input.keep[0][3] = false;
+  EXPECT_EQ(KeysOf(*made, c, 4), Keys({0, 2, 5}));
+  EXPECT_EQ(KeysOf(*made, c, 7), Keys({0, 4}));
+}
+
+// Neighbours on the sphere meet: q holds pairs of cosine 0.995 far apart in the sequence, and
+// chunks hold a 32nd of it.
+TEST(ReformerTest, SimilarTokensFindEachOther) {
+  ReformerOptions options = Rounds(16, 8);
+  MadeSizes sizes = SizesOf(512);
+  sizes.head_width = 16;
+  const MadeAttention made = MakeAttention("reformer", &options, sizes);
+  AttentionCase c(2500, 1, 2, 512, 512, 16);
+  const at::Tensor first = c.input.q.narrow(2, 0, 256);
+  const at::Tensor noise = c.input.k.narrow(2, 0, 256);
+  c.input.q = at::cat({first, first + 0.1 * noise}, 2);
+  c.input.v = at::eye(512, at::kDouble).expand({1, 2, 512, 512}).contiguous();
+  const at::Tensor weights = made->Attend(c.input);  // [1, 2, 512, 512]
+  const at::Tensor partner = weights.narrow(2, 0, 256).narrow(3, 256, 256).diagonal(0, 2, 3);
+  const double found = partner.gt(0).to(at::kDouble).mean().item<double>();
+  EXPECT_GT(found, 0.9);
+  EXPECT_LT(weights.gt(0).to(at::kDouble).mean().item<double>(), 0.5);
+}
+
+TEST(ReformerTest, HashesFollowTheStepInTrainingOnly) {
+  const ReformerOptions options = Rounds(4, 1);
+  const MadeAttention made = MakeAttention("reformer", &options, SizesOf(64));
+  ASSERT_EQ(made.store->buffers().size(), 1u);
+  EXPECT_EQ(made.store->buffers()[0].value.sizes(), at::IntArrayRef({1, 4, 8}));
+  AttentionCase c = CaseOf(64);
+  const auto at_step = [&](uint32_t step, bool is_training) {
+    c.input.is_training = is_training;
+    c.input.weight_dropout = {0, 1, step, 3, at::zeros({1}, at::kLong)};
+    return made->Attend(c.input);
+  };
+  EXPECT_GT(MaxDifference(at_step(1, true), at_step(2, true)), 1e-2);
+  EXPECT_EQ(MaxDifference(at_step(1, true), at_step(1, true)), 0);
+  EXPECT_EQ(MaxDifference(at_step(1, false), at_step(2, false)), 0);
+}
+
+TEST(ReformerTest, KeepsThePromises) {
+  ExpectKeepsPromises("reformer", Rounds(4, 3));
+  ExpectKeepsPromises("reformer", Rounds(3, 2, true));
+}
+
+TEST(ReformerTest, RefusesImpossibleOptions) {
+  ExpectRefused("reformer", Rounds(0, 1), "attention.options.chunk_tokens: is 0");
+  ExpectRefused("reformer", Rounds(4, 0), "rounds: is 0");
+  ReformerOptions options = Rounds(4, 1);
+  options.set_buckets(7);
+  ExpectRefused("reformer", options, "attention.options.buckets: is 7");
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,210 @@
+#include "models/kernels/grouped_attention.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <limits>
+
+#include "models/kernels/pattern_oracle.h"
+
+namespace lra {
+namespace {
+
+int64_t PeakBytes() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+at::Tensor Long(std::vector<int64_t> values, at::IntArrayRef shape) {
+  return at::tensor(values, at::kLong).view(shape);
+}
+
+// 3 examples, 2 heads, 11 tokens. Example 1 has 6 tokens, example 2 none.
+struct Case {
+  at::Tensor q, k, v, keep, upstream;
+  DropoutKey dropout;
+  std::vector<AttentionGroups> parts{2};
+
+  Case() {
+    at::manual_seed(1);
+    const auto options = at::TensorOptions(at::kDouble);
+    for (at::Tensor* t : {&q, &k, &v, &upstream}) *t = at::randn({3, 2, 11, 5}, options);
+    keep = at::ones({3, 11}, at::kBool);
+    keep[1].slice(0, 6).fill_(false);
+    keep[2].fill_(false);
+    // Three blocks of 4 queries. Keys: two runs of 3, which differ between heads and stick out at
+    // both ends; places (query, key) in a mask; and a condition on positions.
+    parts[0].queries = Blocks(11, 4, at::kCPU);
+    parts[0].keys.starts = Long({-1, 6, 2, 5, kNoRun, 9, 0, 3, 1, 4, 7, kNoRun}, {1, 2, 3, 2});
+    parts[0].keys.run_tokens = 3;
+    parts[0].pairs = (at::arange(24).view({4, 6}) * 7).remainder(5) != 0;
+    parts[0].sees = [](const GroupTile& t) { return (t.queries + t.keys).remainder(3) != 1; };
+    // Queries 10, 1, 4 see all keys of one run, once more; of example 0 also others.
+    parts[1].queries.starts = Long({10, 1, 4}, {1, 1, 1, 3});
+    parts[1].keys.starts = Long({0, 5, 2}, {3, 1, 1, 1});
+    parts[1].keys.run_tokens = 5;
+    parts[1].bias = [](const GroupTile& t) { return t.keys.to(at::kDouble) * 0.1; };
+  }
+
+  // How often query i sees key j, weighted by the exponential of the bias.
+  at::Tensor Counts() const {
+    at::Tensor counts = at::zeros({3, 2, 11, 11}, at::kDouble);
+    for (int64_t e = 0; e < 3; ++e) {
+      for (int64_t h = 0; h < 2; ++h) {
+        for (const AttentionGroups& part : parts) Count(part, e, h, counts[e][h]);
+      }
+    }
+    return counts;
+  }
+
+  static void Count(const AttentionGroups& part, int64_t e, int64_t h, at::Tensor counts) {
+    const auto runs = [&](const TokenRuns& r, int64_t group) {
+      std::vector<int64_t> tokens;
+      const at::Tensor starts = r.starts[r.starts.size(0) > 1 ? e : 0][r.starts.size(1) > 1 ? h : 0]
+                                        [r.starts.size(2) > 1 ? group : 0];
+      for (int64_t s = 0; s < starts.size(0); ++s) {
+        for (int64_t t = 0; t < r.run_tokens; ++t) tokens.push_back(starts[s].item<int64_t>() + t);
+      }
+      return tokens;
+    };
+    for (int64_t g = 0; g < part.queries.starts.size(2); ++g) {
+      const std::vector<int64_t> queries = runs(part.queries, g), keys = runs(part.keys, g);
+      for (size_t a = 0; a < queries.size(); ++a) {
+        for (size_t b = 0; b < keys.size(); ++b) {
+          const int64_t i = queries[a], j = keys[b];
+          if (i < 0 || i > 10 || j < 0 || j > 10) continue;
+          if (part.pairs.defined() && !part.pairs[a][b].item<bool>()) continue;
+          if (part.sees && (i + j) % 3 == 1) continue;
+          counts[i][j] += part.bias ? std::exp(0.1 * j) : 1.0;
+        }
+      }
+    }
+  }
+};
+
+std::vector<at::Tensor> Outcome(const Case& c, bool dense) {
+  at::Tensor q = c.q.clone().set_requires_grad(true), k = c.k.clone().set_requires_grad(true),
+             v = c.v.clone().set_requires_grad(true);
+  at::Tensor output;
+  if (dense) {
+    const at::Tensor counts = c.Counts();
+    const at::Tensor logits = at::matmul(q, k.transpose(-1, -2)) / std::sqrt(5.0);
+    output =
+        DenseMaskedSoftmax(logits + counts.clamp_min(1e-9).log(), v, c.keep, counts > 0, c.dropout);
+  } else {
+    output = GroupedAttention(q, k, v, c.keep, c.parts, c.dropout);
+  }
+  (output * c.upstream).sum().backward();
+  return {output.detach(), q.grad(), k.grad(), v.grad()};
+}
+
+void ExpectEqualsDense(const Case& c) {
+  const std::vector<at::Tensor> fast = Outcome(c, false), dense = Outcome(c, true);
+  for (size_t i = 0; i < fast.size(); ++i) {
+    EXPECT_LE((fast[i] - dense[i]).abs().max().item<double>(), 1e-13) << i;
+    EXPECT_EQ(fast[i][2].abs().max().item<double>(), 0) << i;  // the example without keys
+  }
+}
+
+TEST(GroupedAttentionTest, EqualsTheDenseFormWithItsGradients) {
+  Case c;
+  ExpectEqualsDense(c);
+  c.dropout = {0.4, 1, 2, 3, Long({5, 6, 7}, {3})};
+  ExpectEqualsDense(c);
+  c.keep = at::Tensor();
+  const std::vector<at::Tensor> fast = Outcome(c, false), dense = Outcome(c, true);
+  for (size_t i = 0; i < fast.size(); ++i)
+    EXPECT_LE((fast[i] - dense[i]).abs().max().item<double>(), 1e-13) << i;
+}
+
+TEST(GroupedAttentionTest, RowsThatThePatternLeavesWithoutKeysAreZero) {
+  Case c;
+  c.parts.resize(1);
+  c.parts[0].keys.starts.fill_(kNoRun);
+  c.parts[0].keys.starts[0][0][1][0] = 2;
+  at::Tensor q = c.q.clone().set_requires_grad(true);
+  const at::Tensor output = GroupedAttention(q, c.k, c.v, at::Tensor(), c.parts, {});
+  (output * c.upstream).sum().backward();
+  for (const at::Tensor& t : {output, q.grad()}) {
+    EXPECT_EQ(t[0][1].abs().max().item<double>(), 0);
+    EXPECT_EQ(t[0][0].slice(0, 0, 4).abs().max().item<double>(), 0);
+    EXPECT_GT(t[0][0].slice(0, 4, 8).abs().max().item<double>(), 0);
+  }
+}
+
+TEST(GroupedAttentionTest, SelfPairsCountOnlyForWantOfOthers) {
+  Case c;
+  AttentionGroups own;
+  own.queries = own.keys = Blocks(11, 4, at::kCPU);
+  own.self_pairs = at::eye(4, at::kBool);
+  const at::Tensor output = GroupedAttention(c.q, c.k, c.v, at::Tensor(), {own}, {});
+  AttentionGroups others = own;
+  others.self_pairs = at::Tensor();
+  others.pairs = at::eye(4, at::kBool).logical_not();
+  EXPECT_LT((output - GroupedAttention(c.q, c.k, c.v, at::Tensor(), {others}, {}))
+                .abs()
+                .max()
+                .item<double>(),
+            1e-15);
+  own.pairs = own.self_pairs;
+  EXPECT_LT(
+      (GroupedAttention(c.q, c.k, c.v, at::Tensor(), {own}, {}) - c.v).abs().max().item<double>(),
+      1e-15);
+  // The constant passes no gradient on.
+  at::Tensor q = c.q.clone().set_requires_grad(true);
+  (GroupedAttention(q, c.k, c.v, at::Tensor(), {own}, {}) * c.upstream).sum().backward();
+  EXPECT_EQ(q.grad().abs().max().item<double>(), 0);
+}
+
+TEST(GroupedAttentionTest, NanInMaskedKeysHasNoEffect) {
+  const Case clean;
+  Case dirty;
+  const at::Tensor masked = clean.keep.logical_not().view({3, 1, 11, 1});
+  dirty.k = dirty.k.masked_fill(masked, std::numeric_limits<double>::quiet_NaN());
+  dirty.v = dirty.v.masked_fill(masked, std::numeric_limits<double>::quiet_NaN());
+  const std::vector<at::Tensor> expected = Outcome(clean, false), actual = Outcome(dirty, false);
+  for (size_t i = 0; i < actual.size(); ++i) EXPECT_TRUE(at::equal(actual[i], expected[i])) << i;
+}
+
+// 800 queries of one group see 800 keys: two tiles, each of a range of queries.
+TEST(GroupedAttentionTest, TilesOfQueriesChangeNothing) {
+  at::manual_seed(2);
+  at::Tensor x[3], y[3];
+  for (int i = 0; i < 3; ++i) {
+    x[i] = at::randn({1, 1, 800, 4}, at::kDouble).set_requires_grad(true);
+    y[i] = x[i].detach().clone().set_requires_grad(true);
+  }
+  AttentionGroups all;
+  all.queries = all.keys = AllTokens(800, at::kCPU);
+  all.pairs = at::ones({800, 800}, at::kBool).tril();
+  const at::Tensor upstream = at::randn({1, 1, 800, 4}, at::kDouble);
+  const at::Tensor output = GroupedAttention(x[0], x[1], x[2], at::Tensor(), {all}, {});
+  const at::Tensor dense = DensePatternAttention(y[0], y[1], y[2], at::Tensor(), all.pairs, {});
+  (output * upstream).sum().backward();
+  (dense * upstream).sum().backward();
+  EXPECT_LE((output - dense).abs().max().item<double>(), 1e-13);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_LE((x[i].grad() - y[i].grad()).abs().max().item<double>(), 1e-12) << i;
+}
+
+// Forward and backward of N = 16,384, H = 8, D = 64. The inputs (96 MB) are there before. Then come
+// the output, its gradient and those of the inputs (160 MB), and a tile of 2^19 weights: five
+// tensors of its size (10 MB) and its gathered rows, 7 x 2^19 / 64 x 64 floats (14 MB). The weights
+// of all tiles would be another 34 MB, three of which a plain backward holds.
+TEST(GroupedAttentionTest, MemoryIsThatOfTheGradients) {
+  const int64_t n = 16384, input_bytes = 3 * 8 * n * 64 * 4;
+  at::Tensor inputs[3];
+  for (at::Tensor& t : inputs) t = at::ones({1, n, 8, 64}).transpose(1, 2).set_requires_grad(true);
+  AttentionGroups own;
+  own.queries = own.keys = Blocks(n, 64, at::kCPU);
+  const int64_t before = PeakBytes();
+  const at::Tensor output =
+      GroupedAttention(inputs[0], inputs[1], inputs[2], at::Tensor(), {own}, {});
+  output.sum().backward();
+  EXPECT_LT(PeakBytes() - before, 2.2 * static_cast<double>(input_bytes));
+}
+
+}  // namespace
+}  // namespace lra
