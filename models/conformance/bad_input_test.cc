@@ -11,11 +11,19 @@ namespace {
 
 class BadInputTest : public testing::TestWithParam<std::string> {
  protected:
-  BadInputTest() : made_(MakeAttention(GetParam(), nullptr, {2, 4, 11, 12})) {
+  BadInputTest() : made_(Make({2, 4, 11, 12})) {
     context_.heads = 2;
     context_.head_width = 4;
     context_.model_width = 11;
     context_.max_length_tokens = 12;
+  }
+
+  // Without projections, E is the width of q, k and v.
+  static MadeAttention Make(MadeSizes sizes) {
+    MadeAttention made = MakeAttention(GetParam(), nullptr, sizes);
+    if (made->traits().projections != Projections::kNone) return made;
+    sizes.model_width = sizes.heads * sizes.head_width;
+    return MakeAttention(GetParam(), nullptr, sizes);
   }
 
   static AttentionInput Input(int64_t n = 9) { return AttentionCase(1, 2, 2, n, n, 4).input; }
