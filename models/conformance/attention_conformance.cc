@@ -1,3 +1,5 @@
+#include <ATen/Parallel.h>
+
 #include <utility>
 
 #include "lra/status_macros.h"
@@ -28,6 +30,19 @@ at::Tensor AttentionSuite::Attend(const AttentionCase& c) const {
   AttentionInput input = c.input;
   if (!traits().uses_layer_input) input.x = at::Tensor();
   return InstanceOf(c).attention->Attend(input);
+}
+
+std::vector<ConformanceResult> AttentionSuite::RunFloat32() {
+  for (const bool causal : {false, true}) {
+    if (causal && !has_both()) continue;
+    Float32(causal);
+    PadContent(at::kFloat, causal);
+    PadAmount(at::kFloat, causal);
+    BatchIndependence(at::kFloat, causal);
+    FullyMasked(at::kFloat, causal);
+  }
+  if (traits().supports_streaming) Streaming(at::kFloat, true);
+  return std::move(results_);
 }
 
 std::vector<ConformanceResult> AttentionSuite::Run() {
@@ -63,27 +78,45 @@ std::vector<ConformanceResult> AttentionSuite::Run() {
   return std::move(results_);
 }
 
+namespace {
+
+// The cases are small: threads would cost more than they save. M5 compares thread counts.
+class OneThread {
+ public:
+  OneThread() : threads_(at::get_num_threads()) { at::set_num_threads(1); }
+  ~OneThread() { at::set_num_threads(threads_); }
+
+ private:
+  const int threads_;
+};
+
+}  // namespace
 }  // namespace internal
 
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
-                                                              const AttentionMaker& maker) {
+                                                              const AttentionMaker& maker,
+                                                              CheckScope scope) {
   std::vector<ConformanceResult> results;
+  const internal::OneThread one_thread;
   LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {
     LRA_ASSIGN_OR_RETURN(internal::SuiteInstances instances, internal::MakeInstances(maker));
     LRA_ASSIGN_OR_RETURN(internal::SuiteInstances twins, internal::MakeInstances(maker));
-    results = internal::AttentionSuite(name, &instances, &twins).Run();
+    internal::AttentionSuite suite(name, &instances, &twins);
+    results = scope == CheckScope::kAll ? suite.Run() : suite.RunFloat32();
     return absl::OkStatus();
   }));
   return results;
 }
 
-absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(
-    absl::string_view name, const google::protobuf::Any& options) {
-  return CheckAttention(name, [&](const AttentionContext& context) {
+absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
+                                                              const google::protobuf::Any& options,
+                                                              CheckScope scope) {
+  const AttentionMaker maker = [&](const AttentionContext& context) {
     AttentionContext with_options = context;
     with_options.options = options;
     return AttentionRegistry::Get().Create("attention", name, with_options);
-  });
+  };
+  return CheckAttention(name, maker, scope);
 }
 
 }  // namespace lra

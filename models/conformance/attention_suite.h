@@ -32,6 +32,8 @@ class AttentionSuite {
       : name_(name), instances_(*instances), twins_(*twins) {}
 
   std::vector<ConformanceResult> Run();
+  // What may differ between instruction sets.
+  std::vector<ConformanceResult> RunFloat32();
 
  private:
   // Bounds, relative to the largest value (at least 1). float64:

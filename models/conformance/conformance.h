@@ -49,13 +49,20 @@ struct ConformanceResult {
 using AttentionMaker =
     std::function<absl::StatusOr<std::unique_ptr<Attention>>(const AttentionContext&)>;
 
-// T and F32. An error only where the attention cannot be made or an operation of LibTorch throws.
+enum class CheckScope {
+  kAll,
+  kFloat32,  // what may differ between instruction sets
+};
+
+// All but M. An error only where the attention cannot be made or an operation of LibTorch throws.
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
-                                                              const AttentionMaker& maker);
+                                                              const AttentionMaker& maker,
+                                                              CheckScope scope = CheckScope::kAll);
 
 // The same of a registered attention; options may be empty.
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
-                                                              const google::protobuf::Any& options);
+                                                              const google::protobuf::Any& options,
+                                                              CheckScope scope = CheckScope::kAll);
 
 // M: small classifiers (each pooling) with the attention.
 absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Plants one bug at a time and asks the conformance suite to find it.
+
+    tests/mutations/run.py                 all of mutations.toml -> docs/mutations.md
+    tests/mutations/run.py NAME...         some, nothing written
+    tests/mutations/run.py --check         every bug still fits its source; nothing is built
+
+Works on a clone under build/mutants, so the tree is never touched. A bug counts as caught when a
+promise of the suite fails (golden values and unit tests are not asked), as invalid when it does
+not compile. Exit code 1 when one survives.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python before 3.11
+    import tomli as tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLONE = ROOT / "build" / "mutants"
+LIST = pathlib.Path(__file__).with_name("mutations.toml")
+TEST = "models/models_conformance_test"
+
+
+def load():
+    return tomllib.loads(LIST.read_text())["mutation"]
+
+
+def plant(mutation, root):
+    """Returns the source's text with the bug in it."""
+    text = (root / mutation["file"]).read_text()
+    count = text.count(mutation["find"])
+    if count != 1:
+        raise SystemExit(f"{mutation['name']}: {mutation['file']} holds {count} times, not once:\n{mutation['find']}")
+    if mutation["find"] == mutation["replace"]:
+        raise SystemExit(f"{mutation['name']}: replaces nothing")
+    return text.replace(mutation["find"], mutation["replace"])
+
+
+def run(command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def prepare():
+    if not CLONE.exists():
+        subprocess.run(["git", "clone", "-q", str(ROOT), str(CLONE)], check=True)
+    head = subprocess.check_output(["git", "-C", str(ROOT), "rev-parse", "HEAD"], text=True).strip()
+    subprocess.run(["git", "-C", str(CLONE), "fetch", "-q", str(ROOT), head], check=True)
+    subprocess.run(["git", "-C", str(CLONE), "checkout", "-qf", head], check=True)
+    third_party = CLONE / "third_party"
+    if not third_party.exists():
+        third_party.symlink_to(ROOT / "third_party")
+    os.environ.update(CCACHE_BASEDIR=str(CLONE), CCACHE_NOHASHDIR="1")
+    configured = run(["cmake", "--preset", "release"], cwd=CLONE)
+    if configured.returncode or build().returncode:
+        raise SystemExit("the tree without bugs does not build:\n" + configured.stdout)
+
+
+def build():
+    return run(["ninja", "-C", "build/release", "models_conformance_test"], cwd=CLONE)
+
+
+def failures(attention):
+    """Ids of the promises that fail; attention: a registered name, or a test that runs the suite with options."""
+    suite = attention if "." in attention else f"Registry/RegisteredAttentionTest.KeepsThePromisesOf*/{attention}"
+    result = run([str(CLONE / "build/release" / TEST), f"--gtest_filter={suite}"], timeout=600)
+    if result.returncode == 0:
+        return []
+    ids = re.findall(r"^(?:\w+ )?([A-Z]\w*): \S+ > \S+ \(", result.stdout, re.M)
+    return sorted(set(ids)) or ["crash"]
+
+
+def attack(mutation):
+    source = CLONE / mutation["file"]
+    clean = source.read_text()
+    source.write_text(plant(mutation, CLONE))
+    try:
+        if build().returncode:
+            return "invalid"
+        for attention in mutation["attentions"]:
+            ids = failures(attention)
+            if ids:
+                return f"{attention}: {', '.join(ids)}"
+        return "survived"
+    finally:
+        source.write_text(clean)
+
+
+def report(results):
+    lines = [
+        "# Planted bugs",
+        "",
+        "Each line is a bug that was planted in the sources, alone, and what the conformance suite (`lra check",
+        "ATTENTION`) said. Made by `tests/mutations/run.py` from `tests/mutations/mutations.toml`; the promises' names",
+        "are in `models/conformance/conformance.h`.",
+        "",
+        "| planted bug | source | found by |",
+        "|---|---|---|",
+    ]
+    for mutation, verdict in results:
+        lines.append(f"| {mutation['what']} | `{mutation['file']}` | {verdict} |")
+    caught = sum(verdict not in ("survived", "invalid") for _, verdict in results)
+    lines += ["", f"{caught} of {len(results)} caught.", ""]
+    (ROOT / "docs/mutations.md").write_text("\n".join(lines))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    mutations = load()
+    names = [m["name"] for m in mutations]
+    unknown = set(arguments.names) - set(names)
+    if unknown or len(set(names)) != len(names):
+        raise SystemExit(f"no such mutation, or one twice: {unknown or names}")
+    for mutation in mutations:
+        plant(mutation, ROOT)
+    if arguments.check:
+        print(f"{len(mutations)} planted bugs fit their sources")
+        return 0
+    prepare()
+    results = []
+    for mutation in mutations:
+        if arguments.names and mutation["name"] not in arguments.names:
+            continue
+        start = time.monotonic()
+        results.append((mutation, attack(mutation)))
+        print(f"{mutation['name']}: {results[-1][1]} ({time.monotonic() - start:.0f} s)", flush=True)
+    if not arguments.names:
+        report(results)
+    return int(any(verdict in ("survived", "invalid") for _, verdict in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
