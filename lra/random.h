@@ -28,6 +28,7 @@ enum class RandomDomain : uint32_t {
   kPathfinder = 5,
   kHoldout = 6,
   kSample = 7,
+  kAttentionNoise = 8,
   kTest = 1000,
 };
 

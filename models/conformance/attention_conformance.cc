@@ -22,6 +22,11 @@ absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker) {
     context.parameters = &instance.parameters;
     context.scope = "attention.";
     LRA_ASSIGN_OR_RETURN(instance.attention, maker(context));
+    if (instance.attention->traits().projections != Projections::kNone) continue;
+    // Its q, k and v are the layer's input, so E is their width.
+    instance.parameters = ParameterStore(1);
+    context.model_width = shape.first * shape.second;
+    LRA_ASSIGN_OR_RETURN(instance.attention, maker(context));
   }
   return instances;
 }

@@ -42,7 +42,8 @@ void AttentionSuite::Future() {
       leak = std::max(leak, future(outcome.dx, 1).abs().max().item<double>());
   }
   Add("T5", change, kUnchanged, "other later tokens change no earlier output");
-  Add("T5", leak, 0, "no gradient from earlier outputs to later tokens");
+  // Not 0: a Fourier transform's rounding goes everywhere.
+  Add("T5", leak, kUnchanged, "no gradient from earlier outputs to later tokens");
 }
 
 void AttentionSuite::CausalFlag() {

@@ -34,7 +34,7 @@ TEST_P(RegisteredAttentionTest, KeepsThemOnEveryInstructionSet) {
 }
 
 TEST_P(RegisteredAttentionTest, KeepsThePromisesOfAClassifier) {
-  ExpectAllPass(CheckClassifier(GetParam(), google::protobuf::Any()), 16);
+  ExpectAllPass(CheckClassifier(GetParam(), google::protobuf::Any()), 15);
 }
 
 TEST_P(RegisteredAttentionTest, SaysWhatItIs) {

@@ -90,7 +90,7 @@ absl::StatusOr<MadeAttention> CreateAttention(absl::string_view name,
                                               const google::protobuf::Message* options,
                                               const MadeSizes& sizes) {
   MadeAttention made;
-  made.store = std::make_unique<ParameterStore>(1);
+  made.store = std::make_unique<ParameterStore>(sizes.seed);
   AttentionContext context;
   context.heads = sizes.heads;
   context.head_width = sizes.head_width;

@@ -61,6 +61,7 @@ struct MadeAttention {
 struct MadeSizes {
   int64_t heads = kGoldenHeads, head_width = kGoldenWidth, model_width = 8;
   int64_t max_length_tokens = kGoldenTokens;
+  uint32_t seed = 1;
 };
 absl::StatusOr<MadeAttention> CreateAttention(absl::string_view name,
                                               const google::protobuf::Message* options = nullptr,

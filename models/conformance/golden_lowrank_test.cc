@@ -3,125 +3,18 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 
-#include "models/attention/attention.h"
 #include "models/attention/linformer.pb.h"
+#include "models/attention/nystromformer.pb.h"
 #include "models/attention/performer.pb.h"
-#include "models/conformance/comparison.h"
-#include "models/conformance/conformance.h"
+#include "models/conformance/golden.h"
 
 namespace lra {
 namespace {
 
-constexpr int64_t kTokens = 6, kWidth = 4;
-
-at::Tensor Grid(int64_t size, int64_t dim) {
-  std::vector<int64_t> shape = {1, 1, 1, 1};
-  shape[dim] = size;
-  return at::arange(size, at::kDouble).view(shape);
-}
-
-AttentionCase MakeCase() {
-  const at::Tensor h = Grid(2, 1), i = Grid(kTokens, 2), d = Grid(kWidth, 3), e = Grid(3, 3);
-  AttentionCase c(0, 1, 2, kTokens, kTokens, kWidth);
-  c.input.q = at::sin(1 + 0.9 * i + 1.7 * d + 0.6 * h);
-  c.input.k = at::cos(0.5 + 1.1 * i - 0.8 * d + 0.4 * h);
-  c.input.v = at::sin(0.3 + 0.7 * i + 1.9 * e - 0.5 * h);
-  c.upstream = at::cos(0.2 + 0.5 * i + 1.3 * e + 0.9 * h);
-  return c;
-}
-
-struct Golden {
-  const char* label;
-  std::array<double, 3> first_row, last_row;  // O[0, 0, :], O[0, N - 1, :]
-  std::array<double, 5> sums;                 // sum O, L, sum dQ^2, sum dK^2, sum dV^2
-};
-
-void ExpectOutcome(const Golden& golden, const AttentionCase& c, const AttentionOutcome& outcome) {
-  const auto near = [&](const at::Tensor& actual, double expected, const char* what) {
-    EXPECT_NEAR(actual.item<double>(), expected, 1e-8 + 1e-7 * std::abs(expected))
-        << golden.label << ": " << what;
-  };
-  for (int d = 0; d < 3; ++d) {
-    near(outcome.output[0][0][0][d], golden.first_row[d], "first row");
-    near(outcome.output[0][0][-1][d], golden.last_row[d], "last row");
-  }
-  near(outcome.output.sum(), golden.sums[0], "sum of O");
-  near((outcome.output * c.upstream).sum(), golden.sums[1], "L");
-  near(outcome.dq.square().sum(), golden.sums[2], "dQ");
-  near(outcome.dk.square().sum(), golden.sums[3], "dK");
-  near(outcome.dv.square().sum(), golden.sums[4], "dV");
-}
-
-// An attention with the store of what it owns.
-struct Made {
-  std::unique_ptr<ParameterStore> store;
-  std::unique_ptr<Attention> attention;
-
-  // Puts float64 values in the place of the drawn ones.
-  void SetParameter(const at::Tensor& value) const {
-    at::Tensor(store->parameters().at(0).value).set_data(value);
-  }
-  void SetBuffer(const at::Tensor& value) const {
-    at::Tensor(store->buffers().at(0).value).set_data(value);
-  }
-};
-
-template <class Options>
-absl::StatusOr<std::unique_ptr<Attention>> Create(absl::string_view name, const Options& options,
-                                                  ParameterStore* store, int64_t width = kWidth,
-                                                  int64_t max_length_tokens = kTokens) {
-  AttentionContext context;
-  context.heads = 2;
-  context.head_width = width;
-  context.max_length_tokens = max_length_tokens;
-  context.parameters = store;
-  context.options.PackFrom(options);
-  return AttentionRegistry::Get().Create("attention", name, context);
-}
-
-template <class Options>
-Made Make(absl::string_view name, const Options& options) {
-  Made made;
-  made.store = std::make_unique<ParameterStore>(1);
-  made.attention = Create(name, options, made.store.get()).value();
-  return made;
-}
-
-void ExpectGolden(const Golden& golden, const Attention& attention) {
-  const AttentionCase c = MakeCase();
-  ExpectOutcome(golden, c, RunAttention(attention, Form::kFast, c));
-  ExpectOutcome(golden, c, RunAttention(attention, Form::kOracle, c));
-}
-
-template <class Options>
-void ExpectKeepsPromises(absl::string_view name, const Options& options) {
-  google::protobuf::Any any;
-  any.PackFrom(options);
-  const auto results = CheckAttention(name, any);
-  ASSERT_TRUE(results.ok()) << results.status();
-  for (const ConformanceResult& r : *results) {
-    EXPECT_TRUE(r.passed) << r.id << ": " << r.measured << " > " << r.bound << " (" << r.detail
-                          << ") with " << options.ShortDebugString();
-  }
-}
-
-template <class Options>
-void ExpectRefused(absl::string_view name, const Options& options, absl::string_view field) {
-  ParameterStore store(1);
-  const absl::Status status = Create(name, options, &store).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_NE(std::string(status.message()).find(std::string(field)), std::string::npos) << status;
-}
-
 at::Tensor Softmax(const AttentionInput& input) {
-  AttentionContext context;
-  return AttentionRegistry::Get()
-      .Create("attention", "transformer", context)
-      .value()
-      ->Oracle(input);
+  return MakeAttention("transformer")->Oracle(input);
 }
 
 // --- Performer ---
@@ -133,6 +26,11 @@ PerformerOptions PerformerWith(PerformerOptions::Kernel kernel, int features) {
   return options;
 }
 
+MadeAttention MakePerformer(PerformerOptions::Kernel kernel, int features) {
+  const PerformerOptions options = PerformerWith(kernel, features);
+  return MakeAttention("performer", &options);
+}
+
 // clang-format off
 const Golden kPositive = {"FAVOR+ m=8, no eps", {0.40379391, -0.30539004, -0.20633508}, {0.35860353, -0.31305215, -0.15619054}, {-0.9772479245, 0.9532513537, 0.83064519, 2.83266636, 7.02453390}};
 const Golden kHyperbolic = {"FAVOR+ hyperbolic 2m=16", {0.43322711, -0.31400425, -0.23019852}, {0.38422979, -0.31927470, -0.17779343}, {-0.9545766195, 0.8749477921, 0.82414235, 2.49650259, 6.97370784}};
@@ -142,17 +40,17 @@ const Golden kRelu = {"Performer generalized: relu+1e-3", {-0.00560770, 0.110869
 TEST(PerformerGoldenTest, FastFormAndOracle) {
   const at::Tensor projection =
       1.5 * at::sin(0.37 + 1.13 * at::arange(8, at::kDouble).view({8, 1}) +
-                    2.71 * at::arange(kWidth, at::kDouble).view({1, kWidth}));
+                    2.71 * at::arange(kGoldenWidth, at::kDouble).view({1, kGoldenWidth}));
   const std::pair<Golden, PerformerOptions::Kernel> random[] = {
       {kPositive, PerformerOptions::SOFTMAX}, {kHyperbolic, PerformerOptions::HYPERBOLIC}};
   for (const auto& [golden, kernel] : random) {
-    const Made made = Make("performer", PerformerWith(kernel, 8));
-    made.SetBuffer(projection);
-    ExpectGolden(golden, *made.attention);
+    const MadeAttention made = MakePerformer(kernel, 8);
+    made.SetBuffer("projection", projection);
+    ExpectGolden(golden, GoldenCase(), *made);
   }
-  const Made relu = Make("performer", PerformerWith(PerformerOptions::RELU, 8));
+  const MadeAttention relu = MakePerformer(PerformerOptions::RELU, 8);
   EXPECT_TRUE(relu.store->buffers().empty());
-  ExpectGolden(kRelu, *relu.attention);
+  ExpectGolden(kRelu, GoldenCase(), *relu);
 }
 
 TEST(PerformerTest, EveryKernelKeepsThePromises) {
@@ -166,8 +64,9 @@ TEST(PerformerTest, EveryKernelKeepsThePromises) {
 // Large logits, where features of a fixed stabiliser would all underflow in float32.
 TEST(PerformerTest, LargeInputsNeitherOverflowNorUnderflow) {
   const PerformerOptions options = PerformerWith(PerformerOptions::SOFTMAX, 64);
-  ParameterStore store(1);
-  const auto attention = Create("performer", options, &store, 8).value();
+  MadeSizes sizes;
+  sizes.head_width = 8;
+  const MadeAttention attention = MakeAttention("performer", &options, sizes);
   AttentionCase c(10, 1, 2, 50, 50, 8);
   c.input.q = c.input.q * 12;
   c.input.k = c.input.k * 12;
@@ -182,10 +81,12 @@ TEST(PerformerTest, LargeInputsNeitherOverflowNorUnderflow) {
 
 // Relative error of the output at the values' identity, that is, of the attention matrix.
 double SoftmaxError(int features, uint32_t seed) {
-  ParameterStore store(seed);
+  MadeSizes sizes;
+  sizes.seed = seed;
+  sizes.head_width = 16;
   PerformerOptions options = PerformerWith(PerformerOptions::SOFTMAX, features);
   options.set_is_orthogonal(false);
-  const auto attention = Create("performer", options, &store, 16).value();
+  const MadeAttention attention = MakeAttention("performer", &options, sizes);
   AttentionCase c(seed, 1, 1, 128, 128, 16);
   c.input.q = c.input.q * 0.5;
   c.input.k = c.input.k * 0.5;
@@ -207,12 +108,14 @@ TEST(PerformerTest, ConvergesToSoftmaxAttention) {
 
 TEST(PerformerTest, ProjectionIsAFunctionOfSeedAndName) {
   const PerformerOptions options = PerformerWith(PerformerOptions::SOFTMAX, 8);
-  const Made a = Make("performer", options), b = Make("performer", options);
+  const MadeAttention a = MakeAttention("performer", &options),
+                      b = MakeAttention("performer", &options);
   EXPECT_TRUE(a.store->buffers()[0].value.equal(b.store->buffers()[0].value));
-  EXPECT_EQ(a.store->buffers()[0].name, "projection");
-  ParameterStore other(2);
-  ASSERT_TRUE(Create("performer", options, &other).ok());
-  EXPECT_FALSE(a.store->buffers()[0].value.equal(other.buffers()[0].value));
+  EXPECT_EQ(a.store->buffers()[0].name, "attention.projection");
+  MadeSizes sizes;
+  sizes.seed = 2;
+  const MadeAttention other = MakeAttention("performer", &options, sizes);
+  EXPECT_FALSE(a.store->buffers()[0].value.equal(other.store->buffers()[0].value));
 }
 
 TEST(PerformerTest, RefusesImpossibleOptions) {
@@ -237,17 +140,24 @@ LinformerOptions LinformerWith(LinformerOptions::Sharing sharing, int rank) {
   return options;
 }
 
+MadeAttention MakeLinformer(LinformerOptions::Sharing sharing, int rank) {
+  const LinformerOptions options = LinformerWith(sharing, rank);
+  return MakeAttention("linformer", &options);
+}
+
 TEST(LinformerGoldenTest, FastFormAndOracle) {
-  const Made made = Make("linformer", LinformerWith(LinformerOptions::KEY_VALUE, 3));
-  made.SetParameter(0.4 * at::cos(0.9 * at::arange(3, at::kDouble).view({3, 1}) +
-                                  0.6 * at::arange(kTokens, at::kDouble).view({1, kTokens}) + 0.1));
-  ExpectGolden(kLinformer, *made.attention);
+  const MadeAttention made = MakeLinformer(LinformerOptions::KEY_VALUE, 3);
+  made.SetParameter(
+      "key_projection",
+      0.4 * at::cos(0.9 * at::arange(3, at::kDouble).view({3, 1}) +
+                    0.6 * at::arange(kGoldenTokens, at::kDouble).view({1, kGoldenTokens}) + 0.1));
+  ExpectGolden(kLinformer, GoldenCase(), *made);
 }
 
 TEST(LinformerTest, IdentityProjectionsAreSoftmaxAttention) {
-  const Made made = Make("linformer", LinformerWith(LinformerOptions::KEY_VALUE, kTokens));
-  made.SetParameter(at::eye(kTokens, at::kDouble));
-  const AttentionCase c = MakeCase();
+  const MadeAttention made = MakeLinformer(LinformerOptions::KEY_VALUE, kGoldenTokens);
+  made.SetParameter("key_projection", at::eye(kGoldenTokens, at::kDouble));
+  const AttentionCase c = GoldenCase();
   EXPECT_LT(MaxDifference(made.attention->Attend(c.input), Softmax(c.input)), 1e-12);
 }
 
@@ -258,7 +168,7 @@ TEST(LinformerTest, EverySharingKeepsThePromises) {
 
 TEST(LinformerTest, OwnsWhatItsSharingSays) {
   const auto names = [](LinformerOptions::Sharing sharing, std::vector<int64_t> shape) {
-    const Made made = Make("linformer", LinformerWith(sharing, 2));
+    const MadeAttention made = MakeLinformer(sharing, 2);
     std::vector<std::string> names;
     for (const Parameter& p : made.store->parameters()) {
       EXPECT_EQ(p.value.sizes().vec(), shape);
@@ -266,11 +176,11 @@ TEST(LinformerTest, OwnsWhatItsSharingSays) {
     }
     return names;
   };
-  const std::vector<std::string> one = {"key_projection"},
-                                 two = {"key_projection", "value_projection"};
-  EXPECT_EQ(names(LinformerOptions::KEY_VALUE, {2, kTokens}), one);
-  EXPECT_EQ(names(LinformerOptions::HEADWISE, {2, kTokens}), two);
-  EXPECT_EQ(names(LinformerOptions::NONE, {2, 2, kTokens}), two);
+  const std::vector<std::string> one = {"attention.key_projection"},
+                                 two = {"attention.key_projection", "attention.value_projection"};
+  EXPECT_EQ(names(LinformerOptions::KEY_VALUE, {2, kGoldenTokens}), one);
+  EXPECT_EQ(names(LinformerOptions::HEADWISE, {2, kGoldenTokens}), two);
+  EXPECT_EQ(names(LinformerOptions::NONE, {2, 2, kGoldenTokens}), two);
 }
 
 TEST(LinformerTest, RefusesImpossibleRanksAndLengths) {
@@ -278,10 +188,75 @@ TEST(LinformerTest, RefusesImpossibleRanksAndLengths) {
                 "attention.options.rank: is 7");
   ExpectRefused("linformer", LinformerWith(LinformerOptions::KEY_VALUE, -1),
                 "attention.options.rank: is -1");
-  const Made made = Make("linformer", LinformerWith(LinformerOptions::KEY_VALUE, 0));
-  EXPECT_EQ(made.store->parameters()[0].value.size(0), kTokens);  // 128 would exceed the length
-  const AttentionCase c(1, 1, 2, 7, 7, kWidth);
+  const MadeAttention made = MakeLinformer(LinformerOptions::KEY_VALUE, 0);
+  EXPECT_EQ(made.store->parameters()[0].value.size(0),
+            kGoldenTokens);  // 128 would exceed the length
+  const AttentionCase c(1, 1, 2, 7, 7, kGoldenWidth);
   EXPECT_THROW(made.attention->Attend(c.input), c10::Error);
+}
+
+// --- Nystromformer ---
+
+// clang-format off
+const Golden kNystrom = {"Nystrom m=3, 6 iterations, per-matrix init", {0.11946247, -0.34989816, 0.10677439}, {0.35925903, -0.18343105, -0.24065634}, {-0.9129863060, -0.0836723831, 1.55734013, 1.76718460, 7.60145165}};
+// clang-format on
+
+NystromformerOptions NystromformerWith(int landmarks, int convolution, int iterations = 6) {
+  NystromformerOptions options;
+  options.set_landmarks(landmarks);
+  options.set_convolution_tokens(convolution);
+  options.set_iterations(iterations);
+  return options;
+}
+
+MadeAttention MakeNystromformer(int landmarks, int convolution, int iterations = 6) {
+  const NystromformerOptions options = NystromformerWith(landmarks, convolution, iterations);
+  return MakeAttention("nystromformer", &options);
+}
+
+TEST(NystromformerGoldenTest, FastFormAndOracle) {
+  ExpectGolden(kNystrom, GoldenCase(), *MakeNystromformer(3, 0));
+}
+
+TEST(NystromformerTest, OptionsKeepThePromises) {
+  ExpectKeepsPromises("nystromformer", NystromformerWith(5, 0));
+  ExpectKeepsPromises("nystromformer", NystromformerWith(12, 3, 2));
+}
+
+// As many landmarks as tokens: softmax attention in the limit of many iterations, and at once for
+// examples that are shorter still.
+TEST(NystromformerTest, ApproachesSoftmaxAttention) {
+  const AttentionCase c = GoldenCase(), masked = GoldenCaseWithoutToken4();
+  const at::Tensor exact = Softmax(c.input);
+  EXPECT_LT(MaxDifference(MakeNystromformer(6, 0, 40)->Attend(c.input), exact), 1e-10);
+  EXPECT_GT(MaxDifference(MakeNystromformer(6, 0)->Attend(c.input), exact), 1e-4);
+  EXPECT_LT(MaxDifference(MakeNystromformer(7, 0)->Attend(c.input), exact), 1e-14);
+  EXPECT_LT(MaxDifference(RealRows(MakeNystromformer(6, 0)->Attend(masked.input), masked),
+                          RealRows(Softmax(masked.input), masked)),
+            1e-14);
+}
+
+// Taps 1, 2, 4 add v_{i-1} + 2 v_i + 4 v_{i+1} of the kept tokens, with taps of each head.
+TEST(NystromformerTest, AddsTheConvolutionOfTheValues) {
+  const AttentionCase c = GoldenCaseWithoutToken4();
+  const MadeAttention plain = MakeNystromformer(3, 0), with = MakeNystromformer(3, 3);
+  with.SetParameter("convolution",
+                    at::tensor(std::vector<double>{1, 2, 4, 10, 20, 40}).view({2, 3}));
+  const at::Tensor v = c.input.v.masked_fill(c.input.keep.logical_not().view({1, 1, -1, 1}), 0),
+                   zero = at::zeros_like(v.narrow(2, 0, 1));
+  const at::Tensor before = at::cat({zero, v.slice(2, 0, -1)}, 2),
+                   after = at::cat({v.slice(2, 1), zero}, 2);
+  const at::Tensor head = at::tensor(std::vector<double>{1, 10}).view({1, 2, 1, 1});
+  const at::Tensor expected = plain->Attend(c.input) + head * (before + 2 * v + 4 * after);
+  EXPECT_LT(MaxDifference(RealRows(with->Attend(c.input), c), RealRows(expected, c)), 1e-13);
+}
+
+TEST(NystromformerTest, RefusesImpossibleOptions) {
+  ExpectRefused("nystromformer", NystromformerWith(0, 35), "attention.options.landmarks: is 0");
+  ExpectRefused("nystromformer", NystromformerWith(8, 4),
+                "attention.options.convolution_tokens: is 4");
+  ExpectRefused("nystromformer", NystromformerWith(8, 0, 0), "attention.options.iterations: is 0");
+  EXPECT_THROW(MakeNystromformer(2, 0)->Attend(GoldenCase(3, 6).input), c10::Error);
 }
 
 }  // namespace

@@ -1,0 +1,216 @@
+// nystromformer: softmax attention through landmarks, and a convolution of the values.
+// Source: Xiong et al. 2021 ("Nystromformer"), eqs. 9, 13 and 14 and section 3.3; code of its LRA
+// experiments (mlpen/Nystromformer).
+//   o = softmax(q q~'^T) Z softmax(q~ k^T) v + conv(v), logits over sqrt(D), q~' = the k landmarks
+//   A = softmax(q~ k~^T),  Z_0 = A^T / (largest column sum),
+//   Z <- Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4
+// q~ and k~ [M, D] are means of consecutive segments. Ours: segments divide the kept tokens, not
+// the padded length, Z_0 is scaled for each matrix, not for the batch, and an example with fewer
+// kept tokens than landmarks gets exact softmax attention; so neither padding nor batching counts.
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lra/status_macros.h"
+#include "models/attention/attention.h"
+#include "models/attention/nystromformer.pb.h"
+#include "models/attention/options.h"
+#include "models/kernels/softmax_attention.h"
+#include "models/kernels/token_projection.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kDefaultLandmarks = 64;
+constexpr int64_t kDefaultIterations = 6;
+constexpr int64_t kDefaultConvolution = 35;
+
+Traits MakeTraits() {
+  Traits traits;
+  traits.label = "Nystromformer";
+  traits.summary = "softmax attention through landmarks, plus a convolution of the values";
+  traits.source = "Xiong et al. 2021, eqs. 13-14";
+  traits.is_row_stochastic = false;         // the inverse has both signs
+  traits.is_permutation_invariant = false;  // landmarks are means of neighbours
+  traits.causality = Causality::kNever;     // every landmark holds later tokens
+  traits.time_order = "N M D + M^3";
+  traits.memory_order = "N D + N M";
+  return traits;
+}
+
+// Weights [B, M, N] of the means of M segments of the kept tokens: the t-th of n is in segment
+// floor(t M / n). At least M tokens are kept.
+at::Tensor SegmentMeans(const at::Tensor& keep, int64_t segments, const at::TensorOptions& type) {
+  const at::Tensor kept = keep.to(at::kLong);
+  const at::Tensor rank = kept.cumsum(1) - kept;
+  const at::Tensor segment = at::floor_divide(rank * segments, kept.sum(1, true));  // [B, N]
+  const at::Tensor rows = at::arange(segments, segment.options()).view({1, segments, 1});
+  const at::Tensor members = rows.eq(segment.unsqueeze(1)).logical_and(keep.unsqueeze(1)).to(type);
+  return members / members.sum(2, true);
+}
+
+at::Tensor PseudoInverse(const at::Tensor& a, int64_t iterations) {
+  const at::Tensor identity = at::eye(a.size(-1), a.options());
+  at::Tensor z = a.transpose(-1, -2) / a.sum(-2).amax(-1).unsqueeze(-1).unsqueeze(-1);
+  for (int64_t i = 0; i < iterations; ++i) {
+    const at::Tensor az = at::matmul(a, z);
+    const at::Tensor inner = 15 * identity - at::matmul(az, 7 * identity - az);
+    z = 0.25 * at::matmul(z, 13 * identity - at::matmul(az, inner));
+  }
+  return z;
+}
+
+class Nystromformer : public Attention {
+ public:
+  // convolution: [H, W], or undefined.
+  Nystromformer(int64_t landmarks, int64_t iterations, at::Tensor convolution)
+      : landmarks_(landmarks), iterations_(iterations), convolution_(std::move(convolution)) {}
+
+  const Traits& traits() const override { return traits_; }
+
+  at::Tensor Attend(const AttentionInput& input) const override {
+    TORCH_CHECK(input.q.size(2) == input.k.size(2), "nystromformer: ", input.q.size(2),
+                " queries and ", input.k.size(2), " keys; it needs as many of either");
+    const at::Tensor keep = input.keep.defined()
+                                ? input.keep
+                                : at::ones({input.k.size(0), input.k.size(2)},
+                                           input.k.options().dtype(at::kBool).requires_grad(false));
+    const at::Tensor q = SelectTokens(input.q, input.keep), k = SelectTokens(input.k, input.keep),
+                     v = SelectTokens(input.v, input.keep);
+    at::Tensor output = AttendByLength(q, k, v, keep);
+    if (convolution_.defined()) {
+      const int64_t width = convolution_.size(1);
+      output = output + at::conv2d(v, convolution_.to(v.options()).view({-1, 1, width, 1}), {},
+                                   at::IntArrayRef{1, 1}, at::IntArrayRef{width / 2, 0},
+                                   at::IntArrayRef{1, 1}, v.size(1));
+    }
+    return SelectTokens(output, input.keep);
+  }
+
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    std::vector<at::Tensor> outputs;
+    for (int64_t b = 0; b < input.q.size(0); ++b) {
+      const at::Tensor kept = input.keep.defined()
+                                  ? input.keep[b].nonzero().view(-1)
+                                  : at::arange(input.q.size(2), input.q.options().dtype(at::kLong));
+      const auto pick = [&](const at::Tensor& x) { return x[b].index_select(1, kept); };
+      const at::Tensor v = pick(input.v);
+      at::Tensor weights = DenseWeights(pick(input.q), pick(input.k));
+      if (convolution_.defined()) weights = weights + DenseConvolution(kept, v);
+      outputs.push_back(at::zeros_like(input.v[b]).index_copy(1, kept, at::matmul(weights, v)));
+    }
+    return at::stack(outputs);
+  }
+
+ private:
+  // Without the convolution; everything masked is 0.
+  at::Tensor AttendByLength(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const at::Tensor& keep) const {
+    const at::Tensor is_short = keep.sum(1) < landmarks_;
+    const at::Tensor shorter = is_short.nonzero().view(-1),
+                     longer = is_short.logical_not().nonzero().view(-1);
+    if (longer.numel() == 0) return SoftmaxAttention(q, k, v, keep, DropoutKey());
+    if (shorter.numel() == 0) return AttendThroughLandmarks(q, k, v, keep);
+    const auto pick = [&](const at::Tensor& x, const at::Tensor& examples) {
+      return x.index_select(0, examples);
+    };
+    const at::Tensor exact = SoftmaxAttention(pick(q, shorter), pick(k, shorter), pick(v, shorter),
+                                              pick(keep, shorter), DropoutKey());
+    const at::Tensor approximate = AttendThroughLandmarks(pick(q, longer), pick(k, longer),
+                                                          pick(v, longer), pick(keep, longer));
+    return at::cat({exact, approximate}).index_select(0, at::cat({shorter, longer}).argsort());
+  }
+
+  at::Tensor AttendThroughLandmarks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                    const at::Tensor& keep) const {
+    const at::Tensor means = SegmentMeans(keep, landmarks_, q.options());
+    const at::Tensor q_marks = ProjectTokens(means, q), k_marks = ProjectTokens(means, k);
+    const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
+    const at::Tensor a = at::softmax(at::matmul(q_marks * scale, k_marks.transpose(-1, -2)), -1);
+    const at::Tensor values = SoftmaxAttention(q_marks, k, v, keep, DropoutKey());  // [B, H, M, D]
+    return SoftmaxAttention(q, k_marks, at::matmul(PseudoInverse(a, iterations_), values),
+                            at::Tensor(), DropoutKey());
+  }
+
+  // Weights [H, n, n] of the n kept tokens q, k [H, n, D] of one example.
+  at::Tensor DenseWeights(const at::Tensor& q, const at::Tensor& k) const {
+    const int64_t n = q.size(1);
+    const auto softmax = [&](const at::Tensor& from, const at::Tensor& to) {
+      const double root = std::sqrt(static_cast<double>(q.size(2)));
+      return at::softmax(at::einsum("hid,hjd->hij", {from, to}) / root, -1);
+    };
+    if (n < landmarks_) return softmax(q, k);
+    std::vector<at::Tensor> q_means, k_means;
+    for (int64_t s = 0, begin = 0; s < landmarks_; ++s) {
+      int64_t end = begin;
+      while (end < n && end * landmarks_ / n == s) ++end;
+      q_means.push_back(q.slice(1, begin, end).mean(1));
+      k_means.push_back(k.slice(1, begin, end).mean(1));
+      begin = end;
+    }
+    const at::Tensor q_marks = at::stack(q_means, 1), k_marks = at::stack(k_means, 1);
+    const at::Tensor a = softmax(q_marks, k_marks), one = at::eye(landmarks_, a.options());
+    at::Tensor z = a.mT() / std::get<0>(a.sum(1).max(1)).view({-1, 1, 1});
+    for (int64_t i = 0; i < iterations_; ++i) {
+      const at::Tensor az = at::bmm(a, z);  // Z (13 - 15 AZ + 7 (AZ)^2 - (AZ)^3) / 4
+      const at::Tensor square = at::bmm(az, az);
+      z = at::bmm(z, 13 * one - 15 * az + 7 * square - at::bmm(square, az)) / 4;
+    }
+    return at::bmm(at::bmm(softmax(q, k_marks), z), softmax(q_marks, k));
+  }
+
+  // The convolution as weights [H, n, n] of tokens at the positions `kept`.
+  at::Tensor DenseConvolution(const at::Tensor& kept, const at::Tensor& like) const {
+    const int64_t width = convolution_.size(1);
+    const at::Tensor tap = kept.unsqueeze(0) - kept.unsqueeze(1) + width / 2;  // [n, n]
+    const at::Tensor outside = tap.lt(0).logical_or(tap.ge(width));
+    return convolution_.to(like.options())
+        .index_select(1, tap.clamp(0, width - 1).view(-1))
+        .view({like.size(0), kept.numel(), kept.numel()})
+        .masked_fill(outside, 0);
+  }
+
+  const Traits traits_ = MakeTraits();
+  const int64_t landmarks_, iterations_;
+  const at::Tensor convolution_;
+};
+
+absl::Status CheckOptions(const NystromformerOptions& options) {
+  const auto refuse = [](const char* field, int value, const char* rule) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.options.", field, ": is ", value, ", must be ", rule));
+  };
+  if (options.has_landmarks() && options.landmarks() < 1)
+    return refuse("landmarks", options.landmarks(), "at least 1");
+  if (options.has_iterations() && options.iterations() < 1)
+    return refuse("iterations", options.iterations(), "at least 1");
+  const int width = options.convolution_tokens();
+  if (width < 0 || (width > 0 && width % 2 == 0))
+    return refuse("convolution_tokens", width, "odd, or 0 for none");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeNystromformer(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(const NystromformerOptions options,
+                       UnpackOptions<NystromformerOptions>(context.options));
+  LRA_RETURN_IF_ERROR(CheckOptions(options));
+  const int64_t width =
+      options.has_convolution_tokens() ? options.convolution_tokens() : kDefaultConvolution;
+  at::Tensor convolution;
+  if (width > 0) {
+    // The variance of PyTorch's default, which the authors' code has.
+    convolution = context.parameters->Create(
+        context.scope + "convolution", {context.heads, width},
+        Initializer::Normal(1 / std::sqrt(3.0 * static_cast<double>(width))));
+  }
+  return std::make_unique<Nystromformer>(
+      options.has_landmarks() ? options.landmarks() : kDefaultLandmarks,
+      options.has_iterations() ? options.iterations() : kDefaultIterations, convolution);
+}
+
+LRA_REGISTER(AttentionRegistry, "nystromformer", MakeNystromformer);
+
+}  // namespace
+}  // namespace lra

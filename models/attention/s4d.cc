@@ -1,0 +1,225 @@
+// s4d: a diagonal linear state space of each channel, applied as a long convolution, with the
+// block's activation and gated output inside.
+// Source: Gu et al. 2022 ("On the Parameterization and Initialization of Diagonal State Space
+// Models"), eq. 4 and S4D-Lin; layout of parameters and output as in state-spaces/s4 (s4d.py), the
+// second direction as in its bidirectional S4: it starts at the next token.
+//   y_i = sum_{j <= i} K_0[i - j] u_j + sum_{j > i} K_1[j - i - 1] u_j + skip u_i
+//   K_x[l] = 2 Re sum_p C_xp (e^{dt A_p} - 1) / A_p e^{l dt A_p},  A = -exp(log_decay) + i
+//   frequency out = a * sigmoid(g),  [a, g] = W gelu(y) + b
+// With input.causal the second sum is left out. Masked tokens are u = 0.
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lra/status_macros.h"
+#include "models/attention/attention.h"
+#include "models/attention/options.h"
+#include "models/attention/s4d.pb.h"
+#include "models/kernels/diagonal_state_space.h"
+#include "models/kernels/fourier.h"
+#include "models/kernels/token_projection.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kDefaultStates = 64;
+constexpr double kDefaultMinStep = 1e-3, kDefaultMaxStep = 0.1;
+constexpr double kInitialDecay = 0.5;
+constexpr int64_t kStreamTokens = 32;  // whose states are held at a time
+
+Traits MakeTraits() {
+  Traits traits;
+  traits.label = "S4D";
+  traits.summary = "diagonal state space of each channel, as a long convolution";
+  traits.source = "Gu et al. 2022 (S4D), eq. 4";
+  traits.is_row_stochastic = false;
+  traits.is_permutation_invariant = false;
+  traits.projections = Projections::kNone;
+  traits.causality = Causality::kOptional;
+  traits.supports_streaming = true;
+  traits.has_weights = false;  // not linear in its input
+  traits.time_order = "N E (P + log N)";
+  traits.memory_order = "N E + E P sqrt(N)";
+  return traits;
+}
+
+struct S4dParameters {
+  at::Tensor log_step;              // [E]
+  at::Tensor log_decay, frequency;  // [E, P]
+  at::Tensor read_out;              // C: [2, E, P, 2], past and future, real and imaginary part
+  at::Tensor skip;                  // [E]
+  at::Tensor weight, bias;          // [2 E, E], [2 E]
+};
+
+class S4d : public Attention {
+ public:
+  explicit S4d(S4dParameters parameters) : p_(std::move(parameters)) {}
+
+  const Traits& traits() const override { return traits_; }
+
+  at::Tensor Attend(const AttentionInput& input) const override {
+    const at::Tensor u = Channels(input.v, input.keep).transpose(1, 2);  // [B, E, N]
+    const Discrete d = Discretise();
+    const at::Tensor kernels = ExponentialSums(
+        d.rate, input.causal ? d.weight.narrow(0, 0, 1) : d.weight, u.size(2), u.scalar_type());
+    const at::Tensor y = LongConvolution(u, kernels[0], input.causal ? at::Tensor() : kernels[1]);
+    return Output((y + p_.skip.to(u.options()).unsqueeze(1) * u).transpose(1, 2), input);
+  }
+
+  // The recurrence, token by token, once in each direction.
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    const at::Tensor u = Channels(input.v, input.keep);  // [B, N, E]
+    const Discrete d = Discretise();
+    at::Tensor y = Read(d, 0, States(d, u, ZeroState(u, d)));
+    if (!input.causal && u.size(1) > 1) {  // what comes after token t, from the end
+      const at::Tensor after = Read(d, 1, States(d, u.slice(1, 1).flip({1}), ZeroState(u, d)));
+      y = y + at::constant_pad_nd(after.flip({1}), {0, 0, 0, 1});
+    }
+    const at::Tensor all = y.to(u.options()) + p_.skip.to(u.options()) * u;
+    const at::Tensor active = all * 0.5 * (1 + at::erf(all / std::numbers::sqrt2));
+    const at::Tensor mapped =
+        at::matmul(active, p_.weight.to(u.options()).t()) + p_.bias.to(u.options());
+    const std::vector<at::Tensor> halves = mapped.chunk(2, -1);
+    return Heads(halves[0] / (1 + at::exp(-halves[1])), input);
+  }
+
+  // tensors = {state [B, E, P] complex128}.
+  AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override {
+    AttentionState state;
+    state.tensors = {at::zeros({batch, p_.log_decay.size(0), p_.log_decay.size(1)},
+                               options.dtype(at::kComplexDouble))};
+    return state;
+  }
+
+  at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const override {
+    const c10::NoGradGuard no_gradient;
+    const at::Tensor u = Channels(piece.v, piece.keep);
+    const Discrete d = Discretise();
+    std::vector<at::Tensor> y;
+    for (int64_t first = 0; first < u.size(1); first += kStreamTokens) {
+      const at::Tensor some = u.slice(1, first, first + kStreamTokens);
+      const at::Tensor states = States(d, some, state->tensors[0]);
+      state->tensors[0] = states.select(1, -1).clone();
+      y.push_back(Read(d, 0, states).to(u.options()));
+    }
+    state->tokens += u.size(1);
+    return Output(at::cat(y, 1) + p_.skip.to(u.options()) * u, piece);
+  }
+
+ private:
+  // The state space after a zero-order hold, in complex128.
+  struct Discrete {
+    at::Tensor rate;    // dt A: [E, P]
+    at::Tensor weight;  // C (e^{dt A} - 1) / A: [2, E, P]
+  };
+
+  Discrete Discretise() const {
+    const at::Tensor a =
+        at::complex(-at::exp(p_.log_decay.to(at::kDouble)), p_.frequency.to(at::kDouble));
+    const at::Tensor rate = a * at::exp(p_.log_step.to(at::kDouble)).unsqueeze(1);
+    const at::Tensor c = at::view_as_complex(p_.read_out.to(at::kDouble).contiguous());
+    return {rate, c * ((at::exp(rate) - 1) / a)};
+  }
+
+  // The recurrence: u [B, N, E], state [B, E, P] before -> states after each token, [B, N, E, P].
+  static at::Tensor States(const Discrete& d, const at::Tensor& u, at::Tensor state) {
+    const at::Tensor factor = at::exp(d.rate), inputs = u.to(at::kComplexDouble).unsqueeze(3);
+    std::vector<at::Tensor> states;
+    for (int64_t t = 0; t < u.size(1); ++t) {
+      state = state * factor + inputs.select(1, t);
+      states.push_back(state);
+    }
+    return at::stack(states, 1);
+  }
+
+  static at::Tensor ZeroState(const at::Tensor& u, const Discrete& d) {
+    return at::zeros({u.size(0), d.rate.size(0), d.rate.size(1)}, d.rate.options());
+  }
+
+  // What direction x reads from the states: [B, N, E].
+  static at::Tensor Read(const Discrete& d, int64_t x, const at::Tensor& states) {
+    return 2 * at::real((states * d.weight[x]).sum(3));
+  }
+
+  // [B, N, H D], masked tokens 0.
+  at::Tensor Channels(const at::Tensor& v, const at::Tensor& keep) const {
+    TORCH_CHECK(v.size(1) * v.size(3) == p_.skip.size(0), "s4d: input of ", v.size(1), " x ",
+                v.size(3), " channels, but made for ", p_.skip.size(0));
+    return SelectTokens(v, keep).transpose(1, 2).flatten(2);
+  }
+
+  // y [B, N, E] -> the block's output.
+  at::Tensor Output(const at::Tensor& y, const AttentionInput& input) const {
+    return Heads(
+        at::glu(at::linear(at::gelu(y), p_.weight.to(y.options()), p_.bias.to(y.options()))),
+        input);
+  }
+
+  // [B, N, E] -> [B, H, N, D]; padded rows become 0.
+  static at::Tensor Heads(const at::Tensor& x, const AttentionInput& input) {
+    const int64_t heads = input.v.size(1);
+    return SelectTokens(x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2), input.keep);
+  }
+
+  const Traits traits_ = MakeTraits();
+  const S4dParameters p_;
+};
+
+absl::StatusOr<S4dOptions> ReadOptions(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(S4dOptions options, UnpackOptions<S4dOptions>(context.options));
+  if (!options.has_state_size()) options.set_state_size(kDefaultStates);
+  if (!options.has_min_step()) options.set_min_step(kDefaultMinStep);
+  if (!options.has_max_step()) options.set_max_step(kDefaultMaxStep);
+  if (options.state_size() < 2 || options.state_size() % 2 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("attention.options.state_size: is ",
+                                                   options.state_size(),
+                                                   ", must be even and at least 2"));
+  }
+  if (!(options.min_step() > 0 && options.min_step() <= options.max_step())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.options.min_step: is ", options.min_step(),
+                     ", must be above 0 and at most max_step, ", options.max_step()));
+  }
+  return options;
+}
+
+// Drawn normal, made uniform between the logarithms of the two steps.
+void SpreadSteps(const S4dOptions& options, at::Tensor log_step) {
+  const c10::NoGradGuard no_gradient;
+  const double low = std::log(options.min_step()), high = std::log(options.max_step());
+  const at::Tensor uniform = 0.5 * (1 + at::erf(log_step / std::numbers::sqrt2));
+  log_step.copy_(low + (high - low) * uniform);
+}
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeS4d(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(const S4dOptions options, ReadOptions(context));
+  const int64_t width = context.model_width, pairs = options.state_size() / 2;
+  const auto create = [&](const char* name, const std::vector<int64_t>& shape,
+                          Initializer initializer) {
+    return context.parameters->Create(absl::StrCat(context.scope, name), shape, initializer);
+  };
+  S4dParameters p;
+  p.log_step = create("log_step", {width}, Initializer::Normal(1));
+  SpreadSteps(options, p.log_step);
+  p.log_decay = create("log_decay", {width, pairs}, Initializer::Constant(std::log(kInitialDecay)));
+  p.frequency = create("frequency", {width, pairs}, Initializer::Zeros());
+  {
+    const c10::NoGradGuard no_gradient;
+    p.frequency.copy_(std::numbers::pi * at::arange(pairs));
+  }
+  p.read_out =
+      create("read_out", {2, width, pairs, 2}, Initializer::Normal(std::numbers::sqrt2 / 2));
+  p.skip = create("skip", {width}, Initializer::Normal(1));
+  p.weight = create("output.weight", {2 * width, width}, Initializer::XavierUniform());
+  p.bias = create("output.bias", {2 * width}, Initializer::Zeros());
+  return std::make_unique<S4d>(std::move(p));
+}
+
+LRA_REGISTER(AttentionRegistry, "s4d", MakeS4d);
+
+}  // namespace
+}  // namespace lra

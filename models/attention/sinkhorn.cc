@@ -1,0 +1,300 @@
+// sinkhorn: attention to the own block and to one block mixed from all by a soft permutation.
+// Source: Tay et al. 2020 ("Sparse Sinkhorn Attention"), sections 3.1-3.3; temperature and number
+// of iterations as in lucidrains/sinkhorn-transformer.
+//   r_nm = (mean of the keys of block n) . w_m;  P = Sinkhorn((r + Gumbel noise in training) / tau)
+//   k~_n[s] = sum_m P_nm k_m[s], v~ likewise
+//   o_i = softmax over the 2 b keys [k_n, k~_n] of i's block n, logits over sqrt(D)
+// Blocks without kept tokens take no part; where token s of some blocks is masked, the weights of
+// the others are scaled up to the sum of P's row. Causal: r_n comes from the mean of all keys
+// before block n, P's rows are softmaxes over the blocks m < n, and of its own block a token sees
+// what is not after it. Variant LRA2020: sinkhorn_lra2020.cc.
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lra/status_macros.h"
+#include "models/attention/attention.h"
+#include "models/attention/options.h"
+#include "models/attention/sinkhorn.pb.h"
+#include "models/attention/sinkhorn_blocks.h"
+#include "models/kernels/noise.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kDefaultBlock = 64;
+constexpr double kDefaultTemperature = 0.75;
+constexpr int64_t kDefaultIterations = 8;
+
+Traits MakeTraits() {
+  Traits traits;
+  traits.label = "Sinkhorn Transformer";
+  traits.summary = "attention within blocks and to a soft permutation of the blocks";
+  traits.source = "Tay et al. 2020, sections 3.1-3.3";
+  traits.is_row_stochastic = false;  // P's rows sum to 1 only as far as the iterations got
+  traits.is_permutation_invariant = false;
+  traits.causality = Causality::kOptional;
+  traits.is_length_bound = true;  // the sorting has a row for each block
+  traits.time_order = "N b D + (N / b)^2 b D";
+  traits.memory_order = "N D + (N / b)^2";
+  return traits;
+}
+
+class Sinkhorn : public Attention {
+ public:
+  // sort: w, [blocks of the longest sequence, D].
+  Sinkhorn(const SinkhornOptions& options, int64_t longest_tokens, at::Tensor sort)
+      : block_(options.block_tokens()),
+        iterations_(options.iterations()),
+        temperature_(options.temperature()),
+        longest_tokens_(longest_tokens),
+        sort_(std::move(sort)) {}
+
+  const Traits& traits() const override { return traits_; }
+
+  at::Tensor Attend(const AttentionInput& input) const override {
+    TORCH_CHECK(input.k.size(2) <= longest_tokens_, "sinkhorn: ", input.k.size(2),
+                " tokens exceed the ", longest_tokens_,
+                " that its sorting is made for; set view.max_length_tokens to at least the longest "
+                "sequence");
+    const SinkhornBlocks blocks(input, block_);
+    const at::Tensor admitted = Admitted(blocks, input.causal);  // [B, n, n]
+    const Mixing mixing = MixingOf(blocks, admitted, input);
+    const at::Tensor kept = blocks.keep.to(blocks.k.options());
+    // [B, H, n, b, 1]: above 0 where a kept token has this place in any of the blocks.
+    const at::Tensor sums = at::matmul(mixing.weights, kept.unsqueeze(1)).unsqueeze(-1);
+    const at::Tensor scale = mixing.row_sums.unsqueeze(-1) / sums.masked_fill(sums == 0, 1);
+    const auto sorted = [&](const at::Tensor& x) {
+      return at::matmul(mixing.weights, x.flatten(3)).view(x.sizes()) * scale;
+    };
+    const at::Tensor is_mixed = at::matmul(admitted.to(kept.options()), kept) > 0;  // [B, n, b]
+    const auto attend = input.causal ? AttendInBlocksCausally : AttendInBlocks;
+    return attend(blocks.q, at::cat({blocks.k, sorted(blocks.k)}, 3),
+                  at::cat({blocks.v, sorted(blocks.v)}, 3), at::cat({blocks.keep, is_mixed}, 2))
+        .flatten(2, 3)
+        .narrow(2, 0, input.q.size(2));
+  }
+
+  // Block by block, mixed token by mixed token.
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    const int64_t tokens = input.k.size(2);
+    std::vector<at::Tensor> outputs;
+    for (int64_t b = 0; b < input.q.size(0); ++b) {
+      // Positions of the kept tokens, by block.
+      std::vector<std::vector<int64_t>> kept((tokens + block_ - 1) / block_);
+      for (int64_t j = 0; j < tokens; ++j) {
+        if (!input.keep.defined() || input.keep[b][j].item<bool>()) kept[j / block_].push_back(j);
+      }
+      const std::vector<Row> rows =
+          input.causal ? CausalRows(input, b, kept) : Rows(input, b, kept);
+      std::vector<at::Tensor> blocks;
+      for (size_t n = 0; n < rows.size(); ++n)
+        blocks.push_back(OracleBlock(input, b, kept, rows[n], static_cast<int64_t>(n)));
+      outputs.push_back(at::cat(blocks, 1));
+    }
+    return at::stack(outputs);
+  }
+
+ private:
+  // The soft permutation P, its rows divided by their largest against underflow.
+  struct Mixing {
+    at::Tensor weights;   // [B, H, n, n]
+    at::Tensor row_sums;  // of P, [B, H, n, 1]
+  };
+
+  // Which blocks m the mixture of block n may hold: [B, n, m].
+  static at::Tensor Admitted(const SinkhornBlocks& blocks, bool causal) {
+    const at::Tensor is_real = blocks.keep.any(2);
+    const at::Tensor columns = is_real.unsqueeze(1);
+    if (!causal) return is_real.unsqueeze(2).logical_and(columns);
+    const int64_t n = is_real.size(1);
+    return columns.logical_and(at::ones({n, n}, is_real.options()).tril(-1));
+  }
+
+  // Mean of each block's kept keys, causal: of those before the block: [B, H, n, D].
+  static at::Tensor MeanKeys(const SinkhornBlocks& blocks, bool causal) {
+    at::Tensor sums = blocks.k.sum(3), counts = blocks.keep.sum(2).unsqueeze(1).unsqueeze(3);
+    if (causal) {
+      const auto before = [](const at::Tensor& x) {
+        return at::constant_pad_nd(x.slice(2, 0, -1).cumsum(2), {0, 0, 1, 0});
+      };
+      sums = before(sums);
+      counts = before(counts);
+    }
+    return sums / counts.clamp_min(1).to(sums.options());
+  }
+
+  Mixing MixingOf(const SinkhornBlocks& blocks, const at::Tensor& admitted,
+                  const AttentionInput& input) const {
+    const int64_t n = blocks.k.size(2);
+    const at::Tensor means = MeanKeys(blocks, input.causal);
+    at::Tensor log_p = at::matmul(means, sort_.narrow(0, 0, n).to(means.options()).t());
+    if (input.is_training)
+      log_p = log_p + GumbelNoise(input.weight_dropout, means.size(1), n, n).to(log_p.options());
+    const at::Tensor never = admitted.logical_not().unsqueeze(1);
+    log_p = (log_p / temperature_).masked_fill(never, kNever);
+    for (int64_t i = 0; i < (input.causal ? 1 : iterations_); ++i) {
+      log_p = (log_p - log_p.logsumexp({3}, true)).masked_fill(never, kNever);
+      if (!input.causal) log_p = (log_p - log_p.logsumexp({2}, true)).masked_fill(never, kNever);
+    }
+    const at::Tensor largest = log_p.detach().amax(3, true);
+    const at::Tensor weights = at::exp(log_p - largest).masked_fill(never, 0);
+    return {weights, weights.sum(3, true) * at::exp(largest)};
+  }
+
+  // --- for the oracle ---
+
+  // A row of P: of these blocks these weights [H, blocks]. No blocks: no mixture.
+  struct Row {
+    std::vector<int64_t> blocks;
+    at::Tensor weights;
+  };
+
+  // Sorting logits over the temperature, [H, blocks], of block n with mean key [H, D] to blocks.
+  at::Tensor Logits(const AttentionInput& input, int64_t b, int64_t all_blocks, int64_t n,
+                    const at::Tensor& mean, const std::vector<int64_t>& blocks) const {
+    const at::Tensor index = at::tensor(blocks, at::kLong);
+    at::Tensor r = at::matmul(mean, sort_.to(mean.options()).index_select(0, index).t());
+    if (input.is_training) {
+      const at::Tensor noise =
+          GumbelNoise(input.weight_dropout, mean.size(0), all_blocks, all_blocks);
+      r = r + noise[b].select(1, n).index_select(1, index).to(r.options());
+    }
+    return r / temperature_;
+  }
+
+  static at::Tensor MeanOf(const AttentionInput& input, int64_t b,
+                           const std::vector<int64_t>& positions) {
+    return input.k[b].index_select(1, at::tensor(positions, at::kLong)).mean(1);
+  }
+
+  std::vector<Row> Rows(const AttentionInput& input, int64_t b,
+                        const std::vector<std::vector<int64_t>>& kept) const {
+    const auto all = static_cast<int64_t>(kept.size());
+    std::vector<int64_t> real;
+    for (int64_t n = 0; n < all; ++n)
+      if (!kept[n].empty()) real.push_back(n);
+    std::vector<Row> rows(all);
+    if (real.empty()) return rows;
+    std::vector<at::Tensor> logits;
+    for (const int64_t n : real)
+      logits.push_back(Logits(input, b, all, n, MeanOf(input, b, kept[n]), real));
+    at::Tensor p = at::exp(at::stack(logits, 1));  // [H, real, real]
+    for (int64_t i = 0; i < iterations_; ++i) {
+      p = p / p.sum(2, true);
+      p = p / p.sum(1, true);
+    }
+    for (size_t i = 0; i < real.size(); ++i)
+      rows[real[i]] = {real, p.select(1, static_cast<int64_t>(i))};
+    return rows;
+  }
+
+  std::vector<Row> CausalRows(const AttentionInput& input, int64_t b,
+                              const std::vector<std::vector<int64_t>>& kept) const {
+    const auto all = static_cast<int64_t>(kept.size());
+    std::vector<Row> rows(all);
+    std::vector<int64_t> earlier, blocks;
+    for (int64_t n = 0; n < all; ++n) {
+      if (!blocks.empty()) {
+        const at::Tensor r = Logits(input, b, all, n, MeanOf(input, b, earlier), blocks);
+        rows[n] = {blocks, at::softmax(r, 1)};
+      }
+      earlier.insert(earlier.end(), kept[n].begin(), kept[n].end());
+      if (!kept[n].empty()) blocks.push_back(n);
+    }
+    return rows;
+  }
+
+  // Appends the mixed keys and values [H, 1, D] of one row of P.
+  void AppendMixtures(const AttentionInput& input, int64_t b,
+                      const std::vector<std::vector<int64_t>>& kept, const Row& row,
+                      std::vector<at::Tensor>* k, std::vector<at::Tensor>* v) const {
+    for (int64_t s = 0; s < block_; ++s) {
+      std::vector<int64_t> columns, positions;
+      for (size_t m = 0; m < row.blocks.size(); ++m) {
+        for (const int64_t j : kept[row.blocks[m]]) {
+          if (j % block_ != s) continue;
+          columns.push_back(static_cast<int64_t>(m));
+          positions.push_back(j);
+        }
+      }
+      if (columns.empty()) continue;
+      const at::Tensor p = row.weights.index_select(1, at::tensor(columns, at::kLong));
+      const at::Tensor scaled = p * (row.weights.sum(1, true) / p.sum(1, true)),
+                       mixed = at::tensor(positions, at::kLong);
+      k->push_back(at::bmm(scaled.unsqueeze(1), input.k[b].index_select(1, mixed)));
+      v->push_back(at::bmm(scaled.unsqueeze(1), input.v[b].index_select(1, mixed)));
+    }
+  }
+
+  // Output [H, tokens of block n, D].
+  at::Tensor OracleBlock(const AttentionInput& input, int64_t b,
+                         const std::vector<std::vector<int64_t>>& kept, const Row& row,
+                         int64_t n) const {
+    const at::Tensor own = at::tensor(kept[n], at::kLong),
+                     q = input.q[b].slice(1, n * block_, (n + 1) * block_);
+    std::vector<at::Tensor> k = {input.k[b].index_select(1, own)},
+                            v = {input.v[b].index_select(1, own)};
+    AppendMixtures(input, b, kept, row, &k, &v);
+    const at::Tensor logits =
+        at::bmm(q, at::cat(k, 1).mT()) / std::sqrt(static_cast<double>(q.size(2)));
+    at::Tensor masked = at::zeros({q.size(1), logits.size(2)}, at::kBool);
+    if (input.causal) {
+      for (int64_t i = 0; i < q.size(1); ++i) {
+        for (size_t j = 0; j < kept[n].size(); ++j)
+          if (kept[n][j] > n * block_ + i) masked[i][static_cast<int64_t>(j)] = true;
+      }
+    }
+    const at::Tensor weights = at::softmax(logits.masked_fill(masked, -1e30), 2);
+    return at::bmm(weights.masked_fill(masked, 0), at::cat(v, 1));
+  }
+
+  static constexpr double kNever = -1e30;  // finite: no NaN in gradients of empty rows
+
+  const Traits traits_ = MakeTraits();
+  const int64_t block_, iterations_;
+  const double temperature_;
+  const int64_t longest_tokens_;
+  const at::Tensor sort_;
+};
+
+absl::StatusOr<SinkhornOptions> ReadOptions(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(SinkhornOptions options, UnpackOptions<SinkhornOptions>(context.options));
+  const auto refuse = [](const char* field, double value, const char* rule) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.options.", field, ": is ", value, ", must be ", rule));
+  };
+  const bool is_lra = options.variant() == SinkhornOptions::LRA2020;
+  if (is_lra && options.has_temperature())
+    return refuse("temperature", options.temperature(), "unset: LRA2020 does not sort");
+  if (is_lra && options.has_iterations())
+    return refuse("iterations", options.iterations(), "unset: LRA2020 does not sort");
+  if (!options.has_block_tokens()) options.set_block_tokens(kDefaultBlock);
+  if (!options.has_temperature()) options.set_temperature(kDefaultTemperature);
+  if (!options.has_iterations()) options.set_iterations(kDefaultIterations);
+  if (options.block_tokens() < 1)
+    return refuse("block_tokens", options.block_tokens(), "at least 1");
+  if (!(options.temperature() > 0)) return refuse("temperature", options.temperature(), "above 0");
+  if (options.iterations() < 1) return refuse("iterations", options.iterations(), "at least 1");
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeSinkhorn(const AttentionContext& context) {
+  LRA_ASSIGN_OR_RETURN(const SinkhornOptions options, ReadOptions(context));
+  const int64_t block = options.block_tokens();
+  if (options.variant() == SinkhornOptions::LRA2020) return MakeLra2020Sinkhorn(block);
+  if (context.max_length_tokens < 1)
+    return absl::InvalidArgumentError("sinkhorn needs the longest sequence's length");
+  const int64_t blocks = (context.max_length_tokens + block - 1) / block;
+  return std::make_unique<Sinkhorn>(
+      options, context.max_length_tokens,
+      context.parameters->Create(context.scope + "sort.weight", {blocks, context.head_width},
+                                 Initializer::XavierUniform()));
+}
+
+LRA_REGISTER(AttentionRegistry, "sinkhorn", MakeSinkhorn);
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,49 @@
+#include "models/kernels/diagonal_state_space.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <complex>
+
+namespace lra {
+namespace {
+
+TEST(ExponentialSumsTest, EqualTheSumsTermByTerm) {
+  const std::complex<double> rate[2][2] = {{{-0.3, 1.1}, {-0.01, 4.0}}, {{-2.0, -0.5}, {0.0, 0.2}}};
+  const std::complex<double> weight[2][2] = {{{1.0, 0.5}, {-0.2, 0.3}}, {{0.7, -1.0}, {0.1, 0.0}}};
+  const auto tensor = [](const std::complex<double>(&values)[2][2]) {
+    at::Tensor t = at::empty({2, 2}, at::kComplexDouble);
+    for (int c = 0; c < 2; ++c) {
+      for (int p = 0; p < 2; ++p) t[c][p].fill_(c10::complex<double>(values[c][p]));
+    }
+    return t;
+  };
+  for (const int64_t length : {1, 2, 3, 16, 23}) {
+    const at::Tensor sums =
+        ExponentialSums(tensor(rate), tensor(weight).unsqueeze(0), length, at::kDouble);
+    ASSERT_EQ(sums.sizes().vec(), (std::vector<int64_t>{1, 2, length}));
+    for (int c = 0; c < 2; ++c) {
+      for (int64_t l = 0; l < length; ++l) {
+        double expected = 0;
+        for (int p = 0; p < 2; ++p) {
+          expected += 2 * (weight[c][p] * std::exp(static_cast<double>(l) * rate[c][p])).real();
+        }
+        EXPECT_NEAR(sums[0][c][l].item<double>(), expected, 1e-13) << c << " " << l;
+      }
+    }
+  }
+}
+
+// Late lags: a phase of 3e4 in float32 would be wrong by 1e-3.
+TEST(ExponentialSumsTest, Float32KeepsLatePhases) {
+  const at::Tensor rate =
+      at::complex(at::full({1, 1}, -1e-6, at::kDouble), at::full({1, 1}, 7.3, at::kDouble));
+  const at::Tensor weight = at::ones({1, 1, 1}, at::kComplexDouble);
+  const at::Tensor exact = ExponentialSums(rate, weight, 4096, at::kDouble),
+                   rounded = ExponentialSums(rate, weight, 4096, at::kFloat);
+  EXPECT_EQ(rounded.scalar_type(), at::kFloat);
+  EXPECT_LT((exact - rounded).abs().max().item<double>(), 1e-6);
+}
+
+}  // namespace
+}  // namespace lra

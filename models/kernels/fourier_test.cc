@@ -1,0 +1,72 @@
+#include "models/kernels/fourier.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace lra {
+namespace {
+
+at::Tensor Numbers(at::IntArrayRef shape, double phase) {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return at::sin(phase + 1.7 * at::arange(count, at::kDouble)).view(shape);
+}
+
+double Worst(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+// cos and sin of 2 pi n m / size.
+at::Tensor Angles(int64_t size) {
+  const at::Tensor n = at::arange(size, at::kDouble);
+  return 2 * std::numbers::pi / static_cast<double>(size) * at::outer(n, n);
+}
+
+TEST(FourierMixingTest, EqualsTheDiscreteTransformByItsDefinition) {
+  for (const auto& [tokens, channels] :
+       {std::pair<int64_t, int64_t>{5, 4}, {6, 3}, {1, 1}, {2, 7}}) {
+    const at::Tensor x = Numbers({2, tokens, channels}, 0.3);
+    const at::Tensor n = Angles(tokens), c = Angles(channels);
+    // Re((cos - i sin) x (cos - i sin))
+    const at::Tensor expected =
+        at::matmul(at::matmul(n.cos(), x), c.cos()) - at::matmul(at::matmul(n.sin(), x), c.sin());
+    EXPECT_LT(Worst(FourierMixing(x, false), expected), 1e-12);
+    const double root = std::sqrt(static_cast<double>(tokens * channels));
+    EXPECT_LT(Worst(FourierMixing(x, true), expected / root), 1e-12);
+  }
+}
+
+TEST(FourierMixingTest, TwiceGivesTheInputAndItsReversal) {
+  const at::Tensor x = Numbers({1, 5, 6}, 0.1);
+  const at::Tensor reversed = x.flip({1, 2}).roll({1, 1}, {1, 2});
+  EXPECT_LT(Worst(FourierMixing(FourierMixing(x, true), true), (x + reversed) / 2), 1e-13);
+}
+
+TEST(FourierMixingTest, IsItsOwnBackward) {
+  const at::Tensor x = Numbers({2, 5, 4}, 0.2).set_requires_grad(true), g = Numbers({2, 5, 4}, 1.0);
+  FourierMixing(x, true).backward(g);
+  EXPECT_LT(Worst(x.grad(), FourierMixing(g, true)), 1e-14);
+}
+
+TEST(LongConvolutionTest, EqualsTheSum) {
+  for (const int64_t tokens : {1, 2, 7, 13}) {
+    const at::Tensor x = Numbers({2, 3, tokens}, 0.4), past = Numbers({3, tokens}, 0.9),
+                     future = Numbers({3, tokens}, 1.3);
+    at::Tensor causal = at::zeros_like(x), both = at::zeros_like(x);
+    for (int64_t i = 0; i < tokens; ++i) {
+      for (int64_t j = 0; j < tokens; ++j) {
+        const at::Tensor weight = j <= i ? past.select(1, i - j) : future.select(1, j - i - 1);
+        both.select(2, i) += weight * x.select(2, j);
+        if (j <= i) causal.select(2, i) += weight * x.select(2, j);
+      }
+    }
+    EXPECT_LT(Worst(LongConvolution(x, past, at::Tensor()), causal), 1e-13) << tokens;
+    EXPECT_LT(Worst(LongConvolution(x, past, future), both), 1e-13) << tokens;
+  }
+}
+
+}  // namespace
+}  // namespace lra
