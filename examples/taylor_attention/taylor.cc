@@ -24,6 +24,7 @@ Traits MakeTraits() {
   traits.is_row_stochastic = true;
   traits.is_permutation_invariant = true;
   traits.supports_cross = true;
+  traits.causality = Causality::kOptional;
   traits.time_order = "N D^3";
   traits.memory_order = "N D^2";
   return traits;
@@ -37,9 +38,19 @@ class Taylor : public Attention {
 
   // The definition, as it stands above.
   at::Tensor Oracle(const AttentionInput& input) const override {
-    const double width = static_cast<double>(input.q.size(-1));
-    const at::Tensor s = scale_ * at::matmul(input.q, input.k.transpose(-1, -2)) / std::sqrt(width);
-    return DenseWeightedAverage(1 + s + s * s / 2, input.v, input.keep, Denominator::kPlus, 0);
+    const int64_t n = input.q.size(2), keys = input.k.size(2);
+    at::Tensor admissible = at::ones({1, 1, n, keys}, at::kBool);
+    if (input.causal) admissible = admissible.tril(keys - n);
+    at::Tensor v = input.v;
+    if (input.keep.defined()) {
+      admissible = admissible.logical_and(input.keep.view({-1, 1, 1, keys}));
+      v = v.masked_fill(input.keep.logical_not().view({-1, 1, keys, 1}), 0);
+    }
+    const double width = static_cast<double>(input.q.size(3));
+    const at::Tensor s = scale_ * at::matmul(input.q, input.k.transpose(2, 3)) / std::sqrt(width);
+    const at::Tensor weights = (1 + s + s * s / 2).masked_fill(admissible.logical_not(), 0);
+    const at::Tensor sum = weights.sum(-1, true);  // 0 without any admissible key
+    return at::matmul(weights, v) / sum.masked_fill(sum == 0, 1);
   }
 
   // w_ij = phi(q_i) . phi(k_j), so sums over keys come first: linear in N.
@@ -52,6 +63,7 @@ class Taylor : public Attention {
     spec.feature_map = FeatureMap::kIdentity;  // of features made here
     spec.denominator = Denominator::kPlus;
     spec.epsilon = 0;
+    spec.causal = input.causal;
     return LinearAttention(Phi(input.q), Phi(k), input.v, input.keep, spec);
   }
 

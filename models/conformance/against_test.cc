@@ -160,6 +160,67 @@ TEST(AgainstTest, ParametersComeFromTheFileInItsType) {
               HasSubstr("\"key_projection\": is missing; expected: float64 [3, 6]"));
 }
 
+// o = (q k^T) (v + x), x being added to the values of every head (E = D).
+class WithInput : public Attention {
+ public:
+  explicit WithInput(Projections projections) {
+    traits_.projections = projections;
+    traits_.uses_layer_input = true;
+  }
+  const Traits& traits() const override { return traits_; }
+  at::Tensor Attend(const AttentionInput& in) const override {
+    return at::matmul(at::matmul(in.q, in.k.transpose(2, 3)), in.v + in.x.unsqueeze(1));
+  }
+  at::Tensor Oracle(const AttentionInput& in) const override { return Attend(in); }
+
+ private:
+  Traits traits_;
+};
+
+template <Projections projections>
+absl::StatusOr<std::unique_ptr<Attention>> MakeWithInput(const AttentionContext&) {
+  return std::make_unique<WithInput>(projections);
+}
+LRA_REGISTER(AttentionRegistry, "shared_for_test", MakeWithInput<Projections::kSharedQueryKey>);
+LRA_REGISTER(AttentionRegistry, "none_for_test", MakeWithInput<Projections::kNone>);
+
+// Where k, or k and v, are q: the file lacks them, and grad_q is the gradient of all.
+Content WithInputContent(bool has_values) {
+  at::Tensor q = RandomTensor(1, {2, 3, 5, 4}, at::kDouble).set_requires_grad(true);
+  at::Tensor x = RandomTensor(2, {2, 5, 4}, at::kDouble).set_requires_grad(true);
+  const at::Tensor v = has_values ? RandomTensor(3, {2, 3, 5, 4}, at::kDouble) : q;
+  const at::Tensor upstream = RandomTensor(4, {2, 3, 5, 4}, at::kDouble);
+  const at::Tensor weights = at::einsum("bhid,bhjd->bhij", {q, q});
+  const at::Tensor out = at::einsum("bhij,bhjd->bhid", {weights, v + x.view({2, 1, 5, 4})});
+  (out * upstream).sum().backward();
+  Content content;
+  content.tensors = {{"q", q.detach()},      {"x", x.detach()},    {"out", out.detach()},
+                     {"grad_out", upstream}, {"grad_q", q.grad()}, {"grad_x", x.grad()}};
+  if (has_values) content.tensors["v"] = v;
+  return content;
+}
+
+TEST(AgainstTest, KeysAndValuesThatAreTheQuery) {
+  for (const char* name : {"shared_for_test", "none_for_test"}) {
+    const auto report = Compare(WithInputContent(name == std::string("shared_for_test")), name);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_TRUE(report->passed()) << name;
+    EXPECT_EQ(report->tensors.size(), 3u);
+  }
+  EXPECT_THAT(Refusal(WithInputContent(false), "shared_for_test"), HasSubstr("\"v\": is missing"));
+}
+
+TEST(AgainstTest, TheLayersInput) {
+  Content content = WithInputContent(true);
+  content.tensors["grad_x"][0][0][0] += 1;
+  EXPECT_FALSE(Compare(content, "shared_for_test")->passed());
+  content.tensors["x"] = at::zeros({2, 6, 4}, at::kDouble);
+  EXPECT_THAT(Refusal(content, "shared_for_test"),
+              HasSubstr("\"x\": is float64 [2, 6, 4], expected: float64 [2, 5, 4] = [B, N, E]"));
+  content.tensors.erase("x");
+  EXPECT_THAT(Refusal(content, "shared_for_test"), HasSubstr("\"x\": is missing"));
+}
+
 TEST(AgainstTest, RefusalsNameTensorFoundAndExpected) {
   const Content good = SoftmaxContent(at::kFloat, 7, 7, false);
   Content bad = good;
