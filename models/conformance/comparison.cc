@@ -42,6 +42,7 @@ AttentionCase::AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int6
   input.k = RandomTensor(4 * stream + 1, {batch, heads, keys, width}, type);
   input.v = RandomTensor(4 * stream + 2, {batch, heads, keys, width}, type);
   upstream = RandomTensor(4 * stream + 3, {batch, heads, queries, width}, type);
+  input.x = RandomTensor(1000000 + stream, {batch, queries, LayerInputWidth(heads, width)}, type);
 }
 
 void AttentionCase::MaskFromLengths(const std::vector<int64_t>& lengths) {
@@ -66,6 +67,9 @@ AttentionCase AttentionCase::Example(int64_t b, int64_t tokens) const {
   one.input.k = cut(input.k);
   one.input.v = cut(input.v);
   one.upstream = cut(upstream);
+  if (input.x.defined()) one.input.x = input.x.narrow(0, b, 1).narrow(1, 0, tokens).contiguous();
+  if (input.weight_dropout.example_ids.defined())
+    one.input.weight_dropout.example_ids = input.weight_dropout.example_ids.narrow(0, b, 1);
   if (input.keep.defined())
     one.input.keep = input.keep.narrow(0, b, 1).narrow(1, 0, tokens).contiguous();
   return one;
@@ -73,8 +77,11 @@ AttentionCase AttentionCase::Example(int64_t b, int64_t tokens) const {
 
 AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c) {
   AttentionInput input = c.input;
-  for (at::Tensor* t : {&input.q, &input.k, &input.v})
-    *t = t->detach().clone().set_requires_grad(true);
+  const bool uses_x = attention.traits().uses_layer_input;
+  if (!uses_x) input.x = at::Tensor();
+  for (at::Tensor* t : {&input.q, &input.k, &input.v, &input.x}) {
+    if (t->defined()) *t = t->detach().clone().set_requires_grad(true);
+  }
   AttentionOutcome outcome;
   outcome.output = form == Form::kFast ? attention.Attend(input) : attention.Oracle(input);
   (outcome.output * c.upstream).sum().backward();
@@ -84,6 +91,7 @@ AttentionOutcome RunAttention(const Attention& attention, Form form, const Atten
   outcome.dq = gradient(input.q);
   outcome.dk = gradient(input.k);
   outcome.dv = gradient(input.v);
+  if (uses_x) outcome.dx = gradient(input.x);
   outcome.output = outcome.output.detach();
   return outcome;
 }
@@ -99,8 +107,9 @@ double OutcomeDifference(const AttentionOutcome& a, const AttentionOutcome& b,
   const auto difference = [](const at::Tensor& x, const at::Tensor& y) {
     return RelativeDifference(x, y, 1.0);
   };
+  const double of_x = a.dx.defined() ? difference(a.dx, b.dx) : 0;
   return std::max({difference(RealRows(a.output, c), RealRows(b.output, c)), difference(a.dq, b.dq),
-                   difference(a.dk, b.dk), difference(a.dv, b.dv)});
+                   difference(a.dk, b.dk), difference(a.dv, b.dv), of_x});
 }
 
 }  // namespace lra

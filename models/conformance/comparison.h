@@ -26,7 +26,7 @@ struct AttentionCase {
   AttentionInput input;
   at::Tensor upstream;  // [B, H, N, D]
 
-  // Random input; keep undefined.
+  // Random input, E = LayerInputWidth(heads, width); keep undefined.
   AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries, int64_t keys,
                 int64_t width, at::ScalarType type = at::kDouble);
   // Masks all keys from lengths[b] on, and the upstream gradient of the queries there
@@ -38,11 +38,15 @@ struct AttentionCase {
   AttentionCase Example(int64_t b, int64_t tokens) const;
 };
 
-// Output and input gradients of sum(output * upstream).
+// E of the layer inputs of the suite: not H D, so that one cannot stand for the other.
+constexpr int64_t LayerInputWidth(int64_t heads, int64_t width) { return heads * width + 3; }
+
+// Output and input gradients of sum(output * upstream); dx only where the attention uses x.
 struct AttentionOutcome {
-  at::Tensor output, dq, dk, dv;
+  at::Tensor output, dq, dk, dv, dx;
 };
 enum class Form { kFast, kOracle };
+// x is withheld from attentions that do not claim to use it.
 AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c);
 
 // Rows whose upstream gradient is not masked, of an output-shaped tensor; the rest is set to 0

@@ -29,7 +29,7 @@ TEST_P(RegisteredAttentionTest, KeepsThemOnEveryInstructionSet) {
   for (const SimdLevel level : AvailableSimdLevels()) {
     ScopedSimdLevel use(level);
     SCOPED_TRACE(SimdLevelName(level));
-    ExpectAllPass(CheckAttention(GetParam(), google::protobuf::Any()), 30);
+    ExpectAllPass(CheckAttention(GetParam(), google::protobuf::Any(), CheckScope::kFloat32), 10);
   }
 }
 

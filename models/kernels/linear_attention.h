@@ -3,7 +3,8 @@
 // the output and O(N + D^2) numbers.
 //
 //   o_i = sum_j w_ij v_j / den_i,  den_i = safe(sum_j w_ij),
-//   w_ij = phi(q_i) . phi(k_j) * cos(alpha_i - alpha_j)        (the cosine only with angles)
+//   w_ij = phi(q_i) . phi(k_j) * cos(alpha_i - alpha_j) * prod_{j < s <= i} g_s
+// (the cosine only with angles, the product only with a decay)
 //
 // Numerator and denominator come from one product, with a column of ones appended to v; the cosine
 // costs one product with [cos v | sin v], not a concatenation of q and k.
@@ -43,7 +44,17 @@ struct LinearAttentionSpec {
   // Re-weighting angles, float64: [N] and [Nk], or [B, N] and [B, Nk]. Undefined = none.
   at::Tensor query_angles;
   at::Tensor key_angles;
+  // o_i sums over j <= i + Nk - N.
+  bool causal = false;
+  // Causal only. log g, [B or 1, H, N]: w_ij is multiplied by the product of g_s, j < s <= i.
+  // Differentiable; N = Nk.
+  at::Tensor log_decay;
+  // Causal only. [B, H, chunks of kCausalChunkTokens, D]: the sum over earlier chunks is multiplied
+  // by it, feature by feature, on entering a chunk; for features scaled chunk by chunk. Constant.
+  at::Tensor state_scale;
 };
+
+constexpr int64_t kCausalChunkTokens = 128;
 
 // q [B, H, N, D], k [B, H, Nk, D], v [B, H, Nk, Dv], keep [B, Nk] bool or undefined -> [B, H, N,
 // Dv], laid out as [B, N, H, Dv]. Masked keys are selected away after the feature map, so NaN in
@@ -51,21 +62,6 @@ struct LinearAttentionSpec {
 // and float type; float32 on the CPU is fast.
 at::Tensor LinearAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            const at::Tensor& keep, const LinearAttentionSpec& spec);
-
-// For oracles: weights [B, H, N, Nk] of any kind -> their masked, normalised average of v; O(N Nk),
-// by autograd.
-at::Tensor DenseWeightedAverage(const at::Tensor& weights, const at::Tensor& v,
-                                const at::Tensor& keep, Denominator denominator, double epsilon);
-
-// The same for weights of both signs: query_features [B, H, N, F] and key_features [B, H, Nk, F],
-// under Denominator::kSignedFloor.
-at::Tensor DenseSignedAverage(const at::Tensor& query_features, const at::Tensor& key_features,
-                              const at::Tensor& v, const at::Tensor& keep, double floor_ratio,
-                              double epsilon);
-
-// Number of kept keys of each example, at least 1, shaped to divide [B, H, N, D] and in the type of
-// k [B, H, Nk, D].
-at::Tensor KeyCounts(const at::Tensor& k, const at::Tensor& keep);
 
 namespace internal {
 

@@ -103,7 +103,7 @@ TEST(LinearAttentionTest, TiledDoesNotDependOnThreads) {
 }
 
 // The family's two further published points, in golden values of an independent implementation (the
-// inputs are those of conformance/golden_test.cc).
+// inputs are those of conformance/golden.h).
 TEST(LinearAttentionTest, ReluFeaturesWithoutReweighting) {
   at::Tensor q = at::empty({1, 2, 6, 4}, at::kDouble), k = at::empty_like(q),
              v = at::empty({1, 2, 6, 3}, at::kDouble);

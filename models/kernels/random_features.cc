@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lra/check.h"
+#include "models/kernels/linear_attention.h"
 
 namespace lra {
 namespace {
@@ -60,18 +61,48 @@ at::Tensor LogPositiveFeatures(const at::Tensor& x, const at::Tensor& projection
   return at::cat({products - half_square, -products - half_square}, -1);
 }
 
-FeaturePair StableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
-                           const at::Tensor& keep) {
-  at::Tensor kept = log_key;  // exp of it is 0 at masked keys, whatever is subtracted
-  if (keep.defined()) {
-    kept = log_key.masked_fill(keep.logical_not().view({keep.size(0), 1, -1, 1}), kMasked);
-  }
+namespace {
+
+// exp of it is 0 at masked keys, whatever is subtracted.
+at::Tensor Kept(const at::Tensor& log_key, const at::Tensor& keep) {
+  if (!keep.defined()) return log_key;
+  return log_key.masked_fill(keep.logical_not().view({keep.size(0), 1, -1, 1}), kMasked);
+}
+
+}  // namespace
+
+StableFeatures MakeStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
+                                  const at::Tensor& keep) {
+  const at::Tensor kept = Kept(log_key, keep);
   // Constants: they cancel, so no gradient flows through them.
   at::Tensor key_shift = kept.detach().amax(2, true);              // [B, H, 1, M]
   key_shift = key_shift.masked_fill(key_shift <= kMasked / 2, 0);  // no keys at all
   const at::Tensor shifted = log_query + key_shift;                // [B, H, N, M]
   const at::Tensor query_shift = shifted.detach().amax(-1, true);  // [B, H, N, 1]
-  return {(shifted - query_shift).exp(), (kept - key_shift).exp()};
+  return {(shifted - query_shift).exp(), (kept - key_shift).exp(), {}, {}};
+}
+
+StableFeatures CausalStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
+                                    const at::Tensor& keep, const at::Tensor& running_max) {
+  const int64_t n = log_key.size(2);
+  const int64_t chunks = (n + kCausalChunkTokens - 1) / kCausalChunkTokens;
+  const at::Tensor kept = Kept(log_key, keep);
+  const at::Tensor padded =
+      at::constant_pad_nd(kept.detach(), {0, 0, 0, chunks * kCausalChunkTokens - n}, kMasked);
+  const at::Tensor before = running_max.defined()
+                                ? running_max.unsqueeze(2)
+                                : at::full_like(kept.detach().narrow(2, 0, 1), kMasked);
+  at::Tensor largest = padded.view({kept.size(0), kept.size(1), chunks, kCausalChunkTokens, -1})
+                           .amax(3);  // [B, H, chunks, M]
+  largest = std::get<0>(at::cummax(at::cat({before, largest}, 2), 2));
+  const at::Tensor earlier = largest.narrow(2, 0, chunks), now = largest.narrow(2, 1, chunks);
+  // No keys yet: nothing to scale, and nothing to subtract.
+  const auto or_zero = [](const at::Tensor& t) { return t.masked_fill(t <= kMasked / 2, 0); };
+  const at::Tensor shift = or_zero(now).repeat_interleave(kCausalChunkTokens, 2).narrow(2, 0, n);
+  const at::Tensor shifted = log_query + shift;
+  const at::Tensor query_shift = shifted.detach().amax(-1, true);
+  return {(shifted - query_shift).exp(), (kept - shift).exp(), (earlier - now).exp(),
+          largest.select(2, chunks)};
 }
 
 }  // namespace lra

@@ -20,16 +20,25 @@ at::Tensor LogPositiveFeatures(const at::Tensor& x, const at::Tensor& projection
                                bool is_hyperbolic);
 
 // Features of queries and keys whose products are phi(q_i) . phi(k_j) times a constant of each i.
-struct FeaturePair {
+struct StableFeatures {
   at::Tensor query, key;  // [B, H, N, M], [B, H, Nk, M]; in [0, 1]
+  // Causal: LinearAttentionSpec::state_scale, and each feature's largest logarithm so far, [B, H,
+  // M].
+  at::Tensor state_scale, running_max;
 };
 
 // From their logarithms; keep [B, Nk] bool or undefined: masked keys get 0. Each feature of the
 // keys is divided by its largest over the kept keys, the queries' multiplied by it, then each query
 // by its own largest: whatever the logarithms, no row sum phi(q_i) . sum_j phi(k_j) of a row with
 // keys is below 1, so nothing underflows and no epsilon is needed.
-FeaturePair StableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
-                           const at::Tensor& keep);
+StableFeatures MakeStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
+                                  const at::Tensor& keep);
+
+// The causal form, N = Nk: keys are divided by their largest up to the end of their chunk of
+// kCausalChunkTokens, so that later keys, however large, cannot make earlier ones vanish.
+// running_max [B, H, M]: of earlier pieces, or undefined.
+StableFeatures CausalStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
+                                    const at::Tensor& keep, const at::Tensor& running_max);
 
 }  // namespace lra
 

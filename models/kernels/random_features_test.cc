@@ -85,7 +85,7 @@ TEST(StableFeaturesTest, RatiosAreThoseOfTheDefinitionAndRowSumsAtLeastOne) {
   at::Tensor keep = at::ones({2, 7}, at::kBool);
   keep[0][6] = false;
   log_key[0].select(1, 6).fill_(1e4);
-  const FeaturePair features = StableFeatures(log_query, log_key, keep);
+  const StableFeatures features = MakeStableFeatures(log_query, log_key, keep);
   const at::Tensor weights = at::matmul(features.query, features.key.transpose(-1, -2));
   EXPECT_GE(weights.sum(-1).min().item<double>(), 1);
   EXPECT_EQ(features.key[0].select(1, 6).abs().max().item<double>(), 0);
@@ -98,7 +98,8 @@ TEST(StableFeaturesTest, RatiosAreThoseOfTheDefinitionAndRowSumsAtLeastOne) {
 
 TEST(StableFeaturesTest, WithoutKeysAllFeaturesOfKeysAreZero) {
   const at::Tensor log_query = at::randn({1, 1, 2, 3}), log_key = at::randn({1, 1, 4, 3});
-  const FeaturePair features = StableFeatures(log_query, log_key, at::zeros({1, 4}, at::kBool));
+  const StableFeatures features =
+      MakeStableFeatures(log_query, log_key, at::zeros({1, 4}, at::kBool));
   EXPECT_EQ(features.key.abs().max().item<double>(), 0);
   EXPECT_TRUE(features.query.isfinite().all().item<bool>());
 }

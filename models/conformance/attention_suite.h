@@ -1,0 +1,109 @@
+// The suite behind CheckAttention(): one attention, every promise. Private to this folder.
+#ifndef LRA_MODELS_CONFORMANCE_ATTENTION_SUITE_H_
+#define LRA_MODELS_CONFORMANCE_ATTENTION_SUITE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/conformance/comparison.h"
+#include "models/conformance/conformance.h"
+
+namespace lra::internal {
+
+// The longest sequence that the instances are made for.
+constexpr int64_t kSuiteTokens = 640;
+
+// The attention for every (heads, head width) of the suite's cases: what it owns has their shapes.
+struct SuiteInstance {
+  ParameterStore parameters{1};
+  std::unique_ptr<Attention> attention;
+};
+using SuiteInstances = std::map<std::pair<int64_t, int64_t>, SuiteInstance>;
+
+absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker);
+
+class AttentionSuite {
+ public:
+  // The second set was made like the first, apart from it.
+  AttentionSuite(absl::string_view name, SuiteInstances* instances, SuiteInstances* twins)
+      : name_(name), instances_(*instances), twins_(*twins) {}
+
+  std::vector<ConformanceResult> Run();
+  // What may differ between instruction sets.
+  std::vector<ConformanceResult> RunFloat32();
+
+ private:
+  // Bounds, relative to the largest value (at least 1). float64:
+  static constexpr double kForward = 1e-10, kGradient = 1e-9, kNumeric = 1e-6, kUnchanged = 1e-12;
+  // float32: reordered sums; against the float64 oracle.
+  static constexpr double kUnchanged32 = 2e-5, kFloat = 1e-4;
+
+  static double Unchanged(at::ScalarType type) {
+    return type == at::kFloat ? kUnchanged32 : kUnchanged;
+  }
+  static const char* TypeName(at::ScalarType type) {
+    return type == at::kFloat ? "float32" : "float64";
+  }
+
+  const Traits& traits() const { return instances_.begin()->second.attention->traits(); }
+  bool has_causal() const { return traits().causality != Causality::kNever; }
+  // Whether input.causal makes a second function to check.
+  bool has_both() const { return traits().causality == Causality::kOptional; }
+  SuiteInstance& InstanceOf(const AttentionCase& c) const {
+    return instances_.at({c.input.q.size(1), c.input.q.size(3)});
+  }
+  at::Tensor Attend(const AttentionCase& c) const;
+  AttentionOutcome Fast(const AttentionCase& c) const {
+    return RunAttention(*InstanceOf(c).attention, Form::kFast, c);
+  }
+  AttentionOutcome Oracle(const AttentionCase& c) const {
+    return RunAttention(*InstanceOf(c).attention, Form::kOracle, c);
+  }
+  void Add(const char* id, double measured, double bound, std::string detail) {
+    results_.push_back({id, name_, measured <= bound, measured, bound, std::move(detail)});
+  }
+  // A difference that must be seen: passes iff change >= visible.
+  void AddVisible(const char* id, double change, double visible, std::string detail) {
+    Add(id, change >= visible ? 0 : visible - change, 0, std::move(detail));
+  }
+
+  // attention_suite_exact.cc
+  void CompareWithOracle(const AttentionCase& c, const std::string& detail);
+  void ForwardAndGradients(bool causal);
+  void CrossAndNoise();
+  void ParameterGradients();
+  double NumericDifference(at::Tensor* input, const at::Tensor& gradient, const AttentionCase& c);
+  void NumericGradients(bool causal);
+  void Float32(bool causal);
+
+  // attention_suite_masks.cc
+  void PadContent(at::ScalarType type, bool causal);
+  void PadAmount(at::ScalarType type, bool causal);
+  void BatchIndependence(at::ScalarType type, bool causal);
+  void FullyMasked(at::ScalarType type, bool causal);
+
+  // attention_suite_causal.cc
+  void Future();
+  void CausalFlag();
+  void Streaming(at::ScalarType type, bool is_ragged);
+
+  // attention_suite_traits.cc
+  void RowStochastic();
+  void Permutation();
+  void Weights();
+  void ReadsWhatItClaims();
+  void LengthBound();
+  void Repeats();
+
+  const std::string name_;
+  SuiteInstances& instances_;
+  SuiteInstances& twins_;
+  std::vector<ConformanceResult> results_;
+};
+
+}  // namespace lra::internal
+
+#endif  // LRA_MODELS_CONFORMANCE_ATTENTION_SUITE_H_

@@ -1,0 +1,151 @@
+// Fast form against the oracle, gradients against the oracle's and against central differences.
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "lra/random.h"
+#include "models/conformance/attention_suite.h"
+
+namespace lra::internal {
+namespace {
+
+DropoutKey NoiseKey(double probability) {
+  return {probability, 1, 2, 3, at::tensor(std::vector<int64_t>{4, 5}, at::kLong)};
+}
+
+}  // namespace
+
+void AttentionSuite::CompareWithOracle(const AttentionCase& c, const std::string& detail) {
+  const AttentionOutcome fast = Fast(c), oracle = Oracle(c);
+  const std::string what = absl::StrCat(detail, c.input.causal ? ", causal" : "");
+  Add("T1", RelativeDifference(RealRows(fast.output, c), RealRows(oracle.output, c), 1.0), kForward,
+      what);
+  Add("T2", OutcomeDifference(fast, oracle, c), kGradient, what);
+}
+
+void AttentionSuite::ForwardAndGradients(bool causal) {
+  for (const int64_t n : {1, 2, 37, 130}) {
+    AttentionCase c(static_cast<uint32_t>(n), 2, 3, n, n, 5);
+    c.input.causal = causal;
+    CompareWithOracle(c, absl::StrCat("N = ", n, ", no mask"));
+    c.MaskFromLengths({n, 1});
+    CompareWithOracle(c, absl::StrCat("N = ", n, ", lengths N and 1"));
+  }
+  AttentionCase scattered(300, 3, 2, 41, 41, 8);
+  scattered.input.causal = causal;
+  scattered.MaskRandomly(301);
+  CompareWithOracle(scattered, "N = 41, a random third masked");
+}
+
+void AttentionSuite::CrossAndNoise() {
+  for (const bool causal : {false, true}) {
+    if (!traits().supports_cross || (causal && !has_both())) continue;
+    AttentionCase wide(302, 2, 2, 7, 30, 4), tall(303, 2, 2, 30, 7, 4);
+    wide.input.causal = tall.input.causal = causal;
+    wide.MaskRandomly(304);
+    CompareWithOracle(wide, "7 queries, 30 keys");
+    CompareWithOracle(tall, "30 queries, 7 keys");
+  }
+  AttentionCase c(305, 2, 2, 21, 21, 4);
+  c.MaskFromLengths({21, 9});
+  c.input.is_training = true;
+  c.input.weight_dropout = NoiseKey(0);
+  CompareWithOracle(c, "in training");
+  if (traits().supports_weight_dropout) {
+    c.input.weight_dropout = NoiseKey(0.25);
+    CompareWithOracle(c, "weight dropout 0.25");
+    if (!has_both()) return;
+    c.input.causal = true;
+    CompareWithOracle(c, "weight dropout 0.25");
+  }
+}
+
+// What the attention owns and trains, in float64 for as long as this takes.
+void AttentionSuite::ParameterGradients() {
+  AttentionCase c(450, 2, 2, 31, 31, 8);
+  c.MaskFromLengths({31, 12});
+  for (const Parameter& parameter : InstanceOf(c).parameters.parameters()) {
+    at::Tensor value = parameter.value;
+    const at::Tensor rounded = value.detach();
+    value.set_data(rounded.to(at::kDouble));
+    const auto gradient = [&](Form form) {
+      value.mutable_grad() = at::Tensor();
+      RunAttention(*InstanceOf(c).attention, form, c);
+      return value.grad().defined() ? value.grad().clone() : at::zeros_like(rounded);
+    };
+    const at::Tensor fast = gradient(Form::kFast), oracle = gradient(Form::kOracle);
+    Add("T2", RelativeDifference(fast, oracle, 1.0), kGradient, parameter.name);
+    Add("T2n", NumericDifference(&value, fast, c), kNumeric, parameter.name);
+    value.mutable_grad() = at::Tensor();
+    value.set_data(rounded);
+  }
+}
+
+// Central differences of sum(output * upstream) at random coordinates of a float64 tensor that the
+// case or the attention holds; worst relative error (at least 1 counts as 1).
+double AttentionSuite::NumericDifference(at::Tensor* input, const at::Tensor& gradient,
+                                         const AttentionCase& c) {
+  const at::NoGradGuard no_grad;
+  const auto loss = [&] { return (Attend(c) * c.upstream).sum().item<double>(); };
+  RandomStream random(1, RandomDomain::kTest, {401, 0, 0});
+  double* values = input->mutable_data_ptr<double>();
+  const at::Tensor dense = gradient.contiguous();
+  double worst = 0;
+  for (int i = 0; i < 20; ++i) {
+    const int64_t at = random.Between(0, input->numel() - 1);
+    constexpr double kStep = 1e-5;
+    const double kept = values[at];
+    values[at] = kept + kStep;
+    const double above = loss();
+    values[at] = kept - kStep;
+    const double below = loss();
+    values[at] = kept;
+    const double exact = dense.const_data_ptr<double>()[at];
+    worst = std::max(
+        worst, std::abs((above - below) / (2 * kStep) - exact) / std::max(1.0, std::abs(exact)));
+  }
+  return worst;
+}
+
+void AttentionSuite::NumericGradients(bool causal) {
+  AttentionCase c(400, 2, 2, 11, 11, 6);
+  c.input.causal = causal;
+  c.MaskFromLengths({11, 7});
+  const AttentionOutcome outcome = Fast(c);
+  std::vector<std::pair<at::Tensor*, at::Tensor>> sides = {
+      {&c.input.q, outcome.dq}, {&c.input.k, outcome.dk}, {&c.input.v, outcome.dv}};
+  if (outcome.dx.defined()) sides.emplace_back(&c.input.x, outcome.dx);
+  double worst = 0;
+  for (const auto& [input, gradient] : sides)
+    worst = std::max(worst, NumericDifference(input, gradient, c));
+  Add("T2n", worst, kNumeric,
+      absl::StrCat("central differences at 20 coordinates of each input",
+                   causal ? ", causal" : ""));
+}
+
+// Values of the size that a network has, N over several tiles of the fast forms.
+void AttentionSuite::Float32(bool causal) {
+  AttentionCase exact(1100, 2, 2, 523, 523, 16);
+  exact.input.causal = causal;
+  exact.MaskFromLengths({523, 301});
+  AttentionCase rounded = exact;
+  for (at::Tensor* t :
+       {&rounded.input.q, &rounded.input.k, &rounded.input.v, &rounded.input.x, &rounded.upstream})
+    *t = t->to(at::kFloat);
+  const AttentionOutcome oracle = Oracle(exact), fast = Fast(rounded);
+  const auto relative = [](const at::Tensor& a, const at::Tensor& b) {
+    return RelativeDifference(a, b, 1e-30);
+  };
+  const char* what = causal ? ", N = 523, causal" : ", N = 523";
+  Add("F32", relative(RealRows(fast.output, exact), RealRows(oracle.output, exact)), kFloat,
+      absl::StrCat("output", what));
+  double worst = std::max(
+      {relative(fast.dq, oracle.dq), relative(fast.dk, oracle.dk), relative(fast.dv, oracle.dv)});
+  if (fast.dx.defined()) worst = std::max(worst, relative(fast.dx, oracle.dx));
+  Add("F32", worst, kFloat, absl::StrCat("gradients", what));
+}
+
+}  // namespace lra::internal

@@ -1,0 +1,102 @@
+// Padding: what it holds, how much there is, what shares the batch, nothing but padding.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "models/conformance/attention_suite.h"
+
+namespace lra::internal {
+namespace {
+
+const char* CausalName(bool causal) { return causal ? ", causal" : ""; }
+
+}  // namespace
+
+void AttentionSuite::PadContent(at::ScalarType type, bool causal) {
+  AttentionCase c(500, 3, 2, 23, 23, 8, type);
+  c.input.causal = causal;
+  c.MaskFromLengths({23, 10, 1});
+  const AttentionOutcome clean = Fast(c);
+  const at::Tensor padded = c.input.keep.logical_not().view({3, 1, 23, 1});
+  for (const double garbage : {1e3, std::numeric_limits<double>::quiet_NaN()}) {
+    AttentionCase dirty = c;
+    dirty.input.k = c.input.k.masked_fill(padded, garbage);
+    dirty.input.v = c.input.v.masked_fill(padded, garbage);
+    dirty.input.x = c.input.x.masked_fill(padded.squeeze(1), garbage);
+    if (traits().projections != Projections::kQueryKeyValue)
+      dirty.input.q = c.input.q.masked_fill(padded, garbage);
+    const AttentionOutcome outcome = Fast(dirty);
+    const std::string what =
+        absl::StrCat(std::isnan(garbage) ? "NaN" : "1e3", " in padded keys and values, ",
+                     TypeName(type), CausalName(causal));
+    Add("T3", OutcomeDifference(outcome, clean, c), Unchanged(type), what);
+    const double leak = std::max(MaxDifference(outcome.dk * padded, at::zeros_like(outcome.dk)),
+                                 MaxDifference(outcome.dv * padded, at::zeros_like(outcome.dv)));
+    Add("T3", leak, 0, absl::StrCat("gradient of padded keys and values, ", what));
+  }
+}
+
+void AttentionSuite::PadAmount(at::ScalarType type, bool causal) {
+  constexpr int64_t kTokens = 21;
+  AttentionCase c(600, 1, 2, kTokens + 17, kTokens + 17, 8, type);
+  c.input.causal = causal;
+  c.MaskFromLengths({kTokens});
+  const AttentionCase unpadded = c.Example(0, kTokens);
+  const AttentionOutcome expected = Fast(unpadded);
+  double largest = 0;
+  for (const int64_t pads : {3, 17}) {
+    AttentionOutcome outcome = Fast(c.Example(0, kTokens + pads));
+    for (at::Tensor* t : {&outcome.output, &outcome.dq, &outcome.dk, &outcome.dv})
+      *t = t->narrow(2, 0, kTokens);
+    if (outcome.dx.defined()) outcome.dx = outcome.dx.narrow(1, 0, kTokens);
+    const double change = OutcomeDifference(outcome, expected, unpadded);
+    largest = std::max(largest, change);
+    if (!traits().is_padding_invariant) continue;
+    Add("T4", change, Unchanged(type),
+        absl::StrCat(pads, " pads against none, ", TypeName(type), CausalName(causal)));
+  }
+  if (traits().is_padding_invariant) return;
+  AddVisible("T4", largest, 1e-6, "the amount of padding changes the output, as declared");
+  Add("T4", traits().padding_reason.empty(), 0, "the traits say why");
+}
+
+void AttentionSuite::BatchIndependence(at::ScalarType type, bool causal) {
+  AttentionCase c(900, 3, 2, 29, 29, 8, type);
+  c.input.causal = causal;
+  c.MaskFromLengths({29, 12, 20});
+  const AttentionOutcome batch = Fast(c);
+  double worst = 0;
+  for (int64_t b = 0; b < 3; ++b) {
+    const AttentionCase one = c.Example(b, 29);
+    const auto pick = [&](const at::Tensor& t) {
+      return t.defined() ? t.narrow(0, b, 1) : at::Tensor();
+    };
+    const AttentionOutcome expected = {pick(batch.output), pick(batch.dq), pick(batch.dk),
+                                       pick(batch.dv), pick(batch.dx)};
+    worst = std::max(worst, OutcomeDifference(Fast(one), expected, one));
+  }
+  Add("T9", worst, Unchanged(type),
+      absl::StrCat("alone against in a batch of 3, ", TypeName(type), CausalName(causal)));
+}
+
+void AttentionSuite::FullyMasked(at::ScalarType type, bool causal) {
+  AttentionCase c(1000, 2, 2, 13, 13, 8, type);
+  c.input.causal = causal;
+  const at::Tensor upstream = c.upstream;
+  c.MaskFromLengths({13, 0});
+  c.upstream = upstream;  // gradients arrive at the empty example too
+  const AttentionOutcome outcome = Fast(c);
+  double worst = 0;
+  for (const at::Tensor& t : {outcome.output, outcome.dq, outcome.dk, outcome.dv}) {
+    worst = std::max(worst, MaxDifference(t[1], at::zeros_like(t[1])));
+  }
+  const std::string name = absl::StrCat(TypeName(type), CausalName(causal));
+  Add("T13", worst, 0, absl::StrCat("an example without keys, ", name));
+  const double other = MaxDifference(outcome.output[0], Fast(c.Example(0, 13)).output[0]);
+  Add("T13", other, Unchanged(type), absl::StrCat("the example beside it, ", name));
+}
+
+}  // namespace lra::internal

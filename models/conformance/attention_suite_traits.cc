@@ -1,0 +1,129 @@
+// Declared traits against observed ones.
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lra/random.h"
+#include "models/conformance/attention_suite.h"
+
+namespace lra::internal {
+namespace {
+
+constexpr double kVisible = 1e-6;  // far above rounding; an effect of position can be weak
+
+}  // namespace
+
+void AttentionSuite::RowStochastic() {
+  AttentionCase c(700, 2, 2, 19, 19, 6);
+  // Positive q and k: no feature map leaves a row without weight.
+  c.input.q = c.input.q.abs() + 0.1;
+  c.input.k = c.input.k.abs() + 0.1;
+  c.MaskFromLengths({19, 8});
+  const at::Tensor v = c.input.v;
+  c.input.v = at::ones_like(v);
+  const at::Tensor constant = Attend(c);
+  Add("T7", MaxDifference(RealRows(constant, c), RealRows(at::ones_like(constant), c)), 1e-5,
+      "constant values");
+  c.input.v = v;
+  const at::Tensor output = RealRows(Attend(c), c);
+  const at::Tensor kept = v.masked_fill(c.input.keep.logical_not().view({2, 1, 19, 1}), 0);
+  const double outside = std::max((output - kept.amax(2, true)).max().item<double>(),
+                                  (kept.amin(2, true) - output).max().item<double>());
+  Add("T7", outside, 1e-9, "outputs lie between the smallest and the largest value");
+}
+
+void AttentionSuite::Permutation() {
+  double change = 0;
+  // The longer one for methods whose blocks are larger than the shorter.
+  for (const int64_t tokens : {int64_t{17}, kSuiteTokens}) {
+    AttentionCase c(800, 2, 2, tokens, tokens, 6);
+    c.MaskRandomly(801);
+    AttentionCase shuffled = c;
+    const at::Tensor order = at::tensor(
+        lra::Permutation(tokens, RandomStream(1, RandomDomain::kTest, {802, 0, 0})), at::kLong);
+    shuffled.input.k = c.input.k.index_select(2, order);
+    shuffled.input.v = c.input.v.index_select(2, order);
+    shuffled.input.keep = c.input.keep.index_select(1, order);
+    // Where the query is the key too, all three go together and come back.
+    const bool is_shared = traits().projections != Projections::kQueryKeyValue;
+    if (is_shared) shuffled.input.q = c.input.q.index_select(2, order);
+    const at::NoGradGuard no_grad;
+    at::Tensor expected = Attend(c), actual = Attend(shuffled);
+    if (is_shared) {
+      expected = RealRows(expected, c).index_select(2, order);
+      actual = RealRows(actual, shuffled);
+    }
+    change = MaxDifference(actual, expected);
+    if (traits().is_permutation_invariant || change >= kVisible) break;
+  }
+  if (traits().is_permutation_invariant)
+    return Add("T8", change, kUnchanged, "permuted keys change nothing");
+  AddVisible("T8", change, kVisible, "permuted keys change the output, as declared");
+}
+
+// The weights of each value, from the oracle at the values' identity.
+void AttentionSuite::Weights() {
+  AttentionCase c(1400, 2, 2, 33, 33, 8);
+  c.MaskFromLengths({33, 20});
+  AttentionCase unit = c;
+  unit.input.v = at::eye(33, at::kDouble).expand({2, 2, 33, 33}).contiguous();
+  unit.upstream = at::zeros({2, 2, 33, 33}, at::kDouble);
+  const at::NoGradGuard no_grad;
+  if (!traits().uses_layer_input) unit.input.x = at::Tensor();
+  const at::Tensor weights = InstanceOf(c).attention->Oracle(unit.input);  // [B, H, N, Nk]
+  const at::Tensor masked = c.input.keep.logical_not().view({2, 1, 1, 33});
+  const at::Tensor v = c.input.v.masked_fill(masked.view({2, 1, 33, 1}), 0);
+  const at::Tensor expected = at::matmul(weights, v), actual = Attend(c);
+  Add("W", RelativeDifference(RealRows(actual, c), RealRows(expected, c), 1.0), kForward,
+      "the output is the weights times the values");
+  Add("W", weights.masked_select(masked.expand_as(weights)).abs().max().item<double>(), 0,
+      "padded keys have no weight");
+}
+
+void AttentionSuite::ReadsWhatItClaims() {
+  AttentionCase c(1500, 2, 2, 13, 13, 8);
+  const AttentionOutcome outcome = Fast(c);
+  const auto size = [](const at::Tensor& t) { return t.abs().max().item<double>(); };
+  if (traits().projections != Projections::kQueryKeyValue)
+    Add("R", size(outcome.dk), 0, "keys of their own have no effect, as declared");
+  if (traits().projections == Projections::kNone)
+    Add("R", size(outcome.dq), 0, "queries of their own have no effect, as declared");
+  if (traits().uses_layer_input)
+    AddVisible("R", size(outcome.dx), kVisible, "the layer input has an effect, as declared");
+  if (!traits().is_exact_softmax) return;
+  const at::Tensor scores = at::matmul(c.input.q, c.input.k.transpose(-1, -2)) / std::sqrt(8.0);
+  Add("R", MaxDifference(outcome.output, at::matmul(at::softmax(scores, -1), c.input.v)), kForward,
+      "equals softmax attention, as declared");
+}
+
+void AttentionSuite::LengthBound() {
+  const at::NoGradGuard no_grad;
+  AttentionCase c(1600, 1, 2, kSuiteTokens + 1, kSuiteTokens + 1, 4);
+  bool is_refused = false;
+  try {
+    Attend(c);
+  } catch (const c10::Error&) {
+    is_refused = true;
+  }
+  Add("L", is_refused == traits().is_length_bound ? 0 : 1, 0,
+      traits().is_length_bound ? "a sequence above the longest is refused, as declared"
+                               : "a sequence above the longest is taken, as declared");
+}
+
+void AttentionSuite::Repeats() {
+  for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
+    AttentionCase c(1700, 2, 2, 45, 45, 8, type);
+    c.MaskRandomly(1701);
+    c.input.is_training = true;
+    c.input.weight_dropout = {0, 7, 8, 9, at::tensor(std::vector<int64_t>{3, 1}, at::kLong)};
+    const AttentionOutcome first = Fast(c), second = Fast(c);
+    Add("T10", OutcomeDifference(first, second, c), 0, "the same twice gives the same bits");
+    const Attention& twin = *twins_.at({2, 8}).attention;
+    Add("T10", OutcomeDifference(RunAttention(twin, Form::kFast, c), first, c), 0,
+        "made anew with the same seed it gives the same bits");
+  }
+}
+
+}  // namespace lra::internal

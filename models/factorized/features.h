@@ -1,0 +1,34 @@
+// Features of queries and keys, with everything of the re-weighting that is a factor of a token.
+#ifndef LRA_MODELS_FACTORIZED_FEATURES_H_
+#define LRA_MODELS_FACTORIZED_FEATURES_H_
+
+#include <ATen/core/Tensor.h>
+
+#include "models/factorized/positions.h"
+#include "models/kernels/linear_attention.h"
+
+namespace lra::factorized {
+
+// What goes into LinearAttention().
+struct Prepared {
+  at::Tensor q, k, v;
+  LinearAttentionSpec core;  // feature map, angles, decay; the denominator is the caller's
+  at::Tensor running_max;    // stabilised features: [B, H, M], after the last key
+};
+
+// The map that the core applies itself; kIdentity where features are made here.
+FeatureMap CoreMap(FactorizedFeature feature);
+
+// phi(x) of the definition, [B, H, N, F]; differentiable.
+at::Tensor Phi(const FactorizedSpec& spec, const at::Tensor& x);
+
+// running_max: of the keys before this piece, or undefined.
+Prepared Prepare(const FactorizedSpec& spec, const AttentionInput& input, const Offsets& offsets,
+                 const at::Tensor& running_max);
+
+// log g of kGate, [B, H, N]; 0 (g = 1) at masked tokens.
+at::Tensor LogGates(const FactorizedSpec& spec, const AttentionInput& input);
+
+}  // namespace lra::factorized
+
+#endif  // LRA_MODELS_FACTORIZED_FEATURES_H_

@@ -1,0 +1,72 @@
+// What plug-ins of the family share.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "models/factorized/attention.h"
+
+namespace lra {
+
+bool HasNegativeWeights(const FactorizedSpec& spec) {
+  switch (spec.feature) {
+    case FactorizedFeature::kIdentity:
+    case FactorizedFeature::kLeakyRelu:
+    case FactorizedFeature::kUnit:
+    case FactorizedFeature::kTrigonometric:
+      return true;
+    default:
+      break;
+  }
+  return spec.reweighting == Reweighting::kCosine &&
+         *std::max_element(spec.frequencies.begin(), spec.frequencies.end()) > 1;
+}
+
+Traits FactorizedTraits(const FactorizedSpec& spec, Traits traits) {
+  const bool divides_by_sum =
+      spec.normalizer == RowNormalizer::kPlus || spec.normalizer == RowNormalizer::kClamp;
+  // Floored, counted and undivided rows do not sum to 1.
+  traits.is_row_stochastic = divides_by_sum && !HasNegativeWeights(spec);
+  traits.is_permutation_invariant = spec.reweighting == Reweighting::kNone;
+  traits.supports_cross =
+      spec.reweighting == Reweighting::kNone || spec.reweighting == Reweighting::kCosine;
+  traits.causality =
+      spec.reweighting == Reweighting::kGate ? Causality::kAlways : Causality::kOptional;
+  const bool is_cosine = spec.reweighting == Reweighting::kCosine;
+  const bool needs_length = is_cosine && spec.scale_tokens == 0;
+  if (needs_length) traits.causality = Causality::kNever;  // the length lies in the future
+  traits.supports_streaming = !needs_length;
+  traits.is_length_bound = is_cosine && !needs_length;
+  traits.uses_layer_input = spec.reweighting == Reweighting::kGate;
+  if (traits.time_order.empty()) traits.time_order = is_cosine ? "2 N D^2" : "N D^2";
+  if (traits.memory_order.empty()) traits.memory_order = "N D";
+  return traits;
+}
+
+std::unique_ptr<Attention> MakeFactorized(FactorizedSpec spec, Traits traits) {
+  Traits complete = FactorizedTraits(spec, std::move(traits));
+  return std::make_unique<FactorizedAttention>(std::move(spec), std::move(complete));
+}
+
+absl::StatusOr<int64_t> CosineScale(bool is_length, int64_t scale_tokens,
+                                    int64_t max_length_tokens) {
+  if (is_length) {
+    if (scale_tokens == 0) return 0;
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.options.scale_tokens: is ", scale_tokens,
+                     " though scale is LENGTH; leave it 0 or set scale: FIXED"));
+  }
+  const int64_t scale = scale_tokens > 0 ? scale_tokens : max_length_tokens;
+  if (scale >= max_length_tokens && scale >= 1) return scale;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "attention.options.scale_tokens: M = ", scale, " is below the longest sequence, ",
+      max_length_tokens, " tokens (CLS included); set at least that, or 0 for exactly that"));
+}
+
+at::Tensor DecayLogs(double half_life_tokens, int64_t heads) {
+  const at::Tensor head = at::arange(heads, at::kDouble);
+  return -std::log(2.0) / (half_life_tokens * at::pow(2.0, head));
+}
+
+}  // namespace lra

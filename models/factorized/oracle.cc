@@ -1,0 +1,206 @@
+// The family by its definition: every weight, dense.
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "models/factorized/attention.h"
+
+namespace lra {
+namespace {
+
+using factorized::Offsets;
+
+// phi(x), without anything that keeps it in range.
+at::Tensor DensePhi(const FactorizedSpec& spec, const at::Tensor& x) {
+  const double width = static_cast<double>(x.size(3));
+  const auto unit = [](const at::Tensor& t, double epsilon) {
+    const at::Tensor squares = (t * t).sum(-1, true) + epsilon;
+    return (t / squares.masked_fill(squares == 0, 1).sqrt()).masked_fill(squares == 0, 0);
+  };
+  const auto products = [&](const at::Tensor& t) {
+    return at::einsum("bhnd,md->bhnm", {t, spec.projection.to(t.options())});
+  };
+  const auto random = [&](const at::Tensor& logs) {
+    const double count = static_cast<double>(logs.size(-1));
+    return at::exp(logs) * at::exp((x * x).sum(-1, true) / std::sqrt(width) * -0.5) /
+           std::sqrt(count);
+  };
+  const auto scaled_unit = [&] {
+    return products(
+        at::einsum("bhnd,hd->bhnd", {unit(x, 0), spec.projection_scale.to(x.options())}));
+  };
+  const at::Tensor zero = at::zeros_like(x);
+  switch (spec.feature) {
+    case FactorizedFeature::kIdentity:
+      return x;
+    case FactorizedFeature::kRelu:
+      return at::maximum(x, zero);
+    case FactorizedFeature::kLeakyRelu:
+      return at::maximum(x, zero) + spec.leaky_slope * at::minimum(x, zero);
+    case FactorizedFeature::kEluPlusOne:
+      return at::elu(x) + 1;
+    case FactorizedFeature::kUnit:
+      return unit(x, spec.norm_epsilon);
+    case FactorizedFeature::kSquaredRelu:
+      return at::maximum(x, zero).pow(2);
+    case FactorizedFeature::kReluPlusFloor:
+      return at::maximum(x, zero) + spec.feature_floor;
+    case FactorizedFeature::kExp:
+      return at::exp(x);
+    case FactorizedFeature::kPositiveRandom:
+      return random(products(x / std::pow(width, 0.25)));
+    case FactorizedFeature::kHyperbolicRandom: {
+      const at::Tensor logs = products(x / std::pow(width, 0.25));
+      return random(at::cat({logs, -logs}, -1));
+    }
+    case FactorizedFeature::kTrigonometric: {
+      const at::Tensor z = scaled_unit();
+      return at::cat({z.sin(), z.cos()}, -1) / std::sqrt(static_cast<double>(z.size(-1)));
+    }
+    case FactorizedFeature::kArcCosine: {
+      const at::Tensor z = scaled_unit();
+      return z.clamp_min(0) / std::sqrt(static_cast<double>(z.size(-1)));
+    }
+  }
+  return x;
+}
+
+class Dense {
+ public:
+  Dense(const FactorizedSpec& spec, const AttentionInput& input)
+      : spec_(spec),
+        input_(input),
+        is_causal_(input.causal || spec.reweighting == Reweighting::kGate),
+        n_(input.q.size(2)),
+        keys_(input.k.size(2)) {}
+
+  at::Tensor Output() const {
+    const at::Tensor q = DensePhi(spec_, input_.q), k = DensePhi(spec_, Kept(input_.k));
+    const at::Tensor weights =
+        (at::matmul(q, k.transpose(-1, -2)) * Positional()).masked_fill(Hidden(), 0);
+    return Normalise(weights, q, k);
+  }
+
+ private:
+  at::Tensor Kept(const at::Tensor& t) const {
+    if (!input_.keep.defined()) return t;
+    return t.masked_fill(input_.keep.logical_not().view({input_.keep.size(0), 1, keys_, 1}), 0);
+  }
+
+  // Pairs without weight: [B or 1, 1, N, Nk].
+  at::Tensor Hidden() const {
+    at::Tensor hidden = at::zeros({1, 1, n_, keys_}, input_.q.options().dtype(at::kBool));
+    if (is_causal_) hidden = at::ones_like(hidden).triu(1 + keys_ - n_);
+    if (input_.keep.defined())
+      hidden = hidden.logical_or(input_.keep.logical_not().view({-1, 1, 1, keys_}));
+    return hidden;
+  }
+
+  at::Tensor Cosines() const {
+    const Offsets offsets = factorized::OffsetsOf(input_);
+    at::Tensor rows = factorized::Angles(spec_, input_, n_, offsets.query);
+    at::Tensor columns = factorized::Angles(spec_, input_, keys_, offsets.key);
+    at::Tensor difference = rows.unsqueeze(-1) - columns.unsqueeze(-2);  // [.., N, Nk]
+    if (difference.dim() == 3 && !spec_.learned_scale.defined())
+      difference = difference.unsqueeze(1);  // [B, 1, N, Nk]
+    at::Tensor total = at::zeros_like(difference);
+    for (const double frequency : spec_.frequencies)
+      total = total + at::cos(difference * frequency);
+    return (total / static_cast<double>(spec_.frequencies.size())).to(input_.q.options());
+  }
+
+  // r(i, j), broadcastable to [B, H, N, Nk].
+  at::Tensor Positional() const {
+    const at::Tensor i = at::arange(n_, input_.q.options()).view({n_, 1}),
+                     j = at::arange(keys_, input_.q.options());
+    switch (spec_.reweighting) {
+      case Reweighting::kNone:
+        return at::ones({1}, input_.q.options());
+      case Reweighting::kCosine:
+        return Cosines();
+      case Reweighting::kDecay:
+        return at::exp((i - j).abs() * spec_.log_decay.to(i.options()).view({-1, 1, 1}));
+      case Reweighting::kGate: {
+        const at::Tensor logs = factorized::LogGates(spec_, input_);  // [B, H, N]
+        const at::Tensor from_start = logs.cumsum(-1);
+        const at::Tensor between = from_start.unsqueeze(-1) - from_start.unsqueeze(-2);
+        return between.masked_fill(Hidden(), 0).exp() * (1 - logs.exp()).unsqueeze(-2);
+      }
+    }
+    return {};
+  }
+
+  // |sum_j phi(k_j)| over the keys that a row sees, re-weighting on the keys: [B, H, N, 1].
+  at::Tensor KeySumNorms(const at::Tensor& k) const {
+    at::Tensor seen = Hidden().logical_not().to(k.options());
+    if (spec_.reweighting == Reweighting::kDecay) seen = seen * Positional();
+    if (spec_.reweighting != Reweighting::kCosine) return at::matmul(seen, k).norm(2, -1, true);
+    const Offsets offsets = factorized::OffsetsOf(input_);
+    at::Tensor angles = factorized::Angles(spec_, input_, keys_, offsets.key);
+    if (angles.dim() == 2) angles = angles.unsqueeze(1);
+    angles = angles.unsqueeze(-1);
+    at::Tensor squares;
+    for (const double frequency : spec_.frequencies) {
+      for (const at::Tensor& factor : {at::cos(angles * frequency), at::sin(angles * frequency)}) {
+        const at::Tensor sum = at::matmul(seen, k * factor.to(k.options()));
+        const at::Tensor square = sum.square().sum(-1, true);
+        squares = squares.defined() ? squares + square : square;
+      }
+    }
+    return (squares / static_cast<double>(spec_.frequencies.size())).sqrt();
+  }
+
+  at::Tensor Normalise(const at::Tensor& weights, const at::Tensor& q, const at::Tensor& k) const {
+    const at::Tensor v = Kept(input_.v), sum = weights.sum(-1, true);
+    const at::Tensor counts =
+        Hidden().logical_not().to(v.options()).sum(-1, true).clamp_min(1);  // [.., N, 1]
+    at::Tensor divisor;
+    switch (spec_.normalizer) {
+      case RowNormalizer::kPlus:
+        divisor = sum + spec_.epsilon;
+        break;
+      case RowNormalizer::kClamp:
+        divisor = sum.clamp_min(spec_.epsilon);
+        break;
+      case RowNormalizer::kSignedFloor: {
+        const at::Tensor norms = q.norm(2, -1, true) * KeySumNorms(k);
+        const at::Tensor floor = (norms * spec_.floor_ratio).clamp_min(spec_.epsilon).detach();
+        divisor = at::where(sum.abs() >= floor, sum, at::where(sum < 0, -floor, floor));
+        break;
+      }
+      case RowNormalizer::kCountFloor:
+        divisor = at::maximum(sum, counts * spec_.epsilon);
+        break;
+      case RowNormalizer::kNone:
+        divisor = at::ones_like(sum);
+        break;
+      case RowNormalizer::kKeyCount:
+        divisor = counts;
+        break;
+      case RowNormalizer::kLengthPower: {
+        const at::Tensor m = spec_.length_exponent.to(v.options()).view({1, -1, 1, 1});
+        const at::Tensor power = 1 / (1 + at::exp(-m));
+        divisor = at::pow(counts, power);
+        if (!is_causal_ || !spec_.scales_values) break;
+        const at::Tensor earlier = at::ones({keys_, keys_}, v.options()).tril();
+        const at::Tensor kept = Kept(at::ones({v.size(0), 1, keys_, 1}, v.options()));
+        return at::matmul(weights, v / at::pow(at::matmul(earlier, kept).clamp_min(1), power));
+      }
+    }
+    const at::Tensor is_empty = divisor == 0;
+    return (at::matmul(weights, v) / divisor.masked_fill(is_empty, 1)).masked_fill(is_empty, 0);
+  }
+
+  const FactorizedSpec& spec_;
+  const AttentionInput& input_;
+  const bool is_causal_;
+  const int64_t n_, keys_;
+};
+
+}  // namespace
+
+at::Tensor FactorizedAttention::Oracle(const AttentionInput& input) const {
+  return Dense(spec_, input).Output();
+}
+
+}  // namespace lra

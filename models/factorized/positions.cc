@@ -1,0 +1,56 @@
+#include "models/factorized/positions.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numbers>
+
+namespace lra::factorized {
+
+Offsets OffsetsOf(const AttentionInput& input) {
+  Offsets offsets;
+  if (input.causal) offsets.query = input.k.size(2) - input.q.size(2);
+  return offsets;
+}
+
+at::Tensor Angles(const FactorizedSpec& spec, const AttentionInput& input, int64_t n,
+                  int64_t offset) {
+  TORCH_CHECK(spec.scale_tokens == 0 || n + offset <= spec.scale_tokens, "attention: ", n + offset,
+              " tokens exceed M = ", spec.scale_tokens,
+              "; set attention.options.scale_tokens to at least the longest sequence");
+  const at::Tensor positions =
+      at::arange(offset, offset + n, input.q.options().dtype(at::kDouble)) * (std::numbers::pi / 2);
+  if (spec.learned_scale.defined()) {
+    const at::Tensor scale = spec.learned_scale.to(at::kDouble).exp() + 1;
+    return positions / (static_cast<double>(spec.scale_tokens) * scale.view({1, -1, 1}));
+  }
+  if (spec.scale_tokens > 0) return positions / static_cast<double>(spec.scale_tokens);
+  if (!input.keep.defined())
+    return positions / static_cast<double>(std::max<int64_t>(1, input.k.size(2)));
+  return positions / input.keep.sum(1, true).clamp_min(1).to(at::kDouble);
+}
+
+at::Tensor SeenByKeys(const AttentionInput& input, const Offsets& offsets) {
+  const auto options = input.k.options().dtype(at::kDouble);
+  const at::Tensor keep =
+      input.keep.defined() ? input.keep.to(at::kDouble) : at::ones({1, input.k.size(2)}, options);
+  at::Tensor seen = keep.cumsum(1);  // [B or 1, Nk]
+  if (offsets.seen.defined()) seen = seen + offsets.seen.unsqueeze(1);
+  return seen.clamp_min(1).unsqueeze(1).unsqueeze(-1);
+}
+
+at::Tensor SeenByQueries(const AttentionInput& input, const Offsets& offsets) {
+  const int64_t n = input.q.size(2), keys = input.k.size(2);
+  const at::Tensor seen = SeenByKeys(input, offsets);
+  if (!input.causal) return seen.narrow(2, keys - 1, 1);
+  if (n == keys) return seen;
+  if (n < keys) return seen.narrow(2, keys - n, n);
+  return at::constant_pad_nd(seen, {0, 0, n - keys, 0}, 1.0);  // the first queries see no key
+}
+
+at::Tensor SelectKeys(const at::Tensor& t, const at::Tensor& keep) {
+  if (!keep.defined()) return t;
+  return t.masked_fill(keep.logical_not().view({keep.size(0), 1, keep.size(1), 1}), 0);
+}
+
+}  // namespace lra::factorized

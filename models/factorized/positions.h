@@ -1,0 +1,35 @@
+// What depends on positions and on how many keys a query sees.
+#ifndef LRA_MODELS_FACTORIZED_POSITIONS_H_
+#define LRA_MODELS_FACTORIZED_POSITIONS_H_
+
+#include <ATen/core/Tensor.h>
+
+#include "models/attention/attention.h"
+#include "models/factorized/spec.h"
+
+namespace lra::factorized {
+
+// Where a call's tokens stand in their sequence.
+struct Offsets {
+  int64_t query = 0, key = 0;
+  at::Tensor seen;  // [B] float64: kept keys before this piece; undefined = none
+};
+// Causal: the ends of queries and keys are aligned.
+Offsets OffsetsOf(const AttentionInput& input);
+
+// pi i / 2M of n tokens from `offset` on, float64: [n]; [B, n] where M is the example's own length;
+// [1, H, n] where M is learned (differentiable).
+at::Tensor Angles(const FactorizedSpec& spec, const AttentionInput& input, int64_t n,
+                  int64_t offset);
+
+// Kept keys that each query sees, at least 1: [B or 1, 1, N or 1, 1], float64.
+at::Tensor SeenByQueries(const AttentionInput& input, const Offsets& offsets);
+// Kept keys up to each key: [B or 1, 1, Nk, 1].
+at::Tensor SeenByKeys(const AttentionInput& input, const Offsets& offsets);
+
+// t [B, H, Nk, *] with zeros at masked keys.
+at::Tensor SelectKeys(const at::Tensor& t, const at::Tensor& keep);
+
+}  // namespace lra::factorized
+
+#endif  // LRA_MODELS_FACTORIZED_POSITIONS_H_
