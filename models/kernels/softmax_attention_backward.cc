@@ -11,10 +11,8 @@
 namespace lra::internal {
 namespace {
 
-// With fewer (example, head) pairs than this, queries are divided too; fixed, so that sums do not
-// depend on the number of threads.
-constexpr int64_t kMinUnits = 8;
-constexpr int64_t kMinUnitQueries = 512;
+// Every range of queries costs a dK and a dV.
+constexpr int64_t kWantedUnits = 8;
 
 class BackwardWorker : public Worker {
  public:
@@ -28,8 +26,8 @@ class BackwardWorker : public Worker {
         bias_gradient_(bias_gradient),
         chunk_(p.chunk_tiles * TileFloats()),
         score_gradients_(kTileFloats),
-        key_sums_(RoundUp(p.input.k.size(2), kKeyTile) * p.padded_width),
-        value_sums_(RoundUp(p.input.k.size(2), kKeyTile) * p.padded_value_width) {}
+        key_sums_(p.KeyRows() * p.padded_width),
+        value_sums_(p.KeyRows() * p.padded_value_width) {}
 
   // The queries [begin, end) of one head; adds up what they give to dK and dV, written at the end.
   void Run(const Place& at, int64_t begin, int64_t end, const HeadRows& key_gradient,
@@ -37,6 +35,7 @@ class BackwardWorker : public Worker {
     const int64_t kept = p_.kept.Count(at.example), rows = RoundUp(kept, kKeyTile);
     std::fill_n(key_sums_.get(), rows * p_.padded_width, 0.0f);
     std::fill_n(value_sums_.get(), rows * p_.padded_value_width, 0.0f);
+    PackKeys(at);
     const int64_t chunk = p_.chunk_tiles * kQueryTile;
     for (int64_t first = begin; first < end; first += chunk)
       RunChunk(at, first, std::min(end, first + chunk));
@@ -52,7 +51,7 @@ class BackwardWorker : public Worker {
 
  private:
   // What a chunk holds of one tile of queries.
-  struct Tile {
+  struct QueryTile {
     float *columns, *upstream_columns;  // [D][query] scaled, base 2; [Dv][query]
     float *rows, *upstream_rows;        // [query][D] scaled; [query][Dv]
     float* totals;                      // [D][query]: dQ before scaling
@@ -62,14 +61,14 @@ class BackwardWorker : public Worker {
   int64_t TileFloats() const {
     return kQueryTile * (3 * p_.padded_width + 2 * p_.padded_value_width + 2);
   }
-  Tile At(int64_t t) const {
+  QueryTile At(int64_t t) const {
     float* next = chunk_.get() + t * TileFloats();
     const auto take = [&next](int64_t rows) {
       float* taken = next;
       next += rows * kQueryTile;
       return taken;
     };
-    Tile tile;
+    QueryTile tile;
     tile.columns = take(p_.padded_width);
     tile.upstream_columns = take(p_.padded_value_width);
     tile.rows = take(p_.padded_width);
@@ -87,7 +86,7 @@ class BackwardWorker : public Worker {
       PackQueries(at, spans_[t], At(t));
     }
     for (int64_t first = 0; first < spans_[tiles - 1].most; first += kKeyTile) {
-      const KeySpan keys = PackKeys(at, first);
+      const KeySpan keys = Tile(at, first);
       for (int64_t t = 0; t < tiles; ++t) AddTile(at, spans_[t], keys, At(t));
     }
     float factor[kQueryTile];
@@ -99,7 +98,7 @@ class BackwardWorker : public Worker {
     }
   }
 
-  void PackQueries(const Place& at, const QuerySpan& span, const Tile& tile) {
+  void PackQueries(const Place& at, const QuerySpan& span, const QueryTile& tile) {
     const int64_t count = span.count, width = p_.width, value_width = p_.value_width;
     const float* q = p_.q.At(at.example, at.head, span.first);
     const float* upstream = gradient_.At(at.example, at.head, span.first);
@@ -124,7 +123,7 @@ class BackwardWorker : public Worker {
     }
   }
 
-  void AddTile(const Place& at, const QuerySpan& span, const KeySpan& keys, const Tile& tile) {
+  void AddTile(const Place& at, const QuerySpan& span, const KeySpan& keys, const QueryTile& tile) {
     const int64_t count = span.VisibleOf(keys), width = p_.padded_width;
     const int64_t value_width = p_.padded_value_width;
     if (count == 0) return;
@@ -134,7 +133,7 @@ class BackwardWorker : public Worker {
     float unused[kQueryTile] = {};
     const float none[kQueryTile] = {};
     ExponentiateTile(count, none, weights, unused);
-    MultiplyTile({count, p_.value_width, kQueryTile, values_.get(), value_width, false,
+    MultiplyTile({count, p_.value_width, kQueryTile, Values(keys), value_width, false,
                   tile.upstream_columns, kQueryTile, none, gradients, kQueryTile});
     if (p_.dropout.threshold > 0) {
       DrawBits(at, span, keys, count);
@@ -147,7 +146,7 @@ class BackwardWorker : public Worker {
                   value_width, nullptr, value_sums_.get() + keys.first * value_width, value_width});
     MultiplyTile({count, kQueryTile, width, gradients, kQueryTile, false, tile.rows, width, nullptr,
                   key_sums_.get() + keys.first * width, width});
-    MultiplyTile({p_.width, count, kQueryTile, keys_.get(), width, true, gradients, kQueryTile,
+    MultiplyTile({p_.width, count, kQueryTile, Keys(keys), width, true, gradients, kQueryTile,
                   nullptr, tile.totals, kQueryTile});
     if (bias_gradient_.defined()) AddBiasGradient(at.head, span, keys, count);
   }
@@ -170,12 +169,6 @@ class BackwardWorker : public Worker {
   Floats key_sums_, value_sums_;  // [kept key][padded width]: dK and dV of the unit
 };
 
-int64_t CountSplits(const Problem& p) {
-  const int64_t units = p.bias.defined() ? p.heads : p.batch * p.heads;
-  return std::clamp<int64_t>((kMinUnits + units - 1) / units, 1,
-                             std::max<int64_t>(1, p.queries / kMinUnitQueries));
-}
-
 // Rows of dK or dV, one tensor a split; rows of masked keys stay 0.
 std::vector<at::Tensor> MakeSums(const SoftmaxInput& input, const at::Tensor& like,
                                  int64_t splits) {
@@ -197,17 +190,13 @@ at::Tensor Total(const std::vector<at::Tensor>& sums) {
 SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxInput& input,
                                       const SoftmaxState& state) {
   const Problem p(input);
-  const int64_t splits = CountSplits(p);
   const bool has_bias = p.bias.defined();
+  const int64_t examples = has_bias ? p.batch : 1;  // of a unit
+  const int64_t splits = p.Splits(p.batch / examples * p.heads, kWantedUnits);
   const std::vector<at::Tensor> key_sums = MakeSums(input, input.k, splits);
   const std::vector<at::Tensor> value_sums = MakeSums(input, input.v, splits);
   const SoftmaxGradients result = {EmptyRows(input.q, p.width), key_sums[0], value_sums[0],
                                    has_bias ? at::zeros_like(p.bias) : at::Tensor()};
-  const int64_t tiles = (p.queries + kQueryTile - 1) / kQueryTile;
-  const auto edge = [&](int64_t split) {
-    return std::min(p.queries, tiles * split / splits * kQueryTile);
-  };
-  const int64_t examples = has_bias ? p.batch : 1;  // of a unit
   ForUnits(
       p.batch / examples * p.heads * splits,
       [&] { return BackwardWorker(p, gradient, state, result.q, result.bias); },
@@ -216,7 +205,8 @@ SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxI
         const int64_t first = unit / splits / p.heads * examples;
         const HeadRows keys(key_sums[split]), values(value_sums[split]);
         for (int64_t example = first; example < first + examples; ++example)
-          worker->Run({example, head}, edge(split), edge(split + 1), keys, values);
+          worker->Run({example, head}, p.SplitEdge(split, splits), p.SplitEdge(split + 1, splits),
+                      keys, values);
       });
   return {result.q, Total(key_sums), Total(value_sums), result.bias};
 }

@@ -1,4 +1,4 @@
-// The register form's forward: in parallel over (example, head, chunk of queries).
+// The register form's forward: in parallel over (example, head, range of queries).
 #include <cmath>
 #include <limits>
 
@@ -21,8 +21,19 @@ class ForwardWorker : public Worker {
         references_(p.chunk_tiles * kQueryTile),
         sums_(p.chunk_tiles * kQueryTile) {}
 
-  // One chunk of one head.
+  // The queries [begin, end) of one head.
   void Run(const Place& at, int64_t begin, int64_t end) {
+    PackKeys(at);
+    const int64_t chunk = p_.chunk_tiles * kQueryTile;
+    for (int64_t first = begin; first < end; first += chunk)
+      RunChunk(at, first, std::min(end, first + chunk));
+  }
+
+ private:
+  int64_t TotalFloats() const { return p_.padded_value_width * kQueryTile; }
+  float* Columns(int64_t t) const { return columns_.get() + t * p_.width * kQueryTile; }
+
+  void RunChunk(const Place& at, int64_t begin, int64_t end) {
     const int64_t tiles = (end - begin + kQueryTile - 1) / kQueryTile;
     std::fill_n(totals_.get(), tiles * TotalFloats(), 0.0f);
     std::fill_n(references_.get(), tiles * kQueryTile, 0.0f);
@@ -33,29 +44,25 @@ class ForwardWorker : public Worker {
                   p_.q.stride(), p_.scale * kLog2E, Columns(t));
     }
     for (int64_t first = 0; first < spans_[tiles - 1].most; first += kKeyTile) {
-      const KeySpan keys = PackKeys(at, first);
+      const KeySpan keys = Tile(at, first);
       for (int64_t t = 0; t < tiles; ++t) AddTile(at, t, keys);
     }
     for (int64_t t = 0; t < tiles; ++t) Finish(at, t);
   }
 
- private:
-  int64_t TotalFloats() const { return p_.padded_value_width * kQueryTile; }
-  float* Columns(int64_t t) const { return columns_ + t * p_.width * kQueryTile; }
-
   void AddTile(const Place& at, int64_t t, const KeySpan& keys) {
     const int64_t count = spans_[t].VisibleOf(keys);
     if (count == 0) return;
-    float* total = totals_ + t * TotalFloats();
+    float* total = totals_.get() + t * TotalFloats();
     float shift[kQueryTile];
-    Scores(at, spans_[t], keys, count, Columns(t), references_ + t * kQueryTile);
+    Scores(at, spans_[t], keys, count, Columns(t), references_.get() + t * kQueryTile);
     MoveReference(t, keys.first == 0, count, total, shift);
-    ExponentiateTile(count, shift, weights_.get(), sums_ + t * kQueryTile);
+    ExponentiateTile(count, shift, weights_.get(), sums_.get() + t * kQueryTile);
     if (p_.dropout.threshold > 0) {
       DrawBits(at, spans_[t], keys, count);
       DropWeights(count, p_.dropout.threshold, bits_.data(), weights_.get());
     }
-    MultiplyTile({p_.value_width, count, kQueryTile, values_.get(), p_.padded_value_width, true,
+    MultiplyTile({p_.value_width, count, kQueryTile, Values(keys), p_.padded_value_width, true,
                   weights_.get(), kQueryTile, nullptr, total, kQueryTile});
   }
 
@@ -65,8 +72,8 @@ class ForwardWorker : public Worker {
     HighestScores(count, weights_.get(), highest);
     std::fill_n(shift, kQueryTile, 0.0f);
     if (!is_first && *std::max_element(highest, highest + kQueryTile) <= kHeadroom) return;
-    float* reference = references_ + t * kQueryTile;
-    float* sum = sums_ + t * kQueryTile;
+    float* reference = references_.get() + t * kQueryTile;
+    float* sum = sums_.get() + t * kQueryTile;
     for (int64_t lane = 0; lane < kQueryTile; ++lane) {
       const float lowest = is_first ? kHiddenScore / 2 : 0.0f;
       if (highest[lane] > lowest) shift[lane] = highest[lane];
@@ -83,12 +90,12 @@ class ForwardWorker : public Worker {
     float factor[kQueryTile];
     float* log_sums = log_sums_ + (at.example * p_.heads + at.head) * p_.queries + span.first;
     for (int64_t lane = 0; lane < span.count; ++lane) {
-      const float sum = *(sums_ + (t * kQueryTile + lane));
+      const float sum = *(sums_.get() + (t * kQueryTile + lane));
       factor[lane] = sum == 0 ? 0.0f : p_.dropout.scale / sum;
       log_sums[lane] = sum == 0 ? std::numeric_limits<float>::infinity()
-                                : *(references_ + (t * kQueryTile + lane)) + std::log2(sum);
+                                : *(references_.get() + (t * kQueryTile + lane)) + std::log2(sum);
     }
-    UnpackColumns(span.count, p_.value_width, totals_ + t * TotalFloats(), factor,
+    UnpackColumns(span.count, p_.value_width, totals_.get() + t * TotalFloats(), factor,
                   output_.At(at.example, at.head, span.first), output_.stride());
   }
 
@@ -104,12 +111,14 @@ SoftmaxState SoftmaxForwardTiled(const SoftmaxInput& input) {
   const Problem p(input);
   const SoftmaxState state = {EmptyRows(input.q, p.value_width),
                               at::empty({p.batch, p.heads, p.queries}, input.q.options())};
-  const int64_t chunk = p.chunk_tiles * kQueryTile, chunks = (p.queries + chunk - 1) / chunk;
+  constexpr int64_t kWantedUnits = 32;
+  const int64_t splits = p.Splits(p.batch * p.heads, kWantedUnits);
   ForUnits(
-      p.batch * p.heads * chunks, [&] { return ForwardWorker(p, state); },
+      p.batch * p.heads * splits, [&] { return ForwardWorker(p, state); },
       [&](ForwardWorker* worker, int64_t unit) {
-        const int64_t begin = unit % chunks * chunk, row = unit / chunks;
-        worker->Run({row / p.heads, row % p.heads}, begin, std::min(p.queries, begin + chunk));
+        const int64_t split = unit % splits, row = unit / splits;
+        worker->Run({row / p.heads, row % p.heads}, p.SplitEdge(split, splits),
+                    p.SplitEdge(split + 1, splits));
       });
   return state;
 }

@@ -41,6 +41,17 @@ Problem::Problem(const SoftmaxInput& input)
       chunk_tiles(std::clamp<int64_t>(512 / std::max(padded_width, padded_value_width), 1, 8)),
       scale(static_cast<float>(1 / std::sqrt(static_cast<double>(width)))) {}
 
+int64_t Problem::Splits(int64_t units, int64_t wanted) const {
+  constexpr int64_t kMinQueries = 512;
+  return std::clamp<int64_t>((wanted + units - 1) / units, 1,
+                             std::max<int64_t>(1, queries / kMinQueries));
+}
+
+int64_t Problem::SplitEdge(int64_t split, int64_t splits) const {
+  const int64_t tiles = (queries + kQueryTile - 1) / kQueryTile;
+  return std::min(queries, tiles * split / splits * kQueryTile);
+}
+
 QuerySpan::QuerySpan(const Problem& p, int64_t example, int64_t first, int64_t end)
     : first(first), count(std::min(kQueryTile, end - first)) {
   for (int64_t lane = 0; lane < kQueryTile; ++lane) {
@@ -55,22 +66,25 @@ QuerySpan::QuerySpan(const Problem& p, int64_t example, int64_t first, int64_t e
 
 Worker::Worker(const Problem& p)
     : p_(p),
-      keys_(kKeyTile * p.padded_width),
-      values_(kKeyTile * p.padded_value_width),
+      keys_(p.KeyRows() * p.padded_width),
+      values_(p.KeyRows() * p.padded_value_width),
       weights_(kTileFloats),
       spans_(p.chunk_tiles) {
   if (p.dropout.threshold > 0) bits_.resize(kTileFloats);
 }
 
-KeySpan Worker::PackKeys(const Place& at, int64_t first) {
-  const KeySpan keys = {first, std::min(kKeyTile, p_.kept.Count(at.example) - first),
-                        p_.kept.Index(at.example, first)};
-  const int64_t row = keys.index == nullptr ? first : 0;
-  PackRows({keys.count, kKeyTile, p_.width, p_.padded_width}, p_.k.At(at.example, at.head, row),
-           p_.k.stride(), keys.index, 1.0f, keys_.get());
-  PackRows({keys.count, kKeyTile, p_.value_width, p_.padded_value_width},
-           p_.v.At(at.example, at.head, row), p_.v.stride(), keys.index, 1.0f, values_.get());
-  return keys;
+void Worker::PackKeys(const Place& at) {
+  const int64_t count = p_.kept.Count(at.example), rows = RoundUp(count, kKeyTile);
+  const int32_t* index = p_.kept.Index(at.example, 0);
+  PackRows({count, rows, p_.width, p_.padded_width}, p_.k.At(at.example, at.head, 0), p_.k.stride(),
+           index, 1.0f, keys_.get());
+  PackRows({count, rows, p_.value_width, p_.padded_value_width}, p_.v.At(at.example, at.head, 0),
+           p_.v.stride(), index, 1.0f, values_.get());
+}
+
+KeySpan Worker::Tile(const Place& at, int64_t first) const {
+  return {first, std::min(kKeyTile, p_.kept.Count(at.example) - first),
+          p_.kept.Index(at.example, first)};
 }
 
 void Worker::Scores(const Place& at, const QuerySpan& queries, const KeySpan& keys, int64_t count,
@@ -78,7 +92,7 @@ void Worker::Scores(const Place& at, const QuerySpan& queries, const KeySpan& ke
   float start[kQueryTile];
   for (int64_t lane = 0; lane < kQueryTile; ++lane) start[lane] = -minus[lane];
   if (p_.bias.defined()) BiasTile(at.head, queries, keys, count, start);
-  MultiplyTile({count, p_.width, kQueryTile, keys_.get(), p_.padded_width, false, columns,
+  MultiplyTile({count, p_.width, kQueryTile, Keys(keys), p_.padded_width, false, columns,
                 kQueryTile, p_.bias.defined() ? nullptr : start, weights_.get(), kQueryTile});
   if (queries.least < keys.first + count)
     HideKeys(count, keys.first, queries.visible, weights_.get());

@@ -76,6 +76,13 @@ struct Problem {
   const int64_t batch, heads, queries, width, value_width, padded_width, padded_value_width;
   const int64_t chunk_tiles;  // tiles of queries that share a pass over the keys
   const float scale;
+
+  int64_t KeyRows() const { return RoundUp(input.k.size(2), kKeyTile); }
+  // In how many ranges of queries work is divided so that there are about `wanted` units; depends
+  // on the shape only.
+  int64_t Splits(int64_t units, int64_t wanted) const;
+  // Where range number `split` begins.
+  int64_t SplitEdge(int64_t split, int64_t splits) const;
 };
 
 struct Place {
@@ -106,7 +113,6 @@ class Floats {
  public:
   explicit Floats(int64_t size)
       : tensor_(at::empty({size}, at::kFloat)), data_(tensor_.mutable_data_ptr<float>()) {}
-  float* operator+(int64_t at) const { return data_ + at; }
   float* get() const { return data_; }
 
  private:
@@ -119,8 +125,17 @@ class Worker {
   explicit Worker(const Problem& p);
 
  protected:
-  // The tile of kept keys from number `first` on, into keys_ and values_.
-  KeySpan PackKeys(const Place& at, int64_t first);
+  // All kept keys of one head into keys_ and values_: rows of a projection lie far apart, and every
+  // chunk of queries passes over them.
+  void PackKeys(const Place& at);
+  // The tile of kept keys from number `first` on.
+  KeySpan Tile(const Place& at, int64_t first) const;
+  const float* Keys(const KeySpan& tile) const {
+    return keys_.get() + tile.first * p_.padded_width;
+  }
+  const float* Values(const KeySpan& tile) const {
+    return values_.get() + tile.first * p_.padded_value_width;
+  }
   // weights_ = scores, base 2, of the first `count` keys, - minus[q]; hidden ones are hidden.
   void Scores(const Place& at, const QuerySpan& queries, const KeySpan& keys, int64_t count,
               const float* columns, const float* minus);
@@ -128,7 +143,7 @@ class Worker {
   void DrawBits(const Place& at, const QuerySpan& queries, const KeySpan& keys, int64_t count);
 
   const Problem& p_;
-  Floats keys_, values_;  // the current tile, packed
+  Floats keys_, values_;  // [kept key][padded width]
   Floats weights_;        // [key][query]
   std::vector<uint16_t> bits_;
   std::vector<QuerySpan> spans_;  // of the chunk
