@@ -1,8 +1,11 @@
 // transformer: exact softmax attention.
 // Source: Vaswani et al. 2017, eq. 1; blocked evaluation after Dao et al. 2022.
 //   o_i = sum_j softmax_j(q_i . k_j / sqrt(D)) v_j
+// Causal: over j <= i + Nk - N. Streaming keeps all keys and values: O(t) a token.
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "lra/status_macros.h"
@@ -24,32 +27,66 @@ Traits MakeTraits() {
   traits.is_permutation_invariant = true;
   traits.supports_cross = true;
   traits.supports_weight_dropout = true;
+  traits.causality = Causality::kOptional;
+  traits.supports_streaming = true;
   traits.time_order = "N^2 D";
   traits.memory_order = "N D";
   return traits;
 }
 
+// State tensors of a stream: keys and values [B, H, capacity, *], real tokens [B, capacity].
+enum { kKeys, kValues, kKept };
+constexpr int64_t kFirstCapacity = 64;
+
+// Makes room for `tokens` along the dimension of tokens; doubling keeps all copying within O(t).
+void Reserve(int64_t dim, int64_t used, int64_t tokens, at::Tensor* cache) {
+  if (cache->size(dim) >= tokens) return;
+  std::vector<int64_t> shape = cache->sizes().vec();
+  shape[dim] = std::max({kFirstCapacity, 2 * shape[dim], tokens});
+  const at::Tensor grown = at::empty(shape, cache->options());
+  grown.narrow(dim, 0, used).copy_(cache->narrow(dim, 0, used));
+  *cache = grown;
+}
+
+// What a row sees: true where query and key may meet, broadcast to [B, 1, N, Nk]; undefined = all.
+at::Tensor Visible(const AttentionInput& input) {
+  const int64_t n = input.q.size(2), keys = input.k.size(2);
+  at::Tensor visible;
+  if (input.causal) {
+    visible = at::ones({1, 1, n, keys}, input.q.options().dtype(at::kBool)).tril(keys - n);
+  }
+  if (!input.keep.defined()) return visible;
+  const at::Tensor kept = input.keep.view({input.keep.size(0), 1, 1, keys});
+  return visible.defined() ? visible.logical_and(kept) : kept;
+}
+
 class Transformer : public Attention {
  public:
+  explicit Transformer(const AttentionContext& context)
+      : heads_(context.heads), head_width_(context.head_width) {}
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {
-    return SoftmaxAttention(input.q, input.k, input.v, input.keep, input.weight_dropout);
+    return SoftmaxAttention(input.q, input.k, input.v, input.keep, input.weight_dropout,
+                            input.causal);
   }
 
   at::Tensor Oracle(const AttentionInput& input) const override {
     at::Tensor v = input.v;
     at::Tensor scores = at::matmul(input.q, input.k.transpose(-1, -2)) /
                         std::sqrt(static_cast<double>(input.q.size(-1)));
+    const at::Tensor visible = Visible(input);
     at::Tensor weights;  // [B, H, N, Nk]
-    if (input.keep.defined()) {
-      const at::Tensor masked = input.keep.logical_not();
-      const at::Tensor masked_keys = masked.view({masked.size(0), 1, 1, -1});
-      // Masked weights are 0, and so is a row of nothing but masked keys.
-      weights = at::softmax(scores.masked_fill(masked_keys, -1e30), -1).masked_fill(masked_keys, 0);
-      v = v.masked_fill(masked.view({masked.size(0), 1, -1, 1}), 0);
+    if (visible.defined()) {
+      const at::Tensor hidden = visible.logical_not();
+      // Hidden weights are 0, and so is a row of nothing but hidden keys.
+      weights = at::softmax(scores.masked_fill(hidden, -1e30), -1).masked_fill(hidden, 0);
     } else {
       weights = at::softmax(scores, -1);
+    }
+    if (input.keep.defined()) {
+      const at::Tensor masked = input.keep.logical_not();
+      v = v.masked_fill(masked.view({masked.size(0), 1, -1, 1}), 0);
     }
     const DropoutKey& dropout = input.weight_dropout;
     if (dropout.active()) {
@@ -60,13 +97,39 @@ class Transformer : public Attention {
     return at::matmul(weights, v);
   }
 
+  AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override {
+    const at::Tensor empty = at::empty({batch, heads_, 0, head_width_}, options);
+    return {0, {empty, empty, at::empty({batch, 0}, options.dtype(at::kBool))}};
+  }
+
+  at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const override {
+    const c10::NoGradGuard no_gradients;
+    const int64_t used = state->tokens, added = piece.k.size(2), tokens = used + added;
+    at::Tensor& values = state->tensors[kValues];
+    if (used == 0 && values.size(3) != piece.v.size(3)) {  // values may have a width of their own
+      values = at::empty({values.size(0), values.size(1), 0, piece.v.size(3)}, values.options());
+    }
+    for (const int which : {kKeys, kValues, kKept})
+      Reserve(which == kKept ? 1 : 2, used, tokens, &state->tensors[which]);
+    state->tensors[kKeys].narrow(2, used, added).copy_(piece.k);
+    values.narrow(2, used, added).copy_(piece.v);
+    at::Tensor kept = state->tensors[kKept].narrow(1, used, added);
+    piece.keep.defined() ? kept.copy_(piece.keep) : kept.fill_(true);
+    state->tokens = tokens;
+    // The piece's last query is the last of all tokens: the causal form's alignment.
+    return SoftmaxAttention(piece.q, state->tensors[kKeys].narrow(2, 0, tokens),
+                            values.narrow(2, 0, tokens), state->tensors[kKept].narrow(1, 0, tokens),
+                            DropoutKey(), true);
+  }
+
  private:
+  const int64_t heads_, head_width_;
   const Traits traits_ = MakeTraits();
 };
 
 absl::StatusOr<std::unique_ptr<Attention>> MakeTransformer(const AttentionContext& context) {
   LRA_RETURN_IF_ERROR(UnpackOptions<TransformerOptions>(context.options).status());
-  return std::make_unique<Transformer>();
+  return std::make_unique<Transformer>(context);
 }
 
 LRA_REGISTER(AttentionRegistry, "transformer", MakeTransformer);

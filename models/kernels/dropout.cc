@@ -79,17 +79,26 @@ at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels) 
 }
 
 at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys) {
+  return WeightDropoutBlock(key, heads, 0, queries, 0, keys);
+}
+
+at::Tensor WeightDropoutBlock(const DropoutKey& key, int64_t heads, int64_t first_query,
+                              int64_t queries, int64_t first_key, int64_t keys) {
+  LRA_CHECK(first_key % kDropoutTileKeys == 0);
   at::Tensor mask = at::ones({key.example_ids.size(0), heads, queries, keys}, at::kFloat);
   if (!key.active()) return mask;
   float* values = mask.mutable_data_ptr<float>();
   const int64_t size = queries * keys;
   at::parallel_for(0, mask.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      DropoutRows rows(key, queries);
-      rows.first_block = static_cast<uint32_t>(i % heads) << 18;
+      // As if each example had first_query + queries tokens.
+      const int64_t tokens = first_query + queries;
+      DropoutRows rows(key, tokens);
+      rows.first_block =
+          static_cast<uint32_t>(i % heads) << 18 | static_cast<uint32_t>(first_key / 8);
       // Rows are counted over all examples of one head.
-      ApplyDropoutRows(rows, i / heads * queries, queries, keys, values + i * size, nullptr,
-                       values + i * size);
+      ApplyDropoutRows(rows, i / heads * tokens + first_query, queries, keys, values + i * size,
+                       nullptr, values + i * size);
     }
   });
   return mask;

@@ -38,6 +38,10 @@ at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels);
 // For attention weights: [B, H, N, Nk]; token = query, channel = key, and counter word 0 also holds
 // the head (head << 18 | key / 8).
 at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys);
+// Its block [B, H, queries, keys] that starts at (first_query, first_key); first_key must be a
+// multiple of 8.
+at::Tensor WeightDropoutBlock(const DropoutKey& key, int64_t heads, int64_t first_query,
+                              int64_t queries, int64_t first_key, int64_t keys);
 
 // --- for kernels that work on tiles of rows ---
 
@@ -61,6 +65,15 @@ struct DropoutRows {
 // row `first_row`. out may be x or residual. One thread.
 void ApplyDropoutRows(const DropoutRows& mask, int64_t first_row, int64_t rows, int64_t channels,
                       const float* x, const float* residual, float* out);
+
+// The bits of attention weights, as a tile of 8 keys by kDropoutTileQueries queries:
+// bits[key][query] for the keys 8 key_block .. 8 key_block + 7 and the queries from first_query on,
+// of one head of example number `example`. An element is kept iff its bits >= mask.threshold. One
+// thread.
+constexpr int64_t kDropoutTileQueries = 48, kDropoutTileKeys = 8;
+using DropoutTile = uint16_t[kDropoutTileKeys][kDropoutTileQueries];
+void DrawWeightDropoutTile(const DropoutRows& mask, int64_t example, int64_t head,
+                           int64_t first_query, int64_t key_block, DropoutTile bits);
 
 }  // namespace lra
 

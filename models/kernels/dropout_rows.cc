@@ -49,27 +49,51 @@ class BlockWalk {
   uint32_t block_ = 0;
 };
 
-// Philox4x32-10 (Salmon et al. 2011); dropout_test.cc holds it against Random123's.
+// Philox4x32-10 (Salmon et al. 2011); dropout_test.cc holds it against Random123's. Words 0 to 3 of
+// a block replace the counter.
+inline LRA_ALWAYS_INLINE void Philox10(const DropoutRows& mask, uint32_t* c0, uint32_t* c1,
+                                       uint32_t* c2, uint32_t* c3) {
+  uint32_t k0 = mask.seed, k1 = mask.site_word;
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t product0 = uint64_t{0xD2511F53u} * *c0;
+    const uint64_t product1 = uint64_t{0xCD9E8D57u} * *c2;
+    *c0 = static_cast<uint32_t>(product1 >> 32) ^ *c1 ^ k0;
+    *c1 = static_cast<uint32_t>(product1);
+    *c2 = static_cast<uint32_t>(product0 >> 32) ^ *c3 ^ k1;
+    *c3 = static_cast<uint32_t>(product0);
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+}
+
 inline LRA_ALWAYS_INLINE void DrawLanes(const DropoutRows& mask, const Counters& counters,
                                         uint32_t* words) {
   for (int lane = 0; lane < kLanes; ++lane) {
     uint32_t c0 = counters.block[lane], c1 = counters.token[lane], c2 = counters.example[lane];
-    uint32_t c3 = mask.step, k0 = mask.seed, k1 = mask.site_word;
-#pragma GCC unroll 10
-    for (int round = 0; round < 10; ++round) {
-      const uint64_t product0 = uint64_t{0xD2511F53u} * c0;
-      const uint64_t product1 = uint64_t{0xCD9E8D57u} * c2;
-      c0 = static_cast<uint32_t>(product1 >> 32) ^ c1 ^ k0;
-      c1 = static_cast<uint32_t>(product1);
-      c2 = static_cast<uint32_t>(product0 >> 32) ^ c3 ^ k1;
-      c3 = static_cast<uint32_t>(product0);
-      k0 += 0x9E3779B9u;
-      k1 += 0xBB67AE85u;
-    }
+    uint32_t c3 = mask.step;
+    Philox10(mask, &c0, &c1, &c2, &c3);
     words[4 * lane] = c0;
     words[4 * lane + 1] = c1;
     words[4 * lane + 2] = c2;
     words[4 * lane + 3] = c3;
+  }
+}
+
+// Queries are the lanes, so that the bits of one key lie side by side.
+inline LRA_ALWAYS_INLINE void DrawTileBody(const DropoutRows& mask, uint32_t block,
+                                           uint32_t example, uint32_t first_token, uint16_t* bits) {
+  for (uint32_t lane = 0; lane < kDropoutTileQueries; ++lane) {
+    uint32_t c0 = block, c1 = first_token + lane, c2 = example, c3 = mask.step;
+    Philox10(mask, &c0, &c1, &c2, &c3);
+    bits[lane] = static_cast<uint16_t>(c0);
+    bits[kDropoutTileQueries + lane] = static_cast<uint16_t>(c0 >> 16);
+    bits[2 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c1);
+    bits[3 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c1 >> 16);
+    bits[4 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c2);
+    bits[5 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c2 >> 16);
+    bits[6 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c3);
+    bits[7 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c3 >> 16);
   }
 }
 
@@ -122,6 +146,10 @@ LRA_MULTIVERSION(MaskedRows,
                  (const DropoutRows& mask, int64_t first_row, int64_t rows, int64_t channels,
                   const float* x, const float* residual, float* out),
                  (mask, first_row, rows, channels, x, residual, out))
+LRA_MULTIVERSION(DrawTile,
+                 (const DropoutRows& mask, uint32_t block, uint32_t example, uint32_t first_token,
+                  uint16_t* bits),
+                 (mask, block, example, first_token, bits))
 
 }  // namespace
 
@@ -144,6 +172,13 @@ void ApplyDropoutRows(const DropoutRows& mask, int64_t first_row, int64_t rows, 
     return;
   }
   for (int64_t i = 0; i < n; ++i) out[i] = residual[i] + x[i];
+}
+
+void DrawWeightDropoutTile(const DropoutRows& mask, int64_t example, int64_t head,
+                           int64_t first_query, int64_t key_block, DropoutTile bits) {
+  DrawTile(mask, static_cast<uint32_t>(head) << 18 | static_cast<uint32_t>(key_block),
+           static_cast<uint32_t>(mask.example_ids[example]), static_cast<uint32_t>(first_query),
+           &bits[0][0]);
 }
 
 }  // namespace lra

@@ -14,7 +14,8 @@ std::vector<SimdLevel> AvailableSimdLevels() {
   std::vector<SimdLevel> levels = {SimdLevel::kBaseline};
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2")) levels.push_back(SimdLevel::kAvx2);
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return levels;
+  levels.push_back(SimdLevel::kAvx2);
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
     levels.push_back(SimdLevel::kAvx512);

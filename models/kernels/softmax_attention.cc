@@ -1,41 +1,88 @@
 #include "models/kernels/softmax_attention.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
-#include <cmath>
+#include "lra/check.h"
+#include "models/kernels/saved_dropout_key.h"
 
 namespace lra {
 namespace {
 
-at::Tensor DenseWithDropout(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const at::Tensor& keep, const DropoutKey& dropout) {
-  at::Tensor scores =
-      at::matmul(q / std::sqrt(static_cast<double>(q.size(3))), k.transpose(-1, -2));
-  if (keep.defined()) {
-    scores = scores.masked_fill(keep.logical_not().view({keep.size(0), 1, 1, -1}), -1e30);
-  }
-  const at::Tensor mask = WeightDropoutMask(dropout, q.size(1), q.size(2), k.size(2));
-  return at::matmul(at::softmax(scores, -1) * mask.to(q.options()), v);
+using internal::SoftmaxGradients;
+using internal::SoftmaxInput;
+using internal::SoftmaxState;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+std::optional<at::Tensor> IfDefined(const at::Tensor& t) {
+  return t.defined() ? std::optional(t) : std::nullopt;
 }
+
+class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttentionFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
+                            const at::Tensor& v, const std::optional<at::Tensor>& bias,
+                            const std::optional<at::Tensor>& keep, const DropoutKey& dropout,
+                            bool causal) {
+    const SoftmaxInput input = {
+        q, k, v, keep.value_or(at::Tensor()), bias.value_or(at::Tensor()), dropout, causal};
+    const SoftmaxState state = internal::UsesSoftmaxTiles(input)
+                                   ? internal::SoftmaxForwardTiled(input)
+                                   : internal::SoftmaxForwardGeneric(input);
+    context->save_for_backward({q, k, v, state.output, state.log_sum, input.bias});
+    auto& saved = context->saved_data;
+    saved["keep"] = keep;
+    saved["causal"] = causal;
+    SaveDropoutKey("dropout", dropout, &saved);
+    return state.output;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list tensors = context->get_saved_variables();
+    auto& saved = context->saved_data;
+    const SoftmaxInput input = {tensors[0],
+                                tensors[1],
+                                tensors[2],
+                                saved["keep"].toOptional<at::Tensor>().value_or(at::Tensor()),
+                                tensors[5],
+                                LoadDropoutKey("dropout", &saved),
+                                saved["causal"].toBool()};
+    const SoftmaxState state = {tensors[3], tensors[4]};
+    const SoftmaxGradients result =
+        internal::UsesSoftmaxTiles(input)
+            ? internal::SoftmaxBackwardTiled(gradients[0], input, state)
+            : internal::SoftmaxBackwardGeneric(gradients[0], input, state);
+    return {result.q, result.k, result.v, result.bias, at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
 
 }  // namespace
 
+namespace internal {
+
+// One query alone, as in a stream, would leave 47 of 48 lanes empty: a plain product is faster.
+constexpr int64_t kMinTiledQueries = 8;
+
+bool UsesSoftmaxTiles(const SoftmaxInput& input) {
+  const auto fits = [](const at::Tensor& t) {
+    return t.device().is_cpu() && t.scalar_type() == at::kFloat && t.numel() > 0;
+  };
+  return input.q.size(2) >= kMinTiledQueries && fits(input.q) && fits(input.k) && fits(input.v) &&
+         (!input.bias.defined() || fits(input.bias));
+}
+
+}  // namespace internal
+
 at::Tensor SoftmaxAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const at::Tensor& keep, const DropoutKey& weight_dropout) {
-  const bool is_masked = keep.defined() && !keep.all().item<bool>();
-  if (!is_masked) {
-    if (weight_dropout.active()) return DenseWithDropout(q, k, v, at::Tensor(), weight_dropout);
-    return at::scaled_dot_product_attention(q, k, v);
-  }
-  const at::Tensor kept = keep.view({keep.size(0), 1, keep.size(1), 1});
-  const at::Tensor zero = at::zeros({}, k.options());
-  const at::Tensor safe_k = at::where(kept, k, zero), safe_v = at::where(kept, v, zero);
-  // An example without keys attends to its zeroed keys and values: 0 out, 0 back, and no division
-  // by zero.
-  const at::Tensor admitted = keep.logical_or(keep.any(1, true).logical_not());
-  if (weight_dropout.active()) return DenseWithDropout(q, safe_k, safe_v, admitted, weight_dropout);
-  return at::scaled_dot_product_attention(q, safe_k, safe_v,
-                                          admitted.view({keep.size(0), 1, 1, keep.size(1)}));
+                            const at::Tensor& keep, const DropoutKey& weight_dropout, bool causal,
+                            const at::Tensor& bias) {
+  LRA_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && k.size(2) == v.size(2) &&
+            q.size(3) == k.size(3));
+  LRA_CHECK(!bias.defined() || (bias.dim() == 3 && bias.size(0) == q.size(1) &&
+                                bias.size(1) == q.size(2) && bias.size(2) == k.size(2)));
+  return SoftmaxAttentionFunction::apply(q, k, v, IfDefined(bias), IfDefined(keep), weight_dropout,
+                                         causal);
 }
 
 }  // namespace lra

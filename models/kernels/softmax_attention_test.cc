@@ -1,11 +1,254 @@
 #include "models/kernels/softmax_attention.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "models/kernels/simd.h"
+
 namespace lra {
 namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct Case {
+  std::string name;
+  int64_t batch, heads, queries, keys, width, value_width;
+  bool causal = false;
+  double dropout = 0;
+  enum { kAll, kLengths, kScattered } mask = kAll;
+  bool has_bias = false;
+  double stretch = 1;  // of q: how peaked rows are
+};
+
+struct Inputs {
+  at::Tensor q, k, v, keep, bias, upstream;
+  DropoutKey dropout;
+  bool causal;
+};
+
+// [B, H, N, D], laid out [B, N, H, D] inside a wider tensor, as slices of a projection are.
+at::Tensor Random(int64_t batch, int64_t heads, int64_t tokens, int64_t width) {
+  return at::randn({batch, tokens, heads, 2 * width}, at::kDouble)
+      .narrow(3, 0, width)
+      .transpose(1, 2);
+}
+
+Inputs Make(const Case& c) {
+  at::manual_seed(7);
+  Inputs in;
+  in.q = Random(c.batch, c.heads, c.queries, c.width) * c.stretch;
+  in.k = Random(c.batch, c.heads, c.keys, c.width);
+  in.v = Random(c.batch, c.heads, c.keys, c.value_width);
+  in.upstream = at::randn({c.batch, c.heads, c.queries, c.value_width}, at::kDouble);
+  in.causal = c.causal;
+  if (c.has_bias) in.bias = at::randn({c.heads, c.queries, c.keys}, at::kDouble);
+  if (c.mask == Case::kLengths) {  // the last example has no keys
+    const at::Tensor lengths = at::arange(c.batch - 1, -1, -1, at::kLong) * c.keys / c.batch;
+    in.keep = at::arange(c.keys, at::kLong) < lengths.unsqueeze(1);
+  }
+  if (c.mask == Case::kScattered) in.keep = at::rand({c.batch, c.keys}) < 0.6;
+  if (c.dropout > 0) {
+    in.dropout = {c.dropout, 5, 6, 7, at::arange(11, 11 + 3 * c.batch, 3, at::kLong)};
+  }
+  return in;
+}
+
+struct Outcome {
+  at::Tensor output, dq, dk, dv, dbias;
+};
+
+template <class Function>
+Outcome Differentiate(const Inputs& in, at::ScalarType type, Function function) {
+  const auto leaf = [type](const at::Tensor& t) {
+    // Strides stay as they are.
+    return t.defined() ? t.detach().to(type).set_requires_grad(true) : t;
+  };
+  const at::Tensor q = leaf(in.q), k = leaf(in.k), v = leaf(in.v), bias = leaf(in.bias);
+  const at::Tensor output = function(q, k, v, bias);
+  (output * in.upstream.to(type)).sum().backward();
+  return {output.detach(), q.grad(), k.grad(), v.grad(), bias.defined() ? bias.grad() : bias};
+}
+
+Outcome Fast(const Inputs& in, at::ScalarType type) {
+  return Differentiate(in, type, [&](const auto& q, const auto& k, const auto& v, const auto& b) {
+    return SoftmaxAttention(q, k, v, in.keep, in.dropout, in.causal, b);
+  });
+}
+
+// The whole matrix, row by row of the definition.
+Outcome Dense(const Inputs& in) {
+  return Differentiate(
+      in, at::kDouble, [&](const auto& q, const auto& k, const auto& v, const auto& bias) {
+        const int64_t n = q.size(2), keys = k.size(2);
+        at::Tensor visible = at::ones({q.size(0), 1, n, keys}, at::kBool);
+        if (in.keep.defined()) visible = visible.logical_and(in.keep.view({-1, 1, 1, keys}));
+        if (in.causal) visible = visible.logical_and(at::ones({n, keys}, at::kBool).tril(keys - n));
+        at::Tensor scores = at::einsum("bhic,bhjc->bhij", {q, k}) / std::sqrt(double(q.size(3)));
+        if (bias.defined()) scores = scores + bias;
+        const at::Tensor hidden = visible.logical_not();
+        const at::Tensor highest = scores.detach().masked_fill(hidden, -1e300).amax(-1, true);
+        const at::Tensor powers =
+            (scores - highest).masked_fill(hidden, 0).exp().masked_fill(hidden, 0);
+        const at::Tensor sums = powers.sum(-1, true);
+        at::Tensor weights = powers / sums.masked_fill(sums == 0, 1);
+        weights = weights *
+                  WeightDropoutMask(in.dropout.active()
+                                        ? in.dropout
+                                        : DropoutKey{0, 0, 0, 0, at::arange(q.size(0), at::kLong)},
+                                    q.size(1), n, keys);
+        return at::einsum("bhij,bhjc->bhic", {weights, v});
+      });
+}
+
+void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double tolerance,
+                const char* what) {
+  if (!expected.defined()) return;
+  ASSERT_TRUE(actual.defined()) << what;
+  ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
+  const double scale = std::max(1.0, expected.abs().max().item<double>());
+  const double worst = (actual.to(at::kDouble) - expected).abs().max().item<double>() / scale;
+  EXPECT_LE(worst, tolerance) << what;
+}
+
+void ExpectSame(const Outcome& actual, const Outcome& expected, double tolerance) {
+  ExpectNear(actual.output, expected.output, tolerance, "output");
+  ExpectNear(actual.dq, expected.dq, tolerance, "dq");
+  ExpectNear(actual.dk, expected.dk, tolerance, "dk");
+  ExpectNear(actual.dv, expected.dv, tolerance, "dv");
+  ExpectNear(actual.dbias, expected.dbias, tolerance, "dbias");
+}
+
+bool AreEqual(const Outcome& a, const Outcome& b) {
+  return at::equal(a.output, b.output) && at::equal(a.dq, b.dq) && at::equal(a.dk, b.dk) &&
+         at::equal(a.dv, b.dv);
+}
+
+// Sizes around the tiles of 48 queries and 64 keys and chunks of up to 8 of them.
+const std::vector<Case>& Cases() {
+  static const std::vector<Case> cases = {
+      {"one token", 1, 1, 1, 1, 3, 5},
+      {"tiny", 2, 2, 5, 5, 5, 3},
+      {"whole tiles", 1, 2, 96, 128, 16, 16},
+      {"ragged tiles", 2, 2, 131, 131, 24, 24},
+      {"odd widths", 1, 2, 50, 70, 72, 13},
+      {"width 64", 1, 2, 130, 200, 64, 64},
+      {"several chunks", 1, 1, 900, 260, 8, 8},
+      {"split queries", 1, 1, 1100, 70, 5, 3},
+      {"width 128", 1, 1, 100, 70, 128, 130},
+      {"more queries than keys", 1, 2, 150, 40, 8, 8},
+      {"lengths", 4, 2, 100, 100, 8, 8, false, 0, Case::kLengths},
+      {"scattered", 3, 2, 77, 150, 8, 8, false, 0, Case::kScattered},
+      {"causal", 2, 2, 200, 200, 8, 8, true},
+      {"causal, more keys", 1, 2, 60, 200, 8, 8, true},
+      {"causal, rows without keys", 1, 2, 150, 60, 8, 8, true},
+      {"causal, lengths", 3, 2, 130, 130, 8, 8, true, 0, Case::kLengths},
+      {"causal, scattered", 2, 2, 130, 130, 8, 8, true, 0, Case::kScattered},
+      {"dropout", 2, 3, 101, 133, 8, 8, false, 0.25},
+      {"dropout, scattered", 2, 2, 60, 133, 8, 8, false, 0.25, Case::kScattered},
+      {"dropout, causal, lengths", 3, 2, 130, 130, 8, 8, true, 0.1, Case::kLengths},
+      {"bias", 3, 2, 100, 77, 8, 8, false, 0, Case::kAll, true},
+      {"bias, causal, scattered, dropout", 2, 2, 90, 90, 8, 5, true, 0.1, Case::kScattered, true},
+      {"bias, split queries", 2, 1, 1100, 20, 4, 4, false, 0, Case::kAll, true},
+      {"peaked rows", 1, 2, 100, 300, 8, 8, false, 0, Case::kAll, false, 40},
+  };
+  return cases;
+}
+
+TEST(SoftmaxAttentionTest, GenericFormIsTheDenseOne) {
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(c.name);
+    const Inputs in = Make(c);
+    ExpectSame(Fast(in, at::kDouble), Dense(in), 1e-12);
+  }
+}
+
+TEST(SoftmaxAttentionTest, RegisterFormIsTheDenseOneOnEveryInstructionSet) {
+  for (const Case& c : Cases()) {
+    const Inputs in = Make(c);
+    const Outcome expected = Dense(in);
+    for (const SimdLevel level : AvailableSimdLevels()) {
+      SCOPED_TRACE(c.name + std::string(", ") + SimdLevelName(level));
+      ScopedSimdLevel use(level);
+      ExpectSame(Fast(in, at::kFloat), expected, c.stretch > 1 ? 3e-5 : 3e-6);
+    }
+  }
+}
+
+TEST(SoftmaxAttentionTest, ReferenceFollowsScoresThatRise) {
+  // Scores of 0, 100, .. 2500: every tile exceeds what the one before prepared for.
+  Inputs in = Make({"", 1, 1, 50, 64 * 26, 4, 4});
+  in.q = at::ones_like(in.q);
+  in.k = (at::arange(64 * 26, at::kDouble) / 64).floor().view({1, 1, -1, 1}).expand_as(in.k) * 50;
+  for (int i = 0; i < 2; ++i, in.k = -in.k - 1e4) {
+    const Outcome outcome = Fast(in, at::kFloat), expected = Dense(in);
+    ExpectNear(outcome.output, expected.output, 1e-5, "output");
+    ExpectNear(outcome.dv, expected.dv, 1e-5, "dv");
+  }
+}
+
+TEST(SoftmaxAttentionTest, BitsDoNotDependOnTheNumberOfThreads) {
+  const int threads = at::get_num_threads();
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(c.name);
+    const Inputs in = Make(c);
+    at::set_num_threads(1);
+    const Outcome one = Fast(in, at::kFloat);
+    at::set_num_threads(2);
+    EXPECT_TRUE(AreEqual(one, Fast(in, at::kFloat)));
+  }
+  at::set_num_threads(threads);
+}
+
+TEST(SoftmaxAttentionTest, NotANumberInMaskedKeysAndValuesHasNoEffect) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    for (const Case& c : Cases()) {
+      SCOPED_TRACE(c.name);
+      Inputs in = Make(c);
+      if (!in.keep.defined()) continue;
+      const Outcome clean = Fast(in, type);
+      const at::Tensor masked = in.keep.logical_not().view({c.batch, 1, c.keys, 1});
+      in.k = in.k.masked_fill(masked, kNaN);
+      in.v = in.v.masked_fill(masked, kNaN);
+      const Outcome outcome = Fast(in, type);
+      ExpectSame(outcome, clean, type == at::kFloat ? 0 : 1e-13);
+      EXPECT_EQ((outcome.dk * masked).abs().max().item<double>(), 0);
+      EXPECT_EQ((outcome.dv * masked).abs().max().item<double>(), 0);
+    }
+  }
+}
+
+TEST(SoftmaxAttentionTest, RowsWithoutKeysAreZeroWithZeroGradient) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    // Queries 0 .. 89 come before the first key.
+    const Outcome outcome = Fast(Make({"", 1, 2, 150, 60, 8, 8, true}), type);
+    EXPECT_EQ(outcome.output.narrow(2, 0, 90).abs().max().item<double>(), 0);
+    EXPECT_EQ(outcome.dq.narrow(2, 0, 90).abs().max().item<double>(), 0);
+    EXPECT_GT(outcome.output.narrow(2, 90, 1).abs().max().item<double>(), 0);
+  }
+}
+
+TEST(SoftmaxAttentionTest, PaddingWithMaskedKeysChangesNoBit) {
+  Inputs in = Make({"", 1, 2, 60, 200, 8, 8});
+  in.keep = (at::arange(200) < 77).unsqueeze(0);
+  Inputs cut = in;
+  cut.k = in.k.narrow(2, 0, 77);
+  cut.v = in.v.narrow(2, 0, 77);
+  cut.keep = at::Tensor();
+  EXPECT_TRUE(at::equal(Fast(in, at::kFloat).output, Fast(cut, at::kFloat).output));
+}
+
+TEST(SoftmaxAttentionTest, DropoutBlocksAreThoseOfTheWholeMask) {
+  const DropoutKey key = {0.3, 1, 2, 3, at::tensor(std::vector<int64_t>{9, 4}, at::kLong)};
+  const at::Tensor whole = WeightDropoutMask(key, 3, 70, 90);
+  const at::Tensor block = WeightDropoutBlock(key, 3, 13, 20, 40, 37);
+  EXPECT_TRUE(at::equal(block, whole.narrow(2, 13, 20).narrow(3, 40, 37)));
+}
 
 long PeakKilobytes() {
   rusage usage;
@@ -13,23 +256,17 @@ long PeakKilobytes() {
   return usage.ru_maxrss;
 }
 
-TEST(SoftmaxAttentionTest, MemoryIsLinearInTokensWithAndWithoutMask) {
-  const int64_t n = 8192;  // one N x N float matrix would be 256 MB
-  at::Tensor q = at::randn({2, n, 1, 16}).transpose(1, 2).set_requires_grad(true);
-  at::Tensor keep = at::ones({2, n}, at::kBool);
-  keep[1].slice(0, n / 2).fill_(false);
+TEST(SoftmaxAttentionTest, MemoryIsLinearInTokens) {
+  const int64_t n = 4096;  // one matrix of weights would be 128 MB
+  at::Tensor q = at::randn({1, n, 2, 4}).transpose(1, 2).set_requires_grad(true);
+  const at::Tensor keep = (at::arange(n) < 3000).unsqueeze(0);
+  const DropoutKey dropout = {0.1, 1, 2, 3, at::tensor(std::vector<int64_t>{0}, at::kLong)};
   const long before = PeakKilobytes();
   SoftmaxAttention(q, q, q, at::Tensor(), {}).sum().backward();
-  SoftmaxAttention(q, q, q, keep, {}).sum().backward();
-  EXPECT_LT(PeakKilobytes() - before, 100000);
-}
-
-TEST(SoftmaxAttentionTest, AllKeptMaskEqualsNoMask) {
-  const at::Tensor q = at::randn({2, 3, 50, 8}), k = at::randn({2, 3, 50, 8}),
-                   v = at::randn({2, 3, 50, 8});
-  const at::Tensor keep = at::ones({2, 50}, at::kBool);
-  EXPECT_TRUE(
-      at::equal(SoftmaxAttention(q, k, v, keep, {}), SoftmaxAttention(q, k, v, at::Tensor(), {})));
+  SoftmaxAttention(q, q, q, keep, dropout, true).sum().backward();
+  const at::Tensor wide = q.detach().narrow(1, 0, 1).to(at::kDouble).set_requires_grad(true);
+  SoftmaxAttention(wide, wide, wide, at::Tensor(), {}).sum().backward();
+  EXPECT_LT(PeakKilobytes() - before, 120000);
 }
 
 TEST(SoftmaxAttentionTest, WeightDropoutKeepsTheMean) {

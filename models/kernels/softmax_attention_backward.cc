@@ -1,0 +1,214 @@
+// The register form's backward: in parallel over (example, head) and, where these are few, over
+// ranges of queries too, each with sums of dK and dV of its own. With a bias the examples follow
+// one another, since they share its gradient.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <limits>
+
+#include "models/kernels/softmax_attention_worker.h"
+
+namespace lra::internal {
+namespace {
+
+// Every range of queries costs a dK and a dV.
+constexpr int64_t kWantedUnits = 8;
+
+class BackwardWorker : public Worker {
+ public:
+  BackwardWorker(const Problem& p, const at::Tensor& gradient, const SoftmaxState& state,
+                 const at::Tensor& query_gradient, const at::Tensor& bias_gradient)
+      : Worker(p),
+        gradient_(gradient),
+        output_(state.output),
+        query_gradient_(query_gradient),
+        log_sums_(state.log_sum.const_data_ptr<float>()),
+        bias_gradient_(bias_gradient),
+        chunk_(p.chunk_tiles * TileFloats()),
+        score_gradients_(kTileFloats),
+        key_sums_(p.KeyRows() * p.padded_width),
+        value_sums_(p.KeyRows() * p.padded_value_width) {}
+
+  // The queries [begin, end) of one head; adds up what they give to dK and dV, written at the end.
+  void Run(const Place& at, int64_t begin, int64_t end, const HeadRows& key_gradient,
+           const HeadRows& value_gradient) {
+    const int64_t kept = p_.kept.Count(at.example), rows = RoundUp(kept, kKeyTile);
+    std::fill_n(key_sums_.get(), rows * p_.padded_width, 0.0f);
+    std::fill_n(value_sums_.get(), rows * p_.padded_value_width, 0.0f);
+    PackKeys(at);
+    const int64_t chunk = p_.chunk_tiles * kQueryTile;
+    for (int64_t first = begin; first < end; first += chunk)
+      RunChunk(at, first, std::min(end, first + chunk));
+    const int32_t* index = p_.kept.Index(at.example, 0);
+    for (int64_t j = 0; j < kept; ++j) {
+      const int64_t key = index == nullptr ? j : index[j];
+      std::copy_n(key_sums_.get() + j * p_.padded_width, p_.width,
+                  key_gradient.At(at.example, at.head, key));
+      std::copy_n(value_sums_.get() + j * p_.padded_value_width, p_.value_width,
+                  value_gradient.At(at.example, at.head, key));
+    }
+  }
+
+ private:
+  // What a chunk holds of one tile of queries.
+  struct QueryTile {
+    float *columns, *upstream_columns;  // [D][query] scaled, base 2; [Dv][query]
+    float *rows, *upstream_rows;        // [query][D] scaled; [query][Dv]
+    float* totals;                      // [D][query]: dQ before scaling
+    float *log_sums, *row_sums;         // [query]; sum_c dO_c O_c
+  };
+
+  int64_t TileFloats() const {
+    return kQueryTile * (3 * p_.padded_width + 2 * p_.padded_value_width + 2);
+  }
+  QueryTile At(int64_t t) const {
+    float* next = chunk_.get() + t * TileFloats();
+    const auto take = [&next](int64_t rows) {
+      float* taken = next;
+      next += rows * kQueryTile;
+      return taken;
+    };
+    QueryTile tile;
+    tile.columns = take(p_.padded_width);
+    tile.upstream_columns = take(p_.padded_value_width);
+    tile.rows = take(p_.padded_width);
+    tile.upstream_rows = take(p_.padded_value_width);
+    tile.totals = take(p_.padded_width);
+    tile.log_sums = take(1);
+    tile.row_sums = take(1);
+    return tile;
+  }
+
+  void RunChunk(const Place& at, int64_t begin, int64_t end) {
+    const int64_t tiles = (end - begin + kQueryTile - 1) / kQueryTile;
+    for (int64_t t = 0; t < tiles; ++t) {
+      spans_[t] = QuerySpan(p_, at.example, begin + t * kQueryTile, end);
+      PackQueries(at, spans_[t], At(t));
+    }
+    for (int64_t first = 0; first < spans_[tiles - 1].most; first += kKeyTile) {
+      const KeySpan keys = Tile(at, first);
+      for (int64_t t = 0; t < tiles; ++t) AddTile(at, spans_[t], keys, At(t));
+    }
+    float factor[kQueryTile];
+    std::fill_n(factor, kQueryTile, p_.scale);
+    for (int64_t t = 0; t < tiles; ++t) {
+      UnpackColumns(spans_[t].count, p_.width, At(t).totals, factor,
+                    query_gradient_.At(at.example, at.head, spans_[t].first),
+                    query_gradient_.stride());
+    }
+  }
+
+  void PackQueries(const Place& at, const QuerySpan& span, const QueryTile& tile) {
+    const int64_t count = span.count, width = p_.width, value_width = p_.value_width;
+    const float* q = p_.q.At(at.example, at.head, span.first);
+    const float* upstream = gradient_.At(at.example, at.head, span.first);
+    const float* output = output_.At(at.example, at.head, span.first);
+    PackColumns(count, width, q, p_.q.stride(), p_.scale * kLog2E, tile.columns);
+    PackColumns(count, value_width, upstream, gradient_.stride(), 1.0f, tile.upstream_columns);
+    PackRows({count, kQueryTile, width, p_.padded_width}, q, p_.q.stride(), nullptr, p_.scale,
+             tile.rows);
+    PackRows({count, kQueryTile, value_width, p_.padded_value_width}, upstream, gradient_.stride(),
+             nullptr, 1.0f, tile.upstream_rows);
+    std::fill_n(tile.totals, p_.padded_width * kQueryTile, 0.0f);
+    const float* log_sums = log_sums_ + (at.example * p_.heads + at.head) * p_.queries + span.first;
+    for (int64_t lane = 0; lane < kQueryTile; ++lane) {
+      // Lanes without a query have no keys.
+      tile.log_sums[lane] = lane < count ? log_sums[lane] : std::numeric_limits<float>::infinity();
+      tile.row_sums[lane] = 0;
+      if (lane >= count) continue;
+      for (int64_t c = 0; c < value_width; ++c) {
+        tile.row_sums[lane] +=
+            upstream[lane * gradient_.stride() + c] * output[lane * output_.stride() + c];
+      }
+    }
+  }
+
+  void AddTile(const Place& at, const QuerySpan& span, const KeySpan& keys, const QueryTile& tile) {
+    const int64_t count = span.VisibleOf(keys), width = p_.padded_width;
+    const int64_t value_width = p_.padded_value_width;
+    if (count == 0) return;
+    float* weights = weights_.get();
+    float* gradients = score_gradients_.get();
+    Scores(at, span, keys, count, tile.columns, tile.log_sums);
+    float unused[kQueryTile] = {};
+    const float none[kQueryTile] = {};
+    ExponentiateTile(count, none, weights, unused);
+    MultiplyTile({count, p_.value_width, kQueryTile, Values(keys), value_width, false,
+                  tile.upstream_columns, kQueryTile, none, gradients, kQueryTile});
+    if (p_.dropout.threshold > 0) {
+      DrawBits(at, span, keys, count);
+      ScoreGradientsWithDropout(count, tile.row_sums, p_.dropout.threshold, p_.dropout.scale,
+                                bits_.data(), weights, gradients);
+    } else {
+      ScoreGradients(count, tile.row_sums, weights, gradients);
+    }
+    MultiplyTile({count, kQueryTile, value_width, weights, kQueryTile, false, tile.upstream_rows,
+                  value_width, nullptr, value_sums_.get() + keys.first * value_width, value_width});
+    MultiplyTile({count, kQueryTile, width, gradients, kQueryTile, false, tile.rows, width, nullptr,
+                  key_sums_.get() + keys.first * width, width});
+    MultiplyTile({p_.width, count, kQueryTile, Keys(keys), width, true, gradients, kQueryTile,
+                  nullptr, tile.totals, kQueryTile});
+    if (bias_gradient_.defined()) AddBiasGradient(at.head, span, keys, count);
+  }
+
+  void AddBiasGradient(int64_t head, const QuerySpan& span, const KeySpan& keys, int64_t count) {
+    const int64_t all_keys = bias_gradient_.size(2);
+    float* rows = const_cast<float*>(bias_gradient_.const_data_ptr<float>()) +
+                  (head * p_.queries + span.first) * all_keys;
+    for (int64_t lane = 0; lane < span.count; ++lane, rows += all_keys) {
+      for (int64_t j = 0; j < count; ++j)
+        rows[keys.Original(j)] += score_gradients_.get()[j * kQueryTile + lane];
+    }
+  }
+
+  const HeadRows gradient_, output_, query_gradient_;
+  const float* const log_sums_;
+  const at::Tensor bias_gradient_;
+  Floats chunk_;                  // the tiles of the chunk
+  Floats score_gradients_;        // [key][query]
+  Floats key_sums_, value_sums_;  // [kept key][padded width]: dK and dV of the unit
+};
+
+// Rows of dK or dV, one tensor a split; rows of masked keys stay 0.
+std::vector<at::Tensor> MakeSums(const SoftmaxInput& input, const at::Tensor& like,
+                                 int64_t splits) {
+  std::vector<at::Tensor> sums;
+  for (int64_t i = 0; i < splits; ++i) {
+    sums.push_back(EmptyRows(like, like.size(3)));
+    if (input.keep.defined()) sums.back().zero_();
+  }
+  return sums;
+}
+
+at::Tensor Total(const std::vector<at::Tensor>& sums) {
+  for (size_t i = 1; i < sums.size(); ++i) sums[0].add_(sums[i]);
+  return sums[0];
+}
+
+}  // namespace
+
+SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxInput& input,
+                                      const SoftmaxState& state) {
+  const Problem p(input);
+  const bool has_bias = p.bias.defined();
+  const int64_t examples = has_bias ? p.batch : 1;  // of a unit
+  const int64_t splits = p.Splits(p.batch / examples * p.heads, kWantedUnits);
+  const std::vector<at::Tensor> key_sums = MakeSums(input, input.k, splits);
+  const std::vector<at::Tensor> value_sums = MakeSums(input, input.v, splits);
+  const SoftmaxGradients result = {EmptyRows(input.q, p.width), key_sums[0], value_sums[0],
+                                   has_bias ? at::zeros_like(p.bias) : at::Tensor()};
+  ForUnits(
+      p.batch / examples * p.heads * splits,
+      [&] { return BackwardWorker(p, gradient, state, result.q, result.bias); },
+      [&](BackwardWorker* worker, int64_t unit) {
+        const int64_t split = unit % splits, head = unit / splits % p.heads;
+        const int64_t first = unit / splits / p.heads * examples;
+        const HeadRows keys(key_sums[split]), values(value_sums[split]);
+        for (int64_t example = first; example < first + examples; ++example)
+          worker->Run({example, head}, p.SplitEdge(split, splits), p.SplitEdge(split + 1, splits),
+                      keys, values);
+      });
+  return {result.q, Total(key_sums), Total(value_sums), result.bias};
+}
+
+}  // namespace lra::internal

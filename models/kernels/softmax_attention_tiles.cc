@@ -1,0 +1,237 @@
+// Built with contraction into fused multiply-adds (models/CMakeLists.txt): these are matrix
+// products, and BLAS fuses them too. Results may therefore differ in the last bits between
+// instruction sets.
+#include "models/kernels/softmax_attention_tiles.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "models/kernels/simd.h"
+
+namespace lra {
+namespace {
+
+// A block of kRows x kVectors accumulators, the operands and their broadcasts fill the registers
+// of a level: 32 of 16 floats, 16 of 8, 16 of 4.
+template <SimdLevel kLevel>
+struct Registers;
+template <>
+struct Registers<SimdLevel::kAvx512> {
+  typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
+  static constexpr int kWidth = 16, kRows = 8, kVectors = 3;
+};
+template <>
+struct Registers<SimdLevel::kAvx2> {
+  typedef float Vector __attribute__((vector_size(32), aligned(4), may_alias));
+  static constexpr int kWidth = 8, kRows = 4, kVectors = 3;
+};
+template <>
+struct Registers<SimdLevel::kBaseline> {
+  typedef float Vector __attribute__((vector_size(16), aligned(4), may_alias));
+  static constexpr int kWidth = 4, kRows = 4, kVectors = 2;
+};
+
+template <SimdLevel kLevel, int kVectors, bool kTransposed>
+inline LRA_ALWAYS_INLINE void MultiplyBlock(const TileProduct& p, int64_t row, int64_t lane) {
+  using Level = Registers<kLevel>;
+  using Vector = typename Level::Vector;
+  constexpr int kRows = Level::kRows, kWidth = Level::kWidth;
+  Vector sums[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = Vector{};
+  }
+  const float* a = p.a + (kTransposed ? row : row * p.a_stride);
+  const float* b = p.b + lane;
+  const int64_t row_step = kTransposed ? 1 : p.a_stride;
+  const int64_t inner_step = kTransposed ? p.a_stride : 1;
+  for (int64_t i = 0; i < p.inner; ++i, a += inner_step, b += p.b_stride) {
+    Vector lanes[kVectors];
+#pragma GCC unroll 3
+    for (int v = 0; v < kVectors; ++v) lanes[v] = *reinterpret_cast<const Vector*>(b + v * kWidth);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const float factor = a[r * row_step];
+#pragma GCC unroll 3
+      for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * lanes[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    float* out = p.out + (row + r) * p.out_stride + lane;
+    const float* from = p.start == nullptr ? out : p.start + lane;
+#pragma GCC unroll 3
+    for (int v = 0; v < kVectors; ++v) {
+      *reinterpret_cast<Vector*>(out + v * kWidth) =
+          *reinterpret_cast<const Vector*>(from + v * kWidth) + sums[r][v];
+    }
+  }
+}
+
+template <SimdLevel kLevel, bool kTransposed>
+inline LRA_ALWAYS_INLINE void MultiplyRows(const TileProduct& p) {
+  using Level = Registers<kLevel>;
+  constexpr int kWidth = Level::kWidth;
+  // Whole blocks where the lanes divide into them, otherwise pairs.
+  constexpr int64_t kWide = Level::kVectors * kWidth, kPair = 2 * kWidth;
+  const int64_t wide = p.lanes % kWide == 0 ? p.lanes : 0;
+  const int64_t rows = RoundUp(p.rows, kBlockRows);
+  for (int64_t lane = 0; lane < wide; lane += kWide) {
+    for (int64_t row = 0; row < rows; row += Level::kRows)
+      MultiplyBlock<kLevel, Level::kVectors, kTransposed>(p, row, lane);
+  }
+  int64_t lane = wide;
+  for (; lane + kPair <= p.lanes; lane += kPair) {
+    for (int64_t row = 0; row < rows; row += Level::kRows)
+      MultiplyBlock<kLevel, 2, kTransposed>(p, row, lane);
+  }
+  for (; lane < p.lanes; lane += kWidth) {
+    for (int64_t row = 0; row < rows; row += Level::kRows)
+      MultiplyBlock<kLevel, 1, kTransposed>(p, row, lane);
+  }
+}
+
+template <SimdLevel kLevel>
+inline LRA_ALWAYS_INLINE void MultiplyTileBody(const TileProduct& p) {
+  if (p.is_transposed) {
+    MultiplyRows<kLevel, true>(p);
+  } else {
+    MultiplyRows<kLevel, false>(p);
+  }
+}
+
+// 2^x for x < 127 within 2 ulp; 0 below 2^-125; NaN stays NaN. (Cephes' exp2f.)
+inline LRA_ALWAYS_INLINE float Exp2(float x) {
+  const float bounded = x < -125.0f ? -125.0f : x;
+  const float shifted = bounded + 12582912.0f;  // 1.5 * 2^23: rounds into the low bits
+  const float r = bounded - (shifted - 12582912.0f);
+  float p = 1.535336188319500e-4f;
+  p = p * r + 1.339887440266574e-3f;
+  p = p * r + 9.618437357674640e-3f;
+  p = p * r + 5.550332471162809e-2f;
+  p = p * r + 2.402264791363012e-1f;
+  p = p * r + 6.931472028550421e-1f;
+  p = p * r + 1.0f;
+  const uint32_t exponent = std::bit_cast<uint32_t>(shifted) << 23;
+  const float value = std::bit_cast<float>(std::bit_cast<uint32_t>(p) + exponent);
+  return x < -125.0f ? 0.0f : value;
+}
+
+inline LRA_ALWAYS_INLINE void HideKeysBody(int64_t keys, int64_t first, const int32_t* visible,
+                                           float* tile) {
+  for (int64_t j = 0; j < keys; ++j, tile += kQueryTile) {
+    const int32_t key = static_cast<int32_t>(first + j);
+    for (int64_t q = 0; q < kQueryTile; ++q) tile[q] = key < visible[q] ? tile[q] : kHiddenScore;
+  }
+}
+
+inline LRA_ALWAYS_INLINE void HighestScoresBody(int64_t keys, const float* tile, float* highest) {
+  float best[kQueryTile];
+  for (int64_t q = 0; q < kQueryTile; ++q) best[q] = tile[q];
+  for (int64_t j = 1; j < keys; ++j) {
+    tile += kQueryTile;
+    for (int64_t q = 0; q < kQueryTile; ++q) best[q] = tile[q] > best[q] ? tile[q] : best[q];
+  }
+  for (int64_t q = 0; q < kQueryTile; ++q) highest[q] = best[q];
+}
+
+inline LRA_ALWAYS_INLINE void ClearRows(int64_t keys, float* tile) {
+  std::memset(tile + keys * kQueryTile, 0,
+              (RoundUp(keys, kBlockRows) - keys) * kQueryTile * sizeof(float));
+}
+
+inline LRA_ALWAYS_INLINE void ExponentiateTileBody(int64_t keys, const float* shift, float* tile,
+                                                   float* sum) {
+  float total[kQueryTile] = {};
+  ClearRows(keys, tile);
+  for (int64_t j = 0; j < keys; ++j, tile += kQueryTile) {
+    for (int64_t q = 0; q < kQueryTile; ++q) {
+      const float weight = Exp2(tile[q] - shift[q]);
+      tile[q] = weight;
+      total[q] += weight;
+    }
+  }
+  for (int64_t q = 0; q < kQueryTile; ++q) sum[q] += total[q];
+}
+
+inline LRA_ALWAYS_INLINE void DropWeightsBody(int64_t keys, uint32_t threshold,
+                                              const uint16_t* bits, float* tile) {
+  for (int64_t i = 0; i < keys * kQueryTile; ++i) tile[i] = bits[i] >= threshold ? tile[i] : 0.0f;
+}
+
+inline LRA_ALWAYS_INLINE void ScoreGradientsBody(int64_t keys, const float* row_sum, float* weights,
+                                                 float* gradients) {
+  ClearRows(keys, gradients);
+  for (int64_t j = 0; j < keys; ++j, weights += kQueryTile, gradients += kQueryTile) {
+    for (int64_t q = 0; q < kQueryTile; ++q)
+      gradients[q] = weights[q] * (gradients[q] - row_sum[q]);
+  }
+}
+
+inline LRA_ALWAYS_INLINE void ScoreGradientsWithDropoutBody(int64_t keys, const float* row_sum,
+                                                            uint32_t threshold, float scale,
+                                                            const uint16_t* bits, float* weights,
+                                                            float* gradients) {
+  ClearRows(keys, gradients);
+  for (int64_t j = 0; j < keys; ++j) {
+    for (int64_t q = 0; q < kQueryTile; ++q) {
+      const float mask = bits[q] >= threshold ? scale : 0.0f;
+      gradients[q] = weights[q] * (mask * gradients[q] - row_sum[q]);
+      weights[q] = mask * weights[q];
+    }
+    bits += kQueryTile;
+    weights += kQueryTile;
+    gradients += kQueryTile;
+  }
+}
+
+}  // namespace
+
+LRA_MULTIVERSION_BY_LEVEL(MultiplyTile, (const TileProduct& product), (product))
+LRA_MULTIVERSION(HideKeys, (int64_t keys, int64_t first, const int32_t* visible, float* tile),
+                 (keys, first, visible, tile))
+LRA_MULTIVERSION(HighestScores, (int64_t keys, const float* tile, float* highest),
+                 (keys, tile, highest))
+LRA_MULTIVERSION(ExponentiateTile, (int64_t keys, const float* shift, float* tile, float* sum),
+                 (keys, shift, tile, sum))
+LRA_MULTIVERSION(DropWeights, (int64_t keys, uint32_t threshold, const uint16_t* bits, float* tile),
+                 (keys, threshold, bits, tile))
+LRA_MULTIVERSION(ScoreGradients,
+                 (int64_t keys, const float* row_sum, float* weights, float* gradients),
+                 (keys, row_sum, weights, gradients))
+LRA_MULTIVERSION(ScoreGradientsWithDropout,
+                 (int64_t keys, const float* row_sum, uint32_t threshold, float scale,
+                  const uint16_t* bits, float* weights, float* gradients),
+                 (keys, row_sum, threshold, scale, bits, weights, gradients))
+
+void PackRows(const PackShape& shape, const float* rows, int64_t stride, const int32_t* index,
+              float factor, float* out) {
+  for (int64_t r = 0; r < shape.padded_count; ++r, out += shape.padded_width) {
+    int64_t filled = 0;
+    if (r < shape.count) {
+      const float* row = rows + (index == nullptr ? r : index[r]) * stride;
+      for (; filled < shape.width; ++filled) out[filled] = factor * row[filled];
+    }
+    std::fill(out + filled, out + shape.padded_width, 0.0f);
+  }
+}
+
+void PackColumns(int64_t count, int64_t width, const float* rows, int64_t stride, float factor,
+                 float* out) {
+  if (count < kQueryTile) std::fill(out, out + width * kQueryTile, 0.0f);
+  for (int64_t q = 0; q < count; ++q) {
+    for (int64_t c = 0; c < width; ++c) out[c * kQueryTile + q] = factor * rows[q * stride + c];
+  }
+}
+
+void UnpackColumns(int64_t count, int64_t width, const float* columns, const float* factor,
+                   float* rows, int64_t stride) {
+  for (int64_t q = 0; q < count; ++q) {
+    for (int64_t c = 0; c < width; ++c)
+      rows[q * stride + c] = columns[c * kQueryTile + q] * factor[q];
+  }
+}
+
+}  // namespace lra
