@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "models/attention/longformer.pb.h"
 #include "models/conformance/pattern_probe.h"
 
@@ -87,6 +89,21 @@ TEST(LongformerTest, GlobalRowsUseTheirOwnProjections) {
   const at::Tensor other = made->Attend(c.input), same = expected->Attend(c.input);
   EXPECT_GT(MaxDifference(other.slice(2, 0, 2), same.slice(2, 0, 2)), 0.1);
   EXPECT_LT(MaxDifference(other.slice(2, 2), same.slice(2, 2)), 1e-14);
+}
+
+TEST(LongformerTest, NanInPaddedLayerInputsStaysOutOfTheProjections) {
+  const LongformerOptions own = Window(1, 2, false);
+  MadeSizes sizes = SizesOf(9);
+  sizes.model_width = LayerInputWidth(2, 4);
+  const MadeAttention made = MakeAttention("longformer", &own, sizes);
+  AttentionCase c = CaseOf(9);
+  c.MaskFromLengths({5});
+  c.input.x.slice(1, 5).fill_(std::numeric_limits<double>::quiet_NaN());
+  (made->Attend(c.input) * c.upstream).sum().backward();
+  for (const Parameter& map : made.store->parameters()) {
+    EXPECT_TRUE(map.value.grad().isfinite().all().item<bool>()) << map.name;
+    EXPECT_GT(map.value.grad().abs().max().item<double>(), 0) << map.name;
+  }
 }
 
 TEST(LongformerTest, KeepsThePromises) {
