@@ -1,5 +1,5 @@
 // nystromformer: softmax attention through landmarks, and a convolution of the values.
-// Source: Xiong et al. 2021 ("Nystromformer"), eqs. 9, 13 and 14 and section 3.3; code of its LRA
+// Source: Xiong et al. 2021 ("Nyströmformer"), eqs. 9, 13 and 14 and section 3.3; code of its LRA
 // experiments (mlpen/Nystromformer).
 //   o = softmax(q q~'^T) Z softmax(q~ k^T) v + conv(v), logits over sqrt(D), q~' = the k landmarks
 //   A = softmax(q~ k~^T),  Z_0 = A^T / (largest column sum),
@@ -29,7 +29,7 @@ constexpr int64_t kDefaultConvolution = 35;
 
 Traits MakeTraits() {
   Traits traits;
-  traits.label = "Nystromformer";
+  traits.label = "Nyströmformer";
   traits.summary = "softmax attention through landmarks, plus a convolution of the values";
   traits.source = "Xiong et al. 2021, eqs. 13-14";
   traits.is_row_stochastic = false;         // the inverse has both signs

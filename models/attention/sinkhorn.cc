@@ -30,7 +30,7 @@ constexpr int64_t kDefaultIterations = 8;
 
 Traits MakeTraits() {
   Traits traits;
-  traits.label = "Sinkhorn Transformer";
+  traits.label = "Sinkhorn Trans.";
   traits.summary = "attention within blocks and to a soft permutation of the blocks";
   traits.source = "Tay et al. 2020, sections 3.1-3.3";
   traits.is_row_stochastic = false;  // P's rows sum to 1 only as far as the iterations got

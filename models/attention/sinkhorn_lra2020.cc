@@ -15,7 +15,7 @@ namespace {
 
 Traits MakeTraits() {
   Traits traits;
-  traits.label = "Sinkhorn Transformer";
+  traits.label = "Sinkhorn Trans.";
   traits.summary = "attention within strided groups and to sums of neighbours";
   traits.source = "google-research/long-range-arena, sinkhorn_attention.py";
   traits.is_row_stochastic = false;  // two softmaxes are added

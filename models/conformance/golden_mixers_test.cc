@@ -73,9 +73,7 @@ MadeAttention MakeS4d(int states) {
   return made;
 }
 
-TEST(S4dTest, OptionsKeepThePromises) {
-  ExpectKeepsPromises("s4d", S4dWith(6, 0.5, 1));
-}
+TEST(S4dTest, OptionsKeepThePromises) { ExpectKeepsPromises("s4d", S4dWith(6, 0.5, 1)); }
 
 // One channel and one pair of states by hand: y_i = 2 Re sum_l w e^(l r) u_(i-l) + skip u_i.
 TEST(S4dTest, OneImpulseByHand) {
