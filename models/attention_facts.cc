@@ -100,7 +100,21 @@ class Probes {
       });
       if (agrees && formula.of(sizes) == extent) return formula.letters;
     }
-    return absl::StrCat(extent);
+    return absl::StrCat(extent, " (of ", Causes(sizes, tensor, axis, extent), ")");
+  }
+
+  // Letters of the sizes that an axis follows in some other way.
+  std::string Causes(const AttentionSizes& sizes, size_t tensor, size_t axis,
+                     int64_t extent) const {
+    std::vector<std::string> causes;
+    for (const auto& [other, made] : probes_) {
+      if (Extent(made, tensor, axis) == extent) continue;
+      causes.push_back(other.heads != sizes.heads               ? "H"
+                       : other.head_width != sizes.head_width   ? "D"
+                       : other.model_width != sizes.model_width ? "E"
+                                                                : "L");
+    }
+    return absl::StrJoin(causes, ", ");
   }
 
   std::vector<std::pair<AttentionSizes, AttentionFacts>> probes_;

@@ -32,7 +32,8 @@ struct AttentionSizes {
 struct OwnedTensor {
   std::string name;
   std::vector<int64_t> shape;
-  // How the shape follows from the sizes, found by changing each: "[H, 2 D, 128]".
+  // How the shape follows from the sizes, found by changing each: "[H, 2 D, 128]"; "32 (of L)"
+  // where it follows L in a way that is not known here.
   std::string letters;
   bool is_trained = true;  // false: a buffer, drawn and saved
 };

@@ -37,6 +37,12 @@ TEST(DescribeAttentionTest, ShapesInLetters) {
   EXPECT_TRUE(Owned("linear", {}, sizes).empty());
 }
 
+// min(128, L) is neither: 100 at L = 100, 128 at L = 200.
+TEST(DescribeAttentionTest, SizesThatFollowInAnotherWay) {
+  const auto owned = Owned("linformer", {"rank=0"}, {2, 32, 64, 100});
+  EXPECT_EQ(owned[0].letters, "[100 (of L), L]");
+}
+
 // H = 4 and D = 4 are told apart.
 TEST(DescribeAttentionTest, EqualSizesAreToldApart) {
   const AttentionSizes sizes = {4, 4, 16, 16};
