@@ -11,12 +11,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "benchmarks/timing.h"
 #include "lra/random.h"
 #include "models/classifier.h"
 #include "models/runtime.h"
@@ -125,17 +125,15 @@ double MedianStepSeconds(const Sizes& sizes) {
   Optimiser optimiser((*model)->parameters());
   std::vector<double> seconds;
   for (int step = -2; step < sizes.steps; ++step) {
-    const auto start = std::chrono::steady_clock::now();
-    optimiser.Clear();
-    const at::Tensor logits = (*model)->Forward(batch, {true, static_cast<uint32_t>(step + 2)});
-    at::cross_entropy_loss(logits, labels).backward();
-    optimiser.Step();
-    if (step >= 0)
-      seconds.push_back(
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    const double elapsed = SecondsOf([&] {
+      optimiser.Clear();
+      const at::Tensor logits = (*model)->Forward(batch, {true, static_cast<uint32_t>(step + 2)});
+      at::cross_entropy_loss(logits, labels).backward();
+      optimiser.Step();
+    });
+    if (step >= 0) seconds.push_back(elapsed);
   }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
+  return Median(seconds);
 }
 
 int Main(int argc, char** argv) {

@@ -1,0 +1,270 @@
+// Every registered attention, forward and backward, on the CPU in float32, 8 heads of width 64:
+// (a) time and memory while one sequence grows, with the exponents of their growth;
+// (b) time against a straightforward composition of LibTorch's operations for the same function.
+// Prints Markdown; progress goes to stderr. Memory is that of tensors, by a hook in LibTorch's
+// allocator, above the inputs (q, k, v, the upstream gradient and what the attention owns).
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "benchmarks/attention/cases.h"
+#include "benchmarks/attention/compositions.h"
+#include "benchmarks/attention/counting_allocator.h"
+#include "benchmarks/timing.h"
+#include "models/runtime.h"
+
+namespace lra {
+namespace {
+
+struct Options {
+  int64_t max_tokens = 65536;    // of (a)
+  int64_t speed_tokens = 16384;  // of (b), in all examples together
+  double cell_seconds = 60;      // what one cell may take
+  int repetitions = 5;
+  int threads = 2;
+  std::vector<std::string> only;
+  bool skips_growth = false, skips_speed = false;
+};
+
+constexpr double kMemoryShare = 0.7;  // of what is available
+constexpr int64_t kFirstTokens = 1024;
+constexpr size_t kFitted = 4;  // points of a fit, the last ones
+
+struct Point {
+  int64_t tokens;
+  Cost cost;
+};
+
+// Slope of log y over log N, least squares over the last points; nothing for fewer than two.
+template <class Value>
+std::optional<double> Exponent(const std::vector<Point>& points, Value value) {
+  const size_t first = points.size() > kFitted ? points.size() - kFitted : 0;
+  double count = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (size_t i = first; i < points.size(); ++i) {
+    const double u = std::log(double(points[i].tokens)), w = std::log(value(points[i].cost));
+    ++count, x += u, y += w, xx += u * u, xy += u * w;
+  }
+  if (count < 2) return std::nullopt;
+  return (count * xy - x * y) / (count * xx - x * x);
+}
+
+double SecondsOfCost(const Cost& cost) { return cost.seconds; }
+double BytesOfCost(const Cost& cost) { return std::max<double>(1, double(cost.peak_bytes)); }
+
+struct Growth {
+  Method method;
+  std::vector<Point> points;
+  std::string stopped;  // why there are no more
+};
+
+std::string Megabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, bytes < 1e7 ? "%.1f" : "%.0f", bytes / 1e6);
+  return text;
+}
+
+// Why the next, doubled size must not run; "" = it may. Growth is taken to go on as it did.
+std::string Excess(const std::vector<Point>& points, const Options& options) {
+  if (points.size() < 2) return "";
+  const Cost& last = points.back().cost;
+  const auto next = [&](auto value) {
+    return value(last) * value(last) / value(points[points.size() - 2].cost);
+  };
+  char text[96] = "";
+  if (next(SecondsOfCost) > options.cell_seconds) {
+    std::snprintf(text, sizeof text, "about %.0f s", next(SecondsOfCost));
+  } else if (next(BytesOfCost) > kMemoryShare * double(AvailableBytes())) {
+    std::snprintf(text, sizeof text, "about %.0f GB", next(BytesOfCost) / 1e9);
+  }
+  return text;
+}
+
+Growth Grow(const Method& method, const Options& options) {
+  Growth growth = {method, {}, ""};
+  for (int64_t tokens = kFirstTokens; tokens <= options.max_tokens; tokens *= 2) {
+    growth.stopped = Excess(growth.points, options);
+    if (!growth.stopped.empty()) break;
+    std::fprintf(stderr, "%s: N = %lld\n", method.Label().c_str(), static_cast<long long>(tokens));
+    try {
+      const auto c = Case::Make(method, 1, tokens);
+      if (!c.ok()) {
+        growth.stopped = std::string(c.status().message());
+        break;
+      }
+      growth.points.push_back(
+          {tokens, Measure(**c, Attend, options.repetitions, options.cell_seconds)});
+    } catch (const std::exception& error) {
+      growth.stopped = std::string(error.what()).substr(0, 60);
+      break;
+    }
+  }
+  return growth;
+}
+
+std::string ExponentCell(const std::optional<double>& exponent) {
+  char text[16] = "-";
+  if (exponent) std::snprintf(text, sizeof text, "%.2f", *exponent);
+  return text;
+}
+
+template <class Cell, class Value>
+void PrintGrowth(const char* title, const std::vector<Growth>& all, const Options& options,
+                 Cell cell, Value value) {
+  std::printf("\n%s\n\n| attention |", title);
+  std::string rule = "|---|";
+  for (int64_t tokens = kFirstTokens; tokens <= options.max_tokens; tokens *= 2) {
+    std::printf(" %lldK |", static_cast<long long>(tokens / 1024));
+    rule += "---|";
+  }
+  std::printf(" exponent |\n%s---|\n", rule.c_str());
+  for (const Growth& growth : all) {
+    std::printf("| %s |", growth.method.Label().c_str());
+    size_t i = 0;
+    for (int64_t tokens = kFirstTokens; tokens <= options.max_tokens; tokens *= 2, ++i) {
+      if (i < growth.points.size()) {
+        std::printf(" %s |", cell(growth.points[i]).c_str());
+      } else {
+        const bool is_first = i == growth.points.size();
+        std::printf(" %s |", is_first ? ("skipped: " + growth.stopped).c_str() : "skipped");
+      }
+    }
+    std::printf(" %s |\n", ExponentCell(Exponent(growth.points, value)).c_str());
+  }
+}
+
+void GrowthTables(const std::vector<Method>& methods, const Options& options) {
+  std::vector<Growth> all;
+  for (const Method& method : methods) all.push_back(Grow(method, options));
+  PrintGrowth(
+      "Forward and backward, B = 1, H = 8, D = 64: milliseconds, and the exponent over the last "
+      "four lengths.",
+      all, options,
+      [](const Point& point) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.1f", point.cost.seconds * 1e3);
+        return std::string(text);
+      },
+      SecondsOfCost);
+  PrintGrowth(
+      "The same: peak megabytes of tensors above the inputs (as a multiple of the bytes of q, k "
+      "and v).",
+      all, options,
+      [](const Point& point) {
+        char text[32];
+        const double bytes = double(point.cost.peak_bytes);
+        std::snprintf(text, sizeof text, "%s (%.2f)", Megabytes(bytes).c_str(),
+                      bytes / double(InputBytes(1, point.tokens)));
+        return std::string(text);
+      },
+      BytesOfCost);
+}
+
+// How many examples of `tokens` the composition can have: at most options.speed_tokens together,
+// within memory and time, as a small run foretells; where there are none, `excess` says why.
+int64_t FittingBatch(const Method& method, const Composition& composition, int64_t tokens,
+                     const Options& options, std::string* excess) {
+  constexpr int64_t kProbe = 256;
+  const auto probe = Case::Make(method, 1, kProbe);
+  if (!probe.ok()) {
+    *excess = std::string(probe.status().message());
+    return 0;
+  }
+  const Cost cost = Measure(**probe, composition.form, 4, options.cell_seconds);
+  const double growth = std::pow(double(tokens) / kProbe, composition.exponent);
+  const double bytes = BytesOfCost(cost) * growth;  // of one example
+  const double seconds = cost.seconds * growth * (options.repetitions + 1);
+  const double by_memory = kMemoryShare * double(AvailableBytes()) / bytes;
+  const double by_time = options.cell_seconds / seconds;
+  char text[96];
+  std::snprintf(text, sizeof text, "the composition of one example takes about %.1f s, %.1f GB",
+                seconds, bytes / 1e9);
+  *excess = text;
+  return static_cast<int64_t>(
+      std::min({double(options.speed_tokens / tokens), by_memory, by_time}));
+}
+
+void SpeedRow(const Method& method, int64_t tokens, const Options& options) {
+  const Composition composition = CompositionOf(method);
+  std::fprintf(stderr, "%s against %s: N = %lld\n", method.Label().c_str(),
+               composition.name.c_str(), static_cast<long long>(tokens));
+  std::printf("| %s | %s | %lld |", method.Label().c_str(), composition.name.c_str(),
+              static_cast<long long>(tokens));
+  std::string excess;
+  const int64_t batch = FittingBatch(method, composition, tokens, options, &excess);
+  if (batch < 1) {
+    std::printf(" - | skipped: %s | | | | |\n", excess.c_str());
+    return;
+  }
+  const auto c = Case::Make(method, batch, tokens);
+  if (!c.ok()) {
+    std::printf(" - | skipped: %s | | | | |\n", std::string(c.status().message()).c_str());
+    return;
+  }
+  const Cost ours = Measure(**c, Attend, 1, 0), theirs = Measure(**c, composition.form, 1, 0);
+  std::vector<double> our_seconds, their_seconds;
+  for (int i = 0; i < options.repetitions; ++i) {
+    our_seconds.push_back(SecondsOf([&] { (*c)->Run(Attend); }));
+    their_seconds.push_back(SecondsOf([&] { (*c)->Run(composition.form); }));
+  }
+  const double our_median = Median(our_seconds), their_median = Median(their_seconds);
+  std::printf(" %lld | %.1f | %.1f | %.2f | %s | %s |\n", static_cast<long long>(batch),
+              their_median * 1e3, our_median * 1e3, their_median / our_median,
+              Megabytes(double(theirs.peak_bytes)).c_str(),
+              Megabytes(double(ours.peak_bytes)).c_str());
+}
+
+void SpeedTable(const std::vector<Method>& methods, const Options& options) {
+  std::printf(
+      "\nForward and backward, H = 8, D = 64, %lld tokens in all (fewer where the composition "
+      "would not fit): medians of %d\ninterleaved repetitions; ratio = composition / lra.\n\n",
+      static_cast<long long>(options.speed_tokens), options.repetitions);
+  std::printf(
+      "| attention | composition | N | B | composition ms | lra ms | ratio | composition MB | lra "
+      "MB |\n|---|---|---|---|---|---|---|---|---|\n");
+  for (const Method& method : methods) {
+    for (const int64_t tokens : {1024, 4096}) {
+      try {
+        SpeedRow(method, tokens, options);
+      } catch (const std::exception& error) {
+        std::printf(" - | failed: %s | | | | |\n", std::string(error.what(), 0, 60).c_str());
+      }
+      std::fflush(stdout);
+    }
+  }
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Time and memory of every registered attention");
+  app.add_option("--max-tokens", options.max_tokens, "longest sequence of the growth tables");
+  app.add_option("--speed-tokens", options.speed_tokens, "tokens of a cell of the speed table");
+  app.add_option("--cell-seconds", options.cell_seconds, "what one cell may take");
+  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
+  app.add_option("--threads", options.threads);
+  app.add_option("--only", options.only, "names of attentions")->delimiter(',');
+  app.add_flag("--skip-growth", options.skips_growth);
+  app.add_flag("--skip-speed", options.skips_speed);
+  CLI11_PARSE(app, argc, argv);
+  CountTensorBytes();
+  StartRuntime(options.threads);
+  const std::set<std::string> wanted(options.only.begin(), options.only.end());
+  std::vector<Method> methods;
+  for (Method& method : RegisteredMethods()) {
+    if (wanted.empty() || wanted.count(method.name) > 0) methods.push_back(std::move(method));
+  }
+  if (!options.skips_growth) GrowthTables(methods, options);
+  if (!options.skips_speed) SpeedTable(methods, options);
+  return 0;
+}
+
+}  // namespace
+}  // namespace lra
+
+int main(int argc, char** argv) { return lra::Main(argc, argv); }

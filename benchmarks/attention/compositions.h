@@ -1,0 +1,23 @@
+// What one would write with LibTorch's operations for the same function, differentiated by
+// autograd: the yardstick of the hand-made forms.
+#ifndef LRA_BENCHMARKS_ATTENTION_COMPOSITIONS_H_
+#define LRA_BENCHMARKS_ATTENTION_COMPOSITIONS_H_
+
+#include <string>
+
+#include "benchmarks/attention/cases.h"
+
+namespace lra {
+
+struct Composition {
+  std::string name;  // "matmul, softmax, matmul"
+  Case::Form form;
+  double exponent = 1;  // of its memory and time over N
+};
+
+// The dense oracle where there is nothing better.
+Composition CompositionOf(const Method& method);
+
+}  // namespace lra
+
+#endif  // LRA_BENCHMARKS_ATTENTION_COMPOSITIONS_H_
