@@ -36,7 +36,7 @@ class ConfigBuilderTest : public testing::Test {
         view { max_length_tokens: 100 }
         model { positions: SINUSOID pooling: MEAN activation: GELU_ERF attention_bias: false
                 dropout: 0 norm_epsilon: 1e-5 embedding_stddev: 1 }
-        attention { dropout: 0 }
+        attention { dropout: 0 causal: false }
         optimizer { beta1: 0.9 beta2: 0.98 epsilon: 1e-8 weight_decay: 0 decay_scope: MATRICES
                     clip_norm: 1 }
         schedule { kind: COSINE learning_rate: 1 warmup_fraction: 0.1 }
