@@ -3,35 +3,40 @@
 #include <c10/core/CPUAllocator.h>
 
 #include <atomic>
-#include <utility>
+#include <cstdlib>
+#include <new>
 
 namespace lra {
 namespace {
 
 std::atomic<int64_t> live_bytes = 0, peak_bytes = 0;
 
-struct Block {
-  c10::DataPtr data;
-  int64_t size_bytes;
-};
+// In front of each block: its size. As wide as the alignment that LibTorch wants of its data. Data
+// and context are the same pointer, as oneDNN's scratch needs it.
+constexpr size_t kHeaderBytes = 64;
 
-void Free(void* context) {
-  Block* block = static_cast<Block*>(context);
-  live_bytes -= block->size_bytes;
-  delete block;
+void Free(void* data) {
+  char* block = static_cast<char*>(data) - kHeaderBytes;
+  live_bytes -= *reinterpret_cast<int64_t*>(block);
+  std::free(block);
 }
 
 class CountingAllocator : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size_bytes) override {
-    auto* block =
-        new Block{c10::GetDefaultCPUAllocator()->allocate(size_bytes), int64_t(size_bytes)};
-    const int64_t live = live_bytes += block->size_bytes;
+    if (size_bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
+    void* block = nullptr;
+    if (posix_memalign(&block, kHeaderBytes, size_bytes + kHeaderBytes) != 0)
+      throw std::bad_alloc();
+    *static_cast<int64_t*>(block) = static_cast<int64_t>(size_bytes);
+    const int64_t live = live_bytes += static_cast<int64_t>(size_bytes);
     int64_t peak = peak_bytes;
     while (live > peak && !peak_bytes.compare_exchange_weak(peak, live)) {
     }
-    return {block->data.get(), block, &Free, c10::Device(c10::kCPU)};
+    void* data = static_cast<char*>(block) + kHeaderBytes;
+    return {data, data, &Free, c10::Device(c10::kCPU)};
   }
+  c10::DeleterFnPtr raw_deleter() const override { return &Free; }
   void copy_data(void* to, const void* from, std::size_t size_bytes) const override {
     default_copy_data(to, from, size_bytes);
   }

@@ -15,7 +15,7 @@
 #include "models/attention/attention.h"
 #include "models/attention/options.h"
 #include "models/attention/synthesizer.pb.h"
-#include "models/kernels/biased_attention.h"
+#include "models/kernels/softmax_attention.h"
 
 namespace lra {
 namespace {
@@ -29,6 +29,7 @@ Traits MakeTraits(SynthesizerOptions::Mode mode) {
   traits.source = "Tay et al. 2021, eqs. 2-6";
   traits.is_row_stochastic = true;
   traits.is_permutation_invariant = false;  // each position has logits of its own
+  traits.supports_weight_dropout = true;
   traits.causality = Causality::kOptional;
   traits.supports_streaming = true;
   traits.uses_layer_input = mode == SynthesizerOptions::DENSE;
@@ -75,8 +76,12 @@ class Synthesizer : public Attention {
       v = v.masked_fill(input.keep.logical_not().view({-1, 1, n, 1}), 0);
     }
     if (input.causal) masked = masked.logical_or(at::ones({n, n}, masked.options()).triu(1));
-    const at::Tensor weights = at::softmax(logits.masked_fill(masked, -1e30), -1);
-    return at::matmul(weights.masked_fill(masked, 0), v);
+    at::Tensor weights = at::softmax(logits.masked_fill(masked, -1e30), -1).masked_fill(masked, 0);
+    if (input.weight_dropout.active()) {
+      weights =
+          weights * WeightDropoutMask(input.weight_dropout, heads_, n, n).to(weights.options());
+    }
+    return at::matmul(weights, v);
   }
 
   // tensors = {k, v, keep} of the tokens so far.
@@ -123,7 +128,13 @@ class Synthesizer : public Attention {
       q = q.defined() ? at::cat({q, from}, -1) : from;
       k = k.defined() ? at::cat({k, to}, -1) : to;
     }
-    return BiasedAttention(q, k, input.v, bias, input.keep, causal);
+    if (!q.defined()) {  // logits of positions alone: no products
+      q = at::zeros({input.v.size(0), heads_, queries, 1}, input.v.options());
+      k = at::zeros({input.v.size(0), heads_, keys, 1}, input.v.options());
+    }
+    // Undoes the division by the root of what is now the width.
+    const double root = std::sqrt(static_cast<double>(q.size(3)));
+    return SoftmaxAttention(q * root, k, input.v, input.keep, input.weight_dropout, causal, bias);
   }
 
   // s_ij = row factor i . column factor j: [B or 1, H, N, R], [H, Nk, R].
