@@ -16,6 +16,7 @@ std::atomic<int64_t> live_bytes = 0, peak_bytes = 0;
 constexpr size_t kHeaderBytes = 64;
 
 void Free(void* data) {
+  if (data == nullptr) return;
   char* block = static_cast<char*>(data) - kHeaderBytes;
   live_bytes -= *reinterpret_cast<int64_t*>(block);
   std::free(block);
