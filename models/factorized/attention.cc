@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lra/check.h"
+#include "models/factorized/recompute.h"
 #include "models/kernels/causal_linear_attention.h"
 
 namespace lra {
@@ -68,6 +69,16 @@ FactorizedAttention::FactorizedAttention(FactorizedSpec spec, Traits traits)
     : spec_(std::move(spec)), traits_(std::move(traits)) {}
 
 at::Tensor FactorizedAttention::Attend(const AttentionInput& input) const {
+  if (!spec_.projection.defined() || !c10::GradMode::is_enabled()) return AttendAtOnce(input);
+  // Random features are wider than q and k: a group of heads at a time.
+  const factorized::AttendHeads attend = [](const FactorizedSpec& spec,
+                                            const AttentionInput& part) {
+    return FactorizedAttention(spec, Traits()).AttendAtOnce(part);
+  };
+  return factorized::AttendByHeads(attend, spec_, input);
+}
+
+at::Tensor FactorizedAttention::AttendAtOnce(const AttentionInput& input) const {
   const Offsets offsets = factorized::OffsetsOf(input);
   Prepared prepared = factorized::Prepare(spec_, input, offsets, at::Tensor());
   if (spec_.reweighting == Reweighting::kDecay && !input.causal)

@@ -23,6 +23,7 @@ class FactorizedAttention : public Attention {
   at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const override;
 
  private:
+  at::Tensor AttendAtOnce(const AttentionInput& input) const;
   at::Tensor Finish(const AttentionInput& input, const factorized::Offsets& offsets,
                     factorized::Prepared prepared, at::Tensor* state) const;
   // Decay in both directions.
