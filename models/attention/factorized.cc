@@ -92,7 +92,10 @@ void SetDecay(const FactorizedOptions& options, const AttentionContext& context,
 
 absl::Status SetNormalizer(const FactorizedOptions& options, const AttentionContext& context,
                            FactorizedSpec* spec) {
-  spec->epsilon = options.has_epsilon() ? options.epsilon() : 1e-6;
+  // Features that are powers are kept in range by scaling them, which an epsilon would feel.
+  const bool is_power = spec->feature == FactorizedFeature::kExp ||
+                        spec->feature == FactorizedFeature::kPositiveRandom;
+  spec->epsilon = options.has_epsilon() ? options.epsilon() : is_power ? 0 : 1e-6;
   if (options.has_floor_ratio()) spec->floor_ratio = options.floor_ratio();
   switch (options.normalizer()) {
     case FactorizedOptions::SUM_PLUS:

@@ -32,6 +32,16 @@ void AttentionSuite::RowStochastic() {
   const double outside = std::max((output - kept.amax(2, true)).max().item<double>(),
                                   (kept.amin(2, true) - output).max().item<double>());
   Add("T7", outside, 1e-9, "outputs lie between the smallest and the largest value");
+  // Logits far beyond what float32 can exponentiate: nothing may overflow or vanish.
+  constexpr double kLarge = 12;
+  AttentionCase large = c;
+  large.input.q = (c.input.q * kLarge).to(at::kFloat);
+  large.input.k = (c.input.k * kLarge).to(at::kFloat);
+  large.input.v = at::ones_like(v).to(at::kFloat);
+  large.input.x = c.input.x.to(at::kFloat);
+  const at::Tensor sums = Attend(large);
+  Add("T7", MaxDifference(RealRows(sums, large), RealRows(at::ones_like(sums), large)), kFloat,
+      "constant values, large queries and keys, float32");
 }
 
 void AttentionSuite::Permutation() {
