@@ -12,7 +12,6 @@
 #include "lra/status_macros.h"
 #include "models/runtime.h"
 #include "nlohmann/json.hpp"
-#include "train/evaluate.h"
 
 namespace lra {
 namespace {
@@ -39,10 +38,7 @@ absl::Status Attend(AttendRequest request, const CommandContext& context) {
   request.quiet = context.quiet;
   request.command_line = context.command_line;
   StartRuntime(request.threads);
-  if (request.data_dir.empty()) {
-    LRA_ASSIGN_OR_RETURN(const std::string task, CheckpointTask(request.checkpoint));
-    request.data_dir = DefaultDataDirectory(task);
-  }
+  LRA_ASSIGN_OR_RETURN(request.data_dir, DataOfCheckpoint(request.checkpoint, request.data_dir));
   LRA_ASSIGN_OR_RETURN(const Attended attended, AttendCheckpoint(request));
   if (!context.json) {
     Print(request, attended);

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "lra/files.h"
+#include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "lra/version.h"
+#include "train/evaluate.h"
 
 namespace lra {
 namespace {
@@ -125,6 +127,13 @@ int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv) {
 std::string DefaultDataDirectory(const std::string& task) {
   const char* root = std::getenv("LRA_DATA");
   return JoinPath(root != nullptr && *root != 0 ? root : "data", task);
+}
+
+absl::StatusOr<std::string> DataOfCheckpoint(const std::string& checkpoint,
+                                             const std::string& given) {
+  if (!given.empty()) return given;
+  LRA_ASSIGN_OR_RETURN(const std::string task, CheckpointTask(checkpoint));
+  return DefaultDataDirectory(task);
 }
 
 std::function<void()> RunCommand(CommandContext* context, std::function<absl::Status()> body) {

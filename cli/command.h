@@ -12,6 +12,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace lra {
 
@@ -36,6 +37,9 @@ int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv);
 
 // $LRA_DATA (default "data") / task.
 std::string DefaultDataDirectory(const std::string& task);
+// --data as given, or the default of the checkpoint's task.
+absl::StatusOr<std::string> DataOfCheckpoint(const std::string& checkpoint,
+                                             const std::string& given);
 
 // One function per file.
 void AddListCommand(CLI::App* app, CommandContext* context);

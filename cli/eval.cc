@@ -19,10 +19,7 @@ absl::Status Evaluate(EvaluateRequest request, const CommandContext& context) {
   request.quiet = context.quiet;
   request.command_line = context.command_line;
   StartRuntime(request.threads);
-  if (request.data_dir.empty()) {
-    LRA_ASSIGN_OR_RETURN(const std::string task, CheckpointTask(request.checkpoint));
-    request.data_dir = DefaultDataDirectory(task);
-  }
+  LRA_ASSIGN_OR_RETURN(request.data_dir, DataOfCheckpoint(request.checkpoint, request.data_dir));
   LRA_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateCheckpoint(request));
   const SplitResult& result = evaluation.record.results(0);
   if (context.json) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lra/random.h"
+#include "models/attention_weights.h"
 #include "models/conformance/attention_suite.h"
 
 namespace lra::internal {
@@ -73,16 +74,14 @@ void AttentionSuite::Permutation() {
   AddVisible("T8", change, kVisible, "permuted keys change the output, as declared");
 }
 
-// The weights of each value, from the oracle at the values' identity.
+// The weights that attention maps are made of.
 void AttentionSuite::Weights() {
   AttentionCase c(1400, 2, 2, 33, 33, 8);
   c.MaskFromLengths({33, 20});
-  AttentionCase unit = c;
-  unit.input.v = at::eye(33, at::kDouble).expand({2, 2, 33, 33}).contiguous();
-  unit.upstream = at::zeros({2, 2, 33, 33}, at::kDouble);
-  const at::NoGradGuard no_grad;
-  if (!traits().uses_layer_input) unit.input.x = at::Tensor();
-  const at::Tensor weights = InstanceOf(c).attention->Oracle(unit.input);  // [B, H, N, Nk]
+  AttentionInput input = c.input;
+  if (!traits().uses_layer_input) input.x = at::Tensor();
+  const at::Tensor weights =
+      ImpliedWeights(*InstanceOf(c).attention, input).value();  // [B, H, N, Nk]
   const at::Tensor masked = c.input.keep.logical_not().view({2, 1, 1, 33});
   const at::Tensor v = c.input.v.masked_fill(masked.view({2, 1, 33, 1}), 0);
   const at::Tensor expected = at::matmul(weights, v), actual = Attend(c);
