@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/experiment_flags.h"
 #include "cli/list_attention.h"
+#include "cli/protocol_page.h"
 #include "lra/config.h"
 #include "lra/progress.h"
 #include "lra/reflection.h"
@@ -28,6 +29,7 @@ using Json = nlohmann::ordered_json;
 struct ListFlags {
   std::string kind, name;
   bool params = false;
+  bool markdown = false;
   ListedModel model = {"listops", ExperimentFlags::kDefaultPreset};
 };
 
@@ -174,9 +176,19 @@ absl::Status ListParameters(const ListFlags& flags, bool json) {
   return absl::OkStatus();
 }
 
+absl::Status PrintPage(const ListFlags& flags) {
+  if (flags.kind != "protocols" || !flags.name.empty()) {
+    return absl::InvalidArgumentError("--markdown makes the page of: lra list protocols");
+  }
+  LRA_ASSIGN_OR_RETURN(const std::string page, ProtocolPage());
+  std::cout << page;
+  return absl::OkStatus();
+}
+
 absl::Status List(const ListFlags& flags, bool json) {
   if (!flags.kind.empty()) LRA_RETURN_IF_ERROR(CheckKind(flags.kind));
   if (flags.params) return ListParameters(flags, json);
+  if (flags.markdown) return PrintPage(flags);
   if (!flags.name.empty()) {
     LRA_ASSIGN_OR_RETURN(const Json result, Describe(flags));
     if (json) {
@@ -213,6 +225,7 @@ void AddListCommand(CLI::App* app, CommandContext* context) {
   command->add_flag("--params", flags->params,
                     "Count the parameters of each attention's model, and compare them with the "
                     "transformer's");
+  command->add_flag("--markdown", flags->markdown, "Protocols as the page docs/protocols.md");
   command->add_option("--task", flags->model.task, "Task of the models that sizes are of")
       ->capture_default_str();
   command->add_option("--preset", flags->model.preset, "Sizes of these models")

@@ -68,6 +68,8 @@ void SetDefaults(const TaskSpec& spec, DataView* view) {
   if (unset("literals")) view->set_literals(DataView::RAW);
   if (unset("grey")) view->set_grey(DataView::TENSORFLOW);
   if (unset("pixels")) view->set_pixels(DataView::IDS);
+  if (unset("zero_is_padding")) view->set_zero_is_padding(false);
+  if (unset("pad_to")) view->set_pad_to(DataView::LONGEST);
   if (unset("real_mean")) view->set_real_mean(0.5f);
   if (unset("real_stddev")) view->set_real_stddev(0.5f);
 }
@@ -92,8 +94,12 @@ std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view) 
   if (text && view.unit() == DataView::CODE_POINT) fields.push_back("min_code_point_count");
   if (text && spec.is_pair()) fields.push_back("literals");
   if (spec.content() == TaskSpec::RGB_IMAGE) fields.push_back("grey");
-  if (!IsImage(spec)) return fields;
+  if (!IsImage(spec)) {
+    fields.push_back("pad_to");
+    return fields;
+  }
   fields.push_back("pixels");
+  if (view.pixels() == DataView::IDS) fields.push_back("zero_is_padding");
   if (view.pixels() != DataView::REAL) return fields;
   fields.push_back("real_mean");
   fields.push_back("real_stddev");

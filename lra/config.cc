@@ -50,8 +50,17 @@ absl::Status CheckName(absl::string_view kind, absl::string_view name, absl::str
 }
 
 // Fields that may stay unset: the warm-up has two spellings, most of a view belongs to one content
-// (SplitView knows which: tests/views_test.cc holds the protocols against it).
-bool MayBeUnset(absl::string_view path) {
+// (SplitView knows which: tests/views_test.cc holds the protocols against it), some belong to one
+// value of another field, and a run need neither be pretrained nor searched for.
+bool MayBeUnset(const ExperimentConfig& config, absl::string_view path) {
+  if (absl::StartsWith(path, "schedule.plateau_"))
+    return config.schedule().kind() != ScheduleConfig::PLATEAU;
+  if (path == "evaluation.step")
+    return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
+  if (path == "pretrain.masked_fraction" && config.pretrain().objective() == PretrainConfig::CAUSAL)
+    return true;
+  if (absl::StartsWith(path, "pretrain.")) return !config.has_pretrain();
+  if (absl::StartsWith(path, "search.")) return !config.has_search();
   return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
          (absl::StartsWith(path, "view.") && path != "view.max_length_tokens") ||
          path == "attention.options";
@@ -63,7 +72,7 @@ absl::Status CheckComplete(const ExperimentConfig& config) {
   }
   std::vector<std::string> missing;
   for (const std::string& path : UnsetFields(config)) {
-    if (!MayBeUnset(path)) missing.push_back(path);
+    if (!MayBeUnset(config, path)) missing.push_back(path);
   }
   if (!config.schedule().has_warmup_steps() && !config.schedule().has_warmup_fraction()) {
     missing.push_back("schedule.warmup_steps or schedule.warmup_fraction");
@@ -141,7 +150,7 @@ absl::StatusOr<DataView> LoadView(absl::string_view task, absl::string_view prot
   ConfigBuilder builder(task);
   LRA_RETURN_IF_ERROR(builder.AddProtocol(protocol));
   LRA_RETURN_IF_ERROR(builder.AddPreset(preset));
-  DataView view = builder.view();
+  DataView view = builder.config().view();
   for (const std::string& set : sets) LRA_RETURN_IF_ERROR(SetField(&view, set));
   LRA_RETURN_IF_ERROR(CheckRanges(view));
   return view;
@@ -167,6 +176,7 @@ absl::Status ConfigBuilder::Merge(const ExperimentConfig& fragment, absl::string
 
 absl::Status ConfigBuilder::AddFragment(absl::string_view kind, const ConfigFragment& fragment) {
   const std::string origin = absl::StrCat(Singular(kind), " ", fragment.name());
+  methods_.push_back({origin, fragment.method()});
   LRA_RETURN_IF_ERROR(Merge(fragment.base(), origin));
   const auto part = fragment.task().find(task_);
   if (part == fragment.task().end()) return absl::OkStatus();
@@ -181,6 +191,14 @@ absl::Status ConfigBuilder::AddProtocol(absl::string_view name) {
     return absl::InvalidArgumentError(absl::StrCat(
         "protocol \"", name, "\" is not here; this is \"", full_name, "\", whose rules differ"));
   }
+  if (!fragment.task().empty() && fragment.task().count(task_) == 0) {
+    std::vector<std::string> tasks;
+    for (const auto& [task, part] : fragment.task()) tasks.push_back(task);
+    std::sort(tasks.begin(), tasks.end());
+    return absl::InvalidArgumentError(absl::StrCat("protocol \"", full_name,
+                                                   "\" has no rules for task \"", task_,
+                                                   "\"; it has ", absl::StrJoin(tasks, ", ")));
+  }
   LRA_RETURN_IF_ERROR(AddFragment("protocols", fragment));
   resolved_.config.set_protocol(full_name);
   resolved_.provenance["protocol"] = "--protocol";
@@ -190,6 +208,12 @@ absl::Status ConfigBuilder::AddProtocol(absl::string_view name) {
 absl::Status ConfigBuilder::AddPreset(absl::string_view name) {
   LRA_ASSIGN_OR_RETURN(const ConfigFragment fragment, LoadFragment("presets", name));
   LRA_RETURN_IF_ERROR(AddFragment("presets", fragment));
+  const std::string protocol = resolved_.config.protocol();
+  const auto part = fragment.protocol().find(protocol.substr(0, protocol.find('@')));
+  if (part != fragment.protocol().end()) {
+    LRA_RETURN_IF_ERROR(
+        Merge(part->second, absl::StrCat("preset ", name, " under protocol ", part->first)));
+  }
   resolved_.config.set_preset(fragment.name());
   resolved_.provenance["preset"] = "--preset";
   return absl::OkStatus();
@@ -199,7 +223,24 @@ absl::Status ConfigBuilder::AddAttention(absl::string_view name) {
   LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(name));
   ExperimentConfig part;
   *part.mutable_attention() = file.attention();
-  return Merge(part, absl::StrCat("attention ", name));
+  LRA_RETURN_IF_ERROR(Merge(part, absl::StrCat("attention ", name)));
+  return AddMethodParts(name);
+}
+
+// From the general to the particular.
+absl::Status ConfigBuilder::AddMethodParts(absl::string_view name) {
+  const std::string here = absl::StrCat(task_, "/", name);
+  const std::string protocol = resolved_.config.protocol();
+  for (const auto& [origin, parts] : methods_) {
+    for (const std::string& key :
+         {absl::StrCat("*/", name), here,
+          absl::StrCat(protocol.substr(0, protocol.find('@')), ":", here)}) {
+      const auto part = parts.find(key);
+      if (part == parts.end()) continue;
+      LRA_RETURN_IF_ERROR(Merge(part->second, absl::StrCat(origin, ", ", key)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ConfigBuilder::AddOverrides(const ExperimentConfig& overrides,

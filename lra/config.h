@@ -66,11 +66,12 @@ class ConfigBuilder {
 
   absl::Status AddProtocol(absl::string_view name);
   absl::Status AddPreset(absl::string_view name);
+  // Then what protocol and preset, added before, say about this method on this task.
   absl::Status AddAttention(absl::string_view name);
   absl::Status AddOverrides(const ExperimentConfig& overrides, absl::string_view origin);
   absl::Status Set(absl::string_view assignment);
   // As merged so far.
-  const DataView& view() const { return resolved_.config.view(); }
+  const ExperimentConfig& config() const { return resolved_.config; }
   // Checks ranges, that every needed field is set and that fields agree (heads divide qkv_width, an
   // unset qkv_width is width, an unset head_width is mlp_width, ...).
   absl::StatusOr<ResolvedConfig> Build();
@@ -78,7 +79,11 @@ class ConfigBuilder {
  private:
   absl::Status Merge(const ExperimentConfig& fragment, absl::string_view origin);
   absl::Status AddFragment(absl::string_view kind, const ConfigFragment& fragment);
+  absl::Status AddMethodParts(absl::string_view name);
   std::string task_;
+  // What the fragments so far say about single methods, by origin.
+  std::vector<std::pair<std::string, google::protobuf::Map<std::string, ExperimentConfig>>>
+      methods_;
   ResolvedConfig resolved_;
 };
 

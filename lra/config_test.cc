@@ -35,14 +35,18 @@ class ConfigBuilderTest : public testing::Test {
       base {
         view { max_length_tokens: 100 }
         model { positions: SINUSOID pooling: MEAN activation: GELU_ERF attention_bias: false
-                dropout: 0 norm_epsilon: 1e-5 embedding_stddev: 1 }
+                dropout: 0 norm_epsilon: 1e-5 embedding_stddev: 1 mask: KEYS cls_mask: REAL
+                head: LINEAR pair_head: INTERACTION head_activation: RELU norm: LAYER
+                norm_placement: BEFORE }
         attention { dropout: 0 causal: false }
         optimizer { beta1: 0.9 beta2: 0.98 epsilon: 1e-8 weight_decay: 0 decay_scope: MATRICES
-                    clip_norm: 1 }
+                    clip_norm: 1 clip_value: 0 kind: ADAM decay: DECOUPLED
+                    state_space_learning_rate: 0 }
         schedule { kind: COSINE learning_rate: 1 warmup_fraction: 0.1 }
         train { steps: 1000 batch_examples: 32 eval_every_steps: 1 log_every_steps: 1
-                validation_examples: 0 bucket_window_batches: 1 }
-        evaluation { selection: LAST }
+                validation_examples: 0 bucket_window_batches: 1 shuffle: EXAMPLES
+                drop_last: false early_stop_evaluations: 0 }
+        evaluation { selection: LAST drop_last: false }
         numerics { precision: FP32 }
       }
       task { key: "listops" value { train { steps: 2000 } view { max_length_tokens: 200 } } })");
@@ -121,6 +125,39 @@ TEST_F(ConfigBuilderTest, MergesInOrderAndRemembersOrigins) {
   const auto leaves = LeafFields(config);
   EXPECT_EQ(leaves.size(), origin.size());
   for (const auto& [path, value] : leaves) EXPECT_TRUE(origin.count(path)) << path;
+}
+
+// From the general to the particular, and after the attention's own config.
+TEST_F(ConfigBuilderTest, FragmentsMayChangeOneMethod) {
+  Write("protocols/rules", R"(
+    name: "rules" version: 3
+    base { train { steps: 7 } }
+    method { key: "*/linear" value { train { steps: 8 log_every_steps: 2 } } }
+    method { key: "text/linear" value { train { steps: 9 } } }
+    method { key: "listops/transformer" value { train { steps: 10 } } })");
+  Write("presets/tiny", R"(
+    name: "tiny" version: 1
+    protocol { key: "rules" value { schedule { learning_rate: 3 } } }
+    protocol { key: "others" value { schedule { learning_rate: 4 } } }
+    method { key: "rules:text/linear" value { train { batch_examples: 5 } } }
+    method { key: "others:text/linear" value { train { batch_examples: 6 } } })");
+  ConfigBuilder builder("text");
+  ASSERT_EQ(builder.AddProtocol("rules"), absl::OkStatus());
+  ASSERT_EQ(builder.AddPreset("tiny"), absl::OkStatus());
+  ASSERT_EQ(builder.AddAttention("linear"), absl::OkStatus());
+  const ExperimentConfig& config = builder.config();
+  EXPECT_EQ(config.train().steps(), 9);
+  EXPECT_EQ(config.train().log_every_steps(), 2);
+  EXPECT_EQ(config.train().batch_examples(), 5);
+  EXPECT_EQ(config.schedule().learning_rate(), 3);
+}
+
+TEST_F(ConfigBuilderTest, AProtocolWithoutRulesForTheTaskIsRefused) {
+  ConfigBuilder builder("text");
+  const absl::Status status = builder.AddProtocol("rules");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("has no rules for task \"text\"; it has listops"));
 }
 
 TEST_F(ConfigBuilderTest, AnotherAttentionLeavesNothingOfTheFirst) {

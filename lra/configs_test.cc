@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/textproto.h"
 
 namespace lra {
@@ -115,6 +117,8 @@ TEST(ConfigsTest, FragmentsDoNotChooseWhatTheFlagsChoose) {
       ASSERT_TRUE(fragment.ok());
       std::vector<ExperimentConfig> parts = {fragment->base()};
       for (const auto& [task, part] : fragment->task()) parts.push_back(part);
+      for (const auto& [protocol, part] : fragment->protocol()) parts.push_back(part);
+      for (const auto& [method, part] : fragment->method()) parts.push_back(part);
       for (const ExperimentConfig& part : parts) {
         EXPECT_FALSE(part.has_protocol() || part.has_preset() || part.has_task() ||
                      part.has_seed() || part.attention().has_name())
@@ -140,13 +144,26 @@ void EraseViewFields(std::vector<std::string>* unset) {
   });
 }
 
+// Those that belong to one value of another field, and stages that a run need not have.
+void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::string>* unset) {
+  std::erase_if(*unset, [&](const std::string& path) {
+    if (path.rfind("schedule.plateau_", 0) == 0)
+      return config.schedule().kind() != ScheduleConfig::PLATEAU;
+    if (path == "evaluation.step")
+      return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
+    if (path == "schedule.warmup_steps") return config.schedule().has_warmup_fraction();
+    if (path == "schedule.warmup_fraction") return config.schedule().has_warmup_steps();
+    return path.rfind("pretrain.", 0) == 0 || path.rfind("search.", 0) == 0;
+  });
+}
+
 // Nothing but the warm-up's second spelling may stay unset.
 TEST(ConfigsTest, NoScalarStaysUnset) {
   for (const Combination& c : AllCombinations()) {
     const auto resolved = Build(c);
     ASSERT_TRUE(resolved.ok()) << resolved.status();
     std::vector<std::string> unset = UnsetFields(resolved->config);
-    std::erase(unset, "schedule.warmup_steps");
+    EraseConditionalFields(resolved->config, &unset);
     EraseViewFields(&unset);
     EXPECT_THAT(unset, IsEmpty()) << c.text();
   }
@@ -154,19 +171,10 @@ TEST(ConfigsTest, NoScalarStaysUnset) {
 
 // Rules come from the protocol: it must set them itself, not lean on a preset.
 TEST(ConfigsTest, AProtocolSetsEveryRule) {
-  const std::set<std::string> sizes = {"preset",
-                                       "seed",
-                                       "task",
-                                       "attention.name",
-                                       "attention.options",
-                                       "model.layers",
-                                       "model.width",
-                                       "model.heads",
-                                       "model.qkv_width",
-                                       "model.mlp_width",
-                                       "model.head_width",
-                                       "schedule.warmup_steps",
-                                       "protocol"};
+  const std::set<std::string> sizes = {
+      "preset",           "seed",        "task",        "attention.name",  "attention.options",
+      "model.layers",     "model.width", "model.heads", "model.qkv_width", "model.mlp_width",
+      "model.head_width", "protocol"};
   for (const std::string& name : ConfigNames("protocols")) {
     const auto fragment = LoadFragment("protocols", name);
     ASSERT_TRUE(fragment.ok());
@@ -176,10 +184,96 @@ TEST(ConfigsTest, AProtocolSetsEveryRule) {
       MergeConfig(part, &rules);
       std::vector<std::string> unset = UnsetFields(rules);
       std::erase_if(unset, [&](const std::string& path) { return sizes.count(path) > 0; });
+      EraseConditionalFields(rules, &unset);
       EraseViewFields(&unset);
       EXPECT_THAT(unset, IsEmpty()) << name << " for " << task;
     }
   }
+}
+
+// A key that names nothing would silently change nothing.
+TEST(ConfigsTest, EveryKeyOfAFragmentNamesSomething) {
+  const auto knows = [](const char* kind, const std::string& name) {
+    const std::vector<std::string> names = ConfigNames(kind);
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const char* kind : {"protocols", "presets"}) {
+    for (const std::string& name : ConfigNames(kind)) {
+      const auto fragment = LoadFragment(kind, name);
+      ASSERT_TRUE(fragment.ok());
+      for (const auto& [task, part] : fragment->task()) EXPECT_TRUE(knows("tasks", task)) << task;
+      for (const auto& [key, part] : fragment->protocol())
+        EXPECT_TRUE(knows("protocols", key)) << key;
+      for (const auto& [key, part] : fragment->method()) {
+        const size_t colon = key.find(':'), slash = key.find('/');
+        ASSERT_NE(slash, std::string::npos) << key;
+        const size_t begin = colon == std::string::npos ? 0 : colon + 1;
+        const std::string task = key.substr(begin, slash - begin);
+        EXPECT_TRUE(begin == 0 || knows("protocols", key.substr(0, colon))) << key;
+        EXPECT_TRUE(task == "*" || knows("tasks", task)) << key;
+        EXPECT_TRUE(knows("attentions", key.substr(slash + 1))) << key;
+      }
+    }
+  }
+}
+
+// Another value of the field's type.
+void Flip(google::protobuf::Message* message, const google::protobuf::FieldDescriptor* field) {
+  const google::protobuf::Reflection& r = *message->GetReflection();
+  using F = google::protobuf::FieldDescriptor;
+  switch (field->cpp_type()) {
+    case F::CPPTYPE_INT32:
+      return r.SetInt32(message, field, r.GetInt32(*message, field) + 1);
+    case F::CPPTYPE_UINT32:
+      return r.SetUInt32(message, field, r.GetUInt32(*message, field) + 1);
+    case F::CPPTYPE_FLOAT:
+      return r.SetFloat(message, field, r.GetFloat(*message, field) + 1);
+    case F::CPPTYPE_DOUBLE:
+      return r.SetDouble(message, field, r.GetDouble(*message, field) + 1);
+    case F::CPPTYPE_BOOL:
+      return r.SetBool(message, field, !r.GetBool(*message, field));
+    case F::CPPTYPE_ENUM:
+      return r.SetEnumValue(message, field, r.GetEnumValue(*message, field) == 1 ? 2 : 1);
+    default:
+      return r.SetString(message, field, r.GetString(*message, field) + "x");
+  }
+}
+
+// Flips each scalar with presence of `message` and its sub-messages in turn; returns how many.
+int ForEachFlip(google::protobuf::Message* message,
+                const std::function<void(const std::string&)>& see) {
+  int flips = 0;
+  for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
+    const auto* field = message->GetDescriptor()->field(i);
+    if (field->is_repeated()) continue;
+    const google::protobuf::Reflection& r = *message->GetReflection();
+    if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) {
+      if (field->message_type()->full_name() == "google.protobuf.Any") continue;
+      flips += ForEachFlip(r.MutableMessage(message, field), see);
+      continue;
+    }
+    const std::unique_ptr<google::protobuf::Message> before(message->New());
+    before->CopyFrom(*message);
+    Flip(message, field);
+    see(field->full_name());
+    message->CopyFrom(*before);
+    ++flips;
+  }
+  return flips;
+}
+
+// Every switch counts: no two configurations that differ in one share a fingerprint.
+TEST(ConfigsTest, FlippingAnySwitchChangesTheFingerprint) {
+  auto resolved = Build({"listops", "fair", "small", "transformer"});
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  ExperimentConfig config = resolved->config;
+  // Present, so that their fields are walked too.
+  config.mutable_pretrain(), config.mutable_search();
+  std::set<std::string> seen = {Fingerprint(config)};
+  const int flips = ForEachFlip(&config, [&](const std::string& name) {
+    EXPECT_TRUE(seen.insert(Fingerprint(config)).second) << name;
+  });
+  EXPECT_GT(flips, 70);
 }
 
 TEST(ConfigsTest, EveryRunFileBuildsForEachOfItsAttentions) {

@@ -24,6 +24,8 @@ std::string ShortFingerprint(const google::protobuf::Message& message) {
 std::string CellFingerprint(const ExperimentConfig& config) {
   ExperimentConfig cell = config;
   cell.clear_seed();
+  // A search's outcome may differ between seeds; what was searched is the cell's.
+  if (cell.has_search()) cell.mutable_schedule()->clear_learning_rate();
   return Fingerprint(cell);
 }
 

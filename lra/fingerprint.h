@@ -15,7 +15,7 @@ namespace lra {
 std::string Fingerprint(const google::protobuf::Message& message);
 // First 12 digits, for people.
 std::string ShortFingerprint(const google::protobuf::Message& message);
-// Of the experiment without its seed: runs that share it are repeats of one cell.
+// Of the experiment without its seed, and without the learning rate that a search found: runs that share it are repeats of one cell.
 std::string CellFingerprint(const ExperimentConfig& config);
 
 }  // namespace lra

@@ -38,6 +38,10 @@ CurvePoint PointFromSums(const CheckpointState& state, double learning_rate) {
   point.set_train_accuracy(static_cast<double>(sums.correct()) /
                            static_cast<double>(sums.examples()));
   point.set_gradient_norm(sums.gradient_norm_sum() / static_cast<double>(sums.steps()));
+  point.set_max_gradient_norm(sums.max_gradient_norm());
+  point.set_tokens(sums.tokens());
+  *point.mutable_label_examples() = sums.label_examples();
+  *point.mutable_predicted_examples() = sums.predicted_examples();
   return point;
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <iostream>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,8 +37,23 @@ struct StepResult {
   double loss_sum = 0;
   int64_t examples = 0;
   int64_t correct = 0;
+  int64_t tokens = 0;
   double gradient_norm = 0;
+  // By class.
+  std::vector<int64_t> labels, predicted;
 };
+
+// Adds how often each class occurs.
+void AddCounts(const at::Tensor& classes, int64_t count, std::vector<int64_t>* counts) {
+  counts->resize(count);
+  const int64_t* values = classes.const_data_ptr<int64_t>();
+  for (int64_t i = 0; i < classes.numel(); ++i) ++(*counts)[values[i]];
+}
+
+void AddCounts(const std::vector<int64_t>& from, google::protobuf::RepeatedField<int64_t>* to) {
+  to->Resize(static_cast<int>(from.size()), 0);
+  for (size_t i = 0; i < from.size(); ++i) (*to)[static_cast<int>(i)] += from[i];
+}
 
 class Trainer {
  public:
@@ -83,7 +99,13 @@ absl::Status Trainer::Accumulate(const HostBatch& part, int64_t batch_examples,
   loss.div(static_cast<double>(batch_examples)).backward();
   result->loss_sum += loss.item<double>();
   result->examples += part.batch;
-  result->correct += logits.argmax(1).eq(labels).sum().item<int64_t>();
+  const at::Tensor predicted = logits.argmax(1);
+  result->correct += predicted.eq(labels).sum().item<int64_t>();
+  AddCounts(labels, logits.size(1), &result->labels);
+  AddCounts(predicted, logits.size(1), &result->predicted);
+  for (const std::vector<int32_t>* lengths : {&part.lengths, &part.lengths_b}) {
+    result->tokens += std::accumulate(lengths->begin(), lengths->end(), int64_t{0});
+  }
   return absl::OkStatus();
 }
 
@@ -124,6 +146,10 @@ void Trainer::Count(const StepResult& result) {
   sums.set_correct(sums.correct() + result.correct);
   sums.set_loss_sum(sums.loss_sum() + result.loss_sum);
   sums.set_gradient_norm_sum(sums.gradient_norm_sum() + result.gradient_norm);
+  sums.set_max_gradient_norm(std::max(sums.max_gradient_norm(), result.gradient_norm));
+  sums.set_tokens(sums.tokens() + result.tokens);
+  AddCounts(result.labels, sums.mutable_label_examples());
+  AddCounts(result.predicted, sums.mutable_predicted_examples());
   state.set_step(state.step() + 1);
   const TrainLoader::Position position = loader_.position();
   state.mutable_loader()->set_epoch(position.epoch);
