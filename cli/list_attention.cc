@@ -16,18 +16,13 @@
 #include "lra/reflection.h"
 #include "lra/status_macros.h"
 #include "models/attention_facts.h"
-#include "models/classifier.h"
-#include "models/torch_status.h"
+#include "models/parameter_count.h"
 #include "tasks/task.h"
 
 namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr char kReference[] = "transformer";
-// Beyond this much more than the reference, a comparison is no longer one of attentions alone.
-constexpr double kLargerPercent = 10;
 
 absl::StatusOr<ExperimentConfig> Resolve(const std::string& attention, const ListedModel& model) {
   ExperimentFlags flags;
@@ -38,19 +33,12 @@ absl::StatusOr<ExperimentConfig> Resolve(const std::string& attention, const Lis
   return std::move(resolved.config);
 }
 
-absl::StatusOr<int64_t> CountParameters(const std::string& attention, const ListedModel& model) {
+absl::StatusOr<int64_t> CountListed(const std::string& attention, const ListedModel& model) {
   LRA_ASSIGN_OR_RETURN(const ExperimentConfig config, Resolve(attention, model));
   LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(model.task));
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task,
                        TaskRegistry::Get().Create("task", model.task, file.options()));
-  int64_t count = 0;
-  LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {
-    LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> classifier,
-                         Classifier::Create(config, task->Spec()));
-    count = classifier->parameters().count();
-    return absl::OkStatus();
-  }));
-  return count;
+  return CountParameters(config, task->Spec());
 }
 
 AttentionSizes SizesOf(const ExperimentConfig& config) {
@@ -141,10 +129,10 @@ void PrintAttention(const Json& attention) {
 
 absl::StatusOr<Json> ParametersJson(const std::vector<std::string>& names,
                                     const ListedModel& model) {
-  LRA_ASSIGN_OR_RETURN(const int64_t reference, CountParameters(kReference, model));
+  LRA_ASSIGN_OR_RETURN(const int64_t reference, CountListed(kReferenceAttention, model));
   Json counts = Json::object();
   for (const std::string& name : names) {
-    const absl::StatusOr<int64_t> count = CountParameters(name, model);
+    const absl::StatusOr<int64_t> count = CountListed(name, model);
     if (!count.ok() && names.size() == 1) return count.status();
     if (!count.ok()) {  // sizes that one method refuses are no reason to hide the others
       counts[name] = {{"error", std::string(count.status().message())}};
@@ -163,7 +151,7 @@ absl::StatusOr<Json> ParametersJson(const std::vector<std::string>& names,
 void PrintParameters(const Json& counts, const ListedModel& model) {
   std::cout << absl::StrFormat(
       "trained parameters of the whole model at %s, preset %s; difference to %s at equal sizes\n",
-      model.task, model.preset, kReference);
+      model.task, model.preset, kReferenceAttention);
   const size_t width = LongestKey(counts);
   for (const auto& [name, count] : counts.items()) {
     if (count.contains("error")) {
