@@ -29,6 +29,7 @@ enum class RandomDomain : uint32_t {
   kHoldout = 6,
   kSample = 7,
   kAttentionNoise = 8,
+  kHiddenTokens = 9,
   kTest = 1000,
 };
 

@@ -1,0 +1,49 @@
+#include "train/token_targets.h"
+
+#include <algorithm>
+
+#include "lra/random.h"
+
+namespace lra {
+namespace {
+
+// Which of an example's `length` tokens are hidden.
+std::vector<int32_t> HiddenTokens(int32_t length, double fraction, RandomStream stream) {
+  std::vector<int32_t> hidden;
+  for (int32_t n = 0; n < length; ++n) {
+    if (stream.Uniform() < fraction) hidden.push_back(n);
+  }
+  if (hidden.empty()) hidden.push_back(static_cast<int32_t>(stream.Below(length)));
+  return hidden;
+}
+
+void AddTarget(const HostBatch& batch, int64_t place, int64_t source, TokenTargets* targets) {
+  targets->positions.push_back(place);
+  targets->ids.push_back(batch.tokens[source]);
+}
+
+}  // namespace
+
+TokenTargets MakeTokenTargets(const HostBatch& batch, const PretrainConfig& config, uint32_t seed,
+                              uint32_t step) {
+  TokenTargets targets;
+  const bool is_masked = config.objective() == PretrainConfig::MASKED;
+  if (is_masked) targets.hidden.assign(batch.batch * batch.length, 0);
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    const int64_t row = b * batch.length;
+    if (!is_masked) {
+      for (int32_t n = 0; n + 1 < batch.lengths[b]; ++n)
+        AddTarget(batch, row + n, row + n + 1, &targets);
+      continue;
+    }
+    const RandomStream stream(seed, RandomDomain::kHiddenTokens,
+                              {static_cast<uint32_t>(batch.example_ids[b]), step, 0});
+    for (int32_t n : HiddenTokens(batch.lengths[b], config.masked_fraction(), stream)) {
+      targets.hidden[row + n] = 1;
+      AddTarget(batch, row + n, row + n, &targets);
+    }
+  }
+  return targets;
+}
+
+}  // namespace lra
