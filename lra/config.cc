@@ -84,6 +84,22 @@ absl::Status CheckComplete(const ExperimentConfig& config) {
                    config.has_preset() ? config.preset() : "none", ", task ", config.task(), ")"));
 }
 
+absl::Status CheckSearch(const SearchConfig& search) {
+  const auto& rates = search.learning_rate();
+  if (search.budget_trials() > rates.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "search.budget_trials = ", search.budget_trials(), ", but search.learning_rate has ",
+        rates.size(), " values; every trial needs one"));
+  }
+  for (int i = 0; i < rates.size(); ++i) {
+    if (rates[i] > 0 && std::find(rates.begin(), rates.begin() + i, rates[i]) == rates.begin() + i)
+      continue;
+    return absl::InvalidArgumentError(absl::StrCat("search.learning_rate[", i, "] = ", rates[i],
+                                                   ": must be above 0 and occur once"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckAgreement(const ModelConfig& model) {
   if (model.qkv_width() % model.heads() != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -267,6 +283,9 @@ absl::Status ConfigBuilder::Set(absl::string_view assignment) {
   }
   LRA_RETURN_IF_ERROR(SetField(&resolved_.config, assignment));
   resolved_.provenance[path] = "--set";
+  for (const auto& [leaf, value] : LeafFields(resolved_.config)) {
+    if (absl::StartsWith(leaf, absl::StrCat(path, "["))) resolved_.provenance[leaf] = "--set";
+  }
   return absl::OkStatus();
 }
 
@@ -288,6 +307,7 @@ absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
   LRA_RETURN_IF_ERROR(CheckComplete(result.config));
   LRA_RETURN_IF_ERROR(CheckRanges(result.config));
   LRA_RETURN_IF_ERROR(CheckAgreement(*model));
+  if (result.config.has_search()) LRA_RETURN_IF_ERROR(CheckSearch(result.config.search()));
   // An attention that was replaced leaves origins of options that are gone.
   std::set<std::string> present;
   for (const auto& [path, value] : LeafFields(result.config)) present.insert(path);

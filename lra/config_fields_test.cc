@@ -69,10 +69,11 @@ TEST(SetFieldTest, AnUnknownFieldGetsTheNearest) {
   EXPECT_EQ(SetError("train.stepz=3"),
             "train.stepz=3: unknown field \"stepz\"; did you mean \"steps\"? Known: steps, "
             "batch_examples, eval_every_steps, log_every_steps, validation_examples, "
-            "bucket_window_batches");
+            "bucket_window_batches, shuffle, drop_last, early_stop_evaluations");
   EXPECT_THAT(SetError("trian.steps=3"), HasSubstr("did you mean \"train\"?"));
   EXPECT_THAT(SetError("attention.options.epsilo=3"), HasSubstr("did you mean \"epsilon\"?"));
-  EXPECT_THAT(SetError("learning_rate=3"), HasSubstr("Did you mean schedule.learning_rate?"));
+  EXPECT_THAT(SetError("learning_rate=3"),
+              HasSubstr("Did you mean pretrain.learning_rate or schedule.learning_rate?"));
   EXPECT_THAT(SetError("epsilon=3"),
               HasSubstr("Did you mean attention.options.epsilon or optimizer.epsilon?"));
   EXPECT_THAT(SetError(".steps=3"), HasSubstr("unknown field \"\""));
@@ -126,13 +127,23 @@ TEST(SetFieldTest, OptionsOfNothingAreRefused) {
   EXPECT_EQ(config.ByteSizeLong(), 0u);
 }
 
-TEST(SetFieldTest, MapsAndListsAreForFiles) {
+TEST(SetFieldTest, CommasMakeAListWhichReplacesTheOldOne) {
+  ExperimentConfig config;
+  config.mutable_search()->add_learning_rate(7);
+  ASSERT_EQ(SetField(&config, "search.learning_rate=1e-3, 3e-3"), absl::OkStatus());
+  EXPECT_THAT(config.search().learning_rate(), testing::ElementsAre(1e-3f, 3e-3f));
+  EXPECT_THAT(std::string(SetField(&config, "search.learning_rate=1,,2").message()),
+              HasSubstr("\"\" is not a finite number"));
+  EXPECT_EQ(config.search().learning_rate_size(), 2) << "a refused assignment changes nothing";
+  RunFile run;
+  ASSERT_EQ(SetField(&run, "attention=linear,relu"), absl::OkStatus());
+  EXPECT_THAT(run.attention(), testing::ElementsAre("linear", "relu"));
+}
+
+TEST(SetFieldTest, MapsAreForFiles) {
   ConfigFragment fragment;
   EXPECT_THAT(std::string(SetField(&fragment, "task.listops=1").message()),
               HasSubstr("\"task\" is a map, which only a file can set"));
-  RunFile run;
-  EXPECT_THAT(std::string(SetField(&run, "attention=linear").message()),
-              HasSubstr("\"attention\" is a list, which only a file can set"));
 }
 
 // --- CheckRanges, MergeConfig, LeafFields, UnsetFields ---
@@ -224,7 +235,7 @@ TEST(LeafFieldsTest, ListsElementsOfListsAndMapsAndSkipsVolatileFields) {
 }
 
 TEST(UnsetFieldsTest, LooksIntoUnsetMessagesAndPackedOnes) {
-  EXPECT_THAT(UnsetFields(EvaluationConfig()), ElementsAre("selection"));
+  EXPECT_THAT(UnsetFields(EvaluationConfig()), ElementsAre("selection", "step", "drop_last"));
   ExperimentConfig config;
   EXPECT_THAT(UnsetFields(config), Contains("train.steps"));
   EXPECT_THAT(UnsetFields(config), Contains("attention.options"));

@@ -1,10 +1,10 @@
 // SetField of lra/config.h.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -30,63 +30,114 @@ absl::Status WrongType(absl::string_view value, absl::string_view expected) {
   return absl::InvalidArgumentError(absl::StrCat("\"", value, "\" is not ", expected));
 }
 
+// Where a value goes: a field, or one more element of a list.
+class Slot {
+ public:
+  Slot(pb::Message* message, const Field* field)
+      : message_(*message), field_(field), r_(*message->GetReflection()) {}
+
+  void Put(int32_t v) const {
+    Is() ? r_.AddInt32(&message_, field_, v) : r_.SetInt32(&message_, field_, v);
+  }
+  void Put(int64_t v) const {
+    Is() ? r_.AddInt64(&message_, field_, v) : r_.SetInt64(&message_, field_, v);
+  }
+  void Put(uint32_t v) const {
+    Is() ? r_.AddUInt32(&message_, field_, v) : r_.SetUInt32(&message_, field_, v);
+  }
+  void Put(uint64_t v) const {
+    Is() ? r_.AddUInt64(&message_, field_, v) : r_.SetUInt64(&message_, field_, v);
+  }
+  void Put(float v) const {
+    Is() ? r_.AddFloat(&message_, field_, v) : r_.SetFloat(&message_, field_, v);
+  }
+  void Put(double v) const {
+    Is() ? r_.AddDouble(&message_, field_, v) : r_.SetDouble(&message_, field_, v);
+  }
+  void Put(bool v) const {
+    Is() ? r_.AddBool(&message_, field_, v) : r_.SetBool(&message_, field_, v);
+  }
+  void Put(std::string v) const {
+    Is() ? r_.AddString(&message_, field_, std::move(v))
+         : r_.SetString(&message_, field_, std::move(v));
+  }
+  void Put(const pb::EnumValueDescriptor* v) const {
+    Is() ? r_.AddEnum(&message_, field_, v) : r_.SetEnum(&message_, field_, v);
+  }
+  const Field* field() const { return field_; }
+
+ private:
+  bool Is() const { return field_->is_repeated(); }
+  pb::Message& message_;
+  const Field* field_;
+  const pb::Reflection& r_;
+};
+
 template <class Int>
-absl::Status ParseInt(absl::string_view value, const std::function<void(Int)>& set) {
+absl::Status PutInt(const Slot& slot, absl::string_view value) {
   Int number;
   if (!absl::SimpleAtoi(value, &number)) {
     return WrongType(value, absl::StrCat("a whole number from ", std::numeric_limits<Int>::min(),
                                          " to ", std::numeric_limits<Int>::max()));
   }
-  set(number);
+  slot.Put(number);
   return absl::OkStatus();
 }
 
-absl::Status SetEnum(pb::Message* message, const Field* field, absl::string_view value) {
+template <class Number>
+absl::Status PutNumber(const Slot& slot, absl::string_view value,
+                       bool (*parse)(absl::string_view, Number*)) {
+  Number number;
+  if (!parse(value, &number) || !std::isfinite(number)) return WrongType(value, "a finite number");
+  slot.Put(number);
+  return absl::OkStatus();
+}
+
+absl::Status PutEnum(const Slot& slot, absl::string_view value) {
   const std::string name = absl::AsciiStrToUpper(value);
-  const pb::EnumValueDescriptor* found = field->enum_type()->FindValueByName(name);
+  const pb::EnumDescriptor* type = slot.field()->enum_type();
+  const pb::EnumValueDescriptor* found = type->FindValueByName(name);
   if (found == nullptr || found->number() == 0) {
-    return UnknownNameError("value", name, EnumNames(field->enum_type()));
+    return UnknownNameError("value", name, EnumNames(type));
   }
-  message->GetReflection()->SetEnum(message, field, found);
+  slot.Put(found);
   return absl::OkStatus();
 }
 
-absl::Status SetScalar(pb::Message* message, const Field* field, absl::string_view value) {
-  const pb::Reflection& r = *message->GetReflection();
-  float single;
-  double number;
+absl::Status PutScalar(const Slot& slot, absl::string_view value) {
   bool flag;
-  switch (field->cpp_type()) {
+  switch (slot.field()->cpp_type()) {
     case Field::CPPTYPE_INT32:
-      return ParseInt<int32_t>(value, [&](int32_t n) { r.SetInt32(message, field, n); });
+      return PutInt<int32_t>(slot, value);
     case Field::CPPTYPE_INT64:
-      return ParseInt<int64_t>(value, [&](int64_t n) { r.SetInt64(message, field, n); });
+      return PutInt<int64_t>(slot, value);
     case Field::CPPTYPE_UINT32:
-      return ParseInt<uint32_t>(value, [&](uint32_t n) { r.SetUInt32(message, field, n); });
+      return PutInt<uint32_t>(slot, value);
     case Field::CPPTYPE_UINT64:
-      return ParseInt<uint64_t>(value, [&](uint64_t n) { r.SetUInt64(message, field, n); });
+      return PutInt<uint64_t>(slot, value);
     case Field::CPPTYPE_FLOAT:
-      if (!absl::SimpleAtof(value, &single) || !std::isfinite(single)) {
-        return WrongType(value, "a finite number");
-      }
-      r.SetFloat(message, field, single);
-      return absl::OkStatus();
+      return PutNumber<float>(slot, value, &absl::SimpleAtof);
     case Field::CPPTYPE_DOUBLE:
-      if (!absl::SimpleAtod(value, &number) || !std::isfinite(number)) {
-        return WrongType(value, "a finite number");
-      }
-      r.SetDouble(message, field, number);
-      return absl::OkStatus();
+      return PutNumber<double>(slot, value, &absl::SimpleAtod);
     case Field::CPPTYPE_BOOL:
       if (!absl::SimpleAtob(value, &flag)) return WrongType(value, "true or false");
-      r.SetBool(message, field, flag);
+      slot.Put(flag);
       return absl::OkStatus();
     case Field::CPPTYPE_ENUM:
-      return SetEnum(message, field, value);
+      return PutEnum(slot, value);
     default:
-      r.SetString(message, field, std::string(value));
+      slot.Put(std::string(value));
       return absl::OkStatus();
   }
+}
+
+// "a,b,c" replaces the list.
+absl::Status SetList(pb::Message* message, const Field* field, absl::string_view values) {
+  message->GetReflection()->ClearField(message, field);
+  for (absl::string_view value : absl::StrSplit(values, ',')) {
+    LRA_RETURN_IF_ERROR(PutScalar(Slot(message, field), absl::StripAsciiWhitespace(value)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status IsGroup(absl::string_view name, const pb::Descriptor* type) {
@@ -116,9 +167,9 @@ absl::Status SetPath(pb::Message* message, Path path, absl::string_view value) {
   if (field == nullptr) {
     return UnknownNameError("field", path[0], FieldNames(message->GetDescriptor()));
   }
-  if (field->is_repeated()) {
+  if (field->is_repeated() && IsMessageField(field)) {
     return absl::InvalidArgumentError(absl::StrCat("\"", path[0], "\" is a ",
-                                                   field->is_map() ? "map" : "list",
+                                                   field->is_map() ? "map" : "list of groups",
                                                    ", which only a file can set"));
   }
   if (IsMessageField(field)) {
@@ -131,7 +182,8 @@ absl::Status SetPath(pb::Message* message, Path path, absl::string_view value) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", path[0], "\" is a value and has no field \"", path[1], "\""));
   }
-  LRA_RETURN_IF_ERROR(SetScalar(message, field, value));
+  if (field->is_repeated()) return SetList(message, field, value);
+  LRA_RETURN_IF_ERROR(PutScalar(Slot(message, field), value));
   return CheckValue(*message, field, path[0]);
 }
 

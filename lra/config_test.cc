@@ -194,6 +194,16 @@ TEST_F(ConfigBuilderTest, WarmupHasTwoSpellings) {
               HasSubstr("schedule.warmup_steps or schedule.warmup_fraction"));
 }
 
+TEST_F(ConfigBuilderTest, ASearchNeedsARateForEachTrial) {
+  EXPECT_THAT(BuildError({"search.learning_rate=1,2", "search.budget_trials=3",
+                          "search.select=VALIDATION"}),
+              HasSubstr("search.budget_trials = 3, but search.learning_rate has 2 values"));
+  EXPECT_THAT(BuildError({"search.learning_rate=1,1", "search.budget_trials=2",
+                          "search.select=VALIDATION"}),
+              HasSubstr("search.learning_rate[1] = 1: must be above 0 and occur once"));
+  EXPECT_THAT(BuildError({"search.learning_rate=1"}), HasSubstr("unset: search.budget_trials"));
+}
+
 TEST_F(ConfigBuilderTest, FieldsMustAgree) {
   EXPECT_EQ(BuildError({"model.heads=3"}), "model.heads = 3 does not divide model.qkv_width = 8");
   EXPECT_THAT(BuildError({"model.width=9", "model.heads=1"}), HasSubstr("model.width = 9 is odd"));
