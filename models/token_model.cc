@@ -1,0 +1,147 @@
+#include "models/token_model.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/view.h"
+#include "lra/status_macros.h"
+#include "models/encoder/dropout_sites.h"
+#include "models/encoder/embedding.h"
+#include "models/encoder/layer.h"
+#include "models/encoder/norm.h"
+#include "models/encoder/sequences.h"
+#include "models/torch_status.h"
+
+namespace lra {
+namespace {
+
+TaskSpec WithHiddenId(TaskSpec spec) {
+  spec.set_vocabulary_size(spec.vocabulary_size() + 1);
+  return spec;
+}
+
+// What the encoder must be while it guesses.
+ExperimentConfig StageConfig(ExperimentConfig config) {
+  if (config.pretrain().objective() == PretrainConfig::CAUSAL)
+    config.mutable_attention()->set_causal(true);
+  return config;
+}
+
+class EncoderTokenModel : public TokenModel {
+ public:
+  EncoderTokenModel(const ExperimentConfig& config, const TaskSpec& spec)
+      : config_(StageConfig(config)),
+        padding_(config),
+        hidden_id_(spec.vocabulary_size()),
+        parameters_(config.seed()),
+        embedding_(config.model(), WithHiddenId(spec), MaxTokens(), &parameters_) {}
+
+  absl::Status AddLayersAndHead() {
+    const int64_t width = config_.model().width();
+    for (int64_t i = 0; i < config_.model().layers(); ++i) {
+      LRA_ASSIGN_OR_RETURN(EncoderLayer layer,
+                           EncoderLayer::Create(config_, i, MaxTokens(), &parameters_));
+      layers_.push_back(std::move(layer));
+    }
+    if (config_.model().norm_placement() != ModelConfig::AFTER)
+      norm_.emplace(config_.model(), "encoder.norm", &parameters_);
+    weight_ =
+        parameters_.Create("pretrain.head.weight", {hidden_id_, width}, Initializer::LecunNormal());
+    bias_ = parameters_.Create("pretrain.head.bias", {hidden_id_}, Initializer::Zeros());
+    return absl::OkStatus();
+  }
+
+  at::Tensor Forward(const HostBatch& batch, const std::vector<uint8_t>& hidden,
+                     const std::vector<int64_t>& positions,
+                     const ForwardContext& context) const override {
+    const std::vector<int32_t> shown = Shown(batch, hidden);
+    Sequences texts = FirstTexts(batch);
+    texts.tokens = shown;
+    const DropoutRun run = MakeDropoutRun(config_, batch, context);
+    const at::Tensor encoded = Encode(texts, run);  // [B, N', E]
+    const at::Tensor rows = encoded.flatten(0, 1).index_select(0, Rows(batch, positions));
+    return at::linear(rows, weight_, bias_);  // [S, V]
+  }
+
+  const ParameterStore& parameters() const override { return parameters_; }
+
+ private:
+  int64_t MaxTokens() const { return MaxBatchTokens(config_.view()) + (padding_.has_cls ? 1 : 0); }
+
+  std::vector<int32_t> Shown(const HostBatch& batch, const std::vector<uint8_t>& hidden) const {
+    std::vector<int32_t> tokens = batch.tokens;
+    for (size_t i = 0; i < hidden.size(); ++i) {
+      if (hidden[i] != 0) tokens[i] = static_cast<int32_t>(hidden_id_);
+    }
+    return tokens;
+  }
+
+  // CLS stands in front of each sequence.
+  at::Tensor Rows(const HostBatch& batch, const std::vector<int64_t>& positions) const {
+    const int64_t extra = padding_.has_cls ? 1 : 0;
+    at::Tensor rows = at::empty({static_cast<int64_t>(positions.size())}, at::kLong);
+    int64_t* values = rows.mutable_data_ptr<int64_t>();
+    for (size_t i = 0; i < positions.size(); ++i) {
+      values[i] = positions[i] + extra * (positions[i] / batch.length + 1);
+    }
+    return rows;
+  }
+
+  at::Tensor Encode(const Sequences& texts, const DropoutRun& run) const {
+    const at::Tensor real = RealPositions(texts, padding_);
+    at::Tensor x = embedding_.Forward(texts, run.Key(kEmbeddingSite, run.probability));
+    for (const EncoderLayer& layer : layers_) x = layer.Forward(x, real, run);
+    return norm_.has_value() ? norm_->Forward(x, real, run.statistics) : x;
+  }
+
+  const ExperimentConfig config_;
+  const PaddingRules padding_;
+  const int64_t hidden_id_;  // V
+  ParameterStore parameters_;
+  const Embedding embedding_;
+  std::vector<EncoderLayer> layers_;
+  std::optional<Norm> norm_;
+  at::Tensor weight_, bias_;
+};
+
+absl::Status CheckInputs(const TaskSpec& spec) {
+  if (!spec.is_real()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "pretrain: needs tokens to guess, but view.pixels=REAL gives numbers; use IDS_PLUS_ONE");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TokenModel>> TokenModel::Create(const ExperimentConfig& config,
+                                                               const TaskSpec& spec) {
+  LRA_RETURN_IF_ERROR(CheckInputs(spec));
+  std::unique_ptr<EncoderTokenModel> model;
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    model = std::make_unique<EncoderTokenModel>(config, spec);
+    return Annotate(model->AddLayersAndHead(), "pretrain");
+  }));
+  return model;
+}
+
+void CopySharedParameters(const ParameterStore& from, const ParameterStore& to) {
+  c10::NoGradGuard no_grad;
+  std::map<std::string, at::Tensor> values;
+  for (const auto* list : {&from.parameters(), &from.buffers()}) {
+    for (const Parameter& parameter : *list) values[parameter.name] = parameter.value;
+  }
+  for (const auto* list : {&to.parameters(), &to.buffers()}) {
+    for (const Parameter& parameter : *list) {
+      const auto it = values.find(parameter.name);
+      if (it == values.end()) continue;
+      at::Tensor(parameter.value).copy_(it->second.narrow(0, 0, parameter.value.size(0)));
+    }
+  }
+}
+
+}  // namespace lra

@@ -1,0 +1,120 @@
+#include "train/search.h"
+
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "train/checkpoint.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+constexpr char kCheckpoints[] = "checkpoint";
+
+std::string TrialDirectory(const TrainRequest& request, float rate) {
+  return JoinPath(request.runtime.out_dir(), absl::StrCat(kTrialsFolder, "/lr-", rate));
+}
+
+TrainRequest WithRate(const TrainRequest& request, float rate) {
+  TrainRequest changed = request;
+  changed.resolved.config.mutable_schedule()->set_learning_rate(rate);
+  changed.resolved.provenance["schedule.learning_rate"] = "search";
+  // Whether the run may be gone on with was asked of the run as a whole.
+  changed.resume = true;
+  return changed;
+}
+
+Trial Outcome(float rate, const CheckpointState& state) {
+  Trial trial;
+  trial.set_learning_rate(rate);
+  trial.set_selected_step(state.best_step());
+  trial.set_validation_accuracy(state.best_validation_accuracy());
+  return trial;
+}
+
+Trial Lost(float rate) {
+  Trial trial;
+  trial.set_learning_rate(rate);
+  trial.set_selected_step(-1);
+  return trial;
+}
+
+absl::StatusOr<Trial> RunTrial(const TrainRequest& request, float rate) {
+  TrainRequest trial = WithRate(request, rate);
+  trial.runtime.set_out_dir(TrialDirectory(request, rate));
+  const absl::StatusOr<CheckpointState> state = TrainToEnd(trial);
+  if (HasDiverged(state.status())) {
+    std::cerr << "trial with learning rate " << rate << " is lost: " << state.status().message()
+              << "\n";
+    return Lost(rate);
+  }
+  LRA_RETURN_IF_ERROR(Annotate(state.status(), absl::StrCat("trial with learning rate ", rate)));
+  return Outcome(rate, *state);
+}
+
+void Report(const Trial& trial, int number, int budget) {
+  std::cerr << absl::StrFormat(
+      "trial %d of %d: learning rate %g: best validation accuracy %.2f %%\n", number, budget,
+      trial.learning_rate(), 100 * trial.validation_accuracy());
+}
+
+// Index of the best one that did not diverge; the earlier of equals.
+std::optional<int> Best(const std::vector<Trial>& trials) {
+  std::optional<int> best;
+  for (int i = 0; i < static_cast<int>(trials.size()); ++i) {
+    if (trials[i].selected_step() < 0) continue;
+    if (!best || trials[i].validation_accuracy() > trials[*best].validation_accuracy()) best = i;
+  }
+  return best;
+}
+
+// The winner's checkpoints appear in the run's folder whole or not at all.
+absl::Status CopyCheckpoints(const std::string& from, const std::string& to) {
+  const std::string target = JoinPath(to, kCheckpoints);
+  if (FileExists(target)) return absl::OkStatus();  // by an earlier process
+  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target));
+  std::error_code error;
+  std::filesystem::copy(
+      JoinPath(from, kCheckpoints), staging.path(),
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing,
+      error);
+  if (error) {
+    return absl::InternalError(
+        absl::StrCat("copying ", from, "/", kCheckpoints, " to ", target, ": ", error.message()));
+  }
+  return staging.Commit();
+}
+
+}  // namespace
+
+absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
+  LRA_RETURN_IF_ERROR(CheckRunDirectory(request));
+  const SearchConfig& search = request.resolved.config.search();
+  std::vector<Trial> trials;
+  for (int i = 0; i < search.budget_trials(); ++i) {
+    LRA_ASSIGN_OR_RETURN(const Trial trial, RunTrial(request, search.learning_rate(i)));
+    if (!request.runtime.quiet()) Report(trial, i + 1, search.budget_trials());
+    trials.push_back(trial);
+  }
+  const std::optional<int> best = Best(trials);
+  if (!best) {
+    return absl::InternalError(absl::StrCat("all ", trials.size(),
+                                            " trials of the search diverged; try lower "
+                                            "search.learning_rate values"));
+  }
+  trials[*best].set_is_selected(true);
+  const float rate = search.learning_rate(*best);
+  LRA_RETURN_IF_ERROR(CopyCheckpoints(TrialDirectory(request, rate), request.runtime.out_dir()));
+  TrainRequest winner = WithRate(request, rate);
+  winner.trials = trials;
+  return TrainAndTest(winner);
+}
+
+}  // namespace lra
