@@ -7,8 +7,8 @@
 
 namespace lra {
 
-// B examples, right-padded with id 0 to the longest of them, N tokens. Pairs have a second text of
-// their own length; views of real numbers have `values` instead of `tokens`.
+// B examples, right-padded with id 0 to N tokens: to the longest of them, or to fixed_length. Pairs
+// have a second text of their own length; views of real numbers have `values` instead of `tokens`.
 struct HostBatch {
   int64_t batch = 0;                 // B
   int64_t length = 0;                // N
@@ -20,6 +20,7 @@ struct HostBatch {
   std::vector<float> values;         // [B, N]; empty unless the view is of real numbers
   std::vector<int32_t> labels;       // [B]
   std::vector<int64_t> example_ids;  // [B], index in the split: keys dropout, places predictions
+  int64_t fixed_length = 0;          // what view.pad_to pads every text to; 0 = the longest one
 };
 
 }  // namespace lra

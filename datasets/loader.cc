@@ -30,14 +30,44 @@ void Cut(absl::Span<const int64_t> examples, int64_t batch_examples, Batches* ba
   }
 }
 
-}  // namespace
+// Without what is left over; fewer examples than a batch stay.
+int64_t InWholeBatches(int64_t examples, int64_t batch_examples) {
+  return examples < batch_examples ? examples : examples - examples % batch_examples;
+}
 
-namespace {
+int64_t EpochExamples(const SplitView& split, const LoaderOptions& options) {
+  return options.drop_last ? InWholeBatches(split.size(), options.batch_examples) : split.size();
+}
+
+Batches CutStoredOrder(const SplitView& split, const LoaderOptions& options) {
+  std::vector<int64_t> order(EpochExamples(split, options));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  Batches batches;
+  Cut(order, options.batch_examples, &batches);
+  return batches;
+}
+
+Batches CutPermutation(const SplitView& split, const LoaderOptions& options, int64_t epoch) {
+  std::vector<int64_t> order =
+      Permutation(split.size(), EpochStream(options.seed, epoch, kExamples));
+  // Before anything is sorted: afterwards the longest would be left out.
+  order.resize(EpochExamples(split, options));
+  Batches batches;
+  const auto window = static_cast<size_t>(options.batch_examples * options.bucket_window_batches);
+  for (size_t begin = 0; begin < order.size(); begin += window) {
+    const absl::Span<int64_t> part = absl::MakeSpan(order).subspan(begin, window);
+    std::stable_sort(part.begin(), part.end(), [&](int64_t a, int64_t b) {
+      return split.longest_tokens(a) < split.longest_tokens(b);
+    });
+    Cut(part, options.batch_examples, &batches);
+  }
+  return batches;
+}
 
 // Gathers one column; returns its N.
 int64_t FillTokens(const SplitView& split, const std::vector<int64_t>& examples, int column,
                    std::vector<int32_t>* lengths, std::vector<int32_t>* tokens) {
-  int64_t length = 0;
+  int64_t length = split.fixed_length_tokens();
   for (int64_t example : examples) {
     lengths->push_back(split.length_tokens(example, column));
     length = std::max<int64_t>(length, lengths->back());
@@ -63,10 +93,19 @@ void FillValues(const SplitView& split, HostBatch* batch) {
 
 }  // namespace
 
+LoaderOptions MakeLoaderOptions(const TrainConfig& train, uint32_t seed) {
+  return {.seed = seed,
+          .batch_examples = train.batch_examples(),
+          .bucket_window_batches = train.bucket_window_batches(),
+          .shuffle = train.shuffle(),
+          .drop_last = train.drop_last()};
+}
+
 HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples) {
   HostBatch batch;
   batch.batch = static_cast<int64_t>(examples.size());
   batch.example_ids = examples;
+  batch.fixed_length = split.fixed_length_tokens();
   for (int64_t example : examples) batch.labels.push_back(split.label(example));
   const bool real = split.spec().is_real();
   batch.length = FillTokens(split, examples, 0, &batch.lengths, real ? nullptr : &batch.tokens);
@@ -77,31 +116,30 @@ HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples
   return batch;
 }
 
-Batches PlanEpoch(const SplitView& split, uint32_t seed, int64_t epoch, int64_t batch_examples,
-                  int64_t window_batches) {
-  LRA_CHECK(batch_examples > 0 && window_batches > 0);
-  std::vector<int64_t> order = Permutation(split.size(), EpochStream(seed, epoch, kExamples));
-  Batches batches;
-  const size_t window = static_cast<size_t>(batch_examples * window_batches);
-  for (size_t begin = 0; begin < order.size(); begin += window) {
-    const absl::Span<int64_t> part = absl::MakeSpan(order).subspan(begin, window);
-    std::stable_sort(part.begin(), part.end(), [&](int64_t a, int64_t b) {
-      return split.longest_tokens(a) < split.longest_tokens(b);
-    });
-    Cut(part, batch_examples, &batches);
-  }
+Batches PlanEpoch(const SplitView& split, const LoaderOptions& options, int64_t epoch) {
+  LRA_CHECK(options.batch_examples > 0 && options.bucket_window_batches > 0);
+  Batches batches = options.shuffle == TrainConfig::WHOLE_BATCHES
+                        ? CutStoredOrder(split, options)
+                        : CutPermutation(split, options, epoch);
   Batches shuffled;
   shuffled.reserve(batches.size());
-  for (int64_t i :
-       Permutation(static_cast<int64_t>(batches.size()), EpochStream(seed, epoch, kBatches))) {
+  for (int64_t i : Permutation(static_cast<int64_t>(batches.size()),
+                               EpochStream(options.seed, epoch, kBatches))) {
     shuffled.push_back(std::move(batches[i]));
   }
   return shuffled;
 }
 
-Batches PlanEvaluation(const SplitView& split, int64_t batch_examples, int64_t limit) {
+int64_t EvaluatedExamples(int64_t split_examples, int64_t batch_examples, int64_t limit,
+                          bool drop_last) {
   LRA_CHECK(batch_examples > 0 && limit >= 0);
-  std::vector<int64_t> order(limit == 0 ? split.size() : std::min(limit, split.size()));
+  const int64_t examples = limit == 0 ? split_examples : std::min(limit, split_examples);
+  return drop_last ? InWholeBatches(examples, batch_examples) : examples;
+}
+
+Batches PlanEvaluation(const SplitView& split, int64_t batch_examples, int64_t examples) {
+  LRA_CHECK(batch_examples > 0 && examples >= 0 && examples <= split.size());
+  std::vector<int64_t> order(examples);
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return split.longest_tokens(a) > split.longest_tokens(b);
@@ -115,7 +153,8 @@ Batches PlanEvaluation(const SplitView& split, int64_t batch_examples, int64_t l
 struct TrainLoader::State {
   State(const SplitView& view, const LoaderOptions& loader_options, Position start)
       : split(view), options(loader_options), consumed(start), planned(start) {
-    const int64_t batches = (split.size() + options.batch_examples - 1) / options.batch_examples;
+    const int64_t batches =
+        (EpochExamples(split, options) + options.batch_examples - 1) / options.batch_examples;
     batches_per_epoch = std::max<int64_t>(batches, 1);
     Normalise(&consumed);
     planned = consumed;
@@ -128,8 +167,7 @@ struct TrainLoader::State {
 
   HostBatch Make() {
     if (plan.empty() || planned_epoch != planned.epoch) {
-      plan = PlanEpoch(split, options.seed, planned.epoch, options.batch_examples,
-                       options.bucket_window_batches);
+      plan = PlanEpoch(split, options, planned.epoch);
       planned_epoch = planned.epoch;
     }
     HostBatch batch = MakeBatch(split, plan[planned.batch]);

@@ -19,6 +19,10 @@ using testing::Pointwise;
 
 constexpr int64_t kExamples = 103;  // 7 does not divide it
 
+LoaderOptions Sevens(uint32_t seed, int64_t window) {
+  return {.seed = seed, .batch_examples = 7, .bucket_window_batches = window};
+}
+
 class LoaderTest : public testing::Test {
  protected:
   LoaderTest() : examples_(RandomExamples(SmallSpec(), kExamples, 9)) {
@@ -87,7 +91,7 @@ TEST(LoaderPairTest, BothTextsArePaddedOnTheirOwn) {
   EXPECT_THAT(batch.labels, ElementsAre(0, 2));
   EXPECT_THAT(batch.values, IsEmpty());
   // The longer of both texts decides the order: 3, 2 and 4 tokens.
-  EXPECT_THAT(PlanEvaluation(split, 1, 0),
+  EXPECT_THAT(PlanEvaluation(split, 1, 3),
               ElementsAre(ElementsAre(2), ElementsAre(0), ElementsAre(1)));
   EXPECT_EQ(split.max_length_tokens(), 4);
 }
@@ -132,7 +136,7 @@ TEST(LoaderRealTest, ImagesAreRealNumbersWithoutPadding) {
 
 TEST_F(LoaderTest, AnEpochHoldsEveryExampleOnce) {
   for (int64_t window : {1, 3, 50}) {
-    const auto plan = PlanEpoch(split_, 4, 2, 7, window);
+    const auto plan = PlanEpoch(split_, Sevens(4, window), 2);
     EXPECT_EQ(plan.size(), 15u);
     std::set<int64_t> seen;
     size_t total = 0, smaller = 0;
@@ -149,16 +153,16 @@ TEST_F(LoaderTest, AnEpochHoldsEveryExampleOnce) {
 }
 
 TEST_F(LoaderTest, TheOrderIsAFunctionOfSeedAndEpoch) {
-  const auto plan = PlanEpoch(split_, 4, 0, 7, 3);
-  EXPECT_EQ(plan, PlanEpoch(split_, 4, 0, 7, 3));
-  EXPECT_NE(plan, PlanEpoch(split_, 5, 0, 7, 3));
-  EXPECT_NE(plan, PlanEpoch(split_, 4, 1, 7, 3));
+  const auto plan = PlanEpoch(split_, Sevens(4, 3), 0);
+  EXPECT_EQ(plan, PlanEpoch(split_, Sevens(4, 3), 0));
+  EXPECT_NE(plan, PlanEpoch(split_, Sevens(5, 3), 0));
+  EXPECT_NE(plan, PlanEpoch(split_, Sevens(4, 3), 1));
 }
 
 TEST_F(LoaderTest, WindowsSaveMostOfThePadding) {
   const auto padding = [&](int64_t window) {
     int64_t tokens = 0;
-    for (const auto& ids : PlanEpoch(split_, 1, 0, 7, window)) {
+    for (const auto& ids : PlanEpoch(split_, Sevens(1, window), 0)) {
       const HostBatch batch = MakeBatch(split_, ids);
       tokens += std::count(batch.tokens.begin(), batch.tokens.end(), 0);
     }
@@ -168,7 +172,7 @@ TEST_F(LoaderTest, WindowsSaveMostOfThePadding) {
 }
 
 TEST_F(LoaderTest, EvaluationTakesTheLongestFirstAndDropsNothing) {
-  const auto plan = PlanEvaluation(split_, 10, 0);
+  const auto plan = PlanEvaluation(split_, 10, kExamples);
   EXPECT_EQ(plan.size(), 11u);
   EXPECT_EQ(plan.back().size(), 3u);
   std::vector<int64_t> order;
@@ -183,15 +187,108 @@ TEST_F(LoaderTest, EvaluationTakesTheLongestFirstAndDropsNothing) {
     first.insert(first.end(), batch.begin(), batch.end());
   std::sort(first.begin(), first.end());
   EXPECT_THAT(first, ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(PlanEvaluation(split_, 200, 500).front().size(), static_cast<size_t>(kExamples));
+  EXPECT_EQ(PlanEvaluation(split_, 200, kExamples).size(), 1u);
+}
+
+TEST(EvaluatedExamplesTest, LeavesOutWhatFillsNoBatch) {
+  EXPECT_EQ(EvaluatedExamples(103, 7, 0, false), 103);
+  EXPECT_EQ(EvaluatedExamples(103, 7, 0, true), 98);
+  EXPECT_EQ(EvaluatedExamples(105, 7, 0, true), 105);
+  EXPECT_EQ(EvaluatedExamples(103, 7, 20, false), 20);
+  EXPECT_EQ(EvaluatedExamples(103, 7, 20, true), 14);
+  EXPECT_EQ(EvaluatedExamples(103, 7, 500, false), 103);
+  // Less than a batch is better than nothing.
+  EXPECT_EQ(EvaluatedExamples(5, 7, 0, true), 5);
+}
+
+TEST_F(LoaderTest, DropLastLeavesOutOtherExamplesEveryEpoch) {
+  LoaderOptions options = Sevens(4, 3);
+  options.drop_last = true;
+  std::vector<std::set<int64_t>> dropped(2);
+  for (int64_t epoch : {0, 1}) {
+    for (int64_t i = 0; i < kExamples; ++i) dropped[epoch].insert(i);
+    const auto plan = PlanEpoch(split_, options, epoch);
+    EXPECT_EQ(plan.size(), 14u);
+    for (const auto& batch : plan) {
+      EXPECT_EQ(batch.size(), 7u);
+      for (int64_t example : batch) EXPECT_EQ(dropped[epoch].erase(example), 1u) << example;
+    }
+    EXPECT_EQ(dropped[epoch].size(), 5u);
+  }
+  EXPECT_NE(dropped[0], dropped[1]);
+}
+
+TEST_F(LoaderTest, WholeBatchesKeepNeighboursTogether) {
+  LoaderOptions options = Sevens(4, 3);
+  options.shuffle = TrainConfig::WHOLE_BATCHES;
+  auto plan = PlanEpoch(split_, options, 0);
+  EXPECT_NE(plan, PlanEpoch(split_, options, 1));
+  const auto in_order = [](const auto& a, const auto& b) { return a[0] < b[0]; };
+  EXPECT_FALSE(std::is_sorted(plan.begin(), plan.end(), in_order));
+  std::sort(plan.begin(), plan.end(), in_order);
+  ASSERT_EQ(plan.size(), 15u);
+  int64_t next = 0;
+  for (const auto& batch : plan) {
+    for (int64_t example : batch) EXPECT_EQ(example, next++);
+  }
+  EXPECT_EQ(next, kExamples);
+
+  options.drop_last = true;
+  plan = PlanEpoch(split_, options, 0);
+  std::sort(plan.begin(), plan.end(), in_order);
+  ASSERT_EQ(plan.size(), 14u);
+  EXPECT_THAT(plan.back(), ElementsAre(91, 92, 93, 94, 95, 96, 97));
+}
+
+// Epochs have as many batches as their plan: a position after the last one is the next epoch's.
+TEST_F(LoaderTest, DropLastShortensTheEpoch) {
+  LoaderOptions options = Sevens(4, 3);
+  options.drop_last = true;
+  const std::vector<HostBatch> batches = Draw(options, {}, 15);
+  EXPECT_EQ(batches[14].example_ids, PlanEpoch(split_, options, 1)[0]);
+  options.batch_examples = 200;
+  EXPECT_EQ(Draw(options, {}, 2)[1].batch, kExamples);
+}
+
+TEST_F(LoaderTest, PadToFixesTheLengthOfEveryText) {
+  const TestFolder folder;
+  TaskSpec spec = SmallSpec(16, true);
+  spec.set_close_bracket_id(0);
+  const std::vector<EncodedExample> examples = {
+      {.tokens = {1, 2, 3}, .tokens_b = {4}, .label = 2},
+      {.tokens = {5}, .tokens_b = {6, 7, 8, 9, 10, 11, 12, 13, 14}, .label = 0}};
+  WriteTestData(folder.File("d"), spec, {{"train", examples}});
+  const Dataset data = *Dataset::Open(folder.File("d"), {});
+  DataView view;
+  view.set_max_length_tokens(5);
+  for (const auto& [pad_to, length] :
+       {std::pair(DataView::MAX_LENGTH, 5), std::pair(DataView::POWER_OF_TWO, 8)}) {
+    view.set_pad_to(pad_to);
+    EXPECT_EQ(MaxBatchTokens(view), length);
+    const HostBatch batch = MakeBatch(*SplitView::Create(data, "train", view), {0, 1});
+    EXPECT_EQ(batch.fixed_length, length);
+    EXPECT_EQ(batch.length, length);
+    EXPECT_EQ(batch.length_b, length);
+    EXPECT_THAT(batch.lengths, ElementsAre(3, 1));
+    EXPECT_THAT(batch.lengths_b, ElementsAre(1, 5));
+    ASSERT_EQ(batch.tokens.size(), static_cast<size_t>(2 * length));
+    EXPECT_EQ(batch.tokens[2], 3);
+    EXPECT_EQ(batch.tokens[3], 0);
+    EXPECT_EQ(batch.tokens[length], 5);
+    EXPECT_EQ(batch.tokens_b[length + 4], 10);
+  }
+  view.set_max_length_tokens(16);  // a power of two is its own next one
+  EXPECT_EQ(MaxBatchTokens(view), 16);
+  view.set_pad_to(DataView::LONGEST);
+  EXPECT_EQ(MakeBatch(*SplitView::Create(data, "train", view), {0, 1}).fixed_length, 0);
 }
 
 TEST_F(LoaderTest, PrefetchChangesNothing) {
   LoaderOptions options{
       .seed = 3, .batch_examples = 7, .bucket_window_batches = 4, .prefetch_batches = 0};
   const std::vector<HostBatch> plain = Draw(options, {}, 40);
-  const auto first_epoch = PlanEpoch(split_, 3, 0, 7, 4);
-  const auto third_epoch = PlanEpoch(split_, 3, 2, 7, 4);
+  const auto first_epoch = PlanEpoch(split_, Sevens(3, 4), 0);
+  const auto third_epoch = PlanEpoch(split_, Sevens(3, 4), 2);
   EXPECT_EQ(plain[14].example_ids, first_epoch[14]);
   EXPECT_EQ(plain[30].example_ids, third_epoch[0]);
   for (int64_t prefetch : {1, 4, 100}) {

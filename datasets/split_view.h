@@ -41,6 +41,8 @@ class SplitView {
   void ReadReal(int64_t example, std::vector<float>* values) const;
   // The longest example, after the view.
   int32_t max_length_tokens() const { return max_length_; }
+  // What view.pad_to pads every text to; 0 = to the longest of its batch.
+  int64_t fixed_length_tokens() const { return transform_.FixedLength(); }
   // What the view yields: ids, length, whether there are pairs.
   const TaskSpec& spec() const { return spec_; }
   const std::string& name() const { return name_; }

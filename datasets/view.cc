@@ -263,6 +263,12 @@ void ViewTransform::Apply(absl::Span<const uint16_t> stored, std::vector<int32_t
   if (view_.end_mark()) ids->push_back(EndMark());
 }
 
+int64_t ViewTransform::FixedLength() const {
+  const bool is_fixed =
+      view_.pad_to() == DataView::MAX_LENGTH || view_.pad_to() == DataView::POWER_OF_TWO;
+  return is_fixed ? MaxBatchTokens(view_) : 0;
+}
+
 int64_t ViewTransform::Length(absl::Span<const uint16_t> stored) const {
   int64_t length = static_cast<int64_t>(stored.size());
   if (view_.brackets() == DataView::NONE) {

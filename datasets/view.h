@@ -3,6 +3,7 @@
 #ifndef LRA_DATASETS_VIEW_H_
 #define LRA_DATASETS_VIEW_H_
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,14 @@ std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view);
 // this data, FailedPrecondition for what it cannot serve.
 absl::StatusOr<DataView> ResolveView(const Manifest& manifest, const DataView& view);
 
+// The longest that a batch under the view may be, in tokens: max_length_tokens, or the next power
+// of two under POWER_OF_TWO.
+inline int64_t MaxBatchTokens(const DataView& view) {
+  const auto longest = static_cast<uint64_t>(view.max_length_tokens());
+  const bool is_rounded = view.pad_to() == DataView::POWER_OF_TWO;
+  return static_cast<int64_t>(is_rounded ? std::bit_ceil(longest) : longest);
+}
+
 // Immutable, cheap to copy, safe for concurrent use.
 class ViewTransform {
  public:
@@ -52,6 +61,8 @@ class ViewTransform {
   void Apply(absl::Span<const uint8_t> stored, std::vector<int32_t>* ids) const;
   // Images with pixels: REAL.
   void ApplyReal(absl::Span<const uint8_t> stored, std::vector<float>* values) const;
+  // Tokens that view.pad_to gives to every text; 0 = as many as the longest of its batch has.
+  int64_t FixedLength() const;
   // size() of what Apply makes, without making it where that is possible.
   int64_t Length(absl::Span<const uint16_t> stored) const;
   int64_t Length(absl::Span<const uint8_t> stored) const;

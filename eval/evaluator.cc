@@ -48,8 +48,8 @@ absl::Status ForwardAll(const Classifier& model, const SplitView& split,
 
 absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& split, int64_t classes,
                                   const EvaluatorOptions& options) {
-  const int64_t examples =
-      options.limit_examples > 0 ? std::min(options.limit_examples, split.size()) : split.size();
+  const int64_t examples = EvaluatedExamples(split.size(), options.batch_examples,
+                                             options.limit_examples, options.drop_last);
   Scored scored;
   scored.classes = classes;
   scored.logits.resize(examples * classes);

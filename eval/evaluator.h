@@ -1,4 +1,4 @@
-// Scores a model on a whole split. Every example counts: the last batch is never dropped.
+// Scores a model on a split. Every example counts, unless the protocol leaves the last batch out.
 #ifndef LRA_EVAL_EVALUATOR_H_
 #define LRA_EVAL_EVALUATOR_H_
 
@@ -17,6 +17,8 @@ struct EvaluatorOptions {
   int64_t batch_examples = 32;
   // Score the first `limit_examples` only; 0 = all.
   int64_t limit_examples = 0;
+  // Of these, leave out the last ones in data-set order that do not fill a batch.
+  bool drop_last = false;
   // Progress label; empty or quiet = no progress.
   std::string label;
   bool quiet = true;
@@ -24,7 +26,8 @@ struct EvaluatorOptions {
 
 struct Scored {
   SplitScore score;
-  std::vector<float> logits;    // [examples, C] in data-set order
+  // Of the scored examples, which are the first ones in data-set order.
+  std::vector<float> logits;    // [examples, C]
   std::vector<int32_t> labels;  // [examples]
   int64_t classes = 0;
 };

@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/view.h"
 #include "lra/status_macros.h"
 #include "models/encoder/dropout_sites.h"
 #include "models/encoder/embedding.h"
+#include "models/encoder/head.h"
 #include "models/encoder/layer.h"
 #include "models/encoder/pooling.h"
+#include "models/encoder/sequences.h"
 #include "models/torch_status.h"
 
 namespace lra {
@@ -43,29 +46,13 @@ absl::Status CheckSizes(const ExperimentConfig& config, const TaskSpec& spec) {
   if (spec.vocabulary_size() < 2)
     return Invalid("vocabulary_size of the task", spec.vocabulary_size(), "at least 2");
   if (spec.classes() < 2) return Invalid("classes of the task", spec.classes(), "at least 2");
-  if (spec.is_pair())
-    return absl::InvalidArgumentError("pairs of texts need a model with two inputs: not there yet");
-  if (spec.is_real()) {
-    return absl::InvalidArgumentError(
-        "view.pixels=REAL needs a model that reads numbers: not there yet; use IDS_PLUS_ONE");
-  }
+  const bool halves_head = spec.is_pair() && model.pair_head() == ModelConfig::CONCATENATION;
+  if (halves_head && model.head() != ModelConfig::LINEAR && model.head_width() < 2)
+    return Invalid("model.head_width", model.head_width(),
+                   "at least 2: its half is a layer's width");
+  if (spec.is_pair() && spec.is_real())
+    return absl::InvalidArgumentError("pairs of real-valued inputs: no model reads them");
   return absl::OkStatus();
-}
-
-// True for real tokens (CLS always): [B, N]; undefined where nothing is padded.
-at::Tensor KeepMask(const HostBatch& batch, bool has_cls) {
-  const bool is_padded = std::any_of(batch.lengths.begin(), batch.lengths.end(),
-                                     [&](int32_t n) { return n != batch.length; });
-  if (!is_padded) return at::Tensor();
-  const int64_t extra = has_cls ? 1 : 0, width = batch.length + extra;
-  at::Tensor keep = at::empty({batch.batch, width}, at::kBool);
-  bool* values = keep.mutable_data_ptr<bool>();
-  for (int64_t b = 0; b < batch.batch; ++b) {
-    const int64_t length = batch.lengths[b] + extra;
-    std::fill_n(values + b * width, length, true);
-    std::fill_n(values + b * width + length, width - length, false);
-  }
-  return keep;
 }
 
 at::Tensor ExampleIds(const HostBatch& batch) {
@@ -78,7 +65,8 @@ class EncoderClassifier : public Classifier {
  public:
   EncoderClassifier(const ExperimentConfig& config, const TaskSpec& spec)
       : config_(config),
-        has_cls_(config.model().pooling() == ModelConfig::CLS),
+        is_pair_(spec.is_pair()),
+        padding_(config),
         parameters_(config.seed()),
         embedding_(config.model(), spec, MaxTokens(), &parameters_) {}
 
@@ -89,45 +77,75 @@ class EncoderClassifier : public Classifier {
       layers_.push_back(std::move(layer));
     }
     pooling_.emplace(config_.model(), &parameters_);
-    head_.emplace(config_.model(), spec.classes(), &parameters_);
+    head_.emplace(config_.model(), is_pair_, spec.classes(), &parameters_);
     return absl::OkStatus();
   }
 
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
-    DropoutRun dropout;
-    if (context.training) {
-      dropout = {config_.model().dropout(),
-                 config_.attention().dropout(),
-                 config_.seed(),
-                 context.step,
-                 ExampleIds(batch),
-                 true};
+    DropoutRun run = context.training ? TrainingRun(batch, context) : DropoutRun();
+    const at::Tensor first = Encode(FirstTexts(batch), run);  // [B, E]
+    at::Tensor second;
+    if (is_pair_) {
+      run.first_site = kSecondTextSites;
+      second = Encode(SecondTexts(batch), run);
     }
-    const at::Tensor keep = KeepMask(batch, has_cls_);
-    at::Tensor x =
-        embedding_.Forward(batch, dropout.Key(kEmbeddingSite, dropout.probability));  // [B, N, E]
-    for (const EncoderLayer& layer : layers_) x = layer.Forward(x, keep, dropout);
-    return head_->Forward(pooling_->Forward(x, keep));  // [B, C]
+    return head_->Forward(first, second);  // [B, C]
   }
 
   void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
-    const DropoutRun none;
-    const at::Tensor keep = KeepMask(batch, has_cls_);
-    at::Tensor x = embedding_.Forward(batch, none.Key(kEmbeddingSite, 0));
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      visit(static_cast<int64_t>(i), layers_[i].attention(),
-            layers_[i].InputOfAttention(x, keep, none));
-      x = layers_[i].Forward(x, keep, none);
-    }
+    VisitTexts(FirstTexts(batch), visit);
+    if (is_pair_) VisitTexts(SecondTexts(batch), visit);
   }
 
   const ParameterStore& parameters() const override { return parameters_; }
 
+  bool depends_on_padding() const override {
+    const ModelConfig& model = config_.model();
+    return model.mask() == ModelConfig::NO_MASK || model.pooling() == ModelConfig::MEAN_OF_ALL ||
+           model.pooling() == ModelConfig::SUM_OVER_N ||
+           !layers_.front().attention().traits().is_padding_invariant;
+  }
+
  private:
-  int64_t MaxTokens() const { return config_.view().max_length_tokens() + (has_cls_ ? 1 : 0); }
+  int64_t MaxTokens() const { return MaxBatchTokens(config_.view()) + (padding_.has_cls ? 1 : 0); }
+
+  DropoutRun TrainingRun(const HostBatch& batch, const ForwardContext& context) const {
+    DropoutRun run = {config_.model().dropout(),
+                      config_.attention().dropout(),
+                      config_.seed(),
+                      context.step,
+                      ExampleIds(batch),
+                      true};
+    run.statistics =
+        context.updates_statistics ? BatchStatistics::kOfBatchAndLearn : BatchStatistics::kOfBatch;
+    return run;
+  }
+
+  at::Tensor Embed(const Sequences& texts, const DropoutRun& run) const {
+    return embedding_.Forward(texts, run.Key(kEmbeddingSite, run.probability));  // [B, N, E]
+  }
+
+  at::Tensor Encode(const Sequences& texts, const DropoutRun& run) const {
+    const at::Tensor real = RealPositions(texts, padding_);
+    at::Tensor x = Embed(texts, run);
+    for (const EncoderLayer& layer : layers_) x = layer.Forward(x, real, run);
+    return pooling_->Forward(x, real, run.statistics);
+  }
+
+  void VisitTexts(const Sequences& texts, const AttentionVisitor& visit) const {
+    const DropoutRun none;
+    const at::Tensor real = RealPositions(texts, padding_);
+    at::Tensor x = Embed(texts, none);
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      visit(static_cast<int64_t>(i), layers_[i].attention(),
+            layers_[i].InputOfAttention(x, real, none));
+      x = layers_[i].Forward(x, real, none);
+    }
+  }
 
   const ExperimentConfig config_;
-  const bool has_cls_;
+  const bool is_pair_;
+  const PaddingRules padding_;
   ParameterStore parameters_;
   const Embedding embedding_;
   std::vector<EncoderLayer> layers_;
@@ -136,6 +154,8 @@ class EncoderClassifier : public Classifier {
 };
 
 }  // namespace
+
+bool DependsOnBatch(const ModelConfig& model) { return model.norm() == ModelConfig::BATCH; }
 
 absl::StatusOr<std::unique_ptr<Classifier>> Classifier::Create(const ExperimentConfig& config,
                                                                const TaskSpec& spec) {

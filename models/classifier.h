@@ -1,5 +1,5 @@
-// The shared model: embedding + positions, pre-LN encoder with any registered attention, pooling,
-// head.
+// The shared model: embedding + positions, encoder with any registered attention, pooling, head.
+// Both texts of a pair go through the same encoder, one after the other.
 //
 //   LRA_ASSIGN_OR_RETURN(auto model, Classifier::Create(config, spec));
 //   at::Tensor logits = model->Forward(batch, {.training = true, .step = 7});   // [B, C]
@@ -24,7 +24,15 @@ namespace lra {
 struct ForwardContext {
   bool training = false;  // dropout on
   uint32_t step = 0;      // optimiser step: keys the dropout masks
+  // In training, whether the running statistics of batch norms learn from this batch. A trial pass
+  // leaves them alone.
+  bool updates_statistics = true;
 };
+
+// Whether an example's logits in training depend on the other examples of its batch, so that a
+// batch in parts gives other numbers than a whole one: model.norm=BATCH. Each part then has
+// statistics of its own, and so have the first and the second texts of pairs.
+bool DependsOnBatch(const ModelConfig& model);
 
 // Not safe for concurrent use (parameters and gradients are shared).
 class Classifier {
@@ -37,12 +45,18 @@ class Classifier {
   // Logits [B, C] float32. Throws c10::Error as LibTorch does; see models/torch_status.h.
   virtual at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const = 0;
 
-  // What each layer's attention gets of a batch in evaluation, layer by layer; throws as Forward().
+  // What each layer's attention gets of a batch in evaluation, layer by layer, the second texts of
+  // pairs after the first ones; throws as Forward(). What model.mask=OUTER makes of padded queries
+  // comes after the attention and is not seen here.
   using AttentionVisitor =
       std::function<void(int64_t layer, const Attention& attention, const AttentionInput& input)>;
   virtual void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const = 0;
 
   virtual const ParameterStore& parameters() const = 0;
+
+  // Whether the amount of padding changes an example's logits: model.mask=NO_MASK, pooling that
+  // divides by N, and attentions whose traits say so.
+  virtual bool depends_on_padding() const = 0;
 };
 
 }  // namespace lra

@@ -178,7 +178,10 @@ TEST(ClassifierTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("this attention takes lra.LinearOptions"));
   TaskSpec pairs = SmallSpec();
   pairs.set_is_pair(true);
-  EXPECT_THAT(ErrorOf(SmallConfig(), pairs), HasSubstr("two inputs"));
+  config = SmallConfig();
+  config.mutable_model()->set_pair_head(ModelConfig::CONCATENATION);
+  config.mutable_model()->set_head_width(1);
+  EXPECT_THAT(ErrorOf(config, pairs), HasSubstr("model.head_width: is 1, must be at least 2"));
 }
 
 TEST(ClassifierTest, CosformerRefusesAScaleBelowTheLongestSequence) {

@@ -19,6 +19,7 @@
 #include "lra/status_macros.h"
 #include "models/attention_weights.h"
 #include "models/torch_status.h"
+#include "train/micro_batch.h"
 #include "train/open_checkpoint.h"
 #include "train/test_looks.h"
 
@@ -36,11 +37,13 @@ struct Selected {
 absl::StatusOr<Selected> SelectExamples(const AttendRequest& request,
                                         const OpenedCheckpoint& opened) {
   const bool has_cls = opened.state.config().model().pooling() == ModelConfig::CLS;
+  const int64_t least = opened.model->depends_on_padding() ? opened.split.fixed_length_tokens() : 0;
   Selected selected;
   int64_t shortest = 0, longer = 0;
   for (int64_t i = 0; i < opened.split.size(); ++i) {
     if (static_cast<int64_t>(selected.examples.size()) == request.examples) break;
-    const int64_t tokens = opened.split.longest_tokens(i) + (has_cls ? 1 : 0);
+    const int64_t tokens =
+        std::max<int64_t>(opened.split.longest_tokens(i), least) + (has_cls ? 1 : 0);
     shortest = shortest == 0 ? tokens : std::min(shortest, tokens);
     if (tokens > request.max_tokens) {
       ++longer;
@@ -97,7 +100,9 @@ absl::Status SumExamples(const AttendRequest& request, const OpenedCheckpoint& o
       const absl::StatusOr<at::Tensor> weights = ImpliedWeights(attention, input);
       status = weights.ok() ? AddWeights(request, layer, *weights, sums) : weights.status();
     };
-    opened.model->VisitAttention(MakeBatch(opened.split, {example}), visit);
+    const HostBatch batch = MakeBatch(opened.split, {example});
+    opened.model->VisitAttention(opened.model->depends_on_padding() ? batch : TrimPadding(batch),
+                                 visit);
     LRA_RETURN_IF_ERROR(status);
     progress.Update(++done);
   }

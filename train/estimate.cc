@@ -42,8 +42,9 @@ absl::StatusOr<double> ProbeTraining(const Run& run, const std::vector<int64_t>&
   const auto begin = std::chrono::steady_clock::now();
   const HostBatch batch = MakeBatch(run.train, examples);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    for (const HostBatch& part : SplitBatch(batch, run.request.runtime.micro_batch_examples())) {
-      run.model->Forward(part, {.training = true}).sum().backward();
+    for (const HostBatch& part : SplitBatch(batch, run.request.runtime.micro_batch_examples(),
+                                            run.model->depends_on_padding())) {
+      run.model->Forward(part, {.training = true, .updates_statistics = false}).sum().backward();
     }
     run.optimizer->ZeroGradients();
     return absl::OkStatus();
@@ -71,8 +72,7 @@ int64_t PaddedLength(const SplitView& split, const std::vector<int64_t>& example
 // Batches of the first epoch by padded length; a short last batch is no measure of the others.
 Plan BatchesByLength(const Run& run) {
   const TrainConfig& train = run.config().train();
-  Plan plan = PlanEpoch(run.train, run.config().seed(), 0, train.batch_examples(),
-                        train.bucket_window_batches());
+  Plan plan = PlanEpoch(run.train, MakeLoaderOptions(train, run.config().seed()), 0);
   const size_t full = std::min<size_t>(train.batch_examples(), run.train.size());
   std::erase_if(plan, [&](const auto& batch) { return batch.size() < full; });
   std::stable_sort(plan.begin(), plan.end(), [&](const auto& a, const auto& b) {

@@ -86,6 +86,7 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
   LRA_ASSIGN_OR_RETURN(const Scored scored,
                        ScoreSplit(model, split, state.spec().classes(),
                                   {.batch_examples = state.config().train().batch_examples(),
+                                   .drop_last = state.config().evaluation().drop_last(),
                                    .label = absl::StrCat("score ", split.name()),
                                    .quiet = quiet}));
   return StorePredictions(record_dir, {.split = split.name(),

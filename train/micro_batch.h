@@ -8,8 +8,15 @@
 
 namespace lra {
 
-// Parts of at most `examples` examples in order, each padded to its own longest; 0 = one part.
-std::vector<HostBatch> SplitBatch(const HostBatch& batch, int64_t examples);
+// Parts of at most `examples` examples in order, with all columns of the batch; 0 = one part. A
+// part is as long as its own longest text, or as the batch where that is padded to a fixed length
+// or keeps_length says so: for models whose result depends on padding
+// (Classifier::depends_on_padding()).
+std::vector<HostBatch> SplitBatch(const HostBatch& batch, int64_t examples,
+                                  bool keeps_length = false);
+
+// The batch without the padding that every example has.
+HostBatch TrimPadding(HostBatch batch);
 
 }  // namespace lra
 

@@ -38,5 +38,51 @@ TEST(SplitBatch, KeepsOrderAndTrimsPadding) {
   EXPECT_THAT(parts[1].example_ids, ElementsAre(20));
 }
 
+// Of pairs both columns are cut alike, each to its own longest text.
+TEST(SplitBatch, CutsBothTextsOfPairs) {
+  HostBatch batch = ThreeExamples();
+  batch.length_b = 3;
+  batch.tokens_b = {1, 0, 0, 2, 3, 0, 4, 5, 6};
+  batch.lengths_b = {1, 2, 3};
+  const auto parts = SplitBatch(batch, 2);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_THAT(parts[0].tokens, ElementsAre(1, 2, 3, 0));
+  EXPECT_EQ(parts[0].length_b, 2);
+  EXPECT_THAT(parts[0].tokens_b, ElementsAre(1, 0, 2, 3));
+  EXPECT_THAT(parts[0].lengths_b, ElementsAre(1, 2));
+  EXPECT_THAT(parts[1].tokens, ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(parts[1].tokens_b, ElementsAre(4, 5, 6));
+}
+
+TEST(SplitBatch, CutsRealValues) {
+  const HostBatch batch{.batch = 2,
+                        .length = 3,
+                        .lengths = {3, 3},
+                        .values = {.1f, .2f, .3f, .4f, .5f, .6f},
+                        .labels = {0, 1},
+                        .example_ids = {7, 8}};
+  const auto parts = SplitBatch(batch, 1);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_THAT(parts[0].values, ElementsAre(.1f, .2f, .3f));
+  EXPECT_THAT(parts[1].values, ElementsAre(.4f, .5f, .6f));
+  EXPECT_TRUE(parts[1].tokens.empty());
+}
+
+// Where padding counts, a part is padded like its batch.
+TEST(SplitBatch, KeepsTheLengthThatCounts) {
+  HostBatch batch = ThreeExamples();
+  const auto kept = SplitBatch(batch, 2, true);
+  EXPECT_EQ(kept[0].length, 4);
+  EXPECT_THAT(kept[0].tokens, ElementsAre(1, 2, 0, 0, 3, 0, 0, 0));
+  batch.fixed_length = 4;
+  const auto fixed = SplitBatch(batch, 2);
+  EXPECT_EQ(fixed[0].fixed_length, 4);
+  EXPECT_EQ(fixed[0].tokens, kept[0].tokens);
+  const HostBatch trimmed = TrimPadding(fixed[0]);
+  EXPECT_EQ(trimmed.length, 2);
+  EXPECT_EQ(trimmed.fixed_length, 0);
+  EXPECT_THAT(trimmed.tokens, ElementsAre(1, 2, 3, 0));
+}
+
 }  // namespace
 }  // namespace lra

@@ -60,10 +60,7 @@ class Trainer {
   explicit Trainer(Run* run)
       : run_(*run),
         schedule_(run->MakeSchedule()),
-        loader_(run->train,
-                {.seed = run->config().seed(),
-                 .batch_examples = run->config().train().batch_examples(),
-                 .bucket_window_batches = run->config().train().bucket_window_batches()},
+        loader_(run->train, MakeLoaderOptions(run->config().train(), run->config().seed()),
                 {run->state.loader().epoch(), run->state.loader().batch()}) {}
 
   absl::Status Train();
@@ -114,7 +111,8 @@ absl::StatusOr<StepResult> Trainer::Step() {
   StepResult result;
   run_.optimizer->ZeroGradients();
   LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {
-    for (const HostBatch& part : SplitBatch(batch, run_.request.runtime.micro_batch_examples())) {
+    for (const HostBatch& part : SplitBatch(batch, run_.request.runtime.micro_batch_examples(),
+                                            run_.model->depends_on_padding())) {
       LRA_RETURN_IF_ERROR(Accumulate(part, batch.batch, &result));
     }
     if (!std::isfinite(result.loss_sum))
@@ -158,9 +156,11 @@ void Trainer::Count(const StepResult& result) {
 
 absl::Status Trainer::Validate(CurvePoint* point) {
   const TrainConfig& train = run_.config().train();
-  const absl::StatusOr<Scored> scored = ScoreSplit(
-      *run_.model, run_.validation, run_.data.spec().classes(),
-      {.batch_examples = train.batch_examples(), .limit_examples = train.validation_examples()});
+  const absl::StatusOr<Scored> scored =
+      ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(),
+                 {.batch_examples = train.batch_examples(),
+                  .limit_examples = train.validation_examples(),
+                  .drop_last = run_.config().evaluation().drop_last()});
   LRA_RETURN_IF_ERROR(
       Annotate(scored.status(), absl::StrCat("validation at step ", run_.state.step())));
   const SplitScore& score = scored->score;

@@ -8,6 +8,9 @@
 namespace lra {
 
 constexpr uint32_t kEmbeddingSite = 0;
+// Added to every site while the second text of a pair is read: above all others (models have at
+// most 128 layers), so that two equal texts get masks of their own.
+constexpr uint32_t kSecondTextSites = 1 << 16;
 
 enum class LayerSite : uint32_t {
   kAttentionWeights = 0,

@@ -4,6 +4,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,10 +16,18 @@ constexpr double kPositionStddev = 0.02;
 constexpr int64_t kPaddingId = 0;
 
 // [B, N]; a copy, because the backward needs it after the batch is gone.
-at::Tensor TokenTensor(const HostBatch& batch) {
-  at::Tensor tokens = at::empty({batch.batch, batch.length}, at::kInt);
-  std::copy(batch.tokens.begin(), batch.tokens.end(), tokens.mutable_data_ptr<int32_t>());
-  return tokens;
+template <class T>
+at::Tensor CopyOf(absl::Span<const T> values, const Sequences& sequences, at::ScalarType type) {
+  at::Tensor tensor = at::empty({sequences.batch, sequences.length}, type);
+  std::copy(values.begin(), values.end(), tensor.mutable_data_ptr<T>());
+  return tensor;
+}
+
+// Padding's vector gets no gradient, unless padded positions have a say in the logits.
+int64_t PaddingId(const ModelConfig& config, const TaskSpec& spec) {
+  const bool counts =
+      config.mask() == ModelConfig::NO_MASK || config.pooling() == ModelConfig::MEAN_OF_ALL;
+  return spec.zero_is_token() || counts ? -1 : kPaddingId;
 }
 
 }  // namespace
@@ -38,14 +47,20 @@ at::Tensor SinusoidTable(int64_t tokens, int64_t width) {
 
 Embedding::Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t max_length_tokens,
                      ParameterStore* parameters)
-    : padding_id_(spec.zero_is_token() ? -1 : kPaddingId) {
+    : max_length_tokens_(max_length_tokens), padding_id_(PaddingId(config, spec)) {
   const int64_t width = config.width();
-  tokens_ = parameters->Create("embedding.token.weight", {spec.vocabulary_size(), width},
-                               Initializer::Normal(config.embedding_stddev()));
+  if (spec.is_real()) {
+    values_.weight =
+        parameters->Create("embedding.value.weight", {width, 1}, Initializer::LecunNormal());
+    values_.bias = parameters->Create("embedding.value.bias", {width}, Initializer::Zeros());
+  } else {
+    tokens_ = parameters->Create("embedding.token.weight", {spec.vocabulary_size(), width},
+                                 Initializer::Normal(config.embedding_stddev()));
+  }
   if (config.positions() == ModelConfig::LEARNED) {
     positions_ = parameters->Create("embedding.position.weight", {max_length_tokens, width},
                                     Initializer::Normal(kPositionStddev));
-  } else {
+  } else if (config.positions() != ModelConfig::NO_POSITIONS) {
     positions_ = SinusoidTable(max_length_tokens, width);
   }
   if (config.pooling() == ModelConfig::CLS) {
@@ -53,16 +68,26 @@ Embedding::Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t ma
   }
 }
 
-at::Tensor Embedding::Forward(const HostBatch& batch, const DropoutKey& dropout) const {
-  const auto [low, high] = std::minmax_element(batch.tokens.begin(), batch.tokens.end());
+at::Tensor Embedding::Inputs(const Sequences& sequences) const {
+  const auto size = static_cast<size_t>(sequences.batch * sequences.length);
+  if (!tokens_.defined()) {
+    TORCH_CHECK(sequences.values.size() == size, "the batch has no real values");
+    const at::Tensor values = CopyOf(sequences.values, sequences, at::kFloat).unsqueeze(-1);
+    return at::linear(values, values_.weight, values_.bias);
+  }
+  TORCH_CHECK(sequences.tokens.size() == size, "the batch has no tokens");
+  const auto [low, high] = std::minmax_element(sequences.tokens.begin(), sequences.tokens.end());
   TORCH_CHECK(*low >= 0 && *high < tokens_.size(0), "token id ", *low < 0 ? *low : *high,
               " is outside 0 .. ", tokens_.size(0) - 1);
-  at::Tensor x = at::embedding(tokens_, TokenTensor(batch),
-                               padding_id_);  // [B, N, E]
-  if (cls_.defined()) x = at::cat({cls_.expand({batch.batch, 1, -1}), x}, 1);
-  TORCH_CHECK(x.size(1) <= positions_.size(0), "a batch of ", x.size(1),
-              " tokens exceeds the model's ", positions_.size(0));
-  return Dropout(x + positions_.narrow(0, 0, x.size(1)), dropout);
+  return at::embedding(tokens_, CopyOf(sequences.tokens, sequences, at::kInt), padding_id_);
+}
+
+at::Tensor Embedding::Forward(const Sequences& sequences, const DropoutKey& dropout) const {
+  at::Tensor x = Inputs(sequences);  // [B, N, E]
+  if (cls_.defined()) x = at::cat({cls_.expand({sequences.batch, 1, -1}), x}, 1);
+  TORCH_CHECK(x.size(1) <= max_length_tokens_, "a batch of ", x.size(1),
+              " tokens exceeds the model's ", max_length_tokens_);
+  return Dropout(positions_.defined() ? x + positions_.narrow(0, 0, x.size(1)) : x, dropout);
 }
 
 }  // namespace lra

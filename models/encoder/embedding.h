@@ -1,4 +1,5 @@
-// Tokens -> vectors: table + positions, CLS in front where pooling wants it, dropout.
+// Tokens or real values -> vectors: table or linear map, positions, CLS in front where pooling
+// wants it, dropout.
 #ifndef LRA_MODELS_ENCODER_EMBEDDING_H_
 #define LRA_MODELS_ENCODER_EMBEDDING_H_
 
@@ -6,9 +7,10 @@
 
 #include <cstdint>
 
-#include "datasets/host_batch.h"
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
+#include "models/encoder/layer_pieces.h"
+#include "models/encoder/sequences.h"
 #include "models/kernels/dropout.h"
 #include "models/parameters.h"
 
@@ -20,20 +22,25 @@ at::Tensor SinusoidTable(int64_t tokens, int64_t width);
 
 class Embedding {
  public:
-  // max_length_tokens includes CLS. Creates embedding.token.weight, with learned positions
-  // embedding.position.weight, with CLS pooling embedding.cls (zeros).
-  // `spec` is a view's: its vocabulary_size, and whether id 0 is padding or a token.
+  // max_length_tokens includes CLS. Creates embedding.token.weight, or embedding.value.weight
+  // (LeCun normal) and .bias (zeros) where `spec` says that inputs are real; with learned positions
+  // embedding.position.weight, with CLS pooling embedding.cls (zeros). `spec` is a view's: its
+  // vocabulary_size, and whether id 0 is padding or a token.
   Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t max_length_tokens,
             ParameterStore* parameters);
 
-  // [B, N, E]; N counts CLS. Throws c10::Error for a token id outside the vocabulary and for too
-  // long batches.
-  at::Tensor Forward(const HostBatch& batch, const DropoutKey& dropout) const;
+  // [B, N, E]; N counts CLS. Throws c10::Error for a token id outside the vocabulary, for too long
+  // batches, and for tokens where values are due or the other way round.
+  at::Tensor Forward(const Sequences& sequences, const DropoutKey& dropout) const;
 
  private:
+  at::Tensor Inputs(const Sequences& sequences) const;  // [B, N, E] without CLS
+
+  int64_t max_length_tokens_;
   int64_t padding_id_;    // its row gets no gradient; -1 = none
-  at::Tensor tokens_;     // [V, E]
-  at::Tensor positions_;  // [max_length_tokens, E]
+  at::Tensor tokens_;     // [V, E]; undefined for real values
+  LinearMap values_;      // [E, 1]; undefined for tokens
+  at::Tensor positions_;  // [max_length_tokens, E] or undefined
   at::Tensor cls_;        // [1, 1, E] or undefined
 };
 

@@ -1,11 +1,15 @@
 #include "models/encoder/layer.h"
 
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
+
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
 #include "models/encoder/dropout_sites.h"
+#include "models/kernels/softmax_attention.h"
 
 namespace lra {
 
@@ -24,9 +28,8 @@ class EncoderLayer::Scope {
     return map;
   }
 
-  NormMap Norm(absl::string_view name, int64_t width, double epsilon) const {
-    return {Make(absl::StrCat(name, ".weight"), {width}, Initializer::Ones()),
-            Make(absl::StrCat(name, ".bias"), {width}, Initializer::Zeros()), epsilon};
+  Norm MakeNorm(absl::string_view name, const ModelConfig& model) const {
+    return Norm(model, absl::StrCat(prefix_, name), parameters_);
   }
 
  private:
@@ -75,6 +78,17 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const ExperimentConfig&
   return attention;
 }
 
+// attended [B, H, N, D] with the rows of padded queries replaced by what equal weights on all N
+// positions give; dropout acts on these weights, too.
+at::Tensor SpreadPaddedQueries(const at::Tensor& attended, const AttentionInput& input,
+                               const at::Tensor& real) {
+  const at::Tensor equal = input.weight_dropout.active()
+                               ? SoftmaxAttention(at::zeros_like(input.q), at::zeros_like(input.k),
+                                                  input.v, at::Tensor(), input.weight_dropout)
+                               : input.v.mean(2, /*keepdim=*/true);
+  return at::where(real.view({real.size(0), 1, real.size(1), 1}), attended, equal);
+}
+
 }  // namespace
 
 void EncoderLayer::AddProjections(const ModelConfig& model, const Scope& scope) {
@@ -82,7 +96,8 @@ void EncoderLayer::AddProjections(const ModelConfig& model, const Scope& scope) 
   const auto projection = [&](const char* name) {
     return scope.Linear(name, model.qkv_width(), model.width(), model.attention_bias());
   };
-  qkv_.norm = scope.Norm("attention_norm", model.width(), model.norm_epsilon());
+  attention_norm_ = scope.MakeNorm("attention_norm", model);
+  qkv_.norm = attention_norm_.map();
   qkv_.heads = kind == Projections::kNone ? 1 : model.heads();
   qkv_.returns_input = attention_->traits().uses_layer_input;
   if (kind == Projections::kNone) return;
@@ -102,10 +117,13 @@ absl::StatusOr<EncoderLayer> EncoderLayer::Create(const ExperimentConfig& config
   EncoderLayer layer;
   layer.index_ = index;
   layer.is_causal_ = config.attention().causal();
+  layer.is_post_norm_ = model.norm_placement() == ModelConfig::AFTER;
+  layer.mask_ = model.mask();
   LRA_ASSIGN_OR_RETURN(layer.attention_,
                        MakeAttention(config, prefix + "attention.", max_length_tokens, parameters));
   layer.AddProjections(model, scope);
-  layer.output_.norm = scope.Norm("mlp_norm", model.width(), model.norm_epsilon());
+  layer.mlp_norm_ = scope.MakeNorm("mlp_norm", model);
+  layer.output_.norm = layer.mlp_norm_.map();
   layer.output_.hidden = scope.Linear("mlp.hidden", model.mlp_width(), model.width(), true);
   layer.output_.projection = scope.Linear("mlp.projection", model.width(), model.mlp_width(), true);
   layer.output_.gelu =
@@ -113,10 +131,17 @@ absl::StatusOr<EncoderLayer> EncoderLayer::Create(const ExperimentConfig& config
   return layer;
 }
 
-AttentionInput EncoderLayer::InputOfAttention(const at::Tensor& x, const at::Tensor& keep,
+AttentionInput EncoderLayer::InputOfAttention(const at::Tensor& x, const at::Tensor& real,
                                               const DropoutRun& dropout) const {
-  const Qkv qkv = NormQkv(x, qkv_);  // [B, H, N, D]
-  AttentionInput input = {qkv.q, qkv.k, qkv.v, keep};
+  Qkv qkv;  // [B, H, N, D]
+  if (IsFused()) {
+    qkv = NormQkv(x, qkv_);
+  } else {
+    qkv =
+        ProjectQkv(is_post_norm_ ? x : attention_norm_.Forward(x, real, dropout.statistics), qkv_);
+  }
+  AttentionInput input = {qkv.q, qkv.k, qkv.v};
+  if (mask_ != ModelConfig::NO_MASK) input.keep = real;
   input.weight_dropout =
       dropout.Key(SiteOf(index_, LayerSite::kAttentionWeights), dropout.weight_probability);
   input.x = qkv.x;
@@ -125,17 +150,39 @@ AttentionInput EncoderLayer::InputOfAttention(const at::Tensor& x, const at::Ten
   return input;
 }
 
-at::Tensor EncoderLayer::Forward(const at::Tensor& x, const at::Tensor& keep,
+at::Tensor EncoderLayer::Attend(const at::Tensor& x, const at::Tensor& real,
+                                const DropoutRun& dropout) const {
+  const AttentionInput input = InputOfAttention(x, real, dropout);
+  const at::Tensor attended = attention_->Attend(input);  // [B, H, N, D]
+  const bool is_spread = mask_ == ModelConfig::OUTER && real.defined() &&
+                         attention_->traits().projections != Projections::kNone;
+  return is_spread ? SpreadPaddedQueries(attended, input, real) : attended;
+}
+
+at::Tensor EncoderLayer::ForwardGeneric(const at::Tensor& attended, const at::Tensor& x,
+                                        const at::Tensor& real, const OutputMlpDropout& keys,
+                                        BatchStatistics statistics) const {
+  const at::Tensor h = DropoutAdd(ProjectOutput(attended, output_), x, keys.attention_output);
+  if (!is_post_norm_) {
+    const at::Tensor y = mlp_norm_.Forward(h, real, statistics);
+    return DropoutAdd(Mlp(y, output_, keys.hidden), h, keys.mlp_output);
+  }
+  const at::Tensor y = attention_norm_.Forward(h, real, statistics);
+  return mlp_norm_.Forward(DropoutAdd(Mlp(y, output_, keys.hidden), y, keys.mlp_output), real,
+                           statistics);
+}
+
+at::Tensor EncoderLayer::Forward(const at::Tensor& x, const at::Tensor& real,
                                  const DropoutRun& dropout) const {
   const auto key = [&](LayerSite place, float probability) {
     return dropout.Key(SiteOf(index_, place), probability);
   };
-  const at::Tensor attended =
-      attention_->Attend(InputOfAttention(x, keep, dropout));  // [B, H, N, D]
-  return OutputMlp(attended, x, output_,
-                   {key(LayerSite::kAttentionOutput, dropout.probability),
-                    key(LayerSite::kMlpHidden, dropout.probability),
-                    key(LayerSite::kMlpOutput, dropout.probability)});  // [B, N, E]
+  const at::Tensor attended = Attend(x, real, dropout);
+  const OutputMlpDropout keys = {key(LayerSite::kAttentionOutput, dropout.probability),
+                                 key(LayerSite::kMlpHidden, dropout.probability),
+                                 key(LayerSite::kMlpOutput, dropout.probability)};
+  return IsFused() ? OutputMlp(attended, x, output_, keys)
+                   : ForwardGeneric(attended, x, real, keys, dropout.statistics);  // [B, N, E]
 }
 
 }  // namespace lra

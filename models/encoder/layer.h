@@ -1,4 +1,5 @@
-// One pre-LN encoder layer around any registered attention.
+// One encoder layer around any registered attention. Layer norms before each block run in the fast
+// pieces; batch norms and norms behind the blocks in a generic composition.
 #ifndef LRA_MODELS_ENCODER_LAYER_H_
 #define LRA_MODELS_ENCODER_LAYER_H_
 
@@ -11,12 +12,14 @@
 #include "lra/config.pb.h"
 #include "models/attention/attention.h"
 #include "models/encoder/layer_pieces.h"
+#include "models/encoder/norm.h"
 #include "models/kernels/dropout.h"
 #include "models/parameters.h"
 
 namespace lra {
 
-// What dropout in a forward pass depends on beside the place; probabilities are 0 in evaluation.
+// What dropout and norms in a forward pass depend on beside the place; probabilities are 0 in
+// evaluation.
 struct DropoutRun {
   float probability = 0;
   float weight_probability = 0;  // on attention weights
@@ -24,8 +27,12 @@ struct DropoutRun {
   uint32_t step = 0;
   at::Tensor example_ids;  // [B] int64
   bool is_training = false;
+  uint32_t first_site = 0;  // kSecondTextSites for second texts
+  BatchStatistics statistics = BatchStatistics::kRunning;
 
-  DropoutKey Key(uint32_t site, float p) const { return {p, seed, step, site, example_ids}; }
+  DropoutKey Key(uint32_t site, float p) const {
+    return {p, seed, step, first_site + site, example_ids};
+  }
 };
 
 class EncoderLayer {
@@ -36,20 +43,33 @@ class EncoderLayer {
   static absl::StatusOr<EncoderLayer> Create(const ExperimentConfig& config, int64_t index,
                                              int64_t max_length_tokens, ParameterStore* parameters);
 
-  // x [B, N, E], keep [B, N] bool or undefined (no padding) -> [B, N, E].
-  at::Tensor Forward(const at::Tensor& x, const at::Tensor& keep, const DropoutRun& dropout) const;
+  // x [B, N, E], real [B, N] bool or undefined (no padding) -> [B, N, E]. What padding does is
+  // model.mask's say:
+  //   KEYS     the attention's keep is `real`;
+  //   OUTER    as KEYS, and a padded query weighs all N positions alike, padded ones included: what
+  //            -1e10 added to its whole row of scores comes to. Methods without a value projection
+  //            (Projections::kNone) treat it as KEYS;
+  //   NO_MASK  the attention has no keep.
+  at::Tensor Forward(const at::Tensor& x, const at::Tensor& real, const DropoutRun& dropout) const;
 
   // What Forward() gives to the attention, for attention maps.
-  AttentionInput InputOfAttention(const at::Tensor& x, const at::Tensor& keep,
+  AttentionInput InputOfAttention(const at::Tensor& x, const at::Tensor& real,
                                   const DropoutRun& dropout) const;
   const Attention& attention() const { return *attention_; }
 
  private:
   class Scope;
   void AddProjections(const ModelConfig& model, const Scope& scope);
+  bool IsFused() const { return !is_post_norm_ && attention_norm_.is_layer_norm(); }
+  at::Tensor Attend(const at::Tensor& x, const at::Tensor& real, const DropoutRun& dropout) const;
+  at::Tensor ForwardGeneric(const at::Tensor& attended, const at::Tensor& x, const at::Tensor& real,
+                            const OutputMlpDropout& keys, BatchStatistics statistics) const;
 
   int64_t index_ = 0;
   bool is_causal_ = false;
+  bool is_post_norm_ = false;
+  ModelConfig::Mask mask_ = ModelConfig::KEYS;
+  Norm attention_norm_, mlp_norm_;
   NormQkvParameters qkv_;
   OutputMlpParameters output_;
   std::shared_ptr<const Attention> attention_;

@@ -1,7 +1,6 @@
 #include "models/encoder/layer_pieces.h"
 
 #include <ATen/ops/gelu.h>
-#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 
 namespace lra {
@@ -9,10 +8,6 @@ namespace {
 
 bool UseTiled(const at::Tensor& x) {
   return x.device().is_cpu() && x.scalar_type() == at::kFloat && x.numel() > 0;
-}
-
-at::Tensor Norm(const at::Tensor& x, const NormMap& norm) {
-  return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, norm.epsilon);
 }
 
 at::Tensor Map(const at::Tensor& x, const LinearMap& map) {
@@ -34,13 +29,10 @@ at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
                                                                             parameters, dropout);
 }
 
-namespace internal {
-
-Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters) {
-  const at::Tensor y = Norm(x, parameters.norm);
+Qkv ProjectQkv(const at::Tensor& y, const NormQkvParameters& parameters) {
   const auto split = [&](const LinearMap& map) {
     const at::Tensor mapped = map.weight.defined() ? Map(y, map) : y;
-    return mapped.view({x.size(0), x.size(1), parameters.heads, -1}).transpose(1, 2);
+    return mapped.view({y.size(0), y.size(1), parameters.heads, -1}).transpose(1, 2);
   };
   Qkv qkv;
   qkv.q = split(parameters.query);
@@ -50,17 +42,31 @@ Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters) {
   return qkv;
 }
 
+at::Tensor ProjectOutput(const at::Tensor& attended, const OutputMlpParameters& parameters) {
+  const at::Tensor joined =
+      attended.transpose(1, 2).reshape({attended.size(0), attended.size(2), -1});
+  return parameters.output.weight.defined() ? Map(joined, parameters.output) : joined;
+}
+
+at::Tensor Mlp(const at::Tensor& y, const OutputMlpParameters& parameters,
+               const DropoutKey& hidden_dropout) {
+  const char* kind = parameters.gelu == GeluKind::kTanh ? "tanh" : "none";
+  const at::Tensor hidden = at::gelu(Map(y, parameters.hidden), kind);
+  return Map(Dropout(hidden, hidden_dropout), parameters.projection);
+}
+
+namespace internal {
+
+Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters) {
+  return ProjectQkv(LayerNorm(x, parameters.norm), parameters);
+}
+
 at::Tensor OutputMlpGeneric(const at::Tensor& attended, const at::Tensor& residual,
                             const OutputMlpParameters& parameters,
                             const OutputMlpDropout& dropout) {
-  const at::Tensor joined =
-      attended.transpose(1, 2).reshape({residual.size(0), residual.size(1), -1});
-  const at::Tensor mapped =
-      parameters.output.weight.defined() ? Map(joined, parameters.output) : joined;
-  const at::Tensor h = DropoutAdd(mapped, residual, dropout.attention_output);
-  const char* kind = parameters.gelu == GeluKind::kTanh ? "tanh" : "none";
-  const at::Tensor hidden = at::gelu(Map(Norm(h, parameters.norm), parameters.hidden), kind);
-  return DropoutAdd(Map(Dropout(hidden, dropout.hidden), parameters.projection), h,
+  const at::Tensor h =
+      DropoutAdd(ProjectOutput(attended, parameters), residual, dropout.attention_output);
+  return DropoutAdd(Mlp(LayerNorm(h, parameters.norm), parameters, dropout.hidden), h,
                     dropout.mlp_output);
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "models/encoder/norm.h"
 #include "models/kernels/dropout.h"
 #include "models/kernels/rows.h"
 
@@ -20,12 +21,6 @@ namespace lra {
 struct LinearMap {
   at::Tensor weight;
   at::Tensor bias;
-};
-
-struct NormMap {
-  at::Tensor weight;
-  at::Tensor bias;
-  double epsilon = 1e-6;
 };
 
 struct NormQkvParameters {
@@ -56,6 +51,15 @@ struct Qkv {
 Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters);
 at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
                      const OutputMlpParameters& parameters, const OutputMlpDropout& dropout);
+
+// What the two pieces are made of, for layers that normalise otherwise or elsewhere:
+// q, k, v of y, which Qkv::x then is;
+Qkv ProjectQkv(const at::Tensor& y, const NormQkvParameters& parameters);
+// a [B, H, N, D] -> a Wo + bo [B, N, E];
+at::Tensor ProjectOutput(const at::Tensor& attended, const OutputMlpParameters& parameters);
+// y -> drop(gelu(y W1 + b1)) W2 + b2.
+at::Tensor Mlp(const at::Tensor& y, const OutputMlpParameters& parameters,
+               const DropoutKey& hidden_dropout);
 
 namespace internal {
 

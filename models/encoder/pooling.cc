@@ -1,43 +1,58 @@
 #include "models/encoder/pooling.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/linear.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 namespace lra {
+namespace {
 
-Pooling::Pooling(const ModelConfig& config, ParameterStore* parameters)
-    : reads_first_(config.pooling() != ModelConfig::MEAN) {
-  norm_.weight = parameters->Create("encoder.norm.weight", {config.width()}, Initializer::Ones());
-  norm_.bias = parameters->Create("encoder.norm.bias", {config.width()}, Initializer::Zeros());
-  norm_.epsilon = config.norm_epsilon();
+// [B, N, E] -> [B, E], over the real positions.
+at::Tensor SumOfReal(const at::Tensor& x, const at::Tensor& real) {
+  if (!real.defined()) return x.sum(1);
+  return at::where(real.unsqueeze(-1), x, at::zeros({}, x.options())).sum(1);
 }
 
-at::Tensor Pooling::Forward(const at::Tensor& x, const at::Tensor& keep) const {
-  const auto normalise = [&](const at::Tensor& rows) {
-    return at::layer_norm(rows, {rows.size(-1)}, norm_.weight, norm_.bias, norm_.epsilon);
-  };
-  if (reads_first_) return normalise(x.select(1, 0));
-  if (!keep.defined()) return normalise(x).mean(1);
-  const at::Tensor kept = at::where(keep.unsqueeze(-1), normalise(x), at::zeros({}, x.options()));
-  return kept.sum(1) / keep.sum(1, true).clamp_min(1);
+// [B, N, E] -> [B, E]
+at::Tensor LastReal(const at::Tensor& x, const at::Tensor& real) {
+  const int64_t tokens = x.size(1);
+  if (!real.defined()) return x.select(1, tokens - 1);
+  const at::Tensor places = at::arange(tokens, real.options().dtype(at::kLong));
+  // -1, where nothing is real, counts from the end.
+  const at::Tensor last = (places + 1).mul(real).amax(1).sub(1).remainder(tokens);  // [B]
+  return x.gather(1, last.view({-1, 1, 1}).expand({-1, 1, x.size(2)})).squeeze(1);
 }
 
-Head::Head(const ModelConfig& config, int64_t classes, ParameterStore* parameters) {
-  const int64_t width = config.width(), hidden = config.head_width();
-  hidden_.weight =
-      parameters->Create("head.hidden.weight", {hidden, width}, Initializer::LecunNormal());
-  hidden_.bias = parameters->Create("head.hidden.bias", {hidden}, Initializer::Zeros());
-  logits_.weight =
-      parameters->Create("head.logits.weight", {classes, hidden}, Initializer::LecunNormal());
-  logits_.bias = parameters->Create("head.logits.bias", {classes}, Initializer::Zeros());
+// Of the poolings that read one row; undefined for the others.
+at::Tensor Row(ModelConfig::Pooling kind, const at::Tensor& x, const at::Tensor& real) {
+  if (kind == ModelConfig::LAST_TOKEN) return LastReal(x, real);
+  if (kind == ModelConfig::CLS || kind == ModelConfig::FIRST) return x.select(1, 0);
+  return at::Tensor();
 }
 
-at::Tensor Head::Forward(const at::Tensor& pooled) const {
-  const at::Tensor hidden = at::linear(pooled, hidden_.weight, hidden_.bias).relu();
-  return at::linear(hidden, logits_.weight, logits_.bias);
+}  // namespace
+
+Pooling::Pooling(const ModelConfig& config, ParameterStore* parameters) : kind_(config.pooling()) {
+  if (config.norm_placement() != ModelConfig::AFTER) {
+    norm_.emplace(config, "encoder.norm", parameters);
+  }
+}
+
+at::Tensor Pooling::Forward(const at::Tensor& x, const at::Tensor& real,
+                            BatchStatistics statistics) const {
+  if (norm_.has_value() && norm_->is_layer_norm()) {
+    // Of one row nothing else needs to be normalised.
+    const at::Tensor row = Row(kind_, x, real);
+    if (row.defined()) return LayerNorm(row, norm_->map());
+  }
+  const at::Tensor y = norm_.has_value() ? norm_->Forward(x, real, statistics) : x;
+  const at::Tensor row = Row(kind_, y, real);
+  if (row.defined()) return row;
+  if (kind_ == ModelConfig::MEAN_OF_ALL || !real.defined()) return y.mean(1);
+  const at::Tensor sum = SumOfReal(y, real);
+  if (kind_ == ModelConfig::SUM_OVER_N) return sum / y.size(1);
+  return sum / real.sum(1, true).clamp_min(1);
 }
 
 }  // namespace lra

@@ -1,0 +1,51 @@
+#include "models/encoder/sequences.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+namespace lra {
+namespace {
+
+bool AreAllReal(const Sequences& sequences, const PaddingRules& rules) {
+  const auto is_full = [&](int32_t tokens) { return tokens == sequences.length; };
+  if (!std::all_of(sequences.lengths.begin(), sequences.lengths.end(), is_full)) return false;
+  return !rules.zero_is_padding ||
+         std::find(sequences.tokens.begin(), sequences.tokens.end(), 0) == sequences.tokens.end();
+}
+
+}  // namespace
+
+Sequences FirstTexts(const HostBatch& batch) {
+  return {batch.batch, batch.length, batch.tokens, batch.values, batch.lengths};
+}
+
+Sequences SecondTexts(const HostBatch& batch) {
+  return {batch.batch, batch.length_b, batch.tokens_b, {}, batch.lengths_b};
+}
+
+PaddingRules::PaddingRules(const ExperimentConfig& config)
+    : has_cls(config.model().pooling() == ModelConfig::CLS),
+      cls_as_first_token(config.model().cls_mask() == ModelConfig::AS_FIRST_TOKEN),
+      zero_is_padding(config.view().zero_is_padding()) {}
+
+at::Tensor RealPositions(const Sequences& sequences, const PaddingRules& rules) {
+  if (AreAllReal(sequences, rules)) return at::Tensor();
+  const int64_t extra = rules.has_cls ? 1 : 0, width = sequences.length + extra;
+  at::Tensor real = at::empty({sequences.batch, width}, at::kBool);
+  bool* row = real.mutable_data_ptr<bool>();
+  for (int64_t b = 0; b < sequences.batch; ++b, row += width) {
+    bool* const tokens = row + extra;
+    const int64_t length = sequences.lengths[b];
+    std::fill_n(tokens, length, true);
+    std::fill_n(tokens + length, sequences.length - length, false);
+    if (rules.zero_is_padding) {
+      const auto ids = sequences.tokens.subspan(b * sequences.length, length);
+      std::transform(ids.begin(), ids.end(), tokens, [](int32_t id) { return id != 0; });
+    }
+    if (rules.has_cls) row[0] = !rules.cls_as_first_token || tokens[0];
+  }
+  return real;
+}
+
+}  // namespace lra

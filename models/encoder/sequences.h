@@ -1,0 +1,42 @@
+// What the encoder reads of a host batch: one text (or image) of each example, and which of its
+// positions are real.
+#ifndef LRA_MODELS_ENCODER_SEQUENCES_H_
+#define LRA_MODELS_ENCODER_SEQUENCES_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "datasets/host_batch.h"
+#include "lra/config.pb.h"
+
+namespace lra {
+
+// One column of a batch. Points into the batch.
+struct Sequences {
+  int64_t batch = 0;                  // B
+  int64_t length = 0;                 // N
+  absl::Span<const int32_t> tokens;   // [B, N]; empty where there are values
+  absl::Span<const float> values;     // [B, N]; empty where there are tokens
+  absl::Span<const int32_t> lengths;  // [B]
+};
+// The only texts, or the first ones of pairs; the second ones of pairs.
+Sequences FirstTexts(const HostBatch& batch);
+Sequences SecondTexts(const HostBatch& batch);
+
+struct PaddingRules {
+  explicit PaddingRules(const ExperimentConfig& config);
+
+  bool has_cls = false;
+  bool cls_as_first_token = false;  // model.cls_mask: padding where the first token is
+  bool zero_is_padding = false;     // id 0 is padding wherever it stands
+};
+
+// True for real positions: [B, N] bool, N counts CLS; undefined where all are real. Without
+// zero_is_padding each row is true up to its length.
+at::Tensor RealPositions(const Sequences& sequences, const PaddingRules& rules);
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_ENCODER_SEQUENCES_H_
