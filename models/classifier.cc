@@ -12,6 +12,7 @@
 #include "models/encoder/embedding.h"
 #include "models/encoder/layer.h"
 #include "models/encoder/pooling.h"
+#include "models/runtime.h"
 #include "models/torch_status.h"
 
 namespace lra {
@@ -53,7 +54,7 @@ absl::Status CheckSizes(const ExperimentConfig& config, const TaskSpec& spec) {
 }
 
 // True for real tokens (CLS always): [B, N]; undefined where nothing is padded.
-at::Tensor KeepMask(const HostBatch& batch, bool has_cls) {
+at::Tensor KeepMask(const HostBatch& batch, bool has_cls, at::Device device) {
   const bool is_padded = std::any_of(batch.lengths.begin(), batch.lengths.end(),
                                      [&](int32_t n) { return n != batch.length; });
   if (!is_padded) return at::Tensor();
@@ -65,7 +66,7 @@ at::Tensor KeepMask(const HostBatch& batch, bool has_cls) {
     std::fill_n(values + b * width, length, true);
     std::fill_n(values + b * width + length, width - length, false);
   }
-  return keep;
+  return keep.to(device);
 }
 
 at::Tensor ExampleIds(const HostBatch& batch) {
@@ -94,25 +95,19 @@ class EncoderClassifier : public Classifier {
   }
 
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
-    DropoutRun dropout;
-    if (context.training) {
-      dropout = {config_.model().dropout(),
-                 config_.attention().dropout(),
-                 config_.seed(),
-                 context.step,
-                 ExampleIds(batch),
-                 true};
-    }
-    const at::Tensor keep = KeepMask(batch, has_cls_);
+    const DropoutRun dropout = DropoutOf(batch, context);
+    const AutocastScope precision(IsBf16(), device_.type());
+    const at::Tensor keep = KeepMask(batch, has_cls_, device_);
     at::Tensor x =
         embedding_.Forward(batch, dropout.Key(kEmbeddingSite, dropout.probability));  // [B, N, E]
     for (const EncoderLayer& layer : layers_) x = layer.Forward(x, keep, dropout);
-    return head_->Forward(pooling_->Forward(x, keep));  // [B, C]
+    return head_->Forward(pooling_->Forward(x, keep)).to(at::kFloat);  // [B, C]
   }
 
   void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
     const DropoutRun none;
-    const at::Tensor keep = KeepMask(batch, has_cls_);
+    const AutocastScope precision(IsBf16(), device_.type());
+    const at::Tensor keep = KeepMask(batch, has_cls_, device_);
     at::Tensor x = embedding_.Forward(batch, none.Key(kEmbeddingSite, 0));
     for (size_t i = 0; i < layers_.size(); ++i) {
       visit(static_cast<int64_t>(i), layers_[i].attention(),
@@ -123,12 +118,47 @@ class EncoderClassifier : public Classifier {
 
   const ParameterStore& parameters() const override { return parameters_; }
 
+  void MoveTo(at::Device device) override {
+    parameters_.MoveTo(device);
+    device_ = device;
+  }
+
+  void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                        const ActivationVisitor& visit) const override {
+    const DropoutRun dropout = DropoutOf(batch, context);
+    const AutocastScope precision(IsBf16(), device_.type());
+    const at::Tensor keep = KeepMask(batch, has_cls_, device_);
+    at::Tensor x = embedding_.Forward(batch, dropout.Key(kEmbeddingSite, dropout.probability));
+    visit("embedding", x);
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      visit(absl::StrCat("layer ", i, " attention"), layers_[i].Attend(x, keep, dropout));
+      x = layers_[i].Forward(x, keep, dropout);
+      visit(absl::StrCat("layer ", i), x);
+    }
+    const at::Tensor pooled = pooling_->Forward(x, keep);
+    visit("pooled", pooled);
+    visit("logits", head_->Forward(pooled));
+  }
+
  private:
+  bool IsBf16() const { return config_.numerics().precision() == NumericsConfig::BF16; }
+
+  DropoutRun DropoutOf(const HostBatch& batch, const ForwardContext& context) const {
+    if (!context.training) return {};
+    return {config_.model().dropout(),
+            config_.attention().dropout(),
+            config_.seed(),
+            context.step,
+            ExampleIds(batch),
+            true};
+  }
+
   int64_t MaxTokens() const { return config_.view().max_length_tokens() + (has_cls_ ? 1 : 0); }
 
   const ExperimentConfig config_;
   const bool has_cls_;
   ParameterStore parameters_;
+  at::Device device_ = at::kCPU;
   const Embedding embedding_;
   std::vector<EncoderLayer> layers_;
   std::optional<Pooling> pooling_;

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
@@ -43,6 +44,14 @@ class Classifier {
   virtual void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const = 0;
 
   virtual const ParameterStore& parameters() const = 0;
+  // Moves parameters to a device; batches follow them there. Throws as LibTorch does.
+  virtual void MoveTo(at::Device device) = 0;
+
+  // What Forward() computes, in order, by name: "embedding", "layer 0 attention", "layer 0",
+  // "pooled", "logits". For finding the place where numbers go wrong.
+  using ActivationVisitor = std::function<void(absl::string_view name, const at::Tensor& value)>;
+  virtual void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                                const ActivationVisitor& visit) const = 0;
 };
 
 }  // namespace lra

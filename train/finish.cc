@@ -20,8 +20,15 @@ namespace lra {
 namespace {
 
 int64_t SelectedStep(const CheckpointState& state) {
-  return state.config().evaluation().selection() == EvaluationConfig::LAST ? state.step()
-                                                                           : state.best_step();
+  const EvaluationConfig& evaluation = state.config().evaluation();
+  switch (evaluation.selection()) {
+    case EvaluationConfig::LAST:
+      return state.step();
+    case EvaluationConfig::FIXED_STEP:
+      return evaluation.step();
+    default:
+      return state.best_step();
+  }
 }
 
 // The scored splits of one checkpoint, appended to the record.
@@ -51,6 +58,9 @@ void AddEfficiency(const Run& run, RunRecord* record) {
   efficiency.set_peak_memory_bytes(std::max(efficiency.peak_memory_bytes(), PeakMemoryBytes()));
   if (efficiency.wall_seconds() > 0) {
     efficiency.set_steps_per_second(run.state.step() / efficiency.wall_seconds());
+    int64_t tokens = 0;
+    for (const CurvePoint& point : run.state.curve()) tokens += point.tokens();
+    efficiency.set_tokens_per_second(tokens / efficiency.wall_seconds());
   }
   record->set_finished_unix_seconds(UnixSeconds());
 }
@@ -72,6 +82,7 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   *record.mutable_provenance() = state.provenance();
   record.set_selected_step(SelectedStep(state));
   record.set_selected_validation_accuracy(state.best_validation_accuracy());
+  record.set_stopped_at_step(state.stopped_at_step());
   *record.mutable_machine() = DescribeMachine();
   record.mutable_machine()->set_cpu_capability(at::get_cpu_capability());
   *record.mutable_versions() = RunVersions(TORCH_VERSION);

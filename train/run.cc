@@ -11,6 +11,7 @@
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
+#include "models/runtime.h"
 #include "models/torch_status.h"
 #include "train/checkpoint.h"
 
@@ -121,6 +122,17 @@ void StartState(Run* run) {
                                      run->request.resolved.provenance.end());
 }
 
+absl::Status CheckSelection(const ExperimentConfig& config) {
+  const EvaluationConfig& evaluation = config.evaluation();
+  if (evaluation.selection() != EvaluationConfig::FIXED_STEP ||
+      evaluation.step() <= config.train().steps()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("evaluation.step: is ", evaluation.step(),
+                                                 ", must be at most train.steps, ",
+                                                 config.train().steps()));
+}
+
 }  // namespace
 
 absl::Status CheckRunDirectory(const TrainRequest& request) {
@@ -140,17 +152,15 @@ Schedule Run::MakeSchedule() const {
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   auto run = std::make_unique<Run>();
   run->request = request;
-  const std::string& device = request.runtime.device();
-  if (!device.empty() && device != "cpu") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--device ", device, ": this version trains on the CPU only; use --device cpu"));
-  }
+  LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
+  LRA_RETURN_IF_ERROR(CheckSelection(run->config()));
   LRA_RETURN_IF_ERROR(OpenData(run.get()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     LRA_ASSIGN_OR_RETURN(run->model, Classifier::Create(run->config(), run->train.spec()));
+    run->model->MoveTo(device);
     return absl::OkStatus();
   }));
-  run->optimizer = std::make_unique<AdamW>(run->config().optimizer(), run->model->parameters());
+  run->optimizer = std::make_unique<Optimizer>(run->config().optimizer(), run->model->parameters());
   StartState(run.get());
   LRA_RETURN_IF_ERROR(Lock(run.get()));
   LRA_RETURN_IF_ERROR(RestoreIfThere(run.get()));

@@ -36,7 +36,9 @@ struct Run {
   Dataset data;
   SplitView train, validation;
   std::unique_ptr<Classifier> model;
-  std::unique_ptr<AdamW> optimizer;
+  std::unique_ptr<Optimizer> optimizer;
+  // Examples in one forward pass; 0 = the whole batch (ChooseMicroBatch).
+  int64_t micro_batch_examples = 0;
   // Where the run stands.
   CheckpointState state;
   // The request's configuration (short for request.resolved.config).
@@ -45,6 +47,7 @@ struct Run {
 };
 
 // Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming.
+// InvalidArgument for a device that is not there, before anything else.
 // AlreadyExists when the run folder is in use and resume is off; InvalidArgument naming the field
 // when the checkpoint was made with another configuration or other data.
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);

@@ -57,12 +57,12 @@ at::Tensor Embedding::Forward(const HostBatch& batch, const DropoutKey& dropout)
   const auto [low, high] = std::minmax_element(batch.tokens.begin(), batch.tokens.end());
   TORCH_CHECK(*low >= 0 && *high < tokens_.size(0), "token id ", *low < 0 ? *low : *high,
               " is outside 0 .. ", tokens_.size(0) - 1);
-  at::Tensor x = at::embedding(tokens_, TokenTensor(batch),
+  at::Tensor x = at::embedding(tokens_, TokenTensor(batch).to(tokens_.device()),
                                padding_id_);  // [B, N, E]
   if (cls_.defined()) x = at::cat({cls_.expand({batch.batch, 1, -1}), x}, 1);
   TORCH_CHECK(x.size(1) <= positions_.size(0), "a batch of ", x.size(1),
               " tokens exceeds the model's ", positions_.size(0));
-  return Dropout(x + positions_.narrow(0, 0, x.size(1)), dropout);
+  return Dropout(x + positions_.narrow(0, 0, x.size(1)).to(x.device()), dropout);
 }
 
 }  // namespace lra

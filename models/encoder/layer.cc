@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
 #include "models/encoder/dropout_sites.h"
+#include "models/runtime.h"
 
 namespace lra {
 
@@ -125,14 +126,21 @@ AttentionInput EncoderLayer::InputOfAttention(const at::Tensor& x, const at::Ten
   return input;
 }
 
+at::Tensor EncoderLayer::Attend(const at::Tensor& x, const at::Tensor& keep,
+                                const DropoutRun& dropout) const {
+  const AttentionInput input = InputOfAttention(x, keep, dropout);
+  // Attentions are kernels of their own, which know no bfloat16: under autocast they stay in
+  // float32.
+  const AutocastScope full_precision(false, x.device().type());
+  return attention_->Attend(input);
+}
+
 at::Tensor EncoderLayer::Forward(const at::Tensor& x, const at::Tensor& keep,
                                  const DropoutRun& dropout) const {
   const auto key = [&](LayerSite place, float probability) {
     return dropout.Key(SiteOf(index_, place), probability);
   };
-  const at::Tensor attended =
-      attention_->Attend(InputOfAttention(x, keep, dropout));  // [B, H, N, D]
-  return OutputMlp(attended, x, output_,
+  return OutputMlp(Attend(x, keep, dropout), x, output_,
                    {key(LayerSite::kAttentionOutput, dropout.probability),
                     key(LayerSite::kMlpHidden, dropout.probability),
                     key(LayerSite::kMlpOutput, dropout.probability)});  // [B, N, E]

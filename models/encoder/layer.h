@@ -39,6 +39,9 @@ class EncoderLayer {
   // x [B, N, E], keep [B, N] bool or undefined (no padding) -> [B, N, E].
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& keep, const DropoutRun& dropout) const;
 
+  // The attention's own output, [B, H, N, D]: the first half of Forward(). Always in the type of x.
+  at::Tensor Attend(const at::Tensor& x, const at::Tensor& keep, const DropoutRun& dropout) const;
+
   // What Forward() gives to the attention, for attention maps.
   AttentionInput InputOfAttention(const at::Tensor& x, const at::Tensor& keep,
                                   const DropoutRun& dropout) const;
