@@ -41,8 +41,10 @@ nlohmann::json ToJsonResult(const RunRecord& record, const std::string& out) {
   return json;
 }
 
-// Stops after the current step; a second signal ends the program at once.
-void StopOnSignals() {
+// SIGUSR1 saves and goes on. SIGINT and SIGTERM save and stop after the current step; a second one
+// ends the program at once.
+void ListenToSignals() {
+  std::signal(SIGUSR1, [](int) { RequestSave(); });
   for (const int number : {SIGINT, SIGTERM}) {
     std::signal(number, [](int received) {
       RequestStop();
@@ -67,7 +69,7 @@ absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
     LRA_RETURN_IF_ERROR(CheckRunDirectory(request));  // before hours of other seeds
   }
   StartRuntime(flags.threads());
-  StopOnSignals();
+  ListenToSignals();
   nlohmann::json results = nlohmann::json::array();
   const absl::Status status = TrainAll(requests, context.json, &results);
   if (context.json && !results.empty()) std::cout << results.dump(2) << "\n";

@@ -16,7 +16,7 @@ void TrainFlags::Add(CLI::App* command) {
                       "Seeds, e.g. 0, 0-4 or 0-2,7 (default: the configuration's)");
   command->add_flag("--resume", resume_,
                     "Go on from the latest checkpoint; a finished run is left as it is");
-  command->add_option("--device", device_, "cpu")->capture_default_str();
+  command->add_option("--device", device_, "cpu, cuda or cuda:NUMBER")->capture_default_str();
   const auto add_count = [&](const char* name, int* value, const char* text) {
     command->add_option(name, *value, text)->check(CLI::NonNegativeNumber);
   };
@@ -24,8 +24,23 @@ void TrainFlags::Add(CLI::App* command) {
             "Threads; 0 = all cores. The last digits of a result depend on it");
   add_count("--checkpoint-every", &checkpoint_every_,
             "Steps between extra checkpoints (one is made at every validation)");
+  command
+      ->add_option("--checkpoint-minutes", checkpoint_minutes_,
+                   "Minutes between extra checkpoints; SIGUSR1 asks for one at once")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--keep-checkpoints", keep_checkpoints_,
+                   "Newest checkpoints that stay, beside the best one")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   add_count("--micro-batch", &micro_batch_,
-            "Examples in one forward pass; 0 = the whole batch. Saves memory");
+            "Examples in one forward pass; 0 = as many as the memory budget bears");
+  command
+      ->add_option(
+          "--memory-budget", memory_budget_bytes_,
+          "Memory that a step may take beyond the weights, e.g. 800MB or 4GB (default: 80 % "
+          "of what is free); a batch that needs more goes through in parts")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
 }
 
 TrainRequest TrainFlags::MakeRequest(const ResolvedConfig& resolved, uint32_t seed, bool several,
@@ -40,7 +55,10 @@ TrainRequest TrainFlags::MakeRequest(const ResolvedConfig& resolved, uint32_t se
   runtime.set_threads(threads_);
   runtime.set_device(device_);
   runtime.set_checkpoint_every_steps(checkpoint_every_);
+  runtime.set_checkpoint_every_minutes(checkpoint_minutes_);
+  runtime.set_keep_checkpoints(keep_checkpoints_);
   runtime.set_micro_batch_examples(micro_batch_);
+  runtime.set_memory_budget_bytes(static_cast<int64_t>(memory_budget_bytes_));
   runtime.set_quiet(context.quiet);
   const ExperimentConfig& config = request.resolved.config;
   runtime.set_data_dir(data_dir_.empty() ? DefaultDataDirectory(config.task()) : data_dir_);

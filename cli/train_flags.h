@@ -2,6 +2,7 @@
 #ifndef LRA_CLI_TRAIN_FLAGS_H_
 #define LRA_CLI_TRAIN_FLAGS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,9 @@ class TrainFlags {
                            const CommandContext& context) const;
   ExperimentFlags experiment_;
   std::string data_dir_, out_dir_, device_ = "cpu", seeds_;
-  int threads_ = 0, checkpoint_every_ = 0, micro_batch_ = 0;
+  int threads_ = 0, checkpoint_every_ = 0, keep_checkpoints_ = 1, micro_batch_ = 0;
+  double checkpoint_minutes_ = 0;
+  uint64_t memory_budget_bytes_ = 0;
   bool resume_ = false;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 // Places one batch's logits at their examples' rows.
 void ScatterLogits(const HostBatch& batch, const at::Tensor& logits, Scored* scored) {
-  const at::Tensor rows = logits.contiguous();
+  const at::Tensor rows = logits.cpu().contiguous();
   LRA_CHECK(rows.dim() == 2 && rows.size(0) == batch.batch && rows.size(1) == scored->classes);
   const float* source = rows.const_data_ptr<float>();
   for (int64_t b = 0; b < batch.batch; ++b) {

@@ -62,10 +62,12 @@ Progress::~Progress() {
   if (!finished_ && is_terminal_ && !options_.quiet) std::fprintf(stderr, "\n");
 }
 
-void Progress::Update(int64_t done, absl::string_view detail) {
+void Progress::Update(int64_t done, absl::string_view detail, int64_t second_done) {
   done_ = done;
+  second_done_ = second_done;
   if (options_.quiet || finished_) return;
   detail_ = std::string(detail);
+  if (!is_estimate_ && options_.total > 0 && done >= options_.total) return;
   if (SecondsSince(drawn_) < (is_terminal_ ? kTerminalSeconds : kPlainSeconds)) return;
   Draw(detail_, /*last=*/false);
 }
@@ -97,6 +99,11 @@ void Progress::Draw(absl::string_view detail, bool last) {
   }
   absl::StrAppend(&line, options_.unit);
   if (rate > 0) absl::StrAppendFormat(&line, "  %.3g/s", rate);
+  if (rate > 0 && !options_.second_unit.empty()) {
+    absl::StrAppend(&line, "  ",
+                    FormatCount(std::llround(static_cast<double>(second_done_) / seconds)), " ",
+                    options_.second_unit, "/s");
+  }
   if (last) {
     absl::StrAppend(&line, "  in ", FormatSeconds(seconds));
   } else if (rate > 0 && options_.total > done_) {

@@ -24,6 +24,8 @@ struct ProgressOptions {
   // Already done before this process (a resumed run): not counted in the rate.
   int64_t start = 0;
   bool quiet = false;
+  // "tokens": what else is counted, shown as a rate of its own; empty = nothing.
+  std::string second_unit;
 };
 
 class Progress {
@@ -34,7 +36,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   // Cheap: draws at most 10 times a second on a terminal, every 10 s otherwise.
-  void Update(int64_t done, absl::string_view detail = "");
+  // second_done: of second_unit, in this process. At the end nothing is drawn: Finish() does.
+  void Update(int64_t done, absl::string_view detail = "", int64_t second_done = 0);
   // A total that is only guessed at while the work goes on (from how much of an archive was read);
   // it is shown with "~" and gives the ETA. 0 = unknown.
   void EstimateTotal(int64_t total);
@@ -42,12 +45,13 @@ class Progress {
   void Finish();
 
  private:
+  friend class ProgressTestPeer;
   void Draw(absl::string_view detail, bool last);
   ProgressOptions options_;
   bool is_terminal_;
   bool is_estimate_ = false;
   bool finished_ = false;
-  int64_t done_ = 0;
+  int64_t done_ = 0, second_done_ = 0;
   std::string detail_;
   std::chrono::steady_clock::time_point begin_, drawn_;
 };

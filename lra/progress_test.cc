@@ -4,6 +4,16 @@
 #include <gtest/gtest.h>
 
 namespace lra {
+
+class ProgressTestPeer {
+ public:
+  // As if it had begun, and drawn its last line, so much earlier.
+  static void Age(Progress* progress, std::chrono::seconds time) {
+    progress->begin_ -= time;
+    progress->drawn_ -= time;
+  }
+};
+
 namespace {
 
 using testing::AllOf;
@@ -53,6 +63,34 @@ TEST(ProgressTest, ALogGetsPlainLinesWithoutControlCharacters) {
   EXPECT_THAT(
       testing::internal::GetCapturedStderr(),
       MatchesRegex("train linear  1,500/1,500 steps  [0-9.e+]+/s  in 0\\.[0-9] s  loss 2\\.01\n"));
+}
+
+// 10 s between the lines of a log: the last update would draw a line that Finish() draws again.
+TEST(ProgressTest, TheLastLineIsDrawnOnceEvenLongAfterTheOneBefore) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress({.label = "x", .unit = "steps", .total = 2});
+    ProgressTestPeer::Age(&progress, std::chrono::seconds(20));
+    progress.Update(1);
+    ProgressTestPeer::Age(&progress, std::chrono::seconds(20));
+    progress.Update(2);
+    progress.Finish();
+  }
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      MatchesRegex("x  1/2 steps  [0-9.]+/s  ETA 20.0 s\nx  2/2 steps  [0-9.]+/s  in 40.0 s\n"));
+}
+
+TEST(ProgressTest, ASecondUnitHasARateOfItsOwn) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress({.label = "x", .unit = "steps", .total = 2, .second_unit = "tokens"});
+    ProgressTestPeer::Age(&progress, std::chrono::seconds(10));
+    progress.Update(2, "", 50000);
+    progress.Finish();
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              MatchesRegex("x  2/2 steps  0.2/s  (5,000|4,99[0-9]) tokens/s  in 10.0 s\n"));
 }
 
 TEST(ProgressTest, WorkThatWasGivenUpClaimsNothing) {

@@ -1,20 +1,14 @@
 #include "models/classifier.h"
 
-#include <ATen/ops/empty.h>
-
-#include <algorithm>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "datasets/view.h"
 #include "lra/status_macros.h"
 #include "models/encoder/dropout_sites.h"
-#include "models/encoder/embedding.h"
 #include "models/encoder/head.h"
-#include "models/encoder/layer.h"
 #include "models/encoder/pooling.h"
-#include "models/encoder/sequences.h"
+#include "models/runtime.h"
 #include "models/torch_status.h"
 
 namespace lra {
@@ -55,46 +49,59 @@ absl::Status CheckSizes(const ExperimentConfig& config, const TaskSpec& spec) {
   return absl::OkStatus();
 }
 
-at::Tensor ExampleIds(const HostBatch& batch) {
-  at::Tensor ids = at::empty({batch.batch}, at::kLong);
-  std::copy(batch.example_ids.begin(), batch.example_ids.end(), ids.mutable_data_ptr<int64_t>());
-  return ids;
-}
-
 class EncoderClassifier : public Classifier {
  public:
-  EncoderClassifier(const ExperimentConfig& config, const TaskSpec& spec)
-      : config_(config),
-        is_pair_(spec.is_pair()),
-        padding_(config),
-        parameters_(config.seed()),
-        embedding_(config.model(), spec, MaxTokens(), &parameters_) {}
+  explicit EncoderClassifier(const ExperimentConfig& config)
+      : config_(config), parameters_(config.seed()) {}
 
-  absl::Status AddLayersAndHead(const TaskSpec& spec) {
-    for (int64_t i = 0; i < config_.model().layers(); ++i) {
-      LRA_ASSIGN_OR_RETURN(EncoderLayer layer,
-                           EncoderLayer::Create(config_, i, MaxTokens(), &parameters_));
-      layers_.push_back(std::move(layer));
-    }
+  absl::Status Build(const TaskSpec& spec) {
+    is_pair_ = spec.is_pair();
+    LRA_ASSIGN_OR_RETURN(Encoder encoder, Encoder::Create(config_, spec, &parameters_));
+    encoder_.emplace(std::move(encoder));
     pooling_.emplace(config_.model(), &parameters_);
     head_.emplace(config_.model(), is_pair_, spec.classes(), &parameters_);
     return absl::OkStatus();
   }
 
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
-    DropoutRun run = context.training ? TrainingRun(batch, context) : DropoutRun();
-    const at::Tensor first = Encode(FirstTexts(batch), run);  // [B, E]
+    DropoutRun run = MakeDropoutRun(config_, batch, context);
+    const AutocastScope precision = Precision();
+    const at::Tensor first = Pool(encoder_->Forward(FirstTexts(batch), run), run);  // [B, E]
     at::Tensor second;
     if (is_pair_) {
       run.first_site = kSecondTextSites;
-      second = Encode(SecondTexts(batch), run);
+      second = Pool(encoder_->Forward(SecondTexts(batch), run), run);
     }
-    return head_->Forward(first, second);  // [B, C]
+    return head_->Forward(first, second).to(at::kFloat);  // [B, C]
   }
 
   void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
-    VisitTexts(FirstTexts(batch), visit);
-    if (is_pair_) VisitTexts(SecondTexts(batch), visit);
+    const AutocastScope precision = Precision();
+    encoder_->VisitAttention(FirstTexts(batch), visit);
+    if (is_pair_) encoder_->VisitAttention(SecondTexts(batch), visit);
+  }
+
+  void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                        const ActivationVisitor& visit) const override {
+    DropoutRun run = MakeDropoutRun(config_, batch, context);
+    const AutocastScope precision = Precision();
+    const at::Tensor first = Pool(encoder_->Visit(FirstTexts(batch), run, visit), run);
+    visit("pooled", first);
+    at::Tensor second;
+    if (is_pair_) {
+      run.first_site = kSecondTextSites;
+      const ActivationVisitor visit_second = [&](absl::string_view name, const at::Tensor& value) {
+        visit(absl::StrCat("second text: ", name), value);
+      };
+      second = Pool(encoder_->Visit(SecondTexts(batch), run, visit_second), run);
+      visit_second("pooled", second);
+    }
+    visit("logits", head_->Forward(first, second));
+  }
+
+  void MoveTo(at::Device device) override {
+    parameters_.MoveTo(device);
+    device_ = device;
   }
 
   const ParameterStore& parameters() const override { return parameters_; }
@@ -103,52 +110,23 @@ class EncoderClassifier : public Classifier {
     const ModelConfig& model = config_.model();
     return model.mask() == ModelConfig::NO_MASK || model.pooling() == ModelConfig::MEAN_OF_ALL ||
            model.pooling() == ModelConfig::SUM_OVER_N ||
-           !layers_.front().attention().traits().is_padding_invariant;
+           !encoder_->attention().traits().is_padding_invariant;
   }
 
  private:
-  int64_t MaxTokens() const { return MaxBatchTokens(config_.view()) + (padding_.has_cls ? 1 : 0); }
-
-  DropoutRun TrainingRun(const HostBatch& batch, const ForwardContext& context) const {
-    DropoutRun run = {config_.model().dropout(),
-                      config_.attention().dropout(),
-                      config_.seed(),
-                      context.step,
-                      ExampleIds(batch),
-                      true};
-    run.statistics =
-        context.updates_statistics ? BatchStatistics::kOfBatchAndLearn : BatchStatistics::kOfBatch;
-    return run;
+  AutocastScope Precision() const {
+    return AutocastScope(config_.numerics().precision() == NumericsConfig::BF16, device_.type());
   }
 
-  at::Tensor Embed(const Sequences& texts, const DropoutRun& run) const {
-    return embedding_.Forward(texts, run.Key(kEmbeddingSite, run.probability));  // [B, N, E]
-  }
-
-  at::Tensor Encode(const Sequences& texts, const DropoutRun& run) const {
-    const at::Tensor real = RealPositions(texts, padding_);
-    at::Tensor x = Embed(texts, run);
-    for (const EncoderLayer& layer : layers_) x = layer.Forward(x, real, run);
-    return pooling_->Forward(x, real, run.statistics);
-  }
-
-  void VisitTexts(const Sequences& texts, const AttentionVisitor& visit) const {
-    const DropoutRun none;
-    const at::Tensor real = RealPositions(texts, padding_);
-    at::Tensor x = Embed(texts, none);
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      visit(static_cast<int64_t>(i), layers_[i].attention(),
-            layers_[i].InputOfAttention(x, real, none));
-      x = layers_[i].Forward(x, real, none);
-    }
+  at::Tensor Pool(const Encoder::Encoded& encoded, const DropoutRun& run) const {
+    return pooling_->Forward(encoded.x, encoded.real, run.statistics);
   }
 
   const ExperimentConfig config_;
-  const bool is_pair_;
-  const PaddingRules padding_;
+  bool is_pair_ = false;
   ParameterStore parameters_;
-  const Embedding embedding_;
-  std::vector<EncoderLayer> layers_;
+  at::Device device_ = at::kCPU;
+  std::optional<Encoder> encoder_;
   std::optional<Pooling> pooling_;
   std::optional<Head> head_;
 };
@@ -162,8 +140,8 @@ absl::StatusOr<std::unique_ptr<Classifier>> Classifier::Create(const ExperimentC
   LRA_RETURN_IF_ERROR(CheckSizes(config, spec));
   std::unique_ptr<EncoderClassifier> model;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    model = std::make_unique<EncoderClassifier>(config, spec);
-    return model->AddLayersAndHead(spec);
+    model = std::make_unique<EncoderClassifier>(config);
+    return model->Build(spec);
   }));
   return model;
 }

@@ -9,25 +9,17 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
-#include "models/attention/attention.h"
+#include "models/encoder/encoder.h"
+#include "models/forward_context.h"
 #include "models/parameters.h"
 
 namespace lra {
-
-struct ForwardContext {
-  bool training = false;  // dropout on
-  uint32_t step = 0;      // optimiser step: keys the dropout masks
-  // In training, whether the running statistics of batch norms learn from this batch. A trial pass
-  // leaves them alone.
-  bool updates_statistics = true;
-};
 
 // Whether an example's logits in training depend on the other examples of its batch, so that a
 // batch in parts gives other numbers than a whole one: model.norm=BATCH. Each part then has
@@ -48,8 +40,7 @@ class Classifier {
   // What each layer's attention gets of a batch in evaluation, layer by layer, the second texts of
   // pairs after the first ones; throws as Forward(). What model.mask=OUTER makes of padded queries
   // comes after the attention and is not seen here.
-  using AttentionVisitor =
-      std::function<void(int64_t layer, const Attention& attention, const AttentionInput& input)>;
+  using AttentionVisitor = Encoder::AttentionVisitor;
   virtual void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const = 0;
 
   virtual const ParameterStore& parameters() const = 0;
@@ -57,6 +48,16 @@ class Classifier {
   // Whether the amount of padding changes an example's logits: model.mask=NO_MASK, pooling that
   // divides by N, and attentions whose traits say so.
   virtual bool depends_on_padding() const = 0;
+
+  // Moves parameters to a device; batches follow them there. Throws as LibTorch does.
+  virtual void MoveTo(at::Device device) = 0;
+
+  // What Forward() computes, in order, by name: "embedding", "layer 0 attention", "layer 0",
+  // "pooled", "logits"; of the second texts of pairs "second text: embedding" and so on. For
+  // finding the place where numbers go wrong.
+  using ActivationVisitor = Encoder::ActivationVisitor;
+  virtual void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                                const ActivationVisitor& visit) const = 0;
 };
 
 }  // namespace lra

@@ -65,12 +65,12 @@ at::Tensor ParameterStore::Draw(absl::string_view name, const std::vector<int64_
 }
 
 at::Tensor ParameterStore::Create(absl::string_view name, const std::vector<int64_t>& shape,
-                                  Initializer initializer) {
+                                  Initializer initializer, ParameterRole role) {
   at::Tensor value = Draw(name, shape, initializer);
   value.set_requires_grad(true);
   const bool is_linear_map = initializer.kind == Initializer::Kind::kXavierUniform ||
                              initializer.kind == Initializer::Kind::kLecunNormal;
-  parameters_.push_back({std::string(name), value, is_linear_map && shape.size() == 2});
+  parameters_.push_back({std::string(name), value, is_linear_map && shape.size() == 2, role});
   return value;
 }
 
@@ -79,6 +79,14 @@ at::Tensor ParameterStore::CreateBuffer(absl::string_view name, const std::vecto
   at::Tensor value = Draw(name, shape, initializer);
   buffers_.push_back({std::string(name), value});
   return value;
+}
+
+void ParameterStore::MoveTo(at::Device device) {
+  for (const std::vector<Parameter>* own : {&parameters_, &buffers_}) {
+    for (const Parameter& parameter : *own) {
+      parameter.value.set_data(parameter.value.detach().to(device));
+    }
+  }
 }
 
 int64_t ParameterStore::count() const {

@@ -4,6 +4,7 @@
 #define LRA_MODELS_PARAMETERS_H_
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 
 #include <cstdint>
 #include <string>
@@ -29,11 +30,17 @@ struct Initializer {
   static Initializer LecunNormal() { return {Kind::kLecunNormal}; }
 };
 
+enum class ParameterRole {
+  kWeight,
+  kStateSpace,  // step, decay or frequency of a state space: a learning rate of its own, no decay
+};
+
 struct Parameter {
   std::string name;  // "encoder.layer0.attention.query.weight"
   at::Tensor value;  // float32 leaf that requires grad
   // Matrices of linear maps: the only ones that decay under DecayScope MATRICES.
   bool is_matrix = false;
+  ParameterRole role = ParameterRole::kWeight;
 };
 
 // Owns the parameters of one model, in order of creation. Not thread-safe.
@@ -43,11 +50,15 @@ class ParameterStore {
 
   // The name must be new. is_matrix is true for two-dimensional Xavier and LeCun parameters.
   at::Tensor Create(absl::string_view name, const std::vector<int64_t>& shape,
-                    Initializer initializer);
+                    Initializer initializer, ParameterRole role = ParameterRole::kWeight);
   // Drawn in the same way and saved with the weights, but never trained: random projections. The
   // owner may still change its values in place, as a function of what was drawn.
   at::Tensor CreateBuffer(absl::string_view name, const std::vector<int64_t>& shape,
                           Initializer initializer);
+
+  // Moves all values in place: tensors that were handed out stay the model's. Values are always
+  // drawn on the CPU, so that every device starts from the same ones.
+  void MoveTo(at::Device device);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<Parameter>& buffers() const { return buffers_; }

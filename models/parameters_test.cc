@@ -86,6 +86,18 @@ TEST(ParameterStoreTest, BuffersAreDrawnAlikeButNotTrained) {
   EXPECT_EQ(store.buffers()[0].name, "w");
 }
 
+// Handed-out tensors must follow the store to a device; a fresh copy on the same one stands in for
+// it.
+TEST(ParameterStoreTest, MovingKeepsTheTensorsThatWereHandedOut) {
+  ParameterStore store(1);
+  const at::Tensor weight = store.Create("w", {2}, Initializer::Ones(), ParameterRole::kStateSpace);
+  EXPECT_EQ(store.parameters()[0].role, ParameterRole::kStateSpace);
+  store.MoveTo(at::kCPU);
+  EXPECT_TRUE(weight.is_same(store.parameters()[0].value));
+  EXPECT_TRUE(weight.is_leaf() && weight.requires_grad());
+  EXPECT_EQ(weight.sum().item<double>(), 2);
+}
+
 TEST(ParameterStoreDeathTest, NamesAreUnique) {
   ParameterStore store(1);
   store.Create("w", {2}, Initializer::Zeros());

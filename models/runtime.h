@@ -1,12 +1,39 @@
-// Threads and memory of the process, set once at the start of a program that computes.
+// Threads, memory, device and precision of a process that computes.
 #ifndef LRA_MODELS_RUNTIME_H_
 #define LRA_MODELS_RUNTIME_H_
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace lra {
 
 // LibTorch gets `threads` threads (0 = all cores) for one operation; freed memory is kept for the
 // next step instead of being given back to the system and asked for again.
 void StartRuntime(int threads);
+
+// "cpu" (or empty), "cuda", "cuda:1". For CUDA, loads LibTorch's CUDA library, which programs do
+// not link, before anything is asked of it. InvalidArgument with the reason where there is no such
+// device.
+absl::StatusOr<at::Device> OpenDevice(absl::string_view name);
+
+// While it lives, LibTorch's matrix products on this device type and thread are computed in
+// bfloat16 (on) or in the type of their operands (off). Scopes nest; what was cast is forgotten at
+// the end of the outermost one.
+class AutocastScope {
+ public:
+  AutocastScope(bool is_on, at::DeviceType device);
+  ~AutocastScope();
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  const at::DeviceType device_;
+  const bool was_on_;
+  const at::ScalarType had_type_;
+};
 
 }  // namespace lra
 

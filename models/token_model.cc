@@ -9,13 +9,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "datasets/view.h"
 #include "lra/status_macros.h"
-#include "models/encoder/dropout_sites.h"
-#include "models/encoder/embedding.h"
-#include "models/encoder/layer.h"
+#include "models/encoder/encoder.h"
 #include "models/encoder/norm.h"
 #include "models/encoder/sequences.h"
+#include "models/runtime.h"
 #include "models/torch_status.h"
 
 namespace lra {
@@ -35,24 +33,19 @@ ExperimentConfig StageConfig(ExperimentConfig config) {
 
 class EncoderTokenModel : public TokenModel {
  public:
-  EncoderTokenModel(const ExperimentConfig& config, const TaskSpec& spec)
-      : config_(StageConfig(config)),
-        padding_(config),
-        hidden_id_(spec.vocabulary_size()),
-        parameters_(config.seed()),
-        embedding_(config.model(), WithHiddenId(spec), MaxTokens(), &parameters_) {}
+  explicit EncoderTokenModel(const ExperimentConfig& config)
+      : config_(StageConfig(config)), parameters_(config.seed()) {}
 
-  absl::Status AddLayersAndHead() {
-    const int64_t width = config_.model().width();
-    for (int64_t i = 0; i < config_.model().layers(); ++i) {
-      LRA_ASSIGN_OR_RETURN(EncoderLayer layer,
-                           EncoderLayer::Create(config_, i, MaxTokens(), &parameters_));
-      layers_.push_back(std::move(layer));
-    }
-    if (config_.model().norm_placement() != ModelConfig::AFTER)
+  absl::Status Build(const TaskSpec& spec) {
+    hidden_id_ = spec.vocabulary_size();
+    LRA_ASSIGN_OR_RETURN(Encoder encoder,
+                         Encoder::Create(config_, WithHiddenId(spec), &parameters_));
+    encoder_.emplace(std::move(encoder));
+    if (config_.model().norm_placement() != ModelConfig::AFTER) {
       norm_.emplace(config_.model(), "encoder.norm", &parameters_);
-    weight_ =
-        parameters_.Create("pretrain.head.weight", {hidden_id_, width}, Initializer::LecunNormal());
+    }
+    weight_ = parameters_.Create("pretrain.head.weight", {hidden_id_, config_.model().width()},
+                                 Initializer::LecunNormal());
     bias_ = parameters_.Create("pretrain.head.bias", {hidden_id_}, Initializer::Zeros());
     return absl::OkStatus();
   }
@@ -64,16 +57,24 @@ class EncoderTokenModel : public TokenModel {
     Sequences texts = FirstTexts(batch);
     texts.tokens = shown;
     const DropoutRun run = MakeDropoutRun(config_, batch, context);
-    const at::Tensor encoded = Encode(texts, run);  // [B, N', E]
-    const at::Tensor rows = encoded.flatten(0, 1).index_select(0, Rows(batch, positions));
-    return at::linear(rows, weight_, bias_);  // [S, V]
+    const AutocastScope precision(config_.numerics().precision() == NumericsConfig::BF16,
+                                  device_.type());
+    const Encoder::Encoded encoded = encoder_->Forward(texts, run);
+    const at::Tensor y =
+        norm_ ? norm_->Forward(encoded.x, encoded.real, run.statistics) : encoded.x;
+    const at::Tensor rows = Rows(batch, positions).to(device_);
+    return at::linear(y.flatten(0, 1).index_select(0, rows), weight_, bias_)
+        .to(at::kFloat);  // [S, V]
+  }
+
+  void MoveTo(at::Device device) override {
+    parameters_.MoveTo(device);
+    device_ = device;
   }
 
   const ParameterStore& parameters() const override { return parameters_; }
 
  private:
-  int64_t MaxTokens() const { return MaxBatchTokens(config_.view()) + (padding_.has_cls ? 1 : 0); }
-
   std::vector<int32_t> Shown(const HostBatch& batch, const std::vector<uint8_t>& hidden) const {
     std::vector<int32_t> tokens = batch.tokens;
     for (size_t i = 0; i < hidden.size(); ++i) {
@@ -84,7 +85,7 @@ class EncoderTokenModel : public TokenModel {
 
   // CLS stands in front of each sequence.
   at::Tensor Rows(const HostBatch& batch, const std::vector<int64_t>& positions) const {
-    const int64_t extra = padding_.has_cls ? 1 : 0;
+    const int64_t extra = encoder_->has_cls() ? 1 : 0;
     at::Tensor rows = at::empty({static_cast<int64_t>(positions.size())}, at::kLong);
     int64_t* values = rows.mutable_data_ptr<int64_t>();
     for (size_t i = 0; i < positions.size(); ++i) {
@@ -93,19 +94,11 @@ class EncoderTokenModel : public TokenModel {
     return rows;
   }
 
-  at::Tensor Encode(const Sequences& texts, const DropoutRun& run) const {
-    const at::Tensor real = RealPositions(texts, padding_);
-    at::Tensor x = embedding_.Forward(texts, run.Key(kEmbeddingSite, run.probability));
-    for (const EncoderLayer& layer : layers_) x = layer.Forward(x, real, run);
-    return norm_.has_value() ? norm_->Forward(x, real, run.statistics) : x;
-  }
-
   const ExperimentConfig config_;
-  const PaddingRules padding_;
-  const int64_t hidden_id_;  // V
+  int64_t hidden_id_ = 0;  // V
   ParameterStore parameters_;
-  const Embedding embedding_;
-  std::vector<EncoderLayer> layers_;
+  at::Device device_ = at::kCPU;
+  std::optional<Encoder> encoder_;
   std::optional<Norm> norm_;
   at::Tensor weight_, bias_;
 };
@@ -123,8 +116,8 @@ absl::StatusOr<std::unique_ptr<TokenModel>> TokenModel::Create(const ExperimentC
   LRA_RETURN_IF_ERROR(CheckInputs(spec));
   std::unique_ptr<EncoderTokenModel> model;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    model = std::make_unique<EncoderTokenModel>(config, spec);
-    return Annotate(model->AddLayersAndHead(), "pretrain");
+    model = std::make_unique<EncoderTokenModel>(config);
+    return Annotate(model->Build(spec), "pretrain");
   }));
   return model;
 }

@@ -13,7 +13,7 @@
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
-#include "models/classifier.h"
+#include "models/forward_context.h"
 #include "models/parameters.h"
 
 namespace lra {
@@ -33,6 +33,9 @@ class TokenModel {
   virtual at::Tensor Forward(const HostBatch& batch, const std::vector<uint8_t>& hidden,
                              const std::vector<int64_t>& positions,
                              const ForwardContext& context) const = 0;
+
+  // Moves parameters to a device; batches follow them there. Throws as LibTorch does.
+  virtual void MoveTo(at::Device device) = 0;
 
   virtual const ParameterStore& parameters() const = 0;
 };

@@ -62,6 +62,26 @@ for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   break
 done
 
+# SIGUSR1 saves and goes on, SIGTERM saves and stops; the run can be resumed.
+long=(--attention linear --out signals --set train.steps=1000000 --set train.eval_every_steps=1000000)
+"$lra" train "${smoke[@]}" "${long[@]}" >signals.log 2>&1 &
+pid=$!
+wait_for() { for _ in $(seq 300); do [ -e "$1" ] && return; sleep 0.1; done; echo "FAILED: no $1"; failures=$((failures + 1)); }
+wait_for signals/curve.jsonl
+kill -USR1 "$pid"
+wait_for signals/checkpoint/latest
+kill -0 "$pid" || { echo "FAILED: SIGUSR1 ended the run"; failures=$((failures + 1)); }
+kill -TERM "$pid"
+code=0
+wait "$pid" || code=$?
+[ "$code" = 1 ] || { echo "FAILED: exit $code after SIGTERM"; failures=$((failures + 1)); }
+expect 0 'stopped at step [0-9]+ of 1000000; saved in signals; --resume goes on' cat signals.log
+expect 2 'memory-budget: is 10 B, but a step with one' "$lra" train "${smoke[@]}" --attention linear --out w --memory-budget 10B
+expect 2 'memory-budget' "$lra" train "${smoke[@]}" --attention linear --out w --memory-budget much
+expect 0 'micro_batch_examples: 8' bash -c "'$lra' train ${smoke[*]} --attention linear --out v --memory-budget 4GB && cat v/record.textproto"
+expect 2 'evaluation.step: is 7, must be at most train.steps, 6' "$lra" train "${smoke[@]}" --attention linear --out u \
+  --set evaluation.selection=FIXED_STEP --set evaluation.step=7
+
 # The answer is no: exit code 1.
 expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --out y --set schedule.learning_rate=1000 \
   --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200 --set train.eval_every_steps=200

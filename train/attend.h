@@ -45,10 +45,10 @@ struct Attended {
 
 // Writes NAME-mean.npy and .png, and NAME-coverage.npy and .png where weights are >= 0 and sum to
 // 1, of each head, of each layer (mean of its heads) and of all, and maps.json with what they are
-// of. Each example is looked at alone, without dropout, and without padding unless padding counts in
-// the model; the maps of pairs are over both texts. A look at the test split is
-// logged in the run's record. InvalidArgument for a method without weights, a layer or head that
-// does not exist, and a split without a short enough example.
+// of. Each example is looked at alone, without dropout, and without padding unless padding counts
+// in the model; the maps of pairs are over both texts. A look at the test split is logged in the
+// run's record. InvalidArgument for a method without weights, a layer or head that does not exist,
+// and a split without a short enough example.
 absl::StatusOr<Attended> AttendCheckpoint(const AttendRequest& request);
 
 }  // namespace lra

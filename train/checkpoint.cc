@@ -33,12 +33,24 @@ std::string StepName(int64_t step) { return absl::StrCat("step-", step); }
 NamedTensors Weights(const ParameterStore& parameters) {
   NamedTensors tensors;
   for (const Parameter& parameter : parameters.parameters()) {
-    tensors.emplace_back(parameter.name, parameter.value.detach());
+    tensors.emplace_back(parameter.name, parameter.value.detach().cpu());
   }
   for (const Parameter& buffer : parameters.buffers()) {
-    tensors.emplace_back(buffer.name, buffer.value);
+    tensors.emplace_back(buffer.name, buffer.value.cpu());
   }
   return tensors;
+}
+
+NamedTensors Moments(const Optimizer& optimizer) {
+  NamedTensors tensors = optimizer.State();
+  for (auto& [name, value] : tensors) value = value.cpu();
+  return tensors;
+}
+
+// N of "step-N"; -1 for any other name.
+int64_t StepOf(absl::string_view name) {
+  int64_t step = 0;
+  return absl::ConsumePrefix(&name, "step-") && absl::SimpleAtoi(name, &step) ? step : -1;
 }
 
 absl::Status CheckDigest(absl::string_view path, absl::string_view expected) {
@@ -62,7 +74,7 @@ std::string CheckpointPath(absl::string_view run_dir, int64_t step) {
 }
 
 absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& parameters,
-                            const AdamW& optimizer, CheckpointState* state) {
+                            const Optimizer& optimizer, CheckpointState* state) {
   const std::string target = CheckpointPath(run_dir, state->step());
   // A leftover of the same step (killed between rename and `latest`) holds the same bytes; it is
   // made anew.
@@ -79,12 +91,24 @@ absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& par
       WriteSafetensors(JoinPath(staging.path(), kWeights), Weights(parameters), metadata));
   LRA_ASSIGN_OR_RETURN(
       *state->mutable_optimizer_sha256(),
-      WriteSafetensors(JoinPath(staging.path(), kOptimizer), optimizer.State(), metadata));
+      WriteSafetensors(JoinPath(staging.path(), kOptimizer), Moments(optimizer), metadata));
   state->set_format_version(kFormatVersion);
   LRA_RETURN_IF_ERROR(WriteSealedTextProto(JoinPath(staging.path(), kState), *state));
   LRA_RETURN_IF_ERROR(staging.Commit());
   return WriteFileAtomically(JoinPath(JoinPath(run_dir, kFolder), kLatest),
                              StepName(state->step()) + "\n");
+}
+
+std::vector<int64_t> CheckpointSteps(absl::string_view run_dir) {
+  std::vector<int64_t> steps;
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(JoinPath(run_dir, kFolder), ignored);
+  for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+    const int64_t step = StepOf(entry->path().filename().string());
+    if (step >= 0) steps.push_back(step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
 }
 
 void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& keep_steps) {
@@ -104,9 +128,8 @@ absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir) {
   const std::string pointer = JoinPath(JoinPath(run_dir, kFolder), kLatest);
   if (!FileExists(pointer)) return absl::NotFoundError(absl::StrCat(run_dir, ": no checkpoint"));
   LRA_ASSIGN_OR_RETURN(const std::string name, ReadFile(pointer));
-  absl::string_view number = absl::StripSuffix(name, "\n");
-  int64_t step = 0;
-  if (!absl::ConsumePrefix(&number, "step-") || !absl::SimpleAtoi(number, &step)) {
+  const int64_t step = StepOf(absl::StripSuffix(name, "\n"));
+  if (step < 0) {
     return absl::DataLossError(
         absl::StrCat(pointer, ": holds \"", name, "\", should hold step-<number>"));
   }
@@ -146,7 +169,7 @@ absl::Status LoadWeights(absl::string_view checkpoint_dir, const CheckpointState
 }
 
 absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state,
-                           AdamW* optimizer) {
+                           Optimizer* optimizer) {
   const std::string path = JoinPath(checkpoint_dir, kOptimizer);
   LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.optimizer_sha256()));
   return Annotate(optimizer->Restore(tensors), path);

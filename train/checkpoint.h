@@ -22,7 +22,10 @@ std::string CheckpointPath(absl::string_view run_dir, int64_t step);
 
 // Writes the checkpoint of state->step(), fills in its digests, points `latest` at it.
 absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& parameters,
-                            const AdamW& optimizer, CheckpointState* state);
+                            const Optimizer& optimizer, CheckpointState* state);
+
+// Steps of the run's checkpoints, ascending.
+std::vector<int64_t> CheckpointSteps(absl::string_view run_dir);
 
 // Removes all checkpoints of the run but those of the given steps, and leftovers of killed
 // processes.
@@ -39,7 +42,7 @@ absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint
 absl::Status LoadWeights(absl::string_view checkpoint_dir, const CheckpointState& state,
                          const ParameterStore& parameters);
 absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state,
-                           AdamW* optimizer);
+                           Optimizer* optimizer);
 
 }  // namespace lra
 

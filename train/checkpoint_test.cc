@@ -41,7 +41,7 @@ class CheckpointTest : public testing::Test {
   std::string run_;
   OptimizerConfig config_;
   ParameterStore store_;
-  AdamW optimizer_;
+  Optimizer optimizer_;
   CheckpointState state_;
 };
 
@@ -57,13 +57,14 @@ TEST_F(CheckpointTest, RoundTrip) {
   ASSERT_TRUE(LoadWeights(latest, state, other).ok());
   EXPECT_TRUE(other.parameters()[0].value.equal(store_.parameters()[0].value));
   EXPECT_TRUE(other.buffers()[0].value.equal(store_.buffers()[0].value));
-  AdamW optimizer(config_, other);
+  Optimizer optimizer(config_, other);
   EXPECT_TRUE(LoadOptimizer(latest, state, &optimizer).ok());
 }
 
 TEST_F(CheckpointTest, PruneKeepsTheNamedStepsOnly) {
   Save(5), Save(10), Save(15);
   std::filesystem::create_directories(run_ + "/checkpoint/step-20.tmp-1-1");
+  EXPECT_EQ(CheckpointSteps(run_), (std::vector<int64_t>{5, 10, 15}));
   PruneCheckpoints(run_, {5, 15});
   EXPECT_TRUE(FileExists(CheckpointPath(run_, 5)));
   EXPECT_FALSE(FileExists(CheckpointPath(run_, 10)));
@@ -95,6 +96,7 @@ TEST_F(CheckpointTest, EveryFlippedByteIsRefusedByName) {
 
 TEST_F(CheckpointTest, NoCheckpointIsNotFoundAndABadPointerIsDataLoss) {
   EXPECT_EQ(LatestCheckpoint(run_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(CheckpointSteps(run_).empty());
   Save(5);
   ASSERT_TRUE(WriteFileAtomically(run_ + "/checkpoint/latest", "../../etc\n").ok());
   EXPECT_EQ(LatestCheckpoint(run_).status().code(), absl::StatusCode::kDataLoss);

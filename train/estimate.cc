@@ -1,11 +1,17 @@
 #include "train/estimate.h"
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Allocator.h>
 #include <c10/core/GradMode.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <fstream>
+#include <memory>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,11 +19,15 @@
 #include "eval/machine.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "models/parameter_count.h"
 #include "models/torch_status.h"
-#include "train/micro_batch.h"
+#include "train/batch_gradient.h"
 
 namespace lra {
 namespace {
+
+// Of the memory that is free, what a step may take unasked.
+constexpr double kShareOfFree = 0.8;
 
 // MemAvailable of /proc/meminfo; 0 where the system does not tell.
 int64_t AvailableMemoryBytes() {
@@ -38,18 +48,96 @@ double Seconds(std::chrono::steady_clock::time_point begin) {
 }
 
 // Forward and backward as in training; the gradients are thrown away.
-absl::StatusOr<double> ProbeTraining(const Run& run, const std::vector<int64_t>& examples) {
+absl::StatusOr<double> ProbeTraining(const Run& run, const std::vector<int64_t>& examples,
+                                     int64_t micro_batch_examples) {
   const auto begin = std::chrono::steady_clock::now();
   const HostBatch batch = MakeBatch(run.train, examples);
-  LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    for (const HostBatch& part : SplitBatch(batch, run.request.runtime.micro_batch_examples(),
-                                            run.model->depends_on_padding())) {
-      run.model->Forward(part, {.training = true, .updates_statistics = false}).sum().backward();
-    }
-    run.optimizer->ZeroGradients();
-    return absl::OkStatus();
-  }));
+  const absl::Status status = AddBatchGradient(*run.model, batch, micro_batch_examples,
+                                               {.training = true, .updates_statistics = false})
+                                  .status();
+  run.optimizer->ZeroGradients();
+  LRA_RETURN_IF_ERROR(status);
   return Seconds(begin);
+}
+
+// Live bytes of LibTorch's allocations, and their peak, while it is the thread's profiler.
+class AllocationMeter : public c10::MemoryReportingInfoBase {
+ public:
+  void reportMemoryUsage(void*, int64_t bytes, size_t, size_t, at::Device) override {
+    const int64_t live = live_bytes_ += bytes;
+    int64_t peak = peak_bytes_;
+    while (live > peak && !peak_bytes_.compare_exchange_weak(peak, live)) {
+    }
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+  int64_t peak_bytes() const { return peak_bytes_; }
+
+ private:
+  std::atomic<int64_t> live_bytes_ = 0, peak_bytes_ = 0;
+};
+
+// Peak allocations of a step with the `count` longest training examples at once.
+absl::StatusOr<int64_t> StepBytes(const Run& run, int64_t count) {
+  std::vector<int64_t> examples(run.train.size());
+  std::iota(examples.begin(), examples.end(), int64_t{0});
+  std::partial_sort(examples.begin(), examples.begin() + count, examples.end(),
+                    [&](int64_t a, int64_t b) {
+                      const int64_t length_a = run.train.longest_tokens(a);
+                      const int64_t length_b = run.train.longest_tokens(b);
+                      return length_a != length_b ? length_a > length_b : a < b;
+                    });
+  examples.resize(count);
+  const auto meter = std::make_shared<AllocationMeter>();
+  const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, meter);
+  LRA_RETURN_IF_ERROR(ProbeTraining(run, examples, 0).status());
+  return meter->peak_bytes();
+}
+
+absl::Status TooLarge(const MicroBatch& choice) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--memory-budget: is ", FormatBytes(choice.budget_bytes),
+                   ", but a step with one of the longest examples takes ",
+                   FormatBytes(choice.step_bytes), "; give more, or a smaller model"));
+}
+
+// The largest that fits. Memory grows almost evenly with the examples, so that the line through the
+// last two measurements finds it in a few.
+absl::Status FitBudget(const Run& run, MicroBatch* choice) {
+  const int64_t budget = choice->budget_bytes;
+  LRA_ASSIGN_OR_RETURN(const int64_t one, StepBytes(run, 1));
+  if (one > budget && run.request.runtime.memory_budget_bytes() > 0) {
+    choice->step_bytes = one;
+    return TooLarge(*choice);
+  }
+  *choice = {1, choice->batch_examples, one, budget};
+  int64_t fits = 1, exceeds = one > budget ? 2 : choice->batch_examples + 1;
+  int64_t examples = 2;
+  while (fits + 1 < exceeds) {
+    LRA_ASSIGN_OR_RETURN(const int64_t bytes, StepBytes(run, examples));
+    (bytes <= budget ? fits : exceeds) = examples;
+    if (bytes <= budget) choice->examples = examples, choice->step_bytes = bytes;
+    const double each = std::max(1.0, static_cast<double>(bytes - one) / (examples - 1));
+    const double whole = one + each * (choice->batch_examples - 1);
+    if (whole <= budget / 2.0) {  // far from the budget: no need to measure it
+      choice->examples = choice->batch_examples;
+      choice->step_bytes = static_cast<int64_t>(whole);
+      return absl::OkStatus();
+    }
+    if (fits + 1 >= exceeds) break;
+    examples =
+        std::clamp<int64_t>(1 + static_cast<int64_t>((budget - one) / each), fits + 1, exceeds - 1);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckParts(const Run& run, const MicroBatch& choice) {
+  if (!DependsOnBatch(run.config().model()) || choice.examples >= choice.batch_examples) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "model.norm=BATCH takes its statistics over the whole batch of ", choice.batch_examples,
+      " examples, which cannot go through in parts of ", choice.examples,
+      "; leave --micro-batch out, raise --memory-budget, or lower train.batch_examples"));
 }
 
 absl::StatusOr<double> ProbeForward(const Run& run, const std::vector<int64_t>& examples) {
@@ -65,7 +153,7 @@ absl::StatusOr<double> ProbeForward(const Run& run, const std::vector<int64_t>& 
 int64_t PaddedLength(const SplitView& split, const std::vector<int64_t>& examples) {
   int64_t longest = 0;
   for (int64_t example : examples)
-    longest = std::max<int64_t>(longest, split.length_tokens(example));
+    longest = std::max<int64_t>(longest, split.longest_tokens(example));
   return longest;
 }
 
@@ -99,13 +187,16 @@ absl::StatusOr<RunEstimate> EstimateRun(const Run& run) {
   RunEstimate estimate;
   estimate.steps = run.config().train().steps();
   estimate.parameters = run.model->parameters().count();
-  LRA_RETURN_IF_ERROR(ProbeTraining(run, plan.back()).status());
+  LRA_ASSIGN_OR_RETURN(estimate.transformer_parameters,
+                       CountTransformerParameters(run.config(), run.train.spec()));
+  const int64_t parts = run.micro_batch_examples;
+  LRA_RETURN_IF_ERROR(ProbeTraining(run, plan.back(), parts).status());
   estimate.peak_memory_bytes = PeakMemoryBytes();
   estimate.available_memory_bytes = AvailableMemoryBytes();
   double forward_seconds = 0;
   for (const size_t quarter : {1, 2, 3}) {
     const auto& examples = plan[plan.size() * quarter / 4];
-    LRA_ASSIGN_OR_RETURN(const double training, ProbeTraining(run, examples));
+    LRA_ASSIGN_OR_RETURN(const double training, ProbeTraining(run, examples, parts));
     LRA_ASSIGN_OR_RETURN(const double forward, ProbeForward(run, examples));
     estimate.step_seconds += training / 3;
     forward_seconds += forward / 3;
@@ -115,10 +206,42 @@ absl::StatusOr<RunEstimate> EstimateRun(const Run& run) {
   return estimate;
 }
 
+absl::StatusOr<MicroBatch> ChooseMicroBatch(const Run& run) {
+  const RuntimeConfig& runtime = run.request.runtime;
+  MicroBatch choice;
+  choice.batch_examples =
+      std::min<int64_t>(run.config().train().batch_examples(), run.train.size());
+  const int64_t before = run.state.efficiency().micro_batch_examples();
+  if (runtime.micro_batch_examples() > 0) {
+    choice.examples = std::min<int64_t>(runtime.micro_batch_examples(), choice.batch_examples);
+  } else if (runtime.memory_budget_bytes() == 0 && before > 0) {
+    choice.examples = before;
+  } else {
+    const bool is_cpu = run.model->parameters().parameters()[0].value.is_cpu();
+    choice.budget_bytes = runtime.memory_budget_bytes() > 0 ? runtime.memory_budget_bytes()
+                          : is_cpu ? static_cast<int64_t>(kShareOfFree * AvailableMemoryBytes())
+                                   : 0;
+    choice.examples = choice.batch_examples;
+    if (choice.budget_bytes > 0) LRA_RETURN_IF_ERROR(FitBudget(run, &choice));
+  }
+  LRA_RETURN_IF_ERROR(CheckParts(run, choice));
+  return choice;
+}
+
+std::string DescribeMicroBatch(const MicroBatch& choice) {
+  std::string text =
+      absl::StrCat("memory: ", choice.examples, " of ", choice.batch_examples, " examples at once");
+  const int64_t passes = (choice.batch_examples + choice.examples - 1) / choice.examples;
+  if (passes > 1) absl::StrAppend(&text, ", ", passes, " passes a step");
+  if (choice.step_bytes == 0) return text;
+  return absl::StrCat(text, "; a step takes ", FormatBytes(choice.step_bytes),
+                      " beyond the weights (", "budget ", FormatBytes(choice.budget_bytes), ")");
+}
+
 std::string DescribeEstimate(const RunEstimate& estimate) {
   return absl::StrCat(
-      "estimate: ", FormatCount(estimate.parameters), " parameters, ", FormatCount(estimate.steps),
-      " steps of ", FormatSeconds(estimate.step_seconds), ", about ",
+      "estimate: ", DescribeParameters(estimate.parameters, estimate.transformer_parameters), ", ",
+      FormatCount(estimate.steps), " steps of ", FormatSeconds(estimate.step_seconds), ", about ",
       FormatSeconds(estimate.total_seconds), " with validation and test; peak memory about ",
       FormatBytes(estimate.peak_memory_bytes), " (", FormatBytes(estimate.available_memory_bytes),
       " more available)");

@@ -14,6 +14,8 @@ namespace lra {
 struct RunEstimate {
   int64_t steps = 0;
   int64_t parameters = 0;
+  // Of the same configuration with softmax attention.
+  int64_t transformer_parameters = 0;
   double step_seconds = 0;
   // Steps, validations and the final test together.
   double total_seconds = 0;
@@ -28,6 +30,26 @@ absl::StatusOr<RunEstimate> EstimateRun(const Run& run);
 
 // "estimate: 150 steps of 0.45 s, ..."
 std::string DescribeEstimate(const RunEstimate& estimate);
+
+// How many examples go through the model at once.
+struct MicroBatch {
+  int64_t examples = 0;
+  int64_t batch_examples = 0;
+  // Largest sum of LibTorch's live allocations in a step with the longest examples, beyond weights
+  // and moments; 0 = not measured.
+  int64_t step_bytes = 0;
+  int64_t budget_bytes = 0;  // 0 = unknown
+};
+
+// The number that was asked for (micro_batch_examples); else, on resuming without a budget, the one
+// that the run began with, so that it goes on bit for bit; else the largest whose step fits into
+// the budget (memory_budget_bytes; without one 80 % of the memory that is free), measured with the
+// longest examples. InvalidArgument when one example exceeds a budget that was asked for, and when
+// BATCH norm would be cut into parts.
+absl::StatusOr<MicroBatch> ChooseMicroBatch(const Run& run);
+
+// "memory: 8 of 32 examples at once, 4 passes a step, ..."
+std::string DescribeMicroBatch(const MicroBatch& choice);
 
 }  // namespace lra
 

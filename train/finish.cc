@@ -13,6 +13,7 @@
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
+#include "models/parameter_count.h"
 #include "train/checkpoint.h"
 #include "train/test_looks.h"
 
@@ -20,8 +21,15 @@ namespace lra {
 namespace {
 
 int64_t SelectedStep(const CheckpointState& state) {
-  return state.config().evaluation().selection() == EvaluationConfig::LAST ? state.step()
-                                                                           : state.best_step();
+  const EvaluationConfig& evaluation = state.config().evaluation();
+  switch (evaluation.selection()) {
+    case EvaluationConfig::LAST:
+      return state.step();
+    case EvaluationConfig::FIXED_STEP:
+      return evaluation.step();
+    default:
+      return state.best_step();
+  }
 }
 
 // The scored splits of one checkpoint, appended to the record.
@@ -51,6 +59,9 @@ void AddEfficiency(const Run& run, RunRecord* record) {
   efficiency.set_peak_memory_bytes(std::max(efficiency.peak_memory_bytes(), PeakMemoryBytes()));
   if (efficiency.wall_seconds() > 0) {
     efficiency.set_steps_per_second(run.state.step() / efficiency.wall_seconds());
+    int64_t tokens = 0;
+    for (const CurvePoint& point : run.state.curve()) tokens += point.tokens();
+    efficiency.set_tokens_per_second(tokens / efficiency.wall_seconds());
   }
   record->set_finished_unix_seconds(UnixSeconds());
 }
@@ -70,8 +81,12 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   record.set_parameters(parameters.count());
   *record.mutable_curve() = state.curve();
   *record.mutable_provenance() = state.provenance();
+  if (state.has_pretrain()) *record.mutable_pretrain() = state.pretrain();
+  record.set_transformer_parameters(
+      CountTransformerParameters(state.config(), state.spec()).value_or(0));
   record.set_selected_step(SelectedStep(state));
   record.set_selected_validation_accuracy(state.best_validation_accuracy());
+  record.set_stopped_at_step(state.stopped_at_step());
   *record.mutable_machine() = DescribeMachine();
   record.mutable_machine()->set_cpu_capability(at::get_cpu_capability());
   *record.mutable_versions() = RunVersions(TORCH_VERSION);
@@ -111,6 +126,7 @@ absl::StatusOr<RunRecord> FinishRun(Run* run) {
   if (selected != run->state.step()) {
     LRA_RETURN_IF_ERROR(ScoreCheckpoint(run, test, run->state.step(), "-last", &record));
   }
+  record.mutable_trials()->Assign(run->request.trials.begin(), run->request.trials.end());
   LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(runtime.out_dir()));
   record.mutable_test_looks()->Assign(looks.begin(), looks.end());
   AddEfficiency(*run, &record);

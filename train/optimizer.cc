@@ -1,79 +1,192 @@
 #include "train/optimizer.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
 
 namespace lra {
+namespace {
 
-AdamW::AdamW(const OptimizerConfig& config, const ParameterStore& parameters)
-    : config_(config), groups_(2) {
+// Below it the variance of the adaptive rate has no closed form (Liu et al. 2020, algorithm 2, in
+// the published program's rounding of 4 to 5).
+constexpr double kMinRectifiedLength = 5;
+
+// Rectification r_t, 0 where there is none: section 3.4 of Liu et al. 2020.
+double Rectification(double beta2, double step) {
+  const double power = std::pow(beta2, step);
+  const double longest = 2 / (1 - beta2) - 1;
+  const double length = longest - 2 * step * power / (1 - power);
+  if (length <= kMinRectifiedLength) return 0;
+  return std::sqrt((length - 4) * (length - 2) * longest /
+                   ((longest - 4) * (longest - 2) * length));
+}
+
+bool IsTokenEmbedding(absl::string_view name) {
+  return absl::StartsWith(name, "embedding.") && !absl::StartsWith(name, "embedding.position") &&
+         !absl::StartsWith(name, "embedding.cls");
+}
+
+double SquaredNorm(const at::Tensor& x) {
+  const double norm = at::linalg_vector_norm(x).item<double>();
+  return norm * norm;
+}
+
+// The weights before a step, to see afterwards how far they moved.
+class Movement {
+ public:
+  void Watch(absl::string_view name, const at::Tensor& value) {
+    watched_.push_back({value.detach(), value.detach().clone(), IsTokenEmbedding(name)});
+  }
+  UpdateRatios Ratios() const {
+    double change = 0, weight = 0, embedding_change = 0, embedding_weight = 0;
+    for (const Watched& w : watched_) {
+      const double moved = SquaredNorm(w.now - w.before), size = SquaredNorm(w.before);
+      change += moved, weight += size;
+      if (w.is_embedding) embedding_change += moved, embedding_weight += size;
+    }
+    return {Ratio(change, weight), Ratio(embedding_change, embedding_weight)};
+  }
+
+ private:
+  struct Watched {
+    at::Tensor now, before;
+    bool is_embedding;
+  };
+  static double Ratio(double change, double weight) {
+    return weight > 0 ? std::sqrt(change / weight) : 0;
+  }
+  std::vector<Watched> watched_;
+};
+
+}  // namespace
+
+Optimizer::Optimizer(const OptimizerConfig& config, const ParameterStore& parameters)
+    : config_(config), groups_(3) {
   groups_[0].weight_decay = config.weight_decay();
+  groups_[2].max_learning_rate = config.state_space_learning_rate();
+  const bool has_own_rate = config.state_space_learning_rate() > 0;
   for (const Parameter& parameter : parameters.parameters()) {
+    const bool is_state_space = has_own_rate && parameter.role == ParameterRole::kStateSpace;
     const bool decays =
         config.decay_scope() == OptimizerConfig::ALL_PARAMETERS || parameter.is_matrix;
-    Group& group = groups_[decays ? 0 : 1];
-    group.names.push_back(parameter.name);
-    group.values.push_back(parameter.value);
-    group.first_moments.push_back(at::zeros_like(parameter.value.detach()));
-    group.second_moments.push_back(at::zeros_like(parameter.value.detach()));
-    group.steps.push_back(at::zeros({}, at::kFloat));
+    Add(parameter, &groups_[is_state_space ? 2 : decays ? 0 : 1]);
   }
 }
 
-void AdamW::ZeroGradients() {
+void Optimizer::Add(const Parameter& parameter, Group* group) const {
+  group->names.push_back(parameter.name);
+  group->values.push_back(parameter.value);
+  group->first_moments.push_back(at::zeros_like(parameter.value.detach()));
+  group->second_moments.push_back(at::zeros_like(parameter.value.detach()));
+  group->steps.push_back(at::zeros({}, parameter.value.options().requires_grad(false)));
+}
+
+void Optimizer::ZeroGradients() {
   for (Group& group : groups_) {
     for (at::Tensor& value : group.values) value.mutable_grad() = at::Tensor();
   }
 }
 
-double AdamW::ClipGradients() {
+double Optimizer::GradientNorm() const {
   double sum_of_squares = 0;
   for (const Group& group : groups_) {
     for (size_t i = 0; i < group.values.size(); ++i) {
       LRA_CHECK(group.values[i].grad().defined()) << group.names[i] << " got no gradient";
-      const double norm = at::linalg_vector_norm(group.values[i].grad()).item<double>();
-      sum_of_squares += norm * norm;
+      sum_of_squares += SquaredNorm(group.values[i].grad());
     }
   }
-  const double norm = std::sqrt(sum_of_squares);
-  if (!std::isfinite(norm) || config_.clip_norm() <= 0 || norm <= config_.clip_norm()) return norm;
+  return std::sqrt(sum_of_squares);
+}
+
+double Optimizer::ClipGradients() {
+  const double raw_norm = GradientNorm();
+  if (!std::isfinite(raw_norm)) return raw_norm;  // clamping would hide an infinity
+  double norm = raw_norm;
+  if (config_.clip_value() > 0) {
+    for (Group& group : groups_) {
+      for (at::Tensor& value : group.values) {
+        value.mutable_grad().clamp_(-config_.clip_value(), config_.clip_value());
+      }
+    }
+    norm = GradientNorm();
+  }
+  if (config_.clip_norm() <= 0 || norm <= config_.clip_norm()) return raw_norm;
   for (Group& group : groups_) {
     for (at::Tensor& value : group.values) value.mutable_grad().mul_(config_.clip_norm() / norm);
   }
-  return norm;
+  return raw_norm;
 }
 
-void AdamW::Update(Group& group, const ScheduleValue& schedule) {
+void Optimizer::Update(Group& group, const ScheduleValue& schedule) {
   if (group.values.empty()) return;
+  const double rate = group.max_learning_rate > 0
+                          ? std::min(schedule.learning_rate, group.max_learning_rate)
+                          : schedule.learning_rate;
   std::vector<at::Tensor> gradients;
   for (size_t i = 0; i < group.values.size(); ++i) {
     gradients.push_back(group.values[i].grad());
     group.steps[i].add_(1);
   }
-  at::_fused_adamw_(group.values, gradients, group.first_moments, group.second_moments,
-                    /*max_exp_avg_sqs=*/{}, group.steps, schedule.learning_rate, schedule.beta1,
-                    config_.beta2(), group.weight_decay, config_.epsilon(), /*amsgrad=*/false,
-                    /*maximize=*/false);
+  if (config_.kind() == OptimizerConfig::RADAM) return UpdateRectified(group, rate, schedule.beta1);
+  const auto update = config_.decay() == OptimizerConfig::COUPLED ? at::_ops::_fused_adam_::call
+                                                                  : at::_ops::_fused_adamw_::call;
+  update(group.values, gradients, group.first_moments, group.second_moments,
+         /*max_exp_avg_sqs=*/{}, group.steps, rate, schedule.beta1, config_.beta2(),
+         group.weight_decay, config_.epsilon(), /*amsgrad=*/false, /*maximize=*/false, {}, {});
 }
 
-double AdamW::Step(const ScheduleValue& schedule) {
+void Optimizer::UpdateRectified(Group& group, double learning_rate, double beta1) {
+  const double beta2 = config_.beta2(), step = group.steps[0].item<double>();
+  const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
+  const double rectification = Rectification(beta2, step);
+  for (size_t i = 0; i < group.values.size(); ++i) {
+    at::Tensor &value = group.values[i], &m = group.first_moments[i], &v = group.second_moments[i];
+    at::Tensor gradient = value.grad();
+    if (config_.decay() == OptimizerConfig::COUPLED) {
+      gradient = gradient + group.weight_decay * value;
+    } else {
+      value.mul_(1 - learning_rate * group.weight_decay);
+    }
+    m.mul_(beta1).add_(gradient, 1 - beta1);
+    v.mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
+    if (rectification > 0) {
+      const double scale = learning_rate * rectification * std::sqrt(correction2) / correction1;
+      value.addcdiv_(m, v.sqrt().add_(config_.epsilon()), -scale);
+    } else {
+      value.add_(m, -learning_rate / correction1);
+    }
+  }
+}
+
+double Optimizer::Step(const ScheduleValue& schedule, UpdateRatios* ratios) {
   c10::NoGradGuard no_grad;
   const double norm = ClipGradients();
   if (!std::isfinite(norm)) return norm;
+  Movement movement;
+  if (ratios != nullptr) {
+    for (const Group& group : groups_) {
+      for (size_t i = 0; i < group.values.size(); ++i)
+        movement.Watch(group.names[i], group.values[i]);
+    }
+  }
   for (Group& group : groups_) Update(group, schedule);
+  if (ratios != nullptr) *ratios = movement.Ratios();
   return norm;
 }
 
-std::vector<std::pair<std::string, at::Tensor>> AdamW::State() const {
+std::vector<std::pair<std::string, at::Tensor>> Optimizer::State() const {
   std::vector<std::pair<std::string, at::Tensor>> state;
   for (const Group& group : groups_) {
     for (size_t i = 0; i < group.names.size(); ++i) {
@@ -85,7 +198,7 @@ std::vector<std::pair<std::string, at::Tensor>> AdamW::State() const {
   return state;
 }
 
-absl::Status AdamW::Restore(const std::vector<std::pair<std::string, at::Tensor>>& state) {
+absl::Status Optimizer::Restore(const std::vector<std::pair<std::string, at::Tensor>>& state) {
   c10::NoGradGuard no_grad;
   const std::map<std::string, at::Tensor> by_name(state.begin(), state.end());
   for (const auto& [name, own] : State()) {

@@ -1,5 +1,5 @@
-// AdamW over a ParameterStore: decoupled decay multiplied by the scheduled rate, global-norm
-// clipping.
+// Adam and RAdam over a ParameterStore, with coupled or decoupled decay and clipping. Names of the
+// fields: lra.OptimizerConfig (lra/config.proto).
 #ifndef LRA_TRAIN_OPTIMIZER_H_
 #define LRA_TRAIN_OPTIMIZER_H_
 
@@ -16,15 +16,23 @@
 
 namespace lra {
 
-class AdamW {
+// L2 norms |change| / |weight before| of one step.
+struct UpdateRatios {
+  double all = 0;
+  // Of the token embedding (without positions and CLS).
+  double embedding = 0;
+};
+
+class Optimizer {
  public:
   // `parameters` must outlive the optimiser.
-  AdamW(const OptimizerConfig& config, const ParameterStore& parameters);
+  Optimizer(const OptimizerConfig& config, const ParameterStore& parameters);
 
   void ZeroGradients();
-  // Clips, updates, counts a step. Returns the gradients' global L2 norm before clipping; nothing
-  // is changed when that norm is not finite (the caller decides).
-  double Step(const ScheduleValue& schedule);
+  // Clips (each gradient by value, then all by their norm), updates, counts a step. Returns the
+  // gradients' global L2 norm before clipping; nothing is changed when that norm is not finite (the
+  // caller decides). `ratios`, unless null, costs a copy of the weights.
+  double Step(const ScheduleValue& schedule, UpdateRatios* ratios = nullptr);
 
   // Moments and step counters by name ("exp_avg/<parameter>", ...): what a checkpoint stores.
   std::vector<std::pair<std::string, at::Tensor>> State() const;
@@ -32,14 +40,18 @@ class AdamW {
   absl::Status Restore(const std::vector<std::pair<std::string, at::Tensor>>& state);
 
  private:
-  // Parameters that share a decay.
+  // Parameters that share decay and rate.
   struct Group {
     double weight_decay = 0;
+    double max_learning_rate = 0;  // 0 = no limit of its own
     std::vector<std::string> names;
     std::vector<at::Tensor> values, first_moments, second_moments, steps;
   };
+  void Add(const Parameter& parameter, Group* group) const;
+  double GradientNorm() const;
   double ClipGradients();
   void Update(Group& group, const ScheduleValue& schedule);
+  void UpdateRectified(Group& group, double learning_rate, double beta1);
   OptimizerConfig config_;
   std::vector<Group> groups_;
 };

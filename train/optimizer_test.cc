@@ -1,7 +1,10 @@
 #include "train/optimizer.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/tensor.h>
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,11 +45,11 @@ struct ScalarAdamW {
   }
 };
 
-TEST(AdamW, EqualsTheDefinitionAndDecaysMatricesOnly) {
+TEST(Optimizer, EqualsTheDefinitionAndDecaysMatricesOnly) {
   ParameterStore store(1);
   store.Create("matrix", {3, 4}, Initializer::XavierUniform());
   store.Create("bias", {4}, Initializer::Ones());
-  AdamW optimizer(Config(0, OptimizerConfig::MATRICES), store);
+  Optimizer optimizer(Config(0, OptimizerConfig::MATRICES), store);
   ScalarAdamW matrix{store.parameters()[0].value.flatten()[5].item<double>()}, bias{1.0};
   for (int step = 0; step < 5; ++step) {
     const double gradient = 0.3 - 0.2 * step, rate = 0.01 * (step + 1);
@@ -59,20 +62,137 @@ TEST(AdamW, EqualsTheDefinitionAndDecaysMatricesOnly) {
   EXPECT_NEAR(store.parameters()[1].value[2].item<double>(), bias.value, 2e-6);
 }
 
-TEST(AdamW, DecaysEverythingOnRequest) {
+// PyTorch 2's torch.optim classes in float64 on p = [0.5, -1, 2, 0.25] with the gradient
+// 0.3 p + [0.1, -0.2, 0.4, -0.05] (t mod 3 - 0.5) at t = 0, 1, ..., rate 0.01, decay 0.1: p after 5
+// steps and after 12. RAdam's rectification begins at its sixth step.
+struct Golden {
+  const char* name;
+  OptimizerConfig::Kind kind;
+  OptimizerConfig::Decay decay;
+  std::vector<double> after5, after12;
+};
+
+const Golden kGolden[] = {
+    {"RAdam",
+     OptimizerConfig::RADAM,
+     OptimizerConfig::COUPLED,
+     {0.489366701, -0.978733403, 1.957466806, 0.245360083},
+     {0.476430895, -0.965791762, 1.944522269, 0.233721473}},
+    {"RAdam, decoupled",
+     OptimizerConfig::RADAM,
+     OptimizerConfig::DECOUPLED,
+     {0.489376156, -0.978752313, 1.957504625, 0.245364435},
+     {0.473389122, -0.959344135, 1.931262833, 0.233435023}},
+    {"Adam",
+     OptimizerConfig::ADAM,
+     OptimizerConfig::COUPLED,
+     {0.451550543, -0.951518489, 1.951503854, 0.204785936},
+     {0.385377425, -0.884820205, 1.8845676, 0.150338836}},
+    {"AdamW",
+     OptimizerConfig::ADAM,
+     OptimizerConfig::DECOUPLED,
+     {0.450152236, -0.947616467, 1.942607358, 0.206761683},
+     {0.382836135, -0.876274872, 1.864066309, 0.159411597}},
+};
+
+void ExpectValues(const at::Tensor& value, const std::vector<double>& expected) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(value[static_cast<int64_t>(i)].item<double>(), expected[i], 2e-6)
+        << "element " << i;
+  }
+}
+
+TEST(Optimizer, EqualsPyTorch) {
+  for (const Golden& golden : kGolden) {
+    SCOPED_TRACE(golden.name);
+    ParameterStore store(1);
+    at::Tensor p = store.Create("p", {4}, Initializer::Zeros());
+    {
+      const c10::NoGradGuard no_gradient;
+      p.copy_(at::tensor({0.5, -1.0, 2.0, 0.25}));
+    }
+    OptimizerConfig config = Config(0, OptimizerConfig::ALL_PARAMETERS);
+    config.set_kind(golden.kind);
+    config.set_decay(golden.decay);
+    Optimizer optimizer(config, store);
+    for (int t = 0; t < 12; ++t) {
+      p.mutable_grad() = 0.3 * p.detach() + at::tensor({0.1f, -0.2f, 0.4f, -0.05f}) * (t % 3 - 0.5);
+      optimizer.Step({0.01, 0.9f});
+      if (t == 4) ExpectValues(p, golden.after5);
+    }
+    ExpectValues(p, golden.after12);
+  }
+}
+
+// The first step of Adam moves every element by the rate: the state space's own is smaller.
+TEST(Optimizer, AStateSpaceHasARateOfItsOwnAndNoDecay) {
+  for (const double own_rate : {0.0, 0.002}) {
+    ParameterStore store(1);
+    store.Create("step", {2}, Initializer::Ones(), ParameterRole::kStateSpace);
+    store.Create("other", {2}, Initializer::Ones());
+    OptimizerConfig config = Config(0, OptimizerConfig::ALL_PARAMETERS);
+    config.set_state_space_learning_rate(static_cast<float>(own_rate));
+    Optimizer optimizer(config, store);
+    SetGradient(store, 1);
+    optimizer.Step({0.01, 0.9f});
+    const double decayed = 1 - 0.01 * 0.1 - 0.01;
+    EXPECT_NEAR(store.parameters()[0].value[0].item<double>(), own_rate > 0 ? 0.998 : decayed,
+                1e-6);
+    EXPECT_NEAR(store.parameters()[1].value[0].item<double>(), decayed, 1e-6);
+    SetGradient(store, 1);
+    optimizer.Step({0.001, 0.9f});  // a scheduled rate below it counts
+    if (own_rate > 0) {
+      EXPECT_NEAR(store.parameters()[0].value[0].item<double>(), 0.997, 1e-6);
+    }
+  }
+}
+
+TEST(Optimizer, ClampsEachGradientBeforeTheNormIsTaken) {
+  ParameterStore store(1);
+  store.Create("a", {4}, Initializer::Zeros());
+  OptimizerConfig config = Config(1, OptimizerConfig::MATRICES);
+  config.set_clip_value(0.5f);
+  Optimizer optimizer(config, store);
+  at::Tensor a = store.parameters()[0].value;
+  a.mutable_grad() = at::tensor({3.0f, -4.0f, 0.1f, 0.0f});
+  EXPECT_NEAR(optimizer.Step({0.0, 0.9f}), std::sqrt(25.01), 1e-5);
+  ExpectValues(a.grad(), {0.5, -0.5, 0.1, 0});  // norm 0.714: below 1
+  a.mutable_grad() = at::tensor({3.0f, -4.0f, 5.0f, 6.0f});
+  config.set_clip_norm(0.2f);
+  Optimizer strict(config, store);
+  strict.Step({0.0, 0.9f});
+  ExpectValues(a.grad(), {0.1, -0.1, 0.1, 0.1});  // clamped norm 1, scaled to 0.2
+  a.mutable_grad() = at::tensor({INFINITY, 0.0f, 0.0f, 0.0f});
+  EXPECT_TRUE(std::isinf(optimizer.Step({0.0, 0.9f}))) << "clamping hid an infinity";
+}
+
+TEST(Optimizer, TellsHowFarTheWeightsMoved) {
+  ParameterStore store(1);
+  store.Create("embedding.token.weight", {4}, Initializer::Constant(2));  // norm 4
+  store.Create("embedding.position.weight", {1}, Initializer::Zeros());
+  store.Create("w", {5}, Initializer::Ones());  // norm sqrt(5)
+  Optimizer optimizer(Config(0, OptimizerConfig::MATRICES), store);
+  SetGradient(store, 1);
+  UpdateRatios ratios;
+  optimizer.Step({0.01, 0.9f}, &ratios);  // each of 10 elements moves by 0.01
+  EXPECT_NEAR(ratios.all, std::sqrt(10 * 1e-4 / 21), 1e-6);
+  EXPECT_NEAR(ratios.embedding, 0.02 / 4, 1e-6);
+}
+
+TEST(Optimizer, DecaysEverythingOnRequest) {
   ParameterStore store(1);
   store.Create("bias", {4}, Initializer::Ones());
-  AdamW optimizer(Config(0, OptimizerConfig::ALL_PARAMETERS), store);
+  Optimizer optimizer(Config(0, OptimizerConfig::ALL_PARAMETERS), store);
   SetGradient(store, 0);
   optimizer.Step({0.5, 0.9f});
   EXPECT_NEAR(store.parameters()[0].value[0].item<double>(), 1 - 0.5 * 0.1, 1e-6);
 }
 
-TEST(AdamW, ClipsTheGlobalNorm) {
+TEST(Optimizer, ClipsTheGlobalNorm) {
   ParameterStore store(1);
   store.Create("a", {9}, Initializer::Zeros());
   store.Create("b", {4, 4}, Initializer::XavierUniform());
-  AdamW optimizer(Config(1, OptimizerConfig::MATRICES), store);
+  Optimizer optimizer(Config(1, OptimizerConfig::MATRICES), store);
   SetGradient(store, 2);  // norm 2 * sqrt(25)
   EXPECT_NEAR(optimizer.Step({0.0, 0.9f}), 10, 1e-5);
   EXPECT_NEAR(store.parameters()[0].value.grad()[0].item<double>(), 0.2, 1e-6);
@@ -81,37 +201,37 @@ TEST(AdamW, ClipsTheGlobalNorm) {
   EXPECT_NEAR(store.parameters()[1].value.grad()[0][0].item<double>(), 0.1, 1e-7);
 }
 
-TEST(AdamW, LeavesEverythingAloneWhenTheNormIsNotFinite) {
+TEST(Optimizer, LeavesEverythingAloneWhenTheNormIsNotFinite) {
   ParameterStore store(1);
   store.Create("a", {2}, Initializer::Ones());
-  AdamW optimizer(Config(1, OptimizerConfig::MATRICES), store);
+  Optimizer optimizer(Config(1, OptimizerConfig::MATRICES), store);
   SetGradient(store, std::nan(""));
   EXPECT_TRUE(std::isnan(optimizer.Step({0.1, 0.9f})));
   EXPECT_EQ(store.parameters()[0].value[0].item<double>(), 1);
   EXPECT_EQ(optimizer.State()[2].second.item<double>(), 0) << "a step was counted";
 }
 
-TEST(AdamW, RestoredStateGoesOnBitForBit) {
+TEST(Optimizer, RestoredStateGoesOnBitForBit) {
   ParameterStore one(3), two(3);
   for (ParameterStore* store : {&one, &two})
     store->Create("w", {5, 7}, Initializer::XavierUniform());
   const OptimizerConfig config = Config(1, OptimizerConfig::MATRICES);
-  AdamW first(config, one), undisturbed(config, two);
-  for (AdamW* optimizer : {&first, &undisturbed}) {
+  Optimizer first(config, one), undisturbed(config, two);
+  for (Optimizer* optimizer : {&first, &undisturbed}) {
     SetGradient(optimizer == &first ? one : two, 0.7);
     optimizer->Step({0.1, 0.9f});
   }
-  AdamW second(config, one);
+  Optimizer second(config, one);
   ASSERT_TRUE(second.Restore(first.State()).ok());
   SetGradient(one, -0.4), SetGradient(two, -0.4);
   second.Step({0.1, 0.9f}), undisturbed.Step({0.1, 0.9f});
   EXPECT_TRUE(one.parameters()[0].value.equal(two.parameters()[0].value));
 }
 
-TEST(AdamW, RestoreNamesWhatIsMissing) {
+TEST(Optimizer, RestoreNamesWhatIsMissing) {
   ParameterStore store(1);
   store.Create("w", {2}, Initializer::Ones());
-  AdamW optimizer(Config(1, OptimizerConfig::MATRICES), store);
+  Optimizer optimizer(Config(1, OptimizerConfig::MATRICES), store);
   auto state = optimizer.State();
   state.pop_back();
   const absl::Status status = optimizer.Restore(state);

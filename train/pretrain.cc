@@ -51,7 +51,7 @@ class Pretrainer {
   Pretrainer(Run* run, std::unique_ptr<TokenModel> model)
       : run_(*run),
         config_(run->config()),
-        directory_(JoinPath(run->request.runtime.out_dir(), "pretrain")),
+        directory_(JoinPath(run->request.runtime.out_dir(), kPretrainFolder)),
         model_(std::move(model)),
         optimizer_(config_.optimizer(), model_->parameters()),
         schedule_(StageSchedule(config_)) {
@@ -122,7 +122,8 @@ void Pretrainer::AddPart(const HostBatch& part, const TokenTargets& targets, int
 absl::StatusOr<TokenStep> Pretrainer::Step(const HostBatch& batch) {
   TokenStep result;
   optimizer_.ZeroGradients();
-  std::vector<HostBatch> parts = SplitBatch(batch, run_.micro_batch_examples);
+  std::vector<HostBatch> parts =
+      SplitBatch(batch, run_.micro_batch_examples, run_.model->depends_on_padding());
   std::vector<TokenTargets> targets;
   for (const HostBatch& part : parts) {
     targets.push_back(MakeTokenTargets(part, config_.pretrain(), config_.seed(),
@@ -190,7 +191,7 @@ absl::Status Pretrainer::AfterStep() {
 
 absl::Status Pretrainer::Train() {
   const int64_t steps = config_.pretrain().steps();
-  TrainLoader loader(run_.train, LoaderOptionsOf(config_),
+  TrainLoader loader(run_.train, MakeLoaderOptions(config_.train(), config_.seed()),
                      {state_.loader().epoch(), state_.loader().batch()});
   LRA_RETURN_IF_ERROR(RewriteCurve(directory_, state_));
   Progress progress({.label = absl::StrCat("pretrain ", config_.attention().name()),
@@ -231,6 +232,7 @@ PretrainResult Pretrainer::Result() const {
 absl::Status Pretrain(Run* run) {
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<TokenModel> model,
                        TokenModel::Create(run->config(), run->train.spec()));
+  model->MoveTo(run->model->parameters().parameters()[0].value.device());
   Pretrainer pretrainer(run, std::move(model));
   LRA_RETURN_IF_ERROR(pretrainer.Restore());
   LRA_RETURN_IF_ERROR(pretrainer.Train());

@@ -11,6 +11,7 @@
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
+#include "models/runtime.h"
 #include "models/torch_status.h"
 #include "train/checkpoint.h"
 
@@ -47,8 +48,7 @@ absl::Status CheckSame(const google::protobuf::Message& now, const google::proto
 absl::Status Restore(const std::string& checkpoint, Run* run) {
   LRA_ASSIGN_OR_RETURN(CheckpointState state, LoadCheckpointState(checkpoint));
   const std::string& out = run->request.runtime.out_dir();
-  LRA_RETURN_IF_ERROR(CheckSame(run->config(), state.config(), "configuration", out));
-  LRA_RETURN_IF_ERROR(CheckSame(run->state.data(), state.data(), "data", out));
+  LRA_RETURN_IF_ERROR(CheckSameRun(run->state, state, out));
   LRA_RETURN_IF_ERROR(LoadWeights(checkpoint, state, run->model->parameters()));
   LRA_RETURN_IF_ERROR(LoadOptimizer(checkpoint, state, run->optimizer.get()));
   const int threads = ResolveThreads(run->request.runtime.threads());
@@ -121,14 +121,32 @@ void StartState(Run* run) {
                                      run->request.resolved.provenance.end());
 }
 
+absl::Status CheckSelection(const ExperimentConfig& config) {
+  const EvaluationConfig& evaluation = config.evaluation();
+  if (evaluation.selection() != EvaluationConfig::FIXED_STEP ||
+      evaluation.step() <= config.train().steps()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("evaluation.step: is ", evaluation.step(),
+                                                 ", must be at most train.steps, ",
+                                                 config.train().steps()));
+}
+
 }  // namespace
+
+absl::Status CheckSameRun(const CheckpointState& now, const CheckpointState& then,
+                          absl::string_view run_dir) {
+  LRA_RETURN_IF_ERROR(CheckSame(now.config(), then.config(), "configuration", run_dir));
+  return CheckSame(now.data(), then.data(), "data", run_dir);
+}
 
 absl::Status CheckRunDirectory(const TrainRequest& request) {
   const std::string& out = request.runtime.out_dir();
   if (request.resume) return absl::OkStatus();
-  if (absl::IsNotFound(LatestCheckpoint(out).status()) && !FileExists(JoinPath(out, kRecordFile))) {
-    return absl::OkStatus();
-  }
+  const bool is_fresh =
+      absl::IsNotFound(LatestCheckpoint(out).status()) && !FileExists(JoinPath(out, kRecordFile)) &&
+      !FileExists(JoinPath(out, kTrialsFolder)) && !FileExists(JoinPath(out, kPretrainFolder));
+  if (is_fresh) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       out, " holds a run already; add --resume to go on with it, or choose another --out"));
 }
@@ -140,17 +158,15 @@ Schedule Run::MakeSchedule() const {
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   auto run = std::make_unique<Run>();
   run->request = request;
-  const std::string& device = request.runtime.device();
-  if (!device.empty() && device != "cpu") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--device ", device, ": this version trains on the CPU only; use --device cpu"));
-  }
+  LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
+  LRA_RETURN_IF_ERROR(CheckSelection(run->config()));
   LRA_RETURN_IF_ERROR(OpenData(run.get()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     LRA_ASSIGN_OR_RETURN(run->model, Classifier::Create(run->config(), run->train.spec()));
+    run->model->MoveTo(device);
     return absl::OkStatus();
   }));
-  run->optimizer = std::make_unique<AdamW>(run->config().optimizer(), run->model->parameters());
+  run->optimizer = std::make_unique<Optimizer>(run->config().optimizer(), run->model->parameters());
   StartState(run.get());
   LRA_RETURN_IF_ERROR(Lock(run.get()));
   LRA_RETURN_IF_ERROR(RestoreIfThere(run.get()));

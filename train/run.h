@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "datasets/dataset.h"
@@ -27,6 +28,8 @@ struct TrainRequest {
   bool resume = false;
   // As typed; logged with every look at the test split.
   std::string command_line;
+  // Of a search that this run won; they go into its record.
+  std::vector<Trial> trials;
 };
 
 struct Run {
@@ -36,7 +39,9 @@ struct Run {
   Dataset data;
   SplitView train, validation;
   std::unique_ptr<Classifier> model;
-  std::unique_ptr<AdamW> optimizer;
+  std::unique_ptr<Optimizer> optimizer;
+  // Examples in one forward pass; 0 = the whole batch (ChooseMicroBatch).
+  int64_t micro_batch_examples = 0;
   // Where the run stands.
   CheckpointState state;
   // The request's configuration (short for request.resolved.config).
@@ -45,12 +50,21 @@ struct Run {
 };
 
 // Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming.
+// InvalidArgument for a device that is not there, before anything else.
 // AlreadyExists when the run folder is in use and resume is off; InvalidArgument naming the field
 // when the checkpoint was made with another configuration or other data.
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
 
 // AlreadyExists when the run folder holds a run and resume is off.
 absl::Status CheckRunDirectory(const TrainRequest& request);
+
+// InvalidArgument naming the first field in which configuration or data differ.
+absl::Status CheckSameRun(const CheckpointState& now, const CheckpointState& then,
+                          absl::string_view run_dir);
+
+// Folders of a run for the trials of a search and for pretraining.
+inline constexpr char kTrialsFolder[] = "trials";
+inline constexpr char kPretrainFolder[] = "pretrain";
 
 // "runs/listops-linear-small-s0".
 std::string DefaultRunDirectory(const ExperimentConfig& config);

@@ -34,6 +34,7 @@ Schedule::Schedule(const ScheduleConfig& config, const OptimizerConfig& optimize
     : kind_(config.kind()),
       rate_(config.learning_rate()),
       beta1_(optimizer.beta1()),
+      plateau_factor_(config.plateau_factor()),
       warmup_(config.has_warmup_steps() ? config.warmup_steps()
                                         : std::llround(config.warmup_fraction() * total_steps)),
       total_(total_steps) {}
@@ -50,7 +51,7 @@ ScheduleValue Schedule::OneCycle(double s) const {
   return {Mix(rate_, start / kFinalDivisor, part), Mix(kLowMomentum, kHighMomentum, part)};
 }
 
-ScheduleValue Schedule::At(int64_t step) const {
+ScheduleValue Schedule::At(int64_t step, int64_t plateau_reductions) const {
   const double s = static_cast<double>(step), w = static_cast<double>(warmup_);
   const double t = static_cast<double>(total_), warm = rate_ * WarmupFactor(s, w);
   switch (kind_) {
@@ -70,6 +71,8 @@ ScheduleValue Schedule::At(int64_t step) const {
       return {warm * 0.5 * (1 + std::cos(std::numbers::pi * (cycles - std::floor(cycles)))),
               beta1_};
     }
+    case ScheduleConfig::PLATEAU:
+      return {warm * std::pow(plateau_factor_, static_cast<double>(plateau_reductions)), beta1_};
     default:
       LRA_CHECK(false) << "schedule kind " << kind_;
   }

@@ -20,14 +20,15 @@ class Schedule {
   // total_steps T >= 1. Warm-up W is warmup_steps, or warmup_fraction * T rounded.
   Schedule(const ScheduleConfig& config, const OptimizerConfig& optimizer, int64_t total_steps);
 
-  // step = 0, 1, ... : optimiser steps already taken.
-  ScheduleValue At(int64_t step) const;
+  // step = 0, 1, ... : optimiser steps already taken. plateau_reductions: how often PLATEAU took
+  // the rate down so far (CheckpointState).
+  ScheduleValue At(int64_t step, int64_t plateau_reductions = 0) const;
   int64_t warmup_steps() const { return warmup_; }
 
  private:
   ScheduleValue OneCycle(double s) const;
   ScheduleConfig::Kind kind_;
-  double rate_, beta1_;
+  double rate_, beta1_, plateau_factor_;
   int64_t warmup_, total_;
 };
 

@@ -30,6 +30,8 @@ TEST(Schedule, InverseSqrtIsScheduleA) {
       {{50, 7.906e-5}, {500, 7.906e-4}, {1000, 1.5811e-3}, {2500, 1.0e-3}, {5000, 7.071e-4}});
   ExpectRates(Make(ScheduleConfig::INVERSE_SQRT, 0.05, 8000, 20000),
               {{100, 6.99e-6}, {4000, 2.795e-4}, {8000, 5.590e-4}, {20000, 3.536e-4}});
+  ExpectRates(Make(ScheduleConfig::INVERSE_SQRT, 0.05, 8000, 5000),
+              {{1000, 6.99e-5}, {2500, 1.747e-4}, {5000, 3.494e-4}});
 }
 
 TEST(Schedule, CosineCycleIsScheduleB) {
@@ -60,6 +62,19 @@ TEST(Schedule, OneCycle) {
   EXPECT_NEAR(schedule.At(19).beta1, 0.85, 1e-12);
   EXPECT_NEAR(schedule.At(99).beta1, 0.95, 1e-12);
   EXPECT_NEAR(schedule.At(59).learning_rate, (1e-3 + 4e-9) / 2, 1e-9);
+}
+
+TEST(Schedule, PlateauMultipliesByItsFactorAtEveryReduction) {
+  ScheduleConfig config;
+  config.set_kind(ScheduleConfig::PLATEAU);
+  config.set_learning_rate(0.5f);
+  config.set_warmup_steps(4);
+  config.set_plateau_factor(0.25f);
+  const Schedule schedule(config, OptimizerConfig(), 100);
+  EXPECT_EQ(schedule.At(2).learning_rate, 0.25);
+  EXPECT_EQ(schedule.At(50).learning_rate, 0.5);
+  EXPECT_EQ(schedule.At(50, 1).learning_rate, 0.125);
+  EXPECT_EQ(schedule.At(99, 2).learning_rate, 0.03125);
 }
 
 TEST(Schedule, WarmupFractionIsRounded) {

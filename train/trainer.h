@@ -4,26 +4,32 @@
 #ifndef LRA_TRAIN_TRAINER_H_
 #define LRA_TRAIN_TRAINER_H_
 
-#include <chrono>
-#include <memory>
-
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "datasets/loader.h"
 #include "eval/run_record.pb.h"
-#include "lra/progress.h"
 #include "train/run.h"
 
 namespace lra {
 
 // Trains (or goes on training), tests the selected checkpoint, writes record and predictions into
-// the run folder. Internal with step, loss and examples when the loss or the gradient is not finite
-// (the last checkpoint stays). Cancelled after SIGINT or SIGTERM: the state is saved, --resume goes
-// on. A finished run is returned as it is.
+// the run folder. Internal with step, loss, examples and the first tensor that went bad when the
+// loss or the gradient is not finite (the last checkpoint stays). Cancelled after SIGINT or
+// SIGTERM: the state is saved, --resume goes on. A file that cannot be written (a full disk) ends
+// training and names the checkpoint that is whole. A finished run is returned as it is.
 absl::StatusOr<RunRecord> TrainRun(const TrainRequest& request);
+
+// The same without a look at the test split and without a record: the state that training ended in.
+absl::StatusOr<CheckpointState> TrainToEnd(const TrainRequest& request);
+// TrainRun for one learning rate, whatever config.search says.
+absl::StatusOr<RunRecord> TrainAndTest(const TrainRequest& request);
+
+// Whether an error of these says that the loss or the gradient was not finite.
+bool HasDiverged(const absl::Status& status);
 
 // Asks the loop to save and stop after the current step; safe in a signal handler.
 void RequestStop();
+bool StopRequested();
+// Asks the loop to save after the current step and to go on; safe in a signal handler.
+void RequestSave();
 
 }  // namespace lra
 

@@ -199,14 +199,16 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeS4d(const AttentionContext& conte
   LRA_ASSIGN_OR_RETURN(const S4dOptions options, ReadOptions(context));
   const int64_t width = context.model_width, pairs = options.state_size() / 2;
   const auto create = [&](const char* name, const std::vector<int64_t>& shape,
-                          Initializer initializer) {
-    return context.parameters->Create(absl::StrCat(context.scope, name), shape, initializer);
+                          Initializer initializer, ParameterRole role = ParameterRole::kWeight) {
+    return context.parameters->Create(absl::StrCat(context.scope, name), shape, initializer, role);
   };
+  constexpr ParameterRole kOwn = ParameterRole::kStateSpace;
   S4dParameters p;
-  p.log_step = create("log_step", {width}, Initializer::Normal(1));
+  p.log_step = create("log_step", {width}, Initializer::Normal(1), kOwn);
   SpreadSteps(options, p.log_step);
-  p.log_decay = create("log_decay", {width, pairs}, Initializer::Constant(std::log(kInitialDecay)));
-  p.frequency = create("frequency", {width, pairs}, Initializer::Zeros());
+  p.log_decay =
+      create("log_decay", {width, pairs}, Initializer::Constant(std::log(kInitialDecay)), kOwn);
+  p.frequency = create("frequency", {width, pairs}, Initializer::Zeros(), kOwn);
   {
     const c10::NoGradGuard no_gradient;
     p.frequency.copy_(std::numbers::pi * at::arange(pairs));

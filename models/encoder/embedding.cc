@@ -72,14 +72,16 @@ at::Tensor Embedding::Inputs(const Sequences& sequences) const {
   const auto size = static_cast<size_t>(sequences.batch * sequences.length);
   if (!tokens_.defined()) {
     TORCH_CHECK(sequences.values.size() == size, "the batch has no real values");
-    const at::Tensor values = CopyOf(sequences.values, sequences, at::kFloat).unsqueeze(-1);
+    const at::Tensor values =
+        CopyOf(sequences.values, sequences, at::kFloat).unsqueeze(-1).to(values_.weight.device());
     return at::linear(values, values_.weight, values_.bias);
   }
   TORCH_CHECK(sequences.tokens.size() == size, "the batch has no tokens");
   const auto [low, high] = std::minmax_element(sequences.tokens.begin(), sequences.tokens.end());
   TORCH_CHECK(*low >= 0 && *high < tokens_.size(0), "token id ", *low < 0 ? *low : *high,
               " is outside 0 .. ", tokens_.size(0) - 1);
-  return at::embedding(tokens_, CopyOf(sequences.tokens, sequences, at::kInt), padding_id_);
+  const at::Tensor ids = CopyOf(sequences.tokens, sequences, at::kInt).to(tokens_.device());
+  return at::embedding(tokens_, ids, padding_id_);
 }
 
 at::Tensor Embedding::Forward(const Sequences& sequences, const DropoutKey& dropout) const {
@@ -87,7 +89,8 @@ at::Tensor Embedding::Forward(const Sequences& sequences, const DropoutKey& drop
   if (cls_.defined()) x = at::cat({cls_.expand({sequences.batch, 1, -1}), x}, 1);
   TORCH_CHECK(x.size(1) <= max_length_tokens_, "a batch of ", x.size(1),
               " tokens exceeds the model's ", max_length_tokens_);
-  return Dropout(positions_.defined() ? x + positions_.narrow(0, 0, x.size(1)) : x, dropout);
+  if (positions_.defined()) x = x + positions_.narrow(0, 0, x.size(1)).to(x.device());
+  return Dropout(x, dropout);
 }
 
 }  // namespace lra

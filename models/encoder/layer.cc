@@ -10,6 +10,7 @@
 #include "lra/status_macros.h"
 #include "models/encoder/dropout_sites.h"
 #include "models/kernels/softmax_attention.h"
+#include "models/runtime.h"
 
 namespace lra {
 
@@ -153,6 +154,9 @@ AttentionInput EncoderLayer::InputOfAttention(const at::Tensor& x, const at::Ten
 at::Tensor EncoderLayer::Attend(const at::Tensor& x, const at::Tensor& real,
                                 const DropoutRun& dropout) const {
   const AttentionInput input = InputOfAttention(x, real, dropout);
+  // Attentions are kernels of their own, which know no bfloat16: under autocast they stay in
+  // float32.
+  const AutocastScope full_precision(false, x.device().type());
   const at::Tensor attended = attention_->Attend(input);  // [B, H, N, D]
   const bool is_spread = mask_ == ModelConfig::OUTER && real.defined() &&
                          attention_->traits().projections != Projections::kNone;

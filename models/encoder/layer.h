@@ -52,6 +52,9 @@ class EncoderLayer {
   //   NO_MASK  the attention has no keep.
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& real, const DropoutRun& dropout) const;
 
+  // The attention's own output, [B, H, N, D]: the first half of Forward(). Always in the type of x.
+  at::Tensor Attend(const at::Tensor& x, const at::Tensor& real, const DropoutRun& dropout) const;
+
   // What Forward() gives to the attention, for attention maps.
   AttentionInput InputOfAttention(const at::Tensor& x, const at::Tensor& real,
                                   const DropoutRun& dropout) const;
@@ -61,7 +64,6 @@ class EncoderLayer {
   class Scope;
   void AddProjections(const ModelConfig& model, const Scope& scope);
   bool IsFused() const { return !is_post_norm_ && attention_norm_.is_layer_norm(); }
-  at::Tensor Attend(const at::Tensor& x, const at::Tensor& real, const DropoutRun& dropout) const;
   at::Tensor ForwardGeneric(const at::Tensor& attended, const at::Tensor& x, const at::Tensor& real,
                             const OutputMlpDropout& keys, BatchStatistics statistics) const;
 

@@ -1,5 +1,6 @@
 #include "models/encoder/layer_pieces.h"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
 
@@ -7,11 +8,14 @@ namespace lra {
 namespace {
 
 bool UseTiled(const at::Tensor& x) {
-  return x.device().is_cpu() && x.scalar_type() == at::kFloat && x.numel() > 0;
+  return x.device().is_cpu() && x.scalar_type() == at::kFloat && x.numel() > 0 &&
+         !at::autocast::is_autocast_enabled(at::kCPU);
 }
 
+// Under autocast the product is one of bfloat16; what comes after it is of the type of x again.
 at::Tensor Map(const at::Tensor& x, const LinearMap& map) {
-  return at::linear(x, map.weight, map.bias.defined() ? std::optional(map.bias) : std::nullopt);
+  return at::linear(x, map.weight, map.bias.defined() ? std::optional(map.bias) : std::nullopt)
+      .to(x.scalar_type());
 }
 
 }  // namespace

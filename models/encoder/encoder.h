@@ -1,0 +1,67 @@
+// Embedding and layers: what classifiers and models that guess tokens share.
+#ifndef LRA_MODELS_ENCODER_ENCODER_H_
+#define LRA_MODELS_ENCODER_ENCODER_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "datasets/host_batch.h"
+#include "lra/config.pb.h"
+#include "lra/task_spec.pb.h"
+#include "models/encoder/embedding.h"
+#include "models/encoder/layer.h"
+#include "models/encoder/sequences.h"
+#include "models/forward_context.h"
+#include "models/parameters.h"
+
+namespace lra {
+
+// Dropout and statistics of one forward pass; the default, of evaluation.
+DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch,
+                          const ForwardContext& context);
+
+class Encoder {
+ public:
+  // Creates embedding.* and encoder.layer<i>.*; both arguments must outlive it. The errors of
+  // EncoderLayer::Create.
+  static absl::StatusOr<Encoder> Create(const ExperimentConfig& config, const TaskSpec& spec,
+                                        ParameterStore* parameters);
+
+  // What stands after each part: "embedding", "layer 0 attention", "layer 0", ...
+  using ActivationVisitor = std::function<void(absl::string_view name, const at::Tensor& value)>;
+  using AttentionVisitor =
+      std::function<void(int64_t layer, const Attention& attention, const AttentionInput& input)>;
+
+  // x [B, N, E] before the final norm, and which of its positions are real; N counts CLS. On the
+  // device of the parameters. Throws as LibTorch does.
+  struct Encoded {
+    at::Tensor x;     // [B, N, E]
+    at::Tensor real;  // [B, N] bool; undefined: all
+  };
+  Encoded Forward(const Sequences& texts, const DropoutRun& run) const;
+  Encoded Visit(const Sequences& texts, const DropoutRun& run,
+                const ActivationVisitor& visit) const;
+  // In evaluation.
+  void VisitAttention(const Sequences& texts, const AttentionVisitor& visit) const;
+
+  bool has_cls() const { return padding_.has_cls; }
+  const Attention& attention() const { return layers_.front().attention(); }
+
+ private:
+  Encoder(const ExperimentConfig& config, const TaskSpec& spec, int64_t max_tokens,
+          ParameterStore* parameters)
+      : padding_(config), embedding_(config.model(), spec, max_tokens, parameters) {}
+  Encoded Start(const Sequences& texts, const DropoutRun& run) const;
+
+  PaddingRules padding_;
+  Embedding embedding_;
+  std::vector<EncoderLayer> layers_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_ENCODER_ENCODER_H_

@@ -1,0 +1,61 @@
+#include "train/first_bad.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/isfinite.h>
+#include <c10/core/GradMode.h>
+
+#include "absl/strings/str_cat.h"
+#include "models/torch_status.h"
+#include "train/micro_batch.h"
+
+namespace lra {
+namespace {
+
+// "activation NAME (3 of 640 values, the first at 17)"; empty for a finite tensor.
+std::string Describe(absl::string_view kind, absl::string_view name, const at::Tensor& value) {
+  const at::Tensor is_bad = at::isfinite(value.detach()).logical_not().flatten();
+  const int64_t count = is_bad.sum().item<int64_t>();
+  if (count == 0) return "";
+  return absl::StrCat(kind, " \"", name, "\" (", count, " of ", value.numel(),
+                      " values, the first at ", is_bad.to(at::kInt).argmax().item<int64_t>(), ")");
+}
+
+std::string FirstBadActivation(const Classifier& model, const HostBatch& batch,
+                               int64_t micro_batch_examples, int64_t step) {
+  std::string found;
+  for (const HostBatch& part :
+       SplitBatch(batch, micro_batch_examples, model.depends_on_padding())) {
+    model.VisitActivations(
+        part, {.training = true, .step = static_cast<uint32_t>(step), .updates_statistics = false},
+        [&](absl::string_view name, const at::Tensor& value) {
+          if (found.empty()) found = Describe("activation", name, value);
+        });
+    if (!found.empty()) break;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string FirstBadTensor(const Classifier& model, const HostBatch& batch,
+                           int64_t micro_batch_examples, int64_t step) {
+  const c10::NoGradGuard no_gradient;
+  std::string found;
+  const absl::Status status = CatchTorch([&] {
+    for (const Parameter& parameter : model.parameters().parameters()) {
+      found = Describe("parameter", parameter.name, parameter.value);
+      if (!found.empty()) return absl::OkStatus();
+    }
+    found = FirstBadActivation(model, batch, micro_batch_examples, step);
+    if (!found.empty()) return absl::OkStatus();
+    for (const Parameter& parameter : model.parameters().parameters()) {
+      const at::Tensor& gradient = parameter.value.grad();
+      if (gradient.defined()) found = Describe("gradient of", parameter.name, gradient);
+      if (!found.empty()) return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  });
+  return status.ok() ? found : absl::StrCat("unknown (", status.message(), ")");
+}
+
+}  // namespace lra

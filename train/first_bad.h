@@ -1,0 +1,21 @@
+// Where numbers stopped being finite: a step's post-mortem.
+#ifndef LRA_TRAIN_FIRST_BAD_H_
+#define LRA_TRAIN_FIRST_BAD_H_
+
+#include <string>
+
+#include "datasets/host_batch.h"
+#include "models/classifier.h"
+
+namespace lra {
+
+// Names the first tensor with an infinity or a NaN, in the order parameters, activations of a
+// forward pass over the batch (in the step's own parts), logits, gradients as they stand:
+// "parameter embedding.token.weight (3 of 640 values, the first at 17)". Empty when all are finite
+// (the loss itself overflowed).
+std::string FirstBadTensor(const Classifier& model, const HostBatch& batch,
+                           int64_t micro_batch_examples, int64_t step);
+
+}  // namespace lra
+
+#endif  // LRA_TRAIN_FIRST_BAD_H_
