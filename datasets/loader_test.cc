@@ -202,7 +202,8 @@ TEST(EvaluatedExamplesTest, LeavesOutWhatFillsNoBatch) {
 }
 
 TEST_F(LoaderTest, DropLastLeavesOutOtherExamplesEveryEpoch) {
-  LoaderOptions options = Sevens(4, 3);
+  // One window: after the sorting the end would be the longest examples, the same ones every time.
+  LoaderOptions options = Sevens(4, 50);
   options.drop_last = true;
   std::vector<std::set<int64_t>> dropped(2);
   for (int64_t epoch : {0, 1}) {
