@@ -202,10 +202,11 @@ TEST(EvaluatedExamplesTest, LeavesOutWhatFillsNoBatch) {
 }
 
 TEST_F(LoaderTest, DropLastLeavesOutOtherExamplesEveryEpoch) {
-  LoaderOptions options = Sevens(4, 3);
+  LoaderOptions options = Sevens(4, 50);  // one window, sorted by length
   options.drop_last = true;
-  std::vector<std::set<int64_t>> dropped(2);
-  for (int64_t epoch : {0, 1}) {
+  std::vector<std::set<int64_t>> dropped(5);
+  int32_t shortest = 100, longest = 0;
+  for (int64_t epoch = 0; epoch < 5; ++epoch) {
     for (int64_t i = 0; i < kExamples; ++i) dropped[epoch].insert(i);
     const auto plan = PlanEpoch(split_, options, epoch);
     EXPECT_EQ(plan.size(), 14u);
@@ -214,8 +215,15 @@ TEST_F(LoaderTest, DropLastLeavesOutOtherExamplesEveryEpoch) {
       for (int64_t example : batch) EXPECT_EQ(dropped[epoch].erase(example), 1u) << example;
     }
     EXPECT_EQ(dropped[epoch].size(), 5u);
+    for (int64_t example : dropped[epoch]) {
+      shortest = std::min(shortest, split_.length_tokens(example));
+      longest = std::max(longest, split_.length_tokens(example));
+    }
   }
   EXPECT_NE(dropped[0], dropped[1]);
+  // Not the longest: they are drawn before the window is sorted. Lengths are 1 .. 40.
+  EXPECT_LT(shortest, 15);
+  EXPECT_GT(longest, 25);
 }
 
 TEST_F(LoaderTest, WholeBatchesKeepNeighboursTogether) {

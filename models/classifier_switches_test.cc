@@ -5,13 +5,9 @@
 
 #include "lra/config.h"
 #include "models/classifier.h"
-#include "models/encoder/embedding.h"
-#include "models/torch_status.h"
 
 namespace lra {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr int64_t kWidth = 16, kClasses = 3;
 
@@ -207,36 +203,6 @@ TEST(PairTest, VisitsTheFirstTextsThenTheSecondOnes) {
 }
 
 // --- inputs ---
-
-TEST(RealValuesTest, AreMappedLinearly) {
-  const ExperimentConfig config = SmallConfig();
-  TaskSpec spec = Spec();
-  spec.set_is_real(true);
-  ParameterStore store(1);
-  const Embedding embedding(config.model(), spec, 32, &store);
-  ASSERT_EQ(store.parameters().size(), 2u);
-  const at::Tensor weight = store.parameters()[0].value, bias = store.parameters()[1].value;
-  EXPECT_EQ(weight.sizes(), at::IntArrayRef({kWidth, 1}));
-  bias.detach().copy_(at::arange(kWidth));
-  HostBatch batch;
-  batch.batch = 2;
-  batch.length = 3;
-  batch.values = {-1.f, 0.5f, 2.f, 0.f, 0.25f, 1.f};
-  batch.lengths = {3, 3};
-  const at::Tensor x = embedding.Forward(FirstTexts(batch), DropoutKey());
-  const at::Tensor expected = at::tensor(batch.values).view({2, 3, 1}) * weight.view({1, 1, -1}) +
-                              bias + SinusoidTable(3, kWidth);
-  ExpectClose(x, expected);
-
-  const auto model = Make(config, spec);
-  batch.example_ids = {0, 1};
-  EXPECT_TRUE(Logits(*model, batch).isfinite().all().item<bool>());
-  const absl::Status tokens = CatchTorch([&] {
-    Logits(*model, Batch(kFirst));
-    return absl::OkStatus();
-  });
-  EXPECT_THAT(std::string(tokens.message()), HasSubstr("no real values"));
-}
 
 TEST(PositionsTest, WithoutThemOrderDoesNotCount) {
   ExperimentConfig config = SmallConfig();

@@ -1,0 +1,40 @@
+#include "models/encoder/embedding.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace lra {
+namespace {
+
+constexpr int64_t kWidth = 16;
+
+TEST(EmbeddingTest, RealValuesAreMappedLinearly) {
+  ModelConfig config;
+  config.set_width(kWidth);
+  config.set_positions(ModelConfig::SINUSOID);
+  TaskSpec spec;
+  spec.set_vocabulary_size(256);
+  spec.set_is_real(true);
+  ParameterStore store(1);
+  const Embedding embedding(config, spec, 32, &store);
+  ASSERT_EQ(store.parameters().size(), 2u);
+  const at::Tensor weight = store.parameters()[0].value, bias = store.parameters()[1].value;
+  EXPECT_EQ(weight.sizes(), at::IntArrayRef({kWidth, 1}));
+  bias.detach().copy_(at::arange(kWidth));
+  HostBatch batch;
+  batch.batch = 2;
+  batch.length = 3;
+  batch.values = {-1.f, 0.5f, 2.f, 0.f, 0.25f, 1.f};
+  batch.lengths = {3, 3};
+  const at::Tensor x = embedding.Forward(FirstTexts(batch), DropoutKey());
+  const at::Tensor expected = at::tensor(batch.values).view({2, 3, 1}) * weight.view({1, 1, -1}) +
+                              bias + SinusoidTable(3, kWidth);
+  EXPECT_TRUE(at::allclose(x, expected, 1e-4, 1e-5)) << x << expected;
+  // Tokens are no values.
+  batch.tokens = {1, 2, 3, 4, 5, 6};
+  batch.values.clear();
+  EXPECT_ANY_THROW(embedding.Forward(FirstTexts(batch), DropoutKey()));
+}
+
+}  // namespace
+}  // namespace lra
