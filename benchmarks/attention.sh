@@ -4,6 +4,9 @@
 #
 #   [BUILD=build/release] benchmarks/attention.sh [--max-tokens 65536] [--cell-seconds 60] [--repetitions 5]
 #     [--threads 2] [--only linear,cosformer] [--skip-growth] [--skip-speed]
+#     [--patient]
+#
+# --patient leaves no cell out for the time it takes (hours on two cores); memory still bounds the batch.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/release}

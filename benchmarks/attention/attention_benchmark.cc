@@ -5,11 +5,13 @@
 // allocator, above the inputs (q, k, v, the upstream gradient and what the attention owns).
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,6 +33,7 @@ struct Options {
   int threads = 2;
   std::vector<std::string> only;
   bool skips_growth = false, skips_speed = false;
+  bool is_patient = false;
 };
 
 constexpr double kMemoryShare = 0.7;  // of what is available
@@ -166,16 +169,29 @@ void GrowthTables(const std::vector<Method>& methods, const Options& options) {
       BytesOfCost);
 }
 
-// How many examples of `tokens` the composition can have: at most options.speed_tokens together,
-// within memory and time, as a small run foretells; where there are none, `excess` says why.
-int64_t FittingBatch(const Method& method, const Composition& composition, int64_t tokens,
-                     const Options& options, std::string* excess) {
-  constexpr int64_t kProbe = 256;
+// What a small run foretells of the composition.
+struct Forecast {
+  int64_t batch = 0;      // examples that fit: at most options.speed_tokens together
+  double difference = 0;  // largest one to the attention's output, over its largest value
+  std::string excess;     // where none fits: why
+};
+
+double LargestDifference(const Case& c, const Case::Form& form) {
+  const c10::NoGradGuard no_gradient;
+  const at::Tensor expected = Attend(c);
+  return ((form(c) - expected).abs().max() / expected.abs().max()).item<double>();
+}
+
+Forecast ForecastOf(const Method& method, const Composition& composition, int64_t tokens,
+                    const Options& options) {
+  constexpr int64_t kProbe = 512;
+  Forecast forecast;
   const auto probe = Case::Make(method, 1, kProbe);
   if (!probe.ok()) {
-    *excess = std::string(probe.status().message());
-    return 0;
+    forecast.excess = std::string(probe.status().message());
+    return forecast;
   }
+  forecast.difference = LargestDifference(**probe, composition.form);
   const Cost cost = Measure(**probe, composition.form, 4, options.cell_seconds);
   const double growth = std::pow(double(tokens) / kProbe, composition.exponent);
   const double bytes = BytesOfCost(cost) * growth;  // of one example
@@ -185,9 +201,10 @@ int64_t FittingBatch(const Method& method, const Composition& composition, int64
   char text[96];
   std::snprintf(text, sizeof text, "the composition of one example takes about %.1f s, %.1f GB",
                 seconds, bytes / 1e9);
-  *excess = text;
-  return static_cast<int64_t>(
-      std::min({double(options.speed_tokens / tokens), by_memory, by_time}));
+  forecast.excess = text;
+  forecast.batch =
+      static_cast<int64_t>(std::min({double(options.speed_tokens / tokens), by_memory, by_time}));
+  return forecast;
 }
 
 void SpeedRow(const Method& method, int64_t tokens, const Options& options) {
@@ -196,15 +213,14 @@ void SpeedRow(const Method& method, int64_t tokens, const Options& options) {
                composition.name.c_str(), static_cast<long long>(tokens));
   std::printf("| %s | %s | %lld |", method.Label().c_str(), composition.name.c_str(),
               static_cast<long long>(tokens));
-  std::string excess;
-  const int64_t batch = FittingBatch(method, composition, tokens, options, &excess);
-  if (batch < 1) {
-    std::printf(" - | skipped: %s | | | | |\n", excess.c_str());
+  const Forecast forecast = ForecastOf(method, composition, tokens, options);
+  if (forecast.batch < 1) {
+    std::printf(" - | skipped: %s | | | | | |\n", forecast.excess.c_str());
     return;
   }
-  const auto c = Case::Make(method, batch, tokens);
+  const auto c = Case::Make(method, forecast.batch, tokens);
   if (!c.ok()) {
-    std::printf(" - | skipped: %s | | | | |\n", std::string(c.status().message()).c_str());
+    std::printf(" - | skipped: %s | | | | | |\n", std::string(c.status().message()).c_str());
     return;
   }
   const Cost ours = Measure(**c, Attend, 1, 0), theirs = Measure(**c, composition.form, 1, 0);
@@ -214,26 +230,28 @@ void SpeedRow(const Method& method, int64_t tokens, const Options& options) {
     their_seconds.push_back(SecondsOf([&] { (*c)->Run(composition.form); }));
   }
   const double our_median = Median(our_seconds), their_median = Median(their_seconds);
-  std::printf(" %lld | %.1f | %.1f | %.2f | %s | %s |\n", static_cast<long long>(batch),
-              their_median * 1e3, our_median * 1e3, their_median / our_median,
-              Megabytes(double(theirs.peak_bytes)).c_str(),
-              Megabytes(double(ours.peak_bytes)).c_str());
+  std::printf(" %lld | %.1f | %.1f | %.2f | %s | %s | %.0e |\n",
+              static_cast<long long>(forecast.batch), their_median * 1e3, our_median * 1e3,
+              their_median / our_median, Megabytes(double(theirs.peak_bytes)).c_str(),
+              Megabytes(double(ours.peak_bytes)).c_str(), forecast.difference);
 }
 
 void SpeedTable(const std::vector<Method>& methods, const Options& options) {
   std::printf(
       "\nForward and backward, H = 8, D = 64, %lld tokens in all (fewer where the composition "
-      "would not fit): medians of %d\ninterleaved repetitions; ratio = composition / lra.\n\n",
+      "would not fit): medians of %d\ninterleaved repetitions; ratio = composition / lra; "
+      "difference: largest one between the two "
+      "outputs over the\nlargest value, N = 512.\n\n",
       static_cast<long long>(options.speed_tokens), options.repetitions);
   std::printf(
       "| attention | composition | N | B | composition ms | lra ms | ratio | composition MB | lra "
-      "MB |\n|---|---|---|---|---|---|---|---|---|\n");
+      "MB | difference |\n|---|---|---|---|---|---|---|---|---|---|\n");
   for (const Method& method : methods) {
     for (const int64_t tokens : {1024, 4096}) {
       try {
         SpeedRow(method, tokens, options);
       } catch (const std::exception& error) {
-        std::printf(" - | failed: %s | | | | |\n", std::string(error.what(), 0, 60).c_str());
+        std::printf(" - | failed: %s | | | | | |\n", std::string(error.what(), 0, 60).c_str());
       }
       std::fflush(stdout);
     }
@@ -246,12 +264,14 @@ int Main(int argc, char** argv) {
   app.add_option("--max-tokens", options.max_tokens, "longest sequence of the growth tables");
   app.add_option("--speed-tokens", options.speed_tokens, "tokens of a cell of the speed table");
   app.add_option("--cell-seconds", options.cell_seconds, "what one cell may take");
+  app.add_flag("--patient", options.is_patient, "leave no cell out for the time it takes");
   app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
   app.add_option("--threads", options.threads);
   app.add_option("--only", options.only, "names of attentions")->delimiter(',');
   app.add_flag("--skip-growth", options.skips_growth);
   app.add_flag("--skip-speed", options.skips_speed);
   CLI11_PARSE(app, argc, argv);
+  if (options.is_patient) options.cell_seconds = std::numeric_limits<double>::infinity();
   CountTensorBytes();
   StartRuntime(options.threads);
   const std::set<std::string> wanted(options.only.begin(), options.only.end());

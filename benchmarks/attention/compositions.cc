@@ -28,9 +28,21 @@ at::Tensor Products(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
   return at::matmul(q.unsqueeze(-2), states).squeeze(-2);
 }
 
-at::Tensor Normalised(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal) {
+at::Tensor Normalised(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                      double epsilon = 1e-6) {
   const at::Tensor sums = causal ? k.cumsum(2) : k.sum(2, true);
-  return Products(q, k, v, causal) / ((q * sums).sum(-1, true) + 1e-6);
+  return Products(q, k, v, causal) / ((q * sums).sum(-1, true) + epsilon);
+}
+
+// Weights of both signs: a row sum is at least a hundredth of what its two factors' lengths allow.
+at::Tensor SignedNormalised(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            bool causal) {
+  const at::Tensor sums = causal ? k.cumsum(2) : k.sum(2, true);
+  const at::Tensor sum = (q * sums).sum(-1, true);
+  const at::Tensor floor =
+      (0.01 * q.norm(2, -1, true) * sums.norm(2, -1, true)).clamp_min(1e-6).detach();
+  const at::Tensor bounded = at::where(sum < 0, -floor, floor);
+  return Products(q, k, v, causal) / at::where(sum.abs() >= floor, sum, bounded);
 }
 
 using Map = at::Tensor (*)(const at::Tensor&);
@@ -39,6 +51,13 @@ Case::Form Linear(Map map) {
   return [map](const Case& c) {
     const AttentionInput& in = c.input();
     return Normalised(map(in.q), map(in.k), in.v, in.causal);
+  };
+}
+
+Case::Form SignedLinear(Map map) {
+  return [map](const Case& c) {
+    const AttentionInput& in = c.input();
+    return SignedNormalised(map(in.q), map(in.k), in.v, in.causal);
   };
 }
 
@@ -65,14 +84,46 @@ at::Tensor Cottention(const Case& c) {
   return Products(unit(in.q), unit(in.k), in.v, in.causal) / lengths.pow(m.sigmoid());
 }
 
+// exp(w . x' - |x'|^2 / 2), x' = x D^-1/4; constants of a query and of all keys cancel.
+at::Tensor Performer(const Case& c) {
+  const AttentionInput& in = c.input();
+  const at::Tensor w = c.Owned("projection");
+  const auto logarithms = [&](const at::Tensor& x) {
+    const at::Tensor scaled = x * std::pow(double(kHeadWidth), -0.25);
+    return at::matmul(scaled, w.t()) - scaled.square().sum(-1, true) / 2;
+  };
+  const at::Tensor q = logarithms(in.q), k = logarithms(in.k);
+  return Normalised((q - q.detach().amax(-1, true)).exp(),
+                    (k - k.detach().amax({-2, -1}, true)).exp(), in.v, in.causal, 0);
+}
+
+// [sin(w . x^), cos(w . x^)] / sqrt(M), x^ = sigma x / |x|; row sums at least 0.02 a key.
+at::Tensor Rfa(const Case& c) {
+  const AttentionInput& in = c.input();
+  const at::Tensor w = c.Owned("projection"), sigma = c.Owned("scale").unsqueeze(1);
+  const auto features = [&](const at::Tensor& x) {
+    const at::Tensor angles = at::matmul(x / x.norm(2, -1, true) * sigma, w.t());
+    return at::cat({angles.sin(), angles.cos()}, -1) / std::sqrt(double(w.size(0)));
+  };
+  const at::Tensor q = features(in.q), k = features(in.k);
+  const int64_t n = c.tokens();
+  const at::Tensor seen = in.causal ? at::arange(1, n + 1, in.q.options()).unsqueeze(1)
+                                    : at::full({1, 1}, double(n), in.q.options());
+  const at::Tensor sums = (q * (in.causal ? k.cumsum(2) : k.sum(2, true))).sum(-1, true);
+  return Products(q, k, in.v, in.causal) / at::maximum(sums, 0.02 * seen);
+}
+
 const std::map<std::string, Case::Form>& LinearForms() {
   static const auto& forms = *new std::map<std::string, Case::Form>{
       {"linear", Linear([](const at::Tensor& t) { return at::elu(t) + 1; })},
       {"relu", Linear([](const at::Tensor& t) { return t.relu(); })},
-      {"leaky_relu", Linear([](const at::Tensor& t) { return at::leaky_relu(t); })},
-      {"identity", Linear([](const at::Tensor& t) { return t; })},
+      {"leaky_relu", SignedLinear([](const at::Tensor& t) { return at::leaky_relu(t); })},
+      {"identity", SignedLinear([](const at::Tensor& t) { return t; })},
       {"cosformer", Cosformer},
+      {"factorized", Cosformer},
       {"cottention", Cottention},
+      {"performer", Performer},
+      {"rfa", Rfa},
   };
   return forms;
 }
@@ -81,9 +132,14 @@ const std::map<std::string, Case::Form>& LinearForms() {
 
 Composition CompositionOf(const Method& method) {
   if (method.name == "transformer") return {"matmul, softmax, matmul", Softmax, 2};
-  const auto found = LinearForms().find(method.name);
-  if (found == LinearForms().end()) return {"dense oracle", Oracle, 2};
-  return {method.causal ? "features, cumulative sums" : "features, matmuls", found->second, 1};
+  const auto linear = LinearForms().find(method.name);
+  if (linear != LinearForms().end())
+    return {method.causal ? "features, cumulative sums" : "features, matmuls", linear->second, 1};
+  for (const auto* others : {&PatternCompositions(), &MixingCompositions()}) {
+    const auto found = others->find(method.name);
+    if (found != others->end()) return found->second;
+  }
+  return {"dense oracle", Oracle, 2};
 }
 
 }  // namespace lra

@@ -3,6 +3,7 @@
 #ifndef LRA_BENCHMARKS_ATTENTION_COMPOSITIONS_H_
 #define LRA_BENCHMARKS_ATTENTION_COMPOSITIONS_H_
 
+#include <map>
 #include <string>
 
 #include "benchmarks/attention/cases.h"
@@ -14,6 +15,10 @@ struct Composition {
   Case::Form form;
   double exponent = 1;  // of its memory and time over N
 };
+
+// By name of the attention, with its default options; lengths are whole blocks.
+const std::map<std::string, Composition>& PatternCompositions();  // softmax over chosen pairs
+const std::map<std::string, Composition>& MixingCompositions();   // all others but linear ones
 
 // The dense oracle where there is nothing better.
 Composition CompositionOf(const Method& method);

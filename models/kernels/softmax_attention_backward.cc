@@ -114,11 +114,22 @@ class BackwardWorker : public Worker {
     for (int64_t lane = 0; lane < kQueryTile; ++lane) {
       // Lanes without a query have no keys.
       tile.log_sums[lane] = lane < count ? log_sums[lane] : std::numeric_limits<float>::infinity();
-      tile.row_sums[lane] = 0;
-      if (lane >= count) continue;
-      for (int64_t c = 0; c < value_width; ++c) {
-        tile.row_sums[lane] +=
-            upstream[lane * gradient_.stride() + c] * output[lane * output_.stride() + c];
+    }
+    SumRows(count, output, tile);
+  }
+
+  // row_sums[q] = sum_c dO_c O_c, with the queries side by side.
+  void SumRows(int64_t count, const float* output, const QueryTile& tile) const {
+    constexpr int64_t kColumns = 16;
+    float columns[kColumns * kQueryTile];
+    std::fill_n(tile.row_sums, kQueryTile, 0.0f);
+    for (int64_t first = 0; first < p_.value_width; first += kColumns) {
+      const int64_t width = std::min(kColumns, p_.value_width - first);
+      PackColumns(count, width, output + first, output_.stride(), 1.0f, columns);
+      const float* upstream = tile.upstream_columns + first * kQueryTile;
+      for (int64_t c = 0; c < width; ++c) {
+        for (int64_t lane = 0; lane < kQueryTile; ++lane)
+          tile.row_sums[lane] += upstream[c * kQueryTile + lane] * columns[c * kQueryTile + lane];
       }
     }
   }

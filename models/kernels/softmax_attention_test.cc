@@ -23,7 +23,8 @@ struct Case {
   double dropout = 0;
   enum { kAll, kLengths, kScattered } mask = kAll;
   bool has_bias = false;
-  double stretch = 1;  // of q: how peaked rows are
+  double stretch = 1;         // of q: how peaked rows are
+  int64_t stretch_every = 1;  // only every n-th query is stretched
 };
 
 struct Inputs {
@@ -42,7 +43,9 @@ at::Tensor Random(int64_t batch, int64_t heads, int64_t tokens, int64_t width) {
 Inputs Make(const Case& c) {
   at::manual_seed(7);
   Inputs in;
-  in.q = Random(c.batch, c.heads, c.queries, c.width) * c.stretch;
+  const at::Tensor is_stretched = at::arange(c.queries).remainder(c.stretch_every) == 0;
+  in.q = Random(c.batch, c.heads, c.queries, c.width) *
+         at::where(is_stretched, c.stretch, 1.0).unsqueeze(1);
   in.k = Random(c.batch, c.heads, c.keys, c.width);
   in.v = Random(c.batch, c.heads, c.keys, c.value_width);
   in.upstream = at::randn({c.batch, c.heads, c.queries, c.value_width}, at::kDouble);
@@ -156,6 +159,10 @@ const std::vector<Case>& Cases() {
       {"bias, causal, scattered, dropout", 2, 2, 90, 90, 8, 5, true, 0.1, Case::kScattered, true},
       {"bias, split queries", 2, 1, 1100, 20, 4, 4, false, 0, Case::kAll, true},
       {"peaked rows", 1, 2, 100, 300, 8, 8, false, 0, Case::kAll, false, 40},
+      {"peaked among flat", 2, 2, 101, 300, 8, 8, false, 0, Case::kAll, false, 40, 7},
+      {"peaked, lengths", 3, 2, 100, 300, 8, 8, false, 0, Case::kLengths, false, 40, 7},
+      {"peaked, causal", 2, 2, 130, 130, 8, 8, true, 0, Case::kScattered, false, 40, 7},
+      {"peaked, dropout", 2, 2, 101, 133, 8, 8, false, 0.25, Case::kScattered, false, 40, 7},
   };
   return cases;
 }
