@@ -15,7 +15,7 @@ fi
   --set train_examples=200 --set validation_examples=40 --set test_examples=40
 train() {
   "$lra" train --task listops --attention linear --preset smoke --data "$work/data" --quiet --out "$work/disk/run" \
-    --set train.steps=400 --set train.eval_every_steps=20 --set model.mlp_width=512 --checkpoint-every 1 "$@"
+    --set train.steps=80 --set train.eval_every_steps=20 --set model.mlp_width=512 --checkpoint-every 1 "$@"
 }
 code=0
 train --keep-checkpoints 1000 >"$work/log" 2>&1 || code=$?
