@@ -134,7 +134,7 @@ TEST_F(TrainerTest, TheLoneWeightsFileIsACheckpoint) {
   EXPECT_EQ(scored.config_fingerprint(), record->config_fingerprint());
   EXPECT_EQ(scored.weights_sha256(), record->weights_sha256());
   EXPECT_EQ(scored.results(0).checkpoint(), kSelectedCheckpoint);
-  EXPECT_EQ(evaluation->out_dir, lone + "/evaluations/test-step-3");
+  EXPECT_TRUE(ReadRunRecord(lone + "/evaluations/test-step-3").ok());
   EXPECT_EQ(scored.test_looks_size(), 1);
   // The run it was copied from was not looked at.
   EXPECT_EQ(ReadRunRecord(request.runtime.out_dir())->test_looks_size(), record->test_looks_size());
