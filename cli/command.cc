@@ -108,6 +108,7 @@ void SetUpApp(CLI::App* app, CommandContext* context) {
   AddTrainCommand(app, context);
   AddEvalCommand(app, context);
   AddAttendCommand(app, context);
+  AddScoreCommand(app, context);
   AddTableCommand(app, context);
   AddDiffCommand(app, context);
 }

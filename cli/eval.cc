@@ -46,21 +46,25 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
   CLI::App* command =
       app->add_subcommand("eval", "Score a checkpoint on a whole split and record it");
   command
-      ->add_option("checkpoint", request->checkpoint,
-                   "Checkpoint folder, or run folder (its latest checkpoint)")
+      ->add_option(
+          "checkpoint", request->checkpoint,
+          "Run folder (its selected checkpoint), checkpoint folder, or a lone weights.safetensors")
       ->required();
   command->add_option("--data", request->data_dir,
                       "Prepared data (default: $LRA_DATA/TASK, ./data/TASK)");
   command
       ->add_option("--split", request->split, "Split; a look at test is logged in the run's record")
       ->capture_default_str();
-  command->add_option("--out", request->out_dir,
-                      "Folder for record and predictions (default: RUN/evaluations/SPLIT-step-N)");
+  command->add_option(
+      "--out", request->out_dir,
+      "Folder for record and predictions (default: evaluations/SPLIT-step-N in the run's "
+      "folder, or beside a lone file)");
   command->add_option("--threads", request->threads, "Threads; 0 = all cores")
       ->check(CLI::NonNegativeNumber);
   AddCommonFlags(command, context,
                  "  lra eval runs/listops-linear-small-s0\n"
-                 "  lra eval runs/listops-linear-small-s0/checkpoint/step-500 --split test --json");
+                 "  lra eval runs/listops-linear-small-s0/checkpoint/step-500 --split test --json\n"
+                 "  lra eval weights.safetensors --data data/listops");
   command->callback(
       RunCommand(context, [request, context] { return Evaluate(*request, *context); }));
 }

@@ -26,8 +26,10 @@ struct TypeFacts {
   int bytes;
 };
 constexpr TypeFacts kTypes[] = {
-    {NpyType::kUint8, "|u1", 1}, {NpyType::kUint16, "<u2", 2}, {NpyType::kInt16, "<i2", 2},
-    {NpyType::kInt32, "<i4", 4}, {NpyType::kInt64, "<i8", 8},  {NpyType::kFloat32, "<f4", 4},
+    {NpyType::kUint8, "|u1", 1},   {NpyType::kUint16, "<u2", 2}, {NpyType::kInt16, "<i2", 2},
+    {NpyType::kInt32, "<i4", 4},   {NpyType::kInt64, "<i8", 8},  {NpyType::kFloat32, "<f4", 4},
+    {NpyType::kInt8, "|i1", 1},    {NpyType::kUint32, "<u4", 4}, {NpyType::kUint64, "<u8", 8},
+    {NpyType::kFloat64, "<f8", 8},
 };
 
 const TypeFacts& FactsOf(NpyType type) { return kTypes[static_cast<int>(type)]; }
@@ -113,11 +115,13 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file_bytes, absl::str
   }
   if (!ParseType(descr, &header.type)) {
     return HeaderError(where, absl::StrCat("its type is '", descr.substr(0, 40),
-                                           "'; known: |u1 <u2 <i2 <i4 <i8 <f4"));
+                                           "'; known: |u1 <u2 <u4 <u8 |i1 <i2 <i4 <i8 <f4 <f8"));
   }
   if (!absl::ConsumePrefix(&text, ", 'fortran_order': False, 'shape': (") ||
       !TakeUntil(&text, ")", &shape) || !ParseShape(shape, &header)) {
-    return HeaderError(where, "its header does not say C order and a shape");
+    return HeaderError(
+        where,
+        "its header does not say C order and a shape (numpy.ascontiguousarray makes C order)");
   }
   if (!absl::ConsumePrefix(&text, ", }") || !absl::ConsumeSuffix(&text, "\n") ||
       text.find_first_not_of(' ') != absl::string_view::npos) {

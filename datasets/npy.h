@@ -21,7 +21,19 @@
 
 namespace lra {
 
-enum class NpyType { kUint8, kUint16, kInt16, kInt32, kInt64, kFloat32 };
+// Columns of data sets are of the first six; the others are read from other people's predictions.
+enum class NpyType {
+  kUint8,
+  kUint16,
+  kInt16,
+  kInt32,
+  kInt64,
+  kFloat32,
+  kInt8,
+  kUint32,
+  kUint64,
+  kFloat64
+};
 
 template <class T>
 constexpr NpyType NpyTypeOf() {
@@ -31,10 +43,14 @@ constexpr NpyType NpyTypeOf() {
   if constexpr (std::is_same_v<T, int32_t>) return NpyType::kInt32;
   if constexpr (std::is_same_v<T, int64_t>) return NpyType::kInt64;
   if constexpr (std::is_same_v<T, float>) return NpyType::kFloat32;
+  if constexpr (std::is_same_v<T, int8_t>) return NpyType::kInt8;
+  if constexpr (std::is_same_v<T, uint32_t>) return NpyType::kUint32;
+  if constexpr (std::is_same_v<T, uint64_t>) return NpyType::kUint64;
+  if constexpr (std::is_same_v<T, double>) return NpyType::kFloat64;
 }
 
 int NpyItemBytes(NpyType type);
-// NumPy's name: "|u1", "<u2", "<i2", "<i4", "<i8", "<f4".
+// NumPy's name: "|u1", "<u2", "<i2", "<i4", "<i8", "<f4", "|i1", "<u4", "<u8", "<f8".
 absl::string_view NpyDescr(NpyType type);
 
 struct NpyHeader {
@@ -47,7 +63,7 @@ struct NpyHeader {
 // Everything before the values: a multiple of 64 bytes, the same bytes that NumPy writes.
 std::string FormatNpyHeader(NpyType type, absl::Span<const int64_t> shape);
 
-// Strict: the dictionary as NumPy writes it, one of the six types, C order, and as many values
+// Strict: the dictionary as NumPy writes it, one of the types above, C order, and as many values
 // behind it as the shape says, to the byte. DataLoss names `where` and what is wrong.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file_bytes, absl::string_view where);
 

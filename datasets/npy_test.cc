@@ -29,12 +29,21 @@ TEST(NpyHeaderTest, IsWhatNumpyWrites) {
             File("{'descr': '<f4', 'fortran_order': False, 'shape': (2000, 10), }", ""));
   EXPECT_EQ(FormatNpyHeader(NpyType::kInt16, {}),
             File("{'descr': '<i2', 'fortran_order': False, 'shape': (), }", ""));
+  EXPECT_EQ(FormatNpyHeader(NpyType::kInt8, {3}),
+            File("{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }", ""));
+  EXPECT_EQ(FormatNpyHeader(NpyType::kUint32, {3}),
+            File("{'descr': '<u4', 'fortran_order': False, 'shape': (3,), }", ""));
+  EXPECT_EQ(FormatNpyHeader(NpyType::kUint64, {3}),
+            File("{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }", ""));
+  EXPECT_EQ(FormatNpyHeader(NpyType::kFloat64, {3, 2}),
+            File("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", ""));
 }
 
 TEST(NpyHeaderTest, ReadsBackEveryTypeAndShape) {
   const std::vector<std::vector<int64_t>> shapes = {{}, {0}, {5}, {2, 3}, {4, 1, 2}, {0, 7}};
-  for (NpyType type : {NpyType::kUint8, NpyType::kUint16, NpyType::kInt16, NpyType::kInt32,
-                       NpyType::kInt64, NpyType::kFloat32}) {
+  for (NpyType type :
+       {NpyType::kUint8, NpyType::kUint16, NpyType::kInt16, NpyType::kInt32, NpyType::kInt64,
+        NpyType::kFloat32, NpyType::kInt8, NpyType::kUint32, NpyType::kUint64, NpyType::kFloat64}) {
     for (const auto& shape : shapes) {
       int64_t count = 1;
       for (int64_t size : shape) count *= size;
@@ -65,7 +74,7 @@ TEST(NpyHeaderTest, RefusesWhatIsNotTheFormat) {
       {File(dict("<i4", "False", "(1,)"), "abcd").substr(0, 9), "ends inside"},
       {File(dict("<i4", "False", "(1,)"), "abcd").substr(0, 100), "ends inside"},
       {File(dict(">i4", "False", "(1,)"), "abcd"), "type is '>i4'"},
-      {File(dict("<f8", "False", "(1,)"), "abcdefgh"), "type is '<f8'"},
+      {File(dict("<f2", "False", "(1,)"), "ab"), "type is '<f2'"},
       {File(dict("|O", "False", "(1,)"), "abcd"), "type is '|O'"},
       {File(dict("<i4", "True", "(1,)"), "abcd"), "C order"},
       {File(dict("<i4", "False", "(1)"), "abcd"), "C order and a shape"},

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "eval/row_record.h"
 #include "eval/run_record.pb.h"
 
 namespace lra {
@@ -15,18 +16,12 @@ namespace lra {
 // The baseline's registered name that stands for "no information about the input".
 inline constexpr char kMajorityMethod[] = "majority";
 
-struct BaselineSplit {
-  std::string split;
-  std::vector<float> logits;    // [examples, C]
-  std::vector<int32_t> labels;  // [examples]
-};
-
 struct BaselineRun {
   std::string name;         // the row of a table
   std::string description;  // a sentence for its footnote
   DataIdentity data;
   TaskSpec spec;
-  std::vector<BaselineSplit> splits;
+  std::vector<RowSplit> splits;
   // As typed, and when: a look at the test split is on record.
   std::string command_line;
   int64_t unix_seconds = 0;

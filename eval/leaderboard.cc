@@ -1,172 +1,18 @@
 #include "eval/leaderboard.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "eval/baseline_record.h"
 #include "eval/leaderboard_internal.h"
-#include "lra/config.h"
-#include "lra/fingerprint.h"
 
 namespace lra {
-namespace internal {
-
-RunRecord SettingOf(const RunRecord& record) {
-  RunRecord setting;
-  *setting.mutable_config() = record.config();
-  setting.mutable_config()->clear_attention();
-  setting.mutable_config()->clear_seed();
-  *setting.mutable_data() = record.data();
-  return setting;
-}
-
-std::string OverridesOf(const RunRecord& record) {
-  static const std::set<std::string>& names =
-      *new std::set<std::string>{"task", "protocol", "preset", "seed"};
-  std::vector<std::string> overrides;
-  for (const auto& [path, value] : LeafFields(record.config())) {
-    const auto origin = record.provenance().find(path);
-    if (origin == record.provenance().end() || names.contains(path) ||
-        absl::StartsWith(path, "attention."))
-      continue;
-    const bool is_fragment = absl::StartsWith(origin->second, "protocol ") ||
-                             absl::StartsWith(origin->second, "preset ") ||
-                             absl::StartsWith(origin->second, "= ") || origin->second == "default";
-    if (!is_fragment) overrides.push_back(absl::StrCat(path, "=", value));
-  }
-  return absl::StrJoin(overrides, ", ");
-}
-
-}  // namespace internal
-
 namespace {
 
 using internal::ColumnRuns;
 using internal::Entry;
-using internal::SettingOf;
-
-// Columns by (protocol, preset, overrides): settings that make sense across tasks. Within one key
-// each task has a column for each setting.
-using Groups = std::map<std::vector<std::string>, std::map<std::string, std::vector<ColumnRuns>>>;
-
-void AddToColumn(const Entry& entry, std::vector<ColumnRuns>* columns) {
-  const std::string setting = Fingerprint(SettingOf(entry.record()));
-  for (ColumnRuns& column : *columns) {
-    if (Fingerprint(SettingOf(column.entries.front().record())) == setting) {
-      column.entries.push_back(entry);
-      return;
-    }
-  }
-  columns->push_back({entry.record().data().task(), {entry}});
-}
-
-Groups GroupMeasured(const std::vector<Entry>& entries) {
-  Groups groups;
-  for (const Entry& entry : entries) {
-    if (entry.record().kind() != RunRecord::MEASURED) continue;
-    const ExperimentConfig& config = entry.record().config();
-    auto& tasks =
-        groups[{config.protocol(), config.preset(), internal::OverridesOf(entry.record())}];
-    AddToColumn(entry, &tasks[entry.record().data().task()]);
-  }
-  return groups;
-}
-
-// The k-th column of every task of a group makes the group's k-th table.
-std::vector<std::vector<ColumnRuns>> SplitIntoTables(const Groups& groups) {
-  std::vector<std::vector<ColumnRuns>> tables;
-  for (const auto& [key, tasks] : groups) {
-    const size_t first = tables.size();
-    for (const auto& [task, columns] : tasks) {
-      for (size_t i = 0; i < columns.size(); ++i) {
-        if (tables.size() <= first + i) tables.emplace_back();
-        tables[first + i].push_back(columns[i]);
-      }
-    }
-  }
-  return tables;
-}
-
-std::string SplitFingerprint(const Entry& entry) {
-  const auto& splits = entry.record().data().split_fingerprint();
-  const auto it = splits.find(entry.result->split());
-  return it == splits.end() ? "" : it->second;
-}
-
-// Whether both were learnt from the same examples, chosen on the same ones, and read them alike.
-bool SawTheSame(const DataIdentity& a, const DataIdentity& b) {
-  const std::map<std::string, std::string> splits_a(a.split_fingerprint().begin(),
-                                                    a.split_fingerprint().end());
-  const std::map<std::string, std::string> splits_b(b.split_fingerprint().begin(),
-                                                    b.split_fingerprint().end());
-  return a.view_fingerprint() == b.view_fingerprint() && splits_a == splits_b;
-}
-
-// `other` may stand beside `run`: the same examples are scored; and a baseline that reads its
-// inputs (all but the majority class) saw what the run saw.
-bool ShowsSameExamples(const Entry& other, const Entry& run) {
-  const DataIdentity& a = other.record().data();
-  const DataIdentity& b = run.record().data();
-  const bool same = a.task() == b.task() && !SplitFingerprint(other).empty() &&
-                    SplitFingerprint(other) == SplitFingerprint(run) &&
-                    other.result->examples() == run.result->examples();
-  const bool reads =
-      other.record().kind() == RunRecord::BASELINE && other.record().method() != kMajorityMethod;
-  return same && (!reads || SawTheSame(a, b));
-}
-
-// Baselines and external rows join every column with the same examples; those that find none get
-// tables of their own.
-void JoinOthers(const std::vector<Entry>& entries, std::vector<std::vector<ColumnRuns>>* tables) {
-  const size_t measured_tables = tables->size();
-  for (const Entry& entry : entries) {
-    if (entry.record().kind() == RunRecord::MEASURED) continue;
-    bool joined = false;
-    for (std::vector<ColumnRuns>& columns : *tables) {
-      for (ColumnRuns& column : columns) {
-        if (!ShowsSameExamples(entry, column.entries.front())) continue;
-        column.entries.push_back(entry);
-        joined = true;
-      }
-    }
-    if (joined) continue;
-    // The first own table that lacks the task takes it.
-    size_t t = measured_tables;
-    const auto has_task = [&](const ColumnRuns& column) {
-      return column.task == entry.record().data().task();
-    };
-    while (t < tables->size() && std::any_of((*tables)[t].begin(), (*tables)[t].end(), has_task))
-      ++t;
-    if (t == tables->size()) tables->emplace_back();
-    (*tables)[t].push_back({entry.record().data().task(), {entry}});
-  }
-}
-
-// Names the fields in which a table's columns differ from the first table's.
-std::string DescribeDifference(const std::vector<ColumnRuns>& first,
-                               const std::vector<ColumnRuns>& other) {
-  std::vector<std::string> sentences;
-  for (const ColumnRuns& column : other) {
-    for (const ColumnRuns& reference : first) {
-      if (reference.task != column.task) continue;
-      std::vector<std::string> fields;
-      for (const FieldDifference& d : DiffRecords(SettingOf(reference.entries.front().record()),
-                                                  SettingOf(column.entries.front().record()))) {
-        fields.push_back(absl::StrCat(d.path, " (", d.a, " there, ", d.b, " here)"));
-      }
-      sentences.push_back(
-          absl::StrCat("on ", column.task, " it differs from the first in ",
-                       fields.empty() ? "its overrides' origin" : absl::StrJoin(fields, ", ")));
-    }
-  }
-  if (sentences.empty()) return "A table of its own: it shares no task with the first.";
-  return absl::StrCat("A table of its own: ", absl::StrJoin(sentences, "; "), ".");
-}
 
 // --- Published rows
 // --------------------------------------------------------------------------------------------------
@@ -201,6 +47,19 @@ PublishedRows AlignPublished(const PublishedTable& table, const std::vector<std:
 
 // --- Assembly
 // --------------------------------------------------------------------------------------------------------
+
+// Why rows of several columns have no average.
+std::string DescribeIncomplete(const std::vector<LeaderboardRow>& rows) {
+  std::vector<std::string> parts;
+  for (const LeaderboardRow& row : rows) {
+    if (row.missing_tasks.empty()) continue;
+    parts.push_back(absl::StrCat(row.label, " (", absl::StrJoin(row.missing_tasks, ", "), ")"));
+  }
+  return parts.empty()
+             ? ""
+             : absl::StrCat("No average, because a task is missing: ", absl::StrJoin(parts, "; "),
+                            ".");
+}
 
 std::vector<Entry> SelectEntries(const FoundRuns& found, const LeaderboardOptions& options,
                                  std::vector<std::string>* left_out) {
@@ -237,8 +96,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     return absl::FailedPreconditionError(absl::StrCat(
         "no run to show on the ", options.split, " split: ", absl::StrJoin(board.left_out, "; ")));
   }
-  std::vector<std::vector<ColumnRuns>> tables = SplitIntoTables(GroupMeasured(entries));
-  JoinOthers(entries, &tables);
+  const std::vector<std::vector<ColumnRuns>> tables = internal::MakeTables(entries);
   std::set<std::string> left_out;  // a baseline may join several tables, its reason is told once
   for (const std::vector<ColumnRuns>& columns : tables) {
     LeaderboardTable table;
@@ -250,8 +108,11 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
       PublishedRows rows = AlignPublished(source, table.tasks);
       if (!rows.rows.empty()) table.published.push_back(std::move(rows));
     }
-    if (&columns != &tables.front()) table.differs = DescribeDifference(tables.front(), columns);
+    if (&columns != &tables.front())
+      table.differs = internal::DescribeDifference(tables.front(), columns);
     table.notes = internal::MakeNotes(columns, options);
+    const std::string incomplete = DescribeIncomplete(table.rows);
+    if (!incomplete.empty()) table.notes.push_back(incomplete);
     board.tables.push_back(std::move(table));
   }
   board.left_out.insert(board.left_out.end(), left_out.begin(), left_out.end());

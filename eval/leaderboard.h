@@ -1,9 +1,10 @@
 // Records to tables: a pure function of a folder of records. Rows are methods, columns are tasks.
 //
 // Unlike numbers never share a column: runs share one only if data, view, protocol, preset and
-// every setting apart from attention and seed are the same. Otherwise several tables are made, each
-// saying what sets it apart. Baselines and external rows join every table that shows the same
-// examples.
+// every setting apart from attention and seed are the same (what the protocol itself says about one
+// method, and what a search found, may differ). Columns share a table if protocol and preset agree.
+// Otherwise several tables are made, each saying what sets it apart. Baselines and external rows
+// join every table that shows the same examples.
 #ifndef LRA_EVAL_LEADERBOARD_H_
 #define LRA_EVAL_LEADERBOARD_H_
 
@@ -44,7 +45,23 @@ struct LeaderboardCell {
   // well ("learned").
   Verdict above_majority = Verdict::kUnknown;
   Verdict learned = Verdict::kUnknown;
+  // Runs whose score is not shown to be above the majority class; unset without that baseline.
+  std::optional<int> at_chance_runs;
+  // Mean score of the last checkpoints, where one was scored beside the selected one.
+  std::optional<double> last_accuracy;
+  // Runs that an early stop ended before train.steps.
+  int early_stopped_runs = 0;
+  // Steps without labels before training; 0 = none.
+  int64_t pretrain_steps = 0;
+  // (parameters - the transformer's) / the transformer's at the same configuration; unset where a
+  // record does not say.
+  std::optional<double> parameter_excess;
+  // Of a search: its trials, "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)".
+  std::string tuning;
 };
+
+// Models that are larger than the transformer by more are marked.
+inline constexpr double kParameterAllowance = 0.10;
 
 struct LeaderboardRow {
   RunRecord::Kind kind = RunRecord::MEASURED;
@@ -54,6 +71,8 @@ struct LeaderboardRow {
   std::vector<std::optional<LeaderboardCell>> cells;  // by column
   // Only where all of several columns are filled.
   std::optional<double> average;
+  // Why there is none; empty with a single column.
+  std::vector<std::string> missing_tasks;
 };
 
 struct PublishedRows {

@@ -61,13 +61,84 @@ std::optional<double> BaselineAccuracy(const ColumnRuns& column, bool majority) 
   return best;
 }
 
-Verdict AllAbove(const std::vector<Entry>& runs, std::optional<double> baseline,
-                 double confidence) {
-  if (!baseline) return Verdict::kUnknown;
-  const bool all = std::all_of(runs.begin(), runs.end(), [&](const Entry& run) {
-    return ClearlyAbove(run.result->correct(), run.result->examples(), *baseline, confidence);
-  });
-  return all ? Verdict::kYes : Verdict::kNo;
+// Runs that are not shown to be above the baseline.
+std::optional<int> NotAbove(const std::vector<Entry>& runs, std::optional<double> baseline,
+                            double confidence) {
+  if (!baseline) return std::nullopt;
+  return static_cast<int>(std::count_if(runs.begin(), runs.end(), [&](const Entry& run) {
+    return !ClearlyAbove(run.result->correct(), run.result->examples(), *baseline, confidence);
+  }));
+}
+
+Verdict AllAbove(std::optional<int> not_above) {
+  return !not_above ? Verdict::kUnknown : *not_above == 0 ? Verdict::kYes : Verdict::kNo;
+}
+
+// --- How the runs came about
+// -----------------------------------------------------------------------------------------------------------
+
+bool StoppedEarly(const RunRecord& record) {
+  return record.config().train().early_stop_evaluations() > 0 && record.curve_size() > 0 &&
+         record.curve(record.curve_size() - 1).step() < record.config().train().steps();
+}
+
+// The last checkpoint's score, where it is another than the selected one's.
+const SplitResult* LastResult(const Entry& run) {
+  for (const SplitResult& result : run.record().results()) {
+    if (result.split() == run.result->split() && result.checkpoint() == kLastCheckpoint &&
+        result.examples() == run.result->examples())
+      return &result;
+  }
+  return nullptr;
+}
+
+// A run whose last checkpoint was selected has one score, which is both.
+std::optional<double> LastAccuracy(const std::vector<Entry>& runs) {
+  std::vector<double> accuracies;
+  bool is_another = false;
+  for (const Entry& run : runs) {
+    const SplitResult* last = LastResult(run);
+    is_another |= last != nullptr;
+    accuracies.push_back(last == nullptr ? run.Accuracy()
+                                         : static_cast<double>(last->correct()) /
+                                               static_cast<double>(last->examples()));
+  }
+  return is_another ? std::optional<double>(Mean(accuracies)) : std::nullopt;
+}
+
+std::string DescribeTuning(const std::vector<Entry>& runs) {
+  std::map<double, std::vector<uint32_t>> seeds_by_rate;  // those that chose it
+  int trials = 0;
+  for (const Entry& run : runs) {
+    trials = std::max(trials, run.record().trials_size());
+    for (const Trial& trial : run.record().trials()) {
+      std::vector<uint32_t>& seeds = seeds_by_rate[trial.learning_rate()];
+      if (trial.is_selected()) seeds.push_back(run.record().seed());
+    }
+  }
+  if (trials == 0) return "";
+  std::vector<std::string> parts;
+  for (const auto& [rate, seeds] : seeds_by_rate) {
+    const std::string chosen =
+        absl::StrCat(" (seed", seeds.size() == 1 ? " " : "s ", absl::StrJoin(seeds, ", "), ")");
+    parts.push_back(absl::StrCat(rate, seeds.empty() ? "" : chosen));
+  }
+  return absl::StrCat(trials, " trials: ", absl::StrJoin(parts, ", "));
+}
+
+void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
+  for (const Entry& run : runs) {
+    const RunRecord& record = run.record();
+    cell->early_stopped_runs += StoppedEarly(record) ? 1 : 0;
+    cell->pretrain_steps = std::max<int64_t>(cell->pretrain_steps, record.pretrain().steps());
+    if (record.transformer_parameters() <= 0) continue;
+    const double excess =
+        static_cast<double>(record.parameters() - record.transformer_parameters()) /
+        static_cast<double>(record.transformer_parameters());
+    cell->parameter_excess = std::max(cell->parameter_excess.value_or(excess), excess);
+  }
+  cell->last_accuracy = LastAccuracy(runs);
+  cell->tuning = DescribeTuning(runs);
 }
 
 // --- Cells
@@ -111,9 +182,11 @@ LeaderboardCell MakeCell(const std::vector<Entry>& runs, const ColumnRuns& colum
                       : StudentT(accuracies, options.confidence);
   if (runs.front().record().kind() == RunRecord::BASELINE) return cell;
   const auto majority = BaselineAccuracy(column, true), shortcut = BaselineAccuracy(column, false);
-  cell.above_majority = AllAbove(runs, majority, options.mark_confidence);
-  cell.learned = AllAbove(runs, shortcut, options.mark_confidence);
+  cell.at_chance_runs = NotAbove(runs, majority, options.mark_confidence);
+  cell.above_majority = AllAbove(cell.at_chance_runs);
+  cell.learned = AllAbove(NotAbove(runs, shortcut, options.mark_confidence));
   if (cell.above_majority == Verdict::kNo) cell.learned = Verdict::kNo;
+  AddProvenance(runs, &cell);
   return cell;
 }
 
@@ -151,9 +224,12 @@ std::pair<size_t, double> Score(const LeaderboardRow& row) {
   return {accuracies.size(), accuracies.empty() ? 0 : Mean(accuracies)};
 }
 
-void FinishRow(LeaderboardRow* row) {
-  const auto [filled, mean] = Score(*row);
-  if (filled == row->cells.size() && filled > 1) row->average = mean;
+void FinishRow(const std::vector<ColumnRuns>& columns, LeaderboardRow* row) {
+  if (columns.size() < 2) return;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    if (!row->cells[c]) row->missing_tasks.push_back(columns[c].task);
+  }
+  if (row->missing_tasks.empty()) row->average = Score(*row).second;
 }
 
 // Baselines rise to the best, so that the majority class comes first; the others fall.
@@ -181,7 +257,7 @@ std::vector<LeaderboardRow> MakeRows(const std::vector<ColumnRuns>& columns,
   }
   std::vector<LeaderboardRow> sorted;
   for (auto& [key, row] : rows) {
-    FinishRow(&row);
+    FinishRow(columns, &row);
     sorted.push_back(std::move(row));
   }
   std::stable_sort(sorted.begin(), sorted.end(), Before);

@@ -26,13 +26,24 @@ struct ColumnRuns {
   std::vector<Entry> entries;  // measured first, then baselines and external rows that joined
 };
 
-// What makes two runs of one task comparable: config without attention and seed, and the data. A
-// record that holds nothing else.
+// What makes two runs of one task comparable: config without attention, seed and the learning rate
+// that a search found, and the data. A record that holds nothing else.
 RunRecord SettingOf(const RunRecord& record);
 
 // "train.steps=150, model.pooling=CLS": the settings that come neither from protocol nor preset nor
 // attention.
 std::string OverridesOf(const RunRecord& record);
+// The same of what protocol and preset say about this method alone, attention.* aside. Runs of one
+// column may differ in it: the rules are the same.
+std::string MethodRulesOf(const RunRecord& record);
+
+// leaderboard_columns.cc: tables of columns, in the order of the benchmark's tasks. Baselines and
+// external rows join every column with the same examples; those that find none get tables of their
+// own.
+std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries);
+// Names the fields in which a table's columns differ from the first table's.
+std::string DescribeDifference(const std::vector<ColumnRuns>& first,
+                               const std::vector<ColumnRuns>& other);
 
 // leaderboard_cells.cc: rows of a table from its columns; repeats that cannot be counted go to
 // `left_out`.

@@ -1,6 +1,7 @@
 // The sentences under a table: how its rows were obtained.
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -23,10 +24,25 @@ std::string DescribeData(const ColumnRuns& column, const LeaderboardOptions& opt
       ").");
 }
 
-std::string DescribeSelection(const ExperimentConfig& config) {
-  return config.evaluation().selection() == EvaluationConfig::LAST
-             ? "the last step was scored"
-             : "the step with the best validation accuracy was scored (ties: the earlier)";
+std::string DescribeSelection(const EvaluationConfig& evaluation) {
+  switch (evaluation.selection()) {
+    case EvaluationConfig::LAST:
+      return "the last step was scored";
+    case EvaluationConfig::FIXED_STEP:
+      return absl::StrCat("step ", evaluation.step(), " was scored, whatever validation says");
+    default:
+      return "the step with the best validation accuracy was scored (ties: the earlier)";
+  }
+}
+
+// Empty unless the test split chose what was scored.
+std::string DescribeSelectionOnTest(const ColumnRuns& column) {
+  const ExperimentConfig& config = column.entries.front().record().config();
+  if (config.view().split() != DataView::TEST_AS_VALIDATION ||
+      config.evaluation().selection() != EvaluationConfig::BEST_VALIDATION)
+    return "";
+  return absl::StrCat(column.task,
+                      ": validation is the test split, so scores were selected on the test split.");
 }
 
 std::string DescribeSettings(const ColumnRuns& column) {
@@ -37,27 +53,46 @@ std::string DescribeSettings(const ColumnRuns& column) {
       column.task, ": protocol ", config.protocol(), ", preset ", config.preset(),
       overrides.empty() ? ", nothing overridden" : absl::StrCat(", overridden: ", overrides), "; ",
       FormatCount(config.train().steps()), " steps of ", config.train().batch_examples(),
-      " examples; ", DescribeSelection(config), ".");
+      " examples; ", DescribeSelection(config.evaluation()), ".");
 }
 
-// "linear 0, 1, 2; transformer 0": the runs, with the size of the model.
+// "123,456 parameters, +3.2 % of the transformer's".
+std::string DescribeParameters(const RunRecord& record) {
+  const double reference = static_cast<double>(record.transformer_parameters());
+  const double percent = 100 * (static_cast<double>(record.parameters()) / reference - 1);
+  return absl::StrCat(
+      FormatCount(record.parameters()), " parameters",
+      reference > 0 ? absl::StrFormat(", %+.1f %% of the transformer's", percent) : "");
+}
+
+// "linear 0, 1, 2 (...); transformer 0 (...)": the runs, with the size of the model.
 std::string DescribeRuns(const ColumnRuns& column) {
   std::map<std::string, std::set<uint32_t>> seeds;
-  std::map<std::string, std::set<int64_t>> parameters;
+  std::map<std::string, std::set<std::string>> sizes;
   for (const Entry& entry : column.entries) {
-    if (entry.record().kind() != RunRecord::MEASURED) continue;
-    seeds[entry.record().method()].insert(entry.record().seed());
-    parameters[entry.record().method()].insert(entry.record().parameters());
+    const RunRecord& record = entry.record();
+    if (record.kind() != RunRecord::MEASURED) continue;
+    seeds[record.method()].insert(record.seed());
+    sizes[record.method()].insert(DescribeParameters(record));
   }
   std::vector<std::string> parts;
   for (const auto& [method, values] : seeds) {
-    parts.push_back(absl::StrCat(
-        method, " ", absl::StrJoin(values, ", "), " (",
-        absl::StrJoin(parameters[method], " / ",
-                      [](std::string* out, int64_t n) { absl::StrAppend(out, FormatCount(n)); }),
-        " parameters)"));
+    parts.push_back(absl::StrCat(method, " ", absl::StrJoin(values, ", "), " (",
+                                 absl::StrJoin(sizes[method], " / "), ")"));
   }
   return absl::StrCat(column.task, ": seeds ", absl::StrJoin(parts, "; "), ".");
+}
+
+// What the protocol changes for single methods; empty if nothing.
+std::string DescribeMethodRules(const ColumnRuns& column) {
+  std::map<std::string, std::string> rules;
+  for (const Entry& entry : column.entries) {
+    const std::string text = MethodRulesOf(entry.record());
+    if (!text.empty()) rules[entry.record().method()] = text;
+  }
+  if (rules.empty()) return "";
+  return absl::StrCat(column.task, ": the rules set for single methods: ",
+                      absl::StrJoin(rules, "; ", absl::PairFormatter(" ")), ".");
 }
 
 // What the rows are: baselines and external rows say so themselves.
@@ -114,6 +149,9 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
     if (column.entries.front().record().kind() == RunRecord::MEASURED) {
       notes.push_back(DescribeSettings(column));
       notes.push_back(DescribeRuns(column));
+      for (std::string note : {DescribeMethodRules(column), DescribeSelectionOnTest(column)}) {
+        if (!note.empty()) notes.push_back(std::move(note));
+      }
     }
     AddTestLooks(column, &notes);
   }

@@ -27,7 +27,8 @@ std::string IntervalName(const LeaderboardCell& cell) {
 constexpr char kCsvHeader[] =
     "table,kind,method,label,task,split,accuracy_percent,low_percent,high_percent,interval,"
     "confidence,seeds,examples,"
-    "above_majority,learned,source\n";
+    "above_majority,learned,at_chance_runs,last_percent,early_stopped_runs,pretrain_steps,"
+    "parameter_excess_percent,tuning,source\n";
 
 // RFC 4180: quoted where needed, quotes doubled.
 std::string CsvField(const std::string& text) {
@@ -51,18 +52,52 @@ void AppendMeasured(const LeaderboardTable& table, const std::string& number,
     for (size_t c = 0; c < row.cells.size(); ++c) {
       if (!row.cells[c]) continue;
       const LeaderboardCell& cell = *row.cells[c];
-      absl::StrAppend(
-          text,
-          CsvLine({number, KindName(row.kind), row.method, row.label, table.tasks[c], options.split,
-                   Percent(cell.accuracy), Percent(cell.interval.low), Percent(cell.interval.high),
-                   IntervalName(cell), absl::StrCat(options.confidence),
-                   absl::StrJoin(cell.seeds, ";"), absl::StrCat(cell.examples),
-                   VerdictName(cell.above_majority), VerdictName(cell.learned), ""}));
+      absl::StrAppend(text, CsvLine({number,
+                                     KindName(row.kind),
+                                     row.method,
+                                     row.label,
+                                     table.tasks[c],
+                                     options.split,
+                                     Percent(cell.accuracy),
+                                     Percent(cell.interval.low),
+                                     Percent(cell.interval.high),
+                                     IntervalName(cell),
+                                     absl::StrCat(options.confidence),
+                                     absl::StrJoin(cell.seeds, ";"),
+                                     absl::StrCat(cell.examples),
+                                     VerdictName(cell.above_majority),
+                                     VerdictName(cell.learned),
+                                     cell.at_chance_runs ? absl::StrCat(*cell.at_chance_runs) : "",
+                                     cell.last_accuracy ? Percent(*cell.last_accuracy) : "",
+                                     absl::StrCat(cell.early_stopped_runs),
+                                     absl::StrCat(cell.pretrain_steps),
+                                     cell.parameter_excess ? Percent(*cell.parameter_excess) : "",
+                                     cell.tuning,
+                                     ""}));
     }
     if (row.average) {
-      absl::StrAppend(text, CsvLine({number, KindName(row.kind), row.method, row.label, "average",
-                                     options.split, Percent(*row.average), "", "", "", "", "", "",
-                                     "", "", ""}));
+      absl::StrAppend(text, CsvLine({number,
+                                     KindName(row.kind),
+                                     row.method,
+                                     row.label,
+                                     "average",
+                                     options.split,
+                                     Percent(*row.average),
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     ""}));
     }
   }
 }
@@ -70,8 +105,27 @@ void AppendMeasured(const LeaderboardTable& table, const std::string& number,
 void AppendPublished(const LeaderboardTable& table, const std::string& number, std::string* text) {
   for (const PublishedRows& published : table.published) {
     const auto line = [&](const PublishedRows::Row& row, const std::string& task, double percent) {
-      absl::StrAppend(text, CsvLine({number, "published", row.method, row.label, task, "",
-                                     absl::StrCat(percent), "", "", "", "", "", "", "", "",
+      absl::StrAppend(text, CsvLine({number,
+                                     "published",
+                                     row.method,
+                                     row.label,
+                                     task,
+                                     "",
+                                     absl::StrCat(percent),
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
                                      published.table.name()}));
     };
     for (const PublishedRows::Row& row : published.rows) {
@@ -87,15 +141,22 @@ void AppendPublished(const LeaderboardTable& table, const std::string& number, s
 // ------------------------------------------------------------------------------------------------------------
 
 Json CellJson(const LeaderboardCell& cell) {
-  return {{"accuracy", cell.accuracy},
-          {"low", cell.interval.low},
-          {"high", cell.interval.high},
-          {"interval", IntervalName(cell)},
-          {"seeds", cell.seeds},
-          {"examples", cell.examples},
-          {"above_majority", VerdictName(cell.above_majority)},
-          {"learned", VerdictName(cell.learned)},
-          {"runs", cell.directories}};
+  Json json = {{"accuracy", cell.accuracy},
+               {"low", cell.interval.low},
+               {"high", cell.interval.high},
+               {"interval", IntervalName(cell)},
+               {"seeds", cell.seeds},
+               {"examples", cell.examples},
+               {"above_majority", VerdictName(cell.above_majority)},
+               {"learned", VerdictName(cell.learned)},
+               {"runs", cell.directories}};
+  if (cell.at_chance_runs) json["at_chance_runs"] = *cell.at_chance_runs;
+  if (cell.last_accuracy) json["last_accuracy"] = *cell.last_accuracy;
+  if (cell.early_stopped_runs > 0) json["early_stopped_runs"] = cell.early_stopped_runs;
+  if (cell.pretrain_steps > 0) json["pretrain_steps"] = cell.pretrain_steps;
+  if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
+  if (!cell.tuning.empty()) json["tuning"] = cell.tuning;
+  return json;
 }
 
 Json RowJson(const LeaderboardRow& row, const std::vector<std::string>& tasks) {
@@ -108,6 +169,7 @@ Json RowJson(const LeaderboardRow& row, const std::vector<std::string>& tasks) {
                {"label", row.label},
                {"cells", std::move(cells)}};
   if (row.average) json["average"] = *row.average;
+  if (!row.missing_tasks.empty()) json["missing_tasks"] = row.missing_tasks;
   return json;
 }
 

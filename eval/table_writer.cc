@@ -28,12 +28,48 @@ std::string Mark(const LeaderboardCell& cell) {
   return cell.above_majority == Verdict::kYes ? " +" : "";
 }
 
+// "; last step 35.10; pretrained 500 steps; 2 stopped early; +23.1 % parameters".
+std::string Circumstances(const LeaderboardCell& cell) {
+  std::string text;
+  if (cell.last_accuracy) absl::StrAppend(&text, "; last step ", Percent(*cell.last_accuracy));
+  if (cell.pretrain_steps > 0)
+    absl::StrAppend(&text, "; pretrained ", cell.pretrain_steps, " steps");
+  if (cell.early_stopped_runs > 0) {
+    absl::StrAppend(&text, "; ",
+                    cell.seeds.size() == 1 ? "" : absl::StrCat(cell.early_stopped_runs, " "),
+                    "stopped early");
+  }
+  if (cell.parameter_excess.value_or(0) > kParameterAllowance)
+    absl::StrAppendFormat(&text, "; %+.1f %% parameters", 100 * *cell.parameter_excess);
+  return text;
+}
+
+// "sampling only", "3 seeds, 1 at chance".
+std::string Repeats(const LeaderboardCell& cell) {
+  const int at_chance = cell.at_chance_runs.value_or(0);
+  if (cell.seeds.size() == 1) return at_chance > 0 ? "sampling only, at chance" : "sampling only";
+  return absl::StrCat(cell.seeds.size(), " seeds",
+                      at_chance > 0 ? absl::StrCat(", ", at_chance, " at chance") : "");
+}
+
 std::string CellText(const std::optional<LeaderboardCell>& cell) {
   if (!cell) return "-";
-  const std::string how =
-      cell->seeds.size() == 1 ? "sampling only" : absl::StrCat(cell->seeds.size(), " seeds");
   return absl::StrCat(Percent(cell->accuracy), " [", Percent(cell->interval.low), ", ",
-                      Percent(cell->interval.high), "] ", how, Mark(*cell));
+                      Percent(cell->interval.high), "] ", Repeats(*cell), Mark(*cell),
+                      Circumstances(*cell));
+}
+
+// Under a row that was tuned: what was tried, by column.
+std::optional<std::vector<std::string>> TuningRow(const LeaderboardRow& row, size_t width) {
+  std::vector<std::string> cells = {absl::StrCat(row.method, ": learning rates tried")};
+  bool is_tuned = false;
+  for (const auto& cell : row.cells) {
+    const std::string tuning = cell ? cell->tuning : "";
+    is_tuned |= !tuning.empty();
+    cells.push_back(tuning);
+  }
+  cells.resize(width);
+  return is_tuned ? std::optional(cells) : std::nullopt;
 }
 
 std::string SectionTitle(RunRecord::Kind kind) {
@@ -74,6 +110,8 @@ Grid MakeGrid(const LeaderboardTable& table) {
     for (const auto& cell : row.cells) cells.push_back(CellText(cell));
     if (has_average) cells.push_back(row.average ? Percent(*row.average) : "-");
     grid.sections.back().rows.push_back(std::move(cells));
+    if (auto tuning = TuningRow(row, grid.header.size()))
+      grid.sections.back().rows.push_back(*std::move(tuning));
   }
   for (const PublishedRows& published : table.published)
     AddPublished(published, has_average, &grid);
@@ -255,6 +293,12 @@ std::vector<std::string> Legend(const Leaderboard& board) {
                       "No mark: not shown, "
                       "or no baseline on record (`lra baseline TASK`).",
                       100 * options.mark_confidence),
+      "at chance: runs that are not shown to be above the majority class; they count in the mean.",
+      absl::StrFormat("Beside a score where it applies: the last checkpoint's, if another one was "
+                      "selected; training without labels before (pretrained); an early stop; "
+                      "parameters of a model that is more than %g %% larger than the transformer.",
+                      100 * kParameterAllowance),
+      "The average is over all tasks of the table, for rows that have them all.",
       "Rows are ordered by their means; where intervals overlap the order means nothing.",
       "Published rows come from other code, data and settings and carry no interval; they are no "
       "part of the order.",

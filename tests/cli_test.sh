@@ -28,6 +28,9 @@ expect 0 '"seed": 2' "$lra" train "${smoke[@]}" --attention transformer --seeds 
 expect 0 'validation step 6' "$lra" eval runs/listops-linear-smoke-s0
 expect 0 'test step 6' "$lra" eval runs/listops-linear-smoke-s0 --split test
 expect 0 'test_looks' cat runs/listops-linear-smoke-s0/record.textproto
+# A checkpoint is its weights file; it knows its task.
+mkdir lone && cp runs/listops-linear-smoke-s0/checkpoint/step-6/weights.safetensors lone/
+expect 0 'validation step 6.*lone/evaluations' "$lra" eval lone/weights.safetensors
 expect 0 'Linear' "$lra" table runs
 expect 0 'toprule' "$lra" table runs --format tex
 expect 0 'published' "$lra" table runs --published cosformer2022
@@ -56,6 +59,15 @@ expect 2 '' "$lra" data prepare nothing
 for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   "$python" -c 'import numpy' 2>/dev/null || continue
   "$python" "$here/write_dataset.py" "$work/numpy"
+  # A program of its own that knows the root operator's table scores what our baseline of that table scores.
+  expect 0 'logits \[60, 10\]' "$python" "$here/../examples/score/predict.py" data/listops p.npy
+  expect 0 'listops mine test: .* -> runs/external-mine-listops$' "$lra" score --data data/listops --predictions p.npy --name mine --preset smoke
+  correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' "$1/record.json"; }
+  expect 0 "^$(correct runs/listops-baseline-root_operator)$" correct runs/external-mine-listops
+  expect 0 'mine .* sampling only' "$lra" table runs
+  expect 1 'results\[' "$lra" diff runs/external-mine-listops runs/listops-baseline-majority
+  expect 2 'p.npy.*60 examples; the train split of listops has 300' "$lra" score --data data/listops --predictions p.npy --name mine --split train
+  expect 2 'is an attention of this program' "$lra" score --data data/listops --predictions p.npy --name linear
   expect 0 'valid' "$lra" data verify numpy
   expect 0 'listops linear seed 0' "$lra" train "${smoke[@]}" --attention linear --data numpy --out numpy-run \
     --set train.batch_examples=2
@@ -90,7 +102,7 @@ printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops
 expect 1 "$(basename "$file")" "$lra" train "${smoke[@]}" --attention linear --out z
 
-for command in attend list config diff data baseline train eval table 'data prepare' 'data verify' 'data show' 'data list'; do
+for command in attend list config diff data baseline train eval score table 'data prepare' 'data verify' 'data show' 'data list'; do
   # shellcheck disable=SC2086
   expect 0 'Examples:' "$lra" $command --help
 done

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -20,9 +21,11 @@
 #include "datasets/loader.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
+#include "models/safetensors.h"
 #include "tasks/prepare.h"
 #include "train/batch_gradient.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_metadata.h"
 #include "train/estimate.h"
 #include "train/evaluate.h"
 #include "train/first_bad.h"
@@ -115,6 +118,77 @@ TEST_F(TrainerTest, RecordHoldsWhatThePredictionsSay) {
   EXPECT_EQ(evaluation->record.results(0).predictions_sha256(), test->predictions_sha256());
   EXPECT_EQ(ReadRunRecord(request.runtime.out_dir())->test_looks_size(),
             record->test_looks_size() + 1);
+}
+
+// The weights file alone, moved elsewhere.
+std::string CopyOfWeights(const std::string& run, int64_t step, const std::string& to) {
+  std::filesystem::create_directories(to);
+  std::filesystem::copy_file(CheckpointPath(run, step) + "/weights.safetensors",
+                             to + "/mine.safetensors",
+                             std::filesystem::copy_options::overwrite_existing);
+  return to + "/mine.safetensors";
+}
+
+TEST_F(TrainerTest, TheLoneWeightsFileIsACheckpoint) {
+  const TrainRequest request = Request("whole-run", "cosformer", {"train.steps=3"});
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  const SplitResult& test = *FindResult(*record, "test");
+  const std::string lone = *folder_ + "/lone";
+  EvaluateRequest evaluate;
+  evaluate.checkpoint = CopyOfWeights(request.runtime.out_dir(), test.step(), lone);
+  evaluate.data_dir = request.runtime.data_dir();
+  evaluate.split = "test";
+  evaluate.quiet = true;
+  EXPECT_EQ(*CheckpointTask(evaluate.checkpoint), "listops");
+  const auto evaluation = EvaluateCheckpoint(evaluate);
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+  const RunRecord& scored = evaluation->record;
+  EXPECT_EQ(scored.results(0).predictions_sha256(), test.predictions_sha256());
+  EXPECT_EQ(scored.config_fingerprint(), record->config_fingerprint());
+  EXPECT_EQ(scored.weights_sha256(), record->weights_sha256());
+  EXPECT_EQ(scored.results(0).checkpoint(), kSelectedCheckpoint);
+  EXPECT_TRUE(ReadRunRecord(lone + "/evaluations/test-step-3").ok());
+  EXPECT_EQ(scored.test_looks_size(), 1);
+  // The run it was copied from was not looked at.
+  EXPECT_EQ(ReadRunRecord(request.runtime.out_dir())->test_looks_size(), record->test_looks_size());
+  // A flipped bit inside a checkpoint folder is found, by its digest, though the file is named.
+  const std::string inside =
+      CheckpointPath(request.runtime.out_dir(), test.step()) + "/weights.safetensors";
+  std::fstream file(inside, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-1, std::ios::end).put('\x55');
+  file.close();
+  evaluate.checkpoint = inside;
+  EXPECT_EQ(EvaluateCheckpoint(evaluate).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(TrainerTest, DataOfAnotherTaskIsRefusedByItsField) {
+  const TrainRequest request = Request("task-run", "linear", {"train.steps=3"});
+  ASSERT_TRUE(TrainRun(request).ok());
+  EvaluateRequest evaluate;
+  evaluate.checkpoint = CopyOfWeights(request.runtime.out_dir(), 3, *folder_ + "/other-task");
+  evaluate.data_dir = request.runtime.data_dir();
+  evaluate.quiet = true;
+  const auto file = ReadSafetensors(evaluate.checkpoint);
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto refusal = [&](void (*change)(TaskSpec*)) {
+    CheckpointState state = *StateFromMetadata("w", file->metadata);
+    change(state.mutable_spec());
+    EXPECT_TRUE(
+        WriteSafetensors(evaluate.checkpoint, file->tensors, CheckpointMetadata(state)).ok());
+    const absl::Status status = EvaluateCheckpoint(evaluate).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(refusal([](TaskSpec* spec) { spec->set_name("text"); }),
+              HasSubstr("spec.name is listops, the checkpoint was trained with text"));
+  EXPECT_THAT(refusal([](TaskSpec* spec) { spec->set_version(7); }),
+              HasSubstr("spec.version is 1, the checkpoint was trained with 7"));
+  EXPECT_THAT(refusal([](TaskSpec* spec) {
+                std::swap(*spec->mutable_token_names(3), *spec->mutable_token_names(4));
+              }),
+              HasSubstr("spec.token_names[3]"));
+  EXPECT_THAT(refusal([](TaskSpec* spec) { spec->set_classes(11); }), HasSubstr("spec.classes"));
 }
 
 TEST_F(TrainerTest, AFinishedRunIsLeftAlone) {

@@ -15,6 +15,7 @@
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 #include "models/safetensors.h"
+#include "train/checkpoint_metadata.h"
 
 namespace lra {
 namespace {
@@ -61,6 +62,27 @@ absl::Status CheckDigest(absl::string_view path, absl::string_view expected) {
                    expected, "; remove this checkpoint folder and resume from an older one"));
 }
 
+// Of a checkpoint folder, or the lone file itself.
+std::string WeightsPath(absl::string_view checkpoint) {
+  return IsWeightsFile(checkpoint) ? std::string(checkpoint) : JoinPath(checkpoint, kWeights);
+}
+
+absl::Status CheckFormatVersion(absl::string_view path, const CheckpointState& state) {
+  if (state.format_version() == kFormatVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, ": format version ", state.format_version(), "; this program reads ", kFormatVersion));
+}
+
+// Nothing beside the file says what its bytes should be: its digest is what they are.
+absl::StatusOr<CheckpointState> LoadLoneState(absl::string_view path) {
+  LRA_ASSIGN_OR_RETURN(const SafetensorsFile file, ReadSafetensors(path));
+  LRA_ASSIGN_OR_RETURN(CheckpointState state, StateFromMetadata(path, file.metadata));
+  LRA_RETURN_IF_ERROR(CheckFormatVersion(path, state));
+  LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
+  state.set_weights_sha256(ToHex(digest));
+  return state;
+}
+
 absl::StatusOr<NamedTensors> ReadChecked(absl::string_view path, absl::string_view digest) {
   LRA_RETURN_IF_ERROR(CheckDigest(path, digest));
   LRA_ASSIGN_OR_RETURN(SafetensorsFile file, ReadSafetensors(path));
@@ -84,15 +106,14 @@ absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& par
   LRA_RETURN_IF_ERROR(RemoveAll(target));
   LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(run_dir, kFolder)));
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target));
-  const std::map<std::string, std::string> metadata = {{"format", "lra"},
-                                                       {"step", absl::StrCat(state->step())}};
+  state->set_format_version(kFormatVersion);
+  const std::map<std::string, std::string> metadata = CheckpointMetadata(*state);
   LRA_ASSIGN_OR_RETURN(
       *state->mutable_weights_sha256(),
       WriteSafetensors(JoinPath(staging.path(), kWeights), Weights(parameters), metadata));
   LRA_ASSIGN_OR_RETURN(
       *state->mutable_optimizer_sha256(),
       WriteSafetensors(JoinPath(staging.path(), kOptimizer), Moments(optimizer), metadata));
-  state->set_format_version(kFormatVersion);
   LRA_RETURN_IF_ERROR(WriteSealedTextProto(JoinPath(staging.path(), kState), *state));
   LRA_RETURN_IF_ERROR(staging.Commit());
   return WriteFileAtomically(JoinPath(JoinPath(run_dir, kFolder), kLatest),
@@ -136,21 +157,23 @@ absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir) {
   return CheckpointPath(run_dir, step);
 }
 
-absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint_dir) {
+bool IsWeightsFile(absl::string_view path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(std::string(path), ignored);
+}
+
+absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint) {
+  if (IsWeightsFile(checkpoint)) return LoadLoneState(checkpoint);
   CheckpointState state;
-  const std::string path = JoinPath(checkpoint_dir, kState);
+  const std::string path = JoinPath(checkpoint, kState);
   LRA_RETURN_IF_ERROR(ReadSealedTextProto(path, &state));
-  if (state.format_version() != kFormatVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": format version ",
-                                                      state.format_version(),
-                                                      "; this program reads ", kFormatVersion));
-  }
+  LRA_RETURN_IF_ERROR(CheckFormatVersion(path, state));
   return state;
 }
 
-absl::Status LoadWeights(absl::string_view checkpoint_dir, const CheckpointState& state,
+absl::Status LoadWeights(absl::string_view checkpoint, const CheckpointState& state,
                          const ParameterStore& parameters) {
-  const std::string path = JoinPath(checkpoint_dir, kWeights);
+  const std::string path = WeightsPath(checkpoint);
   LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.weights_sha256()));
   const std::map<std::string, at::Tensor> by_name(tensors.begin(), tensors.end());
   c10::NoGradGuard no_grad;

@@ -34,12 +34,16 @@ void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& kee
 // Path of the latest checkpoint; NotFound when the run has none.
 absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir);
 
-// Refuses a damaged state (seal) or a state of another format version.
-absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint_dir);
+// A weights file without its folder: it describes itself (train/checkpoint_metadata.h).
+bool IsWeightsFile(absl::string_view path);
+
+// Of a checkpoint folder, or of a lone weights file. Refuses a damaged state (seal) or a state of
+// another format version.
+absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint);
 
 // Fills the model's parameters. DataLoss when the file does not match the state's digest, or names
 // or shapes differ.
-absl::Status LoadWeights(absl::string_view checkpoint_dir, const CheckpointState& state,
+absl::Status LoadWeights(absl::string_view checkpoint, const CheckpointState& state,
                          const ParameterStore& parameters);
 absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state,
                            Optimizer* optimizer);

@@ -12,7 +12,8 @@
 namespace lra {
 
 struct EvaluateRequest {
-  // A checkpoint folder, or a run folder (its selected checkpoint; while unfinished, its latest).
+  // A checkpoint folder, a run folder (its selected checkpoint; while unfinished, its latest), or a
+  // lone weights file, whose folder then stands for the run's.
   std::string checkpoint;
   std::string data_dir;
   std::string split = "validation";

@@ -1,9 +1,10 @@
 #include "train/open_checkpoint.h"
 
-#include <algorithm>
 #include <filesystem>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "datasets/manifest.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -12,13 +13,52 @@
 
 namespace lra {
 
+namespace {
+
+// The first field in which the data, as the checkpoint's view reads it, is not what the model was
+// trained on. Other examples are allowed, longer ones too.
+absl::Status CheckSameTask(const std::string& data_dir, const TaskSpec& data,
+                           const TaskSpec& checkpoint) {
+  RunRecord a, b;
+  *a.mutable_spec() = checkpoint;
+  *b.mutable_spec() = data;
+  for (RunRecord* record : {&a, &b}) record->mutable_spec()->clear_max_length_tokens();
+  const std::vector<FieldDifference> differences = DiffRecords(a, b);
+  if (differences.empty()) return absl::OkStatus();
+  const FieldDifference& first = differences.front();
+  const bool is_vocabulary =
+      absl::StartsWith(first.path, "spec.token_names") || first.path == "spec.vocabulary_size";
+  return absl::InvalidArgumentError(absl::StrCat(
+      data_dir, ": ", first.path, " is ", first.b, ", the checkpoint was trained with ", first.a,
+      is_vocabulary
+          ? " (under its view; a vocabulary of code points belongs to the data it was counted in)"
+          : "",
+      "; give it data of its own task"));
+}
+
+TaskSpec NameAndVersion(const TaskSpec& spec) {
+  TaskSpec part;
+  part.set_name(spec.name());
+  part.set_version(spec.version());
+  return part;
+}
+
+}  // namespace
+
 std::string RunOf(const std::string& checkpoint) {
+  if (IsWeightsFile(checkpoint))
+    return std::filesystem::absolute(checkpoint).lexically_normal().parent_path().string();
   return std::filesystem::path(checkpoint).lexically_normal().parent_path().parent_path().string();
 }
 
 absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
   if (!FileExists(path))
     return absl::NotFoundError(absl::StrCat(path, ": no such checkpoint or run folder"));
+  if (IsWeightsFile(path)) {
+    // Inside its checkpoint folder it is checked like that.
+    const std::string folder = std::filesystem::absolute(path).parent_path().string();
+    return FileExists(JoinPath(folder, "state.textproto")) ? FindCheckpoint(folder) : path;
+  }
   if (FileExists(JoinPath(path, kRecordFile))) {
     LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(path));
     return CheckpointPath(path, record.selected_step());
@@ -34,27 +74,16 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const std::string& checkpoint,
                                                 const std::string& split, int threads) {
   OpenedCheckpoint opened;
   LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(checkpoint));
+  // Before the view, which another task's data may not be able to serve.
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(data_dir));
+  LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, NameAndVersion(manifest.spec()),
+                                    NameAndVersion(opened.state.spec())));
   LRA_ASSIGN_OR_RETURN(opened.data, Dataset::Open(data_dir, {.splits = {split},
                                                              .view = &opened.state.config().view(),
                                                              .threads = threads}));
-  if (opened.data.spec().name() != opened.state.spec().name() ||
-      opened.data.spec().version() != opened.state.spec().version()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(data_dir, " holds task \"", opened.data.spec().name(), "\" version ",
-                     opened.data.spec().version(), ", the checkpoint was trained on \"",
-                     opened.state.spec().name(), "\" version ", opened.state.spec().version()));
-  }
   LRA_ASSIGN_OR_RETURN(opened.split,
                        SplitView::Create(opened.data, split, opened.state.config().view()));
-  if (opened.split.spec().vocabulary_size() != opened.state.spec().vocabulary_size() ||
-      !std::equal(
-          opened.split.spec().token_names().begin(), opened.split.spec().token_names().end(),
-          opened.state.spec().token_names().begin(), opened.state.spec().token_names().end())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        data_dir, ": under the checkpoint's view its ids are not those of the checkpoint (",
-        opened.split.spec().vocabulary_size(), " and ", opened.state.spec().vocabulary_size(),
-        " ids): a vocabulary of view.unit=CODE_POINT belongs to the data it was counted in"));
-  }
+  LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), opened.state.spec()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     LRA_ASSIGN_OR_RETURN(opened.model,
                          Classifier::Create(opened.state.config(), opened.state.spec()));

@@ -14,9 +14,10 @@
 namespace lra {
 
 // The checkpoint folder of a path that is one, or is a run folder: its selected checkpoint, or
-// while it is unfinished its latest. NotFound names the path.
+// while it is unfinished its latest. A weights file stands for the folder that it lies in, or
+// without one for itself. NotFound names the path.
 absl::StatusOr<std::string> FindCheckpoint(const std::string& path);
-// RUN of RUN/checkpoint/step-N.
+// RUN of RUN/checkpoint/step-N; of a lone weights file its folder.
 std::string RunOf(const std::string& checkpoint);
 
 struct OpenedCheckpoint {
@@ -26,8 +27,9 @@ struct OpenedCheckpoint {
   SplitView split;  // under the checkpoint's view
 };
 
-// InvalidArgument when the data's task, or its ids under the checkpoint's view, are others than the
-// checkpoint's; other data of the same task is allowed.
+// InvalidArgument naming the field of TaskSpec when the data's task or version, or what the
+// checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's; other data of
+// the same task is allowed.
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const std::string& checkpoint,
                                                 const std::string& data_dir,
                                                 const std::string& split, int threads);

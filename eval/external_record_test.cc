@@ -1,0 +1,194 @@
+#include "eval/external_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/npy.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "lra/test_folder.h"
+
+namespace lra {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ExternalRecordTest : public ::testing::Test {
+ protected:
+  ExternalRecordTest() {
+    run_.name = "mine";
+    run_.data.set_task("toy");
+    run_.data.set_view_fingerprint("v");
+    (*run_.data.mutable_split_fingerprint())["test"] = "abc";
+    run_.spec.set_name("toy");
+    run_.spec.set_classes(3);
+    run_.split = "test";
+    run_.labels = {2, 0, 1, 1};
+    run_.taken_names = {"linear"};
+    run_.command_line = "lra score";
+    run_.predictions_path = JoinPath(folder_.path(), "p.npy");
+    out_ = JoinPath(folder_.path(), "run");
+  }
+
+  template <class T>
+  void Predict(const std::vector<T>& values, const std::vector<int64_t>& shape) {
+    const std::string bytes(reinterpret_cast<const char*>(values.data()),
+                            values.size() * sizeof(T));
+    ASSERT_TRUE(WriteFileAtomically(run_.predictions_path,
+                                    absl::StrCat(FormatNpyHeader(NpyTypeOf<T>(), shape), bytes))
+                    .ok());
+  }
+  // Classes 2 0 0 1: three of four right.
+  void PredictClasses() { Predict<int64_t>({2, 0, 0, 1}, {4}); }
+
+  absl::StatusOr<RunRecord> Write() { return WriteExternalRecord(out_, run_); }
+  std::string Refusal() {
+    const absl::Status status = Write().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_FALSE(FileExists(JoinPath(out_, kRecordFile)));
+    return std::string(status.message());
+  }
+
+  TestFolder folder_;
+  ExternalRun run_;
+  std::string out_;
+};
+
+TEST_F(ExternalRecordTest, LogitsOfEitherWidthAreScoredAndStored) {
+  const std::vector<double> logits = {0, 0, 5, 2, 1, 0, 3, 1, 2, -1, 0, -2};  // 2 0 0 1
+  for (const bool is_double : {false, true}) {
+    if (is_double)
+      Predict<double>(logits, {4, 3});
+    else
+      Predict<float>({logits.begin(), logits.end()}, {4, 3});
+    const auto record = Write();
+    ASSERT_TRUE(record.ok()) << record.status();
+    EXPECT_EQ(record->kind(), RunRecord::EXTERNAL);
+    EXPECT_EQ(record->method(), "mine");
+    EXPECT_EQ(record->data().split_fingerprint().at("test"), "abc");
+    const SplitResult& result = *FindResult(*record, "test");
+    EXPECT_EQ(result.examples(), 4);
+    EXPECT_EQ(result.correct(), 3);
+    const auto loss = [](double own, double a, double b) {
+      return std::log(std::exp(own) + std::exp(a) + std::exp(b)) - own;
+    };
+    EXPECT_NEAR(result.loss_sum(), loss(5, 0, 0) + loss(2, 1, 0) + loss(1, 3, 2) + loss(0, -1, -2),
+                1e-9);
+    EXPECT_TRUE(CheckPredictions(out_, *record).ok());
+  }
+}
+
+TEST_F(ExternalRecordTest, ClassesOfAnyIntegerTypeHaveNoLoss) {
+  const auto check = [&] {
+    const auto record = Write();
+    ASSERT_TRUE(record.ok()) << record.status();
+    EXPECT_EQ(record->results(0).correct(), 3);
+    EXPECT_TRUE(std::isnan(record->results(0).loss_sum()));
+    EXPECT_THAT(record->description(), HasSubstr("no loss"));
+    const auto stored = ReadNpyFloat(JoinPath(out_, "predictions.npy"));
+    ASSERT_TRUE(stored.ok());
+    EXPECT_THAT(stored->values, ElementsAre(0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 0));
+    EXPECT_TRUE(EqualExceptVolatile(*ReadRunRecord(out_), *record));
+  };
+  PredictClasses(), check();
+  Predict<int8_t>({2, 0, 0, 1}, {4}), check();
+  Predict<int16_t>({2, 0, 0, 1}, {4}), check();
+  Predict<int32_t>({2, 0, 0, 1}, {4}), check();
+  Predict<uint8_t>({2, 0, 0, 1}, {4}), check();
+  Predict<uint16_t>({2, 0, 0, 1}, {4}), check();
+  Predict<uint32_t>({2, 0, 0, 1}, {4}), check();
+  Predict<uint64_t>({2, 0, 0, 1}, {4}), check();
+}
+
+TEST_F(ExternalRecordTest, ErrorsNameWhatWasExpectedAndWhatCame) {
+  Predict<int64_t>({2, 0, 0}, {3});
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("p.npy"), HasSubstr("3 examples"),
+                               HasSubstr("the test split of toy has 4")));
+  Predict<float>(std::vector<float>(8), {4, 2});
+  EXPECT_THAT(Refusal(), HasSubstr("2 logits an example; toy has 3 classes"));
+  Predict<float>(std::vector<float>(4), {4});
+  EXPECT_THAT(Refusal(), HasSubstr("<f4 of shape (4); expected logits [examples, 3]"));
+  Predict<int64_t>(std::vector<int64_t>(12), {4, 3});
+  EXPECT_THAT(Refusal(), HasSubstr("<i8 of shape (4, 3)"));
+  std::vector<double> logits(12);
+  logits[7] = std::nan("");
+  Predict<double>(logits, {4, 3});
+  EXPECT_THAT(Refusal(), HasSubstr("row 2, class 1: the logit nan is not a finite"));
+  logits[7] = 1e300;
+  Predict<double>(logits, {4, 3});
+  EXPECT_THAT(Refusal(), HasSubstr("1e+300 is not a finite float32"));
+  Predict<int8_t>({2, 0, 0, 3}, {4});
+  EXPECT_THAT(Refusal(), HasSubstr("row 3: class 3 is outside 0 .. 2"));
+  Predict<int8_t>({2, -1, 0, 1}, {4});
+  EXPECT_THAT(Refusal(), HasSubstr("row 1: class -1 is outside"));
+  Predict<uint64_t>({2, 0, std::numeric_limits<uint64_t>::max(), 1}, {4});
+  EXPECT_THAT(Refusal(), HasSubstr("row 2: class 18446744073709551615 is outside"));
+}
+
+TEST_F(ExternalRecordTest, NamesThatAreTakenOrUnfit) {
+  PredictClasses();
+  run_.name = "linear";
+  EXPECT_THAT(Refusal(), HasSubstr("\"linear\" is an attention of this program"));
+  for (const char* name : {"", "../up", "-x", "a b", "a/b"}) {
+    run_.name = name;
+    EXPECT_THAT(Refusal(), HasSubstr("letters, digits"));
+  }
+  EXPECT_EQ(ExternalDirectory("runs", "toy", "mine", 0), "runs/external-mine-toy");
+  EXPECT_EQ(ExternalDirectory("runs", "toy", "mine", 2), "runs/external-mine-toy-s2");
+}
+
+TEST_F(ExternalRecordTest, LooksAtTheTestSplitAddUpUnlessNothingIsNew) {
+  PredictClasses();
+  EXPECT_EQ(Write()->test_looks_size(), 1);
+  EXPECT_EQ(Write()->test_looks_size(), 1);
+  Predict<int64_t>({2, 0, 1, 1}, {4});
+  EXPECT_EQ(Write()->test_looks_size(), 2);
+}
+
+TEST_F(ExternalRecordTest, OtherSplitsStay) {
+  PredictClasses();
+  ASSERT_TRUE(Write().ok());
+  run_.split = "validation";
+  run_.labels = {1};
+  Predict<int64_t>({1}, {1});
+  const auto record = Write();
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(FindResult(*record, "test")->correct(), 3);
+  EXPECT_EQ(FindResult(*record, "validation")->correct(), 1);
+  EXPECT_EQ(record->test_looks_size(), 1);
+  EXPECT_TRUE(CheckPredictions(out_, *record).ok());
+}
+
+TEST_F(ExternalRecordTest, AFolderOfAnythingElseIsLeftAlone) {
+  PredictClasses();
+  ASSERT_TRUE(Write().ok());
+  const auto refuses = [&](const std::string& words) {
+    const absl::Status status = Write().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+  };
+  run_.name = "other";
+  refuses("holds the external row mine, seed 0");
+  run_.name = "mine";
+  run_.seed = 1;
+  refuses("holds the external row mine, seed 0");
+  run_.seed = 0;
+  run_.data.set_view_fingerprint("w");
+  refuses("another view");
+  RunRecord trained;
+  trained.set_kind(RunRecord::MEASURED);
+  trained.set_method("linear");
+  ASSERT_TRUE(WriteRunRecord(out_, trained).ok());
+  refuses("holds a run of linear");
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,282 @@
+// Which runs may stand in one column, and which columns make a table.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "eval/baseline_record.h"
+#include "eval/leaderboard_internal.h"
+#include "lra/config.h"
+#include "lra/fingerprint.h"
+
+namespace lra::internal {
+namespace {
+
+// Fields that a difference between tables names; two protocols differ in dozens.
+constexpr size_t kMaxFieldsNamed = 8;
+
+// "protocol fair", "preset small, task text", ...: set by named, versioned rules.
+bool IsFragment(absl::string_view origin) {
+  return absl::StartsWith(origin, "protocol ") || absl::StartsWith(origin, "preset ");
+}
+
+// "protocol lra2020, image/local": what the rules say about one method.
+bool IsMethodPart(absl::string_view origin) {
+  return IsFragment(origin) && absl::StrContains(origin, "/");
+}
+
+// --- Columns ---
+
+// Paths in which two runs of one column may differ, as DiffRecords names them.
+void AddFreeFields(const RunRecord& record, std::set<std::string>* paths) {
+  for (const auto& [path, origin] : record.provenance()) {
+    if (IsMethodPart(origin)) paths->insert(absl::StrCat("config.", path));
+  }
+}
+
+// What sets two runs of one task apart, beside what the rules themselves say about their methods.
+std::vector<FieldDifference> SettingDifferences(const RunRecord& a, const RunRecord& b) {
+  std::set<std::string> free;
+  AddFreeFields(a, &free);
+  AddFreeFields(b, &free);
+  std::vector<FieldDifference> differences;
+  for (FieldDifference& d : DiffRecords(SettingOf(a), SettingOf(b))) {
+    if (!free.contains(d.path)) differences.push_back(std::move(d));
+  }
+  return differences;
+}
+
+// A column that is being filled; the first run of each setting stands for the others.
+struct OpenColumn {
+  ColumnRuns runs;
+  std::map<std::string, const RunRecord*> settings;  // by fingerprint
+};
+
+bool Fits(const OpenColumn& column, const std::string& setting, const RunRecord& record) {
+  if (column.settings.contains(setting)) return true;
+  return std::all_of(column.settings.begin(), column.settings.end(), [&](const auto& other) {
+    return SettingDifferences(*other.second, record).empty();
+  });
+}
+
+void AddToColumn(const Entry& entry, std::vector<OpenColumn>* columns) {
+  const std::string setting = Fingerprint(SettingOf(entry.record()));
+  auto column = std::find_if(columns->begin(), columns->end(), [&](const OpenColumn& open) {
+    return Fits(open, setting, entry.record());
+  });
+  if (column == columns->end()) {
+    columns->push_back({{entry.record().data().task(), {}}, {}});
+    column = std::prev(columns->end());
+  }
+  column->runs.entries.push_back(entry);
+  column->settings.emplace(setting, &entry.record());
+}
+
+// --- Tables ---
+
+// Of one protocol and preset: by overrides, by task, a column for each setting.
+using Group = std::map<std::string, std::map<std::string, std::vector<OpenColumn>>>;
+
+std::map<std::pair<std::string, std::string>, Group> GroupMeasured(
+    const std::vector<Entry>& entries) {
+  std::map<std::pair<std::string, std::string>, Group> groups;
+  for (const Entry& entry : entries) {
+    const RunRecord& record = entry.record();
+    if (record.kind() != RunRecord::MEASURED) continue;
+    Group& group = groups[{record.config().protocol(), record.config().preset()}];
+    AddToColumn(entry, &group[OverridesOf(record)][record.data().task()]);
+  }
+  return groups;
+}
+
+// Overrides such as train.steps are often a task's own. A task that was run with one set of them
+// only stands beside the other such tasks; those with several are told apart by them.
+void UniteSingleTasks(Group* group) {
+  std::map<std::string, int> settings_of_task;
+  for (const auto& [overrides, tasks] : *group) {
+    for (const auto& [task, columns] : tasks) ++settings_of_task[task];
+  }
+  std::map<std::string, std::vector<OpenColumn>>* target = nullptr;
+  for (auto& [overrides, tasks] : *group) {
+    for (auto it = tasks.begin(); it != tasks.end();) {
+      const bool is_single = settings_of_task[it->first] == 1;
+      if (is_single && target == nullptr) target = &tasks;
+      if (!is_single || target == &tasks) {
+        ++it;
+        continue;
+      }
+      target->insert(tasks.extract(it++));
+    }
+  }
+}
+
+// The k-th column of every task of a group makes the group's k-th table.
+std::vector<std::vector<ColumnRuns>> SplitIntoTables(
+    std::map<std::pair<std::string, std::string>, Group> groups) {
+  std::vector<std::vector<ColumnRuns>> tables;
+  for (auto& [rules, group] : groups) {
+    UniteSingleTasks(&group);
+    for (const auto& [overrides, tasks] : group) {
+      const size_t first = tables.size();
+      for (const auto& [task, columns] : tasks) {
+        for (size_t i = 0; i < columns.size(); ++i) {
+          if (tables.size() <= first + i) tables.emplace_back();
+          tables[first + i].push_back(columns[i].runs);
+        }
+      }
+    }
+  }
+  return tables;
+}
+
+// --- Baselines and external rows ---
+
+std::string SplitFingerprint(const Entry& entry) {
+  const auto& splits = entry.record().data().split_fingerprint();
+  const auto it = splits.find(entry.result->split());
+  return it == splits.end() ? "" : it->second;
+}
+
+// Whether both were learnt from the same examples, chosen on the same ones, and read them alike.
+bool SawTheSame(const DataIdentity& a, const DataIdentity& b) {
+  const std::map<std::string, std::string> splits_a(a.split_fingerprint().begin(),
+                                                    a.split_fingerprint().end());
+  const std::map<std::string, std::string> splits_b(b.split_fingerprint().begin(),
+                                                    b.split_fingerprint().end());
+  return a.view_fingerprint() == b.view_fingerprint() && splits_a == splits_b;
+}
+
+// `other` may stand beside `run`: the same examples are scored; and what reads its inputs (all but
+// the majority class) saw what the run saw.
+bool ShowsSameExamples(const Entry& other, const Entry& run) {
+  const DataIdentity& a = other.record().data();
+  const DataIdentity& b = run.record().data();
+  const bool same = a.task() == b.task() && !SplitFingerprint(other).empty() &&
+                    SplitFingerprint(other) == SplitFingerprint(run) &&
+                    other.result->examples() == run.result->examples();
+  const bool reads =
+      other.record().kind() == RunRecord::EXTERNAL || other.record().method() != kMajorityMethod;
+  return same && (!reads || SawTheSame(a, b));
+}
+
+// Baselines and external rows join every column with the same examples; those that find none get
+// tables of their own.
+void JoinOthers(const std::vector<Entry>& entries, std::vector<std::vector<ColumnRuns>>* tables) {
+  const size_t measured_tables = tables->size();
+  for (const Entry& entry : entries) {
+    if (entry.record().kind() == RunRecord::MEASURED) continue;
+    bool joined = false;
+    for (std::vector<ColumnRuns>& columns : *tables) {
+      for (ColumnRuns& column : columns) {
+        if (!ShowsSameExamples(entry, column.entries.front())) continue;
+        column.entries.push_back(entry);
+        joined = true;
+      }
+    }
+    if (joined) continue;
+    // The first own table that lacks the task takes it.
+    size_t t = measured_tables;
+    const auto has_task = [&](const ColumnRuns& column) {
+      return column.task == entry.record().data().task();
+    };
+    while (t < tables->size() && std::any_of((*tables)[t].begin(), (*tables)[t].end(), has_task))
+      ++t;
+    if (t == tables->size()) tables->emplace_back();
+    (*tables)[t].push_back({entry.record().data().task(), {entry}});
+  }
+}
+
+// The order of the benchmark's own table; other tasks by name after it.
+size_t TaskRank(const std::string& task) {
+  static constexpr std::array<absl::string_view, 8> kOrder = {
+      "listops",      "text",         "retrieval", "image",
+      "pathfinder32", "pathfinder64", "pathx",     "pathfinder256"};
+  return std::find(kOrder.begin(), kOrder.end(), task) - kOrder.begin();
+}
+
+}  // namespace
+
+RunRecord SettingOf(const RunRecord& record) {
+  RunRecord setting;
+  *setting.mutable_config() = record.config();
+  setting.mutable_config()->clear_attention();
+  setting.mutable_config()->clear_seed();
+  // What a search found may differ between methods and seeds; what was searched may not.
+  if (record.config().has_search())
+    setting.mutable_config()->mutable_schedule()->clear_learning_rate();
+  *setting.mutable_data() = record.data();
+  return setting;
+}
+
+std::string OverridesOf(const RunRecord& record) {
+  static const std::set<std::string>& names =
+      *new std::set<std::string>{"task", "protocol", "preset", "seed"};
+  std::vector<std::string> overrides;
+  for (const auto& [path, value] : LeafFields(record.config())) {
+    const auto origin = record.provenance().find(path);
+    if (origin == record.provenance().end() || names.contains(path) ||
+        absl::StartsWith(path, "attention."))
+      continue;
+    if (path == "schedule.learning_rate" && record.config().has_search()) continue;
+    const bool is_rule = IsFragment(origin->second) || absl::StartsWith(origin->second, "= ") ||
+                         origin->second == "default";
+    if (!is_rule) overrides.push_back(absl::StrCat(path, "=", value));
+  }
+  return absl::StrJoin(overrides, ", ");
+}
+
+std::string MethodRulesOf(const RunRecord& record) {
+  std::vector<std::string> rules;
+  for (const auto& [path, value] : LeafFields(record.config())) {
+    const auto origin = record.provenance().find(path);
+    if (origin == record.provenance().end() || !IsMethodPart(origin->second) ||
+        absl::StartsWith(path, "attention."))
+      continue;
+    rules.push_back(absl::StrCat(path, "=", value));
+  }
+  return absl::StrJoin(rules, ", ");
+}
+
+std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries) {
+  std::vector<std::vector<ColumnRuns>> tables = SplitIntoTables(GroupMeasured(entries));
+  JoinOthers(entries, &tables);
+  tables.erase(std::remove_if(tables.begin(), tables.end(),
+                              [](const std::vector<ColumnRuns>& table) { return table.empty(); }),
+               tables.end());
+  for (std::vector<ColumnRuns>& columns : tables) {
+    std::sort(columns.begin(), columns.end(), [](const ColumnRuns& a, const ColumnRuns& b) {
+      return std::pair(TaskRank(a.task), a.task) < std::pair(TaskRank(b.task), b.task);
+    });
+  }
+  return tables;
+}
+
+std::string DescribeDifference(const std::vector<ColumnRuns>& first,
+                               const std::vector<ColumnRuns>& other) {
+  std::vector<std::string> sentences;
+  for (const ColumnRuns& column : other) {
+    for (const ColumnRuns& reference : first) {
+      if (reference.task != column.task) continue;
+      const RunRecord& there = reference.entries.front().record();
+      const RunRecord& here = column.entries.front().record();
+      std::vector<std::string> fields;
+      for (const FieldDifference& d : SettingDifferences(there, here)) {
+        fields.push_back(absl::StrCat(d.path, " (", d.a, " there, ", d.b, " here)"));
+      }
+      const size_t more = fields.size() - std::min(fields.size(), kMaxFieldsNamed);
+      fields.resize(fields.size() - more);
+      sentences.push_back(
+          absl::StrCat("on ", column.task, " it differs from the first in ",
+                       fields.empty() ? "its overrides' origin" : absl::StrJoin(fields, ", "),
+                       more == 0 ? "" : absl::StrCat(" and ", more, " more fields (`lra diff`)")));
+    }
+  }
+  if (sentences.empty()) return "A table of its own: it shares no task with the first.";
+  return absl::StrCat("A table of its own: ", absl::StrJoin(sentences, "; "), ".");
+}
+
+}  // namespace lra::internal

@@ -1,0 +1,239 @@
+// Tables of several tasks, and what is said about how runs came about.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "eval/leaderboard.h"
+#include "eval/leaderboard_test_util.h"
+#include "eval/table_writer.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::MakeBaseline;
+using ::lra::testing::MakeRun;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+Leaderboard Build(const std::vector<LocatedRecord>& runs) {
+  auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
+  EXPECT_TRUE(board.ok()) << board.status();
+  return board.ok() ? *board : Leaderboard();
+}
+
+const LeaderboardCell& OnlyCell(const Leaderboard& board) {
+  return *board.tables.at(0).rows.back().cells.at(0);
+}
+
+std::string Notes(const LeaderboardTable& table) { return ::testing::PrintToString(table.notes); }
+
+std::vector<LocatedRecord> AllTasks(const std::string& method, int64_t correct) {
+  std::vector<LocatedRecord> runs;
+  for (const char* task :
+       {"image", "listops", "mytask", "pathfinder32", "pathx", "retrieval", "text"})
+    runs.push_back(MakeRun({.method = method, .task = task, .correct = correct}));
+  return runs;
+}
+
+TEST(LeaderboardTasksTest, ColumnsStandInTheBenchmarksOrder) {
+  std::vector<LocatedRecord> runs = AllTasks("linear", 600);
+  runs[1] = MakeRun({.method = "linear", .task = "listops", .correct = 1300});  // + 700
+  for (LocatedRecord& run : AllTasks("cosformer", 900)) {
+    if (run.record.data().task() != "pathx" && run.record.data().task() != "text")
+      runs.push_back(run);
+  }
+  const Leaderboard board = Build(runs);
+  ASSERT_EQ(board.tables.size(), 1);
+  const LeaderboardTable& table = board.tables[0];
+  EXPECT_THAT(table.tasks, ElementsAre("listops", "text", "retrieval", "image", "pathfinder32",
+                                       "pathx", "mytask"));
+  ASSERT_EQ(table.rows.size(), 2);
+  EXPECT_EQ(table.rows[0].label, "linear");
+  EXPECT_DOUBLE_EQ(table.rows[0].cells[0]->accuracy, 0.65);
+  EXPECT_DOUBLE_EQ(table.rows[0].average.value(), (7 * 0.30 + 0.35) / 7);
+  EXPECT_THAT(table.rows[0].missing_tasks, IsEmpty());
+  EXPECT_FALSE(table.rows[1].average.has_value());
+  EXPECT_THAT(table.rows[1].missing_tasks, ElementsAre("text", "pathx"));
+  EXPECT_THAT(Notes(table),
+              HasSubstr("No average, because a task is missing: cosformer (text, pathx)."));
+}
+
+TEST(LeaderboardTasksTest, ASecondProtocolGivesASecondTable) {
+  std::vector<LocatedRecord> runs = AllTasks("linear", 600);
+  for (LocatedRecord& run : AllTasks("linear", 700)) {
+    run.record.mutable_config()->set_protocol("s4@1");
+    runs.push_back(run);
+  }
+  const Leaderboard board = Build(runs);
+  ASSERT_EQ(board.tables.size(), 2);
+  for (const LeaderboardTable& table : board.tables) {
+    EXPECT_EQ(table.tasks.size(), 7);
+    EXPECT_EQ(table.rows.size(), 1);
+  }
+  EXPECT_THAT(board.tables[1].differs,
+              HasSubstr("on text it differs from the first in config.protocol (fair@1 there, "
+                        "s4@1 here)"));
+}
+
+LocatedRecord WithSteps(const std::string& task, int steps) {
+  LocatedRecord run = MakeRun({.task = task});
+  run.record.mutable_config()->mutable_train()->set_steps(steps);
+  return run;
+}
+
+TEST(LeaderboardTasksTest, OverridesOfOneTaskDoNotTearATableApart) {
+  const Leaderboard board =
+      Build({WithSteps("listops", 150), WithSteps("text", 300), WithSteps("image", 450)});
+  ASSERT_EQ(board.tables.size(), 1);
+  EXPECT_THAT(board.tables[0].tasks, ElementsAre("listops", "text", "image"));
+  EXPECT_THAT(
+      Notes(board.tables[0]),
+      AllOf(HasSubstr("listops: protocol fair@1, preset small, overridden: train.steps=150"),
+            HasSubstr("text: protocol fair@1, preset small, overridden: train.steps=300")));
+}
+
+TEST(LeaderboardTasksTest, ATaskWithTwoSettingsIsToldApartByThem) {
+  const Leaderboard board = Build({WithSteps("listops", 150), WithSteps("listops", 300),
+                                   WithSteps("text", 300), WithSteps("image", 450)});
+  ASSERT_EQ(board.tables.size(), 2);
+  EXPECT_THAT(board.tables[0].tasks, ElementsAre("listops"));  // of 150 steps
+  EXPECT_THAT(board.tables[1].tasks, ElementsAre("listops", "text", "image"));
+}
+
+TEST(LeaderboardTasksTest, WhatTheRulesSayAboutOneMethodIsNoOtherSetting) {
+  LocatedRecord local = MakeRun({.method = "local"});
+  local.record.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN_OF_ALL);
+  LocatedRecord by_hand = local;
+  (*local.record.mutable_provenance())["model.pooling"] = "protocol lra2020, image/local";
+  const Leaderboard one = Build({MakeRun({}), local});
+  ASSERT_EQ(one.tables.size(), 1);
+  EXPECT_THAT(Notes(one.tables[0]), HasSubstr("listops: the rules set for single methods: local "
+                                              "model.pooling=MEAN_OF_ALL."));
+  (*by_hand.record.mutable_provenance())["model.pooling"] = "protocol lra2020, task image";
+  EXPECT_EQ(Build({MakeRun({}), by_hand}).tables.size(), 2);
+}
+
+TEST(LeaderboardTasksTest, SelectionOnTheTestSplitIsTold) {
+  LocatedRecord run = MakeRun({.task = "text"});
+  run.record.mutable_config()->mutable_view()->set_split(DataView::TEST_AS_VALIDATION);
+  ExperimentConfig& config = *run.record.mutable_config();
+  config.mutable_evaluation()->set_selection(EvaluationConfig::BEST_VALIDATION);
+  EXPECT_THAT(Notes(Build({run}).tables.at(0)),
+              HasSubstr("text: validation is the test split, so scores were selected on the test"));
+  config.mutable_evaluation()->set_selection(EvaluationConfig::LAST);
+  EXPECT_THAT(Notes(Build({run}).tables.at(0)), Not(HasSubstr("selected on the test")));
+}
+
+TEST(LeaderboardTasksTest, RunsAtChanceStayInTheMeanAndAreCounted) {
+  const Leaderboard board =
+      Build({MakeBaseline("majority", 340), MakeRun({.seed = 0, .correct = 900}),
+             MakeRun({.seed = 1, .correct = 345}), MakeRun({.seed = 2, .correct = 330})});
+  EXPECT_EQ(OnlyCell(board).at_chance_runs, 2);
+  EXPECT_DOUBLE_EQ(OnlyCell(board).accuracy, (900 + 345 + 330) / 6000.0);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              HasSubstr("] 3 seeds, 2 at chance |"));
+  EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).at_chance_runs.has_value());
+}
+
+LocatedRecord Searched(uint32_t seed, std::vector<double> rates, double chosen) {
+  LocatedRecord run = MakeRun({.seed = seed});
+  ExperimentConfig& config = *run.record.mutable_config();
+  config.mutable_search()->set_budget_trials(static_cast<int>(rates.size()));
+  config.mutable_schedule()->set_learning_rate(static_cast<float>(chosen));
+  (*run.record.mutable_provenance())["schedule.learning_rate"] = "search";
+  for (const double rate : rates) {
+    config.mutable_search()->add_learning_rate(static_cast<float>(rate));
+    Trial* trial = run.record.add_trials();
+    trial->set_learning_rate(rate);
+    trial->set_is_selected(rate == chosen);
+  }
+  return run;
+}
+
+TEST(LeaderboardTasksTest, ASearchIsToldUnderItsRow) {
+  const Leaderboard board =
+      Build({Searched(0, {0.001, 0.0001, 0.01}, 0.001), Searched(1, {0.001, 0.0001, 0.01}, 0.01),
+             Searched(2, {0.001, 0.0001, 0.01}, 0.001)});
+  ASSERT_EQ(board.tables.size(), 1);
+  EXPECT_EQ(OnlyCell(board).seeds.size(), 3);
+  EXPECT_EQ(OnlyCell(board).tuning, "3 trials: 0.0001, 0.001 (seeds 0, 2), 0.01 (seed 1)");
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              HasSubstr("\n| linear: learning rates tried | 3 trials: 0.0001, "));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kJson), HasSubstr("\"tuning\": \"3 trials: "));
+  EXPECT_THAT(WriteLeaderboard(Build({MakeRun({})}), TableFormat::kMarkdown),
+              Not(HasSubstr("tried")));
+}
+
+TEST(LeaderboardTasksTest, UnequalBudgetsShareNoColumn) {
+  EXPECT_EQ(Build({Searched(0, {0.001, 0.01}, 0.001), Searched(1, {0.001}, 0.001)}).tables.size(),
+            2);
+}
+
+TEST(LeaderboardTasksTest, TheLastStepStandsBesideTheSelectedOne) {
+  LocatedRecord run = MakeRun({.seed = 0, .correct = 700});
+  SplitResult* last = run.record.add_results();
+  *last = run.record.results(0);
+  last->set_checkpoint(kLastCheckpoint);
+  last->set_correct(600);
+  // The second seed's last step was selected: its one score is both.
+  const Leaderboard board = Build({run, MakeRun({.seed = 1, .correct = 800})});
+  EXPECT_DOUBLE_EQ(OnlyCell(board).accuracy, 0.375);
+  EXPECT_DOUBLE_EQ(OnlyCell(board).last_accuracy.value(), 0.35);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              HasSubstr("2 seeds; last step 35.00 |"));
+  EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).last_accuracy.has_value());
+}
+
+TEST(LeaderboardTasksTest, EarlyStopsPretrainingAndLargeModelsAreMarked) {
+  LocatedRecord run = MakeRun({});
+  run.record.mutable_config()->mutable_train()->set_early_stop_evaluations(3);
+  run.record.add_curve()->set_step(150);  // all of its steps
+  EXPECT_EQ(OnlyCell(Build({run})).early_stopped_runs, 0);
+  run.record.add_curve()->set_step(149);
+  run.record.mutable_pretrain()->set_steps(500);
+  run.record.set_transformer_parameters(100000);  // it has 123,456
+  const Leaderboard board = Build({run});
+  EXPECT_EQ(OnlyCell(board).early_stopped_runs, 1);
+  EXPECT_EQ(OnlyCell(board).pretrain_steps, 500);
+  EXPECT_NEAR(OnlyCell(board).parameter_excess.value(), 0.23456, 1e-12);
+  EXPECT_THAT(
+      WriteLeaderboard(board, TableFormat::kMarkdown),
+      AllOf(HasSubstr("sampling only; pretrained 500 steps; stopped early; +23.5 % parameters |"),
+            HasSubstr("linear 0 (123,456 parameters, +23.5 % of the transformer's)")));
+}
+
+TEST(LeaderboardTasksTest, ATenthMoreParametersIsAllowed) {
+  LocatedRecord run = MakeRun({});
+  run.record.set_parameters(110000);
+  run.record.set_transformer_parameters(100000);
+  EXPECT_THAT(WriteLeaderboard(Build({run}), TableFormat::kMarkdown),
+              Not(HasSubstr("; +10.0 % parameters")));
+  run.record.set_parameters(110001);
+  EXPECT_THAT(WriteLeaderboard(Build({run}), TableFormat::kMarkdown),
+              HasSubstr("; +10.0 % parameters"));
+}
+
+TEST(LeaderboardTasksTest, ExternalRowsJoinWhatSawTheSame) {
+  LocatedRecord run = MakeRun({.correct = 800});
+  run.record.mutable_data()->set_view_fingerprint("v");
+  LocatedRecord mine = MakeRun({.method = "mine", .correct = 900, .kind = RunRecord::EXTERNAL});
+  mine.record.mutable_data()->set_view_fingerprint("v");
+  const Leaderboard joined = Build({run, mine, MakeBaseline("majority", 340)});
+  ASSERT_EQ(joined.tables.size(), 1);
+  EXPECT_EQ(joined.tables[0].rows.back().label, "mine");
+  EXPECT_EQ(OnlyCell(joined).above_majority, Verdict::kYes);
+
+  mine.record.mutable_data()->set_view_fingerprint("another");
+  EXPECT_EQ(Build({run, mine}).tables.size(), 2);
+  mine.record.mutable_data()->set_view_fingerprint("v");
+  (*mine.record.mutable_data()->mutable_split_fingerprint())["train"] = "another";
+  EXPECT_EQ(Build({run, mine}).tables.size(), 2);
+}
+
+}  // namespace
+}  // namespace lra
