@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # kill -9 at random points of training, then resume: weights, record and predictions must equal those of an undisturbed
 # run, bit for bit (fields marked volatile aside).
-# usage: kill_resume_test.sh LRA KILLS [THREADS]
+# usage: kill_resume_test.sh LRA KILLS [THREADS [FIELD=VALUE]...]
 set -euo pipefail
 lra=$1 kills=$2 threads=${3:-1}
+settings=()
+for setting in "${@:4}"; do settings+=(--set "$setting"); done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=20 --set max_length_tokens=150 \
@@ -12,7 +14,7 @@ steps=$((300 + 150 * kills))
 # Runs as the calling (sub)shell itself, so that $! is the program and not a shell around it.
 train() {
   exec "$lra" train --task listops --attention cosformer --preset smoke --data "$work/data" --quiet --threads "$threads" \
-    --checkpoint-every 3 --set train.steps=$steps --set train.batch_examples=16 --set train.log_every_steps=4 "$@"
+    --checkpoint-every 3 --set train.steps=$steps --set train.batch_examples=16 --set train.log_every_steps=4 "${settings[@]}" "$@"
 }
 (train --out "$work/undisturbed")
 

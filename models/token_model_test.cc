@@ -1,0 +1,146 @@
+#include "models/token_model.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "lra/config.h"
+#include "models/classifier.h"
+
+namespace lra {
+namespace {
+
+constexpr int kVocabulary = 11;
+
+TaskSpec Spec() {
+  TaskSpec spec;
+  spec.set_vocabulary_size(kVocabulary);
+  spec.set_classes(3);
+  spec.set_max_length_tokens(16);
+  return spec;
+}
+
+ExperimentConfig Config(const std::string& attention, const std::vector<std::string>& sets) {
+  ConfigBuilder builder("listops");
+  EXPECT_TRUE(builder.AddProtocol("fair").ok());
+  EXPECT_TRUE(builder.AddPreset("smoke").ok());
+  EXPECT_TRUE(builder.AddAttention(attention).ok());
+  for (const char* set : {"view.max_length_tokens=16", "model.layers=2", "pretrain.steps=5",
+                          "pretrain.learning_rate=1e-3", "pretrain.masked_fraction=0.5",
+                          "pretrain.objective=MASKED"}) {
+    EXPECT_TRUE(builder.Set(set).ok()) << set;
+  }
+  for (const std::string& set : sets) EXPECT_TRUE(builder.Set(set).ok()) << set;
+  const auto resolved = builder.Build();
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  return resolved->config;
+}
+
+// Examples of 6 and 4 tokens.
+HostBatch Batch() {
+  HostBatch batch;
+  batch.batch = 2;
+  batch.length = 6;
+  batch.tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0};
+  batch.lengths = {6, 4};
+  batch.labels = {0, 1};
+  batch.example_ids = {0, 1};
+  return batch;
+}
+
+at::Tensor Logits(const TokenModel& model, const HostBatch& batch,
+                  const std::vector<uint8_t>& hidden, const std::vector<int64_t>& positions) {
+  const c10::NoGradGuard no_gradient;
+  return model.Forward(batch, hidden, positions, {});
+}
+
+double Difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+class PoolingTest : public testing::TestWithParam<std::string> {};
+
+// With and without a CLS vector in front.
+TEST_P(PoolingTest, WhatIsHiddenHasNoSayAndWhatIsShownHas) {
+  const auto model =
+      TokenModel::Create(Config("transformer", {"model.pooling=" + GetParam()}), Spec());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::vector<uint8_t> hidden = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+  const at::Tensor logits = Logits(**model, Batch(), hidden, {2, 7});
+  ASSERT_EQ(logits.sizes(), (std::vector<int64_t>{2, kVocabulary}));
+  HostBatch other = Batch();
+  other.tokens[2] = 9, other.tokens[7] = 1;
+  EXPECT_EQ(Difference(Logits(**model, other, hidden, {2, 7}), logits), 0);
+  other = Batch();
+  other.tokens[0] = 9;
+  const at::Tensor changed = Logits(**model, other, hidden, {2, 7});
+  EXPECT_GT(Difference(changed[0], logits[0]), 1e-4);
+  EXPECT_EQ(Difference(changed[1], logits[1]), 0) << "another example";
+}
+
+TEST_P(PoolingTest, CausalGuessesLookBackOnly) {
+  const auto model = TokenModel::Create(
+      Config("linear", {"model.pooling=" + GetParam(), "pretrain.objective=CAUSAL"}), Spec());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const at::Tensor logits = Logits(**model, Batch(), {}, {0, 1, 2, 3});
+  HostBatch other = Batch();
+  other.tokens[2] = 9;
+  const at::Tensor changed = Logits(**model, other, {}, {0, 1, 2, 3});
+  EXPECT_LT(Difference(changed.narrow(0, 0, 2), logits.narrow(0, 0, 2)), 1e-6);
+  EXPECT_GT(Difference(changed.narrow(0, 2, 2), logits.narrow(0, 2, 2)), 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Poolings, PoolingTest, testing::Values("MEAN", "CLS"),
+                         [](const auto& info) { return info.param; });
+
+TEST(TokenModelTest, PaddingHasNoSay) {
+  const auto model = TokenModel::Create(Config("transformer", {}), Spec());
+  ASSERT_TRUE(model.ok()) << model.status();
+  HostBatch alone;
+  alone.batch = 1;
+  alone.length = 4;
+  alone.tokens = {7, 8, 9, 10};
+  alone.lengths = {4};
+  alone.labels = {1};
+  alone.example_ids = {1};
+  EXPECT_LT(Difference(Logits(**model, alone, {0, 1, 0, 0}, {1}),
+                       Logits(**model, Batch(), {0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, {7})),
+            1e-5);
+}
+
+TEST(TokenModelTest, AClassifierTakesWhatItShares) {
+  const ExperimentConfig config = Config("transformer", {});
+  const auto tokens = TokenModel::Create(config, Spec());
+  const auto classifier = Classifier::Create(config, Spec());
+  ASSERT_TRUE(tokens.ok() && classifier.ok());
+  {
+    const c10::NoGradGuard no_gradient;
+    for (const Parameter& p : (*tokens)->parameters().parameters()) at::Tensor(p.value).fill_(0.5);
+  }
+  CopySharedParameters((*tokens)->parameters(), (*classifier)->parameters());
+  int shared = 0;
+  for (const Parameter& p : (*classifier)->parameters().parameters()) {
+    const bool is_own = p.name.rfind("head.", 0) == 0;
+    EXPECT_EQ(p.value.eq(0.5).all().item<bool>(), !is_own) << p.name;
+    shared += is_own ? 0 : 1;
+  }
+  // Of the classifier all but its head; of the other model all but its own.
+  EXPECT_EQ(shared + 2, static_cast<int>((*tokens)->parameters().parameters().size()));
+}
+
+TEST(TokenModelTest, RefusesWhatCannotGuess) {
+  TaskSpec real = Spec();
+  real.set_is_real(true);
+  EXPECT_THAT(std::string(TokenModel::Create(Config("transformer", {}), real).status().message()),
+              testing::HasSubstr("view.pixels=REAL"));
+  EXPECT_THAT(std::string(TokenModel::Create(Config("fnet", {"pretrain.objective=CAUSAL"}), Spec())
+                              .status()
+                              .message()),
+              testing::HasSubstr("has no causal form"));
+}
+
+}  // namespace
+}  // namespace lra
