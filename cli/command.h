@@ -52,6 +52,8 @@ void AddTrainCommand(CLI::App* app, CommandContext* context);
 void AddEvalCommand(CLI::App* app, CommandContext* context);
 void AddAttendCommand(CLI::App* app, CommandContext* context);
 void AddTableCommand(CLI::App* app, CommandContext* context);
+void AddWatchCommand(CLI::App* app, CommandContext* context);
+void AddDoctorCommand(CLI::App* app, CommandContext* context);
 
 }  // namespace lra
 
