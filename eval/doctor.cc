@@ -115,6 +115,7 @@ Symptoms Examine(const DoctorCase& facts) {
     const bool is_of_task = landmark.task() == facts.run.config().task();
     if (is_of_task && landmark.has_started() && s.started == nullptr) s.started = &landmark;
   }
+  s.is_early = s.step < (s.started == nullptr ? kEarliestStep : s.started->step());
   return s;
 }
 

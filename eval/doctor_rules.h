@@ -27,6 +27,8 @@ struct Symptoms {
   int64_t step = 0;
   // Neither validation nor training is better than the majority class by three standard deviations.
   bool is_stuck = false;
+  // Before the step at which the landmark (any run, where there is none: kEarliestStep) is judged.
+  bool is_early = false;
   // The protocol's own configuration of this run: without run file and --set. Unset where this
   // program does not know the protocol.
   std::optional<ExperimentConfig> rules;
@@ -35,6 +37,8 @@ struct Symptoms {
 
   const ExperimentConfig& config() const { return facts->run.config(); }
 };
+
+inline constexpr int64_t kEarliestStep = 100;
 
 Symptoms Examine(const DoctorCase& facts);
 

@@ -12,10 +12,14 @@ namespace {
 
 constexpr char kTokenTable[] = "embedding.token.weight";
 // Rounding moves logits by about 1e-6 of their spread.
-constexpr double kEffectLimit = 1e-3;
+constexpr double kBatchEffectLimit = 1e-3;
+// Positions that are hardly trained yet change little, but not so little.
+constexpr double kOrderEffectLimit = 2e-5;
 // Settings this far from a run on record explain a curve.
 constexpr double kRateFactor = 8;
 constexpr double kRatioTooHigh = 0.05, kRatioTooLow = 1e-6;
+// Weights that move by this share of their size a step, from their initial values on.
+constexpr double kChangeTooHigh = 0.01;
 // A loss this far above the class entropy is worse than knowing nothing.
 constexpr double kWorseThanNothing = 1.05;
 constexpr double kOverfitGap = 0.1, kOverfitLossNats = 0.1;
@@ -54,6 +58,31 @@ double MedianUpdateRatio(const RunRecord& run) {
   return ratios[ratios.size() / 2];
 }
 
+// Largest training loss after the warm-up, and its step; the first point may hold the start.
+const CurvePoint* WorstPoint(const Symptoms& s) {
+  const ScheduleConfig& schedule = s.config().schedule();
+  const double warmup =
+      schedule.has_warmup_steps()
+          ? static_cast<double>(schedule.warmup_steps())
+          : static_cast<double>(schedule.warmup_fraction()) * s.config().train().steps();
+  const CurvePoint* worst = nullptr;
+  for (const CurvePoint& point : s.facts->run.curve()) {
+    if (&point == &s.facts->run.curve(0) || static_cast<double>(point.step()) <= warmup) continue;
+    if (worst == nullptr || point.train_loss() > worst->train_loss()) worst = &point;
+  }
+  return worst;
+}
+
+// What too large steps leave behind even where the run learns something in the end.
+bool LooksTooHigh(const Symptoms& s, double ratio) {
+  const CurvePoint* worst = WorstPoint(s);
+  if (worst != nullptr && worst->train_loss() > kWorseThanNothing * s.entropy) return true;
+  const std::optional<ModelFacts>& model = s.facts->model;
+  const bool moves =
+      model && model->step > 0 && model->change / static_cast<double>(model->step) > kChangeTooHigh;
+  return moves || ratio > kRatioTooHigh;
+}
+
 // A rate that is known to work here, and where that is from; 0 = none.
 double KnownRate(const Symptoms& s, std::string* source) {
   if (s.started != nullptr) {
@@ -76,7 +105,12 @@ std::string DescribeRate(const Symptoms& s, double ratio) {
   if (largest > 0) absl::StrAppendFormat(&text, "; largest gradient norm %.3g", largest);
   if (ratio > 0) absl::StrAppendFormat(&text, "; update-to-weight ratio %.1e a step", ratio);
   if (s.facts->model) {
-    absl::StrAppendFormat(&text, "; weights moved by %.2f of their size", s.facts->model->change);
+    absl::StrAppendFormat(&text, "; weights moved by %.2f of their size in %d steps",
+                          s.facts->model->change, s.facts->model->step);
+  }
+  if (const CurvePoint* worst = WorstPoint(s)) {
+    absl::StrAppendFormat(&text, "; worst loss after warm-up %.3f at step %d", worst->train_loss(),
+                          worst->step());
   }
   return text;
 }
@@ -113,7 +147,7 @@ void CheckTensors(const Symptoms& s, Findings* findings) {
 void CheckPositions(const Symptoms& s, Findings* findings) {
   const bool by_config = s.config().model().positions() == ModelConfig::NO_POSITIONS;
   const bool by_output = s.facts->model && s.facts->model->order_effect &&
-                         *s.facts->model->order_effect < kEffectLimit;
+                         *s.facts->model->order_effect < kOrderEffectLimit;
   const bool is_rule =
       s.rules && s.rules->model().positions() == ModelConfig::NO_POSITIONS && !s.is_stuck;
   if (is_rule || (!by_config && !by_output)) return;
@@ -135,7 +169,7 @@ void CheckPositions(const Symptoms& s, Findings* findings) {
 
 void CheckBatchEffect(const Symptoms& s, Findings* findings) {
   if (!s.facts->model || !s.facts->model->batch_effect) return;
-  if (*s.facts->model->batch_effect < kEffectLimit) return;
+  if (*s.facts->model->batch_effect < kBatchEffectLimit) return;
   const ModelConfig& model = s.config().model();
   const bool is_rule = model.pooling() == ModelConfig::MEAN_OF_ALL ||
                        model.pooling() == ModelConfig::SUM_OVER_N ||
@@ -147,7 +181,7 @@ void CheckBatchEffect(const Symptoms& s, Findings* findings) {
                                    "alone and in a padded batch",
                                    *s.facts->model->batch_effect),
        .expected =
-           absl::StrFormat("below %.0e: padding and neighbours change nothing", kEffectLimit),
+           absl::StrFormat("below %.0e: padding and neighbours change nothing", kBatchEffectLimit),
        .landmark = "the model's own outputs on validation examples",
        .fix = is_rule ? "model.pooling=MEAN, model.mask=KEYS"
                       : "pin what is taken from the padded batch, as cosformer's M: "
@@ -160,13 +194,14 @@ void CheckLearningRate(const Symptoms& s, Findings* findings) {
   std::string source;
   const double known = KnownRate(s, &source);
   const double ratio = MedianUpdateRatio(s.facts->run);
-  const bool is_bad = s.is_stuck || s.late_loss > kWorseThanNothing * s.entropy;
-  if (!is_bad || s.entropy == 0) return;
+  const bool is_bad = !s.is_early && (s.is_stuck || s.late_loss > kWorseThanNothing * s.entropy);
+  const bool is_far_above = known > 0 && rate >= kRateFactor * known;
+  if (s.entropy == 0 || (!is_bad && !(is_far_above && LooksTooHigh(s, ratio)))) return;
   Finding finding{.strength = Finding::kLikely,
                   .observed = DescribeRate(s, ratio),
                   .expected = absl::StrFormat("%g", known),
                   .landmark = source};
-  if (known > 0 && rate >= kRateFactor * known) {
+  if (is_far_above) {
     finding.cause = kRateTooHigh;
     finding.fix = absl::StrFormat("schedule.learning_rate=%g, or a longer warm-up", known);
   } else if (known > 0 && rate * kRateFactor <= known) {
@@ -189,9 +224,9 @@ void CheckLearningRate(const Symptoms& s, Findings* findings) {
 }
 
 void CheckPooling(const Symptoms& s, Findings* findings) {
-  if (!s.is_stuck || s.started == nullptr) return;
+  if (!s.is_stuck || s.is_early || s.started == nullptr) return;
   const ModelConfig::Pooling pooling = s.config().model().pooling();
-  if (pooling == s.started->pooling() || s.step < s.started->step()) return;
+  if (pooling == s.started->pooling()) return;
   std::string landmark = s.started->source();
   for (const Landmark& other : s.facts->landmarks.landmark()) {
     const bool is_alike = other.task() == s.config().task() && other.pooling() == pooling;
@@ -236,9 +271,7 @@ void CheckOverfit(const Symptoms& s, Findings* findings) {
 }
 
 void CheckStart(const Symptoms& s, Findings* findings) {
-  if (!s.is_stuck) return;
-  const int64_t by_step = s.started == nullptr ? 0 : s.started->step();
-  if (s.step < by_step) return;  // too early to tell
+  if (!s.is_stuck || s.is_early) return;
   Finding finding{
       .cause = kNotStarted,
       .observed = absl::StrFormat("at step %d training accuracy %s, loss %.3f", s.step,

@@ -82,6 +82,8 @@ TEST(Doctor, AtTheMajorityClassItHasNotStarted) {
   DoctorCase early = MakeCase(0.30, 1.31);
   early.run.mutable_curve()->DeleteSubrange(4, 6);
   EXPECT_THAT(Causes(early), IsEmpty());
+  for (CurvePoint& point : *early.run.mutable_curve()) point.set_train_loss(2.4);
+  EXPECT_THAT(Causes(early), IsEmpty());
 }
 
 TEST(Doctor, SettingsExplainARunThatHasNotStarted) {
@@ -98,6 +100,15 @@ TEST(Doctor, SettingsExplainARunThatHasNotStarted) {
   facts = MakeCase(0.45, 1.1);
   facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-2f);
   facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  // Unless large steps left their mark: a loss above the class entropy after the warm-up, or
+  // weights that moved by more than 1 % a step.
+  facts.run.mutable_curve(4)->set_train_loss(1.5);
+  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh));
+  facts.run.mutable_curve(4)->set_train_loss(1.1);
+  facts.model->change = 2.1;
+  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh));
+  facts.model->change = 1.9;
   EXPECT_THAT(Causes(facts), IsEmpty());
 }
 
@@ -197,6 +208,8 @@ TEST(Doctor, WeightsThatDidNotMoveOrWereLost) {
 
 TEST(Doctor, OutputsThatIgnoreOrderOrDependOnTheBatch) {
   DoctorCase facts = MakeCase(0.45, 1.1);
+  facts.model->order_effect = 1e-4;
+  EXPECT_THAT(Causes(facts), IsEmpty());
   facts.model->order_effect = 1e-6;
   EXPECT_THAT(Causes(facts), ElementsAre(kNoPositions));
   facts = MakeCase(0.45, 1.1);

@@ -167,6 +167,9 @@ std::string Row(const Planted& planted, const Diagnosis& diagnosis) {
   return row;
 }
 
+// For GoogleTest's messages.
+void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.name; }
+
 class DoctorTest : public testing::TestWithParam<Planted> {
  protected:
   static void SetUpTestSuite() {
