@@ -39,7 +39,10 @@ absl::StatusOr<DoctorCase> GatherCase(const std::string& run, std::string data_d
   facts.run = std::move(folder.record);
   LRA_ASSIGN_OR_RETURN(facts.landmarks, LoadLandmarks());
   absl::StatusOr<DataFacts> data = LookAtData(data_dir, facts.run, KnowledgeOfTask, threads);
-  if (data.ok()) {
+  if (data.ok() && !data->is_same && !data_is_given) {
+    failures->push_back(data_dir + " is not the data that the run was trained on; give --data");
+    data_dir.clear();
+  } else if (data.ok()) {
     facts.data = *std::move(data);
   } else if (data_is_given) {
     return data.status();

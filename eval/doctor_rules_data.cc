@@ -150,7 +150,7 @@ void CheckSplits(const Symptoms& s, Findings* findings) {
 }
 
 void CheckLabelBalance(const Symptoms& s, Findings* findings) {
-  if (!s.facts->data) return;
+  if (!s.facts->data || !s.facts->data->is_same) return;  // other data has other labels
   const auto& curve = s.facts->run.curve();
   const size_t classes = s.labels.size();
   std::vector<double> distances;

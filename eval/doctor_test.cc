@@ -159,6 +159,8 @@ TEST(Doctor, LabelsMetInTraining) {
   // Shifted by one behind the data's back.
   for (int i = 0; i < 10; ++i) set_point(i, {192, 64, 192, 192});
   EXPECT_THAT(Causes(facts), ElementsAre(kWrongData));
+  facts.data->is_same = false;  // the labels of other data are no measure
+  EXPECT_THAT(Causes(facts), IsEmpty());
 }
 
 TEST(Doctor, SplitsThatShareExamples) {
