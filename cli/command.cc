@@ -111,6 +111,8 @@ void SetUpApp(CLI::App* app, CommandContext* context) {
   AddScoreCommand(app, context);
   AddTableCommand(app, context);
   AddDiffCommand(app, context);
+  AddWatchCommand(app, context);
+  AddDoctorCommand(app, context);
 }
 
 int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv) {

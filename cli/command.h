@@ -53,6 +53,8 @@ void AddEvalCommand(CLI::App* app, CommandContext* context);
 void AddAttendCommand(CLI::App* app, CommandContext* context);
 void AddScoreCommand(CLI::App* app, CommandContext* context);
 void AddTableCommand(CLI::App* app, CommandContext* context);
+void AddWatchCommand(CLI::App* app, CommandContext* context);
+void AddDoctorCommand(CLI::App* app, CommandContext* context);
 
 }  // namespace lra
 

@@ -30,6 +30,7 @@ const std::map<std::string, std::string>& FileTypes() {
                                              {"attentions", "lra.AttentionFile"},
                                              {"protocols", "lra.ConfigFragment"},
                                              {"presets", "lra.ConfigFragment"},
+                                             {"doctor", "lra.Landmarks"},
                                              {"published", "lra.PublishedTable"},
                                              {"suites", "lra.SuiteFile"}};
   return *types;

@@ -36,6 +36,15 @@ expect 0 'toprule' "$lra" table runs --format tex
 expect 0 'published' "$lra" table runs --published cosformer2022
 expect 1 'seed' "$lra" diff runs/listops-transformer-smoke-s0 runs/listops-transformer-smoke-s1
 expect 0 '' "$lra" diff runs/listops-linear-smoke-s0 runs/listops-linear-smoke-s0
+expect 0 'accuracy, %' "$lra" watch runs/listops-linear-smoke-s0
+expect 0 '"state": "finished"' "$lra" watch runs/listops-linear-smoke-s0 --json
+expect 2 'no such run folder' "$lra" watch runs/nothing
+expect 2 'neither curve.jsonl nor' "$lra" watch data/listops
+expect 0 'no cause for concern' "$lra" doctor runs/listops-linear-smoke-s0
+expect 0 '"healthy": true' "$lra" doctor runs/listops-linear-smoke-s0 --data data/listops --json
+expect 2 'no such run folder' "$lra" doctor runs/nothing
+expect 0 '' "$lra" train "${smoke[@]}" --attention linear --out bare --set view.brackets=NONE
+expect 1 'dropped brackets' "$lra" doctor bare
 expect 0 'preset smoke' "$lra" config "${smoke[@]}" --attention linear
 expect 0 'seed +7 +--seeds' "$lra" config "${smoke[@]}" --attention linear --seeds 7 --out x
 expect 0 'cosformer' "$lra" list
@@ -102,7 +111,7 @@ printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops
 expect 1 "$(basename "$file")" "$lra" train "${smoke[@]}" --attention linear --out z
 
-for command in attend list config diff data baseline train eval score table 'data prepare' 'data verify' 'data show' 'data list'; do
+for command in attend list config diff doctor watch data baseline train eval score table 'data prepare' 'data verify' 'data show' 'data list'; do
   # shellcheck disable=SC2086
   expect 0 'Examples:' "$lra" $command --help
 done

@@ -36,7 +36,8 @@ reached=$(cat "$work/killed/checkpoint/latest" 2>/dev/null || echo "no checkpoin
 
 a=$work/undisturbed b=$work/killed
 last=checkpoint/step-$steps
-for file in $last/weights.safetensors $last/optimizer.safetensors predictions.npy predictions-validation.npy curve.jsonl; do
+for file in $last/weights.safetensors $last/optimizer.safetensors predictions.npy predictions-validation.npy curve.jsonl \
+  tensorboard/events.out.tfevents.0000000000.lra; do
   cmp "$a/$file" "$b/$file"
 done
 "$lra" diff "$a" "$b"

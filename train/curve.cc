@@ -2,29 +2,73 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
+#include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "train/tensorboard.h"
 
 namespace lra {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string CurvePath(absl::string_view run_dir) { return JoinPath(run_dir, "curve.jsonl"); }
+std::string EventsPath(absl::string_view run_dir) { return JoinPath(run_dir, kTensorBoardFile); }
 
 std::string ToLine(const CurvePoint& point) {
-  nlohmann::ordered_json line = {{"step", point.step()},
-                                 {"learning_rate", point.learning_rate()},
-                                 {"train_loss", point.train_loss()},
-                                 {"train_accuracy", point.train_accuracy()},
-                                 {"gradient_norm", point.gradient_norm()}};
+  Json line = {{"step", point.step()},
+               {"learning_rate", point.learning_rate()},
+               {"train_loss", point.train_loss()},
+               {"train_accuracy", point.train_accuracy()},
+               {"gradient_norm", point.gradient_norm()},
+               {"max_gradient_norm", point.max_gradient_norm()},
+               {"tokens", point.tokens()},
+               {"label_examples", point.label_examples()},
+               {"predicted_examples", point.predicted_examples()},
+               {"update_ratio", point.update_ratio()},
+               {"embedding_update_ratio", point.embedding_update_ratio()}};
   if (point.has_validation_accuracy()) {
     line["validation_loss"] = point.validation_loss();
     line["validation_accuracy"] = point.validation_accuracy();
   }
   return line.dump() + "\n";
+}
+
+// A field that an older run's line lacks stays 0. Throws as the JSON library does.
+CurvePoint FromLine(const Json& line) {
+  CurvePoint point;
+  point.set_step(line.at("step").get<int64_t>());
+  point.set_learning_rate(line.at("learning_rate").get<double>());
+  point.set_train_loss(line.at("train_loss").get<double>());
+  point.set_train_accuracy(line.at("train_accuracy").get<double>());
+  point.set_gradient_norm(line.at("gradient_norm").get<double>());
+  point.set_max_gradient_norm(line.value("max_gradient_norm", 0.0));
+  point.set_tokens(line.value("tokens", int64_t{0}));
+  for (int64_t n : line.value("label_examples", std::vector<int64_t>()))
+    point.add_label_examples(n);
+  for (int64_t n : line.value("predicted_examples", std::vector<int64_t>())) {
+    point.add_predicted_examples(n);
+  }
+  point.set_update_ratio(line.value("update_ratio", 0.0));
+  point.set_embedding_update_ratio(line.value("embedding_update_ratio", 0.0));
+  if (line.contains("validation_accuracy")) {
+    point.set_validation_loss(line.at("validation_loss").get<double>());
+    point.set_validation_accuracy(line.at("validation_accuracy").get<double>());
+  }
+  return point;
+}
+
+absl::Status Append(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::app | std::ios::binary);
+  file << bytes;
+  file.flush();
+  if (file.good()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("writing ", path, ": ", std::strerror(errno)));
 }
 
 }  // namespace
@@ -46,18 +90,35 @@ CurvePoint PointFromSums(const CheckpointState& state, double learning_rate) {
 }
 
 absl::Status AppendCurve(absl::string_view run_dir, const CurvePoint& point) {
-  std::ofstream file(CurvePath(run_dir), std::ios::app | std::ios::binary);
-  file << ToLine(point);
-  file.flush();
-  if (file.good()) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat("writing ", CurvePath(run_dir), ": ", std::strerror(errno)));
+  LRA_RETURN_IF_ERROR(Append(CurvePath(run_dir), ToLine(point)));
+  return Append(EventsPath(run_dir), TensorBoardRecord(point));
 }
 
 absl::Status RewriteCurve(absl::string_view run_dir, const CheckpointState& state) {
-  std::string text;
-  for (const CurvePoint& point : state.curve()) text += ToLine(point);
-  return WriteFileAtomically(CurvePath(run_dir), text);
+  std::string lines, events = TensorBoardHeader();
+  for (const CurvePoint& point : state.curve()) {
+    lines += ToLine(point);
+    events += TensorBoardRecord(point);
+  }
+  const std::string events_path = EventsPath(run_dir);
+  LRA_RETURN_IF_ERROR(MakeDirectories(std::filesystem::path(events_path).parent_path().string()));
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(CurvePath(run_dir), lines));
+  return WriteFileAtomically(events_path, events);
+}
+
+absl::StatusOr<std::vector<CurvePoint>> ReadCurve(absl::string_view run_dir) {
+  const std::string path = CurvePath(run_dir);
+  LRA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  std::vector<CurvePoint> points;
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1) {
+    try {
+      points.push_back(FromLine(Json::parse(text.substr(begin, end - begin))));
+    } catch (const Json::exception& error) {
+      return absl::DataLossError(
+          absl::StrCat(path, ":", points.size() + 1, ": no point of a curve: ", error.what()));
+    }
+  }
+  return points;
 }
 
 }  // namespace lra

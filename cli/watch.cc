@@ -1,0 +1,133 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/command.h"
+#include "eval/curve_plot.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "train/run_folder.h"
+
+namespace lra {
+namespace {
+
+struct WatchFlags {
+  std::string run;
+  bool once = false;
+  double every_seconds = 2;
+};
+
+int TerminalColumns() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// By the locale's variables in their order of precedence; NO_COLOR asks for plain output.
+bool WantsUnicode() {
+  if (!Environment("NO_COLOR").empty()) return false;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string value = Environment(name);
+    if (value.empty()) continue;
+    return absl::EndsWithIgnoreCase(value, "UTF-8") || absl::EndsWithIgnoreCase(value, "UTF8");
+  }
+  return false;
+}
+
+// The point with the best validation accuracy (ties: the earlier); nullptr without validation.
+const CurvePoint* BestPoint(const RunRecord& record) {
+  const CurvePoint* best = nullptr;
+  for (const CurvePoint& point : record.curve()) {
+    if (!point.has_validation_accuracy()) continue;
+    if (best == nullptr || point.validation_accuracy() > best->validation_accuracy()) best = &point;
+  }
+  return best;
+}
+
+// "running: step 120 of 5,000  ETA 3 min 20 s  best validation 34.0 % at step 100  last point 4.2 s
+// ago"
+std::string StateLine(const RunFolder& run) {
+  std::string line = absl::StrCat(RunStateName(run.state), ": step ", FormatCount(run.step()));
+  if (run.total_steps() > 0) absl::StrAppend(&line, " of ", FormatCount(run.total_steps()));
+  if (run.eta_seconds() && run.state == RunState::kRunning) {
+    absl::StrAppend(&line, "  ETA ", FormatSeconds(*run.eta_seconds()));
+  }
+  if (const CurvePoint* best = BestPoint(run.record)) {
+    absl::StrAppendFormat(&line, "  best validation %.1f %% at step %s",
+                          100 * best->validation_accuracy(), FormatCount(best->step()));
+  }
+  if (run.last_point_age_seconds && run.state != RunState::kFinished) {
+    absl::StrAppend(&line, "  last point ", FormatSeconds(*run.last_point_age_seconds), " ago");
+  }
+  return line;
+}
+
+nlohmann::ordered_json ToJsonResult(const std::string& path, const RunFolder& run) {
+  nlohmann::ordered_json json = {{"run", path},
+                                 {"state", RunStateName(run.state)},
+                                 {"step", run.step()},
+                                 {"steps", run.total_steps()}};
+  if (run.eta_seconds()) json["eta_seconds"] = *run.eta_seconds();
+  if (run.last_point_age_seconds) json["last_point_age_seconds"] = *run.last_point_age_seconds;
+  if (const CurvePoint* best = BestPoint(run.record)) {
+    json["best_validation_accuracy"] = best->validation_accuracy();
+    json["best_step"] = best->step();
+  }
+  if (run.record.curve_size() > 0) {
+    const CurvePoint& last = run.record.curve(run.record.curve_size() - 1);
+    json["train_loss"] = last.train_loss();
+    json["train_accuracy"] = last.train_accuracy();
+  }
+  return json;
+}
+
+absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {
+  const bool follow = !flags.once && !context.json && isatty(STDOUT_FILENO);
+  while (true) {
+    LRA_ASSIGN_OR_RETURN(const RunFolder run, ReadRunFolder(flags.run));
+    if (context.json) {
+      std::cout << ToJsonResult(flags.run, run).dump(2) << "\n";
+      return absl::OkStatus();
+    }
+    if (follow) std::cout << "\033[H\033[2J";  // the picture before this one
+    std::cout << flags.run << "\n\n"
+              << PlotRun(run.record, TerminalColumns(), WantsUnicode()) << "\n"
+              << StateLine(run) << std::endl;
+    if (!follow || run.state == RunState::kFinished) return absl::OkStatus();
+    std::this_thread::sleep_for(std::chrono::duration<double>(flags.every_seconds));
+  }
+}
+
+}  // namespace
+
+void AddWatchCommand(CLI::App* app, CommandContext* context) {
+  auto flags = std::make_shared<WatchFlags>();
+  CLI::App* command = app->add_subcommand(
+      "watch", "Draw a run's curves in the terminal; on a terminal until the run ends");
+  command->add_option("run", flags->run, "Run folder")->required();
+  command->add_flag("--once", flags->once, "Draw once (always so when not on a terminal)");
+  command->add_option("--every", flags->every_seconds, "Seconds between two drawings")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  AddCommonFlags(command, context,
+                 "  lra watch runs/listops-linear-small-s0\n"
+                 "  lra watch runs/listops-linear-small-s0 --once\n"
+                 "  lra watch runs/listops-linear-small-s0 --json");
+  command->callback(RunCommand(context, [flags, context] { return Watch(*flags, *context); }));
+}
+
+}  // namespace lra

@@ -1,0 +1,180 @@
+#include "eval/curve_plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lra/progress.h"
+
+namespace lra {
+namespace {
+
+constexpr int kAxisColumns = 8;  // a number of six characters, a blank, the axis
+
+struct Extent {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void Add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  // 0 .. 1; a range of one value has it in the middle.
+  double Fraction(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
+};
+
+// A character's dots (bits of braille, U+2800) and the mark above them.
+struct Cell {
+  unsigned dots = 0;
+  char mark = ' ';
+};
+
+bool IsFinite(const std::pair<double, double>& point) {
+  return std::isfinite(point.first) && std::isfinite(point.second);
+}
+
+class Picture {
+ public:
+  Picture(int columns, int rows, Extent x, Extent y)
+      : columns_(columns), rows_(rows), x_(x), y_(y), cells_(columns * rows) {}
+
+  void Draw(const PlotSeries& series) {
+    const std::pair<double, double>* last = nullptr;
+    for (const auto& point : series.points) {
+      if (!IsFinite(point)) continue;
+      if (series.mark != ' ') {
+        Mark(point, series.mark);
+      } else {
+        Line(last == nullptr ? point : *last, point);
+      }
+      last = &point;
+    }
+  }
+
+  std::string Row(int row, bool unicode) const {
+    std::string text;
+    for (int column = 0; column < columns_; ++column) {
+      const Cell& cell = cells_[row * columns_ + column];
+      if (cell.mark != ' ' || cell.dots == 0) {
+        text += cell.mark;
+      } else if (unicode) {
+        AppendBraille(cell.dots, &text);
+      } else {
+        text += '.';
+      }
+    }
+    return text.substr(0, text.find_last_not_of(' ') + 1);
+  }
+
+ private:
+  int DotX(double x) const { return Place(x_.Fraction(x), 2 * columns_); }
+  int DotY(double y) const { return Place(1 - y_.Fraction(y), 4 * rows_); }
+  static int Place(double fraction, int count) {
+    return std::clamp(static_cast<int>(std::lround(fraction * (count - 1))), 0, count - 1);
+  }
+
+  void Mark(const std::pair<double, double>& point, char mark) {
+    cells_[DotY(point.second) / 4 * columns_ + DotX(point.first) / 2].mark = mark;
+  }
+
+  void Line(const std::pair<double, double>& from, const std::pair<double, double>& to) {
+    const int x0 = DotX(from.first), y0 = DotY(from.second);
+    const int x1 = DotX(to.first), y1 = DotY(to.second);
+    const int count = std::max({std::abs(x1 - x0), std::abs(y1 - y0), 1});
+    for (int i = 0; i <= count; ++i) {
+      const double t = static_cast<double>(i) / count;
+      Dot(static_cast<int>(std::lround(x0 + t * (x1 - x0))),
+          static_cast<int>(std::lround(y0 + t * (y1 - y0))));
+    }
+  }
+
+  void Dot(int x, int y) {
+    // Unicode 15, U+2800: dots 1-2-3-7 down the left column, 4-5-6-8 down the right.
+    static constexpr unsigned kBits[4][2] = {
+        {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+    cells_[y / 4 * columns_ + x / 2].dots |= kBits[y % 4][x % 2];
+  }
+
+  // U+2800 + dots in UTF-8.
+  static void AppendBraille(unsigned dots, std::string* text) {
+    *text += static_cast<char>(0xe2);
+    *text += static_cast<char>(0xa0 | dots >> 6);
+    *text += static_cast<char>(0x80 | (dots & 0x3f));
+  }
+
+  const int columns_, rows_;
+  const Extent x_, y_;
+  std::vector<Cell> cells_;
+};
+
+std::string Legend(const PlotSeries& series, bool unicode) {
+  const std::string sign = series.mark != ' ' ? std::string(1, series.mark) : unicode ? "⣀" : ".";
+  return absl::StrCat("  ", sign, " ", series.name);
+}
+
+// Numbers beside the top, middle and bottom rows.
+std::string RowLabel(int row, int rows, const Extent& y) {
+  if (row != 0 && row != rows / 2 && row != rows - 1) return "       ";
+  const double value = y.high - (y.high - y.low) * row / (rows - 1);
+  return absl::StrFormat("%6.4g ", value);
+}
+
+std::string XAxis(const Extent& x, int columns) {
+  const std::string low = FormatCount(std::llround(x.low));
+  const std::string high = FormatCount(std::llround(x.high));
+  if (x.low == x.high) return absl::StrCat(std::string(kAxisColumns, ' '), "step ", low, "\n");
+  const std::string name = "step";
+  const int blanks = columns - static_cast<int>(low.size() + high.size() + name.size());
+  return absl::StrCat(std::string(kAxisColumns, ' '), low,
+                      std::string(std::max(1, blanks / 2), ' '), name,
+                      std::string(std::max(1, blanks - blanks / 2), ' '), high, "\n");
+}
+
+}  // namespace
+
+std::string PlotCurves(const std::vector<PlotSeries>& series, const PlotOptions& options) {
+  Extent x, y;
+  std::string text = options.title;
+  for (const PlotSeries& one : series) {
+    bool any = false;
+    for (const auto& point : one.points) {
+      if (!IsFinite(point)) continue;
+      any = true;
+      x.Add(point.first);
+      y.Add(point.second);
+    }
+    if (any) text += Legend(one, options.unicode);
+  }
+  if (!(x.low <= x.high)) return absl::StrCat(options.title, ": no points yet\n");
+  text += "\n";
+  const int columns = std::max(20, options.columns) - kAxisColumns;
+  const int rows = std::max(5, options.rows) - 2;  // title and x axis
+  Picture picture(columns, rows, x, y);
+  for (const PlotSeries& one : series) picture.Draw(one);
+  for (int row = 0; row < rows; ++row) {
+    absl::StrAppend(&text, RowLabel(row, rows, y), options.unicode ? "│" : "|",
+                    picture.Row(row, options.unicode), "\n");
+  }
+  return text + XAxis(x, columns);
+}
+
+std::string PlotRun(const RunRecord& record, int columns, bool unicode) {
+  PlotSeries train_loss{"train", {}, ' '}, loss{"validation", {}, 'o'};
+  PlotSeries train_accuracy{"train", {}, ' '}, accuracy{"validation", {}, 'o'};
+  for (const CurvePoint& point : record.curve()) {
+    const double step = static_cast<double>(point.step());
+    train_loss.points.emplace_back(step, point.train_loss());
+    train_accuracy.points.emplace_back(step, 100 * point.train_accuracy());
+    if (!point.has_validation_accuracy()) continue;
+    loss.points.emplace_back(step, point.validation_loss());
+    accuracy.points.emplace_back(step, 100 * point.validation_accuracy());
+  }
+  PlotOptions options{.title = "loss, nats", .columns = columns, .rows = 14, .unicode = unicode};
+  std::string text = PlotCurves({train_loss, loss}, options);
+  options.title = "accuracy, %";
+  return absl::StrCat(text, "\n", PlotCurves({train_accuracy, accuracy}, options));
+}
+
+}  // namespace lra

@@ -1,0 +1,71 @@
+#include "eval/curve_plot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_split.h"
+
+namespace lra {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> Lines(const std::string& text) { return absl::StrSplit(text, '\n'); }
+
+// 28 columns: 8 of the axis, 20 of the picture; 6 rows: 4 of the picture. A falling diagonal.
+TEST(PlotCurves, DrawsALineMarksAndAxesInAscii) {
+  const PlotSeries line{"train", {{0, 4}, {10, 1}}, ' '};
+  const PlotSeries marks{"validation", {{0, 1}, {10, 4}}, 'o'};
+  EXPECT_THAT(Lines(PlotCurves({line, marks},
+                               {.title = "loss", .columns = 28, .rows = 6, .unicode = false})),
+              ElementsAre("loss  . train  o validation",   //
+                          "     4 |.....              o",  //
+                          "       |     .....",            //
+                          "     2 |          .....",       //
+                          "     1 |o              .....",  //
+                          "        0      step       10", ""));
+}
+
+// One character holds 2 x 4 dots: corners of the picture are dots 1 and 8 of braille.
+TEST(PlotCurves, BrailleDotsAreThoseOfUnicode) {
+  const PlotSeries line{"a", {{0, 1}, {0, 1}}, ' '};
+  const std::string corner = PlotCurves({line, {"b", {{1, 0}}, 'x'}}, {.columns = 28, .rows = 6});
+  EXPECT_THAT(corner, HasSubstr("│\u2801"));  // upper left: dot 1
+  const PlotSeries end{"a", {{1, 0}}, ' '};
+  const std::string other = PlotCurves({end, {"b", {{0, 1}}, 'x'}}, {.columns = 28, .rows = 6});
+  EXPECT_THAT(other, HasSubstr("\u2880\n"));  // lower right: dot 8
+}
+
+TEST(PlotCurves, LeavesOutWhatIsNotFiniteAndSaysWhenNothingIsLeft) {
+  const PlotSeries bad{"a", {{1, NAN}, {2, INFINITY}}, ' '};
+  EXPECT_EQ(PlotCurves({bad}, {.title = "loss"}), "loss: no points yet\n");
+  const PlotSeries good{"a", {{1, NAN}, {2, 7}}, 'o'};
+  const std::string text = PlotCurves({good}, {.title = "t", .columns = 40, .unicode = false});
+  EXPECT_THAT(text, HasSubstr("     7 "));
+  EXPECT_THAT(text, HasSubstr("step 2"));
+}
+
+TEST(PlotRun, HasLossAndAccuracyInPercent) {
+  RunRecord record;
+  for (int i = 1; i <= 3; ++i) {
+    CurvePoint& point = *record.add_curve();
+    point.set_step(1000 * i);
+    point.set_train_loss(3 - i);
+    point.set_train_accuracy(0.25 * i);
+  }
+  record.mutable_curve(2)->set_validation_accuracy(0.5);
+  record.mutable_curve(2)->set_validation_loss(1);
+  const std::string text = PlotRun(record, 60, false);
+  EXPECT_THAT(text, HasSubstr("loss, nats  . train  o validation"));
+  EXPECT_THAT(text, HasSubstr("accuracy, %  . train  o validation"));
+  EXPECT_THAT(text, HasSubstr("    75 |"));
+  EXPECT_THAT(text, HasSubstr("3,000"));
+  for (const std::string& line : Lines(text)) EXPECT_LE(line.size(), 60u) << line;
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,210 @@
+#include "eval/doctor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "eval/doctor_rules.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace internal {
+namespace {
+
+// Standard deviations by which chance alone is not better than the majority class.
+constexpr double kSigmas = 3;
+
+// What the training loop met, summed over the curve.
+std::vector<int64_t> LabelsOfCurve(const RunRecord& run) {
+  std::vector<int64_t> labels(run.spec().classes());
+  for (const CurvePoint& point : run.curve()) {
+    const int n = std::min<int>(point.label_examples_size(), static_cast<int>(labels.size()));
+    for (int i = 0; i < n; ++i) labels[i] += point.label_examples(i);
+  }
+  return labels;
+}
+
+void AddMajorityLine(Symptoms* s) {
+  const double total = std::accumulate(s->labels.begin(), s->labels.end(), 0.0);
+  for (const int64_t count : s->labels) {
+    if (count == 0) continue;
+    const double share = static_cast<double>(count) / total;
+    s->entropy -= share * std::log(share);
+    s->majority = std::max(s->majority, share);
+  }
+}
+
+void AddLatePoints(Symptoms* s) {
+  const auto& curve = s->facts->run.curve();
+  const int late = (curve.size() + 3) / 4;
+  for (int i = curve.size() - late; i < curve.size(); ++i) {
+    s->late_loss += curve[i].train_loss() / late;
+    s->late_accuracy += curve[i].train_accuracy() / late;
+  }
+  for (const CurvePoint& point : curve) {
+    if (!point.has_validation_accuracy()) continue;
+    s->best_validation = std::max(s->best_validation.value_or(0), point.validation_accuracy());
+  }
+  s->step = curve[curve.size() - 1].step();
+}
+
+int64_t ValidationExamples(const Symptoms& s) {
+  int64_t examples = 0;
+  for (const SplitResult& result : s.facts->run.results()) {
+    if (result.split() == "validation") examples = result.examples();
+  }
+  if (s.facts->data) {
+    const std::vector<int64_t>& labels = s.facts->data->validation_labels;
+    examples = std::accumulate(labels.begin(), labels.end(), int64_t{0});
+  }
+  const int64_t limit = s.config().train().validation_examples();
+  if (limit > 0 && (examples == 0 || limit < examples)) examples = limit;
+  return examples;
+}
+
+// Examples of the last quarter of the points.
+double LateTrainingExamples(const Symptoms& s) {
+  const auto& curve = s.facts->run.curve();
+  const int64_t before = curve.size() - (curve.size() + 3) / 4;
+  const int64_t from = before == 0 ? 0 : curve[static_cast<int>(before) - 1].step();
+  return static_cast<double>(s.step - from) * s.config().train().batch_examples();
+}
+
+bool IsAboveMajority(double accuracy, double examples, double majority) {
+  const double deviation = std::sqrt(majority * (1 - majority) / std::max(1.0, examples));
+  return accuracy > majority + kSigmas * deviation;
+}
+
+bool IsStuck(const Symptoms& s) {
+  if (IsAboveMajority(s.late_accuracy, LateTrainingExamples(s), s.majority)) return false;
+  return !s.best_validation ||
+         !IsAboveMajority(*s.best_validation, static_cast<double>(s.validation_examples),
+                          s.majority);
+}
+
+absl::StatusOr<ExperimentConfig> RulesOf(const ExperimentConfig& config) {
+  ConfigBuilder builder(config.task());
+  const std::vector<std::string> protocol = absl::StrSplit(config.protocol(), '@');
+  LRA_RETURN_IF_ERROR(builder.AddProtocol(protocol.front()));
+  LRA_RETURN_IF_ERROR(builder.AddPreset(config.preset()));
+  LRA_RETURN_IF_ERROR(builder.AddAttention(config.attention().name()));
+  return builder.config();
+}
+
+}  // namespace
+
+Symptoms Examine(const DoctorCase& facts) {
+  Symptoms s;
+  s.facts = &facts;
+  s.labels = facts.data ? facts.data->train_labels : LabelsOfCurve(facts.run);
+  AddMajorityLine(&s);
+  AddLatePoints(&s);
+  s.validation_examples = ValidationExamples(s);
+  s.is_stuck = s.majority > 0 && IsStuck(s);
+  absl::StatusOr<ExperimentConfig> rules = RulesOf(facts.run.config());
+  if (rules.ok()) s.rules = *std::move(rules);
+  for (const Landmark& landmark : facts.landmarks.landmark()) {
+    const bool is_of_task = landmark.task() == facts.run.config().task();
+    if (is_of_task && landmark.has_started() && s.started == nullptr) s.started = &landmark;
+  }
+  s.is_early = s.step < (s.started == nullptr ? kEarliestStep : s.started->step());
+  return s;
+}
+
+std::string Percent(double share) { return absl::StrFormat("%.1f %%", 100 * share); }
+
+std::string MajorityLine(const Symptoms& s) {
+  return absl::StrFormat("majority class %s, class entropy %.2f nats", Percent(s.majority),
+                         s.entropy);
+}
+
+}  // namespace internal
+
+namespace {
+
+using internal::Symptoms;
+
+std::vector<std::string> Notes(const Symptoms& s) {
+  std::vector<std::string> notes;
+  std::string line =
+      absl::StrFormat("step %s: training loss %.3f, accuracy %s; best validation %s; %s",
+                      FormatCount(s.step), s.late_loss, internal::Percent(s.late_accuracy),
+                      s.best_validation ? internal::Percent(*s.best_validation) : "not looked at",
+                      internal::MajorityLine(s));
+  const std::optional<DataFacts>& data = s.facts->data;
+  if (data && data->shortcut_accuracy > 0) {
+    absl::StrAppend(&line, ", the task's shortcut ", internal::Percent(data->shortcut_accuracy));
+  }
+  notes.push_back(line);
+  if (!data) {
+    notes.push_back("the data was not looked at: labels, splits and leakage are unknown");
+  } else if (!data->is_same) {
+    notes.push_back("the data looked at is not the one that the run recorded");
+  } else if (data->has_canonical && !data->is_canonical) {
+    notes.push_back("the data is not the canonical one of this task");
+  }
+  if (!s.facts->model) {
+    notes.push_back("the weights were not looked at: no checkpoint could be opened");
+  }
+  const auto& curve = s.facts->run.curve();
+  if (std::none_of(curve.begin(), curve.end(),
+                   [](const CurvePoint& point) { return point.update_ratio() > 0; })) {
+    notes.push_back("the curve does not record update-to-weight ratios");
+  }
+  return notes;
+}
+
+}  // namespace
+
+absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
+  if (facts.run.curve().empty()) {
+    return absl::InvalidArgumentError("the run has no point of a curve yet");
+  }
+  if (facts.run.spec().classes() < 2) {
+    return absl::InvalidArgumentError(
+        "the run has no checkpoint yet: its configuration and task are not known");
+  }
+  const Symptoms s = internal::Examine(facts);
+  Diagnosis diagnosis;
+  // Of equal strength the earlier is the likelier: what the others follow from comes first.
+  for (const auto rule :
+       {internal::CheckTensors, internal::CheckLabels, internal::CheckSplits,
+        internal::CheckPositions, internal::CheckBatchEffect, internal::CheckLabelBalance,
+        internal::CheckBrackets, internal::CheckPixels, internal::CheckLearningRate,
+        internal::CheckPooling, internal::CheckOverfit, internal::CheckStart}) {
+    rule(s, &diagnosis.findings);
+  }
+  std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.strength > b.strength; });
+  diagnosis.notes = Notes(s);
+  return diagnosis;
+}
+
+absl::StatusOr<Landmarks> LoadLandmarks() {
+  Landmarks landmarks;
+  LRA_RETURN_IF_ERROR(
+      ReadTextProto(JoinPath(ConfigDirectory(), "doctor/landmarks.textproto"), &landmarks));
+  return landmarks;
+}
+
+const char* StrengthName(Finding::Strength strength) {
+  switch (strength) {
+    case Finding::kHint:
+      return "hint";
+    case Finding::kLikely:
+      return "likely";
+    case Finding::kProven:
+      return "proven";
+  }
+  return "";
+}
+
+}  // namespace lra

@@ -1,0 +1,288 @@
+// What weights, outputs and the curve say.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "eval/doctor_rules.h"
+
+namespace lra::internal {
+namespace {
+
+constexpr char kTokenTable[] = "embedding.token.weight";
+// Rounding moves logits by about 1e-6 of their spread.
+constexpr double kBatchEffectLimit = 1e-3;
+// Positions that are hardly trained yet change little, but not so little.
+constexpr double kOrderEffectLimit = 2e-5;
+// Settings this far from a run on record explain a curve.
+constexpr double kRateFactor = 8;
+constexpr double kRatioTooHigh = 0.05, kRatioTooLow = 1e-6;
+// Weights that move by this share of their size a step, from their initial values on.
+constexpr double kChangeTooHigh = 0.01;
+// A loss this far above the class entropy is worse than knowing nothing.
+constexpr double kWorseThanNothing = 1.05;
+constexpr double kOverfitGap = 0.1, kOverfitLossNats = 0.1;
+
+Finding TensorFinding(const TensorFacts& tensor, int64_t step) {
+  Finding finding{.strength = Finding::kProven,
+                  .expected = "trained weights are finite and have left their initial values",
+                  .landmark = "initial values, a function of seed and name"};
+  const std::string at_step = absl::StrCat(" at step ", step);
+  if (!tensor.is_finite) {
+    finding.cause = kBrokenLayer;
+    finding.observed = absl::StrCat(tensor.name, " is not finite", at_step);
+    finding.fix = "a lower schedule.learning_rate; `lra check ATTENTION` if it persists";
+  } else if (tensor.is_zero) {
+    const bool is_position = absl::StrContains(tensor.name, "position");
+    finding.cause = is_position ? kNoPositions : kBrokenLayer;
+    finding.observed = absl::StrCat(tensor.name, " is all zeros", at_step);
+    finding.fix = "look for what overwrites it; `lra check ATTENTION` checks gradients";
+  } else {
+    const bool is_table = tensor.name == kTokenTable;
+    finding.cause = is_table ? kFrozenEmbedding : kBrokenLayer;
+    finding.observed = absl::StrCat(tensor.name, " still has its initial values", at_step);
+    finding.fix = "its gradient does not arrive: look for a detached or excluded parameter";
+  }
+  return finding;
+}
+
+// Median of the recorded ratios; 0 = not recorded.
+double MedianUpdateRatio(const RunRecord& run) {
+  std::vector<double> ratios;
+  for (const CurvePoint& point : run.curve()) {
+    if (point.update_ratio() > 0) ratios.push_back(point.update_ratio());
+  }
+  if (ratios.empty()) return 0;
+  std::nth_element(ratios.begin(), ratios.begin() + ratios.size() / 2, ratios.end());
+  return ratios[ratios.size() / 2];
+}
+
+// Largest training loss after the warm-up, and its step; the first point may hold the start.
+const CurvePoint* WorstPoint(const Symptoms& s) {
+  const ScheduleConfig& schedule = s.config().schedule();
+  const double warmup =
+      schedule.has_warmup_steps()
+          ? static_cast<double>(schedule.warmup_steps())
+          : static_cast<double>(schedule.warmup_fraction()) * s.config().train().steps();
+  const CurvePoint* worst = nullptr;
+  for (const CurvePoint& point : s.facts->run.curve()) {
+    if (&point == &s.facts->run.curve(0) || static_cast<double>(point.step()) <= warmup) continue;
+    if (worst == nullptr || point.train_loss() > worst->train_loss()) worst = &point;
+  }
+  return worst;
+}
+
+// What too large steps leave behind even where the run learns something in the end.
+bool LooksTooHigh(const Symptoms& s, double ratio) {
+  const CurvePoint* worst = WorstPoint(s);
+  if (worst != nullptr && worst->train_loss() > kWorseThanNothing * s.entropy) return true;
+  const std::optional<ModelFacts>& model = s.facts->model;
+  const bool moves =
+      model && model->step > 0 && model->change / static_cast<double>(model->step) > kChangeTooHigh;
+  return moves || ratio > kRatioTooHigh;
+}
+
+// A rate that is known to work here, and where that is from; 0 = none.
+double KnownRate(const Symptoms& s, std::string* source) {
+  if (s.started != nullptr) {
+    *source = s.started->source();
+    return s.started->learning_rate();
+  }
+  if (!s.rules) return 0;
+  *source = absl::StrCat(s.config().protocol(), " with preset ", s.config().preset());
+  return s.rules->schedule().learning_rate();
+}
+
+std::string DescribeRate(const Symptoms& s, double ratio) {
+  std::string text =
+      absl::StrFormat("schedule.learning_rate %g; training loss %.3f (%s)",
+                      s.config().schedule().learning_rate(), s.late_loss, MajorityLine(s));
+  double largest = 0;
+  for (const CurvePoint& p : s.facts->run.curve()) {
+    largest = std::max(largest, p.max_gradient_norm());
+  }
+  if (largest > 0) absl::StrAppendFormat(&text, "; largest gradient norm %.3g", largest);
+  if (ratio > 0) absl::StrAppendFormat(&text, "; update-to-weight ratio %.1e a step", ratio);
+  if (s.facts->model) {
+    absl::StrAppendFormat(&text, "; weights moved by %.2f of their size in %d steps",
+                          s.facts->model->change, s.facts->model->step);
+  }
+  if (const CurvePoint* worst = WorstPoint(s)) {
+    absl::StrAppendFormat(&text, "; worst loss after warm-up %.3f at step %d", worst->train_loss(),
+                          worst->step());
+  }
+  return text;
+}
+
+// Share of the commonest class among the last point's predictions.
+std::string DescribePredictions(const RunRecord& run) {
+  const auto& counts = run.curve(run.curve_size() - 1).predicted_examples();
+  int64_t total = 0, most = 0;
+  int top = 0;
+  for (int i = 0; i < counts.size(); ++i) {
+    total += counts[i];
+    if (counts[i] > most) most = counts[top = i];
+  }
+  if (total == 0) return "";
+  return absl::StrCat("; ", Percent(static_cast<double>(most) / static_cast<double>(total)),
+                      " of the last predictions are class ", top);
+}
+
+}  // namespace
+
+void CheckTensors(const Symptoms& s, Findings* findings) {
+  if (!s.facts->model || s.facts->model->step == 0) return;
+  for (const TensorFacts& tensor : s.facts->model->tensors) {
+    const bool is_unmoved = !tensor.was_zero && tensor.change == 0;
+    const bool is_lost = tensor.is_zero && !tensor.was_zero;
+    // A table of zeros that never moved is as bad as one that was lost; biases start at zero.
+    const bool is_empty_table =
+        tensor.is_zero && tensor.was_zero && absl::StrContains(tensor.name, "position");
+    if (tensor.is_finite && !is_unmoved && !is_lost && !is_empty_table) continue;
+    findings->push_back(TensorFinding(tensor, s.facts->model->step));
+  }
+}
+
+void CheckPositions(const Symptoms& s, Findings* findings) {
+  const bool by_config = s.config().model().positions() == ModelConfig::NO_POSITIONS;
+  const bool by_output = s.facts->model && s.facts->model->order_effect &&
+                         *s.facts->model->order_effect < kOrderEffectLimit;
+  const bool is_rule =
+      s.rules && s.rules->model().positions() == ModelConfig::NO_POSITIONS && !s.is_stuck;
+  if (is_rule || (!by_config && !by_output)) return;
+  std::string observed;
+  if (by_config) observed = "model.positions is NO_POSITIONS";
+  if (by_output) {
+    absl::StrAppendFormat(&observed,
+                          "%stokens in another order give the same logits (largest difference "
+                          "%.0e of their spread)",
+                          by_config ? "; " : "", *s.facts->model->order_effect);
+  }
+  findings->push_back({.cause = kNoPositions,
+                       .strength = by_output ? Finding::kProven : Finding::kLikely,
+                       .observed = observed,
+                       .expected = "the order of the tokens changes the logits",
+                       .landmark = "the model's own outputs on validation examples",
+                       .fix = "model.positions=SINUSOID or LEARNED; look at the position table"});
+}
+
+void CheckBatchEffect(const Symptoms& s, Findings* findings) {
+  if (!s.facts->model || !s.facts->model->batch_effect) return;
+  if (*s.facts->model->batch_effect < kBatchEffectLimit) return;
+  const ModelConfig& model = s.config().model();
+  const bool is_rule = model.pooling() == ModelConfig::MEAN_OF_ALL ||
+                       model.pooling() == ModelConfig::SUM_OVER_N ||
+                       model.mask() == ModelConfig::NO_MASK || model.mask() == ModelConfig::OUTER;
+  findings->push_back(
+      {.cause = kBatchDependence,
+       .strength = is_rule ? Finding::kHint : Finding::kProven,
+       .observed = absl::StrFormat("an example's logits differ by %.1e of their spread between "
+                                   "alone and in a padded batch",
+                                   *s.facts->model->batch_effect),
+       .expected =
+           absl::StrFormat("below %.0e: padding and neighbours change nothing", kBatchEffectLimit),
+       .landmark = "the model's own outputs on validation examples",
+       .fix = is_rule ? "model.pooling=MEAN, model.mask=KEYS"
+                      : "pin what is taken from the padded batch, as cosformer's M: "
+                        "attention.options.scale_tokens, not the batch's length; masks of keys "
+                        "(`lra check ATTENTION`)"});
+}
+
+void CheckLearningRate(const Symptoms& s, Findings* findings) {
+  const double rate = s.config().schedule().learning_rate();
+  std::string source;
+  const double known = KnownRate(s, &source);
+  const double ratio = MedianUpdateRatio(s.facts->run);
+  const bool is_bad = !s.is_early && (s.is_stuck || s.late_loss > kWorseThanNothing * s.entropy);
+  const bool is_far_above = known > 0 && rate >= kRateFactor * known;
+  if (s.entropy == 0 || (!is_bad && !(is_far_above && LooksTooHigh(s, ratio)))) return;
+  Finding finding{.strength = Finding::kLikely,
+                  .observed = DescribeRate(s, ratio),
+                  .expected = absl::StrFormat("%g", known),
+                  .landmark = source};
+  if (is_far_above) {
+    finding.cause = kRateTooHigh;
+    finding.fix = absl::StrFormat("schedule.learning_rate=%g, or a longer warm-up", known);
+  } else if (known > 0 && rate * kRateFactor <= known) {
+    finding.cause = kRateTooLow;
+    finding.fix = absl::StrFormat("schedule.learning_rate=%g", known);
+  } else if (ratio > kRatioTooHigh || s.late_loss > kWorseThanNothing * s.entropy) {
+    finding.cause = kRateTooHigh;
+    finding.strength = Finding::kHint;
+    finding.expected = absl::StrFormat("a ratio near 1e-3, a loss below %.2f nats", s.entropy);
+    finding.fix = "a third of schedule.learning_rate, optimizer.clip_norm=1";
+  } else if (ratio > 0 && ratio < kRatioTooLow) {
+    finding.cause = kRateTooLow;
+    finding.strength = Finding::kHint;
+    finding.expected = "a ratio near 1e-3";
+    finding.fix = "three times schedule.learning_rate, a shorter warm-up";
+  } else {
+    return;
+  }
+  findings->push_back(finding);
+}
+
+void CheckPooling(const Symptoms& s, Findings* findings) {
+  if (!s.is_stuck || s.is_early || s.started == nullptr) return;
+  const ModelConfig::Pooling pooling = s.config().model().pooling();
+  if (pooling == s.started->pooling()) return;
+  std::string landmark = s.started->source();
+  for (const Landmark& other : s.facts->landmarks.landmark()) {
+    const bool is_alike = other.task() == s.config().task() && other.pooling() == pooling;
+    if (is_alike && !other.has_started()) absl::StrAppend(&landmark, "; ", other.source());
+  }
+  const std::string better = ModelConfig::Pooling_Name(s.started->pooling());
+  findings->push_back(
+      {.cause = kWrongPooling,
+       .strength = Finding::kLikely,
+       .observed = absl::StrCat("model.pooling is ", ModelConfig::Pooling_Name(pooling),
+                                "; at step ", s.step, " training accuracy ",
+                                Percent(s.late_accuracy), " (", MajorityLine(s), ")"),
+       .expected = absl::StrFormat("%.0f %% by step %d with %s", s.started->accuracy_percent(),
+                                   s.started->step(), better),
+       .landmark = landmark,
+       .fix = absl::StrCat("model.pooling=", better, ", or many more steps")});
+}
+
+void CheckOverfit(const Symptoms& s, Findings* findings) {
+  const CurvePoint* best = nullptr;
+  const CurvePoint* last = nullptr;
+  for (const CurvePoint& point : s.facts->run.curve()) {
+    if (!point.has_validation_accuracy()) continue;
+    if (best == nullptr || point.validation_loss() < best->validation_loss()) best = &point;
+    last = &point;
+  }
+  if (last == nullptr) return;
+  const double gap = last->train_accuracy() - last->validation_accuracy();
+  if (gap < kOverfitGap || last->validation_loss() < best->validation_loss() + kOverfitLossNats) {
+    return;
+  }
+  findings->push_back(
+      {.cause = kOverfit,
+       .strength = Finding::kLikely,
+       .observed = absl::StrFormat(
+           "validation loss rose from %.3f at step %d to %.3f; training accuracy %s, validation %s",
+           best->validation_loss(), best->step(), last->validation_loss(),
+           Percent(last->train_accuracy()), Percent(last->validation_accuracy())),
+       .expected = "a validation loss that falls or stands still",
+       .landmark = "the run's own curve",
+       .fix = "train.early_stop_evaluations, model.dropout, optimizer.weight_decay, more data"});
+}
+
+void CheckStart(const Symptoms& s, Findings* findings) {
+  if (!s.is_stuck || s.is_early) return;
+  Finding finding{
+      .cause = kNotStarted,
+      .observed = absl::StrFormat("at step %d training accuracy %s, loss %.3f", s.step,
+                                  Percent(s.late_accuracy), s.late_loss),
+      .expected = absl::StrCat("more than the ", MajorityLine(s)),
+      .landmark = s.started == nullptr ? "label counts of the training split" : s.started->source(),
+      .fix =
+          "more steps, or --seeds 0-2: runs of a bimodal task start late or never; "
+          "a start is told by the loss leaving the class entropy"};
+  finding.observed += DescribePredictions(s.facts->run);
+  findings->push_back(finding);
+}
+
+}  // namespace lra::internal

@@ -1,0 +1,251 @@
+// The doctor's rules, one by one, on facts made by hand.
+#include "eval/doctor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace lra {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// 4 classes of 100, 300, 300, 300 examples: majority 30 %, entropy 1.314 nats. 200 steps of 32, a
+// point every 20, accuracy as given.
+DoctorCase MakeCase(double accuracy, double loss) {
+  DoctorCase facts;
+  RunRecord& run = facts.run;
+  run.mutable_spec()->set_classes(4);
+  ExperimentConfig& config = *run.mutable_config();
+  config.set_task("listops");
+  config.set_protocol("fair@1");
+  config.set_preset("small");
+  config.mutable_attention()->set_name("linear");
+  config.mutable_view()->set_brackets(DataView::CLOSE_ONLY);
+  config.mutable_view()->set_split(DataView::OFFICIAL);
+  config.mutable_model()->set_pooling(ModelConfig::FIRST);
+  config.mutable_model()->set_positions(ModelConfig::SINUSOID);
+  config.mutable_schedule()->set_learning_rate(2e-3f);
+  config.mutable_train()->set_batch_examples(32);
+  for (int i = 1; i <= 10; ++i) {
+    CurvePoint& point = *run.add_curve();
+    point.set_step(20 * i);
+    point.set_train_loss(loss);
+    point.set_train_accuracy(accuracy);
+    point.set_validation_loss(loss);
+    point.set_validation_accuracy(accuracy);
+    for (const int64_t count : {64, 192, 192, 192}) point.add_label_examples(count);
+  }
+  facts.data.emplace();
+  facts.data->is_same = true;
+  facts.data->train_labels = {100, 300, 300, 300};
+  facts.data->validation_labels = {50, 150, 150, 150};
+  facts.data->label_table = {100, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300};
+  facts.data->held_out_examples = 1000;
+  facts.model.emplace();
+  facts.model->step = 200;
+  facts.model->tensors = {{.name = "embedding.token.weight", .change = 0.1},
+                          {.name = "head.bias", .is_zero = true, .was_zero = true}};
+  facts.model->batch_effect = 1e-6;
+  facts.model->order_effect = 0.3;
+  const auto landmarks = LoadLandmarks();
+  EXPECT_TRUE(landmarks.ok()) << landmarks.status();
+  facts.landmarks = *landmarks;
+  return facts;
+}
+
+std::vector<std::string> Causes(const DoctorCase& facts) {
+  const auto diagnosis = Diagnose(facts);
+  EXPECT_TRUE(diagnosis.ok()) << diagnosis.status();
+  std::vector<std::string> causes;
+  for (const Finding& finding : diagnosis->findings) causes.push_back(finding.cause);
+  return causes;
+}
+
+TEST(Doctor, ASoundRunHasNoFindingAndTheMajorityLineIsSaid) {
+  const DoctorCase facts = MakeCase(0.45, 1.1);
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  // -(0.1 ln 0.1 + 3 * 0.3 ln 0.3) = 1.3138
+  EXPECT_THAT(Diagnose(facts)->notes[0],
+              HasSubstr("majority class 30.0 %, class entropy 1.31 nats"));
+}
+
+TEST(Doctor, AtTheMajorityClassItHasNotStarted) {
+  EXPECT_THAT(Causes(MakeCase(0.30, 1.31)), ElementsAre(kNotStarted));
+  // Three standard deviations of 500 examples are 6.1 %; 60 late steps of 32 give 3.1 %.
+  EXPECT_THAT(Causes(MakeCase(0.325, 1.31)), ElementsAre(kNotStarted));
+  EXPECT_THAT(Causes(MakeCase(0.34, 1.30)), IsEmpty());
+  // Before the landmark's step it is too early to tell.
+  DoctorCase early = MakeCase(0.30, 1.31);
+  early.run.mutable_curve()->DeleteSubrange(4, 6);
+  EXPECT_THAT(Causes(early), IsEmpty());
+  for (CurvePoint& point : *early.run.mutable_curve()) point.set_train_loss(2.4);
+  EXPECT_THAT(Causes(early), IsEmpty());
+}
+
+TEST(Doctor, SettingsExplainARunThatHasNotStarted) {
+  DoctorCase facts = MakeCase(0.30, 1.31);
+  facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
+  EXPECT_THAT(Causes(facts), ElementsAre(kWrongPooling, kNotStarted));
+  EXPECT_THAT(Diagnose(facts)->findings[0].landmark, HasSubstr("590 steps"));
+  facts = MakeCase(0.30, 1.31);
+  facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-2f);
+  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh, kNotStarted));
+  facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-5f);
+  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooLow, kNotStarted));
+  // The same settings in a run that learns are nobody's business.
+  facts = MakeCase(0.45, 1.1);
+  facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-2f);
+  facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  // Unless large steps left their mark: a loss above the class entropy after the warm-up, or
+  // weights that moved by more than 1 % a step.
+  facts.run.mutable_curve(4)->set_train_loss(1.5);
+  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh));
+  facts.run.mutable_curve(4)->set_train_loss(1.1);
+  facts.model->change = 2.1;
+  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh));
+  facts.model->change = 1.9;
+  EXPECT_THAT(Causes(facts), IsEmpty());
+}
+
+TEST(Doctor, UpdateRatiosTellARateThatNoLandmarkKnows) {
+  DoctorCase facts = MakeCase(0.30, 1.31);
+  for (CurvePoint& point : *facts.run.mutable_curve()) point.set_update_ratio(0.2);
+  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh, kNotStarted));
+  for (CurvePoint& point : *facts.run.mutable_curve()) point.set_update_ratio(1e-8);
+  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooLow, kNotStarted));
+  for (CurvePoint& point : *facts.run.mutable_curve()) point.set_update_ratio(1e-3);
+  EXPECT_THAT(Causes(facts), ElementsAre(kNotStarted));
+}
+
+TEST(Doctor, LabelsAgainstTheOracle) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  // Stored is (true + 1) mod 4: rows are stored labels.
+  facts.data->label_table = {0, 0, 0, 300, 100, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300, 0};
+  EXPECT_THAT(Causes(facts), ElementsAre(kLabelShift));
+  EXPECT_THAT(Diagnose(facts)->findings[0].observed, HasSubstr("(true label + 1) mod 4"));
+  // 0 and 1 exchanged.
+  facts.data->label_table = {0, 300, 0, 0, 100, 0, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300};
+  EXPECT_THAT(Causes(facts), ElementsAre(kLabelShift));
+  EXPECT_THAT(Diagnose(facts)->findings[0].observed, HasSubstr("renaming"));
+  // Independent: p_i p_j n; agreement 0.01 + 3 * 0.09 = 28 %.
+  facts.data->label_table = {10, 30, 30, 30, 30, 90, 90, 90, 30, 90, 90, 90, 30, 90, 90, 90};
+  EXPECT_THAT(Causes(facts), ElementsAre(kShuffledLabels));
+  // A tenth of one class is wrong.
+  facts.data->label_table = {100, 0, 0, 0, 0, 270, 0, 0, 0, 30, 300, 0, 0, 0, 0, 300};
+  EXPECT_THAT(Causes(facts), ElementsAre(kWrongData));
+  // One in a thousand is not: 1 of 1,000.
+  facts.data->label_table = {100, 0, 0, 0, 0, 299, 0, 0, 0, 1, 300, 0, 0, 0, 0, 300};
+  EXPECT_THAT(Causes(facts), IsEmpty());
+}
+
+TEST(Doctor, LabelsMetInTraining) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  const auto set_point = [&](int i, std::vector<int64_t> counts) {
+    facts.run.mutable_curve(i)->mutable_label_examples()->Assign(counts.begin(), counts.end());
+  };
+  // Sorted by class: each point has one class, together they are the split.
+  for (int i = 0; i < 10; ++i) {
+    const int label = i == 0 ? 0 : 1 + (i - 1) / 3;
+    std::vector<int64_t> counts(4);
+    counts[label] = 640;
+    set_point(i, counts);
+  }
+  EXPECT_THAT(Causes(facts), ElementsAre(kDataOrder));
+  // Shifted by one behind the data's back.
+  for (int i = 0; i < 10; ++i) set_point(i, {192, 64, 192, 192});
+  EXPECT_THAT(Causes(facts), ElementsAre(kWrongData));
+  facts.data->is_same = false;  // the labels of other data are no measure
+  EXPECT_THAT(Causes(facts), IsEmpty());
+}
+
+TEST(Doctor, SplitsThatShareExamples) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  facts.data->leaked_examples = 49;
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  facts.data->leaked_examples = 50;
+  EXPECT_THAT(Causes(facts), ElementsAre(kWrongSplit));
+  facts.data->leaked_examples = 0;
+  facts.run.mutable_config()->mutable_view()->set_split(DataView::TEST_AS_VALIDATION);
+  EXPECT_THAT(Causes(facts), ElementsAre(kWrongSplit));
+}
+
+TEST(Doctor, ViewsThatLoseSomething) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  facts.run.mutable_config()->mutable_view()->set_brackets(DataView::NONE);
+  EXPECT_THAT(Causes(facts), ElementsAre(kDroppedBrackets));
+  facts = MakeCase(0.45, 1.1);
+  facts.data->bracket_share = 0;
+  EXPECT_THAT(Causes(facts), ElementsAre(kDroppedBrackets));
+  facts = MakeCase(0.45, 1.1);
+  facts.run.mutable_config()->mutable_view()->set_zero_is_padding(true);
+  EXPECT_THAT(Causes(facts), ElementsAre(kMaskedPixels));
+  // lra2020 has it as its rule: no finding in a run that learns.
+  facts.run.mutable_config()->set_task("image");
+  facts.run.mutable_config()->set_protocol("lra2020@1");
+  facts.run.mutable_config()->set_preset("lra2020");
+  EXPECT_THAT(Causes(facts), IsEmpty());
+}
+
+TEST(Doctor, WeightsThatDidNotMoveOrWereLost) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  facts.model->tensors[0].change = 0;
+  EXPECT_THAT(Causes(facts), ElementsAre(kFrozenEmbedding));
+  facts.model->tensors[0].name = "encoder.layer0.mlp.in.weight";
+  EXPECT_THAT(Causes(facts), ElementsAre(kBrokenLayer));
+  facts.model->tensors[0] = {.name = "x", .is_finite = false, .change = 1};
+  EXPECT_THAT(Causes(facts), ElementsAre(kBrokenLayer));
+  facts.model->tensors[0] = {.name = "embedding.position.weight", .is_zero = true, .change = 1};
+  EXPECT_THAT(Causes(facts), ElementsAre(kNoPositions));
+  // Nothing has moved before the first step.
+  facts = MakeCase(0.45, 1.1);
+  facts.model->tensors[0].change = 0;
+  facts.model->step = 0;
+  EXPECT_THAT(Causes(facts), IsEmpty());
+}
+
+TEST(Doctor, OutputsThatIgnoreOrderOrDependOnTheBatch) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  facts.model->order_effect = 1e-4;
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  facts.model->order_effect = 1e-6;
+  EXPECT_THAT(Causes(facts), ElementsAre(kNoPositions));
+  facts = MakeCase(0.45, 1.1);
+  facts.model->batch_effect = 0.01;
+  EXPECT_THAT(Causes(facts), ElementsAre(kBatchDependence));
+  EXPECT_EQ(Diagnose(facts)->findings[0].strength, Finding::kProven);
+  facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN_OF_ALL);
+  EXPECT_EQ(Diagnose(facts)->findings[0].strength, Finding::kHint);
+}
+
+TEST(Doctor, Overfit) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  CurvePoint& last = *facts.run.mutable_curve(9);
+  last.set_train_accuracy(0.9);
+  EXPECT_THAT(Causes(facts), IsEmpty());  // a gap alone is no overfit
+  last.set_validation_loss(1.25);
+  EXPECT_THAT(Causes(facts), ElementsAre(kOverfit));
+}
+
+TEST(Doctor, ProvenCausesComeFirst) {
+  DoctorCase facts = MakeCase(0.30, 1.31);
+  facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
+  facts.data->leaked_examples = 500;
+  EXPECT_THAT(Causes(facts), ElementsAre(kWrongSplit, kWrongPooling, kNotStarted));
+}
+
+TEST(Doctor, WithoutDataAndWeightsTheCurveIsLeft) {
+  DoctorCase facts = MakeCase(0.30, 1.31);
+  facts.data.reset();
+  facts.model.reset();
+  EXPECT_THAT(Causes(facts), ElementsAre(kNotStarted));  // labels as the run met them
+  facts.run.clear_curve();
+  EXPECT_EQ(Diagnose(facts).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace lra
