@@ -99,23 +99,24 @@ Ids Plus(int32_t offset, absl::string_view text) {
 TEST(ViewFieldsTest, AreThoseThatSaySomething) {
   DataView view;
   EXPECT_THAT(ViewFields(IdSpec(), view),
-              ElementsAre("max_length_tokens", "brackets", "split", "end_mark"));
+              ElementsAre("max_length_tokens", "brackets", "split", "end_mark", "pad_to"));
   TaskSpec no_brackets = IdSpec();
   no_brackets.set_close_bracket_id(0);
-  EXPECT_THAT(ViewFields(no_brackets, view), ElementsAre("max_length_tokens", "split", "end_mark"));
+  EXPECT_THAT(ViewFields(no_brackets, view),
+              ElementsAre("max_length_tokens", "split", "end_mark", "pad_to"));
   EXPECT_THAT(ViewFields(TextSpec(), view),
-              ElementsAre("max_length_tokens", "split", "unit", "end_mark"));
+              ElementsAre("max_length_tokens", "split", "unit", "end_mark", "pad_to"));
   EXPECT_THAT(ViewFields(TextSpec(true), view),
-              ElementsAre("max_length_tokens", "split", "unit", "end_mark", "literals"));
+              ElementsAre("max_length_tokens", "split", "unit", "end_mark", "literals", "pad_to"));
   EXPECT_THAT(ViewFields(ImageSpec(TaskSpec::GREY_IMAGE, 2), view),
-              ElementsAre("max_length_tokens", "split", "pixels"));
+              ElementsAre("max_length_tokens", "split", "pixels", "zero_is_padding"));
   EXPECT_THAT(ViewFields(ImageSpec(TaskSpec::RGB_IMAGE, 2), view),
-              ElementsAre("max_length_tokens", "split", "grey", "pixels"));
+              ElementsAre("max_length_tokens", "split", "grey", "pixels", "zero_is_padding"));
   view.set_unit(DataView::CODE_POINT);
   view.set_pixels(DataView::REAL);
   EXPECT_THAT(ViewFields(TextSpec(true), view),
               ElementsAre("max_length_tokens", "split", "unit", "end_mark", "min_code_point_count",
-                          "literals"));
+                          "literals", "pad_to"));
   EXPECT_THAT(ViewFields(ImageSpec(TaskSpec::GREY_IMAGE, 2), view),
               ElementsAre("max_length_tokens", "split", "pixels", "real_mean", "real_stddev"));
 }
@@ -125,11 +126,14 @@ TEST(ResolveViewTest, FillsInDefaults) {
     return Resolved(spec, view).ShortDebugString();
   };
   EXPECT_EQ(text(IdSpec()),
-            "max_length_tokens: 8 brackets: CLOSE_ONLY split: OFFICIAL end_mark: false");
+            "max_length_tokens: 8 brackets: CLOSE_ONLY split: OFFICIAL end_mark: false "
+            "pad_to: LONGEST");
   EXPECT_EQ(text(TextSpec(true)),
-            "max_length_tokens: 12 split: OFFICIAL unit: BYTE end_mark: false literals: RAW");
+            "max_length_tokens: 12 split: OFFICIAL unit: BYTE end_mark: false literals: RAW "
+            "pad_to: LONGEST");
   EXPECT_EQ(text(ImageSpec(TaskSpec::RGB_IMAGE, 2)),
-            "max_length_tokens: 4 split: OFFICIAL grey: TENSORFLOW pixels: IDS");
+            "max_length_tokens: 4 split: OFFICIAL grey: TENSORFLOW pixels: IDS "
+            "zero_is_padding: false");
   DataView view;
   view.set_pixels(DataView::REAL);
   EXPECT_EQ(text(ImageSpec(TaskSpec::GREY_IMAGE, 2), view),
@@ -139,7 +143,7 @@ TEST(ResolveViewTest, FillsInDefaults) {
   points.set_end_mark(true);  // a whole example and its mark
   EXPECT_EQ(text(TextSpec(), points),
             "max_length_tokens: 13 split: OFFICIAL unit: CODE_POINT end_mark: true "
-            "min_code_point_count: 15");
+            "min_code_point_count: 15 pad_to: LONGEST");
   points.set_max_length_tokens(5);  // what is set stays
   points.set_min_code_point_count(2);
   EXPECT_EQ(text(TextSpec(), points),

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The runs behind docs/results.md, from prepared data in $LRA_DATA (default: ./data), and its table.
+#
+# usage: benchmarks/results.sh train [SEEDS]   train into runs/results (two threads; resumes what is there)
+#        benchmarks/results.sh table           print the tables of docs/records
+#        benchmarks/results.sh write           write them into docs/results.md
+#        benchmarks/results.sh check           compare the page with them
+set -euo pipefail
+cd "$(dirname "$0")/.."
+lra=${LRA:-build/release/lra}
+page=docs/results.md
+
+train() {
+  local task attention
+  for task in listops text image; do
+    "$lra" baseline "$task" --out runs/results --quiet $([ "$task" = text ] && echo --set max_length_tokens=1000)
+    for attention in cosformer transformer; do
+      "$lra" train --config "configs/results_$task.textproto" --attention "$attention" --seeds "$1" \
+        --out "runs/results/$task-$attention" --resume
+    done
+  done
+}
+
+table() { "$lra" table docs/records --format md; }
+
+# The page with its tables made anew.
+page() {
+  sed '/<!-- results begin -->/q' "$page"
+  table
+  sed -n '/<!-- results end -->/,$p' "$page"
+}
+
+write() {
+  page >"$page.new"
+  mv "$page.new" "$page"
+}
+
+case "${1:-}" in
+  train) train "${2:-0-2}" ;;
+  table) table ;;
+  write) write ;;
+  check) page | diff - "$page" ;;
+  *) sed -n '2,8p' "$0"; exit 2 ;;
+esac
