@@ -148,7 +148,7 @@ TEST(ResolveViewTest, FillsInDefaults) {
   points.set_min_code_point_count(2);
   EXPECT_EQ(text(TextSpec(), points),
             "max_length_tokens: 5 split: OFFICIAL unit: CODE_POINT end_mark: true "
-            "min_code_point_count: 2");
+            "min_code_point_count: 2 pad_to: LONGEST");
 }
 
 TEST(ResolveViewTest, AFieldThatSaysNothingIsRefusedByName) {
