@@ -159,6 +159,11 @@ std::vector<std::string> Notes(const Symptoms& s) {
                    [](const CurvePoint& point) { return point.update_ratio() > 0; })) {
     notes.push_back("the curve does not record update-to-weight ratios");
   }
+  if (s.is_early) {
+    notes.push_back(absl::StrCat("too early to say whether it learns: step ", s.step,
+                                 "; runs are judged from step ",
+                                 s.started == nullptr ? kEarliestStep : s.started->step(), " on"));
+  }
   return notes;
 }
 

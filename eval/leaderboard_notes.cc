@@ -38,9 +38,10 @@ std::string DescribeSelection(const EvaluationConfig& evaluation) {
 // Empty unless the test split chose what was scored.
 std::string DescribeSelectionOnTest(const ColumnRuns& column) {
   const ExperimentConfig& config = column.entries.front().record().config();
-  if (config.view().split() != DataView::TEST_AS_VALIDATION ||
-      config.evaluation().selection() != EvaluationConfig::BEST_VALIDATION)
-    return "";
+  const bool looks = config.evaluation().selection() == EvaluationConfig::BEST_VALIDATION ||
+                     config.has_search() || config.train().early_stop_evaluations() > 0 ||
+                     config.schedule().kind() == ScheduleConfig::PLATEAU;
+  if (config.view().split() != DataView::TEST_AS_VALIDATION || !looks) return "";
   return absl::StrCat(column.task,
                       ": validation is the test split, so scores were selected on the test split.");
 }

@@ -154,7 +154,15 @@ absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir) {
     return absl::DataLossError(
         absl::StrCat(pointer, ": holds \"", name, "\", should hold step-<number>"));
   }
-  return CheckpointPath(run_dir, step);
+  if (FileExists(CheckpointPath(run_dir, step))) return CheckpointPath(run_dir, step);
+  // Removed by hand, as the advice for a damaged one is: the newest of those before it.
+  std::vector<int64_t> earlier = CheckpointSteps(run_dir);
+  std::erase_if(earlier, [&](int64_t other) { return other > step; });
+  if (!earlier.empty()) return CheckpointPath(run_dir, earlier.back());
+  return absl::DataLossError(absl::StrCat(pointer, ": names step-", step,
+                                          ", which is gone, and there is no earlier checkpoint; "
+                                          "remove the folder ",
+                                          run_dir, " and train anew"));
 }
 
 bool IsWeightsFile(absl::string_view path) {

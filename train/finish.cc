@@ -20,18 +20,6 @@
 namespace lra {
 namespace {
 
-int64_t SelectedStep(const CheckpointState& state) {
-  const EvaluationConfig& evaluation = state.config().evaluation();
-  switch (evaluation.selection()) {
-    case EvaluationConfig::LAST:
-      return state.step();
-    case EvaluationConfig::FIXED_STEP:
-      return evaluation.step();
-    default:
-      return state.best_step();
-  }
-}
-
 // The scored splits of one checkpoint, appended to the record.
 absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
                              const std::string& suffix, RunRecord* record) {
@@ -68,6 +56,28 @@ void AddEfficiency(const Run& run, RunRecord* record) {
 
 }  // namespace
 
+int64_t SelectedStep(const CheckpointState& state) {
+  const EvaluationConfig& evaluation = state.config().evaluation();
+  switch (evaluation.selection()) {
+    case EvaluationConfig::LAST:
+      return state.step();
+    case EvaluationConfig::FIXED_STEP:
+      return evaluation.step();
+    default:
+      return state.best_step();
+  }
+}
+
+double SelectedValidationAccuracy(const CheckpointState& state) {
+  const int64_t selected = SelectedStep(state);
+  double accuracy = 0;
+  for (const CurvePoint& point : state.curve()) {
+    if (point.has_validation_accuracy() && point.step() <= selected)
+      accuracy = point.validation_accuracy();
+  }
+  return accuracy;
+}
+
 RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& parameters) {
   RunRecord record;
   record.set_kind(RunRecord::MEASURED);
@@ -85,7 +95,7 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   record.set_transformer_parameters(
       CountTransformerParameters(state.config(), state.spec()).value_or(0));
   record.set_selected_step(SelectedStep(state));
-  record.set_selected_validation_accuracy(state.best_validation_accuracy());
+  record.set_selected_validation_accuracy(SelectedValidationAccuracy(state));
   record.set_stopped_at_step(state.stopped_at_step());
   *record.mutable_machine() = DescribeMachine();
   record.mutable_machine()->set_cpu_capability(at::get_cpu_capability());

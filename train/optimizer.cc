@@ -70,6 +70,14 @@ class Movement {
   std::vector<Watched> watched_;
 };
 
+// A group with a largest rate follows the schedule below it, as state-spaces/s4's groups do.
+double GroupRate(double max_learning_rate, const ScheduleValue& schedule) {
+  const double base =
+      schedule.base_learning_rate > 0 ? schedule.base_learning_rate : schedule.learning_rate;
+  if (max_learning_rate <= 0 || base <= max_learning_rate) return schedule.learning_rate;
+  return schedule.learning_rate * max_learning_rate / base;
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerConfig& config, const ParameterStore& parameters)
@@ -131,9 +139,7 @@ double Optimizer::ClipGradients() {
 
 void Optimizer::Update(Group& group, const ScheduleValue& schedule) {
   if (group.values.empty()) return;
-  const double rate = group.max_learning_rate > 0
-                          ? std::min(schedule.learning_rate, group.max_learning_rate)
-                          : schedule.learning_rate;
+  const double rate = GroupRate(group.max_learning_rate, schedule);
   std::vector<at::Tensor> gradients;
   for (size_t i = 0; i < group.values.size(); ++i) {
     gradients.push_back(group.values[i].grad());

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "datasets/loader.h"
 #include "lra/files.h"
 #include "lra/progress.h"
@@ -23,6 +24,7 @@
 #include "models/torch_status.h"
 #include "train/checkpoint.h"
 #include "train/curve.h"
+#include "train/divergence.h"
 #include "train/micro_batch.h"
 #include "train/token_targets.h"
 #include "train/trainer.h"
@@ -71,7 +73,7 @@ class Pretrainer {
   absl::StatusOr<TokenStep> Step(const HostBatch& batch);
   void AddPart(const HostBatch& part, const TokenTargets& targets, int64_t guesses,
                TokenStep* result) const;
-  absl::Status CheckFinite(const TokenStep& result) const;
+  absl::Status CheckFinite(const HostBatch& batch, const TokenStep& result) const;
   void Count(const TokenStep& result, const TrainLoader& loader);
   absl::Status AfterStep();
   absl::Status Save();
@@ -101,6 +103,9 @@ absl::Status Pretrainer::Restore() {
   LRA_RETURN_IF_ERROR(LoadOptimizer(*latest, state, &optimizer_));
   state_ = std::move(state);
   earlier_seconds_ = state_.efficiency().wall_seconds();
+  // Parts change the order of sums: what the stage began with, unless other ones are asked for.
+  if (run_.request.runtime.micro_batch_examples() == 0)
+    run_.micro_batch_examples = state_.efficiency().micro_batch_examples();
   return absl::OkStatus();
 }
 
@@ -141,17 +146,17 @@ absl::StatusOr<TokenStep> Pretrainer::Step(const HostBatch& batch) {
       result.gradient_norm = optimizer_.Step(schedule_.At(state_.step(), 0));
     return absl::OkStatus();
   }));
-  LRA_RETURN_IF_ERROR(CheckFinite(result));
+  LRA_RETURN_IF_ERROR(CheckFinite(batch, result));
   return result;
 }
 
-absl::Status Pretrainer::CheckFinite(const TokenStep& result) const {
+absl::Status Pretrainer::CheckFinite(const HostBatch& batch, const TokenStep& result) const {
   if (std::isfinite(result.loss_sum) && std::isfinite(result.gradient_norm))
     return absl::OkStatus();
-  return absl::InternalError(
+  return DivergedError(
       absl::StrCat("pretrain: loss or gradient is not finite at step ", state_.step(), " (loss ",
                    result.loss_sum / static_cast<double>(result.guesses), ", gradient norm ",
-                   result.gradient_norm,
+                   result.gradient_norm, ", train examples ", absl::StrJoin(batch.example_ids, " "),
                    "); nothing was updated. A lower pretrain.learning_rate usually helps"));
 }
 
@@ -172,14 +177,18 @@ void Pretrainer::Count(const TokenStep& result, const TrainLoader& loader) {
 absl::Status Pretrainer::Save() {
   const std::chrono::duration<double> elapsed = Clock::now() - resumed_at_;
   state_.mutable_efficiency()->set_wall_seconds(earlier_seconds_ + elapsed.count());
+  state_.mutable_efficiency()->set_micro_batch_examples(
+      static_cast<int32_t>(run_.micro_batch_examples));
   LRA_RETURN_IF_ERROR(SaveCheckpoint(directory_, model_->parameters(), optimizer_, &state_));
   PruneCheckpoints(directory_, {state_.step()});
   return absl::OkStatus();
 }
 
 absl::Status Pretrainer::AfterStep() {
-  const bool is_save = IsDue(config_.train().eval_every_steps());
-  if (is_save || IsDue(config_.train().log_every_steps())) {
+  const int64_t every_steps = run_.request.runtime.checkpoint_every_steps();
+  const bool is_save = TakeSaveRequest() || IsDue(config_.train().eval_every_steps()) ||
+                       (every_steps > 0 && IsDue(every_steps));
+  if (IsDue(config_.train().eval_every_steps()) || IsDue(config_.train().log_every_steps())) {
     const CurvePoint point =
         PointFromSums(state_, schedule_.At(state_.step() - 1, 0).learning_rate);
     state_.clear_sums();

@@ -52,6 +52,12 @@ ScheduleValue Schedule::OneCycle(double s) const {
 }
 
 ScheduleValue Schedule::At(int64_t step, int64_t plateau_reductions) const {
+  ScheduleValue value = Value(step, plateau_reductions);
+  value.base_learning_rate = rate_;
+  return value;
+}
+
+ScheduleValue Schedule::Value(int64_t step, int64_t plateau_reductions) const {
   const double s = static_cast<double>(step), w = static_cast<double>(warmup_);
   const double t = static_cast<double>(total_), warm = rate_ * WarmupFactor(s, w);
   switch (kind_) {

@@ -13,6 +13,8 @@ namespace lra {
 struct ScheduleValue {
   double learning_rate = 0;
   double beta1 = 0;
+  // schedule.learning_rate, which learning_rate is a multiple of; 0 = unknown.
+  double base_learning_rate = 0;
 };
 
 class Schedule {
@@ -27,6 +29,7 @@ class Schedule {
 
  private:
   ScheduleValue OneCycle(double s) const;
+  ScheduleValue Value(int64_t step, int64_t plateau_reductions) const;
   ScheduleConfig::Kind kind_;
   double rate_, beta1_, plateau_factor_;
   int64_t warmup_, total_;

@@ -11,6 +11,8 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "train/checkpoint.h"
+#include "train/divergence.h"
+#include "train/finish.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -34,8 +36,8 @@ TrainRequest WithRate(const TrainRequest& request, float rate) {
 Trial Outcome(float rate, const CheckpointState& state) {
   Trial trial;
   trial.set_learning_rate(rate);
-  trial.set_selected_step(state.best_step());
-  trial.set_validation_accuracy(state.best_validation_accuracy());
+  trial.set_selected_step(SelectedStep(state));
+  trial.set_validation_accuracy(SelectedValidationAccuracy(state));
   return trial;
 }
 
@@ -60,9 +62,12 @@ absl::StatusOr<Trial> RunTrial(const TrainRequest& request, float rate) {
 }
 
 void Report(const Trial& trial, int number, int budget) {
-  std::cerr << absl::StrFormat(
-      "trial %d of %d: learning rate %g: best validation accuracy %.2f %%\n", number, budget,
-      trial.learning_rate(), 100 * trial.validation_accuracy());
+  const std::string outcome =
+      trial.selected_step() < 0
+          ? "lost"
+          : absl::StrFormat("validation accuracy %.2f %%", 100 * trial.validation_accuracy());
+  std::cerr << absl::StrFormat("trial %d of %d: learning rate %g: %s\n", number, budget,
+                               trial.learning_rate(), outcome);
 }
 
 // Index of the best one that did not diverge; the earlier of equals.

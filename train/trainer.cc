@@ -25,6 +25,7 @@
 #include "train/batch_gradient.h"
 #include "train/checkpoint.h"
 #include "train/curve.h"
+#include "train/divergence.h"
 #include "train/estimate.h"
 #include "train/finish.h"
 #include "train/first_bad.h"
@@ -37,8 +38,6 @@ namespace {
 std::atomic<bool> stop_requested{false}, save_requested{false};
 
 using Clock = std::chrono::steady_clock;
-
-constexpr char kDiverged[] = "lra/diverged";
 
 double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -128,7 +127,7 @@ absl::Status Trainer::CheckFinite(const HostBatch& batch, const StepResult& resu
   if (is_loss_finite && std::isfinite(result.gradient_norm)) return absl::OkStatus();
   const int64_t step = run_.state.step();
   const std::string first = FirstBadTensor(*run_.model, batch, run_.micro_batch_examples, step);
-  absl::Status diverged = absl::InternalError(
+  return DivergedError(
       absl::StrCat(is_loss_finite ? "gradient" : "loss", " is not finite at step ", step, " (loss ",
                    result.batch.loss_sum / batch.batch, ", gradient norm ", result.gradient_norm,
                    ", learning rate ", ScheduleAt(step).learning_rate, ", train examples ",
@@ -136,8 +135,6 @@ absl::Status Trainer::CheckFinite(const HostBatch& batch, const StepResult& resu
                    "); first tensor that went bad: ", first.empty() ? "the loss itself" : first,
                    "; nothing was updated. A lower schedule.learning_rate, a longer warm-up or "
                    "optimizer.clip_norm usually helps"));
-  diverged.SetPayload(kDiverged, absl::Cord());
-  return diverged;
 }
 
 void Trainer::Count(const StepResult& step) {
@@ -162,9 +159,11 @@ void Trainer::Count(const StepResult& step) {
 
 absl::Status Trainer::Validate(CurvePoint* point) {
   const TrainConfig& train = run_.config().train();
-  const absl::StatusOr<Scored> scored = ScoreSplit(
-      *run_.model, run_.validation, run_.data.spec().classes(),
-      {.batch_examples = train.batch_examples(), .limit_examples = train.validation_examples()});
+  const absl::StatusOr<Scored> scored =
+      ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(),
+                 {.batch_examples = train.batch_examples(),
+                  .limit_examples = train.validation_examples(),
+                  .drop_last = run_.config().evaluation().drop_last()});
   LRA_RETURN_IF_ERROR(
       Annotate(scored.status(), absl::StrCat("validation at step ", run_.state.step())));
   const SplitScore& score = scored->score;
@@ -224,7 +223,7 @@ absl::Status Trainer::AfterStep() {
   const int64_t step = run_.state.step();
   const bool validate = IsValidation(step);
   if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint(validate));
-  const bool was_asked = save_requested.exchange(false);
+  const bool was_asked = TakeSaveRequest();
   if (validate || was_asked || IsFixedStep() || IsSaveDue()) return Save();
   return absl::OkStatus();
 }
@@ -240,6 +239,8 @@ absl::Status Trainer::Save() {
   LRA_RETURN_IF_ERROR(SaveCheckpoint(out, run_.model->parameters(), *run_.optimizer, &run_.state));
   saved_at_ = Clock::now();
   std::vector<int64_t> keep = CheckpointSteps(out);
+  // Later steps are of a process that was killed before it could point at them.
+  std::erase_if(keep, [&](int64_t step) { return step > run_.state.step(); });
   const size_t newest = std::max(1, runtime.keep_checkpoints());
   if (keep.size() > newest) keep.erase(keep.begin(), keep.end() - newest);
   keep.push_back(run_.state.best_step());
@@ -328,8 +329,7 @@ void RequestStop() { stop_requested = true; }
 void RequestSave() { save_requested = true; }
 
 bool StopRequested() { return stop_requested; }
-
-bool HasDiverged(const absl::Status& status) { return status.GetPayload(kDiverged).has_value(); }
+bool TakeSaveRequest() { return save_requested.exchange(false); }
 
 namespace {
 
@@ -340,7 +340,7 @@ absl::Status TrainOn(Run* run) {
     return absl::CancelledError(absl::StrCat("stopped before ", run->request.runtime.out_dir()));
   }
   if (run->state.step() >= run->config().train().steps() || run->state.stopped_at_step() > 0) {
-    return absl::OkStatus();
+    return RewriteCurve(run->request.runtime.out_dir(), run->state);
   }
   LRA_RETURN_IF_ERROR(Plan(run));
   if (run->config().has_pretrain() && run->state.step() == 0) LRA_RETURN_IF_ERROR(Pretrain(run));

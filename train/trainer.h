@@ -22,12 +22,11 @@ absl::StatusOr<CheckpointState> TrainToEnd(const TrainRequest& request);
 // TrainRun for one learning rate, whatever config.search says.
 absl::StatusOr<RunRecord> TrainAndTest(const TrainRequest& request);
 
-// Whether an error of these says that the loss or the gradient was not finite.
-bool HasDiverged(const absl::Status& status);
-
 // Asks the loop to save and stop after the current step; safe in a signal handler.
 void RequestStop();
 bool StopRequested();
+// Whether RequestSave() was called since the last time.
+bool TakeSaveRequest();
 // Asks the loop to save after the current step and to go on; safe in a signal handler.
 void RequestSave();
 
