@@ -69,7 +69,10 @@ FactorizedAttention::FactorizedAttention(FactorizedSpec spec, Traits traits)
     : spec_(std::move(spec)), traits_(std::move(traits)) {}
 
 at::Tensor FactorizedAttention::Attend(const AttentionInput& input) const {
-  if (!spec_.projection.defined() || !c10::GradMode::is_enabled()) return AttendAtOnce(input);
+  if (!spec_.projection.defined() || !c10::GradMode::is_enabled() ||
+      factorized::KeepsFeatures(spec_, input)) {
+    return AttendAtOnce(input);
+  }
   // Random features are wider than q and k: a group of heads at a time.
   const factorized::AttendHeads attend = [](const FactorizedSpec& spec,
                                             const AttentionInput& part) {
@@ -103,6 +106,11 @@ at::Tensor FactorizedAttention::Finish(const AttentionInput& input, const Offset
     case RowNormalizer::kKeyCount:
       return run(prepared.v) / seen().to(prepared.v.options());
     case RowNormalizer::kCountFloor:
+      if (!core.causal) {  // one floor an example
+        core.denominator = Denominator::kClamp;
+        core.floors = (seen() * spec_.epsilon).view({-1}).expand({input.q.size(0)});
+        return run(prepared.v);
+      }
       return Divide(spec_, run(WithOnes(prepared.v)),
                     (seen() * spec_.epsilon).to(prepared.v.options()));
     case RowNormalizer::kLengthPower:

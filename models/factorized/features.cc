@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "models/kernels/fused_random_features.h"
 #include "models/kernels/random_features.h"
 
 namespace lra::factorized {
@@ -23,12 +24,29 @@ at::Tensor UnitProducts(const FactorizedSpec& spec, const at::Tensor& x) {
   return at::matmul(scaled, spec.projection.to(x.options()).t());
 }
 
+// D^-1/4 of both sides: exp(q . k / sqrt(D)).
+double KernelScale(const at::Tensor& x) { return std::pow(static_cast<double>(x.size(3)), -0.25); }
+
+bool IsFused(const FactorizedSpec& spec, const AttentionInput& input) {
+  return HasFusedFeatures(input.q) && HasFusedFeatures(input.k) &&
+         (spec.feature == FactorizedFeature::kTrigonometric ||
+          (spec.feature == FactorizedFeature::kPositiveRandom && spec.is_stabilised()));
+}
+
 // Features whose logarithm is known: log phi(x), without factors that a row sum cancels.
 at::Tensor LogPhi(const FactorizedSpec& spec, const at::Tensor& x) {
   if (spec.feature == FactorizedFeature::kExp) return x;
-  const double scale = std::pow(static_cast<double>(x.size(3)), -0.25);
-  return LogPositiveFeatures(x * scale, spec.projection,
+  return LogPositiveFeatures(x * KernelScale(x), spec.projection,
                              spec.feature == FactorizedFeature::kHyperbolicRandom);
+}
+
+StableFeatures NonCausalStableFeatures(const FactorizedSpec& spec, const AttentionInput& input) {
+  if (IsFused(spec, input)) {
+    return FusedStableFeatures(input.q, input.k, input.keep, spec.projection, KernelScale(input.q));
+  }
+  // Selected before exp too: the gradient of exp(NaN) would be NaN times the core's zero.
+  return MakeStableFeatures(LogPhi(spec, input.q), LogPhi(spec, SelectKeys(input.k, input.keep)),
+                            input.keep);
 }
 
 // cos and sin of every frequency, side by side: [.., N, F] -> [.., N, 2 F frequencies].
@@ -147,6 +165,12 @@ at::Tensor LogGates(const FactorizedSpec& spec, const AttentionInput& input) {
   return masked.defined() ? logs.masked_fill(masked.unsqueeze(1), 0) : logs;
 }
 
+bool KeepsFeatures(const FactorizedSpec& spec, const AttentionInput& input) {
+  const int64_t parts = spec.feature == FactorizedFeature::kTrigonometric ? 2 : 1;
+  return IsFused(spec, input) && !input.causal && spec.reweighting == Reweighting::kNone &&
+         parts * spec.projection.size(0) <= 2 * spec.projection.size(1);
+}
+
 Prepared Prepare(const FactorizedSpec& spec, const AttentionInput& input, const Offsets& offsets,
                  const at::Tensor& running_max) {
   Prepared prepared;
@@ -161,17 +185,22 @@ Prepared Prepare(const FactorizedSpec& spec, const AttentionInput& input, const 
   const bool is_made_here =
       core.feature_map == FeatureMap::kIdentity && spec.feature != FactorizedFeature::kIdentity;
   if (spec.is_stabilised()) {
-    // Selected before exp too: the gradient of exp(NaN) would be NaN times the core's zero.
-    const at::Tensor log_key = LogPhi(spec, SelectKeys(input.k, input.keep));
-    const at::Tensor log_query = LogPhi(spec, input.q);
     const StableFeatures features =
         core.causal && input.q.size(2) == input.k.size(2)
-            ? CausalStableFeatures(log_query, log_key, input.keep, running_max)
-            : MakeStableFeatures(log_query, log_key, input.keep);
+            ? CausalStableFeatures(LogPhi(spec, input.q),
+                                   LogPhi(spec, SelectKeys(input.k, input.keep)), input.keep,
+                                   running_max)
+            : NonCausalStableFeatures(spec, input);
     prepared.q = features.query;
     prepared.k = features.key;
     core.state_scale = features.state_scale;
     prepared.running_max = features.running_max;
+  } else if (spec.feature == FactorizedFeature::kTrigonometric && IsFused(spec, input)) {
+    const auto features = [&](const at::Tensor& x, const at::Tensor& keep) {
+      return FusedTrigonometricFeatures(x, keep, spec.projection, spec.projection_scale);
+    };
+    prepared.q = features(input.q, at::Tensor());
+    prepared.k = features(input.k, input.keep);
   } else if (is_made_here) {
     prepared.q = Phi(spec, input.q);
     prepared.k = Phi(spec, SelectKeys(input.k, input.keep));

@@ -22,6 +22,11 @@ FeatureMap CoreMap(FactorizedFeature feature);
 // phi(x) of the definition, [B, H, N, F]; differentiable.
 at::Tensor Phi(const FactorizedSpec& spec, const at::Tensor& x);
 
+// Whether features made for the forward may wait for the backward: fused, and no wider than 2 D, so
+// that at the peak two features, their gradients, the output and two gradients of inputs take
+// (4 * 2 + 3) / 3 of the bytes of q, k and v.
+bool KeepsFeatures(const FactorizedSpec& spec, const AttentionInput& input);
+
 // running_max: of the keys before this piece, or undefined.
 Prepared Prepare(const FactorizedSpec& spec, const AttentionInput& input, const Offsets& offsets,
                  const at::Tensor& running_max);

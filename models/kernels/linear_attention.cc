@@ -117,6 +117,8 @@ at::Tensor LinearAttention(const at::Tensor& q, const at::Tensor& k, const at::T
   LRA_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && k.size(2) == v.size(2) &&
             q.size(3) == k.size(3));
   LRA_CHECK(spec.query_angles.defined() == spec.key_angles.defined());
+  LRA_CHECK(!spec.floors.defined() || (spec.denominator == Denominator::kClamp && !spec.causal &&
+                                       spec.floors.dim() == 1 && spec.floors.size(0) == q.size(0)));
   if (spec.causal) return CausalLinearAttention(q, k, v, keep, spec);
   LRA_CHECK(!spec.log_decay.defined() && !spec.state_scale.defined());
   return LinearAttentionFunction::apply(q, k, v,

@@ -40,6 +40,7 @@ struct LinearAttentionSpec {
   double norm_epsilon = 1e-6;  // kUnit
   Denominator denominator = Denominator::kPlus;
   double epsilon = 1e-6;
+  at::Tensor floors;          // kClamp, not causal: [B], each example's own instead of epsilon
   double floor_ratio = 0.01;  // kSignedFloor
   // Re-weighting angles, float64: [N] and [Nk], or [B, N] and [B, Nk]. Undefined = none.
   at::Tensor query_angles;

@@ -99,8 +99,10 @@ Normalizer Normalize(const at::Tensor& sum, const at::Tensor& query_features,
       safe = sum + spec.epsilon;
       break;
     case Denominator::kClamp:
-      safe = sum.clamp_min(spec.epsilon);
-      result.flows = sum >= spec.epsilon;
+      safe = spec.floors.defined()
+                 ? at::maximum(sum, spec.floors.to(sum.options()).view({-1, 1, 1}))
+                 : sum.clamp_min(spec.epsilon);
+      result.flows = safe == sum;
       break;
     case Denominator::kSignedFloor: {
       const at::Tensor floor = RowFloors(query_features, key_sum_norm, spec);
@@ -132,6 +134,7 @@ void SaveSpec(const LinearAttentionSpec& spec, torch::autograd::AutogradContext*
   saved["denominator"] = static_cast<int64_t>(spec.denominator);
   saved["epsilon"] = spec.epsilon;
   saved["floor_ratio"] = spec.floor_ratio;
+  if (spec.floors.defined()) saved["floors"] = spec.floors;
   if (!spec.query_angles.defined()) return;
   saved["query_angles"] = spec.query_angles;
   saved["key_angles"] = spec.key_angles;
@@ -146,6 +149,7 @@ LinearAttentionSpec LoadSpec(torch::autograd::AutogradContext* context) {
   spec.denominator = static_cast<Denominator>(saved["denominator"].toInt());
   spec.epsilon = saved["epsilon"].toDouble();
   spec.floor_ratio = saved["floor_ratio"].toDouble();
+  if (saved.find("floors") != saved.end()) spec.floors = saved["floors"].toTensor();
   if (saved.find("query_angles") == saved.end()) return spec;
   spec.query_angles = saved["query_angles"].toTensor();
   spec.key_angles = saved["key_angles"].toTensor();

@@ -51,6 +51,12 @@ std::vector<LinearAttentionSpec> AllSpecs(int64_t n, int64_t batch) {
     spec.query_angles = spec.key_angles = Angles(n, 700);
     specs.push_back(spec);
   }
+  // Some rows of the first example are floored, all of the second.
+  LinearAttentionSpec floored;
+  floored.feature_map = FeatureMap::kRelu;
+  floored.denominator = Denominator::kClamp;
+  floored.floors = at::tensor(std::vector<double>{3.0 * double(n), 1e5}).narrow(0, 0, batch);
+  specs.push_back(floored);
   LinearAttentionSpec unit;
   unit.feature_map = FeatureMap::kUnit;
   unit.denominator = Denominator::kNone;

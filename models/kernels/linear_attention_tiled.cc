@@ -1,41 +1,18 @@
 // float32 on the CPU: for each (example, head), tiles of tokens that stay in the cache. The keys'
 // pass sums the state S = sum_j phi(k_j) [v_j, 1]; the queries' pass applies it. The backward
 // mirrors this.
-#include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include <vector>
 
 #include "models/kernels/gemm.h"
+#include "models/kernels/head_rows.h"
 #include "models/kernels/linear_attention.h"
 #include "models/kernels/linear_attention_tiles.h"
 #include "models/kernels/token_tiles.h"
 
 namespace lra {
 namespace {
-
-// A [B, H, N, *] tensor whose last dimension is dense.
-class Heads {
- public:
-  explicit Heads(const at::Tensor& tensor)
-      : tensor_(tensor.stride(-1) == 1 ? tensor : tensor.contiguous()) {}
-  // Rows of (example, head) from token `first`.
-  RowsView Rows(int64_t example, int64_t head, int64_t first) const {
-    const int64_t at =
-        example * tensor_.stride(0) + head * tensor_.stride(1) + first * tensor_.stride(2);
-    return {const_cast<float*>(tensor_.const_data_ptr<float>()) + at, tensor_.stride(2)};
-  }
-
- private:
-  at::Tensor tensor_;
-};
-
-at::Tensor EmptyHeads(const at::Tensor& like,
-                      int64_t width) {  // [B, H, N, width], laid out [B, N, H, width]
-  return at::empty({like.size(0), like.size(2), like.size(1), width}, like.options())
-      .transpose(1, 2);
-}
 
 class AngleTable {
  public:
@@ -56,18 +33,21 @@ class AngleTable {
   int64_t stride_ = 0;
 };
 
-class KeepTable {
+// The shape of one example's tiles.
+class ExampleShapes {
  public:
-  explicit KeepTable(const at::Tensor& keep) {
-    if (keep.defined()) keep_ = keep.contiguous();
+  ExampleShapes(const TileShape& shape, const at::Tensor& floors) : shape_(shape) {
+    if (floors.defined()) floors_ = floors.to(at::kFloat).contiguous();
   }
-  const bool* At(int64_t example, int64_t token) const {
-    return keep_.defined() ? keep_.const_data_ptr<bool>() + example * keep_.size(1) + token
-                           : nullptr;
+  TileShape At(int64_t example) const {
+    TileShape shape = shape_;
+    if (floors_.defined()) shape.epsilon = floors_.const_data_ptr<float>()[example];
+    return shape;
   }
 
  private:
-  at::Tensor keep_;
+  const TileShape shape_;
+  at::Tensor floors_;
 };
 
 TileShape MakeShape(const at::Tensor& q, const at::Tensor& v, const LinearAttentionSpec& spec) {
@@ -84,25 +64,17 @@ TileShape MakeShape(const at::Tensor& q, const at::Tensor& v, const LinearAttent
   return shape;
 }
 
-// body(example, head, index) in parallel.
-template <class Body>
-void ForHeads(const at::Tensor& q, Body body) {
-  const int64_t heads = q.size(1);
-  at::parallel_for(0, q.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(i / heads, i % heads, i);
-  });
-}
-
 }  // namespace
 
 namespace internal {
 
 LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const at::Tensor& keep, const LinearAttentionSpec& spec) {
-  const TileShape shape = MakeShape(q, v, spec);
-  const int64_t width = shape.width, state_width = shape.state_width, n = q.size(2);
+  const TileShape all = MakeShape(q, v, spec);
+  const ExampleShapes shapes(all, spec.floors);
+  const int64_t width = all.width, state_width = all.state_width, n = q.size(2);
   LinearAttentionState state;
-  state.output = EmptyHeads(q, shape.value_width);
+  state.output = EmptyHeads(q, all.value_width);
   state.row_sum = at::empty({q.size(0), q.size(1), n}, q.options());
   state.key_state = at::zeros({q.size(0), q.size(1), width, state_width}, q.options());
   const Heads queries(q), keys(k), values(v), output(state.output);
@@ -111,6 +83,7 @@ LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, cons
   float* row_sums = state.row_sum.mutable_data_ptr<float>();
   float* key_states = state.key_state.mutable_data_ptr<float>();
   ForHeads(q, [&](int64_t example, int64_t head, int64_t index) {
+    const TileShape shape = shapes.At(example);
     std::vector<float> features(kTileTokens * width), wide(kTileTokens * state_width);
     std::vector<float> inverse_norms(kTileTokens), floors(kTileTokens);
     float* key_state = key_states + index * width * state_width;
@@ -140,10 +113,11 @@ LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Ten
                                        const at::Tensor& k, const at::Tensor& v,
                                        const at::Tensor& keep, const LinearAttentionSpec& spec,
                                        const LinearAttentionState& state) {
-  const TileShape shape = MakeShape(q, v, spec);
-  const int64_t width = shape.width, state_width = shape.state_width, n = q.size(2);
+  const TileShape all = MakeShape(q, v, spec);
+  const ExampleShapes shapes(all, spec.floors);
+  const int64_t width = all.width, state_width = all.state_width, n = q.size(2);
   const LinearAttentionGradients result = {EmptyHeads(q, width), EmptyHeads(k, width),
-                                           EmptyHeads(v, shape.value_width)};
+                                           EmptyHeads(v, all.value_width)};
   const Heads queries(q), keys(k), values(v), output(state.output), upstream(gradient);
   const Heads query_gradient(result.q), key_gradient(result.k), value_gradient(result.v);
   const AngleTable query_angles(spec.query_angles), key_angles(spec.key_angles);
@@ -151,6 +125,7 @@ LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Ten
   const float* row_sums = state.row_sum.const_data_ptr<float>();
   const float* key_states = state.key_state.const_data_ptr<float>();
   ForHeads(q, [&](int64_t example, int64_t head, int64_t index) {
+    const TileShape shape = shapes.At(example);
     std::vector<float> features(kTileTokens * width), feature_gradient(kTileTokens * width),
         wide(kTileTokens * state_width);
     std::vector<float> wide_gradient(kTileTokens * state_width),

@@ -1,10 +1,15 @@
 #include "models/kernels/random_features.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
+#include <limits>
 
+#include "models/kernels/fused_random_features.h"
+#include "models/kernels/simd.h"
 #include "models/parameters.h"
 
 namespace lra {
@@ -102,6 +107,112 @@ TEST(StableFeaturesTest, WithoutKeysAllFeaturesOfKeysAreZero) {
       MakeStableFeatures(log_query, log_key, at::zeros({1, 4}, at::kBool));
   EXPECT_EQ(features.key.abs().max().item<double>(), 0);
   EXPECT_TRUE(features.query.isfinite().all().item<bool>());
+}
+
+// Tokens from 301 on of the second example are masked.
+class FusedFeaturesTest : public testing::Test {
+ protected:
+  static constexpr int64_t kTokens = 523;  // three tiles, the last one odd
+
+  FusedFeaturesTest() : keep_(at::ones({2, kTokens}, at::kBool)) {
+    keep_[1].slice(0, 301).fill_(false);
+  }
+
+  // As the encoder lays them out.
+  static at::Tensor Heads(int64_t width) {
+    return at::randn({2, kTokens, 3, width}).transpose(1, 2);
+  }
+  static at::Tensor Leaf(const at::Tensor& t) { return t.detach().clone().set_requires_grad(true); }
+  at::Tensor Kept(const at::Tensor& t) const {
+    return t.masked_fill(keep_.logical_not().view({2, 1, -1, 1}), 0);
+  }
+  at::Tensor WithNansWhereMasked(const at::Tensor& t) const {
+    return t.masked_fill(keep_.logical_not().view({2, 1, -1, 1}),
+                         std::numeric_limits<double>::quiet_NaN());
+  }
+  static void ExpectClose(const at::Tensor& found, const at::Tensor& exact, const char* what) {
+    const double difference = (found.to(at::kDouble) - exact).abs().max().item<double>();
+    EXPECT_LT(difference, 1e-5 * exact.abs().max().item<double>()) << what;
+  }
+
+  at::Tensor keep_;
+};
+
+TEST_F(FusedFeaturesTest, StableFeaturesAreThoseOfTheDefinition) {
+  const at::Tensor q = Heads(20), k = Heads(20), projection = Gaussian(37, 20);
+  const at::Tensor key_gradient = at::randn({2, 3, kTokens, 37}), query_gradient = Heads(37);
+  const at::Tensor exact_q = Leaf(q.to(at::kDouble)), exact_k = Leaf(k.to(at::kDouble));
+  const StableFeatures exact =
+      MakeStableFeatures(LogPositiveFeatures(exact_q * 0.5, projection, false),
+                         LogPositiveFeatures(exact_k * 0.5, projection, false), keep_);
+  const auto expected =
+      torch::autograd::grad({exact.query, exact.key}, {exact_q, exact_k},
+                            {query_gradient.to(at::kDouble), key_gradient.to(at::kDouble)});
+  for (const SimdLevel level : AvailableSimdLevels()) {
+    const ScopedSimdLevel use(level);
+    const at::Tensor our_q = Leaf(q), our_k = Leaf(WithNansWhereMasked(k));
+    const StableFeatures ours = FusedStableFeatures(our_q, our_k, keep_, projection, 0.5);
+    ExpectClose(ours.query, exact.query, SimdLevelName(level));
+    ExpectClose(ours.key, exact.key, SimdLevelName(level));
+    const auto found = torch::autograd::grad({ours.query, ours.key}, {our_q, our_k},
+                                             {query_gradient, key_gradient});
+    ExpectClose(found[0], expected[0], "gradient of q");
+    ExpectClose(found[1], expected[1], "gradient of k");
+  }
+}
+
+TEST_F(FusedFeaturesTest, SinesAndCosinesAreThoseOfTheDefinition) {
+  const at::Tensor projection = Gaussian(19, 20), gradient = at::randn({2, 3, kTokens, 38});
+  at::Tensor x = Heads(20);
+  x[0][1][5].fill_(0);
+  const at::Tensor heads = at::tensor(std::vector<double>{0.5, 1, 2}).view({3, 1});
+  const at::Tensor sigma = (heads * at::linspace(0.5, 1.5, 20)).to(at::kFloat);
+  const at::Tensor exact_x = Leaf(x.to(at::kDouble)), exact_sigma = Leaf(sigma.to(at::kDouble));
+  const at::Tensor kept = Kept(exact_x), square = kept.square().sum(-1, true);
+  const at::Tensor unit = kept * square.masked_fill(square == 0, 1).rsqrt();
+  const at::Tensor angles =
+      at::matmul(unit * exact_sigma.view({1, 3, 1, 20}), projection.to(at::kDouble).t());
+  const at::Tensor exact = at::cat({angles.sin(), angles.cos()}, -1) / std::sqrt(19.0);
+  const auto expected =
+      torch::autograd::grad({exact}, {exact_x, exact_sigma}, {gradient.to(at::kDouble)});
+  for (const SimdLevel level : AvailableSimdLevels()) {
+    const ScopedSimdLevel use(level);
+    const at::Tensor our_x = Leaf(WithNansWhereMasked(x)), our_sigma = Leaf(sigma);
+    const at::Tensor ours = FusedTrigonometricFeatures(our_x, keep_, projection, our_sigma);
+    ExpectClose(ours, exact, SimdLevelName(level));
+    const auto found = torch::autograd::grad({ours}, {our_x, our_sigma}, {gradient});
+    ExpectClose(found[0], expected[0], "gradient of x");
+    ExpectClose(found[1], expected[1], "gradient of sigma");
+  }
+}
+
+// Beyond kSinCosLimit: x^ = 1 exactly, so that the angles are those of w itself.
+TEST_F(FusedFeaturesTest, LargeAnglesKeepTheirAccuracy) {
+  const at::Tensor projection = at::tensor(std::vector<float>{3.0f, -8000.0f, 123456.0f, 1e7f});
+  const at::Tensor features = FusedTrigonometricFeatures(at::ones({1, 1, 1, 1}), at::Tensor(),
+                                                         projection.view({4, 1}), at::ones({1, 1}));
+  const at::Tensor angles = projection.to(at::kDouble);
+  const at::Tensor exact = at::cat({angles.sin(), angles.cos()}) / 2;
+  EXPECT_LT((features.view({8}) - exact).abs().max().item<double>(), 2e-7);
+}
+
+TEST_F(FusedFeaturesTest, DoNotDependOnThreads) {
+  const at::Tensor q = Heads(20), k = Heads(20), projection = Gaussian(37, 20),
+                   sigma = at::ones({3, 20});
+  const auto run = [&](int threads) {
+    at::set_num_threads(threads);
+    const at::Tensor our_q = Leaf(q), our_k = Leaf(k), our_sigma = Leaf(sigma);
+    const StableFeatures stable = FusedStableFeatures(our_q, our_k, keep_, projection, 0.5);
+    const at::Tensor waves = FusedTrigonometricFeatures(our_q, keep_, projection, our_sigma);
+    auto all = torch::autograd::grad({stable.query.sum() + stable.key.sum() + waves.sum()},
+                                     {our_q, our_k, our_sigma});
+    all.insert(all.end(), {stable.query, stable.key, waves});
+    return all;
+  };
+  const int before = at::get_num_threads();
+  const auto one = run(1), two = run(2);
+  at::set_num_threads(before);
+  for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(at::equal(one[i], two[i])) << i;
 }
 
 }  // namespace

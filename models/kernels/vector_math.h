@@ -30,6 +30,27 @@ inline LRA_ALWAYS_INLINE float ExpNonPositive(float x) {
   return value * std::bit_cast<float>(exponent << 23);
 }
 
+// sin x and cos x within 2e-7 absolute for |x| <= kSinCosLimit; NaN stays NaN. (Cephes' sinf,
+// cosf.)
+constexpr float kSinCosLimit = 8192;
+inline LRA_ALWAYS_INLINE void SinCos(float x, float* sine, float* cosine) {
+  const float shifted = x * 0.636619772f + 12582912.0f;  // quarter turns, rounded as above
+  const float turns = shifted - 12582912.0f;
+  const int32_t quadrant = std::bit_cast<int32_t>(shifted);
+  float r = x - turns * 1.5703125f;
+  r = r - turns * 4.837512969970703125e-4f;
+  r = r - turns * 7.54978995489188216e-8f;
+  const float z = r * r;
+  const float s = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * r + r;
+  const float c =
+      ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z -
+      0.5f * z + 1.0f;
+  const bool is_odd = (quadrant & 1) != 0;
+  const float first = is_odd ? c : s, second = is_odd ? s : c;
+  *sine = (quadrant & 2) != 0 ? -first : first;
+  *cosine = ((quadrant + 1) & 2) != 0 ? -second : second;
+}
+
 // Sixteen floats that add up side by side: the order of a sum is fixed, whatever the instruction
 // set.
 typedef float Lanes __attribute__((vector_size(64), aligned(4)));
