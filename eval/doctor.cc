@@ -160,9 +160,9 @@ std::vector<std::string> Notes(const Symptoms& s) {
     notes.push_back("the curve does not record update-to-weight ratios");
   }
   if (s.is_early) {
-    notes.push_back(absl::StrCat("too early to say whether it learns: step ", s.step,
-                                 "; runs are judged from step ",
-                                 s.started == nullptr ? kEarliestStep : s.started->step(), " on"));
+    notes.push_back(absl::StrCat(
+        "too early to say whether it learns: step ", s.step, "; runs are judged from step ",
+        s.started == nullptr ? internal::kEarliestStep : s.started->step(), " on"));
   }
   return notes;
 }

@@ -152,12 +152,16 @@ bool SawTheSame(const DataIdentity& a, const DataIdentity& b) {
 
 // `other` may stand beside `run`: the same examples are scored; and what reads its inputs (all but
 // the majority class) saw what the run saw.
+// Where the run's protocol leaves a last, smaller batch unscored, a row of the whole split still
+// shows them (leaderboard_notes says so).
 bool ShowsSameExamples(const Entry& other, const Entry& run) {
   const DataIdentity& a = other.record().data();
   const DataIdentity& b = run.record().data();
   const bool same = a.task() == b.task() && !SplitFingerprint(other).empty() &&
                     SplitFingerprint(other) == SplitFingerprint(run) &&
-                    other.result->examples() == run.result->examples();
+                    (other.result->examples() == run.result->examples() ||
+                     (run.record().config().evaluation().drop_last() &&
+                      other.result->examples() > run.result->examples()));
   const bool reads =
       other.record().kind() == RunRecord::EXTERNAL || other.record().method() != kMajorityMethod;
   return same && (!reads || SawTheSame(a, b));

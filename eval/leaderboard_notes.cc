@@ -1,4 +1,5 @@
 // The sentences under a table: how its rows were obtained.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -44,6 +45,16 @@ std::string DescribeSelectionOnTest(const ColumnRuns& column) {
   if (config.view().split() != DataView::TEST_AS_VALIDATION || !looks) return "";
   return absl::StrCat(column.task,
                       ": validation is the test split, so scores were selected on the test split.");
+}
+
+std::string DescribeUnscored(const ColumnRuns& column) {
+  const int64_t scored = column.entries.front().result->examples();
+  int64_t most = scored;
+  for (const Entry& entry : column.entries) most = std::max(most, entry.result->examples());
+  if (most == scored) return "";
+  return absl::StrCat(
+      column.task, ": the protocol leaves the last, smaller batch unscored: ", FormatCount(scored),
+      " examples here, ", FormatCount(most), " in rows of the whole split.");
 }
 
 std::string DescribeSettings(const ColumnRuns& column) {
@@ -150,7 +161,8 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
     if (column.entries.front().record().kind() == RunRecord::MEASURED) {
       notes.push_back(DescribeSettings(column));
       notes.push_back(DescribeRuns(column));
-      for (std::string note : {DescribeMethodRules(column), DescribeSelectionOnTest(column)}) {
+      for (std::string note : {DescribeMethodRules(column), DescribeSelectionOnTest(column),
+                               DescribeUnscored(column)}) {
         if (!note.empty()) notes.push_back(std::move(note));
       }
     }

@@ -419,5 +419,22 @@ TEST_F(TrainerTest, ADeviceThatIsNotThereIsRefusedBeforeAnythingStarts) {
   }
 }
 
+// kill -9 between a checkpoint's rename and the pointer to it leaves a later step behind.
+TEST_F(TrainerTest, ALaterCheckpointOfAKilledProcessDisplacesNone) {
+  TrainRequest request =
+      Request("later", "linear",
+              {"train.steps=14", "train.eval_every_steps=10", "evaluation.selection=LAST"});
+  const std::string out = request.runtime.out_dir();
+  std::filesystem::create_directories(out + "/checkpoint/step-20");
+  request.runtime.set_keep_checkpoints(1);
+  request.runtime.set_checkpoint_every_steps(3);
+  request.resume = true;
+  ASSERT_TRUE(TrainToEnd(request).ok());
+  EXPECT_EQ(*LatestCheckpoint(out), CheckpointPath(out, 14));
+  EXPECT_TRUE(FileExists(CheckpointPath(out, 14)));
+  EXPECT_FALSE(FileExists(CheckpointPath(out, 20)));
+  EXPECT_TRUE(TrainRun(request).ok());
+}
+
 }  // namespace
 }  // namespace lra

@@ -73,6 +73,16 @@ TEST_F(CheckpointTest, PruneKeepsTheNamedStepsOnly) {
   EXPECT_EQ(*LatestCheckpoint(run_), CheckpointPath(run_, 15));
 }
 
+// Removed as the message of a damaged checkpoint says.
+TEST_F(CheckpointTest, WithoutTheNewestTheOneBeforeItIsTheLatest) {
+  Save(5), Save(10), Save(15);
+  std::filesystem::remove_all(CheckpointPath(run_, 15));
+  EXPECT_EQ(*LatestCheckpoint(run_), CheckpointPath(run_, 10));
+  std::filesystem::remove_all(CheckpointPath(run_, 10));
+  std::filesystem::remove_all(CheckpointPath(run_, 5));
+  EXPECT_EQ(LatestCheckpoint(run_).status().code(), absl::StatusCode::kDataLoss);
+}
+
 TEST_F(CheckpointTest, EveryFlippedByteIsRefusedByName) {
   Save(5);
   const std::string path = CheckpointPath(run_, 5);
