@@ -19,6 +19,10 @@ train() {
         --out "runs/results/$task-$attention" --resume
     done
   done
+  for task in retrieval pathfinder32; do
+    "$lra" train --config "configs/results_$task.textproto" --attention cosformer --seeds "$1" \
+      --out "runs/results/$task-cosformer" --resume
+  done
   "$lra" train --config configs/results_pretrained_text.textproto --attention cosformer --seeds "$1" \
     --out runs/results/text-pretrained-cosformer --resume
 }
@@ -28,6 +32,8 @@ table() {
   printf '\n## Pretraining beside training from scratch, 400 steps each\n\n'
   "$lra" table docs/records/labels/text-cosformer-s0 docs/records/labels/text-baseline-* docs/records/pretrained --format md |
     sed 's/^## Leaderboard/### Leaderboard/'
+  printf '\n## First steps of the other tasks\n\n'
+  "$lra" table docs/records/first_steps --format md | sed 's/^## Leaderboard/### Leaderboard/'
 }
 
 # The page with its tables made anew.

@@ -99,8 +99,7 @@ std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view) 
     return fields;
   }
   fields.push_back("pixels");
-  const bool has_ids = !view.has_pixels() || view.pixels() == DataView::IDS;  // the default
-  if (has_ids) fields.push_back("zero_is_padding");
+  if (view.pixels() == DataView::IDS) fields.push_back("zero_is_padding");
   if (view.pixels() != DataView::REAL) return fields;
   fields.push_back("real_mean");
   fields.push_back("real_stddev");

@@ -109,9 +109,9 @@ TEST(ViewFieldsTest, AreThoseThatSaySomething) {
   EXPECT_THAT(ViewFields(TextSpec(true), view),
               ElementsAre("max_length_tokens", "split", "unit", "end_mark", "literals", "pad_to"));
   EXPECT_THAT(ViewFields(ImageSpec(TaskSpec::GREY_IMAGE, 2), view),
-              ElementsAre("max_length_tokens", "split", "pixels", "zero_is_padding"));
+              ElementsAre("max_length_tokens", "split", "pixels"));
   EXPECT_THAT(ViewFields(ImageSpec(TaskSpec::RGB_IMAGE, 2), view),
-              ElementsAre("max_length_tokens", "split", "grey", "pixels", "zero_is_padding"));
+              ElementsAre("max_length_tokens", "split", "grey", "pixels"));
   view.set_unit(DataView::CODE_POINT);
   view.set_pixels(DataView::REAL);
   EXPECT_THAT(ViewFields(TextSpec(true), view),
@@ -132,8 +132,7 @@ TEST(ResolveViewTest, FillsInDefaults) {
             "max_length_tokens: 12 split: OFFICIAL unit: BYTE end_mark: false literals: RAW "
             "pad_to: LONGEST");
   EXPECT_EQ(text(ImageSpec(TaskSpec::RGB_IMAGE, 2)),
-            "max_length_tokens: 4 split: OFFICIAL grey: TENSORFLOW pixels: IDS "
-            "zero_is_padding: false");
+            "max_length_tokens: 4 split: OFFICIAL grey: TENSORFLOW pixels: IDS");
   DataView view;
   view.set_pixels(DataView::REAL);
   EXPECT_EQ(text(ImageSpec(TaskSpec::GREY_IMAGE, 2), view),
