@@ -134,15 +134,7 @@ void AddBaselineCommand(CLI::App* app, CommandContext* context) {
       ->add_option("--split", flags->split,
                    "Split to print; validation and test are recorded always")
       ->capture_default_str();
-  command->add_option("--protocol", flags->protocol, "Rules that say how the data is seen")
-      ->capture_default_str();
-  command->add_option("--preset", flags->preset, "Sizes (the length that texts are cut to)")
-      ->capture_default_str();
-  command
-      ->add_option("--set", flags->sets,
-                   "A field of the view, e.g. max_length_tokens=1000; may be repeated")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddViewFlags(command, &flags->protocol, &flags->preset, &flags->sets);
   command->add_option("--threads", flags->threads, "Threads; 0 = all cores")
       ->check(CLI::NonNegativeNumber);
   AddCommonFlags(command, context,

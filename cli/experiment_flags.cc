@@ -91,4 +91,17 @@ absl::StatusOr<ResolvedConfig> ExperimentFlags::Resolve() const {
   return resolved;
 }
 
+void AddViewFlags(CLI::App* command, std::string* protocol, std::string* preset,
+                  std::vector<std::string>* sets) {
+  command->add_option("--protocol", *protocol, "Rules that say how the data is seen")
+      ->capture_default_str();
+  command->add_option("--preset", *preset, "Sizes (the length that texts are cut to)")
+      ->capture_default_str();
+  command
+      ->add_option("--set", *sets,
+                   "A field of the view, e.g. max_length_tokens=1000; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 }  // namespace lra

@@ -27,6 +27,10 @@ struct ExperimentFlags {
   absl::StatusOr<ResolvedConfig> Resolve() const;
 };
 
+// --protocol, --preset and --set of commands that need of a configuration only how data is seen.
+void AddViewFlags(CLI::App* command, std::string* protocol, std::string* preset,
+                  std::vector<std::string>* sets);
+
 }  // namespace lra
 
 #endif  // LRA_CLI_EXPERIMENT_FLAGS_H_

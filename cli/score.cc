@@ -106,15 +106,7 @@ void AddScoreCommand(CLI::App* app, CommandContext* context) {
       ->capture_default_str();
   command->add_option("--split", flags->split, "Split; a look at test is recorded")
       ->capture_default_str();
-  command->add_option("--protocol", flags->protocol, "Rules that say how the data is seen")
-      ->capture_default_str();
-  command->add_option("--preset", flags->preset, "Sizes (the length that texts are cut to)")
-      ->capture_default_str();
-  command
-      ->add_option("--set", flags->sets,
-                   "A field of the view, e.g. max_length_tokens=1000; may be repeated")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddViewFlags(command, &flags->protocol, &flags->preset, &flags->sets);
   command->add_option("--out", flags->out,
                       "Folder of the record (default: runs/external-NAME-TASK, -sSEED after it "
                       "unless 0)");
