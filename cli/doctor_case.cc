@@ -54,6 +54,7 @@ absl::StatusOr<DoctorCase> GatherCase(const std::string& run, std::string data_d
   if (model.ok()) {
     facts.model = *std::move(model);
   } else {
+    if (absl::IsDataLoss(model.status())) facts.damage = std::string(model.status().message());
     failures->push_back(std::string(model.status().message()));
   }
   return facts;

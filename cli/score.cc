@@ -19,6 +19,8 @@
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "models/attention/attention.h"
+#include "tasks/baseline.h"
+#include "tasks/task.h"
 
 namespace lra {
 namespace {
@@ -31,6 +33,15 @@ struct ScoreFlags {
   uint32_t seed = 0;
   int threads = 0;
 };
+
+absl::StatusOr<std::vector<std::string>> TakenNames(const Manifest& manifest) {
+  std::vector<std::string> names = AttentionRegistry::Get().Names();
+  if (!TaskRegistry::Get().Has(manifest.spec().name())) return names;
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, TaskOf(manifest));
+  const std::vector<std::string> baselines = BaselineNames(*task, manifest.spec());
+  names.insert(names.end(), baselines.begin(), baselines.end());
+  return names;
+}
 
 // The data set says which task it is.
 absl::StatusOr<ExternalRun> Prepare(const ScoreFlags& flags, const CommandContext& context) {
@@ -50,7 +61,7 @@ absl::StatusOr<ExternalRun> Prepare(const ScoreFlags& flags, const CommandContex
   run.split = flags.split;
   run.predictions_path = flags.predictions;
   for (int64_t i = 0; i < split.size(); ++i) run.labels.push_back(split.label(i));
-  run.taken_names = AttentionRegistry::Get().Names();
+  LRA_ASSIGN_OR_RETURN(run.taken_names, TakenNames(data.manifest()));
   run.command_line = context.command_line;
   run.unix_seconds = UnixSeconds();
   return run;

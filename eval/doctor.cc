@@ -154,6 +154,14 @@ std::vector<std::string> Notes(const Symptoms& s) {
   if (!s.facts->model) {
     notes.push_back("the weights were not looked at: no checkpoint could be opened");
   }
+  if (s.facts->model && s.facts->model->is_constant) {
+    notes.push_back("every example gets the same logits: what they depend on cannot be seen");
+  }
+  if (s.facts->model && s.facts->model->declares_batch_effect) {
+    notes.push_back(
+        "an example's output depends on the length of its batch, as its configuration or its "
+        "attention declares");
+  }
   const auto& curve = s.facts->run.curve();
   if (std::none_of(curve.begin(), curve.end(),
                    [](const CurvePoint& point) { return point.update_ratio() > 0; })) {
@@ -181,7 +189,7 @@ absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
   Diagnosis diagnosis;
   // Of equal strength the earlier is the likelier: what the others follow from comes first.
   for (const auto rule :
-       {internal::CheckTensors, internal::CheckLabels, internal::CheckSplits,
+       {internal::CheckCheckpoint, internal::CheckTensors, internal::CheckLabels, internal::CheckSplits,
         internal::CheckPositions, internal::CheckBatchEffect, internal::CheckLabelBalance,
         internal::CheckBrackets, internal::CheckPixels, internal::CheckLearningRate,
         internal::CheckPooling, internal::CheckOverfit, internal::CheckStart}) {

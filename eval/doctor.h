@@ -34,6 +34,7 @@ inline constexpr char kWrongSplit[] = "wrong split";
 inline constexpr char kDroppedBrackets[] = "dropped brackets";
 inline constexpr char kNoPositions[] = "zeroed positions";
 inline constexpr char kBatchDependence[] = "output depends on the batch";
+inline constexpr char kDamagedCheckpoint[] = "damaged checkpoint";
 
 // What a look at the data says.
 struct DataFacts {
@@ -74,8 +75,13 @@ struct ModelFacts {
   // Of all weights together.
   double change = 0;
   // Largest difference of a logit between an example alone and in a padded batch, and between an
-  // example and its tokens in another order; in standard deviations of the logits.
+  // example and its tokens in another order; in standard deviations of the logits. Unset for a
+  // constant model, which they would say nothing about.
   std::optional<double> batch_effect, order_effect;
+  // Every example gets the same logits.
+  bool is_constant = false;
+  // The configuration or the attention's traits say that the output depends on the padding.
+  bool declares_batch_effect = false;
 };
 
 struct DoctorCase {
@@ -83,6 +89,8 @@ struct DoctorCase {
   bool is_finished = false;
   std::optional<DataFacts> data;
   std::optional<ModelFacts> model;
+  // Why the checkpoint's bytes are not those that were written; empty where they are.
+  std::string damage;
   Landmarks landmarks;
 };
 

@@ -50,6 +50,7 @@ void CheckLabelBalance(const Symptoms& s, Findings* findings);
 void CheckBrackets(const Symptoms& s, Findings* findings);
 void CheckPixels(const Symptoms& s, Findings* findings);
 // Weights and outputs.
+void CheckCheckpoint(const Symptoms& s, Findings* findings);
 void CheckTensors(const Symptoms& s, Findings* findings);
 void CheckPositions(const Symptoms& s, Findings* findings);
 void CheckBatchEffect(const Symptoms& s, Findings* findings);

@@ -213,7 +213,7 @@ void CheckPixels(const Symptoms& s, Findings* findings) {
   if (!s.config().view().zero_is_padding()) return;
   const bool is_rule = s.rules && s.rules->view().zero_is_padding();
   // Under a protocol with this rule it explains a run that learns nothing, and no other.
-  if (is_rule && !s.is_stuck) return;
+  if (is_rule && (!s.is_stuck || s.is_early)) return;
   std::string observed = "view.zero_is_padding is on: attention and pooling skip black pixels";
   if (s.facts->data) {
     absl::StrAppend(&observed, "; they are ", Percent(s.facts->data->zero_share),

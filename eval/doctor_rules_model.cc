@@ -47,6 +47,12 @@ Finding TensorFinding(const TensorFacts& tensor, int64_t step) {
   return finding;
 }
 
+// Whether any step so far had a learning rate: a warm-up may begin at 0.
+bool HasMoved(const RunRecord& run) {
+  return std::any_of(run.curve().begin(), run.curve().end(),
+                     [](const CurvePoint& point) { return point.learning_rate() > 0; });
+}
+
 // Median of the recorded ratios; 0 = not recorded.
 double MedianUpdateRatio(const RunRecord& run) {
   std::vector<double> ratios;
@@ -131,8 +137,19 @@ std::string DescribePredictions(const RunRecord& run) {
 
 }  // namespace
 
+void CheckCheckpoint(const Symptoms& s, Findings* findings) {
+  if (s.facts->damage.empty()) return;
+  findings->push_back({.cause = kDamagedCheckpoint,
+                       .strength = Finding::kProven,
+                       .observed = s.facts->damage,
+                       .expected = "the bytes that were written",
+                       .landmark = "digests in the checkpoint's state.textproto",
+                       .fix = "restore the file, or train again from another checkpoint; look at "
+                              "the disk"});
+}
+
 void CheckTensors(const Symptoms& s, Findings* findings) {
-  if (!s.facts->model || s.facts->model->step == 0) return;
+  if (!s.facts->model || s.facts->model->step == 0 || !HasMoved(s.facts->run)) return;
   for (const TensorFacts& tensor : s.facts->model->tensors) {
     const bool is_unmoved = !tensor.was_zero && tensor.change == 0;
     const bool is_lost = tensor.is_zero && !tensor.was_zero;
@@ -170,10 +187,10 @@ void CheckPositions(const Symptoms& s, Findings* findings) {
 void CheckBatchEffect(const Symptoms& s, Findings* findings) {
   if (!s.facts->model || !s.facts->model->batch_effect) return;
   if (*s.facts->model->batch_effect < kBatchEffectLimit) return;
-  const ModelConfig& model = s.config().model();
-  const bool is_rule = model.pooling() == ModelConfig::MEAN_OF_ALL ||
-                       model.pooling() == ModelConfig::SUM_OVER_N ||
-                       model.mask() == ModelConfig::NO_MASK || model.mask() == ModelConfig::OUTER;
+  // What is declared explains a run that learns nothing, and no other.
+  const bool is_rule = s.facts->model->declares_batch_effect ||
+                       s.config().model().mask() == ModelConfig::OUTER;
+  if (is_rule && (!s.is_stuck || s.is_early)) return;
   findings->push_back(
       {.cause = kBatchDependence,
        .strength = is_rule ? Finding::kHint : Finding::kProven,

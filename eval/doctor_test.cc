@@ -33,6 +33,7 @@ DoctorCase MakeCase(double accuracy, double loss) {
   for (int i = 1; i <= 10; ++i) {
     CurvePoint& point = *run.add_curve();
     point.set_step(20 * i);
+    point.set_learning_rate(2e-3f);
     point.set_train_loss(loss);
     point.set_train_accuracy(accuracy);
     point.set_validation_loss(loss);
@@ -206,6 +207,11 @@ TEST(Doctor, WeightsThatDidNotMoveOrWereLost) {
   facts.model->tensors[0].change = 0;
   facts.model->step = 0;
   EXPECT_THAT(Causes(facts), IsEmpty());
+  // Nor at the first step of a warm-up from 0.
+  facts.model->step = 1;
+  EXPECT_THAT(Causes(facts), ElementsAre(kFrozenEmbedding));
+  for (CurvePoint& point : *facts.run.mutable_curve()) point.set_learning_rate(0);
+  EXPECT_THAT(Causes(facts), IsEmpty());
 }
 
 TEST(Doctor, OutputsThatIgnoreOrderOrDependOnTheBatch) {
@@ -218,8 +224,21 @@ TEST(Doctor, OutputsThatIgnoreOrderOrDependOnTheBatch) {
   facts.model->batch_effect = 0.01;
   EXPECT_THAT(Causes(facts), ElementsAre(kBatchDependence));
   EXPECT_EQ(Diagnose(facts)->findings[0].strength, Finding::kProven);
-  facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN_OF_ALL);
-  EXPECT_EQ(Diagnose(facts)->findings[0].strength, Finding::kHint);
+  // Where it is declared it explains a run that learns nothing, and no other.
+  facts.model->declares_batch_effect = true;
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  DoctorCase stuck = MakeCase(0.30, 1.31);
+  stuck.model = facts.model;
+  EXPECT_THAT(Causes(stuck), ElementsAre(kBatchDependence, kNotStarted));
+  EXPECT_EQ(Diagnose(stuck)->findings[0].strength, Finding::kHint);
+}
+
+TEST(Doctor, DamagedCheckpoint) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  facts.model.reset();
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  facts.damage = "step-4/weights.safetensors: damaged";
+  EXPECT_THAT(Causes(facts), ElementsAre(kDamagedCheckpoint));
 }
 
 TEST(Doctor, Overfit) {

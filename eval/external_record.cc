@@ -124,7 +124,7 @@ absl::Status CheckName(const std::string& name, const std::vector<std::string>& 
   if (std::find(taken.begin(), taken.end(), name) == taken.end()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--name \"", name,
-                   "\" is an attention of this program; a row of other code "
+                   "\" is an attention or a baseline of this program; a row of other code "
                    "needs a name of its own, e.g. my_",
                    name));
 }
@@ -147,7 +147,14 @@ absl::Status CheckSameRow(absl::string_view directory, const RunRecord& previous
 
 absl::StatusOr<ExternalPredictions> ReadPredictions(absl::string_view path, const TaskSpec& spec,
                                                     absl::string_view split, int64_t examples) {
-  LRA_ASSIGN_OR_RETURN(const MappedNpy column, MappedNpy::Open(path));
+  const absl::StatusOr<MappedNpy> opened = MappedNpy::Open(path);
+  if (absl::IsDataLoss(opened.status())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        opened.status().message(),
+        "; numpy.save(path, numpy.ascontiguousarray(x, dtype=\"<f4\")) writes what is read here"));
+  }
+  LRA_RETURN_IF_ERROR(opened.status());
+  const MappedNpy& column = *opened;
   LRA_RETURN_IF_ERROR(CheckShape(path, column.header(), spec, split, examples));
   ExternalPredictions predictions;
   predictions.logits.resize(examples * spec.classes());

@@ -34,7 +34,7 @@ struct ExternalRun {
   std::string split;
   std::string predictions_path;
   std::vector<int32_t> labels;  // of the split
-  // Names that stand for something else in tables: registered attentions.
+  // Names that stand for something else in tables: attentions and baselines of this program.
   std::vector<std::string> taken_names;
   std::string command_line;
   int64_t unix_seconds = 0;

@@ -136,7 +136,7 @@ TEST_F(ExternalRecordTest, ErrorsNameWhatWasExpectedAndWhatCame) {
 TEST_F(ExternalRecordTest, NamesThatAreTakenOrUnfit) {
   PredictClasses();
   run_.name = "linear";
-  EXPECT_THAT(Refusal(), HasSubstr("\"linear\" is an attention of this program"));
+  EXPECT_THAT(Refusal(), HasSubstr("\"linear\" is an attention or a baseline of this program"));
   for (const char* name : {"", "../up", "-x", "a b", "a/b"}) {
     run_.name = name;
     EXPECT_THAT(Refusal(), HasSubstr("letters, digits"));

@@ -20,6 +20,8 @@
 namespace lra {
 namespace {
 
+constexpr char kMajority[] = "majority";
+
 // --- Tables of frequencies ---
 
 // Number of the group that an example falls into.
@@ -65,7 +67,7 @@ std::vector<float> LookUp(const std::vector<float>& table, const std::vector<int
 }
 
 BaselinePrediction Majority(const SplitView& train, const std::vector<const SplitView*>& scored) {
-  BaselinePrediction result{"majority", "Class frequencies of the training split.", {}};
+  BaselinePrediction result{kMajority, "Class frequencies of the training split.", {}};
   const std::vector<float> table = FitTable(train, std::vector<int>(train.size(), 0), 1);
   for (const SplitView* split : scored) {
     result.logits.push_back(
@@ -215,6 +217,13 @@ absl::StatusOr<std::vector<BaselinePrediction>> RunBaselines(
     predictions.push_back(std::move(prediction));
   }
   return predictions;
+}
+
+std::vector<std::string> BaselineNames(const Task& task, const TaskSpec& spec) {
+  std::vector<std::string> names = {kMajority};
+  if (const std::optional<Shortcut> shortcut = task.ShortcutInfo()) names.push_back(shortcut->name);
+  if (const std::optional<LinearBaseline> linear = LinearFor(spec)) names.push_back(linear->name);
+  return names;
 }
 
 }  // namespace lra

@@ -36,6 +36,9 @@ absl::StatusOr<std::vector<BaselinePrediction>> RunBaselines(
     const Task& task, const SplitView& train, const SplitView& validation,
     const std::vector<const SplitView*>& scored, const BaselineOptions& options);
 
+// Names of the rows that RunBaselines gives data of this task.
+std::vector<std::string> BaselineNames(const Task& task, const TaskSpec& spec);
+
 }  // namespace lra
 
 #endif  // LRA_TASKS_BASELINE_H_

@@ -76,7 +76,10 @@ for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   expect 0 'mine .* sampling only' "$lra" table runs
   expect 1 'results\[' "$lra" diff runs/external-mine-listops runs/listops-baseline-majority
   expect 2 'p.npy.*60 examples; the train split of listops has 300' "$lra" score --data data/listops --predictions p.npy --name mine --split train
-  expect 2 'is an attention of this program' "$lra" score --data data/listops --predictions p.npy --name linear
+  expect 2 'is an attention or a baseline of this program' "$lra" score --data data/listops --predictions p.npy --name linear
+  expect 2 'is an attention or a baseline of this program' "$lra" score --data data/listops --predictions p.npy --name root_operator
+  printf 'no array' > text.npy
+  expect 2 'text.npy.*numpy.save' "$lra" score --data data/listops --predictions text.npy --name mine
   expect 0 'valid' "$lra" data verify numpy
   expect 0 'listops linear seed 0' "$lra" train "${smoke[@]}" --attention linear --data numpy --out numpy-run \
     --set train.batch_examples=2

@@ -217,6 +217,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"wrong_pooling", kWrongPooling, {"model.pooling=MEAN"}},
         Planted{"shuffled_labels", kShuffledLabels, {}, Fault::kNone, "shuffled"},
         Planted{"learning_rate_x30", kRateTooHigh, {"schedule.learning_rate=6e-2"}},
+        // So high that the model is constant, which says nothing of its positions.
+        Planted{"learning_rate_x500", kRateTooHigh, {"schedule.learning_rate=1"}},
         Planted{"masked_pixels",
                 kMaskedPixels,
                 {"view.pixels=IDS", "view.zero_is_padding=true"},

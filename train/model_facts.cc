@@ -21,6 +21,8 @@ namespace lra {
 namespace {
 
 constexpr int64_t kProbeExamples = 8;
+// Logits whose examples differ by less, in parts of the largest, differ by rounding.
+constexpr double kConstantSpread = 1e-6;
 
 double Norm(const at::Tensor& values) { return at::linalg_vector_norm(values).item<double>(); }
 
@@ -62,6 +64,11 @@ at::Tensor LogitsOneByOne(const Classifier& model, const std::vector<HostBatch>&
   return at::cat(logits);
 }
 
+bool IsConstant(const at::Tensor& logits) {
+  const double largest = logits.abs().max().item<double>();
+  return logits.size(0) > 1 && logits.std(0).max().item<double>() <= kConstantSpread * largest;
+}
+
 // Of the first examples: short and long ones, so that a batch of them is padded.
 absl::Status ProbeOutputs(const Classifier& model, const SplitView& split, ModelFacts* facts) {
   c10::NoGradGuard no_grad;
@@ -75,6 +82,9 @@ absl::Status ProbeOutputs(const Classifier& model, const SplitView& split, Model
     if (!tokens.empty()) std::reverse(tokens.begin() + 1, tokens.end());
   }
   const at::Tensor logits = LogitsOneByOne(model, alone);
+  facts->declares_batch_effect = model.depends_on_padding();
+  facts->is_constant = IsConstant(logits);
+  if (facts->is_constant) return absl::OkStatus();
   facts->batch_effect = Difference(logits, model.Forward(MakeBatch(split, ids), {}));
   if (!split.spec().is_real()) {
     facts->order_effect = Difference(logits, LogitsOneByOne(model, reversed));
