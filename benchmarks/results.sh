@@ -4,12 +4,12 @@
 #
 # usage: benchmarks/results.sh train [SEEDS]   train into runs/results (resumes what is there)
 #        benchmarks/results.sh table           print the tables of docs/records
-#        benchmarks/results.sh write           write them into docs/results.md
-#        benchmarks/results.sh check           compare the page with them
+#        benchmarks/results.sh write           write them into docs/results.md, and curves for lra doctor into configs/doctor
+#        benchmarks/results.sh check           compare both with them
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lra=${LRA:-build/release/lra}
-page=docs/results.md
+page=docs/results.md curves=configs/doctor/curves.textproto
 
 train() {
   local task attention
@@ -44,7 +44,11 @@ page() {
   sed -n '/<!-- results end -->/,$p' "$page"
 }
 
+curves() { python3 benchmarks/landmark_curves.py docs/records/labels docs/records/first_steps; }
+
 write() {
+  curves >"$curves.new"
+  mv "$curves.new" "$curves"
   page >"$page.new"
   mv "$page.new" "$page"
 }
@@ -53,6 +57,9 @@ case "${1:-}" in
   train) train "${2:-0-2}" ;;
   table) table ;;
   write) write ;;
-  check) page | diff - "$page" ;;
+  check)
+    page | diff - "$page"
+    curves | diff - "$curves"
+    ;;
   *) sed -n '2,9p' "$0"; exit 2 ;;
 esac

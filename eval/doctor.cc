@@ -131,6 +131,49 @@ std::string MajorityLine(const Symptoms& s) {
 namespace {
 
 using internal::Symptoms;
+using Curve = google::protobuf::RepeatedPtrField<CurvePoint>;
+
+// Of this task; of the same attention where there is one.
+const LandmarkCurve* CurveOnRecord(const Symptoms& s) {
+  const LandmarkCurve* found = nullptr;
+  for (const LandmarkCurve& curve : s.facts->landmarks.curve()) {
+    if (curve.task() != s.config().task()) continue;
+    const bool is_same = curve.attention() == s.config().attention().name();
+    if (found == nullptr || is_same) found = &curve;
+    if (is_same) break;
+  }
+  return found;
+}
+
+// The last point up to `step`, nullptr without one.
+const CurvePoint* PointAt(const Curve& curve, int64_t step) {
+  const CurvePoint* found = nullptr;
+  for (const CurvePoint& point : curve) {
+    if (point.step() <= step) found = &point;
+  }
+  return found;
+}
+
+std::string DescribePoint(const CurvePoint& point) {
+  std::string text = absl::StrFormat("step %d: training loss %.3f, gradient norm %.2g",
+                                     point.step(), point.train_loss(), point.gradient_norm());
+  if (point.update_ratio() > 0) {
+    absl::StrAppendFormat(&text, ", update-to-weight ratio %.1e", point.update_ratio());
+  }
+  return text;
+}
+
+// What was met elsewhere by the same step; "" where nothing is on record.
+std::string Expectation(const Symptoms& s) {
+  const LandmarkCurve* curve = CurveOnRecord(s);
+  if (curve == nullptr) return "";
+  const CurvePoint* expected = PointAt(curve->point(), s.step);
+  if (expected == nullptr) return "";
+  const CurvePoint* own = PointAt(s.facts->run.curve(), expected->step());
+  if (own == nullptr) return "";
+  return absl::StrCat("on record (", curve->source(), "), ", curve->attention(), ", ",
+                      DescribePoint(*expected), "; this run, ", DescribePoint(*own));
+}
 
 std::vector<std::string> Notes(const Symptoms& s) {
   std::vector<std::string> notes;
@@ -144,6 +187,9 @@ std::vector<std::string> Notes(const Symptoms& s) {
     absl::StrAppend(&line, ", the task's shortcut ", internal::Percent(data->shortcut_accuracy));
   }
   notes.push_back(line);
+  if (std::string expectation = Expectation(s); !expectation.empty()) {
+    notes.push_back(std::move(expectation));
+  }
   if (!data) {
     notes.push_back("the data was not looked at: labels, splits and leakage are unknown");
   } else if (!data->is_same) {
@@ -203,8 +249,11 @@ absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
 
 absl::StatusOr<Landmarks> LoadLandmarks() {
   Landmarks landmarks;
-  LRA_RETURN_IF_ERROR(
-      ReadTextProto(JoinPath(ConfigDirectory(), "doctor/landmarks.textproto"), &landmarks));
+  for (const char* file : {"doctor/landmarks.textproto", "doctor/curves.textproto"}) {
+    Landmarks read;
+    LRA_RETURN_IF_ERROR(ReadTextProto(JoinPath(ConfigDirectory(), file), &read));
+    landmarks.MergeFrom(read);
+  }
   return landmarks;
 }
 

@@ -119,7 +119,7 @@ struct Diagnosis {
 // InvalidArgument for a run without a curve or of unknown classes.
 absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts);
 
-// configs/doctor/landmarks.textproto.
+// configs/doctor/landmarks.textproto and curves.textproto.
 absl::StatusOr<Landmarks> LoadLandmarks();
 
 const char* StrengthName(Finding::Strength strength);

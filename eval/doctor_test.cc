@@ -6,12 +6,15 @@
 
 #include <string>
 
+#include "absl/strings/str_join.h"
+
 namespace lra {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 // 4 classes of 100, 300, 300, 300 examples: majority 30 %, entropy 1.314 nats. 200 steps of 32, a
 // point every 20, accuracy as given.
@@ -231,6 +234,30 @@ TEST(Doctor, OutputsThatIgnoreOrderOrDependOnTheBatch) {
   stuck.model = facts.model;
   EXPECT_THAT(Causes(stuck), ElementsAre(kBatchDependence, kNotStarted));
   EXPECT_EQ(Diagnose(stuck)->findings[0].strength, Finding::kHint);
+}
+
+TEST(Doctor, SaysWhatARunOnRecordHadByTheSameStep) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  facts.landmarks.clear_curve();
+  for (const char* attention : {"cosformer", "linear"}) {
+    LandmarkCurve& curve = *facts.landmarks.add_curve();
+    curve.set_task("listops");
+    curve.set_attention(attention);
+    curve.set_source("somewhere");
+    for (const int64_t step : {50, 150, 250}) {
+      CurvePoint& point = *curve.add_point();
+      point.set_step(step);
+      point.set_train_loss(attention[0] == 'l' ? 1.25 : 2.5);
+    }
+  }
+  const auto notes = [&facts] { return absl::StrJoin(Diagnose(facts)->notes, "\n"); };
+  // Its own attention, the last point that the run has reached, and what the run had there.
+  EXPECT_THAT(notes(), HasSubstr("on record (somewhere), linear, step 150: training loss 1.250"));
+  EXPECT_THAT(notes(), HasSubstr("this run, step 140: training loss 1.100"));
+  facts.landmarks.mutable_curve()->RemoveLast();
+  EXPECT_THAT(notes(), HasSubstr("cosformer, step 150: training loss 2.500"));
+  facts.landmarks.mutable_curve(0)->set_task("text");
+  EXPECT_THAT(notes(), Not(HasSubstr("on record")));
 }
 
 TEST(Doctor, DamagedCheckpoint) {
