@@ -90,9 +90,7 @@ class EncoderClassifier : public Classifier {
     at::Tensor second;
     if (is_pair_) {
       run.first_site = kSecondTextSites;
-      const ActivationVisitor visit_second = [&](absl::string_view name, const at::Tensor& value) {
-        visit(absl::StrCat("second text: ", name), value);
-      };
+      const ActivationVisitor visit_second = OfSecondTexts(visit);
       second = Pool(encoder_->Visit(SecondTexts(batch), run, visit_second), run);
       visit_second("pooled", second);
     }
@@ -108,9 +106,8 @@ class EncoderClassifier : public Classifier {
 
   bool depends_on_padding() const override {
     const ModelConfig& model = config_.model();
-    return model.mask() == ModelConfig::NO_MASK || model.pooling() == ModelConfig::MEAN_OF_ALL ||
-           model.pooling() == ModelConfig::SUM_OVER_N ||
-           !encoder_->attention().traits().is_padding_invariant;
+    return encoder_->depends_on_padding() || model.pooling() == ModelConfig::MEAN_OF_ALL ||
+           model.pooling() == ModelConfig::SUM_OVER_N;
   }
 
  private:

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
-#include "models/encoder/encoder.h"
+#include "models/encoder/dropout_sites.h"
 #include "models/encoder/norm.h"
 #include "models/encoder/sequences.h"
 #include "models/runtime.h"
@@ -50,22 +50,19 @@ class EncoderTokenModel : public TokenModel {
     return absl::OkStatus();
   }
 
-  at::Tensor Forward(const HostBatch& batch, const std::vector<uint8_t>& hidden,
-                     const std::vector<int64_t>& positions,
+  at::Tensor Forward(const HostBatch& batch, const TokenPlaces& places,
                      const ForwardContext& context) const override {
-    const std::vector<int32_t> shown = Shown(batch, hidden);
-    Sequences texts = FirstTexts(batch);
-    texts.tokens = shown;
-    const DropoutRun run = MakeDropoutRun(config_, batch, context);
-    const AutocastScope precision(config_.numerics().precision() == NumericsConfig::BF16,
-                                  device_.type());
-    const Encoder::Encoded encoded = encoder_->Forward(texts, run);
-    const at::Tensor y =
-        norm_ ? norm_->Forward(encoded.x, encoded.real, run.statistics) : encoded.x;
-    const at::Tensor rows = Rows(batch, positions).to(device_);
-    return at::linear(y.flatten(0, 1).index_select(0, rows), weight_, bias_)
-        .to(at::kFloat);  // [S, V]
+    return Guess(batch, places, context, nullptr);
   }
+
+  void VisitActivations(const HostBatch& batch, const TokenPlaces& places,
+                        const ForwardContext& context,
+                        const Encoder::ActivationVisitor& visit) const override {
+    const Encoder::ActivationVisitor named = places.column == 0 ? visit : OfSecondTexts(visit);
+    named("logits", Guess(batch, places, context, &named));
+  }
+
+  bool depends_on_padding() const override { return encoder_->depends_on_padding(); }
 
   void MoveTo(at::Device device) override {
     parameters_.MoveTo(device);
@@ -75,8 +72,27 @@ class EncoderTokenModel : public TokenModel {
   const ParameterStore& parameters() const override { return parameters_; }
 
  private:
-  std::vector<int32_t> Shown(const HostBatch& batch, const std::vector<uint8_t>& hidden) const {
-    std::vector<int32_t> tokens = batch.tokens;
+  // `visit` may be null.
+  at::Tensor Guess(const HostBatch& batch, const TokenPlaces& places, const ForwardContext& context,
+                   const Encoder::ActivationVisitor* visit) const {
+    Sequences texts = Texts(batch, places.column);
+    const std::vector<int32_t> shown = Shown(texts, places.hidden);
+    texts.tokens = shown;
+    DropoutRun run = MakeDropoutRun(config_, batch, context);
+    if (places.column == 1) run.first_site = kSecondTextSites;
+    const AutocastScope precision(config_.numerics().precision() == NumericsConfig::BF16,
+                                  device_.type());
+    const Encoder::Encoded encoded =
+        visit == nullptr ? encoder_->Forward(texts, run) : encoder_->Visit(texts, run, *visit);
+    const at::Tensor y =
+        norm_ ? norm_->Forward(encoded.x, encoded.real, run.statistics) : encoded.x;
+    const at::Tensor rows = Rows(texts, places.positions).to(device_);
+    return at::linear(y.flatten(0, 1).index_select(0, rows), weight_, bias_)
+        .to(at::kFloat);  // [S, V]
+  }
+
+  std::vector<int32_t> Shown(const Sequences& texts, const std::vector<uint8_t>& hidden) const {
+    std::vector<int32_t> tokens(texts.tokens.begin(), texts.tokens.end());
     for (size_t i = 0; i < hidden.size(); ++i) {
       if (hidden[i] != 0) tokens[i] = static_cast<int32_t>(hidden_id_);
     }
@@ -84,12 +100,12 @@ class EncoderTokenModel : public TokenModel {
   }
 
   // CLS stands in front of each sequence.
-  at::Tensor Rows(const HostBatch& batch, const std::vector<int64_t>& positions) const {
+  at::Tensor Rows(const Sequences& texts, const std::vector<int64_t>& positions) const {
     const int64_t extra = encoder_->has_cls() ? 1 : 0;
     at::Tensor rows = at::empty({static_cast<int64_t>(positions.size())}, at::kLong);
     int64_t* values = rows.mutable_data_ptr<int64_t>();
     for (size_t i = 0; i < positions.size(); ++i) {
-      values[i] = positions[i] + extra * (positions[i] / batch.length + 1);
+      values[i] = positions[i] + extra * (positions[i] / texts.length + 1);
     }
     return rows;
   }

@@ -13,10 +13,21 @@
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
+#include "models/encoder/encoder.h"
 #include "models/forward_context.h"
 #include "models/parameters.h"
 
 namespace lra {
+
+// Where a model guesses tokens of a batch.
+struct TokenPlaces {
+  // 1: in the second texts of pairs.
+  int column = 0;
+  // [B, N] of that column: 1 where the input is not shown; empty: all of it is shown.
+  std::vector<uint8_t> hidden;
+  // [S]: places b * N + n whose output guesses, ascending.
+  std::vector<int64_t> positions;
+};
 
 // Not safe for concurrent use.
 class TokenModel {
@@ -28,11 +39,18 @@ class TokenModel {
   static absl::StatusOr<std::unique_ptr<TokenModel>> Create(const ExperimentConfig& config,
                                                             const TaskSpec& spec);
 
-  // Logits [S, V] at the places b * N + n of `positions` [S]; hidden [B, N] (1 = not shown; empty:
-  // none). Of pairs the first texts are read. Throws c10::Error as LibTorch does.
-  virtual at::Tensor Forward(const HostBatch& batch, const std::vector<uint8_t>& hidden,
-                             const std::vector<int64_t>& positions,
+  // Logits [S, V]. Second texts have dropout masks of their own, as in the Classifier. Throws
+  // c10::Error as LibTorch does.
+  virtual at::Tensor Forward(const HostBatch& batch, const TokenPlaces& places,
                              const ForwardContext& context) const = 0;
+
+  // What Forward() computes, in order, named as by Classifier::VisitActivations, without "pooled".
+  virtual void VisitActivations(const HostBatch& batch, const TokenPlaces& places,
+                                const ForwardContext& context,
+                                const Encoder::ActivationVisitor& visit) const = 0;
+
+  // Whether the amount of padding changes an example's logits.
+  virtual bool depends_on_padding() const = 0;
 
   // Moves parameters to a device; batches follow them there. Throws as LibTorch does.
   virtual void MoveTo(at::Device device) = 0;

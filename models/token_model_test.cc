@@ -52,10 +52,23 @@ HostBatch Batch() {
   return batch;
 }
 
+// The same two as second texts, behind first texts of another length.
+HostBatch PairBatch() {
+  HostBatch batch = Batch();
+  batch.length_b = batch.length;
+  batch.tokens_b = batch.tokens;
+  batch.lengths_b = batch.lengths;
+  batch.length = 3;
+  batch.tokens = {3, 2, 1, 5, 0, 0};
+  batch.lengths = {3, 1};
+  return batch;
+}
+
 at::Tensor Logits(const TokenModel& model, const HostBatch& batch,
-                  const std::vector<uint8_t>& hidden, const std::vector<int64_t>& positions) {
+                  const std::vector<uint8_t>& hidden, const std::vector<int64_t>& positions,
+                  int column = 0) {
   const c10::NoGradGuard no_gradient;
-  return model.Forward(batch, hidden, positions, {});
+  return model.Forward(batch, {column, hidden, positions}, {});
 }
 
 double Difference(const at::Tensor& a, const at::Tensor& b) {
@@ -92,6 +105,45 @@ TEST_P(PoolingTest, CausalGuessesLookBackOnly) {
   const at::Tensor changed = Logits(**model, other, {}, {0, 1, 2, 3});
   EXPECT_LT(Difference(changed.narrow(0, 0, 2), logits.narrow(0, 0, 2)), 1e-6);
   EXPECT_GT(Difference(changed.narrow(0, 2, 2), logits.narrow(0, 2, 2)), 1e-4);
+}
+
+TEST_P(PoolingTest, SecondTextsAreReadAsOnlyOnesAreWithDropoutOfTheirOwn) {
+  const auto model = TokenModel::Create(
+      Config("transformer", {"model.pooling=" + GetParam(), "model.dropout=0.3"}), Spec());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::vector<uint8_t> hidden = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+  EXPECT_EQ(Difference(Logits(**model, PairBatch(), hidden, {2, 7}, 1),
+                       Logits(**model, Batch(), hidden, {2, 7})),
+            0);
+  const c10::NoGradGuard no_gradient;
+  const at::Tensor only = (*model)->Forward(Batch(), {0, hidden, {2, 7}}, {.training = true});
+  const at::Tensor second = (*model)->Forward(PairBatch(), {1, hidden, {2, 7}}, {.training = true});
+  EXPECT_GT(Difference(second, only), 1e-3);
+}
+
+TEST_P(PoolingTest, VisitsWhatItComputes) {
+  const auto model = TokenModel::Create(
+      Config("transformer", {"model.pooling=" + GetParam(), "model.dropout=0.3"}), Spec());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const c10::NoGradGuard no_gradient;
+  const ForwardContext context = {.training = true, .step = 3};
+  for (const int column : {0, 1}) {
+    const TokenPlaces places = {column, {}, {0, 2}};
+    std::vector<std::string> names;
+    at::Tensor last;
+    (*model)->VisitActivations(PairBatch(), places, context,
+                               [&](absl::string_view name, const at::Tensor& value) {
+                                 names.emplace_back(name);
+                                 last = value;
+                               });
+    std::vector<std::string> expected = {"embedding",         "layer 0 attention", "layer 0",
+                                         "layer 1 attention", "layer 1",           "logits"};
+    if (column == 1) {
+      for (std::string& name : expected) name = "second text: " + name;
+    }
+    EXPECT_EQ(names, expected);
+    EXPECT_EQ(Difference(last, (*model)->Forward(PairBatch(), places, context)), 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Poolings, PoolingTest, testing::Values("MEAN", "CLS"),

@@ -19,16 +19,23 @@ train() {
 (train --out "$work/undisturbed")
 
 # A kill counts when the process was training: it had a checkpoint to start from, or had made one.
-RANDOM=20 done_kills=0 attempts=0
+RANDOM=20 done_kills=0 pretraining_kills=0 attempts=0 patience=1
 while [ "$done_kills" -lt "$kills" ]; do
   attempts=$((attempts + 1))
   if [ "$attempts" -gt $((4 * kills + 20)) ]; then echo "only $done_kills of $attempts kills hit training"; exit 1; fi
   if [ -e "$work/killed/record.textproto" ]; then echo "the run ended after $done_kills kills: too short for $kills"; exit 1; fi
   train --out "$work/killed" --resume >"$work/killed.log" 2>&1 &
   pid=$!
-  sleep "$(awk -v r=$RANDOM 'BEGIN { printf "%.3f", 0.25 + 0.75 * r / 32767 }')"
+  sleep "$(awk -v r=$RANDOM -v p=$patience 'BEGIN { printf "%.3f", p * (0.25 + 0.75 * r / 32767) }')"
   # The job is its own process: -9 leaves it no chance to tidy up.
-  if kill -9 "$pid" 2>/dev/null && [ -e "$work/killed/checkpoint/latest" ]; then done_kills=$((done_kills + 1)); fi
+  if kill -9 "$pid" 2>/dev/null; then
+    if [ -e "$work/killed/checkpoint/latest" ]; then
+      done_kills=$((done_kills + 1))
+    else
+      if [ -e "$work/killed/pretrain/checkpoint/latest" ]; then pretraining_kills=$((pretraining_kills + 1)); fi
+      patience=$(awk -v p=$patience 'BEGIN { print 1.2 * p }')  # on a busy machine it may have been starting still
+    fi
+  fi
   wait "$pid" 2>/dev/null || true
 done
 reached=$(cat "$work/killed/checkpoint/latest" 2>/dev/null || echo "no checkpoint yet")
@@ -36,6 +43,8 @@ reached=$(cat "$work/killed/checkpoint/latest" 2>/dev/null || echo "no checkpoin
 
 a=$work/undisturbed b=$work/killed
 last=checkpoint/step-$steps
+# state.textproto holds times.
+if [ -e "$a/pretrain" ]; then diff -r --exclude=state.textproto "$a/pretrain" "$b/pretrain"; fi
 for file in $last/weights.safetensors $last/optimizer.safetensors predictions.npy predictions-validation.npy curve.jsonl \
   tensorboard/events.out.tfevents.0000000000.lra; do
   cmp "$a/$file" "$b/$file"
@@ -43,4 +52,4 @@ done
 "$lra" diff "$a" "$b"
 leftovers=$(find "$b" -name '*.tmp-*' | wc -l)
 [ "$leftovers" = 0 ] || { echo "$leftovers temporary files were left behind"; find "$b" -name '*.tmp-*'; exit 1; }
-echo "killed $done_kills times (last checkpoint before the end: $reached), resumed: equal to the undisturbed run"
+echo "killed $done_kills times (last checkpoint before the end: $reached), $pretraining_kills times in pretraining, resumed: equal to the undisturbed run"

@@ -1,5 +1,4 @@
-// What a run may consist of besides training: a search before it, pretraining before that.
-#include <ATen/ATen.h>
+// What a run may consist of besides training: a search before it. (Pretraining: pretrain_test.cc.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,38 +66,6 @@ TEST_F(StagesTest, ATrialThatDivergesIsLost) {
   EXPECT_EQ(none.status().code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(none.status().message()), HasSubstr("all 1 trials"));
 }
-
-class PretrainTest : public TrainerTest, public testing::WithParamInterface<std::string> {};
-
-TEST_P(PretrainTest, LearnsTheInputsBeforeTheLabels) {
-  const TrainRequest request =
-      Request("pretrain-" + GetParam(), "linear",
-              {"pretrain.objective=" + GetParam(), "pretrain.steps=120",
-               "pretrain.learning_rate=5e-3", "pretrain.masked_fraction=0.2", "train.steps=4"});
-  const auto record = TrainRun(request);
-  ASSERT_TRUE(record.ok()) << record.status();
-  EXPECT_EQ(record->pretrain().steps(), 120);
-  EXPECT_GT(record->pretrain().tokens(), 120 * 8 * 4);
-  EXPECT_LT(record->pretrain().last_loss(), 0.9 * record->pretrain().first_loss());
-  EXPECT_GT(record->pretrain().seconds(), 0);
-  // The run starts from what was learned: its first checkpoint is nearer to it than to a fresh
-  // model.
-  const auto fresh = OpenRun(Request("fresh-" + GetParam(), "linear", {"train.steps=4"}));
-  ASSERT_TRUE(fresh.ok());
-  const auto trained = OpenRun([&] {
-    TrainRequest again = request;
-    again.resume = true;
-    return again;
-  }());
-  ASSERT_TRUE(trained.ok()) << trained.status();
-  const auto& a = (*fresh)->model->parameters().parameters();
-  const auto& b = (*trained)->model->parameters().parameters();
-  ASSERT_EQ(a[0].name, "embedding.token.weight");
-  EXPECT_GT(at::linalg_vector_norm(a[0].value - b[0].value).item<double>(), 0.5);
-}
-
-INSTANTIATE_TEST_SUITE_P(Objectives, PretrainTest, testing::Values("MASKED", "CAUSAL"),
-                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace lra

@@ -1,34 +1,23 @@
-// Training on small ListOps data, in one process: learns, records, refuses, accumulates. (Kills and
-// resumes: tests/kill_resume_test.sh.)
+// Training on small ListOps data, in one process: learns, records, refuses, selects, saves. (Kills
+// and resumes: tests/kill_resume_test.sh.)
 #include "train/trainer.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "datasets/loader.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
 #include "models/safetensors.h"
 #include "tests/training_fixture.h"
-#include "train/batch_gradient.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_metadata.h"
-#include "train/estimate.h"
 #include "train/evaluate.h"
-#include "train/first_bad.h"
 #include "train/run.h"
 
 namespace lra {
@@ -186,72 +175,6 @@ TEST_F(TrainerTest, OneSeedOneResultAndAnotherSeedAnother) {
   EXPECT_EQ(a->cell_fingerprint(), c->cell_fingerprint());
 }
 
-TEST_F(TrainerTest, AccumulationChangesRoundingOnly) {
-  const auto whole =
-      TrainRun(Request("whole", "linear", {"train.steps=6", "train.log_every_steps=1"}));
-  TrainRequest request = Request("parts", "linear", {"train.steps=6", "train.log_every_steps=1"});
-  request.runtime.set_micro_batch_examples(3);
-  const auto parts = TrainRun(request);
-  ASSERT_TRUE(whole.ok() && parts.ok());
-  ASSERT_EQ(whole->curve_size(), parts->curve_size());
-  for (int i = 0; i < whole->curve_size(); ++i) {
-    EXPECT_NEAR(whole->curve(i).train_loss(), parts->curve(i).train_loss(), 1e-4) << "point " << i;
-  }
-}
-
-TEST_F(TrainerTest, ALossThatIsNotFiniteStopsTheRunAndLeavesNoRecord) {
-  const TrainRequest request =
-      Request("diverges", "linear",
-              {"train.steps=200", "schedule.learning_rate=1000", "schedule.warmup_fraction=0",
-               "schedule.kind=CONSTANT", "optimizer.clip_norm=0", "optimizer.weight_decay=10"});
-  const absl::Status status = TrainRun(request).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("not finite at step"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("first tensor that went bad: "));
-  EXPECT_EQ(ReadRunRecord(request.runtime.out_dir()).status().code(), absl::StatusCode::kNotFound);
-}
-
-// All gradients of a model, one after the other, by AddBatchGradient().
-at::Tensor Gradients(Run* run, const HostBatch& batch, int64_t micro_batch_examples,
-                     double* loss_sum) {
-  run->optimizer->ZeroGradients();
-  const auto result =
-      AddBatchGradient(*run->model, batch, micro_batch_examples, {.training = true, .step = 3});
-  EXPECT_TRUE(result.ok()) << result.status();
-  *loss_sum = result->loss_sum;
-  std::vector<at::Tensor> all;
-  for (const Parameter& parameter : run->model->parameters().parameters()) {
-    all.push_back(parameter.value.grad().flatten());
-  }
-  return at::cat(all);
-}
-
-// Examples 0 .. count - 1 of the training split.
-HostBatch FirstExamples(const Run& run, int64_t count) {
-  std::vector<int64_t> ids(count);
-  std::iota(ids.begin(), ids.end(), int64_t{0});
-  return MakeBatch(run.train, ids);
-}
-
-// With dropout on: its masks are keyed by example.
-TEST_F(TrainerTest, AccumulatedGradientsEqualThoseOfOneBatch) {
-  for (const char* attention : {"transformer", "cosformer"}) {
-    const auto run = OpenRun(Request(std::string("gradients-") + attention, attention, {}));
-    ASSERT_TRUE(run.ok()) << run.status();
-    const HostBatch batch = FirstExamples(**run, 32);
-    double whole_loss = 0, parts_loss = 0;
-    const at::Tensor whole = Gradients(run->get(), batch, 0, &whole_loss);
-    const double norm = at::linalg_vector_norm(whole).item<double>();
-    ASSERT_GT(norm, 0.01);
-    for (const int64_t examples : {1, 5, 16}) {
-      const at::Tensor parts = Gradients(run->get(), batch, examples, &parts_loss);
-      EXPECT_LT(at::linalg_vector_norm(parts - whole).item<double>(), 1e-5 * norm)
-          << attention << " in parts of " << examples;
-      EXPECT_NEAR(parts_loss, whole_loss, 1e-6 * whole_loss);
-    }
-  }
-}
-
 // At rate 0 nothing ever gets better than at the first evaluation.
 TEST_F(TrainerTest, StopsEarlyAndAKilledEndIsFinishedLater) {
   TrainRequest request = Request("early", "linear",
@@ -312,100 +235,6 @@ TEST_F(TrainerTest, SavesByMinutesAndKeepsTheNewest) {
   request.runtime.set_keep_checkpoints(3);
   ASSERT_TRUE(TrainRun(request).ok());
   EXPECT_EQ(CheckpointSteps(request.runtime.out_dir()), (std::vector<int64_t>{4, 7, 8, 9}));
-}
-
-TEST_F(TrainerTest, TheMicroBatchIsTheLargestThatFitsTheBudget) {
-  TrainRequest request = Request("budget", "transformer", {"train.batch_examples=32"});
-  request.runtime.set_memory_budget_bytes(int64_t{1} << 40);
-  const auto run = OpenRun(request);
-  ASSERT_TRUE(run.ok()) << run.status();
-  RuntimeConfig& runtime = (*run)->request.runtime;
-  const MicroBatch whole = *ChooseMicroBatch(**run);
-  EXPECT_EQ(whole.examples, 32);
-  runtime.set_memory_budget_bytes(1000);
-  const absl::Status tiny = ChooseMicroBatch(**run).status();
-  EXPECT_EQ(tiny.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(tiny.message()), HasSubstr("--memory-budget: is 1.0 kB"));
-  const int64_t budget_bytes = whole.step_bytes * 6 / 10;
-  runtime.set_memory_budget_bytes(budget_bytes);
-  const MicroBatch some = *ChooseMicroBatch(**run);
-  EXPECT_GT(some.examples, 1);
-  EXPECT_LT(some.examples, 32);
-  EXPECT_LE(some.step_bytes, budget_bytes);
-  runtime.set_memory_budget_bytes(some.step_bytes);
-  EXPECT_EQ(ChooseMicroBatch(**run)->examples, some.examples);
-  runtime.set_memory_budget_bytes(some.step_bytes - 1);
-  EXPECT_LT(ChooseMicroBatch(**run)->examples, some.examples);
-  // What was used is on record, and a resumed run keeps it.
-  (*run)->state.mutable_efficiency()->set_micro_batch_examples(7);
-  runtime.set_memory_budget_bytes(0);
-  EXPECT_EQ(ChooseMicroBatch(**run)->examples, 7);
-}
-
-TEST_F(TrainerTest, BatchNormIsNotCutIntoParts) {
-  const auto run = OpenRun(Request("norm", "linear", {}));
-  ASSERT_TRUE(run.ok()) << run.status();
-  (*run)->request.resolved.config.mutable_model()->set_norm(ModelConfig::BATCH);
-  EXPECT_TRUE(ChooseMicroBatch(**run).ok());
-  (*run)->request.runtime.set_micro_batch_examples(3);
-  const absl::Status status = ChooseMicroBatch(**run).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("model.norm=BATCH"));
-}
-
-TEST_F(TrainerTest, NamesTheFirstTensorThatWentBad) {
-  const auto opened = OpenRun(Request("bad", "transformer", {"model.layers=2"}));
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  lra::Run& run = **opened;
-  const HostBatch batch = FirstExamples(run, 8);
-  const auto parameter = [&](absl::string_view name) {
-    for (const Parameter& p : run.model->parameters().parameters()) {
-      if (p.name == name) return p.value;
-    }
-    ADD_FAILURE() << "no parameter " << name;
-    return at::Tensor();
-  };
-  // Changes a weight, asks, and changes it back.
-  const auto with = [&](absl::string_view name, double value, int64_t examples) {
-    const c10::NoGradGuard no_gradient;
-    const at::Tensor weight = parameter(name), before = weight.clone();
-    weight.fill_(value);
-    const std::string found = FirstBadTensor(*run.model, batch, examples, 0);
-    weight.copy_(before);
-    return found;
-  };
-  EXPECT_EQ(FirstBadTensor(*run.model, batch, 0, 0), "");
-  EXPECT_EQ(with("encoder.layer1.mlp.hidden.bias", std::nan(""), 0),
-            "parameter \"encoder.layer1.mlp.hidden.bias\" (64 of 64 values, the first at 0)");
-  // Finite weights whose products overflow.
-  EXPECT_THAT(with("encoder.layer0.attention.value.weight", 3e38, 0),
-              HasSubstr("activation \"layer 0 attention\""));
-  EXPECT_THAT(with("encoder.layer1.mlp.projection.weight", 3e38, 4),
-              HasSubstr("activation \"layer 1\""));
-  EXPECT_THAT(with("head.logits.weight", 3e38, 3), HasSubstr("activation \"logits\""));
-  at::Tensor(parameter("head.hidden.bias")).mutable_grad() =
-      at::full(parameter("head.hidden.bias").sizes(), INFINITY);
-  EXPECT_THAT(FirstBadTensor(*run.model, batch, 0, 0),
-              HasSubstr("gradient of \"head.hidden.bias\""));
-}
-
-// Eight bits of mantissa in the matrix products: near, but not equal.
-TEST_F(TrainerTest, Bf16TrainsNearFloat32) {
-  for (const char* attention : {"transformer", "cosformer", "fnet"}) {
-    const std::vector<std::string> sets = {"train.steps=6", "train.log_every_steps=1"};
-    const auto full = TrainRun(Request(std::string("fp32-") + attention, attention, sets));
-    std::vector<std::string> with_bf16 = sets;
-    with_bf16.push_back("numerics.precision=BF16");
-    const auto half = TrainRun(Request(std::string("bf16-") + attention, attention, with_bf16));
-    ASSERT_TRUE(full.ok() && half.ok()) << full.status() << half.status();
-    double difference = 0;
-    for (int i = 0; i < full->curve_size(); ++i) {
-      const double expected = full->curve(i).train_loss(), actual = half->curve(i).train_loss();
-      EXPECT_NEAR(actual, expected, 0.02 * expected) << attention << " point " << i;
-      difference += std::abs(actual - expected);
-    }
-    EXPECT_GT(difference, 1e-6) << attention << ": BF16 changed nothing";
-  }
 }
 
 TEST_F(TrainerTest, ADeviceThatIsNotThereIsRefusedBeforeAnythingStarts) {

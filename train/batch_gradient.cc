@@ -5,7 +5,6 @@
 #include <ATen/ops/from_blob.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "lra/status_macros.h"
 #include "models/torch_status.h"
@@ -21,8 +20,8 @@ void AddCounts(const at::Tensor& classes, int64_t count, std::vector<int64_t>* c
   for (int64_t i = 0; i < classes.numel(); ++i) ++(*counts)[values[i]];
 }
 
-void AddPart(const Classifier& model, const HostBatch& part, int64_t batch_examples,
-             const ForwardContext& context, BatchResult* result) {
+void AddPart(const Classifier& model, const HostBatch& part, const ForwardContext& context,
+             BatchResult* result) {
   const at::Tensor logits = model.Forward(part, context);  // [B, C]
   const at::Tensor labels =
       at::from_blob(const_cast<int32_t*>(part.labels.data()), {part.batch}, at::kInt).to(at::kLong);
@@ -30,15 +29,12 @@ void AddPart(const Classifier& model, const HostBatch& part, int64_t batch_examp
       at::cross_entropy_loss(logits, labels.to(logits.device()), {}, at::Reduction::Sum);
   result->loss_sum += loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
-  loss.div(static_cast<double>(batch_examples)).backward();
-  result->examples += part.batch;
+  loss.div(static_cast<double>(result->guesses)).backward();
   const at::Tensor predicted = logits.argmax(1).cpu();
   result->correct += predicted.eq(labels).sum().item<int64_t>();
   AddCounts(labels, logits.size(1), &result->labels);
   AddCounts(predicted, logits.size(1), &result->predicted);
-  for (const std::vector<int32_t>* lengths : {&part.lengths, &part.lengths_b}) {
-    result->tokens += std::accumulate(lengths->begin(), lengths->end(), int64_t{0});
-  }
+  result->tokens += CountTokens(part);
 }
 
 }  // namespace
@@ -47,10 +43,11 @@ absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const Host
                                              int64_t micro_batch_examples,
                                              const ForwardContext& context) {
   BatchResult result;
+  result.guesses = batch.batch;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     for (const HostBatch& part :
          SplitBatch(batch, micro_batch_examples, model.depends_on_padding())) {
-      AddPart(model, part, batch.batch, context, &result);
+      AddPart(model, part, context, &result);
       if (!std::isfinite(result.loss_sum)) break;
     }
     return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -21,7 +22,6 @@
 #include "lra/status_macros.h"
 #include "models/parameter_count.h"
 #include "models/torch_status.h"
-#include "train/batch_gradient.h"
 
 namespace lra {
 namespace {
@@ -48,14 +48,16 @@ double Seconds(std::chrono::steady_clock::time_point begin) {
 }
 
 // Forward and backward as in training; the gradients are thrown away.
-absl::StatusOr<double> ProbeTraining(const Run& run, const std::vector<int64_t>& examples,
+absl::StatusOr<double> ProbeTraining(const Run& run, const Stage& stage,
+                                     const std::vector<int64_t>& examples,
                                      int64_t micro_batch_examples) {
   const auto begin = std::chrono::steady_clock::now();
   const HostBatch batch = MakeBatch(run.train, examples);
-  const absl::Status status = AddBatchGradient(*run.model, batch, micro_batch_examples,
-                                               {.training = true, .updates_statistics = false})
+  const absl::Status status = stage.objective
+                                  ->AddGradient(batch, micro_batch_examples,
+                                                {.training = true, .updates_statistics = false})
                                   .status();
-  run.optimizer->ZeroGradients();
+  stage.optimizer->ZeroGradients();
   LRA_RETURN_IF_ERROR(status);
   return Seconds(begin);
 }
@@ -77,7 +79,7 @@ class AllocationMeter : public c10::MemoryReportingInfoBase {
 };
 
 // Peak allocations of a step with the `count` longest training examples at once.
-absl::StatusOr<int64_t> StepBytes(const Run& run, int64_t count) {
+absl::StatusOr<int64_t> StepBytes(const Run& run, const Stage& stage, int64_t count) {
   std::vector<int64_t> examples(run.train.size());
   std::iota(examples.begin(), examples.end(), int64_t{0});
   std::partial_sort(examples.begin(), examples.begin() + count, examples.end(),
@@ -89,31 +91,31 @@ absl::StatusOr<int64_t> StepBytes(const Run& run, int64_t count) {
   examples.resize(count);
   const auto meter = std::make_shared<AllocationMeter>();
   const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, meter);
-  LRA_RETURN_IF_ERROR(ProbeTraining(run, examples, 0).status());
+  LRA_RETURN_IF_ERROR(ProbeTraining(run, stage, examples, 0).status());
   return meter->peak_bytes();
 }
 
-absl::Status TooLarge(const MicroBatch& choice) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("--memory-budget: is ", FormatBytes(choice.budget_bytes),
-                   ", but a step with one of the longest examples takes ",
-                   FormatBytes(choice.step_bytes), "; give more, or a smaller model"));
+absl::Status TooLarge(const Stage& stage, const MicroBatch& choice) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--memory-budget: is ", FormatBytes(choice.budget_bytes),
+      ", but a step with one of the longest examples takes ", FormatBytes(choice.step_bytes),
+      " in ", stage.objective->name(), "; give more, or a smaller model"));
 }
 
 // The largest that fits. Memory grows almost evenly with the examples, so that the line through the
 // last two measurements finds it in a few.
-absl::Status FitBudget(const Run& run, MicroBatch* choice) {
+absl::Status FitBudget(const Run& run, const Stage& stage, MicroBatch* choice) {
   const int64_t budget = choice->budget_bytes;
-  LRA_ASSIGN_OR_RETURN(const int64_t one, StepBytes(run, 1));
+  LRA_ASSIGN_OR_RETURN(const int64_t one, StepBytes(run, stage, 1));
   if (one > budget && run.request.runtime.memory_budget_bytes() > 0) {
     choice->step_bytes = one;
-    return TooLarge(*choice);
+    return TooLarge(stage, *choice);
   }
   *choice = {1, choice->batch_examples, one, budget};
   int64_t fits = 1, exceeds = one > budget ? 2 : choice->batch_examples + 1;
   int64_t examples = 2;
   while (fits + 1 < exceeds) {
-    LRA_ASSIGN_OR_RETURN(const int64_t bytes, StepBytes(run, examples));
+    LRA_ASSIGN_OR_RETURN(const int64_t bytes, StepBytes(run, stage, examples));
     (bytes <= budget ? fits : exceeds) = examples;
     if (bytes <= budget) choice->examples = examples, choice->step_bytes = bytes;
     const double each = std::max(1.0, static_cast<double>(bytes - one) / (examples - 1));
@@ -182,36 +184,38 @@ double EvaluationBatches(const Run& run) {
 
 }  // namespace
 
-absl::StatusOr<RunEstimate> EstimateRun(const Run& run) {
+absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) {
   const Plan plan = BatchesByLength(run);
-  RunEstimate estimate;
-  estimate.steps = run.config().train().steps();
-  estimate.parameters = run.model->parameters().count();
-  LRA_ASSIGN_OR_RETURN(estimate.transformer_parameters,
-                       CountTransformerParameters(run.config(), run.train.spec()));
-  const int64_t parts = run.micro_batch_examples;
-  LRA_RETURN_IF_ERROR(ProbeTraining(run, plan.back(), parts).status());
+  StageEstimate estimate;
+  estimate.steps = stage.objective->steps();
+  estimate.parameters = stage.objective->parameters().count();
+  estimate.has_validation = stage.objective->has_validation();
+  const int64_t parts = stage.micro_batch_examples;
+  LRA_RETURN_IF_ERROR(ProbeTraining(run, stage, plan.back(), parts).status());
   estimate.peak_memory_bytes = PeakMemoryBytes();
   estimate.available_memory_bytes = AvailableMemoryBytes();
-  double forward_seconds = 0;
   for (const size_t quarter : {1, 2, 3}) {
     const auto& examples = plan[plan.size() * quarter / 4];
-    LRA_ASSIGN_OR_RETURN(const double training, ProbeTraining(run, examples, parts));
-    LRA_ASSIGN_OR_RETURN(const double forward, ProbeForward(run, examples));
+    LRA_ASSIGN_OR_RETURN(const double training, ProbeTraining(run, stage, examples, parts));
     estimate.step_seconds += training / 3;
-    forward_seconds += forward / 3;
+    if (!estimate.has_validation) continue;
+    LRA_ASSIGN_OR_RETURN(const double forward, ProbeForward(run, examples));
+    estimate.total_seconds += EvaluationBatches(run) * forward / 3;
   }
-  estimate.total_seconds =
-      estimate.steps * estimate.step_seconds + EvaluationBatches(run) * forward_seconds;
+  estimate.total_seconds += estimate.steps * estimate.step_seconds;
+  if (estimate.has_validation) {
+    LRA_ASSIGN_OR_RETURN(estimate.transformer_parameters,
+                         CountTransformerParameters(run.config(), run.train.spec()));
+  }
   return estimate;
 }
 
-absl::StatusOr<MicroBatch> ChooseMicroBatch(const Run& run) {
+absl::StatusOr<MicroBatch> ChooseMicroBatch(const Run& run, const Stage& stage) {
   const RuntimeConfig& runtime = run.request.runtime;
   MicroBatch choice;
   choice.batch_examples =
       std::min<int64_t>(run.config().train().batch_examples(), run.train.size());
-  const int64_t before = run.state.efficiency().micro_batch_examples();
+  const int64_t before = stage.state->efficiency().micro_batch_examples();
   if (runtime.micro_batch_examples() > 0) {
     choice.examples = std::min<int64_t>(runtime.micro_batch_examples(), choice.batch_examples);
   } else if (runtime.memory_budget_bytes() == 0 && before > 0) {
@@ -222,7 +226,7 @@ absl::StatusOr<MicroBatch> ChooseMicroBatch(const Run& run) {
                           : is_cpu ? static_cast<int64_t>(kShareOfFree * AvailableMemoryBytes())
                                    : 0;
     choice.examples = choice.batch_examples;
-    if (choice.budget_bytes > 0) LRA_RETURN_IF_ERROR(FitBudget(run, &choice));
+    if (choice.budget_bytes > 0) LRA_RETURN_IF_ERROR(FitBudget(run, stage, &choice));
   }
   LRA_RETURN_IF_ERROR(CheckParts(run, choice));
   return choice;
@@ -238,13 +242,30 @@ std::string DescribeMicroBatch(const MicroBatch& choice) {
                       " beyond the weights (", "budget ", FormatBytes(choice.budget_bytes), ")");
 }
 
-std::string DescribeEstimate(const RunEstimate& estimate) {
-  return absl::StrCat(
-      "estimate: ", DescribeParameters(estimate.parameters, estimate.transformer_parameters), ", ",
-      FormatCount(estimate.steps), " steps of ", FormatSeconds(estimate.step_seconds), ", about ",
-      FormatSeconds(estimate.total_seconds), " with validation and test; peak memory about ",
-      FormatBytes(estimate.peak_memory_bytes), " (", FormatBytes(estimate.available_memory_bytes),
-      " more available)");
+std::string DescribeEstimate(const StageEstimate& estimate) {
+  const std::string parameters =
+      estimate.transformer_parameters > 0
+          ? DescribeParameters(estimate.parameters, estimate.transformer_parameters)
+          : absl::StrCat(FormatCount(estimate.parameters), " parameters");
+  return absl::StrCat("estimate: ", parameters, ", ", FormatCount(estimate.steps), " steps of ",
+                      FormatSeconds(estimate.step_seconds), ", about ",
+                      FormatSeconds(estimate.total_seconds),
+                      estimate.has_validation ? " with validation and test" : "",
+                      "; peak memory about ", FormatBytes(estimate.peak_memory_bytes), " (",
+                      FormatBytes(estimate.available_memory_bytes), " more available)");
+}
+
+absl::Status PlanStage(const Run& run, Stage* stage) {
+  LRA_ASSIGN_OR_RETURN(const MicroBatch choice, ChooseMicroBatch(run, *stage));
+  stage->micro_batch_examples = choice.examples;
+  if (run.request.runtime.quiet()) return absl::OkStatus();
+  const std::string prefix =
+      run.config().has_pretrain() ? absl::StrCat(stage->objective->name(), ": ") : "";
+  std::cerr << prefix << DescribeMicroBatch(choice) << "\n";
+  if (stage->state->step() > 0) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const StageEstimate estimate, EstimateStage(run, *stage));
+  std::cerr << prefix << DescribeEstimate(estimate) << "\n";
+  return absl::OkStatus();
 }
 
 }  // namespace lra

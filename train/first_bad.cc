@@ -20,12 +20,12 @@ std::string Describe(absl::string_view kind, absl::string_view name, const at::T
                       " values, the first at ", is_bad.to(at::kInt).argmax().item<int64_t>(), ")");
 }
 
-std::string FirstBadActivation(const Classifier& model, const HostBatch& batch,
+std::string FirstBadActivation(const Objective& objective, const HostBatch& batch,
                                int64_t micro_batch_examples, int64_t step) {
   std::string found;
   for (const HostBatch& part :
-       SplitBatch(batch, micro_batch_examples, model.depends_on_padding())) {
-    model.VisitActivations(
+       SplitBatch(batch, micro_batch_examples, objective.depends_on_padding())) {
+    objective.VisitActivations(
         part, {.training = true, .step = static_cast<uint32_t>(step), .updates_statistics = false},
         [&](absl::string_view name, const at::Tensor& value) {
           if (found.empty()) found = Describe("activation", name, value);
@@ -37,18 +37,18 @@ std::string FirstBadActivation(const Classifier& model, const HostBatch& batch,
 
 }  // namespace
 
-std::string FirstBadTensor(const Classifier& model, const HostBatch& batch,
+std::string FirstBadTensor(const Objective& objective, const HostBatch& batch,
                            int64_t micro_batch_examples, int64_t step) {
   const c10::NoGradGuard no_gradient;
   std::string found;
   const absl::Status status = CatchTorch([&] {
-    for (const Parameter& parameter : model.parameters().parameters()) {
+    for (const Parameter& parameter : objective.parameters().parameters()) {
       found = Describe("parameter", parameter.name, parameter.value);
       if (!found.empty()) return absl::OkStatus();
     }
-    found = FirstBadActivation(model, batch, micro_batch_examples, step);
+    found = FirstBadActivation(objective, batch, micro_batch_examples, step);
     if (!found.empty()) return absl::OkStatus();
-    for (const Parameter& parameter : model.parameters().parameters()) {
+    for (const Parameter& parameter : objective.parameters().parameters()) {
       const at::Tensor& gradient = parameter.value.grad();
       if (gradient.defined()) found = Describe("gradient of", parameter.name, gradient);
       if (!found.empty()) return absl::OkStatus();

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "datasets/host_batch.h"
-#include "models/classifier.h"
+#include "train/objective.h"
 
 namespace lra {
 
@@ -13,7 +13,7 @@ namespace lra {
 // forward pass over the batch (in the step's own parts), logits, gradients as they stand:
 // "parameter embedding.token.weight (3 of 640 values, the first at 17)". Empty when all are finite
 // (the loss itself overflowed).
-std::string FirstBadTensor(const Classifier& model, const HostBatch& batch,
+std::string FirstBadTensor(const Objective& objective, const HostBatch& batch,
                            int64_t micro_batch_examples, int64_t step);
 
 }  // namespace lra

@@ -1,6 +1,7 @@
 #include "train/micro_batch.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace lra {
 namespace {
@@ -47,6 +48,13 @@ HostBatch Part(const HostBatch& batch, int64_t begin, int64_t end, bool keeps_le
 }
 
 }  // namespace
+
+int64_t CountTokens(const HostBatch& batch) {
+  int64_t tokens = 0;
+  for (const std::vector<int32_t>* lengths : {&batch.lengths, &batch.lengths_b})
+    tokens += std::accumulate(lengths->begin(), lengths->end(), int64_t{0});
+  return tokens;
+}
 
 HostBatch TrimPadding(HostBatch batch) {
   batch.fixed_length = 0;

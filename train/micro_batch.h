@@ -2,6 +2,7 @@
 #ifndef LRA_TRAIN_MICRO_BATCH_H_
 #define LRA_TRAIN_MICRO_BATCH_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "datasets/host_batch.h"
@@ -14,6 +15,9 @@ namespace lra {
 // (Classifier::depends_on_padding()).
 std::vector<HostBatch> SplitBatch(const HostBatch& batch, int64_t examples,
                                   bool keeps_length = false);
+
+// Real tokens, of both texts of pairs.
+int64_t CountTokens(const HostBatch& batch);
 
 // The batch without the padding that every example has.
 HostBatch TrimPadding(HostBatch batch);

@@ -10,9 +10,8 @@
 namespace lra {
 
 // Pretrains in RUN/pretrain (checkpoints and a curve of its own, resumed exactly), copies what the
-// classifier shares into run->model and sets run->state.pretrain. Learning rate by the run's
-// schedule, scaled to pretrain.steps and pretrain.learning_rate. Errors: those of
-// TokenModel::Create; Internal when the loss is not finite; Cancelled when asked to stop.
+// classifier shares into run->model and sets run->state.pretrain. Errors: those of
+// TokenObjective::Create, RestoreLatest, PlanStage and TrainStage.
 absl::Status Pretrain(Run* run);
 
 }  // namespace lra

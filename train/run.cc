@@ -14,6 +14,7 @@
 #include "models/runtime.h"
 #include "models/torch_status.h"
 #include "train/checkpoint.h"
+#include "train/tensorboard.h"
 
 namespace lra {
 namespace {
@@ -45,27 +46,22 @@ absl::Status CheckSame(const google::protobuf::Message& now, const google::proto
                    "; give the run's own settings, or another --out"));
 }
 
-absl::Status Restore(const std::string& checkpoint, Run* run) {
-  LRA_ASSIGN_OR_RETURN(CheckpointState state, LoadCheckpointState(checkpoint));
-  const std::string& out = run->request.runtime.out_dir();
-  LRA_RETURN_IF_ERROR(CheckSameRun(run->state, state, out));
-  LRA_RETURN_IF_ERROR(LoadWeights(checkpoint, state, run->model->parameters()));
-  LRA_RETURN_IF_ERROR(LoadOptimizer(checkpoint, state, run->optimizer.get()));
-  const int threads = ResolveThreads(run->request.runtime.threads());
-  if (state.efficiency().threads() != threads) {
-    std::cerr << "note: " << out << " was trained with " << state.efficiency().threads()
-              << " threads, now " << threads
-              << ": the last digits will differ from an undisturbed run\n";
-  }
-  run->state = std::move(state);
-  run->state.mutable_efficiency()->set_resumes(run->state.efficiency().resumes() + 1);
-  return absl::OkStatus();
+absl::Status CheckSameRun(const CheckpointState& now, const CheckpointState& then,
+                          absl::string_view directory) {
+  LRA_RETURN_IF_ERROR(CheckSame(now.config(), then.config(), "configuration", directory));
+  return CheckSame(now.data(), then.data(), "data", directory);
+}
+
+void NoteThreads(absl::string_view directory, int before, int now) {
+  if (before == now) return;
+  std::cerr << "note: " << directory << " was trained with " << before << " threads, now " << now
+            << ": the last digits will differ from an undisturbed run\n";
 }
 
 // What a killed process was writing.
-void RemoveLeftovers(const std::string& run_dir) {
+void RemoveLeftovers(const std::string& directory) {
   std::error_code ignored;
-  std::filesystem::directory_iterator entry(run_dir, ignored);
+  std::filesystem::directory_iterator entry(directory, ignored);
   for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
     if (entry->path().filename().string().find(".tmp-") == std::string::npos) continue;
     std::error_code failed;  // a leftover that cannot be removed does no harm
@@ -74,15 +70,11 @@ void RemoveLeftovers(const std::string& run_dir) {
 }
 
 absl::Status RestoreIfThere(Run* run) {
-  const std::string& out = run->request.runtime.out_dir();
+  const RuntimeConfig& runtime = run->request.runtime;
   LRA_RETURN_IF_ERROR(CheckRunDirectory(run->request));
   if (!run->request.resume) return absl::OkStatus();
-  const absl::StatusOr<std::string> checkpoint = LatestCheckpoint(out);
-  RemoveLeftovers(out);
-  if (absl::IsNotFound(checkpoint.status()))
-    return absl::OkStatus();  // killed before its first checkpoint
-  LRA_RETURN_IF_ERROR(checkpoint.status());
-  return Restore(*checkpoint, run);
+  return RestoreLatest(runtime.out_dir(), runtime, run->model->parameters(), run->optimizer.get(),
+                       &run->state);
 }
 
 absl::Status Lock(Run* run) {
@@ -134,12 +126,6 @@ absl::Status CheckSelection(const ExperimentConfig& config) {
 
 }  // namespace
 
-absl::Status CheckSameRun(const CheckpointState& now, const CheckpointState& then,
-                          absl::string_view run_dir) {
-  LRA_RETURN_IF_ERROR(CheckSame(now.config(), then.config(), "configuration", run_dir));
-  return CheckSame(now.data(), then.data(), "data", run_dir);
-}
-
 absl::Status CheckRunDirectory(const TrainRequest& request) {
   const std::string& out = request.runtime.out_dir();
   if (request.resume) return absl::OkStatus();
@@ -151,8 +137,24 @@ absl::Status CheckRunDirectory(const TrainRequest& request) {
       out, " holds a run already; add --resume to go on with it, or choose another --out"));
 }
 
-Schedule Run::MakeSchedule() const {
-  return Schedule(config().schedule(), config().optimizer(), config().train().steps());
+absl::Status RestoreLatest(const std::string& directory, const RuntimeConfig& runtime,
+                           const ParameterStore& parameters, Optimizer* optimizer,
+                           CheckpointState* state) {
+  const absl::StatusOr<std::string> checkpoint = LatestCheckpoint(directory);
+  RemoveLeftovers(directory);
+  RemoveLeftovers(
+      JoinPath(directory, std::filesystem::path(kTensorBoardFile).parent_path().string()));
+  if (absl::IsNotFound(checkpoint.status()))
+    return absl::OkStatus();  // killed before its first checkpoint
+  LRA_RETURN_IF_ERROR(checkpoint.status());
+  LRA_ASSIGN_OR_RETURN(CheckpointState restored, LoadCheckpointState(*checkpoint));
+  LRA_RETURN_IF_ERROR(CheckSameRun(*state, restored, directory));
+  LRA_RETURN_IF_ERROR(LoadWeights(*checkpoint, restored, parameters));
+  LRA_RETURN_IF_ERROR(LoadOptimizer(*checkpoint, restored, optimizer));
+  NoteThreads(directory, restored.efficiency().threads(), ResolveThreads(runtime.threads()));
+  *state = std::move(restored);
+  state->mutable_efficiency()->set_resumes(state->efficiency().resumes() + 1);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {

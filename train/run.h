@@ -16,7 +16,6 @@
 #include "models/classifier.h"
 #include "train/checkpoint_state.pb.h"
 #include "train/optimizer.h"
-#include "train/schedule.h"
 
 namespace lra {
 
@@ -40,13 +39,10 @@ struct Run {
   SplitView train, validation;
   std::unique_ptr<Classifier> model;
   std::unique_ptr<Optimizer> optimizer;
-  // Examples in one forward pass; 0 = the whole batch (ChooseMicroBatch).
-  int64_t micro_batch_examples = 0;
   // Where the run stands.
   CheckpointState state;
   // The request's configuration (short for request.resolved.config).
   const ExperimentConfig& config() const { return request.resolved.config; }
-  Schedule MakeSchedule() const;
 };
 
 // Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming.
@@ -58,9 +54,12 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
 // AlreadyExists when the run folder holds a run and resume is off.
 absl::Status CheckRunDirectory(const TrainRequest& request);
 
-// InvalidArgument naming the first field in which configuration or data differ.
-absl::Status CheckSameRun(const CheckpointState& now, const CheckpointState& then,
-                          absl::string_view run_dir);
+// Goes on from the folder's latest checkpoint where it has one: fills the parameters, the optimiser
+// and *state, whose configuration and data are the run's. InvalidArgument naming the first field in
+// which the checkpoint's differ; the errors of LoadWeights and LoadOptimizer.
+absl::Status RestoreLatest(const std::string& directory, const RuntimeConfig& runtime,
+                           const ParameterStore& parameters, Optimizer* optimizer,
+                           CheckpointState* state);
 
 // Folders of a run for the trials of a search and for pretraining.
 inline constexpr char kTrialsFolder[] = "trials";

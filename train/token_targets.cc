@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lra/random.h"
+#include "models/encoder/sequences.h"
 
 namespace lra {
 namespace {
@@ -17,30 +18,33 @@ std::vector<int32_t> HiddenTokens(int32_t length, double fraction, RandomStream 
   return hidden;
 }
 
-void AddTarget(const HostBatch& batch, int64_t place, int64_t source, TokenTargets* targets) {
-  targets->positions.push_back(place);
-  targets->ids.push_back(batch.tokens[source]);
+void AddTarget(const Sequences& texts, int64_t place, int64_t source, TokenTargets* targets) {
+  targets->places.positions.push_back(place);
+  targets->ids.push_back(texts.tokens[source]);
 }
 
 }  // namespace
 
-TokenTargets MakeTokenTargets(const HostBatch& batch, const PretrainConfig& config, uint32_t seed,
-                              uint32_t step) {
+TokenTargets MakeTokenTargets(const HostBatch& batch, int column, const PretrainConfig& config,
+                              uint32_t seed, uint32_t step) {
+  const Sequences texts = Texts(batch, column);
   TokenTargets targets;
+  targets.places.column = column;
   const bool is_masked = config.objective() == PretrainConfig::MASKED;
-  if (is_masked) targets.hidden.assign(batch.batch * batch.length, 0);
-  for (int64_t b = 0; b < batch.batch; ++b) {
-    const int64_t row = b * batch.length;
+  if (is_masked) targets.places.hidden.assign(texts.batch * texts.length, 0);
+  for (int64_t b = 0; b < texts.batch; ++b) {
+    const int64_t row = b * texts.length;
     if (!is_masked) {
-      for (int32_t n = 0; n + 1 < batch.lengths[b]; ++n)
-        AddTarget(batch, row + n, row + n + 1, &targets);
+      for (int32_t n = 0; n + 1 < texts.lengths[b]; ++n)
+        AddTarget(texts, row + n, row + n + 1, &targets);
       continue;
     }
-    const RandomStream stream(seed, RandomDomain::kHiddenTokens,
-                              {static_cast<uint32_t>(batch.example_ids[b]), step, 0});
-    for (int32_t n : HiddenTokens(batch.lengths[b], config.masked_fraction(), stream)) {
-      targets.hidden[row + n] = 1;
-      AddTarget(batch, row + n, row + n, &targets);
+    const RandomStream stream(
+        seed, RandomDomain::kHiddenTokens,
+        {static_cast<uint32_t>(batch.example_ids[b]), step, static_cast<uint32_t>(column)});
+    for (int32_t n : HiddenTokens(texts.lengths[b], config.masked_fraction(), stream)) {
+      targets.places.hidden[row + n] = 1;
+      AddTarget(texts, row + n, row + n, &targets);
     }
   }
   return targets;

@@ -9,22 +9,22 @@
 
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
+#include "models/token_model.h"
 
 namespace lra {
 
 struct TokenTargets {
-  // [B, N] of the batch's tokens: 1 where the input is hidden; empty for CAUSAL.
-  std::vector<uint8_t> hidden;
-  // Places b * N + n whose output guesses, ascending, and the ids to guess.
-  std::vector<int64_t> positions;
+  TokenPlaces places;
+  // [S], what to guess there.
   std::vector<int64_t> ids;
 };
 
-// Of the first texts of pairs. MASKED: each real token is hidden with probability masked_fraction,
-// at least one in each example; which ones depends on (seed, step, example id, token) only. CAUSAL:
-// token n guesses token n + 1; an example of one token guesses nothing.
-TokenTargets MakeTokenTargets(const HostBatch& batch, const PretrainConfig& config, uint32_t seed,
-                              uint32_t step);
+// Of the only or first texts (column 0), or of the second texts of pairs (1). MASKED: each real
+// token is hidden with probability masked_fraction, at least one in each text; which ones depends
+// on (seed, step, example id, column, token) only. CAUSAL: token n guesses token n + 1, nothing is
+// hidden; a text of one token guesses nothing.
+TokenTargets MakeTokenTargets(const HostBatch& batch, int column, const PretrainConfig& config,
+                              uint32_t seed, uint32_t step);
 
 }  // namespace lra
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lra/random.h"
+
 namespace lra {
 namespace {
 
@@ -29,23 +31,23 @@ PretrainConfig Masked(float fraction) {
 TEST(TokenTargetsTest, CausalGuessesTheNextRealToken) {
   PretrainConfig config;
   config.set_objective(PretrainConfig::CAUSAL);
-  const TokenTargets targets = MakeTokenTargets(Batch(), config, 1, 2);
-  EXPECT_THAT(targets.positions, ElementsAre(0, 1, 2, 4));
+  const TokenTargets targets = MakeTokenTargets(Batch(), 0, config, 1, 2);
+  EXPECT_THAT(targets.places.positions, ElementsAre(0, 1, 2, 4));
   EXPECT_THAT(targets.ids, ElementsAre(2, 3, 4, 6));
-  EXPECT_TRUE(targets.hidden.empty());
+  EXPECT_TRUE(targets.places.hidden.empty());
 }
 
 TEST(TokenTargetsTest, MaskedGuessesWhatIsHiddenAndNothingElse) {
   for (uint32_t step = 0; step < 50; ++step) {
     const HostBatch batch = Batch();
-    const TokenTargets targets = MakeTokenTargets(batch, Masked(0.3f), 1, step);
+    const TokenTargets targets = MakeTokenTargets(batch, 0, Masked(0.3f), 1, step);
     std::vector<uint8_t> hidden(8, 0);
-    for (size_t i = 0; i < targets.positions.size(); ++i) {
-      hidden[targets.positions[i]] = 1;
-      EXPECT_EQ(targets.ids[i], batch.tokens[targets.positions[i]]);
+    for (size_t i = 0; i < targets.places.positions.size(); ++i) {
+      hidden[targets.places.positions[i]] = 1;
+      EXPECT_EQ(targets.ids[i], batch.tokens[targets.places.positions[i]]);
       EXPECT_NE(targets.ids[i], 0) << "padding is never guessed";
     }
-    EXPECT_EQ(hidden, targets.hidden);
+    EXPECT_EQ(hidden, targets.places.hidden);
     EXPECT_TRUE(hidden[0] + hidden[1] + hidden[2] + hidden[3] > 0);
     EXPECT_TRUE(hidden[4] + hidden[5] > 0) << "at least one of each example";
   }
@@ -58,7 +60,7 @@ TEST(TokenTargetsTest, TheShareIsTheFraction) {
   batch.tokens.assign(20000, 3);
   batch.lengths = {20000};
   batch.example_ids = {0};
-  const size_t hidden = MakeTokenTargets(batch, Masked(0.25f), 3, 0).positions.size();
+  const size_t hidden = MakeTokenTargets(batch, 0, Masked(0.25f), 3, 0).places.positions.size();
   EXPECT_NEAR(static_cast<double>(hidden), 5000, 4 * 61.3);  // four binomial deviations
 }
 
@@ -71,11 +73,38 @@ TEST(TokenTargetsTest, AnExampleIsTheSameAloneAndPadded) {
   alone.lengths = {2};
   alone.example_ids = {9};
   for (uint32_t step = 0; step < 20; ++step) {
-    const TokenTargets both = MakeTokenTargets(Batch(), Masked(0.5f), 1, step);
-    const TokenTargets one = MakeTokenTargets(alone, Masked(0.5f), 1, step);
-    EXPECT_EQ(both.hidden[4], one.hidden[0]);
-    EXPECT_EQ(both.hidden[5], one.hidden[1]);
+    const TokenTargets both = MakeTokenTargets(Batch(), 0, Masked(0.5f), 1, step);
+    const TokenTargets one = MakeTokenTargets(alone, 0, Masked(0.5f), 1, step);
+    EXPECT_EQ(both.places.hidden[4], one.places.hidden[0]);
+    EXPECT_EQ(both.places.hidden[5], one.places.hidden[1]);
   }
+}
+
+// By the definition: a stream for each (seed, step, example, column), one draw a token.
+TEST(TokenTargetsTest, TheSecondTextsOfPairsHaveDrawsOfTheirOwn) {
+  HostBatch batch;
+  batch.batch = 1;
+  batch.length = 30;
+  batch.tokens.assign(30, 3);
+  batch.lengths = {30};
+  batch.length_b = 40;
+  batch.tokens_b.assign(40, 5);
+  batch.lengths_b = {35};
+  batch.example_ids = {7};
+  std::vector<std::vector<uint8_t>> hidden;
+  for (const uint32_t column : {0, 1}) {
+    const TokenTargets targets =
+        MakeTokenTargets(batch, static_cast<int>(column), Masked(0.5f), 4, 11);
+    RandomStream stream(4, RandomDomain::kHiddenTokens, {7, 11, column});
+    std::vector<uint8_t> expected(column == 0 ? 30 : 40, 0);
+    for (int n = 0; n < (column == 0 ? 30 : 35); ++n) expected[n] = stream.Uniform() < 0.5;
+    EXPECT_EQ(targets.places.hidden, expected);
+    EXPECT_EQ(targets.places.column, static_cast<int>(column));
+    EXPECT_THAT(targets.ids, testing::Each(column == 0 ? 3 : 5));
+    EXPECT_EQ(targets.ids.size(), targets.places.positions.size());
+    hidden.push_back({expected.begin(), expected.begin() + 30});
+  }
+  EXPECT_NE(hidden[0], hidden[1]);
 }
 
 TEST(TokenTargetsTest, SeedAndStepMatter) {
@@ -84,7 +113,7 @@ TEST(TokenTargetsTest, SeedAndStepMatter) {
   batch.tokens.assign(128, 1);
   batch.lengths = {64, 64};
   const auto hidden = [&](uint32_t seed, uint32_t step) {
-    return MakeTokenTargets(batch, Masked(0.5f), seed, step).hidden;
+    return MakeTokenTargets(batch, 0, Masked(0.5f), seed, step).places.hidden;
   };
   EXPECT_EQ(hidden(1, 1), hidden(1, 1));
   EXPECT_NE(hidden(1, 1), hidden(1, 2));

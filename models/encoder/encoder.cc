@@ -48,6 +48,10 @@ absl::StatusOr<Encoder> Encoder::Create(const ExperimentConfig& config, const Ta
   return encoder;
 }
 
+bool Encoder::depends_on_padding() const {
+  return !is_masked_ || !attention().traits().is_padding_invariant;
+}
+
 Encoder::Encoded Encoder::Start(const Sequences& texts, const DropoutRun& run) const {
   const at::Tensor x = embedding_.Forward(texts, run.Key(kEmbeddingSite, run.probability));
   const at::Tensor real = RealPositions(texts, padding_);
@@ -80,6 +84,12 @@ void Encoder::VisitAttention(const Sequences& texts, const AttentionVisitor& vis
           layers_[i].InputOfAttention(encoded.x, encoded.real, none));
     encoded.x = layers_[i].Forward(encoded.x, encoded.real, none);
   }
+}
+
+Encoder::ActivationVisitor OfSecondTexts(const Encoder::ActivationVisitor& visit) {
+  return [&visit](absl::string_view name, const at::Tensor& value) {
+    visit(absl::StrCat("second text: ", name), value);
+  };
 }
 
 }  // namespace lra

@@ -49,18 +49,28 @@ class Encoder {
   void VisitAttention(const Sequences& texts, const AttentionVisitor& visit) const;
 
   bool has_cls() const { return padding_.has_cls; }
+  // Whether the amount of padding changes x at real positions: model.mask=NO_MASK, and attentions
+  // whose traits say so.
+  bool depends_on_padding() const;
   const Attention& attention() const { return layers_.front().attention(); }
 
  private:
   Encoder(const ExperimentConfig& config, const TaskSpec& spec, int64_t max_tokens,
           ParameterStore* parameters)
-      : padding_(config), embedding_(config.model(), spec, max_tokens, parameters) {}
+      : padding_(config),
+        is_masked_(config.model().mask() != ModelConfig::NO_MASK),
+        embedding_(config.model(), spec, max_tokens, parameters) {}
   Encoded Start(const Sequences& texts, const DropoutRun& run) const;
 
   PaddingRules padding_;
+  bool is_masked_;
   Embedding embedding_;
   std::vector<EncoderLayer> layers_;
 };
+
+// Names what it is given as of the second texts of pairs: "second text: layer 0". `visit` must
+// outlive it.
+Encoder::ActivationVisitor OfSecondTexts(const Encoder::ActivationVisitor& visit);
 
 }  // namespace lra
 

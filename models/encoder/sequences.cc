@@ -24,6 +24,10 @@ Sequences SecondTexts(const HostBatch& batch) {
   return {batch.batch, batch.length_b, batch.tokens_b, {}, batch.lengths_b};
 }
 
+Sequences Texts(const HostBatch& batch, int column) {
+  return column == 0 ? FirstTexts(batch) : SecondTexts(batch);
+}
+
 PaddingRules::PaddingRules(const ExperimentConfig& config)
     : has_cls(config.model().pooling() == ModelConfig::CLS),
       cls_as_first_token(config.model().cls_mask() == ModelConfig::AS_FIRST_TOKEN),

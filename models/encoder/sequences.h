@@ -24,6 +24,8 @@ struct Sequences {
 // The only texts, or the first ones of pairs; the second ones of pairs.
 Sequences FirstTexts(const HostBatch& batch);
 Sequences SecondTexts(const HostBatch& batch);
+// By column, as SplitView counts them: 0 the only or first ones, 1 the second ones.
+Sequences Texts(const HostBatch& batch, int column);
 
 struct PaddingRules {
   explicit PaddingRules(const ExperimentConfig& config);

@@ -1,0 +1,161 @@
+// One step of training on small ListOps data: parts of a batch, memory, precision, numbers that are
+// not finite.
+#include <ATen/ops/full.h>
+#include <c10/core/GradMode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "eval/run_record.h"
+#include "tests/objective_gradients.h"
+#include "tests/training_fixture.h"
+#include "train/estimate.h"
+#include "train/first_bad.h"
+#include "train/label_objective.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+
+class TrainingStepTest : public TrainerTest {};
+
+TEST_F(TrainingStepTest, AccumulationChangesRoundingOnly) {
+  const auto whole =
+      TrainRun(Request("whole", "linear", {"train.steps=6", "train.log_every_steps=1"}));
+  TrainRequest request = Request("parts", "linear", {"train.steps=6", "train.log_every_steps=1"});
+  request.runtime.set_micro_batch_examples(3);
+  const auto parts = TrainRun(request);
+  ASSERT_TRUE(whole.ok() && parts.ok());
+  ASSERT_EQ(whole->curve_size(), parts->curve_size());
+  for (int i = 0; i < whole->curve_size(); ++i) {
+    EXPECT_NEAR(whole->curve(i).train_loss(), parts->curve(i).train_loss(), 1e-4) << "point " << i;
+  }
+}
+
+TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndLeavesNoRecord) {
+  const TrainRequest request =
+      Request("diverges", "linear",
+              {"train.steps=200", "schedule.learning_rate=1000", "schedule.warmup_fraction=0",
+               "schedule.kind=CONSTANT", "optimizer.clip_norm=0", "optimizer.weight_decay=10"});
+  const absl::Status status = TrainRun(request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("not finite at step"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("first tensor that went bad: "));
+  EXPECT_EQ(ReadRunRecord(request.runtime.out_dir()).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(TrainingStepTest, AccumulatedGradientsEqualThoseOfOneBatch) {
+  for (const char* attention : {"transformer", "cosformer"}) {
+    SCOPED_TRACE(attention);
+    const auto run = OpenRun(Request(std::string("gradients-") + attention, attention, {}));
+    ASSERT_TRUE(run.ok()) << run.status();
+    ExpectPartsAddUp(LabelObjective(**run), FirstExamples((*run)->train, 32));
+  }
+}
+
+TEST_F(TrainingStepTest, TheMicroBatchIsTheLargestThatFitsTheBudget) {
+  TrainRequest request = Request("budget", "transformer", {"train.batch_examples=32"});
+  request.runtime.set_memory_budget_bytes(int64_t{1} << 40);
+  const auto run = OpenRun(request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  RuntimeConfig& runtime = (*run)->request.runtime;
+  const LabelObjective objective(**run);
+  const Stage stage = LabelStage(objective, run->get());
+  const MicroBatch whole = *ChooseMicroBatch(**run, stage);
+  EXPECT_EQ(whole.examples, 32);
+  runtime.set_memory_budget_bytes(1000);
+  const absl::Status tiny = ChooseMicroBatch(**run, stage).status();
+  EXPECT_EQ(tiny.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(tiny.message()), HasSubstr("--memory-budget: is 1.0 kB"));
+  const int64_t budget_bytes = whole.step_bytes * 6 / 10;
+  runtime.set_memory_budget_bytes(budget_bytes);
+  const MicroBatch some = *ChooseMicroBatch(**run, stage);
+  EXPECT_GT(some.examples, 1);
+  EXPECT_LT(some.examples, 32);
+  EXPECT_LE(some.step_bytes, budget_bytes);
+  runtime.set_memory_budget_bytes(some.step_bytes);
+  EXPECT_EQ(ChooseMicroBatch(**run, stage)->examples, some.examples);
+  runtime.set_memory_budget_bytes(some.step_bytes - 1);
+  EXPECT_LT(ChooseMicroBatch(**run, stage)->examples, some.examples);
+  // What was used is on record, and a resumed run keeps it.
+  (*run)->state.mutable_efficiency()->set_micro_batch_examples(7);
+  runtime.set_memory_budget_bytes(0);
+  EXPECT_EQ(ChooseMicroBatch(**run, stage)->examples, 7);
+}
+
+TEST_F(TrainingStepTest, BatchNormIsNotCutIntoParts) {
+  const auto run = OpenRun(Request("norm", "linear", {}));
+  ASSERT_TRUE(run.ok()) << run.status();
+  (*run)->request.resolved.config.mutable_model()->set_norm(ModelConfig::BATCH);
+  const LabelObjective objective(**run);
+  const Stage stage = LabelStage(objective, run->get());
+  EXPECT_TRUE(ChooseMicroBatch(**run, stage).ok());
+  (*run)->request.runtime.set_micro_batch_examples(3);
+  const absl::Status status = ChooseMicroBatch(**run, stage).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("model.norm=BATCH"));
+}
+
+TEST_F(TrainingStepTest, NamesTheFirstTensorThatWentBad) {
+  const auto opened = OpenRun(Request("bad", "transformer", {"model.layers=2"}));
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  lra::Run& run = **opened;
+  const LabelObjective objective(run);
+  const HostBatch batch = FirstExamples(run.train, 8);
+  const auto parameter = [&](absl::string_view name) {
+    for (const Parameter& p : run.model->parameters().parameters()) {
+      if (p.name == name) return p.value;
+    }
+    ADD_FAILURE() << "no parameter " << name;
+    return at::Tensor();
+  };
+  // Changes a weight, asks, and changes it back.
+  const auto with = [&](absl::string_view name, double value, int64_t examples) {
+    const c10::NoGradGuard no_gradient;
+    const at::Tensor weight = parameter(name), before = weight.clone();
+    weight.fill_(value);
+    const std::string found = FirstBadTensor(objective, batch, examples, 0);
+    weight.copy_(before);
+    return found;
+  };
+  EXPECT_EQ(FirstBadTensor(objective, batch, 0, 0), "");
+  EXPECT_EQ(with("encoder.layer1.mlp.hidden.bias", std::nan(""), 0),
+            "parameter \"encoder.layer1.mlp.hidden.bias\" (64 of 64 values, the first at 0)");
+  // Finite weights whose products overflow.
+  EXPECT_THAT(with("encoder.layer0.attention.value.weight", 3e38, 0),
+              HasSubstr("activation \"layer 0 attention\""));
+  EXPECT_THAT(with("encoder.layer1.mlp.projection.weight", 3e38, 4),
+              HasSubstr("activation \"layer 1\""));
+  EXPECT_THAT(with("head.logits.weight", 3e38, 3), HasSubstr("activation \"logits\""));
+  at::Tensor(parameter("head.hidden.bias")).mutable_grad() =
+      at::full(parameter("head.hidden.bias").sizes(), INFINITY);
+  EXPECT_THAT(FirstBadTensor(objective, batch, 0, 0),
+              HasSubstr("gradient of \"head.hidden.bias\""));
+}
+
+// Eight bits of mantissa in the matrix products: near, but not equal.
+TEST_F(TrainingStepTest, Bf16TrainsNearFloat32) {
+  for (const char* attention : {"transformer", "cosformer", "fnet"}) {
+    const std::vector<std::string> sets = {"train.steps=6", "train.log_every_steps=1"};
+    const auto full = TrainRun(Request(std::string("fp32-") + attention, attention, sets));
+    std::vector<std::string> with_bf16 = sets;
+    with_bf16.push_back("numerics.precision=BF16");
+    const auto half = TrainRun(Request(std::string("bf16-") + attention, attention, with_bf16));
+    ASSERT_TRUE(full.ok() && half.ok()) << full.status() << half.status();
+    double difference = 0;
+    for (int i = 0; i < full->curve_size(); ++i) {
+      const double expected = full->curve(i).train_loss(), actual = half->curve(i).train_loss();
+      EXPECT_NEAR(actual, expected, 0.02 * expected) << attention << " point " << i;
+      difference += std::abs(actual - expected);
+    }
+    EXPECT_GT(difference, 1e-6) << attention << ": BF16 changed nothing";
+  }
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,76 @@
+#include "train/label_objective.h"
+
+#include "absl/strings/str_cat.h"
+#include "eval/evaluator.h"
+#include "lra/status_macros.h"
+#include "train/batch_gradient.h"
+
+namespace lra {
+
+Schedule LabelObjective::MakeSchedule() const {
+  return Schedule(run_.config().schedule(), run_.config().optimizer(), steps());
+}
+
+absl::StatusOr<BatchResult> LabelObjective::AddGradient(const HostBatch& batch,
+                                                        int64_t micro_batch_examples,
+                                                        const ForwardContext& context) const {
+  return AddBatchGradient(*run_.model, batch, micro_batch_examples, context);
+}
+
+void LabelObjective::VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                                      const Encoder::ActivationVisitor& visit) const {
+  run_.model->VisitActivations(batch, context, visit);
+}
+
+int64_t LabelObjective::kept_step() const {
+  const EvaluationConfig& evaluation = run_.config().evaluation();
+  return evaluation.selection() == EvaluationConfig::FIXED_STEP ? evaluation.step() : -1;
+}
+
+absl::Status LabelObjective::Validate(CheckpointState* state, CurvePoint* point) const {
+  const TrainConfig& train = run_.config().train();
+  const absl::StatusOr<Scored> scored =
+      ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(),
+                 {.batch_examples = train.batch_examples(),
+                  .limit_examples = train.validation_examples(),
+                  .drop_last = run_.config().evaluation().drop_last()});
+  LRA_RETURN_IF_ERROR(
+      Annotate(scored.status(), absl::StrCat("validation at step ", state->step())));
+  const SplitScore& score = scored->score;
+  point->set_validation_loss(score.MeanLoss());
+  point->set_validation_accuracy(score.Accuracy());
+  CountGain(score.Accuracy(), state);
+  return absl::OkStatus();
+}
+
+void LabelObjective::CountGain(double accuracy, CheckpointState* state) const {
+  const ScheduleConfig& schedule = run_.config().schedule();
+  if (state->best_step() < 0 || accuracy > state->best_validation_accuracy()) {
+    state->set_best_step(state->step());
+    state->set_best_validation_accuracy(accuracy);
+    state->set_evaluations_without_gain(0);
+    state->set_plateau_wait_evaluations(0);
+    return;
+  }
+  state->set_evaluations_without_gain(state->evaluations_without_gain() + 1);
+  if (schedule.kind() == ScheduleConfig::PLATEAU) {
+    state->set_plateau_wait_evaluations(state->plateau_wait_evaluations() + 1);
+    if (state->plateau_wait_evaluations() > schedule.plateau_patience_evaluations()) {
+      state->set_plateau_reductions(state->plateau_reductions() + 1);
+      state->set_plateau_wait_evaluations(0);
+    }
+  }
+  // Never before the step that will be selected.
+  const int patience = run_.config().train().early_stop_evaluations();
+  const bool has_selected = state->step() >= kept_step();
+  if (patience > 0 && state->evaluations_without_gain() >= patience && has_selected &&
+      state->step() < steps()) {
+    state->set_stopped_at_step(state->step());
+  }
+}
+
+Stage LabelStage(const LabelObjective& objective, Run* run) {
+  return {&objective, run->request.runtime.out_dir(), run->optimizer.get(), &run->state};
+}
+
+}  // namespace lra

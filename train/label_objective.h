@@ -1,0 +1,45 @@
+// Training with labels: the mean cross-entropy of the run's classifier, judged by validation.
+#ifndef LRA_TRAIN_LABEL_OBJECTIVE_H_
+#define LRA_TRAIN_LABEL_OBJECTIVE_H_
+
+#include <string>
+
+#include "train/objective.h"
+#include "train/run.h"
+
+namespace lra {
+
+class LabelObjective : public Objective {
+ public:
+  // `run` must outlive it.
+  explicit LabelObjective(const Run& run) : run_(run) {}
+
+  std::string name() const override { return "training"; }
+  std::string rate_field() const override { return "schedule.learning_rate"; }
+  int64_t steps() const override { return run_.config().train().steps(); }
+  Schedule MakeSchedule() const override;
+  const ParameterStore& parameters() const override { return run_.model->parameters(); }
+  bool depends_on_padding() const override { return run_.model->depends_on_padding(); }
+  absl::StatusOr<BatchResult> AddGradient(const HostBatch& batch, int64_t micro_batch_examples,
+                                          const ForwardContext& context) const override;
+  void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                        const Encoder::ActivationVisitor& visit) const override;
+  bool has_validation() const override { return true; }
+  // Counts the best step, evaluations without gain, the plateau schedule's reductions and the early
+  // stop.
+  absl::Status Validate(CheckpointState* state, CurvePoint* point) const override;
+  // That of FIXED_STEP.
+  int64_t kept_step() const override;
+
+ private:
+  void CountGain(double accuracy, CheckpointState* state) const;
+
+  const Run& run_;
+};
+
+// The stage of run->model, run->optimizer and run->state in the run's own folder.
+Stage LabelStage(const LabelObjective& objective, Run* run);
+
+}  // namespace lra
+
+#endif  // LRA_TRAIN_LABEL_OBJECTIVE_H_

@@ -1,0 +1,204 @@
+#include "train/loop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "datasets/loader.h"
+#include "eval/machine.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "models/torch_status.h"
+#include "train/curve.h"
+#include "train/divergence.h"
+#include "train/first_bad.h"
+#include "train/interruption.h"
+#include "train/stage_checkpoints.h"
+
+namespace lra {
+namespace {
+
+struct StepResult {
+  BatchResult batch;
+  double gradient_norm = 0;
+};
+
+void AddCounts(const std::vector<int64_t>& from, google::protobuf::RepeatedField<int64_t>* to) {
+  to->Resize(static_cast<int>(from.size()), 0);
+  for (size_t i = 0; i < from.size(); ++i) (*to)[static_cast<int>(i)] += from[i];
+}
+
+class Loop {
+ public:
+  Loop(const Run& run, const Stage& stage)
+      : run_(run),
+        stage_(stage),
+        objective_(*stage.objective),
+        state_(*stage.state),
+        schedule_(objective_.MakeSchedule()),
+        loader_(run.train, MakeLoaderOptions(run.config().train(), run.config().seed()),
+                {state_.loader().epoch(), state_.loader().batch()}),
+        checkpoints_(run.request.runtime, stage) {}
+
+  absl::Status Train();
+
+ private:
+  absl::StatusOr<StepResult> Step();
+  absl::Status CheckFinite(const HostBatch& batch, const StepResult& result) const;
+  void Count(const StepResult& result);
+  absl::Status AfterStep();
+  absl::Status AddCurvePoint();
+  absl::Status StopIfAsked();
+  std::string Detail() const;
+  ScheduleValue ScheduleAt(int64_t step) const {
+    return schedule_.At(step, state_.plateau_reductions());
+  }
+  bool IsEvaluation(int64_t step) const {
+    return step % run_.config().train().eval_every_steps() == 0 || step == objective_.steps();
+  }
+  bool IsCurvePoint(int64_t step) const {
+    return IsEvaluation(step) || step % run_.config().train().log_every_steps() == 0;
+  }
+  bool IsOver() const {
+    return state_.step() >= objective_.steps() || state_.stopped_at_step() > 0;
+  }
+
+  const Run& run_;
+  const Stage& stage_;
+  const Objective& objective_;
+  CheckpointState& state_;
+  Schedule schedule_;
+  TrainLoader loader_;
+  StageCheckpoints checkpoints_;
+  UpdateRatios ratios_;  // of the last step before a curve point
+  int64_t tokens_ = 0;   // in this process
+};
+
+absl::StatusOr<StepResult> Loop::Step() {
+  const HostBatch batch = loader_.Next();
+  const int64_t step = state_.step();
+  StepResult result;
+  stage_.optimizer->ZeroGradients();
+  LRA_ASSIGN_OR_RETURN(result.batch, objective_.AddGradient(
+                                         batch, stage_.micro_batch_examples,
+                                         {.training = true, .step = static_cast<uint32_t>(step)}));
+  if (std::isfinite(result.batch.loss_sum)) {
+    LRA_RETURN_IF_ERROR(CatchTorch([&] {
+      result.gradient_norm =
+          stage_.optimizer->Step(ScheduleAt(step), IsCurvePoint(step + 1) ? &ratios_ : nullptr);
+      return absl::OkStatus();
+    }));
+  }
+  LRA_RETURN_IF_ERROR(CheckFinite(batch, result));
+  return result;
+}
+
+absl::Status Loop::CheckFinite(const HostBatch& batch, const StepResult& result) const {
+  const bool is_loss_finite = std::isfinite(result.batch.loss_sum);
+  if (is_loss_finite && std::isfinite(result.gradient_norm)) return absl::OkStatus();
+  const int64_t step = state_.step();
+  const std::string first = FirstBadTensor(objective_, batch, stage_.micro_batch_examples, step);
+  return DivergedError(absl::StrCat(
+      objective_.name(), ": ", is_loss_finite ? "gradient" : "loss", " is not finite at step ",
+      step, " (loss ", result.batch.loss_sum / static_cast<double>(result.batch.guesses),
+      ", gradient norm ", result.gradient_norm, ", learning rate ", ScheduleAt(step).learning_rate,
+      ", train examples ", absl::StrJoin(batch.example_ids, " "), "); first tensor that went bad: ",
+      first.empty() ? "the loss itself" : first, "; nothing was updated. A lower ",
+      objective_.rate_field(), ", a longer warm-up or optimizer.clip_norm usually helps"));
+}
+
+void Loop::Count(const StepResult& step) {
+  const BatchResult& result = step.batch;
+  tokens_ += result.tokens;
+  RunningSums& sums = *state_.mutable_sums();
+  sums.set_steps(sums.steps() + 1);
+  sums.set_examples(sums.examples() + result.guesses);
+  sums.set_correct(sums.correct() + result.correct);
+  sums.set_loss_sum(sums.loss_sum() + result.loss_sum);
+  sums.set_gradient_norm_sum(sums.gradient_norm_sum() + step.gradient_norm);
+  sums.set_max_gradient_norm(std::max(sums.max_gradient_norm(), step.gradient_norm));
+  sums.set_tokens(sums.tokens() + result.tokens);
+  AddCounts(result.labels, sums.mutable_label_examples());
+  AddCounts(result.predicted, sums.mutable_predicted_examples());
+  state_.set_step(state_.step() + 1);
+  const TrainLoader::Position position = loader_.position();
+  state_.mutable_loader()->set_epoch(position.epoch);
+  state_.mutable_loader()->set_batch(position.batch);
+}
+
+absl::Status Loop::AddCurvePoint() {
+  CurvePoint point = PointFromSums(state_, ScheduleAt(state_.step() - 1).learning_rate);
+  point.set_update_ratio(ratios_.all);
+  point.set_embedding_update_ratio(ratios_.embedding);
+  if (objective_.has_validation() && IsEvaluation(state_.step()))
+    LRA_RETURN_IF_ERROR(objective_.Validate(&state_, &point));
+  state_.clear_sums();
+  *state_.add_curve() = point;
+  return AppendCurve(stage_.directory, point);
+}
+
+absl::Status Loop::AfterStep() {
+  const int64_t step = state_.step();
+  if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint());
+  const bool is_due = checkpoints_.TakeDue();
+  if (is_due || IsEvaluation(step) || step == objective_.kept_step()) return checkpoints_.Save();
+  return absl::OkStatus();
+}
+
+absl::Status Loop::StopIfAsked() {
+  if (!StopRequested() || IsOver()) return absl::OkStatus();
+  LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(checkpoints_.Save()));
+  return absl::CancelledError(absl::StrCat(objective_.name(), " stopped at step ", state_.step(),
+                                           " of ", objective_.steps(), "; saved in ",
+                                           stage_.directory, "; --resume goes on"));
+}
+
+std::string Loop::Detail() const {
+  const RunningSums& sums = state_.sums();
+  std::string detail;
+  if (sums.examples() > 0) {
+    detail = absl::StrFormat("loss %.3f  accuracy %.1f%%", sums.loss_sum() / sums.examples(),
+                             100.0 * sums.correct() / sums.examples());
+  }
+  if (state_.best_step() >= 0) {
+    absl::StrAppendFormat(&detail, "  best validation %.1f%%",
+                          100 * state_.best_validation_accuracy());
+  }
+  absl::StrAppend(&detail, detail.empty() ? "" : "  ", "memory ", FormatBytes(PeakMemoryBytes()));
+  return detail;
+}
+
+absl::Status Loop::Train() {
+  LRA_RETURN_IF_ERROR(RewriteCurve(stage_.directory, state_));
+  const bool quiet = run_.request.runtime.quiet();
+  Progress progress(
+      {.label = absl::StrCat(objective_.name(), " ", run_.config().attention().name()),
+       .unit = "steps",
+       .total = objective_.steps(),
+       .start = state_.step(),
+       .quiet = quiet,
+       .second_unit = "tokens"});
+  while (!IsOver()) {
+    LRA_ASSIGN_OR_RETURN(const StepResult result, Step());
+    Count(result);
+    const std::string detail = quiet ? "" : Detail();
+    LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(AfterStep()));
+    progress.Update(state_.step(), detail, tokens_);
+    LRA_RETURN_IF_ERROR(StopIfAsked());
+  }
+  progress.Finish();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TrainStage(const Run& run, const Stage& stage) {
+  Loop loop(run, stage);
+  return loop.Train();
+}
+
+}  // namespace lra

@@ -1,0 +1,86 @@
+// What a stage of a run minimises: labels (train/label_objective.h) or the texts themselves
+// (train/token_objective.h). The loop, the choice of the micro batch and the post-mortem of a step
+// know no more of a model than this.
+#ifndef LRA_TRAIN_OBJECTIVE_H_
+#define LRA_TRAIN_OBJECTIVE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "datasets/host_batch.h"
+#include "eval/run_record.pb.h"
+#include "models/encoder/encoder.h"
+#include "models/forward_context.h"
+#include "models/parameters.h"
+#include "train/checkpoint_state.pb.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+
+namespace lra {
+
+// Sums over a batch.
+struct BatchResult {
+  double loss_sum = 0;
+  // Labels or tokens that were guessed; the loss is their mean.
+  int64_t guesses = 0;
+  int64_t correct = 0;
+  // Real tokens that were read, of both texts of pairs.
+  int64_t tokens = 0;
+  std::vector<int64_t> labels, predicted;  // by class; empty where tokens are guessed
+};
+
+class Objective {
+ public:
+  virtual ~Objective() = default;
+
+  // "training", "pretraining": begins messages.
+  virtual std::string name() const = 0;
+  // The configuration's field that holds its learning rate.
+  virtual std::string rate_field() const = 0;
+  // Optimiser steps of the stage.
+  virtual int64_t steps() const = 0;
+  virtual Schedule MakeSchedule() const = 0;
+  // What is optimised and saved.
+  virtual const ParameterStore& parameters() const = 0;
+  // Whether the amount of padding changes an example's gradient (SplitBatch).
+  virtual bool depends_on_padding() const = 0;
+
+  // Adds the gradient of the batch's mean loss to the parameters, with forward passes of at most
+  // micro_batch_examples examples (0 = all at once). Parts change the order of sums only: dropout
+  // is keyed by example. With BATCH norm the parts' statistics would differ; ChooseMicroBatch()
+  // refuses that. Stops after the first part whose loss is not finite. ResourceExhausted when
+  // memory runs out.
+  virtual absl::StatusOr<BatchResult> AddGradient(const HostBatch& batch,
+                                                  int64_t micro_batch_examples,
+                                                  const ForwardContext& context) const = 0;
+
+  // What a forward pass computes, in order, by name (Classifier::VisitActivations). Throws as
+  // LibTorch does.
+  virtual void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                                const Encoder::ActivationVisitor& visit) const = 0;
+
+  // Whether there is a validation; without one Validate() is not called.
+  virtual bool has_validation() const { return false; }
+  // Fills in the point's validation fields and counts the outcome in `state`.
+  virtual absl::Status Validate(CheckpointState*, CurvePoint*) const { return absl::OkStatus(); }
+  // A step whose checkpoint is saved and kept whatever else is; -1 = none.
+  virtual int64_t kept_step() const { return -1; }
+};
+
+// One stage of a run: its objective, and how far it has come.
+struct Stage {
+  const Objective* objective = nullptr;
+  // Of its checkpoints and its curve.
+  std::string directory;
+  Optimizer* optimizer = nullptr;
+  CheckpointState* state = nullptr;
+  // Examples in one forward pass; 0 = the whole batch (ChooseMicroBatch).
+  int64_t micro_batch_examples = 0;
+};
+
+}  // namespace lra
+
+#endif  // LRA_TRAIN_OBJECTIVE_H_

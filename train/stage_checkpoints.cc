@@ -1,0 +1,76 @@
+#include "train/stage_checkpoints.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "eval/machine.h"
+#include "lra/parallel.h"
+#include "lra/status_macros.h"
+#include "train/checkpoint.h"
+#include "train/interruption.h"
+
+namespace lra {
+namespace {
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+StageCheckpoints::StageCheckpoints(const RuntimeConfig& runtime, const Stage& stage)
+    : runtime_(runtime),
+      stage_(stage),
+      earlier_seconds_(stage.state->efficiency().wall_seconds()) {}
+
+bool StageCheckpoints::TakeDue() {
+  const bool was_asked = TakeSaveRequest();
+  const int64_t every_steps = runtime_.checkpoint_every_steps();
+  if (every_steps > 0 && stage_.state->step() % every_steps == 0) return true;
+  const double every_seconds = 60 * runtime_.checkpoint_every_minutes();
+  return was_asked || (every_seconds > 0 && SecondsSince(saved_at_) >= every_seconds);
+}
+
+void StageCheckpoints::AddEfficiency() const {
+  Efficiency& efficiency = *stage_.state->mutable_efficiency();
+  efficiency.set_wall_seconds(earlier_seconds_ + SecondsSince(begin_));
+  efficiency.set_peak_memory_bytes(std::max(efficiency.peak_memory_bytes(), PeakMemoryBytes()));
+  efficiency.set_threads(ResolveThreads(runtime_.threads()));
+  efficiency.set_micro_batch_examples(static_cast<int32_t>(stage_.micro_batch_examples));
+}
+
+void StageCheckpoints::Prune() const {
+  std::vector<int64_t> keep = CheckpointSteps(stage_.directory);
+  // Later steps are of a process that was killed before it could point at them.
+  std::erase_if(keep, [&](int64_t step) { return step > stage_.state->step(); });
+  const size_t newest = std::max(1, runtime_.keep_checkpoints());
+  if (keep.size() > newest) keep.erase(keep.begin(), keep.end() - newest);
+  keep.push_back(stage_.state->best_step());
+  keep.push_back(stage_.objective->kept_step());
+  PruneCheckpoints(stage_.directory, keep);
+}
+
+absl::Status StageCheckpoints::Save() {
+  AddEfficiency();
+  LRA_RETURN_IF_ERROR(SaveCheckpoint(stage_.directory, stage_.objective->parameters(),
+                                     *stage_.optimizer, stage_.state));
+  saved_at_ = Clock::now();
+  Prune();
+  return absl::OkStatus();
+}
+
+absl::Status StageCheckpoints::WithLatest(const absl::Status& status) const {
+  if (status.ok()) return status;
+  const absl::StatusOr<std::string> latest = LatestCheckpoint(stage_.directory);
+  return absl::Status(
+      status.code(),
+      absl::StrCat(stage_.objective->name(), " stopped after step ", stage_.state->step(), ": ",
+                   status.message(), "; ",
+                   latest.ok() ? absl::StrCat(*latest, " is whole: --resume goes on from it")
+                               : "there is no checkpoint yet"));
+}
+
+}  // namespace lra

@@ -1,0 +1,46 @@
+// Pretraining: the mean cross-entropy of guessed tokens of the training split's own texts, both of
+// pairs, labels unseen (Amos et al., "Never Train from Scratch", 2023).
+#ifndef LRA_TRAIN_TOKEN_OBJECTIVE_H_
+#define LRA_TRAIN_TOKEN_OBJECTIVE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "models/token_model.h"
+#include "train/objective.h"
+#include "train/run.h"
+
+namespace lra {
+
+class TokenObjective : public Objective {
+ public:
+  // With a fresh model on the device of the run's classifier. `run` must outlive it. The errors of
+  // TokenModel::Create.
+  static absl::StatusOr<std::unique_ptr<TokenObjective>> Create(const Run& run);
+
+  std::string name() const override { return "pretraining"; }
+  std::string rate_field() const override { return "pretrain.learning_rate"; }
+  int64_t steps() const override { return config_.pretrain().steps(); }
+  // The run's, scaled to pretrain.steps and pretrain.learning_rate.
+  Schedule MakeSchedule() const override;
+  const ParameterStore& parameters() const override { return model_->parameters(); }
+  bool depends_on_padding() const override { return model_->depends_on_padding(); }
+  // FailedPrecondition for a batch that leaves nothing to guess. The first and the second texts of
+  // pairs go forward and backward one after the other: memory is that of the longer ones.
+  absl::StatusOr<BatchResult> AddGradient(const HostBatch& batch, int64_t micro_batch_examples,
+                                          const ForwardContext& context) const override;
+  void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                        const Encoder::ActivationVisitor& visit) const override;
+
+ private:
+  TokenObjective(const ExperimentConfig& config, std::unique_ptr<TokenModel> model)
+      : config_(config), model_(std::move(model)) {}
+
+  const ExperimentConfig& config_;
+  std::unique_ptr<TokenModel> model_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_TRAIN_TOKEN_OBJECTIVE_H_
