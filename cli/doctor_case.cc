@@ -37,6 +37,7 @@ absl::StatusOr<DoctorCase> GatherCase(const std::string& run, std::string data_d
   DoctorCase facts;
   facts.is_finished = folder.state == RunState::kFinished;
   facts.run = std::move(folder.record);
+  if (!folder.failure.empty()) failures->push_back("it stopped: " + folder.failure);
   LRA_ASSIGN_OR_RETURN(facts.landmarks, LoadLandmarks());
   absl::StatusOr<DataFacts> data = LookAtData(data_dir, facts.run, KnowledgeOfTask, threads);
   if (data.ok() && !data->is_same && !data_is_given) {

@@ -9,6 +9,8 @@
 namespace lra {
 
 inline constexpr char kDivergedPayload[] = "lra/diverged";
+// In the folder of a run (or of its pretraining) that ended so: the message.
+inline constexpr char kFailureFile[] = "failure.txt";
 
 // Internal, marked.
 inline absl::Status DivergedError(absl::string_view message) {

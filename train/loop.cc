@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "datasets/loader.h"
 #include "eval/machine.h"
+#include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "models/torch_status.h"
@@ -51,7 +52,8 @@ class Loop {
   absl::Status CheckFinite(const HostBatch& batch, const StepResult& result) const;
   void Count(const StepResult& result);
   absl::Status AfterStep();
-  absl::Status AddCurvePoint();
+  absl::Status AddCurvePoint(bool validate);
+  absl::Status KeepForDiagnosis(const absl::Status& failure);
   absl::Status StopIfAsked();
   std::string Detail() const;
   ScheduleValue ScheduleAt(int64_t step) const {
@@ -130,11 +132,11 @@ void Loop::Count(const StepResult& step) {
   state_.mutable_loader()->set_batch(position.batch);
 }
 
-absl::Status Loop::AddCurvePoint() {
+absl::Status Loop::AddCurvePoint(bool validate) {
   CurvePoint point = PointFromSums(state_, ScheduleAt(state_.step() - 1).learning_rate);
   point.set_update_ratio(ratios_.all);
   point.set_embedding_update_ratio(ratios_.embedding);
-  if (objective_.has_validation() && IsEvaluation(state_.step()))
+  if (validate && objective_.has_validation())
     LRA_RETURN_IF_ERROR(objective_.Validate(&state_, &point));
   state_.clear_sums();
   *state_.add_curve() = point;
@@ -143,10 +145,20 @@ absl::Status Loop::AddCurvePoint() {
 
 absl::Status Loop::AfterStep() {
   const int64_t step = state_.step();
-  if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint());
+  if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint(IsEvaluation(step)));
   const bool is_due = checkpoints_.TakeDue();
   if (is_due || IsEvaluation(step) || step == objective_.kept_step()) return checkpoints_.Save();
   return absl::OkStatus();
+}
+
+// The weights as they were before the step that went bad, the curve up to it and the message: what
+// `lra doctor` looks at.
+absl::Status Loop::KeepForDiagnosis(const absl::Status& failure) {
+  if (state_.sums().steps() > 0) LRA_RETURN_IF_ERROR(AddCurvePoint(/*validate=*/false));
+  LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(checkpoints_.Save()));
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(stage_.directory, kFailureFile),
+                                          absl::StrCat(failure.message(), "\n")));
+  return failure;
 }
 
 absl::Status Loop::StopIfAsked() {
@@ -174,6 +186,7 @@ std::string Loop::Detail() const {
 
 absl::Status Loop::Train() {
   LRA_RETURN_IF_ERROR(RewriteCurve(stage_.directory, state_));
+  LRA_RETURN_IF_ERROR(RemoveAll(JoinPath(stage_.directory, kFailureFile)));
   const bool quiet = run_.request.runtime.quiet();
   Progress progress(
       {.label = absl::StrCat(objective_.name(), " ", run_.config().attention().name()),
@@ -183,8 +196,10 @@ absl::Status Loop::Train() {
        .quiet = quiet,
        .second_unit = "tokens"});
   while (!IsOver()) {
-    LRA_ASSIGN_OR_RETURN(const StepResult result, Step());
-    Count(result);
+    const absl::StatusOr<StepResult> result = Step();
+    if (HasDiverged(result.status())) return KeepForDiagnosis(result.status());
+    LRA_RETURN_IF_ERROR(result.status());
+    Count(*result);
     const std::string detail = quiet ? "" : Detail();
     LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(AfterStep()));
     progress.Update(state_.step(), detail, tokens_);
