@@ -192,9 +192,9 @@ TEST(LeaderboardTasksTest, TheLastStepStandsBesideTheSelectedOne) {
 TEST(LeaderboardTasksTest, EarlyStopsPretrainingAndLargeModelsAreMarked) {
   LocatedRecord run = MakeRun({});
   run.record.mutable_config()->mutable_train()->set_early_stop_evaluations(3);
-  run.record.add_curve()->set_step(150);  // all of its steps
-  EXPECT_EQ(OnlyCell(Build({run})).early_stopped_runs, 0);
   run.record.add_curve()->set_step(149);
+  EXPECT_EQ(OnlyCell(Build({run})).early_stopped_runs, 0);
+  run.record.set_stopped_at_step(149);
   run.record.mutable_pretrain()->set_steps(500);
   run.record.set_transformer_parameters(100000);  // it has 123,456
   const Leaderboard board = Build({run});
