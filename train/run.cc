@@ -64,12 +64,16 @@ absl::Status Restore(const std::string& checkpoint, Run* run) {
 
 // What a killed process was writing.
 void RemoveLeftovers(const std::string& run_dir) {
-  std::error_code ignored;
-  std::filesystem::directory_iterator entry(run_dir, ignored);
-  for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
-    if (entry->path().filename().string().find(".tmp-") == std::string::npos) continue;
-    std::error_code failed;  // a leftover that cannot be removed does no harm
-    std::filesystem::remove_all(entry->path(), failed);
+  const std::string pretrain = JoinPath(run_dir, kPretrainFolder);
+  for (const std::string& folder :
+       {run_dir, JoinPath(run_dir, "tensorboard"), pretrain, JoinPath(pretrain, "tensorboard")}) {
+    std::error_code ignored;
+    std::filesystem::directory_iterator entry(folder, ignored);
+    for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+      if (entry->path().filename().string().find(".tmp-") == std::string::npos) continue;
+      std::error_code failed;  // a leftover that cannot be removed does no harm
+      std::filesystem::remove_all(entry->path(), failed);
+    }
   }
 }
 
