@@ -89,15 +89,6 @@ absl::Status RestoreIfThere(Run* run) {
   return Restore(*checkpoint, run);
 }
 
-absl::Status Lock(Run* run) {
-  const std::string& out = run->request.runtime.out_dir();
-  LRA_RETURN_IF_ERROR(MakeDirectories(out));
-  absl::StatusOr<FileLock> lock = FileLock::Acquire(JoinPath(out, ".lock"));
-  LRA_RETURN_IF_ERROR(Annotate(lock.status(), absl::StrCat("cannot train in ", out)));
-  run->lock.emplace(*std::move(lock));
-  return absl::OkStatus();
-}
-
 absl::Status OpenData(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
   const ExperimentConfig& config = run->config();
@@ -147,10 +138,7 @@ absl::Status CheckSameRun(const CheckpointState& now, const CheckpointState& the
 absl::Status CheckRunDirectory(const TrainRequest& request) {
   const std::string& out = request.runtime.out_dir();
   if (request.resume) return absl::OkStatus();
-  const bool is_fresh =
-      absl::IsNotFound(LatestCheckpoint(out).status()) && !FileExists(JoinPath(out, kRecordFile)) &&
-      !FileExists(JoinPath(out, kTrialsFolder)) && !FileExists(JoinPath(out, kPretrainFolder));
-  if (is_fresh) return absl::OkStatus();
+  if (!HoldsRun(out)) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       out, " holds a run already; add --resume to go on with it, or choose another --out"));
 }
@@ -172,7 +160,8 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   }));
   run->optimizer = std::make_unique<Optimizer>(run->config().optimizer(), run->model->parameters());
   StartState(run.get());
-  LRA_RETURN_IF_ERROR(Lock(run.get()));
+  LRA_ASSIGN_OR_RETURN(RunClaim claim, RunClaim::Take(request.runtime.out_dir()));
+  run->claim.emplace(std::move(claim));
   LRA_RETURN_IF_ERROR(RestoreIfThere(run.get()));
   return run;
 }

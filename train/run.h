@@ -12,10 +12,10 @@
 #include "datasets/split_view.h"
 #include "lra/config.h"
 #include "lra/config.pb.h"
-#include "lra/files.h"
 #include "models/classifier.h"
 #include "train/checkpoint_state.pb.h"
 #include "train/optimizer.h"
+#include "train/run_claim.h"
 #include "train/schedule.h"
 
 namespace lra {
@@ -35,7 +35,7 @@ struct TrainRequest {
 struct Run {
   TrainRequest request;
   // Keeps a second process out of the run folder.
-  std::optional<FileLock> lock;
+  std::optional<RunClaim> claim;
   Dataset data;
   SplitView train, validation;
   std::unique_ptr<Classifier> model;
@@ -52,7 +52,8 @@ struct Run {
 // Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming.
 // InvalidArgument for a device that is not there, before anything else.
 // AlreadyExists when the run folder is in use and resume is off; InvalidArgument naming the field
-// when the checkpoint was made with another configuration or other data.
+// when the checkpoint was made with another configuration or other data. Until its first step a
+// run leaves nothing behind.
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
 
 // AlreadyExists when the run folder holds a run and resume is off.
@@ -61,10 +62,6 @@ absl::Status CheckRunDirectory(const TrainRequest& request);
 // InvalidArgument naming the first field in which configuration or data differ.
 absl::Status CheckSameRun(const CheckpointState& now, const CheckpointState& then,
                           absl::string_view run_dir);
-
-// Folders of a run for the trials of a search and for pretraining.
-inline constexpr char kTrialsFolder[] = "trials";
-inline constexpr char kPretrainFolder[] = "pretrain";
 
 // "runs/listops-linear-small-s0".
 std::string DefaultRunDirectory(const ExperimentConfig& config);

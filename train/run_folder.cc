@@ -76,7 +76,7 @@ std::optional<double> RunFolder::eta_seconds() const {
 absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
   if (!FileExists(path)) return absl::NotFoundError(absl::StrCat(path, ": no such run folder"));
   RunFolder folder;
-  const std::string curve_path = JoinPath(path, "curve.jsonl");
+  const std::string curve_path = JoinPath(path, kCurveFile);
   folder.last_point_age_seconds = AgeSeconds(curve_path);
   if (FileExists(JoinPath(path, kRecordFile))) {
     LRA_ASSIGN_OR_RETURN(folder.record, ReadRunRecord(path));
@@ -86,7 +86,7 @@ absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
   absl::StatusOr<std::vector<CurvePoint>> curve = ReadCurve(path);
   if (absl::IsNotFound(curve.status())) {
     return absl::NotFoundError(
-        absl::StrCat(path, ": holds neither curve.jsonl nor ", kRecordFile,
+        absl::StrCat(path, ": holds neither ", kCurveFile, " nor ", kRecordFile,
                      "; give the folder of a run, as `lra train --out` made it"));
   }
   LRA_RETURN_IF_ERROR(curve.status());

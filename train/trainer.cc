@@ -335,7 +335,6 @@ namespace {
 
 // All that is left of the run's training.
 absl::Status TrainOn(Run* run) {
-  LRA_RETURN_IF_ERROR(MakeDirectories(run->request.runtime.out_dir()));
   if (stop_requested) {
     return absl::CancelledError(absl::StrCat("stopped before ", run->request.runtime.out_dir()));
   }
