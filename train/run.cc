@@ -58,7 +58,8 @@ absl::Status Restore(const std::string& checkpoint, Run* run) {
               << ": the last digits will differ from an undisturbed run\n";
   }
   run->state = std::move(state);
-  run->state.mutable_efficiency()->set_resumes(run->state.efficiency().resumes() + 1);
+  if (!run->request.is_same_process)
+    run->state.mutable_efficiency()->set_resumes(run->state.efficiency().resumes() + 1);
   return absl::OkStatus();
 }
 

@@ -26,6 +26,8 @@ struct TrainRequest {
   RuntimeConfig runtime;
   // Go on from the latest checkpoint if there is one.
   bool resume = false;
+  // This process made that checkpoint: going on from it is no resume that the record counts.
+  bool is_same_process = false;
   // As typed; logged with every look at the test split.
   std::string command_line;
   // Of a search that this run won; they go into its record.

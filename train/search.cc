@@ -97,7 +97,6 @@ std::optional<int> Best(const std::vector<Trial>& trials) {
 // The winner's checkpoints appear in the run's folder whole or not at all.
 absl::Status CopyCheckpoints(const std::string& from, const std::string& to) {
   const std::string target = JoinPath(to, kCheckpoints);
-  if (FileExists(target)) return absl::OkStatus();  // by an earlier process
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target));
   std::error_code error;
   std::filesystem::copy(
@@ -116,7 +115,10 @@ absl::StatusOr<RunRecord> TestWinner(const TrainRequest& request, float rate,
   const std::string& out = request.runtime.out_dir();
   TrainRequest winner = WithRate(request, rate);
   winner.trials = trials;
-  LRA_RETURN_IF_ERROR(CopyCheckpoints(TrialDirectory(request, rate), out));
+  // Else an earlier process came as far as this, and this one resumes it.
+  winner.is_same_process = !FileExists(JoinPath(out, kCheckpoints));
+  if (winner.is_same_process)
+    LRA_RETURN_IF_ERROR(CopyCheckpoints(TrialDirectory(request, rate), out));
   return TrainAndTest(winner);
 }
 
