@@ -58,5 +58,59 @@ TEST_F(RunPartsTest, AResumeRemovesWhatAKilledProcessWasWriting) {
   for (const std::string& file : leftovers) EXPECT_FALSE(FileExists(file)) << file;
 }
 
+// As a process leaves it that is killed before the run's own first step.
+void RemoveOwnFiles(const std::string& run) {
+  for (const char* name : {"record.textproto", "record.json", "curve.jsonl", "checkpoint"})
+    std::filesystem::remove_all(run + "/" + name);
+}
+
+TEST_F(RunPartsTest, TheTrialThatIsTrainedIsWatched) {
+  const TrainRequest request =
+      SearchRequest(Request("watched", "linear", {"train.steps=4", "train.eval_every_steps=2"}));
+  const std::string run = request.runtime.out_dir();
+  ASSERT_TRUE(TrainRun(request).ok());
+  EXPECT_EQ(ReadActivePart(run)->state, RunState::kFinished);
+  EXPECT_EQ(ReadActivePart(run)->part, "");
+  RemoveOwnFiles(run);
+  auto part = ReadActivePart(run);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->part, "trial 2 of 2, learning rate 0.0001");
+  EXPECT_EQ(part->state, RunState::kStopped);
+  EXPECT_EQ(part->step(), 4);
+  EXPECT_EQ(part->total_steps(), 4);
+  // The first one, resumed: its lock tells.
+  const auto search = RunClaim::Take(run), first = RunClaim::Take(run + "/trials/lr-0.001");
+  ASSERT_TRUE(search.ok() && first.ok());
+  part = ReadActivePart(run);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->part, "trial 1 of 2, learning rate 0.001");
+  EXPECT_EQ(part->state, RunState::kRunning);
+  // Before its first point.
+  std::filesystem::remove_all(run + "/trials/lr-0.0001");
+  RemoveOwnFiles(run + "/trials/lr-0.001");
+  part = ReadActivePart(run);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->part, "trial 1, learning rate 0.001");
+  EXPECT_EQ(part->step(), 0);
+}
+
+TEST_F(RunPartsTest, PretrainingIsWatched) {
+  const TrainRequest request =
+      Request("watched-pretraining", "linear",
+              {"pretrain.objective=MASKED", "pretrain.steps=6", "pretrain.learning_rate=5e-3",
+               "pretrain.masked_fraction=0.2", "train.steps=4"});
+  const std::string run = request.runtime.out_dir();
+  ASSERT_TRUE(TrainRun(request).ok());
+  EXPECT_EQ(ReadActivePart(run)->part, "");
+  RemoveOwnFiles(run);
+  const auto part = ReadActivePart(run);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->part, "pretraining");
+  EXPECT_EQ(part->step(), 6);
+  EXPECT_EQ(part->total_steps(), 6);
+  EXPECT_EQ(part->state, RunState::kStopped);
+  EXPECT_GT(part->record.curve(0).train_loss(), 0);
+}
+
 }  // namespace
 }  // namespace lra

@@ -22,7 +22,7 @@ namespace {
 constexpr char kCheckpoints[] = "checkpoint";
 
 std::string TrialDirectory(const TrainRequest& request, float rate) {
-  return JoinPath(request.runtime.out_dir(), absl::StrCat(kTrialsFolder, "/lr-", rate));
+  return JoinPath(request.runtime.out_dir(), TrialFolder(rate));
 }
 
 TrainRequest WithRate(const TrainRequest& request, float rate) {
@@ -123,6 +123,10 @@ absl::StatusOr<RunRecord> TestWinner(const TrainRequest& request, float rate,
 }
 
 }  // namespace
+
+std::string TrialFolder(float learning_rate) {
+  return absl::StrCat(kTrialsFolder, "/lr-", learning_rate);
+}
 
 absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
   LRA_RETURN_IF_ERROR(CheckRunDirectory(request));
