@@ -112,5 +112,15 @@ TEST_F(RunPartsTest, PretrainingIsWatched) {
   EXPECT_GT(part->record.curve(0).train_loss(), 0);
 }
 
+TEST_F(RunPartsTest, ScoringStopsWhenItShould) {
+  const auto run = OpenRun(Request("stopped", "linear", {}));
+  ASSERT_TRUE(run.ok()) << run.status();
+  int batches = 0;
+  const auto scored =
+      ScoreSplit(*(*run)->model, (*run)->validation, 10,
+                 {.batch_examples = 8, .should_stop = [&] { return ++batches == 3; }});
+  EXPECT_EQ(scored.status(), absl::CancelledError("stopped after 16 of 40 validation examples"));
+}
+
 }  // namespace
 }  // namespace lra

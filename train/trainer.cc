@@ -53,6 +53,11 @@ void AddCounts(const std::vector<int64_t>& from, google::protobuf::RepeatedField
   for (size_t i = 0; i < from.size(); ++i) (*to)[static_cast<int>(i)] += from[i];
 }
 
+bool IsTrained(const CheckpointState& state) {
+  return (state.step() >= state.config().train().steps() || state.stopped_at_step() > 0) &&
+         !state.has_unvalidated();
+}
+
 class Trainer {
  public:
   explicit Trainer(Run* run)
@@ -68,6 +73,7 @@ class Trainer {
   absl::Status CheckFinite(const HostBatch& batch, const StepResult& result) const;
   void Count(const StepResult& result);
   absl::Status AfterStep();
+  CurvePoint TakePoint();
   absl::Status AddCurvePoint(bool validate);
   absl::Status Validate(CurvePoint* point);
   void CountGain(double accuracy);
@@ -90,10 +96,6 @@ class Trainer {
     return evaluation.selection() == EvaluationConfig::FIXED_STEP &&
            run_.state.step() == evaluation.step();
   }
-  bool IsOver() const {
-    return run_.state.step() >= run_.config().train().steps() || run_.state.stopped_at_step() > 0;
-  }
-
   Run& run_;
   Schedule schedule_;
   TrainLoader loader_;
@@ -163,7 +165,8 @@ absl::Status Trainer::Validate(CurvePoint* point) {
       ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(),
                  {.batch_examples = train.batch_examples(),
                   .limit_examples = train.validation_examples(),
-                  .drop_last = run_.config().evaluation().drop_last()});
+                  .drop_last = run_.config().evaluation().drop_last(),
+                  .should_stop = StopRequested});
   LRA_RETURN_IF_ERROR(
       Annotate(scored.status(), absl::StrCat("validation at step ", run_.state.step())));
   const SplitScore& score = scored->score;
@@ -196,16 +199,31 @@ void Trainer::CountGain(double accuracy) {
   const EvaluationConfig& evaluation = run_.config().evaluation();
   const bool has_selected =
       evaluation.selection() != EvaluationConfig::FIXED_STEP || state.step() >= evaluation.step();
-  if (patience > 0 && state.evaluations_without_gain() >= patience && has_selected && !IsOver()) {
+  if (patience > 0 && state.evaluations_without_gain() >= patience && has_selected &&
+      !IsTrained(state)) {
     state.set_stopped_at_step(state.step());
   }
 }
 
-absl::Status Trainer::AddCurvePoint(bool validate) {
-  CurvePoint point = PointFromSums(run_.state, ScheduleAt(run_.state.step() - 1).learning_rate);
+// Of the step, without validation.
+CurvePoint Trainer::TakePoint() {
+  CheckpointState& state = run_.state;
+  CurvePoint point = state.unvalidated();
+  if (state.has_unvalidated()) {
+    state.clear_unvalidated();
+    return point;
+  }
+  point = PointFromSums(state, ScheduleAt(state.step() - 1).learning_rate);
   point.set_update_ratio(ratios_.all);
   point.set_embedding_update_ratio(ratios_.embedding);
-  if (validate) LRA_RETURN_IF_ERROR(Validate(&point));
+  return point;
+}
+
+absl::Status Trainer::AddCurvePoint(bool validate) {
+  CurvePoint point = TakePoint();
+  const absl::Status validated = validate ? Validate(&point) : absl::OkStatus();
+  if (absl::IsCancelled(validated)) *run_.state.mutable_unvalidated() = point;
+  LRA_RETURN_IF_ERROR(validated);
   run_.state.clear_sums();
   *run_.state.add_curve() = point;
   return AppendCurve(run_.request.runtime.out_dir(), point);
@@ -288,13 +306,16 @@ absl::Status Trainer::Train() {
                      .start = run_.state.step(),
                      .quiet = quiet,
                      .second_unit = "tokens"});
-  while (!IsOver()) {
-    LRA_ASSIGN_OR_RETURN(const StepResult result, Step());
-    Count(result);
+  while (!IsTrained(run_.state)) {
+    if (!run_.state.has_unvalidated()) {  // else the step is taken
+      LRA_ASSIGN_OR_RETURN(const StepResult result, Step());
+      Count(result);
+    }
     const std::string detail = quiet ? "" : Detail();
-    LRA_RETURN_IF_ERROR(WithLastCheckpoint(AfterStep()));
+    const absl::Status after = AfterStep();
+    if (!absl::IsCancelled(after)) LRA_RETURN_IF_ERROR(WithLastCheckpoint(after));
     progress.Update(run_.state.step(), detail, tokens_);
-    if (stop_requested && !IsOver()) {
+    if (StopRequested() && !IsTrained(run_.state)) {
       LRA_RETURN_IF_ERROR(WithLastCheckpoint(Save()));
       return absl::CancelledError(absl::StrCat("stopped at step ", run_.state.step(), " of ", steps,
                                                "; saved in ", run_.request.runtime.out_dir(),
@@ -335,12 +356,10 @@ namespace {
 
 // All that is left of the run's training.
 absl::Status TrainOn(Run* run) {
-  if (stop_requested) {
+  if (StopRequested()) {
     return absl::CancelledError(absl::StrCat("stopped before ", run->request.runtime.out_dir()));
   }
-  if (run->state.step() >= run->config().train().steps() || run->state.stopped_at_step() > 0) {
-    return RewriteCurve(run->request.runtime.out_dir(), run->state);
-  }
+  if (IsTrained(run->state)) return RewriteCurve(run->request.runtime.out_dir(), run->state);
   LRA_RETURN_IF_ERROR(Plan(run));
   if (run->config().has_pretrain() && run->state.step() == 0) LRA_RETURN_IF_ERROR(Pretrain(run));
   Trainer trainer(run);
