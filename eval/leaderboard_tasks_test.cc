@@ -189,6 +189,18 @@ TEST(LeaderboardTasksTest, TheLastStepStandsBesideTheSelectedOne) {
   EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).last_accuracy.has_value());
 }
 
+TEST(LeaderboardTasksTest, AScoreOfAPartOfTheSplitIsLeftOut) {
+  LocatedRecord part = MakeRun({.method = "relu"});
+  part.record.mutable_results(0)->set_examples(64);
+  part.record.mutable_results(0)->set_correct(20);
+  part.record.mutable_results(0)->set_split_examples(2000);
+  const Leaderboard board = Build({MakeRun({}), part});
+  EXPECT_EQ(OnlyCell(board).examples, 2000);
+  EXPECT_THAT(board.left_out, ::testing::ElementsAre(
+                                  "runs/listops-relu-s0: relu was scored on the first 64 of 2,000 "
+                                  "test examples only (evaluation.scored_examples)"));
+}
+
 TEST(LeaderboardTasksTest, EarlyStopsPretrainingAndLargeModelsAreMarked) {
   LocatedRecord run = MakeRun({});
   run.record.mutable_config()->mutable_train()->set_early_stop_evaluations(3);

@@ -57,6 +57,7 @@ bool MayBeUnset(const ExperimentConfig& config, absl::string_view path) {
     return config.schedule().kind() != ScheduleConfig::PLATEAU;
   if (path == "evaluation.step")
     return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
+  if (path == "evaluation.scored_examples") return true;
   if (path == "pretrain.masked_fraction" && config.pretrain().objective() == PretrainConfig::CAUSAL)
     return true;
   if (absl::StartsWith(path, "pretrain.")) return !config.has_pretrain();

@@ -153,6 +153,7 @@ void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::str
       return config.schedule().kind() != ScheduleConfig::PLATEAU;
     if (path == "evaluation.step")
       return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
+    if (path == "evaluation.scored_examples") return true;
     if (path == "schedule.warmup_steps") return config.schedule().has_warmup_fraction();
     if (path == "schedule.warmup_fraction") return config.schedule().has_warmup_steps();
     return path.rfind("pretrain.", 0) == 0 || path.rfind("search.", 0) == 0;
@@ -213,7 +214,7 @@ TEST(ConfigsTest, RulesChangeWithTheirVersionOnly) {
       {"presets/lra2020@1", "6a747e766b27"},
       {"presets/lra2020_paper@1", "6ff4dd806278"},
       {"presets/small@1", "339af122574c"},
-      {"presets/smoke@1", "8eb4847e22a5"},
+      {"presets/smoke@2", "6d54d6f72ff3"},
       {"protocols/fair@1", "550aab92c2b6"},
       {"protocols/lra2020@1", "37bb3a2a0f43"},
       {"protocols/lra2020_paper@1", "2f4f539dc258"},

@@ -111,6 +111,10 @@ kill -TERM "$pid"
 wait "$pid" || true
 expect 0 'stopped: trial 1 of 2, learning rate 0.001: step' "$lra" watch trials
 expect 0 '"part": "trial 1 of 2, learning rate 0.001"' "$lra" watch trials --json
+# A part of a split is scored, which is said and in no table.
+expect 0 'test .* of 16, the first of 60\)' "$lra" train "${smoke[@]}" --attention linear --out part --set evaluation.scored_examples=16
+expect 1 'part: linear was scored on the first 16 of 60 test examples only' "$lra" table part
+expect 0 'test step 6: .* of 60;' "$lra" eval part --split test
 expect 0 'micro_batch_examples: 8' bash -c "'$lra' train ${smoke[*]} --attention linear --out v --memory-budget 4GB && cat v/record.textproto"
 expect 2 'evaluation.step: is 7, must be at most train.steps, 6' "$lra" train "${smoke[@]}" --attention linear --out u \
   --set evaluation.selection=FIXED_STEP --set evaluation.step=7

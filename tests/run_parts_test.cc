@@ -122,5 +122,24 @@ TEST_F(RunPartsTest, ScoringStopsWhenItShould) {
   EXPECT_EQ(scored.status(), absl::CancelledError("stopped after 16 of 40 validation examples"));
 }
 
+// A smoke run ends in a minute, and says that its score is no score of the whole split.
+TEST_F(RunPartsTest, APartOfASplitIsScoredAndRecordedAsSuch) {
+  const TrainRequest request =
+      Request("part", "linear", {"train.steps=2", "evaluation.scored_examples=24"});
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  for (const char* split : {"test", "validation"}) {
+    EXPECT_EQ(FindResult(*record, split)->examples(), 24) << split;
+    EXPECT_EQ(FindResult(*record, split)->split_examples(), 40) << split;
+  }
+  EXPECT_TRUE(CheckPredictions(request.runtime.out_dir(), *record).ok());
+  // Nothing is left out of a split that is no larger.
+  const auto whole =
+      TrainRun(Request("no-part", "linear", {"train.steps=2", "evaluation.scored_examples=40"}));
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(FindResult(*whole, "test")->examples(), 40);
+  EXPECT_EQ(FindResult(*whole, "test")->split_examples(), 0);
+}
+
 }  // namespace
 }  // namespace lra

@@ -38,6 +38,7 @@ absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
                       {.record_dir = out,
                        .predictions_path = absl::StrCat(name, suffix, ".npy"),
                        .checkpoint = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint,
+                       .limit_examples = run->config().evaluation().scored_examples(),
                        .quiet = run->request.runtime.quiet()}));
   }
   if (suffix.empty()) record->set_weights_sha256(state.weights_sha256());
@@ -122,6 +123,7 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
   LRA_ASSIGN_OR_RETURN(const Scored scored,
                        ScoreSplit(model, split, state.spec().classes(),
                                   {.batch_examples = state.config().train().batch_examples(),
+                                   .limit_examples = request.limit_examples,
                                    .drop_last = state.config().evaluation().drop_last(),
                                    .should_stop = StopRequested,
                                    .label = absl::StrCat("score ", split.name()),
@@ -135,6 +137,8 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
                                             .classes = static_cast<int>(scored.classes),
                                             .step = state.step(),
                                             .checkpoint = request.checkpoint}));
+  const bool is_part = request.limit_examples > 0 && request.limit_examples < split.size();
+  if (is_part) result.set_split_examples(split.size());
   return result;
 }
 

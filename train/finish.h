@@ -2,6 +2,7 @@
 #ifndef LRA_TRAIN_FINISH_H_
 #define LRA_TRAIN_FINISH_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,7 @@ struct ScoreRequest {
   std::string record_dir;
   std::string predictions_path;  // relative to record_dir
   std::string checkpoint;        // kSelectedCheckpoint or kLastCheckpoint (eval/run_record.h)
+  int64_t limit_examples = 0;    // the first ones; 0 = all
   bool quiet = false;
 };
 
