@@ -16,6 +16,12 @@
 namespace lra {
 namespace {
 
+// Empty where the whole split was scored.
+std::string PartOfSplit(const SplitResult& result) {
+  if (result.split_examples() == 0) return "";
+  return absl::StrCat(", the first of ", FormatCount(result.split_examples()));
+}
+
 std::string Describe(const RunRecord& record, const std::string& out) {
   std::string text =
       absl::StrCat(record.config().task(), " ", record.method(), " seed ", record.seed(), ":");
@@ -23,8 +29,9 @@ std::string Describe(const RunRecord& record, const std::string& out) {
     if (result.checkpoint() != "selected") continue;
     absl::StrAppend(
         &text, " ", result.split(),
-        absl::StrFormat(" %.2f %% (%s of %s)", 100.0 * result.correct() / result.examples(),
-                        FormatCount(result.correct()), FormatCount(result.examples())));
+        absl::StrFormat(" %.2f %% (%s of %s%s)", 100.0 * result.correct() / result.examples(),
+                        FormatCount(result.correct()), FormatCount(result.examples()),
+                        PartOfSplit(result)));
   }
   return absl::StrCat(text, " at step ", record.selected_step(), " -> ", out);
 }
@@ -37,6 +44,8 @@ nlohmann::json ToJsonResult(const RunRecord& record, const std::string& out) {
   for (const SplitResult& result : record.results()) {
     if (result.checkpoint() != "selected") continue;
     json[result.split()] = {{"correct", result.correct()}, {"examples", result.examples()}};
+    if (result.split_examples() > 0)
+      json[result.split()]["split_examples"] = result.split_examples();
   }
   return json;
 }

@@ -58,10 +58,11 @@ const CurvePoint* BestPoint(const RunRecord& record) {
   return best;
 }
 
-// "running: step 120 of 5,000  ETA 3 min 20 s  best validation 34.0 % at step 100  last point 4.2 s
-// ago"
+// "running: trial 2 of 3, learning rate 0.001: step 120 of 5,000  ETA 3 min 20 s  best validation
+// 34.0 % at step 100  last point 4.2 s ago"
 std::string StateLine(const RunFolder& run) {
-  std::string line = absl::StrCat(RunStateName(run.state), ": step ", FormatCount(run.step()));
+  std::string line = absl::StrCat(RunStateName(run.state), ": ", run.part,
+                                  run.part.empty() ? "" : ": ", "step ", FormatCount(run.step()));
   if (run.total_steps() > 0) absl::StrAppend(&line, " of ", FormatCount(run.total_steps()));
   if (run.eta_seconds() && run.state == RunState::kRunning) {
     absl::StrAppend(&line, "  ETA ", FormatSeconds(*run.eta_seconds()));
@@ -73,6 +74,7 @@ std::string StateLine(const RunFolder& run) {
   if (run.last_point_age_seconds && run.state != RunState::kFinished) {
     absl::StrAppend(&line, "  last point ", FormatSeconds(*run.last_point_age_seconds), " ago");
   }
+  if (!run.failure.empty()) absl::StrAppend(&line, "\n", run.failure);
   return line;
 }
 
@@ -81,6 +83,8 @@ nlohmann::ordered_json ToJsonResult(const std::string& path, const RunFolder& ru
                                  {"state", RunStateName(run.state)},
                                  {"step", run.step()},
                                  {"steps", run.total_steps()}};
+  if (!run.part.empty()) json["part"] = run.part;
+  if (!run.failure.empty()) json["failure"] = run.failure;
   if (run.eta_seconds()) json["eta_seconds"] = *run.eta_seconds();
   if (run.last_point_age_seconds) json["last_point_age_seconds"] = *run.last_point_age_seconds;
   if (const CurvePoint* best = BestPoint(run.record)) {
@@ -98,7 +102,7 @@ nlohmann::ordered_json ToJsonResult(const std::string& path, const RunFolder& ru
 absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {
   const bool follow = !flags.once && !context.json && isatty(STDOUT_FILENO);
   while (true) {
-    LRA_ASSIGN_OR_RETURN(const RunFolder run, ReadRunFolder(flags.run));
+    LRA_ASSIGN_OR_RETURN(const RunFolder run, ReadActivePart(flags.run));
     if (context.json) {
       std::cout << ToJsonResult(flags.run, run).dump(2) << "\n";
       return absl::OkStatus();

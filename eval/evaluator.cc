@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/loader.h"
 #include "lra/check.h"
 #include "lra/progress.h"
@@ -35,6 +36,10 @@ absl::Status ForwardAll(const Classifier& model, const SplitView& split,
   }
   int64_t done = 0;
   for (const auto& ids : PlanEvaluation(split, options.batch_examples, examples)) {
+    if (options.should_stop && options.should_stop()) {
+      return absl::CancelledError(
+          absl::StrCat("stopped after ", done, " of ", examples, " ", split.name(), " examples"));
+    }
     const HostBatch batch = MakeBatch(split, ids);
     ScatterLogits(batch, model.Forward(batch, ForwardContext{}), scored);
     done += batch.batch;

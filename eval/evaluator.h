@@ -3,6 +3,7 @@
 #define LRA_EVAL_EVALUATOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct EvaluatorOptions {
   int64_t limit_examples = 0;
   // Of these, leave out the last ones in data-set order that do not fill a batch.
   bool drop_last = false;
+  // Asked before every batch; unset = never.
+  std::function<bool()> should_stop;
   // Progress label; empty or quiet = no progress.
   std::string label;
   bool quiet = true;
@@ -32,7 +35,8 @@ struct Scored {
   int64_t classes = 0;
 };
 
-// Internal (naming the example) when a logit is not finite; ResourceExhausted when memory runs out.
+// Internal (naming the example) when a logit is not finite; ResourceExhausted when memory runs out;
+// Cancelled when it should stop.
 absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& split, int64_t classes,
                                   const EvaluatorOptions& options);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "eval/leaderboard_internal.h"
+#include "lra/progress.h"
 
 namespace lra {
 namespace {
@@ -61,16 +62,27 @@ std::string DescribeIncomplete(const std::vector<LeaderboardRow>& rows) {
                             ".");
 }
 
+// Why a run cannot be shown; empty if it can.
+std::string ReasonToLeaveOut(const SplitResult* result, const std::string& split) {
+  if (result == nullptr || result->examples() == 0)
+    return absl::StrCat("was not scored on the ", split, " split");
+  if (result->split_examples() == 0) return "";
+  return absl::StrCat("was scored on the first ", FormatCount(result->examples()), " of ",
+                      FormatCount(result->split_examples()), " ", split,
+                      " examples only (evaluation.scored_examples)");
+}
+
 std::vector<Entry> SelectEntries(const FoundRuns& found, const LeaderboardOptions& options,
                                  std::vector<std::string>* left_out) {
   std::vector<Entry> entries;
   for (const LocatedRecord& located : found.runs) {
     const SplitResult* result = FindResult(located.record, options.split);
-    if (result != nullptr && result->examples() > 0) {
+    const std::string reason = ReasonToLeaveOut(result, options.split);
+    if (reason.empty()) {
       entries.push_back({&located, result});
     } else {
-      left_out->push_back(absl::StrCat(located.directory, ": ", located.record.method(),
-                                       " was not scored on the ", options.split, " split"));
+      left_out->push_back(
+          absl::StrCat(located.directory, ": ", located.record.method(), " ", reason));
     }
   }
   for (const std::string& directory : found.unfinished) {

@@ -77,11 +77,6 @@ Verdict AllAbove(std::optional<int> not_above) {
 // --- How the runs came about
 // -----------------------------------------------------------------------------------------------------------
 
-bool StoppedEarly(const RunRecord& record) {
-  return record.config().train().early_stop_evaluations() > 0 && record.curve_size() > 0 &&
-         record.curve(record.curve_size() - 1).step() < record.config().train().steps();
-}
-
 // The last checkpoint's score, where it is another than the selected one's.
 const SplitResult* LastResult(const Entry& run) {
   for (const SplitResult& result : run.record().results()) {
@@ -129,7 +124,7 @@ std::string DescribeTuning(const std::vector<Entry>& runs) {
 void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
   for (const Entry& run : runs) {
     const RunRecord& record = run.record();
-    cell->early_stopped_runs += StoppedEarly(record) ? 1 : 0;
+    cell->early_stopped_runs += record.stopped_at_step() > 0 ? 1 : 0;
     cell->pretrain_steps = std::max<int64_t>(cell->pretrain_steps, record.pretrain().steps());
     if (record.transformer_parameters() <= 0) continue;
     const double excess =

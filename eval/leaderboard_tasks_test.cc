@@ -189,12 +189,24 @@ TEST(LeaderboardTasksTest, TheLastStepStandsBesideTheSelectedOne) {
   EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).last_accuracy.has_value());
 }
 
+TEST(LeaderboardTasksTest, AScoreOfAPartOfTheSplitIsLeftOut) {
+  LocatedRecord part = MakeRun({.method = "relu"});
+  part.record.mutable_results(0)->set_examples(64);
+  part.record.mutable_results(0)->set_correct(20);
+  part.record.mutable_results(0)->set_split_examples(2000);
+  const Leaderboard board = Build({MakeRun({}), part});
+  EXPECT_EQ(OnlyCell(board).examples, 2000);
+  EXPECT_THAT(board.left_out, ::testing::ElementsAre(
+                                  "runs/listops-relu-s0: relu was scored on the first 64 of 2,000 "
+                                  "test examples only (evaluation.scored_examples)"));
+}
+
 TEST(LeaderboardTasksTest, EarlyStopsPretrainingAndLargeModelsAreMarked) {
   LocatedRecord run = MakeRun({});
   run.record.mutable_config()->mutable_train()->set_early_stop_evaluations(3);
-  run.record.add_curve()->set_step(150);  // all of its steps
-  EXPECT_EQ(OnlyCell(Build({run})).early_stopped_runs, 0);
   run.record.add_curve()->set_step(149);
+  EXPECT_EQ(OnlyCell(Build({run})).early_stopped_runs, 0);
+  run.record.set_stopped_at_step(149);
   run.record.mutable_pretrain()->set_steps(500);
   run.record.set_transformer_parameters(100000);  // it has 123,456
   const Leaderboard board = Build({run});

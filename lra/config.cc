@@ -57,6 +57,7 @@ bool MayBeUnset(const ExperimentConfig& config, absl::string_view path) {
     return config.schedule().kind() != ScheduleConfig::PLATEAU;
   if (path == "evaluation.step")
     return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
+  if (path == "evaluation.scored_examples") return true;
   if (path == "pretrain.masked_fraction" && config.pretrain().objective() == PretrainConfig::CAUSAL)
     return true;
   if (absl::StartsWith(path, "pretrain.")) return !config.has_pretrain();
@@ -113,6 +114,36 @@ absl::Status CheckAgreement(const ModelConfig& model) {
   return absl::OkStatus();
 }
 
+// --- Fragments that extend others ---
+
+// What holds for every task and for single ones; what `base` says about single methods stays its
+// own.
+ConfigFragment Extend(const ConfigFragment& base, const ConfigFragment& file) {
+  ConfigFragment extended = file;
+  *extended.mutable_base() = base.base();
+  *extended.mutable_task() = base.task();
+  MergeConfig(file.base(), extended.mutable_base());
+  for (const auto& [task, part] : file.task()) MergeConfig(part, &(*extended.mutable_task())[task]);
+  return extended;
+}
+
+// `chain`: names of the files that led here, the first one first.
+absl::StatusOr<ConfigFragment> LoadExtended(absl::string_view kind, absl::string_view name,
+                                            std::vector<std::string> chain) {
+  chain.emplace_back(name);
+  if (std::count(chain.begin(), chain.end(), chain.back()) > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("goes round in a circle: ", absl::StrJoin(chain, " -> ")));
+  }
+  LRA_ASSIGN_OR_RETURN(const ConfigFragment file, LoadConfig<ConfigFragment>(kind, name));
+  LRA_RETURN_IF_ERROR(CheckName(kind, name, file.name()));
+  if (file.extends().empty()) return file;
+  const absl::StatusOr<ConfigFragment> base = LoadExtended(kind, file.extends(), chain);
+  LRA_RETURN_IF_ERROR(Annotate(base.status(), absl::StrCat(kind, "/", name, kExtension,
+                                                           ": extends \"", file.extends(), "\"")));
+  return Extend(*base, file);
+}
+
 }  // namespace
 
 std::string ConfigDirectory() {
@@ -154,9 +185,7 @@ absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name) {
 }
 
 absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name) {
-  LRA_ASSIGN_OR_RETURN(ConfigFragment file, LoadConfig<ConfigFragment>(kind, name));
-  LRA_RETURN_IF_ERROR(CheckName(kind, name, file.name()));
-  return file;
+  return LoadExtended(kind, name, {});
 }
 
 // --- ConfigBuilder ---

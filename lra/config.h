@@ -30,7 +30,8 @@ std::vector<std::string> ConfigNames(absl::string_view kind);
 
 absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name);
 absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name);
-// kind: "protocols" or "presets".
+// kind: "protocols" or "presets". With what it extends: `base` and `task` of that file are merged
+// into its own first. InvalidArgument for a circle of such files.
 absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name);
 
 // What a protocol and a preset say about a task's view, and `sets` ("split=SLICES") over it.

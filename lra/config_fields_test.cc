@@ -235,7 +235,8 @@ TEST(LeafFieldsTest, ListsElementsOfListsAndMapsAndSkipsVolatileFields) {
 }
 
 TEST(UnsetFieldsTest, LooksIntoUnsetMessagesAndPackedOnes) {
-  EXPECT_THAT(UnsetFields(EvaluationConfig()), ElementsAre("selection", "step", "drop_last"));
+  EXPECT_THAT(UnsetFields(EvaluationConfig()),
+              ElementsAre("selection", "step", "drop_last", "scored_examples"));
   ExperimentConfig config;
   EXPECT_THAT(UnsetFields(config), Contains("train.steps"));
   EXPECT_THAT(UnsetFields(config), Contains("attention.options"));

@@ -152,6 +152,49 @@ TEST_F(ConfigBuilderTest, FragmentsMayChangeOneMethod) {
   EXPECT_EQ(config.schedule().learning_rate(), 3);
 }
 
+TEST_F(ConfigBuilderTest, AFragmentMayExtendAnother) {
+  Write("protocols/rules", R"(
+    name: "rules" version: 3 description: "first"
+    base { train { steps: 7 batch_examples: 2 } }
+    task { key: "listops" value { train { eval_every_steps: 3 log_every_steps: 4 } } }
+    task { key: "text" value { train { steps: 70 } } }
+    method { key: "*/linear" value { train { steps: 1000 } } })");
+  Write("protocols/middle", R"(name: "middle" version: 1 extends: "rules")");
+  Write("protocols/variant", R"(
+    name: "variant" version: 5 description: "second" extends: "middle"
+    base { train { steps: 8 } }
+    task { key: "listops" value { train { log_every_steps: 5 } } }
+    task { key: "image" value { train { steps: 9 } } })");
+  const auto file = LoadFragment("protocols", "variant");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->version(), 5);
+  EXPECT_EQ(file->description(), "second");
+  EXPECT_EQ(file->task().size(), 3u);
+  ConfigBuilder builder("listops");
+  ASSERT_EQ(builder.AddProtocol("variant"), absl::OkStatus());
+  ASSERT_EQ(builder.AddAttention("linear"), absl::OkStatus());
+  const TrainConfig& train = builder.config().train();
+  EXPECT_EQ(train.steps(), 8);  // its own; what the other says about a method is not taken over
+  EXPECT_EQ(train.batch_examples(), 2);
+  EXPECT_EQ(train.eval_every_steps(), 3);
+  EXPECT_EQ(train.log_every_steps(), 5);
+  EXPECT_EQ(builder.config().protocol(), "variant@5");
+}
+
+TEST_F(ConfigBuilderTest, AFragmentThatExtendsItselfOrNothingIsRefused) {
+  Write("protocols/a", R"(name: "a" version: 1 extends: "b")");
+  Write("protocols/b", R"(name: "b" version: 1 extends: "a")");
+  Write("protocols/c", R"(name: "c" version: 1 extends: "rulez")");
+  const absl::Status circle = LoadFragment("protocols", "a").status();
+  EXPECT_EQ(circle, absl::InvalidArgumentError(
+                        "protocols/a.textproto: extends \"b\": protocols/b.textproto: extends "
+                        "\"a\": goes round in a circle: a -> b -> a"));
+  EXPECT_EQ(LoadFragment("protocols", "c").status(),
+            absl::InvalidArgumentError(
+                "protocols/c.textproto: extends \"rulez\": unknown protocol \"rulez\"; did you "
+                "mean \"rules\"? Known: a, b, c, rules"));
+}
+
 TEST_F(ConfigBuilderTest, AProtocolWithoutRulesForTheTaskIsRefused) {
   ConfigBuilder builder("text");
   const absl::Status status = builder.AddProtocol("rules");

@@ -15,6 +15,7 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
+#include "lra/sha256.h"
 #include "lra/textproto.h"
 
 namespace lra {
@@ -152,6 +153,7 @@ void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::str
       return config.schedule().kind() != ScheduleConfig::PLATEAU;
     if (path == "evaluation.step")
       return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
+    if (path == "evaluation.scored_examples") return true;
     if (path == "schedule.warmup_steps") return config.schedule().has_warmup_fraction();
     if (path == "schedule.warmup_fraction") return config.schedule().has_warmup_steps();
     return path.rfind("pretrain.", 0) == 0 || path.rfind("search.", 0) == 0;
@@ -190,6 +192,44 @@ TEST(ConfigsTest, AProtocolSetsEveryRule) {
       EXPECT_THAT(unset, IsEmpty()) << name << " for " << task;
     }
   }
+}
+
+// What a fragment says for each of its tasks, as one hash.
+std::string RulesHash(const ConfigFragment& fragment) {
+  std::map<std::string, std::string> fingerprints = {{"", Fingerprint(fragment.base())}};
+  for (const auto& [task, part] : fragment.task()) {
+    ExperimentConfig rules = fragment.base();
+    MergeConfig(part, &rules);
+    fingerprints[task] = Fingerprint(rules);
+  }
+  std::string text;
+  for (const auto& [task, fingerprint] : fingerprints)
+    absl::StrAppend(&text, task, " ", fingerprint, "\n");
+  return Sha256Hex(text).substr(0, 12);
+}
+
+// Numbers of one version belong together: rules that change get a new one, and a line here.
+TEST(ConfigsTest, RulesChangeWithTheirVersionOnly) {
+  const std::map<std::string, std::string> pinned = {
+      {"presets/lra2020@1", "6a747e766b27"},
+      {"presets/lra2020_paper@1", "6ff4dd806278"},
+      {"presets/small@1", "339af122574c"},
+      {"presets/smoke@2", "6d54d6f72ff3"},
+      {"protocols/fair@1", "550aab92c2b6"},
+      {"protocols/lra2020@1", "37bb3a2a0f43"},
+      {"protocols/lra2020_paper@1", "2f4f539dc258"},
+      {"protocols/nystrom@1", "0644d9cbddfe"},
+      {"protocols/s4@1", "df4c4d83d8b7"},
+  };
+  std::map<std::string, std::string> found;
+  for (const char* kind : {"protocols", "presets"}) {
+    for (const std::string& name : ConfigNames(kind)) {
+      const auto fragment = LoadFragment(kind, name);
+      ASSERT_TRUE(fragment.ok()) << fragment.status();
+      found[absl::StrCat(kind, "/", name, "@", fragment->version())] = RulesHash(*fragment);
+    }
+  }
+  EXPECT_EQ(found, pinned);
 }
 
 // A key that names nothing would silently change nothing.

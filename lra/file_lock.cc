@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,21 +12,40 @@
 
 namespace lra {
 
+namespace {
+
+// Whether the open file is still the one of that name, and not one that its holder removed.
+bool IsFileOf(int descriptor, const std::string& name) {
+  struct stat open_file {
+  }, named_file{};
+  return ::fstat(descriptor, &open_file) == 0 && ::stat(name.c_str(), &named_file) == 0 &&
+         open_file.st_dev == named_file.st_dev && open_file.st_ino == named_file.st_ino;
+}
+
+}  // namespace
+
 absl::StatusOr<FileLock> FileLock::Acquire(absl::string_view path) {
   const std::string name(path);
-  const int descriptor = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
-    return absl::InternalError(
-        absl::StrCat("cannot open lock \"", name, "\": ", std::strerror(errno)));
+  while (true) {
+    const int descriptor = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor < 0) {
+      return absl::InternalError(
+          absl::StrCat("cannot open lock \"", name, "\": ", std::strerror(errno)));
+    }
+    const bool is_locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    const int error = errno;
+    if (is_locked && IsFileOf(descriptor, name)) return FileLock(name, descriptor);
+    ::close(descriptor);
+    if (is_locked) continue;
+    if (error == EWOULDBLOCK) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("\"", name, "\" is held by another process"));
+    }
+    return absl::InternalError(absl::StrCat("cannot lock \"", name, "\": ", std::strerror(error)));
   }
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return FileLock(descriptor);
-  const int error = errno;
-  ::close(descriptor);
-  if (error == EWOULDBLOCK) {
-    return absl::FailedPreconditionError(absl::StrCat("\"", name, "\" is held by another process"));
-  }
-  return absl::InternalError(absl::StrCat("cannot lock \"", name, "\": ", std::strerror(error)));
 }
+
+void FileLock::RemoveFile() const { ::unlink(path_.c_str()); }
 
 FileLock::~FileLock() {
   if (descriptor_ >= 0) ::close(descriptor_);

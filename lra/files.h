@@ -95,16 +95,21 @@ class StagingDirectory {
 };
 
 // An advisory lock (flock) that ends with the process, however it ends. FailedPrecondition when
-// another process holds it. The file stays.
+// another process holds it. The file stays unless its holder removes it.
 class FileLock {
  public:
   static absl::StatusOr<FileLock> Acquire(absl::string_view path);
-  FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileLock(FileLock&& other) noexcept
+      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();
 
+  // Of the lock file, while it is held: who comes next makes a new one.
+  void RemoveFile() const;
+
  private:
-  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+  FileLock(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  std::string path_;
   int descriptor_;
 };
 

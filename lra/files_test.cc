@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -319,6 +321,27 @@ TEST(FileLock, SecondHolderIsRefusedUntilTheFirstIsGone) {
     EXPECT_EQ(FileLock::Acquire(path).status().code(), absl::StatusCode::kFailedPrecondition);
   }
   EXPECT_TRUE(FileLock::Acquire(path).ok());
+}
+
+// Who had the removed file open must not hold it for the lock.
+TEST(FileLock, OneHolderAtATimeThoughHoldersRemoveTheFile) {
+  const TestFolder folder;
+  const std::string path = folder.File("lock");
+  std::atomic<int> inside{0}, held{0};
+  const auto hold_often = [&] {
+    while (held < 2000) {
+      const auto lock = FileLock::Acquire(path);
+      if (!lock.ok()) continue;
+      EXPECT_EQ(inside.fetch_add(1), 0);
+      ++held;
+      inside.fetch_sub(1);
+      lock->RemoveFile();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(hold_often);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(FileExists(path));
 }
 
 }  // namespace

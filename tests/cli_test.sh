@@ -101,7 +101,23 @@ wait "$pid" || code=$?
 [ "$code" = 1 ] || { echo "FAILED: exit $code after SIGTERM"; failures=$((failures + 1)); }
 expect 0 'stopped at step [0-9]+ of 1000000; saved in signals; --resume goes on' cat signals.log
 expect 2 'memory-budget: is 10 B, but a step with one' "$lra" train "${smoke[@]}" --attention linear --out w --memory-budget 10B
+search=(--set search.learning_rate=1e-3,1e-4 --set search.budget_trials=2 --set search.select=VALIDATION)
+expect 2 'learning rate 0.001: .*memory-budget' "$lra" train "${smoke[@]}" --attention linear --out w/w "${search[@]}" --memory-budget 10B
 expect 2 'memory-budget' "$lra" train "${smoke[@]}" --attention linear --out w --memory-budget much
+[ ! -e w ] || { echo "FAILED: a run that was refused left $(find w)"; failures=$((failures + 1)); }
+# A search shows the trial that is trained.
+"$lra" train "${smoke[@]}" "${long[@]/signals/trials}" "${search[@]}" >trials.log 2>&1 &
+pid=$!
+wait_for trials/trials/lr-0.001/curve.jsonl
+expect 0 'running: trial 1.*, learning rate 0.001: step' "$lra" watch trials
+kill -TERM "$pid"
+wait "$pid" || true
+expect 0 'stopped: trial 1 of 2, learning rate 0.001: step' "$lra" watch trials
+expect 0 '"part": "trial 1 of 2, learning rate 0.001"' "$lra" watch trials --json
+# A part of a split is scored, which is said and in no table.
+expect 0 'test .* of 16, the first of 60\)' "$lra" train "${smoke[@]}" --attention linear --out part --set evaluation.scored_examples=16
+expect 1 'part: linear was scored on the first 16 of 60 test examples only' "$lra" table part
+expect 0 'test step 6: .* of 60;' "$lra" eval part --split test
 expect 0 'micro_batch_examples: 8' bash -c "'$lra' train ${smoke[*]} --attention linear --out v --memory-budget 4GB && cat v/record.textproto"
 expect 2 'evaluation.step: is 7, must be at most train.steps, 6' "$lra" train "${smoke[@]}" --attention linear --out u \
   --set evaluation.selection=FIXED_STEP --set evaluation.step=7

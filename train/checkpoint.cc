@@ -89,6 +89,12 @@ absl::StatusOr<NamedTensors> ReadChecked(absl::string_view path, absl::string_vi
   return std::move(file.tensors);
 }
 
+// Saved just now, and not before the step's validation.
+bool IsSaved(const std::string& checkpoint, const CheckpointState& state) {
+  const absl::StatusOr<CheckpointState> stored = LoadCheckpointState(checkpoint);
+  return stored.ok() && stored->has_unvalidated() == state.has_unvalidated();
+}
+
 }  // namespace
 
 std::string CheckpointPath(absl::string_view run_dir, int64_t step) {
@@ -101,11 +107,11 @@ absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& par
   // A leftover of the same step (killed between rename and `latest`) holds the same bytes; it is
   // made anew.
   const absl::StatusOr<std::string> latest = LatestCheckpoint(run_dir);
-  if (latest.ok() && *latest == target && FileExists(target))
-    return absl::OkStatus();  // saved just now
-  LRA_RETURN_IF_ERROR(RemoveAll(target));
+  const bool is_there = latest.ok() && *latest == target && FileExists(target);
+  if (is_there && IsSaved(target, *state)) return absl::OkStatus();
+  if (!is_there) LRA_RETURN_IF_ERROR(RemoveAll(target));
   LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(run_dir, kFolder)));
-  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target));
+  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target, is_there));
   state->set_format_version(kFormatVersion);
   const std::map<std::string, std::string> metadata = CheckpointMetadata(*state);
   LRA_ASSIGN_OR_RETURN(

@@ -61,6 +61,21 @@ TEST_F(CheckpointTest, RoundTrip) {
   EXPECT_TRUE(LoadOptimizer(latest, state, &optimizer).ok());
 }
 
+// Stopped while the step was validated, resumed, validated.
+TEST_F(CheckpointTest, TheValidatedStepReplacesTheOneThatWasNot) {
+  state_.mutable_unvalidated()->set_step(5);
+  Save(5);
+  EXPECT_TRUE(LoadCheckpointState(CheckpointPath(run_, 5))->has_unvalidated());
+  state_.clear_unvalidated();
+  state_.set_best_validation_accuracy(0.5);
+  Save(5);
+  const CheckpointState state = *LoadCheckpointState(*LatestCheckpoint(run_));
+  EXPECT_FALSE(state.has_unvalidated());
+  EXPECT_EQ(state.best_validation_accuracy(), 0.5);
+  EXPECT_TRUE(LoadWeights(CheckpointPath(run_, 5), state, store_).ok());
+  EXPECT_EQ(CheckpointSteps(run_), std::vector<int64_t>{5});
+}
+
 TEST_F(CheckpointTest, PruneKeepsTheNamedStepsOnly) {
   Save(5), Save(10), Save(15);
   std::filesystem::create_directories(run_ + "/checkpoint/step-20.tmp-1-1");

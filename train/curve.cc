@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string CurvePath(absl::string_view run_dir) { return JoinPath(run_dir, "curve.jsonl"); }
+std::string CurvePath(absl::string_view run_dir) { return JoinPath(run_dir, kCurveFile); }
 std::string EventsPath(absl::string_view run_dir) { return JoinPath(run_dir, kTensorBoardFile); }
 
 std::string ToLine(const CurvePoint& point) {

@@ -13,6 +13,8 @@
 
 namespace lra {
 
+inline constexpr char kCurveFile[] = "curve.jsonl";
+
 // Means of state.sums(), at state.step().
 CurvePoint PointFromSums(const CheckpointState& state, double learning_rate);
 

@@ -37,9 +37,11 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
   const bool is_selected = evaluation.record.selected_step() == opened.state.step();
   LRA_ASSIGN_OR_RETURN(
       const SplitResult result,
-      ScoreAndStore(*opened.model, opened.split, opened.state, evaluation.out_dir,
-                    "predictions.npy", is_selected ? kSelectedCheckpoint : kLastCheckpoint,
-                    request.quiet));
+      ScoreAndStore(*opened.model, opened.split, opened.state,
+                    {.record_dir = evaluation.out_dir,
+                     .predictions_path = "predictions.npy",
+                     .checkpoint = is_selected ? kSelectedCheckpoint : kLastCheckpoint,
+                     .quiet = request.quiet}));
   *evaluation.record.mutable_data() =
       IdentifyData(opened.data.manifest(), opened.state.config().view());
   *evaluation.record.add_results() = result;

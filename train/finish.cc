@@ -15,6 +15,7 @@
 #include "lra/status_macros.h"
 #include "models/parameter_count.h"
 #include "train/checkpoint.h"
+#include "train/interruption.h"
 #include "train/test_looks.h"
 
 namespace lra {
@@ -27,18 +28,31 @@ absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
   const std::string path = CheckpointPath(out, step);
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(path));
   LRA_RETURN_IF_ERROR(LoadWeights(path, state, run->model->parameters()));
-  const bool quiet = run->request.runtime.quiet();
   LRA_RETURN_IF_ERROR(LogTestLook(out, kTrainLook, step));
-  const std::string name = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint;
-  LRA_ASSIGN_OR_RETURN(*record->add_results(),
-                       ScoreAndStore(*run->model, test, state, out,
-                                     absl::StrCat("predictions", suffix, ".npy"), name, quiet));
-  LRA_ASSIGN_OR_RETURN(
-      *record->add_results(),
-      ScoreAndStore(*run->model, run->validation, state, out,
-                    absl::StrCat("predictions-validation", suffix, ".npy"), name, quiet));
+  const SplitView* const splits[] = {&test, &run->validation};
+  for (const SplitView* split : splits) {
+    const std::string name = split == &test ? "predictions" : "predictions-validation";
+    LRA_ASSIGN_OR_RETURN(
+        *record->add_results(),
+        ScoreAndStore(*run->model, *split, state,
+                      {.record_dir = out,
+                       .predictions_path = absl::StrCat(name, suffix, ".npy"),
+                       .checkpoint = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint,
+                       .limit_examples = run->config().evaluation().scored_examples(),
+                       .quiet = run->request.runtime.quiet()}));
+  }
   if (suffix.empty()) record->set_weights_sha256(state.weights_sha256());
   return absl::OkStatus();
+}
+
+absl::Status ScoreSelectedAndLast(Run* run, const SplitView& test, RunRecord* record) {
+  const int64_t selected = SelectedStep(run->state), last = run->state.step();
+  absl::Status status = ScoreCheckpoint(run, test, selected, "", record);
+  if (status.ok() && selected != last) status = ScoreCheckpoint(run, test, last, "-last", record);
+  if (!absl::IsCancelled(status)) return status;
+  return absl::CancelledError(absl::StrCat(
+      "stopped at step ", last, " of ", run->config().train().steps(), ", before it was scored (",
+      status.message(), "); saved in ", run->request.runtime.out_dir(), "; --resume goes on"));
 }
 
 void AddEfficiency(const Run& run, RunRecord* record) {
@@ -105,22 +119,27 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
 
 absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split,
                                           const CheckpointState& state,
-                                          const std::string& record_dir,
-                                          const std::string& predictions_path,
-                                          const std::string& checkpoint, bool quiet) {
+                                          const ScoreRequest& request) {
   LRA_ASSIGN_OR_RETURN(const Scored scored,
                        ScoreSplit(model, split, state.spec().classes(),
                                   {.batch_examples = state.config().train().batch_examples(),
+                                   .limit_examples = request.limit_examples,
                                    .drop_last = state.config().evaluation().drop_last(),
+                                   .should_stop = StopRequested,
                                    .label = absl::StrCat("score ", split.name()),
-                                   .quiet = quiet}));
-  return StorePredictions(record_dir, {.split = split.name(),
-                                       .file = predictions_path,
-                                       .logits = scored.logits,
-                                       .labels = scored.labels,
-                                       .classes = static_cast<int>(scored.classes),
-                                       .step = state.step(),
-                                       .checkpoint = checkpoint});
+                                   .quiet = request.quiet}));
+  LRA_ASSIGN_OR_RETURN(
+      SplitResult result,
+      StorePredictions(request.record_dir, {.split = split.name(),
+                                            .file = request.predictions_path,
+                                            .logits = scored.logits,
+                                            .labels = scored.labels,
+                                            .classes = static_cast<int>(scored.classes),
+                                            .step = state.step(),
+                                            .checkpoint = request.checkpoint}));
+  const bool is_part = request.limit_examples > 0 && request.limit_examples < split.size();
+  if (is_part) result.set_split_examples(split.size());
+  return result;
 }
 
 absl::StatusOr<RunRecord> FinishRun(Run* run) {
@@ -131,11 +150,7 @@ absl::StatusOr<RunRecord> FinishRun(Run* run) {
                                                           .threads = runtime.threads()}));
   LRA_ASSIGN_OR_RETURN(const SplitView test, SplitView::Create(data, "test", run->config().view()));
   RunRecord record = RecordFromState(run->state, run->model->parameters());
-  const int64_t selected = SelectedStep(run->state);
-  LRA_RETURN_IF_ERROR(ScoreCheckpoint(run, test, selected, "", &record));
-  if (selected != run->state.step()) {
-    LRA_RETURN_IF_ERROR(ScoreCheckpoint(run, test, run->state.step(), "-last", &record));
-  }
+  LRA_RETURN_IF_ERROR(ScoreSelectedAndLast(run, test, &record));
   record.mutable_trials()->Assign(run->request.trials.begin(), run->request.trials.end());
   LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(runtime.out_dir()));
   record.mutable_test_looks()->Assign(looks.begin(), looks.end());

@@ -2,6 +2,9 @@
 #ifndef LRA_TRAIN_FINISH_H_
 #define LRA_TRAIN_FINISH_H_
 
+#include <cstdint>
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "eval/run_record.pb.h"
 #include "train/run.h"
@@ -15,19 +18,24 @@ double SelectedValidationAccuracy(const CheckpointState& state);
 
 // Scores validation and test with the selected checkpoint, and test with the last one where it is
 // another; writes predictions and record (atomically, the record last: a run is finished when it
-// has one).
+// has one). Cancelled after SIGINT or SIGTERM: there is no record yet, --resume scores anew.
 absl::StatusOr<RunRecord> FinishRun(Run* run);
 
 // What a checkpoint says about its run, without results; for records of later looks (lra eval).
 RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& parameters);
 
-// Scores one split and stores its logits in `predictions_path` (relative to `record_dir`).
-// `checkpoint` is kSelectedCheckpoint or kLastCheckpoint (eval/run_record.h).
+struct ScoreRequest {
+  std::string record_dir;
+  std::string predictions_path;  // relative to record_dir
+  std::string checkpoint;        // kSelectedCheckpoint or kLastCheckpoint (eval/run_record.h)
+  int64_t limit_examples = 0;    // the first ones; 0 = all
+  bool quiet = false;
+};
+
+// Scores one split and stores its logits. Cancelled after SIGINT or SIGTERM: nothing is stored.
 absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split,
                                           const CheckpointState& state,
-                                          const std::string& record_dir,
-                                          const std::string& predictions_path,
-                                          const std::string& checkpoint, bool quiet);
+                                          const ScoreRequest& request);
 
 }  // namespace lra
 

@@ -4,6 +4,7 @@
 #include "eval/evaluator.h"
 #include "lra/status_macros.h"
 #include "train/batch_gradient.h"
+#include "train/interruption.h"
 
 namespace lra {
 
@@ -33,7 +34,8 @@ absl::Status LabelObjective::Validate(CheckpointState* state, CurvePoint* point)
       ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(),
                  {.batch_examples = train.batch_examples(),
                   .limit_examples = train.validation_examples(),
-                  .drop_last = run_.config().evaluation().drop_last()});
+                  .drop_last = run_.config().evaluation().drop_last(),
+                  .should_stop = StopRequested});
   LRA_RETURN_IF_ERROR(
       Annotate(scored.status(), absl::StrCat("validation at step ", state->step())));
   const SplitScore& score = scored->score;

@@ -49,9 +49,11 @@ class Loop {
 
  private:
   absl::StatusOr<StepResult> Step();
+  absl::Status TakeStep();
   absl::Status CheckFinite(const HostBatch& batch, const StepResult& result) const;
   void Count(const StepResult& result);
   absl::Status AfterStep();
+  CurvePoint TakePoint();
   absl::Status AddCurvePoint(bool validate);
   absl::Status KeepForDiagnosis(const absl::Status& failure);
   absl::Status StopIfAsked();
@@ -66,7 +68,8 @@ class Loop {
     return IsEvaluation(step) || step % run_.config().train().log_every_steps() == 0;
   }
   bool IsOver() const {
-    return state_.step() >= objective_.steps() || state_.stopped_at_step() > 0;
+    return (state_.step() >= objective_.steps() || state_.stopped_at_step() > 0) &&
+           !state_.has_unvalidated();
   }
 
   const Run& run_;
@@ -132,12 +135,25 @@ void Loop::Count(const StepResult& step) {
   state_.mutable_loader()->set_batch(position.batch);
 }
 
-absl::Status Loop::AddCurvePoint(bool validate) {
-  CurvePoint point = PointFromSums(state_, ScheduleAt(state_.step() - 1).learning_rate);
+// Of the step, without validation.
+CurvePoint Loop::TakePoint() {
+  CurvePoint point = state_.unvalidated();
+  if (state_.has_unvalidated()) {
+    state_.clear_unvalidated();
+    return point;
+  }
+  point = PointFromSums(state_, ScheduleAt(state_.step() - 1).learning_rate);
   point.set_update_ratio(ratios_.all);
   point.set_embedding_update_ratio(ratios_.embedding);
-  if (validate && objective_.has_validation())
-    LRA_RETURN_IF_ERROR(objective_.Validate(&state_, &point));
+  return point;
+}
+
+absl::Status Loop::AddCurvePoint(bool validate) {
+  CurvePoint point = TakePoint();
+  absl::Status validated;
+  if (validate && objective_.has_validation()) validated = objective_.Validate(&state_, &point);
+  if (absl::IsCancelled(validated)) *state_.mutable_unvalidated() = point;
+  LRA_RETURN_IF_ERROR(validated);
   state_.clear_sums();
   *state_.add_curve() = point;
   return AppendCurve(stage_.directory, point);
@@ -184,6 +200,15 @@ std::string Loop::Detail() const {
   return detail;
 }
 
+absl::Status Loop::TakeStep() {
+  if (state_.has_unvalidated()) return absl::OkStatus();  // it is taken
+  const absl::StatusOr<StepResult> result = Step();
+  if (HasDiverged(result.status())) return KeepForDiagnosis(result.status());
+  LRA_RETURN_IF_ERROR(result.status());
+  Count(*result);
+  return absl::OkStatus();
+}
+
 absl::Status Loop::Train() {
   LRA_RETURN_IF_ERROR(RewriteCurve(stage_.directory, state_));
   LRA_RETURN_IF_ERROR(RemoveAll(JoinPath(stage_.directory, kFailureFile)));
@@ -196,12 +221,10 @@ absl::Status Loop::Train() {
        .quiet = quiet,
        .second_unit = "tokens"});
   while (!IsOver()) {
-    const absl::StatusOr<StepResult> result = Step();
-    if (HasDiverged(result.status())) return KeepForDiagnosis(result.status());
-    LRA_RETURN_IF_ERROR(result.status());
-    Count(*result);
+    LRA_RETURN_IF_ERROR(TakeStep());
     const std::string detail = quiet ? "" : Detail();
-    LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(AfterStep()));
+    const absl::Status after = AfterStep();
+    if (!absl::IsCancelled(after)) LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(after));
     progress.Update(state_.step(), detail, tokens_);
     LRA_RETURN_IF_ERROR(StopIfAsked());
   }

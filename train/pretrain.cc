@@ -31,10 +31,10 @@ absl::Status Pretrain(Run* run) {
   Optimizer optimizer(run->config().optimizer(), objective->parameters());
   CheckpointState state = run->state;  // of a run that has not begun
   Stage stage = {objective.get(), JoinPath(runtime.out_dir(), kPretrainFolder), &optimizer, &state};
-  LRA_RETURN_IF_ERROR(MakeDirectories(stage.directory));
   LRA_RETURN_IF_ERROR(
-      RestoreLatest(stage.directory, runtime, objective->parameters(), &optimizer, &state));
+      RestoreLatest(stage.directory, run->request, objective->parameters(), &optimizer, &state));
   if (state.step() < objective->steps()) LRA_RETURN_IF_ERROR(PlanStage(*run, &stage));
+  LRA_RETURN_IF_ERROR(MakeDirectories(stage.directory));
   LRA_RETURN_IF_ERROR(TrainStage(*run, stage));
   CopySharedParameters(objective->parameters(), run->model->parameters());
   *run->state.mutable_pretrain() = ResultOf(state);

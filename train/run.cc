@@ -70,20 +70,10 @@ void RemoveLeftovers(const std::string& directory) {
 }
 
 absl::Status RestoreIfThere(Run* run) {
-  const RuntimeConfig& runtime = run->request.runtime;
   LRA_RETURN_IF_ERROR(CheckRunDirectory(run->request));
   if (!run->request.resume) return absl::OkStatus();
-  return RestoreLatest(runtime.out_dir(), runtime, run->model->parameters(), run->optimizer.get(),
-                       &run->state);
-}
-
-absl::Status Lock(Run* run) {
-  const std::string& out = run->request.runtime.out_dir();
-  LRA_RETURN_IF_ERROR(MakeDirectories(out));
-  absl::StatusOr<FileLock> lock = FileLock::Acquire(JoinPath(out, ".lock"));
-  LRA_RETURN_IF_ERROR(Annotate(lock.status(), absl::StrCat("cannot train in ", out)));
-  run->lock.emplace(*std::move(lock));
-  return absl::OkStatus();
+  return RestoreLatest(run->request.runtime.out_dir(), run->request, run->model->parameters(),
+                       run->optimizer.get(), &run->state);
 }
 
 absl::Status OpenData(Run* run) {
@@ -129,15 +119,12 @@ absl::Status CheckSelection(const ExperimentConfig& config) {
 absl::Status CheckRunDirectory(const TrainRequest& request) {
   const std::string& out = request.runtime.out_dir();
   if (request.resume) return absl::OkStatus();
-  const bool is_fresh =
-      absl::IsNotFound(LatestCheckpoint(out).status()) && !FileExists(JoinPath(out, kRecordFile)) &&
-      !FileExists(JoinPath(out, kTrialsFolder)) && !FileExists(JoinPath(out, kPretrainFolder));
-  if (is_fresh) return absl::OkStatus();
+  if (!HoldsRun(out)) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       out, " holds a run already; add --resume to go on with it, or choose another --out"));
 }
 
-absl::Status RestoreLatest(const std::string& directory, const RuntimeConfig& runtime,
+absl::Status RestoreLatest(const std::string& directory, const TrainRequest& request,
                            const ParameterStore& parameters, Optimizer* optimizer,
                            CheckpointState* state) {
   const absl::StatusOr<std::string> checkpoint = LatestCheckpoint(directory);
@@ -151,9 +138,10 @@ absl::Status RestoreLatest(const std::string& directory, const RuntimeConfig& ru
   LRA_RETURN_IF_ERROR(CheckSameRun(*state, restored, directory));
   LRA_RETURN_IF_ERROR(LoadWeights(*checkpoint, restored, parameters));
   LRA_RETURN_IF_ERROR(LoadOptimizer(*checkpoint, restored, optimizer));
-  NoteThreads(directory, restored.efficiency().threads(), ResolveThreads(runtime.threads()));
+  NoteThreads(directory, restored.efficiency().threads(), ResolveThreads(request.runtime.threads()));
   *state = std::move(restored);
-  state->mutable_efficiency()->set_resumes(state->efficiency().resumes() + 1);
+  if (!request.is_same_process)
+    state->mutable_efficiency()->set_resumes(state->efficiency().resumes() + 1);
   return absl::OkStatus();
 }
 
@@ -170,7 +158,8 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   }));
   run->optimizer = std::make_unique<Optimizer>(run->config().optimizer(), run->model->parameters());
   StartState(run.get());
-  LRA_RETURN_IF_ERROR(Lock(run.get()));
+  LRA_ASSIGN_OR_RETURN(RunClaim claim, RunClaim::Take(request.runtime.out_dir()));
+  run->claim.emplace(std::move(claim));
   LRA_RETURN_IF_ERROR(RestoreIfThere(run.get()));
   return run;
 }

@@ -16,6 +16,7 @@
 #include "models/classifier.h"
 #include "train/checkpoint_state.pb.h"
 #include "train/optimizer.h"
+#include "train/run_claim.h"
 
 namespace lra {
 
@@ -25,6 +26,8 @@ struct TrainRequest {
   RuntimeConfig runtime;
   // Go on from the latest checkpoint if there is one.
   bool resume = false;
+  // This process made that checkpoint: going on from it is no resume that the record counts.
+  bool is_same_process = false;
   // As typed; logged with every look at the test split.
   std::string command_line;
   // Of a search that this run won; they go into its record.
@@ -34,7 +37,7 @@ struct TrainRequest {
 struct Run {
   TrainRequest request;
   // Keeps a second process out of the run folder.
-  std::optional<FileLock> lock;
+  std::optional<RunClaim> claim;
   Dataset data;
   SplitView train, validation;
   std::unique_ptr<Classifier> model;
@@ -48,7 +51,8 @@ struct Run {
 // Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming.
 // InvalidArgument for a device that is not there, before anything else.
 // AlreadyExists when the run folder is in use and resume is off; InvalidArgument naming the field
-// when the checkpoint was made with another configuration or other data.
+// when the checkpoint was made with another configuration or other data. Until its first step a
+// run leaves nothing behind.
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
 
 // AlreadyExists when the run folder holds a run and resume is off.
@@ -57,13 +61,9 @@ absl::Status CheckRunDirectory(const TrainRequest& request);
 // Goes on from the folder's latest checkpoint where it has one: fills the parameters, the optimiser
 // and *state, whose configuration and data are the run's. InvalidArgument naming the first field in
 // which the checkpoint's differ; the errors of LoadWeights and LoadOptimizer.
-absl::Status RestoreLatest(const std::string& directory, const RuntimeConfig& runtime,
+absl::Status RestoreLatest(const std::string& directory, const TrainRequest& request,
                            const ParameterStore& parameters, Optimizer* optimizer,
                            CheckpointState* state);
-
-// Folders of a run for the trials of a search and for pretraining.
-inline constexpr char kTrialsFolder[] = "trials";
-inline constexpr char kPretrainFolder[] = "pretrain";
 
 // "runs/listops-linear-small-s0".
 std::string DefaultRunDirectory(const ExperimentConfig& config);

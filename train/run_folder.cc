@@ -3,13 +3,20 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "train/checkpoint.h"
 #include "train/curve.h"
+#include "train/divergence.h"
+#include "train/run_claim.h"
+#include "train/search.h"
 
 namespace lra {
 namespace {
@@ -26,6 +33,10 @@ std::optional<double> AgeSeconds(const std::string& file) {
   if (failed) return std::nullopt;
   const auto now = std::filesystem::file_time_type::clock::now();
   return std::max(0.0, std::chrono::duration<double>(now - written).count());
+}
+
+RunState StateOf(const std::string& unfinished) {
+  return IsLocked(unfinished) ? RunState::kRunning : RunState::kStopped;
 }
 
 // Of an unfinished run: nothing where it has no checkpoint yet.
@@ -47,6 +58,75 @@ absl::Status AddCheckpoint(const std::string& path, RunRecord* record) {
                                                        state.efficiency().wall_seconds());
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadFailure(const std::string& run_dir) {
+  const std::string path = JoinPath(run_dir, kFailureFile);
+  if (!FileExists(path)) return std::string();
+  LRA_ASSIGN_OR_RETURN(const std::string message, ReadFile(path));
+  return std::string(absl::StripAsciiWhitespace(message));
+}
+
+// --- Trials ---
+
+// Whether it is trained now, and its newest point on the clock of files: the trial that comes last
+// is the one to show.
+std::pair<bool, std::filesystem::file_time_type> Activity(const std::string& trial) {
+  auto newest = std::filesystem::file_time_type::min();
+  for (const std::string& folder : {trial, JoinPath(trial, kPretrainFolder)}) {
+    std::error_code failed;
+    const auto written = std::filesystem::last_write_time(JoinPath(folder, kCurveFile), failed);
+    if (!failed) newest = std::max(newest, written);
+  }
+  return {IsLocked(trial), newest};
+}
+
+// Folders of the trials so far, in the order in which they were trained.
+std::vector<std::string> Trials(const std::string& run) {
+  std::vector<std::pair<decltype(Activity(run)), std::string>> trials;
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(JoinPath(run, kTrialsFolder), ignored);
+  for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored))
+    trials.emplace_back(Activity(entry->path().string()), entry->path().string());
+  std::sort(trials.begin(), trials.end());
+  std::vector<std::string> paths;
+  for (const auto& [activity, path] : trials) paths.push_back(path);
+  return paths;
+}
+
+// What is searched, as soon as one of the trials has a checkpoint.
+SearchConfig SearchOf(const std::vector<std::string>& trials) {
+  for (const std::string& trial : trials) {
+    const absl::StatusOr<std::string> latest = LatestCheckpoint(trial);
+    if (!latest.ok()) continue;
+    const absl::StatusOr<CheckpointState> state = LoadCheckpointState(*latest);
+    if (state.ok()) return state->config().search();
+  }
+  return SearchConfig();
+}
+
+// "trial 2 of 3, learning rate 0.001"; before the first checkpoint of all "trial 1, learning rate
+// 0.001".
+std::string DescribeTrial(const std::vector<std::string>& trials) {
+  const std::string name = std::filesystem::path(trials.back()).filename().string();
+  std::string number = absl::StrCat(trials.size());
+  const SearchConfig search = SearchOf(trials);
+  for (int i = 0; i < search.learning_rate_size(); ++i) {
+    if (std::filesystem::path(TrialFolder(search.learning_rate(i))).filename() == name)
+      number = absl::StrCat(i + 1, " of ", search.budget_trials());
+  }
+  return absl::StrCat("trial ", number, ", learning rate ", absl::StripPrefix(name, "lr-"));
+}
+
+absl::StatusOr<RunFolder> ReadTrial(const std::string& run) {
+  const std::vector<std::string> trials = Trials(run);
+  if (trials.empty()) return ReadRunFolder(run);
+  absl::StatusOr<RunFolder> trial = ReadActivePart(trials.back());
+  if (absl::IsNotFound(trial.status())) trial = RunFolder();  // nothing of it is written yet
+  LRA_RETURN_IF_ERROR(trial.status());
+  trial->state = StateOf(run);  // locked for the whole search
+  trial->part = absl::StrCat(DescribeTrial(trials), trial->part.empty() ? "" : ", ", trial->part);
+  return trial;
 }
 
 }  // namespace
@@ -76,8 +156,7 @@ std::optional<double> RunFolder::eta_seconds() const {
 absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
   if (!FileExists(path)) return absl::NotFoundError(absl::StrCat(path, ": no such run folder"));
   RunFolder folder;
-  const std::string curve_path = JoinPath(path, "curve.jsonl");
-  folder.last_point_age_seconds = AgeSeconds(curve_path);
+  folder.last_point_age_seconds = AgeSeconds(JoinPath(path, kCurveFile));
   if (FileExists(JoinPath(path, kRecordFile))) {
     LRA_ASSIGN_OR_RETURN(folder.record, ReadRunRecord(path));
     folder.state = RunState::kFinished;
@@ -86,15 +165,29 @@ absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
   absl::StatusOr<std::vector<CurvePoint>> curve = ReadCurve(path);
   if (absl::IsNotFound(curve.status())) {
     return absl::NotFoundError(
-        absl::StrCat(path, ": holds neither curve.jsonl nor ", kRecordFile,
+        absl::StrCat(path, ": holds neither ", kCurveFile, " nor ", kRecordFile,
                      "; give the folder of a run, as `lra train --out` made it"));
   }
   LRA_RETURN_IF_ERROR(curve.status());
-  folder.state = IsLocked(path) ? RunState::kRunning : RunState::kStopped;
+  folder.state = StateOf(path);
   LRA_RETURN_IF_ERROR(AddCheckpoint(path, &folder.record));
   folder.record.mutable_curve()->Assign(curve->begin(), curve->end());
   if (curve->empty()) folder.last_point_age_seconds.reset();
+  LRA_ASSIGN_OR_RETURN(folder.failure, ReadFailure(path));
   return folder;
+}
+
+absl::StatusOr<RunFolder> ReadActivePart(const std::string& path) {
+  if (FileExists(JoinPath(path, kRecordFile)) || FileExists(JoinPath(path, kCurveFile)))
+    return ReadRunFolder(path);
+  if (FileExists(JoinPath(path, kTrialsFolder))) return ReadTrial(path);
+  const std::string pretrain = JoinPath(path, kPretrainFolder);
+  if (!FileExists(JoinPath(pretrain, kCurveFile))) return ReadRunFolder(path);
+  LRA_ASSIGN_OR_RETURN(RunFolder stage, ReadRunFolder(pretrain));
+  stage.part = "pretraining";
+  stage.is_pretraining = true;
+  stage.state = StateOf(path);  // the stage has no lock of its own
+  return stage;
 }
 
 }  // namespace lra

@@ -13,6 +13,7 @@
 #include "train/checkpoint.h"
 #include "train/divergence.h"
 #include "train/finish.h"
+#include "train/run_claim.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -21,7 +22,7 @@ namespace {
 constexpr char kCheckpoints[] = "checkpoint";
 
 std::string TrialDirectory(const TrainRequest& request, float rate) {
-  return JoinPath(request.runtime.out_dir(), absl::StrCat(kTrialsFolder, "/lr-", rate));
+  return JoinPath(request.runtime.out_dir(), TrialFolder(rate));
 }
 
 TrainRequest WithRate(const TrainRequest& request, float rate) {
@@ -70,6 +71,19 @@ void Report(const Trial& trial, int number, int budget) {
                                trial.learning_rate(), outcome);
 }
 
+absl::StatusOr<std::vector<Trial>> RunTrials(const TrainRequest& request) {
+  // Of the run as a whole; each trial has its own.
+  LRA_ASSIGN_OR_RETURN(const RunClaim claim, RunClaim::Take(request.runtime.out_dir()));
+  const SearchConfig& search = request.resolved.config.search();
+  std::vector<Trial> trials;
+  for (int i = 0; i < search.budget_trials(); ++i) {
+    LRA_ASSIGN_OR_RETURN(const Trial trial, RunTrial(request, search.learning_rate(i)));
+    if (!request.runtime.quiet()) Report(trial, i + 1, search.budget_trials());
+    trials.push_back(trial);
+  }
+  return trials;
+}
+
 // Index of the best one that did not diverge; the earlier of equals.
 std::optional<int> Best(const std::vector<Trial>& trials) {
   std::optional<int> best;
@@ -83,7 +97,6 @@ std::optional<int> Best(const std::vector<Trial>& trials) {
 // The winner's checkpoints appear in the run's folder whole or not at all.
 absl::Status CopyCheckpoints(const std::string& from, const std::string& to) {
   const std::string target = JoinPath(to, kCheckpoints);
-  if (FileExists(target)) return absl::OkStatus();  // by an earlier process
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target));
   std::error_code error;
   std::filesystem::copy(
@@ -97,17 +110,27 @@ absl::Status CopyCheckpoints(const std::string& from, const std::string& to) {
   return staging.Commit();
 }
 
+absl::StatusOr<RunRecord> TestWinner(const TrainRequest& request, float rate,
+                                     const std::vector<Trial>& trials) {
+  const std::string& out = request.runtime.out_dir();
+  TrainRequest winner = WithRate(request, rate);
+  winner.trials = trials;
+  // Else an earlier process came as far as this, and this one resumes it.
+  winner.is_same_process = !FileExists(JoinPath(out, kCheckpoints));
+  if (winner.is_same_process)
+    LRA_RETURN_IF_ERROR(CopyCheckpoints(TrialDirectory(request, rate), out));
+  return TrainAndTest(winner);
+}
+
 }  // namespace
+
+std::string TrialFolder(float learning_rate) {
+  return absl::StrCat(kTrialsFolder, "/lr-", learning_rate);
+}
 
 absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
   LRA_RETURN_IF_ERROR(CheckRunDirectory(request));
-  const SearchConfig& search = request.resolved.config.search();
-  std::vector<Trial> trials;
-  for (int i = 0; i < search.budget_trials(); ++i) {
-    LRA_ASSIGN_OR_RETURN(const Trial trial, RunTrial(request, search.learning_rate(i)));
-    if (!request.runtime.quiet()) Report(trial, i + 1, search.budget_trials());
-    trials.push_back(trial);
-  }
+  LRA_ASSIGN_OR_RETURN(std::vector<Trial> trials, RunTrials(request));
   const std::optional<int> best = Best(trials);
   if (!best) {
     return absl::InternalError(absl::StrCat("all ", trials.size(),
@@ -115,11 +138,7 @@ absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
                                             "search.learning_rate values"));
   }
   trials[*best].set_is_selected(true);
-  const float rate = search.learning_rate(*best);
-  LRA_RETURN_IF_ERROR(CopyCheckpoints(TrialDirectory(request, rate), request.runtime.out_dir()));
-  TrainRequest winner = WithRate(request, rate);
-  winner.trials = trials;
-  return TrainAndTest(winner);
+  return TestWinner(request, request.resolved.config.search().learning_rate(*best), trials);
 }
 
 }  // namespace lra

@@ -3,13 +3,18 @@
 #ifndef LRA_TRAIN_SEARCH_H_
 #define LRA_TRAIN_SEARCH_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "eval/run_record.pb.h"
 #include "train/run.h"
 
 namespace lra {
 
-// Trials stand in RUN/trials/lr-RATE, without a look at the test split; the winner's checkpoints
+// Of a trial, in the run's folder: "trials/lr-0.001".
+std::string TrialFolder(float learning_rate);
+
+// Trials stand in TrialFolder(), without a look at the test split; the winner's checkpoints
 // are copied to RUN, where it is tested and recorded with all trials. A trial that diverges counts
 // as lost; Internal when all do. Other errors: those of TrainRun. Killed and resumed, it goes on
 // with the trial that it was at.

@@ -11,6 +11,7 @@
 #include "train/curve.h"
 #include "train/estimate.h"
 #include "train/finish.h"
+#include "train/interruption.h"
 #include "train/label_objective.h"
 #include "train/loop.h"
 #include "train/pretrain.h"
@@ -18,6 +19,11 @@
 
 namespace lra {
 namespace {
+
+bool IsTrained(const CheckpointState& state) {
+  return (state.step() >= state.config().train().steps() || state.stopped_at_step() > 0) &&
+         !state.has_unvalidated();
+}
 
 void ReportEarlyStop(const CheckpointState& state) {
   std::cerr << "stopped early at step " << state.stopped_at_step() << ": "
@@ -28,11 +34,9 @@ void ReportEarlyStop(const CheckpointState& state) {
 // All that is left of the run's training. Both stages are planned before the first step of either.
 absl::Status TrainOn(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
-  LRA_RETURN_IF_ERROR(MakeDirectories(runtime.out_dir()));
   if (StopRequested())
     return absl::CancelledError(absl::StrCat("stopped before ", runtime.out_dir()));
-  if (run->state.step() >= run->config().train().steps() || run->state.stopped_at_step() > 0)
-    return RewriteCurve(runtime.out_dir(), run->state);
+  if (IsTrained(run->state)) return RewriteCurve(runtime.out_dir(), run->state);
   const LabelObjective objective(*run);
   Stage stage = LabelStage(objective, run);
   LRA_RETURN_IF_ERROR(PlanStage(*run, &stage));

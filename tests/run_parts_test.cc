@@ -1,0 +1,145 @@
+// Parts of a run: how the trials of a search and pretraining are watched, what a resume of them
+// counts, and splits that are scored in part.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "eval/evaluator.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "tests/training_fixture.h"
+#include "train/run.h"
+#include "train/run_claim.h"
+#include "train/run_folder.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+class RunPartsTest : public TrainerTest {};
+
+// Two trials of four steps.
+TrainRequest SearchRequest(TrainRequest request) {
+  EXPECT_TRUE(SetField(&request.resolved.config, "search.learning_rate=1e-3,1e-4").ok());
+  request.resolved.config.mutable_search()->set_select(SearchConfig::VALIDATION);
+  request.resolved.config.mutable_search()->set_budget_trials(2);
+  return request;
+}
+
+TEST_F(RunPartsTest, ASearchThatNobodyResumedCountsNoResume) {
+  TrainRequest request =
+      SearchRequest(Request("search", "linear", {"train.steps=4", "train.eval_every_steps=2"}));
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->efficiency().resumes(), 0);
+  // Killed while it was tested.
+  std::filesystem::remove(request.runtime.out_dir() + "/record.textproto");
+  request.resume = true;
+  const auto resumed = TrainRun(request);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->efficiency().resumes(), 1);
+  EXPECT_TRUE(EqualExceptVolatile(*record, *resumed));
+}
+
+TEST_F(RunPartsTest, AResumeRemovesWhatAKilledProcessWasWriting) {
+  TrainRequest request = Request("leftovers", "linear", {"train.steps=2"});
+  const std::string run = request.runtime.out_dir();
+  std::vector<std::string> leftovers;
+  for (const char* folder : {"", "/tensorboard", "/pretrain", "/pretrain/tensorboard"}) {
+    ASSERT_TRUE(MakeDirectories(run + folder).ok());
+    leftovers.push_back(run + folder + "/some.tmp-1-1");
+    ASSERT_TRUE(WriteFileAtomically(leftovers.back(), "half").ok());
+  }
+  request.resume = true;
+  ASSERT_TRUE(TrainRun(request).ok());
+  for (const std::string& file : leftovers) EXPECT_FALSE(FileExists(file)) << file;
+}
+
+// As a process leaves it that is killed before the run's own first step.
+void RemoveOwnFiles(const std::string& run) {
+  for (const char* name : {"record.textproto", "record.json", "curve.jsonl", "checkpoint"})
+    std::filesystem::remove_all(run + "/" + name);
+}
+
+TEST_F(RunPartsTest, TheTrialThatIsTrainedIsWatched) {
+  const TrainRequest request =
+      SearchRequest(Request("watched", "linear", {"train.steps=4", "train.eval_every_steps=2"}));
+  const std::string run = request.runtime.out_dir();
+  ASSERT_TRUE(TrainRun(request).ok());
+  EXPECT_EQ(ReadActivePart(run)->state, RunState::kFinished);
+  EXPECT_EQ(ReadActivePart(run)->part, "");
+  RemoveOwnFiles(run);
+  auto part = ReadActivePart(run);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->part, "trial 2 of 2, learning rate 0.0001");
+  EXPECT_EQ(part->state, RunState::kStopped);
+  EXPECT_EQ(part->step(), 4);
+  EXPECT_EQ(part->total_steps(), 4);
+  // The first one, resumed: its lock tells.
+  const auto search = RunClaim::Take(run), first = RunClaim::Take(run + "/trials/lr-0.001");
+  ASSERT_TRUE(search.ok() && first.ok());
+  part = ReadActivePart(run);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->part, "trial 1 of 2, learning rate 0.001");
+  EXPECT_EQ(part->state, RunState::kRunning);
+  // Before its first point.
+  std::filesystem::remove_all(run + "/trials/lr-0.0001");
+  RemoveOwnFiles(run + "/trials/lr-0.001");
+  part = ReadActivePart(run);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->part, "trial 1, learning rate 0.001");
+  EXPECT_EQ(part->step(), 0);
+}
+
+TEST_F(RunPartsTest, PretrainingIsWatched) {
+  const TrainRequest request =
+      Request("watched-pretraining", "linear",
+              {"pretrain.objective=MASKED", "pretrain.steps=6", "pretrain.learning_rate=5e-3",
+               "pretrain.masked_fraction=0.2", "train.steps=4"});
+  const std::string run = request.runtime.out_dir();
+  ASSERT_TRUE(TrainRun(request).ok());
+  EXPECT_EQ(ReadActivePart(run)->part, "");
+  RemoveOwnFiles(run);
+  const auto part = ReadActivePart(run);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->part, "pretraining");
+  EXPECT_EQ(part->step(), 6);
+  EXPECT_EQ(part->total_steps(), 6);
+  EXPECT_EQ(part->state, RunState::kStopped);
+  EXPECT_GT(part->record.curve(0).train_loss(), 0);
+}
+
+TEST_F(RunPartsTest, ScoringStopsWhenItShould) {
+  const auto run = OpenRun(Request("stopped", "linear", {}));
+  ASSERT_TRUE(run.ok()) << run.status();
+  int batches = 0;
+  const auto scored =
+      ScoreSplit(*(*run)->model, (*run)->validation, 10,
+                 {.batch_examples = 8, .should_stop = [&] { return ++batches == 3; }});
+  EXPECT_EQ(scored.status(), absl::CancelledError("stopped after 16 of 40 validation examples"));
+}
+
+// A smoke run ends in a minute, and says that its score is no score of the whole split.
+TEST_F(RunPartsTest, APartOfASplitIsScoredAndRecordedAsSuch) {
+  const TrainRequest request =
+      Request("part", "linear", {"train.steps=2", "evaluation.scored_examples=24"});
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  for (const char* split : {"test", "validation"}) {
+    EXPECT_EQ(FindResult(*record, split)->examples(), 24) << split;
+    EXPECT_EQ(FindResult(*record, split)->split_examples(), 40) << split;
+  }
+  EXPECT_TRUE(CheckPredictions(request.runtime.out_dir(), *record).ok());
+  // Nothing is left out of a split that is no larger.
+  const auto whole =
+      TrainRun(Request("no-part", "linear", {"train.steps=2", "evaluation.scored_examples=40"}));
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(FindResult(*whole, "test")->examples(), 40);
+  EXPECT_EQ(FindResult(*whole, "test")->split_examples(), 0);
+}
+
+}  // namespace
+}  // namespace lra

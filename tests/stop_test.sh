@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SIGTERM while a step is validated, and while the test split is scored: the run ends soon, with the words of one stopped
+# in training, leaves nothing half-written, and resumed it ends as an undisturbed one, bit for bit.
+# usage: stop_test.sh LRA
+set -euo pipefail
+lra=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=60 --set max_length_tokens=120 \
+  --set train_examples=100 --set validation_examples=400 --set test_examples=400
+# Scoring a split takes seconds, a step does not.
+train() {
+  exec "$lra" train --task listops --attention transformer --preset smoke --data "$work/data" --quiet --threads 1 \
+    --checkpoint-every 1 --set model.layers=4 --set model.width=128 --set train.steps=4 --set train.eval_every_steps=2 \
+    --set train.validation_examples=0 --set evaluation.scored_examples=400 --set evaluation.selection=LAST "$@"
+}
+(train --out "$work/undisturbed")
+
+# stop FILE MESSAGE: a process of the run, stopped when FILE is there.
+stop() {
+  train --out "$work/stopped" --resume >"$work/log" 2>&1 &
+  local pid=$! code=0 begin
+  for _ in $(seq 2400); do [ ! -e "$1" ] || break; sleep 0.05; done
+  sleep 0.3
+  begin=$(date +%s%N)
+  kill -TERM "$pid"
+  wait "$pid" || code=$?
+  echo "stopped after $(( ($(date +%s%N) - begin) / 1000000 )) ms: $(cat "$work/log")"
+  [ "$code" = 1 ] || { echo "FAILED: exit $code, should be 1"; exit 1; }
+  grep -qE "$2" "$work/log" || { echo "FAILED: should say: $2"; exit 1; }
+  [ ! -e "$work/stopped/record.textproto" ] || { echo "FAILED: a record was written"; exit 1; }
+  [ -z "$(find "$work/stopped" -name '*.tmp-*')" ] || { echo "FAILED: something is half-written"; exit 1; }
+}
+run=$work/stopped
+stop "$run/checkpoint/step-1" "stopped at step 2 of 4; saved in $run; --resume goes on"
+grep -q unvalidated "$run/checkpoint/step-2/state.textproto" || { echo "FAILED: the step was validated: it proves nothing"; exit 1; }
+stop "$run/test_looks.textproto" "stopped at step 4 of 4, before it was scored \(stopped after [0-9]+ of 400 (test|validation) examples\); saved in $run; --resume goes on"
+(train --out "$run" --resume)
+
+for file in checkpoint/step-4/weights.safetensors checkpoint/step-4/optimizer.safetensors predictions.npy \
+  predictions-validation.npy curve.jsonl tensorboard/events.out.tfevents.0000000000.lra; do
+  cmp "$work/undisturbed/$file" "$run/$file"
+done
+"$lra" diff "$work/undisturbed" "$run"
+echo "stopped twice, resumed: equal to the undisturbed run"
