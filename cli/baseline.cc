@@ -96,12 +96,12 @@ absl::Status Baseline(const BaselineFlags& flags, const CommandContext& context)
                        TaskRegistry::Get().Create("task", flags.task, file.options()));
   LRA_ASSIGN_OR_RETURN(const DataView view,
                        LoadView(flags.task, flags.protocol, flags.preset, flags.sets));
+  const std::string data_dir = flags.data.empty() ? DefaultDataDirectory(flags.task) : flags.data;
+  LRA_RETURN_IF_ERROR(CheckDataOfTask(data_dir, flags.task));
   const std::vector<std::string> splits = SplitsToScore(flags.split);
   OpenOptions options{.splits = splits, .view = &view, .threads = flags.threads};
   if (flags.split != "train") options.splits.push_back("train");
-  LRA_ASSIGN_OR_RETURN(
-      const Dataset data,
-      Dataset::Open(flags.data.empty() ? DefaultDataDirectory(flags.task) : flags.data, options));
+  LRA_ASSIGN_OR_RETURN(const Dataset data, Dataset::Open(data_dir, options));
   LRA_ASSIGN_OR_RETURN(
       std::vector<BaselineRun> runs,
       RunAll(*task, data, view, splits, {.threads = flags.threads, .quiet = context.quiet}));

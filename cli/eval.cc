@@ -58,7 +58,8 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
   command->add_option(
       "--out", request->out_dir,
       "Folder for record and predictions (default: evaluations/SPLIT-step-N in the run's "
-      "folder, or beside a lone file)");
+      "folder, or beside a lone file with its name in front); one that holds a run or another "
+      "record is refused");
   command->add_option("--threads", request->threads, "Threads; 0 = all cores")
       ->check(CLI::NonNegativeNumber);
   AddCommonFlags(command, context,

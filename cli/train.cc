@@ -11,6 +11,7 @@
 #include "lra/status_macros.h"
 #include "models/runtime.h"
 #include "nlohmann/json.hpp"
+#include "tasks/task.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -76,6 +77,8 @@ absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests, flags.Requests(context));
   for (const TrainRequest& request : requests) {
     LRA_RETURN_IF_ERROR(CheckRunDirectory(request));  // before hours of other seeds
+    LRA_RETURN_IF_ERROR(
+        CheckDataOfTask(request.runtime.data_dir(), request.resolved.config.task()));
   }
   StartRuntime(flags.threads());
   ListenToSignals();

@@ -235,10 +235,11 @@ absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
   Diagnosis diagnosis;
   // Of equal strength the earlier is the likelier: what the others follow from comes first.
   for (const auto rule :
-       {internal::CheckCheckpoint, internal::CheckTensors, internal::CheckLabels, internal::CheckSplits,
-        internal::CheckPositions, internal::CheckBatchEffect, internal::CheckLabelBalance,
-        internal::CheckBrackets, internal::CheckPixels, internal::CheckLearningRate,
-        internal::CheckPooling, internal::CheckOverfit, internal::CheckStart}) {
+       {internal::CheckCheckpoint, internal::CheckTensors, internal::CheckLabels,
+        internal::CheckSplits, internal::CheckPositions, internal::CheckBatchEffect,
+        internal::CheckLabelBalance, internal::CheckBrackets, internal::CheckPixels,
+        internal::CheckLearningRate, internal::CheckPooling, internal::CheckOverfit,
+        internal::CheckStart}) {
     rule(s, &diagnosis.findings);
   }
   std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),

@@ -188,8 +188,8 @@ void CheckBatchEffect(const Symptoms& s, Findings* findings) {
   if (!s.facts->model || !s.facts->model->batch_effect) return;
   if (*s.facts->model->batch_effect < kBatchEffectLimit) return;
   // What is declared explains a run that learns nothing, and no other.
-  const bool is_rule = s.facts->model->declares_batch_effect ||
-                       s.config().model().mask() == ModelConfig::OUTER;
+  const bool is_rule =
+      s.facts->model->declares_batch_effect || s.config().model().mask() == ModelConfig::OUTER;
   if (is_rule && (!s.is_stuck || s.is_early)) return;
   findings->push_back(
       {.cause = kBatchDependence,

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "datasets/manifest.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
 
@@ -49,6 +50,23 @@ absl::StatusOr<std::unique_ptr<Task>> TaskOf(const Manifest& manifest) {
   }
   LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(name));
   return TaskRegistry::Get().Create("task", name, file.options());
+}
+
+absl::Status CheckDataOfTask(const std::string& data_dir, absl::string_view task) {
+  const absl::StatusOr<Manifest> manifest = ReadManifest(data_dir);
+  if (!manifest.ok()) return absl::OkStatus();
+  const TaskSpec& held = manifest->spec();
+  if (held.name() != task) {
+    return absl::InvalidArgumentError(absl::StrCat(data_dir, " holds task \"", held.name(),
+                                                   "\", not \"", task,
+                                                   "\"; give --data of that task"));
+  }
+  if (!TaskRegistry::Get().Has(held.name())) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> made, TaskOf(*manifest));
+  if (made->Spec().version() == held.version()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      data_dir, ": spec.version of task \"", task, "\" is ", held.version(), ", this program has ",
+      made->Spec().version(), "; `lra data prepare ", task, "` makes it"));
 }
 
 }  // namespace lra

@@ -137,6 +137,11 @@ using TaskRegistry = Registry<Task, const google::protobuf::Any&>;
 // manifest has none). InvalidArgument when this program has no such task.
 absl::StatusOr<std::unique_ptr<Task>> TaskOf(const Manifest& manifest);
 
+// InvalidArgument when prepared data is of another task, or of a version of it that this program
+// does not make; before anything else is asked of it. Data that cannot be read is left to whoever
+// opens it.
+absl::Status CheckDataOfTask(const std::string& data_dir, absl::string_view task);
+
 // InvalidArgument unless every option is set and in range.
 absl::Status CheckOptions(absl::string_view task, const google::protobuf::Message& options);
 

@@ -61,6 +61,8 @@ expect 2 'did you mean train' "$lra" trian
 expect 2 'cpu' "$lra" train "${smoke[@]}" --attention linear --out x --device cuda
 expect 2 'learning_rate|another' "$lra" train "${smoke[@]}" --attention linear --resume --set schedule.learning_rate=0.5
 expect 2 'no such' "$lra" eval runs/nothing
+expect 2 'block_tokens: is 5000 .--set., but the longest sequence' "$lra" train "${smoke[@]}" --attention local --out x \
+  --set attention.options.block_tokens=5000
 expect 2 '' "$lra" data prepare nothing
 [ ! -e x ] || { echo "FAILED: a refused command left a run folder"; failures=$((failures + 1)); }
 

@@ -39,6 +39,8 @@ expect 2 'says nothing about' "$lra" baseline text --quiet --set grey=PILLOW
 expect 2 'did you mean "?split' "$lra" baseline text --quiet --set splt=SLICES
 smoke=(--preset smoke --quiet --attention linear --set train.steps=2 --set train.eval_every_steps=2)
 expect 0 'text linear seed 0: .*test' "$lra" train --task text "${smoke[@]}"
+expect 2 'holds task "text", not "listops"' "$lra" train --task listops --data data/text --out refused "${smoke[@]}"
+expect 2 'holds task "text", not "listops"' "$lra" baseline listops --data data/text --quiet
 expect 1 'SLICES|HOLDOUT' "$lra" train --task text "${smoke[@]}" --set view.split=OFFICIAL --out refused
 rm tree/aclImdb/test/pos/*
 expect 2 'has no reviews in test/pos' "$lra" data prepare text --raw tree --out other --quiet

@@ -9,12 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
 #include "tests/objective_gradients.h"
 #include "tests/training_fixture.h"
+#include "train/checkpoint.h"
 #include "train/estimate.h"
 #include "train/first_bad.h"
 #include "train/label_objective.h"
+#include "train/run_folder.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -47,6 +50,16 @@ TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndLeavesNoRecord) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("not finite at step"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("first tensor that went bad: "));
   EXPECT_EQ(ReadRunRecord(request.runtime.out_dir()).status().code(), absl::StatusCode::kNotFound);
+  // Enough is left to look for the cause: configuration, weights, the curve up to it, the message.
+  const auto left = ReadRunFolder(request.runtime.out_dir());
+  ASSERT_TRUE(left.ok()) << left.status();
+  EXPECT_EQ(left->failure, status.message());
+  EXPECT_EQ(left->record.method(), "linear");
+  EXPECT_THAT(left->failure, HasSubstr(absl::StrCat("not finite at step ", left->step(), " ")));
+  EXPECT_TRUE(LatestCheckpoint(request.runtime.out_dir()).ok());
+  TrainRequest again = request;
+  again.resume = true;
+  EXPECT_EQ(TrainRun(again).status(), status);  // bit for bit the same
 }
 
 TEST_F(TrainingStepTest, AccumulatedGradientsEqualThoseOfOneBatch) {

@@ -178,8 +178,10 @@ double EvaluationBatches(const Run& run) {
   const double all = static_cast<double>(run.validation.size());
   const double looked_at =
       train.validation_examples() > 0 ? std::min<double>(train.validation_examples(), all) : all;
+  const int scored = run.config().evaluation().scored_examples();
+  const double tested = scored > 0 ? std::min<double>(scored, all) : all;
   const double looks = std::max(1, train.steps() / train.eval_every_steps());
-  return (looks * looked_at + 3 * all) / train.batch_examples();
+  return (looks * looked_at + 3 * tested) / train.batch_examples();
 }
 
 }  // namespace

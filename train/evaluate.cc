@@ -1,16 +1,46 @@
 #include "train/evaluate.h"
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "train/checkpoint.h"
+#include "train/curve.h"
 #include "train/finish.h"
 #include "train/open_checkpoint.h"
 #include "train/test_looks.h"
 
 namespace lra {
+namespace {
+
+// In the run's folder; of a lone weights file beside it, under its name.
+std::string DefaultDirectory(const std::string& checkpoint, const std::string& split,
+                             int64_t step) {
+  const std::string name =
+      IsWeightsFile(checkpoint) ? std::filesystem::path(checkpoint).stem().string() + "-" : "";
+  return JoinPath(RunOf(checkpoint), absl::StrCat("evaluations/", name, split, "-step-", step));
+}
+
+// AlreadyExists unless the folder is free or holds an earlier evaluation of the same weights.
+absl::Status CheckDirectory(const std::string& out, const std::string& split,
+                            const RunRecord& record) {
+  const auto taken = [&out](absl::string_view what) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(out, " holds ", what, "; choose another --out for this evaluation"));
+  };
+  if (FileExists(JoinPath(out, kCurveFile))) return taken("a run");
+  if (!FileExists(JoinPath(out, kRecordFile))) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const RunRecord held, ReadRunRecord(out));
+  const bool is_same = held.method() == record.method() && held.seed() == record.seed() &&
+                       held.weights_sha256() == record.weights_sha256() &&
+                       held.results_size() == 1 && held.results(0).split() == split;
+  return is_same ? absl::OkStatus() : taken(absl::StrCat("the record of ", held.method()));
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> CheckpointTask(const std::string& checkpoint) {
   LRA_ASSIGN_OR_RETURN(const std::string path, FindCheckpoint(checkpoint));
@@ -26,14 +56,15 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
   const std::string run_dir = RunOf(checkpoint);
   Evaluation evaluation;
   evaluation.out_dir = request.out_dir.empty()
-                           ? JoinPath(run_dir, absl::StrCat("evaluations/", request.split, "-step-",
-                                                            opened.state.step()))
+                           ? DefaultDirectory(checkpoint, request.split, opened.state.step())
                            : request.out_dir;
+  evaluation.record = RecordFromState(opened.state, opened.model->parameters());
+  evaluation.record.set_weights_sha256(opened.state.weights_sha256());
+  LRA_RETURN_IF_ERROR(CheckDirectory(evaluation.out_dir, request.split, evaluation.record));
   if (request.split == "test") {
     LRA_RETURN_IF_ERROR(LogTestLook(run_dir, request.command_line, opened.state.step()));
   }
   LRA_RETURN_IF_ERROR(MakeDirectories(evaluation.out_dir));
-  evaluation.record = RecordFromState(opened.state, opened.model->parameters());
   const bool is_selected = evaluation.record.selected_step() == opened.state.step();
   LRA_ASSIGN_OR_RETURN(
       const SplitResult result,
@@ -45,7 +76,6 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
   *evaluation.record.mutable_data() =
       IdentifyData(opened.data.manifest(), opened.state.config().view());
   *evaluation.record.add_results() = result;
-  evaluation.record.set_weights_sha256(opened.state.weights_sha256());
   LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(run_dir));
   evaluation.record.mutable_test_looks()->Assign(looks.begin(), looks.end());
   LRA_RETURN_IF_ERROR(WriteRunRecord(evaluation.out_dir, evaluation.record));

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
@@ -103,6 +105,36 @@ void StartState(Run* run) {
                                      run->request.resolved.provenance.end());
 }
 
+// Lengths of attentions that no sequence has are a mistake of who gave them; a default may be
+// longer than a short task, which then is one block.
+absl::Status CheckLengths(const ResolvedConfig& resolved, const TaskSpec& spec) {
+  const auto is_length = [](absl::string_view path) {
+    return path == "attention.options.block_tokens" || path == "attention.options.chunk_tokens" ||
+           path == "attention.options.window_tokens" || path == "attention.options.landmarks";
+  };
+  for (const auto& [path, value] : LeafFields(resolved.config)) {
+    int64_t tokens = 0;
+    if (!is_length(path) || !absl::SimpleAtoi(value, &tokens) || tokens <= spec.max_length_tokens())
+      continue;
+    const auto origin = resolved.provenance.find(path);
+    const bool is_given =
+        origin != resolved.provenance.end() &&
+        (origin->second == "--set" || absl::StartsWith(origin->second, "run file"));
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is ", tokens, " (", origin->second, "), but the longest sequence of ",
+                     spec.name(), " under this view has ", spec.max_length_tokens(), " tokens"));
+  }
+  return absl::OkStatus();
+}
+
+void NoteSmallSplit(const Run& run) {
+  const int64_t batch = run.config().train().batch_examples(), held = run.train.size();
+  if (held >= batch || run.request.runtime.quiet()) return;
+  std::cerr << "note: train.batch_examples is " << batch << ", the training split has " << held
+            << " examples: every batch is the whole split\n";
+}
+
 absl::Status CheckSelection(const ExperimentConfig& config) {
   const EvaluationConfig& evaluation = config.evaluation();
   if (evaluation.selection() != EvaluationConfig::FIXED_STEP ||
@@ -138,7 +170,8 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
   LRA_RETURN_IF_ERROR(CheckSameRun(*state, restored, directory));
   LRA_RETURN_IF_ERROR(LoadWeights(*checkpoint, restored, parameters));
   LRA_RETURN_IF_ERROR(LoadOptimizer(*checkpoint, restored, optimizer));
-  NoteThreads(directory, restored.efficiency().threads(), ResolveThreads(request.runtime.threads()));
+  NoteThreads(directory, restored.efficiency().threads(),
+              ResolveThreads(request.runtime.threads()));
   *state = std::move(restored);
   if (!request.is_same_process)
     state->mutable_efficiency()->set_resumes(state->efficiency().resumes() + 1);
@@ -151,6 +184,8 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
   LRA_RETURN_IF_ERROR(CheckSelection(run->config()));
   LRA_RETURN_IF_ERROR(OpenData(run.get()));
+  LRA_RETURN_IF_ERROR(CheckLengths(request.resolved, run->train.spec()));
+  NoteSmallSplit(*run);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     LRA_ASSIGN_OR_RETURN(run->model, Classifier::Create(run->config(), run->train.spec()));
     run->model->MoveTo(device);
