@@ -120,10 +120,10 @@ class Probes {
   std::vector<std::pair<AttentionSizes, AttentionFacts>> probes_;
 };
 
-std::string CausalityWords(Causality causality) {
-  switch (causality) {
+std::string CausalityWords(const Traits& traits) {
+  switch (traits.causality) {
     case Causality::kNever:
-      return "no";
+      return traits.causal_reason.empty() ? "no" : absl::StrCat("no: ", traits.causal_reason);
     case Causality::kOptional:
       return "on request: attention.causal=true";
     case Causality::kAlways:
@@ -190,7 +190,7 @@ std::vector<std::pair<std::string, std::string>> TraitsInWords(const Traits& tra
       {"order of keys", choose(traits.is_permutation_invariant, "does not matter", "matters")},
       {"padding", traits.is_padding_invariant ? "changes nothing"
                                               : absl::StrCat("matters: ", traits.padding_reason)},
-      {"causal", CausalityWords(traits.causality)},
+      {"causal", CausalityWords(traits)},
       {"streaming", choose(traits.supports_streaming, "yes, token by token", "no")},
       {"cross", choose(traits.supports_cross, "yes: keys of another sequence", "no")},
       {"weight dropout", choose(traits.supports_weight_dropout, "yes: attention.dropout",

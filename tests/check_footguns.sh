@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # docs/footguns.md: every switch is one that `lra config` takes, every guard is a test of the sources, and none of the
-# sixteen traps goes without.
+# seventeen traps goes without.
 # usage: check_footguns.sh SOURCE LRA
 set -euo pipefail
 cd "$1"
@@ -17,7 +17,7 @@ awk '/^  [^ ]/ { sub(/^ +/, " "); printf "%s", $0; next } { printf "\n%s", $0 } 
 # Bullets of trap N: from its heading to the next.
 trap_bullets() { awk -v head="## $1. " 'index($0, "## ") == 1 { inside = index($0, head) == 1 } inside' "$bullets"; }
 
-for n in $(seq 16); do
+for n in $(seq 17); do
   text=$(trap_bullets "$n")
   grep -q '^\* Here: .' <<<"$text" || fail "trap $n does not say what happens here"
   grep -q '^\* Switch: .' <<<"$text" || fail "trap $n has no switch and no \"none\""
@@ -42,5 +42,5 @@ while IFS= read -r switch; do
 done < <(grep '^\* Switch: `' "$bullets" | sed -E 's/^\* Switch: `([^`]+)`.*/\1/')
 [ "$switches" -ge 10 ] || fail "only $switches switches were found"
 
-echo "16 traps, $switches switches"
+echo "17 traps, $switches switches"
 exit $failed

@@ -51,6 +51,7 @@ struct Traits {
   bool supports_weight_dropout = false;
   Projections projections = Projections::kQueryKeyValue;
   Causality causality = Causality::kNever;
+  std::string causal_reason;  // why kNever, where the definition does not say it
   // InitState() and Extend() exist: token by token, the causal form.
   bool supports_streaming = false;
   // Reads AttentionInput::x.
@@ -63,9 +64,12 @@ struct Traits {
   // with (T9).
   bool is_padding_invariant = true;
   std::string padding_reason;  // why not, where it is false
-  std::string time_order;      // "N^2 D", "N D^2"
-  std::string memory_order;    // "N D"
+  std::string time_order;    // "N^2 D", "N D^2"
+  std::string memory_order;  // "N D"
 };
+
+// For messages: "no causal form", with the reason where there is one.
+std::string NoCausalForm(const Traits& traits);
 
 // What a factory gets to know about the model around it.
 struct AttentionContext {

@@ -81,7 +81,7 @@ absl::Status CheckInput(const Attention& attention, const AttentionContext& cont
                               ", the longest sequence that this attention was made for"));
   }
   if (input.causal && traits.causality == Causality::kNever)
-    return Wrong("causal", "true", "false: this method has no causal form");
+    return Wrong("causal", "true", absl::StrCat("false: this method has ", NoCausalForm(traits)));
   if (input.weight_dropout.active() && !traits.supports_weight_dropout)
     return Wrong("weight_dropout", absl::StrCat(input.weight_dropout.probability),
                  "0: this method has no explicit weights to drop");

@@ -25,8 +25,9 @@ Traits MakeTraits() {
   traits.is_row_stochastic = false;
   traits.is_permutation_invariant = false;
   traits.projections = Projections::kNone;
-  traits.causality = Causality::kNever;  // every frequency holds every token
-  traits.has_weights = false;            // channels are mixed too
+  traits.causality = Causality::kNever;
+  traits.causal_reason = "every frequency holds every token";
+  traits.has_weights = false;  // channels are mixed too
   traits.is_padding_invariant = false;
   traits.padding_reason = "the transform's length is the padded length";
   traits.time_order = "N D (log N + log D)";

@@ -30,8 +30,9 @@ Traits MakeTraits() {
   traits.is_row_stochastic = false;         // the mixtures' weights have any sign and sum
   traits.is_permutation_invariant = false;  // each position has weights of its own
   traits.supports_cross = true;
-  traits.is_length_bound = true;         // its maps have a column for each position
-  traits.causality = Causality::kNever;  // every mixture holds later tokens
+  traits.is_length_bound = true;  // its maps have a column for each position
+  traits.causality = Causality::kNever;
+  traits.causal_reason = "every mixture of keys holds later tokens";
   traits.time_order = "N R D";
   traits.memory_order = "N D + R N";
   return traits;

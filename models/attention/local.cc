@@ -18,6 +18,7 @@
 #include "models/attention/local.pb.h"
 #include "models/attention/options.h"
 #include "models/attention/pattern_stream.h"
+#include "models/kernels/block_attention.h"
 #include "models/kernels/grouped_attention.h"
 #include "models/kernels/pattern_oracle.h"
 
@@ -48,6 +49,9 @@ class Local : public Attention {
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {
+    if (!input.weight_dropout.active()) {
+      return BlockAttention(input.q, {{input.k, input.v, input.keep}}, block_tokens_, input.causal);
+    }
     const int64_t n = input.q.size(2), block = std::min(block_tokens_, n);
     AttentionGroups groups;
     groups.queries = groups.keys = Blocks(n, block, input.q.device());

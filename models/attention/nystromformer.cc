@@ -34,7 +34,8 @@ Traits MakeTraits() {
   traits.source = "Xiong et al. 2021, eqs. 13-14";
   traits.is_row_stochastic = false;         // the inverse has both signs
   traits.is_permutation_invariant = false;  // landmarks are means of neighbours
-  traits.causality = Causality::kNever;     // every landmark holds later tokens
+  traits.causality = Causality::kNever;
+  traits.causal_reason = "every landmark holds later tokens";
   traits.time_order = "N M D + M^3";
   traits.memory_order = "N D + N M";
   return traits;

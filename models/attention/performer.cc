@@ -4,10 +4,12 @@
 //   o_i = sum_j phi(q_i) . phi(k_j) v_j / sum_j phi(q_i) . phi(k_j)
 //   SOFTMAX: phi(x)_r = exp(w_r . x' - |x'|^2 / 2), x' = x D^-1/4;  RELU: phi(x) = relu(x) + floor
 // One projection a layer, shared by its heads, drawn once and saved; it is never redrawn.
+// Variant LRA2020: performer_lra2020.cc.
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
 #include "models/attention/options.h"
 #include "models/attention/performer.pb.h"
+#include "models/attention/performer_lra2020.h"
 #include "models/factorized/attention.h"
 #include "models/kernels/random_features.h"
 
@@ -38,6 +40,13 @@ absl::Status CheckOptions(const PerformerOptions& options) {
                                                    options.relu_floor(),
                                                    ", must be above 0: a row sum could be 0"));
   }
+  const bool is_softmax = options.kernel() == PerformerOptions::SOFTMAX ||
+                          options.kernel() == PerformerOptions::KERNEL_UNSPECIFIED;
+  if (options.variant() == PerformerOptions::LRA2020 && !is_softmax) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "attention.options.variant: is LRA2020, which is about kernel SOFTMAX, but kernel is ",
+        PerformerOptions::Kernel_Name(options.kernel()), "; set variant=PAPER"));
+  }
   return absl::OkStatus();
 }
 
@@ -61,6 +70,8 @@ absl::StatusOr<std::unique_ptr<Attention>> MakePerformer(const AttentionContext&
         context.parameters->CreateBuffer(absl::StrCat(context.scope, "projection"),
                                          {features, context.head_width}, Initializer::Normal(1));
     if (!options.has_is_orthogonal() || options.is_orthogonal()) OrthogonaliseRows(spec.projection);
+    if (options.variant() == PerformerOptions::LRA2020)
+      return MakeLra2020Performer(spec.projection);
   }
   return MakeFactorized(std::move(spec), std::move(traits));
 }

@@ -19,6 +19,7 @@
 #include "models/attention/options.h"
 #include "models/attention/sinkhorn.pb.h"
 #include "models/attention/sinkhorn_blocks.h"
+#include "models/kernels/block_attention.h"
 #include "models/kernels/noise.h"
 
 namespace lra {
@@ -61,19 +62,10 @@ class Sinkhorn : public Attention {
                 "sequence");
     const SinkhornBlocks blocks(input, block_);
     const at::Tensor admitted = Admitted(blocks, input.causal);  // [B, n, n]
-    const Mixing mixing = MixingOf(blocks, admitted, input);
-    const at::Tensor kept = blocks.keep.to(blocks.k.options());
-    // [B, H, n, b, 1]: above 0 where a kept token has this place in any of the blocks.
-    const at::Tensor sums = at::matmul(mixing.weights, kept.unsqueeze(1)).unsqueeze(-1);
-    const at::Tensor scale = mixing.row_sums.unsqueeze(-1) / sums.masked_fill(sums == 0, 1);
-    const auto sorted = [&](const at::Tensor& x) {
-      return at::matmul(mixing.weights, x.flatten(3)).view(x.sizes()) * scale;
-    };
-    const at::Tensor is_mixed = at::matmul(admitted.to(kept.options()), kept) > 0;  // [B, n, b]
-    const auto attend = input.causal ? AttendInBlocksCausally : AttendInBlocks;
-    return attend(blocks.q, at::cat({blocks.k, sorted(blocks.k)}, 3),
-                  at::cat({blocks.v, sorted(blocks.v)}, 3), at::cat({blocks.keep, is_mixed}, 2))
-        .flatten(2, 3)
+    const BlockKeys own = {Tokens(blocks.k), Tokens(blocks.v),
+                           blocks.is_full ? at::Tensor() : blocks.keep.flatten(1)};
+    const BlockKeys mixed = Mixed(blocks, MixingOf(blocks, admitted, input), admitted);
+    return BlockAttention(Tokens(blocks.q), {own, mixed}, block_, input.causal)
         .narrow(2, 0, input.q.size(2));
   }
 
@@ -103,6 +95,25 @@ class Sinkhorn : public Attention {
     at::Tensor weights;   // [B, H, n, n]
     at::Tensor row_sums;  // of P, [B, H, n, 1]
   };
+
+  static at::Tensor Tokens(const at::Tensor& blocks) { return blocks.flatten(2, 3); }
+
+  static BlockKeys Mixed(const SinkhornBlocks& blocks, const Mixing& mixing,
+                         const at::Tensor& admitted) {
+    const at::Tensor kept = blocks.keep.to(blocks.k.options());
+    // Above 0 where a kept token has this place in any of the blocks: [B, H, n, b], or for all
+    // places [B, H, n, 1].
+    const at::Tensor sums = blocks.is_full ? mixing.weights.sum(3, true)
+                                           : at::matmul(mixing.weights, kept.unsqueeze(1));
+    const at::Tensor scale = mixing.row_sums / sums.masked_fill(sums == 0, 1);
+    const at::Tensor weights = blocks.is_full ? mixing.weights * scale : mixing.weights;
+    const auto mix = [&](const at::Tensor& x) {
+      const at::Tensor y = at::matmul(weights, x.flatten(3)).view(x.sizes());
+      return Tokens(blocks.is_full ? y : y * scale.unsqueeze(-1));
+    };
+    const at::Tensor is_mixed = at::matmul(admitted.to(kept.options()), kept) > 0;  // [B, n, b]
+    return {mix(blocks.k), mix(blocks.v), is_mixed.flatten(1)};
+  }
 
   // Which blocks m the mixture of block n may hold: [B, n, m].
   static at::Tensor Admitted(const SinkhornBlocks& blocks, bool causal) {

@@ -1,4 +1,4 @@
-// Sequences cut into blocks, and attention within them: shared by sinkhorn's variants.
+// Sequences cut into blocks: shared by sinkhorn's variants.
 #ifndef LRA_MODELS_ATTENTION_SINKHORN_BLOCKS_H_
 #define LRA_MODELS_ATTENTION_SINKHORN_BLOCKS_H_
 
@@ -15,16 +15,8 @@ struct SinkhornBlocks {
 
   at::Tensor q, k, v;  // [B, H, n, b, D]
   at::Tensor keep;     // [B, n, b]
+  bool is_full;        // all kept, nothing filled up
 };
-
-// Softmax attention of each block's queries [B, H, n, b, D] to its keys [B, H, n, c, D], kept
-// [B, n, c].
-at::Tensor AttendInBlocks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          const at::Tensor& keep);
-// The same where query s sees of the first b keys, which are its block's, only those up to s.
-// Dense: [B, H, n, b, c] weights.
-at::Tensor AttendInBlocksCausally(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                  const at::Tensor& keep);
 
 // What google-research/long-range-arena computes under the name (sinkhorn_lra2020.cc).
 std::unique_ptr<Attention> MakeLra2020Sinkhorn(int64_t block_tokens);

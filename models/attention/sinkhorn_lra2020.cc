@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "models/attention/sinkhorn_blocks.h"
+#include "models/kernels/block_attention.h"
 #include "models/kernels/softmax_attention.h"
 
 namespace lra {
@@ -38,9 +39,11 @@ class Lra2020Sinkhorn : public Attention {
     const int64_t tokens = input.q.size(2), groups = (tokens + block_ - 1) / block_;
     // Runs of `groups` tokens; the s-th token of each run is of group s.
     const SinkhornBlocks runs(input, groups);
-    const auto grouped = [](const at::Tensor& x) { return x.transpose(2, 3); };
-    const at::Tensor local = grouped(AttendInBlocks(grouped(runs.q), grouped(runs.k),
-                                                    grouped(runs.v), runs.keep.transpose(1, 2)))
+    const auto grouped = [](const at::Tensor& x) { return x.transpose(2, 3).flatten(2, 3); };
+    const BlockKeys keys = {grouped(runs.k), grouped(runs.v), runs.keep.transpose(1, 2).flatten(1)};
+    const at::Tensor local = BlockAttention(grouped(runs.q), {keys}, runs.q.size(2), false)
+                                 .unflatten(2, {groups, -1})
+                                 .transpose(2, 3)
                                  .flatten(2, 3)
                                  .narrow(2, 0, tokens);
     return local +

@@ -190,7 +190,8 @@ class Comparison {
     const Traits& traits = attention_->traits();
     if (report_.is_causal && traits.causality == Causality::kNever) {
       return absl::InvalidArgumentError(absl::StrCat("metadata \"causal\": is \"true\", but \"",
-                                                     request_.attention, "\" has no causal form"));
+                                                     request_.attention, "\" has ",
+                                                     NoCausalForm(traits)));
     }
     if (sizes_.queries != sizes_.keys && !traits.supports_cross) {
       return absl::InvalidArgumentError(

@@ -26,6 +26,12 @@ PerformerOptions PerformerWith(PerformerOptions::Kernel kernel, int features) {
   return options;
 }
 
+PerformerOptions Lra2020With(int features) {
+  PerformerOptions options = PerformerWith(PerformerOptions::SOFTMAX, features);
+  options.set_variant(PerformerOptions::LRA2020);
+  return options;
+}
+
 MadeAttention MakePerformer(PerformerOptions::Kernel kernel, int features) {
   const PerformerOptions options = PerformerWith(kernel, features);
   return MakeAttention("performer", &options);
@@ -34,6 +40,9 @@ MadeAttention MakePerformer(PerformerOptions::Kernel kernel, int features) {
 // clang-format off
 const Golden kPositive = {"FAVOR+ m=8, no eps", {0.40379391, -0.30539004, -0.20633508}, {0.35860353, -0.31305215, -0.15619054}, {-0.9772479245, 0.9532513537, 0.83064519, 2.83266636, 7.02453390}};
 const Golden kHyperbolic = {"FAVOR+ hyperbolic 2m=16", {0.43322711, -0.31400425, -0.23019852}, {0.38422979, -0.31927470, -0.17779343}, {-0.9545766195, 0.8749477921, 0.82414235, 2.49650259, 6.97370784}};
+// Its gradients take the maxima for constants. The program that ran, and ours, differentiate through
+// them: a difference of the order of epsilon.
+const Golden kOfficial = {"FAVOR+ official stabiliser, eps=1e-6", {0.40379361, -0.30539002, -0.20633479}, {0.35860343, -0.31305203, -0.15619052}, {-0.9772477321, 0.9532501648, 0.83063361, 2.83264209, 7.02453316}, 2e-6};
 const Golden kRelu = {"Performer generalized: relu+1e-3", {-0.00560770, 0.11086907, -0.06607792}, {0.44540403, 0.27951405, -0.62613198}, {0.7910837595, -2.0628582214, 2.25825967, 8.46686274, 12.63523555}};
 // clang-format on
 
@@ -48,6 +57,10 @@ TEST(PerformerGoldenTest, FastFormAndOracle) {
     made.SetBuffer("projection", projection);
     ExpectGolden(golden, GoldenCase(), *made);
   }
+  const PerformerOptions official = Lra2020With(8);
+  const MadeAttention lra2020 = MakeAttention("performer", &official);
+  lra2020.SetBuffer("projection", projection);
+  ExpectGolden(kOfficial, GoldenCase(), *lra2020);
   const MadeAttention relu = MakePerformer(PerformerOptions::RELU, 8);
   EXPECT_TRUE(relu.store->buffers().empty());
   ExpectGolden(kRelu, GoldenCase(), *relu);
@@ -59,6 +72,51 @@ TEST(PerformerTest, EveryKernelKeepsThePromises) {
   PerformerOptions independent = PerformerWith(PerformerOptions::SOFTMAX, 3);
   independent.set_is_orthogonal(false);
   ExpectKeepsPromises("performer", independent);
+}
+
+TEST(PerformerLra2020Test, KeepsThePromises) {
+  ExpectKeepsPromises("performer", Lra2020With(2));
+  ExpectKeepsPromises("performer", Lra2020With(16));
+}
+
+// Sums over the keys, before any raise: how far rows are from equal weights, and what they add up
+// to.
+struct Rows {
+  double from_equal, largest_sum;
+};
+Rows RowsAt(const PerformerOptions& options, double deviation) {
+  MadeSizes sizes;
+  sizes.head_width = 16;
+  const MadeAttention attention = MakeAttention("performer", &options, sizes);
+  AttentionCase c(11, 1, 2, 256, 256, 16);
+  c.input.q = c.input.q * deviation;
+  c.input.k = c.input.k * deviation;
+  c.input.v = at::eye(256, at::kDouble).expand({1, 2, 256, 256});
+  const at::Tensor weights = attention->Attend(c.input), sums = weights.sum(-1, true);
+  return {(weights / sums * 256 - 1).abs().mean().item<double>(), sums.max().item<double>()};
+}
+
+// The trap: an epsilon beside features that are far below 1.
+TEST(PerformerLra2020Test, LongQueriesAndKeysGetEqualWeightsThenNone) {
+  const PerformerOptions paper = PerformerWith(PerformerOptions::SOFTMAX, 64);
+  const Rows small = RowsAt(Lra2020With(64), 0.5), exact = RowsAt(paper, 0.5);
+  EXPECT_NEAR(small.from_equal, exact.from_equal, 1e-3);
+  EXPECT_NEAR(small.largest_sum, 1, 1e-12);
+  const Rows large = RowsAt(Lra2020With(64), 3);
+  EXPECT_LT(large.from_equal, 0.01);
+  EXPECT_GT(RowsAt(paper, 3).from_equal, 0.5);
+  EXPECT_LT(large.largest_sum, 0.1);
+}
+
+TEST(PerformerLra2020Test, RefusesACausalFormAndOtherKernels) {
+  const PerformerOptions options = Lra2020With(2);
+  const MadeAttention made = MakeAttention("performer", &options);
+  EXPECT_EQ(made->traits().causality, Causality::kNever);
+  EXPECT_NE(NoCausalForm(made->traits()).find("the largest product of all keys"),
+            std::string::npos);
+  PerformerOptions relu = Lra2020With(2);
+  relu.set_kernel(PerformerOptions::RELU);
+  ExpectRefused("performer", relu, "attention.options.variant: is LRA2020");
 }
 
 // Large logits, where features of a fixed stabiliser would all underflow in float32.

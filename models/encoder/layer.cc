@@ -53,7 +53,7 @@ absl::Status CheckTraits(const AttentionConfig& config, const Traits& traits) {
   if (config.causal() && traits.causality == Causality::kNever) {
     return absl::InvalidArgumentError(
         absl::StrCat("attention.causal: is true, but \"", config.name(),
-                     "\" has no causal form; set attention.causal=false"));
+                     "\" has ", NoCausalForm(traits), "; set attention.causal=false"));
   }
   return absl::OkStatus();
 }

@@ -35,7 +35,10 @@ Traits FactorizedTraits(const FactorizedSpec& spec, Traits traits) {
       spec.reweighting == Reweighting::kGate ? Causality::kAlways : Causality::kOptional;
   const bool is_cosine = spec.reweighting == Reweighting::kCosine;
   const bool needs_length = is_cosine && spec.scale_tokens == 0;
-  if (needs_length) traits.causality = Causality::kNever;  // the length lies in the future
+  if (needs_length) {
+    traits.causality = Causality::kNever;
+    traits.causal_reason = "the example's length lies in the future";
+  }
   traits.supports_streaming = !needs_length;
   traits.is_length_bound = is_cosine && !needs_length;
   traits.uses_layer_input = spec.reweighting == Reweighting::kGate;

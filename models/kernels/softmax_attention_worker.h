@@ -14,6 +14,7 @@
 #include <numbers>
 #include <vector>
 
+#include "models/kernels/floats.h"
 #include "models/kernels/softmax_attention.h"
 #include "models/kernels/softmax_attention_tiles.h"
 
@@ -106,18 +107,6 @@ struct QuerySpan {
   int64_t first = 0, count = 0;
   int32_t visible[kQueryTile];
   int32_t least = 0, most = 0;
-};
-
-// Scratch of one thread, aligned as tensors are.
-class Floats {
- public:
-  explicit Floats(int64_t size)
-      : tensor_(at::empty({size}, at::kFloat)), data_(tensor_.mutable_data_ptr<float>()) {}
-  float* get() const { return data_; }
-
- private:
-  at::Tensor tensor_;
-  float* data_;
 };
 
 class Worker {

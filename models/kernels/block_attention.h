@@ -1,0 +1,36 @@
+// Exact softmax attention of consecutive blocks of tokens: local attention, Sinkhorn.
+#ifndef LRA_MODELS_KERNELS_BLOCK_ATTENTION_H_
+#define LRA_MODELS_KERNELS_BLOCK_ATTENTION_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace lra {
+
+// N keys, as many as there are queries.
+struct BlockKeys {
+  at::Tensor k, v;  // [B, H, N, D], [B, H, N, Dv]
+  at::Tensor keep;  // [B, N] bool; undefined = all
+};
+
+// q [B, H, N, D] -> [B, H, N, Dv]: softmax(q k^T / sqrt(D)) v, where the queries of a block of
+// `block_tokens` see the kept keys of the same block, of one set of keys or of two under one
+// softmax; with `causal`, of the first set only those that are not after them. The last block may
+// be short. Differentiable once. NaN in masked keys and values has no effect; rows without keys are
+// 0 with zero gradient. Saved for the backward: the inputs. Any device, float type and block;
+// float32 on the CPU in blocks of up to 256 is fast.
+at::Tensor BlockAttention(const at::Tensor& q, const std::vector<BlockKeys>& keys,
+                          int64_t block_tokens, bool causal);
+
+namespace internal {
+
+// By SoftmaxAttention(), causal with two sets by ATen's operations on stored weights.
+at::Tensor BlockAttentionGeneric(const at::Tensor& q, const std::vector<BlockKeys>& keys,
+                                 int64_t block_tokens, bool causal);
+
+}  // namespace internal
+}  // namespace lra
+
+#endif  // LRA_MODELS_KERNELS_BLOCK_ATTENTION_H_
