@@ -273,7 +273,7 @@ TEST_F(PretrainPairsTest, NamesTheSecondTextsTensorThatWentBad) {
   EXPECT_THAT(FirstBadTensor(**objective, pairs, 2, 0), HasSubstr("activation \"second text: "));
 }
 
-TEST_F(PretrainPairsTest, ARunGuessesBothTexts) {
+TEST_F(PretrainPairsTest, ARunCountsTheTokensOfBothTexts) {
   const auto record = TrainRun(Request("run", {"pretrain.steps=15", "train.batch_examples=4"}));
   ASSERT_TRUE(record.ok()) << record.status();
   const auto run = OpenRun(Request("again", {}));
