@@ -198,6 +198,9 @@ std::vector<std::pair<std::string, std::string>> TraitsInWords(const Traits& tra
       {"longest sequence",
        choose(traits.is_length_bound, "bound: longer ones than it was made for are refused",
               "not bound by what it owns")},
+      {"bfloat16", traits.bfloat16_reason.empty()
+                       ? "rounded q, k and v move the output by a few roundings"
+                       : absl::StrCat("unstable: ", traits.bfloat16_reason)},
       {"projections", ProjectionWords(traits.projections)},
       {"layer input", choose(traits.uses_layer_input, "read beside q, k and v", "not read")},
       {"time", traits.time_order},

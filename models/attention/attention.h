@@ -64,6 +64,9 @@ struct Traits {
   // with (T9).
   bool is_padding_invariant = true;
   std::string padding_reason;  // why not, where it is false
+  // Why rounding q, k and v to bfloat16 can move an output by more than a few roundings (B16);
+  // empty where it cannot.
+  std::string bfloat16_reason;
   std::string time_order;    // "N^2 D", "N D^2"
   std::string memory_order;  // "N D"
 };

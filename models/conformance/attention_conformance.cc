@@ -41,6 +41,7 @@ std::vector<ConformanceResult> AttentionSuite::RunFloat32() {
   for (const bool causal : {false, true}) {
     if (causal && !has_both()) continue;
     Float32(causal);
+    Bfloat16(causal);
     PadContent(at::kFloat, causal);
     PadAmount(at::kFloat, causal);
     BatchIndependence(at::kFloat, causal);
@@ -56,6 +57,7 @@ std::vector<ConformanceResult> AttentionSuite::Run() {
     ForwardAndGradients(causal);
     NumericGradients(causal);
     Float32(causal);
+    Bfloat16(causal);
     for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
       PadContent(type, causal);
       PadAmount(type, causal);

@@ -40,6 +40,9 @@ class AttentionSuite {
   static constexpr double kForward = 1e-10, kGradient = 1e-9, kNumeric = 1e-6, kUnchanged = 1e-12;
   // float32: reordered sums; against the float64 oracle.
   static constexpr double kUnchanged32 = 2e-5, kFloat = 1e-4;
+  // bfloat16: one rounding, 2^-8, and what float32 may err; what roundings of the inputs may do.
+  static constexpr double kRounding = 1.0 / 256, kBfloat16 = kRounding + kFloat,
+                          kBfloat16Moves = 8 * kRounding;
 
   static double Unchanged(at::ScalarType type) {
     return type == at::kFloat ? kUnchanged32 : kUnchanged;
@@ -65,9 +68,16 @@ class AttentionSuite {
   void Add(const char* id, double measured, double bound, std::string detail) {
     results_.push_back({id, name_, measured <= bound, measured, bound, std::move(detail)});
   }
+  // What was observed of a trait that is a yes or no.
+  void AddObserved(const char* id, bool is_as_declared, std::string observed) {
+    Add(id, is_as_declared ? 0 : 1, 0,
+        observed + (is_as_declared ? ", as declared" : ", not as declared"));
+  }
   // A difference that must be seen: passes iff change >= visible.
-  void AddVisible(const char* id, double change, double visible, std::string detail) {
-    Add(id, change >= visible ? 0 : visible - change, 0, std::move(detail));
+  void AddVisible(const char* id, double change, double visible, const std::string& what) {
+    const bool is_seen = change >= visible;
+    Add(id, is_seen ? 0 : visible - change, 0,
+        (is_seen ? "seen as declared: " : "not seen though declared: ") + what);
   }
 
   // attention_suite_exact.cc
@@ -78,6 +88,7 @@ class AttentionSuite {
   double NumericDifference(at::Tensor* input, const at::Tensor& gradient, const AttentionCase& c);
   void NumericGradients(bool causal);
   void Float32(bool causal);
+  void Bfloat16(bool causal);
 
   // attention_suite_masks.cc
   void PadContent(at::ScalarType type, bool causal);

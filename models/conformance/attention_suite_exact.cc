@@ -126,26 +126,57 @@ void AttentionSuite::NumericGradients(bool causal) {
                    causal ? ", causal" : ""));
 }
 
+namespace {
+
+double Relative(const at::Tensor& a, const at::Tensor& b) {
+  return RelativeDifference(a, b, 1e-30);
+}
+
+double GradientDifference(const AttentionOutcome& a, const AttentionOutcome& b) {
+  const double worst = std::max({Relative(a.dq, b.dq), Relative(a.dk, b.dk), Relative(a.dv, b.dv)});
+  return a.dx.defined() ? std::max(worst, Relative(a.dx, b.dx)) : worst;
+}
+
+// Inputs, but for the mask, in another type.
+AttentionCase In(at::ScalarType type, AttentionCase c) {
+  for (at::Tensor* t : {&c.input.q, &c.input.k, &c.input.v, &c.input.x, &c.upstream})
+    *t = t->to(type);
+  return c;
+}
+
+}  // namespace
+
 // Values of the size that a network has, N over several tiles of the fast forms.
 void AttentionSuite::Float32(bool causal) {
   AttentionCase exact(1100, 2, 2, 523, 523, 16);
   exact.input.causal = causal;
   exact.MaskFromLengths({523, 301});
-  AttentionCase rounded = exact;
-  for (at::Tensor* t :
-       {&rounded.input.q, &rounded.input.k, &rounded.input.v, &rounded.input.x, &rounded.upstream})
-    *t = t->to(at::kFloat);
-  const AttentionOutcome oracle = Oracle(exact), fast = Fast(rounded);
-  const auto relative = [](const at::Tensor& a, const at::Tensor& b) {
-    return RelativeDifference(a, b, 1e-30);
-  };
+  const AttentionOutcome oracle = Oracle(exact), fast = Fast(In(at::kFloat, exact));
   const char* what = causal ? ", N = 523, causal" : ", N = 523";
-  Add("F32", relative(RealRows(fast.output, exact), RealRows(oracle.output, exact)), kFloat,
+  Add("F32", Relative(RealRows(fast.output, exact), RealRows(oracle.output, exact)), kFloat,
       absl::StrCat("output", what));
-  double worst = std::max(
-      {relative(fast.dq, oracle.dq), relative(fast.dk, oracle.dk), relative(fast.dv, oracle.dv)});
-  if (fast.dx.defined()) worst = std::max(worst, relative(fast.dx, oracle.dx));
-  Add("F32", worst, kFloat, absl::StrCat("gradients", what));
+  Add("F32", GradientDifference(fast, oracle), kFloat, absl::StrCat("gradients", what));
+}
+
+// numerics.precision=BF16: the fast form against the oracle, both on rounded inputs.
+void AttentionSuite::Bfloat16(bool causal) {
+  AttentionCase exact(1110, 2, 2, 263, 263, 16);
+  exact.input.causal = causal;
+  exact.MaskFromLengths({263, 151});
+  const AttentionCase rounded = In(at::kDouble, In(at::kBFloat16, exact));
+  const AttentionOutcome oracle = Oracle(rounded),
+                         half = RunAttention(*InstanceOf(exact).attention, Form::kBfloat16,
+                                             In(at::kFloat, rounded));
+  const char* what = causal ? ", N = 263, causal" : ", N = 263";
+  Add("B16", Relative(RealRows(half.output, exact), RealRows(oracle.output, exact)), kBfloat16,
+      absl::StrCat("output", what));
+  Add("B16", GradientDifference(half, oracle), kBfloat16, absl::StrCat("gradients", what));
+  // What rounding the inputs does by itself. Outputs only: a relu inside makes gradients jump.
+  const double moved =
+      Relative(RealRows(oracle.output, exact), RealRows(Oracle(exact).output, exact));
+  const std::string detail = absl::StrCat("output moved by rounding its inputs", what);
+  if (traits().bfloat16_reason.empty()) return Add("B16", moved, kBfloat16Moves, detail);
+  AddVisible("B16", moved, kBfloat16Moves, detail);
 }
 
 }  // namespace lra::internal

@@ -7,11 +7,30 @@
 
 #include "lra/check.h"
 #include "lra/random.h"
+#include "models/attend.h"
+#include "models/runtime.h"
 
 namespace lra {
 namespace {
 
 constexpr uint32_t kSeed = 20240501;
+
+// Rounds the value, and in the backward its gradient.
+at::Tensor ThroughBfloat16(const at::Tensor& t) { return t.to(at::kBFloat16).to(t.scalar_type()); }
+
+at::Tensor Run(const Attention& attention, Form form, AttentionInput input) {
+  switch (form) {
+    case Form::kFast:
+      return attention.Attend(input);
+    case Form::kOracle:
+      return attention.Oracle(input);
+    case Form::kBfloat16:
+      break;
+  }
+  const AutocastScope autocast(true, input.q.device().type());
+  for (at::Tensor* t : {&input.q, &input.k, &input.v}) *t = ThroughBfloat16(*t);
+  return ThroughBfloat16(AttendInFullPrecision(attention, input));
+}
 
 }  // namespace
 
@@ -83,7 +102,7 @@ AttentionOutcome RunAttention(const Attention& attention, Form form, const Atten
     if (t->defined()) *t = t->detach().clone().set_requires_grad(true);
   }
   AttentionOutcome outcome;
-  outcome.output = form == Form::kFast ? attention.Attend(input) : attention.Oracle(input);
+  outcome.output = Run(attention, form, input);
   (outcome.output * c.upstream).sum().backward();
   const auto gradient = [](const at::Tensor& t) {
     return t.grad().defined() ? t.grad() : at::zeros_like(t);

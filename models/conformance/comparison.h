@@ -45,7 +45,14 @@ constexpr int64_t LayerInputWidth(int64_t heads, int64_t width) { return heads *
 struct AttentionOutcome {
   at::Tensor output, dq, dk, dv, dx;
 };
-enum class Form { kFast, kOracle };
+enum class Form {
+  kFast,
+  kOracle,
+  // The fast form as an encoder layer calls it where numerics.precision is BF16: under autocast, q,
+  // k and v from bfloat16 products and the output into one, so that they and their gradients are
+  // rounded on the way. Inputs float32.
+  kBfloat16,
+};
 // x is withheld from attentions that do not claim to use it.
 AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c);
 

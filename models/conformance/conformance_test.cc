@@ -77,11 +77,16 @@ class Planted : public Attention {
     kMultipliedMask,
     kBatchNormaliser,
     kWrongTrait,
-    kDetachedDenominator
+    kDetachedDenominator,
+    kHalfPrecision,
+    kClaimsALimit,
+    kClaimsToBeUnstable
   };
   explicit Planted(Bug bug) : bug_(bug) {
     traits_.is_row_stochastic = true;
     traits_.is_permutation_invariant = bug != Bug::kWrongTrait;
+    traits_.is_length_bound = bug == Bug::kClaimsALimit;
+    if (bug == Bug::kClaimsToBeUnstable) traits_.bfloat16_reason = "none";
   }
   const Traits& traits() const override { return traits_; }
 
@@ -98,11 +103,15 @@ class Planted : public Attention {
       features = at::elu(k) + 1;
       if (bug_ != Bug::kMaskBeforeFeatures) features = features.masked_fill(keep.logical_not(), 0);
     }
-    at::Tensor weights = at::matmul(at::elu(in.q) + 1, features.transpose(-1, -2));
+    at::Tensor q = in.q;
+    if (bug_ == Bug::kHalfPrecision && q.scalar_type() == at::kFloat) {
+      for (at::Tensor* t : {&q, &features, &v}) *t = t->to(at::kBFloat16);
+    }
+    at::Tensor weights = at::matmul(at::elu(q) + 1, features.transpose(-1, -2));
     if (bug_ == Bug::kBatchNormaliser) weights = weights / weights.max();
     at::Tensor sum = weights.sum(-1, true) + 1e-6;
     if (bug_ == Bug::kDetachedDenominator) sum = sum.detach();
-    return at::matmul(weights, v) / sum;
+    return (at::matmul(weights, v) / sum).to(in.q.scalar_type());
   }
 
   at::Tensor Oracle(const AttentionInput& in) const override {
@@ -121,16 +130,22 @@ class Planted : public Attention {
   Traits traits_;
 };
 
-std::vector<std::string> FailedIds(Planted::Bug bug) {
+std::vector<ConformanceResult> Failures(Planted::Bug bug) {
   const auto results = CheckAttention(
       "planted", [&](const AttentionContext&) -> absl::StatusOr<std::unique_ptr<Attention>> {
         return std::make_unique<Planted>(bug);
       });
-  std::vector<std::string> failed;
+  std::vector<ConformanceResult> failed;
   for (const ConformanceResult& result : results.value()) {
-    if (!result.passed) failed.push_back(result.id);
+    if (!result.passed) failed.push_back(result);
   }
   return failed;
+}
+
+std::vector<std::string> FailedIds(Planted::Bug bug) {
+  std::vector<std::string> ids;
+  for (const ConformanceResult& result : Failures(bug)) ids.push_back(result.id);
+  return ids;
 }
 
 TEST(PlantedBugTest, MaskBeforeTheFeatureMapIsCaught) {
@@ -149,6 +164,23 @@ TEST(PlantedBugTest, BatchWideNormaliserIsCaught) {
 
 TEST(PlantedBugTest, WrongTraitIsCaught) {
   EXPECT_THAT(FailedIds(Planted::Bug::kWrongTrait), testing::ElementsAre("T8"));
+}
+
+TEST(PlantedBugTest, HalfPrecisionInsideIsCaught) {
+  EXPECT_THAT(FailedIds(Planted::Bug::kHalfPrecision), testing::IsSupersetOf({"F32", "B16"}));
+}
+
+// A failure says what was seen, not what was declared.
+TEST(PlantedBugTest, WrongYesOrNoIsCaughtAndTold) {
+  const auto limit = Failures(Planted::Bug::kClaimsALimit);
+  ASSERT_EQ(limit.size(), 1u);
+  EXPECT_EQ(limit[0].id, "L");
+  EXPECT_EQ(limit[0].detail, "a sequence above the longest is taken, not as declared");
+  const auto stable = Failures(Planted::Bug::kClaimsToBeUnstable);
+  ASSERT_EQ(stable.size(), 1u);
+  EXPECT_EQ(stable[0].id, "B16");
+  EXPECT_EQ(stable[0].detail,
+            "not seen though declared: output moved by rounding its inputs, N = 263");
 }
 
 TEST(PlantedBugTest, MissingGradientIsCaught) {

@@ -28,6 +28,7 @@ constexpr Words kWords[] = {
     {"T10", "equal runs and equal seeds give equal bits"},
     {"T13", "no keys give zeros and zero gradients"},
     {"F32", "float32 stays near the float64 oracle"},
+    {"B16", "so does training in bfloat16, on the same rounded inputs"},
     {"W", "the implied weights times the values are the output"},
     {"R", "reads what it claims to read"},
     {"L", "sequences above its longest are refused or taken, as declared"},
@@ -124,6 +125,7 @@ std::vector<TraitReport> ReportTraits(const Traits& traits,
       observe("weight_dropout", YesNo(traits.supports_weight_dropout), {"T1"}, "weight dropout"),
       observe("weights", YesNo(traits.has_weights), {"W"}),
       observe("length_bound", YesNo(traits.is_length_bound), {"L"}),
+      observe("bfloat16_stable", YesNo(traits.bfloat16_reason.empty()), {"B16"}, "moved"),
       observe("layer_input", YesNo(traits.uses_layer_input), {"R"}, "layer input"),
   };
 }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
+#include "models/attend.h"
 #include "models/encoder/dropout_sites.h"
 #include "models/kernels/softmax_attention.h"
 #include "models/runtime.h"
@@ -51,9 +52,9 @@ absl::Status CheckTraits(const AttentionConfig& config, const Traits& traits) {
                      "\" has no explicit weights to drop; set attention.dropout=0"));
   }
   if (config.causal() && traits.causality == Causality::kNever) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("attention.causal: is true, but \"", config.name(),
-                     "\" has ", NoCausalForm(traits), "; set attention.causal=false"));
+    return absl::InvalidArgumentError(absl::StrCat("attention.causal: is true, but \"",
+                                                   config.name(), "\" has ", NoCausalForm(traits),
+                                                   "; set attention.causal=false"));
   }
   return absl::OkStatus();
 }
@@ -83,6 +84,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const ExperimentConfig&
 // positions give; dropout acts on these weights, too.
 at::Tensor SpreadPaddedQueries(const at::Tensor& attended, const AttentionInput& input,
                                const at::Tensor& real) {
+  const AutocastScope full_precision(false, attended.device().type());
   const at::Tensor equal = input.weight_dropout.active()
                                ? SoftmaxAttention(at::zeros_like(input.q), at::zeros_like(input.k),
                                                   input.v, at::Tensor(), input.weight_dropout)
@@ -154,10 +156,7 @@ AttentionInput EncoderLayer::InputOfAttention(const at::Tensor& x, const at::Ten
 at::Tensor EncoderLayer::Attend(const at::Tensor& x, const at::Tensor& real,
                                 const DropoutRun& dropout) const {
   const AttentionInput input = InputOfAttention(x, real, dropout);
-  // Attentions are kernels of their own, which know no bfloat16: under autocast they stay in
-  // float32.
-  const AutocastScope full_precision(false, x.device().type());
-  const at::Tensor attended = attention_->Attend(input);  // [B, H, N, D]
+  const at::Tensor attended = AttendInFullPrecision(*attention_, input);  // [B, H, N, D]
   const bool is_spread = mask_ == ModelConfig::OUTER && real.defined() &&
                          attention_->traits().projections != Projections::kNone;
   return is_spread ? SpreadPaddedQueries(attended, input, real) : attended;

@@ -23,6 +23,24 @@ bool HasNegativeWeights(const FactorizedSpec& spec) {
          *std::max_element(spec.frequencies.begin(), spec.frequencies.end()) > 1;
 }
 
+namespace {
+
+// Features below 0 about as often, and as far, as above: their products cancel.
+bool HasEvenSigns(const FactorizedSpec& spec) {
+  switch (spec.feature) {
+    case FactorizedFeature::kIdentity:
+    case FactorizedFeature::kUnit:
+    case FactorizedFeature::kTrigonometric:
+      return true;
+    case FactorizedFeature::kLeakyRelu:
+      return spec.leaky_slope > 0.1;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 Traits FactorizedTraits(const FactorizedSpec& spec, Traits traits) {
   const bool divides_by_sum =
       spec.normalizer == RowNormalizer::kPlus || spec.normalizer == RowNormalizer::kClamp;
@@ -42,6 +60,8 @@ Traits FactorizedTraits(const FactorizedSpec& spec, Traits traits) {
   traits.supports_streaming = !needs_length;
   traits.is_length_bound = is_cosine && !needs_length;
   traits.uses_layer_input = spec.reweighting == Reweighting::kGate;
+  if (spec.normalizer == RowNormalizer::kSignedFloor && HasEvenSigns(spec))
+    traits.bfloat16_reason = "weights of both signs cancel in the row sum that divides them";
   if (traits.time_order.empty()) traits.time_order = is_cosine ? "2 N D^2" : "N D^2";
   if (traits.memory_order.empty()) traits.memory_order = "N D";
   return traits;
