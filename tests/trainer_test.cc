@@ -98,7 +98,7 @@ TEST_F(TrainerTest, TheLoneWeightsFileIsACheckpoint) {
   EXPECT_EQ(scored.config_fingerprint(), record->config_fingerprint());
   EXPECT_EQ(scored.weights_sha256(), record->weights_sha256());
   EXPECT_EQ(scored.results(0).checkpoint(), kSelectedCheckpoint);
-  EXPECT_TRUE(ReadRunRecord(lone + "/evaluations/weights-test-step-3").ok());
+  EXPECT_TRUE(ReadRunRecord(lone + "/evaluations/mine-test-step-3").ok());
   // Once more into the same folder, but into no folder of something else.
   EXPECT_TRUE(EvaluateCheckpoint(evaluate).ok());
   for (const char* split : {"test", "validation"}) {
@@ -106,7 +106,7 @@ TEST_F(TrainerTest, TheLoneWeightsFileIsACheckpoint) {
     evaluate.out_dir = request.runtime.out_dir();
     EXPECT_EQ(EvaluateCheckpoint(evaluate).status().code(), absl::StatusCode::kAlreadyExists);
   }
-  evaluate.out_dir = lone + "/evaluations/weights-test-step-3";
+  evaluate.out_dir = lone + "/evaluations/mine-test-step-3";
   EXPECT_EQ(EvaluateCheckpoint(evaluate).status().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(ReadRunRecord(request.runtime.out_dir())->results_size(), record->results_size());
   EXPECT_EQ(scored.test_looks_size(), 1);

@@ -60,14 +60,19 @@ void NoteThreads(absl::string_view directory, int before, int now) {
             << ": the last digits will differ from an undisturbed run\n";
 }
 
-// What a killed process was writing.
-void RemoveLeftovers(const std::string& directory) {
-  std::error_code ignored;
-  std::filesystem::directory_iterator entry(directory, ignored);
-  for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
-    if (entry->path().filename().string().find(".tmp-") == std::string::npos) continue;
-    std::error_code failed;  // a leftover that cannot be removed does no harm
-    std::filesystem::remove_all(entry->path(), failed);
+// What a killed process was writing, of pretraining too.
+void RemoveLeftovers(const std::string& run) {
+  const std::string pretrain = JoinPath(run, kPretrainFolder);
+  const std::string events = std::filesystem::path(kTensorBoardFile).parent_path().string();
+  for (const std::string& folder :
+       {run, JoinPath(run, events), pretrain, JoinPath(pretrain, events)}) {
+    std::error_code ignored;
+    std::filesystem::directory_iterator entry(folder, ignored);
+    for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+      if (entry->path().filename().string().find(".tmp-") == std::string::npos) continue;
+      std::error_code failed;  // a leftover that cannot be removed does no harm
+      std::filesystem::remove_all(entry->path(), failed);
+    }
   }
 }
 
@@ -161,8 +166,6 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
                            CheckpointState* state) {
   const absl::StatusOr<std::string> checkpoint = LatestCheckpoint(directory);
   RemoveLeftovers(directory);
-  RemoveLeftovers(
-      JoinPath(directory, std::filesystem::path(kTensorBoardFile).parent_path().string()));
   if (absl::IsNotFound(checkpoint.status()))
     return absl::OkStatus();  // killed before its first checkpoint
   LRA_RETURN_IF_ERROR(checkpoint.status());
