@@ -200,6 +200,9 @@ std::vector<std::string> Notes(const Symptoms& s) {
   if (!s.facts->model) {
     notes.push_back("the weights were not looked at: no checkpoint could be opened");
   }
+  if (s.facts->model && !s.facts->model->has_finite_logits) {
+    notes.push_back("logits of validation examples are not finite");
+  }
   if (s.facts->model && s.facts->model->is_constant) {
     notes.push_back("every example gets the same logits: what they depend on cannot be seen");
   }

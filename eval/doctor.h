@@ -75,11 +75,12 @@ struct ModelFacts {
   // Of all weights together.
   double change = 0;
   // Largest difference of a logit between an example alone and in a padded batch, and between an
-  // example and its tokens in another order; in standard deviations of the logits. Unset for a
-  // constant model, which they would say nothing about.
+  // example and its tokens in another order; in standard deviations of the logits. Unset where
+  // they would say nothing: for a constant model, and where logits are not finite.
   std::optional<double> batch_effect, order_effect;
   // Every example gets the same logits.
   bool is_constant = false;
+  bool has_finite_logits = true;
   // The configuration or the attention's traits say that the output depends on the padding.
   bool declares_batch_effect = false;
 };

@@ -83,8 +83,9 @@ absl::Status ProbeOutputs(const Classifier& model, const SplitView& split, Model
   }
   const at::Tensor logits = LogitsOneByOne(model, alone);
   facts->declares_batch_effect = model.depends_on_padding();
+  facts->has_finite_logits = at::isfinite(logits).all().item<bool>();
   facts->is_constant = IsConstant(logits);
-  if (facts->is_constant) return absl::OkStatus();
+  if (facts->is_constant || !facts->has_finite_logits) return absl::OkStatus();
   facts->batch_effect = Difference(logits, model.Forward(MakeBatch(split, ids), {}));
   if (!split.spec().is_real()) {
     facts->order_effect = Difference(logits, LogitsOneByOne(model, reversed));
