@@ -35,6 +35,12 @@ table() {
     sed 's/^## Leaderboard/### Leaderboard/'
   printf '\n## First steps of the other tasks\n\n'
   "$lra" table docs/records/first_steps --format md | sed 's/^## Leaderboard/### Leaderboard/'
+  local run
+  for run in docs/records/first_steps/*; do
+    printf '\n### Curve of %s\n\n```text\n' "${run##*/}"
+    COLUMNS=100 LC_ALL=C "$lra" watch "$run" --once | tail -n +3 | sed 's/ *$//'
+    printf '```\n'
+  done
 }
 
 # The page with its tables made anew.
