@@ -65,6 +65,7 @@ function(lra_add_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} lra_flags GTest::gmock GTest::gtest_main)
   if(LRA_USES_LIBTORCH)
     lra_use_libtorch(${name})
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:lra_seeded_tests>)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
