@@ -97,10 +97,13 @@ wait_for signals/curve.jsonl
 kill -USR1 "$pid"
 wait_for signals/checkpoint/latest
 kill -0 "$pid" || { echo "FAILED: SIGUSR1 ended the run"; failures=$((failures + 1)); }
-kill -TERM "$pid"
-code=0
-wait "$pid" || code=$?
-[ "$code" = 1 ] || { echo "FAILED: exit $code after SIGTERM"; failures=$((failures + 1)); }
+stop() {
+  local code=0
+  kill -TERM "$1"
+  wait "$1" || code=$?
+  [ "$code" = 1 ] || { echo "FAILED: exit $code after SIGTERM"; failures=$((failures + 1)); }
+}
+stop "$pid"
 expect 0 'stopped at step [0-9]+ of 1000000; saved in signals; --resume goes on' cat signals.log
 expect 2 'memory-budget: is 10 B, but a step with one' "$lra" train "${smoke[@]}" --attention linear --out w --memory-budget 10B
 search=(--set search.learning_rate=1e-3,1e-4 --set search.budget_trials=2 --set search.select=VALIDATION)
@@ -112,8 +115,7 @@ expect 2 'memory-budget' "$lra" train "${smoke[@]}" --attention linear --out w -
 pid=$!
 wait_for trials/trials/lr-0.001/curve.jsonl
 expect 0 'running: trial 1.*, learning rate 0.001: step' "$lra" watch trials
-kill -TERM "$pid"
-wait "$pid" || true
+stop "$pid"
 expect 0 'stopped: trial 1 of 2, learning rate 0.001: step' "$lra" watch trials
 expect 0 '"part": "trial 1 of 2, learning rate 0.001"' "$lra" watch trials --json
 # A part of a split is scored, which is said and in no table.
