@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Every registered attention: time and memory while one sequence grows, and speed against a straightforward composition
-# of LibTorch's operations, as Markdown tables with the machine that gave them.
+# Measures every registered attention: time and memory while one sequence grows, and speed beside a straightforward
+# composition of LibTorch's operations. Prints Markdown tables and names the machine.
 #
 #   [BUILD=build/release] benchmarks/attention.sh [--max-tokens 65536] [--cell-seconds 60] [--repetitions 5]
-#     [--threads 2] [--only linear,cosformer] [--skip-growth] [--skip-speed]
+#     [--threads 2] [--kernels avx2] [--only linear,cosformer] [--skip-growth] [--skip-speed]
 #     [--patient]
 #
-# --patient leaves no cell out for the time it takes (hours on two cores); memory still bounds the batch.
+# --patient skips no cell for taking long (the whole takes hours on two cores); memory still limits the batch.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/release}

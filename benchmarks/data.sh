@@ -1,8 +1,8 @@
 #!/bin/bash
-# Times preparation (generate or import, encode, write, hash, flush) and verification (hash, ranges, fingerprints,
-# duplicates, labels evaluated anew where they follow from the data) of every task's full data. Prints a Markdown table:
-# examples and stored megabytes a second of wall-clock time, and user + system CPU seconds, which other work on the
-# machine disturbs less. Tasks whose raw data is not there are left out by name.
+# Times the preparation (generate or import, encode, write, hash, flush) and verification (hash, ranges, fingerprints,
+# duplicates, labels recomputed where they follow from the data) of every task's full data. Prints a Markdown table with
+# examples and stored megabytes per second of wall-clock time, and user + system CPU seconds, which other work on the
+# machine disturbs less. Tasks whose raw data is missing are named and skipped.
 #
 #   benchmarks/data.sh [LRA_PROGRAM] [THREADS] [RUNS] [TASK...]
 #   LRA_TEST_DATA=FOLDER    holds aclImdb_v1.tar.gz, cifar-10-binary.tar.gz, lra_release-sample.gz
@@ -17,24 +17,24 @@ raw_folder=${LRA_TEST_DATA:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# time_of COMMAND...: "wall user+sys"
+# time_of COMMAND... prints "wall user+sys" in seconds.
 time_of() {
   local TIMEFORMAT='%R %U %S' times
   if ! times=$({ time "$@" >/dev/null 2>"$folder/errors"; } 2>&1); then
     cat "$folder/errors" >&2
-    kill $$  # from inside a process substitution
+    kill $$  # exit would end only the process substitution
   fi
   awk '{printf "%.2f %.2f\n", $1, $2 + $3}' <<<"$times"
 }
 
-# The options that prepare a task; fails when its raw data is missing.
+# Prints the options that prepare a task; fails if its raw data is missing.
 options_of() {
   local file
   case $1 in
     text) file=aclImdb_v1.tar.gz ;;
     image) file=cifar-10-binary.tar.gz ;;
     retrieval) file=lra_release-sample.gz ;;
-    # 200,000 take ten minutes or more: a fiftieth tells the rate.
+    # All 200,000 take ten minutes or more; a fiftieth of them is enough to measure the rate.
     pathx | pathfinder64 | pathfinder256) echo "--set images=4000"; return ;;
     *) return ;;
   esac

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-FIELDS = ("train_loss", "gradient_norm", "validation_accuracy", "update_ratio")
+FIELDS = ("train_loss", "gradient_norm", "update_ratio")
 
 
 def values(block):
@@ -26,7 +26,7 @@ def curve(record, text):
     return (values(config)["task"], attention), "\n".join(lines + ["}"])
 
 
-# Old records have no ratios.
+# Records of older versions have no ratios.
 def records(folders):
     found = [(path, path.read_text()) for folder in folders for path in sorted(pathlib.Path(folder).glob("*/record.textproto"))]
     measured = [(path, text) for path, text in found if "\nkind: MEASURED" in text]

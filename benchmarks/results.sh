@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The runs behind docs/results.md, from prepared data in $LRA_DATA (default: ./data), and its table. Pathfinder-32 is the
-# easy variant: lra data prepare pathfinder32 --set difficulty=EASY
+# Trains the runs behind docs/results.md from prepared data in $LRA_DATA (default: ./data), and makes its tables.
+# Pathfinder-32 is the easy variant: lra data prepare pathfinder32 --set difficulty=EASY
 #
 # usage: benchmarks/results.sh train [SEEDS]   train into runs/results (resumes what is there)
 #        benchmarks/results.sh table           print the tables of docs/records
@@ -43,7 +43,7 @@ table() {
   done
 }
 
-# The page with its tables made anew.
+# The page with its tables made again.
 page() {
   sed '/<!-- results begin -->/q' "$page"
   table

@@ -1,4 +1,4 @@
-// What the benchmark programs share: a clock and medians.
+// A clock and medians for the benchmark programs.
 #ifndef LRA_BENCHMARKS_TIMING_H_
 #define LRA_BENCHMARKS_TIMING_H_
 
@@ -8,7 +8,7 @@
 
 namespace lra {
 
-// Wall-clock seconds of one call.
+// Wall-clock seconds that one call takes.
 template <class Function>
 double SecondsOf(Function function) {
   const auto start = std::chrono::steady_clock::now();
@@ -16,7 +16,7 @@ double SecondsOf(Function function) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The upper one of two in the middle.
+// The median; of an even number of values, the upper of the two in the middle.
 inline double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];

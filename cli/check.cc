@@ -1,8 +1,7 @@
 // lra check NAME
-#include "tasks/check.h"
-
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -11,14 +10,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/check_attention.h"
+#include "cli/check_block.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
-#include "models/attention/attention.h"
-#include "models/runtime.h"
+#include "models/attention_names.h"
+#include "models/base/runtime.h"
+#include "models/block_names.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task.h"
+#include "tasks/task_check.h"
 
 namespace lra {
 namespace {
@@ -28,6 +31,7 @@ struct CheckFlags {
   bool all = false;
   std::vector<std::string> set;
   AgainstFlags against;
+  TrialFlags trial;
   int threads = 0;
 };
 
@@ -54,35 +58,46 @@ int Print(const std::string& task, const std::vector<TaskCheckLine>& lines,
   return failures;
 }
 
+bool Holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // What is to be checked: one name, or with --all everything of a kind.
 absl::StatusOr<std::vector<std::string>> Names(const CheckFlags& flags) {
-  const std::vector<std::string> tasks = TaskRegistry::Get().Names(),
-                                 attentions = AttentionRegistry::Get().Names();
-  std::vector<std::string> both = tasks;
-  both.insert(both.end(), attentions.begin(), attentions.end());
+  const std::vector<std::string> tasks = TaskRegistry::Get().Names(), attentions = AttentionNames(),
+                                 blocks = BlockNames();
+  std::vector<std::string> known = tasks;
+  known.insert(known.end(), attentions.begin(), attentions.end());
+  known.insert(known.end(), blocks.begin(), blocks.end());
   if (flags.all) {
     if (flags.name == "tasks") return tasks;
     if (flags.name == "attentions") return attentions;
-    if (flags.name.empty()) return both;
-    return UnknownNameError("kind", flags.name, {"tasks", "attentions"});
+    if (flags.name == "blocks") return blocks;
+    if (flags.name.empty()) return known;
+    return UnknownNameError("kind", flags.name, {"tasks", "attentions", "blocks"});
   }
   if (flags.name.empty()) {
     return absl::InvalidArgumentError(
-        "give the name of a task (lra list tasks) or an attention (lra list attentions), or --all");
+        "give the name of a task, an attention or a block (lra list), or --all");
   }
-  if (TaskRegistry::Get().Has(flags.name) || AttentionRegistry::Get().Has(flags.name))
-    return std::vector<std::string>{flags.name};
-  return UnknownNameError("task or attention", flags.name, both);
+  if (Holds(known, flags.name)) return std::vector<std::string>{flags.name};
+  return UnknownNameError("task, attention or block", flags.name, known);
 }
 
 absl::StatusOr<int> CheckOne(const std::string& name, const CheckFlags& flags,
                              nlohmann::ordered_json* json) {
+  const std::vector<std::string> attentions = AttentionNames();
+  const bool is_attention = Holds(attentions, name);
   if (!flags.against.file.empty()) {
-    if (AttentionRegistry::Get().Has(name))
-      return CompareAndPrint(name, flags.set, flags.against, json);
-    return UnknownNameError("attention", name, AttentionRegistry::Get().Names());
+    if (is_attention) return CompareAndPrint(name, flags.set, flags.against, flags.trial, json);
+    return UnknownNameError("attention", name, attentions);
   }
-  if (AttentionRegistry::Get().Has(name)) return CheckAndPrintAttention(name, flags.set, json);
+  if (is_attention) return CheckAndPrintAttention(name, flags.set, flags.trial, json);
+  if (Holds(BlockNames(), name)) return CheckAndPrintBlock(name, flags.set, flags.trial, json);
+  if (flags.trial.device != TrialFlags().device || !flags.trial.dtype.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--device and --dtype are about attentions and blocks, not about task ", name));
+  }
   LRA_ASSIGN_OR_RETURN(
       const std::vector<TaskCheckLine> lines,
       CheckTask({.task = name, .scratch = ScratchDirectory(name), .set = flags.set}));
@@ -95,7 +110,7 @@ absl::Status Check(const CheckFlags& flags, const CommandContext& context) {
   if (flags.all && (!flags.set.empty() || !flags.against.file.empty())) {
     return absl::InvalidArgumentError("--set and --against are about one NAME, not about --all");
   }
-  StartRuntime(flags.threads);
+  LRA_RETURN_IF_ERROR(StartRuntime(flags.threads, context.kernels));
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   int failures = 0;
   for (const std::string& name : names) {
@@ -103,7 +118,7 @@ absl::Status Check(const CheckFlags& flags, const CommandContext& context) {
     failures += failed;
     std::cout << std::flush;
   }
-  if (context.json) std::cout << json.dump(2) << "\n";
+  if (context.json) PrintJson(json);
   if (failures == 0) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(failures, " check(s) failed"));
 }
@@ -112,41 +127,39 @@ absl::Status Check(const CheckFlags& flags, const CommandContext& context) {
 
 void AddCheckCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<CheckFlags>();
-  CLI::App* command = app->add_subcommand(
-      "check",
-      "Try the promises of a task (on a little of its data) or an attention, or compare an "
-      "attention with numbers of other code; exit code 1 if one is broken");
-  command->add_option("name", flags->name,
-                      "Task or attention: lra list; with --all, tasks or attentions");
-  command->add_flag("--all", flags->all, "Every task and attention, or every one of a kind");
-  command
-      ->add_option("--set", flags->set,
-                   "An option of the task or attention, e.g. max_depth=5; repeatable")
-      ->allow_extra_args(false);
-  CLI::Option* against =
-      command->add_option("--against", flags->against.file,
-                          "safetensors file with q, k, v, out and gradients of other code "
-                          "(docs/checking_your_attention.md)");
-  command
-      ->add_option("--tolerance", flags->against.tolerance,
-                   "Of --against: error relative to a tensor's largest value (default: 1e-5 for "
-                   "float32, 1e-9 for float64)")
-      ->check(CLI::NonNegativeNumber)
-      ->needs(against);
-  command
-      ->add_option("--max-length", flags->against.max_length_tokens,
-                   "Of --against: the longest sequence that the attention is made for (default: "
-                   "the file's)")
-      ->check(CLI::NonNegativeNumber)
-      ->needs(against);
-  command->add_option("--threads", flags->threads, "Threads; 0 = all cores")
-      ->check(CLI::NonNegativeNumber);
-  AddCommonFlags(command, context,
-                 "  lra check listops\n"
-                 "  lra check performer --set features=32\n"
-                 "  lra check cosformer --against mine.safetensors --max-length 4096\n"
-                 "  lra check --all attentions --json");
-  command->callback(RunCommand(context, [flags, context] { return Check(*flags, *context); }));
+  CLI::App* command = AddCommand(
+      app, "check",
+      "Try the promises of a task (on a little of its data), an attention or a block, or compare "
+      "an attention with numbers of other code; exit code 1 if one is broken");
+  AddOption(command, "name", &flags->name,
+            "Task, attention or block: lra list; with --all, tasks, attentions or blocks");
+  AddSwitch(command, "--all", &flags->all, "Everything, or everything of a kind");
+  AddSets(command, &flags->set, "An option of what is checked, e.g. max_depth=5; repeatable");
+  AddOption(command, "--against", &flags->against.file,
+            "safetensors file with q, k, v, out and gradients of other code "
+            "(docs/checking_your_attention.md)");
+  AddOption(command, "--tolerance", &flags->against.tolerance,
+            "Of --against: error relative to a tensor's largest value (default: 1e-5 for "
+            "float32, 1e-9 for float64)",
+            {.allowed = FlagRules::kNonNegative, .needs = "--against"});
+  AddOption(command, "--max-length", &flags->against.max_length_tokens,
+            "Of --against: the longest sequence that the attention is made for (default: the "
+            "file's)",
+            {.allowed = FlagRules::kNonNegative, .needs = "--against"});
+  AddOption(command, "--device", &flags->trial.device,
+            "Of attentions and blocks: cpu, cuda or cuda:NUMBER", {.shows_default = true});
+  AddOption(command, "--dtype", &flags->trial.dtype,
+            "Of attentions and blocks: only the promises about float64, float32 or bfloat16");
+  AddThreads(command, &flags->threads);
+  AddKernels(command, &context->kernels);
+  SetBody(command, context,
+          "  lra check listops\n"
+          "  lra check performer --set features=32\n"
+          "  lra check mixer\n"
+          "  lra check cosformer --against mine.safetensors --max-length 4096\n"
+          "  lra check linear --dtype float32 --kernels avx2\n"
+          "  lra check --all attentions --json",
+          [flags, context] { return Check(*flags, *context); });
 }
 
 }  // namespace lra

@@ -1,105 +1,52 @@
 #include "cli/check_attention.h"
 
-#include <algorithm>
-#include <cmath>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/check_report.h"
 #include "lra/status_macros.h"
 #include "models/attention_facts.h"
 #include "models/conformance/against.h"
 #include "models/conformance/conformance.h"
 #include "models/conformance/report.h"
+#include "models/interface/options.h"
+#include "nlohmann/json.hpp"
 
 namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of the sizes that the suite tries, those that refuse the fewest options.
+// The fewest options refuse these sizes, of those that the suite tries.
 constexpr AttentionSizes kSuiteSizes = {2, 16, 35, 640};
-
-// JSON has no infinity.
-Json Number(double value) { return std::isfinite(value) ? Json(value) : Json("not finite"); }
-
-std::string ErrorText(double value) {
-  return std::isfinite(value) ? absl::StrFormat("%.1e", value) : "not finite";
-}
-
-Json ToJson(const ConformanceResult& result) {
-  return {{"measured", Number(result.measured)},
-          {"bound", Number(result.bound)},
-          {"detail", result.detail}};
-}
-
-Json ToJson(const std::string& name, const AttentionFacts& facts,
-            const std::vector<PromiseReport>& promises, const std::vector<TraitReport>& traits) {
-  Json json = {{"attention", name}, {"label", facts.traits.label}};
-  json["promises"] = Json::array();
-  for (const PromiseReport& promise : promises) {
-    Json item = {{"id", promise.id},
-                 {"promise", promise.words},
-                 {"passed", promise.passed()},
-                 {"comparisons", promise.comparisons},
-                 {"worst", ToJson(promise.worst)}};
-    item["failures"] = Json::array();
-    for (const ConformanceResult& failure : promise.failures)
-      item["failures"].push_back(ToJson(failure));
-    json["promises"].push_back(std::move(item));
-  }
-  for (const TraitReport& trait : traits)
-    json["traits"][trait.trait] = {{"declared", trait.declared}, {"observed", trait.observed}};
-  return json;
-}
-
-void Print(const std::string& name, const AttentionFacts& facts,
-           const std::vector<PromiseReport>& promises, const std::vector<TraitReport>& traits) {
-  std::cout << "attention " << name << ": " << facts.traits.label << " (" << facts.traits.source
-            << ")\n";
-  std::cout << absl::StrFormat("  %-6s  %-4s %-64s %5s  %10s  %8s\n", "", "id", "promise", "tried",
-                               "worst", "bound");
-  for (const PromiseReport& promise : promises) {
-    std::cout << absl::StrFormat("  %-6s  %-4s %-64s %5d  %10s  %8s\n",
-                                 promise.passed() ? "ok" : "FAILED", promise.id, promise.words,
-                                 promise.comparisons, ErrorText(promise.worst.measured),
-                                 ErrorText(promise.worst.bound));
-    for (const ConformanceResult& failure : promise.failures) {
-      std::cout << "            " << failure.detail << ": " << ErrorText(failure.measured)
-                << ", bound " << ErrorText(failure.bound) << "\n";
-    }
-  }
-  std::cout << absl::StrFormat("  %-23s %-8s  %s\n", "trait", "declared", "observed");
-  for (const TraitReport& trait : traits) {
-    std::cout << absl::StrFormat("  %-23s %-8s  %s\n", trait.trait, trait.declared, trait.observed);
-  }
-}
 
 }  // namespace
 
 absl::StatusOr<int> CheckAndPrintAttention(const std::string& name,
-                                           const std::vector<std::string>& sets, Json* json) {
+                                           const std::vector<std::string>& sets,
+                                           const TrialFlags& trial, Json* json) {
+  LRA_ASSIGN_OR_RETURN(const CheckSetting setting, ParseCheckSetting(trial.device, trial.dtype));
   LRA_ASSIGN_OR_RETURN(const google::protobuf::Any options, LoadAttentionOptions(name, sets));
   LRA_ASSIGN_OR_RETURN(const AttentionFacts facts, DescribeAttention(name, options, kSuiteSizes));
-  LRA_ASSIGN_OR_RETURN(std::vector<ConformanceResult> results, CheckAttention(name, options));
+  LRA_ASSIGN_OR_RETURN(std::vector<ConformanceResult> results,
+                       CheckAttention(name, options, setting));
   LRA_ASSIGN_OR_RETURN(const std::vector<ConformanceResult> in_models,
-                       CheckClassifier(name, options));
+                       CheckClassifier(name, options, setting));
   results.insert(results.end(), in_models.begin(), in_models.end());
-  const std::vector<PromiseReport> promises = ReportPromises(results);
-  const std::vector<TraitReport> traits = ReportTraits(facts.traits, results);
-  if (json != nullptr) {
-    json->push_back(ToJson(name, facts, promises, traits));
-  } else {
-    Print(name, facts, promises, traits);
-  }
-  return static_cast<int>(std::count_if(promises.begin(), promises.end(),
-                                        [](const PromiseReport& p) { return !p.passed(); }));
+  return ShowChecked({"attention", name, facts.traits.label, facts.traits.source,
+                      ReportPromises(results), ReportTraits(facts.traits, results)},
+                     json);
 }
 
 absl::StatusOr<int> CompareAndPrint(const std::string& name, const std::vector<std::string>& sets,
-                                    const AgainstFlags& against, Json* json) {
-  AgainstRequest request = {name, {}, against.max_length_tokens, against.tolerance};
+                                    const AgainstFlags& against, const TrialFlags& trial,
+                                    Json* json) {
+  if (!trial.dtype.empty())
+    return absl::InvalidArgumentError("--dtype: with --against the file says which type it is");
+  LRA_ASSIGN_OR_RETURN(const CheckSetting setting, ParseCheckSetting(trial.device, ""));
+  AgainstRequest request = {name, {}, against.max_length_tokens, against.tolerance, setting.device};
   LRA_ASSIGN_OR_RETURN(request.options, LoadAttentionOptions(name, sets));
   LRA_ASSIGN_OR_RETURN(const AgainstReport report, CompareWithFile(against.file, request));
   int failures = 0;
@@ -116,9 +63,9 @@ absl::StatusOr<int> CompareAndPrint(const std::string& name, const std::vector<s
     if (json != nullptr) {
       tensors.push_back({{"tensor", tensor.name},
                          {"shape", tensor.shape},
-                         {"largest", Number(tensor.largest)},
-                         {"absolute", Number(tensor.absolute)},
-                         {"relative", Number(tensor.relative)},
+                         {"largest", JsonNumber(tensor.largest)},
+                         {"absolute", JsonNumber(tensor.absolute)},
+                         {"relative", JsonNumber(tensor.relative)},
                          {"passed", tensor.passed}});
       continue;
     }

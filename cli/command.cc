@@ -1,18 +1,16 @@
 #include "cli/command.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <utility>
 #include <vector>
 
-#include "lra/files.h"
-#include "lra/status_macros.h"
+#include "CLI/CLI.hpp"
 #include "lra/suggest.h"
 #include "lra/version.h"
-#include "train/evaluate.h"
+#include "nlohmann/json.hpp"
 
 namespace lra {
 namespace {
@@ -88,18 +86,7 @@ absl::Status Guarded(const std::function<absl::Status()>& body) {
   }
 }
 
-}  // namespace
-
-void SetUpApp(CLI::App* app, CommandContext* context) {
-  app->name("lra");
-  app->set_version_flag("--version", "lra " LRA_VERSION);
-  app->set_help_all_flag("--help-all", "Help of all subcommands");
-  app->require_subcommand(1);
-  app->footer(
-      "Examples:\n"
-      "  lra data prepare listops\n"
-      "  lra train --task listops --attention cosformer --preset small\n"
-      "Every subcommand has its own --help. Exit codes: 0 done, 1 the answer is no, 2 wrong use.");
+void AddCommands(CLI::App* app, CommandContext* context) {
   AddListCommand(app, context);
   AddDataCommand(app, context);
   AddBaselineCommand(app, context);
@@ -115,42 +102,66 @@ void SetUpApp(CLI::App* app, CommandContext* context) {
   AddDoctorCommand(app, context);
 }
 
-int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv) {
+// All subcommands, version, help.
+void SetUp(CLI::App* app, CommandContext* context) {
+  app->name("lra");
+  app->set_version_flag("--version", "lra " LRA_VERSION);
+  app->set_help_all_flag("--help-all", "Help of all subcommands");
+  app->require_subcommand(1);
+  app->footer(
+      "Examples:\n"
+      "  lra data prepare listops\n"
+      "  lra train --task listops --attention cosformer --preset small\n"
+      "Every subcommand has its own --help. Exit codes: 0 done, 1 the answer is no, 2 wrong use.");
+  AddCommands(app, context);
+}
+
+}  // namespace
+
+int RunProgram(int argc, char** argv) {
+  CommandContext context;
+  context.command_line = "lra";
+  for (int i = 1; i < argc; ++i) context.command_line += std::string(" ") + argv[i];
+  CLI::App app{
+      "lra: the Long-Range Arena. Data that is generated or imported and verified, one encoder "
+      "with any\n"
+      "attention, runs that resume bit for bit, tables made from records."};
+  SetUp(&app, &context);
   try {
-    app->parse(argc, argv);
+    app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // help and version
-    return app->exit(success);
+    return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    std::cerr << "lra: " << Explain(*app, error) << "\nSee: " << CommandPath(*app) << " --help\n";
+    std::cerr << "lra: " << Explain(app, error) << "\nSee: " << CommandPath(app) << " --help\n";
     return 2;
   }
-  return context->exit_code;
+  return context.exit_code;
 }
 
-std::string DefaultDataDirectory(const std::string& task) {
-  const char* root = std::getenv("LRA_DATA");
-  return JoinPath(root != nullptr && *root != 0 ? root : "data", task);
+CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& description) {
+  return app->add_subcommand(name, description);
 }
 
-absl::StatusOr<std::string> DataOfCheckpoint(const std::string& checkpoint,
-                                             const std::string& given) {
-  if (!given.empty()) return given;
-  LRA_ASSIGN_OR_RETURN(const std::string task, CheckpointTask(checkpoint));
-  return DefaultDataDirectory(task);
+CLI::App* AddGroup(CLI::App* app, const std::string& name, const std::string& description,
+                   const std::string& examples) {
+  CLI::App* group = AddCommand(app, name, description);
+  group->require_subcommand(1);
+  group->footer("Examples:\n" + examples);
+  return group;
 }
 
-std::function<void()> RunCommand(CommandContext* context, std::function<absl::Status()> body) {
-  return [context, body = std::move(body)] {
-    const absl::Status status = Guarded(body);
-    context->exit_code = ExitCode(status);
-    if (!status.ok()) std::cerr << "lra: " << status.message() << "\n";
-  };
-}
-
-void AddCommonFlags(CLI::App* command, CommandContext* context, const std::string& examples) {
+void SetBody(CLI::App* command, CommandContext* context, const std::string& examples,
+             std::function<absl::Status()> body) {
   command->add_flag("--json", context->json, "Print the result as JSON");
   command->add_flag("--quiet", context->quiet, "No progress on standard error");
   command->footer("Examples:\n" + examples);
+  command->callback([context, body = std::move(body)] {
+    const absl::Status status = Guarded(body);
+    context->exit_code = ExitCode(status);
+    if (!status.ok()) std::cerr << "lra: " << status.message() << "\n";
+  });
 }
+
+void PrintJson(const nlohmann::ordered_json& json) { std::cout << json.dump(2) << "\n"; }
 
 }  // namespace lra

@@ -10,36 +10,40 @@
 #include <functional>
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace lra {
 
 struct CommandContext {
   bool json = false;
   bool quiet = false;
+  // The path that kernels are forced to; empty = not by a flag.
+  std::string kernels;
   // The command line as typed, for records.
   std::string command_line;
   int exit_code = 0;
 };
 
-// Wraps a subcommand's body for CLI::App::callback: prints the error, sets the exit code.
-std::function<void()> RunCommand(CommandContext* context, std::function<absl::Status()> body);
+// Parses and runs; the exit code. An unknown flag or subcommand gets the nearest valid one.
+int RunProgram(int argc, char** argv);
 
-// Adds --json and --quiet, and a footer with examples that work.
-void AddCommonFlags(CLI::App* command, CommandContext* context, const std::string& examples);
+// A subcommand, whose flags and body follow.
+CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& description);
+// A subcommand that has subcommands itself.
+CLI::App* AddGroup(CLI::App* app, const std::string& name, const std::string& description,
+                   const std::string& examples);
+// After the subcommand's own flags: --json and --quiet, a footer with examples that work, and what
+// the subcommand does, whose error is printed and gives the exit code.
+void SetBody(CLI::App* command, CommandContext* context, const std::string& examples,
+             std::function<absl::Status()> body);
 
-// All subcommands, version, help.
-void SetUpApp(CLI::App* app, CommandContext* context);
-// Parses and runs; an unknown flag or subcommand gets the nearest valid one and exit code 2.
-int RunApp(CLI::App* app, CommandContext* context, int argc, char** argv);
-
-// $LRA_DATA (default "data") / task.
-std::string DefaultDataDirectory(const std::string& task);
-// --data as given, or the default of the checkpoint's task.
-absl::StatusOr<std::string> DataOfCheckpoint(const std::string& checkpoint,
-                                             const std::string& given);
+// To standard output.
+void PrintJson(const nlohmann::ordered_json& json);
 
 // One function per file.
 void AddListCommand(CLI::App* app, CommandContext* context);

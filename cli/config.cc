@@ -21,7 +21,7 @@ std::string OriginOf(const ResolvedConfig& resolved, const std::string& path) {
   return origin == resolved.provenance.end() ? "" : origin->second;
 }
 
-void PrintJson(const ResolvedConfig& resolved) {
+void PrintFields(const ResolvedConfig& resolved) {
   nlohmann::ordered_json fields;
   for (const auto& [path, value] : LeafFields(resolved.config)) {
     fields[path] = {{"value", value}, {"from", OriginOf(resolved, path)}};
@@ -30,7 +30,7 @@ void PrintJson(const ResolvedConfig& resolved) {
                                          {"config_fingerprint", Fingerprint(resolved.config)},
                                          {"cell_fingerprint", CellFingerprint(resolved.config)},
                                          {"view_fingerprint", Fingerprint(resolved.config.view())}};
-  std::cout << result.dump(2) << "\n";
+  PrintJson(result);
 }
 
 void PrintText(const ResolvedConfig& resolved) {
@@ -52,9 +52,10 @@ void PrintText(const ResolvedConfig& resolved) {
 
 // With several seeds, the first one's configuration: the others differ in the seed only.
 absl::Status Show(const TrainFlags& flags, const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests, flags.Requests(context));
+  LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
+                       MakeTrainRequests(flags.Choice(context)));
   const ResolvedConfig& resolved = requests.front().resolved;
-  context.json ? PrintJson(resolved) : PrintText(resolved);
+  context.json ? PrintFields(resolved) : PrintText(resolved);
   return absl::OkStatus();
 }
 
@@ -62,14 +63,14 @@ absl::Status Show(const TrainFlags& flags, const CommandContext& context) {
 
 void AddConfigCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<TrainFlags>();
-  CLI::App* command = app->add_subcommand(
-      "config", "Every resolved value of a run (the flags of train), and where it came from");
-  flags->Add(command);
-  AddCommonFlags(command, context,
-                 "  lra config --task listops --attention cosformer\n"
-                 "  lra config --config configs/quickstart.textproto --attention linear --set "
-                 "train.steps=50");
-  command->callback(RunCommand(context, [flags, context] { return Show(*flags, *context); }));
+  CLI::App* command = AddCommand(
+      app, "config", "Every resolved value of a run (the flags of train), and where it came from");
+  flags->Add(command, context);
+  SetBody(command, context,
+          "  lra config --task listops --attention cosformer\n"
+          "  lra config --config configs/runs/quickstart.textproto --attention linear --set "
+          "train.steps=50",
+          [flags, context] { return Show(*flags, *context); });
 }
 
 }  // namespace lra

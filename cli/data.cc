@@ -8,8 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
+#include "cli/flags.h"
+#include "datasets/data_directory.h"
 #include "datasets/manifest.h"
-#include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -23,12 +24,6 @@ namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// DIR|TASK: a folder that is there, otherwise a task's usual place.
-std::string ResolveData(const std::string& name) {
-  if (FileExists(JoinPath(name, kManifestFile)) || !TaskRegistry::Get().Has(name)) return name;
-  return DefaultDataDirectory(name);
-}
 
 Json SplitsJson(const Manifest& manifest) {
   Json splits = Json::array();
@@ -129,7 +124,7 @@ absl::Status List(const CommandContext& context) {
       if (!status.raw.empty()) std::cout << "  or with --raw PATH: " << status.raw << "\n";
     }
   }
-  if (context.json) std::cout << all.dump(2) << "\n";
+  if (context.json) PrintJson(all);
   return absl::OkStatus();
 }
 
@@ -137,14 +132,12 @@ void PrintPrepared(const std::string& directory, const Manifest& manifest, bool 
                    const CommandContext& context) {
   const bool canonical = IsCanonical(manifest);
   if (context.json) {
-    std::cout << Json{{"directory", directory},
-                      {"was_there", was_there},
-                      {"origin", manifest.origin()},
-                      {"canonical", canonical},
-                      {"splits", SplitsJson(manifest)},
-                      {"leakage", LeakageJson(manifest.duplicates(), manifest.shared_documents())}}
-                     .dump(2)
-              << "\n";
+    PrintJson({{"directory", directory},
+               {"was_there", was_there},
+               {"origin", manifest.origin()},
+               {"canonical", canonical},
+               {"splits", SplitsJson(manifest)},
+               {"leakage", LeakageJson(manifest.duplicates(), manifest.shared_documents())}});
     return;
   }
   std::cout << directory << ": " << manifest.spec().name() << ", " << manifest.origin();
@@ -190,23 +183,21 @@ void PrintReport(const std::string& directory, const VerifyReport& report) {
 }
 
 void PrintReportJson(const std::string& directory, const VerifyReport& report) {
-  std::cout << Json{{"directory", directory},
-                    {"task", report.manifest.spec().name()},
-                    {"origin", report.manifest.origin()},
-                    {"valid", report.ok()},
-                    {"canonical", report.canonical},
-                    {"labels_checked", report.labels_checked},
-                    {"splits", SplitsJson(report.manifest)},
-                    {"leakage", LeakageJson(report.duplicates, report.shared_documents)},
-                    {"notes", report.notes},
-                    {"problems", report.problems}}
-                   .dump(2)
-            << "\n";
+  PrintJson({{"directory", directory},
+             {"task", report.manifest.spec().name()},
+             {"origin", report.manifest.origin()},
+             {"valid", report.ok()},
+             {"canonical", report.canonical},
+             {"labels_checked", report.labels_checked},
+             {"splits", SplitsJson(report.manifest)},
+             {"leakage", LeakageJson(report.duplicates, report.shared_documents)},
+             {"notes", report.notes},
+             {"problems", report.problems}});
 }
 
 absl::Status Verify(const std::string& name, VerifyOptions options, const CommandContext& context) {
   options.quiet = context.quiet;
-  const std::string directory = ResolveData(name);
+  const std::string directory = DataDirectoryOf(name);
   LRA_ASSIGN_OR_RETURN(const VerifyReport report, VerifyDataset(directory, options));
   context.json ? PrintReportJson(directory, report) : PrintReport(directory, report);
   if (report.ok()) return absl::OkStatus();
@@ -221,12 +212,13 @@ struct ShowFlags {
 
 absl::Status Show(const ShowFlags& flags, const CommandContext& context) {
   if (!flags.png.empty()) {
-    LRA_RETURN_IF_ERROR(DrawExamples(ResolveData(flags.data), flags.split, flags.count, flags.png));
+    LRA_RETURN_IF_ERROR(
+        DrawExamples(DataDirectoryOf(flags.data), flags.split, flags.count, flags.png));
     std::cout << flags.png << "\n";
     return absl::OkStatus();
   }
   LRA_ASSIGN_OR_RETURN(const std::vector<ShownExample> examples,
-                       ShowExamples(ResolveData(flags.data), flags.split, flags.count));
+                       ShowExamples(DataDirectoryOf(flags.data), flags.split, flags.count));
   Json all = Json::array();
   for (const ShownExample& example : examples) {
     if (context.json) {
@@ -240,90 +232,82 @@ absl::Status Show(const ShowFlags& flags, const CommandContext& context) {
                 << FormatCount(example.length_tokens) << " tokens\n  " << example.source << "\n";
     }
   }
-  if (context.json) std::cout << all.dump(2) << "\n";
+  if (context.json) PrintJson(all);
   return absl::OkStatus();
 }
 
 void AddPrepare(CLI::App* data, CommandContext* context) {
   auto options = std::make_shared<PrepareOptions>();
-  CLI::App* command = data->add_subcommand("prepare", "Make a data set from raw files or a seed");
-  command->add_option("task", options->task, "Task: lra list tasks")->required();
-  command->add_option("--raw", options->raw,
-                      "Folder or archive of official files; - = an archive on standard input");
-  command->add_option("--out", options->out, "Folder (default: $LRA_DATA/TASK, ./data/TASK)");
-  command->add_option("--seed", options->seed,
-                      "Generate with this seed (default: the canonical one)");
-  command->add_option("--threads", options->threads, "Threads; 0 = all cores")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--set", options->set, "A task option, e.g. max_depth=5; repeatable")
-      ->allow_extra_args(false);
-  command->add_option("--shard", options->shard,
-                      "Make part k of n (k/n, k from 0) of generated data; see lra data join");
-  command->add_flag("--force", options->force, "Replace a data set that is there");
-  AddCommonFlags(command, context,
-                 "  lra data prepare listops\n"
-                 "  lra data prepare listops --raw lra_release.gz --out data/listops-official\n"
-                 "  lra data prepare pathx --shard 3/16 --out parts/3");
-  command->callback(
-      RunCommand(context, [options, context] { return RunPrepare(*options, *context); }));
+  CLI::App* command = AddCommand(data, "prepare", "Make a data set from raw files or a seed");
+  AddOption(command, "task", &options->task, "Task: lra list tasks", {.is_required = true});
+  AddOption(command, "--raw", &options->raw,
+            "Folder or archive of official files; - = an archive on standard input");
+  AddOption(command, "--out", &options->out, "Folder (default: $LRA_DATA/TASK, ./data/TASK)");
+  AddOption(command, "--seed", &options->seed,
+            "Generate with this seed (default: the canonical one)");
+  AddThreads(command, &options->threads);
+  AddSets(command, &options->set, "A task option, e.g. max_depth=5; repeatable");
+  AddOption(command, "--shard", &options->shard,
+            "Make part k of n (k/n, k from 0) of generated data; see lra data join");
+  AddSwitch(command, "--force", &options->force, "Replace a data set that is there");
+  SetBody(command, context,
+          "  lra data prepare listops\n"
+          "  lra data prepare listops --raw lra_release.gz --out data/listops-official\n"
+          "  lra data prepare pathx --shard 3/16 --out parts/3",
+          [options, context] { return RunPrepare(*options, *context); });
 }
 
 void AddJoin(CLI::App* data, CommandContext* context) {
   auto options = std::make_shared<JoinOptions>();
   CLI::App* command =
-      data->add_subcommand("join", "Put parts together that `prepare --shard` made, anywhere");
-  command->add_option("parts", options->parts, "Folders of all parts, in any order")->required();
-  command->add_option("--out", options->out, "Folder of the whole")->required();
-  command->add_option("--threads", options->threads, "Threads; 0 = all cores")
-      ->check(CLI::NonNegativeNumber);
-  AddCommonFlags(command, context,
-                 "  lra data join parts/0 parts/1 --out data/pathx\n"
-                 "  lra data join parts/* --out data/pathx --json");
-  command->callback(
-      RunCommand(context, [options, context] { return RunJoin(*options, *context); }));
+      AddCommand(data, "join", "Put parts together that `prepare --shard` made, anywhere");
+  AddOption(command, "parts", &options->parts, "Folders of all parts, in any order",
+            {.is_required = true});
+  AddOption(command, "--out", &options->out, "Folder of the whole", {.is_required = true});
+  AddThreads(command, &options->threads);
+  SetBody(command, context,
+          "  lra data join parts/0 parts/1 --out data/pathx\n"
+          "  lra data join parts/* --out data/pathx --json",
+          [options, context] { return RunJoin(*options, *context); });
 }
 
 void AddVerify(CLI::App* data, CommandContext* context) {
   auto name = std::make_shared<std::string>();
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = data->add_subcommand(
-      "verify",
+  CLI::App* command = AddCommand(
+      data, "verify",
       "Check every byte, and evaluate every label anew; exit code 1 if anything is wrong");
-  command->add_option("data", *name, "Folder of a data set, or task")->required();
-  command->add_option("--threads", options->threads, "Threads; 0 = all cores")
-      ->check(CLI::NonNegativeNumber);
-  AddCommonFlags(command, context,
-                 "  lra data verify listops\n"
-                 "  lra data verify data/listops --json");
-  command->callback(
-      RunCommand(context, [name, options, context] { return Verify(*name, *options, *context); }));
+  AddOption(command, "data", name.get(), "Folder of a data set, or task", {.is_required = true});
+  AddThreads(command, &options->threads);
+  SetBody(command, context,
+          "  lra data verify listops\n"
+          "  lra data verify data/listops --json",
+          [name, options, context] { return Verify(*name, *options, *context); });
 }
 
 void AddShow(CLI::App* data, CommandContext* context) {
   auto flags = std::make_shared<ShowFlags>();
-  CLI::App* command = data->add_subcommand("show", "Print examples in readable form");
-  command->add_option("data", flags->data, "Folder of a data set, or task")->required();
-  command->add_option("--split", flags->split, "A stored split (default: the first)");
-  command->add_option("--n", flags->count, "How many, from the first")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--png", flags->png,
-                      "Draw images into this file, framed by label (0 red, 1 green)");
-  AddCommonFlags(command, context,
-                 "  lra data show listops --n 3\n"
-                 "  lra data show pathfinder32 --n 60 --png pathfinder32.png");
-  command->callback(RunCommand(context, [flags, context] { return Show(*flags, *context); }));
+  CLI::App* command = AddCommand(data, "show", "Print examples in readable form");
+  AddOption(command, "data", &flags->data, "Folder of a data set, or task", {.is_required = true});
+  AddOption(command, "--split", &flags->split, "A stored split (default: the first)");
+  AddOption(command, "--n", &flags->count, "How many, from the first",
+            {.shows_default = true, .allowed = FlagRules::kNonNegative});
+  AddOption(command, "--png", &flags->png,
+            "Draw images into this file, framed by label (0 red, 1 green)");
+  SetBody(command, context,
+          "  lra data show listops --n 3\n"
+          "  lra data show pathfinder32 --n 60 --png pathfinder32.png",
+          [flags, context] { return Show(*flags, *context); });
 }
 
 }  // namespace
 
 void AddDataCommand(CLI::App* app, CommandContext* context) {
-  CLI::App* data = app->add_subcommand("data", "Make, check and look at data sets");
-  data->require_subcommand(1);
-  data->footer("Examples:\n  lra data list\n  lra data prepare listops");
-  CLI::App* list = data->add_subcommand("list", "For each task: what is there and how to get it");
-  AddCommonFlags(list, context, "  lra data list\n  LRA_DATA=/big/disk lra data list --json");
-  list->callback(RunCommand(context, [context] { return List(*context); }));
+  CLI::App* data = AddGroup(app, "data", "Make, check and look at data sets",
+                            "  lra data list\n  lra data prepare listops");
+  CLI::App* list = AddCommand(data, "list", "For each task: what is there and how to get it");
+  SetBody(list, context, "  lra data list\n  LRA_DATA=/big/disk lra data list --json",
+          [context] { return List(*context); });
   AddPrepare(data, context);
   AddJoin(data, context);
   AddVerify(data, context);

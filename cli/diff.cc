@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "eval/run_record.h"
 #include "lra/status_macros.h"
 
@@ -22,13 +23,13 @@ void PrintText(const std::vector<FieldDifference>& differences) {
   if (differences.empty()) std::cout << "no difference (times, host and resumes aside)\n";
 }
 
-void PrintJson(const DiffFlags& flags, const std::vector<FieldDifference>& differences) {
+void PrintDifferences(const DiffFlags& flags, const std::vector<FieldDifference>& differences) {
   nlohmann::ordered_json json = {
       {"a", flags.a}, {"b", flags.b}, {"differences", nlohmann::ordered_json::array()}};
   for (const FieldDifference& d : differences) {
     json["differences"].push_back({{"field", d.path}, {"a", d.a}, {"b", d.b}});
   }
-  std::cout << json.dump(2) << "\n";
+  PrintJson(json);
 }
 
 // Exit code 1 when the runs differ, as diff(1).
@@ -36,7 +37,7 @@ absl::Status Diff(const DiffFlags& flags, CommandContext* context) {
   LRA_ASSIGN_OR_RETURN(const RunRecord a, ReadRunRecord(flags.a));
   LRA_ASSIGN_OR_RETURN(const RunRecord b, ReadRunRecord(flags.b));
   const std::vector<FieldDifference> differences = DiffRecords(a, b);
-  context->json ? PrintJson(flags, differences) : PrintText(differences);
+  context->json ? PrintDifferences(flags, differences) : PrintText(differences);
   if (differences.empty()) return absl::OkStatus();
   return absl::AbortedError(
       absl::StrCat(flags.a, " and ", flags.b, " differ in ", differences.size(), " fields"));
@@ -46,15 +47,15 @@ absl::Status Diff(const DiffFlags& flags, CommandContext* context) {
 
 void AddDiffCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<DiffFlags>();
-  CLI::App* command = app->add_subcommand("diff",
-                                          "What differs between two runs, configuration first, "
-                                          "results last; exit code 1 if anything does");
-  command->add_option("run_a", flags->a, "Run folder")->required();
-  command->add_option("run_b", flags->b, "Run folder")->required();
-  AddCommonFlags(command, context,
-                 "  lra diff runs/listops-linear-small-s0 runs/listops-cosformer-small-s0\n"
-                 "  lra diff runs/listops-linear-small-s0 runs/listops-linear-small-s1 --json");
-  command->callback(RunCommand(context, [flags, context] { return Diff(*flags, context); }));
+  CLI::App* command = AddCommand(app, "diff",
+                                 "What differs between two runs, configuration first, results "
+                                 "last; exit code 1 if anything does");
+  AddOption(command, "run_a", &flags->a, "Run folder", {.is_required = true});
+  AddOption(command, "run_b", &flags->b, "Run folder", {.is_required = true});
+  SetBody(command, context,
+          "  lra diff runs/listops-linear-small-s0 runs/listops-cosformer-small-s0\n"
+          "  lra diff runs/listops-linear-small-s0 runs/listops-linear-small-s1 --json",
+          [flags, context] { return Diff(*flags, context); });
 }
 
 }  // namespace lra

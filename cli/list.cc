@@ -4,22 +4,25 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
-#include "cli/experiment_flags.h"
+#include "cli/flags.h"
 #include "cli/list_attention.h"
-#include "cli/protocol_page.h"
+#include "cli/list_block.h"
 #include "lra/config.h"
+#include "lra/experiment.h"
 #include "lra/progress.h"
-#include "lra/reflection.h"
+#include "lra/protocol_page.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
+#include "lra/task_files.h"
 #include "nlohmann/json.hpp"
-#include "tasks/task.h"
+#include "tasks/task_facts.h"
 
 namespace lra {
 namespace {
@@ -30,45 +33,28 @@ struct ListFlags {
   std::string kind, name;
   bool params = false;
   bool markdown = false;
-  ListedModel model = {"listops", ExperimentFlags::kDefaultPreset};
+  // Whose sizes attentions are shown at.
+  ExperimentChoice model = {.task = "listops", .preset = kDefaultPreset};
 };
 
 const std::vector<std::string>& Kinds() {
   static const auto* const kinds =
-      new std::vector<std::string>{"tasks", "attentions", "presets", "protocols", "suites"};
+      new std::vector<std::string>{"tasks", "attentions", "blocks", "presets", "protocols"};
   return *kinds;
 }
 
-Json Leaves(const google::protobuf::Message& message) {
+Json ToJson(const std::vector<std::pair<std::string, std::string>>& leaves) {
   Json fields = Json::object();
-  for (const auto& [path, value] : LeafFields(message)) fields[path] = value;
+  for (const auto& [path, value] : leaves) fields[path] = value;
   return fields;
-}
-
-absl::StatusOr<std::unique_ptr<Task>> OpenTask(const std::string& name, const TaskFile& file) {
-  return TaskRegistry::Get().Create("task", name, file.options());
 }
 
 // --- One line each ---
 
-absl::StatusOr<std::string> Description(const std::string& kind, const std::string& name) {
-  if (kind == "tasks") {
-    LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(name));
-    return file.description();
-  }
-  if (kind == "attentions") {
-    LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(name));
-    return file.description();
-  }
-  if (kind == "suites") return "";
-  LRA_ASSIGN_OR_RETURN(const ConfigFragment file, LoadFragment(kind, name));
-  return file.description();
-}
-
-absl::StatusOr<Json> ListKind(const ListFlags& flags, const std::string& kind) {
+absl::StatusOr<Json> ListKind(const std::string& kind) {
   Json items = Json::array();
-  for (const std::string& name : ConfigNames(kind)) {
-    LRA_ASSIGN_OR_RETURN(const std::string description, Description(kind, name));
+  for (const std::string& name : kind == "tasks" ? TasksInOrder() : ConfigNames(kind)) {
+    LRA_ASSIGN_OR_RETURN(const std::string description, ConfigDescription(kind, name));
     items.push_back({{"name", name}, {"description", description}});
   }
   return items;
@@ -76,47 +62,43 @@ absl::StatusOr<Json> ListKind(const ListFlags& flags, const std::string& kind) {
 
 // --- One in full ---
 
-absl::StatusOr<Json> DescribeTask(const std::string& name) {
-  LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(name));
-  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, OpenTask(name, file));
-  const TaskSpec spec = task->Spec();
+absl::StatusOr<Json> TaskJson(const std::string& name) {
+  LRA_ASSIGN_OR_RETURN(const TaskFacts facts, DescribeTask(name));
+  const TaskSpec& spec = facts.spec;
   Json result = {{"name", name},
-                 {"description", file.description()},
-                 {"version", file.version()},
+                 {"description", facts.description},
+                 {"version", facts.version},
                  {"stores", absl::AsciiStrToLower(TaskSpec::Content_Name(spec.content()))},
                  {"pairs", spec.is_pair()},
                  {"vocabulary_size", spec.vocabulary_size()},
                  {"classes", spec.classes()},
                  {"max_length_tokens", spec.max_length_tokens()}};
-  if (task->CanGenerate()) {
-    for (const SplitSize& split : task->Splits()) {
-      result["generated_examples"][split.name] = split.examples;
-    }
-    result["canonical_seed"] = file.canonical_seed();
-  }
-  if (!task->RawDescription().empty()) result["imported_from"] = task->RawDescription();
-  result["oracle_of_generated_data"] = task->HasOracle("generated");
-  result["oracle_of_imported_data"] = task->HasOracle("imported");
-  if (const auto shortcut = task->ShortcutInfo()) result["shortcut"] = shortcut->description;
-  // With the names that the --set of `data prepare` takes.
-  const std::unique_ptr<google::protobuf::Message> options = UnpackAny(file.options());
-  if (options != nullptr) result["options"] = Leaves(*options);
+  for (const SplitSize& split : facts.generated)
+    result["generated_examples"][split.name] = split.examples;
+  if (!facts.generated.empty()) result["canonical_seed"] = facts.canonical_seed;
+  if (!facts.imported_from.empty()) result["imported_from"] = facts.imported_from;
+  result["oracle_of_generated_data"] = facts.has_oracle_of_generated;
+  result["oracle_of_imported_data"] = facts.has_oracle_of_imported;
+  if (!facts.shortcut.empty()) result["shortcut"] = facts.shortcut;
+  if (!facts.options.empty()) result["options"] = ToJson(facts.options);
   return result;
 }
 
 absl::StatusOr<Json> DescribeFragment(const std::string& kind, const std::string& name) {
-  LRA_ASSIGN_OR_RETURN(const ConfigFragment file, LoadFragment(kind, name));
+  LRA_ASSIGN_OR_RETURN(const ConfigFragment file, LoadFragmentForAllTasks(kind, name));
   Json result = {{"name", name}, {"version", file.version()}, {"description", file.description()}};
-  result["every task"] = Leaves(file.base());
-  const std::map<std::string, ExperimentConfig> parts(file.task().begin(), file.task().end());
-  for (const auto& [task, part] : parts) result[task] = Leaves(part);
+  result["every task"] = ToJson(LeafFields(file.base()));
+  for (const std::string& task : TasksInOrder()) {
+    const auto part = file.task().find(task);
+    if (part != file.task().end()) result[task] = ToJson(LeafFields(part->second));
+  }
   return result;
 }
 
 absl::StatusOr<Json> Describe(const ListFlags& flags) {
-  if (flags.kind == "tasks") return DescribeTask(flags.name);
+  if (flags.kind == "tasks") return TaskJson(flags.name);
   if (flags.kind == "attentions") return AttentionJson(flags.name, flags.model);
-  if (flags.kind == "suites") return UnknownNameError("suite", flags.name, ConfigNames("suites"));
+  if (flags.kind == "blocks") return BlockJson(flags.name, flags.model);
   return DescribeFragment(flags.kind, flags.name);
 }
 
@@ -171,8 +153,9 @@ absl::Status ListParameters(const ListFlags& flags, bool json) {
   }
   std::vector<std::string> names = ConfigNames("attentions");
   if (!flags.name.empty()) names = {flags.name};
-  LRA_ASSIGN_OR_RETURN(const Json counts, ParametersJson(names, flags.model));
-  json ? void(std::cout << counts.dump(2) << "\n") : PrintParameters(counts, flags.model);
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MakeTask(flags.model.task));
+  LRA_ASSIGN_OR_RETURN(const Json counts, ParametersJson(names, flags.model, task->Spec()));
+  json ? PrintJson(counts) : PrintParameters(counts, flags.model);
   return absl::OkStatus();
 }
 
@@ -192,7 +175,7 @@ absl::Status List(const ListFlags& flags, bool json) {
   if (!flags.name.empty()) {
     LRA_ASSIGN_OR_RETURN(const Json result, Describe(flags));
     if (json) {
-      std::cout << result.dump(2) << "\n";
+      PrintJson(result);
     } else {
       flags.kind == "attentions" ? PrintAttention(result) : PrintObject(result, 0);
     }
@@ -201,10 +184,10 @@ absl::Status List(const ListFlags& flags, bool json) {
   Json all;
   for (const std::string& kind : Kinds()) {
     if (!flags.kind.empty() && kind != flags.kind) continue;
-    LRA_ASSIGN_OR_RETURN(all[kind], ListKind(flags, kind));
+    LRA_ASSIGN_OR_RETURN(all[kind], ListKind(kind));
   }
   if (json) {
-    std::cout << all.dump(2) << "\n";
+    PrintJson(all);
     return absl::OkStatus();
   }
   for (const auto& [kind, items] : all.items()) {
@@ -219,21 +202,25 @@ absl::Status List(const ListFlags& flags, bool json) {
 void AddListCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<ListFlags>();
   CLI::App* command =
-      app->add_subcommand("list", "What there is: tasks, attentions, presets, protocols, suites");
-  command->add_option("KIND", flags->kind, "tasks, attentions, presets, protocols or suites");
-  command->add_option("NAME", flags->name, "Show this one in full");
-  command->add_flag("--params", flags->params,
-                    "Count the parameters of each attention's model, and compare them with the "
-                    "transformer's");
-  command->add_flag("--markdown", flags->markdown, "Protocols as the page docs/protocols.md");
-  command->add_option("--task", flags->model.task, "Task of the models that sizes are of")
-      ->capture_default_str();
-  command->add_option("--preset", flags->model.preset, "Sizes of these models")
-      ->capture_default_str();
-  AddCommonFlags(command, context,
-                 "  lra list attentions --params\n"
-                 "  lra list attentions cosformer");
-  command->callback(RunCommand(context, [flags, context] { return List(*flags, context->json); }));
+      AddCommand(app, "list", "What there is: tasks, attentions, blocks, presets, protocols");
+  AddOption(command, "KIND", &flags->kind, "tasks, attentions, blocks, presets or protocols");
+  AddOption(command, "NAME", &flags->name, "Show this one in full");
+  AddSwitch(command, "--params", &flags->params,
+            "Count the parameters of each attention's model, and compare them with the "
+            "transformer's");
+  AddSwitch(command, "--markdown", &flags->markdown, "Protocols as the page docs/protocols.md");
+  AddOption(command, "--task", &flags->model.task, "Task of the models that sizes are of",
+            {.shows_default = true});
+  AddOption(command, "--preset", &flags->model.preset, "Sizes of these models",
+            {.shows_default = true});
+  AddSets(command, &flags->model.sets,
+          "A field of these models, e.g. block.name=mixer; repeatable");
+  SetBody(command, context,
+          "  lra list attentions --params\n"
+          "  lra list attentions cosformer\n"
+          "  lra list attentions --params --set block.name=mixer\n"
+          "  lra list blocks gated_attention",
+          [flags, context] { return List(*flags, context->json); });
 }
 
 }  // namespace lra

@@ -3,49 +3,19 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <memory>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "cli/experiment_flags.h"
-#include "lra/config.h"
-#include "lra/option_facts.h"
 #include "lra/progress.h"
-#include "lra/reflection.h"
 #include "lra/status_macros.h"
-#include "models/attention_facts.h"
-#include "models/parameter_count.h"
-#include "tasks/task.h"
+#include "models/listing.h"
+#include "nlohmann/json.hpp"
 
 namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-absl::StatusOr<ExperimentConfig> Resolve(const std::string& attention, const ListedModel& model) {
-  ExperimentFlags flags;
-  flags.task = model.task;
-  flags.preset = model.preset;
-  flags.attention = attention;
-  LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, flags.Resolve());
-  return std::move(resolved.config);
-}
-
-absl::StatusOr<int64_t> CountListed(const std::string& attention, const ListedModel& model) {
-  LRA_ASSIGN_OR_RETURN(const ExperimentConfig config, Resolve(attention, model));
-  LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(model.task));
-  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task,
-                       TaskRegistry::Get().Create("task", model.task, file.options()));
-  return CountParameters(config, task->Spec());
-}
-
-AttentionSizes SizesOf(const ExperimentConfig& config) {
-  const ModelConfig& model = config.model();
-  return {model.heads(), model.qkv_width() / model.heads(), model.width(),
-          config.view().max_length_tokens() + (model.pooling() == ModelConfig::CLS ? 1 : 0)};
-}
 
 std::string JoinNumbers(const Json& numbers) {
   return absl::StrCat("[", absl::StrJoin(numbers.get<std::vector<int64_t>>(), ", "), "]");
@@ -63,33 +33,28 @@ size_t LongestKey(const Json& object) {
 
 }  // namespace
 
-absl::StatusOr<Json> AttentionJson(const std::string& name, const ListedModel& model) {
-  LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(name));
-  LRA_ASSIGN_OR_RETURN(const ExperimentConfig config, Resolve(name, model));
-  const AttentionSizes sizes = SizesOf(config);
-  LRA_ASSIGN_OR_RETURN(const AttentionFacts facts,
-                       DescribeAttention(name, config.attention().options(), sizes));
+absl::StatusOr<Json> AttentionJson(const std::string& name, ExperimentChoice model) {
+  model.attention = name;
+  LRA_ASSIGN_OR_RETURN(const ListedAttention listed, ListAttention(model));
+  const Traits& traits = listed.facts.traits;
   Json json = {{"name", name},
-               {"label", facts.traits.label},
-               {"description", file.description()},
-               {"source", facts.traits.source},
-               {"time", facts.traits.time_order},
-               {"memory", facts.traits.memory_order}};
-  for (const auto& [trait, words] : TraitsInWords(facts.traits)) json["traits"][trait] = words;
+               {"label", traits.label},
+               {"description", listed.description},
+               {"source", traits.source},
+               {"time", traits.time_order},
+               {"memory", traits.memory_order}};
+  for (const auto& [trait, words] : TraitsInWords(traits)) json["traits"][trait] = words;
   json["options"] = Json::object();
-  const std::unique_ptr<google::protobuf::Message> options =
-      UnpackAny(config.attention().options());
-  if (options != nullptr) {
-    for (const OptionFact& option : DescribeOptions(*options)) {
-      json["options"]["attention.options." + option.name] = {{"default", option.value},
-                                                             {"allowed", option.allowed}};
-    }
+  for (const OptionFact& option : listed.options) {
+    json["options"]["attention.options." + option.name] = {{"default", option.value},
+                                                           {"allowed", option.allowed}};
   }
+  const AttentionSizes& sizes = listed.sizes;
   json["sizes"] = {{"task", model.task},     {"preset", model.preset},
                    {"H", sizes.heads},       {"D", sizes.head_width},
                    {"E", sizes.model_width}, {"L", sizes.max_length_tokens}};
   json["owns"] = Json::array();
-  for (const OwnedTensor& owned : facts.owned) {
+  for (const OwnedTensor& owned : listed.facts.owned) {
     json["owns"].push_back({{"name", owned.name},
                             {"shape", owned.shape},
                             {"letters", owned.letters},
@@ -128,27 +93,23 @@ void PrintAttention(const Json& attention) {
 }
 
 absl::StatusOr<Json> ParametersJson(const std::vector<std::string>& names,
-                                    const ListedModel& model) {
-  LRA_ASSIGN_OR_RETURN(const int64_t reference, CountListed(kReferenceAttention, model));
+                                    const ExperimentChoice& model, const TaskSpec& spec) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<ListedModel> models, ListModels(names, model, spec));
   Json counts = Json::object();
-  for (const std::string& name : names) {
-    const absl::StatusOr<int64_t> count = CountListed(name, model);
-    if (!count.ok() && names.size() == 1) return count.status();
-    if (!count.ok()) {  // sizes that one method refuses are no reason to hide the others
-      counts[name] = {{"error", std::string(count.status().message())}};
+  for (const ListedModel& listed : models) {
+    if (!listed.parameters.ok()) {
+      counts[listed.attention] = {{"error", std::string(listed.parameters.status().message())}};
       continue;
     }
-    const double percent =
-        100.0 * static_cast<double>(*count - reference) / static_cast<double>(reference);
-    counts[name] = {{"parameters", *count},
-                    {"difference", *count - reference},
-                    {"difference_percent", percent},
-                    {"is_larger", percent > kLargerPercent}};
+    counts[listed.attention] = {{"parameters", listed.parameters->parameters},
+                                {"difference", listed.parameters->difference},
+                                {"difference_percent", listed.parameters->percent},
+                                {"is_larger", listed.parameters->is_larger}};
   }
   return counts;
 }
 
-void PrintParameters(const Json& counts, const ListedModel& model) {
+void PrintParameters(const Json& counts, const ExperimentChoice& model) {
   std::cout << absl::StrFormat(
       "trained parameters of the whole model at %s, preset %s; difference to %s at equal sizes\n",
       model.task, model.preset, kReferenceAttention);

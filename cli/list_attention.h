@@ -6,25 +6,24 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
+#include "lra/experiment.h"
+#include "lra/task_spec.pb.h"
+#include "nlohmann/json_fwd.hpp"
 
 namespace lra {
 
-// The model that sizes and parameters are of.
-struct ListedModel {
-  std::string task, preset;
-};
-
-// Traits in words, options with what they allow, what a layer's attention owns.
+// Traits in words, options with what they allow, what a layer's attention owns. `model`: task and
+// preset of the model that sizes are of.
 absl::StatusOr<nlohmann::ordered_json> AttentionJson(const std::string& name,
-                                                     const ListedModel& model);
+                                                     ExperimentChoice model);
 void PrintAttention(const nlohmann::ordered_json& attention);
 
 // Trained parameters of the whole model with each attention: name, parameters, difference to the
 // transformer's and is_larger (by more than a tenth), or error.
 absl::StatusOr<nlohmann::ordered_json> ParametersJson(const std::vector<std::string>& names,
-                                                      const ListedModel& model);
-void PrintParameters(const nlohmann::ordered_json& counts, const ListedModel& model);
+                                                      const ExperimentChoice& model,
+                                                      const TaskSpec& spec);
+void PrintParameters(const nlohmann::ordered_json& counts, const ExperimentChoice& model);
 
 }  // namespace lra
 

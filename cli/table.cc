@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "eval/leaderboard.h"
 #include "eval/published.h"
 #include "eval/table_writer.h"
@@ -31,8 +32,8 @@ absl::StatusOr<TableFormat> ChooseFormat(const TableFlags& flags, const CommandC
 std::map<std::string, std::string> AttentionDescriptions() {
   std::map<std::string, std::string> descriptions;
   for (const std::string& name : ConfigNames("attentions")) {
-    if (const auto file = LoadAttentionFile(name); file.ok())
-      descriptions[name] = file->description();
+    if (const auto description = ConfigDescription("attentions", name); description.ok())
+      descriptions[name] = *description;
   }
   return descriptions;
 }
@@ -58,22 +59,24 @@ absl::Status MakeTable(const TableFlags& flags, const CommandContext& context) {
 
 void AddTableCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<TableFlags>();
-  CLI::App* command = app->add_subcommand(
-      "table", "Make a leaderboard from run records; unlike runs get tables of their own");
-  command->add_option("runs", flags->runs, "Run folders, or folders that hold some")->required();
-  command->add_option("--format", flags->format,
-                      "md, csv, tex or json (default: --out's, else md)");
-  command->add_option("--out", flags->out, "File to write (default: standard output)");
-  command->add_option(
-      "--published", flags->published,
-      "Published tables to show beside, e.g. cosformer2022; a wrong name lists them");
-  command->add_option("--split", flags->options.split, "Split to show")->capture_default_str();
-  command->add_option("--confidence", flags->options.confidence, "Of the intervals in cells")
-      ->capture_default_str();
-  AddCommonFlags(command, context,
-                 "  lra table runs\n"
-                 "  lra table runs --published cosformer2022 --out leaderboard.tex");
-  command->callback(RunCommand(context, [flags, context] { return MakeTable(*flags, *context); }));
+  CLI::App* command = AddCommand(
+      app, "table", "Make a leaderboard from run records; unlike runs get tables of their own");
+  AddOption(command, "runs", &flags->runs, "Run folders, or folders that hold some",
+            {.is_required = true});
+  AddOption(command, "--format", &flags->format,
+            "md, csv, tex or json (default: --out's, else md)");
+  AddOption(command, "--out", &flags->out, "File to write (default: standard output)");
+  AddOption(command, "--published", &flags->published,
+            "Published tables to show beside, e.g. cosformer2022; a wrong name lists them");
+  AddOption(command, "--split", &flags->options.split, "Split to show", {.shows_default = true});
+  AddOption(command, "--metric", &flags->options.metric,
+            "Metric to show, e.g. nats; a wrong name lists them (default: the task's)");
+  AddOption(command, "--confidence", &flags->options.confidence, "Of the intervals in cells",
+            {.shows_default = true});
+  SetBody(command, context,
+          "  lra table runs\n"
+          "  lra table runs --published cosformer2022 --out leaderboard.tex",
+          [flags, context] { return MakeTable(*flags, *context); });
 }
 
 }  // namespace lra

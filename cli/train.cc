@@ -4,12 +4,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/train_flags.h"
-#include "lra/progress.h"
+#include "eval/score_text.h"
 #include "lra/status_macros.h"
-#include "models/runtime.h"
+#include "models/base/runtime.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task.h"
 #include "train/trainer.h"
@@ -17,36 +16,24 @@
 namespace lra {
 namespace {
 
-// Empty where the whole split was scored.
-std::string PartOfSplit(const SplitResult& result) {
-  if (result.split_examples() == 0) return "";
-  return absl::StrCat(", the first of ", FormatCount(result.split_examples()));
-}
-
-std::string Describe(const RunRecord& record, const std::string& out) {
+std::string Describe(const Metric& metric, const RunRecord& record, const std::string& out) {
   std::string text =
       absl::StrCat(record.config().task(), " ", record.method(), " seed ", record.seed(), ":");
   for (const SplitResult& result : record.results()) {
     if (result.checkpoint() != "selected") continue;
-    absl::StrAppend(
-        &text, " ", result.split(),
-        absl::StrFormat(" %.2f %% (%s of %s%s)", 100.0 * result.correct() / result.examples(),
-                        FormatCount(result.correct()), FormatCount(result.examples()),
-                        PartOfSplit(result)));
+    absl::StrAppend(&text, " ", result.split(), " ", DescribeScore(metric, result));
   }
   return absl::StrCat(text, " at step ", record.selected_step(), " -> ", out);
 }
 
-nlohmann::json ToJsonResult(const RunRecord& record, const std::string& out) {
+nlohmann::json ToJsonResult(const Metric& metric, const RunRecord& record, const std::string& out) {
   nlohmann::json json = {{"run", out},
                          {"method", record.method()},
                          {"seed", record.seed()},
                          {"selected_step", record.selected_step()}};
   for (const SplitResult& result : record.results()) {
     if (result.checkpoint() != "selected") continue;
-    json[result.split()] = {{"correct", result.correct()}, {"examples", result.examples()}};
-    if (result.split_examples() > 0)
-      json[result.split()]["split_examples"] = result.split_examples();
+    AddScore(metric, result, &json[result.split()]);
   }
   return json;
 }
@@ -67,20 +54,23 @@ absl::Status TrainAll(const std::vector<TrainRequest>& requests, bool json,
                       nlohmann::json* results) {
   for (const TrainRequest& request : requests) {
     LRA_ASSIGN_OR_RETURN(const RunRecord record, TrainRun(request));
-    if (!json) std::cout << Describe(record, request.runtime.out_dir()) << std::endl;
-    results->push_back(ToJsonResult(record, request.runtime.out_dir()));
+    LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
+    if (!json) std::cout << Describe(*metric, record, request.runtime.out_dir()) << std::endl;
+    results->push_back(ToJsonResult(*metric, record, request.runtime.out_dir()));
   }
   return absl::OkStatus();
 }
 
 absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests, flags.Requests(context));
+  LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
+                       MakeTrainRequests(flags.Choice(context)));
   for (const TrainRequest& request : requests) {
     LRA_RETURN_IF_ERROR(CheckRunDirectory(request));  // before hours of other seeds
     LRA_RETURN_IF_ERROR(
         CheckDataOfTask(request.runtime.data_dir(), request.resolved.config.task()));
   }
-  StartRuntime(flags.threads());
+  const RuntimeConfig& runtime = requests.front().runtime;
+  LRA_RETURN_IF_ERROR(StartRuntime(runtime.threads(), runtime.kernels()));
   ListenToSignals();
   nlohmann::json results = nlohmann::json::array();
   const absl::Status status = TrainAll(requests, context.json, &results);
@@ -92,14 +82,13 @@ absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
 
 void AddTrainCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<TrainFlags>();
-  CLI::App* command = app->add_subcommand(
-      "train", "Train, select, test and record one model, for one or more seeds");
-  flags->Add(command);
-  AddCommonFlags(
-      command, context,
-      "  lra train --task listops --attention linear --preset small --seeds 0-2\n"
-      "  lra train --config configs/quickstart.textproto --attention cosformer --resume");
-  command->callback(RunCommand(context, [flags, context] { return Train(*flags, *context); }));
+  CLI::App* command =
+      AddCommand(app, "train", "Train, select, test and record one model, for one or more seeds");
+  flags->Add(command, context);
+  SetBody(command, context,
+          "  lra train --task listops --attention linear --preset small --seeds 0-2\n"
+          "  lra train --config configs/runs/quickstart.textproto --attention cosformer --resume",
+          [flags, context] { return Train(*flags, *context); });
 }
 
 }  // namespace lra

@@ -4,26 +4,21 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "cli/command.h"
-#include "cli/experiment_flags.h"
-#include "train/run.h"
+#include "train/request.h"
 
 namespace lra {
 
 class TrainFlags {
  public:
-  void Add(CLI::App* command);
-  // One request a seed, in order.
-  absl::StatusOr<std::vector<TrainRequest>> Requests(const CommandContext& context) const;
-  int threads() const { return threads_; }
+  // The object must outlive the parsing of `command`.
+  void Add(CLI::App* command, CommandContext* context);
+  // What the flags ask for.
+  TrainChoice Choice(const CommandContext& context) const;
 
  private:
-  TrainRequest MakeRequest(const ResolvedConfig& resolved, uint32_t seed, bool several,
-                           const CommandContext& context) const;
-  ExperimentFlags experiment_;
+  ExperimentChoice experiment_;
   std::string data_dir_, out_dir_, device_ = "cpu", seeds_;
   int threads_ = 0, checkpoint_every_ = 0, keep_checkpoints_ = 1, micro_batch_ = 0;
   double checkpoint_minutes_ = 0;

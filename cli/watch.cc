@@ -12,11 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "eval/curve_plot.h"
+#include "eval/curve_values.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "train/run_folder.h"
+#include "run_folder/run_folder.h"
 
 namespace lra {
 namespace {
@@ -48,28 +50,19 @@ bool WantsUnicode() {
   return false;
 }
 
-// The point with the best validation accuracy (ties: the earlier); nullptr without validation.
-const CurvePoint* BestPoint(const RunRecord& record) {
-  const CurvePoint* best = nullptr;
-  for (const CurvePoint& point : record.curve()) {
-    if (!point.has_validation_accuracy()) continue;
-    if (best == nullptr || point.validation_accuracy() > best->validation_accuracy()) best = &point;
-  }
-  return best;
-}
-
 // "running: trial 2 of 3, learning rate 0.001: step 120 of 5,000  ETA 3 min 20 s  best validation
 // 34.0 % at step 100  last point 4.2 s ago"
-std::string StateLine(const RunFolder& run) {
+std::string StateLine(const RunFolder& run, const Metric& metric) {
   std::string line = absl::StrCat(RunStateName(run.state), ": ", run.part,
                                   run.part.empty() ? "" : ": ", "step ", FormatCount(run.step()));
   if (run.total_steps() > 0) absl::StrAppend(&line, " of ", FormatCount(run.total_steps()));
   if (run.eta_seconds() && run.state == RunState::kRunning) {
     absl::StrAppend(&line, "  ETA ", FormatSeconds(*run.eta_seconds()));
   }
-  if (const CurvePoint* best = BestPoint(run.record)) {
-    absl::StrAppendFormat(&line, "  best validation %.1f %% at step %s",
-                          100 * best->validation_accuracy(), FormatCount(best->step()));
+  if (const CurvePoint* best = BestPoint(run.record, metric)) {
+    absl::StrAppend(&line, "  best validation ",
+                    metric.Text(*FindValue(best->validation(), metric.name()), -1), " at step ",
+                    FormatCount(best->step()));
   }
   if (run.last_point_age_seconds && run.state != RunState::kFinished) {
     absl::StrAppend(&line, "  last point ", FormatSeconds(*run.last_point_age_seconds), " ago");
@@ -78,7 +71,8 @@ std::string StateLine(const RunFolder& run) {
   return line;
 }
 
-nlohmann::ordered_json ToJsonResult(const std::string& path, const RunFolder& run) {
+nlohmann::ordered_json ToJsonResult(const std::string& path, const RunFolder& run,
+                                    const Metric& metric) {
   nlohmann::ordered_json json = {{"run", path},
                                  {"state", RunStateName(run.state)},
                                  {"step", run.step()},
@@ -87,14 +81,16 @@ nlohmann::ordered_json ToJsonResult(const std::string& path, const RunFolder& ru
   if (!run.failure.empty()) json["failure"] = run.failure;
   if (run.eta_seconds()) json["eta_seconds"] = *run.eta_seconds();
   if (run.last_point_age_seconds) json["last_point_age_seconds"] = *run.last_point_age_seconds;
-  if (const CurvePoint* best = BestPoint(run.record)) {
-    json["best_validation_accuracy"] = best->validation_accuracy();
+  if (const CurvePoint* best = BestPoint(run.record, metric)) {
+    json[absl::StrCat("best_validation_", metric.name())] =
+        *FindValue(best->validation(), metric.name());
     json["best_step"] = best->step();
   }
   if (run.record.curve_size() > 0) {
     const CurvePoint& last = run.record.curve(run.record.curve_size() - 1);
     json["train_loss"] = last.train_loss();
-    json["train_accuracy"] = last.train_accuracy();
+    if (const std::optional<double> value = FindValue(last.train(), metric.name()))
+      json[absl::StrCat("train_", metric.name())] = *value;
   }
   return json;
 }
@@ -103,14 +99,15 @@ absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {
   const bool follow = !flags.once && !context.json && isatty(STDOUT_FILENO);
   while (true) {
     LRA_ASSIGN_OR_RETURN(const RunFolder run, ReadActivePart(flags.run));
+    LRA_ASSIGN_OR_RETURN(const Metric* const metric, run.metric());
     if (context.json) {
-      std::cout << ToJsonResult(flags.run, run).dump(2) << "\n";
+      PrintJson(ToJsonResult(flags.run, run, *metric));
       return absl::OkStatus();
     }
     if (follow) std::cout << "\033[H\033[2J";  // the picture before this one
     std::cout << flags.run << "\n\n"
-              << PlotRun(run.record, TerminalColumns(), WantsUnicode()) << "\n"
-              << StateLine(run) << std::endl;
+              << PlotRun(run.record, *metric, TerminalColumns(), WantsUnicode()) << "\n"
+              << StateLine(run, *metric) << std::endl;
     if (!follow || run.state == RunState::kFinished) return absl::OkStatus();
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.every_seconds));
   }
@@ -120,18 +117,17 @@ absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {
 
 void AddWatchCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<WatchFlags>();
-  CLI::App* command = app->add_subcommand(
-      "watch", "Draw a run's curves in the terminal; on a terminal until the run ends");
-  command->add_option("run", flags->run, "Run folder")->required();
-  command->add_flag("--once", flags->once, "Draw once (always so when not on a terminal)");
-  command->add_option("--every", flags->every_seconds, "Seconds between two drawings")
-      ->check(CLI::Range(0.1, 3600.0))
-      ->capture_default_str();
-  AddCommonFlags(command, context,
-                 "  lra watch runs/listops-linear-small-s0\n"
-                 "  lra watch runs/listops-linear-small-s0 --once\n"
-                 "  lra watch runs/listops-linear-small-s0 --json");
-  command->callback(RunCommand(context, [flags, context] { return Watch(*flags, *context); }));
+  CLI::App* command = AddCommand(
+      app, "watch", "Draw a run's curves in the terminal; on a terminal until the run ends");
+  AddOption(command, "run", &flags->run, "Run folder", {.is_required = true});
+  AddSwitch(command, "--once", &flags->once, "Draw once (always so when not on a terminal)");
+  AddOption(command, "--every", &flags->every_seconds, "Seconds between two drawings",
+            {.shows_default = true, .allowed = FlagRules::kRange, .least = 0.1, .largest = 3600});
+  SetBody(command, context,
+          "  lra watch runs/listops-linear-small-s0\n"
+          "  lra watch runs/listops-linear-small-s0 --once\n"
+          "  lra watch runs/listops-linear-small-s0 --json",
+          [flags, context] { return Watch(*flags, *context); });
 }
 
 }  // namespace lra

@@ -40,7 +40,8 @@ find_package_handle_standard_args(LibTorch
   REASON_FAILURE_MESSAGE "run scripts/setup, or set LRA_LIBTORCH to a folder with include/ and lib/ of LibTorch 2.11 or newer")
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::torch)
-  # A farm of links: the wheel's other headers (an old google/protobuf, fmt, dnnl) would hide the system's.
+  # Only LibTorch's own headers are linked here: others in the wheel (an old google/protobuf, fmt, dnnl) would hide the
+  # system's.
   set(_lra_farm ${CMAKE_BINARY_DIR}/libtorch_include)
   file(MAKE_DIRECTORY ${_lra_farm})
   foreach(_dir ATen c10 caffe2 torch)
@@ -55,7 +56,7 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::torch)
   add_library(LibTorch::torch SHARED IMPORTED)
   set_target_properties(LibTorch::torch PROPERTIES IMPORTED_LOCATION ${LibTorch_CPU_LIBRARY})
   target_link_libraries(LibTorch::torch INTERFACE LibTorch::c10)
-  # The wheel is a CUDA build: libtorch_cpu wants libcudart and libcupti, which its own run path finds beside it.
+  # The wheel is a CUDA build: libtorch_cpu needs libcudart and libcupti, which its own run path finds beside it.
   foreach(_dir ${_lra_torch_nvidia} ${LibTorch_ROOT}/lib)
     target_link_options(LibTorch::torch INTERFACE "LINKER:-rpath-link,${_dir}")
   endforeach()

@@ -1,4 +1,4 @@
-# FindSPNG: SPNG::SPNG, libspng (Debian's libspng-dev). libspng's own CMake files are in no distribution's package.
+# FindSPNG gives SPNG::SPNG, that is libspng (Debian's libspng-dev); distributions do not package libspng's CMake files.
 find_path(SPNG_INCLUDE_DIR spng.h)
 find_library(SPNG_LIBRARY NAMES spng)
 if(SPNG_INCLUDE_DIR)

@@ -1,54 +1,101 @@
-# The project's two verbs.
+# The two functions that define the project's targets.
 #
-#   lra_add_library(NAME SOURCES a.cc ... [DEPS lra::x absl::y ...] [PUBLIC_HEADERS]
-#     makes lra_NAME with the alias lra::NAME, C++20, includes from the project's root, exported.
+#   lra_add_library(NAME SOURCES a.cc ... [DEPS lra::x absl::y ...] [PRIVATE_DEPS ...] [FAST])
+#     makes lra_NAME with the alias lra::NAME, C++20, includes from the project's root, exported. FAST: fully optimised.
+#     A folder whose targets use LibTorch says set(LRA_USES_LIBTORCH ON).
 #
 #   lra_add_test(NAME SOURCES a_test.cc ... [DEPS ...] [LABELS slow ...] [TIMEOUT seconds])
 #     makes a GoogleTest program NAME and registers it with CTest as one test. One OpenMP thread unless the test sets
 #     more: tests run side by side, and waiting threads of one would take the cores from the other.
 
-# LibTorch's headers take ten seconds a file to read and three once they are precompiled. A folder whose targets use
-# LibTorch says set(LRA_USES_LIBTORCH ON); they then share one precompiled header, and so share the flags that it was
-# made with: position-independent code, OpenMP (at::parallel_for is a serial loop in a header without it), and neither
-# errno nor traps (loops with comparisons and square roots vectorise only so; results stay as written).
-option(LRA_PRECOMPILE_LIBTORCH "Precompile LibTorch's headers" ON)
+# Building takes minutes, most of them in headers and in optimising what no user waits for. So every target is of a kind,
+# and the targets of a kind share one precompiled header and, which a precompiled header demands, its flags:
+#
+#   plain_fast, torch_fast   -O3: what a user waits for (tasks, data, models)
+#   plain, torch             -O1: what nobody waits for (records, tables, the command line, the loop around the kernels)
+#   plain_test, torch_test   -O1, with GoogleTest
+#
+# The torch kinds also share position-independent code, OpenMP (at::parallel_for is a serial loop in a header without it),
+# and neither errno nor traps (loops with comparisons and square roots vectorise only so; results stay as written: no
+# level of optimisation changes a float, see -ffp-contract in LraOptions.cmake).
+option(LRA_PRECOMPILE_HEADERS "Precompile the headers that most files need" ON)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
-function(lra_use_libtorch target)
+set(LRA_PLAIN_HEADERS <algorithm> <cstdint> <filesystem> <functional> <iostream> <map> <memory> <optional> <string> <vector>
+  <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/types/span.h>
+  <lra/config.pb.h> <lra/task_spec.pb.h>)
+set(LRA_TORCH_HEADERS ${LRA_PLAIN_HEADERS} <ATen/core/Tensor.h> <ATen/TensorOperators.h> <ATen/ops/empty.h>)
+set(LRA_TEST_HEADERS <gmock/gmock.h> <gtest/gtest.h>)
+
+# What a kind's targets are compiled with, but for its precompiled header.
+function(lra_add_flags target kind)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${target} PRIVATE -fPIC -fno-math-errno -fno-trapping-math ${OpenMP_CXX_FLAGS})
-  # By name (LibTorch brings the same libgomp), so that the export needs no further package.
-  target_link_libraries(${target} PRIVATE ${OpenMP_CXX_LIB_NAMES})
-  if(LRA_PRECOMPILE_LIBTORCH)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -fPIC)
+  if(NOT kind MATCHES "_fast$")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  endif()
+  if(kind MATCHES "^torch")
+    # LibTorch's headers then bring single operators only.
+    target_compile_definitions(${target} PRIVATE AT_PER_OPERATOR_HEADERS)
+    target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math ${OpenMP_CXX_FLAGS})
+    # By name (LibTorch brings the same libgomp), so that the export needs no further package.
+    target_link_libraries(${target} PRIVATE ${OpenMP_CXX_LIB_NAMES})
+  endif()
+  if(LRA_PRECOMPILE_HEADERS)
     # ccache must see the header's name in preprocessed sources.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-    if(NOT target STREQUAL lra_libtorch_headers)
-      target_precompile_headers(${target} REUSE_FROM lra_libtorch_headers)
-    endif()
   endif()
 endfunction()
 
-function(lra_add_libtorch_headers)
-  file(WRITE ${PROJECT_BINARY_DIR}/libtorch_headers.cc "")
-  add_library(lra_libtorch_headers STATIC ${PROJECT_BINARY_DIR}/libtorch_headers.cc)
-  target_compile_features(lra_libtorch_headers PRIVATE cxx_std_20)
-  target_link_libraries(lra_libtorch_headers PRIVATE LibTorch::torch lra_flags)
-  lra_use_libtorch(lra_libtorch_headers)
-  target_precompile_headers(lra_libtorch_headers PRIVATE <ATen/ATen.h> <torch/csrc/autograd/custom_function.h>)
+# The target that owns a kind's precompiled header; made when the first target of that kind is.
+function(lra_add_headers kind)
+  file(WRITE ${PROJECT_BINARY_DIR}/headers/${kind}.cc "")
+  add_library(lra_headers_${kind} STATIC ${PROJECT_BINARY_DIR}/headers/${kind}.cc)
+  set(headers ${LRA_PLAIN_HEADERS})
+  target_include_directories(lra_headers_${kind} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/proto)
+  target_link_libraries(lra_headers_${kind} PRIVATE lra_flags protobuf::libprotobuf absl::statusor)
+  add_dependencies(lra_headers_${kind} lra_proto_files)
+  if(kind MATCHES "^torch")
+    set(headers ${LRA_TORCH_HEADERS})
+    target_link_libraries(lra_headers_${kind} PRIVATE LibTorch::torch)
+  endif()
+  if(kind MATCHES "_test$")
+    list(APPEND headers ${LRA_TEST_HEADERS})
+    target_link_libraries(lra_headers_${kind} PRIVATE GTest::gmock)
+  endif()
+  lra_add_flags(lra_headers_${kind} ${kind})
+  target_precompile_headers(lra_headers_${kind} PRIVATE ${headers})
+endfunction()
+
+# Compiles `target` as one of the kinds above.
+function(lra_compile_as target kind)
+  lra_add_flags(${target} ${kind})
+  if(NOT LRA_PRECOMPILE_HEADERS)
+    return()
+  endif()
+  if(NOT TARGET lra_headers_${kind})
+    lra_add_headers(${kind})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM lra_headers_${kind})
 endfunction()
 
 function(lra_add_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "FAST" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(lra_${name} STATIC ${ARG_SOURCES})
   add_library(lra::${name} ALIAS lra_${name})
-  set_target_properties(lra_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
-  target_compile_features(lra_${name} PUBLIC cxx_std_20)
+  set_target_properties(lra_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(lra_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/proto>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lra>)
   target_link_libraries(lra_${name} PUBLIC ${ARG_DEPS} PRIVATE $<BUILD_INTERFACE:lra_flags> ${ARG_PRIVATE_DEPS})
+  set(kind plain)
   if(LRA_USES_LIBTORCH)
-    lra_use_libtorch(lra_${name})
+    set(kind torch)
   endif()
+  if(ARG_FAST)
+    string(APPEND kind _fast)
+  endif()
+  lra_compile_as(lra_${name} ${kind})
   set_property(GLOBAL APPEND PROPERTY LRA_LIBRARIES lra_${name})
 endfunction()
 
@@ -61,11 +108,12 @@ function(lra_add_test name)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_compile_features(${name} PRIVATE cxx_std_20)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} lra_flags GTest::gmock GTest::gtest_main)
   if(LRA_USES_LIBTORCH)
-    lra_use_libtorch(${name})
+    lra_compile_as(${name} torch_test)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:lra_seeded_tests>)
+  else()
+    lra_compile_as(${name} plain_test)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"

@@ -32,7 +32,7 @@ class FolderSource : public RawSource {
     std::error_code error;
     for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
          it.increment(error)) {
-      std::error_code ignored;  // a dangling link is no plain file
+      std::error_code ignored;  // A dangling link is not a regular file.
       if (it->is_regular_file(ignored)) source->files_.push_back(it->path().string());
     }
     if (error)
@@ -58,7 +58,8 @@ class FolderSource : public RawSource {
     return RawEntry{absl::Utf8SafeCEscape(fs::path(path_).lexically_relative(name_).string())};
   }
 
-  // Opened at the first read: a folder may hold many files that nobody asks for.
+  // The file is opened at the first read, because a folder may hold many files that nobody asks
+  // for.
   absl::StatusOr<size_t> Read(char* buffer, size_t size_bytes) override {
     if (descriptor_ < 0) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     ssize_t count = -1;
@@ -77,7 +78,7 @@ class FolderSource : public RawSource {
   double fraction_read() const override { return fraction_; }
 
  private:
-  // Files that are passed over count as read.
+  // Files that are skipped count as read.
   void NoteProgress() {
     if (all_bytes_ == 0) return;
     fraction_ = static_cast<double>(done_bytes_ + read_bytes_) / static_cast<double>(all_bytes_);
@@ -88,7 +89,7 @@ class FolderSource : public RawSource {
 
   const std::string name_;
   std::vector<std::string> files_;
-  std::vector<int64_t> sizes_bytes_;  // of files_
+  std::vector<int64_t> sizes_bytes_;  // of files_, in the same order
   int64_t all_bytes_ = 0, done_bytes_ = 0, read_bytes_ = 0;
   size_t next_ = 0;
   std::atomic<double> fraction_{0};
@@ -103,7 +104,8 @@ class ArchiveSource : public RawSource {
     auto source =
         std::make_unique<ArchiveSource>(path.empty() ? std::string("standard input") : path);
     archive* handle = source->archive_;
-    // Only what is built in: libarchive's "all" would start external programs for rare filters.
+    // Enables built-in filters only: libarchive's "all" would start external programs for rare
+    // ones.
     archive_read_support_filter_gzip(handle);
     archive_read_support_filter_bzip2(handle);
     archive_read_support_filter_xz(handle);
@@ -139,7 +141,7 @@ class ArchiveSource : public RawSource {
           archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr;
       if (archive_entry_filetype(entry) == AE_IFREG && !is_link) return RawEntry{entry_};
     }
-    return std::nullopt;  // asked again: libarchive must not be
+    return std::nullopt;  // libarchive must not be called again after the end
   }
 
   absl::StatusOr<size_t> Read(char* buffer, size_t size_bytes) override {
@@ -161,14 +163,14 @@ class ArchiveSource : public RawSource {
     return name == nullptr ? "(a name that cannot be read)" : absl::Utf8SafeCEscape(name);
   }
 
-  // Past the rest of the present entry.
+  // Skips the rest of the current entry.
   absl::Status Skip() {
     if (!std::exchange(in_entry_, false)) return absl::OkStatus();
     const int code = archive_read_data_skip(archive_);
     return code == ARCHIVE_FATAL || code == ARCHIVE_FAILED ? Error() : absl::OkStatus();
   }
 
-  // Of the packed file.
+  // The fraction read is counted in bytes of the packed file.
   void NoteProgress() {
     if (size_bytes_ == 0) return;
     fraction_ =
@@ -179,7 +181,8 @@ class ArchiveSource : public RawSource {
     return (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
   }
 
-  // libarchive takes a tar that was cut between two entries for whole.
+  // libarchive would accept a tar that was cut off between two entries, so the end mark is checked
+  // here.
   absl::Status NoEndMark() const {
     return absl::DataLossError(absl::StrCat(name_, ": the tar ends behind entry ", entry_,
                                             " without a block of zeros: it was cut off"));

@@ -13,8 +13,8 @@
 #include "absl/strings/str_format.h"
 #include "lra/check.h"
 #include "lra/files.h"
+#include "lra/folder_test_util.h"
 #include "lra/random.h"
-#include "lra/test_folder.h"
 
 namespace lra {
 namespace {
@@ -135,9 +135,10 @@ TEST_F(ArchiveTest, LinksAndPathsOutOfTheArchiveTouchNothing) {
   EXPECT_FALSE(FileExists(Path("../evil.tsv")));
 }
 
-// In the pax format a hard link may have content of its own.
+// In the pax format, a hard link may have content of its own.
 TEST_F(ArchiveTest, HardLinksWithContentArePassedOver) {
-  const std::string long_name = std::string(300, 'n') + ".tsv";  // needs a pax header
+  // so long that it needs a pax header
+  const std::string long_name = std::string(300, 'n') + ".tsv";
   WriteArchive(Path("link.tar"), false, {{long_name, "content"}, {"file", "x"}}, false);
   std::string bytes = *ReadFile(Path("link.tar"));
   // The file's own header stands right before its content: type at byte 156, target at 157,
@@ -179,11 +180,12 @@ TEST_F(ArchiveTest, NamesSourceAndEntryOfADamagedArchive) {
               testing::AllOf(HasSubstr("cut.gz"), HasSubstr("big.tsv")));
 }
 
-// libarchive alone takes such a tar for whole.
+// libarchive alone would accept such a tar as complete.
 TEST_F(ArchiveTest, ATarThatEndsBetweenEntriesIsRefused) {
   WriteArchive(Path("release.tar"), false, entries_, false);
   const std::string bytes = *ReadFile(Path("release.tar"));
-  // Headers of a/, one.tsv, two.tsv and empty; the files' blocks; two blocks of zeros.
+  // The tar holds headers of a/, one.tsv, two.tsv and empty, the files' blocks, and two blocks of
+  // zeros.
   const size_t one = 3 * 512, two = one + 512 + (size_t{100000} + 511) / 512 * 512;
   const size_t end = two + 512;
   ASSERT_EQ(bytes.size(), end + 1024);
@@ -196,7 +198,7 @@ TEST_F(ArchiveTest, ATarThatEndsBetweenEntriesIsRefused) {
                 testing::AllOf(HasSubstr("cut.tar: the tar ends behind entry " + name + " "),
                                HasSubstr("it was cut off")));
   }
-  // One of the two blocks is enough, as for tar itself.
+  // One of the two blocks of zeros is enough, as it is for tar itself.
   ASSERT_TRUE(WriteFileAtomically(Path("cut.tar"), bytes.substr(0, end + 512)).ok());
   EXPECT_EQ(*ReadAll(Path("cut.tar")), contents_);
 }

@@ -10,7 +10,7 @@
 namespace lra {
 namespace {
 
-// What a backslash and this byte stand for.
+// The byte that a backslash followed by this character stands for.
 std::optional<char> SimpleEscape(char byte) {
   constexpr absl::string_view kEscaped = "\\'\"abfnrtv", kMeaning = "\\'\"\a\b\f\n\r\t\v";
   const size_t position = kEscaped.find(byte);
@@ -57,7 +57,7 @@ class Decoder {
                                                    Excerpt(text_.substr(at, 4)), ": ", what));
   }
 
-  // Up to the next byte that means something.
+  // Copies up to the next byte with a special meaning.
   absl::Status Plain(absl::string_view special) {
     const auto begin = text_.begin() + static_cast<std::ptrdiff_t>(at_);
     const auto end = std::find_if(begin, text_.end(), [&](char byte) {
@@ -114,7 +114,7 @@ class Decoder {
     return absl::OkStatus();
   }
 
-  // The text ends inside an escape.
+  // The error for a text that ends inside an escape.
   absl::Status Cut() {
     if (!may_be_cut_) return Error(at_, "the literal ends inside an escape");
     at_ = text_.size();

@@ -1,5 +1,5 @@
-// Python's literals of bytes, b'...' or b"...", as the texts of the Retrieval files are written
-// (docs.python.org/3/reference/lexical_analysis.html, string and bytes literals).
+// Python's bytes literals, b'...' or b"...", in which the texts of the Retrieval files are written
+// (docs.python.org/3/reference/lexical_analysis.html, "String and Bytes literals").
 #ifndef LRA_DATASETS_BYTE_LITERAL_H_
 #define LRA_DATASETS_BYTE_LITERAL_H_
 
@@ -10,21 +10,22 @@
 
 namespace lra {
 
-// Begins with b' or b" and ends with the same quote. (A text that is no literal stays as it is;
-// that is the caller's to decide.)
+// Whether the text begins with b' or b" and ends with the same quote. What to do with a text that
+// is no literal is up to the caller.
 bool LooksLikeByteLiteral(absl::string_view text);
 
-// The bytes that Python makes of the literal: \\ \' \" \a \b \f \n \r \t \v, \ooo (one to three
-// octal digits, modulo 256), \xhh; a backslash before a line end takes both away (CR LF and CR
-// too); any other backslash stays. InvalidArgument names the byte, from 0, for what Python refuses
-// as well: no or an early closing quote, \x without two digits, a line end, NUL or a byte above 127
-// as it is. (Tripled quotes and literals side by side are refused, too.) The result is shorter than
-// the literal.
+// Decodes a literal as Python does: \\ \' \" \a \b \f \n \r \t \v, \ooo (one to three octal digits,
+// modulo 256) and \xhh; a backslash before a line end (LF, CR LF or CR) disappears with it; any
+// other backslash stays. InvalidArgument names the byte, counted from 0, for what Python refuses as
+// well: a closing quote that is missing or comes early, \x without two digits, a line end, NUL, or
+// a byte above 127. (Triple quotes and adjacent literals are refused, too.) The result is shorter
+// than the literal.
 absl::StatusOr<std::string> DecodeByteLiteral(absl::string_view literal);
 
-// As above for a literal of which only the first bytes are left, at least b and the quote; a whole
-// one is welcome. An escape that the cut may have fallen into is dropped (\1 and \12 as well: more
-// digits may have followed), so the result is always a prefix of what the whole literal gives.
+// Decodes the beginning of a literal that was cut off; it must hold at least b and the quote, and
+// may be complete. An escape that the cut may have shortened is dropped (also \1 and \12, since
+// more digits may have followed), so the result is always a prefix of what the complete literal
+// gives.
 absl::StatusOr<std::string> DecodeByteLiteralPrefix(absl::string_view literal);
 
 }  // namespace lra

@@ -20,7 +20,7 @@ struct Golden {
   const char* bytes;
 };
 
-// From ast.literal_eval of Python 3.11.
+// The expected bytes are those of ast.literal_eval of Python 3.11.
 const std::vector<Golden>& Goldens() {
   static const auto* const kTable = new std::vector<Golden>{
       {"b''", 0, ""},
@@ -162,7 +162,7 @@ TEST(ByteLiteralTest, EveryCutGivesAPrefix) {
       const auto bytes = DecodeByteLiteralPrefix(golden.literal.substr(0, size));
       ASSERT_TRUE(bytes.ok()) << bytes.status();
       EXPECT_TRUE(absl::StartsWith(whole, *bytes)) << golden.literal << " cut to " << size;
-      // No escape has more than four bytes, and no more than three are dropped.
+      // An escape has at most four bytes, so at most three are dropped.
       EXPECT_GE(bytes->size() * 4 + 6, size) << golden.literal << " cut to " << size;
     }
   }

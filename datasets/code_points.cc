@@ -26,8 +26,8 @@ void CodePointDecoder::Finish(std::vector<char32_t>* code_points) {
   missing_ = 0;
 }
 
-// The bounds of the second byte (Unicode, Table 3-7) leave out overlong forms, surrogates and what
-// is above U+10FFFF.
+// The bounds of the second byte (Unicode, Table 3-7) exclude overlong forms, surrogates and code
+// points above U+10FFFF.
 void CodePointDecoder::Begin(uint8_t byte, std::vector<char32_t>* code_points) {
   low_ = 0x80;
   high_ = 0xbf;
@@ -55,8 +55,8 @@ std::vector<char32_t> DecodeUtf8(absl::string_view text, size_t limit) {
   std::vector<char32_t> code_points;
   code_points.reserve(std::min(text.size(), limit));
   CodePointDecoder decoder;
-  // A code point takes at least one byte, so a block of what is missing never gives too many,
-  // except for one that was unfinished before.
+  // A code point takes at least one byte, so a block of the missing size gives at most one too
+  // many: the one that was unfinished before.
   while (!text.empty() && code_points.size() < limit) {
     const absl::string_view block = text.substr(0, limit - code_points.size());
     decoder.Decode(block, &code_points);

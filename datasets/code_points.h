@@ -1,5 +1,5 @@
-// UTF-8 to code points, as Python's bytes.decode("utf-8", "replace"): every maximal part of a
-// malformed sequence becomes one U+FFFD (Unicode 15, 3.9, "U+FFFD Substitution of Maximal
+// Decodes UTF-8 to code points as Python's bytes.decode("utf-8", "replace") does: every maximal
+// part of a malformed sequence becomes one U+FFFD (Unicode 15, 3.9, "U+FFFD Substitution of Maximal
 // Subparts").
 #ifndef LRA_DATASETS_CODE_POINTS_H_
 #define LRA_DATASETS_CODE_POINTS_H_
@@ -15,24 +15,24 @@ namespace lra {
 
 inline constexpr char32_t kReplacementCharacter = 0xfffd;
 
-// Incremental: how the text is cut into blocks makes no difference. Never gives more code points
-// than it was given bytes. Not thread-safe.
+// Decodes in pieces; where the text is cut makes no difference. It never gives more code points
+// than it got bytes. Not thread-safe.
 class CodePointDecoder {
  public:
   // Appends the code points that end in `bytes`.
   void Decode(absl::string_view bytes, std::vector<char32_t>* code_points);
-  // End of the text: an unfinished sequence is malformed. The decoder then starts anew.
+  // Ends the text: an unfinished sequence is malformed. Afterwards the decoder starts a new text.
   void Finish(std::vector<char32_t>* code_points);
 
  private:
   void Begin(uint8_t byte, std::vector<char32_t>* code_points);
 
-  char32_t code_point_ = 0;     // of the unfinished sequence
-  int missing_ = 0;             // bytes that it still needs
-  uint8_t low_ = 0, high_ = 0;  // the next one's bounds
+  char32_t code_point_ = 0;     // bits of the unfinished sequence so far
+  int missing_ = 0;             // how many bytes the sequence still needs
+  uint8_t low_ = 0, high_ = 0;  // bounds of its next byte
 };
 
-// The first code points of `text`, at most `limit`; reads no further than it must.
+// The first code points of `text`, at most `limit`. It reads no further than needed.
 std::vector<char32_t> DecodeUtf8(absl::string_view text,
                                  size_t limit = std::numeric_limits<size_t>::max());
 

@@ -17,7 +17,7 @@ struct Golden {
   std::vector<char32_t> code_points;
 };
 
-// From bytes.decode("utf-8", "replace") of Python 3.11.
+// The expected code points are those of bytes.decode("utf-8", "replace") of Python 3.11.
 const std::vector<Golden>& Goldens() {
   static const auto* const kTable = new std::vector<Golden>{
       {{"", 0}, {}},
@@ -120,7 +120,7 @@ TEST(CodePointsTest, ALimitGivesTheFirst) {
   }
 }
 
-// Every code point but the surrogates comes back from its UTF-8 form.
+// Every code point except surrogates survives encoding to UTF-8 and decoding.
 TEST(CodePointsTest, DecodesEveryCodePoint) {
   std::string text;
   std::vector<char32_t> expected;

@@ -37,7 +37,8 @@ absl::StatusOr<std::vector<const ManifestSplit*>> ChooseSplits(
   return chosen;
 }
 
-// The stored splits that a view's splits come from; a vocabulary comes from the training texts.
+// The stored splits that the view's splits are made from. A vocabulary of code points needs the
+// training texts as well.
 absl::StatusOr<std::vector<std::string>> StoredSplits(const Manifest& manifest,
                                                       const OpenOptions& options) {
   if (options.view == nullptr) return options.splits;
@@ -60,12 +61,12 @@ absl::Status CheckWhole(const Manifest& manifest, absl::string_view directory,
                    "; put all parts together with: lra data join"));
 }
 
-// Opens all shards of the chosen splits in parallel: hashing is most of the work.
+// Opens all shards of the chosen splits in parallel, since hashing is most of the work.
 absl::StatusOr<std::vector<internal::MappedSplit>> OpenSplits(
     absl::string_view directory, const Manifest& manifest,
     const std::vector<const ManifestSplit*>& chosen, const OpenOptions& options) {
   std::vector<internal::MappedSplit> opened(chosen.size());
-  std::vector<std::pair<int, int>> shards;  // split, shard
+  std::vector<std::pair<int, int>> shards;  // pairs (split, shard)
   for (size_t i = 0; i < chosen.size(); ++i) {
     opened[i].name = chosen[i]->name();
     opened[i].examples = chosen[i]->examples();

@@ -1,8 +1,8 @@
-// A prepared data set opened for reading: manifest plus memory-mapped columns (docs/format.md).
+// A prepared data set opened for reading: the manifest and memory-mapped columns (docs/format.md).
 //
 //   LRA_ASSIGN_OR_RETURN(Dataset data, Dataset::Open("data/text", {.splits = {"train"}}));
 //
-// What a model reads is a split seen through a view: datasets/split_view.h.
+// A model reads a split through a view: datasets/split_view.h.
 #ifndef LRA_DATASETS_DATASET_H_
 #define LRA_DATASETS_DATASET_H_
 
@@ -20,15 +20,16 @@
 namespace lra {
 
 struct OpenOptions {
-  // Splits to map and check; empty = all of the manifest.
+  // The splits to map and check; empty = all splits of the manifest.
   std::vector<std::string> splits = {};
-  // With a view, `splits` are the view's, and what it needs of the stored ones is opened. Must
-  // outlive the call.
+  // With a view, `splits` names splits of the view, and the stored splits that these need are
+  // opened. The view must outlive the call.
   const DataView* view = nullptr;
-  // Parts of data (`prepare --shard`) are refused unless this is set: a part is not the data.
+  // Whether a part of a data set (`prepare --shard`) may be opened. It is refused otherwise,
+  // because results on a part would be taken for results on the data set.
   bool allow_part = false;
-  // Compare size and SHA-256 of every file of these splits with the manifest before anything is
-  // read.
+  // Whether size and SHA-256 of every file of these splits are compared with the manifest before
+  // anything is read.
   bool check_hashes = true;
   int threads = 0;
 };
@@ -37,17 +38,17 @@ namespace internal {
 struct MappedSplit;
 }
 
-// Copyable (shares the maps), safe for concurrent reading.
+// Copyable (copies share the maps); safe for concurrent reading.
 class Dataset {
  public:
-  // DataLoss names the damaged file; NotFound the missing folder or split, with the `lra data
-  // prepare` line that helps.
+  // DataLoss names the damaged file. NotFound names the missing folder or split and gives the `lra
+  // data prepare` command that makes it.
   static absl::StatusOr<Dataset> Open(absl::string_view directory, const OpenOptions& options);
 
   const Manifest& manifest() const { return *manifest_; }
   const TaskSpec& spec() const { return manifest_->spec(); }
   const std::string& directory() const { return directory_; }
-  // nullptr if the split was not opened.
+  // Returns nullptr if the split was not opened.
   const internal::MappedSplit* split(absl::string_view name) const;
 
  private:

@@ -7,11 +7,11 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/data_test_util.h"
 #include "datasets/mapped_split.h"
 #include "datasets/npy.h"
 #include "datasets/split_view.h"
-#include "datasets/test_data.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 #include "lra/textproto.h"
 
 namespace lra {
@@ -31,7 +31,7 @@ std::vector<std::string> FilesOf(const std::string& folder) {
 
 class DatasetTest : public testing::Test {
  protected:
-  // Two splits, the first in several shards.
+  // Writes two splits, the first in several shards.
   void Write(const TaskSpec& spec) {
     splits_ = {{"train", RandomExamples(spec, 100, 1)}, {"test", RandomExamples(spec, 20, 2)}};
     manifest_ = WriteTestData(path_, spec, splits_, 800);
@@ -212,7 +212,7 @@ TEST_F(DatasetTest, SaysHowToGetWhatIsNotThere) {
   EXPECT_THAT(std::string(misspelt.message()), HasSubstr("did you mean \"test\""));
 }
 
-// A manifest whose seal is right but whose text is anything: an answer, never a crash.
+// A manifest with a correct seal and arbitrary text must give an answer or an error, never a crash.
 TEST_F(DatasetTest, SurvivesAnyManifest) {
   Write(SmallSpec());
   const std::string path = JoinPath(path_, kManifestFile);

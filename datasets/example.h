@@ -1,4 +1,4 @@
-// An encoded example, and the digests by which examples and splits are known (docs/format.md).
+// An encoded example, and the digests that identify examples and splits (docs/format.md).
 #ifndef LRA_DATASETS_EXAMPLE_H_
 #define LRA_DATASETS_EXAMPLE_H_
 
@@ -18,13 +18,14 @@ struct EncodedExample {
   std::vector<uint16_t> tokens;    // ids 1 .. V-1, or bytes, or pixels (TaskSpec.content)
   std::vector<uint16_t> tokens_b;  // the second text of a pair; empty otherwise
   int32_t label = 0;
-  // A row of the manifest's extra columns, one after the other; empty where there are none.
+  // The example's values of the manifest's extra columns, one column after the other; empty without
+  // such columns.
   std::vector<int16_t> extra;
-  // The input does not decide the label.
+  // True if the input does not decide the label.
   bool is_ambiguous = false;
 };
 
-// The same, read from the disk.
+// An example as it is read from disk.
 struct StoredExample {
   absl::Span<const uint16_t> tokens, tokens_b;
   absl::Span<const int16_t> extra;
@@ -34,18 +35,18 @@ struct StoredExample {
 absl::Status CheckExample(const TaskSpec& spec, const EncodedExample& example);
 
 struct ExampleDigest {
-  // Of the tokens: equal inputs are duplicates, whatever their labels.
+  // Digest of the tokens. Examples with equal digests are duplicates, whatever their labels.
   Sha256Digest input;
-  // Of tokens and label: what the content fingerprint is made of.
+  // Digest of tokens and label; content fingerprints are made of these.
   Sha256Digest example;
-  // Of each text of a pair; unset otherwise.
+  // Digest of each text of a pair; unset otherwise.
   Sha256Digest documents[2] = {};
 };
 
-// Keeps its hashing state between examples. Not thread-safe.
+// Reuses its hashing state between examples. Not thread-safe.
 class ExampleHasher {
  public:
-  // `columns` holds the token columns' rows: one, or two for pairs.
+  // `columns` holds the example's row of each token column: one, or two for pairs.
   ExampleDigest Hash(absl::Span<const absl::Span<const uint16_t>> columns, int32_t label);
   ExampleDigest Hash(const TaskSpec& spec, const EncodedExample& example);
 
@@ -53,7 +54,7 @@ class ExampleHasher {
   Sha256 hash_;
 };
 
-// First 128 bits of an input digest: enough to tell inputs apart, and small enough to keep for
+// The first 128 bits of an input digest: enough to tell inputs apart, and small enough to keep for
 // every example.
 using InputKey = absl::uint128;
 InputKey ToInputKey(const Sha256Digest& input);

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "datasets/test_data.h"
+#include "datasets/data_test_util.h"
 
 namespace lra {
 namespace {
@@ -14,7 +14,7 @@ std::string Bytes(const Sha256Digest& digest) {
   return std::string(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
-// docs/format.md, by hand.
+// The bytes are written by hand as docs/format.md describes them.
 TEST(ExampleDigestTest, IsTheDocumentedBytes) {
   const EncodedExample example{{1, 2, 258}, {}, 7};
   const Sha256Digest input = Sha256Of(std::string("\x01\x00\x02\x00\x02\x01", 6));

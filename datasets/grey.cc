@@ -13,7 +13,7 @@ uint8_t PillowGrey(uint32_t red, uint32_t green, uint32_t blue) {
   return static_cast<uint8_t>((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16);
 }
 
-// One call's worth of arithmetic a pixel, without branches: the compiler makes vectors of it.
+// The arithmetic of one pixel has no branches, so the compiler can vectorise the loop.
 template <uint8_t (*Grey)(uint32_t, uint32_t, uint32_t)>
 void Convert(const uint8_t* __restrict red, const uint8_t* __restrict green,
              const uint8_t* __restrict blue, int n, uint8_t* __restrict out) {

@@ -1,4 +1,4 @@
-// RGB to grey by the two rules that published results on CIFAR-10 as a sequence used.
+// Converts RGB to grey by the two rules that published results on CIFAR-10 as a sequence used.
 #ifndef LRA_DATASETS_GREY_H_
 #define LRA_DATASETS_GREY_H_
 
@@ -17,7 +17,7 @@ enum class GreyRule {
   kPillow,
 };
 
-// out[i] of red[i], green[i], blue[i], each uint8 [n]; `out` overlaps none of them.
+// Computes out[i] from red[i], green[i] and blue[i], each uint8 [n]; `out` must not overlap them.
 void ToGrey(GreyRule rule, const uint8_t* red, const uint8_t* green, const uint8_t* blue, int n,
             uint8_t* out);
 

@@ -20,7 +20,7 @@ TEST(GreyTest, GivesKnownValues) {
     uint8_t red, green, blue;
     int tensorflow, pillow;
   };
-  // 255.5 / 255 * 0.2989 * 255 = 76.37, ... by hand.
+  // Computed by hand: 255.5 / 255 * 0.2989 * 255 = 76.37, and so on.
   const Case table[] = {
       {0, 0, 0, 0, 0},       {255, 255, 255, 255, 255}, {255, 0, 0, 76, 76},
       {0, 255, 0, 149, 150}, {0, 0, 255, 29, 29},       {1, 1, 1, 1, 1},
@@ -33,7 +33,7 @@ TEST(GreyTest, GivesKnownValues) {
   }
 }
 
-// Calls back with red, green and both rules' values for blue = 0 .. 255.
+// Calls look(red, green, blue, TensorFlow's grey, Pillow's grey) for every colour.
 template <class Look>
 void ForEveryColour(Look look) {
   std::array<uint8_t, 256> red, green, blue, tensorflow, pillow;
@@ -49,8 +49,9 @@ void ForEveryColour(Look look) {
   }
 }
 
-// The formulas in double: an exact value other than 0 is 2e-7 or more away from an integer in the
-// first, and a multiple of 2^-16 in the second, so rounding cannot change the outcome.
+// The formulas computed in double. In the first, an exact value other than 0 differs from the
+// nearest integer by at least 2e-7; in the second, values are multiples of 2^-16. So rounding
+// errors cannot change the result.
 TEST(GreyTest, IsTheFormulaForEveryColour) {
   int wrong = 0, darker = 0, same = 0;
   ForEveryColour([&](int r, int g, int b, int tensorflow, int pillow) {
@@ -64,8 +65,8 @@ TEST(GreyTest, IsTheFormulaForEveryColour) {
   EXPECT_NEAR(darker / double{1 << 24}, 0.263, 0.001);
 }
 
-// What TensorFlow's float32 makes of the rule: uint8 * float(1/255), the weighted sum, * 255.5,
-// truncated. Order and fusing of the sum are Eigen's affair.
+// The rule as TensorFlow computes it in float32: uint8 * float(1/255), the weighted sum, * 255.5,
+// truncated. The order of the sum and whether products are fused are up to Eigen.
 TEST(GreyTest, DiffersFromFloatInFewColours) {
   constexpr float kScale = 1.0f / 255, kRed = 0.2989f, kGreen = 0.5870f, kBlue = 0.1140f;
   int in_order = 0, fused = 0, lighter = 0;

@@ -1,5 +1,5 @@
-// Equal inputs within and across splits, and single texts of pairs that splits share: what a
-// manifest says about leakage, and what `verify` counts anew.
+// Counts equal inputs within and across splits, and single texts that the pairs of two splits
+// share. Manifests report these counts and `verify` recomputes them.
 #ifndef LRA_DATASETS_LEAKAGE_H_
 #define LRA_DATASETS_LEAKAGE_H_
 
@@ -11,7 +11,7 @@
 
 namespace lra {
 
-// What is remembered of a split's examples, in any order: 16 bytes each, 48 of pairs.
+// What is remembered of the examples of a split, in any order: 16 bytes each, 48 for pairs.
 class SplitKeys {
  public:
   explicit SplitKeys(bool is_pair = false) : is_pair_(is_pair) {}
@@ -24,7 +24,7 @@ class SplitKeys {
   std::vector<std::pair<InputKey, InputKey>> documents_;
 };
 
-// keys[i] are those of manifest->splits(i). Fills duplicates and shared_documents.
+// keys[i] are those of manifest->splits(i). Fills in duplicates and shared_documents.
 void CountLeakage(std::vector<SplitKeys> keys, Manifest* manifest);
 
 }  // namespace lra

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "datasets/test_data.h"
+#include "datasets/data_test_util.h"
 
 namespace lra {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A letter is a text, two letters are a pair; labels differ from example to example.
+// Each letter stands for a text and two letters for a pair; labels differ from example to example.
 SplitKeys KeysOf(const std::vector<std::string>& examples) {
   const bool is_pair = !examples.empty() && examples[0].size() == 2;
   SplitKeys keys(is_pair);
@@ -35,11 +35,11 @@ struct Leakage {
   std::vector<std::string> duplicates, shared;
 };
 
-// "earlier split: count" and "earlier split: shared/documents, examples".
+// Formats counts as "earlier split: count" and "earlier split: shared/documents, examples".
 Leakage Count(const std::vector<std::vector<std::string>>& splits) {
   constexpr const char* kNames[] = {"train", "validation", "test"};
   Manifest manifest;
-  manifest.add_duplicates()->set_count(99);  // what was there is replaced
+  manifest.add_duplicates()->set_count(99);  // earlier counts must be replaced
   manifest.add_shared_documents()->set_shared(99);
   std::vector<SplitKeys> keys;
   for (size_t i = 0; i < splits.size(); ++i) {
@@ -71,7 +71,7 @@ TEST(LeakageTest, WithinASplitWhatIsBeyondTheFirstCounts) {
 }
 
 TEST(LeakageTest, AcrossSplitsEveryExampleOfTheLaterOneCounts) {
-  // The test split holds a twice; that train does so too makes no difference.
+  // The test split repeats a, which train repeats too; that makes no difference.
   EXPECT_THAT(Count({{"a", "a", "b"}, {"c", "b"}, {"a", "d", "a", "c"}}).duplicates,
               ElementsAre("train train: 1", "train validation: 1", "train test: 2",
                           "validation test: 1", "test test: 1"));
@@ -83,7 +83,8 @@ TEST(LeakageTest, APairIsADuplicateInItsOrderOnly) {
 }
 
 TEST(LeakageTest, SingleTextsOfPairsAreFoundOnEitherSide) {
-  // Of the texts b, d, e, f, x, y of test, b and d stand in train, in three examples.
+  // The test split has the texts b, d, e, f, x, y; b and d are also in train, in three of its
+  // examples.
   const Leakage leakage = Count({{"ab", "cd", "cd"}, {"xy"}, {"eb", "df", "bd", "xy"}});
   EXPECT_THAT(leakage.shared, ElementsAre("train test: 2/6, 3", "validation test: 2/6, 1"));
   EXPECT_THAT(leakage.duplicates, ElementsAre("train train: 1", "validation test: 1"));

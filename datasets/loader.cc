@@ -15,7 +15,7 @@ namespace {
 
 using Batches = std::vector<std::vector<int64_t>>;
 
-// Which permutation of an epoch a stream draws: the last word of its id.
+// Which permutation of an epoch a stream draws; it is the last word of the stream's id.
 enum OrderPurpose : uint32_t { kExamples = 0, kBatches = 1 };
 
 RandomStream EpochStream(uint32_t seed, int64_t epoch, OrderPurpose purpose) {
@@ -30,7 +30,7 @@ void Cut(absl::Span<const int64_t> examples, int64_t batch_examples, Batches* ba
   }
 }
 
-// Without what is left over; fewer examples than a batch stay.
+// The number of examples that fill whole batches; if they fill none, all of them.
 int64_t InWholeBatches(int64_t examples, int64_t batch_examples) {
   return examples < batch_examples ? examples : examples - examples % batch_examples;
 }
@@ -50,7 +50,7 @@ Batches CutStoredOrder(const SplitView& split, const LoaderOptions& options) {
 Batches CutPermutation(const SplitView& split, const LoaderOptions& options, int64_t epoch) {
   std::vector<int64_t> order =
       Permutation(split.size(), EpochStream(options.seed, epoch, kExamples));
-  // Before anything is sorted: afterwards the longest would be left out.
+  // The cut comes before sorting; after it, the longest examples would be the ones left out.
   order.resize(EpochExamples(split, options));
   Batches batches;
   const auto window = static_cast<size_t>(options.batch_examples * options.bucket_window_batches);
@@ -64,7 +64,7 @@ Batches CutPermutation(const SplitView& split, const LoaderOptions& options, int
   return batches;
 }
 
-// Gathers one column; returns its N.
+// Gathers one column and returns its length N.
 int64_t FillTokens(const SplitView& split, const std::vector<int64_t>& examples, int column,
                    std::vector<int32_t>* lengths, std::vector<int32_t>* tokens) {
   int64_t length = split.fixed_length_tokens();
@@ -149,7 +149,7 @@ Batches PlanEvaluation(const SplitView& split, int64_t batch_examples, int64_t e
   return batches;
 }
 
-// One thread makes batches in order and stops at the limit of the queue.
+// One thread makes batches in order and waits while the queue is full.
 struct TrainLoader::State {
   State(const SplitView& view, const LoaderOptions& loader_options, Position start)
       : split(view), options(loader_options), consumed(start), planned(start) {
@@ -192,8 +192,8 @@ struct TrainLoader::State {
   const SplitView& split;
   const LoaderOptions options;
   int64_t batches_per_epoch = 1;
-  Position consumed;  // of the consumer
-  Position planned;   // of the thread
+  Position consumed;  // where the consumer is
+  Position planned;   // where the thread is
   int64_t planned_epoch = -1;
   Batches plan;
   absl::Mutex mutex;

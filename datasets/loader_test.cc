@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "datasets/test_data.h"
-#include "lra/test_folder.h"
+#include "datasets/data_test_util.h"
+#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
@@ -17,7 +17,7 @@ using testing::FloatEq;
 using testing::IsEmpty;
 using testing::Pointwise;
 
-constexpr int64_t kExamples = 103;  // 7 does not divide it
+constexpr int64_t kExamples = 103;  // not a multiple of 7
 
 LoaderOptions Sevens(uint32_t seed, int64_t window) {
   return {.seed = seed, .batch_examples = 7, .bucket_window_batches = window};
@@ -69,7 +69,7 @@ TEST_F(LoaderTest, ABatchIsPaddedToItsLongest) {
   }
 }
 
-// Of two texts each column is padded to its own longest.
+// In a pair each column is padded to its own longest text.
 TEST(LoaderPairTest, BothTextsArePaddedOnTheirOwn) {
   const TestFolder folder;
   TaskSpec spec = SmallSpec(16, true);
@@ -90,7 +90,7 @@ TEST(LoaderPairTest, BothTextsArePaddedOnTheirOwn) {
   EXPECT_THAT(batch.lengths_b, ElementsAre(2, 1));
   EXPECT_THAT(batch.labels, ElementsAre(0, 2));
   EXPECT_THAT(batch.values, IsEmpty());
-  // The longer of both texts decides the order: 3, 2 and 4 tokens.
+  // The longer text of each pair decides the order: 3, 2 and 4 tokens.
   EXPECT_THAT(PlanEvaluation(split, 1, 3),
               ElementsAre(ElementsAre(2), ElementsAre(0), ElementsAre(1)));
   EXPECT_EQ(split.max_length_tokens(), 4);
@@ -119,7 +119,7 @@ TEST(LoaderRealTest, ImagesAreRealNumbersWithoutPadding) {
   const SplitView train = *SplitView::Create(data, "train", view);
   EXPECT_EQ(train.size(), 8);
   const SplitView test = *SplitView::Create(data, "test", view);
-  ASSERT_EQ(test.size(), 1);  // the last of the ten
+  ASSERT_EQ(test.size(), 1);  // a single example, the last of ten
   const HostBatch batch = MakeBatch(test, {0, 0});
   EXPECT_EQ(batch.length, 4);
   EXPECT_THAT(batch.tokens, IsEmpty());
@@ -197,7 +197,7 @@ TEST(EvaluatedExamplesTest, LeavesOutWhatFillsNoBatch) {
   EXPECT_EQ(EvaluatedExamples(103, 7, 20, false), 20);
   EXPECT_EQ(EvaluatedExamples(103, 7, 20, true), 14);
   EXPECT_EQ(EvaluatedExamples(103, 7, 500, false), 103);
-  // Less than a batch is better than nothing.
+  // A split smaller than a batch is scored anyway.
   EXPECT_EQ(EvaluatedExamples(5, 7, 0, true), 5);
 }
 
@@ -221,7 +221,8 @@ TEST_F(LoaderTest, DropLastLeavesOutOtherExamplesEveryEpoch) {
     }
   }
   EXPECT_NE(dropped[0], dropped[1]);
-  // Not the longest: they are drawn before the window is sorted. Lengths are 1 .. 40.
+  // The longest ones are not left out: examples are drawn before the window is sorted. Lengths are
+  // 1 .. 40.
   EXPECT_LT(shortest, 15);
   EXPECT_GT(longest, 25);
 }
@@ -248,7 +249,8 @@ TEST_F(LoaderTest, WholeBatchesKeepNeighboursTogether) {
   EXPECT_THAT(plan.back(), ElementsAre(91, 92, 93, 94, 95, 96, 97));
 }
 
-// Epochs have as many batches as their plan: a position after the last one is the next epoch's.
+// An epoch has as many batches as its plan; the position after the last one is the start of the
+// next epoch.
 TEST_F(LoaderTest, DropLastShortensTheEpoch) {
   LoaderOptions options = Sevens(4, 3);
   options.drop_last = true;
@@ -285,7 +287,7 @@ TEST_F(LoaderTest, PadToFixesTheLengthOfEveryText) {
     EXPECT_EQ(batch.tokens[length], 5);
     EXPECT_EQ(batch.tokens_b[length + 4], 10);
   }
-  view.set_max_length_tokens(16);  // a power of two is its own next one
+  view.set_max_length_tokens(16);  // 16 is a power of two itself
   EXPECT_EQ(MaxBatchTokens(view), 16);
   view.set_pad_to(DataView::LONGEST);
   EXPECT_EQ(MakeBatch(*SplitView::Create(data, "train", view), {0, 1}).fixed_length, 0);

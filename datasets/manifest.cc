@@ -30,7 +30,7 @@ std::string LastPart(absl::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// Says which field is wrong, and what it says.
+// Names the field that is wrong and its value.
 class Rules {
  public:
   explicit Rules(absl::string_view where) : where_(where) {}
@@ -79,10 +79,12 @@ void CheckSpec(const TaskSpec& spec, Rules* rules) {
                  "spec.close_bracket_id is ", spec.close_bracket_id());
 }
 
-// The files that a shard needs are there; others may be, if they are its columns by name.
+// The files that a shard needs must be there; others may be there if their names say that they are
+// its columns.
 void CheckFiles(const Manifest& manifest, const ManifestSplit& split, int shard, Rules* rules) {
   const std::string prefix = ShardFileName(split.name(), shard, split.shards_size(), "");
-  const std::string stem = prefix.substr(0, prefix.size() - 4);  // without "npy" and its point
+  // the name without its ending ".npy"
+  const std::string stem = prefix.substr(0, prefix.size() - 4);
   std::set<std::string> names;
   for (const ManifestFile& file : split.shards(shard).files()) {
     absl::string_view column = file.name();
@@ -223,8 +225,8 @@ absl::StatusOr<Manifest> ReadManifest(absl::string_view directory) {
   }
   Manifest manifest;
   absl::Status status = ReadSealedTextProto(path, &manifest);
-  // A text under a good seal that does not parse was written so: still the file's fault, not the
-  // user's.
+  // A text that does not parse but has a good seal was written like that: the file is at fault, not
+  // the user.
   if (absl::IsInvalidArgument(status)) status = absl::DataLossError(status.message());
   LRA_RETURN_IF_ERROR(status);
   LRA_RETURN_IF_ERROR(ValidateManifest(manifest, path));

@@ -1,4 +1,4 @@
-// A file's bytes through a read-only memory map.
+// The bytes of a file through a read-only memory map.
 #ifndef LRA_DATASETS_MAPPED_FILE_H_
 #define LRA_DATASETS_MAPPED_FILE_H_
 

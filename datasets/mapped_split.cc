@@ -17,7 +17,7 @@ absl::Status Damaged(absl::string_view path, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(path, ": ", what));
 }
 
-// Which files of the manifest belong to one shard, and where they lie.
+// Finds which files of the manifest belong to one shard.
 class ShardFiles {
  public:
   ShardFiles(absl::string_view directory, const ManifestSplit& split, int shard, bool check_hashes)
@@ -48,7 +48,7 @@ class ShardFiles {
                                 absl::StrJoin(shape, " x ")));
   }
 
-  // Columns that this program does not read are still what the manifest says.
+  // Checks the columns that this program does not read: they must still be what the manifest says.
   absl::Status CheckOthers(const std::vector<std::string>& read) const {
     for (const ManifestFile& file : split_.shards(shard_).files()) {
       if (std::find(read.begin(), read.end(), file.name()) != read.end()) continue;
@@ -66,7 +66,7 @@ class ShardFiles {
     const auto& files = split_.shards(shard_).files();
     const auto entry = std::find_if(files.begin(), files.end(),
                                     [&](const ManifestFile& file) { return file.name() == name; });
-    LRA_CHECK(entry != files.end()) << name;  // ValidateManifest has seen it
+    LRA_CHECK(entry != files.end()) << name;  // ValidateManifest has checked that it exists
     absl::StatusOr<MappedFile> file = MappedFile::Open(path);
     if (absl::IsNotFound(file.status())) return Damaged(path, "the file is missing");
     LRA_RETURN_IF_ERROR(file.status());
@@ -101,7 +101,8 @@ absl::Status CheckOffsets(const MappedNpy& offsets, int64_t examples, int64_t to
                                       ", not from 0 to the ", tokens, " tokens"));
   }
   for (int64_t i = 0; i < examples; ++i) {
-    // Compared one by one, since the difference of two hostile offsets may not fit.
+    // The values are compared one by one, because the difference of two hostile offsets may
+    // overflow.
     const bool fits = values[i] >= 0 && values[i + 1] <= tokens && values[i] < values[i + 1] &&
                       values[i + 1] - values[i] >= min_length &&
                       values[i + 1] - values[i] <= max_length;
@@ -114,7 +115,8 @@ absl::Status CheckOffsets(const MappedNpy& offsets, int64_t examples, int64_t to
   return absl::OkStatus();
 }
 
-// Every value in [low, high]. The first pass vectorises; only a bad column is walked twice.
+// Whether every value is in [low, high]. The first pass vectorises; only a bad column is searched
+// again for the position.
 template <class T>
 absl::Status CheckValues(const MappedNpy& column, int64_t low, int64_t high, absl::string_view what,
                          absl::string_view path) {

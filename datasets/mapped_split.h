@@ -1,5 +1,5 @@
-// One split's columns, mapped into memory: what Dataset opens, and what reads stored tokens as they
-// are.
+// The columns of one split, mapped into memory. Dataset opens them; verification and views read the
+// stored tokens here.
 #ifndef LRA_DATASETS_MAPPED_SPLIT_H_
 #define LRA_DATASETS_MAPPED_SPLIT_H_
 
@@ -24,7 +24,7 @@ struct MappedColumn {
 };
 
 struct MappedShard {
-  int64_t first = 0;  // index in the split of its first example
+  int64_t first = 0;  // index in the split of the shard's first example
   int64_t examples = 0;
   std::vector<MappedColumn> columns;  // 1, or 2 for pairs
   MappedNpy labels;                   // int32, [examples]
@@ -39,21 +39,22 @@ struct MappedSplit {
 
   int32_t label(int64_t example) const;
   int64_t length_tokens(int64_t example, int column = 0) const;
-  // The stored ids; *scratch holds them where they are stored as bytes.
+  // The stored ids; where they are stored as bytes, they are copied into *scratch.
   absl::Span<const uint16_t> Tokens(int64_t example, std::vector<uint16_t>* scratch,
                                     int column = 0) const;
-  // The stored bytes; only where ids are stored as bytes.
+  // The stored bytes. Only for data whose ids are stored as bytes.
   absl::Span<const uint8_t> Bytes(int64_t example, int column = 0) const;
-  // The example's row of every extra column, one after the other.
+  // The example's row of every extra column, one column after the other.
   std::vector<int16_t> Extra(int64_t example) const;
-  // A copy of the whole example; is_ambiguous is not stored.
+  // A copy of the whole example except is_ambiguous, which is not stored.
   EncodedExample Read(int64_t example) const;
   const MappedShard& ShardOf(int64_t example) const;
 };
 
-// Opens one shard's columns and checks files against the manifest (size; SHA-256 if asked), types,
-// and every value: offsets that rise from 0 to the number of tokens by 1 to max_length (images: by
-// exactly that), ids in 1 .. V-1, labels in 0 .. C-1. DataLoss names the file.
+// Opens the columns of one shard and checks its files against the manifest (size, and SHA-256 if
+// asked), their types, and every value: offsets start at 0, rise by 1 to max_length (for images by
+// exactly that) and end at the number of tokens, ids are in 1 .. V-1, labels in 0 .. C-1. DataLoss
+// names the file.
 absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const Manifest& manifest,
                                       const ManifestSplit& split, int shard, bool check_hashes);
 

@@ -38,7 +38,7 @@ absl::Status HeaderError(absl::string_view where, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(where, ": not a column of this format: ", what));
 }
 
-// What stands up to `end`, which is removed too; false if `end` does not follow.
+// Splits off the text before `end` and removes `end` too; returns false if `end` does not follow.
 bool TakeUntil(absl::string_view* text, absl::string_view end, absl::string_view* taken) {
   const size_t position = text->find(end);
   if (position == absl::string_view::npos) return false;
@@ -56,7 +56,7 @@ bool ParseType(absl::string_view descr, NpyType* type) {
   return false;
 }
 
-// "3, 4" or "3," or "" -> sizes and their product.
+// Parses "3, 4", "3," or "" into sizes and their product.
 bool ParseShape(absl::string_view text, NpyHeader* header) {
   header->values = 1;
   while (!text.empty()) {

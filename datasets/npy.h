@@ -1,5 +1,5 @@
-// NumPy's .npy files, version 1.0, C order, little-endian: what a data set's columns and stored
-// predictions are.
+// NumPy's .npy files, version 1.0, C order, little-endian: the format of a data set's columns and
+// of stored predictions.
 //
 //   LRA_RETURN_IF_ERROR(WriteNpy("predictions.npy", logits, {examples, classes}));
 //   LRA_ASSIGN_OR_RETURN(MappedNpy tokens, MappedNpy::Open("train-00000-of-00004.tokens.npy"));
@@ -21,7 +21,8 @@
 
 namespace lra {
 
-// Columns of data sets are of the first six; the others are read from other people's predictions.
+// The columns of data sets have one of the first six types; the others occur in predictions of
+// other programs.
 enum class NpyType {
   kUint8,
   kUint16,
@@ -57,17 +58,17 @@ struct NpyHeader {
   NpyType type = NpyType::kUint8;
   std::vector<int64_t> shape;
   int64_t data_offset_bytes = 0;
-  int64_t values = 0;  // product of the shape
+  int64_t values = 0;  // product of the sizes
 };
 
-// Everything before the values: a multiple of 64 bytes, the same bytes that NumPy writes.
+// Everything before the values: a multiple of 64 bytes, equal to what NumPy writes.
 std::string FormatNpyHeader(NpyType type, absl::Span<const int64_t> shape);
 
-// Strict: the dictionary as NumPy writes it, one of the types above, C order, and as many values
-// behind it as the shape says, to the byte. DataLoss names `where` and what is wrong.
+// Accepts only the dictionary as NumPy writes it, one of the types above, C order, and exactly as
+// many bytes of values as the shape says. DataLoss names `where` and what is wrong.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file_bytes, absl::string_view where);
 
-// A column that lies on the disk. Movable; safe for concurrent reading.
+// An .npy file mapped into memory. Movable; safe for concurrent reading.
 class MappedNpy {
  public:
   MappedNpy() = default;
@@ -75,7 +76,7 @@ class MappedNpy {
 
   const NpyHeader& header() const { return header_; }
   absl::string_view bytes() const { return file_.bytes(); }
-  // T must be the header's type.
+  // T must be the type in the header.
   template <class T>
   absl::Span<const T> values() const {
     LRA_CHECK(NpyTypeOf<T>() == header_.type);
@@ -88,7 +89,7 @@ class MappedNpy {
   NpyHeader header_;
 };
 
-// Atomic. `values` has the product of `shape` items.
+// Writes the file atomically. The number of `values` is the product of `shape`.
 absl::Status WriteNpy(absl::string_view path, absl::Span<const float> values,
                       absl::Span<const int64_t> shape);
 

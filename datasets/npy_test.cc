@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
+#include "lra/folder_test_util.h"
 #include "lra/random.h"
-#include "lra/test_folder.h"
 
 namespace lra {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A file as numpy.save writes it: `dict` padded with blanks to `total` bytes.
+// A file as numpy.save writes it, with `dict` padded by blanks to `total` bytes.
 std::string File(const std::string& dict, const std::string& values, size_t total = 128) {
   std::string header = dict + std::string(total - 10 - dict.size() - 1, ' ') + "\n";
   std::string length = {static_cast<char>(header.size() & 0xff),
@@ -95,7 +95,7 @@ TEST(NpyHeaderTest, RefusesWhatIsNotTheFormat) {
   }
 }
 
-// Whatever the bytes are: an answer, never a crash, and never a shape that the file does not hold.
+// Any bytes give an answer or an error, never a crash and never a shape that the file cannot hold.
 TEST(NpyHeaderTest, SurvivesDamage) {
   RandomStream random(1, RandomDomain::kTest, {0, 0, 0});
   const std::string good =

@@ -16,7 +16,8 @@ namespace lra {
 namespace {
 
 constexpr absl::string_view kSignature = "\x89PNG\r\n\x1a\n";
-// Of chunks other than pixels; text and colour profiles are unpacked up to here.
+// Limit for chunks other than pixels: compressed text and colour profiles are unpacked up to this
+// size.
 constexpr size_t kMaxChunkBytes = size_t{1} << 16;
 
 struct FreeContext {
@@ -27,7 +28,7 @@ using Context = std::unique_ptr<spng_ctx, FreeContext>;
 struct Reader {
   absl::string_view bytes;
   size_t at = 0;
-  bool missed = false;  // more was asked for than there is
+  bool missed = false;  // the decoder asked for more bytes than there are
 };
 
 int ReadBytes(spng_ctx* /*context*/, void* user, void* target, size_t size_bytes) {
@@ -80,7 +81,7 @@ absl::Status Damage(const Reader& reader, int code) {
                                                  reader.bytes.size(), ": ", spng_strerror(code)));
 }
 
-// No more than what is needed, and every checksum.
+// Decodes only what is needed, but checks every checksum.
 Context NewDecoder(Reader* reader) {
   Context context(spng_ctx_new(0));
   LRA_CHECK(context != nullptr) << "out of memory";
@@ -109,9 +110,9 @@ absl::StatusOr<std::vector<uint8_t>> DecodeGreyPng(absl::string_view bytes, int 
   LRA_RETURN_IF_ERROR(CheckHeader(header, side));
   std::vector<uint8_t> pixels(static_cast<size_t>(side) * side);
   int code = spng_decode_image(context.get(), pixels.data(), pixels.size(), SPNG_FMT_PNG, 0);
-  // To the end of the file, for the checksums.
+  // Reads to the end of the file to check all checksums.
   if (code == 0) code = spng_decode_chunks(context.get());
-  // libspng takes a file that was cut inside its last checksum.
+  // libspng accepts a file that was cut off inside its last checksum.
   if (code == 0 && reader.missed) code = SPNG_EOF;
   if (code != 0) return Damage(reader, code);
   spng_trns transparent;

@@ -18,7 +18,8 @@ namespace {
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
-// A writer of its own, straight from the PNG specification: checksums and stored deflate blocks.
+// The test writes PNG files itself, from the specification: checksums and uncompressed deflate
+// blocks.
 std::string BigEndian32(uint32_t value) {
   return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
           static_cast<char>(value >> 8), static_cast<char>(value)};
@@ -64,7 +65,7 @@ std::string Header(uint32_t width, uint32_t height, int depth, int color, int in
                                                 0, 0, static_cast<char>(interlace)}));
 }
 
-// `side` rows of zeros, `row_bytes` each, without filters.
+// `side` rows of zeros of `row_bytes` each, without filters.
 std::string Rows(int side, int row_bytes) {
   return Chunk("IDAT", Zlib(std::string(static_cast<size_t>(side) * (row_bytes + 1), '\0')));
 }
@@ -164,7 +165,7 @@ TEST(PngTest, FindsDamageAndNamesTheByte) {
   const std::string good = absl::StrCat(header, Rows(4, 4), kEnd);
   ASSERT_TRUE(DecodeGreyPng(good, 4).ok());
   std::string bad_crc = good;
-  bad_crc[bad_crc.size() - 13] ^= 1;  // the last byte of IDAT's
+  bad_crc[bad_crc.size() - 13] ^= 1;  // the last byte of the checksum of IDAT
   std::string bad_end = good;
   bad_end.back() ^= 1;
   std::string bad_adler = Zlib(std::string(20, '\0'));
@@ -202,7 +203,7 @@ TEST(PngTest, FindsDamageAndNamesTheByte) {
   }
 }
 
-// 100,000 zeros packed into 122 bytes of a text; more than the longest chunk that is unpacked.
+// A text chunk of 122 bytes that unpacks to 100,000 zeros, more than the limit.
 TEST(PngTest, RefusesBombs) {
   const std::string packed = absl::HexStringToBytes(absl::StrCat(
       "78daedc13101000000c2a0f54f6d0d0fa0", std::string(2 * 99, '0'), "80570386af0001"));
@@ -232,7 +233,7 @@ TEST(PngTest, SurvivesDamage) {
     if (bytes == good) continue;
     accepted += DecodeGreyPng(bytes, 8).ok();
   }
-  EXPECT_EQ(accepted, 0);  // 32-bit checksums
+  EXPECT_EQ(accepted, 0);  // 32-bit checksums find every change
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ bool IsTrainAndTest(const Manifest& manifest) {
   return manifest.splits_size() == 2 && Stores(manifest, "train") && Stores(manifest, "test");
 }
 
-// Where a part of n in a row ends: of "all" after 80 and 90 %, of train after 90 %.
+// Where the parts of n examples in a row end: of "all" after 80 and 90 %, of train after 90 %.
 struct Ends {
   int64_t train = 0, validation = 0;
 };
@@ -48,7 +48,7 @@ Ends SliceEnds(bool of_all, int64_t n) {
   return {percent(80), percent(90)};
 }
 
-// First and last example (exclusive) of a part.
+// First example of a part, and the one after its last.
 std::pair<int64_t, int64_t> PartOf(const Manifest& manifest, DataView::Split rule,
                                    absl::string_view split, int64_t n) {
   const bool of_all = Stores(manifest, kAllSplit);
@@ -80,7 +80,7 @@ std::vector<int64_t> Holdout(int64_t n, bool validation,
   return chosen;
 }
 
-// Whether the rule takes the stored split as it is.
+// Whether the rule uses the stored split as it is.
 bool IsWhole(const Manifest& manifest, DataView::Split rule, absl::string_view split) {
   if (rule == DataView::OFFICIAL || rule == DataView::TEST_AS_VALIDATION) return true;
   return split == "test" && !Stores(manifest, kAllSplit);
@@ -149,7 +149,7 @@ std::string SplitFingerprint(const Manifest& manifest, DataView::Split rule,
 
 std::vector<int64_t> TorchPermutation(int64_t n, uint32_t seed) {
   LRA_CHECK(n < (int64_t{1} << 32) / 20) << n;
-  std::mt19937 generator(seed);  // its outputs are fixed by the C++ standard
+  std::mt19937 generator(seed);  // the C++ standard defines its outputs
   std::vector<int64_t> order(n);
   std::iota(order.begin(), order.end(), int64_t{0});
   for (int64_t i = 0; i + 1 < n; ++i) {

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 using Rule = DataView::Split;
 
-// A manifest of these splits, as far as the rules look at one. Fingerprints are made up.
+// A manifest with these splits, as far as split rules read it. Fingerprints are made up.
 Manifest Stored(const std::vector<std::pair<std::string, int64_t>>& splits,
                 TaskSpec::Content content = TaskSpec::TEXT) {
   Manifest manifest;
@@ -34,7 +34,7 @@ Manifest Stored(const std::vector<std::pair<std::string, int64_t>>& splits,
   return manifest;
 }
 
-// Three classes in the proportion 5 : 3 : 2, in no order.
+// Three classes in the proportion 5 : 3 : 2, in mixed order.
 int32_t Label(int64_t i) {
   constexpr int32_t kLabels[] = {0, 1, 0, 2, 0, 1, 0, 1, 2, 0};
   return kLabels[i % 10];
@@ -54,7 +54,7 @@ std::vector<int64_t> Slice(const std::vector<int64_t>& numbers, int64_t begin, i
   return {numbers.begin() + begin, numbers.begin() + end};
 }
 
-// Together the given lists hold 0 .. n-1, each once.
+// Expects that the lists together hold 0 .. n-1, each once.
 void ExpectPartition(const std::vector<std::vector<int64_t>>& lists, int64_t n) {
   std::vector<int64_t> all;
   for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
@@ -62,7 +62,7 @@ void ExpectPartition(const std::vector<std::vector<int64_t>>& lists, int64_t n) 
   EXPECT_EQ(all, Iota(0, n));
 }
 
-// torch.randperm(n, generator=torch.Generator().manual_seed(42)), taken from PyTorch.
+// The expected values are those of torch.randperm(n, generator=torch.Generator().manual_seed(42)).
 TEST(TorchPermutationTest, IsPyTorchs) {
   EXPECT_THAT(TorchPermutation(10, 42), ElementsAre(2, 6, 1, 8, 4, 5, 0, 9, 3, 7));
   EXPECT_THAT(Slice(TorchPermutation(50000, 42), 0, 3), ElementsAre(37542, 44491, 216));
@@ -157,7 +157,7 @@ TEST(SplitRuleTest, HoldoutTakesATenthOfEveryClass) {
     for (int64_t i = 0; i < n; ++i) ++of_class[Label(i)];
     for (int64_t i : validation) ++held_out[Label(i)];
     for (const auto& [label, count] : of_class) EXPECT_EQ(held_out[label], count / 10) << label;
-    // In stored order, and not simply the first ones.
+    // Both parts keep the stored order, and the validation part is not simply the first examples.
     EXPECT_TRUE(std::is_sorted(train.begin(), train.end()));
     EXPECT_TRUE(std::is_sorted(validation.begin(), validation.end()));
     EXPECT_TRUE(n < 1000 || validation.back() > n / 2);
@@ -168,7 +168,7 @@ TEST(SplitRuleTest, HoldoutTakesATenthOfEveryClass) {
             "train");
 }
 
-// state-spaces/s4, src/dataloaders/base.py: train is the first int(0.9 n) of the permutation.
+// In state-spaces/s4, src/dataloaders/base.py, train is the first int(0.9 n) of the permutation.
 TEST(SplitRuleTest, Seed42CutsAPermutationOfTrain) {
   for (int64_t n : {50000, 25000, 47}) {
     const Manifest manifest = Stored({{"train", n}, {"test", 10}});
@@ -180,8 +180,8 @@ TEST(SplitRuleTest, Seed42CutsAPermutationOfTrain) {
   }
 }
 
-// state-spaces/s4, src/dataloaders/lra.py: int(0.1 n) for validation and test each, the rest is
-// train. One picture of the release is empty: 199,999 are left.
+// In state-spaces/s4, src/dataloaders/lra.py, validation and test have int(0.1 n) examples each and
+// train has the rest. One picture of the release is empty, so 199,999 are left.
 TEST(SplitRuleTest, Seed42CutsAPermutationOfAll) {
   const std::map<int64_t, std::pair<int64_t, int64_t>> cuts = {
       {200000, {160000, 180000}}, {199999, {160001, 180000}}, {3000, {2400, 2700}}, {19, {17, 18}}};
@@ -201,7 +201,7 @@ TEST(SplitRuleTest, Seed42CutsAPermutationOfAll) {
 }
 
 // google-research/long-range-arena cuts with tensorflow_datasets: [:80%], [80%:90%], [90%:], and
-// [:90%], [90%:]; a boundary is the nearest whole number.
+// [:90%], [90%:]. A boundary is rounded to the nearest integer.
 TEST(SplitRuleTest, SlicesAreInStoredOrder) {
   const std::map<int64_t, std::pair<int64_t, int64_t>> cuts = {{200000, {160000, 180000}},
                                                                {199999, {159999, 179999}},

@@ -1,8 +1,7 @@
-// One split seen through a DataView: what a model reads.
+// One split of a data set as a model reads it, that is, through a DataView.
 //
-//   LRA_ASSIGN_OR_RETURN(Dataset data, Dataset::Open("data/text", {.splits = {"train",
-//   "validation"},
-//                                                                  .view = &view}));
+//   const Dataset::OpenOptions options = {.splits = {"train", "validation"}, .view = &view};
+//   LRA_ASSIGN_OR_RETURN(Dataset data, Dataset::Open("data/text", options));
 //   LRA_ASSIGN_OR_RETURN(SplitView train, SplitView::Create(data, "train", view));
 #ifndef LRA_DATASETS_SPLIT_VIEW_H_
 #define LRA_DATASETS_SPLIT_VIEW_H_
@@ -24,29 +23,30 @@ namespace lra {
 // Safe for concurrent reading.
 class SplitView {
  public:
-  SplitView() = default;  // of nothing: to be assigned
-  // Errors: those of ResolveView, FailedPrecondition for an example or split that would be empty.
+  SplitView() = default;  // an empty object to assign to
+  // Errors are those of ResolveView; FailedPrecondition for an example or a split that would be
+  // empty.
   static absl::StatusOr<SplitView> Create(const Dataset& data, absl::string_view split,
                                           const DataView& view);
 
   int64_t size() const { return static_cast<int64_t>(examples_.size()); }
   int32_t label(int64_t example) const;
-  // Of what Read gives; column 1 is the second text of a pair. Never 0.
+  // The number of values that Read gives, never 0. Column 1 is the second text of a pair.
   int32_t length_tokens(int64_t example, int column = 0) const { return lengths_[column][example]; }
-  // The longer of a pair's, or the only one.
+  // The length of the longer text of a pair, or of the only one.
   int32_t longest_tokens(int64_t example) const;
-  // Replaces *ids by the example's ids after the view.
+  // Replaces *ids by the example's ids as the view shows them.
   void Read(int64_t example, std::vector<int32_t>* ids, int column = 0) const;
-  // The same for views of real numbers (spec().is_real()).
+  // Does the same for views of real numbers (spec().is_real()).
   void ReadReal(int64_t example, std::vector<float>* values) const;
-  // The longest example, after the view.
+  // The length of the longest example under the view.
   int32_t max_length_tokens() const { return max_length_; }
-  // What view.pad_to pads every text to; 0 = to the longest of its batch.
+  // The length that view.pad_to pads every sequence to; 0 = that of the longest in its batch.
   int64_t fixed_length_tokens() const { return transform_.FixedLength(); }
-  // What the view yields: ids, length, whether there are pairs.
+  // Describes what the view yields: ids, length, whether examples are pairs.
   const TaskSpec& spec() const { return spec_; }
   const std::string& name() const { return name_; }
-  // Where the example is stored.
+  // stored_split and stored_index say where an example is stored.
   const std::string& stored_split() const;
   int64_t stored_index(int64_t example) const { return examples_[example]; }
 
@@ -62,8 +62,11 @@ class SplitView {
   const internal::MappedSplit* split_ = nullptr;
   std::vector<int64_t> examples_;  // indices in *split_
   int32_t max_length_ = 0;
-  std::vector<std::vector<int32_t>> lengths_;  // by column
+  std::vector<std::vector<int32_t>> lengths_;  // [column][example]
 };
+
+// The label of every example, in the split's order.
+std::vector<int32_t> Labels(const SplitView& split);
 
 }  // namespace lra
 

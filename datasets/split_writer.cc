@@ -68,11 +68,11 @@ absl::Status SplitWriter::Add(const EncodedExample& example, const Sha256Digest&
   return shard_tokens_ < shard_tokens_limit_ ? absl::OkStatus() : CloseShard();
 }
 
-// The number of shards is not known yet: "of 0" until Finish.
+// The number of shards is not known yet, so files are named "of 0" until Finish.
 absl::Status SplitWriter::WriteColumn(absl::string_view name, absl::string_view header,
                                       absl::string_view values, ManifestShard* shard) {
   ManifestFile* file = shard->add_files();
-  file->set_name(std::string(name));  // the column, until Finish
+  file->set_name(std::string(name));  // holds the column's name until Finish
   const std::string path =
       JoinPath(directory_, ShardFileName(split_.name(), split_.shards_size() - 1, 0, name));
   LRA_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Open(path));

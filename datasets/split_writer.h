@@ -1,5 +1,5 @@
-// Writes one split's shards. A shard's columns are gathered in memory and written when it is full,
-// so memory is bounded by about kShardTokens tokens (50 MB) a split, however long it is.
+// Writes the shards of one split. The columns of a shard are gathered in memory and written when
+// the shard is full, so memory is bounded by about kShardTokens tokens (50 MB) for each split.
 #ifndef LRA_DATASETS_SPLIT_WRITER_H_
 #define LRA_DATASETS_SPLIT_WRITER_H_
 
@@ -17,20 +17,21 @@
 
 namespace lra {
 
-// A shard is closed by the example that brings it to this many tokens.
+// A shard ends with the example that brings it to this many tokens.
 inline constexpr int64_t kShardTokens = 25'000'000;
 
 // Not thread-safe.
 class SplitWriter {
  public:
-  // `directory` exists (a StagingDirectory's).
-  // `head` says what is written: its spec and extra columns.
+  // `directory` exists (that of a StagingDirectory). `head` holds the spec and extra columns of
+  // what is written.
   SplitWriter(absl::string_view directory, absl::string_view split, const Manifest& head,
               int64_t shard_tokens = kShardTokens);
 
-  // `example` satisfies CheckExample and has a row of the extra columns; `digest` is its own.
+  // `example` satisfies CheckExample and has its values of the extra columns; `digest` belongs to
+  // it.
   absl::Status Add(const EncodedExample& example, const Sha256Digest& digest);
-  // Writes what is left and gives the files their names. FailedPrecondition when the split is
+  // Writes the last shard and gives the files their final names. FailedPrecondition if the split is
   // empty.
   absl::StatusOr<ManifestSplit> Finish();
 
@@ -38,8 +39,8 @@ class SplitWriter {
 
  private:
   struct Column {
-    std::vector<uint8_t> bytes;   // ids, when they are stored as bytes
-    std::vector<uint16_t> words;  // ids, otherwise
+    std::vector<uint8_t> bytes;   // ids, if they are stored as bytes
+    std::vector<uint16_t> words;  // ids, if they are stored as 16-bit words
     std::vector<int64_t> offsets{0};
   };
   void Append(const std::vector<uint16_t>& tokens, Column* column);
@@ -56,7 +57,7 @@ class SplitWriter {
   ManifestSplit split_;
   std::vector<Column> columns_;
   std::vector<int32_t> labels_;
-  std::vector<std::vector<int16_t>> extras_;  // by extra column
+  std::vector<std::vector<int16_t>> extras_;  // one vector for each extra column
   int64_t shard_tokens_ = 0;
   Sha256 fingerprint_;
 };

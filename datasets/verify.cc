@@ -31,7 +31,7 @@ struct SliceResult {
   std::vector<std::string> wrong_labels;
 };
 
-// Evaluates one label anew; counts it, or says what is wrong.
+// Evaluates one label with the oracle; counts it, or reports what is wrong.
 void ExamineLabel(const internal::MappedSplit& split, int64_t i, const StoredExample& example,
                   const LabelOracle& oracle, SliceResult* result) {
   const int32_t label = split.label(i);
@@ -44,7 +44,7 @@ void ExamineLabel(const internal::MappedSplit& split, int64_t i, const StoredExa
                     : absl::StrCat("; it cannot be evaluated: ", expected.status().message())));
 }
 
-// Walks one slice: digests, and labels by the oracle.
+// Reads one slice of a split: computes digests and checks labels with the oracle.
 SliceResult Examine(const Slice& slice, const LabelOracle& oracle) {
   SliceResult result;
   result.examples = slice.end - slice.begin;
@@ -65,7 +65,7 @@ SliceResult Examine(const Slice& slice, const LabelOracle& oracle) {
   return result;
 }
 
-// Gathers the slices of one split in order.
+// Puts the results of the slices of a split together in order.
 class SplitCheck {
  public:
   explicit SplitCheck(bool is_pair) : keys_(is_pair) {}
@@ -144,7 +144,7 @@ void CheckLeakage(const Manifest& manifest, std::vector<SplitKeys> keys, Content
   report->duplicates.assign(counted.duplicates().begin(), counted.duplicates().end());
   report->shared_documents.assign(counted.shared_documents().begin(),
                                   counted.shared_documents().end());
-  // Another writer need not count them.
+  // Other writers need not count duplicates.
   if (manifest.duplicates_size() > 0 &&
       Texts(manifest.duplicates()) != Texts(counted.duplicates())) {
     report->problems.push_back("the manifest's duplicate counts are not those of its data");

@@ -16,25 +16,25 @@
 
 namespace lra {
 
-// An example's label by an algorithm of its own; nullopt when it is ambiguous. Safe for concurrent
-// use.
+// Computes the label of an example independently of how the data was made; nullopt if the example
+// is ambiguous. Safe for concurrent use.
 using LabelOracle = std::function<absl::StatusOr<std::optional<int32_t>>(const StoredExample&)>;
 
 struct ContentReport {
-  // Examples whose label was evaluated anew; 0 without an oracle.
+  // The number of examples whose label was evaluated; 0 without an oracle.
   int64_t labels_checked = 0;
-  // Recomputed.
+  // Duplicates as recomputed.
   std::vector<DuplicateExamples> duplicates;
   std::vector<SharedDocuments> shared_documents;
-  // What is wrong, a sentence each, naming split and example; empty = as the manifest says. At most
-  // 20 wrong labels are named one by one.
+  // What is wrong, one sentence each, naming split and example; empty if everything is as the
+  // manifest says. At most 20 wrong labels are named one by one.
   std::vector<std::string> problems;
 };
 
-// `data` was opened with every split. Compares fingerprints, token and label counts, duplicates
-// (where the manifest lists any) and, given an oracle (may be null), every label and the count of
-// ambiguous examples. `progress` (may be null) is called with the number of examples done, from one
-// thread at a time.
+// Compares fingerprints, token and label counts, duplicates (if the manifest lists any) and, given
+// an oracle (may be null), every label and the number of ambiguous examples. `data` was opened with
+// every split. `progress` (may be null) is called with the number of examples done, from one thread
+// at a time.
 ContentReport VerifyContent(const Dataset& data, const LabelOracle& oracle, int threads,
                             const std::function<void(int64_t)>& progress);
 

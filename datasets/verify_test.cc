@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "datasets/test_data.h"
-#include "lra/test_folder.h"
+#include "datasets/data_test_util.h"
+#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 class VerifyContentTest : public testing::Test {
  protected:
-  // The oracle of these data: the first token's number modulo 3.
+  // The oracle of this data: the first token's number modulo 3.
   static absl::StatusOr<std::optional<int32_t>> Oracle(const StoredExample& example) {
     return example.tokens[0] % 3;
   }
@@ -87,7 +87,7 @@ TEST_F(VerifyContentTest, CountsDuplicatesOfInputs) {
   EXPECT_THAT(report.problems, IsEmpty());
 }
 
-// A manifest under a good seal that claims what the shards do not hold.
+// The manifest has a good seal, but claims what the shards do not hold.
 TEST_F(VerifyContentTest, RecomputesWhatTheManifestClaims) {
   Manifest manifest =
       WriteTestData(path_, SmallSpec(), {{"train", RandomExamples(SmallSpec(), 50, 3)}});

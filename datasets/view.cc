@@ -20,7 +20,7 @@
 namespace lra {
 namespace {
 
-constexpr int32_t kDefaultMinCodePointCount = 15;  // the S4 line's min_freq of the text task
+constexpr int32_t kDefaultMinCodePointCount = 15;  // min_freq of the S4 line's text task
 constexpr int32_t kUnknownId = 1;
 constexpr int kByteIds = 257;  // padding and 256 bytes
 constexpr int32_t kCodePoints = 0x110000;
@@ -29,14 +29,14 @@ absl::string_view AsText(absl::Span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What b'...' or b"..." denotes, or the beginning of one that was cut when it was stored. nullopt
-// for a text that only looks like it.
+// Decodes b'...' or b"...", or the beginning of one that was cut off when it was stored. nullopt
+// for a text that only looks like a literal.
 std::optional<std::string> DecodeLiteral(absl::string_view text, int32_t stored_limit) {
   const bool may_be_cut = static_cast<int64_t>(text.size()) == stored_limit;
   if (text.size() < 2 || (!may_be_cut && !LooksLikeByteLiteral(text))) return std::nullopt;
   absl::StatusOr<std::string> bytes =
       may_be_cut ? DecodeByteLiteralPrefix(text) : DecodeByteLiteral(text);
-  // b'' stays as it is: no text is empty.
+  // A literal of nothing, b'', is kept as it is, because no text may be empty.
   if (!bytes.ok() || bytes->empty()) return std::nullopt;
   return *std::move(bytes);
 }
@@ -128,14 +128,14 @@ absl::StatusOr<DataView> ResolveView(const Manifest& manifest, const DataView& v
 }
 
 struct ViewTransform::Vocabulary {
-  std::unordered_map<int32_t, int32_t> ids;  // code point to id
+  std::unordered_map<int32_t, int32_t> ids;  // from code point to id
   std::vector<int32_t> code_points;          // in the order of their ids
 };
 
 ViewTransform::ViewTransform(const TaskSpec& spec, const DataView& view)
     : stored_(spec), view_(view) {}
 
-// Padding, unknown and the end mark come first.
+// The ids of padding, unknown and the end mark come first.
 int32_t ViewTransform::EndMark() const {
   if (!view_.end_mark()) return 0;
   if (view_.unit() == DataView::CODE_POINT) return kUnknownId + 1;

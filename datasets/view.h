@@ -1,5 +1,5 @@
-// What a DataView makes of one stored example: ids or real numbers. Which examples it takes is
-// split_rule.h's part.
+// Turns one stored example into ids or real numbers as a DataView says. Which examples a split has
+// is decided in datasets/split_rule.h.
 #ifndef LRA_DATASETS_VIEW_H_
 #define LRA_DATASETS_VIEW_H_
 
@@ -19,18 +19,19 @@
 
 namespace lra {
 
-// Names of the fields of DataView that say something about data of this spec, in field order.
-// `pixels` decides about real_mean and real_stddev, `unit` about min_code_point_count.
+// Names of the fields of DataView that apply to data of this spec, in field order. The value of
+// `pixels` decides whether real_mean and real_stddev apply, and `unit` whether min_code_point_count
+// does.
 std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view);
 
-// The view with every field of ViewFields set: what is unset becomes OFFICIAL or what stands for it
-// (ResolveSplitRule), CLOSE_ONLY, BYTE, no end mark, at least 15 of a code point, RAW, TENSORFLOW,
-// IDS, mean and deviation 1/2. InvalidArgument for fields that are set but say nothing about
-// this data, FailedPrecondition for what it cannot serve.
+// Returns the view with every field of ViewFields set. Unset fields become: OFFICIAL or the default
+// of ResolveSplitRule, CLOSE_ONLY, BYTE, no end mark, a code point count of at least 15, RAW,
+// TENSORFLOW, IDS, mean and deviation 1/2. InvalidArgument for fields that do not apply to this
+// data, FailedPrecondition for what the data does not allow.
 absl::StatusOr<DataView> ResolveView(const Manifest& manifest, const DataView& view);
 
-// The longest that a batch under the view may be, in tokens: max_length_tokens, or the next power
-// of two under POWER_OF_TWO.
+// The longest that a sequence of a batch may be under the view, in tokens: max_length_tokens, or
+// the next power of two with POWER_OF_TWO.
 inline int64_t MaxBatchTokens(const DataView& view) {
   const auto longest = static_cast<uint64_t>(view.max_length_tokens());
   const bool is_rounded = view.pad_to() == DataView::POWER_OF_TWO;
@@ -41,29 +42,30 @@ inline int64_t MaxBatchTokens(const DataView& view) {
 class ViewTransform {
  public:
   ViewTransform() = default;
-  // `view` is resolved. CODE_POINT needs AddVocabulary before anything is read.
+  // `view` is resolved. With CODE_POINT, AddVocabulary must be called before anything is read.
   ViewTransform(const TaskSpec& spec, const DataView& view);
 
   // Whether ids depend on the training texts.
   bool NeedsVocabulary() const { return view_.unit() == DataView::CODE_POINT; }
-  // Counts the code points of all training texts (as they are cut) and gives an id to those that
-  // are frequent enough: by falling count, equal counts by rising code point.
+  // Counts the code points of all training texts, as these are cut, and gives ids to those that are
+  // frequent enough: by falling count, equal counts by rising code point.
   using TextSource = std::function<absl::Span<const uint8_t>(int64_t example, int column)>;
   void AddVocabulary(int64_t examples, const TextSource& text);
 
-  // The spec of what the view yields: vocabulary_size, max_length_tokens, token_names,
-  // zero_is_token, is_real.
+  // The spec of what the view yields; it differs from the stored one in vocabulary_size,
+  // max_length_tokens, token_names, zero_is_token and is_real.
   TaskSpec spec() const;
 
-  // Replaces *ids. Ids that are stored as such:
+  // Replaces *ids; for examples that are stored as ids.
   void Apply(absl::Span<const uint16_t> stored, std::vector<int32_t>* ids) const;
-  // Texts and images:
+  // Replaces *ids; for texts and images.
   void Apply(absl::Span<const uint8_t> stored, std::vector<int32_t>* ids) const;
-  // Images with pixels: REAL.
+  // Replaces *values; for images with pixels = REAL.
   void ApplyReal(absl::Span<const uint8_t> stored, std::vector<float>* values) const;
-  // Tokens that view.pad_to gives to every text; 0 = as many as the longest of its batch has.
+  // The number of tokens that view.pad_to pads every sequence to; 0 = as many as the longest of its
+  // batch has.
   int64_t FixedLength() const;
-  // size() of what Apply makes, without making it where that is possible.
+  // The number of ids that Apply gives, computed without making them where possible.
   int64_t Length(absl::Span<const uint16_t> stored) const;
   int64_t Length(absl::Span<const uint8_t> stored) const;
 
@@ -71,7 +73,7 @@ class ViewTransform {
   struct Vocabulary;
   void ApplyText(absl::Span<const uint8_t> stored, std::vector<int32_t>* ids) const;
   void Grey(absl::Span<const uint8_t> stored, std::vector<uint8_t>* grey) const;
-  // Code points or bytes after decoding and cutting, end mark not counted.
+  // The code points or bytes after decoding and cutting, without the end mark.
   void Units(absl::Span<const uint8_t> stored, std::vector<int32_t>* units) const;
   int32_t EndMark() const;
   int64_t CutTokens() const;

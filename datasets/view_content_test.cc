@@ -1,4 +1,4 @@
-// What the fields that belong to one content make of it: code points, literals, pixels.
+// Tests the fields that belong to one kind of content: code points, literals, pixels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ DataView CodePoints(int min_count) {
 }
 
 TEST(CodePointViewTest, TheVocabularyIsSortedByCountThenCodePoint) {
-  // e-acute 3 times; a, b twice; the euro sign, z once: too rare.
+  // The e-acute occurs 3 times, a and b twice; the euro sign and z occur once, which is too rare.
   const ViewTransform transform = WithVocabulary(TextSpec(), CodePoints(2),
                                                  {"b\xc3\xa9"
                                                   "a\xc3\xa9",
@@ -58,7 +58,7 @@ TEST(CodePointViewTest, TheEndMarkHasIdTwo) {
   view.set_end_mark(true);
   view.set_max_length_tokens(3);
   const ViewTransform transform = WithVocabulary(TextSpec(), view, {"bba"});
-  // Counted as they are cut: two code points and the mark.
+  // The texts are counted as they are cut: two code points and the end mark.
   EXPECT_THAT(transform.spec().token_names(), ElementsAre("<pad>", "<unk>", "<eos>", "U+0062"));
   EXPECT_EQ(Apply(transform, "ba"), (Ids{3, 1, 2}));
   EXPECT_EQ(Apply(transform, "bbbb"), (Ids{3, 3, 2}));
@@ -104,12 +104,12 @@ TEST(LiteralViewTest, DecodedIsWhatPythonReads) {
       {"b'a\\n\\xe9'", "a\n\xe9"},
       {"b\"it's\"", "it's"},
       {"plain", "plain"},
-      // Cut at 12 bytes: what is left of the literal, without a torn escape.
+      // The literal is cut at 12 bytes; what is left of it has no broken escape.
       {"b'0123456789", "0123456789"},
       {"b'01234567\\x", "01234567"},
       {"b'012345\\xe9'", "012345\xe9"},
-      // Only look like it: no closing quote, an escaped one, one too early, bytes that Python
-      // refuses, no b, too short.
+      // These only look like literals: the closing quote is missing, escaped or early, Python
+      // refuses the bytes, the b is missing, or the text is too short.
       {"b'abc", "b'abc"},
       {"b'abc\\'", "b'abc\\'"},
       {"b'a' or 'b'", "b'a' or 'b'"},
@@ -144,7 +144,7 @@ TEST(ImageViewTest, GreyPixelsAreIds) {
   EXPECT_FALSE(Transform(spec, view).spec().zero_is_token());
 }
 
-// One pixel each of (0, 255, 0), (255, 0, 0), (0, 0, 8), (9, 9, 9), plane by plane.
+// One pixel each of the colours (0, 255, 0), (255, 0, 0), (0, 0, 8), (9, 9, 9), plane by plane.
 const std::string kColours("\0\xff\0\x09\xff\0\0\x09\0\0\x08\x09", 12);
 
 TEST(ImageViewTest, ColoursBecomeGreyByEitherRule) {
@@ -169,7 +169,7 @@ TEST(ImageViewTest, RealPixelsAreScaled) {
     Transform(spec, view).ApplyReal(pixels, &out);
     return out;
   };
-  // (p / 255 - 1/2) / (1/2)
+  // The expected values are (p / 255 - 1/2) / (1/2).
   EXPECT_THAT(values(TaskSpec::GREY_IMAGE, absl::string_view("\0\x33\xcc\xff", 4)),
               ElementsAre(FloatEq(-1), FloatEq(-0.6f), FloatEq(0.6f), FloatEq(1)));
   view.set_real_mean(0.25f);

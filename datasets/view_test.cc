@@ -1,4 +1,5 @@
-// Which fields of a DataView say something, and what those of every task make of stored examples.
+// Tests which fields of a DataView apply to which data, and what the tasks' views make of stored
+// examples.
 #include "datasets/view.h"
 
 #include <gmock/gmock.h>
@@ -57,11 +58,11 @@ TEST(ResolveViewTest, FillsInDefaults) {
             "max_length_tokens: 4 split: OFFICIAL pixels: REAL real_mean: 0.5 real_stddev: 0.5");
   DataView points;
   points.set_unit(DataView::CODE_POINT);
-  points.set_end_mark(true);  // a whole example and its mark
+  points.set_end_mark(true);  // room for a whole example and its mark
   EXPECT_EQ(text(TextSpec(), points),
             "max_length_tokens: 13 split: OFFICIAL unit: CODE_POINT end_mark: true "
             "min_code_point_count: 15 pad_to: LONGEST");
-  points.set_max_length_tokens(5);  // what is set stays
+  points.set_max_length_tokens(5);  // fields that are set stay as they are
   points.set_min_code_point_count(2);
   EXPECT_EQ(text(TextSpec(), points),
             "max_length_tokens: 5 split: OFFICIAL unit: CODE_POINT end_mark: true "

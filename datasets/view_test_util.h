@@ -1,4 +1,4 @@
-// Specs of small tasks, and what a view makes of an example: for the tests of views.
+// For tests of views: specs of small tasks, and a function that applies a view to an example.
 #ifndef LRA_DATASETS_VIEW_TEST_UTIL_H_
 #define LRA_DATASETS_VIEW_TEST_UTIL_H_
 
@@ -41,7 +41,7 @@ inline TaskSpec ImageSpec(TaskSpec::Content content, int side) {
   return spec;
 }
 
-// 1 .. 5, of which 5 closes a bracket.
+// Ids 1 .. 5, of which 5 closes a bracket.
 inline TaskSpec IdSpec() {
   TaskSpec spec;
   spec.set_name("trees");
@@ -75,7 +75,7 @@ inline ViewTransform Transform(const TaskSpec& spec, const DataView& view) {
   return ViewTransform(spec, Resolved(spec, view));
 }
 
-// Length must agree with what Apply makes.
+// Applies the view and expects that Length agrees with the result.
 inline Ids Apply(const ViewTransform& transform, absl::string_view text) {
   const Bytes bytes(text.begin(), text.end());
   Ids ids;

@@ -1,4 +1,4 @@
-// Attention maps: weight matrices of many examples made one.
+// Attention maps: combines the weight matrices of many examples into one.
 #ifndef LRA_EVAL_ATTENTION_MAP_H_
 #define LRA_EVAL_ATTENTION_MAP_H_
 
@@ -15,20 +15,21 @@ struct AttentionMap {
   std::vector<float> values;
 };
 
-// Adds 1 to counts[j] of every key that query's row needs to gather more than `threshold` of its
-// weight: heaviest first (of equal weights the earlier key), the one that exceeds it included; all
-// keys if none does. The inner loop of algorithm 2 of Qin et al. 2022 ("cosFormer"), appendix A.3.
+// Adds 1 to counts[j] for every key that the row of a query needs to gather more than `threshold`
+// of its weight. Keys are taken from the heaviest down (of equal weights the earlier key first),
+// including the one that exceeds the threshold; if none does, all keys count. This is the inner
+// loop of algorithm 2 of Qin et al. 2022 ("cosFormer"), appendix A.3.
 void AddCoverage(absl::Span<const float> row, double threshold, absl::Span<uint32_t> counts);
 
-// The plain average and the coverage of matrices that are added one by one. They may differ in
-// size: an entry is divided by the number of matrices that have it. (Algorithm 2 has one size and
-// divides by the number of all.)
+// The average and the coverage of matrices that are added one by one. They may differ in size: an
+// entry is divided by the number of matrices that have it. (Algorithm 2 has matrices of one size
+// and divides by their number.)
 class AttentionMapSum {
  public:
-  // threshold: of coverage, in [0, 1].
+  // `threshold` is that of the coverage, in [0, 1].
   explicit AttentionMapSum(double threshold) : threshold_(threshold) {}
 
-  // weights: [rows, columns], row-major.
+  // `weights` is [rows, columns], row-major.
   void Add(absl::Span<const float> weights, int64_t rows, int64_t columns);
 
   int64_t matrices() const { return matrices_; }
@@ -44,12 +45,12 @@ class AttentionMapSum {
 
   const double threshold_;
   int64_t matrices_ = 0, rows_ = 0, columns_ = 0;
-  std::vector<double> sums_;  // [rows_, columns_], as all
+  std::vector<double> sums_;  // [rows_, columns_], like the two below
   std::vector<uint32_t> counts_;
-  std::vector<uint32_t> present_;  // matrices that have the entry
+  std::vector<uint32_t> present_;  // how many matrices have the entry
 };
 
-// Entry by entry, of maps of one size; at least one.
+// The average of maps of one size, entry by entry; at least one map.
 AttentionMap AverageMap(const std::vector<AttentionMap>& maps);
 
 }  // namespace lra

@@ -15,15 +15,16 @@ std::vector<uint32_t> Coverage(const std::vector<float>& row, double threshold) 
   return counts;
 }
 
-// By hand: sorted 0.5, 0.25, 0.125, 0.125; sums 0.5, 0.75, 0.875, 1.
+// Computed by hand: the sorted weights are 0.5, 0.25, 0.125, 0.125; their sums are 0.5, 0.75,
+// 0.875, 1.
 TEST(AddCoverageTest, HeaviestFirstUntilAboveTheThreshold) {
   const std::vector<float> row = {0.125f, 0.5f, 0.125f, 0.25f};
   EXPECT_THAT(Coverage(row, 0), ElementsAre(0, 1, 0, 0));
   EXPECT_THAT(Coverage(row, 0.4), ElementsAre(0, 1, 0, 0));
   EXPECT_THAT(Coverage(row, 0.5), ElementsAre(0, 1, 0, 1));   // 0.5 is not above 0.5
-  EXPECT_THAT(Coverage(row, 0.75), ElementsAre(1, 1, 0, 1));  // the earlier of two equal ones
+  EXPECT_THAT(Coverage(row, 0.75), ElementsAre(1, 1, 0, 1));  // of two equal keys, the earlier
   EXPECT_THAT(Coverage(row, 0.9), ElementsAre(1, 1, 1, 1));
-  EXPECT_THAT(Coverage(row, 1), ElementsAre(1, 1, 1, 1));  // never exceeded
+  EXPECT_THAT(Coverage(row, 1), ElementsAre(1, 1, 1, 1));  // the threshold is never exceeded
 }
 
 TEST(AddCoverageTest, AddsToWhatIsThere) {
@@ -32,8 +33,8 @@ TEST(AddCoverageTest, AddsToWhatIsThere) {
   EXPECT_THAT(counts, ElementsAre(3, 0));
 }
 
-// Two matrices, threshold 0.6. First: row 0 needs both keys, row 1 its second. Second: row 0 needs
-// its first, row 1 its second.
+// Two matrices, threshold 0.6. In the first, row 0 needs both keys and row 1 its second. In the
+// second, row 0 needs its first key and row 1 its second.
 TEST(AttentionMapSumTest, MeanAndCoverageByHand) {
   AttentionMapSum sum(0.6);
   sum.Add(std::vector<float>{0.5f, 0.5f, 0.25f, 0.75f}, 2, 2);

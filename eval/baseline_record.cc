@@ -29,7 +29,7 @@ absl::StatusOr<RunRecord> WriteBaselineRecord(absl::string_view directory, const
   config.set_task(run.data.task());
   RunRecord record = MakeRowRecord(row, std::move(config));
   for (const RowSplit& split : run.splits) {
-    auto result = StoreRowSplit(directory, split, run.spec.classes());
+    auto result = StoreRowSplit(directory, split, run.spec);
     if (!result.ok())
       return Annotate(result.status(), absl::StrCat("baseline ", run.name, ", ", split.split));
     *record.add_results() = *std::move(result);

@@ -1,4 +1,4 @@
-// Records of rows that need no attention: the majority class, a task's own shortcuts.
+// Records of trivial baselines: the majority class, a task's shortcut, a linear model.
 #ifndef LRA_EVAL_BASELINE_RECORD_H_
 #define LRA_EVAL_BASELINE_RECORD_H_
 
@@ -13,21 +13,21 @@
 
 namespace lra {
 
-// The baseline's registered name that stands for "no information about the input".
+// The name of the baseline that knows nothing about the input.
 inline constexpr char kMajorityMethod[] = "majority";
 
 struct BaselineRun {
-  std::string name;         // the row of a table
+  std::string name;         // names the row of a table
   std::string description;  // a sentence for its footnote
   DataIdentity data;
   TaskSpec spec;
   std::vector<RowSplit> splits;
-  // As typed, and when: a look at the test split is on record.
+  // The command as typed, to be logged with the look at the test split.
   std::string command_line;
   int64_t unix_seconds = 0;
 };
 
-// "RUNS/listops-baseline-majority".
+// Returns e.g. "RUNS/listops-baseline-majority".
 std::string BaselineDirectory(absl::string_view runs, absl::string_view task,
                               absl::string_view name);
 

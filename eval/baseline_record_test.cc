@@ -7,6 +7,7 @@
 
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
+#include "eval/sums.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
@@ -43,7 +44,7 @@ TEST(BaselineRecordTest, WritesARecordWithCheckedPredictions) {
   EXPECT_EQ(record->kind(), RunRecord::BASELINE);
   EXPECT_EQ(record->method(), kMajorityMethod);
   EXPECT_EQ(record->config().task(), "toy");
-  EXPECT_EQ(FindResult(*record, "validation")->correct(), 1);
+  EXPECT_EQ(CountOf(FindResult(*record, "validation")->sums(), kCorrect), 1);
   EXPECT_EQ(FindResult(*record, "test")->examples(), 1);
   EXPECT_EQ(FindResult(*record, "test")->step(), -1);
   ASSERT_EQ(record->test_looks_size(), 1);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "eval/curve_values.h"
 #include "lra/progress.h"
 
 namespace lra {
@@ -160,21 +161,24 @@ std::string PlotCurves(const std::vector<PlotSeries>& series, const PlotOptions&
   return text + XAxis(x, columns);
 }
 
-std::string PlotRun(const RunRecord& record, int columns, bool unicode) {
+std::string PlotRun(const RunRecord& record, const Metric& metric, int columns, bool unicode) {
   PlotSeries train_loss{"train", {}, ' '}, loss{"validation", {}, 'o'};
-  PlotSeries train_accuracy{"train", {}, ' '}, accuracy{"validation", {}, 'o'};
+  PlotSeries train_value{"train", {}, ' '}, value{"validation", {}, 'o'};
+  const auto add = [&](double step, const MetricValues& values, PlotSeries* series) {
+    const std::optional<double> found = FindValue(values, metric.name());
+    if (found) series->points.emplace_back(step, metric.traits().scale * *found);
+  };
   for (const CurvePoint& point : record.curve()) {
     const double step = static_cast<double>(point.step());
     train_loss.points.emplace_back(step, point.train_loss());
-    train_accuracy.points.emplace_back(step, 100 * point.train_accuracy());
-    if (!point.has_validation_accuracy()) continue;
-    loss.points.emplace_back(step, point.validation_loss());
-    accuracy.points.emplace_back(step, 100 * point.validation_accuracy());
+    if (point.has_validation_loss()) loss.points.emplace_back(step, point.validation_loss());
+    add(step, point.train(), &train_value);
+    add(step, point.validation(), &value);
   }
   PlotOptions options{.title = "loss, nats", .columns = columns, .rows = 14, .unicode = unicode};
   std::string text = PlotCurves({train_loss, loss}, options);
-  options.title = "accuracy, %";
-  return absl::StrCat(text, "\n", PlotCurves({train_accuracy, accuracy}, options));
+  options.title = absl::StrCat(metric.name(), ", ", metric.traits().unit);
+  return absl::StrCat(text, "\n", PlotCurves({train_value, value}, options));
 }
 
 }  // namespace lra

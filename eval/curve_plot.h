@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "eval/metric.h"
 #include "eval/run_record.pb.h"
 
 namespace lra {
@@ -21,7 +22,7 @@ struct PlotSeries {
 
 struct PlotOptions {
   std::string title;
-  // Of the whole picture, axis and labels included; at least 20 x 5.
+  // Size of the whole picture in characters, axis and labels included; at least 20 x 5.
   int columns = 80;
   int rows = 12;
   bool unicode = true;
@@ -31,8 +32,8 @@ struct PlotOptions {
 // point it says so instead.
 std::string PlotCurves(const std::vector<PlotSeries>& series, const PlotOptions& options);
 
-// Loss (nats) and accuracy (percent) by step, training as lines and validation as marks.
-std::string PlotRun(const RunRecord& record, int columns, bool unicode);
+// Loss (nats) and the metric by step, training as lines and validation as marks.
+std::string PlotRun(const RunRecord& record, const Metric& metric, int columns, bool unicode);
 
 }  // namespace lra
 

@@ -55,11 +55,11 @@ TEST(PlotRun, HasLossAndAccuracyInPercent) {
     CurvePoint& point = *record.add_curve();
     point.set_step(1000 * i);
     point.set_train_loss(3 - i);
-    point.set_train_accuracy(0.25 * i);
+    (*point.mutable_train())[kAccuracy] = 0.25 * i;
   }
-  record.mutable_curve(2)->set_validation_accuracy(0.5);
+  (*record.mutable_curve(2)->mutable_validation())[kAccuracy] = 0.5;
   record.mutable_curve(2)->set_validation_loss(1);
-  const std::string text = PlotRun(record, 60, false);
+  const std::string text = PlotRun(record, **FindMetric(kAccuracy), 60, false);
   EXPECT_THAT(text, HasSubstr("loss, nats  . train  o validation"));
   EXPECT_THAT(text, HasSubstr("accuracy, %  . train  o validation"));
   EXPECT_THAT(text, HasSubstr("    75 |"));

@@ -1,4 +1,4 @@
-// Which data a run saw: what a record keeps of a data set's manifest.
+// Which data a run used: what a record keeps of a data set's manifest.
 #ifndef LRA_EVAL_DATA_IDENTITY_H_
 #define LRA_EVAL_DATA_IDENTITY_H_
 
@@ -8,9 +8,9 @@
 
 namespace lra {
 
-// Of examples seen through a view; splits are the view's (datasets/split_rule.h). Canonical
-// fingerprints come from configs/tasks/; data of a task without such a file is not canonical.
-// `view` is one that the data can serve, as SplitView::Create has found.
+// Describes the examples as seen through a view; splits are the view's (datasets/split_rule.h).
+// Canonical fingerprints come from configs/tasks/; without such a file, the data is not canonical.
+// The data must allow `view`, as SplitView::Create checks.
 DataIdentity IdentifyData(const Manifest& manifest, const DataView& view);
 
 }  // namespace lra

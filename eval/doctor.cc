@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "eval/curve_values.h"
 #include "eval/doctor_rules.h"
 #include "lra/config.h"
 #include "lra/files.h"
@@ -47,11 +49,11 @@ void AddLatePoints(Symptoms* s) {
   const int late = (curve.size() + 3) / 4;
   for (int i = curve.size() - late; i < curve.size(); ++i) {
     s->late_loss += curve[i].train_loss() / late;
-    s->late_accuracy += curve[i].train_accuracy() / late;
+    s->late_accuracy += Accuracy(curve[i].train()) / late;
   }
   for (const CurvePoint& point : curve) {
-    if (!point.has_validation_accuracy()) continue;
-    s->best_validation = std::max(s->best_validation.value_or(0), point.validation_accuracy());
+    const std::optional<double> accuracy = FindValue(point.validation(), kAccuracy);
+    if (accuracy) s->best_validation = std::max(s->best_validation.value_or(0), *accuracy);
   }
   s->step = curve[curve.size() - 1].step();
 }
@@ -119,6 +121,10 @@ Symptoms Examine(const DoctorCase& facts) {
   return s;
 }
 
+double Accuracy(const google::protobuf::Map<std::string, double>& values) {
+  return FindValue(values, kAccuracy).value_or(0);
+}
+
 std::string Percent(double share) { return absl::StrFormat("%.1f %%", 100 * share); }
 
 std::string MajorityLine(const Symptoms& s) {
@@ -133,7 +139,7 @@ namespace {
 using internal::Symptoms;
 using Curve = google::protobuf::RepeatedPtrField<CurvePoint>;
 
-// Of this task; of the same attention where there is one.
+// A curve on record of the same task, with the same attention if there is one.
 const LandmarkCurve* CurveOnRecord(const Symptoms& s) {
   const LandmarkCurve* found = nullptr;
   for (const LandmarkCurve& curve : s.facts->landmarks.curve()) {
@@ -173,6 +179,26 @@ std::string Expectation(const Symptoms& s) {
   if (own == nullptr) return "";
   return absl::StrCat("on record (", curve->source(), "), ", curve->attention(), ", ",
                       DescribePoint(*expected), "; this run, ", DescribePoint(*own));
+}
+
+// What the rules do not look at: a task's metric that is not accuracy, and pretraining.
+void AddOtherMetrics(const RunRecord& run, std::vector<std::string>* notes) {
+  const absl::StatusOr<const Metric*> metric = MetricOf(run.spec());
+  if (metric.ok() && (*metric)->name() != kAccuracy) {
+    if (const CurvePoint* best = BestPoint(run, **metric)) {
+      notes->push_back(
+          absl::StrCat("best validation ", (*metric)->name(), " ",
+                       (*metric)->Text(*FindValue(best->validation(), (*metric)->name())),
+                       " at step ", FormatCount(best->step())));
+    }
+  }
+  for (const auto& [name, value] : std::map<std::string, double>(
+           run.pretrain().validation().begin(), run.pretrain().validation().end())) {
+    const absl::StatusOr<const Metric*> known = FindMetric(name);
+    if (!known.ok()) continue;
+    notes->push_back(absl::StrCat("pretrained ", FormatCount(run.pretrain().steps()),
+                                  " steps: validation ", name, " ", (*known)->Text(value)));
+  }
 }
 
 std::vector<std::string> Notes(const Symptoms& s) {
@@ -221,6 +247,7 @@ std::vector<std::string> Notes(const Symptoms& s) {
         "too early to say whether it learns: step ", s.step, "; runs are judged from step ",
         s.started == nullptr ? internal::kEarliestStep : s.started->step(), " on"));
   }
+  AddOtherMetrics(s.facts->run, &notes);
   return notes;
 }
 
@@ -236,7 +263,8 @@ absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
   }
   const Symptoms s = internal::Examine(facts);
   Diagnosis diagnosis;
-  // Of equal strength the earlier is the likelier: what the others follow from comes first.
+  // Where two findings have equal strength, the earlier is likelier, so causes come before what
+  // follows from them.
   for (const auto rule :
        {internal::CheckCheckpoint, internal::CheckTensors, internal::CheckLabels,
         internal::CheckSplits, internal::CheckPositions, internal::CheckBatchEffect,

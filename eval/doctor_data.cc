@@ -25,7 +25,7 @@ std::vector<int64_t> CountLabels(const SplitView& split) {
 
 int64_t LookedAt(const SplitView& split) { return std::min(split.size(), kExamplesLookedAt); }
 
-// Lengths, zeros and brackets of the training split.
+// Measures lengths, zeros and brackets of the training split.
 void MeasureInputs(const Dataset& data, const SplitView& train, DataFacts* facts) {
   const internal::MappedSplit& stored = *data.split(train.stored_split());
   const int32_t bracket = data.spec().close_bracket_id();
@@ -49,8 +49,8 @@ void MeasureInputs(const Dataset& data, const SplitView& train, DataFacts* facts
   }
 }
 
-// An example that the oracle cannot evaluate has a wrong label in its own way: it counts as one of
-// the next class.
+// An example that the oracle cannot evaluate has a wrong label: it is counted as one of the next
+// class.
 std::vector<int64_t> TableOfLabels(const Dataset& data, const SplitView& train,
                                    const LabelOracle& oracle) {
   const internal::MappedSplit& stored = *data.split(train.stored_split());
@@ -72,7 +72,8 @@ std::vector<int64_t> TableOfLabels(const Dataset& data, const SplitView& train,
   return table;
 }
 
-// Each value's commonest label among training examples, scored on validation.
+// The accuracy on validation if each value of the shortcut is answered with its commonest training
+// label.
 double ScoreShortcut(const SplitView& train, const SplitView& validation,
                      const TaskKnowledge& knowledge) {
   const int64_t classes = train.spec().classes();
@@ -91,7 +92,7 @@ double ScoreShortcut(const SplitView& train, const SplitView& validation,
   return static_cast<double>(correct) / static_cast<double>(LookedAt(validation));
 }
 
-// Inputs of `split`, as they are stored.
+// Keys of the inputs of `split`, as they are stored.
 SplitKeys KeysOf(const Dataset& data, const SplitView& split) {
   const internal::MappedSplit& stored = *data.split(split.stored_split());
   SplitKeys keys(data.spec().is_pair());
@@ -102,7 +103,7 @@ SplitKeys KeysOf(const Dataset& data, const SplitView& split) {
   return keys;
 }
 
-// A view that validates on the test split is CheckSplits' matter, not leakage.
+// If a view validates on the test split, CheckSplits reports it; it is not leakage.
 void CountLeaked(const Dataset& data, const std::vector<const SplitView*>& splits,
                  DataFacts* facts) {
   Manifest manifest;

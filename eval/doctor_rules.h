@@ -15,15 +15,16 @@ struct Symptoms {
   const DoctorCase* facts = nullptr;
   // Training examples by label: of the data, else as the run met them.
   std::vector<int64_t> labels;
-  // Of these labels: cross-entropy (nats) of knowing their frequencies only, share of the largest.
+  // For these labels: the cross-entropy (nats) of knowing their frequencies only, and the share of
+  // the largest class.
   double entropy = 0, majority = 0;
   // Means over the last quarter of the points.
   double late_loss = 0, late_accuracy = 0;
-  // Largest in the curve; unset without validation.
+  // Largest accuracy in the curve; unset without validation.
   std::optional<double> best_validation;
   // Examples that a validation looked at.
   int64_t validation_examples = 0;
-  // Of the last point.
+  // The step of the last point.
   int64_t step = 0;
   // Neither validation nor training is better than the majority class by three standard deviations.
   bool is_stuck = false;
@@ -60,6 +61,8 @@ void CheckPooling(const Symptoms& s, Findings* findings);
 void CheckOverfit(const Symptoms& s, Findings* findings);
 void CheckStart(const Symptoms& s, Findings* findings);
 
+// The accuracy among a point's train or validation values; 0 where it is not known.
+double Accuracy(const google::protobuf::Map<std::string, double>& values);
 // "12.3 %"
 std::string Percent(double share);
 // "majority class 17.0 %, class entropy 2.21 nats"

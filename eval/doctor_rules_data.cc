@@ -1,4 +1,4 @@
-// What the data says: labels, splits, order, view.
+// Rules about the data: labels, splits, order, view.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,15 +10,15 @@
 namespace lra::internal {
 namespace {
 
-// Labels by the oracle: all right up to so many.
+// Up to this share of wrong labels by the oracle, all are taken for right.
 constexpr double kWrongShare = 0.001;
 constexpr double kOneRuleShare = 0.95;
-// Shuffled labels agree as often as independent ones, give or take.
+// Shuffled labels agree with the true ones as often as independent labels, within this margin.
 constexpr double kIndependence = 0.1;
 constexpr double kLeakedShare = 0.05;
 constexpr char kVerify[] = "`lra data verify DATA` names the examples; prepare the data anew";
 
-// Stored label times true label.
+// Counts of stored labels by true label.
 struct LabelTable {
   const std::vector<int64_t>& counts;
   int64_t classes;
@@ -26,13 +26,13 @@ struct LabelTable {
   int64_t at(int64_t stored, int64_t truth) const { return counts[stored * classes + truth]; }
   double total() const { return std::accumulate(counts.begin(), counts.end(), 0.0); }
 
-  // Share of the examples with (stored - truth) mod C = shift.
+  // The share of examples with (stored - true) mod C = shift.
   double ShareOfShift(int64_t shift) const {
     int64_t sum = 0;
     for (int64_t truth = 0; truth < classes; ++truth) sum += at((truth + shift) % classes, truth);
     return static_cast<double>(sum) / total();
   }
-  // Share of the examples whose stored label is the commonest of their true one.
+  // The share of examples whose stored label is the commonest of their true label.
   double ShareOfRenaming() const {
     int64_t sum = 0;
     for (int64_t truth = 0; truth < classes; ++truth) {
@@ -42,7 +42,7 @@ struct LabelTable {
     }
     return static_cast<double>(sum) / total();
   }
-  // Agreement of labels that know nothing of each other.
+  // How often labels would agree if they were independent.
   double IndependentAgreement() const {
     double sum = 0;
     for (int64_t c = 0; c < classes; ++c) {
@@ -66,21 +66,22 @@ Finding LabelFinding(const char* cause, std::string observed, std::string expect
           .fix = kVerify};
 }
 
-// (sum of squared deviations / expected) of counts drawn with these shares.
+// The sum of (deviation squared / expected) of counts drawn with these shares.
 double ChiSquare(const google::protobuf::RepeatedField<int64_t>& counts,
                  const std::vector<int64_t>& labels) {
   const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
   const double all = std::accumulate(labels.begin(), labels.end(), 0.0);
   double sum = 0;
   for (int i = 0; i < counts.size(); ++i) {
-    // Half an example, so that a class that should not occur counts.
+    // At least half an example, so that a class that should not occur counts.
     const double expected = std::max(0.5, total * static_cast<double>(labels[i]) / all);
     sum += std::pow(static_cast<double>(counts[i]) - expected, 2) / expected;
   }
   return sum;
 }
 
-// Far above what chance gives (mean df, variance 2 df); batches of equal length are no exact draw.
+// Far above what chance gives (mean df, variance 2 df), because batches of equal lengths are not a
+// random draw.
 double ChiSquareLimit(size_t classes) {
   const double df = static_cast<double>(classes) - 1;
   return df + 12 * std::sqrt(2 * df);
@@ -105,7 +106,7 @@ void CheckLabels(const Symptoms& s, Findings* findings) {
     return;
   }
   const std::string observed = absl::StrCat(Percent(agreement), checked, " are the true ones");
-  // Noise leaves each class's commonest label what it was, and is not explained by a renaming.
+  // Random noise leaves each class's commonest label as it was, and a renaming does not explain it.
   const double renamed = table.ShareOfRenaming();
   if (renamed >= kOneRuleShare && renamed - agreement > (1 - agreement) / 2) {
     findings->push_back(LabelFinding(
@@ -168,7 +169,7 @@ void CheckLabelBalance(const Symptoms& s, Findings* findings) {
   const double median = distances[distances.size() / 2], limit = ChiSquareLimit(classes);
   const double total = ChiSquare(sums, s.labels);
   if (median <= limit && total <= limit) return;
-  // Points that are off but add up to the data are the data in a bad order.
+  // Points that deviate but add up to the data mean that the data is in a bad order.
   const bool is_order = total <= limit;
   findings->push_back(
       {.cause = is_order ? kDataOrder : kWrongData,
@@ -212,7 +213,7 @@ void CheckBrackets(const Symptoms& s, Findings* findings) {
 void CheckPixels(const Symptoms& s, Findings* findings) {
   if (!s.config().view().zero_is_padding()) return;
   const bool is_rule = s.rules && s.rules->view().zero_is_padding();
-  // Under a protocol with this rule it explains a run that learns nothing, and no other.
+  // If the protocol has this rule, it explains only a run that learns nothing.
   if (is_rule && (!s.is_stuck || s.is_early)) return;
   std::string observed = "view.zero_is_padding is on: attention and pooling skip black pixels";
   if (s.facts->data) {

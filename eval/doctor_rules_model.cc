@@ -266,12 +266,13 @@ void CheckOverfit(const Symptoms& s, Findings* findings) {
   const CurvePoint* best = nullptr;
   const CurvePoint* last = nullptr;
   for (const CurvePoint& point : s.facts->run.curve()) {
-    if (!point.has_validation_accuracy()) continue;
+    if (!point.has_validation_loss()) continue;
     if (best == nullptr || point.validation_loss() < best->validation_loss()) best = &point;
     last = &point;
   }
   if (last == nullptr) return;
-  const double gap = last->train_accuracy() - last->validation_accuracy();
+  const double train = Accuracy(last->train()), validation = Accuracy(last->validation());
+  const double gap = train - validation;
   if (gap < kOverfitGap || last->validation_loss() < best->validation_loss() + kOverfitLossNats) {
     return;
   }
@@ -280,8 +281,8 @@ void CheckOverfit(const Symptoms& s, Findings* findings) {
        .strength = Finding::kLikely,
        .observed = absl::StrFormat(
            "validation loss rose from %.3f at step %d to %.3f; training accuracy %s, validation %s",
-           best->validation_loss(), best->step(), last->validation_loss(),
-           Percent(last->train_accuracy()), Percent(last->validation_accuracy())),
+           best->validation_loss(), best->step(), last->validation_loss(), Percent(train),
+           Percent(validation)),
        .expected = "a validation loss that falls or stands still",
        .landmark = "the run's own curve",
        .fix = "train.early_stop_evaluations, model.dropout, optimizer.weight_decay, more data"});

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
+#include "eval/metric.h"
 
 namespace lra {
 namespace {
@@ -38,9 +39,9 @@ DoctorCase MakeCase(double accuracy, double loss) {
     point.set_step(20 * i);
     point.set_learning_rate(2e-3f);
     point.set_train_loss(loss);
-    point.set_train_accuracy(accuracy);
+    (*point.mutable_train())[kAccuracy] = accuracy;
     point.set_validation_loss(loss);
-    point.set_validation_accuracy(accuracy);
+    (*point.mutable_validation())[kAccuracy] = accuracy;
     for (const int64_t count : {64, 192, 192, 192}) point.add_label_examples(count);
   }
   facts.data.emplace();
@@ -271,7 +272,7 @@ TEST(Doctor, DamagedCheckpoint) {
 TEST(Doctor, Overfit) {
   DoctorCase facts = MakeCase(0.45, 1.1);
   CurvePoint& last = *facts.run.mutable_curve(9);
-  last.set_train_accuracy(0.9);
+  (*last.mutable_train())[kAccuracy] = 0.9;
   EXPECT_THAT(Causes(facts), IsEmpty());  // a gap alone is no overfit
   last.set_validation_loss(1.25);
   EXPECT_THAT(Causes(facts), ElementsAre(kOverfit));

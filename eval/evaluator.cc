@@ -11,7 +11,7 @@
 #include "lra/check.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
-#include "models/torch_status.h"
+#include "models/base/torch_status.h"
 
 namespace lra {
 namespace {
@@ -52,7 +52,7 @@ absl::Status ForwardAll(const Classifier& model, const SplitView& split,
 }  // namespace
 
 absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& split, int64_t classes,
-                                  const EvaluatorOptions& options) {
+                                  const Metric& metric, const EvaluatorOptions& options) {
   const int64_t examples = EvaluatedExamples(split.size(), options.batch_examples,
                                              options.limit_examples, options.drop_last);
   Scored scored;
@@ -61,8 +61,8 @@ absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& spli
   LRA_RETURN_IF_ERROR(
       CatchTorch([&] { return ForwardAll(model, split, options, examples, &scored); }));
   for (int64_t i = 0; i < examples; ++i) scored.labels.push_back(split.label(i));
-  LRA_ASSIGN_OR_RETURN(scored.score,
-                       ScoreLogits(scored.logits, scored.labels, static_cast<int>(classes)));
+  LRA_ASSIGN_OR_RETURN(
+      scored.sums, ScoreGuesses(metric, {scored.logits, scored.labels, static_cast<int>(classes)}));
   return scored;
 }
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "datasets/split_view.h"
-#include "eval/metrics.h"
+#include "eval/metric.h"
 #include "models/classifier.h"
 
 namespace lra {
@@ -18,7 +18,7 @@ struct EvaluatorOptions {
   int64_t batch_examples = 32;
   // Score the first `limit_examples` only; 0 = all.
   int64_t limit_examples = 0;
-  // Of these, leave out the last ones in data-set order that do not fill a batch.
+  // Whether the last of these examples in data-set order are left out if they do not fill a batch.
   bool drop_last = false;
   // Asked before every batch; unset = never.
   std::function<bool()> should_stop;
@@ -28,17 +28,17 @@ struct EvaluatorOptions {
 };
 
 struct Scored {
-  SplitScore score;
-  // Of the scored examples, which are the first ones in data-set order.
+  ExampleSums sums;
+  // Logits and labels of the scored examples, which are the first ones in data-set order.
   std::vector<float> logits;    // [examples, C]
   std::vector<int32_t> labels;  // [examples]
   int64_t classes = 0;
 };
 
-// Internal (naming the example) when a logit is not finite; ResourceExhausted when memory runs out;
-// Cancelled when it should stop.
+// Scores with the metric's scorer. Internal (naming the example) when a logit is not finite;
+// ResourceExhausted when memory runs out; Cancelled when it should stop.
 absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& split, int64_t classes,
-                                  const EvaluatorOptions& options);
+                                  const Metric& metric, const EvaluatorOptions& options);
 
 }  // namespace lra
 

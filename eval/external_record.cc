@@ -9,9 +9,15 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "datasets/dataset.h"
+#include "datasets/manifest.h"
 #include "datasets/npy.h"
+#include "datasets/split_view.h"
+#include "eval/data_identity.h"
+#include "eval/machine.h"
 #include "eval/row_record.h"
 #include "eval/run_record.h"
+#include "lra/config.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -134,6 +140,12 @@ std::string Describe(const ExternalRun& run, bool only_labels) {
                       only_labels ? " (classes only: no loss)" : "");
 }
 
+// Classes without probabilities have no loss.
+void ForgetTotals(SplitResult* result) {
+  for (auto& [name, total] : *result->mutable_sums()->mutable_totals())
+    total = std::numeric_limits<double>::quiet_NaN();
+}
+
 absl::Status CheckSameRow(absl::string_view directory, const RunRecord& previous,
                           const RunRecord& record) {
   if (previous.method() == record.method() && previous.seed() == record.seed())
@@ -161,6 +173,24 @@ absl::StatusOr<ExternalPredictions> ReadPredictions(absl::string_view path, cons
   predictions.only_labels = !IsFloat(column.header().type);
   LRA_RETURN_IF_ERROR(ReadValues(path, column, spec.classes(), &predictions.logits));
   return predictions;
+}
+
+absl::StatusOr<ExternalRun> OpenExternalRun(const ExternalRequest& request) {
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(request.data_dir));
+  ExternalRun run;
+  LRA_ASSIGN_OR_RETURN(run.view, LoadView(manifest.spec().name(), request.view.protocol,
+                                          request.view.preset, request.view.sets));
+  LRA_ASSIGN_OR_RETURN(
+      const Dataset data,
+      Dataset::Open(request.data_dir,
+                    {.splits = {request.split}, .view = &run.view, .threads = request.threads}));
+  LRA_ASSIGN_OR_RETURN(const SplitView split, SplitView::Create(data, request.split, run.view));
+  run.data = IdentifyData(data.manifest(), run.view);
+  run.spec = split.spec();
+  run.split = request.split;
+  run.labels = Labels(split);
+  run.unix_seconds = UnixSeconds();
+  return run;
 }
 
 std::string ExternalDirectory(absl::string_view runs, absl::string_view task,
@@ -191,8 +221,8 @@ absl::StatusOr<RunRecord> WriteExternalRecord(absl::string_view directory, const
   if (previous) LRA_RETURN_IF_ERROR(CheckSameRow(directory, *previous, record));
   LRA_ASSIGN_OR_RETURN(
       SplitResult result,
-      StoreRowSplit(directory, {run.split, predictions.logits, run.labels}, run.spec.classes()));
-  if (predictions.only_labels) result.set_loss_sum(std::numeric_limits<double>::quiet_NaN());
+      StoreRowSplit(directory, {run.split, predictions.logits, run.labels}, run.spec));
+  if (predictions.only_labels) ForgetTotals(&result);
   *record.add_results() = result;
   bool is_known = false;
   if (previous) {

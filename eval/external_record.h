@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "eval/run_record.pb.h"
+#include "lra/experiment.h"
 
 namespace lra {
 
@@ -24,6 +25,14 @@ struct ExternalPredictions {
 absl::StatusOr<ExternalPredictions> ReadPredictions(absl::string_view path, const TaskSpec& spec,
                                                     absl::string_view split, int64_t examples);
 
+// What the predictions are about.
+struct ExternalRequest {
+  std::string data_dir;
+  ViewChoice view;
+  std::string split = "test";
+  int threads = 0;
+};
+
 struct ExternalRun {
   std::string name;         // the row of a table
   std::string description;  // a sentence for its footnote; may be empty
@@ -32,13 +41,17 @@ struct ExternalRun {
   TaskSpec spec;
   DataView view;
   std::string split;
-  std::string predictions_path;
   std::vector<int32_t> labels;  // of the split
+  std::string predictions_path;
   // Names that stand for something else in tables: attentions and baselines of this program.
   std::vector<std::string> taken_names;
   std::string command_line;
   int64_t unix_seconds = 0;
 };
+
+// A run with data, spec, view, split and labels of the request; the data set says which task it is.
+// The errors of ReadManifest, LoadView, Dataset::Open and SplitView::Create.
+absl::StatusOr<ExternalRun> OpenExternalRun(const ExternalRequest& request);
 
 // "RUNS/external-mine-listops", "RUNS/external-mine-listops-s1" for another seed than 0.
 std::string ExternalDirectory(absl::string_view runs, absl::string_view task,

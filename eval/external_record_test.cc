@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/data_test_util.h"
 #include "datasets/npy.h"
 #include "eval/run_record.h"
+#include "eval/sums.h"
 #include "lra/files.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
@@ -76,12 +78,12 @@ TEST_F(ExternalRecordTest, LogitsOfEitherWidthAreScoredAndStored) {
     EXPECT_EQ(record->data().split_fingerprint().at("test"), "abc");
     const SplitResult& result = *FindResult(*record, "test");
     EXPECT_EQ(result.examples(), 4);
-    EXPECT_EQ(result.correct(), 3);
+    EXPECT_EQ(CountOf(result.sums(), kCorrect), 3);
     const auto loss = [](double own, double a, double b) {
       return std::log(std::exp(own) + std::exp(a) + std::exp(b)) - own;
     };
-    EXPECT_NEAR(result.loss_sum(), loss(5, 0, 0) + loss(2, 1, 0) + loss(1, 3, 2) + loss(0, -1, -2),
-                1e-9);
+    EXPECT_NEAR(TotalOf(result.sums(), kNats),
+                loss(5, 0, 0) + loss(2, 1, 0) + loss(1, 3, 2) + loss(0, -1, -2), 1e-9);
     EXPECT_TRUE(CheckPredictions(out_, *record).ok());
   }
 }
@@ -90,8 +92,8 @@ TEST_F(ExternalRecordTest, ClassesOfAnyIntegerTypeHaveNoLoss) {
   const auto check = [&] {
     const auto record = Write();
     ASSERT_TRUE(record.ok()) << record.status();
-    EXPECT_EQ(record->results(0).correct(), 3);
-    EXPECT_TRUE(std::isnan(record->results(0).loss_sum()));
+    EXPECT_EQ(CountOf(record->results(0).sums(), kCorrect), 3);
+    EXPECT_TRUE(std::isnan(TotalOf(record->results(0).sums(), kNats)));
     EXPECT_THAT(record->description(), HasSubstr("no loss"));
     const auto stored = ReadNpyFloat(JoinPath(out_, "predictions.npy"));
     ASSERT_TRUE(stored.ok());
@@ -161,8 +163,8 @@ TEST_F(ExternalRecordTest, OtherSplitsStay) {
   Predict<int64_t>({1}, {1});
   const auto record = Write();
   ASSERT_TRUE(record.ok()) << record.status();
-  EXPECT_EQ(FindResult(*record, "test")->correct(), 3);
-  EXPECT_EQ(FindResult(*record, "validation")->correct(), 1);
+  EXPECT_EQ(CountOf(FindResult(*record, "test")->sums(), kCorrect), 3);
+  EXPECT_EQ(CountOf(FindResult(*record, "validation")->sums(), kCorrect), 1);
   EXPECT_EQ(record->test_looks_size(), 1);
   EXPECT_TRUE(CheckPredictions(out_, *record).ok());
 }
@@ -188,6 +190,39 @@ TEST_F(ExternalRecordTest, AFolderOfAnythingElseIsLeftAlone) {
   trained.set_method("linear");
   ASSERT_TRUE(WriteRunRecord(out_, trained).ok());
   refuses("holds a run of linear");
+}
+
+// The data set says which task it is, the view what of it is scored.
+TEST(OpenExternalRunTest, TakesTaskViewAndLabelsFromTheData) {
+  const TestFolder folder;
+  TaskSpec spec;
+  spec.set_name("listops");
+  spec.set_version(1);
+  spec.set_vocabulary_size(16);
+  spec.set_max_length_tokens(40);
+  spec.set_classes(3);
+  spec.set_close_bracket_id(15);
+  WriteTestData(folder.path(), spec,
+                {{"train", {{{1, 2}, {}, 0}}},
+                 {"validation", {{{3}, {}, 2}}},
+                 {"test", {{{1, 2, 3}, {}, 2}, {{4}, {}, 0}, {{5, 6}, {}, 1}}}});
+  ExternalRequest request = {.data_dir = folder.path()};
+  request.view.sets = {"max_length_tokens=2"};
+  const auto run = OpenExternalRun(request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->data.task(), "listops");
+  EXPECT_EQ(run->split, "test");
+  EXPECT_THAT(run->labels, ElementsAre(2, 0, 1));
+  EXPECT_EQ(run->view.max_length_tokens(), 2);
+  EXPECT_EQ(run->spec.max_length_tokens(), 2);
+  EXPECT_GT(run->unix_seconds, 0);
+  request.split = "validation";
+  EXPECT_THAT(OpenExternalRun(request)->labels, ElementsAre(2));
+  request.view.sets = {"max_length=2"};
+  EXPECT_THAT(std::string(OpenExternalRun(request).status().message()),
+              HasSubstr("max_length_tokens"));
+  request.data_dir = folder.File("nothing");
+  EXPECT_EQ(OpenExternalRun(request).status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace lra {
 namespace internal {
 namespace {
 
-constexpr int64_t kMaxEntries = 1024;  // a side, after Reduce
-constexpr int kPlotPixels = 512;       // at least so many a side, where cells can be enlarged
+constexpr int64_t kMaxEntries = 1024;  // on each side, after Reduce
+constexpr int kPlotPixels = 512;       // least size of the plot, if cells can be enlarged
 constexpr int kMargin = 16, kTick = 6, kGap = 6, kBarWidth = 24;
 constexpr int kBarSteps = 4;
 constexpr Colour kBlack = {0, 0, 0};
@@ -33,7 +33,7 @@ std::string BarLabel(const Scale& scale, int step) {
   return absl::StrFormat("%.3g", scale.low + (scale.high - scale.low) * step / kBarSteps);
 }
 
-// Where things are; the plot is rows * cell pixels high.
+// Where things are drawn; the plot is rows * cell pixels high.
 struct Layout {
   Layout(const AttentionMap& map, const HeatMapLabels& labels, const Scale& scale)
       : cell(std::max<int>(1, kPlotPixels / static_cast<int>(std::max(map.rows, map.columns)))),
@@ -55,7 +55,7 @@ struct Layout {
   int width = 0, height = 0;
 };
 
-// One pixel wide, just outside.
+// Draws a frame of one pixel just outside of the rectangle.
 void DrawFrame(Canvas* canvas, int x, int y, int w, int h) {
   canvas->Fill(x - 1, y - 1, w + 2, 1, kBlack);
   canvas->Fill(x - 1, y + h, w + 2, 1, kBlack);
@@ -73,7 +73,8 @@ void DrawCells(const AttentionMap& map, const Layout& at, const Scale& scale, Ca
   DrawFrame(canvas, at.left, at.top, at.plot_width, at.plot_height);
 }
 
-// `factor`: entries of the matrix in one of the picture.
+// `factor` is the number of the matrix's entries that one entry of the picture stands for, along a
+// side.
 void DrawAxes(const AttentionMap& map, int64_t factor, const HeatMapLabels& labels,
               const Layout& at, Canvas* canvas) {
   const auto place = [&](int64_t entry) {

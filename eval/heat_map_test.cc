@@ -77,7 +77,8 @@ TEST(HeatMapTest, TextIsWhereItShouldBe) {
   EXPECT_EQ(BlackPixels(across, 20, 30, width, 2 + internal::kTextHeight), black);
   EXPECT_EQ(BlackPixels(up, 30, 180 - width, 2 + internal::kTextHeight, width), black);
   EXPECT_EQ(across.At(0, 0), kWhite);
-  internal::DrawText(&across, -30, 195, "cut \n\x80 off");  // partly outside, not printable
+  // partly outside of the canvas, and not printable
+  internal::DrawText(&across, -30, 195, "cut \n\x80 off");
 }
 
 TEST(HeatMapTest, IsAPngOrAnError) {

@@ -1,5 +1,5 @@
-// The only file that sees the font: stb_easy_font (github.com/nothings/stb, public domain) makes
-// rectangles of ASCII text.
+// The only file that includes the font: stb_easy_font (github.com/nothings/stb, public domain)
+// turns ASCII text into rectangles.
 #include <string>
 
 #include "eval/heat_map.h"
@@ -16,13 +16,13 @@ namespace {
 constexpr int kScale = 2;
 constexpr size_t kMaxTextBytes = 100;
 
-// One corner of a rectangle; four make one, the first and the third are opposite.
+// One corner of a rectangle. Four corners make a rectangle; the first and the third are opposite.
 struct Corner {
   float x, y, z;
   unsigned char colour[4];
 };
 
-// The font knows the printable ASCII characters only, and wants a text it may change.
+// The font knows only printable ASCII characters, and needs a text that it may change.
 std::string Printable(absl::string_view text) {
   std::string printable(text.substr(0, kMaxTextBytes));
   for (char& c : printable) {

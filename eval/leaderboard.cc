@@ -1,6 +1,7 @@
 #include "eval/leaderboard.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/progress.h"
+#include "lra/status_macros.h"
 
 namespace lra {
 namespace {
@@ -15,8 +17,7 @@ namespace {
 using internal::ColumnRuns;
 using internal::Entry;
 
-// --- Published rows
-// --------------------------------------------------------------------------------------------------
+// --- Published rows ---
 
 PublishedRows::Row AlignRow(const PublishedRow& row, const std::vector<std::string>& tasks) {
   PublishedRows::Row aligned{row.method(), row.label(), row.note(),
@@ -46,8 +47,7 @@ PublishedRows AlignPublished(const PublishedTable& table, const std::vector<std:
   return published;
 }
 
-// --- Assembly
-// --------------------------------------------------------------------------------------------------------
+// --- Assembly ---
 
 // Why rows of several columns have no average.
 std::string DescribeIncomplete(const std::vector<LeaderboardRow>& rows) {
@@ -63,9 +63,15 @@ std::string DescribeIncomplete(const std::vector<LeaderboardRow>& rows) {
 }
 
 // Why a run cannot be shown; empty if it can.
-std::string ReasonToLeaveOut(const SplitResult* result, const std::string& split) {
+std::string ReasonToLeaveOut(const SplitResult* result, const absl::StatusOr<const Metric*>& metric,
+                             const std::string& split) {
   if (result == nullptr || result->examples() == 0)
     return absl::StrCat("was not scored on the ", split, " split");
+  if (!metric.ok()) return absl::StrCat("has no value: ", metric.status().message());
+  const absl::Status known = CheckSums(**metric, "what scored this run", NamesOf(result->sums()));
+  if (!known.ok()) return absl::StrCat("has no value: ", known.message());
+  if (!std::isfinite((*metric)->Value(result->sums())))
+    return absl::StrCat("has no value: its predictions do not give ", (*metric)->name());
   if (result->split_examples() == 0) return "";
   return absl::StrCat("was scored on the first ", FormatCount(result->examples()), " of ",
                       FormatCount(result->split_examples()), " ", split,
@@ -77,9 +83,11 @@ std::vector<Entry> SelectEntries(const FoundRuns& found, const LeaderboardOption
   std::vector<Entry> entries;
   for (const LocatedRecord& located : found.runs) {
     const SplitResult* result = FindResult(located.record, options.split);
-    const std::string reason = ReasonToLeaveOut(result, options.split);
+    const absl::StatusOr<const Metric*> metric =
+        options.metric.empty() ? MetricOf(located.record.spec()) : FindMetric(options.metric);
+    const std::string reason = ReasonToLeaveOut(result, metric, options.split);
     if (reason.empty()) {
-      entries.push_back({&located, result});
+      entries.push_back({&located, result, *metric});
     } else {
       left_out->push_back(
           absl::StrCat(located.directory, ": ", located.record.method(), " ", reason));
@@ -102,6 +110,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     return absl::InvalidArgumentError(
         absl::StrCat("confidence ", confidence, " is not between 0 and 1, e.g. 0.95"));
   }
+  if (!options.metric.empty()) LRA_RETURN_IF_ERROR(FindMetric(options.metric).status());
   Leaderboard board{options, {}, {}};
   const std::vector<Entry> entries = SelectEntries(found, options, &board.left_out);
   if (entries.empty()) {
@@ -112,11 +121,13 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
   std::set<std::string> left_out;  // a baseline may join several tables, its reason is told once
   for (const std::vector<ColumnRuns>& columns : tables) {
     LeaderboardTable table;
+    table.metric = &columns.front().metric();
     for (const ColumnRuns& column : columns) table.tasks.push_back(column.task);
     std::vector<std::string> refused;
     table.rows = internal::MakeRows(columns, options, &refused);
     left_out.insert(refused.begin(), refused.end());
     for (const PublishedTable& source : published) {
+      if (table.metric->name() != kAccuracy) break;  // what is published here is accuracy
       PublishedRows rows = AlignPublished(source, table.tasks);
       if (!rows.rows.empty()) table.published.push_back(std::move(rows));
     }

@@ -3,8 +3,9 @@
 // Unlike numbers never share a column: runs share one only if data, view, protocol, preset and
 // every setting apart from attention and seed are the same (what the protocol itself says about one
 // method, and what a search found, may differ). Columns share a table if protocol and preset agree.
-// Otherwise several tables are made, each saying what sets it apart. Baselines and external rows
-// join every table that shows the same examples.
+// Otherwise several tables are made, each saying what sets it apart. A table has one metric: values
+// of another are never averaged or ordered with its own. Baselines and external rows join every
+// table that shows the same examples.
 #ifndef LRA_EVAL_LEADERBOARD_H_
 #define LRA_EVAL_LEADERBOARD_H_
 
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "eval/metric.h"
 #include "eval/published.pb.h"
 #include "eval/run_record.h"
 #include "eval/statistics.h"
@@ -23,9 +25,11 @@ namespace lra {
 
 struct LeaderboardOptions {
   std::string split = "test";
-  // Of the intervals in cells.
+  // Registered name of the metric to show; empty = that of each run's task.
+  std::string metric{};
+  // Confidence of the intervals in cells.
   double confidence = 0.95;
-  // Of the marks "above the majority class" and "learned".
+  // Confidence of the marks "above the majority class" and "learned".
   double mark_confidence = 0.99;
   // What a measured method is, by name, for the notes; methods without one go without.
   std::map<std::string, std::string> descriptions;
@@ -34,21 +38,23 @@ struct LeaderboardOptions {
 enum class Verdict { kUnknown, kNo, kYes };  // kUnknown: no baseline to compare with
 
 struct LeaderboardCell {
-  double accuracy = 0;  // in [0, 1]; the mean over seeds
-  Interval interval;
-  // One run each, ascending. With one, the interval is Clopper-Pearson's: sampling of examples
-  // only. With more it is Student's t over seeds.
+  double value = 0;  // of the table's metric; the mean over seeds
+  // The metric's; unset where it has none of a single run.
+  std::optional<Interval> interval;
+  // One run each, ascending. With one, the interval is about the sampling of examples only. With
+  // more it is about the seeds.
   std::vector<uint32_t> seeds;
   std::vector<std::string> directories;
   int64_t examples = 0;
-  // Exact binomial, in every seed: above the majority class; above each of the task's shortcuts as
-  // well ("learned").
+  // By the metric's interval, in every seed: better than the majority class; better than each of
+  // the task's shortcuts as well ("learned"). Unknown, too, where one run has no interval.
   Verdict above_majority = Verdict::kUnknown;
   Verdict learned = Verdict::kUnknown;
-  // Runs whose score is not shown to be above the majority class; unset without that baseline.
+  // Runs whose score is not shown to be better than the majority class's; unset where that cannot
+  // be told.
   std::optional<int> at_chance_runs;
   // Mean score of the last checkpoints, where one was scored beside the selected one.
-  std::optional<double> last_accuracy;
+  std::optional<double> last_value;
   // Runs that an early stop ended before train.steps.
   int early_stopped_runs = 0;
   // Steps without labels before training; 0 = none.
@@ -56,7 +62,8 @@ struct LeaderboardCell {
   // (parameters - the transformer's) / the transformer's at the same configuration; unset where a
   // record does not say.
   std::optional<double> parameter_excess;
-  // Of a search: its trials, "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)".
+  // The trials of a search, e.g. "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)"; empty
+  // without one.
   std::string tuning;
 };
 
@@ -80,13 +87,14 @@ struct PublishedRows {
   struct Row {
     std::string method, label, note;
     std::vector<std::optional<double>> percents;  // by column, as printed
-    // As printed, only where the columns are exactly the tasks that it averages.
+    // The printed average, set only if the columns are exactly the tasks that it averages.
     std::optional<double> average_percent;
   };
   std::vector<Row> rows;
 };
 
 struct LeaderboardTable {
+  const Metric* metric = nullptr;  // of all columns
   std::vector<std::string> tasks;  // columns
   // Baselines, then measured rows, then external ones; best first.
   std::vector<LeaderboardRow> rows;
@@ -104,7 +112,8 @@ struct Leaderboard {
   std::vector<std::string> left_out;
 };
 
-// InvalidArgument for a confidence outside (0, 1), FailedPrecondition if no record has the split.
+// InvalidArgument for a confidence outside (0, 1) and an unknown metric, FailedPrecondition if no
+// record has the split.
 absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
                                              const std::vector<PublishedTable>& published,
                                              const LeaderboardOptions& options);

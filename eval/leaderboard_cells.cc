@@ -14,8 +14,7 @@
 namespace lra::internal {
 namespace {
 
-// --- Variants
-// --------------------------------------------------------------------------------------------------------
+// --- Variants ---
 
 // Values that tell the variants of one method in one column apart: by the attention's fingerprint,
 // the fields that vary among them, as "options.m=512". A method with one variant has the label "".
@@ -24,7 +23,7 @@ std::map<std::string, std::string> VariantLabels(const std::vector<const RunReco
       fields_of;                                           // fingerprint -> path -> value
   std::map<std::string, std::set<std::string>> values_of;  // path -> values, "" = unset
   for (const RunRecord* record : records) {
-    const auto leaves = LeafFields(record->config().attention());
+    const auto leaves = ComparedFields(record->config().attention());
     fields_of[Fingerprint(record->config().attention())] = {leaves.begin(), leaves.end()};
   }
   for (const auto& [fingerprint, fields] : fields_of) {
@@ -46,36 +45,39 @@ std::map<std::string, std::string> VariantLabels(const std::vector<const RunReco
   return labels;
 }
 
-// --- Marks
-// -----------------------------------------------------------------------------------------------------------
+// --- Marks ---
 
-// Highest accuracy of the column's baselines that are, or are not, the majority class; nullopt if
-// there are none.
-std::optional<double> BaselineAccuracy(const ColumnRuns& column, bool majority) {
+// Best value of the column's baselines that are, or are not, the majority class; nullopt if there
+// are none.
+std::optional<double> BestBaseline(const ColumnRuns& column, bool majority) {
   std::optional<double> best;
   for (const Entry& entry : column.entries) {
     if (entry.record().kind() != RunRecord::BASELINE) continue;
     if ((entry.record().method() == kMajorityMethod) != majority) continue;
-    best = std::max(best.value_or(0), entry.Accuracy());
+    if (!best || column.metric().Better(entry.Value(), *best)) best = entry.Value();
   }
   return best;
 }
 
-// Runs that are not shown to be above the baseline.
-std::optional<int> NotAbove(const std::vector<Entry>& runs, std::optional<double> baseline,
-                            double confidence) {
+// Runs that are not shown to be better than the baseline; nullopt where that cannot be told.
+std::optional<int> NotBetter(const std::vector<Entry>& runs, std::optional<double> baseline,
+                             double confidence) {
   if (!baseline) return std::nullopt;
-  return static_cast<int>(std::count_if(runs.begin(), runs.end(), [&](const Entry& run) {
-    return !ClearlyAbove(run.result->correct(), run.result->examples(), *baseline, confidence);
-  }));
+  int count = 0;
+  for (const Entry& run : runs) {
+    const std::optional<bool> is_better =
+        run.metric->ClearlyBetter(run.result->sums(), *baseline, confidence);
+    if (!is_better) return std::nullopt;
+    count += *is_better ? 0 : 1;
+  }
+  return count;
 }
 
-Verdict AllAbove(std::optional<int> not_above) {
-  return !not_above ? Verdict::kUnknown : *not_above == 0 ? Verdict::kYes : Verdict::kNo;
+Verdict AllBetter(std::optional<int> not_better) {
+  return !not_better ? Verdict::kUnknown : *not_better == 0 ? Verdict::kYes : Verdict::kNo;
 }
 
-// --- How the runs came about
-// -----------------------------------------------------------------------------------------------------------
+// --- How the runs came about ---
 
 // The last checkpoint's score, where it is another than the selected one's.
 const SplitResult* LastResult(const Entry& run) {
@@ -88,17 +90,15 @@ const SplitResult* LastResult(const Entry& run) {
 }
 
 // A run whose last checkpoint was selected has one score, which is both.
-std::optional<double> LastAccuracy(const std::vector<Entry>& runs) {
-  std::vector<double> accuracies;
+std::optional<double> LastValue(const std::vector<Entry>& runs) {
+  std::vector<double> values;
   bool is_another = false;
   for (const Entry& run : runs) {
     const SplitResult* last = LastResult(run);
     is_another |= last != nullptr;
-    accuracies.push_back(last == nullptr ? run.Accuracy()
-                                         : static_cast<double>(last->correct()) /
-                                               static_cast<double>(last->examples()));
+    values.push_back(run.metric->Value(last == nullptr ? run.result->sums() : last->sums()));
   }
-  return is_another ? std::optional<double>(Mean(accuracies)) : std::nullopt;
+  return is_another ? std::optional<double>(Mean(values)) : std::nullopt;
 }
 
 std::string DescribeTuning(const std::vector<Entry>& runs) {
@@ -132,12 +132,11 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
         static_cast<double>(record.transformer_parameters());
     cell->parameter_excess = std::max(cell->parameter_excess.value_or(excess), excess);
   }
-  cell->last_accuracy = LastAccuracy(runs);
+  cell->last_value = LastValue(runs);
   cell->tuning = DescribeTuning(runs);
 }
 
-// --- Cells
-// -----------------------------------------------------------------------------------------------------------
+// --- Cells ---
 
 // One run a seed, by seed. A second run of a seed is a copy (dropped) or contradicts the first
 // (reported).
@@ -163,30 +162,28 @@ std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>*
 LeaderboardCell MakeCell(const std::vector<Entry>& runs, const ColumnRuns& column,
                          const LeaderboardOptions& options) {
   LeaderboardCell cell;
-  std::vector<double> accuracies;
+  std::vector<double> values;
+  std::vector<Sums> sums;
   for (const Entry& run : runs) {
-    accuracies.push_back(run.Accuracy());
+    values.push_back(run.Value());
+    sums.push_back(run.result->sums());
     cell.seeds.push_back(run.record().seed());
     cell.directories.push_back(run.located->directory);
   }
-  const SplitResult& first = *runs.front().result;
-  cell.examples = first.examples();
-  cell.accuracy = Mean(accuracies);
-  cell.interval = runs.size() == 1
-                      ? ClopperPearson(first.correct(), first.examples(), options.confidence)
-                      : StudentT(accuracies, options.confidence);
+  cell.examples = runs.front().result->examples();
+  cell.value = Mean(values);
+  cell.interval = column.metric().IntervalOf(sums, options.confidence);
   if (runs.front().record().kind() == RunRecord::BASELINE) return cell;
-  const auto majority = BaselineAccuracy(column, true), shortcut = BaselineAccuracy(column, false);
-  cell.at_chance_runs = NotAbove(runs, majority, options.mark_confidence);
-  cell.above_majority = AllAbove(cell.at_chance_runs);
-  cell.learned = AllAbove(NotAbove(runs, shortcut, options.mark_confidence));
+  const auto majority = BestBaseline(column, true), shortcut = BestBaseline(column, false);
+  cell.at_chance_runs = NotBetter(runs, majority, options.mark_confidence);
+  cell.above_majority = AllBetter(cell.at_chance_runs);
+  cell.learned = AllBetter(NotBetter(runs, shortcut, options.mark_confidence));
   if (cell.above_majority == Verdict::kNo) cell.learned = Verdict::kNo;
   AddProvenance(runs, &cell);
   return cell;
 }
 
-// --- Rows
-// ------------------------------------------------------------------------------------------------------------
+// --- Rows ---
 
 int KindOrder(RunRecord::Kind kind) {
   return kind == RunRecord::BASELINE ? 0 : kind == RunRecord::MEASURED ? 1 : 2;
@@ -210,13 +207,13 @@ std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column) {
   return rows;
 }
 
-// For ordering: the mean over the filled cells, fuller rows first.
+// How many cells are filled, and their mean.
 std::pair<size_t, double> Score(const LeaderboardRow& row) {
-  std::vector<double> accuracies;
+  std::vector<double> values;
   for (const auto& cell : row.cells) {
-    if (cell) accuracies.push_back(cell->accuracy);
+    if (cell) values.push_back(cell->value);
   }
-  return {accuracies.size(), accuracies.empty() ? 0 : Mean(accuracies)};
+  return {values.size(), values.empty() ? 0 : Mean(values)};
 }
 
 void FinishRow(const std::vector<ColumnRuns>& columns, LeaderboardRow* row) {
@@ -227,10 +224,14 @@ void FinishRow(const std::vector<ColumnRuns>& columns, LeaderboardRow* row) {
   if (row->missing_tasks.empty()) row->average = Score(*row).second;
 }
 
-// Baselines rise to the best, so that the majority class comes first; the others fall.
-bool Before(const LeaderboardRow& a, const LeaderboardRow& b) {
+// Fuller rows first, then by their means. Baselines rise to the best, so that the majority class
+// comes first; the others fall.
+bool Before(const Metric& metric, const LeaderboardRow& a, const LeaderboardRow& b) {
   if (a.kind != b.kind) return KindOrder(a.kind) < KindOrder(b.kind);
-  return a.kind == RunRecord::BASELINE ? Score(a) < Score(b) : Score(a) > Score(b);
+  const bool rises = a.kind == RunRecord::BASELINE;
+  const auto [filled, value] = Score(rises ? b : a);
+  const auto [other_filled, other_value] = Score(rises ? a : b);
+  return filled != other_filled ? filled > other_filled : metric.Better(value, other_value);
 }
 
 }  // namespace
@@ -255,7 +256,9 @@ std::vector<LeaderboardRow> MakeRows(const std::vector<ColumnRuns>& columns,
     FinishRow(columns, &row);
     sorted.push_back(std::move(row));
   }
-  std::stable_sort(sorted.begin(), sorted.end(), Before);
+  const Metric& metric = columns.front().metric();
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const auto& a, const auto& b) { return Before(metric, a, b); });
   return sorted;
 }
 

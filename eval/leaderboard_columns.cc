@@ -1,8 +1,8 @@
 // Which runs may stand in one column, and which columns make a table.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -12,6 +12,7 @@
 #include "eval/leaderboard_internal.h"
 #include "lra/config.h"
 #include "lra/fingerprint.h"
+#include "lra/task_files.h"
 
 namespace lra::internal {
 namespace {
@@ -78,16 +79,20 @@ void AddToColumn(const Entry& entry, std::vector<OpenColumn>* columns) {
 
 // --- Tables ---
 
-// Of one protocol and preset: by overrides, by task, a column for each setting.
+// The columns of one metric, protocol and preset: by overrides, then by task, one column for each
+// setting.
 using Group = std::map<std::string, std::map<std::string, std::vector<OpenColumn>>>;
 
-std::map<std::pair<std::string, std::string>, Group> GroupMeasured(
-    const std::vector<Entry>& entries) {
-  std::map<std::pair<std::string, std::string>, Group> groups;
+// Metric, protocol, preset.
+using GroupKey = std::tuple<std::string, std::string, std::string>;
+
+std::map<GroupKey, Group> GroupMeasured(const std::vector<Entry>& entries) {
+  std::map<GroupKey, Group> groups;
   for (const Entry& entry : entries) {
     const RunRecord& record = entry.record();
     if (record.kind() != RunRecord::MEASURED) continue;
-    Group& group = groups[{record.config().protocol(), record.config().preset()}];
+    Group& group =
+        groups[{entry.metric->name(), record.config().protocol(), record.config().preset()}];
     AddToColumn(entry, &group[OverridesOf(record)][record.data().task()]);
   }
   return groups;
@@ -115,8 +120,7 @@ void UniteSingleTasks(Group* group) {
 }
 
 // The k-th column of every task of a group makes the group's k-th table.
-std::vector<std::vector<ColumnRuns>> SplitIntoTables(
-    std::map<std::pair<std::string, std::string>, Group> groups) {
+std::vector<std::vector<ColumnRuns>> SplitIntoTables(std::map<GroupKey, Group> groups) {
   std::vector<std::vector<ColumnRuns>> tables;
   for (auto& [rules, group] : groups) {
     UniteSingleTasks(&group);
@@ -157,7 +161,8 @@ bool SawTheSame(const DataIdentity& a, const DataIdentity& b) {
 bool ShowsSameExamples(const Entry& other, const Entry& run) {
   const DataIdentity& a = other.record().data();
   const DataIdentity& b = run.record().data();
-  const bool same = a.task() == b.task() && !SplitFingerprint(other).empty() &&
+  const bool same = other.metric == run.metric && a.task() == b.task() &&
+                    !SplitFingerprint(other).empty() &&
                     SplitFingerprint(other) == SplitFingerprint(run) &&
                     (other.result->examples() == run.result->examples() ||
                      (run.record().config().evaluation().drop_last() &&
@@ -182,24 +187,25 @@ void JoinOthers(const std::vector<Entry>& entries, std::vector<std::vector<Colum
       }
     }
     if (joined) continue;
-    // The first own table that lacks the task takes it.
+    // The first own table of its metric that lacks the task takes it.
     size_t t = measured_tables;
-    const auto has_task = [&](const ColumnRuns& column) {
-      return column.task == entry.record().data().task();
+    const auto keeps_out = [&](const ColumnRuns& column) {
+      return column.task == entry.record().data().task() || &column.metric() != entry.metric;
     };
-    while (t < tables->size() && std::any_of((*tables)[t].begin(), (*tables)[t].end(), has_task))
+    while (t < tables->size() && std::any_of((*tables)[t].begin(), (*tables)[t].end(), keeps_out))
       ++t;
     if (t == tables->size()) tables->emplace_back();
     (*tables)[t].push_back({entry.record().data().task(), {entry}});
   }
 }
 
-// The order of the benchmark's own table; other tasks by name after it.
-size_t TaskRank(const std::string& task) {
-  static constexpr std::array<absl::string_view, 8> kOrder = {
-      "listops",      "text",         "retrieval", "image",
-      "pathfinder32", "pathfinder64", "pathx",     "pathfinder256"};
-  return std::find(kOrder.begin(), kOrder.end(), task) - kOrder.begin();
+// By the order of the known tasks, and those that are not known by name after them.
+void SortByTask(const std::vector<std::string>& order, std::vector<ColumnRuns>* columns) {
+  const auto place = [&](const ColumnRuns& column) {
+    return std::pair(std::find(order.begin(), order.end(), column.task), column.task);
+  };
+  std::sort(columns->begin(), columns->end(),
+            [&](const ColumnRuns& a, const ColumnRuns& b) { return place(a) < place(b); });
 }
 
 }  // namespace
@@ -220,7 +226,7 @@ std::string OverridesOf(const RunRecord& record) {
   static const std::set<std::string>& names =
       *new std::set<std::string>{"task", "protocol", "preset", "seed"};
   std::vector<std::string> overrides;
-  for (const auto& [path, value] : LeafFields(record.config())) {
+  for (const auto& [path, value] : ComparedFields(record.config())) {
     const auto origin = record.provenance().find(path);
     if (origin == record.provenance().end() || names.contains(path) ||
         absl::StartsWith(path, "attention."))
@@ -235,7 +241,7 @@ std::string OverridesOf(const RunRecord& record) {
 
 std::string MethodRulesOf(const RunRecord& record) {
   std::vector<std::string> rules;
-  for (const auto& [path, value] : LeafFields(record.config())) {
+  for (const auto& [path, value] : ComparedFields(record.config())) {
     const auto origin = record.provenance().find(path);
     if (origin == record.provenance().end() || !IsMethodPart(origin->second) ||
         absl::StartsWith(path, "attention."))
@@ -251,17 +257,16 @@ std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entrie
   tables.erase(std::remove_if(tables.begin(), tables.end(),
                               [](const std::vector<ColumnRuns>& table) { return table.empty(); }),
                tables.end());
-  for (std::vector<ColumnRuns>& columns : tables) {
-    std::sort(columns.begin(), columns.end(), [](const ColumnRuns& a, const ColumnRuns& b) {
-      return std::pair(TaskRank(a.task), a.task) < std::pair(TaskRank(b.task), b.task);
-    });
-  }
+  const std::vector<std::string> order = TasksInOrder();
+  for (std::vector<ColumnRuns>& columns : tables) SortByTask(order, &columns);
   return tables;
 }
 
 std::string DescribeDifference(const std::vector<ColumnRuns>& first,
                                const std::vector<ColumnRuns>& other) {
   std::vector<std::string> sentences;
+  if (&first.front().metric() != &other.front().metric())
+    sentences.push_back(absl::StrCat("its metric is ", other.front().metric().name()));
   for (const ColumnRuns& column : other) {
     for (const ColumnRuns& reference : first) {
       if (reference.task != column.task) continue;

@@ -14,16 +14,16 @@ namespace lra::internal {
 struct Entry {
   const LocatedRecord* located = nullptr;
   const SplitResult* result = nullptr;  // of the options' split
+  const Metric* metric = nullptr;       // by which it is shown
   const RunRecord& record() const { return located->record; }
-  double Accuracy() const {
-    return static_cast<double>(result->correct()) / static_cast<double>(result->examples());
-  }
+  double Value() const { return metric->Value(result->sums()); }
 };
 
-// One task with one setting: all its runs may stand in one column. Never empty.
+// One task with one setting and one metric: all its runs may stand in one column. Never empty.
 struct ColumnRuns {
   std::string task;
   std::vector<Entry> entries;  // measured first, then baselines and external rows that joined
+  const Metric& metric() const { return *entries.front().metric; }
 };
 
 // What makes two runs of one task comparable: config without attention, seed and the learning rate
@@ -37,7 +37,8 @@ std::string OverridesOf(const RunRecord& record);
 // column may differ in it: the rules are the same.
 std::string MethodRulesOf(const RunRecord& record);
 
-// leaderboard_columns.cc: tables of columns, in the order of the benchmark's tasks. Baselines and
+// leaderboard_columns.cc: tables of columns of one metric, in the order of the benchmark's tasks.
+// Baselines and
 // external rows join every column with the same examples; those that find none get tables of their
 // own.
 std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries);

@@ -25,14 +25,16 @@ std::string DescribeData(const ColumnRuns& column, const LeaderboardOptions& opt
       ").");
 }
 
-std::string DescribeSelection(const EvaluationConfig& evaluation) {
+std::string DescribeSelection(const RunRecord& record) {
+  const EvaluationConfig& evaluation = record.config().evaluation();
   switch (evaluation.selection()) {
     case EvaluationConfig::LAST:
       return "the last step was scored";
     case EvaluationConfig::FIXED_STEP:
       return absl::StrCat("step ", evaluation.step(), " was scored, whatever validation says");
     default:
-      return "the step with the best validation accuracy was scored (ties: the earlier)";
+      return absl::StrCat("the step with the best validation ", MetricName(record.spec()),
+                          " was scored (ties: the earlier)");
   }
 }
 
@@ -65,7 +67,7 @@ std::string DescribeSettings(const ColumnRuns& column) {
       column.task, ": protocol ", config.protocol(), ", preset ", config.preset(),
       overrides.empty() ? ", nothing overridden" : absl::StrCat(", overridden: ", overrides), "; ",
       FormatCount(config.train().steps()), " steps of ", config.train().batch_examples(),
-      " examples; ", DescribeSelection(config.evaluation()), ".");
+      " examples; ", DescribeSelection(record), ".");
 }
 
 // "123,456 parameters, +3.2 % of the transformer's".

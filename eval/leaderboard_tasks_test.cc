@@ -14,6 +14,7 @@ namespace {
 
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
+using ::lra::testing::SetCorrect;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -54,7 +55,7 @@ TEST(LeaderboardTasksTest, ColumnsStandInTheBenchmarksOrder) {
                                        "pathx", "mytask"));
   ASSERT_EQ(table.rows.size(), 2);
   EXPECT_EQ(table.rows[0].label, "linear");
-  EXPECT_DOUBLE_EQ(table.rows[0].cells[0]->accuracy, 0.65);
+  EXPECT_DOUBLE_EQ(table.rows[0].cells[0]->value, 0.65);
   EXPECT_DOUBLE_EQ(table.rows[0].average.value(), (7 * 0.30 + 0.35) / 7);
   EXPECT_THAT(table.rows[0].missing_tasks, IsEmpty());
   EXPECT_FALSE(table.rows[1].average.has_value());
@@ -134,7 +135,7 @@ TEST(LeaderboardTasksTest, RunsAtChanceStayInTheMeanAndAreCounted) {
       Build({MakeBaseline("majority", 340), MakeRun({.seed = 0, .correct = 900}),
              MakeRun({.seed = 1, .correct = 345}), MakeRun({.seed = 2, .correct = 330})});
   EXPECT_EQ(OnlyCell(board).at_chance_runs, 2);
-  EXPECT_DOUBLE_EQ(OnlyCell(board).accuracy, (900 + 345 + 330) / 6000.0);
+  EXPECT_DOUBLE_EQ(OnlyCell(board).value, (900 + 345 + 330) / 6000.0);
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
               HasSubstr("] 3 seeds, 2 at chance |"));
   EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).at_chance_runs.has_value());
@@ -179,20 +180,20 @@ TEST(LeaderboardTasksTest, TheLastStepStandsBesideTheSelectedOne) {
   SplitResult* last = run.record.add_results();
   *last = run.record.results(0);
   last->set_checkpoint(kLastCheckpoint);
-  last->set_correct(600);
+  SetCorrect(600, last);
   // The second seed's last step was selected: its one score is both.
   const Leaderboard board = Build({run, MakeRun({.seed = 1, .correct = 800})});
-  EXPECT_DOUBLE_EQ(OnlyCell(board).accuracy, 0.375);
-  EXPECT_DOUBLE_EQ(OnlyCell(board).last_accuracy.value(), 0.35);
+  EXPECT_DOUBLE_EQ(OnlyCell(board).value, 0.375);
+  EXPECT_DOUBLE_EQ(OnlyCell(board).last_value.value(), 0.35);
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
               HasSubstr("2 seeds; last step 35.00 |"));
-  EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).last_accuracy.has_value());
+  EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).last_value.has_value());
 }
 
 TEST(LeaderboardTasksTest, AScoreOfAPartOfTheSplitIsLeftOut) {
   LocatedRecord part = MakeRun({.method = "relu"});
   part.record.mutable_results(0)->set_examples(64);
-  part.record.mutable_results(0)->set_correct(20);
+  SetCorrect(20, part.record.mutable_results(0));
   part.record.mutable_results(0)->set_split_examples(2000);
   const Leaderboard board = Build({MakeRun({}), part});
   EXPECT_EQ(OnlyCell(board).examples, 2000);

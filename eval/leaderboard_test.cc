@@ -14,6 +14,7 @@ namespace {
 
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
+using ::lra::testing::SetCorrect;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -36,9 +37,9 @@ TEST(LeaderboardTest, OneSeedGetsTheBinomialInterval) {
   ASSERT_EQ(board.tables.size(), 1);
   const LeaderboardCell& cell = *board.tables[0].rows.at(0).cells.at(0);
   const Interval expected = ClopperPearson(700, 2000, 0.95);
-  EXPECT_DOUBLE_EQ(cell.accuracy, 0.35);
-  EXPECT_DOUBLE_EQ(cell.interval.low, expected.low);
-  EXPECT_DOUBLE_EQ(cell.interval.high, expected.high);
+  EXPECT_DOUBLE_EQ(cell.value, 0.35);
+  EXPECT_DOUBLE_EQ(cell.interval->low, expected.low);
+  EXPECT_DOUBLE_EQ(cell.interval->high, expected.high);
   EXPECT_THAT(cell.seeds, ElementsAre(0));
 }
 
@@ -48,9 +49,9 @@ TEST(LeaderboardTest, SeveralSeedsGetTheMeanAndStudentsInterval) {
              MakeRun({.seed = 1, .correct = 680})});
   const LeaderboardCell& cell = *board.tables.at(0).rows.at(0).cells.at(0);
   const Interval expected = StudentT(std::vector<double>{0.35, 0.34, 0.36}, 0.95);
-  EXPECT_DOUBLE_EQ(cell.accuracy, 0.35);
-  EXPECT_NEAR(cell.interval.low, expected.low, 1e-12);
-  EXPECT_NEAR(cell.interval.high, expected.high, 1e-12);
+  EXPECT_DOUBLE_EQ(cell.value, 0.35);
+  EXPECT_NEAR(cell.interval->low, expected.low, 1e-12);
+  EXPECT_NEAR(cell.interval->high, expected.high, 1e-12);
   EXPECT_THAT(cell.seeds, ElementsAre(0, 1, 2));
 }
 
@@ -205,12 +206,12 @@ TEST(LeaderboardTest, TheLastCheckpointDoesNotStandForTheRun) {
   LocatedRecord run = MakeRun({.correct = 700});
   SplitResult last = run.record.results(0);
   last.set_checkpoint(kLastCheckpoint);
-  last.set_correct(1);
+  SetCorrect(1, &last);
   const SplitResult selected = run.record.results(0);
   run.record.clear_results();
   *run.record.add_results() = last;
   *run.record.add_results() = selected;
-  EXPECT_DOUBLE_EQ(Build({run}).tables.at(0).rows.at(0).cells.at(0)->accuracy, 0.35);
+  EXPECT_DOUBLE_EQ(Build({run}).tables.at(0).rows.at(0).cells.at(0)->value, 0.35);
 }
 
 TEST(LeaderboardTest, PublishedRowsKeepToTheColumnsShown) {

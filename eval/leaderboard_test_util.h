@@ -5,8 +5,13 @@
 #include <string>
 
 #include "eval/run_record.h"
+#include "eval/sums.h"
 
 namespace lra::testing {
+
+inline void SetCorrect(int64_t correct, SplitResult* result) {
+  (*result->mutable_sums()->mutable_counts())[kCorrect] = correct;
+}
 
 struct RunSpec {
   std::string method = "linear";
@@ -46,7 +51,8 @@ inline LocatedRecord MakeRun(const RunSpec& spec) {
   SplitResult* result = record.add_results();
   result->set_split("test");
   result->set_examples(2000);
-  result->set_correct(spec.correct);
+  (*result->mutable_sums()->mutable_counts())[kTargets] = 2000;
+  SetCorrect(spec.correct, result);
   result->set_checkpoint(spec.kind == RunRecord::MEASURED ? kSelectedCheckpoint : "");
   return located;
 }

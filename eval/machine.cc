@@ -18,7 +18,8 @@
 namespace lra {
 namespace {
 
-// Value of the first line "key : value" or "key=value" of a system file; empty if there is none.
+// The value of the first line "key : value" or "key=value" of a system file; empty if there is
+// none.
 std::string Lookup(absl::string_view path, absl::string_view key, char separator) {
   const auto text = ReadFile(path);
   if (!text.ok()) return "";
@@ -31,7 +32,7 @@ std::string Lookup(absl::string_view path, absl::string_view key, char separator
   return "";
 }
 
-// "2048 kB" -> 2097152; 0 for anything else.
+// Converts "2048 kB" to 2097152; 0 for anything else.
 int64_t Kibibytes(absl::string_view text) {
   int64_t count = 0;
   if (!absl::ConsumeSuffix(&text, " kB") || !absl::SimpleAtoi(text, &count)) return 0;

@@ -10,7 +10,7 @@
 namespace lra {
 
 // Processor model, cores that this process may use, memory, operating system. What cannot be found
-// stays empty; cpu_capability (LibTorch's instruction set) is the caller's to fill.
+// stays empty; cpu_capability (LibTorch's instruction set) and kernels are the caller's to fill.
 Machine DescribeMachine();
 
 // Largest resident memory of this process so far (VmHWM of /proc/self/status); 0 where the system

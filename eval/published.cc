@@ -16,7 +16,7 @@
 namespace lra {
 namespace {
 
-// Half a unit of the last printed digit, and a little for binary fractions.
+// Half a unit of the last printed digit, plus a little for the rounding of binary fractions.
 constexpr double kRounding = 0.005 + 1e-9;
 
 absl::Status CheckRow(const PublishedRow& row) {

@@ -1,5 +1,5 @@
-// Rows that others printed (configs/published/), kept as data with their source. Tables show them
-// beside measured rows, never unmarked.
+// Rows printed by others (configs/published/), kept as data with their source. Tables show them
+// apart from measured rows and mark them.
 #ifndef LRA_EVAL_PUBLISHED_H_
 #define LRA_EVAL_PUBLISHED_H_
 
@@ -12,15 +12,16 @@
 
 namespace lra {
 
-// configs/published/<name>.textproto. InvalidArgument with the known names for an unknown one, and
-// for a file that is incomplete (no source, a task twice in a row, a cell outside 0 .. 100).
+// Loads configs/published/<name>.textproto. InvalidArgument (with the known names) for an unknown
+// one, and for a file that is incomplete: no source, a task twice in a row, a cell outside 0 ..
+// 100.
 absl::StatusOr<PublishedTable> LoadPublishedTable(absl::string_view name);
 
 // Mean of the row's cells in percent; needs at least one cell.
 double MeanOfCells(const PublishedRow& row);
 
-// Arithmetic audit: one sentence for each row whose printed average differs from the mean of its
-// cells by more than rounding to two decimals explains.
+// Checks the arithmetic: returns one sentence for each row whose printed average differs from the
+// mean of its cells by more than rounding to two decimals explains.
 std::vector<std::string> AuditAverages(const PublishedTable& table);
 
 }  // namespace lra

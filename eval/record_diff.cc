@@ -20,23 +20,17 @@ std::string TopLevelName(absl::string_view path) {
 
 // Config first, results last.
 int Rank(absl::string_view path) {
-  static const std::map<std::string, int>& ranks =
-      *new std::map<std::string, int>{{"config", 0},
-                                      {"provenance", 1},
-                                      {"config_fingerprint", 2},
-                                      {"cell_fingerprint", 2},
-                                      {"curve", 4},
-                                      {"weights_sha256", 5},
-                                      {"selected_step", 5},
-                                      {"selected_validation_accuracy", 5},
-                                      {"results", 6}};
+  static const std::map<std::string, int>& ranks = *new std::map<std::string, int>{
+      {"config", 0}, {"provenance", 1},     {"config_fingerprint", 2}, {"cell_fingerprint", 2},
+      {"curve", 4},  {"weights_sha256", 5}, {"selected_step", 5},      {"selected_validation", 5},
+      {"results", 6}};
   const auto it = ranks.find(TopLevelName(path));
   return it == ranks.end() ? 3 : it->second;
 }
 
 // Fields of `a` in their order, then those that only `b` has.
 std::vector<FieldDifference> AllDifferences(const RunRecord& a, const RunRecord& b) {
-  const auto fields_a = LeafFields(a), fields_b = LeafFields(b);
+  const auto fields_a = ComparedFields(a), fields_b = ComparedFields(b);
   const std::map<std::string, std::string> map_a(fields_a.begin(), fields_a.end());
   const std::map<std::string, std::string> map_b(fields_b.begin(), fields_b.end());
   std::vector<FieldDifference> differences;

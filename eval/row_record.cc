@@ -55,7 +55,7 @@ absl::StatusOr<std::optional<RunRecord>> ReplaceableRecord(absl::string_view dir
 }
 
 absl::StatusOr<SplitResult> StoreRowSplit(absl::string_view directory, const RowSplit& split,
-                                          int classes) {
+                                          const TaskSpec& spec) {
   return StorePredictions(
       directory,
       {.split = split.split,
@@ -63,7 +63,7 @@ absl::StatusOr<SplitResult> StoreRowSplit(absl::string_view directory, const Row
                                          : absl::StrCat("predictions-", split.split, ".npy"),
        .logits = split.logits,
        .labels = split.labels,
-       .classes = classes});
+       .spec = &spec});
 }
 
 void AddTestLook(const RowIdentity& row, RunRecord* record) {

@@ -26,7 +26,7 @@ struct RowIdentity {
   std::string description;  // a sentence for its footnote
   DataIdentity data;
   TaskSpec spec;
-  // As typed, and when: a look at the test split is on record.
+  // The command as typed and the time, to be logged with the look at the test split.
   std::string command_line;
   int64_t unix_seconds = 0;
 };
@@ -42,7 +42,7 @@ absl::StatusOr<std::optional<RunRecord>> ReplaceableRecord(absl::string_view dir
 // Scores one split, stores its logits ("predictions.npy" of the test split, "predictions-SPLIT.npy"
 // of others).
 absl::StatusOr<SplitResult> StoreRowSplit(absl::string_view directory, const RowSplit& split,
-                                          int classes);
+                                          const TaskSpec& spec);
 
 // One more look at the test split.
 void AddTestLook(const RowIdentity& row, RunRecord* record);

@@ -10,7 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "datasets/npy.h"
-#include "eval/metrics.h"
+#include "eval/metric.h"
+#include "eval/schema1.h"
 #include "lra/files.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
@@ -81,10 +82,11 @@ absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory) {
   const std::string path = JoinPath(directory, kRecordFile);
   RunRecord record;
   LRA_RETURN_IF_ERROR(ReadSealedTextProto(path, &record));
+  ConvertSchema1(&record);
   if (record.schema_version() == kRecordSchemaVersion) return record;
   return absl::FailedPreconditionError(
       absl::StrCat(path, ": schema version ", record.schema_version(),
-                   "; this program reads version ", kRecordSchemaVersion));
+                   "; this program reads versions 1 to ", kRecordSchemaVersion));
 }
 
 absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths) {
@@ -127,17 +129,19 @@ absl::Status CheckPredictions(absl::string_view directory, const RunRecord& reco
 
 absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
                                              const SplitPredictions& predictions) {
-  LRA_ASSIGN_OR_RETURN(const SplitScore score,
-                       ScoreLogits(predictions.logits, predictions.labels, predictions.classes));
+  const int classes = predictions.spec->classes();
+  const auto examples = static_cast<int64_t>(predictions.labels.size());
+  LRA_ASSIGN_OR_RETURN(const Metric* metric, MetricOf(*predictions.spec));
+  LRA_ASSIGN_OR_RETURN(const ExampleSums sums,
+                       ScoreGuesses(*metric, {predictions.logits, predictions.labels, classes}));
   const std::string path = JoinPath(directory, predictions.file);
   LRA_RETURN_IF_ERROR(MakeDirectories(directory));
-  LRA_RETURN_IF_ERROR(WriteNpy(path, predictions.logits, {score.examples, predictions.classes}));
+  LRA_RETURN_IF_ERROR(WriteNpy(path, predictions.logits, {examples, classes}));
   LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
   SplitResult result;
   result.set_split(predictions.split);
-  result.set_examples(score.examples);
-  result.set_correct(score.correct);
-  result.set_loss_sum(score.loss_sum);
+  result.set_examples(examples);
+  *result.mutable_sums() = sums.Total();
   result.set_predictions_file(predictions.file);
   result.set_predictions_sha256(ToHex(digest));
   result.set_step(predictions.step);

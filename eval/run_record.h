@@ -19,7 +19,7 @@
 namespace lra {
 
 inline constexpr char kRecordFile[] = "record.textproto";
-inline constexpr int32_t kRecordSchemaVersion = 1;
+inline constexpr int32_t kRecordSchemaVersion = 2;
 // Values of SplitResult.checkpoint.
 inline constexpr char kSelectedCheckpoint[] = "selected";
 inline constexpr char kLastCheckpoint[] = "last";
@@ -28,8 +28,8 @@ inline constexpr char kLastCheckpoint[] = "last";
 // record.textproto is complete. Sets nothing but schema_version.
 absl::Status WriteRunRecord(absl::string_view directory, RunRecord record);
 
-// NotFound without a record; DataLoss for a damaged one; FailedPrecondition for another schema
-// version.
+// A record of schema 1 comes back in the form of today. NotFound without a record; DataLoss for a
+// damaged one; FailedPrecondition for another schema version.
 absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory);
 
 struct LocatedRecord {
@@ -52,15 +52,15 @@ absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths);
 // record. DataLoss names the file.
 absl::Status CheckPredictions(absl::string_view directory, const RunRecord& record);
 
-// Scores logits [examples, C] against labels and stores them as <directory>/<file> (.npy), which
-// the result names. `checkpoint` is "selected", "last", or empty for rows without checkpoints;
-// their step is -1.
+// Scores logits [examples, C] against labels by the task's metric and stores them as
+// <directory>/<file> (.npy), which the result names. `checkpoint` is "selected", "last", or empty
+// for rows without checkpoints; their step is -1.
 struct SplitPredictions {
   std::string split;
   std::string file = "predictions.npy";
   absl::Span<const float> logits;
   absl::Span<const int32_t> labels;
-  int classes = 0;
+  const TaskSpec* spec = nullptr;  // with the classes C
   int64_t step = -1;
   std::string checkpoint{};
 };

@@ -9,6 +9,7 @@
 
 #include "datasets/npy.h"
 #include "eval/leaderboard_test_util.h"
+#include "eval/sums.h"
 #include "lra/files.h"
 
 namespace lra {
@@ -46,7 +47,7 @@ TEST_F(RunRecordTest, RoundTripAndJsonTwin) {
   const auto read = ReadRunRecord(Path("run"));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->schema_version(), kRecordSchemaVersion);
-  EXPECT_EQ(read->results(0).correct(), 700);
+  EXPECT_EQ(CountOf(read->results(0).sums(), kCorrect), 700);
   const auto json = nlohmann::json::parse(*ReadFile(Path("run/record.json")));
   EXPECT_EQ(json["method"], "linear");
   EXPECT_EQ(json["seed"], 3);
@@ -94,10 +95,12 @@ TEST_F(RunRecordTest, PredictionsAreStoredScoredAndChecked) {
   predictions.split = "test";
   predictions.logits = logits;
   predictions.labels = labels;
-  predictions.classes = 2;
+  TaskSpec spec;
+  spec.set_classes(2);
+  predictions.spec = &spec;
   const auto result = StorePredictions(Path("run"), predictions);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->correct(), 2);
+  EXPECT_EQ(CountOf(result->sums(), kCorrect), 2);
   EXPECT_EQ(result->examples(), 3);
   const auto stored = ReadNpyFloat(Path("run/predictions.npy"));
   ASSERT_TRUE(stored.ok()) << stored.status();
@@ -135,7 +138,7 @@ TEST(DiffRecordsTest, ConfigFirstResultsLastCurveOnce) {
   RunRecord a = MakeRun({}).record;
   for (int step : {10, 20, 30}) a.add_curve()->set_step(step);
   RunRecord b = a;
-  b.mutable_results(0)->set_correct(701);
+  (*b.mutable_results(0)->mutable_sums()->mutable_counts())[kCorrect] = 701;
   b.mutable_config()->mutable_train()->set_steps(99);
   b.mutable_config()->mutable_model()->set_layers(2);
   b.mutable_data()->set_origin("imported");
@@ -150,12 +153,12 @@ TEST(DiffRecordsTest, ConfigFirstResultsLastCurveOnce) {
   EXPECT_EQ(differences[1].a, "(unset)");
   EXPECT_EQ(differences[2].path, "data.origin");
   EXPECT_THAT(differences[3].path, StartsWith("curve[0].train_loss (and 2 more"));
-  EXPECT_EQ(differences[4].path, "results[0].correct");
+  EXPECT_EQ(differences[4].path, "results[0].sums.counts[correct].value");
 }
 
 TEST(FindResultTest, PrefersTheSelectedCheckpoint) {
   RunRecord record = MakeRun({}).record;
-  EXPECT_EQ(FindResult(record, "test")->correct(), 700);
+  EXPECT_EQ(CountOf(FindResult(record, "test")->sums(), kCorrect), 700);
   EXPECT_EQ(FindResult(record, "validation"), nullptr);
   record.mutable_results(0)->set_checkpoint(kLastCheckpoint);
   EXPECT_EQ(FindResult(record, "test"), nullptr);

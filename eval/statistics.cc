@@ -50,8 +50,4 @@ double BinomialUpperTail(int64_t correct, int64_t examples, double p) {
                             static_cast<double>(examples - correct + 1), p);
 }
 
-bool ClearlyAbove(int64_t correct, int64_t examples, double baseline_accuracy, double confidence) {
-  return ClopperPearson(correct, examples, confidence).low > baseline_accuracy;
-}
-
 }  // namespace lra

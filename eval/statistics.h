@@ -1,4 +1,4 @@
-// The few statistics that a table of accuracies needs (distributions: Boost.Math).
+// The few statistics that a table needs (distributions: Boost.Math).
 #ifndef LRA_EVAL_STATISTICS_H_
 #define LRA_EVAL_STATISTICS_H_
 
@@ -19,7 +19,7 @@ struct Interval {
 Interval ClopperPearson(int64_t correct, int64_t examples, double confidence);
 
 double Mean(absl::Span<const double> values);
-// Of a sample (divisor n - 1); needs at least two values.
+// The standard deviation of a sample (divisor n - 1); needs at least two values.
 double SampleStandardDeviation(absl::Span<const double> values);
 
 // Student's t interval of the mean over seeds; needs at least two values. Not cut to [0, 1].
@@ -27,11 +27,6 @@ Interval StudentT(absl::Span<const double> values, double confidence);
 
 // Probability of `correct` or more of `examples` when each is right with probability `p`.
 double BinomialUpperTail(int64_t correct, int64_t examples, double p);
-
-// True when the lower end of the Clopper-Pearson interval at `confidence` lies above
-// `baseline_accuracy`; in other words, when the exact one-sided binomial test rejects "no better
-// than the baseline" at level (1 - confidence) / 2.
-bool ClearlyAbove(int64_t correct, int64_t examples, double baseline_accuracy, double confidence);
 
 }  // namespace lra
 

@@ -18,17 +18,23 @@ std::string VerdictName(Verdict verdict) {
 }
 
 std::string IntervalName(const LeaderboardCell& cell) {
+  if (!cell.interval) return "none";
   return cell.seeds.size() == 1 ? "sampling only" : "over seeds";
 }
 
-// --- CSV
-// -------------------------------------------------------------------------------------------------------------
+// --- CSV ---
+
+// A line in the order of kCsvHeader.
+struct CsvRow {
+  std::string table, kind, method, label, task, split, value, low, high, interval, confidence,
+      seeds, examples, above_majority, learned, at_chance_runs, last_value, early_stopped_runs,
+      pretrain_steps, parameter_excess_percent, tuning, source, metric, unit;
+};
 
 constexpr char kCsvHeader[] =
-    "table,kind,method,label,task,split,accuracy_percent,low_percent,high_percent,interval,"
-    "confidence,seeds,examples,"
-    "above_majority,learned,at_chance_runs,last_percent,early_stopped_runs,pretrain_steps,"
-    "parameter_excess_percent,tuning,source\n";
+    "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,examples,"
+    "above_majority,learned,at_chance_runs,last_value,early_stopped_runs,pretrain_steps,"
+    "parameter_excess_percent,tuning,source,metric,unit\n";
 
 // RFC 4180: quoted where needed, quotes doubled.
 std::string CsvField(const std::string& text) {
@@ -36,97 +42,91 @@ std::string CsvField(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-std::string CsvLine(const std::vector<std::string>& fields) {
-  return absl::StrCat(absl::StrJoin(fields, ",",
-                                    [](std::string* out, const std::string& field) {
-                                      out->append(CsvField(field));
-                                    }),
-                      "\n");
+std::string CsvLine(const CsvRow& row) {
+  const std::string* const fields[] = {&row.table,          &row.kind,
+                                       &row.method,         &row.label,
+                                       &row.task,           &row.split,
+                                       &row.value,          &row.low,
+                                       &row.high,           &row.interval,
+                                       &row.confidence,     &row.seeds,
+                                       &row.examples,       &row.above_majority,
+                                       &row.learned,        &row.at_chance_runs,
+                                       &row.last_value,     &row.early_stopped_runs,
+                                       &row.pretrain_steps, &row.parameter_excess_percent,
+                                       &row.tuning,         &row.source,
+                                       &row.metric,         &row.unit};
+  return absl::StrCat(
+      absl::StrJoin(fields, ",",
+                    [](std::string* out, const std::string* field) { *out += CsvField(*field); }),
+      "\n");
 }
 
-std::string Percent(double fraction) { return absl::StrFormat("%.4f", 100 * fraction); }
+// Two decimals more than people are shown.
+std::string Exact(const Metric& metric, double value) { return metric.Number(value, 2); }
+
+CsvRow MeasuredRow(const LeaderboardTable& table, const LeaderboardRow& row,
+                   const std::string& number, const LeaderboardOptions& options) {
+  return {.table = number,
+          .kind = KindName(row.kind),
+          .method = row.method,
+          .label = row.label,
+          .split = options.split,
+          .metric = table.metric->name(),
+          .unit = table.metric->traits().unit};
+}
+
+void FillCell(const Metric& metric, const LeaderboardCell& cell, double confidence, CsvRow* line) {
+  line->value = Exact(metric, cell.value);
+  if (cell.interval) {
+    line->low = Exact(metric, cell.interval->low);
+    line->high = Exact(metric, cell.interval->high);
+  }
+  line->interval = IntervalName(cell);
+  line->confidence = absl::StrCat(confidence);
+  line->seeds = absl::StrJoin(cell.seeds, ";");
+  line->examples = absl::StrCat(cell.examples);
+  line->above_majority = VerdictName(cell.above_majority);
+  line->learned = VerdictName(cell.learned);
+  if (cell.at_chance_runs) line->at_chance_runs = absl::StrCat(*cell.at_chance_runs);
+  if (cell.last_value) line->last_value = Exact(metric, *cell.last_value);
+  line->early_stopped_runs = absl::StrCat(cell.early_stopped_runs);
+  line->pretrain_steps = absl::StrCat(cell.pretrain_steps);
+  if (cell.parameter_excess) {
+    line->parameter_excess_percent = absl::StrFormat("%.4f", 100 * *cell.parameter_excess);
+  }
+  line->tuning = cell.tuning;
+}
 
 void AppendMeasured(const LeaderboardTable& table, const std::string& number,
                     const LeaderboardOptions& options, std::string* text) {
   for (const LeaderboardRow& row : table.rows) {
     for (size_t c = 0; c < row.cells.size(); ++c) {
       if (!row.cells[c]) continue;
-      const LeaderboardCell& cell = *row.cells[c];
-      absl::StrAppend(text, CsvLine({number,
-                                     KindName(row.kind),
-                                     row.method,
-                                     row.label,
-                                     table.tasks[c],
-                                     options.split,
-                                     Percent(cell.accuracy),
-                                     Percent(cell.interval.low),
-                                     Percent(cell.interval.high),
-                                     IntervalName(cell),
-                                     absl::StrCat(options.confidence),
-                                     absl::StrJoin(cell.seeds, ";"),
-                                     absl::StrCat(cell.examples),
-                                     VerdictName(cell.above_majority),
-                                     VerdictName(cell.learned),
-                                     cell.at_chance_runs ? absl::StrCat(*cell.at_chance_runs) : "",
-                                     cell.last_accuracy ? Percent(*cell.last_accuracy) : "",
-                                     absl::StrCat(cell.early_stopped_runs),
-                                     absl::StrCat(cell.pretrain_steps),
-                                     cell.parameter_excess ? Percent(*cell.parameter_excess) : "",
-                                     cell.tuning,
-                                     ""}));
+      CsvRow line = MeasuredRow(table, row, number, options);
+      line.task = table.tasks[c];
+      FillCell(*table.metric, *row.cells[c], options.confidence, &line);
+      *text += CsvLine(line);
     }
-    if (row.average) {
-      absl::StrAppend(text, CsvLine({number,
-                                     KindName(row.kind),
-                                     row.method,
-                                     row.label,
-                                     "average",
-                                     options.split,
-                                     Percent(*row.average),
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     ""}));
-    }
+    if (!row.average) continue;
+    CsvRow line = MeasuredRow(table, row, number, options);
+    line.task = "average";
+    line.value = Exact(*table.metric, *row.average);
+    *text += CsvLine(line);
   }
 }
 
 void AppendPublished(const LeaderboardTable& table, const std::string& number, std::string* text) {
   for (const PublishedRows& published : table.published) {
     const auto line = [&](const PublishedRows::Row& row, const std::string& task, double percent) {
-      absl::StrAppend(text, CsvLine({number,
-                                     "published",
-                                     row.method,
-                                     row.label,
-                                     task,
-                                     "",
-                                     absl::StrCat(percent),
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     "",
-                                     published.table.name()}));
+      *text += CsvLine({.table = number,
+                        .kind = "published",
+                        .method = row.method,
+                        .label = row.label,
+                        .task = task,
+                        .value = absl::StrCat(percent),
+                        .source = published.table.name(),
+                        .metric = table.metric->name(),
+                        .unit = table.metric->traits().unit});
     };
     for (const PublishedRows::Row& row : published.rows) {
       for (size_t c = 0; c < row.percents.size(); ++c) {
@@ -137,21 +137,23 @@ void AppendPublished(const LeaderboardTable& table, const std::string& number, s
   }
 }
 
-// --- JSON
-// ------------------------------------------------------------------------------------------------------------
+// --- JSON ---
 
-Json CellJson(const LeaderboardCell& cell) {
-  Json json = {{"accuracy", cell.accuracy},
-               {"low", cell.interval.low},
-               {"high", cell.interval.high},
-               {"interval", IntervalName(cell)},
-               {"seeds", cell.seeds},
-               {"examples", cell.examples},
-               {"above_majority", VerdictName(cell.above_majority)},
-               {"learned", VerdictName(cell.learned)},
-               {"runs", cell.directories}};
+// The value's key is the metric's name.
+Json CellJson(const Metric& metric, const LeaderboardCell& cell) {
+  Json json = {{metric.name(), cell.value}};
+  if (cell.interval) {
+    json["low"] = cell.interval->low;
+    json["high"] = cell.interval->high;
+  }
+  json["interval"] = IntervalName(cell);
+  json["seeds"] = cell.seeds;
+  json["examples"] = cell.examples;
+  json["above_majority"] = VerdictName(cell.above_majority);
+  json["learned"] = VerdictName(cell.learned);
+  json["runs"] = cell.directories;
   if (cell.at_chance_runs) json["at_chance_runs"] = *cell.at_chance_runs;
-  if (cell.last_accuracy) json["last_accuracy"] = *cell.last_accuracy;
+  if (cell.last_value) json[absl::StrCat("last_", metric.name())] = *cell.last_value;
   if (cell.early_stopped_runs > 0) json["early_stopped_runs"] = cell.early_stopped_runs;
   if (cell.pretrain_steps > 0) json["pretrain_steps"] = cell.pretrain_steps;
   if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
@@ -159,10 +161,11 @@ Json CellJson(const LeaderboardCell& cell) {
   return json;
 }
 
-Json RowJson(const LeaderboardRow& row, const std::vector<std::string>& tasks) {
+Json RowJson(const LeaderboardRow& row, const LeaderboardTable& table) {
+  const std::vector<std::string>& tasks = table.tasks;
   Json cells = Json::object();
   for (size_t c = 0; c < tasks.size(); ++c) {
-    if (row.cells[c]) cells[tasks[c]] = CellJson(*row.cells[c]);
+    if (row.cells[c]) cells[tasks[c]] = CellJson(*table.metric, *row.cells[c]);
   }
   Json json = {{"kind", KindName(row.kind)},
                {"method", row.method},
@@ -192,12 +195,10 @@ Json PublishedJson(const PublishedRows& published, const std::vector<std::string
 }
 
 Json TableJson(const LeaderboardTable& table) {
-  Json json = {{"tasks", table.tasks},
-               {"differs", table.differs},
-               {"rows", Json::array()},
-               {"published", Json::array()},
-               {"notes", table.notes}};
-  for (const LeaderboardRow& row : table.rows) json["rows"].push_back(RowJson(row, table.tasks));
+  Json json = {{"metric", table.metric->name()}, {"tasks", table.tasks},
+               {"differs", table.differs},       {"rows", Json::array()},
+               {"published", Json::array()},     {"notes", table.notes}};
+  for (const LeaderboardRow& row : table.rows) json["rows"].push_back(RowJson(row, table));
   for (const PublishedRows& rows : table.published)
     json["published"].push_back(PublishedJson(rows, table.tasks));
   return json;

@@ -1,6 +1,7 @@
 #include "eval/table_writer.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -21,17 +22,15 @@ struct Grid {
   std::vector<Section> sections;
 };
 
-std::string Percent(double fraction) { return absl::StrFormat("%.2f", 100 * fraction); }
-
 std::string Mark(const LeaderboardCell& cell) {
   if (cell.learned == Verdict::kYes && cell.above_majority != Verdict::kNo) return " ++";
   return cell.above_majority == Verdict::kYes ? " +" : "";
 }
 
 // "; last step 35.10; pretrained 500 steps; 2 stopped early; +23.1 % parameters".
-std::string Circumstances(const LeaderboardCell& cell) {
+std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
   std::string text;
-  if (cell.last_accuracy) absl::StrAppend(&text, "; last step ", Percent(*cell.last_accuracy));
+  if (cell.last_value) absl::StrAppend(&text, "; last step ", metric.Number(*cell.last_value));
   if (cell.pretrain_steps > 0)
     absl::StrAppend(&text, "; pretrained ", cell.pretrain_steps, " steps");
   if (cell.early_stopped_runs > 0) {
@@ -44,19 +43,25 @@ std::string Circumstances(const LeaderboardCell& cell) {
   return text;
 }
 
-// "sampling only", "3 seeds, 1 at chance".
+// "sampling only", "one seed" without an interval, "3 seeds, 1 at chance".
 std::string Repeats(const LeaderboardCell& cell) {
   const int at_chance = cell.at_chance_runs.value_or(0);
-  if (cell.seeds.size() == 1) return at_chance > 0 ? "sampling only, at chance" : "sampling only";
+  if (cell.seeds.size() == 1) {
+    return absl::StrCat(cell.interval ? "sampling only" : "one seed",
+                        at_chance > 0 ? ", at chance" : "");
+  }
   return absl::StrCat(cell.seeds.size(), " seeds",
                       at_chance > 0 ? absl::StrCat(", ", at_chance, " at chance") : "");
 }
 
-std::string CellText(const std::optional<LeaderboardCell>& cell) {
+std::string CellText(const Metric& metric, const std::optional<LeaderboardCell>& cell) {
   if (!cell) return "-";
-  return absl::StrCat(Percent(cell->accuracy), " [", Percent(cell->interval.low), ", ",
-                      Percent(cell->interval.high), "] ", Repeats(*cell), Mark(*cell),
-                      Circumstances(*cell));
+  const std::string interval = cell->interval
+                                   ? absl::StrCat("[", metric.Number(cell->interval->low), ", ",
+                                                  metric.Number(cell->interval->high), "] ")
+                                   : "";
+  return absl::StrCat(metric.Number(cell->value), " ", interval, Repeats(*cell), Mark(*cell),
+                      Circumstances(metric, *cell));
 }
 
 // Under a row that was tuned: what was tried, by column.
@@ -100,15 +105,15 @@ Grid MakeGrid(const LeaderboardTable& table) {
   const bool has_average = table.tasks.size() > 1;
   Grid grid;
   grid.header = {"method"};
-  grid.header.insert(grid.header.end(), table.tasks.begin(), table.tasks.end());
+  for (const std::string& task : table.tasks) grid.header.push_back(table.metric->Heading(task));
   if (has_average) grid.header.push_back("average");
   for (const LeaderboardRow& row : table.rows) {
     const std::string title = SectionTitle(row.kind);
     if (grid.sections.empty() || grid.sections.back().title != title)
       grid.sections.push_back({title, {}});
     std::vector<std::string> cells = {row.label};
-    for (const auto& cell : row.cells) cells.push_back(CellText(cell));
-    if (has_average) cells.push_back(row.average ? Percent(*row.average) : "-");
+    for (const auto& cell : row.cells) cells.push_back(CellText(*table.metric, cell));
+    if (has_average) cells.push_back(row.average ? table.metric->Number(*row.average) : "-");
     grid.sections.back().rows.push_back(std::move(cells));
     if (auto tuning = TuningRow(row, grid.header.size()))
       grid.sections.back().rows.push_back(*std::move(tuning));
@@ -140,12 +145,25 @@ std::vector<std::string> TableNotes(const LeaderboardTable& table) {
   return notes;
 }
 
+std::string ExplainMetric(const Metric& metric, const LeaderboardOptions& options) {
+  const MetricTraits& traits = metric.traits();
+  const std::string one_run =
+      traits.run_interval.empty()
+          ? "\"one seed\": without an interval."
+          : absl::StrCat("\"sampling only\": one seed, ", traits.run_interval,
+                         "; it covers the choice of examples, not the seed.");
+  return absl::StrFormat(
+      "%s on the %s split%s. [low, high] is a %g %% interval. %s \"n seeds\": mean over seeds with "
+      "Student's t interval.",
+      traits.title, options.split, traits.is_higher_better ? "" : "; lower is better",
+      100 * options.confidence, one_run);
+}
+
 std::string TableTitle(size_t index, size_t count) {
   return count == 1 ? "Leaderboard" : absl::StrCat("Leaderboard, table ", index + 1, " of ", count);
 }
 
-// --- Markdown
-// --------------------------------------------------------------------------------------------------------
+// --- Markdown ---
 
 // Characters, not bytes, of UTF-8 text.
 size_t Width(absl::string_view text) {
@@ -213,8 +231,7 @@ std::string WriteMarkdown(const Leaderboard& board) {
   return text;
 }
 
-// --- LaTeX
-// -----------------------------------------------------------------------------------------------------------
+// --- LaTeX ---
 
 std::string EscapeLatex(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\\", "\\textbackslash{}"},
@@ -280,13 +297,13 @@ std::string WriteLatex(const Leaderboard& board) {
 
 std::vector<std::string> Legend(const Leaderboard& board) {
   const LeaderboardOptions& options = board.options;
-  return {
-      absl::StrFormat("Accuracy in percent on the %s split. [low, high] is a %g %% interval. "
-                      "\"sampling only\": one "
-                      "seed, exact binomial (Clopper-Pearson); it covers the choice of examples, "
-                      "not the seed. \"n "
-                      "seeds\": mean over seeds with Student's t interval.",
-                      options.split, 100 * options.confidence),
+  std::vector<std::string> sentences;
+  std::set<const Metric*> explained;
+  for (const LeaderboardTable& table : board.tables) {
+    if (explained.insert(table.metric).second)
+      sentences.push_back(ExplainMetric(*table.metric, options));
+  }
+  const std::vector<std::string> rest = {
       absl::StrFormat("+ above the majority class, ++ above the task's shortcuts as well: it "
                       "learned more than these. "
                       "Exact binomial interval at %g %% above the baseline's score, in every seed. "
@@ -303,6 +320,8 @@ std::vector<std::string> Legend(const Leaderboard& board) {
       "Published rows come from other code, data and settings and carry no interval; they are no "
       "part of the order.",
   };
+  sentences.insert(sentences.end(), rest.begin(), rest.end());
+  return sentences;
 }
 
 absl::StatusOr<TableFormat> ParseTableFormat(absl::string_view name) {

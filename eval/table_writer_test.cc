@@ -79,21 +79,20 @@ TEST(TableWriterTest, MarkdownKeepsBarsInLabelsApart) {
 
 TEST(TableWriterTest, CsvGolden) {
   EXPECT_EQ(WriteLeaderboard(Board(), TableFormat::kCsv),
-            "table,kind,method,label,task,split,accuracy_percent,low_percent,high_percent,interval,"
-            "confidence,seeds,"
-            "examples,above_majority,learned,at_chance_runs,last_percent,early_stopped_runs,"
-            "pretrain_steps,parameter_excess_percent,tuning,source\n"
+            "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,examples,"
+            "above_majority,learned,at_chance_runs,last_value,early_stopped_runs,pretrain_steps,"
+            "parameter_excess_percent,tuning,source,metric,unit\n"
             "1,baseline,majority,majority,listops,test,17.0000,15.3780,18.7193,sampling "
             "only,0.95,0,2000,unknown,"
-            "unknown,,,0,0,,,\n"
+            "unknown,,,0,0,,,,accuracy,%\n"
             "1,baseline,root_operator,root_operator,listops,test,36.0000,33.8932,38.1480,sampling "
             "only,0.95,0,2000,"
-            "unknown,unknown,,,0,0,,,\n"
+            "unknown,unknown,,,0,0,,,,accuracy,%\n"
             "1,measured,cosformer,cosformer,listops,test,45.0000,42.8034,47.2113,sampling "
-            "only,0.95,0,2000,yes,yes,0,,0,0,,,\n"
+            "only,0.95,0,2000,yes,yes,0,,0,0,,,,accuracy,%\n"
             "1,measured,linear,linear,listops,test,35.5000,29.1469,41.8531,over "
-            "seeds,0.95,0;1,2000,yes,no,0,,0,0,,,\n"
-            "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,tiny2020\n");
+            "seeds,0.95,0;1,2000,yes,no,0,,0,0,,,,accuracy,%\n"
+            "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,tiny2020,accuracy,%\n");
 }
 
 TEST(TableWriterTest, CsvQuotesWhatNeedsIt) {

@@ -1,6 +1,6 @@
-// LRA_CHECK(condition) << "words";  aborts with file and line. For our own bugs only: whatever a
-// user or a disk can break is an absl::Status. (LibTorch's headers define CHECK and LOG, hence the
-// prefix.)
+// LRA_CHECK(condition) << "words"; aborts with file and line. It is for our own bugs only: whatever
+// a user or a disk can break is an absl::Status. (The prefix is there because LibTorch's headers
+// define CHECK and LOG.)
 #ifndef LRA_CHECK_H_
 #define LRA_CHECK_H_
 

@@ -14,6 +14,7 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
+#include "lra/task_files.h"
 #include "lra/textproto.h"
 
 namespace lra {
@@ -21,7 +22,7 @@ namespace {
 
 constexpr absl::string_view kExtension = ".textproto";
 
-// "protocols" -> "protocol": how messages speak of one of them.
+// Turns "protocols" into "protocol", the word that messages use for one of them.
 absl::string_view Singular(absl::string_view kind) {
   return absl::EndsWith(kind, "s") ? kind.substr(0, kind.size() - 1) : kind;
 }
@@ -42,7 +43,7 @@ absl::StatusOr<File> LoadConfig(absl::string_view kind, absl::string_view name) 
   return file;
 }
 
-// A file is found by its name and speaks by its content: they must agree.
+// A file is found by its name, but also names itself inside; the two must agree.
 absl::Status CheckName(absl::string_view kind, absl::string_view name, absl::string_view inside) {
   if (name == inside) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -51,8 +52,11 @@ absl::Status CheckName(absl::string_view kind, absl::string_view name, absl::str
 
 // Fields that may stay unset: the warm-up has two spellings, most of a view belongs to one content
 // (SplitView knows which: tests/views_test.cc holds the protocols against it), some belong to one
-// value of another field, and a run need neither be pretrained nor searched for.
-bool MayBeUnset(const ExperimentConfig& config, absl::string_view path) {
+// value of another field or mean nothing to the block, and a run need neither be pretrained nor
+// searched for.
+bool MayBeUnset(const ExperimentConfig& config, const std::set<std::string>& idle_fields,
+                absl::string_view path) {
+  if (idle_fields.count(std::string(path)) > 0) return true;
   if (absl::StartsWith(path, "schedule.plateau_"))
     return config.schedule().kind() != ScheduleConfig::PLATEAU;
   if (path == "evaluation.step")
@@ -64,16 +68,17 @@ bool MayBeUnset(const ExperimentConfig& config, absl::string_view path) {
   if (absl::StartsWith(path, "search.")) return !config.has_search();
   return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
          (absl::StartsWith(path, "view.") && path != "view.max_length_tokens") ||
-         path == "attention.options";
+         path == "attention.options" || path == "block.options";
 }
 
-absl::Status CheckComplete(const ExperimentConfig& config) {
+absl::Status CheckComplete(const ExperimentConfig& config,
+                           const std::set<std::string>& idle_fields) {
   if (!config.attention().has_name()) {
     return absl::InvalidArgumentError("attention.name is unset: no attention was chosen");
   }
   std::vector<std::string> missing;
   for (const std::string& path : UnsetFields(config)) {
-    if (!MayBeUnset(config, path)) missing.push_back(path);
+    if (!MayBeUnset(config, idle_fields, path)) missing.push_back(path);
   }
   if (!config.schedule().has_warmup_steps() && !config.schedule().has_warmup_fraction()) {
     missing.push_back("schedule.warmup_steps or schedule.warmup_fraction");
@@ -102,7 +107,7 @@ absl::Status CheckSearch(const SearchConfig& search) {
 }
 
 absl::Status CheckAgreement(const ModelConfig& model) {
-  if (model.qkv_width() % model.heads() != 0) {
+  if (model.has_heads() && model.qkv_width() % model.heads() != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "model.heads = ", model.heads(), " does not divide model.qkv_width = ", model.qkv_width()));
   }
@@ -116,8 +121,8 @@ absl::Status CheckAgreement(const ModelConfig& model) {
 
 // --- Fragments that extend others ---
 
-// What holds for every task and for single ones; what `base` says about single methods stays its
-// own.
+// Merges into `file` what `base` says for all tasks and for single tasks. What `base` says about
+// single methods is not taken over.
 ConfigFragment Extend(const ConfigFragment& base, const ConfigFragment& file) {
   ConfigFragment extended = file;
   *extended.mutable_base() = base.base();
@@ -127,7 +132,7 @@ ConfigFragment Extend(const ConfigFragment& base, const ConfigFragment& file) {
   return extended;
 }
 
-// `chain`: names of the files that led here, the first one first.
+// `chain` holds the names of the files that led here, the first one first.
 absl::StatusOr<ConfigFragment> LoadExtended(absl::string_view kind, absl::string_view name,
                                             std::vector<std::string> chain) {
   chain.emplace_back(name);
@@ -184,8 +189,25 @@ absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name) {
   return file;
 }
 
+absl::StatusOr<BlockFile> LoadBlockFile(absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(BlockFile file, LoadConfig<BlockFile>("blocks", name));
+  LRA_RETURN_IF_ERROR(CheckName("blocks", name, file.block().name()));
+  return file;
+}
+
 absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name) {
   return LoadExtended(kind, name, {});
+}
+
+absl::StatusOr<std::string> ConfigDescription(absl::string_view kind, absl::string_view name) {
+  const auto description = [](const auto& file) -> absl::StatusOr<std::string> {
+    if (!file.ok()) return file.status();
+    return file->description();
+  };
+  if (kind == "tasks") return description(LoadTaskFile(name));
+  if (kind == "attentions") return description(LoadAttentionFile(name));
+  if (kind == "blocks") return description(LoadBlockFile(name));
+  return description(LoadFragment(kind, name));
 }
 
 // --- ConfigBuilder ---
@@ -212,10 +234,28 @@ absl::Status ConfigBuilder::Merge(const ExperimentConfig& fragment, absl::string
     return absl::InvalidArgumentError(absl::StrCat(origin, ": sets task \"", fragment.task(),
                                                    "\", but the task is \"", task_, "\""));
   }
+  if (fragment.block().has_name())
+    LRA_RETURN_IF_ERROR(Annotate(ChooseBlock(fragment.block().name(), origin), origin));
   MergeConfig(fragment, &resolved_.config);
   for (const auto& [path, value] : LeafFields(fragment)) {
     resolved_.provenance[path] = std::string(origin);
   }
+  return absl::OkStatus();
+}
+
+// Another block brings the options of its own file; those of the one before are gone.
+absl::Status ConfigBuilder::ChooseBlock(absl::string_view name, absl::string_view origin) {
+  if (resolved_.config.block().name() != name) {
+    LRA_ASSIGN_OR_RETURN(const BlockFile file, LoadBlockFile(name));
+    ExperimentConfig part;
+    *part.mutable_block() = file.block();
+    LRA_RETURN_IF_ERROR(CheckRanges(part));
+    *resolved_.config.mutable_block() = file.block();
+    idle_fields_ = {file.idle_field().begin(), file.idle_field().end()};
+    for (const auto& [path, value] : LeafFields(part))
+      resolved_.provenance[path] = absl::StrCat("block ", name);
+  }
+  resolved_.provenance["block.name"] = std::string(origin);
   return absl::OkStatus();
 }
 
@@ -230,20 +270,14 @@ absl::Status ConfigBuilder::AddFragment(absl::string_view kind, const ConfigFrag
 
 absl::Status ConfigBuilder::AddProtocol(absl::string_view name) {
   const std::vector<std::string> parts = absl::StrSplit(name, absl::MaxSplits('@', 1));
-  LRA_ASSIGN_OR_RETURN(const ConfigFragment fragment, LoadFragment("protocols", parts[0]));
+  LRA_ASSIGN_OR_RETURN(const ConfigFragment fragment,
+                       LoadFragmentForTask("protocols", parts[0], task_));
   const std::string full_name = absl::StrCat(fragment.name(), "@", fragment.version());
   if (parts.size() == 2 && full_name != name) {
     return absl::InvalidArgumentError(absl::StrCat(
         "protocol \"", name, "\" is not here; this is \"", full_name, "\", whose rules differ"));
   }
-  if (!fragment.task().empty() && fragment.task().count(task_) == 0) {
-    std::vector<std::string> tasks;
-    for (const auto& [task, part] : fragment.task()) tasks.push_back(task);
-    std::sort(tasks.begin(), tasks.end());
-    return absl::InvalidArgumentError(absl::StrCat("protocol \"", full_name,
-                                                   "\" has no rules for task \"", task_,
-                                                   "\"; it has ", absl::StrJoin(tasks, ", ")));
-  }
+  LRA_RETURN_IF_ERROR(CheckCoversTask("protocols", fragment, task_));
   LRA_RETURN_IF_ERROR(AddFragment("protocols", fragment));
   resolved_.config.set_protocol(full_name);
   resolved_.provenance["protocol"] = "--protocol";
@@ -251,7 +285,8 @@ absl::Status ConfigBuilder::AddProtocol(absl::string_view name) {
 }
 
 absl::Status ConfigBuilder::AddPreset(absl::string_view name) {
-  LRA_ASSIGN_OR_RETURN(const ConfigFragment fragment, LoadFragment("presets", name));
+  LRA_ASSIGN_OR_RETURN(const ConfigFragment fragment, LoadFragmentForTask("presets", name, task_));
+  LRA_RETURN_IF_ERROR(CheckCoversTask("presets", fragment, task_));
   LRA_RETURN_IF_ERROR(AddFragment("presets", fragment));
   const std::string protocol = resolved_.config.protocol();
   const auto part = fragment.protocol().find(protocol.substr(0, protocol.find('@')));
@@ -265,14 +300,17 @@ absl::Status ConfigBuilder::AddPreset(absl::string_view name) {
 }
 
 absl::Status ConfigBuilder::AddAttention(absl::string_view name) {
-  LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(name));
   ExperimentConfig part;
-  *part.mutable_attention() = file.attention();
+  part.mutable_attention()->set_name(kNoAttention);
+  if (name != kNoAttention) {
+    LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(name));
+    *part.mutable_attention() = file.attention();
+  }
   LRA_RETURN_IF_ERROR(Merge(part, absl::StrCat("attention ", name)));
   return AddMethodParts(name);
 }
 
-// From the general to the particular.
+// Merges the general keys before the particular ones.
 absl::Status ConfigBuilder::AddMethodParts(absl::string_view name) {
   const std::string here = absl::StrCat(task_, "/", name);
   const std::string protocol = resolved_.config.protocol();
@@ -290,7 +328,7 @@ absl::Status ConfigBuilder::AddMethodParts(absl::string_view name) {
 
 absl::Status ConfigBuilder::AddOverrides(const ExperimentConfig& overrides,
                                          absl::string_view origin) {
-  // What chose the merged fragments cannot be chosen anew after them.
+  // What selected the merged fragments cannot be changed after the merge.
   if (overrides.has_protocol() || overrides.has_preset() || overrides.attention().has_name()) {
     return absl::InvalidArgumentError(absl::StrCat(
         origin,
@@ -302,13 +340,18 @@ absl::Status ConfigBuilder::AddOverrides(const ExperimentConfig& overrides,
 absl::Status ConfigBuilder::Set(absl::string_view assignment) {
   const std::string path(absl::StripAsciiWhitespace(
       assignment.substr(0, std::min(assignment.find('='), assignment.size()))));
-  // These four choose the fragments that were merged: another name now would contradict their
-  // content.
+  // These four select the fragments that were merged; another name now would contradict what was
+  // merged.
   for (absl::string_view name : {"task", "protocol", "preset", "attention.name"}) {
     if (path != name) continue;
     return absl::InvalidArgumentError(absl::StrCat(assignment, ": is chosen by the flag --",
                                                    name.substr(0, name.find('.')),
                                                    ", not by --set"));
+  }
+  if (path == "block.name") {
+    ExperimentConfig part;
+    LRA_RETURN_IF_ERROR(SetField(&part, assignment));
+    return Annotate(ChooseBlock(part.block().name(), "--set"), assignment);
   }
   LRA_RETURN_IF_ERROR(SetField(&resolved_.config, assignment));
   resolved_.provenance[path] = "--set";
@@ -318,26 +361,34 @@ absl::Status ConfigBuilder::Set(absl::string_view assignment) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
-  ResolvedConfig result = resolved_;
-  ModelConfig* model = result.config.mutable_model();
+void ConfigBuilder::SetDefaults(ResolvedConfig* result) const {
+  ModelConfig* model = result->config.mutable_model();
   if (!model->has_qkv_width() && model->has_width()) {
     model->set_qkv_width(model->width());
-    result.provenance["model.qkv_width"] = "= model.width";
+    result->provenance["model.qkv_width"] = "= model.width";
   }
   if (!model->has_head_width() && model->has_mlp_width()) {
     model->set_head_width(model->mlp_width());
-    result.provenance["model.head_width"] = "= model.mlp_width";
+    result->provenance["model.head_width"] = "= model.mlp_width";
   }
-  if (!result.config.has_seed()) {
-    result.config.set_seed(0);
-    result.provenance["seed"] = "default";
+  if (!result->config.has_seed()) {
+    result->config.set_seed(0);
+    result->provenance["seed"] = "default";
   }
-  LRA_RETURN_IF_ERROR(CheckComplete(result.config));
+  FillLegacyValues(&result->config);
+  for (const auto& [path, value] : LeafFields(result->config))
+    result->provenance.try_emplace(path, "default");
+}
+
+absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
+  ResolvedConfig result = resolved_;
+  SetDefaults(&result);
+  LRA_RETURN_IF_ERROR(CheckComplete(result.config, idle_fields_));
   LRA_RETURN_IF_ERROR(CheckRanges(result.config));
-  LRA_RETURN_IF_ERROR(CheckAgreement(*model));
+  LRA_RETURN_IF_ERROR(CheckAgreement(result.config.model()));
   if (result.config.has_search()) LRA_RETURN_IF_ERROR(CheckSearch(result.config.search()));
-  // An attention that was replaced leaves origins of options that are gone.
+  // When an attention is replaced, the options of the old one are gone, so their origins go as
+  // well.
   std::set<std::string> present;
   for (const auto& [path, value] : LeafFields(result.config)) present.insert(path);
   std::erase_if(result.provenance,

@@ -1,14 +1,17 @@
-// Building an ExperimentConfig: fragments merged in order, then --set a.b=c, each field's origin
-// remembered.
+// Builds an ExperimentConfig: fragments are merged in order, then `--set a.b=c` is applied, and the
+// origin of each field is remembered.
 //
-//   ConfigBuilder builder(configs);
-//   builder.AddProtocol("fair"), builder.AddPreset("small"), builder.AddAttention("linear") ...
-//   builder.Set("train.steps=100");
+//   ConfigBuilder builder("listops");
+//   LRA_RETURN_IF_ERROR(builder.AddProtocol("fair"));
+//   LRA_RETURN_IF_ERROR(builder.AddPreset("small"));
+//   LRA_RETURN_IF_ERROR(builder.AddAttention("linear"));
+//   LRA_RETURN_IF_ERROR(builder.Set("train.steps=100"));
 //   LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, builder.Build());
 #ifndef LRA_CONFIG_H_
 #define LRA_CONFIG_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,43 +19,69 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/any.pb.h"
 #include "google/protobuf/message.h"
 #include "lra/config.pb.h"
 
 namespace lra {
 
-// Folder of configs/: $LRA_CONFIGS, else beside the installed program, else the source tree.
+// The folder configs/: $LRA_CONFIGS if set, else beside the installed program, else in the source
+// tree.
 std::string ConfigDirectory();
 
-// Names of the .textproto files of configs/<kind>/ ("tasks", "attentions", "protocols", "presets",
-// "published").
+// Names of the .textproto files of configs/<kind>/ ("tasks", "attentions", "blocks", "protocols",
+// "presets", "published").
 std::vector<std::string> ConfigNames(absl::string_view kind);
 
 absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name);
 absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name);
-// kind: "protocols" or "presets". With what it extends: `base` and `task` of that file are merged
-// into its own first. InvalidArgument for a circle of such files.
+absl::StatusOr<BlockFile> LoadBlockFile(absl::string_view name);
+// Loads a file of `kind` "protocols" or "presets" together with the files that it extends: their
+// `base` and `task` parts are merged into its own first. InvalidArgument if the files extend each
+// other in a circle.
 absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name);
+
+// What the file of configs/<kind>/ says that it is, in one line; kind: "tasks", "attentions",
+// "protocols" or "presets".
+absl::StatusOr<std::string> ConfigDescription(absl::string_view kind, absl::string_view name);
 
 // What a protocol and a preset say about a task's view, and `sets` ("split=SLICES") over it.
 absl::StatusOr<DataView> LoadView(absl::string_view task, absl::string_view protocol,
                                   absl::string_view preset, const std::vector<std::string>& sets);
 
-// "a.b=c" on any message, by reflection; paths go through Any by the Any's own type. Errors
-// (InvalidArgument) for an unknown field (nearest valid name suggested), a wrong type, and a value
-// out of the field's (lra.range).
+// Applies "a.b=c" to any message, by reflection; a path continues inside an Any with the packed
+// message's fields. InvalidArgument for an unknown field (suggesting the nearest valid name), a
+// wrong type, and a value outside the field's (lra.range).
 absl::Status SetField(google::protobuf::Message* message, absl::string_view assignment);
-// The same range rules on every set field; the error names the dotted path.
-absl::Status CheckRanges(const google::protobuf::Message& message);
+// Sets options of a plug-in of `kind` ("attention", "block"): "field=value", or
+// "attention.options.field=value" as `lra train` takes it. InvalidArgument where there are none.
+absl::StatusOr<google::protobuf::Any> SetOptions(absl::string_view kind, absl::string_view name,
+                                                 const google::protobuf::Any& options,
+                                                 const std::vector<std::string>& sets);
+// Applies the same range rules to every set field; the error names the dotted path, with `path` and
+// a dot before it where the message is itself a field.
+absl::Status CheckRanges(const google::protobuf::Message& message, absl::string_view path = "");
 // Merges like MergeFrom, but an Any of the same type is merged field by field rather than replaced.
 void MergeConfig(const google::protobuf::Message& from, google::protobuf::Message* to);
-// Dotted path and value (text) of every set scalar field, in field order; Any expanded; volatile
-// fields skipped.
+// Dotted path and text of the value of every set scalar field, in field order. Any is expanded;
+// volatile fields are skipped.
 std::vector<std::pair<std::string, std::string>> LeafFields(
     const google::protobuf::Message& message);
-// Dotted paths of scalar fields with presence that are unset, in set and unset sub-messages alike
-// (Any: of the packed type).
+// The same without the fields that hold their (lra.legacy_value): what fingerprints hash and
+// comparisons compare. A field that was added after records were written makes no difference to
+// them as long as it says what they did.
+std::vector<std::pair<std::string, std::string>> ComparedFields(
+    const google::protobuf::Message& message);
+// Sets every unset field that has a (lra.legacy_value) to it: what a message written before the
+// field existed means. Goes into set sub-messages and Any, and into unset sub-messages all of whose
+// scalars have such a value. True if anything was set.
+bool FillLegacyValues(google::protobuf::Message* message);
+// Dotted paths of the scalar fields with presence that are unset, in set and unset sub-messages
+// alike; inside an Any, those of the packed type.
 std::vector<std::string> UnsetFields(const google::protobuf::Message& message);
+
+// attention.name of blocks that use no attention.
+inline constexpr char kNoAttention[] = "none";
 
 struct ResolvedConfig {
   ExperimentConfig config;
@@ -62,29 +91,34 @@ struct ResolvedConfig {
 
 class ConfigBuilder {
  public:
-  // The task's name must be known first: protocols and presets hold per-task parts.
+  // The task comes first, because protocols and presets hold parts for single tasks.
   explicit ConfigBuilder(absl::string_view task);
 
   absl::Status AddProtocol(absl::string_view name);
   absl::Status AddPreset(absl::string_view name);
-  // Then what protocol and preset, added before, say about this method on this task.
+  // Merges the attention's own file (kNoAttention has none), then what the protocol and preset
+  // added before say about this method on this task.
   absl::Status AddAttention(absl::string_view name);
   absl::Status AddOverrides(const ExperimentConfig& overrides, absl::string_view origin);
   absl::Status Set(absl::string_view assignment);
-  // As merged so far.
+  // The configuration as merged so far.
   const ExperimentConfig& config() const { return resolved_.config; }
-  // Checks ranges, that every needed field is set and that fields agree (heads divide qkv_width, an
-  // unset qkv_width is width, an unset head_width is mlp_width, ...).
+  // Fills fields that follow from others (an unset qkv_width is width, an unset head_width is
+  // mlp_width, an unset field with a legacy value has it, ...), then checks that values are in
+  // range, that every needed field is set and that fields agree (heads divide qkv_width, ...).
   absl::StatusOr<ResolvedConfig> Build();
 
  private:
   absl::Status Merge(const ExperimentConfig& fragment, absl::string_view origin);
+  absl::Status ChooseBlock(absl::string_view name, absl::string_view origin);
+  void SetDefaults(ResolvedConfig* result) const;
   absl::Status AddFragment(absl::string_view kind, const ConfigFragment& fragment);
   absl::Status AddMethodParts(absl::string_view name);
   std::string task_;
-  // What the fragments so far say about single methods, by origin.
+  // What the fragments merged so far say about single methods, with the origin of each.
   std::vector<std::pair<std::string, google::protobuf::Map<std::string, ExperimentConfig>>>
       methods_;
+  std::set<std::string> idle_fields_;  // of the chosen block
   ResolvedConfig resolved_;
 };
 

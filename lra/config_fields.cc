@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "lra/check.h"
 #include "lra/config.h"
 #include "lra/options.pb.h"
 #include "lra/reflection.h"
@@ -26,7 +27,8 @@ std::vector<const Field*> SetFieldsOf(const pb::Message& message) {
   return fields;
 }
 
-// Every element of a repeated field, or the one message of a singular field, with its path.
+// The messages in a field with their paths: every element of a repeated field, or the one message
+// of a singular field.
 std::vector<std::pair<std::string, const pb::Message*>> MessagesIn(const pb::Message& message,
                                                                    const Field* field,
                                                                    const std::string& path) {
@@ -40,7 +42,7 @@ std::vector<std::pair<std::string, const pb::Message*>> MessagesIn(const pb::Mes
                                  : absl::StrCat(i);
     elements.emplace_back(absl::StrCat(path, "[", name, "]"), &element);
   }
-  // A map has no order of its own.
+  // Map entries have no defined order, so they are sorted.
   if (field->is_map()) std::sort(elements.begin(), elements.end());
   return elements;
 }
@@ -69,10 +71,15 @@ absl::Status CheckRangesUnder(const pb::Message& message, const std::string& pre
   return absl::OkStatus();
 }
 
-void AppendLeaves(const pb::Message& message, const std::string& prefix, std::vector<Leaf>* leaves);
+enum class Leaves { kAll, kCompared };
 
-// The Any itself is a leaf whose value is its type: options without fields still differ by type.
-void AppendAny(const pb::Message& message, const std::string& path, std::vector<Leaf>* leaves) {
+void AppendLeaves(const pb::Message& message, const std::string& prefix, Leaves which,
+                  std::vector<Leaf>* leaves);
+
+// The Any itself is a leaf whose value is its type name: options without fields still differ by
+// type.
+void AppendAny(const pb::Message& message, const std::string& path, Leaves which,
+               std::vector<Leaf>* leaves) {
   const auto& any = static_cast<const pb::Any&>(message);
   const std::unique_ptr<pb::Message> packed = UnpackAny(message);
   if (packed == nullptr) {
@@ -80,26 +87,71 @@ void AppendAny(const pb::Message& message, const std::string& path, std::vector<
     return;
   }
   leaves->emplace_back(path, packed->GetTypeName());
-  AppendLeaves(*packed, path, leaves);
+  AppendLeaves(*packed, path, which, leaves);
 }
 
-void AppendLeaves(const pb::Message& message, const std::string& prefix,
+bool HoldsLegacyValue(const pb::Message& message, const Field* field) {
+  return field->options().HasExtension(legacy_value) &&
+         ValueText(message, field, -1) == field->options().GetExtension(legacy_value);
+}
+
+void AppendLeaves(const pb::Message& message, const std::string& prefix, Leaves which,
                   std::vector<Leaf>* leaves) {
   for (const Field* field : SetFieldsOf(message)) {
     if (field->options().GetExtension(is_volatile)) continue;
     const std::string path = ChildPath(prefix, field->name());
     if (IsMessageField(field)) {
       for (const auto& [name, inner] : MessagesIn(message, field, path)) {
-        IsAnyField(field) ? AppendAny(*inner, name, leaves) : AppendLeaves(*inner, name, leaves);
+        (IsAnyField(field) ? AppendAny : AppendLeaves)(*inner, name, which, leaves);
       }
     } else if (field->is_repeated()) {
       for (int i = 0; i < message.GetReflection()->FieldSize(message, field); ++i) {
         leaves->emplace_back(absl::StrCat(path, "[", i, "]"), ValueText(message, field, i));
       }
-    } else {
+    } else if (which == Leaves::kAll || !HoldsLegacyValue(message, field)) {
       leaves->emplace_back(path, ValueText(message, field, -1));
     }
   }
+}
+
+// Whether every scalar of the message has a legacy value, and one at least: it is younger than
+// records as a whole.
+bool IsYoung(const pb::Descriptor* type) {
+  int marked = 0;
+  for (int i = 0; i < type->field_count(); ++i) {
+    const Field* field = type->field(i);
+    if (IsAnyField(field)) continue;
+    if (!field->options().HasExtension(legacy_value)) return false;
+    ++marked;
+  }
+  return marked > 0;
+}
+
+bool FillField(pb::Message* message, const Field* field) {
+  const pb::Reflection& r = *message->GetReflection();
+  if (!IsMessageField(field)) {
+    if (!field->options().HasExtension(legacy_value) || r.HasField(*message, field)) return false;
+    const absl::Status status = SetField(
+        message, absl::StrCat(field->name(), "=", field->options().GetExtension(legacy_value)));
+    LRA_CHECK(status.ok() && HoldsLegacyValue(*message, field))
+        << field->full_name()
+        << ": a legacy value that it cannot hold, or not as it spells it: " << status;
+    return true;
+  }
+  if (field->is_map()) return false;
+  bool is_changed = false;
+  if (field->is_repeated()) {
+    for (int i = 0; i < r.FieldSize(*message, field); ++i)
+      is_changed |= FillLegacyValues(r.MutableRepeatedMessage(message, field, i));
+    return is_changed;
+  }
+  if (!r.HasField(*message, field) && !IsYoung(field->message_type())) return false;
+  pb::Message* inner = r.MutableMessage(message, field);
+  if (!IsAnyField(field)) return FillLegacyValues(inner);
+  const std::unique_ptr<pb::Message> packed = UnpackAny(*inner);
+  if (packed == nullptr || !FillLegacyValues(packed.get())) return false;
+  PackAny(*packed, inner);
+  return true;
 }
 
 void AppendUnset(const pb::Message& message, const std::string& prefix,
@@ -121,8 +173,8 @@ void AppendUnset(const pb::Message& message, const std::string& prefix,
   }
 }
 
-// Prepares for to->MergeFrom(*from), which overwrites an Any's bytes: moves what `to` holds in an
-// Any of the same type under what `from` holds, and empties the Any in `to`.
+// Prepares for to->MergeFrom(*from), which would overwrite the bytes of an Any: where both hold an
+// Any of the same type, moves what `to` holds under what `from` holds, and clears the Any in `to`.
 void MergeAnys(pb::Message* from, pb::Message* to) {
   const pb::Reflection& r = *from->GetReflection();
   for (const Field* field : SetFieldsOf(*from)) {
@@ -144,7 +196,9 @@ void MergeAnys(pb::Message* from, pb::Message* to) {
 
 }  // namespace
 
-absl::Status CheckRanges(const pb::Message& message) { return CheckRangesUnder(message, ""); }
+absl::Status CheckRanges(const pb::Message& message, absl::string_view path) {
+  return CheckRangesUnder(message, std::string(path));
+}
 
 void MergeConfig(const pb::Message& from, pb::Message* to) {
   std::unique_ptr<pb::Message> source(from.New());
@@ -155,8 +209,21 @@ void MergeConfig(const pb::Message& from, pb::Message* to) {
 
 std::vector<Leaf> LeafFields(const pb::Message& message) {
   std::vector<Leaf> leaves;
-  AppendLeaves(message, "", &leaves);
+  AppendLeaves(message, "", Leaves::kAll, &leaves);
   return leaves;
+}
+
+std::vector<Leaf> ComparedFields(const pb::Message& message) {
+  std::vector<Leaf> leaves;
+  AppendLeaves(message, "", Leaves::kCompared, &leaves);
+  return leaves;
+}
+
+bool FillLegacyValues(pb::Message* message) {
+  bool is_changed = false;
+  for (int i = 0; i < message->GetDescriptor()->field_count(); ++i)
+    is_changed |= FillField(message, message->GetDescriptor()->field(i));
+  return is_changed;
 }
 
 std::vector<std::string> UnsetFields(const pb::Message& message) {

@@ -1,4 +1,4 @@
-// The functions of lra/config.h that work on any message.
+// Tests of the functions of lra/config.h that work on any message.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -209,7 +209,7 @@ TEST(MergeConfigTest, AnAnyOfAnotherTypeReplaces) {
   ExperimentConfig other;
   other.mutable_attention()->mutable_options()->PackFrom(TransformerOptions());
   MergeConfig(other, &config);
-  EXPECT_EQ(ToTextProto(config), ToTextProto(other));  // no bytes of the old options stay
+  EXPECT_EQ(ToTextProto(config), ToTextProto(other));  // no bytes of the old options are left
 }
 
 TEST(LeafFieldsTest, ListsSetScalarsInOrderWithShortestNumbers) {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "lra/config.h"
 #include "lra/reflection.h"
@@ -30,7 +31,7 @@ absl::Status WrongType(absl::string_view value, absl::string_view expected) {
   return absl::InvalidArgumentError(absl::StrCat("\"", value, "\" is not ", expected));
 }
 
-// Where a value goes: a field, or one more element of a list.
+// The place that a value is written to: a singular field, or one more element of a list.
 class Slot {
  public:
   Slot(pb::Message* message, const Field* field)
@@ -131,7 +132,7 @@ absl::Status PutScalar(const Slot& slot, absl::string_view value) {
   }
 }
 
-// "a,b,c" replaces the list.
+// "a,b,c" replaces the whole list.
 absl::Status SetList(pb::Message* message, const Field* field, absl::string_view values) {
   message->GetReflection()->ClearField(message, field);
   for (absl::string_view value : absl::StrSplit(values, ',')) {
@@ -161,7 +162,7 @@ absl::Status SetInAny(pb::Message* any, Path path, absl::string_view value) {
   return absl::OkStatus();
 }
 
-// On an error the message may be half changed.
+// If an error is returned, the message may be half changed.
 absl::Status SetPath(pb::Message* message, Path path, absl::string_view value) {
   const Field* field = message->GetDescriptor()->FindFieldByName(path[0]);
   if (field == nullptr) {
@@ -187,7 +188,8 @@ absl::Status SetPath(pb::Message* message, Path path, absl::string_view value) {
   return CheckValue(*message, field, path[0]);
 }
 
-// Full paths that end in `name`: `--set learning_rate=1` lacks its group.
+// Full paths that end in `name`, to suggest when the group is missing, as in `--set
+// learning_rate=1`.
 std::vector<std::string> PathsEndingIn(const pb::Message& message, absl::string_view name) {
   std::vector<std::string> all = UnsetFields(message), found;
   for (const auto& [path, value] : LeafFields(message)) all.push_back(path);
@@ -209,7 +211,7 @@ absl::Status SetField(pb::Message* message, absl::string_view assignment) {
   const absl::string_view name = absl::StripAsciiWhitespace(assignment.substr(0, equals));
   const absl::string_view value = absl::StripAsciiWhitespace(assignment.substr(equals + 1));
   const std::vector<std::string> path = absl::StrSplit(name, '.');
-  // On a copy: a refused assignment changes nothing.
+  // Works on a copy, so that a refused assignment changes nothing.
   std::unique_ptr<pb::Message> changed(message->New());
   changed->CopyFrom(*message);
   const absl::Status status = SetPath(changed.get(), path, value);
@@ -223,6 +225,22 @@ absl::Status SetField(pb::Message* message, absl::string_view assignment) {
   }
   message->GetReflection()->Swap(message, changed.get());
   return absl::OkStatus();
+}
+
+absl::StatusOr<pb::Any> SetOptions(absl::string_view kind, absl::string_view name,
+                                   const pb::Any& options, const std::vector<std::string>& sets) {
+  if (sets.empty()) return options;
+  const std::unique_ptr<pb::Message> message = UnpackAny(options);
+  if (message == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--set ", sets.front(), ": ", kind, " \"", name, "\" has no options"));
+  }
+  const std::string prefix = absl::StrCat(kind, ".options.");
+  for (const std::string& set : sets)
+    LRA_RETURN_IF_ERROR(SetField(message.get(), absl::StripPrefix(set, prefix)));
+  pb::Any changed;
+  PackAny(*message, &changed);
+  return changed;
 }
 
 }  // namespace lra

@@ -6,8 +6,11 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "lra/test_folder.h"
+#include "lra/files.h"
+#include "lra/fingerprint.h"
+#include "lra/folder_test_util.h"
 #include "lra/textproto.h"
+#include "models/block/gated_attention.pb.h"
 
 namespace lra {
 namespace {
@@ -21,13 +24,13 @@ Message Parse(absl::string_view text) {
   return message;
 }
 
-// On configs of its own.
+// Builds from config files that the test writes itself.
 class ConfigBuilderTest : public testing::Test {
  protected:
   void SetUp() override {
     if (const char* before = std::getenv("LRA_CONFIGS")) before_ = before;
     setenv("LRA_CONFIGS", folder_.path().c_str(), 1);
-    for (const char* kind : {"protocols", "presets", "attentions", "tasks"}) {
+    for (const char* kind : {"protocols", "presets", "attentions", "blocks", "tasks"}) {
       ASSERT_TRUE(MakeDirectories(folder_.File(kind)).ok());
     }
     Write("protocols/rules", R"(
@@ -38,6 +41,7 @@ class ConfigBuilderTest : public testing::Test {
                 dropout: 0 norm_epsilon: 1e-5 embedding_stddev: 1 mask: KEYS cls_mask: REAL
                 head: LINEAR pair_head: INTERACTION head_activation: RELU norm: LAYER
                 norm_placement: BEFORE }
+        block { name: "attention_mlp" }
         attention { dropout: 0 causal: false }
         optimizer { beta1: 0.9 beta2: 0.98 epsilon: 1e-8 weight_decay: 0 decay_scope: MATRICES
                     clip_norm: 1 clip_value: 0 kind: ADAM decay: DECOUPLED
@@ -56,6 +60,12 @@ class ConfigBuilderTest : public testing::Test {
     Write("attentions/linear", R"(
       attention { name: "linear"
                   options { [type.googleapis.com/lra.LinearOptions] { epsilon: 1e-6 } } })");
+    Write("blocks/attention_mlp", R"(block { name: "attention_mlp" })");
+    Write("blocks/gated_attention", R"(
+      block { name: "gated_attention"
+              options { [type.googleapis.com/lra.GatedAttentionOptions] {
+                expansion_factor: 2 key_width: 128 } } }
+      idle_field: "model.mlp_width" idle_field: "model.heads")");
     Write("attentions/transformer", R"(
       attention { name: "transformer"
                   options { [type.googleapis.com/lra.TransformerOptions] {} } })");
@@ -101,9 +111,9 @@ TEST_F(ConfigBuilderTest, MergesInOrderAndRemembersOrigins) {
   EXPECT_EQ(config.task(), "listops");
   EXPECT_EQ(config.protocol(), "rules@3");
   EXPECT_EQ(config.preset(), "tiny");
-  EXPECT_EQ(config.train().steps(), 2000);         // the protocol's part for the task
-  EXPECT_EQ(config.train().batch_examples(), 4);   // preset over protocol
-  EXPECT_EQ(config.train().log_every_steps(), 7);  // --set over all
+  EXPECT_EQ(config.train().steps(), 2000);         // what the protocol says for the task
+  EXPECT_EQ(config.train().batch_examples(), 4);   // the preset overrides the protocol
+  EXPECT_EQ(config.train().log_every_steps(), 7);  // --set overrides everything
   EXPECT_EQ(config.model().pooling(), ModelConfig::CLS);
   EXPECT_EQ(config.model().qkv_width(), 8);
   EXPECT_EQ(config.model().head_width(), 16);
@@ -121,13 +131,13 @@ TEST_F(ConfigBuilderTest, MergesInOrderAndRemembersOrigins) {
   EXPECT_EQ(origin.at("attention.options.epsilon"), "attention linear");
   EXPECT_EQ(origin.at("attention.dropout"), "protocol rules");
   EXPECT_EQ(origin.at("seed"), "default");
-  // Every leaf has an origin and every origin a leaf.
+  // Every leaf has an origin and every origin belongs to a leaf.
   const auto leaves = LeafFields(config);
   EXPECT_EQ(leaves.size(), origin.size());
   for (const auto& [path, value] : leaves) EXPECT_TRUE(origin.count(path)) << path;
 }
 
-// From the general to the particular, and after the attention's own config.
+// General keys come before particular ones, and all of them after the attention's own file.
 TEST_F(ConfigBuilderTest, FragmentsMayChangeOneMethod) {
   Write("protocols/rules", R"(
     name: "rules" version: 3
@@ -174,7 +184,8 @@ TEST_F(ConfigBuilderTest, AFragmentMayExtendAnother) {
   ASSERT_EQ(builder.AddProtocol("variant"), absl::OkStatus());
   ASSERT_EQ(builder.AddAttention("linear"), absl::OkStatus());
   const TrainConfig& train = builder.config().train();
-  EXPECT_EQ(train.steps(), 8);  // its own; what the other says about a method is not taken over
+  // its own value; the method parts of the extended file are not taken over
+  EXPECT_EQ(train.steps(), 8);
   EXPECT_EQ(train.batch_examples(), 2);
   EXPECT_EQ(train.eval_every_steps(), 3);
   EXPECT_EQ(train.log_every_steps(), 5);
@@ -210,6 +221,78 @@ TEST_F(ConfigBuilderTest, AnotherAttentionLeavesNothingOfTheFirst) {
   ASSERT_TRUE(resolved.ok()) << resolved.status();
   EXPECT_EQ(resolved->provenance.count("attention.options.epsilon"), 0u);
   EXPECT_EQ(resolved->config.attention().options().value(), "");
+}
+
+TEST_F(ConfigBuilderTest, ABlockBringsItsOptions) {
+  ConfigBuilder builder = Complete();
+  ASSERT_EQ(builder.Set("block.name=gated_attention"), absl::OkStatus());
+  ASSERT_EQ(builder.Set("block.options.key_width=64"), absl::OkStatus());
+  auto resolved = builder.Build();
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_EQ(resolved->provenance.at("block.name"), "--set");
+  EXPECT_EQ(resolved->provenance.at("block.options.key_width"), "--set");
+  GatedAttentionOptions options;
+  ASSERT_TRUE(resolved->config.block().options().UnpackTo(&options));
+  EXPECT_EQ(options.expansion_factor(), 2);
+  EXPECT_EQ(options.key_width(), 64);
+  // Another block leaves nothing of it.
+  ASSERT_EQ(builder.Set("block.name=attention_mlp"), absl::OkStatus());
+  resolved = builder.Build();
+  EXPECT_FALSE(resolved->config.block().has_options());
+  EXPECT_EQ(resolved->provenance.count("block.options.key_width"), 0u);
+}
+
+TEST_F(ConfigBuilderTest, AFragmentMayChooseABlockAndItsOptions) {
+  Write("presets/gated", R"(name: "gated" version: 1 method { key: "*/linear" value { block {
+    name: "gated_attention"
+    options { [type.googleapis.com/lra.GatedAttentionOptions] { key_width: 32 } } } } })");
+  ConfigBuilder builder("listops");
+  for (const absl::Status& status : {builder.AddProtocol("rules"), builder.AddPreset("gated"),
+                                     builder.AddAttention("linear"), builder.AddPreset("tiny")})
+    ASSERT_EQ(status, absl::OkStatus());
+  const auto origin = builder.Build()->provenance;
+  EXPECT_EQ(origin.at("block.name"), "preset gated, */linear");
+  EXPECT_EQ(origin.at("block.options.key_width"), "preset gated, */linear");
+  EXPECT_EQ(origin.at("block.options.expansion_factor"), "block gated_attention");
+}
+
+TEST_F(ConfigBuilderTest, AnUnknownBlockIsRefusedWithTheKnownOnes) {
+  ConfigBuilder builder = Complete();
+  EXPECT_EQ(builder.Set("block.name=gated_atention"),
+            absl::InvalidArgumentError(
+                "block.name=gated_atention: unknown block \"gated_atention\"; did you mean "
+                "\"gated_attention\"? Known: attention_mlp, gated_attention"));
+}
+
+TEST_F(ConfigBuilderTest, FieldsThatABlockDoesNotReadMayStayUnset) {
+  Write("presets/bare", R"(
+    name: "bare" version: 1
+    base { model { layers: 1 width: 8 qkv_width: 8 head_width: 4 } })");
+  const auto build = [](const char* block) {
+    ConfigBuilder builder("listops");
+    EXPECT_EQ(builder.AddProtocol("rules"), absl::OkStatus());
+    EXPECT_EQ(builder.AddPreset("bare"), absl::OkStatus());
+    EXPECT_EQ(builder.AddAttention("none"), absl::OkStatus());
+    EXPECT_EQ(builder.Set(absl::StrCat("block.name=", block)), absl::OkStatus());
+    return builder.Build();
+  };
+  EXPECT_THAT(std::string(build("attention_mlp").status().message()),
+              HasSubstr("unset: model.heads, model.mlp_width"));
+  const auto gated = build("gated_attention");
+  ASSERT_TRUE(gated.ok()) << gated.status();
+}
+
+// A protocol of a user that is older than the field.
+TEST_F(ConfigBuilderTest, WhatNobodySetHasItsLegacyValue) {
+  ConfigBuilder builder = Complete();
+  const std::string with = Fingerprint(builder.Build()->config);
+  std::string text = *ReadFile(folder_.File("protocols/rules.textproto"));
+  text.erase(text.find("block {"), std::string("block { name: \"attention_mlp\" }").size());
+  Write("protocols/rules", text);
+  const auto resolved = Complete().Build();
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_EQ(resolved->provenance.at("block.name"), "default");
+  EXPECT_EQ(Fingerprint(resolved->config), with);
 }
 
 TEST_F(ConfigBuilderTest, AnUnsetFieldIsNamed) {

@@ -1,4 +1,4 @@
-// What every file of configs/ must keep.
+// Rules that every file of configs/ must keep.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -15,7 +15,7 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
-#include "lra/sha256.h"
+#include "lra/task_files.h"
 #include "lra/textproto.h"
 
 namespace lra {
@@ -23,17 +23,18 @@ namespace {
 
 using testing::IsEmpty;
 
-// Folder of configs/ ("" = configs/ itself) to the type of its files.
+// Maps each folder of configs/ ("" is configs/ itself) to the message type of its files.
 const std::map<std::string, std::string>& FileTypes() {
   static const auto* const types =
       new std::map<std::string, std::string>{{"", "lra.RunFile"},
+                                             {"runs", "lra.RunFile"},
                                              {"tasks", "lra.TaskFile"},
                                              {"attentions", "lra.AttentionFile"},
+                                             {"blocks", "lra.BlockFile"},
                                              {"protocols", "lra.ConfigFragment"},
                                              {"presets", "lra.ConfigFragment"},
                                              {"doctor", "lra.Landmarks"},
-                                             {"published", "lra.PublishedTable"},
-                                             {"suites", "lra.SuiteFile"}};
+                                             {"published", "lra.PublishedTable"}};
   return *types;
 }
 
@@ -44,18 +45,17 @@ struct Combination {
   }
 };
 
-// Every protocol for each task it has rules for, with every preset and every attention.
+// Every task under each protocol that has rules for it, in the sizes of each preset that has some
+// for it, with every attention.
 std::vector<Combination> AllCombinations() {
   std::vector<Combination> all;
-  for (const std::string& protocol : ConfigNames("protocols")) {
-    const auto fragment = LoadFragment("protocols", protocol);
-    EXPECT_TRUE(fragment.ok()) << fragment.status();
-    if (!fragment.ok()) continue;
-    for (const auto& [task, part] : fragment->task()) {
-      for (const std::string& preset : ConfigNames("presets")) {
-        for (const std::string& attention : ConfigNames("attentions")) {
+  for (const std::string& task : ConfigNames("tasks")) {
+    const std::vector<std::string> presets = NamesForTask("presets", task).value();
+    const std::vector<std::string> protocols = NamesForTask("protocols", task).value();
+    for (const std::string& protocol : protocols) {
+      for (const std::string& preset : presets) {
+        for (const std::string& attention : ConfigNames("attentions"))
           all.push_back({task, protocol, preset, attention});
-        }
       }
     }
   }
@@ -92,7 +92,7 @@ TEST(ConfigsTest, EveryFileParses) {
   EXPECT_GE(files, 8);
 }
 
-// The loaders check that a file is called what it calls itself.
+// A file's name must equal the name that it gives itself; the loaders check that.
 TEST(ConfigsTest, EveryFileIsNamedAsItCallsItself) {
   for (const char* kind : {"protocols", "presets"}) {
     for (const std::string& name : ConfigNames(kind)) {
@@ -107,6 +107,15 @@ TEST(ConfigsTest, EveryFileIsNamedAsItCallsItself) {
     ASSERT_TRUE(file.ok()) << file.status();
     EXPECT_NE(file->description(), "") << name;
   }
+  for (const std::string& name : ConfigNames("blocks")) {
+    const auto file = LoadBlockFile(name);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_NE(file->description(), "") << name;
+    // Names of fields that there are.
+    const std::vector<std::string> fields = UnsetFields(ExperimentConfig());
+    for (const std::string& field : file->idle_field())
+      EXPECT_THAT(fields, testing::Contains(field)) << name;
+  }
   for (const std::string& name : ConfigNames("tasks")) {
     EXPECT_TRUE(LoadTaskFile(name).ok()) << LoadTaskFile(name).status();
   }
@@ -115,7 +124,7 @@ TEST(ConfigsTest, EveryFileIsNamedAsItCallsItself) {
 TEST(ConfigsTest, FragmentsDoNotChooseWhatTheFlagsChoose) {
   for (const char* kind : {"protocols", "presets"}) {
     for (const std::string& name : ConfigNames(kind)) {
-      const auto fragment = LoadFragment(kind, name);
+      const auto fragment = LoadFragmentForAllTasks(kind, name);
       ASSERT_TRUE(fragment.ok());
       std::vector<ExperimentConfig> parts = {fragment->base()};
       for (const auto& [task, part] : fragment->task()) parts.push_back(part);
@@ -139,28 +148,29 @@ TEST(ConfigsTest, EveryCombinationBuilds) {
   }
 }
 
-// Which fields of a view a task needs is known where its data is: tests/views_test.cc.
+// Which fields of a view a task needs depends on its data: tests/views_test.cc checks that.
 void EraseViewFields(std::vector<std::string>* unset) {
   std::erase_if(*unset, [](const std::string& path) {
     return path.rfind("view.", 0) == 0 && path != "view.max_length_tokens";
   });
 }
 
-// Those that belong to one value of another field, and stages that a run need not have.
+// Fields that belong to one value of another field, and stages that a run need not have.
 void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::string>* unset) {
   std::erase_if(*unset, [&](const std::string& path) {
     if (path.rfind("schedule.plateau_", 0) == 0)
       return config.schedule().kind() != ScheduleConfig::PLATEAU;
     if (path == "evaluation.step")
       return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
-    if (path == "evaluation.scored_examples") return true;
+    if (path == "evaluation.scored_examples" || path == "block.options") return true;
     if (path == "schedule.warmup_steps") return config.schedule().has_warmup_fraction();
     if (path == "schedule.warmup_fraction") return config.schedule().has_warmup_steps();
     return path.rfind("pretrain.", 0) == 0 || path.rfind("search.", 0) == 0;
   });
 }
 
-// Nothing but the warm-up's second spelling may stay unset.
+// Nothing may stay unset but the second way of giving the warm-up and the options of a block that
+// has none.
 TEST(ConfigsTest, NoScalarStaysUnset) {
   for (const Combination& c : AllCombinations()) {
     const auto resolved = Build(c);
@@ -172,14 +182,15 @@ TEST(ConfigsTest, NoScalarStaysUnset) {
   }
 }
 
-// Rules come from the protocol: it must set them itself, not lean on a preset.
+// The rules come from the protocol alone: it sets each of them itself and does not rely on a
+// preset.
 TEST(ConfigsTest, AProtocolSetsEveryRule) {
   const std::set<std::string> sizes = {
       "preset",           "seed",        "task",        "attention.name",  "attention.options",
       "model.layers",     "model.width", "model.heads", "model.qkv_width", "model.mlp_width",
       "model.head_width", "protocol"};
   for (const std::string& name : ConfigNames("protocols")) {
-    const auto fragment = LoadFragment("protocols", name);
+    const auto fragment = LoadFragmentForAllTasks("protocols", name);
     ASSERT_TRUE(fragment.ok());
     EXPECT_FALSE(fragment->task().empty()) << name;
     for (const auto& [task, part] : fragment->task()) {
@@ -192,44 +203,6 @@ TEST(ConfigsTest, AProtocolSetsEveryRule) {
       EXPECT_THAT(unset, IsEmpty()) << name << " for " << task;
     }
   }
-}
-
-// What a fragment says for each of its tasks, as one hash.
-std::string RulesHash(const ConfigFragment& fragment) {
-  std::map<std::string, std::string> fingerprints = {{"", Fingerprint(fragment.base())}};
-  for (const auto& [task, part] : fragment.task()) {
-    ExperimentConfig rules = fragment.base();
-    MergeConfig(part, &rules);
-    fingerprints[task] = Fingerprint(rules);
-  }
-  std::string text;
-  for (const auto& [task, fingerprint] : fingerprints)
-    absl::StrAppend(&text, task, " ", fingerprint, "\n");
-  return Sha256Hex(text).substr(0, 12);
-}
-
-// Numbers of one version belong together: rules that change get a new one, and a line here.
-TEST(ConfigsTest, RulesChangeWithTheirVersionOnly) {
-  const std::map<std::string, std::string> pinned = {
-      {"presets/lra2020@1", "6a747e766b27"},
-      {"presets/lra2020_paper@1", "6ff4dd806278"},
-      {"presets/small@1", "339af122574c"},
-      {"presets/smoke@2", "6d54d6f72ff3"},
-      {"protocols/fair@1", "550aab92c2b6"},
-      {"protocols/lra2020@1", "37bb3a2a0f43"},
-      {"protocols/lra2020_paper@1", "2f4f539dc258"},
-      {"protocols/nystrom@1", "0644d9cbddfe"},
-      {"protocols/s4@1", "df4c4d83d8b7"},
-  };
-  std::map<std::string, std::string> found;
-  for (const char* kind : {"protocols", "presets"}) {
-    for (const std::string& name : ConfigNames(kind)) {
-      const auto fragment = LoadFragment(kind, name);
-      ASSERT_TRUE(fragment.ok()) << fragment.status();
-      found[absl::StrCat(kind, "/", name, "@", fragment->version())] = RulesHash(*fragment);
-    }
-  }
-  EXPECT_EQ(found, pinned);
 }
 
 // A key that names nothing would silently change nothing.
@@ -256,9 +229,15 @@ TEST(ConfigsTest, EveryKeyOfAFragmentNamesSomething) {
       }
     }
   }
+  for (const std::string& task : ConfigNames("tasks")) {
+    const auto file = LoadTaskFile(task);
+    ASSERT_TRUE(file.ok()) << file.status();
+    for (const auto& [key, part] : file->protocol()) EXPECT_TRUE(knows("protocols", key)) << task;
+    for (const auto& [key, part] : file->preset()) EXPECT_TRUE(knows("presets", key)) << task;
+  }
 }
 
-// Another value of the field's type.
+// Sets a field to another value of its type.
 void Flip(google::protobuf::Message* message, const google::protobuf::FieldDescriptor* field) {
   const google::protobuf::Reflection& r = *message->GetReflection();
   using F = google::protobuf::FieldDescriptor;
@@ -303,12 +282,12 @@ int ForEachFlip(google::protobuf::Message* message,
   return flips;
 }
 
-// Every switch counts: no two configurations that differ in one share a fingerprint.
+// Every field counts: no two configurations that differ in one of them share a fingerprint.
 TEST(ConfigsTest, FlippingAnySwitchChangesTheFingerprint) {
   auto resolved = Build({"listops", "fair", "small", "transformer"});
   ASSERT_TRUE(resolved.ok()) << resolved.status();
   ExperimentConfig config = resolved->config;
-  // Present, so that their fields are walked too.
+  // These messages are made present, so that their fields are walked too.
   config.mutable_pretrain(), config.mutable_search();
   std::set<std::string> seen = {Fingerprint(config)};
   const int flips = ForEachFlip(&config, [&](const std::string& name) {

@@ -1,4 +1,4 @@
-// Enough of a foreign text to recognise it in a message, safe to print.
+// A short excerpt of foreign text for a message: enough to recognise it, and safe to print.
 #ifndef LRA_EXCERPT_H_
 #define LRA_EXCERPT_H_
 
@@ -11,8 +11,8 @@
 
 namespace lra {
 
-// In double quotes, what is not printable ASCII escaped, "..." behind it if it was cut to
-// `max_bytes`: at most 4 * max_bytes + 5 characters.
+// Returns the text in double quotes with everything but printable ASCII escaped, cut to `max_bytes`
+// (marked by "..."). The result has at most 4 * max_bytes + 5 characters.
 inline std::string Excerpt(absl::string_view text, size_t max_bytes = 40) {
   return absl::StrCat("\"", absl::CHexEscape(text.substr(0, max_bytes)),
                       text.size() > max_bytes ? "\"..." : "\"");

@@ -14,7 +14,8 @@ namespace lra {
 
 namespace {
 
-// Whether the open file is still the one of that name, and not one that its holder removed.
+// Whether the open file is still the one with that name; its holder may have removed it and another
+// file may be there.
 bool IsFileOf(int descriptor, const std::string& name) {
   struct stat open_file {
   }, named_file{};

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kBlockBytes = size_t{1} << 20;
 
-// "cannot <verb> "<path>": <reason>".
+// Builds the error `cannot <verb> "<path>": <reason>`.
 absl::Status FileError(int error, absl::string_view verb, absl::string_view path) {
   return absl::ErrnoToStatus(error, absl::StrCat("cannot ", verb, " \"", path, "\""));
 }
@@ -54,7 +54,8 @@ std::string TemporaryName(absl::string_view path) {
   return absl::StrCat(path, ".tmp-", getpid(), "-", counter++);
 }
 
-// Closes a descriptor that is only read or already synced.
+// Closes a descriptor that was only read from or is already synced, so errors of close do not
+// matter.
 class ScopedDescriptor {
  public:
   explicit ScopedDescriptor(int descriptor) : descriptor_(descriptor) {}
@@ -73,11 +74,11 @@ int OpenForReading(const std::string& path, int flags = 0) {
   return RetryInterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | flags); });
 }
 
-// A rename or a new name is on the disk only once its folder is.
+// A new or changed name is safe on the disk only after its folder was synced.
 absl::Status SyncFolder(const std::string& path) {
   const ScopedDescriptor folder(OpenForReading(path, O_DIRECTORY));
   if (folder.get() < 0) return FileError(errno, "open folder", path);
-  // Some file systems cannot sync folders and say EINVAL.
+  // Some file systems cannot sync folders and return EINVAL.
   if (RetryInterrupted([&] { return fsync(folder.get()); }) < 0 && errno != EINVAL) {
     return FileError(errno, "sync folder", path);
   }
@@ -89,7 +90,7 @@ absl::Status RenameAndSync(const std::string& from, const std::string& to) {
   return SyncFolder(ParentOf(to));
 }
 
-// Calls consume(data, size) on blocks of the file.
+// Calls consume(data, size) on consecutive blocks of the file.
 template <class Consume>
 absl::Status ReadBlocks(const std::string& path, Consume consume) {
   const ScopedDescriptor file(OpenForReading(path));
@@ -190,7 +191,7 @@ absl::StatusOr<Sha256Digest> HashFile(absl::string_view path) {
 absl::StatusOr<FileWriter> FileWriter::Open(absl::string_view path) {
   std::string final_path(path);
   struct stat info;
-  // A rename would replace a device or a pipe by a plain file.
+  // A rename would replace a device or a pipe by a regular file.
   if (stat(final_path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot write \"", path, "\": it exists and is not a plain file"));
@@ -272,7 +273,8 @@ absl::Status FileWriter::Close() {
     Discard();
     return status;
   }
-  // After EINTR the descriptor's state is unspecified; Linux has closed it, and the data is synced.
+  // After EINTR the state of the descriptor is unspecified, but Linux has closed it, and the data
+  // is synced.
   if (close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
     const int error = errno;
     unlink(temporary_.c_str());
@@ -287,7 +289,8 @@ absl::Status FileWriter::Close() {
 
 namespace {
 
-// A folder this old that nobody holds was not made a moment ago by a process about to hold it.
+// If nobody holds a lock on a folder this old, its process is dead; a younger one may be about to
+// be locked.
 constexpr time_t kStaleSeconds = 60;
 
 bool IsStale(const std::string& path) {
@@ -301,7 +304,7 @@ bool IsStale(const std::string& path) {
   return stale;
 }
 
-// "TARGET.tmp-PID-N" of processes that were killed.
+// Removes folders "TARGET.tmp-PID-N" that killed processes left behind.
 void RemoveStaleStaging(const std::string& target) {
   const std::string prefix = target.substr(target.rfind('/') + 1) + ".tmp-";
   std::error_code error;
@@ -327,7 +330,8 @@ absl::StatusOr<StagingDirectory> StagingDirectory::Create(absl::string_view fina
   while (true) {
     std::string path = TemporaryName(target);
     if (mkdir(path.c_str(), 0777) == 0) {
-      // Held while this process lives: what nobody holds was left by one that was killed.
+      // The lock is held while this process lives, so a folder without a holder was left by a
+      // killed process.
       const int lock = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
       if (lock >= 0) ::flock(lock, LOCK_EX | LOCK_NB);
       return StagingDirectory(std::move(path), std::move(target), lock, replace);
@@ -366,11 +370,13 @@ absl::Status StagingDirectory::Commit() {
 absl::Status ReplaceDirectory(absl::string_view fresh_path, absl::string_view out_path) {
   const std::string fresh(fresh_path), out(out_path);
   if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, out.c_str(), RENAME_EXCHANGE) == 0) {
-    SyncFolder(ParentOf(out)).IgnoreError();  // it is done; what is left is tidying up
+    // the replacement is done; what is left is cleaning up
+    SyncFolder(ParentOf(out)).IgnoreError();
     RemoveAll(fresh).IgnoreError();
     return absl::OkStatus();
   }
-  // File systems without an exchange: `out` is away for a moment, but nothing is lost.
+  // Without an atomic exchange in the file system, `out` is missing for a moment, but nothing is
+  // lost.
   const std::string old = TemporaryName(out);
   absl::Status status = RenameAndSync(out, old);
   if (status.ok()) {

@@ -1,6 +1,6 @@
-// Files that appear whole or not at all: written beside, flushed to the disk, renamed. A killed
-// process leaves nothing that a later one takes for good (a leftover is named
-// "<name>.tmp-<pid>-<n>").
+// Files that appear complete or not at all: they are written under a temporary name
+// ("<name>.tmp-<pid>-<n>"), flushed to the disk and renamed. A killed process leaves nothing that
+// could be mistaken for a complete file.
 #ifndef LRA_FILES_H_
 #define LRA_FILES_H_
 
@@ -16,7 +16,7 @@
 
 namespace lra {
 
-// The whole file. NotFound names the path.
+// Reads the whole file. NotFound names the path.
 absl::StatusOr<std::string> ReadFile(absl::string_view path);
 
 // Replaces `path` by `data` atomically, with fsync of file and folder.
@@ -24,19 +24,20 @@ absl::Status WriteFileAtomically(absl::string_view path, absl::string_view data)
 
 bool FileExists(absl::string_view path);
 absl::StatusOr<int64_t> FileSizeBytes(absl::string_view path);
-// mkdir -p.
+// Makes the folder and all missing ones above it, like `mkdir -p`.
 absl::Status MakeDirectories(absl::string_view path);
 absl::Status RemoveAll(absl::string_view path);
-// Puts the folder `fresh` in the place of the folder `out` and removes what was there: at every
-// moment `out` is the old or the new one, whole. On an error `out` is the old one and `fresh` gone.
+// Puts the folder `fresh` in the place of the folder `out` and removes what was there. At every
+// moment `out` is complete, either the old folder or the new one. After an error `out` is the old
+// one and `fresh` is removed.
 absl::Status ReplaceDirectory(absl::string_view fresh, absl::string_view out);
-// "a" + "b" = "a/b"; an absolute second part wins.
+// Joins "a" and "b" to "a/b"; if the second part is absolute, it is returned alone.
 std::string JoinPath(absl::string_view a, absl::string_view b);
 // Digest of a file's bytes, read in blocks.
 absl::StatusOr<Sha256Digest> HashFile(absl::string_view path);
 
-// A file being written; it takes its name at Close, and disappears if the object dies before.
-// Hashes as it writes. Not thread-safe.
+// A file being written. It gets its name at Close; if the object is destroyed before, the file is
+// removed. Computes the SHA-256 while writing. Not thread-safe.
 class FileWriter {
  public:
   static absl::StatusOr<FileWriter> Open(absl::string_view path);
@@ -46,14 +47,14 @@ class FileWriter {
 
   absl::Status Write(const void* data, size_t size_bytes);
   absl::Status Write(absl::string_view data) { return Write(data.data(), data.size()); }
-  // Overwrites bytes that were written before (a header whose counts are known at the end). The
-  // running hash is then void: Close hashes the file anew.
+  // Overwrites bytes that were written before, e.g. a header whose counts are known only at the
+  // end. The running hash is then invalid, so Close reads and hashes the file again.
   absl::Status WriteAt(int64_t offset_bytes, absl::string_view data);
-  // Flushes, renames into place.
+  // Flushes the file and renames it into place.
   absl::Status Close();
 
   int64_t size_bytes() const { return size_bytes_; }
-  // After Close.
+  // Valid after Close.
   const Sha256Digest& digest() const { return digest_; }
 
  private:
@@ -63,21 +64,20 @@ class FileWriter {
   void Discard();
   std::string path_, temporary_;
   int descriptor_ = -1;
-  std::string buffer_;  // written, but not yet handed to the system
-  absl::Status error_;  // the first that happened: Close returns it again
+  std::string buffer_;  // appended, but not yet passed to the operating system
+  absl::Status error_;  // the first error that happened; Close returns it again
   int64_t size_bytes_ = 0;
   bool rewritten_ = false;
   Sha256 hash_;
   Sha256Digest digest_{};
 };
 
-// A folder being filled: work in path(), then Commit() renames it to its final name. Without Commit
-// it is removed; what a killed process left beside the same target is removed at the next Create
-// a minute later or more.
-// Fails if the target exists, unless it is an empty folder.
+// A folder being filled: write into path(), then Commit() renames it to its final name; without
+// Commit it is removed. Create also removes what killed processes left beside the same target, once
+// it is a minute old. Fails if the target exists, unless it is an empty folder.
 class StagingDirectory {
  public:
-  // With `replace`, Commit puts it in the place of the folder that is there (ReplaceDirectory).
+  // With `replace`, Commit replaces an existing folder (ReplaceDirectory).
   static absl::StatusOr<StagingDirectory> Create(absl::string_view final_path,
                                                  bool replace = false);
   StagingDirectory(StagingDirectory&& other) noexcept;
@@ -90,12 +90,12 @@ class StagingDirectory {
  private:
   StagingDirectory(std::string path, std::string final_path, int lock, bool replace);
   std::string path_, final_path_;
-  int lock_ = -1;  // a descriptor of the folder, locked
+  int lock_ = -1;  // descriptor of the locked folder
   bool replace_ = false;
 };
 
-// An advisory lock (flock) that ends with the process, however it ends. FailedPrecondition when
-// another process holds it. The file stays unless its holder removes it.
+// An advisory lock (flock) that ends with the process, however the process ends. FailedPrecondition
+// while another process holds it. The file remains unless its holder removes it.
 class FileLock {
  public:
   static absl::StatusOr<FileLock> Acquire(absl::string_view path);
@@ -104,7 +104,7 @@ class FileLock {
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();
 
-  // Of the lock file, while it is held: who comes next makes a new one.
+  // Removes the lock file while it is held; the next process makes a new one.
   void RemoveFile() const;
 
  private:

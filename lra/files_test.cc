@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
@@ -37,7 +37,7 @@ std::vector<std::string> Names(const std::string& folder) {
   return names;
 }
 
-// No file of this process may grow beyond a limit: what a full disk looks like to a writer.
+// Limits the size of files that this process writes, which looks to a writer like a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -75,7 +75,7 @@ TEST(FilesTest, AMissingFileIsNotFoundAndNamed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("No such file"));
   EXPECT_FALSE(FileExists(folder.File("none")));
   EXPECT_EQ(HashFile(folder.File("none")).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_FALSE(ReadFile(folder.path()).ok());  // a folder is no file
+  EXPECT_FALSE(ReadFile(folder.path()).ok());  // a folder is not a file
 }
 
 TEST(FilesTest, AFailedWriteLeavesTheOldFileAndNothingElse) {
@@ -127,7 +127,7 @@ TEST(FileWriterTest, HashesAsItWrites) {
     all += piece;
     ASSERT_TRUE(writer->Write(piece).ok());
   }
-  EXPECT_FALSE(FileExists(folder.File("x")));  // not before Close
+  EXPECT_FALSE(FileExists(folder.File("x")));  // it appears only at Close
   ASSERT_TRUE(writer->Close().ok());
   EXPECT_EQ(writer->size_bytes(), 300 * 10007);
   EXPECT_EQ(writer->digest(), Sha256Of(all));
@@ -212,7 +212,7 @@ TEST(StagingDirectoryTest, AnEmptyTargetIsReplacedAFullOneIsNot) {
             absl::StatusCode::kAlreadyExists);
 }
 
-// Makes a folder with a file in it, last changed some time ago.
+// Makes a folder with one file, last changed `age_seconds` ago.
 void MakeOldFolder(const std::string& path, int age_seconds) {
   ASSERT_TRUE(MakeDirectories(path).ok());
   ASSERT_TRUE(WriteFileAtomically(JoinPath(path, "half"), "x").ok());
@@ -233,14 +233,15 @@ TEST(StagingDirectoryTest, WhatAKilledProcessLeftIsRemoved) {
 TEST(StagingDirectoryTest, WhatMayBeInUseOrIsSomethingElseStays) {
   const TestFolder folder;
   MakeOldFolder(folder.File("set.tmp-1-0"), 30);     // made a moment ago
-  MakeOldFolder(folder.File("set.tmp-2-0"), -3600);  // by another clock
+  MakeOldFolder(folder.File("set.tmp-2-0"), -3600);  // written by a machine whose clock is ahead
   MakeOldFolder(folder.File("set.tmp"), 120);        // other names
   MakeOldFolder(folder.File("settle.tmp-1-0"), 120);
   MakeOldFolder(folder.File("my-set.tmp-1-0"), 120);
   ASSERT_TRUE(WriteFileAtomically(folder.File("set.tmp-3-0"), "a file").ok());
   MakeOldFolder(folder.File("precious"), 120);
   std::filesystem::create_directory_symlink("precious", folder.File("set.tmp-4-0"));
-  auto held = StagingDirectory::Create(folder.File("set"));  // as another process would hold it
+  // plays another process that holds the folder
+  auto held = StagingDirectory::Create(folder.File("set"));
   ASSERT_TRUE(held.ok());
   MakeOldFolder(held->path(), 120);
   const std::vector<std::string> before = Names(folder.path());
@@ -252,7 +253,7 @@ TEST(StagingDirectoryTest, WhatMayBeInUseOrIsSomethingElseStays) {
   EXPECT_EQ(*ReadFile(folder.File("set/half")), "x");
 }
 
-// Held by a process that is then killed, as by the kernel for want of memory.
+// The holder is killed with SIGKILL, as the kernel does when memory runs out.
 TEST(StagingDirectoryTest, AFolderIsFreeWhenItsHolderIsKilled) {
   const TestFolder folder;
   int ready[2];
@@ -302,7 +303,7 @@ TEST(ReplaceDirectoryTest, AnErrorLeavesTheOldOne) {
   const absl::Status no_old = ReplaceDirectory(folder.File("set"), folder.File("none"));
   EXPECT_EQ(no_old.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(no_old.message()), HasSubstr("none"));
-  EXPECT_THAT(Names(folder.path()), IsEmpty());  // what was fresh is gone
+  EXPECT_THAT(Names(folder.path()), IsEmpty());  // the new folder is removed
 }
 
 TEST(PathTest, Join) {
@@ -323,7 +324,7 @@ TEST(FileLock, SecondHolderIsRefusedUntilTheFirstIsGone) {
   EXPECT_TRUE(FileLock::Acquire(path).ok());
 }
 
-// Who had the removed file open must not hold it for the lock.
+// A process that still has the removed file open must not keep others from the lock.
 TEST(FileLock, OneHolderAtATimeThoughHoldersRemoveTheFile) {
   const TestFolder folder;
   const std::string path = folder.File("lock");

@@ -6,25 +6,22 @@
 
 namespace lra {
 
-// Hashed: the type's name, then for each leaf a line "<length>:<path>=<length>:<value>". Lengths
-// keep apart what a path or a value with strange characters could run together.
+// The hash covers the type's name, then for each leaf a line "<length>:<path>=<length>:<value>".
+// The lengths keep paths and values with unusual characters from being confused.
 std::string Fingerprint(const google::protobuf::Message& message) {
   Sha256 hash;
   hash.Update(absl::StrCat(message.GetTypeName(), "\n"));
-  for (const auto& [path, value] : LeafFields(message)) {
+  for (const auto& [path, value] : ComparedFields(message)) {
     hash.Update(absl::StrCat(path.size(), ":", path, "=", value.size(), ":", value, "\n"));
   }
   return ToHex(hash.Finish());
 }
 
-std::string ShortFingerprint(const google::protobuf::Message& message) {
-  return Fingerprint(message).substr(0, 12);
-}
-
 std::string CellFingerprint(const ExperimentConfig& config) {
   ExperimentConfig cell = config;
   cell.clear_seed();
-  // A search's outcome may differ between seeds; what was searched is the cell's.
+  // The learning rate that a search found may differ between seeds, so it does not count; the
+  // search's settings do.
   if (cell.has_search()) cell.mutable_schedule()->clear_learning_rate();
   return Fingerprint(cell);
 }

@@ -1,6 +1,6 @@
 // Fingerprints of messages: SHA-256 over their set fields, walked by reflection. (Neither
-// SerializeAsString nor DebugString is canonical.) Fields marked (lra.is_volatile) are left out;
-// Any is expanded; map entries are sorted.
+// SerializeAsString nor DebugString is canonical.) Fields marked (lra.is_volatile) are left out,
+// and so are those that hold their (lra.legacy_value); Any is expanded; map entries are sorted.
 #ifndef LRA_FINGERPRINT_H_
 #define LRA_FINGERPRINT_H_
 
@@ -13,9 +13,8 @@ namespace lra {
 
 // 64 hexadecimal digits. Equal for equal content, whatever order it was built in.
 std::string Fingerprint(const google::protobuf::Message& message);
-// First 12 digits, for people.
-std::string ShortFingerprint(const google::protobuf::Message& message);
-// Of the experiment without its seed, and without the learning rate that a search found: runs that share it are repeats of one cell.
+// Fingerprint of the experiment without its seed, and without the learning rate that a search
+// found. Runs that share it are repeats of one cell of a table.
 std::string CellFingerprint(const ExperimentConfig& config);
 
 }  // namespace lra

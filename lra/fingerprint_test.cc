@@ -27,7 +27,8 @@ ExperimentConfig Config() {
   return config;
 }
 
-// Pinned by its definition: a change of the walk would orphan every stored record.
+// The expected value is computed from the definition: if the walk over fields changed, no stored
+// record would match.
 TEST(FingerprintTest, IsTheHashOfTypeAndLeaves) {
   EXPECT_EQ(Fingerprint(Config()), Sha256Hex("lra.ExperimentConfig\n"
                                              "4:task=7:listops\n"
@@ -37,7 +38,6 @@ TEST(FingerprintTest, IsTheHashOfTypeAndLeaves) {
                                              "17:attention.options=17:lra.LinearOptions\n"
                                              "25:attention.options.epsilon=5:1e-06\n"
                                              "4:seed=1:0\n"));
-  EXPECT_EQ(ShortFingerprint(Config()), Fingerprint(Config()).substr(0, 12));
 }
 
 TEST(FingerprintTest, EveryChangeChangesIt) {

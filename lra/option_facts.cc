@@ -55,7 +55,8 @@ std::vector<OptionFact> DescribeOptions(const google::protobuf::Message& options
     const Field* field = options.GetDescriptor()->field(i);
     if (field->is_repeated() || IsMessageField(field)) continue;
     const bool is_set = options.GetReflection()->HasField(options, field);
-    facts.push_back({field->name(), is_set ? ValueText(options, field, -1) : "", Allowed(field)});
+    facts.push_back({field->name(), is_set ? ValueText(options, field, -1) : "", Allowed(field),
+                     field->options().GetExtension(is_length)});
   }
   return facts;
 }

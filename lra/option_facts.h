@@ -1,4 +1,5 @@
-// The fields of an options message as a user sees them: names for --set, values, what is allowed.
+// The fields of an options message as a user sees them: the name for --set, the value, and what is
+// allowed.
 #ifndef LRA_OPTION_FACTS_H_
 #define LRA_OPTION_FACTS_H_
 
@@ -11,11 +12,12 @@ namespace lra {
 
 struct OptionFact {
   std::string name;
-  std::string value;    // empty where it is unset
-  std::string allowed;  // "0 to 1", "FIXED, LENGTH", "true, false", "" for any text
+  std::string value;       // empty if unset
+  std::string allowed;     // "0 to 1", "FIXED, LENGTH", "true, false", "" for any text
+  bool is_length = false;  // (lra.is_length)
 };
 
-// Singular scalar fields, in the order of the message; others are not for --set.
+// Lists the singular scalar fields in the order of the message; only these can be set with --set.
 std::vector<OptionFact> DescribeOptions(const google::protobuf::Message& options);
 
 }  // namespace lra

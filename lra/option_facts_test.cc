@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "models/attention/cosformer.pb.h"
+#include "models/attention/nystromformer.pb.h"
 #include "models/attention/performer.pb.h"
 
 namespace lra {
@@ -39,6 +40,12 @@ TEST(DescribeOptionsTest, FalseAndZeroAreValues) {
   EXPECT_EQ(fact("is_orthogonal")->value, "false");
   EXPECT_EQ(fact("is_orthogonal")->allowed, "true, false");
   EXPECT_EQ(fact("features")->value, "");
+}
+
+TEST(DescribeOptionsTest, LengthsAreMarkedInTheProto) {
+  NystromformerOptions options;
+  for (const OptionFact& fact : DescribeOptions(options))
+    EXPECT_EQ(fact.is_length, fact.name == "landmarks") << fact.name;
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ int AffinityCores() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
-// Cores of a "quota period" pair in microseconds, rounded up; 0 = no limit.
+// CPU cores that a "quota period" pair in microseconds allows, rounded up; 0 = no limit.
 int QuotaCores(absl::string_view quota, absl::string_view period) {
   double quota_us, period_us;
   if (!absl::SimpleAtod(quota, &quota_us) || !absl::SimpleAtod(period, &period_us)) return 0;
@@ -38,7 +38,8 @@ int QuotaCores(absl::string_view quota, absl::string_view period) {
   return std::max(1, static_cast<int>(std::ceil(quota_us / period_us)));
 }
 
-// The tightest CPU quota of this process's control group (version 2) and its ancestors; 0 = none.
+// The tightest CPU quota among this process's control group (version 2) and its ancestors; 0 =
+// none.
 int CgroupCores() {
   absl::StatusOr<std::string> groups = ReadFile("/proc/self/cgroup");
   if (!groups.ok()) return 0;

@@ -1,5 +1,5 @@
-// Parallel work that commits in order (oneTBB), so that bytes do not depend on the number of
-// threads.
+// Parallel work whose results are committed in order (oneTBB), so that output does not depend on
+// the number of threads.
 #ifndef LRA_PARALLEL_H_
 #define LRA_PARALLEL_H_
 
@@ -32,9 +32,9 @@ absl::Status OrderedPipeline(int threads, Produce produce, Transform transform, 
   namespace tbb = oneapi::tbb;
   using Item = std::unique_ptr<absl::StatusOr<In>>;
   using Result = std::unique_ptr<absl::StatusOr<Out>>;
-  absl::Status first_error;  // touched by the serial last stage only
+  absl::Status first_error;  // used by the serial last stage only
   std::atomic<bool> stop{false};
-  bool produced_all = false;  // touched by the serial first stage only
+  bool produced_all = false;  // used by the serial first stage only
   auto read = [&](tbb::flow_control& control) -> Item* {
     if (stop.load(std::memory_order_relaxed) || produced_all) {
       control.stop();
@@ -46,7 +46,7 @@ absl::Status OrderedPipeline(int threads, Produce produce, Transform transform, 
       return nullptr;
     }
     if (!next.ok()) {
-      produced_all = true;  // the error travels behind the items before it
+      produced_all = true;  // the error is queued behind the items before it
       return new Item(std::make_unique<absl::StatusOr<In>>(next.status()));
     }
     return new Item(std::make_unique<absl::StatusOr<In>>(*std::move(*next)));
@@ -73,7 +73,8 @@ absl::Status OrderedPipeline(int threads, Produce produce, Transform transform, 
   return first_error;
 }
 
-// body(i) -> absl::Status for i in [0, n), in parallel. Returns the error of the lowest failing i.
+// Calls body(i) -> absl::Status for i in [0, n), in parallel. Returns the error of the lowest i
+// that failed.
 template <class Body>
 absl::Status ParallelFor(int threads, int64_t n, Body body) {
   absl::Mutex mutex;
@@ -98,7 +99,7 @@ absl::Status ParallelFor(int threads, int64_t n, Body body) {
 
 // Cores that this process may use.
 int AvailableCores();
-// 0 -> AvailableCores(), else the number itself.
+// The given number of threads, or AvailableCores() for 0.
 int ResolveThreads(int threads);
 
 }  // namespace lra

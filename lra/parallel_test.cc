@@ -13,7 +13,8 @@
 namespace lra {
 namespace {
 
-// Uneven work: an item's time depends on its number, so that threads overtake each other.
+// Makes the work uneven: the time depends on the item's number, so that threads overtake each
+// other.
 void Dawdle(int item) { std::this_thread::sleep_for(std::chrono::microseconds((item * 37) % 200)); }
 
 absl::Status RunPipeline(int threads, int items, std::string* out, int bad_item = -1,
@@ -26,7 +27,7 @@ absl::Status RunPipeline(int threads, int items, std::string* out, int bad_item 
         return next++;
       },
       [&](int item) -> absl::StatusOr<std::string> {
-        // The later failure comes first in time.
+        // The failure of the later item happens first.
         Dawdle(item == bad_item ? 199 : item == worse_item ? 0 : item);
         if (item == bad_item || item == worse_item) {
           return absl::DataLossError(absl::StrCat("item ", item));

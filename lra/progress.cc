@@ -26,7 +26,7 @@ double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// A bar redraws its line, which dumb terminals and log files cannot.
+// A bar redraws its line; log files and dumb terminals cannot do that.
 bool CanRedraw() {
   const char* terminal = std::getenv("TERM");
   return isatty(STDERR_FILENO) && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
@@ -58,7 +58,7 @@ Progress::Progress(ProgressOptions options)
       drawn_(begin_) {}
 
 Progress::~Progress() {
-  // Given up on: end the bar's line, claim nothing.
+  // The work failed: end the bar's line without claiming that it is done.
   if (!finished_ && is_terminal_ && !options_.quiet) std::fprintf(stderr, "\n");
 }
 
@@ -115,7 +115,7 @@ void Progress::Draw(absl::string_view detail, bool last) {
     std::fprintf(stderr, "%s\n", line.c_str());
     return;
   }
-  // A line that wraps cannot be redrawn.
+  // A line that wraps cannot be redrawn, so it is cut.
   if (!last) line.resize(std::min(line.size(), TerminalColumns() - 1));
   const bool color = WantsColor() && line.size() > options_.label.size();
   if (color)
@@ -140,7 +140,7 @@ std::string FormatBytes(int64_t bytes) {
   double value = static_cast<double>(bytes);
   for (const char* unit : {"kB", "MB", "GB", "TB"}) {
     value /= 1000;
-    // 999.5 would print as 1000.
+    // Without the limit, 999.5 would print as 1000.
     if (value < 9.95) return absl::StrFormat("%.1f %s", value, unit);
     if (value < 999.5) return absl::StrFormat("%.0f %s", value, unit);
   }

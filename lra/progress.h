@@ -1,5 +1,5 @@
-// Progress on standard error: a bar that redraws itself on a terminal, plain lines every few
-// seconds otherwise, nothing when quiet. Results never go through here.
+// Progress on standard error: a bar that redraws itself on a terminal, otherwise a plain line every
+// few seconds, and nothing if quiet. Results are never printed here.
 //
 //   Progress progress({.label = "train linear", .unit = "steps", .total = 150, .quiet = false});
 //   progress.Update(step, "loss 2.01  accuracy 0.24");
@@ -17,14 +17,14 @@ namespace lra {
 
 struct ProgressOptions {
   std::string label;
-  // "examples", "steps": shown with the rate.
+  // The unit counted, "examples" or "steps"; it is shown with the rate.
   std::string unit;
   // 0 = unknown.
   int64_t total = 0;
-  // Already done before this process (a resumed run): not counted in the rate.
+  // How much was done before this process started (a resumed run); it does not count in the rate.
   int64_t start = 0;
   bool quiet = false;
-  // "tokens": what else is counted, shown as a rate of its own; empty = nothing.
+  // A second unit to count, e.g. "tokens", shown with a rate of its own; empty = none.
   std::string second_unit;
 };
 
@@ -35,13 +35,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Cheap: draws at most 10 times a second on a terminal, every 10 s otherwise.
-  // second_done: of second_unit, in this process. At the end nothing is drawn: Finish() does.
+  // Cheap to call: it draws at most 10 times a second on a terminal, and every 10 s otherwise.
+  // `second_done` counts second_unit in this process. The last update is left to Finish().
   void Update(int64_t done, absl::string_view detail = "", int64_t second_done = 0);
-  // A total that is only guessed at while the work goes on (from how much of an archive was read);
-  // it is shown with "~" and gives the ETA. 0 = unknown.
+  // Sets a total that is an estimate while the work goes on, e.g. from how much of an archive was
+  // read. It is shown with "~" and used for the remaining time. 0 = unknown.
   void EstimateTotal(int64_t total);
-  // Final line with the total time. Without it nothing is claimed: the work failed.
+  // Prints the final line with the total time. It is not called when the work failed.
   void Finish();
 
  private:
@@ -56,10 +56,11 @@ class Progress {
   std::chrono::steady_clock::time_point begin_, drawn_;
 };
 
-// "1 h 02 min", "3 min 20 s", "4.2 s"; "1.2 GB", "340 kB" (decimal units).
+// FormatSeconds gives "1 h 02 min", "3 min 20 s", "4.2 s"; FormatBytes gives "1.2 GB", "340 kB"
+// (decimal units).
 std::string FormatSeconds(double seconds);
 std::string FormatBytes(int64_t bytes);
-// 1234567 -> "1,234,567".
+// Groups digits: 1234567 becomes "1,234,567".
 std::string FormatCount(int64_t count);
 
 }  // namespace lra

@@ -7,7 +7,7 @@ namespace lra {
 
 class ProgressTestPeer {
  public:
-  // As if it had begun, and drawn its last line, so much earlier.
+  // Makes the progress look as if it had begun, and drawn its last line, that much earlier.
   static void Age(Progress* progress, std::chrono::seconds time) {
     progress->begin_ -= time;
     progress->drawn_ -= time;
@@ -52,7 +52,7 @@ TEST(ProgressTest, FormatsCounts) {
   EXPECT_EQ(FormatCount(-123), "-123");
 }
 
-// Standard error is captured to a file, so these see what a log sees.
+// Standard error is captured to a file, so these tests see what a log file gets.
 TEST(ProgressTest, ALogGetsPlainLinesWithoutControlCharacters) {
   testing::internal::CaptureStderr();
   {
@@ -65,7 +65,8 @@ TEST(ProgressTest, ALogGetsPlainLinesWithoutControlCharacters) {
       MatchesRegex("train linear  1,500/1,500 steps  [0-9.e+]+/s  in 0\\.[0-9] s  loss 2\\.01\n"));
 }
 
-// 10 s between the lines of a log: the last update would draw a line that Finish() draws again.
+// A log file gets a line every 10 s: the last update must not draw a line that Finish() draws
+// again.
 TEST(ProgressTest, TheLastLineIsDrawnOnceEvenLongAfterTheOneBefore) {
   testing::internal::CaptureStderr();
   {
@@ -124,7 +125,7 @@ TEST(ProgressTest, FinishesOnce) {
               MatchesRegex("x  12,345 examples  [0-9.e+]+/s  in 0\\.[0-9] s\n"));
 }
 
-// Steps that an earlier process did are no speed of this one.
+// Steps of an earlier process do not count in this one's rate.
 TEST(ProgressTest, AResumedRunThatDidNothingHasNoRate) {
   testing::internal::CaptureStderr();
   {

@@ -1,6 +1,6 @@
 // The pinned numbers were computed by an independent implementation of Philox and of the
-// distributions (Python, integers of any size). They are part of the data formats: a change of one
-// is a new format.
+// distributions (Python, with integers of any size). They are part of the data formats: changing
+// one makes a new format.
 #include "lra/random.h"
 
 #include <gmock/gmock.h>
@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace lra {
 namespace {
@@ -25,7 +27,7 @@ auto Draws(int n, Draw draw) {
   return values;
 }
 
-// tests/kat_vectors of Random123, "philox4x32 10".
+// The answers are from Random123, file kat_vectors, "philox4x32 10".
 TEST(PhiloxTest, GivesTheKnownAnswers) {
   EXPECT_THAT(Philox({0, 0, 0, 0}, {0, 0}),
               ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
@@ -71,6 +73,44 @@ TEST(RandomStreamTest, PermutationIsPinnedAndComplete) {
 
 TEST(RandomStreamTest, NamesHashToTheFirstEightBytesOfTheirSha256) {
   EXPECT_EQ(HashName("encoder.layer0.attention.query.weight"), 0x3a5c32bb28324f51);
+}
+
+uint32_t Number(RandomDomain domain) { return static_cast<uint32_t>(domain); }
+
+// They are in canonical data and in every trained result: none may ever change.
+TEST(RandomDomainTest, NumbersGivenOutByHandArePinned) {
+  EXPECT_EQ(Number(RandomDomain("listops")), 1u);
+  EXPECT_EQ(Number(RandomDomain::kInitialWeights), 2u);
+  EXPECT_EQ(Number(RandomDomain::kDropout), 3u);
+  EXPECT_EQ(Number(RandomDomain::kExampleOrder), 4u);
+  EXPECT_EQ(Number(RandomDomain("pathfinder")), 5u);
+  EXPECT_EQ(Number(RandomDomain::kHoldout), 6u);
+  EXPECT_EQ(Number(RandomDomain::kSample), 7u);
+  EXPECT_EQ(Number(RandomDomain::kAttentionNoise), 8u);
+  EXPECT_EQ(Number(RandomDomain::kHiddenTokens), 9u);
+  EXPECT_EQ(Number(RandomDomain::kTest), 1000u);
+}
+
+TEST(RandomDomainTest, AtASiteTheLowByteStaysTheDomains) {
+  EXPECT_EQ(Number(RandomDomain::kAttentionNoise.AtSite(0)), 8u);
+  EXPECT_EQ(Number(RandomDomain::kAttentionNoise.AtSite(5)), 5u * 256 + 8);
+}
+
+// By sha256sum: "parity" gives 65 96 6f 0f ..., "sorting" df 7e 86 5c ...
+TEST(RandomDomainTest, ANamesNumberIsTheBeginningOfItsSha256WithBitFourSet) {
+  EXPECT_EQ(Number(RandomDomain("parity")), 0x0f6f9675u);
+  EXPECT_EQ(Number(RandomDomain("sorting")), 0x5c867edfu);
+}
+
+// Numbers given out by hand, and keys of dropout and noise (site << 8 | a small number), have a
+// clear bit 4.
+TEST(RandomDomainTest, ANameMeetsNoNumberGivenOutByHand) {
+  for (int i = 0; i < 10000; ++i) {
+    const uint32_t number = Number(RandomDomain(absl::StrCat("task", i)));
+    ASSERT_NE(number & 16, 0u);
+    ASSERT_GT(number & 255, Number(RandomDomain::kHiddenTokens));
+    ASSERT_NE(number, Number(RandomDomain::kTest));
+  }
 }
 
 TEST(RandomStreamTest, EveryPartOfTheKeyMatters) {

@@ -21,7 +21,7 @@ using Field = pb::FieldDescriptor;
 
 namespace {
 
-// Value of a singular numeric field; nullopt for other types.
+// The value of a singular numeric field; nullopt for other types.
 std::optional<double> NumericValue(const pb::Message& message, const Field* field) {
   const pb::Reflection& r = *message.GetReflection();
   switch (field->cpp_type()) {
@@ -46,7 +46,7 @@ template <class Number>
 std::string ToShortest(Number value) {
   char text[40];
   char* const end = text + sizeof(text);
-  // Whole numbers look whole: 100000000, not 1e+08.
+  // Integers are printed as such: 100000000, not 1e+08.
   if (std::abs(value) < 1e15 && value == std::floor(value)) {
     return std::string(text, std::to_chars(text, end, static_cast<int64_t>(value)).ptr);
   }
@@ -129,7 +129,8 @@ absl::Status CheckValue(const pb::Message& message, const Field* field, absl::st
   const std::optional<double> value = NumericValue(message, field);
   if (!value || !field->options().HasExtension(range)) return absl::OkStatus();
   const Range& valid = field->options().GetExtension(range);
-  // A bound such as 1e-12 is not a float: compare with what it becomes as one.
+  // A bound such as 1e-12 is not exact as a float, so a float field is compared with the rounded
+  // bound.
   const bool is_float = field->cpp_type() == Field::CPPTYPE_FLOAT;
   const double min = is_float ? static_cast<float>(valid.min()) : valid.min();
   const double max = is_float ? static_cast<float>(valid.max()) : valid.max();

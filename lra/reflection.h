@@ -1,5 +1,5 @@
-// Words for walking messages by reflection, shared by what sets, checks, merges and lists fields.
-// For messages of generated types only: an Any must be a google::protobuf::Any.
+// Helpers that walk messages by reflection, used to set, check, merge and list fields. They work on
+// generated types only: an Any must be a google::protobuf::Any.
 #ifndef LRA_REFLECTION_H_
 #define LRA_REFLECTION_H_
 
@@ -14,7 +14,7 @@
 
 namespace lra {
 
-// "a" + "b" = "a.b"; an empty path is the message itself.
+// Joins "a" and "b" to "a.b"; an empty path is the message itself.
 std::string ChildPath(absl::string_view path, absl::string_view name);
 
 bool IsMessageField(const google::protobuf::FieldDescriptor* field);
@@ -31,16 +31,16 @@ void PackAny(const google::protobuf::Message& packed, google::protobuf::Message*
 std::string ShortestText(float value);
 std::string ShortestText(double value);
 
-// A scalar as text: numbers shortest, enums by name, strings as they are. `index` is the element of
-// a repeated field, -1 for a singular one.
+// A scalar as text: the shortest form of a number, the name of an enum value, a string as it is.
+// `index` is the element of a repeated field, or -1 for a singular field.
 std::string ValueText(const google::protobuf::Message& message,
                       const google::protobuf::FieldDescriptor* field, int index);
 
-// Names of the values that mean something: 0 is "..._UNSPECIFIED" in every enum of ours.
+// Names of all enum values but 0, which is "..._UNSPECIFIED" in every enum of this project.
 std::vector<std::string> EnumNames(const google::protobuf::EnumDescriptor* type);
 
-// InvalidArgument, starting with `path`, if a singular scalar is outside its (lra.range) or is no
-// known enum value.
+// Returns InvalidArgument, starting with `path`, if a singular scalar is outside its (lra.range) or
+// is not a known enum value.
 absl::Status CheckValue(const google::protobuf::Message& message,
                         const google::protobuf::FieldDescriptor* field, absl::string_view path);
 

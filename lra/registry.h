@@ -1,13 +1,14 @@
-// A registry of named factories: what a configuration can name.
+// A registry holds the factories of one interface by name, so that a configuration can name a
+// plug-in. For attentions it is used in three places:
 //
-// Next to the interface:     using AttentionRegistry = Registry<Attention, const
-// AttentionContext&>; At the end of a plug-in:   LRA_REGISTER(AttentionRegistry, "linear",
-// MakeLinear); By name:                   AttentionRegistry::Get().Create("linear", context)
+//   using AttentionRegistry = Registry<Attention, const AttentionContext&>;  // with the interface
+//   LRA_REGISTER(AttentionRegistry, "linear", MakeLinear);                   // in the plug-in
+//   AttentionRegistry::Get().Create("attention", "linear", context)          // wherever it is made
 //
-// A factory returns absl::StatusOr<std::unique_ptr<Interface>>. A name registered twice aborts at
-// start, naming both places. Registration happens before main, so afterwards the registry is
-// read-only and safe for concurrent use. Libraries that register themselves are linked whole
-// (cmake/LraTargets.cmake).
+// A factory returns absl::StatusOr<std::unique_ptr<Interface>>. If a name is registered twice, the
+// program aborts at start and names both places. Plug-ins are registered before main begins;
+// afterwards the registry is read-only and safe for concurrent use. A library that registers
+// plug-ins must be linked whole, or the linker drops them (cmake/LraTargets.cmake does this).
 #ifndef LRA_REGISTRY_H_
 #define LRA_REGISTRY_H_
 
@@ -31,7 +32,8 @@ class Registry {
   using Factory = std::function<absl::StatusOr<std::unique_ptr<Interface>>(Args...)>;
 
   static Registry& Get() {
-    static Registry* const registry = new Registry;  // never destroyed: no order-of-exit traps
+    // never destroyed, so destruction order at exit does not matter
+    static Registry* const registry = new Registry;
     return *registry;
   }
 
@@ -44,7 +46,7 @@ class Registry {
     return true;
   }
 
-  // Sorted.
+  // The registered names in alphabetical order.
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const auto& [name, entry] : entries_) names.push_back(name);
@@ -53,7 +55,7 @@ class Registry {
 
   bool Has(absl::string_view name) const { return entries_.count(std::string(name)) > 0; }
 
-  // `what` ("attention", "task") is for the error, which lists the known names.
+  // `what` ("attention", "task") is used in the error, which lists the known names.
   absl::StatusOr<std::unique_ptr<Interface>> Create(absl::string_view what, absl::string_view name,
                                                     Args... args) const {
     auto it = entries_.find(std::string(name));

@@ -16,7 +16,7 @@ namespace lra {
 
 using Sha256Digest = std::array<uint8_t, 32>;
 
-// Incremental. Movable; not thread-safe.
+// Hashes data in pieces. Movable; not thread-safe.
 class Sha256 {
  public:
   Sha256();
@@ -26,7 +26,7 @@ class Sha256 {
 
   void Update(const void* data, size_t size_bytes);
   void Update(absl::string_view data) { Update(data.data(), data.size()); }
-  // Ends the message; the object then starts a new one.
+  // Returns the digest of the message; afterwards the object starts a new one.
   Sha256Digest Finish();
 
  private:
@@ -34,7 +34,7 @@ class Sha256 {
 };
 
 Sha256Digest Sha256Of(absl::string_view data);
-// 64 lower-case hexadecimal digits.
+// The digest as 64 lower-case hexadecimal digits.
 std::string ToHex(const Sha256Digest& digest);
 std::string Sha256Hex(absl::string_view data);
 

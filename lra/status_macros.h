@@ -15,7 +15,7 @@
 
 namespace lra {
 
-// Puts `where` in front of the message; OK stays OK.
+// Puts `where` in front of the message; an OK status stays OK.
 inline absl::Status Annotate(const absl::Status& status, absl::string_view where) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));

@@ -1,4 +1,4 @@
-// "Did you mean": the nearest valid name for a misspelt one.
+// "Did you mean": finds the nearest valid name for a misspelt one.
 #ifndef LRA_SUGGEST_H_
 #define LRA_SUGGEST_H_
 
@@ -13,11 +13,11 @@ namespace lra {
 // Edit distance with insertions, deletions, substitutions and swaps of neighbours, each costing 1.
 int EditDistance(absl::string_view a, absl::string_view b);
 
-// The candidate nearest to `name`, or "" when none is near enough to be meant (distance above
-// max(2, a third of the name's length)). Ties: the first candidate.
+// The candidate nearest to `name` (the first of equals), or "" if the nearest has a distance above
+// max(2, a third of the length of `name`).
 std::string Nearest(absl::string_view name, const std::vector<std::string>& candidates);
 
-// InvalidArgument: `unknown WHAT "NAME"; did you mean "X"? Known: a, b, c`.
+// Returns InvalidArgument: `unknown WHAT "NAME"; did you mean "X"? Known: a, b, c`.
 absl::Status UnknownNameError(absl::string_view what, absl::string_view name,
                               const std::vector<std::string>& known);
 

@@ -30,8 +30,8 @@ namespace pb = google::protobuf;
 constexpr absl::string_view kSealPrefix = "# sha256: ";
 constexpr char kTypeHost[] = "type.googleapis.com";
 
-// The enum of a field called `name` in a message of type `type` or in one inside it; null if there
-// is none.
+// Finds the enum of a field called `name` in a message of type `type`, or in one nested in it; null
+// if there is none.
 const pb::EnumDescriptor* FindEnum(const pb::Descriptor* type, const std::string& name,
                                    std::set<const pb::Descriptor*>* seen) {
   if (!seen->insert(type).second) return nullptr;
@@ -54,7 +54,7 @@ std::string FieldHint(const std::string& type_name, const std::string& name) {
   return absl::StrCat(hint, " Known: ", absl::StrJoin(names, ", "));
 }
 
-// What protobuf's complaints about unknown names lack: the nearest and the known ones.
+// Adds to protobuf's message about an unknown name the nearest and the known names.
 std::string Hint(const std::string& message, const pb::Descriptor* root) {
   static const std::regex unknown_field(
       "Message type \"([^\"]+)\" has no field named \"([^\"]+)\".*");
@@ -68,13 +68,13 @@ std::string Hint(const std::string& message, const pb::Descriptor* root) {
   return type == nullptr ? "" : absl::StrCat(" Known: ", absl::StrJoin(EnumNames(type), ", "));
 }
 
-// Keeps the first error: what follows it is usually its echo.
+// Keeps the first error only; later ones usually follow from it.
 class FirstError : public pb::io::ErrorCollector {
  public:
   FirstError(absl::string_view where, const pb::Descriptor* root) : where_(where), root_(root) {}
   void AddError(int line, int column, const std::string& message) override {
     if (!error_.empty()) return;
-    // Protobuf counts from 0, and says -1 for the file as a whole.
+    // Protobuf counts lines from 0 and uses -1 for the file as a whole.
     if (line < 0) {
       error_ = absl::StrCat(where_, ": ", message, Hint(message, root_));
       return;
@@ -101,7 +101,7 @@ std::string DeterministicBytes(const pb::Message& message) {
   return bytes;
 }
 
-// The text above the seal.
+// The text above the seal; an error if the seal is missing or wrong.
 absl::StatusOr<absl::string_view> Unseal(absl::string_view text, absl::string_view path) {
   absl::string_view above = text;
   if (above.empty() || above.back() != '\n') {
@@ -159,7 +159,8 @@ std::string ToJson(const pb::Message& message) {
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   std::string json;
-  // By way of bytes, since MessageToJsonString leaves the order of map entries to chance.
+  // The message goes through its binary form, because MessageToJsonString does not define the order
+  // of map entries.
   const auto status =
       pb::util::BinaryToJsonString(resolver, absl::StrCat(kTypeHost, "/", message.GetTypeName()),
                                    DeterministicBytes(message), &json, options);

@@ -1,4 +1,4 @@
-// Text protos and their JSON twins on disk.
+// Reads and writes protobuf messages as text and JSON.
 #ifndef LRA_TEXTPROTO_H_
 #define LRA_TEXTPROTO_H_
 
@@ -17,13 +17,14 @@ absl::Status ParseTextProto(absl::string_view text, absl::string_view where,
                             google::protobuf::Message* message);
 absl::Status ReadTextProto(absl::string_view path, google::protobuf::Message* message);
 
-// Stable: fields in order of number, map entries sorted by key, Any expanded.
+// The output is stable: fields in order of number, map entries sorted by key, Any expanded.
 std::string ToTextProto(const google::protobuf::Message& message);
-// Field names as in the proto, 64-bit integers as strings (protobuf's JSON mapping), indented.
+// Indented JSON with field names as in the proto and 64-bit integers as strings (protobuf's JSON
+// mapping).
 std::string ToJson(const google::protobuf::Message& message);
 
-// Sealed: the last line is "# sha256: <hex of the bytes above it>". Written atomically. Reading
-// refuses a file whose seal is missing or wrong (DataLoss, naming the path).
+// Writes or reads a sealed file: its last line is "# sha256: <hex of the bytes above it>". Writing
+// is atomic; reading refuses a file whose seal is missing or wrong (DataLoss, naming the path).
 absl::Status WriteSealedTextProto(absl::string_view path, const google::protobuf::Message& message);
 absl::Status ReadSealedTextProto(absl::string_view path, google::protobuf::Message* message);
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "lra/config.pb.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 #include "models/attention/linear.pb.h"
 
 namespace lra {

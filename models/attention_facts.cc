@@ -6,12 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
-#include "lra/config.h"
-#include "lra/reflection.h"
 #include "lra/status_macros.h"
-#include "lra/suggest.h"
-#include "models/torch_status.h"
+#include "models/attention_names.h"
+#include "models/base/torch_status.h"
+#include "models/encoder/sequences.h"
 
 namespace lra {
 namespace {
@@ -19,11 +17,7 @@ namespace {
 absl::StatusOr<AttentionFacts> Make(absl::string_view name, const google::protobuf::Any& options,
                                     const AttentionSizes& sizes) {
   ParameterStore parameters(0);
-  AttentionContext context;
-  context.heads = sizes.heads;
-  context.head_width = sizes.head_width;
-  context.model_width = sizes.model_width;
-  context.max_length_tokens = sizes.max_length_tokens;
+  AttentionContext context = {sizes};
   context.parameters = &parameters;
   context.options = options;
   AttentionFacts made;
@@ -146,27 +140,11 @@ std::string ProjectionWords(Projections projections) {
 
 }  // namespace
 
-absl::StatusOr<google::protobuf::Any> LoadAttentionOptions(absl::string_view name,
-                                                           const std::vector<std::string>& sets) {
-  if (!AttentionRegistry::Get().Has(name))
-    return UnknownNameError("attention", name, AttentionRegistry::Get().Names());
-  const std::vector<std::string> files = ConfigNames("attentions");
-  google::protobuf::Any options;
-  if (std::find(files.begin(), files.end(), name) != files.end()) {
-    LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(name));
-    options = file.attention().options();
-  }
-  if (sets.empty()) return options;
-  const std::unique_ptr<google::protobuf::Message> message = UnpackAny(options);
-  if (message == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--set ", sets.front(), ": \"", name, "\" has no options"));
-  }
-  for (const std::string& set : sets) {
-    LRA_RETURN_IF_ERROR(SetField(message.get(), absl::StripPrefix(set, "attention.options.")));
-  }
-  PackAny(*message, &options);
-  return options;
+std::vector<std::string> AttentionNames() { return AttentionRegistry::Get().Names(); }
+
+AttentionSizes SizesOf(const ExperimentConfig& config) {
+  const ModelConfig& model = config.model();
+  return {model.heads(), model.qkv_width() / model.heads(), model.width(), LongestSequence(config)};
 }
 
 absl::StatusOr<AttentionFacts> DescribeAttention(absl::string_view name,

@@ -10,23 +10,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/any.pb.h"
-#include "models/attention/attention.h"
+#include "lra/config.pb.h"
+#include "models/interface/attention.h"
 
 namespace lra {
 
-// The options of configs/attentions/<name>.textproto with `sets` over them: "field=value", or
-// "attention.options.field=value" as `lra train` takes it. Empty for an attention without a config
-// file. InvalidArgument for an unknown attention or field.
-absl::StatusOr<google::protobuf::Any> LoadAttentionOptions(absl::string_view name,
-                                                           const std::vector<std::string>& sets);
-
-// What an attention is made for; as AttentionContext has it.
-struct AttentionSizes {
-  int64_t heads = 2;               // H
-  int64_t head_width = 4;          // D
-  int64_t model_width = 8;         // E
-  int64_t max_length_tokens = 16;  // L
-};
+// The sizes of the attentions in the model of a configuration.
+AttentionSizes SizesOf(const ExperimentConfig& config);
 
 // A parameter or buffer of one layer's attention; names without the layer's scope.
 struct OwnedTensor {

@@ -5,7 +5,8 @@
 
 #include <map>
 
-#include "models/attention/linformer.pb.h"
+#include "lra/config.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
@@ -58,23 +59,6 @@ TEST(DescribeAttentionTest, ErrorsOfTheFactory) {
   EXPECT_THAT(std::string(facts.status().message()), HasSubstr("rank: is 99"));
 }
 
-TEST(LoadAttentionOptionsTest, SetsBothWaysAndRefuses) {
-  for (const char* set : {"rank=5", "attention.options.rank=5"}) {
-    LinformerOptions options;
-    ASSERT_TRUE(LoadAttentionOptions("linformer", {set})->UnpackTo(&options));
-    EXPECT_EQ(options.rank(), 5);
-    EXPECT_EQ(options.sharing(), LinformerOptions::KEY_VALUE);  // of the config file
-  }
-  const auto message = [](const char* name, const char* set) {
-    const auto options = LoadAttentionOptions(name, {set});
-    EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument);
-    return std::string(options.status().message());
-  };
-  EXPECT_THAT(message("linformr", "rank=5"), HasSubstr("did you mean \"linformer\""));
-  EXPECT_THAT(message("linformer", "rnak=5"), HasSubstr("did you mean \"rank\""));
-  EXPECT_THAT(message("linformer", "rank=-5"), HasSubstr("rank"));
-}
-
 TEST(TraitsInWordsTest, SaysWhatIsDeclared) {
   Traits traits;
   traits.is_padding_invariant = false;
@@ -94,13 +78,33 @@ TEST(TraitsInWordsTest, SaysWhatIsDeclared) {
 
 TEST(TraitsInWordsTest, EveryRegisteredAttention) {
   for (const std::string& name : AttentionRegistry::Get().Names()) {
-    const auto options = LoadAttentionOptions(name, {});
+    const auto options = LoadAttentionOptions(name);
     ASSERT_TRUE(options.ok()) << options.status();
     const auto facts = DescribeAttention(name, *options, {2, 32, 64, 256});
     ASSERT_TRUE(facts.ok()) << name << facts.status();
     for (const auto& [trait, words] : TraitsInWords(facts->traits))
       EXPECT_NE(words, "") << name << ": " << trait;
   }
+}
+
+// Where a protocol drops attention weights, the file of an attention that forms none sets dropout
+// to 0, or the protocol's line about it does. Its runs would be refused otherwise.
+TEST(AttentionConfigTest, WeightsAreDroppedOnlyWhereThereAreSome) {
+  int dropped = 0;
+  for (const std::string& name : ConfigNames("attentions")) {
+    const auto facts = DescribeAttention(name, *LoadAttentionOptions(name, {}), {2, 32, 64, 256});
+    ASSERT_TRUE(facts.ok()) << name << facts.status();
+    for (const std::string& protocol : ConfigNames("protocols")) {
+      ConfigBuilder builder("listops");
+      ASSERT_EQ(builder.AddProtocol(protocol), absl::OkStatus());
+      ASSERT_EQ(builder.AddAttention(name), absl::OkStatus());
+      const float dropout = builder.config().attention().dropout();
+      EXPECT_TRUE(dropout == 0 || facts->traits.supports_weight_dropout)
+          << name << ", " << protocol;
+      dropped += dropout > 0;
+    }
+  }
+  EXPECT_GT(dropped, 0);
 }
 
 }  // namespace

@@ -1,10 +1,19 @@
 #include "models/attention_weights.h"
 
-#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/softmax.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
@@ -23,6 +32,7 @@ std::unique_ptr<Attention> Make(const char* name) {
   context.heads = 3;
   context.head_width = 4;
   context.max_length_tokens = 7;
+  context.options = LoadAttentionOptions(name).value();
   return AttentionRegistry::Get().Create("attention", name, context).value();
 }
 

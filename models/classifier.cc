@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lra/config.h"
 #include "lra/status_macros.h"
-#include "models/encoder/dropout_sites.h"
+#include "models/base/runtime.h"
+#include "models/base/torch_status.h"
+#include "models/classifier_factory.h"
 #include "models/encoder/head.h"
 #include "models/encoder/pooling.h"
-#include "models/runtime.h"
-#include "models/torch_status.h"
+#include "models/layers/dropout_sites.h"
 
 namespace lra {
 namespace {
@@ -23,17 +25,10 @@ absl::Status CheckSizes(const ExperimentConfig& config, const TaskSpec& spec) {
   const std::pair<const char*, int64_t> positive[] = {
       {"model.layers", model.layers()},
       {"model.width", model.width()},
-      {"model.heads", model.heads()},
-      {"model.qkv_width", model.qkv_width()},
-      {"model.mlp_width", model.mlp_width()},
       {"model.head_width", model.head_width()},
       {"view.max_length_tokens", config.view().max_length_tokens()}};
   for (const auto& [field, value] : positive) {
     if (value < 1) return Invalid(field, value, "set and at least 1");
-  }
-  if (model.qkv_width() % model.heads() != 0) {
-    return Invalid("model.qkv_width", model.qkv_width(),
-                   absl::StrCat("a multiple of model.heads, ", model.heads()));
   }
   if (model.norm_epsilon() <= 0)
     return absl::InvalidArgumentError("model.norm_epsilon: must be set and above 0");
@@ -135,12 +130,19 @@ bool DependsOnBatch(const ModelConfig& model) { return model.norm() == ModelConf
 absl::StatusOr<std::unique_ptr<Classifier>> Classifier::Create(const ExperimentConfig& config,
                                                                const TaskSpec& spec) {
   LRA_RETURN_IF_ERROR(CheckSizes(config, spec));
+  ExperimentConfig complete = config;
+  FillLegacyValues(&complete);
   std::unique_ptr<EncoderClassifier> model;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    model = std::make_unique<EncoderClassifier>(config);
+    model = std::make_unique<EncoderClassifier>(complete);
     return model->Build(spec);
   }));
   return model;
+}
+
+absl::StatusOr<std::unique_ptr<Classifier>> CreateClassifier(const ExperimentConfig& config,
+                                                             const TaskSpec& spec) {
+  return Classifier::Create(config, spec);
 }
 
 }  // namespace lra

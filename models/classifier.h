@@ -15,9 +15,9 @@
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
+#include "models/base/forward_context.h"
+#include "models/base/parameters.h"
 #include "models/encoder/encoder.h"
-#include "models/forward_context.h"
-#include "models/parameters.h"
 
 namespace lra {
 
@@ -30,11 +30,12 @@ bool DependsOnBatch(const ModelConfig& model);
 class Classifier {
  public:
   virtual ~Classifier() = default;
-  // InvalidArgument for sizes that do not fit together and unknown attentions.
+  // InvalidArgument for sizes that do not fit together, unknown blocks and unknown attentions. A
+  // field that is unset because the configuration is older means its legacy value.
   static absl::StatusOr<std::unique_ptr<Classifier>> Create(const ExperimentConfig& config,
                                                             const TaskSpec& spec);
 
-  // Logits [B, C] float32. Throws c10::Error as LibTorch does; see models/torch_status.h.
+  // Logits [B, C] float32. Throws c10::Error as LibTorch does; see models/base/torch_status.h.
   virtual at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const = 0;
 
   // What each layer's attention gets of a batch in evaluation, layer by layer, the second texts of
@@ -45,8 +46,8 @@ class Classifier {
 
   virtual const ParameterStore& parameters() const = 0;
 
-  // Whether the amount of padding changes an example's logits: model.mask=NO_MASK, pooling that
-  // divides by N, and attentions whose traits say so.
+  // Whether the amount of padding changes an example's logits: pooling that divides by N, and
+  // blocks whose traits say so (model.mask=NO_MASK, some attentions).
   virtual bool depends_on_padding() const = 0;
 
   // Moves parameters to a device; batches follow them there. Throws as LibTorch does.

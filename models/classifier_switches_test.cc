@@ -1,5 +1,11 @@
 // What the switches of published protocols do to the whole model.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/linear.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +21,7 @@ ExperimentConfig SmallConfig(const std::string& attention = "transformer") {
   ExperimentConfig config;
   config.set_seed(1);
   config.mutable_view()->set_max_length_tokens(32);
-  config.mutable_attention()->set_name(attention);
+  *config.mutable_attention() = LoadAttentionFile(attention)->attention();
   ModelConfig* model = config.mutable_model();
   model->set_layers(2);
   model->set_width(kWidth);
@@ -93,8 +99,8 @@ void ExpectClose(const at::Tensor& a, const at::Tensor& b) {
 
 // --- the official sizes ---
 
-// Of google-research/long-range-arena, counted from its encoder and configs; its vocabularies: 17
-// (ListOps with padding and brackets), 257 bytes, 256 grey values.
+// The counts of google-research/long-range-arena follow from its encoder and configs; its
+// vocabularies have 17 ids (ListOps with padding and brackets), 257 bytes, and 256 grey values.
 TEST(OfficialModelsTest, HaveTheirParameterCounts) {
   const struct {
     const char* task;

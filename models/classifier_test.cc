@@ -1,14 +1,19 @@
 #include "models/classifier.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lra/config.h"
 #include "models/attention/cosformer.pb.h"
 #include "models/attention/linear.pb.h"
-#include "models/encoder/dropout_sites.h"
+#include "models/base/torch_status.h"
 #include "models/encoder/embedding.h"
-#include "models/torch_status.h"
+#include "models/layers/dropout_sites.h"
 
 namespace lra {
 namespace {
@@ -19,7 +24,7 @@ ExperimentConfig SmallConfig() {
   ExperimentConfig config;
   config.set_seed(1);
   config.mutable_view()->set_max_length_tokens(32);
-  config.mutable_attention()->set_name("linear");
+  *config.mutable_attention() = LoadAttentionFile("linear")->attention();
   ModelConfig* model = config.mutable_model();
   model->set_layers(2);
   model->set_width(16);
@@ -68,7 +73,7 @@ std::string ErrorOf(const ExperimentConfig& config, const TaskSpec& spec) {
 TEST(ClassifierTest, OfficialListOpsModelHasItsParameterCount) {
   ExperimentConfig config = SmallConfig();
   config.mutable_view()->set_max_length_tokens(2000);
-  config.mutable_attention()->set_name("transformer");
+  *config.mutable_attention() = LoadAttentionFile("transformer")->attention();
   ModelConfig* model = config.mutable_model();
   model->set_layers(4);
   model->set_width(512);
@@ -86,7 +91,7 @@ TEST(ClassifierTest, OfficialListOpsModelHasItsParameterCount) {
 
 TEST(ClassifierTest, MethodsWithOneSeedShareTheirParameters) {
   ExperimentConfig other = SmallConfig();
-  other.mutable_attention()->set_name("transformer");
+  *other.mutable_attention() = LoadAttentionFile("transformer")->attention();
   const auto a = Classifier::Create(SmallConfig(), SmallSpec()),
              b = Classifier::Create(other, SmallSpec());
   const auto& left = (*a)->parameters().parameters();
@@ -175,7 +180,7 @@ TEST(ClassifierTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("no explicit weights to drop"));
   config = SmallConfig();
   config.mutable_attention()->mutable_options()->PackFrom(CosformerOptions());
-  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("this attention takes lra.LinearOptions"));
+  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("attention linear takes lra.LinearOptions"));
   TaskSpec pairs = SmallSpec();
   pairs.set_is_pair(true);
   config = SmallConfig();
@@ -186,11 +191,9 @@ TEST(ClassifierTest, RefusesWhatDoesNotFit) {
 
 TEST(ClassifierTest, CosformerRefusesAScaleBelowTheLongestSequence) {
   ExperimentConfig config = SmallConfig();
-  config.mutable_attention()->set_name("cosformer");
+  *config.mutable_attention() = LoadAttentionFile("cosformer")->attention();
   config.mutable_model()->set_pooling(ModelConfig::CLS);
-  CosformerOptions options;
-  options.set_scale_tokens(32);  // 33 with CLS
-  config.mutable_attention()->mutable_options()->PackFrom(options);
+  ASSERT_TRUE(SetField(&config, "attention.options.scale_tokens=32").ok());  // 33 with CLS
   EXPECT_THAT(ErrorOf(config, SmallSpec()),
               HasSubstr("M = 32 is below the longest sequence, 33 tokens"));
 }

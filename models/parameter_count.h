@@ -18,9 +18,18 @@ inline constexpr double kLargerPercent = 10;
 // The errors of Classifier::Create.
 absl::StatusOr<int64_t> CountParameters(const ExperimentConfig& config, const TaskSpec& spec);
 
-// Of `config` with softmax attention and all else equal.
+// Counts the parameters of `config` with softmax attention and all else equal; 0 = there is nothing
+// to compare with: the block uses no attention.
 absl::StatusOr<int64_t> CountTransformerParameters(const ExperimentConfig& config,
                                                    const TaskSpec& spec);
+
+struct ParameterDifference {
+  int64_t parameters = 0;
+  int64_t difference = 0;  // to the reference
+  double percent = 0;      // of the reference
+  bool is_larger = false;  // by more than kLargerPercent
+};
+ParameterDifference CompareParameters(int64_t parameters, int64_t reference_parameters);
 
 // "70,218 parameters, +0.0 % beside the transformer's 70,218", with a warning above +10 %.
 std::string DescribeParameters(int64_t parameters, int64_t transformer_parameters);

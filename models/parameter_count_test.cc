@@ -44,6 +44,16 @@ TEST(ParameterCountTest, TheReferenceKeepsAllButTheAttention) {
   EXPECT_EQ(*CountTransformerParameters(Config("fnet"), Spec()), transformer);
 }
 
+TEST(ParameterCountTest, BesideAReference) {
+  const ParameterDifference smaller = CompareParameters(950, 1000);
+  EXPECT_EQ(smaller.parameters, 950);
+  EXPECT_EQ(smaller.difference, -50);
+  EXPECT_DOUBLE_EQ(smaller.percent, -5.0);
+  EXPECT_FALSE(smaller.is_larger);
+  EXPECT_FALSE(CompareParameters(1100, 1000).is_larger);  // a tenth is allowed
+  EXPECT_TRUE(CompareParameters(1101, 1000).is_larger);
+}
+
 TEST(ParameterCountTest, InWords) {
   EXPECT_EQ(DescribeParameters(1100, 1000),
             "1,100 parameters, +10.0 % beside the transformer's 1,000");

@@ -1,6 +1,9 @@
 #include "models/token_model.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
 #include <c10/core/GradMode.h>
 
 #include <map>
@@ -9,12 +12,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lra/config.h"
 #include "lra/status_macros.h"
-#include "models/encoder/dropout_sites.h"
-#include "models/encoder/norm.h"
+#include "models/base/runtime.h"
+#include "models/base/torch_status.h"
 #include "models/encoder/sequences.h"
-#include "models/runtime.h"
-#include "models/torch_status.h"
+#include "models/layers/dropout_sites.h"
+#include "models/layers/norm.h"
 
 namespace lra {
 namespace {
@@ -26,6 +30,7 @@ TaskSpec WithHiddenId(TaskSpec spec) {
 
 // What the encoder must be while it guesses.
 ExperimentConfig StageConfig(ExperimentConfig config) {
+  FillLegacyValues(&config);
   if (config.pretrain().objective() == PretrainConfig::CAUSAL)
     config.mutable_attention()->set_causal(true);
   return config;

@@ -1,4 +1,4 @@
-// The encoder of a Classifier under a head that guesses tokens: pretraining on the task's own
+// The encoder of a Classifier with a head that predicts tokens, for pretraining on the task's own
 // inputs (Amos et al., "Never Train from Scratch", 2023).
 #ifndef LRA_MODELS_TOKEN_MODEL_H_
 #define LRA_MODELS_TOKEN_MODEL_H_
@@ -13,19 +13,19 @@
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
+#include "models/base/forward_context.h"
+#include "models/base/parameters.h"
 #include "models/encoder/encoder.h"
-#include "models/forward_context.h"
-#include "models/parameters.h"
 
 namespace lra {
 
-// Where a model guesses tokens of a batch.
+// The places at which a model predicts tokens of a batch.
 struct TokenPlaces {
-  // 1: in the second texts of pairs.
+  // 1 for the second texts of pairs, otherwise 0.
   int column = 0;
-  // [B, N] of that column: 1 where the input is not shown; empty: all of it is shown.
+  // [B, N] of that column: 1 where the input is masked; empty if nothing is.
   std::vector<uint8_t> hidden;
-  // [S]: places b * N + n whose output guesses, ascending.
+  // [S]: places b * N + n whose output predicts a token, ascending.
   std::vector<int64_t> positions;
 };
 
@@ -33,9 +33,9 @@ struct TokenPlaces {
 class TokenModel {
  public:
   virtual ~TokenModel() = default;
-  // Parameters of embedding and encoder have the Classifier's names; the token table has one row
-  // more, for hidden tokens, and pretrain.head.* is its own. InvalidArgument as Classifier::Create,
-  // for inputs that are real numbers, and for CAUSAL where the attention has no causal form.
+  // Parameters of embedding and encoder have the Classifier's names. The token table has one more
+  // row, for masked tokens, and pretrain.head.* belongs to this model only. InvalidArgument as in
+  // Classifier::Create, for real-valued inputs, and for CAUSAL if the attention has no causal form.
   static absl::StatusOr<std::unique_ptr<TokenModel>> Create(const ExperimentConfig& config,
                                                             const TaskSpec& spec);
 
@@ -44,7 +44,8 @@ class TokenModel {
   virtual at::Tensor Forward(const HostBatch& batch, const TokenPlaces& places,
                              const ForwardContext& context) const = 0;
 
-  // What Forward() computes, in order, named as by Classifier::VisitActivations, without "pooled".
+  // Visits what Forward() computes, in order, with the names of Classifier::VisitActivations,
+  // without "pooled".
   virtual void VisitActivations(const HostBatch& batch, const TokenPlaces& places,
                                 const ForwardContext& context,
                                 const Encoder::ActivationVisitor& visit) const = 0;
@@ -58,7 +59,7 @@ class TokenModel {
   virtual const ParameterStore& parameters() const = 0;
 };
 
-// Parameters and buffers that both have, by name; of a longer table its first rows.
+// Copies the parameters and buffers that both have, by name; of a longer table its first rows.
 void CopySharedParameters(const ParameterStore& from, const ParameterStore& to);
 
 }  // namespace lra

@@ -1,6 +1,7 @@
 #include "models/token_model.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ ExperimentConfig Config(const std::string& attention, const std::vector<std::str
   return resolved->config;
 }
 
-// Examples of 6 and 4 tokens.
+// Two examples, of 6 and 4 tokens.
 HostBatch Batch() {
   HostBatch batch;
   batch.batch = 2;
@@ -52,7 +53,7 @@ HostBatch Batch() {
   return batch;
 }
 
-// The same two as second texts, behind first texts of another length.
+// The same two examples as second texts, with first texts of another length.
 HostBatch PairBatch() {
   HostBatch batch = Batch();
   batch.length_b = batch.length;
@@ -77,7 +78,7 @@ double Difference(const at::Tensor& a, const at::Tensor& b) {
 
 class PoolingTest : public testing::TestWithParam<std::string> {};
 
-// With and without a CLS vector in front.
+// Runs with and without a CLS vector in front.
 TEST_P(PoolingTest, WhatIsHiddenHasNoSayAndWhatIsShownHas) {
   const auto model =
       TokenModel::Create(Config("transformer", {"model.pooling=" + GetParam()}), Spec());
@@ -180,7 +181,7 @@ TEST(TokenModelTest, AClassifierTakesWhatItShares) {
     EXPECT_EQ(p.value.eq(0.5).all().item<bool>(), !is_own) << p.name;
     shared += is_own ? 0 : 1;
   }
-  // Of the classifier all but its head; of the other model all but its own.
+  // All parameters are shared except the classifier's head and the token model's own.
   EXPECT_EQ(shared + 2, static_cast<int>((*tokens)->parameters().parameters().size()));
 }
 

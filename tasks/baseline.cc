@@ -8,14 +8,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/data_directory.h"
+#include "datasets/dataset.h"
 #include "datasets/manifest.h"
 #include "lra/check.h"
+#include "lra/config.h"
 #include "lra/parallel.h"
 #include "lra/progress.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"
 #include "tasks/features.h"
 #include "tasks/linear_model.h"
+#include "tasks/task_facts.h"
 
 namespace lra {
 namespace {
@@ -24,7 +28,7 @@ constexpr char kMajority[] = "majority";
 
 // --- Tables of frequencies ---
 
-// Number of the group that an example falls into.
+// Returns the number of the group that an example belongs to.
 using Grouping = std::function<int(absl::Span<const int32_t>)>;
 
 std::vector<int> Groups(const SplitView& split, const Grouping& grouping) {
@@ -37,7 +41,7 @@ std::vector<int> Groups(const SplitView& split, const Grouping& grouping) {
   return groups;
 }
 
-// [groups, C] log-probabilities of each class, counted on `train`.
+// [groups, C] log-probabilities of the classes, counted on `train`.
 std::vector<float> FitTable(const SplitView& train, const std::vector<int>& group_of, int groups) {
   const int classes = train.spec().classes();
   std::vector<int64_t> counts(static_cast<size_t>(groups) * classes, 1);
@@ -95,7 +99,7 @@ BaselinePrediction ByShortcut(const Task& task, const Shortcut& shortcut, const 
 constexpr int64_t kBatchExamples = 64;
 constexpr uint32_t kOrderSeed = 0;
 
-// Extracts features in parallel and hands them on in order.
+// Extracts features in parallel and passes them on in order.
 absl::Status ForEach(const SplitView& split, const std::vector<int64_t>& order,
                      const FeatureExtractor& extractor, int threads,
                      const std::function<void(int64_t, absl::Span<const Feature>)>& body) {
@@ -201,6 +205,13 @@ std::optional<LinearBaseline> LinearFor(const TaskSpec& spec) {
                         std::make_unique<PixelFeatures>(spec.max_length_tokens())};
 }
 
+// Validation and test, and the split that was asked for.
+std::vector<std::string> SplitsToScore(const std::string& split) {
+  std::vector<std::string> splits = {"validation", "test"};
+  if (std::find(splits.begin(), splits.end(), split) == splits.end()) splits.push_back(split);
+  return splits;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<BaselinePrediction>> RunBaselines(
@@ -224,6 +235,40 @@ std::vector<std::string> BaselineNames(const Task& task, const TaskSpec& spec) {
   if (const std::optional<Shortcut> shortcut = task.ShortcutInfo()) names.push_back(shortcut->name);
   if (const std::optional<LinearBaseline> linear = LinearFor(spec)) names.push_back(linear->name);
   return names;
+}
+
+absl::StatusOr<std::vector<std::string>> BaselineNamesOf(const Manifest& manifest) {
+  if (!TaskRegistry::Get().Has(manifest.spec().name())) return std::vector<std::string>();
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, TaskOf(manifest));
+  return BaselineNames(*task, manifest.spec());
+}
+
+absl::StatusOr<BaselineResults> PredictBaselines(const BaselineRequest& request) {
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MakeTask(request.task));
+  BaselineResults results;
+  LRA_ASSIGN_OR_RETURN(results.view, LoadView(request.task, request.view.protocol,
+                                              request.view.preset, request.view.sets));
+  const std::string data_dir =
+      request.data_dir.empty() ? DefaultDataDirectory(request.task) : request.data_dir;
+  LRA_RETURN_IF_ERROR(CheckDataOfTask(data_dir, request.task));
+  results.splits = SplitsToScore(request.split);
+  OpenOptions options{
+      .splits = results.splits, .view = &results.view, .threads = request.options.threads};
+  if (request.split != "train") options.splits.push_back("train");
+  LRA_ASSIGN_OR_RETURN(const Dataset data, Dataset::Open(data_dir, options));
+  LRA_ASSIGN_OR_RETURN(const SplitView train, SplitView::Create(data, "train", results.view));
+  std::vector<SplitView> splits;
+  for (const std::string& name : results.splits) {
+    LRA_ASSIGN_OR_RETURN(splits.emplace_back(), SplitView::Create(data, name, results.view));
+    results.labels.push_back(Labels(splits.back()));
+  }
+  std::vector<const SplitView*> scored;
+  for (const SplitView& split : splits) scored.push_back(&split);
+  LRA_ASSIGN_OR_RETURN(results.predictions,
+                       RunBaselines(*task, train, splits[0], scored, request.options));
+  results.manifest = data.manifest();
+  results.spec = train.spec();
+  return results;
 }
 
 }  // namespace lra

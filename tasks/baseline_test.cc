@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "datasets/test_data.h"
+#include "datasets/data_test_util.h"
 #include "lra/config.h"
+#include "lra/folder_test_util.h"
 #include "lra/random.h"
-#include "lra/test_folder.h"
 
 namespace lra {
 namespace {
@@ -19,8 +19,8 @@ class BaselineTest : public testing::Test {
  protected:
   BaselineTest()
       : task_(*TaskRegistry::Get().Create("task", "listops", LoadTaskFile("listops")->options())) {
-    // Root MAX (12): labels 9, 9, 8. Root MIN (11): 0. Validation: MAX, MIN, SM (14, never seen), a
-    // digit.
+    // Training roots: MAX (12) with labels 9, 9, 8, and MIN (11) with label 0. Validation roots:
+    // MAX, MIN, SM (14, not in training), and a digit.
     WriteTestData(folder_.File("d"), task_->Spec(),
                   {{"train",
                     {{{12, 10, 2, 15}, {}, 9},
@@ -67,7 +67,8 @@ TEST_F(BaselineTest, CountsOnTrainAndPredictsTheSplit) {
   EXPECT_THAT(probability(shortcut, 3, 6), FloatNear(0.1, 1e-6));
 }
 
-// Text in which one word decides, and pictures in which one corner does: what a linear model sees.
+// Texts in which one word decides, and pictures in which one corner decides, so that a linear model
+// can learn them.
 TaskSpec ContentSpec(TaskSpec::Content content) {
   TaskSpec spec;
   spec.set_name("content");
@@ -125,6 +126,38 @@ TEST_F(BaselineTest, LinearModelsFindWhatIsPlanted) {
     }
     EXPECT_GE(correct, 290) << TaskSpec::Content_Name(content);
   }
+}
+
+TEST_F(BaselineTest, EverySplitOfATasksData) {
+  WriteTestData(folder_.File("whole"), task_->Spec(),
+                {{"train", {{{12, 10, 2, 15}, {}, 9}, {{11, 1, 5, 15}, {}, 0}}},
+                 {"validation", {{{12, 2, 2, 15}, {}, 1}}},
+                 {"test", {{{7}, {}, 6}, {{8}, {}, 7}}}});
+  BaselineRequest request = {.task = "listops", .data_dir = folder_.File("whole")};
+  request.options.quiet = true;
+  const auto results = PredictBaselines(request);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(results->splits, (std::vector<std::string>{"validation", "test"}));
+  EXPECT_EQ(results->labels, (std::vector<std::vector<int32_t>>{{1}, {6, 7}}));
+  EXPECT_EQ(results->manifest.spec().name(), "listops");
+  ASSERT_EQ(results->predictions.size(), 2u);
+  EXPECT_EQ(results->predictions[1].name, "root_operator");
+  EXPECT_EQ(results->predictions[1].logits[1].size(), 20u);  // [2 examples, 10 classes]
+  request.split = "train";
+  EXPECT_EQ(PredictBaselines(request)->labels[2], (std::vector<int32_t>{9, 0}));
+  request.view.sets = {"max_length_tokens=3"};
+  EXPECT_EQ(PredictBaselines(request)->spec.max_length_tokens(), 3);
+  request.task = "text";
+  EXPECT_THAT(std::string(PredictBaselines(request).status().message()),
+              testing::HasSubstr("holds task \"listops\", not \"text\""));
+}
+
+TEST_F(BaselineTest, NamesOfADataSetsRows) {
+  Manifest manifest;
+  *manifest.mutable_spec() = task_->Spec();
+  EXPECT_EQ(*BaselineNamesOf(manifest), (std::vector<std::string>{"majority", "root_operator"}));
+  manifest.mutable_spec()->set_name("somebody_elses");
+  EXPECT_TRUE(BaselineNamesOf(manifest)->empty());
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ absl::Status DatasetBuilder::Add(const HashedExample& item) {
 }
 
 void DatasetBuilder::SetSources(std::vector<ManifestSource> sources) {
-  // The order in which a source holds its files says nothing about the data.
+  // The order in which a source holds its files is no property of the data, so it is sorted away.
   std::sort(sources.begin(), sources.end(),
             [](const ManifestSource& a, const ManifestSource& b) { return a.name() < b.name(); });
   manifest_.mutable_sources()->Assign(sources.begin(), sources.end());

@@ -7,18 +7,18 @@ namespace lra {
 namespace {
 
 constexpr int kBits = 20;
-constexpr int kMaxIds = 4;  // of an n-gram
+constexpr int kMaxIds = 4;  // the longest n-gram
 
-// SplitMix64's finaliser (Steele et al. 2014).
+// The finaliser of SplitMix64 (Steele et al. 2014).
 uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
 
-// Notes in `marks` (one byte a bucket) which buckets the n-grams of `ids` fall into, and lists
-// those that were not noted before. An id has at most 16 bits, so that four make a number of their
-// own.
+// Records in `marks` (one byte a bucket) into which buckets the n-grams of `ids` fall, and lists
+// the buckets that were not marked before. An id has at most 16 bits, so four ids fit into one
+// 64-bit number.
 void Mark(const std::vector<int32_t>& ids, uint8_t mark, std::vector<uint8_t>* marks,
           std::vector<uint32_t>* touched) {
   uint64_t last_four = 0;
@@ -51,7 +51,8 @@ void NgramFeatures::Extract(const SplitView& split, int64_t example,
   const float value = 1.0f / std::sqrt(static_cast<float>(touched.size()));
   features->clear();
   for (uint32_t bucket : touched) {
-    const uint32_t kind = marks[bucket] - 1u;  // the first text alone, the second alone, both
+    // in the first text only, in the second only, in both
+    const uint32_t kind = marks[bucket] - 1u;
     features->push_back({bucket + (kind << kBits), value});
     marks[bucket] = 0;
   }

@@ -1,4 +1,4 @@
-// What the linear baselines see of an example: n-grams of its ids, or its pixels.
+// The features that linear baselines read from an example: n-grams of its ids, or its pixels.
 #ifndef LRA_TASKS_FEATURES_H_
 #define LRA_TASKS_FEATURES_H_
 
@@ -15,16 +15,16 @@ namespace lra {
 class FeatureExtractor {
  public:
   virtual ~FeatureExtractor() = default;
-  // Features are 0 .. size()-1.
+  // Features are numbered 0 .. size()-1.
   virtual int64_t size() const = 0;
-  // Replaces *features.
+  // Replaces *features by those of one example.
   virtual void Extract(const SplitView& split, int64_t example,
                        std::vector<Feature>* features) const = 0;
 };
 
-// Which of the n-grams of 1 to 4 ids occur, hashed into 2^20 buckets; every one that does has the
-// value 1 / sqrt(their number). Of a pair: those of the first text alone, of the second alone, and
-// of both have buckets of their own.
+// Which n-grams of 1 to 4 ids occur in the example, hashed into 2^20 buckets. Each that occurs has
+// the value 1 / sqrt(number of those that occur). For a pair, n-grams of the first text only, of
+// the second only, and of both have buckets of their own.
 class NgramFeatures : public FeatureExtractor {
  public:
   explicit NgramFeatures(bool is_pair) : is_pair_(is_pair) {}
@@ -36,7 +36,7 @@ class NgramFeatures : public FeatureExtractor {
   const bool is_pair_;
 };
 
-// Every pixel's value, brought to mean 0 and standard deviation 1 over the image: (x - m) / s.
+// Every pixel's value, standardised over the image: (x - mean) / standard deviation.
 class PixelFeatures : public FeatureExtractor {
  public:
   explicit PixelFeatures(int64_t pixels) : pixels_(pixels) {}

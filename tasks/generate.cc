@@ -10,11 +10,11 @@
 namespace lra {
 namespace {
 
-// Enough work a batch that the pipeline's own cost does not show, little enough that slow examples
+// Large enough that the pipeline's own cost does not matter, small enough that slow examples
 // (Pathfinder's take up to a second) spread over the threads.
 constexpr int64_t kBatchExamples = 64;
 
-// In a row for one example; then there are hardly any new inputs left.
+// After this many duplicates in a row for one example, hardly any new inputs are left.
 constexpr int kMaxDuplicates = 100'000;
 
 struct Made {
@@ -23,7 +23,7 @@ struct Made {
   uint32_t attempt = 0;
 };
 
-// Cuts ranges into batches.
+// Cuts ranges of examples into batches.
 class BatchSource {
  public:
   explicit BatchSource(std::vector<ExampleRange> ranges) : ranges_(std::move(ranges)) {}
@@ -83,7 +83,8 @@ std::vector<ExampleRange> PartRanges(const std::vector<SplitSize>& splits, const
   return ranges;
 }
 
-// Where the order is fixed, so that the later of two equal examples is the same on every machine.
+// Called in a fixed order, so that every machine treats the same one of two equal examples as the
+// duplicate.
 absl::Status AddGenerated(const Task& task, uint32_t seed, uint32_t index, uint32_t attempt,
                           HashedExample item, DatasetBuilder* builder) {
   if (!builder->Contains(item.digest.input)) return builder->Add(item);

@@ -13,20 +13,21 @@
 namespace lra {
 namespace {
 
-// A batch is closed by the example that brings it to either.
+// The example that reaches either limit ends its batch.
 constexpr size_t kBatchExamples = 256;
 constexpr size_t kBatchBytes = size_t{1} << 20;
 
 using RawBatch = std::vector<RawExample>;
 using HashedBatch = std::vector<HashedExample>;
 
-// What an example takes at least once it is encoded: a picture may be much larger than its file.
+// A lower bound of an example's size once it is encoded: a picture may be much larger than its
+// file.
 size_t MinEncodedBytes(const TaskSpec& spec) {
   return IsImage(spec) ? sizeof(uint16_t) * static_cast<size_t>(spec.max_length_tokens()) : 0;
 }
 
-// Serves batches; the end is not asked for twice; an error waits until what came before it was
-// served, so that the first bad line is reported.
+// Serves batches and does not ask the reader again after its end. An error waits until everything
+// before it was served, so that the first bad line is the one reported.
 absl::StatusOr<std::optional<RawBatch>> NextBatch(RawReader* reader, size_t min_example_bytes,
                                                   absl::Status* held_back, bool* at_end) {
   LRA_RETURN_IF_ERROR(*held_back);
@@ -58,7 +59,7 @@ absl::StatusOr<HashedBatch> EncodeBatch(const Task& task, const TaskSpec& spec,
   for (size_t i = 0; i < batch.size(); ++i) {
     absl::StatusOr<EncodedExample> example = task.Encode(batch[i]);
     absl::Status status = example.ok() ? CheckExample(spec, *example) : example.status();
-    // Whatever the encoder calls it: the raw file is wrong, not its user.
+    // Whatever code the encoder returned, the raw file is at fault and not the user.
     if (!status.ok()) {
       return absl::DataLossError(absl::StrCat(batch[i].where, ": ", status.message()));
     }
@@ -70,7 +71,7 @@ absl::StatusOr<HashedBatch> EncodeBatch(const Task& task, const TaskSpec& spec,
   return encoded;
 }
 
-// From the spool, in the order that the reader gives.
+// Adds the spooled examples in the order that the reader gives.
 absl::Status AddInOrder(const TaskSpec& spec, const Spool& spool, RawReader* reader, int threads,
                         DatasetBuilder* builder) {
   LRA_ASSIGN_OR_RETURN(const std::vector<OrderedExample> order, reader->Order());
@@ -99,7 +100,7 @@ absl::Status AddInOrder(const TaskSpec& spec, const Spool& spool, RawReader* rea
 absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_view directory,
                         int threads, Progress* progress, DatasetBuilder* builder) {
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<RawSource> opened, OpenRawSource(raw));
-  const RawSource& source = *opened;  // which the reader keeps
+  const RawSource& source = *opened;  // kept alive by the reader
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<RawReader> reader, task.OpenRaw(std::move(opened)));
   const TaskSpec spec = task.Spec();
   LRA_ASSIGN_OR_RETURN(Spool spool, Spool::Create(directory, spec));

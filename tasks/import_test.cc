@@ -1,4 +1,4 @@
-// Importing ListOps: good files in every wrapping, and bad ones.
+// Imports ListOps: good files in every kind of archive, and broken ones.
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -45,7 +45,7 @@ class ImportTest : public ImportTestBase {
   }
   std::string WriteTar(const Files& files) { return ImportTestBase::WriteTar(EntriesOf(files)); }
 
-  // The message for the good files with one of them changed; nothing is left behind.
+  // The error after changing one of the good files; expects that nothing is left behind.
   std::string Refused(const std::string& file, const std::string& text) {
     Files files = GoodFiles();
     files[file] = text;
@@ -72,7 +72,7 @@ TEST_F(ImportTest, ReadsTheOfficialFiles) {
   EXPECT_EQ(manifest.sources(1).sha256(), Sha256Hex(GoodFiles()["basic_train.tsv"]));
   EXPECT_EQ(manifest.sources(1).size_bytes(),
             static_cast<int64_t>(GoodFiles()["basic_train.tsv"].size()));
-  // Within train, and of test in train.
+  // Duplicates are within train, and between test and train.
   ASSERT_EQ(manifest.duplicates_size(), 2);
   EXPECT_EQ(manifest.duplicates(0).split(), "train");
   EXPECT_EQ(manifest.duplicates(1).split(), "test");
@@ -152,7 +152,7 @@ TEST_F(ImportTest, BadFilesAreRefusedWithFileAndLine) {
               HasSubstr("basic_train.tsv:3: the line is longer than 4194304 bytes"));
   EXPECT_THAT(Refused("basic_train.tsv", head + endless + endless),
               HasSubstr("basic_train.tsv:2: the line is longer"));
-  std::string wide = "[SM";  // 2,000 tokens: one more than allowed
+  std::string wide = "[SM";  // 2,000 tokens, one more than allowed
   for (int i = 0; i < 1998; ++i) wide += " 1 )";
   for (int i = 0; i < 1999; ++i) wide = "( " + wide;
   EXPECT_THAT(Refused("basic_train.tsv", head + wide + " ] )\t8\r\n"),
@@ -177,7 +177,8 @@ TEST_F(ImportTest, MissingAndRepeatedFilesAreNamed) {
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(missing.message()), HasSubstr("has no file basic_val.tsv"));
   EXPECT_EQ(Import(JoinPath(raw_, "nowhere")).status().code(), absl::StatusCode::kNotFound);
-  // Not a file of this name: a prefix, and what macOS puts beside files.
+  // These names only resemble the file's name: one has a prefix, the other is what macOS puts
+  // beside files.
   files["my_basic_val.tsv"] = files["._basic_val.tsv"] = "junk";
   EXPECT_EQ(Import(WriteFolder(files)).status().code(), absl::StatusCode::kNotFound);
   EXPECT_FALSE(FileExists(out_));
@@ -190,7 +191,7 @@ TEST_F(ImportTest, ACutArchiveIsRefused) {
   ExpectCutsAreRefused(EntriesOf(files), false);
 }
 
-// The archive of real data in the official layout, where there is one.
+// Imports an archive of real data in the official layout, if LRA_TEST_DATA has one.
 TEST_F(ImportTest, RealSampleImportsAndVerifies) {
   const std::string raw = RealData("lra_release-sample.gz");
   if (raw.empty()) GTEST_SKIP() << "LRA_TEST_DATA has no lra_release-sample.gz";

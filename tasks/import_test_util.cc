@@ -261,16 +261,16 @@ void ImportTestBase::ExpectRefused(const Entries& good, const std::vector<Broken
 void ImportTestBase::ExpectCutsAreRefused(const Entries& good, bool needs_end) const {
   for (Wrapping wrapping : {Wrapping::kTar, Wrapping::kTarGz, Wrapping::kZip}) {
     const std::string path = WriteTar(good, wrapping), bytes = *ReadFile(path);
-    // A zip's list of contents stands behind the files: it is only a copy.
+    // The list of contents at the end of a zip is only a copy, so cuts there may go unnoticed.
     const auto size = static_cast<int64_t>(std::min(bytes.size(), bytes.find("PK\1\2")));
     std::vector<int64_t> cuts = {0, 1, 100};
     for (int i = 1; i <= 9; ++i) cuts.push_back(size * i / 10);
     if (wrapping == Wrapping::kZip) cuts.push_back(size);
-    // Between entries, where a tar looks whole.
+    // A cut between entries, where a tar looks complete.
     const int64_t blocks = wrapping == Wrapping::kTar ? size / 512 - 1 : 0;
     const int64_t step = std::max<int64_t>(1, blocks / 20);
     for (int64_t i = blocks - 1; i > 0; i -= step) cuts.push_back(i * 512);
-    // Where a reader stops at its last file, what follows may be missing.
+    // If a reader stops at its last file, what follows may be missing.
     const int64_t enough = wrapping == Wrapping::kTar && !needs_end ? size - 1536 : size + 1;
     for (int64_t cut : cuts) {
       if (cut >= enough) continue;

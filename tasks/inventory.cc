@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "datasets/data_directory.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
 #include "datasets/mapped_split.h"
@@ -13,6 +14,7 @@
 #include "lra/status_macros.h"
 #include "tasks/picture.h"
 #include "tasks/task.h"
+#include "tasks/task_facts.h"
 
 namespace lra {
 namespace {
@@ -29,10 +31,14 @@ std::string TextBySpec(const TaskSpec& spec, absl::Span<const uint16_t> tokens) 
 
 }  // namespace
 
+std::string DataDirectoryOf(const std::string& name) {
+  if (FileExists(JoinPath(name, kManifestFile)) || !TaskRegistry::Get().Has(name)) return name;
+  return DefaultDataDirectory(name);
+}
+
 absl::StatusOr<DatasetStatus> Inspect(absl::string_view task, absl::string_view directory) {
   LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(task));
-  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> implementation,
-                       TaskRegistry::Get().Create("task", task, file.options()));
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> implementation, MakeTask(task));
   DatasetStatus status{.task = std::string(task),
                        .description = file.description(),
                        .directory = std::string(directory),

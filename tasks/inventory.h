@@ -1,4 +1,4 @@
-// What `lra data list` and `lra data show` tell about prepared data.
+// What `lra data list` and `lra data show` say about prepared data.
 #ifndef LRA_TASKS_INVENTORY_H_
 #define LRA_TASKS_INVENTORY_H_
 
@@ -11,17 +11,21 @@
 
 namespace lra {
 
+// Where the data of a folder or a task lies: a folder that holds data is itself, a task means its
+// usual place (datasets/data_directory.h).
+std::string DataDirectoryOf(const std::string& name);
+
 struct DatasetStatus {
   std::string task;
   std::string description;
   std::string directory;
-  // "missing", "present" (its manifest is in order; bytes are not hashed), or "damaged".
+  // "missing", "present" (the manifest is in order; files are not hashed), or "damaged".
   std::string state;
-  std::string origin;      // "generated", "imported"; empty unless present
-  bool canonical = false;  // by its manifest
+  std::string origin;      // "generated" or "imported"; empty unless present
+  bool canonical = false;  // as the manifest says
   int64_t examples = 0;
   int64_t size_bytes = 0;
-  // The command that makes the data; of imported data also what --raw takes instead of a pipe.
+  // The command that makes the data and, for imported data, what --raw takes.
   std::string command, raw;
 };
 
@@ -32,15 +36,14 @@ struct ShownExample {
   int64_t index = 0;
   int64_t length_tokens = 0;
   int32_t label = 0;
-  std::string source;  // readable: the task's text form, token names, or ids
+  std::string source;  // readable form: the task's text, token names, or ids
 };
 
-// The first `count` examples of a stored split, as they are stored; of the first split where
-// `split` is empty.
+// The first `count` examples of a stored split as they are stored; `split` empty = the first split.
 absl::StatusOr<std::vector<ShownExample>> ShowExamples(absl::string_view directory,
                                                        absl::string_view split, int64_t count);
 
-// The same examples on one PNG (tasks/picture.h), written to `path`.
+// Draws the same examples into one PNG (tasks/picture.h) at `path`.
 absl::Status DrawExamples(absl::string_view directory, absl::string_view split, int64_t count,
                           absl::string_view path);
 

@@ -24,10 +24,10 @@ namespace lra {
 namespace {
 
 constexpr int64_t kBatchExamples = 256;
-// Far more than one example ever needed.
+// Far more attempts than any example has ever needed.
 constexpr uint32_t kMaxAttempts = 1u << 22;
 
-// What all parts must agree about.
+// The parts of a manifest that all parts must agree on.
 Manifest HeadOf(Manifest manifest) {
   manifest.clear_splits();
   manifest.clear_duplicates();
@@ -50,7 +50,7 @@ absl::Status CheckAgreement(const Dataset& first, const Dataset& other) {
       " are parts of different data (task, options, seed, program or number of parts)"));
 }
 
-// All parts, in their order.
+// Opens all parts and puts them in order.
 absl::StatusOr<std::vector<Dataset>> OpenParts(const JoinOptions& options) {
   if (options.parts.empty()) return absl::InvalidArgumentError("no parts are given");
   std::map<int, Dataset> by_index;
@@ -81,13 +81,13 @@ absl::StatusOr<std::vector<Dataset>> OpenParts(const JoinOptions& options) {
       "of ", parts, " parts (counted from 0) these are missing: ", absl::StrJoin(missing, ", ")));
 }
 
-// Re-adds stored examples in the order of the whole.
+// Adds stored examples again, in the order of the whole data set.
 class Joiner {
  public:
   Joiner(const Task& task, const Manifest& head, int threads, DatasetBuilder* builder)
       : task_(task), head_(head), threads_(threads), builder_(builder) {}
 
-  // Examples from `first` on of split number `split`.
+  // Adds the stored examples as examples `first`, `first` + 1, ... of split number `split`.
   absl::Status Add(const internal::MappedSplit& stored, int split, int64_t first,
                    Progress* progress) {
     int64_t next = 0;
@@ -131,7 +131,7 @@ class Joiner {
 
   absl::Status AddOne(uint32_t index, HashedExample item) {
     if (!builder_->Contains(item.digest.input)) return builder_->Add(item);
-    // The attempt that gave it is not stored: it is found anew.
+    // The attempt that made the example is not stored, so it is searched for again.
     ExampleHasher hasher;
     for (uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
       LRA_ASSIGN_OR_RETURN(
@@ -162,7 +162,7 @@ absl::StatusOr<Manifest> Fill(const std::vector<Dataset>& parts, const Task& tas
                      .quiet = options.quiet});
   DatasetBuilder builder(directory, head, splits);
   Joiner joiner(task, head, options.threads, &builder);
-  // Split by split, as `prepare` makes them.
+  // The splits are joined one after the other, as `prepare` makes them.
   for (size_t s = 0; s < splits.size(); ++s) {
     for (const Dataset& part : parts) {
       const internal::MappedSplit* stored = part.split(splits[s].name);

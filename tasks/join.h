@@ -1,4 +1,4 @@
-// `lra data join`: parts of a generated data set, made anywhere -> the data set.
+// `lra data join`: puts the parts of a generated data set together, wherever they were made.
 #ifndef LRA_TASKS_JOIN_H_
 #define LRA_TASKS_JOIN_H_
 
@@ -11,16 +11,17 @@
 namespace lra {
 
 struct JoinOptions {
-  // Folders that `prepare --shard` made, in any order; every part once.
+  // Folders that `prepare --shard` made, in any order; each part once.
   std::vector<std::string> parts;
   std::string out;
   int threads = 0;
   bool quiet = false;
 };
 
-// Byte for byte what `prepare` makes without --shard: an example whose input another part holds
-// too takes its next attempt, as it would have done there. The parts are left as they are.
-// InvalidArgument when parts are missing, twice, or of different data; DataLoss for a damaged one.
+// The result equals, byte for byte, what `prepare` makes without --shard: an example whose input
+// occurs in an earlier part takes its next attempt, as it would have done there. The parts are not
+// changed. InvalidArgument if parts are missing, occur twice, or belong to different data; DataLoss
+// for a damaged one.
 absl::StatusOr<Manifest> JoinParts(const JoinOptions& options);
 
 }  // namespace lra

@@ -7,13 +7,13 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/data_test_util.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
 #include "datasets/mapped_split.h"
-#include "datasets/test_data.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 #include "tasks/import_test_util.h"
-#include "tasks/test_options.h"
+#include "tasks/options_test_util.h"
 
 namespace lra {
 namespace {
@@ -22,7 +22,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// 4 * 10 * 10 trees, of which 390 are asked for: most examples meet one that is there.
+// There are 4 * 10 * 10 trees, of which 390 are asked for, so most examples meet a duplicate.
 PrepareOptions CrowdedListOps(const std::string& out) {
   PrepareOptions options = SmallListOps(out);
   options.set = {"max_depth=2",         "max_arguments=2",    "min_length_tokens=3",
@@ -39,7 +39,7 @@ class JoinTest : public testing::Test {
     return options.out;
   }
 
-  // Their folders, by number.
+  // The folders of the parts, by number.
   std::vector<std::string> MakeParts(PrepareOptions options, int parts) const {
     std::vector<std::string> folders;
     for (int i = 0; i < parts; ++i) {
@@ -69,7 +69,7 @@ class JoinTest : public testing::Test {
     ASSERT_TRUE(RemoveAll(folder_.File("joined")).ok());
   }
 
-  // What must fail leaves nothing.
+  // Expects that a failed join leaves nothing behind.
   std::string Refused(const std::vector<std::string>& parts, absl::StatusCode code) const {
     const absl::Status status = Join(parts).status();
     EXPECT_EQ(status.code(), code) << status;
@@ -98,7 +98,8 @@ TEST_F(JoinTest, ADuplicateOfAnotherPartTakesItsNextAttemptAsInTheWhole) {
   const PrepareOptions options = CrowdedListOps("");
   MakeWhole(options);
   const std::vector<std::string> parts = MakeParts(options, 4);
-  // The parts do share inputs, none of which has a part twice: this is what the test is about.
+  // The test is about inputs that occur in several parts though no part has one twice, so there
+  // must be some.
   std::vector<std::vector<uint16_t>> inputs;
   for (const std::string& part : parts) {
     EXPECT_THAT(ReadManifest(part)->duplicates(), IsEmpty());
@@ -174,7 +175,7 @@ TEST_F(JoinTest, DamagedPartsAreRefused) {
   EXPECT_THAT(Refused(parts, absl::StatusCode::kNotFound), HasSubstr(parts[1]));
 }
 
-// A part whose manifest says it is another one: sealed, but not what it should hold.
+// The manifest of a part claims another number under a valid seal.
 TEST_F(JoinTest, APartThatLiesAboutItsNumberIsRefused) {
   PrepareOptions options = SmallListOps("");
   options.set[4] = "validation_examples=22";  // 7, 7 and 8 in three parts

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kBlockBytes = size_t{1} << 18;
 
-// Enough of a header to recognise it.
+// How much of a header a message quotes.
 constexpr size_t kExcerptBytes = 60;
 
 class LineReader : public RawReader {
@@ -100,8 +100,8 @@ class LineReader : public RawReader {
       return absl::DataLossError(absl::StrCat(file_, ":", line_, ": the file has no examples"));
     }
     ManifestSource source;
-    // Without its folder: the same files from a folder, an archive or a pipe make the same
-    // manifest.
+    // The name is given without its folder, so that the same files make the same manifest from a
+    // folder, an archive or a pipe.
     source.set_name(files_.names[split_]);
     source.set_size_bytes(size_bytes_);
     source.set_sha256(ToHex(hash_.Finish()));
@@ -110,7 +110,7 @@ class LineReader : public RawReader {
     return absl::OkStatus();
   }
 
-  // Without its end; valid until the next call. nullopt at the end of the file.
+  // The line without its end, valid until the next call; nullopt at the end of the file.
   absl::StatusOr<std::optional<absl::string_view>> NextLine() {
     size_t searched = begin_;
     while (true) {
@@ -160,15 +160,15 @@ class LineReader : public RawReader {
 
   const std::unique_ptr<RawSource> source_;
   const LineFiles files_;
-  std::vector<bool> seen_;  // by split
+  std::vector<bool> seen_;  // one for each split
   std::vector<ManifestSource> sources_;
-  // The present file; split_ is -1 between files.
+  // The current file; split_ is -1 between files.
   int split_ = -1;
   std::string file_;
   int64_t line_ = 0, examples_ = 0, size_bytes_ = 0;
   Sha256 hash_;
   std::string buffer_;
-  size_t begin_ = 0;  // of the part of the buffer that was not yet returned
+  size_t begin_ = 0;  // where the part of the buffer begins that was not returned yet
   bool at_end_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Raw data of one example a line: the named files of a folder or archive, streamed in the order in
-// which they come.
+// Raw data with one example on each line: reads the named files of a folder or archive in the order
+// in which they come.
 #ifndef LRA_TASKS_LINE_READER_H_
 #define LRA_TASKS_LINE_READER_H_
 
@@ -12,21 +12,21 @@
 
 namespace lra {
 
-// A longer line is an error: it bounds what a reader holds in memory. (The longest line of the
-// official data, a pair of papers of the Retrieval task, has well under 1 MB.)
+// A longer line is an error, which bounds the memory of a reader. (The longest line of the official
+// data, a pair of papers of the Retrieval task, has well under 1 MB.)
 inline constexpr size_t kMaxLineBytes = size_t{4} << 20;
 
 struct LineFiles {
-  // By split number, the file's name; it is found in any folder of the source, by its whole name.
+  // The name of each split's file; it is found in any folder of the source.
   std::vector<std::string> names;
-  // What the first line must be; empty = the files have no header.
+  // The required first line of each file; empty = files have no header.
   std::string header;
 };
 
-// Lines end with LF or CR LF, the last one too (otherwise the file was cut off); both are taken
-// off. Reading stops when every file was read: the rest of a large archive is left alone. Errors:
-// NotFound for a file that is missing, DataLoss with file and line for everything that is wrong
-// inside one.
+// Lines end with LF or CR LF, which are removed. The last line must have an end too; without one,
+// the file was cut off. Reading stops when every file was read, so the rest of a large archive is
+// not touched. NotFound for a missing file; DataLoss with file and line for everything that is
+// wrong inside one.
 std::unique_ptr<RawReader> MakeLineReader(std::unique_ptr<RawSource> source, LineFiles files);
 
 }  // namespace lra

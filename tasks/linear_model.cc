@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kEpsilon = 1e-6f;
 
-// In place; returns nothing but log-probabilities.
+// Works in place, from scores to log-probabilities.
 void LogSoftmax(std::vector<double>* scores) {
   const double largest = *std::max_element(scores->begin(), scores->end());
   double sum = 0;

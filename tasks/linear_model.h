@@ -1,6 +1,6 @@
-// Multinomial logistic regression on sparse features: the linear baselines. Trained by AdaGrad
-// (Duchi et al. 2011), one example a step, in the order of the calls: the same result on any number
-// of threads.
+// Multinomial logistic regression on sparse features, for the linear baselines. It is trained by
+// AdaGrad (Duchi et al. 2011), one example a step in the order of the calls, so the result does not
+// depend on the number of threads.
 #ifndef LRA_TASKS_LINEAR_MODEL_H_
 #define LRA_TASKS_LINEAR_MODEL_H_
 
@@ -16,16 +16,16 @@ struct Feature {
   float value = 0;
 };
 
-// Not thread-safe while training; Predict is.
+// Train is not thread-safe; Predict is.
 class LinearModel {
  public:
-  // Weights of features 0 .. features-1 and a bias for each class, all zero: 8 bytes a feature and
-  // class.
+  // Weights of features 0 .. features-1 and a bias for each class, all zero. They take 8 bytes a
+  // feature and class.
   LinearModel(int64_t features, int classes, float learning_rate);
 
-  // One step down the gradient of the cross-entropy of one example.
+  // One gradient step on the cross-entropy of one example.
   void Train(absl::Span<const Feature> features, int label);
-  // Log-probabilities, [C].
+  // Writes log-probabilities, [C].
   void Predict(absl::Span<const Feature> features, float* log_probabilities) const;
 
  private:
@@ -34,7 +34,7 @@ class LinearModel {
   const int classes_;
   const float learning_rate_;
   std::vector<float> weights_, squares_;  // [features + 1, C]; the last row is the bias
-  std::vector<double> scores_;            // [C], of the example being trained on
+  std::vector<double> scores_;            // [C], for the example being trained on
 };
 
 }  // namespace lra

@@ -44,7 +44,7 @@ int Brightness(const TaskSpec& spec, absl::Span<const uint16_t> pixels, int y0, 
   return sum / (3 * (y1 - y0) * (x1 - x0));
 }
 
-// A picture on the sheet that holds all of them.
+// The sheet with all pictures; pixels are set by picture and place.
 class Sheet {
  public:
   Sheet(const TaskSpec& spec, int pictures)

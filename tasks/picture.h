@@ -1,4 +1,4 @@
-// Pictures of examples that are images: as characters, and many on one PNG.
+// Shows examples that are images: one as characters, or many in one PNG.
 #ifndef LRA_TASKS_PICTURE_H_
 #define LRA_TASKS_PICTURE_H_
 
@@ -12,8 +12,8 @@
 
 namespace lra {
 
-// At most 64 columns and half as many lines, dark to bright " .:-=+*#%@". `pixels` is an example as
-// it is stored.
+// The image in at most 64 columns and half as many lines, from dark to bright " .:-=+*#%@".
+// `pixels` is an example as it is stored.
 std::string PictureText(const TaskSpec& spec, absl::Span<const uint16_t> pixels);
 
 struct FramedPicture {
@@ -21,9 +21,9 @@ struct FramedPicture {
   int32_t label = 0;
 };
 
-// A PNG: the pictures in rows, enlarged to at least 64 pixels by whole factors, framed in the
-// colour of their label (0 red, 1 green, then eight more). InvalidArgument unless the spec is of
-// images and there are 1 to 400.
+// A PNG with the pictures in rows, enlarged to at least 64 pixels by integer factors and framed in
+// the colour of their label (0 red, 1 green, then eight more). InvalidArgument unless the spec is
+// of images and there are 1 to 400 of them.
 absl::StatusOr<std::string> ContactSheetPng(const TaskSpec& spec,
                                             const std::vector<FramedPicture>& pictures);
 

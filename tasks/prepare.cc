@@ -115,7 +115,7 @@ absl::Status OtherDataError(const PrepareOptions& options, const Manifest& there
                    ", or with other options); choose another --out, or replace it with --force"));
 }
 
-// The data that is there, in order; otherwise what to do about it.
+// Reads the data that is there; if it is not in order, the error says what to do.
 absl::StatusOr<Manifest> ReadIntact(const PrepareOptions& options) {
   const absl::StatusOr<Dataset> data =
       Dataset::Open(options.out, {.allow_part = true, .threads = options.threads});
@@ -171,7 +171,7 @@ absl::StatusOr<PrepareResult> Prepare(const PrepareOptions& asked) {
   if (compare) {
     LRA_ASSIGN_OR_RETURN(there, ReadIntact(options));
     if (!SameHead(there, plan.head)) return OtherDataError(options, there);
-    // What an import will give is known only when it is done.
+    // What an import gives is known only when it is done.
     if (options.raw.empty()) return PrepareResult{there, true};
   }
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging,

@@ -1,4 +1,5 @@
-// `lra data prepare`: raw files or a seed -> a data set in a folder, whole or not at all.
+// `lra data prepare`: makes a data set from raw files or a seed, in a folder that appears complete
+// or not at all.
 #ifndef LRA_TASKS_PREPARE_H_
 #define LRA_TASKS_PREPARE_H_
 
@@ -14,30 +15,30 @@ namespace lra {
 
 struct PrepareOptions {
   std::string task;
-  // Folder, archive, or "-" for an archive on standard input; empty = generate.
+  // A folder, an archive, or "-" for an archive on standard input; empty = generate.
   std::string raw;
   std::string out;
-  // Generated data; absent = the canonical seed of configs/tasks/.
+  // For generated data; absent = the canonical seed of configs/tasks/.
   std::optional<uint32_t> seed;
-  // Make one part of generated data: "0/8" is the first of eight (`lra data join` puts them
-  // together).
+  // Makes one part of generated data: "0/8" is the first of eight parts, which `lra data join` puts
+  // together.
   std::string shard;
-  // "max_depth=5": fields of the task's options.
+  // Fields of the task's options, e.g. "max_depth=5".
   std::vector<std::string> set;
   int threads = 0;
   bool quiet = false;
-  // Replace a data set that is there (never anything else).
+  // Whether a data set that is there may be replaced; nothing else ever is.
   bool force = false;
 };
 
 struct PrepareResult {
   Manifest manifest;
-  // The same data was there already; nothing was written.
+  // Whether the same data was there already, so that nothing was written.
   bool was_there = false;
 };
 
-// AlreadyExists when `out` holds other data (or anything that is no data set) and says what to do;
-// InvalidArgument for names, options and seeds; DataLoss with file and line for raw files. On any
+// AlreadyExists if `out` holds other data (or something that is no data set), with advice;
+// InvalidArgument for names, options and seeds; DataLoss with file and line for raw files. After an
 // error nothing is left behind.
 absl::StatusOr<PrepareResult> Prepare(const PrepareOptions& options);
 

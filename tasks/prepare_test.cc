@@ -12,9 +12,9 @@
 #include "datasets/manifest.h"
 #include "lra/config.h"
 #include "lra/files.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 #include "tasks/inventory.h"
-#include "tasks/test_options.h"
+#include "tasks/options_test_util.h"
 #include "tasks/verify.h"
 
 namespace lra {
@@ -68,7 +68,7 @@ TEST_F(PrepareTest, BytesDoNotDependOnThreads) {
   }
 }
 
-// The first examples of the canonical data at their real size: pins the generator, the ids and the
+// The first examples of the canonical data at full size: pins the generator, the ids and the
 // fingerprint.
 TEST_F(PrepareTest, CanonicalExamplesArePinned) {
   PrepareOptions options;
@@ -102,8 +102,8 @@ TEST_F(PrepareTest, SeedsAndSplitsDiffer) {
   EXPECT_EQ(fingerprints.size(), 6u);
 }
 
-// So small a space of trees that most examples meet one that is there: all are distinct all the
-// same, in any split, on any number of threads.
+// There are so few trees that most examples meet a duplicate; still all are distinct, in any split
+// and on any number of threads.
 TEST_F(PrepareTest, DuplicatesTakeTheirNextAttempt) {
   std::map<std::string, std::string> first;
   for (int threads : {1, 8}) {

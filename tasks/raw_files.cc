@@ -16,8 +16,8 @@ constexpr size_t kBlockBytes = size_t{1} << 16;
 
 absl::StatusOr<std::string> ReadWholeEntry(RawSource* source, const RawEntry& entry,
                                            size_t max_bytes) {
-  // Not into the string itself: thousands of small files wait in memory together, and none of them
-  // should keep a block.
+  // The bytes are not read into the string itself: thousands of small files wait in memory
+  // together, and none of them should keep a whole block.
   const auto block = std::make_unique_for_overwrite<char[]>(kBlockBytes);
   std::string bytes;
   while (true) {

@@ -1,4 +1,4 @@
-// What readers of raw data that lies in many files share.
+// Helpers for readers of raw data that consists of many files.
 #ifndef LRA_TASKS_RAW_FILES_H_
 #define LRA_TASKS_RAW_FILES_H_
 
@@ -16,13 +16,13 @@
 
 namespace lra {
 
-// The whole of the source's present entry. DataLoss when it is longer than `max_bytes`.
+// Reads all of the source's current entry. DataLoss if it is longer than `max_bytes`.
 absl::StatusOr<std::string> ReadWholeEntry(RawSource* source, const RawEntry& entry,
                                            size_t max_bytes);
 
-// Many small files that a manifest names together: their total size, and the SHA-256 over the
-// SHA-256s of the files in the order of their keys, so that the order of an archive does not
-// matter. 40 bytes a file.
+// Many small files under one name of the manifest: their total size, and the SHA-256 over the
+// SHA-256 digests of the files in the order of their keys, so that the order of an archive does not
+// matter. Takes 40 bytes a file.
 class FileSet {
  public:
   void Add(uint64_t key, absl::string_view bytes);
@@ -34,7 +34,7 @@ class FileSet {
   std::vector<std::pair<uint64_t, Sha256Digest>> files_;
 };
 
-// Writes a file of a sample, with its folders.
+// Writes a file of a sample, and the folders it lies in.
 absl::Status WriteSampleFile(absl::string_view folder, absl::string_view name,
                              absl::string_view bytes);
 

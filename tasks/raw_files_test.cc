@@ -8,12 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
 
-// Hands out its bytes in pieces of at most `piece`.
+// Gives out its bytes in pieces of at most `piece`.
 class PiecewiseSource : public RawSource {
  public:
   PiecewiseSource(std::string bytes, size_t piece) : bytes_(std::move(bytes)), piece_(piece) {}
@@ -56,7 +56,7 @@ TEST(ReadWholeEntryTest, ReadsUpToItsLimitAndNoFurther) {
   EXPECT_LE(endless.read_bytes(), 1u << 16);
 }
 
-// Hundreds wait in memory together.
+// Hundreds of files wait in memory together.
 TEST(ReadWholeEntryTest, ASmallFileKeepsNoMoreThanItNeeds) {
   PiecewiseSource source(std::string(1300, 'x'), 1 << 20);
   EXPECT_LT(ReadWholeEntry(&source, RawEntry{"a"}, 65536)->capacity(), 2600u);

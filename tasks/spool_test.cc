@@ -13,8 +13,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "datasets/test_data.h"
-#include "lra/test_folder.h"
+#include "datasets/data_test_util.h"
+#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 bool IsEmptyFolder(const std::string& path) { return std::filesystem::is_empty(path); }
 
-// Of `length` values that follow from `start`.
+// An example of `length` values that follow from `start`.
 EncodedExample Example(int64_t length, int start, int64_t length_b = 0) {
   EncodedExample example;
   for (int64_t i = 0; i < length; ++i) example.tokens.push_back((start + i * 7) % 251);
@@ -55,7 +55,7 @@ TEST_F(SpoolTest, ReadsInAnyOrderWhatWasAddedInAnother) {
   const std::vector<uint64_t> keys = {7, 0, uint64_t{1} << 40, ~uint64_t{0}, 3};
   for (size_t i = 0; i < keys.size(); ++i) {
     ASSERT_TRUE(spool.Add(keys[i], Example(i * 10 + 1, static_cast<int>(i))).ok());
-    ExpectSame(spool.Read(keys[0]), Example(1, 0));  // also between two Adds
+    ExpectSame(spool.Read(keys[0]), Example(1, 0));  // reading also works between two Adds
   }
   EXPECT_EQ(spool.examples(), 5);
   for (size_t i : {4, 1, 3, 0, 2, 4}) {
@@ -112,7 +112,7 @@ TEST_F(SpoolTest, AMissingFolderIsNamed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(folder_.File("none")));
 }
 
-// A limit on the size of files is what a full disk looks like.
+// A limit on the size of files looks like a full disk.
 TEST_F(SpoolTest, AFullDiskIsAnErrorThatNamesTheFolder) {
   Spool spool = Make(256);
   rlimit before;
@@ -128,7 +128,7 @@ TEST_F(SpoolTest, AFullDiskIsAnErrorThatNamesTheFolder) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("File too large"));
 }
 
-// Whatever took bytes away: an error, not an example.
+// If bytes are missing for any reason, the result is an error and not an example.
 TEST_F(SpoolTest, AFileThatEndsEarlyIsAnError) {
   Spool spool = Make(256);
   ASSERT_TRUE(spool.Add(1, Example(5000000, 1)).ok());

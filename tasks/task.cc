@@ -1,7 +1,6 @@
 #include "tasks/task.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "datasets/manifest.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
@@ -33,14 +32,6 @@ absl::StatusOr<std::vector<int64_t>> Task::WriteSample(absl::string_view folder,
 absl::StatusOr<std::optional<int32_t>> Task::OracleLabel(const StoredExample& example) const {
   return absl::UnimplementedError(
       absl::StrCat("labels of task ", Spec().name(), " do not follow from its examples"));
-}
-
-absl::Status CheckOptions(absl::string_view task, const google::protobuf::Message& options) {
-  LRA_RETURN_IF_ERROR(CheckRanges(options));
-  const std::vector<std::string> unset = UnsetFields(options);
-  if (unset.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("task ", task, ": options are not set: ", absl::StrJoin(unset, ", ")));
 }
 
 absl::StatusOr<std::unique_ptr<Task>> TaskOf(const Manifest& manifest) {

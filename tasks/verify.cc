@@ -15,8 +15,8 @@
 namespace lra {
 namespace {
 
-// The task, where this program has it and agrees about what it is; otherwise nullptr and a word in
-// the report.
+// The task, if this program has it with the same spec; otherwise nullptr, with the reason in the
+// report.
 absl::StatusOr<std::unique_ptr<Task>> MatchingTask(VerifyReport* report) {
   const std::string& name = report->manifest.spec().name();
   if (!TaskRegistry::Get().Has(name)) {

@@ -1,4 +1,5 @@
-// `lra data verify`: is a data set what its manifest says, and are its labels right?
+// `lra data verify`: checks that a data set is what its manifest says, and that its labels are
+// right.
 #ifndef LRA_TASKS_VERIFY_H_
 #define LRA_TASKS_VERIFY_H_
 
@@ -18,22 +19,23 @@ struct VerifyOptions {
 
 struct VerifyReport {
   Manifest manifest;
-  // Every split is the pinned one.
+  // Whether every split is the pinned one.
   bool canonical = false;
-  // Labels that the task's oracle evaluated anew; 0 when `notes` says why not.
+  // How many labels the task's oracle evaluated; if 0, `notes` says why.
   int64_t labels_checked = 0;
   std::vector<DuplicateExamples> duplicates;
   std::vector<SharedDocuments> shared_documents;
-  // Sentences. No problem: the data is valid. Notes are what a reader should know about valid data.
+  // Full sentences. The data is valid if there are no problems. Notes are what a reader should know
+  // about valid data.
   std::vector<std::string> problems;
   std::vector<std::string> notes;
 
   bool ok() const { return problems.empty(); }
 };
 
-// An error (DataLoss names the file) when bytes are damaged or missing, or the manifest breaks its
-// rules. A report otherwise: size, SHA-256, ids, labels, lengths and offsets are then right, and
-// `problems` says whether contents are.
+// An error (DataLoss names the file) if bytes are damaged or missing, or the manifest breaks its
+// rules. Otherwise a report: size, SHA-256, ids, labels, lengths and offsets are right, and
+// `problems` says whether the contents are, too.
 absl::StatusOr<VerifyReport> VerifyDataset(absl::string_view directory,
                                            const VerifyOptions& options);
 

@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
-#include "datasets/test_data.h"
-#include "lra/test_folder.h"
-#include "tasks/test_options.h"
+#include "datasets/data_test_util.h"
+#include "lra/folder_test_util.h"
+#include "tasks/options_test_util.h"
 
 namespace lra {
 namespace {
@@ -23,7 +23,7 @@ class VerifyTest : public testing::Test {
     LRA_CHECK(result.ok()) << result.status().ToString();
     manifest_ = result->manifest;
   }
-  // Of the task as it is configured, for data whose manifest names no options.
+  // The spec of the task as configured, for data whose manifest names no options.
   TaskSpec DefaultSpec() const {
     TaskSpec spec = manifest_.spec();
     spec.set_max_length_tokens(1999);
@@ -49,7 +49,7 @@ TEST_F(VerifyTest, AFlippedByteInAnyFileIsNamed) {
   EXPECT_THAT(VerifyDataset(path_, {.quiet = true})->problems, IsEmpty());
 }
 
-// Everything agrees but the label itself: only the oracle can tell.
+// Everything agrees except the label itself, so only the oracle can notice it.
 TEST_F(VerifyTest, AWrongLabelUnderGoodHashesIsFound) {
   const std::string path = folder_.File("wrong");
   WriteTestData(path, DefaultSpec(),

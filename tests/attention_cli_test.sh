@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a user asks about attentions: promises, numbers of other code, facts, parameters.
+# Tests what a user asks about attentions: promises, numbers of other code, facts, parameters.
 # usage: attention_cli_test.sh LRA
 set -euo pipefail
 lra=$1
@@ -19,6 +19,16 @@ expect 2 'epsilon' "$lra" check linear --set epsilon=-1
 expect 2 'tasks, attentions' "$lra" check --all things
 expect 2 'give the name' "$lra" check
 expect 2 'not about --all' "$lra" check --all attentions --set epsilon=1
+
+# Types, devices and kernels: what is not there is refused, never replaced.
+expect 0 'ok +F32 ' "$lra" check linear --dtype float32 --kernels generic
+expect 0 'ok +B16 ' env LRA_KERNELS=baseline "$lra" check linear --dtype bfloat16
+expect 2 'dtype: is "float16", must be' "$lra" check linear --dtype float16
+expect 2 'cuda:99: .*use --device cpu' "$lra" check linear --device cuda:99
+expect 2 'not about task listops' "$lra" check listops --dtype float32
+expect 2 'the file says which type' "$lra" check linear --dtype float32 --against nothing.safetensors
+expect 2 'kernels: is "sse", must be one of generic, baseline, avx2, avx512' "$lra" check linear --kernels sse
+expect 2 'LRA_KERNELS: is "AVX2", must be' env LRA_KERNELS=AVX2 "$lra" check linear
 
 # Numbers of other code.
 expect 2 'nothing.safetensors' "$lra" check transformer --against nothing.safetensors
@@ -59,14 +69,15 @@ smoke=(--task listops --preset smoke --quiet --set train.steps=2 --set train.eva
 "$lra" data prepare listops --quiet --set min_length_tokens=20 --set max_length_tokens=120 --set train_examples=60 \
   --set validation_examples=20 --set test_examples=20 >/dev/null
 for attention in cosformer identity; do expect 0 'seed 0' "$lra" train "${smoke[@]}" --attention $attention; done
-run=runs/listops-cosformer-smoke-s0
+# By default a run's folder is named after its settings.
+run=$(ls -d runs/listops-cosformer-smoke-*-s0) signed_run=$(ls -d runs/listops-identity-smoke-*-s0)
 expect 0 'layer0-head1 .*layer0-head1-mean.npy layer0-head1-mean.png layer0-head1-coverage.npy' "$lra" attend $run \
   --examples 5 --out maps --quiet
 expect 0 'all-coverage.png' cat maps/maps.json
 expect 0 'PNG' head -c 4 maps/all-mean.png
 expect 0 '"name": "layer0-head0"' "$lra" attend $run --examples 2 --layer 0 --head 0 --out one --quiet --json
 [ "$(ls one | wc -l)" = 5 ] || { echo "FAILED: one head gives four files and maps.json, not: $(ls one)"; failures=$((failures + 1)); }
-expect 0 'no coverage: its weights are no shares of 1' "$lra" attend runs/listops-identity-smoke-s0 --out signed --quiet
+expect 0 'no coverage: its weights are no shares of 1' "$lra" attend "$signed_run" --out signed --quiet
 expect 2 'layer: is 9, must be 0 to' "$lra" attend $run --layer 9 --out x
 expect 2 'head: is 9, must be 0 to' "$lra" attend $run --head 9 --out x --quiet
 expect 2 'max-tokens: is 5, but the shortest example' "$lra" attend $run --max-tokens 5 --out x

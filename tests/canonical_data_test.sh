@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generated data in full: what configs/tasks/ pins is what the program makes, and every label is right.
+# Generates data in full: the program must make what configs/tasks/ pins, and every label must be right.
 # usage: canonical_data_test.sh LRA TASK...
 set -euo pipefail
 lra=$1

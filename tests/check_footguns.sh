@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs/footguns.md: every switch is one that `lra config` takes, every guard is a test of the sources, and none of the
-# seventeen traps goes without.
+# Checks docs/footguns.md: `lra config` takes every switch, every guard is a test of the sources, and all seventeen
+# traps are there.
 # usage: check_footguns.sh SOURCE LRA
 set -euo pipefail
 cd "$1"
@@ -9,12 +9,12 @@ page=docs/footguns.md
 failed=0
 fail() { echo "$page: $*"; failed=1; }
 
-# One line a bullet: continuation lines are joined to it.
+# Prints one line for each bullet, with its continuation lines joined.
 bullets=$(mktemp)
 trap 'rm -f "$bullets"' EXIT
 awk '/^  [^ ]/ { sub(/^ +/, " "); printf "%s", $0; next } { printf "\n%s", $0 } END { print "" }' "$page" >"$bullets"
 
-# Bullets of trap N: from its heading to the next.
+# Prints the bullets of trap N, which stand between its heading and the next one.
 trap_bullets() { awk -v head="## $1. " 'index($0, "## ") == 1 { inside = index($0, head) == 1 } inside' "$bullets"; }
 
 for n in $(seq 17); do
@@ -25,7 +25,7 @@ for n in $(seq 17); do
   [ -n "$guards" ] || fail "trap $n has no guard"
   for guard in $guards; do
     if [[ $guard == *.* ]]; then
-      grep -rqE "^TEST(_F|_P)?\(${guard%.*}, ${guard#*.}\)" --include='*_test.cc' datasets eval lra models tasks tests train ||
+      grep -rqE "^TEST(_F|_P)?\(${guard%.*}, ${guard#*.}\)" --include='*_test.cc' datasets eval inspect lra models run_folder tasks tests train ||
         fail "trap $n: there is no test $guard"
     else
       grep -q "add_test(NAME $guard " tests/CMakeLists.txt || fail "trap $n: there is no ctest $guard"

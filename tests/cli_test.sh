@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The whole path as a user types it, on small data, and the wrong uses: messages and exit codes.
+# Runs the whole path as a user types it, on small data, and wrong uses: messages and exit codes.
 # usage: cli_test.sh LRA
 set -euo pipefail
 lra=$1
@@ -13,6 +13,10 @@ source "$here/expect.sh"
 small=(--set min_length_tokens=20 --set max_length_tokens=120 --set train_examples=300 --set validation_examples=60 --set test_examples=60)
 smoke=(--task listops --preset smoke --quiet --set train.steps=6 --set train.eval_every_steps=3)
 
+# The default run folder of an attention under these settings, without "-sSEED": what differs from the preset is in it.
+folder() { echo "runs/listops-$1-smoke-$("$lra" config "${smoke[@]}" --attention "$1" --json | sed -n 's/.*"cell_fingerprint": "\(.\{8\}\).*/\1/p')"; }
+run=$(folder linear)-s0
+
 # The main job.
 expect 2 'lra data prepare listops' "$lra" train "${smoke[@]}" --attention linear
 expect 0 '' "$lra" data prepare listops --quiet "${small[@]}"
@@ -25,30 +29,39 @@ expect 0 'present|yes|here' "$lra" data list
 expect 0 'majority' "$lra" baseline listops
 expect 0 'listops linear seed 0: .*test' "$lra" train "${smoke[@]}" --attention linear
 expect 0 '"seed": 2' "$lra" train "${smoke[@]}" --attention transformer --seeds 0-2 --json
-expect 0 'validation step 6' "$lra" eval runs/listops-linear-smoke-s0
-expect 0 'test step 6' "$lra" eval runs/listops-linear-smoke-s0 --split test
-expect 0 'test_looks' cat runs/listops-linear-smoke-s0/record.textproto
+expect 0 'validation step 6' "$lra" eval "$run"
+expect 0 'test step 6' "$lra" eval "$run" --split test
+expect 0 'test_looks' cat "$run/record.textproto"
 # A checkpoint is its weights file; it knows its task.
-mkdir lone && cp runs/listops-linear-smoke-s0/checkpoint/step-6/weights.safetensors lone/
+mkdir lone && cp "$run/checkpoint/step-6/weights.safetensors" lone/
 expect 0 'validation step 6.*lone/evaluations' "$lra" eval lone/weights.safetensors
 expect 0 'Linear' "$lra" table runs
 expect 0 'toprule' "$lra" table runs --format tex
 expect 0 'published' "$lra" table runs --published cosformer2022
-expect 1 'seed' "$lra" diff runs/listops-transformer-smoke-s0 runs/listops-transformer-smoke-s1
-expect 0 '' "$lra" diff runs/listops-linear-smoke-s0 runs/listops-linear-smoke-s0
-expect 0 'accuracy, %' "$lra" watch runs/listops-linear-smoke-s0
-expect 0 '"state": "finished"' "$lra" watch runs/listops-linear-smoke-s0 --json
+expect 1 'seed' "$lra" diff "$(folder transformer)-s0" "$(folder transformer)-s1"
+expect 0 '' "$lra" diff "$run" "$run"
+expect 0 'accuracy, %' "$lra" watch "$run"
+expect 0 '"state": "finished"' "$lra" watch "$run" --json
 expect 2 'no such run folder' "$lra" watch runs/nothing
 expect 2 'neither curve.jsonl nor' "$lra" watch data/listops
-expect 0 'no cause for concern' "$lra" doctor runs/listops-linear-smoke-s0
-expect 0 '"healthy": true' "$lra" doctor runs/listops-linear-smoke-s0 --data data/listops --json
+expect 0 'no cause for concern' "$lra" doctor "$run"
+expect 0 '"healthy": true' "$lra" doctor "$run" --data data/listops --json
 expect 2 'no such run folder' "$lra" doctor runs/nothing
 expect 0 '' "$lra" train "${smoke[@]}" --attention linear --out bare --set view.brackets=NONE
 expect 1 'dropped brackets' "$lra" doctor bare
 expect 0 'preset smoke' "$lra" config "${smoke[@]}" --attention linear
 expect 0 'seed +7 +--seeds' "$lra" config "${smoke[@]}" --attention linear --seeds 7 --out x
 expect 0 'cosformer' "$lra" list
+expect 2 'kind "suites"' "$lra" list suites
 expect 0 '' "$lra" list attentions --params --preset smoke
+
+# Runs that differ have folders that differ (docs/reweighting.md), plain runs are called as ever, and --resume finds each.
+family=(train "${smoke[@]}" --attention factorized)
+expect 0 'runs/listops-factorized-smoke-........-s0$' "$lra" "${family[@]}" --set attention.options.reweighting=NO_REWEIGHTING
+expect 0 'runs/listops-factorized-smoke-........-s0$' "$lra" "${family[@]}" --set attention.options.scale=LEARNED
+expect 0 'runs/listops-factorized-smoke-........-s0$' "$lra" "${family[@]}" --set attention.options.scale=LEARNED --resume
+expect 0 'runs/listops-factorized-smoke-s0$' "$lra" train --task listops --preset smoke --quiet --attention factorized
+[ "$(ls -d runs/listops-factorized-* | wc -l)" = 3 ] || { echo "FAILED: three folders, not: $(ls runs)"; failures=$((failures + 1)); }
 
 # Wrong use: nothing starts, exit code 2, the nearest valid name.
 expect 2 'resume' "$lra" train "${smoke[@]}" --attention linear
@@ -59,7 +72,7 @@ expect 2 'train.steps' "$lra" train "${smoke[@]}" --attention linear --out x --s
 expect 2 'did you mean --seeds' "$lra" train --seedz 3
 expect 2 'did you mean train' "$lra" trian
 expect 2 'cpu' "$lra" train "${smoke[@]}" --attention linear --out x --device cuda
-expect 2 'learning_rate|another' "$lra" train "${smoke[@]}" --attention linear --resume --set schedule.learning_rate=0.5
+expect 2 'learning_rate|another' "$lra" train "${smoke[@]}" --attention linear --resume --set schedule.learning_rate=0.5 --out "$run"
 expect 2 'no such' "$lra" eval runs/nothing
 expect 2 'block_tokens: is 5000 .--set., but the longest sequence' "$lra" train "${smoke[@]}" --attention local --out x \
   --set attention.options.block_tokens=5000
@@ -70,7 +83,7 @@ expect 2 '' "$lra" data prepare nothing
 for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   "$python" -c 'import numpy' 2>/dev/null || continue
   "$python" "$here/write_dataset.py" "$work/numpy"
-  # A program of its own that knows the root operator's table scores what our baseline of that table scores.
+  # Predictions of another program that uses the root operator's table score what our baseline of that table scores.
   expect 0 'logits \[60, 10\]' "$python" "$here/../examples/score/predict.py" data/listops p.npy
   expect 0 'listops mine test: .* -> runs/external-mine-listops$' "$lra" score --data data/listops --predictions p.npy --name mine --preset smoke
   correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' "$1/record.json"; }
@@ -88,7 +101,7 @@ for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   break
 done
 
-# SIGUSR1 saves and goes on, SIGTERM saves and stops; the run can be resumed.
+# SIGUSR1 saves and continues; SIGTERM saves and stops, and the run can be resumed.
 long=(--attention linear --out signals --set train.steps=1000000 --set train.eval_every_steps=1000000)
 "$lra" train "${smoke[@]}" "${long[@]}" >signals.log 2>&1 &
 pid=$!
@@ -110,7 +123,7 @@ search=(--set search.learning_rate=1e-3,1e-4 --set search.budget_trials=2 --set 
 expect 2 'learning rate 0.001: .*memory-budget' "$lra" train "${smoke[@]}" --attention linear --out w/w "${search[@]}" --memory-budget 10B
 expect 2 'memory-budget' "$lra" train "${smoke[@]}" --attention linear --out w --memory-budget much
 [ ! -e w ] || { echo "FAILED: a run that was refused left $(find w)"; failures=$((failures + 1)); }
-# A search shows the trial that is trained.
+# `lra watch` shows the trial of a search that is being trained.
 "$lra" train "${smoke[@]}" "${long[@]/signals/trials}" "${search[@]}" >trials.log 2>&1 &
 pid=$!
 wait_for trials/trials/lr-0.001/curve.jsonl
@@ -118,7 +131,7 @@ expect 0 'running: trial 1.*, learning rate 0.001: step' "$lra" watch trials
 stop "$pid"
 expect 0 'stopped: trial 1 of 2, learning rate 0.001: step' "$lra" watch trials
 expect 0 '"part": "trial 1 of 2, learning rate 0.001"' "$lra" watch trials --json
-# A part of a split is scored, which is said and in no table.
+# If only a part of a split is scored, the output says so and tables leave the result out.
 expect 0 'test .* of 16, the first of 60\)' "$lra" train "${smoke[@]}" --attention linear --out part --set evaluation.scored_examples=16
 expect 1 'part: linear was scored on the first 16 of 60 test examples only' "$lra" table part
 expect 0 'test step 6: .* of 60;' "$lra" eval part --split test
@@ -126,7 +139,7 @@ expect 0 'micro_batch_examples: 8' bash -c "'$lra' train ${smoke[*]} --attention
 expect 2 'evaluation.step: is 7, must be at most train.steps, 6' "$lra" train "${smoke[@]}" --attention linear --out u \
   --set evaluation.selection=FIXED_STEP --set evaluation.step=7
 
-# The answer is no: exit code 1.
+# If the answer is no, the exit code is 1.
 expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --out y --set schedule.learning_rate=1000 \
   --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200 --set train.eval_every_steps=200
 file=$(ls data/listops/train-*.tokens.npy | head -1)

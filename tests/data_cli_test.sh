@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every task's data as a user handles it: check, prepare, parts, join, verify, show, a picture, baselines, training.
+# Uses every task's data as a user does: check, prepare, parts, join, verify, show, a picture, baselines, training.
 # usage: data_cli_test.sh LRA
 set -euo pipefail
 lra=$1
@@ -15,7 +15,7 @@ if grep -q '"passed": false' out; then echo "FAILED: a check failed"; failures=$
 [ -z "$(ls -d lra-check-* 2>/dev/null)" ] || { echo "FAILED: lra check left its scratch folder"; failures=$((failures + 1)); }
 expect 2 'did you mean "?listops' "$lra" check listop
 
-# Reviews: a tree, an archive on standard input, tables.
+# Reviews come from folders, an archive on standard input, or tables.
 for split in train test; do
   for id in $(seq 0 19); do
     mkdir -p tree/aclImdb/$split/{pos,neg}
@@ -46,7 +46,7 @@ rm tree/aclImdb/test/pos/*
 expect 2 'has no reviews in test/pos' "$lra" data prepare text --raw tree --out other --quiet
 [ ! -e other ] && [ ! -e refused ] || { echo "FAILED: a refused command left something"; failures=$((failures + 1)); }
 
-# Pictures: generated, in parts, joined; the same bytes as in one piece.
+# Pictures are generated in parts and joined; the bytes must equal those made in one piece.
 small=(--set images=60 --quiet)
 expect 0 'pathfinder32, generated' "$lra" data prepare pathfinder32 "${small[@]}"
 expect 0 'part 0/2' "$lra" data prepare pathfinder32 "${small[@]}" --shard 0/2 --out parts/0

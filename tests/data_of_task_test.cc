@@ -1,4 +1,4 @@
-// Data that is not what a command is about.
+// Commands must refuse data of another task.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,8 @@ TEST(DataOfTask, AnotherTaskOrVersionIsRefusedByName) {
   std::filesystem::remove_all(folder);
   WriteRandomTask("text", folder);
   EXPECT_TRUE(CheckDataOfTask(folder, "text").ok());
-  EXPECT_TRUE(CheckDataOfTask(folder + "/nothing", "text").ok());  // whoever opens it says so
+  // a missing folder is reported by whoever opens it
+  EXPECT_TRUE(CheckDataOfTask(folder + "/nothing", "text").ok());
   const absl::Status other = CheckDataOfTask(folder, "listops");
   EXPECT_EQ(other.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(other.message()), HasSubstr("holds task \"text\", not \"listops\""));

@@ -1,6 +1,7 @@
-// Ten planted faults and a sound run: does `lra doctor` name the cause? Faults are planted in the
-// data, in the configuration, or by the linker (--wrap) in the program itself, which then trains
-// and diagnoses with the same bug. Prints the rows of docs/diagnosis.md's table.
+// Eleven planted faults and two sound runs: does `lra doctor` name the cause? Faults are planted in
+// the data, in the configuration, or in the models that the program makes
+// (TrainRequest::make_classifier and CaseRequest::make_classifier), so that it trains and diagnoses
+// with the same bug. Prints the rows of docs/diagnosis.md's table.
 #include "eval/doctor.h"
 
 #include <gmock/gmock.h>
@@ -10,69 +11,103 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ATen/core/Tensor.h"
 #include "c10/core/GradMode.h"
-#include "cli/doctor_case.h"
+#include "datasets/data_test_util.h"
 #include "datasets/dataset.h"
 #include "datasets/mapped_split.h"
-#include "datasets/test_data.h"
+#include "inspect/doctor_case.h"
 #include "lra/config.h"
 #include "lra/random.h"
 #include "models/classifier.h"
-#include "models/factorized/positions.h"
+#include "models/factorized/factorized_attention.h"
 #include "tasks/prepare.h"
+#include "tasks/task_facts.h"
 #include "train/trainer.h"
 
 namespace lra {
+namespace {
 
-// What the linker puts in the place of two functions of the program.
-enum class Fault { kNone, kFrozenEmbedding, kZeroedPositions, kBatchLength };
-Fault fault = Fault::kNone;
+// --- Faulty models ---
 
-absl::StatusOr<std::unique_ptr<Classifier>>
-RealCreate(const ExperimentConfig& config, const TaskSpec& spec) __asm__(
-    "__real__ZN3lra10Classifier6CreateERKNS_16ExperimentConfigERKNS_8TaskSpecE");
-absl::StatusOr<std::unique_ptr<Classifier>>
-FaultyCreate(const ExperimentConfig& config, const TaskSpec& spec) __asm__(
-    "__wrap__ZN3lra10Classifier6CreateERKNS_16ExperimentConfigERKNS_8TaskSpecE");
-at::Tensor
-RealAngles(const FactorizedSpec& spec, const AttentionInput& input, int64_t n, int64_t offset) __asm__(
-    "__real__ZN3lra10factorized6AnglesERKNS_14FactorizedSpecERKNS_14AttentionInputEll");
-at::Tensor
-FaultyAngles(const FactorizedSpec& spec, const AttentionInput& input, int64_t n, int64_t offset) __asm__(
-    "__wrap__ZN3lra10factorized6AnglesERKNS_14FactorizedSpecERKNS_14AttentionInputEll");
+constexpr char kFaultyCosformer[] = "cosformer_of_batch_length";
 
-absl::StatusOr<std::unique_ptr<Classifier>> FaultyCreate(const ExperimentConfig& config,
-                                                         const TaskSpec& spec) {
-  auto model = RealCreate(config, spec);
-  if (!model.ok()) return model;
-  const std::string stopped = fault == Fault::kFrozenEmbedding   ? "embedding.token.weight"
-                              : fault == Fault::kZeroedPositions ? "embedding.position.weight"
-                                                                 : "";
-  for (const Parameter& parameter : (*model)->parameters().parameters()) {
-    if (parameter.name != stopped) continue;
-    if (fault == Fault::kZeroedPositions) {
-      c10::NoGradGuard no_grad;
-      parameter.value.zero_();
+// cosFormer whose M is the length of the batch at hand, padding included.
+class BatchLengthCosformer : public Attention {
+ public:
+  BatchLengthCosformer() : traits_(Of(1).traits()) {}
+  const Traits& traits() const override { return traits_; }
+  at::Tensor Attend(const AttentionInput& input) const override {
+    return Of(input.k.size(2)).Attend(input);
+  }
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    return Of(input.k.size(2)).Oracle(input);
+  }
+
+ private:
+  // They outlive the backward pass.
+  const Attention& Of(int64_t tokens) const {
+    std::unique_ptr<Attention>& attention = by_length_[tokens];
+    if (attention == nullptr) {
+      FactorizedSpec spec;
+      spec.feature = FactorizedFeature::kRelu;
+      spec.reweighting = Reweighting::kCosine;
+      spec.normalizer = RowNormalizer::kClamp;
+      spec.epsilon = 1e-6;
+      spec.scale_tokens = tokens;
+      attention = MakeFactorized(std::move(spec), Traits());
     }
+    return *attention;
+  }
+  mutable std::map<int64_t, std::unique_ptr<Attention>> by_length_;
+  const Traits traits_;
+};
+
+LRA_REGISTER(AttentionRegistry, kFaultyCosformer, [](const AttentionContext&) {
+  return absl::StatusOr<std::unique_ptr<Attention>>(std::make_unique<BatchLengthCosformer>());
+});
+
+absl::StatusOr<std::unique_ptr<Classifier>> WithBatchLength(const ExperimentConfig& config,
+                                                            const TaskSpec& spec) {
+  ExperimentConfig faulty = config;
+  faulty.mutable_attention()->set_name(kFaultyCosformer);
+  return CreateClassifier(faulty, spec);
+}
+
+// The parameter's gradient is lost; `edit` changes its initial value.
+absl::StatusOr<std::unique_ptr<Classifier>> WithFrozen(
+    const std::string& name, const ExperimentConfig& config, const TaskSpec& spec,
+    const std::function<void(const at::Tensor&)>& edit) {
+  auto model = CreateClassifier(config, spec);
+  if (!model.ok()) return model;
+  for (const Parameter& parameter : (*model)->parameters().parameters()) {
+    if (parameter.name != name) continue;
+    edit(parameter.value);
     parameter.value.register_hook([](const at::Tensor& gradient) { return gradient * 0; });
   }
   return model;
 }
 
-at::Tensor FaultyAngles(const FactorizedSpec& spec, const AttentionInput& input, int64_t n,
-                        int64_t offset) {
-  if (fault != Fault::kBatchLength) return RealAngles(spec, input, n, offset);
-  FactorizedSpec faulty = spec;
-  faulty.scale_tokens = input.k.size(2);
-  return RealAngles(faulty, input, n, offset);
+absl::StatusOr<std::unique_ptr<Classifier>> WithFrozenEmbedding(const ExperimentConfig& config,
+                                                                const TaskSpec& spec) {
+  return WithFrozen("embedding.token.weight", config, spec, [](const at::Tensor&) {});
 }
 
-namespace {
+absl::StatusOr<std::unique_ptr<Classifier>> WithZeroedPositions(const ExperimentConfig& config,
+                                                                const TaskSpec& spec) {
+  return WithFrozen("embedding.position.weight", config, spec, [](const at::Tensor& value) {
+    c10::NoGradGuard no_grad;
+    value.zero_();
+  });
+}
+
+// --- Faulty data ---
 
 using Examples = std::vector<EncodedExample>;
 
@@ -89,7 +124,8 @@ void PrepareData(const std::string& name, const std::string& task,
   ASSERT_TRUE(result.ok()) << result.status();
 }
 
-// The ListOps data with its splits (train, validation, test) changed, in a folder of its own.
+// A copy of the ListOps data whose splits (train, validation, test) were changed, in a folder of
+// its own.
 void EditData(const std::string& name, const std::function<void(std::vector<TestSplit>*)>& edit) {
   const auto data = Dataset::Open(Folder("listops"), {});
   ASSERT_TRUE(data.ok()) << data.status();
@@ -107,15 +143,15 @@ void EditData(const std::string& name, const std::function<void(std::vector<Test
 }
 
 struct Planted {
-  std::string name;   // of the run's folder and the table's row
-  std::string cause;  // empty: none must be found
+  std::string name;   // names the run's folder and the table's row
+  std::string cause;  // empty if no cause must be found
   std::vector<std::string> sets = {};
-  Fault fault = Fault::kNone;
+  ClassifierFactory make_classifier = CreateClassifier;
   std::string data = "listops", attention = "linear";
   std::string task = "listops";
 };
 
-// The quickstart's settings with one layer; of images as the protocol has it.
+// The quickstart's settings with one layer; for images, those of the protocol.
 absl::StatusOr<ResolvedConfig> Resolve(const Planted& planted) {
   ConfigBuilder builder(planted.task);
   std::vector<std::string> sets = {"model.layers=1", "train.log_every_steps=10",
@@ -145,14 +181,17 @@ absl::StatusOr<Diagnosis> TrainAndDiagnose(const Planted& planted) {
   request.runtime.set_threads(1);
   request.runtime.set_data_dir(Folder(planted.data));
   request.runtime.set_out_dir(Folder("runs/" + planted.name));
+  request.make_classifier = planted.make_classifier;
   const auto record = TrainRun(request);
   if (!record.ok()) return record.status();
-  std::vector<std::string> failures;
-  const auto facts =
-      GatherCase(request.runtime.out_dir(), request.runtime.data_dir(), true, 1, &failures);
-  if (!facts.ok()) return facts.status();
-  EXPECT_THAT(failures, testing::IsEmpty());
-  return Diagnose(*facts);
+  const auto gathered = GatherCase({.run = request.runtime.out_dir(),
+                                    .data_dir = request.runtime.data_dir(),
+                                    .knowledge_of = KnowledgeOfTask,
+                                    .threads = 1,
+                                    .make_classifier = planted.make_classifier});
+  if (!gathered.ok()) return gathered.status();
+  EXPECT_THAT(gathered->notes, testing::IsEmpty());
+  return Diagnose(gathered->facts);
 }
 
 std::string Row(const Planted& planted, const Diagnosis& diagnosis) {
@@ -167,7 +206,7 @@ std::string Row(const Planted& planted, const Diagnosis& diagnosis) {
   return row;
 }
 
-// For GoogleTest's messages.
+// Prints a case in GoogleTest's messages.
 void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.name; }
 
 class DoctorTest : public testing::TestWithParam<Planted> {
@@ -200,9 +239,7 @@ class DoctorTest : public testing::TestWithParam<Planted> {
 
 TEST_P(DoctorTest, NamesTheCause) {
   const Planted& planted = GetParam();
-  fault = planted.fault;
   const auto diagnosis = TrainAndDiagnose(planted);
-  fault = Fault::kNone;
   ASSERT_TRUE(diagnosis.ok()) << diagnosis.status();
   std::cout << Row(planted, *diagnosis) << std::endl;
   const std::string named = diagnosis->findings.empty() ? "" : diagnosis->findings.front().cause;
@@ -213,29 +250,26 @@ INSTANTIATE_TEST_SUITE_P(
     Planted, DoctorTest,
     testing::Values(
         Planted{"sound", ""},
-        Planted{"sound_cosformer", "", {}, Fault::kNone, "listops", "cosformer"},
+        Planted{"sound_cosformer", "", {}, CreateClassifier, "listops", "cosformer"},
         Planted{"wrong_pooling", kWrongPooling, {"model.pooling=MEAN"}},
-        Planted{"shuffled_labels", kShuffledLabels, {}, Fault::kNone, "shuffled"},
+        Planted{"shuffled_labels", kShuffledLabels, {}, CreateClassifier, "shuffled"},
         Planted{"learning_rate_x30", kRateTooHigh, {"schedule.learning_rate=6e-2"}},
-        // So high that the model is constant, which says nothing of its positions.
+        // So high that the model becomes constant, which says nothing about its positions.
         Planted{"learning_rate_x500", kRateTooHigh, {"schedule.learning_rate=1"}},
         Planted{"masked_pixels",
                 kMaskedPixels,
                 {"view.pixels=IDS", "view.zero_is_padding=true"},
-                Fault::kNone,
+                CreateClassifier,
                 "pathfinder32",
                 "linear",
                 "pathfinder32"},
-        Planted{
-            "m_is_batch_length", kBatchDependence, {}, Fault::kBatchLength, "listops", "cosformer"},
-        Planted{"frozen_embedding", kFrozenEmbedding, {}, Fault::kFrozenEmbedding},
-        Planted{"wrong_split", kWrongSplit, {}, Fault::kNone, "leaked"},
-        Planted{"label_shift", kLabelShift, {}, Fault::kNone, "shifted"},
+        Planted{"m_is_batch_length", kBatchDependence, {}, WithBatchLength, "listops", "cosformer"},
+        Planted{"frozen_embedding", kFrozenEmbedding, {}, WithFrozenEmbedding},
+        Planted{"wrong_split", kWrongSplit, {}, CreateClassifier, "leaked"},
+        Planted{"label_shift", kLabelShift, {}, CreateClassifier, "shifted"},
         Planted{"dropped_brackets", kDroppedBrackets, {"view.brackets=NONE"}},
-        Planted{"zeroed_positions",
-                kNoPositions,
-                {"model.positions=LEARNED"},
-                Fault::kZeroedPositions}),
+        Planted{
+            "zeroed_positions", kNoPositions, {"model.positions=LEARNED"}, WithZeroedPositions}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Training fills a disk of 20 MB: the run ends with an error that names the file and the checkpoint that is whole, that
-# checkpoint can be scored, and with room again the run goes on to its end. The same in pretraining, but for the score.
+# Training fills a disk of 20 MB. The run must end with an error that names the file and the complete checkpoint; that
+# checkpoint can be scored, and when there is room again the run continues to its end. Pretraining is tested alike,
+# without the score.
 # usage: full_disk_test.sh LRA        (77, skipped, where a tmpfs cannot be mounted)
 set -euo pipefail
 lra=$1

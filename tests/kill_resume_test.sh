@@ -11,14 +11,14 @@ trap 'rm -rf "$work"' EXIT
 "$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=20 --set max_length_tokens=150 \
   --set train_examples=600 --set validation_examples=100 --set test_examples=100
 steps=$((300 + 150 * kills))
-# Runs as the calling (sub)shell itself, so that $! is the program and not a shell around it.
+# exec replaces the (sub)shell, so that $! is the program and not a shell around it.
 train() {
   exec "$lra" train --task listops --attention cosformer --preset smoke --data "$work/data" --quiet --threads "$threads" \
     --checkpoint-every 3 --set train.steps=$steps --set train.batch_examples=16 --set train.log_every_steps=4 "${settings[@]}" "$@"
 }
 (train --out "$work/undisturbed")
 
-# A kill counts when the process was training: it had a checkpoint to start from, or had made one.
+# A kill counts only if the process was training: it had a checkpoint to start from, or had made one.
 RANDOM=20 done_kills=0 pretraining_kills=0 attempts=0 patience=1
 while [ "$done_kills" -lt "$kills" ]; do
   attempts=$((attempts + 1))
@@ -27,13 +27,13 @@ while [ "$done_kills" -lt "$kills" ]; do
   train --out "$work/killed" --resume >"$work/killed.log" 2>&1 &
   pid=$!
   sleep "$(awk -v r=$RANDOM -v p=$patience 'BEGIN { printf "%.3f", p * (0.25 + 0.75 * r / 32767) }')"
-  # The job is its own process: -9 leaves it no chance to tidy up.
+  # The job is a process of its own, and -9 leaves it no chance to clean up.
   if kill -9 "$pid" 2>/dev/null; then
     if [ -e "$work/killed/checkpoint/latest" ]; then
       done_kills=$((done_kills + 1))
     else
       if [ -e "$work/killed/pretrain/checkpoint/latest" ]; then pretraining_kills=$((pretraining_kills + 1)); fi
-      patience=$(awk -v p=$patience 'BEGIN { print 1.2 * p }')  # on a busy machine it may have been starting still
+      patience=$(awk -v p=$patience 'BEGIN { print 1.2 * p }')  # on a busy machine it may still have been starting
     fi
   fi
   wait "$pid" 2>/dev/null || true
@@ -43,7 +43,7 @@ reached=$(cat "$work/killed/checkpoint/latest" 2>/dev/null || echo "no checkpoin
 
 a=$work/undisturbed b=$work/killed
 last=checkpoint/step-$steps
-# state.textproto holds times.
+# state.textproto holds times, so it is not compared.
 if [ -e "$a/pretrain" ]; then diff -r --exclude=state.textproto "$a/pretrain" "$b/pretrain"; fi
 for file in $last/weights.safetensors $last/optimizer.safetensors predictions.npy predictions-validation.npy curve.jsonl \
   tensorboard/events.out.tfevents.0000000000.lra; do

@@ -10,14 +10,15 @@
 #include "datasets/dataset.h"
 #include "datasets/split_view.h"
 #include "lra/files.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 #include "tasks/inventory.h"
 #include "tasks/verify.h"
 
 namespace lra {
 namespace {
 
-// $LRA_PYTHON, the first python3 on the path, or the system's; empty if none has numpy.
+// The path of a Python with NumPy: $LRA_PYTHON, the first python3 on the path, or the system's;
+// empty if none has it.
 std::string PythonWithNumpy() {
   const char* named = std::getenv("LRA_PYTHON");
   for (const std::string python :
@@ -45,7 +46,7 @@ TEST(NumpyDatasetTest, IsAccepted) {
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(SplitView::Create(*data, "train", DataView())->size(), 4);
 
-  // The page's worked example is the test split.
+  // The test split is the page's worked example.
   const absl::StatusOr<std::string> page = ReadFile(LRA_TESTS_DIR "/../docs/format.md");
   ASSERT_TRUE(page.ok()) << page.status();
   const ManifestSplit& test = report->manifest.splits(2);

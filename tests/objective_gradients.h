@@ -1,4 +1,4 @@
-// What an objective adds to the gradients of its parameters.
+// Computes what an objective adds to the gradients of its parameters.
 #ifndef LRA_TESTS_OBJECTIVE_GRADIENTS_H_
 #define LRA_TESTS_OBJECTIVE_GRADIENTS_H_
 
@@ -15,14 +15,14 @@
 
 namespace lra {
 
-// Examples 0 .. count - 1.
+// The examples 0 .. count - 1.
 inline HostBatch FirstExamples(const SplitView& split, int64_t count) {
   std::vector<int64_t> ids(count);
   std::iota(ids.begin(), ids.end(), int64_t{0});
   return MakeBatch(split, ids);
 }
 
-// Those of one batch at step 3, one after the other, from zero.
+// The gradients of the parts of one batch at step 3, added one after the other from zero.
 inline at::Tensor Gradients(const Objective& objective, const HostBatch& batch,
                             int64_t micro_batch_examples, BatchResult* result) {
   for (const Parameter& parameter : objective.parameters().parameters())
@@ -39,7 +39,7 @@ inline at::Tensor Gradients(const Objective& objective, const HostBatch& batch,
   return at::cat(all);
 }
 
-// Dropout may be on: its masks are keyed by example.
+// Dropout may be on, because its masks are keyed by example.
 inline void ExpectPartsAddUp(const Objective& objective, const HostBatch& batch) {
   BatchResult whole, parts;
   const at::Tensor expected = Gradients(objective, batch, 0, &whole);

@@ -1,7 +1,15 @@
-// Easy Pathfinder-32 as this program makes it can be learned: a small convolutional network reads
-// it. (The first release of the 128 x 128 pictures could not be, and nobody noticed for months:
-// google-research/long-range-arena, issue 38.)
-#include <ATen/ATen.h>
+// Easy Pathfinder-32 as this program makes it can be learned: a small convolutional network learns
+// it. (The first release of the 128 x 128 pictures could not be learned, and nobody noticed for
+// months: google-research/long-range-arena, issue 38.)
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -12,8 +20,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "datasets/loader.h"
+#include "lra/folder_test_util.h"
 #include "lra/random.h"
-#include "lra/test_folder.h"
 #include "tasks/prepare.h"
 
 namespace lra {
@@ -22,9 +30,9 @@ namespace {
 constexpr int64_t kWidth = 32, kBatch = 64, kImages = 1'000'000, kScored = 5'000;
 constexpr double kLearningRate = 4e-3;
 
-// A 5 x 5 convolution with stride 2, six residual 3 x 3 ones, some of them dilated, the largest
-// value of each channel, a linear layer. Normalised by the batch's own statistics, in training and
-// out of it.
+// A 5 x 5 convolution with stride 2, six residual 3 x 3 ones (some of them dilated), the largest
+// value of each channel, and a linear layer. It is normalised by the batch's own statistics, in
+// training and in evaluation.
 class Network {
  public:
   Network() {
@@ -42,8 +50,8 @@ class Network {
     return at::linear(x.amax({2, 3}), weights_[7]);  // [B, 2]
   }
 
-  // Adam (Kingma & Ba 2015) with a rate that rises for a tenth of the steps and falls to 0 as a
-  // half cosine.
+  // Adam (Kingma & Ba 2015) with a learning rate that rises for a tenth of the steps and then falls
+  // to 0 as a half cosine.
   void Step(const at::Tensor& loss, int64_t step, int64_t steps) {
     loss.backward();
     const double t = static_cast<double>(step + 1), warm_up = 0.1 * static_cast<double>(steps);
@@ -108,7 +116,7 @@ double Accuracy(const Network& network, const SplitView& split, int64_t examples
 TEST(PathfinderLearnableTest, ASmallConvolutionalNetworkReadsTheEasyPictures) {
   const TestFolder folder;
   PrepareOptions options{.task = "pathfinder32", .out = folder.File("easy")};
-  // Enough for a single pass: pictures cost less than training on them twice.
+  // Enough for a single pass: making pictures costs less than training on them twice.
   options.set = {"difficulty=EASY", absl::StrCat("images=", kImages)};
   options.quiet = true;
   ASSERT_TRUE(Prepare(options).ok());

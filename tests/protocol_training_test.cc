@@ -1,14 +1,14 @@
-// Every task under every protocol's model and loader, on small random data in the task's own form:
-// trains, evaluates as many examples as the protocol scores, and the checkpoint read back gives the
-// same predictions. (What the switches compute: models/, datasets/.)
+// Runs every task under every protocol's model and loader, on small random data of the task's own
+// form: it trains, evaluates as many examples as the protocol scores, and the checkpoint read back
+// gives the same predictions. (What the switches compute is tested in models/ and datasets/.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "eval/run_record.h"
+#include "inspect/evaluate.h"
 #include "lra/config.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 #include "tests/random_task_data.h"
-#include "train/evaluate.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -64,7 +64,7 @@ TEST_P(ProtocolTrainingTest, TrainsWithBatchNormsBehindTheBlocks) {
   Run("lra2020", {"model.norm=BATCH", "model.norm_placement=AFTER"});
 }
 
-// A batch in parts is padded as a whole where padding counts: same losses up to rounding.
+// Where padding counts, a batch in parts is padded as a whole, so losses are equal up to rounding.
 TEST(AccumulationTest, PartsKeepThePaddingThatCounts) {
   const TestFolder folder;
   WriteRandomTask("retrieval", folder.File("data"));

@@ -1,4 +1,4 @@
-// Small random data in any task's own form.
+// Makes small random data in the form of any task.
 #ifndef LRA_TESTS_RANDOM_TASK_DATA_H_
 #define LRA_TESTS_RANDOM_TASK_DATA_H_
 
@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "datasets/test_data.h"
+#include "datasets/data_test_util.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
 #include "tasks/task.h"
@@ -19,7 +19,7 @@ namespace lra {
 
 constexpr int kRandomTaskBatch = 4;
 
-// Half of an image is black; texts are byte literals, as those of pairs are.
+// Half of each image is black. Texts are byte literals, like those of pairs.
 inline std::vector<uint16_t> RandomTokens(const TaskSpec& spec, RandomStream* random) {
   std::vector<uint16_t> tokens;
   if (spec.image_side_pixels() > 0) {
@@ -52,7 +52,8 @@ inline std::vector<EncodedExample> RandomTaskExamples(const TaskSpec& spec, int6
   return examples;
 }
 
-// Sixty examples where a task has one stored split (tests are six of them), else sixty and ten.
+// Sixty examples where a task has one stored split (six of them are the test split), else sixty and
+// ten.
 inline void WriteRandomTask(const std::string& task_name, const std::string& directory) {
   const auto task =
       TaskRegistry::Get().Create("task", task_name, LoadTaskFile(task_name)->options());
@@ -66,7 +67,7 @@ inline void WriteRandomTask(const std::string& task_name, const std::string& dir
   WriteTestData(directory, (*task)->Spec(), splits);
 }
 
-// A small transformer for three steps; `sets` come last.
+// A small transformer that trains for three steps; `sets` are applied last.
 inline absl::StatusOr<ResolvedConfig> ResolveRandomTask(const std::string& task,
                                                         const std::string& protocol,
                                                         const std::vector<std::string>& sets) {
@@ -81,9 +82,8 @@ inline absl::StatusOr<ResolvedConfig> ResolveRandomTask(const std::string& task,
                                   "schedule.kind=CONSTANT",
                                   "schedule.learning_rate=1e-3",
                                   "evaluation.selection=LAST"};
-  if (task == "text" || task == "retrieval" || task == "listops") {
-    all.push_back("view.max_length_tokens=48");
-  }
+  // Images are not cut.
+  if (!builder.config().view().has_pixels()) all.push_back("view.max_length_tokens=48");
   all.insert(all.end(), sets.begin(), sets.end());
   for (const std::string& set : all) LRA_RETURN_IF_ERROR(builder.Set(set));
   return builder.Build();

@@ -1,5 +1,5 @@
-// Parts of a run: how the trials of a search and pretraining are watched, what a resume of them
-// counts, and splits that are scored in part.
+// Tests the parts of a run: how the trials of a search and pretraining are watched, what resuming
+// them counts, and splits that are scored in part.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include "eval/evaluator.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
+#include "run_folder/run_claim.h"
+#include "run_folder/run_folder.h"
 #include "tests/training_fixture.h"
 #include "train/run.h"
-#include "train/run_claim.h"
-#include "train/run_folder.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -21,7 +21,7 @@ namespace {
 
 class RunPartsTest : public TrainerTest {};
 
-// Two trials of four steps.
+// A search with two trials of four steps.
 TrainRequest SearchRequest(TrainRequest request) {
   EXPECT_TRUE(SetField(&request.resolved.config, "search.learning_rate=1e-3,1e-4").ok());
   request.resolved.config.mutable_search()->set_select(SearchConfig::VALIDATION);
@@ -35,7 +35,7 @@ TEST_F(RunPartsTest, ASearchThatNobodyResumedCountsNoResume) {
   const auto record = TrainRun(request);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->efficiency().resumes(), 0);
-  // Killed while it was tested.
+  // The process was killed while it scored the test split.
   std::filesystem::remove(request.runtime.out_dir() + "/record.textproto");
   request.resume = true;
   const auto resumed = TrainRun(request);
@@ -58,7 +58,7 @@ TEST_F(RunPartsTest, AResumeRemovesWhatAKilledProcessWasWriting) {
   for (const std::string& file : leftovers) EXPECT_FALSE(FileExists(file)) << file;
 }
 
-// As a process leaves it that is killed before the run's own first step.
+// A process killed before the run's own first step leaves this behind.
 void RemoveOwnFiles(const std::string& run) {
   for (const char* name : {"record.textproto", "record.json", "curve.jsonl", "checkpoint"})
     std::filesystem::remove_all(run + "/" + name);
@@ -78,14 +78,14 @@ TEST_F(RunPartsTest, TheTrialThatIsTrainedIsWatched) {
   EXPECT_EQ(part->state, RunState::kStopped);
   EXPECT_EQ(part->step(), 4);
   EXPECT_EQ(part->total_steps(), 4);
-  // The first one, resumed: its lock tells.
+  // The first trial is resumed; its lock tells that it is running.
   const auto search = RunClaim::Take(run), first = RunClaim::Take(run + "/trials/lr-0.001");
   ASSERT_TRUE(search.ok() && first.ok());
   part = ReadActivePart(run);
   ASSERT_TRUE(part.ok()) << part.status();
   EXPECT_EQ(part->part, "trial 1 of 2, learning rate 0.001");
   EXPECT_EQ(part->state, RunState::kRunning);
-  // Before its first point.
+  // The state before its first point.
   std::filesystem::remove_all(run + "/trials/lr-0.0001");
   RemoveOwnFiles(run + "/trials/lr-0.001");
   part = ReadActivePart(run);
@@ -117,12 +117,12 @@ TEST_F(RunPartsTest, ScoringStopsWhenItShould) {
   ASSERT_TRUE(run.ok()) << run.status();
   int batches = 0;
   const auto scored =
-      ScoreSplit(*(*run)->model, (*run)->validation, 10,
+      ScoreSplit(*(*run)->model, (*run)->validation, 10, *(*run)->metric,
                  {.batch_examples = 8, .should_stop = [&] { return ++batches == 3; }});
   EXPECT_EQ(scored.status(), absl::CancelledError("stopped after 16 of 40 validation examples"));
 }
 
-// A smoke run ends in a minute, and says that its score is no score of the whole split.
+// A smoke run takes less than a minute and says that its score does not cover the whole split.
 TEST_F(RunPartsTest, APartOfASplitIsScoredAndRecordedAsSuch) {
   const TrainRequest request =
       Request("part", "linear", {"train.steps=2", "evaluation.scored_examples=24"});
@@ -133,7 +133,7 @@ TEST_F(RunPartsTest, APartOfASplitIsScoredAndRecordedAsSuch) {
     EXPECT_EQ(FindResult(*record, split)->split_examples(), 40) << split;
   }
   EXPECT_TRUE(CheckPredictions(request.runtime.out_dir(), *record).ok());
-  // Nothing is left out of a split that is no larger.
+  // Nothing is left out of a split that is not larger.
   const auto whole =
       TrainRun(Request("no-part", "linear", {"train.steps=2", "evaluation.scored_examples=40"}));
   ASSERT_TRUE(whole.ok()) << whole.status();

@@ -1,4 +1,5 @@
-// What a run may consist of besides training: a search before it. (Pretraining: pretrain_test.cc.)
+// Tests what a run may contain besides training: a search before it. (Pretraining is in
+// tests/pretrain_test.cc.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,8 +37,7 @@ TEST_F(StagesTest, ASearchTestsTheBestTrialOnly) {
   int best = 0;
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(record->trials(i).learning_rate(), request.resolved.config.search().learning_rate(i));
-    if (record->trials(i).validation_accuracy() > record->trials(best).validation_accuracy())
-      best = i;
+    if (record->trials(i).validation() > record->trials(best).validation()) best = i;
     EXPECT_EQ(std::filesystem::exists(request.runtime.out_dir() + "/trials/lr-" +
                                       std::vector<std::string>{"1e-07", "0.005", "1e-06"}[i] +
                                       "/record.textproto"),
@@ -47,7 +47,7 @@ TEST_F(StagesTest, ASearchTestsTheBestTrialOnly) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(record->trials(i).is_selected(), i == best);
   EXPECT_EQ(record->config().schedule().learning_rate(),
             request.resolved.config.search().learning_rate(best));
-  EXPECT_EQ(record->selected_validation_accuracy(), record->trials(best).validation_accuracy());
+  EXPECT_EQ(record->selected_validation(), record->trials(best).validation());
   EXPECT_TRUE(CheckPredictions(request.runtime.out_dir(), *record).ok());
   EXPECT_EQ(TrainRun(request).status().code(), absl::StatusCode::kAlreadyExists);
   request.resume = true;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SIGTERM while a step is validated, and while the test split is scored: the run ends soon, with the words of one stopped
-# in training, leaves nothing half-written, and resumed it ends as an undisturbed one, bit for bit.
+# Sends SIGTERM while a step is validated and while the test split is scored. The run must end soon with the message of
+# a run stopped in training and leave nothing half-written; resumed, it must end as an undisturbed run, bit for bit.
 # usage: stop_test.sh LRA
 set -euo pipefail
 lra=$1
@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=60 --set max_length_tokens=120 \
   --set train_examples=100 --set validation_examples=400 --set test_examples=400
-# Scoring a split takes seconds, a step does not.
+# Scoring a split takes seconds; a step does not.
 train() {
   exec "$lra" train --task listops --attention transformer --preset smoke --data "$work/data" --quiet --threads 1 \
     --checkpoint-every 1 --set model.layers=4 --set model.width=128 --set train.steps=4 --set train.eval_every_steps=2 \
@@ -16,7 +16,7 @@ train() {
 }
 (train --out "$work/undisturbed")
 
-# stop FILE MESSAGE: a process of the run, stopped when FILE is there.
+# stop FILE MESSAGE: starts the run and stops it when FILE exists.
 stop() {
   train --out "$work/stopped" --resume >"$work/log" 2>&1 &
   local pid=$! code=0 begin

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One seed: the losses of 50 steps agree within 1e-4 relative on 1 and 2 threads, and are the same digits on 2 and 2.
+# For one seed, the losses of 50 steps agree within 1e-4 relative on 1 and 2 threads, and exactly on 2 and 2.
 # usage: threads_test.sh LRA
 set -euo pipefail
 lra=$1

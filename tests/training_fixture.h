@@ -1,4 +1,4 @@
-// Small ListOps data in a folder of its own, and requests to train on it.
+// A fixture with small ListOps data in a folder of its own, and requests to train on it.
 #ifndef LRA_TESTS_TRAINING_FIXTURE_H_
 #define LRA_TESTS_TRAINING_FIXTURE_H_
 

@@ -1,5 +1,5 @@
-// One step of training on small ListOps data: parts of a batch, memory, precision, numbers that are
-// not finite.
+// Tests one step of training on small ListOps data: parts of a batch, memory, precision, numbers
+// that are not finite.
 #include <ATen/ops/full.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
@@ -11,13 +11,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
+#include "run_folder/checkpoint.h"
+#include "run_folder/run_folder.h"
 #include "tests/objective_gradients.h"
 #include "tests/training_fixture.h"
-#include "train/checkpoint.h"
 #include "train/estimate.h"
 #include "train/first_bad.h"
 #include "train/label_objective.h"
-#include "train/run_folder.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -50,7 +50,8 @@ TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndLeavesNoRecord) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("not finite at step"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("first tensor that went bad: "));
   EXPECT_EQ(ReadRunRecord(request.runtime.out_dir()).status().code(), absl::StatusCode::kNotFound);
-  // Enough is left to look for the cause: configuration, weights, the curve up to it, the message.
+  // What is needed to find the cause is left: configuration, weights, the curve until then, the
+  // message.
   const auto left = ReadRunFolder(request.runtime.out_dir());
   ASSERT_TRUE(left.ok()) << left.status();
   EXPECT_EQ(left->failure, status.message());
@@ -95,7 +96,7 @@ TEST_F(TrainingStepTest, TheMicroBatchIsTheLargestThatFitsTheBudget) {
   EXPECT_EQ(ChooseMicroBatch(**run, stage)->examples, some.examples);
   runtime.set_memory_budget_bytes(some.step_bytes - 1);
   EXPECT_LT(ChooseMicroBatch(**run, stage)->examples, some.examples);
-  // What was used is on record, and a resumed run keeps it.
+  // The sizes that were used are on record, and a resumed run keeps them.
   (*run)->state.mutable_efficiency()->set_micro_batch_examples(7);
   runtime.set_memory_budget_bytes(0);
   EXPECT_EQ(ChooseMicroBatch(**run, stage)->examples, 7);
@@ -127,7 +128,7 @@ TEST_F(TrainingStepTest, NamesTheFirstTensorThatWentBad) {
     ADD_FAILURE() << "no parameter " << name;
     return at::Tensor();
   };
-  // Changes a weight, asks, and changes it back.
+  // Changes a weight, asks for the loss, and changes the weight back.
   const auto with = [&](absl::string_view name, double value, int64_t examples) {
     const c10::NoGradGuard no_gradient;
     const at::Tensor weight = parameter(name), before = weight.clone();
@@ -139,7 +140,7 @@ TEST_F(TrainingStepTest, NamesTheFirstTensorThatWentBad) {
   EXPECT_EQ(FirstBadTensor(objective, batch, 0, 0), "");
   EXPECT_EQ(with("encoder.layer1.mlp.hidden.bias", std::nan(""), 0),
             "parameter \"encoder.layer1.mlp.hidden.bias\" (64 of 64 values, the first at 0)");
-  // Finite weights whose products overflow.
+  // The weights are finite, but their products overflow.
   EXPECT_THAT(with("encoder.layer0.attention.value.weight", 3e38, 0),
               HasSubstr("activation \"layer 0 attention\""));
   EXPECT_THAT(with("encoder.layer1.mlp.projection.weight", 3e38, 4),
@@ -151,7 +152,7 @@ TEST_F(TrainingStepTest, NamesTheFirstTensorThatWentBad) {
               HasSubstr("gradient of \"head.hidden.bias\""));
 }
 
-// Eight bits of mantissa in the matrix products: near, but not equal.
+// Matrix products with an eight-bit mantissa: the result is near, but not equal.
 TEST_F(TrainingStepTest, Bf16TrainsNearFloat32) {
   for (const char* attention : {"transformer", "cosformer", "fnet"}) {
     const std::vector<std::string> sets = {"train.steps=6", "train.log_every_steps=1"};

@@ -1,10 +1,11 @@
-// Protocols (lra/) against what the data of each task (datasets/, tasks/) has to be told: a view
-// sets every field that says something about its task, and none that does not.
+// Compares the protocols (lra/) with what the data of each task (datasets/, tasks/) needs: a view
+// sets every field that applies to its task, and no other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "datasets/view.h"
 #include "lra/config.h"
+#include "lra/task_files.h"
 #include "tasks/task.h"
 
 namespace lra {
@@ -16,24 +17,17 @@ std::vector<std::string> SetFieldsOf(const DataView& view) {
   return names;
 }
 
-// Those that the protocol has rules for.
-std::vector<std::string> TasksOf(const std::string& protocol) {
-  std::vector<std::string> tasks;
-  const auto fragment = LoadFragment("protocols", protocol);
-  EXPECT_TRUE(fragment.ok()) << fragment.status();
-  for (const auto& [task, part] : fragment->task()) tasks.push_back(task);
-  return tasks;
-}
-
 TEST(ViewsTest, EveryProtocolSaysEverythingAboutEveryTask) {
   int combinations = 0;
-  for (const std::string& protocol : ConfigNames("protocols")) {
-    for (const std::string& preset : ConfigNames("presets")) {
-      for (const std::string& name : TasksOf(protocol)) {
+  for (const std::string& name : ConfigNames("tasks")) {
+    const auto task = TaskRegistry::Get().Create("task", name, LoadTaskFile(name)->options());
+    ASSERT_TRUE(task.ok()) << task.status();
+    const std::vector<std::string> presets = NamesForTask("presets", name).value();
+    const std::vector<std::string> protocols = NamesForTask("protocols", name).value();
+    for (const std::string& protocol : protocols) {
+      for (const std::string& preset : presets) {
         const auto view = LoadView(name, protocol, preset, {});
         ASSERT_TRUE(view.ok()) << view.status();
-        const auto task = TaskRegistry::Get().Create("task", name, LoadTaskFile(name)->options());
-        ASSERT_TRUE(task.ok()) << task.status();
         EXPECT_THAT(SetFieldsOf(*view),
                     testing::UnorderedElementsAreArray(ViewFields((*task)->Spec(), *view)))
             << protocol << ", " << preset << ", " << name;
@@ -44,10 +38,11 @@ TEST(ViewsTest, EveryProtocolSaysEverythingAboutEveryTask) {
   EXPECT_GE(combinations, 100);
 }
 
-// The rule is one that the stored splits can serve, and images are not cut.
+// The stored splits allow the rule, and images are not cut.
 TEST(ViewsTest, EveryProtocolsViewCanBeServed) {
-  for (const std::string& protocol : ConfigNames("protocols")) {
-    for (const std::string& name : TasksOf(protocol)) {
+  for (const std::string& name : ConfigNames("tasks")) {
+    const std::vector<std::string> protocols = NamesForTask("protocols", name).value();
+    for (const std::string& protocol : protocols) {
       const auto task = TaskRegistry::Get().Create("task", name, LoadTaskFile(name)->options());
       ASSERT_TRUE(task.ok()) << task.status();
       Manifest manifest;

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "lra/status_macros.h"
-#include "models/torch_status.h"
+#include "models/base/torch_status.h"
 #include "train/micro_batch.h"
 
 namespace lra {

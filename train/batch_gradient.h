@@ -1,4 +1,4 @@
-// The gradient of one batch by its labels, whole or in parts that fit in memory.
+// The gradient of one batch with labels, computed whole or in parts that fit in memory.
 #ifndef LRA_TRAIN_BATCH_GRADIENT_H_
 #define LRA_TRAIN_BATCH_GRADIENT_H_
 
@@ -11,7 +11,7 @@
 
 namespace lra {
 
-// Objective::AddGradient for the model's mean cross-entropy.
+// Objective::AddGradient for the mean cross-entropy of the model.
 absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const HostBatch& batch,
                                              int64_t micro_batch_examples,
                                              const ForwardContext& context);

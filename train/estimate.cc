@@ -1,16 +1,12 @@
 #include "train/estimate.h"
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Allocator.h>
 #include <c10/core/GradMode.h>
-#include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <iostream>
-#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -20,13 +16,14 @@
 #include "eval/machine.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "models/base/allocation_meter.h"
+#include "models/base/torch_status.h"
 #include "models/parameter_count.h"
-#include "models/torch_status.h"
 
 namespace lra {
 namespace {
 
-// Of the memory that is free, what a step may take unasked.
+// The share of free memory that a step may use without being told.
 constexpr double kShareOfFree = 0.8;
 
 // MemAvailable of /proc/meminfo; 0 where the system does not tell.
@@ -62,22 +59,6 @@ absl::StatusOr<double> ProbeTraining(const Run& run, const Stage& stage,
   return Seconds(begin);
 }
 
-// Live bytes of LibTorch's allocations, and their peak, while it is the thread's profiler.
-class AllocationMeter : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void*, int64_t bytes, size_t, size_t, at::Device) override {
-    const int64_t live = live_bytes_ += bytes;
-    int64_t peak = peak_bytes_;
-    while (live > peak && !peak_bytes_.compare_exchange_weak(peak, live)) {
-    }
-  }
-  bool memoryProfilingEnabled() const override { return true; }
-  int64_t peak_bytes() const { return peak_bytes_; }
-
- private:
-  std::atomic<int64_t> live_bytes_ = 0, peak_bytes_ = 0;
-};
-
 // Peak allocations of a step with the `count` longest training examples at once.
 absl::StatusOr<int64_t> StepBytes(const Run& run, const Stage& stage, int64_t count) {
   std::vector<int64_t> examples(run.train.size());
@@ -89,10 +70,9 @@ absl::StatusOr<int64_t> StepBytes(const Run& run, const Stage& stage, int64_t co
                       return length_a != length_b ? length_a > length_b : a < b;
                     });
   examples.resize(count);
-  const auto meter = std::make_shared<AllocationMeter>();
-  const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, meter);
+  const MeteredScope metered;
   LRA_RETURN_IF_ERROR(ProbeTraining(run, stage, examples, 0).status());
-  return meter->peak_bytes();
+  return metered.meter().peak_bytes();
 }
 
 absl::Status TooLarge(const Stage& stage, const MicroBatch& choice) {
@@ -173,14 +153,15 @@ Plan BatchesByLength(const Run& run) {
 
 // Forward passes of all validations, and of test (taken as large as validation) at the end, in
 // batches.
-double EvaluationBatches(const Run& run) {
+double EvaluationBatches(const Run& run, const Objective& objective) {
   const TrainConfig& train = run.config().train();
   const double all = static_cast<double>(run.validation.size());
   const double looked_at =
       train.validation_examples() > 0 ? std::min<double>(train.validation_examples(), all) : all;
   const int scored = run.config().evaluation().scored_examples();
-  const double tested = scored > 0 ? std::min<double>(scored, all) : all;
-  const double looks = std::max(1, train.steps() / train.eval_every_steps());
+  const double one_test = scored > 0 ? std::min<double>(scored, all) : all;
+  const double tested = objective.is_tested() ? one_test : 0;
+  const double looks = std::max<double>(1, objective.steps() / train.eval_every_steps());
   return (looks * looked_at + 3 * tested) / train.batch_examples();
 }
 
@@ -191,7 +172,7 @@ absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) 
   StageEstimate estimate;
   estimate.steps = stage.objective->steps();
   estimate.parameters = stage.objective->parameters().count();
-  estimate.has_validation = stage.objective->has_validation();
+  estimate.is_tested = stage.objective->is_tested();
   const int64_t parts = stage.micro_batch_examples;
   LRA_RETURN_IF_ERROR(ProbeTraining(run, stage, plan.back(), parts).status());
   estimate.peak_memory_bytes = PeakMemoryBytes();
@@ -200,12 +181,11 @@ absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) 
     const auto& examples = plan[plan.size() * quarter / 4];
     LRA_ASSIGN_OR_RETURN(const double training, ProbeTraining(run, stage, examples, parts));
     estimate.step_seconds += training / 3;
-    if (!estimate.has_validation) continue;
     LRA_ASSIGN_OR_RETURN(const double forward, ProbeForward(run, examples));
-    estimate.total_seconds += EvaluationBatches(run) * forward / 3;
+    estimate.total_seconds += EvaluationBatches(run, *stage.objective) * forward / 3;
   }
   estimate.total_seconds += estimate.steps * estimate.step_seconds;
-  if (estimate.has_validation) {
+  if (estimate.is_tested) {
     LRA_ASSIGN_OR_RETURN(estimate.transformer_parameters,
                          CountTransformerParameters(run.config(), run.train.spec()));
   }
@@ -252,7 +232,7 @@ std::string DescribeEstimate(const StageEstimate& estimate) {
   return absl::StrCat("estimate: ", parameters, ", ", FormatCount(estimate.steps), " steps of ",
                       FormatSeconds(estimate.step_seconds), ", about ",
                       FormatSeconds(estimate.total_seconds),
-                      estimate.has_validation ? " with validation and test" : "",
+                      estimate.is_tested ? " with validation and test" : " with validation",
                       "; peak memory about ", FormatBytes(estimate.peak_memory_bytes), " (",
                       FormatBytes(estimate.available_memory_bytes), " more available)");
 }

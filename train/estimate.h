@@ -16,11 +16,12 @@ namespace lra {
 struct StageEstimate {
   int64_t steps = 0;
   int64_t parameters = 0;
-  // Of the same configuration with softmax attention; 0 = not compared.
+  // Parameters of the same configuration with softmax attention; 0 = not compared.
   int64_t transformer_parameters = 0;
   double step_seconds = 0;
-  bool has_validation = false;
-  // Steps, and with validation: validations and the final test too.
+  // Objective::is_tested.
+  bool is_tested = false;
+  // Steps and validations, and the final test of what is tested.
   double total_seconds = 0;
   // After the longest batch.
   int64_t peak_memory_bytes = 0;

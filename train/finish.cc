@@ -7,16 +7,19 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "eval/curve_values.h"
 #include "eval/evaluator.h"
 #include "eval/machine.h"
 #include "eval/run_record.h"
+#include "lra/experiment.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
+#include "models/base/kernel_path.h"
 #include "models/parameter_count.h"
-#include "train/checkpoint.h"
+#include "run_folder/checkpoint.h"
+#include "run_folder/test_looks.h"
 #include "train/interruption.h"
-#include "train/test_looks.h"
 
 namespace lra {
 namespace {
@@ -82,20 +85,20 @@ int64_t SelectedStep(const CheckpointState& state) {
   }
 }
 
-double SelectedValidationAccuracy(const CheckpointState& state) {
+double SelectedValidation(const CheckpointState& state) {
   const int64_t selected = SelectedStep(state);
-  double accuracy = 0;
+  double value = 0;
   for (const CurvePoint& point : state.curve()) {
-    if (point.has_validation_accuracy() && point.step() <= selected)
-      accuracy = point.validation_accuracy();
+    if (point.step() > selected) break;
+    value = FindValue(point.validation(), MetricName(state.spec())).value_or(value);
   }
-  return accuracy;
+  return value;
 }
 
 RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& parameters) {
   RunRecord record;
   record.set_kind(RunRecord::MEASURED);
-  record.set_method(state.config().attention().name());
+  record.set_method(MethodOf(state.config()));
   *record.mutable_config() = state.config();
   record.set_config_fingerprint(Fingerprint(state.config()));
   record.set_cell_fingerprint(CellFingerprint(state.config()));
@@ -109,10 +112,11 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   record.set_transformer_parameters(
       CountTransformerParameters(state.config(), state.spec()).value_or(0));
   record.set_selected_step(SelectedStep(state));
-  record.set_selected_validation_accuracy(SelectedValidationAccuracy(state));
+  record.set_selected_validation(SelectedValidation(state));
   record.set_stopped_at_step(state.stopped_at_step());
   *record.mutable_machine() = DescribeMachine();
   record.mutable_machine()->set_cpu_capability(at::get_cpu_capability());
+  record.mutable_machine()->set_kernels(KernelPathName(ActiveKernelPath()));
   *record.mutable_versions() = RunVersions(TORCH_VERSION);
   return record;
 }
@@ -120,23 +124,23 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
 absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split,
                                           const CheckpointState& state,
                                           const ScoreRequest& request) {
+  LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(state.spec()));
   LRA_ASSIGN_OR_RETURN(const Scored scored,
-                       ScoreSplit(model, split, state.spec().classes(),
+                       ScoreSplit(model, split, state.spec().classes(), *metric,
                                   {.batch_examples = state.config().train().batch_examples(),
                                    .limit_examples = request.limit_examples,
                                    .drop_last = state.config().evaluation().drop_last(),
                                    .should_stop = StopRequested,
                                    .label = absl::StrCat("score ", split.name()),
                                    .quiet = request.quiet}));
-  LRA_ASSIGN_OR_RETURN(
-      SplitResult result,
-      StorePredictions(request.record_dir, {.split = split.name(),
-                                            .file = request.predictions_path,
-                                            .logits = scored.logits,
-                                            .labels = scored.labels,
-                                            .classes = static_cast<int>(scored.classes),
-                                            .step = state.step(),
-                                            .checkpoint = request.checkpoint}));
+  LRA_ASSIGN_OR_RETURN(SplitResult result,
+                       StorePredictions(request.record_dir, {.split = split.name(),
+                                                             .file = request.predictions_path,
+                                                             .logits = scored.logits,
+                                                             .labels = scored.labels,
+                                                             .spec = &state.spec(),
+                                                             .step = state.step(),
+                                                             .checkpoint = request.checkpoint}));
   const bool is_part = request.limit_examples > 0 && request.limit_examples < split.size();
   if (is_part) result.set_split_examples(split.size());
   return result;

@@ -13,8 +13,8 @@ namespace lra {
 
 // The step that the protocol's selection rule names.
 int64_t SelectedStep(const CheckpointState& state);
-// As of the last validation up to that step.
-double SelectedValidationAccuracy(const CheckpointState& state);
+// The value of the task's metric at the last validation up to that step.
+double SelectedValidation(const CheckpointState& state);
 
 // Scores validation and test with the selected checkpoint, and test with the last one where it is
 // another; writes predictions and record (atomically, the record last: a run is finished when it

@@ -5,13 +5,13 @@
 #include <c10/core/GradMode.h>
 
 #include "absl/strings/str_cat.h"
-#include "models/torch_status.h"
+#include "models/base/torch_status.h"
 #include "train/micro_batch.h"
 
 namespace lra {
 namespace {
 
-// "activation NAME (3 of 640 values, the first at 17)"; empty for a finite tensor.
+// Returns "activation NAME (3 of 640 values, the first at 17)"; empty for a finite tensor.
 std::string Describe(absl::string_view kind, absl::string_view name, const at::Tensor& value) {
   const at::Tensor is_bad = at::isfinite(value.detach()).logical_not().flatten();
   const int64_t count = is_bad.sum().item<int64_t>();

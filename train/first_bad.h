@@ -1,4 +1,4 @@
-// Where numbers stopped being finite: a step's post-mortem.
+// Finds out where numbers stopped being finite in a step.
 #ifndef LRA_TRAIN_FIRST_BAD_H_
 #define LRA_TRAIN_FIRST_BAD_H_
 
@@ -10,9 +10,9 @@
 namespace lra {
 
 // Names the first tensor with an infinity or a NaN, in the order parameters, activations of a
-// forward pass over the batch (in the step's own parts), logits, gradients as they stand:
-// "parameter embedding.token.weight (3 of 640 values, the first at 17)". Empty when all are finite
-// (the loss itself overflowed).
+// forward pass over the batch (in the same parts as in the step), logits, gradients: "parameter
+// embedding.token.weight (3 of 640 values, the first at 17)". Empty if all are finite, which means
+// that the loss itself overflowed.
 std::string FirstBadTensor(const Objective& objective, const HostBatch& batch,
                            int64_t micro_batch_examples, int64_t step);
 

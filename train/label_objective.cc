@@ -1,6 +1,7 @@
 #include "train/label_objective.h"
 
 #include "absl/strings/str_cat.h"
+#include "eval/curve_values.h"
 #include "eval/evaluator.h"
 #include "lra/status_macros.h"
 #include "train/batch_gradient.h"
@@ -28,28 +29,34 @@ int64_t LabelObjective::kept_step() const {
   return evaluation.selection() == EvaluationConfig::FIXED_STEP ? evaluation.step() : -1;
 }
 
-absl::Status LabelObjective::Validate(CheckpointState* state, CurvePoint* point) const {
+std::vector<const Metric*> LabelObjective::metrics() const {
+  const Metric* const accuracy = *FindMetric(kAccuracy);
+  if (run_.metric == accuracy) return {accuracy};
+  return {run_.metric, accuracy};
+}
+
+absl::Status LabelObjective::Validate(int64_t, CheckpointState* state, CurvePoint* point) const {
   const TrainConfig& train = run_.config().train();
   const absl::StatusOr<Scored> scored =
-      ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(),
+      ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(), *run_.metric,
                  {.batch_examples = train.batch_examples(),
                   .limit_examples = train.validation_examples(),
                   .drop_last = run_.config().evaluation().drop_last(),
                   .should_stop = StopRequested});
   LRA_RETURN_IF_ERROR(
       Annotate(scored.status(), absl::StrCat("validation at step ", state->step())));
-  const SplitScore& score = scored->score;
-  point->set_validation_loss(score.MeanLoss());
-  point->set_validation_accuracy(score.Accuracy());
-  CountGain(score.Accuracy(), state);
+  const Sums sums = scored->sums.Total();
+  point->set_validation_loss((*FindMetric(kNats))->Value(sums));
+  SetValues(metrics(), sums, point->mutable_validation());
+  CountGain(run_.metric->Value(sums), state);
   return absl::OkStatus();
 }
 
-void LabelObjective::CountGain(double accuracy, CheckpointState* state) const {
+void LabelObjective::CountGain(double value, CheckpointState* state) const {
   const ScheduleConfig& schedule = run_.config().schedule();
-  if (state->best_step() < 0 || accuracy > state->best_validation_accuracy()) {
+  if (state->best_step() < 0 || run_.metric->Better(value, state->best_validation())) {
     state->set_best_step(state->step());
-    state->set_best_validation_accuracy(accuracy);
+    state->set_best_validation(value);
     state->set_evaluations_without_gain(0);
     state->set_plateau_wait_evaluations(0);
     return;

@@ -3,6 +3,7 @@
 #define LRA_TRAIN_LABEL_OBJECTIVE_H_
 
 #include <string>
+#include <vector>
 
 #include "train/objective.h"
 #include "train/run.h"
@@ -24,15 +25,18 @@ class LabelObjective : public Objective {
                                           const ForwardContext& context) const override;
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const Encoder::ActivationVisitor& visit) const override;
-  bool has_validation() const override { return true; }
+  // The task's; and accuracy, which the doctor compares with the majority class.
+  std::vector<const Metric*> metrics() const override;
   // Counts the best step, evaluations without gain, the plateau schedule's reductions and the early
-  // stop.
-  absl::Status Validate(CheckpointState* state, CurvePoint* point) const override;
+  // stop. A whole batch goes forward at once, as when the run is scored.
+  absl::Status Validate(int64_t micro_batch_examples, CheckpointState* state,
+                        CurvePoint* point) const override;
+  bool is_tested() const override { return true; }
   // That of FIXED_STEP.
   int64_t kept_step() const override;
 
  private:
-  void CountGain(double accuracy, CheckpointState* state) const;
+  void CountGain(double value, CheckpointState* state) const;
 
   const Run& run_;
 };

@@ -9,13 +9,15 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "datasets/loader.h"
+#include "eval/curve_values.h"
 #include "eval/machine.h"
+#include "lra/experiment.h"
 #include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
-#include "models/torch_status.h"
-#include "train/curve.h"
-#include "train/divergence.h"
+#include "models/base/torch_status.h"
+#include "run_folder/curve.h"
+#include "run_folder/divergence.h"
 #include "train/first_bad.h"
 #include "train/interruption.h"
 #include "train/stage_checkpoints.h"
@@ -135,7 +137,7 @@ void Loop::Count(const StepResult& step) {
   state_.mutable_loader()->set_batch(position.batch);
 }
 
-// Of the step, without validation.
+// Makes the curve point of this step, without validation.
 CurvePoint Loop::TakePoint() {
   CurvePoint point = state_.unvalidated();
   if (state_.has_unvalidated()) {
@@ -143,6 +145,7 @@ CurvePoint Loop::TakePoint() {
     return point;
   }
   point = PointFromSums(state_, ScheduleAt(state_.step() - 1).learning_rate);
+  SetValues(objective_.metrics(), objective_.TrainingSums(state_.sums()), point.mutable_train());
   point.set_update_ratio(ratios_.all);
   point.set_embedding_update_ratio(ratios_.embedding);
   return point;
@@ -151,7 +154,7 @@ CurvePoint Loop::TakePoint() {
 absl::Status Loop::AddCurvePoint(bool validate) {
   CurvePoint point = TakePoint();
   absl::Status validated;
-  if (validate && objective_.has_validation()) validated = objective_.Validate(&state_, &point);
+  if (validate) validated = objective_.Validate(stage_.micro_batch_examples, &state_, &point);
   if (absl::IsCancelled(validated)) *state_.mutable_unvalidated() = point;
   LRA_RETURN_IF_ERROR(validated);
   state_.clear_sums();
@@ -187,14 +190,17 @@ absl::Status Loop::StopIfAsked() {
 
 std::string Loop::Detail() const {
   const RunningSums& sums = state_.sums();
+  const Metric* const metric = objective_.metrics().front();
   std::string detail;
   if (sums.examples() > 0) {
-    detail = absl::StrFormat("loss %.3f  accuracy %.1f%%", sums.loss_sum() / sums.examples(),
-                             100.0 * sums.correct() / sums.examples());
+    detail = absl::StrFormat("loss %.3f", sums.loss_sum() / sums.examples());
+    MetricValues values;
+    SetValues({&metric, 1}, objective_.TrainingSums(sums), &values);
+    for (const auto& [name, value] : values)
+      absl::StrAppend(&detail, "  ", name, " ", metric->Text(value, -1));
   }
   if (state_.best_step() >= 0) {
-    absl::StrAppendFormat(&detail, "  best validation %.1f%%",
-                          100 * state_.best_validation_accuracy());
+    absl::StrAppend(&detail, "  best validation ", metric->Text(state_.best_validation(), -1));
   }
   absl::StrAppend(&detail, detail.empty() ? "" : "  ", "memory ", FormatBytes(PeakMemoryBytes()));
   return detail;
@@ -213,13 +219,12 @@ absl::Status Loop::Train() {
   LRA_RETURN_IF_ERROR(RewriteCurve(stage_.directory, state_));
   LRA_RETURN_IF_ERROR(RemoveAll(JoinPath(stage_.directory, kFailureFile)));
   const bool quiet = run_.request.runtime.quiet();
-  Progress progress(
-      {.label = absl::StrCat(objective_.name(), " ", run_.config().attention().name()),
-       .unit = "steps",
-       .total = objective_.steps(),
-       .start = state_.step(),
-       .quiet = quiet,
-       .second_unit = "tokens"});
+  Progress progress({.label = absl::StrCat(objective_.name(), " ", MethodOf(run_.config())),
+                     .unit = "steps",
+                     .total = objective_.steps(),
+                     .start = state_.step(),
+                     .quiet = quiet,
+                     .second_unit = "tokens"});
   while (!IsOver()) {
     LRA_RETURN_IF_ERROR(TakeStep());
     const std::string detail = quiet ? "" : Detail();

@@ -1,4 +1,4 @@
-// The training loop: every stage of a run goes through it.
+// The training loop, which every stage of a run uses.
 #ifndef LRA_TRAIN_LOOP_H_
 #define LRA_TRAIN_LOOP_H_
 
@@ -8,13 +8,14 @@
 
 namespace lra {
 
-// Trains the stage from where its state stands to its end, on run.train's batches; the best step,
-// curve and sums go into the state, points into the stage's curve, checkpoints into its folder (at
-// evaluations and as run.request.runtime says). Internal, marked as diverged, with step, loss,
-// examples and the first tensor that went bad when the loss or the gradient is not finite (nothing
-// is updated; the state before that step, the curve up to it and the message, in kFailureFile, are
-// kept). Cancelled after RequestStop(): the state is saved. A file
-// that cannot be written (a full disk) ends the stage and names the checkpoint that is whole.
+// Trains the stage from the step that its state has reached to its end, on batches of run.train.
+// The best step, curve and sums go into the state, points into the stage's curve, and checkpoints
+// into its folder (at evaluations and as run.request.runtime says). If the loss or the gradient is
+// not finite: Internal, marked as diverged, with step, loss, examples and the first tensor that
+// went bad; nothing is updated, and the state before that step, the curve up to it and the message
+// (in kFailureFile) are kept. After RequestStop(): Cancelled, and the state is saved. If a file
+// cannot be written (a full disk), the stage ends with an error that names the last complete
+// checkpoint.
 absl::Status TrainStage(const Run& run, const Stage& stage);
 
 }  // namespace lra

@@ -12,7 +12,7 @@ std::vector<T> Rows(const std::vector<T>& values, int64_t begin, int64_t end) {
   return {values.begin() + begin, values.begin() + end};
 }
 
-// The first `to` of each row's `from` columns.
+// The first `to` of the `from` columns of each row.
 template <class T>
 std::vector<T> Columns(const std::vector<T>& values, int64_t begin, int64_t end, int64_t from,
                        int64_t to) {

@@ -1,4 +1,4 @@
-// Gradient accumulation: a batch cut into parts that fit in memory.
+// Gradient accumulation: divides a batch into parts that fit in memory.
 #ifndef LRA_TRAIN_MICRO_BATCH_H_
 #define LRA_TRAIN_MICRO_BATCH_H_
 
@@ -10,16 +10,16 @@
 namespace lra {
 
 // Parts of at most `examples` examples in order, with all columns of the batch; 0 = one part. A
-// part is as long as its own longest text, or as the batch where that is padded to a fixed length
-// or keeps_length says so: for models whose result depends on padding
+// part is as long as its own longest sequence. It is as long as the batch if the batch is padded to
+// a fixed length, or if keeps_length is set, for models whose result depends on padding
 // (Classifier::depends_on_padding()).
 std::vector<HostBatch> SplitBatch(const HostBatch& batch, int64_t examples,
                                   bool keeps_length = false);
 
-// Real tokens, of both texts of pairs.
+// The number of real tokens, in both texts of pairs.
 int64_t CountTokens(const HostBatch& batch);
 
-// The batch without the padding that every example has.
+// Removes the padding that every example of the batch has.
 HostBatch TrimPadding(HostBatch batch);
 
 }  // namespace lra

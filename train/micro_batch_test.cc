@@ -38,7 +38,7 @@ TEST(SplitBatch, KeepsOrderAndTrimsPadding) {
   EXPECT_THAT(parts[1].example_ids, ElementsAre(20));
 }
 
-// Of pairs both columns are cut alike, each to its own longest text.
+// For pairs, both columns are divided alike, and each is cut to its own longest text.
 TEST(SplitBatch, CutsBothTextsOfPairs) {
   HostBatch batch = ThreeExamples();
   batch.length_b = 3;
@@ -68,7 +68,7 @@ TEST(SplitBatch, CutsRealValues) {
   EXPECT_TRUE(parts[1].tokens.empty());
 }
 
-// Where padding counts, a part is padded like its batch.
+// If padding counts, a part is padded like its batch.
 TEST(SplitBatch, KeepsTheLengthThatCounts) {
   HostBatch batch = ThreeExamples();
   const auto kept = SplitBatch(batch, 2, true);

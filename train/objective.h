@@ -11,11 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "datasets/host_batch.h"
+#include "eval/metric.h"
 #include "eval/run_record.pb.h"
+#include "models/base/forward_context.h"
+#include "models/base/parameters.h"
 #include "models/encoder/encoder.h"
-#include "models/forward_context.h"
-#include "models/parameters.h"
-#include "train/checkpoint_state.pb.h"
+#include "run_folder/checkpoint_state.pb.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
@@ -62,10 +63,18 @@ class Objective {
   virtual void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                                 const Encoder::ActivationVisitor& visit) const = 0;
 
-  // Whether there is a validation; without one Validate() is not called.
-  virtual bool has_validation() const { return false; }
-  // Fills in the point's validation fields and counts the outcome in `state`.
-  virtual absl::Status Validate(CheckpointState*, CurvePoint*) const { return absl::OkStatus(); }
+  // What the curve shows beside the loss; the first one judges.
+  virtual std::vector<const Metric*> metrics() const = 0;
+  // What these are computed from, of the steps since the last curve point.
+  virtual Sums TrainingSums(const RunningSums& sums) const;
+
+  // Fills in the point's validation fields and counts the outcome in `state`, with forward passes
+  // of at most micro_batch_examples examples (0 = a whole batch). Nothing of training is drawn or
+  // changed. Cancelled after RequestStop().
+  virtual absl::Status Validate(int64_t micro_batch_examples, CheckpointState* state,
+                                CurvePoint* point) const = 0;
+  // Whether what it trained is scored on the test split in the end.
+  virtual bool is_tested() const { return false; }
   // A step whose checkpoint is saved and kept whatever else is; -1 = none.
   virtual int64_t kept_step() const { return -1; }
 };
@@ -73,7 +82,7 @@ class Objective {
 // One stage of a run: its objective, and how far it has come.
 struct Stage {
   const Objective* objective = nullptr;
-  // Of its checkpoints and its curve.
+  // The folder of the stage's checkpoints and curve.
   std::string directory;
   Optimizer* optimizer = nullptr;
   CheckpointState* state = nullptr;

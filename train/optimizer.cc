@@ -19,11 +19,11 @@
 namespace lra {
 namespace {
 
-// Below it the variance of the adaptive rate has no closed form (Liu et al. 2020, algorithm 2, in
-// the published program's rounding of 4 to 5).
+// Below this length the variance of the adaptive rate has no closed form (Liu et al. 2020,
+// algorithm 2; the published program rounds 4 up to 5).
 constexpr double kMinRectifiedLength = 5;
 
-// Rectification r_t, 0 where there is none: section 3.4 of Liu et al. 2020.
+// The rectification r_t, or 0 where there is none (Liu et al. 2020, section 3.4).
 double Rectification(double beta2, double step) {
   const double power = std::pow(beta2, step);
   const double longest = 2 / (1 - beta2) - 1;
@@ -43,7 +43,7 @@ double SquaredNorm(const at::Tensor& x) {
   return norm * norm;
 }
 
-// The weights before a step, to see afterwards how far they moved.
+// Keeps the weights before a step, to measure afterwards how far they moved.
 class Movement {
  public:
   void Watch(absl::string_view name, const at::Tensor& value) {
@@ -70,7 +70,8 @@ class Movement {
   std::vector<Watched> watched_;
 };
 
-// A group with a largest rate follows the schedule below it, as state-spaces/s4's groups do.
+// A group with a largest rate of its own follows the schedule below that rate, like the groups of
+// state-spaces/s4.
 double GroupRate(double max_learning_rate, const ScheduleValue& schedule) {
   const double base =
       schedule.base_learning_rate > 0 ? schedule.base_learning_rate : schedule.learning_rate;

@@ -1,5 +1,5 @@
-// Adam and RAdam over a ParameterStore, with coupled or decoupled decay and clipping. Names of the
-// fields: lra.OptimizerConfig (lra/config.proto).
+// Adam and RAdam for a ParameterStore, with coupled or decoupled decay and clipping. The fields are
+// those of lra.OptimizerConfig (lra/config.proto).
 #ifndef LRA_TRAIN_OPTIMIZER_H_
 #define LRA_TRAIN_OPTIMIZER_H_
 
@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "lra/config.pb.h"
-#include "models/parameters.h"
+#include "models/base/parameters.h"
 #include "train/schedule.h"
 
 namespace lra {
@@ -19,7 +19,7 @@ namespace lra {
 // L2 norms |change| / |weight before| of one step.
 struct UpdateRatios {
   double all = 0;
-  // Of the token embedding (without positions and CLS).
+  // The ratio of the token embedding alone (without positions and CLS).
   double embedding = 0;
 };
 
@@ -29,18 +29,18 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, const ParameterStore& parameters);
 
   void ZeroGradients();
-  // Clips (each gradient by value, then all by their norm), updates, counts a step. Returns the
-  // gradients' global L2 norm before clipping; nothing is changed when that norm is not finite (the
-  // caller decides). `ratios`, unless null, costs a copy of the weights.
+  // Clips (each gradient by value, then all by their norm), updates, and counts a step. Returns the
+  // global L2 norm of the gradients before clipping. If that norm is not finite, nothing is changed
+  // and the caller decides what to do. `ratios`, unless null, takes a copy of the weights.
   double Step(const ScheduleValue& schedule, UpdateRatios* ratios = nullptr);
 
-  // Moments and step counters by name ("exp_avg/<parameter>", ...): what a checkpoint stores.
+  // Moments and step counters by name ("exp_avg/<parameter>", ...), as a checkpoint stores them.
   std::vector<std::pair<std::string, at::Tensor>> State() const;
-  // DataLoss when a name is missing or a shape differs.
+  // DataLoss if a name is missing or a shape differs.
   absl::Status Restore(const std::vector<std::pair<std::string, at::Tensor>>& state);
 
  private:
-  // Parameters that share decay and rate.
+  // Parameters with the same decay and rate.
   struct Group {
     double weight_decay = 0;
     double max_learning_rate = 0;  // 0 = no limit of its own

@@ -30,8 +30,8 @@ void SetGradient(const ParameterStore& store, double value) {
   }
 }
 
-// One scalar by the definition: decay and update both use the scheduled rate, moments are
-// bias-corrected.
+// AdamW on one scalar, written from the definition: decay and update both use the scheduled rate,
+// and moments are bias-corrected.
 struct ScalarAdamW {
   double value, m = 0, v = 0;
   int t = 0;
@@ -62,9 +62,9 @@ TEST(Optimizer, EqualsTheDefinitionAndDecaysMatricesOnly) {
   EXPECT_NEAR(store.parameters()[1].value[2].item<double>(), bias.value, 2e-6);
 }
 
-// PyTorch 2's torch.optim classes in float64 on p = [0.5, -1, 2, 0.25] with the gradient
-// 0.3 p + [0.1, -0.2, 0.4, -0.05] (t mod 3 - 0.5) at t = 0, 1, ..., rate 0.01, decay 0.1: p after 5
-// steps and after 12. RAdam's rectification begins at its sixth step.
+// The expected values are those of PyTorch 2's torch.optim classes in float64 for p = [0.5, -1, 2,
+// 0.25] with the gradient 0.3 p + [0.1, -0.2, 0.4, -0.05] (t mod 3 - 0.5) at t = 0, 1, ..., rate
+// 0.01 and decay 0.1: p after 5 steps and after 12. RAdam's rectification begins at its sixth step.
 struct Golden {
   const char* name;
   OptimizerConfig::Kind kind;
@@ -124,7 +124,8 @@ TEST(Optimizer, EqualsPyTorch) {
   }
 }
 
-// The first step of Adam moves every element by the rate: the state space's own is smaller.
+// The first step of Adam moves every element by the rate, so the smaller rate of the state space
+// shows.
 TEST(Optimizer, AStateSpaceHasARateOfItsOwnAndNoDecay) {
   for (const double own_rate : {0.0, 0.002}) {
     ParameterStore store(1);
@@ -140,7 +141,7 @@ TEST(Optimizer, AStateSpaceHasARateOfItsOwnAndNoDecay) {
                 1e-6);
     EXPECT_NEAR(store.parameters()[1].value[0].item<double>(), decayed, 1e-6);
     SetGradient(store, 1);
-    optimizer.Step({0.001, 0.9f});  // a scheduled rate below it counts
+    optimizer.Step({0.001, 0.9f});  // a scheduled rate below its own is used
     if (own_rate > 0) {
       EXPECT_NEAR(store.parameters()[0].value[0].item<double>(), 0.997, 1e-6);
     }
@@ -156,12 +157,12 @@ TEST(Optimizer, ClampsEachGradientBeforeTheNormIsTaken) {
   at::Tensor a = store.parameters()[0].value;
   a.mutable_grad() = at::tensor({3.0f, -4.0f, 0.1f, 0.0f});
   EXPECT_NEAR(optimizer.Step({0.0, 0.9f}), std::sqrt(25.01), 1e-5);
-  ExpectValues(a.grad(), {0.5, -0.5, 0.1, 0});  // norm 0.714: below 1
+  ExpectValues(a.grad(), {0.5, -0.5, 0.1, 0});  // the norm is 0.714, below 1
   a.mutable_grad() = at::tensor({3.0f, -4.0f, 5.0f, 6.0f});
   config.set_clip_norm(0.2f);
   Optimizer strict(config, store);
   strict.Step({0.0, 0.9f});
-  ExpectValues(a.grad(), {0.1, -0.1, 0.1, 0.1});  // clamped norm 1, scaled to 0.2
+  ExpectValues(a.grad(), {0.1, -0.1, 0.1, 0.1});  // the clamped norm is 1, scaled to 0.2
   a.mutable_grad() = at::tensor({INFINITY, 0.0f, 0.0f, 0.0f});
   EXPECT_TRUE(std::isinf(optimizer.Step({0.0, 0.9f}))) << "clamping hid an infinity";
 }
@@ -196,7 +197,7 @@ TEST(Optimizer, ClipsTheGlobalNorm) {
   SetGradient(store, 2);  // norm 2 * sqrt(25)
   EXPECT_NEAR(optimizer.Step({0.0, 0.9f}), 10, 1e-5);
   EXPECT_NEAR(store.parameters()[0].value.grad()[0].item<double>(), 0.2, 1e-6);
-  SetGradient(store, 0.1);  // norm 0.5: left alone
+  SetGradient(store, 0.1);  // a norm of 0.5 is left alone
   EXPECT_NEAR(optimizer.Step({0.0, 0.9f}), 0.5, 1e-6);
   EXPECT_NEAR(store.parameters()[1].value.grad()[0][0].item<double>(), 0.1, 1e-7);
 }

@@ -17,7 +17,9 @@ PretrainResult ResultOf(const CheckpointState& state) {
   result.set_steps(state.step());
   for (const CurvePoint& point : state.curve()) result.set_tokens(result.tokens() + point.tokens());
   result.set_first_loss(state.curve(0).train_loss());
-  result.set_last_loss(state.curve(state.curve_size() - 1).train_loss());
+  const CurvePoint& last = state.curve(state.curve_size() - 1);
+  result.set_last_loss(last.train_loss());
+  *result.mutable_validation() = last.validation();
   result.set_seconds(state.efficiency().wall_seconds());
   return result;
 }

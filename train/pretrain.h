@@ -1,6 +1,6 @@
-// Self-pretraining as a stage of a run: the encoder learns to guess tokens of the training split,
-// labels unseen, and the run starts from its weights (Amos et al., "Never Train from Scratch",
-// 2023). What it cost is in the record.
+// Self-pretraining as a stage of a run: the encoder learns to predict tokens of the training split
+// without labels, and training with labels starts from its weights (Amos et al., "Never Train from
+// Scratch", 2023). Its cost is in the record.
 #ifndef LRA_TRAIN_PRETRAIN_H_
 #define LRA_TRAIN_PRETRAIN_H_
 
@@ -9,9 +9,9 @@
 
 namespace lra {
 
-// Pretrains in RUN/pretrain (checkpoints and a curve of its own, resumed exactly), copies what the
-// classifier shares into run->model and sets run->state.pretrain. Errors: those of
-// TokenObjective::Create, RestoreLatest, PlanStage and TrainStage.
+// Pretrains in RUN/pretrain (with its own checkpoints and curve; resumed exactly), copies the
+// parameters that the classifier shares into run->model and sets run->state.pretrain. Errors are
+// those of TokenObjective::Create, RestoreLatest, PlanStage and TrainStage.
 absl::Status Pretrain(Run* run);
 
 }  // namespace lra

@@ -5,18 +5,18 @@
 #include <map>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
+#include "lra/config.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
-#include "models/runtime.h"
-#include "models/torch_status.h"
-#include "train/checkpoint.h"
-#include "train/tensorboard.h"
+#include "models/base/runtime.h"
+#include "models/base/torch_status.h"
+#include "run_folder/checkpoint.h"
+#include "run_folder/tensorboard.h"
+#include "train/lengths.h"
 
 namespace lra {
 namespace {
@@ -25,8 +25,8 @@ namespace {
 std::string FirstDifference(const google::protobuf::Message& now,
                             const google::protobuf::Message& then) {
   std::map<std::string, std::string> old_values;
-  for (auto& [path, value] : LeafFields(then)) old_values[path] = value;
-  for (auto& [path, value] : LeafFields(now)) {
+  for (auto& [path, value] : ComparedFields(then)) old_values[path] = value;
+  for (auto& [path, value] : ComparedFields(now)) {
     auto it = old_values.find(path);
     if (it == old_values.end())
       return absl::StrCat(path, " is ", value, ", the checkpoint has it unset");
@@ -110,29 +110,6 @@ void StartState(Run* run) {
                                      run->request.resolved.provenance.end());
 }
 
-// Lengths of attentions that no sequence has are a mistake of who gave them; a default may be
-// longer than a short task, which then is one block.
-absl::Status CheckLengths(const ResolvedConfig& resolved, const TaskSpec& spec) {
-  const auto is_length = [](absl::string_view path) {
-    return path == "attention.options.block_tokens" || path == "attention.options.chunk_tokens" ||
-           path == "attention.options.window_tokens" || path == "attention.options.landmarks";
-  };
-  for (const auto& [path, value] : LeafFields(resolved.config)) {
-    int64_t tokens = 0;
-    if (!is_length(path) || !absl::SimpleAtoi(value, &tokens) || tokens <= spec.max_length_tokens())
-      continue;
-    const auto origin = resolved.provenance.find(path);
-    const bool is_given =
-        origin != resolved.provenance.end() &&
-        (origin->second == "--set" || absl::StartsWith(origin->second, "run file"));
-    if (!is_given) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is ", tokens, " (", origin->second, "), but the longest sequence of ",
-                     spec.name(), " under this view has ", spec.max_length_tokens(), " tokens"));
-  }
-  return absl::OkStatus();
-}
-
 void NoteSmallSplit(const Run& run) {
   const int64_t batch = run.config().train().batch_examples(), held = run.train.size();
   if (held >= batch || run.request.runtime.quiet()) return;
@@ -153,14 +130,6 @@ absl::Status CheckSelection(const ExperimentConfig& config) {
 
 }  // namespace
 
-absl::Status CheckRunDirectory(const TrainRequest& request) {
-  const std::string& out = request.runtime.out_dir();
-  if (request.resume) return absl::OkStatus();
-  if (!HoldsRun(out)) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat(
-      out, " holds a run already; add --resume to go on with it, or choose another --out"));
-}
-
 absl::Status RestoreLatest(const std::string& directory, const TrainRequest& request,
                            const ParameterStore& parameters, Optimizer* optimizer,
                            CheckpointState* state) {
@@ -172,7 +141,9 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
   LRA_ASSIGN_OR_RETURN(CheckpointState restored, LoadCheckpointState(*checkpoint));
   LRA_RETURN_IF_ERROR(CheckSameRun(*state, restored, directory));
   LRA_RETURN_IF_ERROR(LoadWeights(*checkpoint, restored, parameters));
-  LRA_RETURN_IF_ERROR(LoadOptimizer(*checkpoint, restored, optimizer));
+  LRA_RETURN_IF_ERROR(LoadOptimizer(*checkpoint, restored, [&](const NamedTensors& moments) {
+    return optimizer->Restore(moments);
+  }));
   NoteThreads(directory, restored.efficiency().threads(),
               ResolveThreads(request.runtime.threads()));
   *state = std::move(restored);
@@ -187,10 +158,12 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
   LRA_RETURN_IF_ERROR(CheckSelection(run->config()));
   LRA_RETURN_IF_ERROR(OpenData(run.get()));
+  LRA_ASSIGN_OR_RETURN(run->metric, MetricOf(run->train.spec()));
+  LRA_RETURN_IF_ERROR(CheckSums(*run->metric, "training with labels", ScoredSums(*run->metric)));
   LRA_RETURN_IF_ERROR(CheckLengths(request.resolved, run->train.spec()));
   NoteSmallSplit(*run);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    LRA_ASSIGN_OR_RETURN(run->model, Classifier::Create(run->config(), run->train.spec()));
+    LRA_ASSIGN_OR_RETURN(run->model, request.make_classifier(run->config(), run->train.spec()));
     run->model->MoveTo(device);
     return absl::OkStatus();
   }));
@@ -200,11 +173,6 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   run->claim.emplace(std::move(claim));
   LRA_RETURN_IF_ERROR(RestoreIfThere(run.get()));
   return run;
-}
-
-std::string DefaultRunDirectory(const ExperimentConfig& config) {
-  return absl::StrCat("runs/", config.task(), "-", config.attention().name(), "-", config.preset(),
-                      "-s", config.seed());
 }
 
 }  // namespace lra

@@ -9,8 +9,8 @@
 namespace lra {
 namespace {
 
-// torch.optim.lr_scheduler.OneCycleLR's defaults: start at peak/25, end at start/1e4, momentum .95
-// -> .85 -> .95.
+// The defaults of torch.optim.lr_scheduler.OneCycleLR: start at peak/25, end at start/1e4, momentum
+// .95 -> .85 -> .95.
 constexpr double kStartDivisor = 25;
 constexpr double kFinalDivisor = 1e4;
 constexpr double kHighMomentum = 0.95;
@@ -20,7 +20,7 @@ double WarmupFactor(double s, double warmup) {
   return warmup > 0 ? std::min(1.0, s / warmup) : 1.0;
 }
 
-// Part of the way from warm-up to the end, 0 .. 1.
+// How much of the way from warm-up to the end is done, 0 .. 1.
 double DecayProgress(double s, double warmup, double total) {
   return std::clamp((s - warmup) / std::max(1.0, total - warmup), 0.0, 1.0);
 }

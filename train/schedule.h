@@ -1,5 +1,6 @@
-// Learning-rate schedules. Formulas stand beside lra.ScheduleConfig (lra/config.proto); golden
-// values of schedules A and B (LRA code, lra_benchmarks/utils/train_utils.py) in schedule_test.cc.
+// Learning-rate schedules. The formulas stand beside lra.ScheduleConfig (lra/config.proto); golden
+// values of schedules A and B (LRA code, lra_benchmarks/utils/train_utils.py) are in
+// schedule_test.cc.
 #ifndef LRA_TRAIN_SCHEDULE_H_
 #define LRA_TRAIN_SCHEDULE_H_
 
@@ -9,11 +10,11 @@
 
 namespace lra {
 
-// Values at one optimiser step.
+// The values at one optimiser step.
 struct ScheduleValue {
   double learning_rate = 0;
   double beta1 = 0;
-  // schedule.learning_rate, which learning_rate is a multiple of; 0 = unknown.
+  // schedule.learning_rate, of which learning_rate is a multiple; 0 = unknown.
   double base_learning_rate = 0;
 };
 
@@ -22,8 +23,8 @@ class Schedule {
   // total_steps T >= 1. Warm-up W is warmup_steps, or warmup_fraction * T rounded.
   Schedule(const ScheduleConfig& config, const OptimizerConfig& optimizer, int64_t total_steps);
 
-  // step = 0, 1, ... : optimiser steps already taken. plateau_reductions: how often PLATEAU took
-  // the rate down so far (CheckpointState).
+  // `step` = 0, 1, ... is the number of optimiser steps already taken. `plateau_reductions` says
+  // how often PLATEAU has lowered the rate so far (CheckpointState).
   ScheduleValue At(int64_t step, int64_t plateau_reductions = 0) const;
   int64_t warmup_steps() const { return warmup_; }
 

@@ -21,7 +21,8 @@ void ExpectRates(const Schedule& schedule, const std::vector<std::pair<int64_t, 
   }
 }
 
-// Golden values: the LRA code's own schedule at its ListOps, Text and Retrieval settings.
+// The golden values are those of the LRA code's own schedule with its settings for ListOps, Text
+// and Retrieval.
 TEST(Schedule, InverseSqrtIsScheduleA) {
   const Schedule listops = Make(ScheduleConfig::INVERSE_SQRT, 0.05, 1000, 5000);
   EXPECT_EQ(listops.At(0).learning_rate, 0);
@@ -53,8 +54,8 @@ TEST(Schedule, LinearAndConstant) {
   EXPECT_NEAR(Make(ScheduleConfig::CONSTANT, 1e-3, 0, 10).At(0).learning_rate, 1e-3, 1e-9);
 }
 
-// PyTorch 2's OneCycleLR(max_lr=1e-3, total_steps=100, pct_start=0.2, anneal_strategy="linear"):
-// peak at step 19.
+// The values of PyTorch 2's OneCycleLR(max_lr=1e-3, total_steps=100, pct_start=0.2,
+// anneal_strategy="linear"), whose peak is at step 19.
 TEST(Schedule, OneCycle) {
   const Schedule schedule = Make(ScheduleConfig::ONE_CYCLE, 1e-3, 20, 100);
   ExpectRates(schedule, {{0, 4e-5}, {19, 1e-3}, {99, 4e-9}});

@@ -8,12 +8,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "datasets/manifest.h"
+#include "eval/metric.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
-#include "train/checkpoint.h"
-#include "train/divergence.h"
+#include "run_folder/checkpoint.h"
+#include "run_folder/divergence.h"
+#include "run_folder/run_claim.h"
 #include "train/finish.h"
-#include "train/run_claim.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -38,7 +40,7 @@ Trial Outcome(float rate, const CheckpointState& state) {
   Trial trial;
   trial.set_learning_rate(rate);
   trial.set_selected_step(SelectedStep(state));
-  trial.set_validation_accuracy(SelectedValidationAccuracy(state));
+  trial.set_validation(SelectedValidation(state));
   return trial;
 }
 
@@ -62,34 +64,34 @@ absl::StatusOr<Trial> RunTrial(const TrainRequest& request, float rate) {
   return Outcome(rate, *state);
 }
 
-void Report(const Trial& trial, int number, int budget) {
+void Report(const Metric& metric, const Trial& trial, int number, int budget) {
   const std::string outcome =
       trial.selected_step() < 0
           ? "lost"
-          : absl::StrFormat("validation accuracy %.2f %%", 100 * trial.validation_accuracy());
+          : absl::StrCat("validation ", metric.name(), " ", metric.Text(trial.validation()));
   std::cerr << absl::StrFormat("trial %d of %d: learning rate %g: %s\n", number, budget,
                                trial.learning_rate(), outcome);
 }
 
-absl::StatusOr<std::vector<Trial>> RunTrials(const TrainRequest& request) {
-  // Of the run as a whole; each trial has its own.
+absl::StatusOr<std::vector<Trial>> RunTrials(const TrainRequest& request, const Metric& metric) {
+  // Claims the run as a whole; each trial claims its own folder.
   LRA_ASSIGN_OR_RETURN(const RunClaim claim, RunClaim::Take(request.runtime.out_dir()));
   const SearchConfig& search = request.resolved.config.search();
   std::vector<Trial> trials;
   for (int i = 0; i < search.budget_trials(); ++i) {
     LRA_ASSIGN_OR_RETURN(const Trial trial, RunTrial(request, search.learning_rate(i)));
-    if (!request.runtime.quiet()) Report(trial, i + 1, search.budget_trials());
+    if (!request.runtime.quiet()) Report(metric, trial, i + 1, search.budget_trials());
     trials.push_back(trial);
   }
   return trials;
 }
 
 // Index of the best one that did not diverge; the earlier of equals.
-std::optional<int> Best(const std::vector<Trial>& trials) {
+std::optional<int> Best(const Metric& metric, const std::vector<Trial>& trials) {
   std::optional<int> best;
   for (int i = 0; i < static_cast<int>(trials.size()); ++i) {
     if (trials[i].selected_step() < 0) continue;
-    if (!best || trials[i].validation_accuracy() > trials[*best].validation_accuracy()) best = i;
+    if (!best || metric.Better(trials[i].validation(), trials[*best].validation())) best = i;
   }
   return best;
 }
@@ -124,14 +126,12 @@ absl::StatusOr<RunRecord> TestWinner(const TrainRequest& request, float rate,
 
 }  // namespace
 
-std::string TrialFolder(float learning_rate) {
-  return absl::StrCat(kTrialsFolder, "/lr-", learning_rate);
-}
-
 absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
   LRA_RETURN_IF_ERROR(CheckRunDirectory(request));
-  LRA_ASSIGN_OR_RETURN(std::vector<Trial> trials, RunTrials(request));
-  const std::optional<int> best = Best(trials);
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(request.runtime.data_dir()));
+  LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(manifest.spec()));
+  LRA_ASSIGN_OR_RETURN(std::vector<Trial> trials, RunTrials(request, *metric));
+  const std::optional<int> best = Best(*metric, trials);
   if (!best) {
     return absl::InternalError(absl::StrCat("all ", trials.size(),
                                             " trials of the search diverged; try lower "

@@ -1,5 +1,5 @@
-// Tuning with an equal budget: the same number of trials for every method, each a whole training
-// with one learning rate; the best on validation is kept and tested once.
+// Tuning with an equal budget: every method gets the same number of trials. Each is a complete
+// training run with one learning rate; the best on validation is kept and tested once.
 #ifndef LRA_TRAIN_SEARCH_H_
 #define LRA_TRAIN_SEARCH_H_
 
@@ -11,13 +11,10 @@
 
 namespace lra {
 
-// Of a trial, in the run's folder: "trials/lr-0.001".
-std::string TrialFolder(float learning_rate);
-
-// Trials stand in TrialFolder(), without a look at the test split; the winner's checkpoints
-// are copied to RUN, where it is tested and recorded with all trials. A trial that diverges counts
-// as lost; Internal when all do. Other errors: those of TrainRun. Killed and resumed, it goes on
-// with the trial that it was at.
+// Trials are in TrialFolder() and never look at the test split. The checkpoints of the best one are
+// copied to RUN, where it is tested and recorded with all trials. A trial that diverges counts as
+// lost; Internal if all do. Other errors are those of TrainRun. A search that was killed and
+// resumed continues with the trial that was in work.
 absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request);
 
 }  // namespace lra

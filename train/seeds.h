@@ -1,4 +1,4 @@
-// "0-4,7" -> 0 1 2 3 4 7.
+// Parses seeds: "0-4,7" stands for 0 1 2 3 4 7.
 #ifndef LRA_TRAIN_SEEDS_H_
 #define LRA_TRAIN_SEEDS_H_
 
@@ -10,8 +10,8 @@
 
 namespace lra {
 
-// InvalidArgument for anything but numbers and ranges of at most 10,000 seeds, in ascending order,
-// none twice.
+// InvalidArgument for anything but numbers and ranges of at most 10,000 seeds, in ascending order
+// and without repetition.
 absl::StatusOr<std::vector<uint32_t>> ParseSeeds(absl::string_view text);
 
 }  // namespace lra

@@ -9,7 +9,7 @@
 #include "eval/machine.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
-#include "train/checkpoint.h"
+#include "run_folder/checkpoint.h"
 #include "train/interruption.h"
 
 namespace lra {
@@ -44,7 +44,7 @@ void StageCheckpoints::AddEfficiency() const {
 
 void StageCheckpoints::Prune() const {
   std::vector<int64_t> keep = CheckpointSteps(stage_.directory);
-  // Later steps are of a process that was killed before it could point at them.
+  // Later steps belong to a process that was killed before it could update `latest`.
   std::erase_if(keep, [&](int64_t step) { return step > stage_.state->step(); });
   const size_t newest = std::max(1, runtime_.keep_checkpoints());
   if (keep.size() > newest) keep.erase(keep.begin(), keep.end() - newest);
@@ -56,7 +56,7 @@ void StageCheckpoints::Prune() const {
 absl::Status StageCheckpoints::Save() {
   AddEfficiency();
   LRA_RETURN_IF_ERROR(SaveCheckpoint(stage_.directory, stage_.objective->parameters(),
-                                     *stage_.optimizer, stage_.state));
+                                     stage_.optimizer->State(), stage_.state));
   saved_at_ = Clock::now();
   Prune();
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// A stage's checkpoints while it trains: when one is due besides those at evaluations, which ones
-// stay, and what to say when saving fails.
+// Decides during a stage when a checkpoint is due besides those at evaluations and which ones are
+// kept, and adds advice to errors of saving.
 #ifndef LRA_TRAIN_STAGE_CHECKPOINTS_H_
 #define LRA_TRAIN_STAGE_CHECKPOINTS_H_
 
@@ -13,16 +13,18 @@ namespace lra {
 
 class StageCheckpoints {
  public:
-  // Time counts from here, and on from what state.efficiency holds of earlier processes. Both must
-  // outlive it.
+  // Time starts now and continues what state.efficiency holds of earlier processes. Both arguments
+  // must outlive the object.
   StageCheckpoints(const RuntimeConfig& runtime, const Stage& stage);
 
-  // Whether runtime's steps or minutes have gone by, or the user asked (TakeSaveRequest).
+  // Whether a checkpoint is due because of the runtime's steps or minutes, or because the user
+  // asked (TakeSaveRequest).
   bool TakeDue();
-  // Saves weights, moments and state, the latter with time, memory, threads and micro batch so far.
-  // Then the newest runtime.keep_checkpoints stay, the best step's and the objective's kept step's.
+  // Saves weights, moments and state, including time, memory, threads and micro batch so far. Then
+  // only the newest runtime.keep_checkpoints, the best step's and the objective's kept step's
+  // remain.
   absl::Status Save();
-  // A failure that was not of the model's making, with what is left on disk.
+  // Adds to an error that is not the model's fault what is left on disk.
   absl::Status WithLatest(const absl::Status& status) const;
 
  private:

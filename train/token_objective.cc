@@ -3,14 +3,21 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "datasets/loader.h"
+#include "eval/curve_values.h"
 #include "lra/status_macros.h"
-#include "models/torch_status.h"
+#include "models/base/torch_status.h"
+#include "models/encoder/sequences.h"
+#include "train/interruption.h"
 #include "train/micro_batch.h"
 #include "train/token_targets.h"
 
@@ -23,13 +30,16 @@ struct Piece {
   TokenTargets targets;
 };
 
+// Keys the hidden tokens of validation; no step of training has this number.
+constexpr uint32_t kValidationStep = std::numeric_limits<uint32_t>::max();
+
 std::vector<Piece> MakePieces(const HostBatch& part, const ExperimentConfig& config,
-                              const ForwardContext& context) {
+                              uint32_t step) {
   std::vector<Piece> pieces;
   const int columns = part.lengths_b.empty() ? 1 : 2;
   for (int column = 0; column < columns; ++column) {
     pieces.push_back(
-        {&part, MakeTokenTargets(part, column, config.pretrain(), config.seed(), context.step)});
+        {&part, MakeTokenTargets(part, column, config.pretrain(), config.seed(), step)});
   }
   return pieces;
 }
@@ -48,6 +58,28 @@ void AddPiece(const TokenModel& model, const Piece& piece, const ForwardContext&
   result->correct += logits.argmax(1).eq(ids).sum().item<int64_t>();
 }
 
+// Adds what the model guesses without dropout and gradient to the sums of `example_count` examples.
+absl::Status ScorePiece(const TokenModel& model, const Metric& metric, const Piece& piece,
+                        int64_t example_count, ExampleSums* sums) {
+  const TokenPlaces& places = piece.targets.places;
+  const at::Tensor logits =
+      model.Forward(*piece.part, places, ForwardContext{}).cpu().contiguous();  // [S, V]
+  const std::vector<int32_t> targets(piece.targets.ids.begin(), piece.targets.ids.end());
+  const int64_t length = Texts(*piece.part, places.column).length;
+  std::vector<int64_t> examples;
+  for (const int64_t place : places.positions)
+    examples.push_back(piece.part->example_ids[place / length]);
+  LRA_ASSIGN_OR_RETURN(const ExampleSums scored,
+                       ScoreGuesses(metric, {.logits = {logits.const_data_ptr<float>(),
+                                                        static_cast<size_t>(logits.numel())},
+                                             .targets = targets,
+                                             .classes = static_cast<int>(logits.size(1)),
+                                             .examples = examples,
+                                             .example_count = example_count}));
+  sums->Add(scored);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TokenObjective>> TokenObjective::Create(const Run& run) {
@@ -57,7 +89,7 @@ absl::StatusOr<std::unique_ptr<TokenObjective>> TokenObjective::Create(const Run
     model->MoveTo(run.model->parameters().parameters()[0].value.device());
     return absl::OkStatus();
   }));
-  return std::unique_ptr<TokenObjective>(new TokenObjective(run.config(), std::move(model)));
+  return std::unique_ptr<TokenObjective>(new TokenObjective(run, std::move(model)));
 }
 
 Schedule TokenObjective::MakeSchedule() const {
@@ -75,7 +107,7 @@ absl::StatusOr<BatchResult> TokenObjective::AddGradient(const HostBatch& batch,
   std::vector<Piece> pieces;
   for (const HostBatch& part : parts) {
     result.tokens += CountTokens(part);
-    for (Piece& piece : MakePieces(part, config_, context)) {
+    for (Piece& piece : MakePieces(part, config_, context.step)) {
       result.guesses += static_cast<int64_t>(piece.targets.ids.size());
       pieces.push_back(std::move(piece));
     }
@@ -96,8 +128,55 @@ absl::StatusOr<BatchResult> TokenObjective::AddGradient(const HostBatch& batch,
 
 void TokenObjective::VisitActivations(const HostBatch& batch, const ForwardContext& context,
                                       const Encoder::ActivationVisitor& visit) const {
-  for (const Piece& piece : MakePieces(batch, config_, context))
+  for (const Piece& piece : MakePieces(batch, config_, context.step))
     model_->VisitActivations(batch, piece.targets.places, context, visit);
+}
+
+std::vector<const Metric*> TokenObjective::metrics() const {
+  return {*FindMetric(kBitsPerToken), *FindMetric(kAccuracy)};
+}
+
+Sums TokenObjective::TrainingSums(const RunningSums& running) const {
+  Sums sums = Objective::TrainingSums(running);
+  (*sums.mutable_counts())[kTokens] = CountOf(sums, kTargets);
+  return sums;
+}
+
+absl::Status TokenObjective::ScoreBatch(const HostBatch& batch, int64_t micro_batch_examples,
+                                        int64_t example_count, ExampleSums* sums) const {
+  const Metric& metric = *metrics().front();
+  return CatchTorch([&] {
+    const c10::NoGradGuard no_grad;
+    for (const HostBatch& part : SplitBatch(batch, micro_batch_examples, depends_on_padding())) {
+      for (const Piece& piece : MakePieces(part, config_, kValidationStep)) {
+        if (piece.targets.ids.empty()) continue;
+        LRA_RETURN_IF_ERROR(ScorePiece(*model_, metric, piece, example_count, sums));
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status TokenObjective::Validate(int64_t micro_batch_examples, CheckpointState* state,
+                                      CurvePoint* point) const {
+  const TrainConfig& train = config_.train();
+  const int64_t batch = train.batch_examples();
+  const int64_t examples = EvaluatedExamples(
+      run_.validation.size(), batch, train.validation_examples(), config_.evaluation().drop_last());
+  const std::string where = absl::StrCat("pretraining's validation at step ", state->step());
+  ExampleSums by_example;
+  for (const auto& ids : PlanEvaluation(run_.validation, batch, examples)) {
+    if (StopRequested()) return absl::CancelledError(where);
+    LRA_RETURN_IF_ERROR(Annotate(
+        ScoreBatch(MakeBatch(run_.validation, ids), micro_batch_examples, examples, &by_example),
+        where));
+  }
+  Sums sums = by_example.Total();
+  if (CountOf(sums, kTargets) == 0) return absl::OkStatus();  // texts of one token each
+  (*sums.mutable_counts())[kTokens] = CountOf(sums, kTargets);
+  point->set_validation_loss((*FindMetric(kNats))->Value(sums));
+  SetValues(metrics(), sums, point->mutable_validation());
+  return absl::OkStatus();
 }
 
 }  // namespace lra

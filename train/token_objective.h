@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "models/token_model.h"
@@ -32,11 +34,22 @@ class TokenObjective : public Objective {
                                           const ForwardContext& context) const override;
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const Encoder::ActivationVisitor& visit) const override;
+  // Bits per token, and accuracy.
+  std::vector<const Metric*> metrics() const override;
+  Sums TrainingSums(const RunningSums& sums) const override;
+  // On the validation split's own texts. MASKED hides the same tokens at every step: which ones
+  // depends on (seed, example id, column, token) only. Chooses nothing: the last step is kept.
+  absl::Status Validate(int64_t micro_batch_examples, CheckpointState* state,
+                        CurvePoint* point) const override;
 
  private:
-  TokenObjective(const ExperimentConfig& config, std::unique_ptr<TokenModel> model)
-      : config_(config), model_(std::move(model)) {}
+  TokenObjective(const Run& run, std::unique_ptr<TokenModel> model)
+      : run_(run), config_(run.config()), model_(std::move(model)) {}
 
+  absl::Status ScoreBatch(const HostBatch& batch, int64_t micro_batch_examples,
+                          int64_t example_count, ExampleSums* sums) const;
+
+  const Run& run_;
   const ExperimentConfig& config_;
   std::unique_ptr<TokenModel> model_;
 };

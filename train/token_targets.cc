@@ -8,7 +8,7 @@
 namespace lra {
 namespace {
 
-// Which of an example's `length` tokens are hidden.
+// Which of an example's `length` tokens are masked.
 std::vector<int32_t> HiddenTokens(int32_t length, double fraction, RandomStream stream) {
   std::vector<int32_t> hidden;
   for (int32_t n = 0; n < length; ++n) {

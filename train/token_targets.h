@@ -1,5 +1,5 @@
-// What a model guesses when it is pretrained on the task's own inputs (Amos et al., "Never Train
-// from Scratch", 2023): hidden tokens from all others (MASKED), or each token from the earlier ones
+// What a model predicts when it is pretrained on the task's own inputs (Amos et al., "Never Train
+// from Scratch", 2023): masked tokens from all others (MASKED), or each token from the earlier ones
 // (CAUSAL).
 #ifndef LRA_TRAIN_TOKEN_TARGETS_H_
 #define LRA_TRAIN_TOKEN_TARGETS_H_
@@ -15,14 +15,14 @@ namespace lra {
 
 struct TokenTargets {
   TokenPlaces places;
-  // [S], what to guess there.
+  // [S], the ids to predict at these positions.
   std::vector<int64_t> ids;
 };
 
-// Of the only or first texts (column 0), or of the second texts of pairs (1). MASKED: each real
-// token is hidden with probability masked_fraction, at least one in each text; which ones depends
-// on (seed, step, example id, column, token) only. CAUSAL: token n guesses token n + 1, nothing is
-// hidden; a text of one token guesses nothing.
+// For the only or first texts (column 0), or the second texts of pairs (1). MASKED: each real token
+// is masked with probability masked_fraction, at least one in each text; which ones depends only on
+// (seed, step, example id, column, token). CAUSAL: token n predicts token n + 1, and nothing is
+// masked; a text of one token predicts nothing.
 TokenTargets MakeTokenTargets(const HostBatch& batch, int column, const PretrainConfig& config,
                               uint32_t seed, uint32_t step);
 

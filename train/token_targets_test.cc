@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Two examples of 4 and 2 tokens.
+// Two examples, of 4 and 2 tokens.
 HostBatch Batch() {
   HostBatch batch;
   batch.batch = 2;
@@ -61,10 +61,11 @@ TEST(TokenTargetsTest, TheShareIsTheFraction) {
   batch.lengths = {20000};
   batch.example_ids = {0};
   const size_t hidden = MakeTokenTargets(batch, 0, Masked(0.25f), 3, 0).places.positions.size();
-  EXPECT_NEAR(static_cast<double>(hidden), 5000, 4 * 61.3);  // four binomial deviations
+  // four standard deviations of the binomial
+  EXPECT_NEAR(static_cast<double>(hidden), 5000, 4 * 61.3);
 }
 
-// Neither the batch nor its padding has a say.
+// Neither the rest of the batch nor padding changes anything.
 TEST(TokenTargetsTest, AnExampleIsTheSameAloneAndPadded) {
   HostBatch alone;
   alone.batch = 1;
@@ -80,7 +81,8 @@ TEST(TokenTargetsTest, AnExampleIsTheSameAloneAndPadded) {
   }
 }
 
-// By the definition: a stream for each (seed, step, example, column), one draw a token.
+// The definition written out: a stream for each (seed, step, example, column), with one draw for
+// each token.
 TEST(TokenTargetsTest, TheSecondTextsOfPairsHaveDrawsOfTheirOwn) {
   HostBatch batch;
   batch.batch = 1;

@@ -8,7 +8,7 @@
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
-#include "train/curve.h"
+#include "run_folder/curve.h"
 #include "train/estimate.h"
 #include "train/finish.h"
 #include "train/interruption.h"
@@ -25,10 +25,10 @@ bool IsTrained(const CheckpointState& state) {
          !state.has_unvalidated();
 }
 
-void ReportEarlyStop(const CheckpointState& state) {
+void ReportEarlyStop(const Metric& metric, const CheckpointState& state) {
   std::cerr << "stopped early at step " << state.stopped_at_step() << ": "
-            << state.evaluations_without_gain()
-            << " evaluations without a better validation accuracy\n";
+            << state.evaluations_without_gain() << " evaluations without a better validation "
+            << metric.name() << "\n";
 }
 
 // All that is left of the run's training. Both stages are planned before the first step of either.
@@ -42,7 +42,8 @@ absl::Status TrainOn(Run* run) {
   LRA_RETURN_IF_ERROR(PlanStage(*run, &stage));
   if (run->config().has_pretrain() && run->state.step() == 0) LRA_RETURN_IF_ERROR(Pretrain(run));
   LRA_RETURN_IF_ERROR(TrainStage(*run, stage));
-  if (run->state.stopped_at_step() > 0 && !runtime.quiet()) ReportEarlyStop(run->state);
+  if (run->state.stopped_at_step() > 0 && !runtime.quiet())
+    ReportEarlyStop(*run->metric, run->state);
   return absl::OkStatus();
 }
 

@@ -6,8 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "eval/run_record.pb.h"
+#include "run_folder/checkpoint_state.pb.h"
 #include "train/interruption.h"  // IWYU pragma: export
-#include "train/run.h"
+#include "train/request.h"
 
 namespace lra {
 

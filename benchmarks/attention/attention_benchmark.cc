@@ -1,10 +1,11 @@
-// Every registered attention, forward and backward, on the CPU in float32, 8 heads of width 64:
-// (a) time and memory while one sequence grows, with the exponents of their growth;
-// (b) time against a straightforward composition of LibTorch's operations for the same function.
-// Prints Markdown; progress goes to stderr. Memory is that of tensors, by a hook in LibTorch's
+// Measures every registered attention, forward and backward, on the CPU in float32 with 8 heads of
+// width 64: (a) time and memory while one sequence grows, with the exponents of growth; (b) time
+// beside a straightforward composition of LibTorch's operations for the same function. Prints
+// Markdown; progress goes to stderr. Memory is that of tensors, counted by a hook in LibTorch's
 // allocator, above the inputs (q, k, v, the upstream gradient and what the attention owns).
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 
 #include <CLI/CLI.hpp>
@@ -20,32 +21,35 @@
 #include "benchmarks/attention/compositions.h"
 #include "benchmarks/attention/counting_allocator.h"
 #include "benchmarks/timing.h"
-#include "models/runtime.h"
+#include "models/base/kernel_path.h"
+#include "models/base/runtime.h"
 
 namespace lra {
 namespace {
 
 struct Options {
-  int64_t max_tokens = 65536;    // of (a)
-  int64_t speed_tokens = 16384;  // of (b), in all examples together
-  double cell_seconds = 60;      // what one cell may take
+  int64_t max_tokens = 65536;    // for (a)
+  int64_t speed_tokens = 16384;  // for (b), in all examples together
+  double cell_seconds = 60;      // limit of one cell
   int repetitions = 5;
   int threads = 2;
+  std::string kernels;
   std::vector<std::string> only;
   bool skips_growth = false, skips_speed = false;
   bool is_patient = false;
 };
 
-constexpr double kMemoryShare = 0.7;  // of what is available
+constexpr double kMemoryShare = 0.7;  // the share of available memory that may be used
 constexpr int64_t kFirstTokens = 1024;
-constexpr size_t kFitted = 4;  // points of a fit, the last ones
+constexpr size_t kFitted = 4;  // a fit uses the last points, this many
 
 struct Point {
   int64_t tokens;
   Cost cost;
 };
 
-// Slope of log y over log N, least squares over the last points; nothing for fewer than two.
+// Slope of log y over log N by least squares over the last points; nothing for fewer than two
+// points.
 template <class Value>
 std::optional<double> Exponent(const std::vector<Point>& points, Value value) {
   const size_t first = points.size() > kFitted ? points.size() - kFitted : 0;
@@ -64,7 +68,7 @@ double BytesOfCost(const Cost& cost) { return std::max<double>(1, double(cost.pe
 struct Growth {
   Method method;
   std::vector<Point> points;
-  std::string stopped;  // why there are no more
+  std::string stopped;  // why there are no more points
 };
 
 std::string Megabytes(double bytes) {
@@ -73,7 +77,7 @@ std::string Megabytes(double bytes) {
   return text;
 }
 
-// Why the next, doubled size must not run; "" = it may. Growth is taken to go on as it did.
+// Why the doubled size must not run; "" if it may. Growth is assumed to continue as before.
 std::string Excess(const std::vector<Point>& points, const Options& options) {
   if (points.size() < 2) return "";
   const Cost& last = points.back().cost;
@@ -169,11 +173,11 @@ void GrowthTables(const std::vector<Method>& methods, const Options& options) {
       BytesOfCost);
 }
 
-// What a small run foretells of the composition.
+// What a small run predicts about the composition.
 struct Forecast {
-  int64_t batch = 0;      // examples that fit: at most options.speed_tokens together
-  double difference = 0;  // largest one to the attention's output, over its largest value
-  std::string excess;     // where none fits: why
+  int64_t batch = 0;      // examples that fit, with at most options.speed_tokens together
+  double difference = 0;  // largest difference from the attention's output, over its largest value
+  std::string excess;     // why no example fits; empty otherwise
 };
 
 double LargestDifference(const Case& c, const Case::Form& form) {
@@ -194,7 +198,7 @@ Forecast ForecastOf(const Method& method, const Composition& composition, int64_
   forecast.difference = LargestDifference(**probe, composition.form);
   const Cost cost = Measure(**probe, composition.form, 4, options.cell_seconds);
   const double growth = std::pow(double(tokens) / kProbe, composition.exponent);
-  const double bytes = BytesOfCost(cost) * growth;  // of one example
+  const double bytes = BytesOfCost(cost) * growth;  // for one example
   const double seconds = cost.seconds * growth * (options.repetitions + 1);
   const double by_memory = kMemoryShare * double(AvailableBytes()) / bytes;
   const double by_time = options.cell_seconds / seconds;
@@ -267,13 +271,18 @@ int Main(int argc, char** argv) {
   app.add_flag("--patient", options.is_patient, "leave no cell out for the time it takes");
   app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
   app.add_option("--threads", options.threads);
+  app.add_option("--kernels", options.kernels, "force generic, baseline, avx2 or avx512 code");
   app.add_option("--only", options.only, "names of attentions")->delimiter(',');
   app.add_flag("--skip-growth", options.skips_growth);
   app.add_flag("--skip-speed", options.skips_speed);
   CLI11_PARSE(app, argc, argv);
   if (options.is_patient) options.cell_seconds = std::numeric_limits<double>::infinity();
   CountTensorBytes();
-  StartRuntime(options.threads);
+  if (const absl::Status started = StartRuntime(options.threads, options.kernels); !started.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(started.message()).c_str());
+    return 2;
+  }
+  std::printf("Kernels: %s.\n", KernelPathName(ActiveKernelPath()));
   const std::set<std::string> wanted(options.only.begin(), options.only.end());
   std::vector<Method> methods;
   for (Method& method : RegisteredMethods()) {

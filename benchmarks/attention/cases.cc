@@ -1,6 +1,9 @@
 #include "benchmarks/attention/cases.h"
 
-#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/randn.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +12,7 @@
 #include "benchmarks/attention/counting_allocator.h"
 #include "benchmarks/timing.h"
 #include "lra/status_macros.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
@@ -24,10 +28,11 @@ absl::StatusOr<std::unique_ptr<Attention>> Create(const std::string& name, int64
   context.max_length_tokens = tokens;
   context.parameters = store;
   context.scope = kScope;
+  LRA_ASSIGN_OR_RETURN(context.options, LoadAttentionOptions(name));
   return AttentionRegistry::Get().Create("attention", name, context);
 }
 
-// [B, H, N, D], a leaf.
+// A leaf tensor [B, H, N, D].
 at::Tensor Leaf(int64_t batch, int64_t tokens) {
   return at::randn({batch, tokens, kHeads, kHeadWidth})
       .transpose(1, 2)
@@ -96,7 +101,7 @@ Cost Measure(const Case& c, const Case::Form& form, int repetitions, double limi
   ResetPeakTensorBytes();
   const double first = SecondsOf([&] { c.Run(form); });
   cost.peak_bytes = PeakTensorBytes() - live;
-  // The first pass asks the system for its memory; it counts only where there is no other.
+  // The first pass also allocates memory from the system, so it counts only if there is no other.
   std::vector<double> seconds;
   double total = first;
   for (int i = 1; i < repetitions && total + first <= limit_seconds; ++i) {

@@ -1,5 +1,5 @@
-// One attention at one size: inputs as a layer gives them, and what a forward and backward pass
-// over them costs.
+// One attention at one size: inputs as a layer makes them, and the cost of a forward and backward
+// pass.
 #ifndef LRA_BENCHMARKS_ATTENTION_CASES_H_
 #define LRA_BENCHMARKS_ATTENTION_CASES_H_
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "models/attention/attention.h"
+#include "models/interface/attention.h"
 
 namespace lra {
 
@@ -25,18 +25,19 @@ struct Method {
   std::string Label() const { return causal ? name + ", causal" : name; }
 };
 
-// Every registered attention, forms with and without `causal`; those that cannot be made with
+// Every registered attention, with and without `causal`; attentions that cannot be made with
 // default options are named on stderr.
 std::vector<Method> RegisteredMethods();
 
 class Case {
  public:
-  // With q, k, v (and x) as leaves, laid out [B, N, H, D] as projections are.
+  // Makes q, k, v (and x) as leaves, laid out [B, N, H, D] as projections are.
   static absl::StatusOr<std::unique_ptr<Case>> Make(const Method& method, int64_t batch,
                                                     int64_t tokens);
 
   using Form = std::function<at::Tensor(const Case&)>;
-  // One forward and backward pass; gradients are dropped. An exception of LibTorch passes through.
+  // Runs one forward and backward pass and drops the gradients. Exceptions of LibTorch pass
+  // through.
   void Run(const Form& form) const;
 
   const Method& method() const { return method_; }
@@ -44,7 +45,7 @@ class Case {
   const AttentionInput& input() const { return input_; }
   int64_t batch() const { return input_.q.size(0); }
   int64_t tokens() const { return input_.q.size(2); }
-  // What the attention owns, by name without scope.
+  // A parameter or buffer of the attention, by its name without scope.
   at::Tensor Owned(const std::string& name) const;
 
  private:
@@ -67,12 +68,12 @@ inline int64_t InputBytes(int64_t batch, int64_t tokens) {
 
 struct Cost {
   double seconds = 0;      // median
-  int64_t peak_bytes = 0;  // of tensors, above the inputs and the upstream gradient
+  int64_t peak_bytes = 0;  // bytes of tensors above the inputs and the upstream gradient
 };
-// The first pass gives the memory; more follow, up to `repetitions` in about `limit_seconds`.
+// The first pass measures memory; more follow, up to `repetitions` or until about `limit_seconds`.
 Cost Measure(const Case& c, const Case::Form& form, int repetitions, double limit_seconds);
 
-// What the system says is free.
+// How much memory the system reports as available.
 int64_t AvailableBytes();
 
 }  // namespace lra

@@ -1,6 +1,17 @@
 #include "benchmarks/attention/compositions.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/where.h>
 
 #include <cmath>
 #include <limits>
@@ -21,7 +32,7 @@ at::Tensor Softmax(const Case& c) {
   return at::matmul(at::softmax(scores, -1), in.v);
 }
 
-// sum_j (q_i . k_j) v_j, over j <= i where causal; q and k after their feature map.
+// sum_j (q_i . k_j) v_j, over j <= i if causal; q and k have gone through their feature map.
 at::Tensor Products(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal) {
   if (!causal) return at::matmul(q, at::matmul(k.transpose(-1, -2), v));
   const at::Tensor states = (k.unsqueeze(-1) * v.unsqueeze(-2)).cumsum(2);  // [B, H, N, D, Dv]
@@ -34,7 +45,8 @@ at::Tensor Normalised(const at::Tensor& q, const at::Tensor& k, const at::Tensor
   return Products(q, k, v, causal) / ((q * sums).sum(-1, true) + epsilon);
 }
 
-// Weights of both signs: a row sum is at least a hundredth of what its two factors' lengths allow.
+// Divides weights of both signs by their row sum, which is kept at least a hundredth of what the
+// norms of its two factors allow.
 at::Tensor SignedNormalised(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             bool causal) {
   const at::Tensor sums = causal ? k.cumsum(2) : k.sum(2, true);
@@ -84,7 +96,7 @@ at::Tensor Cottention(const Case& c) {
   return Products(unit(in.q), unit(in.k), in.v, in.causal) / lengths.pow(m.sigmoid());
 }
 
-// exp(w . x' - |x'|^2 / 2), x' = x D^-1/4; constants of a query and of all keys cancel.
+// exp(w . x' - |x'|^2 / 2) with x' = x D^-1/4. Factors common to a query or to all keys cancel.
 at::Tensor Performer(const Case& c) {
   const AttentionInput& in = c.input();
   const at::Tensor w = c.Owned("projection");
@@ -97,7 +109,7 @@ at::Tensor Performer(const Case& c) {
                     (k - k.detach().amax({-2, -1}, true)).exp(), in.v, in.causal, 0);
 }
 
-// [sin(w . x^), cos(w . x^)] / sqrt(M), x^ = sigma x / |x|; row sums at least 0.02 a key.
+// [sin(w . x^), cos(w . x^)] / sqrt(M) with x^ = sigma x / |x|; row sums are at least 0.02 a key.
 at::Tensor Rfa(const Case& c) {
   const AttentionInput& in = c.input();
   const at::Tensor w = c.Owned("projection"), sigma = c.Owned("scale").unsqueeze(1);

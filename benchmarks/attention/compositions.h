@@ -1,5 +1,5 @@
 // What one would write with LibTorch's operations for the same function, differentiated by
-// autograd: the yardstick of the hand-made forms.
+// autograd. The attentions are timed against this.
 #ifndef LRA_BENCHMARKS_ATTENTION_COMPOSITIONS_H_
 #define LRA_BENCHMARKS_ATTENTION_COMPOSITIONS_H_
 
@@ -13,14 +13,14 @@ namespace lra {
 struct Composition {
   std::string name;  // "matmul, softmax, matmul"
   Case::Form form;
-  double exponent = 1;  // of its memory and time over N
+  double exponent = 1;  // growth of its memory and time with N
 };
 
-// By name of the attention, with its default options; lengths are whole blocks.
+// Compositions by the name of the attention, with its default options; lengths are whole blocks.
 const std::map<std::string, Composition>& PatternCompositions();  // softmax over chosen pairs
-const std::map<std::string, Composition>& MixingCompositions();   // all others but linear ones
+const std::map<std::string, Composition>& MixingCompositions();   // all others except linear ones
 
-// The dense oracle where there is nothing better.
+// The composition for a method, or its dense oracle if there is none.
 Composition CompositionOf(const Method& method);
 
 }  // namespace lra

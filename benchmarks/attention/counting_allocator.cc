@@ -11,8 +11,8 @@ namespace {
 
 std::atomic<int64_t> live_bytes = 0, peak_bytes = 0;
 
-// In front of each block: its size. As wide as the alignment that LibTorch wants of its data. Data
-// and context are the same pointer, as oneDNN's scratch needs it.
+// The size of each block is stored in front of it. The header is as wide as the alignment that
+// LibTorch needs. Data and context are the same pointer, as oneDNN's scratch memory requires.
 constexpr size_t kHeaderBytes = 64;
 
 void Free(void* data) {

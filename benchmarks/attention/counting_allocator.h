@@ -1,5 +1,6 @@
-// Counts the bytes of tensors on the CPU: exact, and the same in every run. Scratch that MKL or
-// oneDNN ask the system for, and containers of the standard library, are not tensors.
+// Counts the bytes of tensors on the CPU exactly, so that every run gives the same. Scratch memory
+// that MKL or oneDNN request from the system and containers of the standard library are not
+// counted.
 #ifndef LRA_BENCHMARKS_ATTENTION_COUNTING_ALLOCATOR_H_
 #define LRA_BENCHMARKS_ATTENTION_COUNTING_ALLOCATOR_H_
 
@@ -7,11 +8,11 @@
 
 namespace lra {
 
-// Puts the counter before LibTorch's allocator; once, before the first tensor.
+// Puts the counter in front of LibTorch's allocator. Call it once, before the first tensor is made.
 void CountTensorBytes();
 int64_t LiveTensorBytes();
 int64_t PeakTensorBytes();
-// The peak starts anew from what is live.
+// Sets the peak to what is allocated now.
 void ResetPeakTensorBytes();
 
 }  // namespace lra

@@ -1,5 +1,23 @@
 // Methods that mix tokens in other ways: through fewer keys, learned logits, blocks, convolutions.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/complex.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/fft_fft2.h>
+#include <ATen/ops/fft_irfft.h>
+#include <ATen/ops/fft_rfft.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/glu.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/real.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/view_as_complex.h>
 
 #include <cmath>
 #include <limits>
@@ -14,7 +32,7 @@ at::Tensor Softmax(const at::Tensor& q, const at::Tensor& k) {
 }
 
 at::Tensor Linformer(const Case& c) {
-  const at::Tensor map = c.Owned("key_projection");  // of keys and values
+  const at::Tensor map = c.Owned("key_projection");  // for keys and values
   const at::Tensor k = at::matmul(map, c.input().k), v = at::matmul(map, c.input().v);
   return at::matmul(Softmax(c.input().q, k), v);
 }
@@ -59,7 +77,7 @@ at::Tensor Sinkhorn(const Case& c) {
   const int64_t blocks = k.size(2);
   at::Tensor means = k.mean(3), weights;
   const at::Tensor later = at::ones({blocks, blocks}, at::kBool).triu();
-  if (causal) {  // the mean of everything before the block; the first has nothing before it
+  if (causal) {  // the mean of everything before the block, which is nothing for the first
     means = at::constant_pad_nd(means.cumsum(2).slice(2, 0, -1), {0, 0, 1, 0}) /
             at::arange(blocks).clamp_min(1).unsqueeze(1);
   }
@@ -97,7 +115,7 @@ at::Tensor Fnet(const Case& c) {
   return Heads(at::real(at::fft_fft2(Joined(c.input().v), {}, {1, 2}, "ortho")));
 }
 
-// Kernels from powers of all states, convolution by Fourier transforms twice as long.
+// Kernels from powers of all states; convolution by Fourier transforms of twice the length.
 at::Tensor S4d(const Case& c) {
   const int64_t n = c.tokens();
   const at::Tensor u = Joined(c.input().v).transpose(1, 2);  // [B, E, N]
@@ -110,7 +128,7 @@ at::Tensor S4d(const Case& c) {
     return 2 * at::real(at::matmul(weight[direction].unsqueeze(1), powers)).squeeze(1);
   };
   at::Tensor response = at::constant_pad_nd(kernel(0), {0, n});
-  if (!c.input().causal)  // the second direction begins at the next token, before the first's 0
+  if (!c.input().causal)  // the second direction starts at the next token
     response = response + at::constant_pad_nd(kernel(1).flip({1}), {n, 0});
   const at::Tensor spectrum = at::fft_rfft(u, 2 * n) * at::fft_rfft(response, 2 * n);
   const at::Tensor y =

@@ -1,6 +1,18 @@
-// Softmax over chosen pairs of tokens: blocks cut out where the pattern is made of blocks, a mask
-// over the whole matrix where it is not.
-#include <ATen/ATen.h>
+// Softmax over chosen pairs of tokens: patterns of blocks are computed by cutting out blocks, other
+// patterns by a mask over the whole matrix.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 #include <limits>
@@ -20,7 +32,7 @@ at::Tensor Scores(const at::Tensor& q, const at::Tensor& k) {
   return at::matmul(q / std::sqrt(double(kHeadWidth)), k.transpose(-1, -2));
 }
 
-// pairs: bool, broadcastable to [B, H, N, N].
+// `pairs` is bool, broadcastable to [B, H, N, N].
 at::Tensor Masked(const AttentionInput& in, at::Tensor pairs) {
   if (in.causal)
     pairs = pairs.logical_and(at::ones({in.q.size(2), in.k.size(2)}, at::kBool).tril());
@@ -41,7 +53,7 @@ at::Tensor Longformer(const Case& c) {
   const int64_t n = c.tokens(), window = n >= 2048 ? 256 : 128;
   const at::Tensor j = at::arange(n);
   const at::Tensor local = Masked(in, (j - j.unsqueeze(1)).abs().le(window).logical_or(j == 0));
-  // The first token sees all, through projections of its own.
+  // The first token attends to all tokens, through projections of its own.
   const auto project = [&](const at::Tensor& x, const char* name) {
     return at::linear(x, c.Owned(name)).unflatten(2, {kHeads, kHeadWidth}).transpose(1, 2);
   };
@@ -75,7 +87,8 @@ at::Tensor Sparse(const Case& c) {
   return Masked(c.input(), (block == block.unsqueeze(1)).logical_or(is_summary));
 }
 
-// One round: output [B, H, N, D] and logarithm of the row sums [B, H, N, 1]. q is k but for length.
+// One round: the output [B, H, N, D] and the logarithm of the row sums [B, H, N, 1]. q equals k up
+// to its norm.
 std::pair<at::Tensor, at::Tensor> ReformerRound(const AttentionInput& in, const at::Tensor& k,
                                                 const at::Tensor& rotation) {
   const int64_t n = in.q.size(2);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A training step of the three attentions beside the same model in eager PyTorch: interleaved pairs on the same cores,
-# medians, ratio, peak memory, as a Markdown table.
+# Times a training step of three attentions and of the same model in eager PyTorch, in interleaved pairs on the same
+# cores. Prints medians, their ratio and peak memory as a Markdown table.
 #
 #   [PYTHON=python3] [PAIRS=5] [N=2000] [B=16] [T=2] benchmarks/step/step.sh PROGRAM [YARDSTICK.py]
 #

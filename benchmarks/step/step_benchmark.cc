@@ -1,12 +1,20 @@
-// Time of one training step: forward, loss, backward, AdamW. Prints the line that
-// benchmarks/step/eager_step.py prints for the same model in eager PyTorch.
+// Times one training step: forward, loss, backward, AdamW. Prints a line in the form of
+// benchmarks/step/eager_step.py, which times the same model in eager PyTorch.
 //
-//   lra_step_benchmark ATTENTION N B [--padded] [--no-malloc-tuning]
-//   T=2 L=2 E=64 HD=32 M=128 S=6 in the environment: threads, layers, model width, head width, MLP
-//   width, timed steps.
-//   --padded: lengths fall evenly from N to N/2 instead of all being N.
-#include <ATen/ATen.h>
+//   lra_step_benchmark ATTENTION N B [--padded] [--no-malloc-tuning] [--kernels NAME]
+//
+// With --padded, lengths fall evenly from N to N/2; otherwise all are N. --kernels forces generic,
+// baseline, avx2 or avx512 code; the line says which ran. Environment variables,
+// e.g. T=2 L=2 E=64 HD=32 M=128 S=6, set threads, layers, model width, head width, MLP width and
+// timed steps.
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 #include <sys/resource.h>
 
@@ -17,9 +25,11 @@
 #include <vector>
 
 #include "benchmarks/timing.h"
+#include "lra/config.h"
 #include "lra/random.h"
+#include "models/base/kernel_path.h"
+#include "models/base/runtime.h"
 #include "models/classifier.h"
-#include "models/runtime.h"
 
 namespace lra {
 namespace {
@@ -45,7 +55,7 @@ ExperimentConfig MakeConfig(const Sizes& sizes) {
   ExperimentConfig config;
   config.set_seed(1);
   config.mutable_view()->set_max_length_tokens(static_cast<int>(sizes.tokens));
-  config.mutable_attention()->set_name(sizes.attention);
+  *config.mutable_attention() = LoadAttentionFile(sizes.attention)->attention();
   ModelConfig* model = config.mutable_model();
   model->set_layers(sizes.layers);
   model->set_width(sizes.width);
@@ -82,7 +92,7 @@ HostBatch MakeBatch(const Sizes& sizes) {
   return batch;
 }
 
-// AdamW as the trainer runs it.
+// AdamW as the trainer applies it.
 class Optimiser {
  public:
   explicit Optimiser(const ParameterStore& store) {
@@ -139,7 +149,8 @@ double MedianStepSeconds(const Sizes& sizes) {
 int Main(int argc, char** argv) {
   if (argc < 4) {
     std::fprintf(stderr,
-                 "usage: lra_step_benchmark ATTENTION N B [--padded] [--no-malloc-tuning]\n");
+                 "usage: lra_step_benchmark ATTENTION N B [--padded] [--no-malloc-tuning] "
+                 "[--kernels NAME]\n");
     return 2;
   }
   Sizes sizes;
@@ -147,23 +158,27 @@ int Main(int argc, char** argv) {
   sizes.tokens = std::atoll(argv[2]);
   sizes.batch = std::atoll(argv[3]);
   bool tunes = true;
+  std::string kernels;
   for (int i = 4; i < argc; ++i) {
     if (std::string(argv[i]) == "--padded") sizes.is_padded = true;
     if (std::string(argv[i]) == "--no-malloc-tuning") tunes = false;
+    if (std::string(argv[i]) == "--kernels" && i + 1 < argc) kernels = argv[++i];
   }
   const int threads = FromEnvironment("T", 2);
-  if (tunes) {
-    StartRuntime(threads);
-  } else {
-    at::set_num_threads(threads);
+  const absl::Status started = tunes ? StartRuntime(threads, kernels) : ForceKernelPath(kernels);
+  if (!started.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(started.message()).c_str());
+    return 2;
   }
+  if (!tunes) at::set_num_threads(threads);
   const double t = MedianStepSeconds(sizes);
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("%s N=%lld B=%lld L=%d E=%d: %.1f ms a step, %.1f ktokens/s, peak %.2f GB\n", argv[1],
-              static_cast<long long>(sizes.tokens), static_cast<long long>(sizes.batch),
-              sizes.layers, sizes.width, t * 1e3, sizes.batch * sizes.tokens / t / 1e3,
-              usage.ru_maxrss / 1e6);
+  std::printf(
+      "%s N=%lld B=%lld L=%d E=%d: %.1f ms a step, %.1f ktokens/s, peak %.2f GB, kernels %s\n",
+      argv[1], static_cast<long long>(sizes.tokens), static_cast<long long>(sizes.batch),
+      sizes.layers, sizes.width, t * 1e3, sizes.batch * sizes.tokens / t / 1e3,
+      usage.ru_maxrss / 1e6, KernelPathName(ActiveKernelPath()));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "examples/parity/parity.pb.h"
+#include "lra/plugin_options.h"
 #include "lra/random.h"
 #include "tasks/task.h"
 
@@ -44,7 +45,7 @@ class Parity : public Task {
   // Depends on the four numbers alone, so that threads, parts and machines change nothing.
   absl::StatusOr<EncodedExample> Generate(uint32_t seed, uint32_t split, uint32_t index,
                                           uint32_t* attempt) const override {
-    RandomStream random(seed, RandomDomain::kSample, {*attempt, index, split});
+    RandomStream random(seed, domain_, {*attempt, index, split});
     EncodedExample example;
     example.tokens.resize(
         random.Between(options_.min_length_tokens(), options_.max_length_tokens()));
@@ -70,10 +71,12 @@ class Parity : public Task {
 
  private:
   const ParityOptions options_;
+  const RandomDomain domain_{"parity"};  // streams of its own
 };
 
 absl::StatusOr<std::unique_ptr<Task>> MakeParity(const google::protobuf::Any& packed) {
-  LRA_ASSIGN_OR_RETURN(ParityOptions options, UnpackOptions<ParityOptions>("parity", packed));
+  LRA_ASSIGN_OR_RETURN(ParityOptions options,
+                       UnpackOptions<ParityOptions>("task", "parity", packed));
   if (options.min_length_tokens() > options.max_length_tokens()) {
     return absl::InvalidArgumentError(
         absl::StrCat("task parity: min_length_tokens is ", options.min_length_tokens(),

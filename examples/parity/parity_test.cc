@@ -4,28 +4,25 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "datasets/split_view.h"
 #include "lra/config.h"
-#include "lra/test_folder.h"
+#include "lra/folder_test_util.h"
 #include "tasks/baseline.h"
-#include "tasks/check.h"
 #include "tasks/inventory.h"
 #include "tasks/prepare.h"
+#include "tasks/task_check.h"
 #include "tasks/verify.h"
 
 namespace lra {
 namespace {
 
-// configs/ with the tutorial's file among the tasks, as somebody who follows it has.
+// A copy of configs/ with the tutorial's file among the tasks, as a reader of the tutorial has it.
 std::string ConfigsWithParity(const std::string& folder) {
   namespace fs = std::filesystem;
   fs::copy(LRA_SOURCE_DIR "/configs", folder, fs::copy_options::recursive);
   fs::copy_file(LRA_SOURCE_DIR "/examples/parity/parity.textproto",
                 folder + "/tasks/parity.textproto");
-  std::ofstream(folder + "/protocols/fair.textproto", std::ios::app)
-      << std::ifstream(LRA_SOURCE_DIR "/examples/parity/fair.textproto").rdbuf();
   return folder;
 }
 
@@ -84,7 +81,7 @@ TEST(ParityTest, HasAViewAndBaselines) {
   EXPECT_EQ(baselines->front().name, "majority");
 }
 
-// Fewer inputs than examples: an error, not a program that never ends.
+// If there are fewer inputs than examples, the result is an error and not an endless loop.
 TEST(ParityTest, TooFewInputsAreAnError) {
   const TestFolder folder;
   setenv("LRA_CONFIGS", ConfigsWithParity(folder.File("configs")).c_str(), 1);

@@ -3,14 +3,19 @@
 //   w_ij = 1 + s_ij + s_ij^2 / 2,  s_ij = scale q_i . k_j / sqrt(D),
 //   o_i = sum_j w_ij v_j / sum_j w_ij
 // w = ((s + 1)^2 + 1) / 2 >= 1/2: a row sum is never near 0.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 
 #include <cmath>
 
 #include "examples/taylor_attention/taylor.pb.h"
 #include "lra/status_macros.h"
-#include "models/attention/attention.h"
-#include "models/attention/options.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/linear_attention.h"
 
 namespace lra {
@@ -80,12 +85,12 @@ class Taylor : public Attention {
   const double scale_;
 };
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeTaylor(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const TaylorOptions options, UnpackOptions<TaylorOptions>(context.options));
-  return std::make_unique<Taylor>(options.has_scale() ? options.scale() : 1.0);
+absl::StatusOr<std::unique_ptr<Attention>> MakeTaylor(const TaylorOptions& options,
+                                                      const AttentionContext& context) {
+  return std::make_unique<Taylor>(options.scale());
 }
 
-LRA_REGISTER(AttentionRegistry, "taylor", MakeTaylor);
+LRA_REGISTER_ATTENTION("taylor", TaylorOptions, MakeTaylor);
 
 }  // namespace
 }  // namespace lra

@@ -1,18 +1,22 @@
 // The tutorial's attention keeps every promise, also with its option set.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <filesystem>
 
-#include "lra/test_folder.h"
-#include "models/attention_facts.h"
+#include "lra/folder_test_util.h"
 #include "models/conformance/conformance.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
 
-// configs/ with the tutorial's file among the attentions, as somebody who follows it has.
+// A copy of configs/ with the tutorial's file among the attentions, as a reader of the tutorial has
+// it.
 void UseConfigsWithTaylor(const TestFolder& folder) {
   namespace fs = std::filesystem;
   const std::string configs = folder.File("configs");
@@ -39,9 +43,13 @@ TEST(TaylorTest, KeepsEveryPromise) {
   }
 }
 
-// By hand: q = 2, keys 0 and 1, values 0 and 1, D = 1: s = 0 and 2, w = 1 and 5.
+// Computed by hand: with q = 2, keys 0 and 1, values 0 and 1 and D = 1, s is 0 and 2, and w is 1
+// and 5.
 TEST(TaylorTest, AValueByHand) {
+  const TestFolder folder;
+  UseConfigsWithTaylor(folder);
   AttentionContext context;
+  context.options = LoadAttentionOptions("taylor").value();
   const auto attention = AttentionRegistry::Get().Create("attention", "taylor", context).value();
   AttentionInput input;
   input.q = at::full({1, 1, 1, 1}, 2.0, at::kDouble);

@@ -8,7 +8,13 @@
 // of priorities: an example takes the r candidates within its length that come first, which is a
 // uniform draw for every length. LRA2020 draws from the first 1024 tokens only, as do
 // google-research/bigbird and long-range-arena.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,17 +23,15 @@
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
 #include "lra/status_macros.h"
-#include "models/attention/attention.h"
 #include "models/attention/bigbird.pb.h"
-#include "models/attention/options.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/grouped_attention.h"
 #include "models/kernels/pattern_oracle.h"
 
 namespace lra {
 namespace {
 
-constexpr int64_t kDefaultBlockTokens = 64;
-constexpr int64_t kDefaultRandomBlocks = 3;
 constexpr int64_t kLra2020RandomTokens = 1024;
 
 Traits MakeTraits() {
@@ -172,23 +176,12 @@ class Bigbird : public Attention {
   const at::Tensor priorities_;
 };
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeBigbird(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const BigbirdOptions options,
-                       UnpackOptions<BigbirdOptions>(context.options));
+absl::StatusOr<std::unique_ptr<Attention>> MakeBigbird(const BigbirdOptions& options,
+                                                       const AttentionContext& context) {
   Settings settings;
-  settings.block_tokens = options.has_block_tokens() ? options.block_tokens() : kDefaultBlockTokens;
-  settings.random_blocks =
-      options.has_random_blocks() ? options.random_blocks() : kDefaultRandomBlocks;
+  settings.block_tokens = options.block_tokens();
+  settings.random_blocks = options.random_blocks();
   settings.max_length_tokens = context.max_length_tokens;
-  if (settings.block_tokens < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("attention.options.block_tokens: is ",
-                                                   settings.block_tokens,
-                                                   "; a block needs at least 1"));
-  }
-  if (settings.random_blocks < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("attention.options.random_blocks: is ",
-                                                   settings.random_blocks, "; set 0 or more"));
-  }
   if (options.variant() == BigbirdOptions::LRA2020) {
     settings.random_end = kLra2020RandomTokens / settings.block_tokens;
   }
@@ -201,7 +194,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeBigbird(const AttentionContext& c
   return std::make_unique<Bigbird>(settings, priorities);
 }
 
-LRA_REGISTER(AttentionRegistry, "bigbird", MakeBigbird);
+LRA_REGISTER_ATTENTION("bigbird", BigbirdOptions, MakeBigbird);
 
 }  // namespace
 }  // namespace lra

@@ -2,17 +2,20 @@
 // Source: Lee-Thorp et al. 2022 ("FNet: Mixing Tokens with Fourier Transforms"), eq. 3.
 //   y = Re(F_N x F_E), over all H D channels together; ORTHONORMAL: over sqrt(N E)
 // Padded tokens count as 0, yet the frequencies are those of the padded length.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/outer.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "lra/status_macros.h"
-#include "models/attention/attention.h"
 #include "models/attention/fnet.pb.h"
-#include "models/attention/options.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/fourier.h"
-#include "models/kernels/token_projection.h"
+#include "models/kernels/select_kept.h"
 
 namespace lra {
 namespace {
@@ -68,7 +71,7 @@ class Fnet : public Attention {
   // mix: [B, N, H D] -> [B, N, H D].
   template <class Mix>
   static at::Tensor OfJoinedHeads(const AttentionInput& input, Mix mix) {
-    const at::Tensor x = SelectTokens(input.v, input.keep).transpose(1, 2);  // [B, N, H, D]
+    const at::Tensor x = SelectKept(input.v, input.keep).transpose(1, 2);  // [B, N, H, D]
     return mix(x.flatten(2)).view(x.sizes()).transpose(1, 2);
   }
 
@@ -76,12 +79,12 @@ class Fnet : public Attention {
   const bool is_orthonormal_;
 };
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeFnet(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const FnetOptions options, UnpackOptions<FnetOptions>(context.options));
+absl::StatusOr<std::unique_ptr<Attention>> MakeFnet(const FnetOptions& options,
+                                                    const AttentionContext&) {
   return std::make_unique<Fnet>(options.scaling() != FnetOptions::NONE);
 }
 
-LRA_REGISTER(AttentionRegistry, "fnet", MakeFnet);
+LRA_REGISTER_ATTENTION("fnet", FnetOptions, MakeFnet);
 
 }  // namespace
 }  // namespace lra

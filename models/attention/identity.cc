@@ -2,17 +2,15 @@
 // Source: Qin et al. 2022 ("cosFormer"), section 2.3 and table 1. The paper does not say how a row
 // sum near zero is treated: the floor with the sum's sign is ours.
 //   w_ij = q_i . k_j,  o_i = sum_j w_ij v_j / safe(sum_j w_ij)   or   / number of keys
-#include "lra/status_macros.h"
 #include "models/attention/identity.pb.h"
-#include "models/attention/options.h"
-#include "models/factorized/attention.h"
+#include "models/factorized/factorized_attention.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeIdentity(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const IdentityOptions options,
-                       UnpackOptions<IdentityOptions>(context.options));
+absl::StatusOr<std::unique_ptr<Attention>> MakeIdentity(const IdentityOptions& options,
+                                                        const AttentionContext&) {
   Traits traits;
   traits.label = "Identity";
   traits.summary = "linear attention without a feature map: weights of both signs";
@@ -23,7 +21,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeIdentity(const AttentionContext& 
   return MakeFactorized(std::move(spec), std::move(traits));
 }
 
-LRA_REGISTER(AttentionRegistry, "identity", MakeIdentity);
+LRA_REGISTER_ATTENTION("identity", IdentityOptions, MakeIdentity);
 
 }  // namespace
 }  // namespace lra

@@ -3,18 +3,15 @@
 // released code.
 //   o_i = sum_j phi(q_i) . phi(k_j) v_j / (sum_j phi(q_i) . phi(k_j) + epsilon)
 //   phi(x) = elu(x) + 1
-#include "lra/status_macros.h"
 #include "models/attention/linear.pb.h"
-#include "models/attention/options.h"
-#include "models/factorized/attention.h"
+#include "models/factorized/factorized_attention.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
 
-constexpr double kDefaultEpsilon = 1e-6;
-
-absl::StatusOr<std::unique_ptr<Attention>> MakeLinear(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const LinearOptions options, UnpackOptions<LinearOptions>(context.options));
+absl::StatusOr<std::unique_ptr<Attention>> MakeLinear(const LinearOptions& options,
+                                                      const AttentionContext&) {
   Traits traits;
   traits.label = "Linear Transformer";
   traits.summary = "kernel attention with the features elu(x) + 1";
@@ -22,11 +19,11 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeLinear(const AttentionContext& co
   FactorizedSpec spec;
   spec.feature = FactorizedFeature::kEluPlusOne;
   spec.normalizer = RowNormalizer::kPlus;
-  spec.epsilon = options.has_epsilon() ? options.epsilon() : kDefaultEpsilon;
+  spec.epsilon = options.epsilon();
   return MakeFactorized(std::move(spec), std::move(traits));
 }
 
-LRA_REGISTER(AttentionRegistry, "linear", MakeLinear);
+LRA_REGISTER_ATTENTION("linear", LinearOptions, MakeLinear);
 
 }  // namespace
 }  // namespace lra

@@ -3,7 +3,10 @@
 // long-range-arena. Not there: one projection for all layers ("layerwise sharing").
 //   o_i = sum_r softmax_r(q_i . (E k)_r / sqrt(D)) (F v)_r,  E, F: R x longest sequence
 // Padded keys and values count as 0 in the mixtures; every mixture stays admissible.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/softmax.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,16 +14,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
-#include "models/attention/attention.h"
 #include "models/attention/linformer.pb.h"
-#include "models/attention/options.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
+#include "models/kernels/select_kept.h"
 #include "models/kernels/softmax_attention.h"
 #include "models/kernels/token_projection.h"
 
 namespace lra {
 namespace {
 
-constexpr int64_t kDefaultRank = 128;
+constexpr int64_t kChosenRank = 128;  // where the option is 0
 
 Traits MakeTraits() {
   Traits traits;
@@ -47,12 +51,12 @@ class Linformer : public Attention {
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {
-    const at::Tensor k = ProjectTokens(Map(key_map_, input), SelectTokens(input.k, input.keep)),
-                     v = ProjectTokens(Map(value_map_, input), SelectTokens(input.v, input.keep));
+    const at::Tensor k = ProjectTokens(Map(key_map_, input), SelectKept(input.k, input.keep)),
+                     v = ProjectTokens(Map(value_map_, input), SelectKept(input.v, input.keep));
     return SoftmaxAttention(input.q, k, v, at::Tensor(), DropoutKey());
   }
 
-  // As an N x Nk matrix of weights on the values.
+  // Computes the N x Nk matrix of weights on the values.
   at::Tensor Oracle(const AttentionInput& input) const override {
     at::Tensor scores = at::matmul(input.q, input.k.transpose(-1, -2));  // [B, H, N, Nk]
     at::Tensor v = input.v, masked;
@@ -84,16 +88,15 @@ class Linformer : public Attention {
 absl::StatusOr<int64_t> Rank(const LinformerOptions& options, int64_t longest_tokens) {
   if (longest_tokens < 1)
     return absl::InvalidArgumentError("linformer needs the longest sequence's length");
-  if (options.rank() == 0) return std::min(kDefaultRank, longest_tokens);
-  if (options.rank() > 0 && options.rank() <= longest_tokens) return options.rank();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "attention.options.rank: is ", options.rank(), ", must be at least 1 and at most ",
-      longest_tokens, ", the longest sequence (CLS included); 0 chooses"));
+  if (options.rank() == 0) return std::min(kChosenRank, longest_tokens);
+  if (options.rank() <= longest_tokens) return options.rank();
+  return absl::InvalidArgumentError(
+      absl::StrCat("attention.options.rank: is ", options.rank(), ", must be at most ",
+                   longest_tokens, ", the longest sequence (CLS included); 0 chooses"));
 }
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeLinformer(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const LinformerOptions options,
-                       UnpackOptions<LinformerOptions>(context.options));
+absl::StatusOr<std::unique_ptr<Attention>> MakeLinformer(const LinformerOptions& options,
+                                                         const AttentionContext& context) {
   LRA_ASSIGN_OR_RETURN(const int64_t rank, Rank(options, context.max_length_tokens));
   std::vector<int64_t> shape = {rank, context.max_length_tokens};
   if (options.sharing() == LinformerOptions::NONE) shape.insert(shape.begin(), context.heads);
@@ -111,7 +114,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeLinformer(const AttentionContext&
                                      has_own_values ? create("value_projection") : key_map);
 }
 
-LRA_REGISTER(AttentionRegistry, "linformer", MakeLinformer);
+LRA_REGISTER_ATTENTION("linformer", LinformerOptions, MakeLinformer);
 
 }  // namespace
 }  // namespace lra

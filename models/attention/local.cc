@@ -3,29 +3,30 @@
 // row "Local Attention" of Tay et al. 2021 ("Long Range Arena"):
 //   o_i = sum_j softmax_j(q_i . k_j / sqrt(D)) v_j  over j with floor(i / b) = floor(j / b)
 //
-// LRA2020 is the function of google-research/long-range-arena (models/local/local_attention.py):
-// the sequence gets b - N mod b zero tokens (a whole block where b divides N), and its reshape
-// makes a "block" of every (N' / b)-th token instead of neighbours, while the mask goes in
-// neighbours: the t-th token of group g is masked by token g b + t. The added zeros are keys. Left
-// out: padded tokens that this mask lets through count as zeros here, and it masks no queries.
-#include <ATen/ATen.h>
+// LRA2020 is the function of google-research/long-range-arena, in its file
+// lra_benchmarks/models/local/local_attention.py: the sequence gets b - N mod b zero tokens (a
+// whole block if b divides N), and the reshape makes a "block" of every (N' / b)-th token instead
+// of neighbours. The mask, however, is reshaped to neighbours: the t-th token of group g is masked
+// by token g b + t. The added zeros are keys. Left out here: padded tokens that this mask lets
+// through count as zeros, and the mask hides no queries.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/ones.h>
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-#include "lra/status_macros.h"
-#include "models/attention/attention.h"
 #include "models/attention/local.pb.h"
-#include "models/attention/options.h"
 #include "models/attention/pattern_stream.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/block_attention.h"
 #include "models/kernels/grouped_attention.h"
 #include "models/kernels/pattern_oracle.h"
 
 namespace lra {
 namespace {
-
-constexpr int64_t kDefaultBlockTokens = 64, kLra2020BlockTokens = 50;
 
 Traits MakeTraits() {
   Traits traits;
@@ -153,21 +154,14 @@ class Lra2020Local : public Attention {
   const int64_t block_tokens_;
 };
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeLocal(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const LocalOptions options, UnpackOptions<LocalOptions>(context.options));
-  const bool is_lra2020 = options.variant() == LocalOptions::LRA2020;
-  const int64_t block_tokens = options.has_block_tokens() ? options.block_tokens()
-                               : is_lra2020               ? kLra2020BlockTokens
-                                                          : kDefaultBlockTokens;
-  if (block_tokens < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("attention.options.block_tokens: is ",
-                                                   block_tokens, "; a block needs at least 1"));
-  }
-  if (is_lra2020) return std::make_unique<Lra2020Local>(block_tokens);
-  return std::make_unique<Local>(block_tokens, context.heads, context.head_width);
+absl::StatusOr<std::unique_ptr<Attention>> MakeLocal(const LocalOptions& options,
+                                                     const AttentionContext& context) {
+  if (options.variant() == LocalOptions::LRA2020)
+    return std::make_unique<Lra2020Local>(options.block_tokens());
+  return std::make_unique<Local>(options.block_tokens(), context.heads, context.head_width);
 }
 
-LRA_REGISTER(AttentionRegistry, "local", MakeLocal);
+LRA_REGISTER_ATTENTION("local", LocalOptions, MakeLocal);
 
 }  // namespace
 }  // namespace lra

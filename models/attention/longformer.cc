@@ -4,7 +4,12 @@
 //   o_i = sum_j softmax_j(q'_i . k'_j / sqrt(D)) v'_j   over all j, for the global tokens i < g
 // with q', k', v' of projections of their own, without biases. The authors' start as copies of the
 // others; ours are drawn like them.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,10 +17,10 @@
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
 #include "lra/status_macros.h"
-#include "models/attention/attention.h"
 #include "models/attention/longformer.pb.h"
-#include "models/attention/options.h"
 #include "models/attention/pattern_stream.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/grouped_attention.h"
 #include "models/kernels/pattern_oracle.h"
 
@@ -23,7 +28,6 @@ namespace lra {
 namespace {
 
 constexpr int64_t kShortWindowTokens = 128, kLongWindowTokens = 256, kLongTokens = 2048;
-constexpr int64_t kDefaultGlobalTokens = 1;
 
 struct Settings {
   int64_t before, after;  // tokens that the window holds on each side
@@ -154,31 +158,23 @@ class Longformer : public Attention {
 absl::StatusOr<Settings> MakeSettings(const LongformerOptions& options, int64_t longest_tokens) {
   const bool is_lra2020 = options.variant() == LongformerOptions::LRA2020;
   Settings settings;
-  settings.global_tokens = options.has_global_tokens() ? options.global_tokens()
-                           : is_lra2020                ? 0
-                                                       : kDefaultGlobalTokens;
+  settings.global_tokens = options.global_tokens();
   settings.after = options.window_tokens();
   if (settings.after == 0) {
     settings.after =
         is_lra2020 || longest_tokens >= kLongTokens ? kLongWindowTokens : kShortWindowTokens;
   }
   settings.before = is_lra2020 ? settings.after - 1 : settings.after;
-  if (settings.after < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("attention.options.window_tokens: is ",
-                                                   options.window_tokens(),
-                                                   "; set at least 1, or 0 for the default"));
-  }
-  if (settings.global_tokens < 0 || settings.global_tokens > longest_tokens) {
+  if (settings.global_tokens > longest_tokens) {
     return absl::InvalidArgumentError(
         absl::StrCat("attention.options.global_tokens: is ", settings.global_tokens,
-                     "; set 0 to the longest sequence, ", longest_tokens, " tokens"));
+                     "; set at most the longest sequence, ", longest_tokens, " tokens"));
   }
   return settings;
 }
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeLongformer(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const LongformerOptions options,
-                       UnpackOptions<LongformerOptions>(context.options));
+absl::StatusOr<std::unique_ptr<Attention>> MakeLongformer(const LongformerOptions& options,
+                                                          const AttentionContext& context) {
   LRA_ASSIGN_OR_RETURN(const Settings settings, MakeSettings(options, context.max_length_tokens));
   GlobalProjections global;
   if (settings.global_tokens > 0 && !options.tied_global_projections()) {
@@ -195,7 +191,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeLongformer(const AttentionContext
                                       context.head_width);
 }
 
-LRA_REGISTER(AttentionRegistry, "longformer", MakeLongformer);
+LRA_REGISTER_ATTENTION("longformer", LongformerOptions, MakeLongformer);
 
 }  // namespace
 }  // namespace lra

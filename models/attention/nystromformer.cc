@@ -7,25 +7,34 @@
 // q~ and k~ [M, D] are means of consecutive segments. Ours: segments divide the kept tokens, not
 // the padded length, Z_0 is scaled for each matrix, not for the batch, and an example with fewer
 // kept tokens than landmarks gets exact softmax attention; so neither padding nor batching counts.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/floor_divide.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lra/status_macros.h"
-#include "models/attention/attention.h"
 #include "models/attention/nystromformer.pb.h"
-#include "models/attention/options.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
+#include "models/kernels/select_kept.h"
 #include "models/kernels/softmax_attention.h"
 #include "models/kernels/token_projection.h"
 
 namespace lra {
 namespace {
-
-constexpr int64_t kDefaultLandmarks = 64;
-constexpr int64_t kDefaultIterations = 6;
-constexpr int64_t kDefaultConvolution = 35;
 
 Traits MakeTraits() {
   Traits traits;
@@ -78,8 +87,8 @@ class Nystromformer : public Attention {
                                 ? input.keep
                                 : at::ones({input.k.size(0), input.k.size(2)},
                                            input.k.options().dtype(at::kBool).requires_grad(false));
-    const at::Tensor q = SelectTokens(input.q, input.keep), k = SelectTokens(input.k, input.keep),
-                     v = SelectTokens(input.v, input.keep);
+    const at::Tensor q = SelectKept(input.q, input.keep), k = SelectKept(input.k, input.keep),
+                     v = SelectKept(input.v, input.keep);
     at::Tensor output = AttendByLength(q, k, v, keep);
     if (convolution_.defined()) {
       const int64_t width = convolution_.size(1);
@@ -87,7 +96,7 @@ class Nystromformer : public Attention {
                                    at::IntArrayRef{1, 1}, at::IntArrayRef{width / 2, 0},
                                    at::IntArrayRef{1, 1}, v.size(1));
     }
-    return SelectTokens(output, input.keep);
+    return SelectKept(output, input.keep);
   }
 
   at::Tensor Oracle(const AttentionInput& input) const override {
@@ -178,27 +187,13 @@ class Nystromformer : public Attention {
   const at::Tensor convolution_;
 };
 
-absl::Status CheckOptions(const NystromformerOptions& options) {
-  const auto refuse = [](const char* field, int value, const char* rule) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("attention.options.", field, ": is ", value, ", must be ", rule));
-  };
-  if (options.has_landmarks() && options.landmarks() < 1)
-    return refuse("landmarks", options.landmarks(), "at least 1");
-  if (options.has_iterations() && options.iterations() < 1)
-    return refuse("iterations", options.iterations(), "at least 1");
-  const int width = options.convolution_tokens();
-  if (width < 0 || (width > 0 && width % 2 == 0))
-    return refuse("convolution_tokens", width, "odd, or 0 for none");
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::unique_ptr<Attention>> MakeNystromformer(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const NystromformerOptions options,
-                       UnpackOptions<NystromformerOptions>(context.options));
-  LRA_RETURN_IF_ERROR(CheckOptions(options));
-  const int64_t width =
-      options.has_convolution_tokens() ? options.convolution_tokens() : kDefaultConvolution;
+absl::StatusOr<std::unique_ptr<Attention>> MakeNystromformer(const NystromformerOptions& options,
+                                                             const AttentionContext& context) {
+  const int64_t width = options.convolution_tokens();
+  if (width > 0 && width % 2 == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("attention.options.convolution_tokens: is ",
+                                                   width, ", must be odd, or 0 for none"));
+  }
   at::Tensor convolution;
   if (width > 0) {
     // The variance of PyTorch's default, which the authors' code has.
@@ -206,12 +201,10 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeNystromformer(const AttentionCont
         context.scope + "convolution", {context.heads, width},
         Initializer::Normal(1 / std::sqrt(3.0 * static_cast<double>(width))));
   }
-  return std::make_unique<Nystromformer>(
-      options.has_landmarks() ? options.landmarks() : kDefaultLandmarks,
-      options.has_iterations() ? options.iterations() : kDefaultIterations, convolution);
+  return std::make_unique<Nystromformer>(options.landmarks(), options.iterations(), convolution);
 }
 
-LRA_REGISTER(AttentionRegistry, "nystromformer", MakeNystromformer);
+LRA_REGISTER_ATTENTION("nystromformer", NystromformerOptions, MakeNystromformer);
 
 }  // namespace
 }  // namespace lra

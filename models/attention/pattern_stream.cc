@@ -1,7 +1,15 @@
 #include "models/attention/pattern_stream.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +17,7 @@
 namespace lra {
 namespace {
 
-// Queries that meet the cache together: a long piece stays linear in memory.
+// How many queries meet the cache together, so that a long piece stays linear in memory.
 constexpr int64_t kStepTokens = 64;
 
 enum Cache { kKeys, kValues, kKeep, kPositions };

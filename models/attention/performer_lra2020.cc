@@ -1,5 +1,5 @@
 // performer's variant LRA2020, the softmax kernel as google-research/long-range-arena computes it
-// (models/performer/performer_attention.py), with e = 1e-6:
+// (lra_benchmarks/models/performer/performer_attention.py), with e = 1e-6:
 //   u(x)_r = w_r . x', x' = x D^-1/4
 //   phi(q_i)_r = M^-1/2 (exp(u(q_i)_r - |q_i'|^2 / 2 - max_s u(q_i)_s) + e)
 //   phi(k_j)_r = M^-1/2 (exp(u(k_j)_r - |k_j'|^2 / 2 - max_js u(k_j)_s) + e)
@@ -10,13 +10,22 @@
 // seed made of the sum of q; here masks select, also in the maximum, and w is drawn once.
 #include "models/attention/performer_lra2020.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 #include <utility>
 
 #include "models/kernels/linear_attention.h"
-#include "models/kernels/token_projection.h"
+#include "models/kernels/select_kept.h"
 
 namespace lra {
 namespace {
@@ -46,7 +55,7 @@ class Lra2020Performer : public Attention {
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {
-    const at::Tensor q = Scaled(input.q), k = Scaled(SelectTokens(input.k, input.keep));
+    const at::Tensor q = Scaled(input.q), k = Scaled(SelectKept(input.k, input.keep));
     const at::Tensor of_q = Products(q), of_k = Products(k);
     at::Tensor kept = of_k;
     if (input.keep.defined())

@@ -11,8 +11,21 @@
 // padding changes nothing.
 //
 // No causal form: later tokens move the borders of chunks, so a mask alone would not make it one.
-#include <ATen/ATen.h>
+#include <ATen/TensorIndexing.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/argsort.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <utility>
@@ -21,16 +34,15 @@
 #include "lra/check.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"
-#include "models/attention/attention.h"
-#include "models/attention/options.h"
 #include "models/attention/reformer.pb.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/grouped_attention.h"
 #include "models/kernels/pattern_oracle.h"
 
 namespace lra {
 namespace {
 
-constexpr int64_t kDefaultChunkTokens = 64, kDefaultTrainingRounds = 2, kDefaultRounds = 4;
 constexpr double kSmallestNorm = 1e-6;
 constexpr int64_t kHashedTokens = 4096;  // at a time
 
@@ -122,9 +134,7 @@ class Reformer : public Attention {
     if (!input.is_training) return rotations_;
     const DropoutKey& key = input.weight_dropout;
     at::Tensor drawn = at::empty({s_.training_rounds, rotations_.size(1), rotations_.size(2)});
-    const auto domain = static_cast<RandomDomain>(
-        key.site << 8 | static_cast<uint32_t>(RandomDomain::kAttentionNoise));
-    RandomStream random(key.seed, domain, {0, 0, key.step});
+    RandomStream random(key.seed, RandomDomain::kAttentionNoise.AtSite(key.site), {0, 0, key.step});
     float* out = drawn.mutable_data_ptr<float>();
     for (int64_t i = 0; i < drawn.numel(); ++i) out[i] = static_cast<float>(random.Normal());
     return drawn;
@@ -213,26 +223,17 @@ class Reformer : public Attention {
   const at::Tensor rotations_;
 };
 
-absl::Status Refuse(absl::string_view field, int64_t value, absl::string_view right) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("attention.options.", field, ": is ", value, "; ", right));
-}
-
-absl::StatusOr<std::unique_ptr<Attention>> MakeReformer(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const ReformerOptions options,
-                       UnpackOptions<ReformerOptions>(context.options));
-  Settings s = {kDefaultChunkTokens, kDefaultTrainingRounds, kDefaultRounds, options.buckets(),
-                options.is_deduplicated()};
-  if (options.has_chunk_tokens()) s.chunk_tokens = options.chunk_tokens();
-  if (options.has_training_rounds()) s.training_rounds = options.training_rounds();
-  if (options.has_rounds()) s.rounds = options.rounds();
-  if (s.chunk_tokens < 1) return Refuse("chunk_tokens", s.chunk_tokens, "a chunk needs at least 1");
-  if (s.training_rounds < 1) {
-    return Refuse("training_rounds", s.training_rounds, "set at least 1");
-  }
-  if (s.rounds < 1) return Refuse("rounds", s.rounds, "set at least 1");
-  if (s.buckets < 0 || s.buckets % 2 != 0) {
-    return Refuse("buckets", s.buckets, "set an even number, or 0 for one for each chunk");
+absl::StatusOr<std::unique_ptr<Attention>> MakeReformer(const ReformerOptions& options,
+                                                        const AttentionContext& context) {
+  Settings s = {.chunk_tokens = options.chunk_tokens(),
+                .training_rounds = options.training_rounds(),
+                .rounds = options.rounds(),
+                .buckets = options.buckets(),
+                .is_deduplicated = options.is_deduplicated()};
+  if (s.buckets % 2 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.options.buckets: is ", s.buckets,
+                     "; set an even number, or 0 for one for each chunk"));
   }
   const int64_t pair = 2 * s.chunk_tokens;
   if (s.buckets == 0) {
@@ -245,7 +246,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeReformer(const AttentionContext& 
   return std::make_unique<Reformer>(s, rotations);
 }
 
-LRA_REGISTER(AttentionRegistry, "reformer", MakeReformer);
+LRA_REGISTER_ATTENTION("reformer", ReformerOptions, MakeReformer);
 
 }  // namespace
 }  // namespace lra

@@ -7,42 +7,34 @@
 //   gated: S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, g_t = sigmoid(w_g . x_t + b_g)
 // Sines have both signs: the row sum of GAUSSIAN is kept above 0.02 of the number of keys. Released
 // code multiplies features by 0.1 and keeps the sum above 1, which shrinks the first rows.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
 #include "lra/status_macros.h"
-#include "models/attention/options.h"
 #include "models/attention/rfa.pb.h"
-#include "models/factorized/attention.h"
+#include "models/factorized/factorized_attention.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
 
-constexpr int64_t kDefaultFeatures = 64;
-constexpr double kCountFloor = 0.02, kEpsilon = 1e-6, kDefaultGateBias = 3;
+constexpr double kCountFloor = 0.02, kEpsilon = 1e-6;
 
 void AddGate(const RfaOptions& options, const AttentionContext& context, FactorizedSpec* spec) {
   spec->reweighting = Reweighting::kGate;
   spec->gate_weight =
       context.parameters->Create(absl::StrCat(context.scope, "gate.weight"),
                                  {context.heads, context.model_width}, Initializer::Normal(0.02));
-  spec->gate_bias = context.parameters->Create(
-      absl::StrCat(context.scope, "gate.bias"), {context.heads},
-      Initializer::Constant(options.has_gate_bias() ? options.gate_bias() : kDefaultGateBias));
+  spec->gate_bias =
+      context.parameters->Create(absl::StrCat(context.scope, "gate.bias"), {context.heads},
+                                 Initializer::Constant(options.gate_bias()));
 }
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeRfa(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const RfaOptions options, UnpackOptions<RfaOptions>(context.options));
+absl::StatusOr<std::unique_ptr<Attention>> MakeRfa(const RfaOptions& options,
+                                                   const AttentionContext& context) {
   LRA_CHECK(context.parameters != nullptr);
-  const int64_t features = options.has_features() ? options.features() : kDefaultFeatures;
-  const double temperature = options.has_temperature() ? options.temperature() : 1;
-  if (features < 1 || !(temperature > 0)) {
-    return absl::InvalidArgumentError(
-        features < 1
-            ? absl::StrCat("attention.options.features: is ", features, ", must be at least 1")
-            : absl::StrCat("attention.options.temperature: is ", temperature, ", must be above 0"));
-  }
   Traits traits;
   traits.label = options.is_gated() ? "RFA-Gate" : "RFA";
   traits.summary = "linear attention with random features of a Gaussian or arc-cosine kernel";
@@ -53,17 +45,17 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeRfa(const AttentionContext& conte
   spec.feature = is_arc_cosine ? FactorizedFeature::kArcCosine : FactorizedFeature::kTrigonometric;
   spec.normalizer = is_arc_cosine ? RowNormalizer::kClamp : RowNormalizer::kCountFloor;
   spec.epsilon = is_arc_cosine ? kEpsilon : kCountFloor;
-  spec.projection =
-      context.parameters->CreateBuffer(absl::StrCat(context.scope, "projection"),
-                                       {features, context.head_width}, Initializer::Normal(1));
-  spec.projection_scale = context.parameters->Create(absl::StrCat(context.scope, "scale"),
-                                                     {context.heads, context.head_width},
-                                                     Initializer::Constant(1 / temperature));
+  spec.projection = context.parameters->CreateBuffer(absl::StrCat(context.scope, "projection"),
+                                                     {options.features(), context.head_width},
+                                                     Initializer::Normal(1));
+  spec.projection_scale = context.parameters->Create(
+      absl::StrCat(context.scope, "scale"), {context.heads, context.head_width},
+      Initializer::Constant(1 / options.temperature()));
   if (options.is_gated()) AddGate(options, context, &spec);
   return MakeFactorized(std::move(spec), std::move(traits));
 }
 
-LRA_REGISTER(AttentionRegistry, "rfa", MakeRfa);
+LRA_REGISTER_ATTENTION("rfa", RfaOptions, MakeRfa);
 
 }  // namespace
 }  // namespace lra

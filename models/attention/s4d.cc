@@ -7,7 +7,22 @@
 //   K_x[l] = 2 Re sum_p C_xp (e^{dt A_p} - 1) / A_p e^{l dt A_p},  A = -exp(log_decay) + i
 //   frequency out = a * sigmoid(g),  [a, g] = W gelu(y) + b
 // With input.causal the second sum is left out. Masked tokens are u = 0.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/complex.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/erf.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/glu.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/real.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include <cmath>
@@ -16,18 +31,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
-#include "models/attention/attention.h"
-#include "models/attention/options.h"
 #include "models/attention/s4d.pb.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/diagonal_state_space.h"
 #include "models/kernels/fourier.h"
-#include "models/kernels/token_projection.h"
+#include "models/kernels/select_kept.h"
 
 namespace lra {
 namespace {
 
-constexpr int64_t kDefaultStates = 64;
-constexpr double kDefaultMinStep = 1e-3, kDefaultMaxStep = 0.1;
 constexpr double kInitialDecay = 0.5;
 constexpr int64_t kStreamTokens = 32;  // whose states are held at a time
 
@@ -149,7 +162,7 @@ class S4d : public Attention {
   at::Tensor Channels(const at::Tensor& v, const at::Tensor& keep) const {
     TORCH_CHECK(v.size(1) * v.size(3) == p_.skip.size(0), "s4d: input of ", v.size(1), " x ",
                 v.size(3), " channels, but made for ", p_.skip.size(0));
-    return SelectTokens(v, keep).transpose(1, 2).flatten(2);
+    return SelectKept(v, keep).transpose(1, 2).flatten(2);
   }
 
   // y [B, N, E] -> the block's output.
@@ -162,29 +175,24 @@ class S4d : public Attention {
   // [B, N, E] -> [B, H, N, D]; padded rows become 0.
   static at::Tensor Heads(const at::Tensor& x, const AttentionInput& input) {
     const int64_t heads = input.v.size(1);
-    return SelectTokens(x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2), input.keep);
+    return SelectKept(x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2), input.keep);
   }
 
   const Traits traits_ = MakeTraits();
   const S4dParameters p_;
 };
 
-absl::StatusOr<S4dOptions> ReadOptions(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(S4dOptions options, UnpackOptions<S4dOptions>(context.options));
-  if (!options.has_state_size()) options.set_state_size(kDefaultStates);
-  if (!options.has_min_step()) options.set_min_step(kDefaultMinStep);
-  if (!options.has_max_step()) options.set_max_step(kDefaultMaxStep);
-  if (options.state_size() < 2 || options.state_size() % 2 != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("attention.options.state_size: is ",
-                                                   options.state_size(),
-                                                   ", must be even and at least 2"));
+absl::Status CheckTogether(const S4dOptions& options) {
+  if (options.state_size() % 2 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.options.state_size: is ", options.state_size(), ", must be even"));
   }
-  if (!(options.min_step() > 0 && options.min_step() <= options.max_step())) {
+  if (options.min_step() > options.max_step()) {
     return absl::InvalidArgumentError(
         absl::StrCat("attention.options.min_step: is ", options.min_step(),
-                     ", must be above 0 and at most max_step, ", options.max_step()));
+                     ", must be at most max_step, ", options.max_step()));
   }
-  return options;
+  return absl::OkStatus();
 }
 
 // Drawn normal, made uniform between the logarithms of the two steps.
@@ -195,8 +203,9 @@ void SpreadSteps(const S4dOptions& options, at::Tensor log_step) {
   log_step.copy_(low + (high - low) * uniform);
 }
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeS4d(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const S4dOptions options, ReadOptions(context));
+absl::StatusOr<std::unique_ptr<Attention>> MakeS4d(const S4dOptions& options,
+                                                   const AttentionContext& context) {
+  LRA_RETURN_IF_ERROR(CheckTogether(options));
   const int64_t width = context.model_width, pairs = options.state_size() / 2;
   const auto create = [&](const char* name, const std::vector<int64_t>& shape,
                           Initializer initializer, ParameterRole role = ParameterRole::kWeight) {
@@ -221,7 +230,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeS4d(const AttentionContext& conte
   return std::make_unique<S4d>(std::move(p));
 }
 
-LRA_REGISTER(AttentionRegistry, "s4d", MakeS4d);
+LRA_REGISTER_ATTENTION("s4d", S4dOptions, MakeS4d);
 
 }  // namespace
 }  // namespace lra

@@ -8,26 +8,31 @@
 // the others are scaled up to the sum of P's row. Causal: r_n comes from the mean of all keys
 // before block n, P's rows are softmaxes over the blocks m < n, and of its own block a token sees
 // what is not after it. Variant LRA2020: sinkhorn_lra2020.cc.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "lra/status_macros.h"
-#include "models/attention/attention.h"
-#include "models/attention/options.h"
 #include "models/attention/sinkhorn.pb.h"
 #include "models/attention/sinkhorn_blocks.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/block_attention.h"
 #include "models/kernels/noise.h"
 
 namespace lra {
 namespace {
-
-constexpr int64_t kDefaultBlock = 64;
-constexpr double kDefaultTemperature = 0.75;
-constexpr int64_t kDefaultIterations = 8;
 
 Traits MakeTraits() {
   Traits traits;
@@ -271,29 +276,8 @@ class Sinkhorn : public Attention {
   const at::Tensor sort_;
 };
 
-absl::StatusOr<SinkhornOptions> ReadOptions(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(SinkhornOptions options, UnpackOptions<SinkhornOptions>(context.options));
-  const auto refuse = [](const char* field, double value, const char* rule) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("attention.options.", field, ": is ", value, ", must be ", rule));
-  };
-  const bool is_lra = options.variant() == SinkhornOptions::LRA2020;
-  if (is_lra && options.has_temperature())
-    return refuse("temperature", options.temperature(), "unset: LRA2020 does not sort");
-  if (is_lra && options.has_iterations())
-    return refuse("iterations", options.iterations(), "unset: LRA2020 does not sort");
-  if (!options.has_block_tokens()) options.set_block_tokens(kDefaultBlock);
-  if (!options.has_temperature()) options.set_temperature(kDefaultTemperature);
-  if (!options.has_iterations()) options.set_iterations(kDefaultIterations);
-  if (options.block_tokens() < 1)
-    return refuse("block_tokens", options.block_tokens(), "at least 1");
-  if (!(options.temperature() > 0)) return refuse("temperature", options.temperature(), "above 0");
-  if (options.iterations() < 1) return refuse("iterations", options.iterations(), "at least 1");
-  return options;
-}
-
-absl::StatusOr<std::unique_ptr<Attention>> MakeSinkhorn(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const SinkhornOptions options, ReadOptions(context));
+absl::StatusOr<std::unique_ptr<Attention>> MakeSinkhorn(const SinkhornOptions& options,
+                                                        const AttentionContext& context) {
   const int64_t block = options.block_tokens();
   if (options.variant() == SinkhornOptions::LRA2020) return MakeLra2020Sinkhorn(block);
   if (context.max_length_tokens < 1)
@@ -305,7 +289,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeSinkhorn(const AttentionContext& 
                                  Initializer::XavierUniform()));
 }
 
-LRA_REGISTER(AttentionRegistry, "sinkhorn", MakeSinkhorn);
+LRA_REGISTER_ATTENTION("sinkhorn", SinkhornOptions, MakeSinkhorn);
 
 }  // namespace
 }  // namespace lra

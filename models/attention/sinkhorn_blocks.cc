@@ -1,8 +1,11 @@
 #include "models/attention/sinkhorn_blocks.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/ones.h>
 
-#include "models/kernels/token_projection.h"
+#include "models/kernels/select_kept.h"
 
 namespace lra {
 
@@ -16,8 +19,8 @@ SinkhornBlocks::SinkhornBlocks(const AttentionInput& input, int64_t block_tokens
         .unflatten(2, {-1, block_tokens});
   };
   q = cut(input.q);
-  k = cut(SelectTokens(input.k, input.keep));
-  v = cut(SelectTokens(input.v, input.keep));
+  k = cut(SelectKept(input.k, input.keep));
+  v = cut(SelectKept(input.v, input.keep));
   const at::Tensor all = input.keep.defined()
                              ? input.keep
                              : at::ones({input.k.size(0), tokens},

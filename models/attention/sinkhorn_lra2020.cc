@@ -1,9 +1,15 @@
-// sinkhorn's variant LRA2020, as google-research/long-range-arena computes it: tokens i and j share
-// a group iff i = j modulo the number of groups g = ceil(N / b); to the softmax over the group is
-// added a second one over the sums of the keys and values of runs of g consecutive tokens. Nothing
-// is sorted. There N must be a multiple of b and masks are misplaced; here N is filled up and masks
-// select.
-#include <ATen/ATen.h>
+// The variant LRA2020 of sinkhorn, as google-research/long-range-arena computes it. Tokens i and j
+// share a group if i = j modulo the number of groups g = ceil(N / b). To the softmax over the
+// group, a second softmax over the sums of keys and values of runs of g consecutive tokens is
+// added. Nothing is sorted. In the original, N must be a multiple of b and masks are misplaced;
+// here N is filled up and masks select.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/floor_divide.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
 
 #include <cmath>
 
@@ -37,7 +43,7 @@ class Lra2020Sinkhorn : public Attention {
 
   at::Tensor Attend(const AttentionInput& input) const override {
     const int64_t tokens = input.q.size(2), groups = (tokens + block_ - 1) / block_;
-    // Runs of `groups` tokens; the s-th token of each run is of group s.
+    // Runs of `groups` tokens; the s-th token of each run belongs to group s.
     const SinkhornBlocks runs(input, groups);
     const auto grouped = [](const at::Tensor& x) { return x.transpose(2, 3).flatten(2, 3); };
     const BlockKeys keys = {grouped(runs.k), grouped(runs.v), runs.keep.transpose(1, 2).flatten(1)};
@@ -68,7 +74,7 @@ class Lra2020Sinkhorn : public Attention {
     const at::Tensor group = position.remainder(groups);
     const at::Tensor local =
         attend(k, v, group.unsqueeze(1).eq(group.unsqueeze(0)).logical_and(keep));
-    // [runs, N]: which tokens a run sums.
+    // [runs, N]: which tokens belong to a run.
     const at::Tensor run = at::floor_divide(position, groups),
                      members = at::arange(block_, run.options()).unsqueeze(1).eq(run);
     const at::Tensor is_run = members.logical_and(keep).any(3).unsqueeze(2);  // [B, 1, 1, runs]

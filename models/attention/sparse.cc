@@ -6,24 +6,25 @@
 //   STRIDED  |i - j| < l  or  (i - j) mod l = 0
 // In the paper also j <= i; here where input.causal asks for it. LRA2020 is the encoder of
 // google-research/long-range-arena: always j <= i, and FIXED also admits j mod l = 0.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
-#include "models/attention/attention.h"
-#include "models/attention/options.h"
 #include "models/attention/pattern_stream.h"
 #include "models/attention/sparse.pb.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/grouped_attention.h"
 #include "models/kernels/pattern_oracle.h"
 
 namespace lra {
 namespace {
-
-constexpr int64_t kDefaultBlockTokens = 64, kLra2020BlockTokens = 50;
-constexpr int64_t kDefaultSummaryTokens = 16, kLra2020SummaryTokens = 10;
 
 struct Settings {
   int64_t block_tokens, summary_tokens;
@@ -161,21 +162,16 @@ class Sparse : public Attention {
   const int64_t heads_, head_width_;
 };
 
-absl::Status Refuse(absl::string_view field, int64_t value, absl::string_view right) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("attention.options.", field, ": is ", value, "; ", right));
-}
-
-absl::Status CheckSettings(const SparseOptions& options, const Settings& s) {
-  if (s.block_tokens < 1) return Refuse("block_tokens", s.block_tokens, "a block needs at least 1");
-  if (s.summary_tokens < 1 || s.summary_tokens > s.block_tokens) {
-    return Refuse("summary_tokens", s.summary_tokens,
-                  absl::StrCat("set 1 to block_tokens, ", s.block_tokens));
-  }
-  if (s.is_strided && (s.is_lra2020 || options.has_summary_tokens())) {
+absl::Status CheckTogether(const Settings& s) {
+  if (s.is_strided && s.is_lra2020) {
     return absl::InvalidArgumentError(
-        "attention.options.pattern: is STRIDED, but summary_tokens and variant=LRA2020 are of "
-        "FIXED; leave one of them out");
+        "attention.options.pattern: is STRIDED, but variant=LRA2020 is of FIXED; set "
+        "variant=PAPER");
+  }
+  if (!s.is_strided && s.summary_tokens > s.block_tokens) {
+    return absl::InvalidArgumentError(absl::StrCat("attention.options.summary_tokens: is ",
+                                                   s.summary_tokens, "; set at most block_tokens, ",
+                                                   s.block_tokens));
   }
   if (s.open_tokens > 0 && !s.is_lra2020) {
     return absl::InvalidArgumentError(
@@ -184,22 +180,18 @@ absl::Status CheckSettings(const SparseOptions& options, const Settings& s) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeSparse(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const SparseOptions options, UnpackOptions<SparseOptions>(context.options));
-  Settings s;
-  s.is_lra2020 = options.variant() == SparseOptions::LRA2020;
-  s.is_strided = options.pattern() == SparseOptions::STRIDED;
-  s.open_tokens = options.opens_first_token() ? 1 : 0;
-  s.block_tokens = s.is_lra2020 ? kLra2020BlockTokens : kDefaultBlockTokens;
-  if (options.has_block_tokens()) s.block_tokens = options.block_tokens();
-  s.summary_tokens =
-      std::min(s.is_lra2020 ? kLra2020SummaryTokens : kDefaultSummaryTokens, s.block_tokens);
-  if (options.has_summary_tokens()) s.summary_tokens = options.summary_tokens();
-  LRA_RETURN_IF_ERROR(CheckSettings(options, s));
+absl::StatusOr<std::unique_ptr<Attention>> MakeSparse(const SparseOptions& options,
+                                                      const AttentionContext& context) {
+  const Settings s = {.block_tokens = options.block_tokens(),
+                      .summary_tokens = options.summary_tokens(),
+                      .is_strided = options.pattern() == SparseOptions::STRIDED,
+                      .is_lra2020 = options.variant() == SparseOptions::LRA2020,
+                      .open_tokens = options.opens_first_token() ? 1 : 0};
+  LRA_RETURN_IF_ERROR(CheckTogether(s));
   return std::make_unique<Sparse>(s, context.heads, context.head_width);
 }
 
-LRA_REGISTER(AttentionRegistry, "sparse", MakeSparse);
+LRA_REGISTER_ATTENTION("sparse", SparseOptions, MakeSparse);
 
 }  // namespace
 }  // namespace lra

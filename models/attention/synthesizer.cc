@@ -5,22 +5,31 @@
 //   RANDOM: s = R;  FACTORIZED_RANDOM: s = R_1 R_2^T;  DENSE: s_i = W_2 relu(W_1 x_i + b_1) + b_2
 // each of a head and as wide as the longest sequence. A sum of products is a product of longer
 // rows, so all modes but RANDOM need no logits of their own: [q, r_1] . [k, r_2].
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
-#include "models/attention/attention.h"
-#include "models/attention/options.h"
 #include "models/attention/synthesizer.pb.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/softmax_attention.h"
 
 namespace lra {
 namespace {
-
-constexpr int64_t kDefaultRank = 32;
 
 Traits MakeTraits(SynthesizerOptions::Mode mode) {
   Traits traits;
@@ -191,33 +200,22 @@ class Synthesizer : public Attention {
   const SynthesizerParameters p_;
 };
 
-// Fills in what is unset.
-absl::StatusOr<SynthesizerOptions> ReadOptions(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(SynthesizerOptions options,
-                       UnpackOptions<SynthesizerOptions>(context.options));
-  if (context.max_length_tokens < 1)
-    return absl::InvalidArgumentError("synthesizer needs the longest sequence's length");
+absl::Status CheckVariant(const SynthesizerOptions& options) {
   const bool is_lra = options.variant() == SynthesizerOptions::LRA2020;
-  if (options.mode() == SynthesizerOptions::MODE_UNSPECIFIED)
-    options.set_mode(is_lra ? SynthesizerOptions::RANDOM : SynthesizerOptions::FACTORIZED_RANDOM);
-  if (!options.has_dot_product()) options.set_dot_product(true);
-  if (!options.has_rank()) options.set_rank(kDefaultRank);
-  if (is_lra && (options.mode() != SynthesizerOptions::RANDOM || !options.dot_product())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "attention.options.variant: is LRA2020, which is mode RANDOM with dot_product true, but "
-        "mode is ",
-        SynthesizerOptions::Mode_Name(options.mode()), " and dot_product is ",
-        options.dot_product() ? "true" : "false"));
-  }
-  if (options.rank() < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("attention.options.rank: is ", options.rank(), ", must be at least 1"));
-  }
-  return options;
+  if (!is_lra || (options.mode() == SynthesizerOptions::RANDOM && options.dot_product()))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "attention.options.variant: is LRA2020, which is mode RANDOM with dot_product true, but mode "
+      "is ",
+      SynthesizerOptions::Mode_Name(options.mode()), " and dot_product is ",
+      options.dot_product() ? "true" : "false"));
 }
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeSynthesizer(const AttentionContext& context) {
-  LRA_ASSIGN_OR_RETURN(const SynthesizerOptions options, ReadOptions(context));
+absl::StatusOr<std::unique_ptr<Attention>> MakeSynthesizer(const SynthesizerOptions& options,
+                                                           const AttentionContext& context) {
+  if (context.max_length_tokens < 1)
+    return absl::InvalidArgumentError("synthesizer needs the longest sequence's length");
+  LRA_RETURN_IF_ERROR(CheckVariant(options));
   const int64_t heads = context.heads, longest = context.max_length_tokens;
   const int64_t width = context.head_width, rank = options.rank();
   const auto create = [&](const char* name, const std::vector<int64_t>& shape,
@@ -247,7 +245,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeSynthesizer(const AttentionContex
                                        std::move(p));
 }
 
-LRA_REGISTER(AttentionRegistry, "synthesizer", MakeSynthesizer);
+LRA_REGISTER_ATTENTION("synthesizer", SynthesizerOptions, MakeSynthesizer);
 
 }  // namespace
 }  // namespace lra

@@ -2,16 +2,20 @@
 // Source: Vaswani et al. 2017, eq. 1; blocked evaluation after Dao et al. 2022.
 //   o_i = sum_j softmax_j(q_i . k_j / sqrt(D)) v_j
 // Causal: over j <= i + Nk - N. Streaming keeps all keys and values: O(t) a token.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "lra/status_macros.h"
-#include "models/attention/attention.h"
-#include "models/attention/options.h"
 #include "models/attention/transformer.pb.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "models/kernels/softmax_attention.h"
 
 namespace lra {
@@ -127,12 +131,12 @@ class Transformer : public Attention {
   const Traits traits_ = MakeTraits();
 };
 
-absl::StatusOr<std::unique_ptr<Attention>> MakeTransformer(const AttentionContext& context) {
-  LRA_RETURN_IF_ERROR(UnpackOptions<TransformerOptions>(context.options).status());
+absl::StatusOr<std::unique_ptr<Attention>> MakeTransformer(const TransformerOptions&,
+                                                           const AttentionContext& context) {
   return std::make_unique<Transformer>(context);
 }
 
-LRA_REGISTER(AttentionRegistry, "transformer", MakeTransformer);
+LRA_REGISTER_ATTENTION("transformer", TransformerOptions, MakeTransformer);
 
 }  // namespace
 }  // namespace lra

@@ -1,6 +1,9 @@
 #include "models/conformance/against.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <map>
@@ -12,9 +15,9 @@
 #include "absl/strings/str_join.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
-#include "models/attention/attention.h"
+#include "models/base/torch_status.h"
 #include "models/conformance/comparison.h"
-#include "models/torch_status.h"
+#include "models/interface/attention.h"
 
 namespace lra {
 namespace {
@@ -276,7 +279,8 @@ class Comparison {
   }
 
   void Compare() {
-    const AttentionOutcome actual = RunAttention(*attention_, Form::kFast, case_);
+    parameters_.MoveTo(request_.device);
+    const AttentionOutcome actual = RunAttention(*attention_, Form::kFast, case_, request_.device);
     Add("out", RealRows(actual.output, case_), RealRows(expected_.output, case_));
     std::map<std::string, at::Tensor> found = {
         {"grad_q", actual.dq}, {"grad_k", actual.dk}, {"grad_v", actual.dv}, {"grad_x", actual.dx}};
@@ -285,7 +289,7 @@ class Comparison {
     for (const Parameter& parameter : parameters_.parameters()) {
       const at::Tensor& gradient = parameter.value.grad();
       found["grad_" + parameter.name] =
-          gradient.defined() ? gradient : at::zeros_like(parameter.value);
+          gradient.defined() ? gradient.cpu() : at::zeros_like(parameter.value, at::kCPU);
     }
     for (const auto& [name, gradient] : gradients_) Add(name, found.at(name), gradient);
   }

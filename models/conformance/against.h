@@ -15,6 +15,8 @@
 #ifndef LRA_MODELS_CONFORMANCE_AGAINST_H_
 #define LRA_MODELS_CONFORMANCE_AGAINST_H_
 
+#include <c10/core/Device.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/any.pb.h"
-#include "models/safetensors.h"
+#include "models/base/safetensors.h"
 
 namespace lra {
 
@@ -34,6 +36,7 @@ struct AgainstRequest {
   int64_t max_length_tokens = 0;
   // Largest admissible relative error; without it 1e-5 for float32, 1e-9 for float64.
   std::optional<double> tolerance;
+  at::Device device = at::kCPU;  // of the attention
 };
 
 struct ComparedTensor {

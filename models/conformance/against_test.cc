@@ -1,6 +1,13 @@
 #include "models/conformance/against.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,16 +16,16 @@
 #include <map>
 
 #include "lra/files.h"
-#include "lra/test_folder.h"
-#include "models/attention/linformer.pb.h"
+#include "lra/folder_test_util.h"
 #include "models/conformance/comparison.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
 
 using testing::HasSubstr;
 
-// A file's content that a test can change by name.
+// The content of a file, which a test can change by name.
 struct Content {
   std::map<std::string, at::Tensor> tensors;
   std::map<std::string, std::string> metadata;
@@ -26,7 +33,7 @@ struct Content {
   SafetensorsFile File() const { return {{tensors.begin(), tensors.end()}, metadata}; }
 };
 
-// Softmax attention written out, with gradients by autograd: B = 2, H = 3, D = 4, Dv = 5.
+// Softmax attention written out, with gradients by autograd, for B = 2, H = 3, D = 4, Dv = 5.
 Content SoftmaxContent(at::ScalarType type, int64_t queries, int64_t keys, bool has_keep) {
   AttentionInput in;
   in.q = RandomTensor(1, {2, 3, queries, 4}, at::kDouble).set_requires_grad(true);
@@ -57,11 +64,13 @@ Content SoftmaxContent(at::ScalarType type, int64_t queries, int64_t keys, bool 
   return content;
 }
 
+// With the options of the attention's config file, and `sets` over them. The attentions that this
+// file registers have neither.
 absl::StatusOr<AgainstReport> Compare(const Content& content, const std::string& attention,
-                                      const google::protobuf::Any& options = {}) {
+                                      const std::vector<std::string>& sets = {}) {
   AgainstRequest request;
   request.attention = attention;
-  request.options = options;
+  request.options = LoadAttentionOptions(attention, sets).value_or(google::protobuf::Any());
   return CompareWithTensors(content.File(), request);
 }
 
@@ -122,7 +131,7 @@ TEST(AgainstTest, RowsOfPaddedQueriesAreNotCompared) {
   EXPECT_THAT(Refusal(content), HasSubstr("\"grad_out\": is not 0 in rows of padded queries"));
 }
 
-// Linformer written out for one projection E = F [R, L]: softmax(q (E k)^T / sqrt(D)) E v.
+// Linformer written out for a single projection E = F [R, L]: softmax(q (E k)^T / sqrt(D)) E v.
 TEST(AgainstTest, ParametersComeFromTheFileInItsType) {
   Content content;
   content.tensors["q"] = RandomTensor(1, {1, 2, 6, 4}, at::kDouble);
@@ -138,29 +147,25 @@ TEST(AgainstTest, ParametersComeFromTheFileInItsType) {
   content.tensors["out"] = out.detach();
   content.tensors["key_projection"] = map.detach();
   content.tensors["grad_key_projection"] = map.grad();
-  LinformerOptions options;
-  options.set_sharing(LinformerOptions::KEY_VALUE);
-  options.set_rank(3);
-  google::protobuf::Any any;
-  any.PackFrom(options);
-  const auto report = Compare(content, "linformer", any);
+  const std::vector<std::string> sets = {"sharing=KEY_VALUE", "rank=3"};
+  const auto report = Compare(content, "linformer", sets);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->passed());
   ASSERT_EQ(report->tensors.size(), 2u);
   EXPECT_EQ(report->tensors[1].name, "grad_key_projection");
 
   content.tensors["grad_key_projection"].add_(1e-6);
-  EXPECT_FALSE(Compare(content, "linformer", any)->passed());
+  EXPECT_FALSE(Compare(content, "linformer", sets)->passed());
   content.tensors.erase("grad_key_projection");
   content.tensors["key_projection"] = at::zeros({3, 5}, at::kDouble);
-  EXPECT_THAT(std::string(Compare(content, "linformer", any).status().message()),
+  EXPECT_THAT(std::string(Compare(content, "linformer", sets).status().message()),
               HasSubstr("\"key_projection\": is float64 [3, 5], expected: float64 [3, 6]"));
   content.tensors.erase("key_projection");
-  EXPECT_THAT(std::string(Compare(content, "linformer", any).status().message()),
+  EXPECT_THAT(std::string(Compare(content, "linformer", sets).status().message()),
               HasSubstr("\"key_projection\": is missing; expected: float64 [3, 6]"));
 }
 
-// o = (q k^T) (v + x), x being added to the values of every head (E = D).
+// o = (q k^T) (v + x), where x is added to the values of every head (E = D).
 class WithInput : public Attention {
  public:
   explicit WithInput(Projections projections) {
@@ -184,7 +189,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeWithInput(const AttentionContext&
 LRA_REGISTER(AttentionRegistry, "shared_for_test", MakeWithInput<Projections::kSharedQueryKey>);
 LRA_REGISTER(AttentionRegistry, "none_for_test", MakeWithInput<Projections::kNone>);
 
-// Where k, or k and v, are q: the file lacks them, and grad_q is the gradient of all.
+// If k, or k and v, equal q, the file lacks them, and grad_q is the sum of their gradients.
 Content WithInputContent(bool has_values) {
   at::Tensor q = RandomTensor(1, {2, 3, 5, 4}, at::kDouble).set_requires_grad(true);
   at::Tensor x = RandomTensor(2, {2, 5, 4}, at::kDouble).set_requires_grad(true);
@@ -265,6 +270,7 @@ TEST(AgainstTest, TheLongestSequenceIsTheFilesOrTheFlags) {
   const Content content = SoftmaxContent(at::kDouble, 7, 7, false);
   AgainstRequest request;
   request.attention = "cosformer";
+  request.options = LoadAttentionOptions("cosformer").value();
   request.max_length_tokens = 6;
   EXPECT_THAT(std::string(CompareWithTensors(content.File(), request).status().message()),
               HasSubstr("max_length: is 6, below the file's 7 tokens"));

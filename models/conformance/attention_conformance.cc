@@ -1,15 +1,18 @@
-#include <ATen/Parallel.h>
-
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
+#include "models/base/runtime.h"
+#include "models/base/torch_status.h"
 #include "models/conformance/attention_suite.h"
-#include "models/torch_status.h"
+#include "models/conformance/one_thread.h"
+#include "models/conformance/option_rules.h"
 
 namespace lra {
 namespace internal {
 
-absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker) {
+absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker, at::Device device) {
   SuiteInstances instances;
   for (const std::pair<int64_t, int64_t> shape :
        {std::pair{2, 4}, {3, 5}, {2, 6}, {2, 8}, {2, 16}}) {
@@ -22,48 +25,48 @@ absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker) {
     context.parameters = &instance.parameters;
     context.scope = "attention.";
     LRA_ASSIGN_OR_RETURN(instance.attention, maker(context));
-    if (instance.attention->traits().projections != Projections::kNone) continue;
-    // Its q, k and v are the layer's input, so E is their width.
-    instance.parameters = ParameterStore(1);
-    context.model_width = shape.first * shape.second;
-    LRA_ASSIGN_OR_RETURN(instance.attention, maker(context));
+    if (instance.attention->traits().projections == Projections::kNone) {
+      // Its q, k and v are the layer's input, so E is their width.
+      instance.parameters = ParameterStore(1);
+      context.model_width = shape.first * shape.second;
+      LRA_ASSIGN_OR_RETURN(instance.attention, maker(context));
+    }
+    instance.parameters.MoveTo(device);
   }
   return instances;
 }
 
-at::Tensor AttentionSuite::Attend(const AttentionCase& c) const {
-  AttentionInput input = c.input;
+AttentionInput AttentionSuite::InputOf(const AttentionCase& c) const {
+  AttentionInput input = OnDevice(c.input, setting_.device);
   if (!traits().uses_layer_input) input.x = at::Tensor();
-  return InstanceOf(c).attention->Attend(input);
+  return input;
 }
 
-std::vector<ConformanceResult> AttentionSuite::RunFloat32() {
+at::Tensor AttentionSuite::Attend(const AttentionCase& c) const {
+  return InstanceOf(c).attention->Attend(InputOf(c)).cpu();
+}
+
+void AttentionSuite::RunFloat32() {
   for (const bool causal : {false, true}) {
     if (causal && !has_both()) continue;
     Float32(causal);
-    Bfloat16(causal);
     PadContent(at::kFloat, causal);
     PadAmount(at::kFloat, causal);
     BatchIndependence(at::kFloat, causal);
     FullyMasked(at::kFloat, causal);
   }
   if (traits().supports_streaming) Streaming(at::kFloat, true);
-  return std::move(results_);
 }
 
-std::vector<ConformanceResult> AttentionSuite::Run() {
+void AttentionSuite::RunFloat64() {
   for (const bool causal : {false, true}) {
     if (causal && !has_both()) continue;
     ForwardAndGradients(causal);
     NumericGradients(causal);
-    Float32(causal);
-    Bfloat16(causal);
-    for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
-      PadContent(type, causal);
-      PadAmount(type, causal);
-      BatchIndependence(type, causal);
-      FullyMasked(type, causal);
-    }
+    PadContent(at::kDouble, causal);
+    PadAmount(at::kDouble, causal);
+    BatchIndependence(at::kDouble, causal);
+    FullyMasked(at::kDouble, causal);
   }
   CrossAndNoise();
   ParameterGradients();
@@ -74,7 +77,6 @@ std::vector<ConformanceResult> AttentionSuite::Run() {
   if (traits().supports_streaming) {
     Streaming(at::kDouble, false);
     Streaming(at::kDouble, true);
-    Streaming(at::kFloat, true);
   }
   if (traits().is_row_stochastic) RowStochastic();
   Permutation();
@@ -82,34 +84,48 @@ std::vector<ConformanceResult> AttentionSuite::Run() {
   ReadsWhatItClaims();
   LengthBound();
   Repeats();
+}
+
+std::vector<ConformanceResult> AttentionSuite::Run() {
+  if (setting_.Tries(at::kDouble)) RunFloat64();
+  if (setting_.Tries(at::kFloat)) RunFloat32();
+  if (setting_.Tries(at::kBFloat16)) {
+    Bfloat16(false);
+    if (has_both()) Bfloat16(true);
+  }
   return std::move(results_);
 }
 
-namespace {
-
-// The cases are small: threads would cost more than they save. M5 compares thread counts.
-class OneThread {
- public:
-  OneThread() : threads_(at::get_num_threads()) { at::set_num_threads(1); }
-  ~OneThread() { at::set_num_threads(threads_); }
-
- private:
-  const int threads_;
-};
-
-}  // namespace
 }  // namespace internal
+
+bool CheckSetting::Tries(at::ScalarType type) const {
+  return types.empty() || std::find(types.begin(), types.end(), type) != types.end();
+}
+
+absl::StatusOr<CheckSetting> ParseCheckSetting(absl::string_view device, absl::string_view type) {
+  CheckSetting setting;
+  LRA_ASSIGN_OR_RETURN(setting.device, OpenDevice(device));
+  if (type.empty()) return setting;
+  constexpr std::pair<const char*, at::ScalarType> kTypes[] = {
+      {"float64", at::kDouble}, {"float32", at::kFloat}, {"bfloat16", at::kBFloat16}};
+  for (const auto& [name, known] : kTypes) {
+    if (type == name) setting.types = {known};
+  }
+  if (!setting.types.empty()) return setting;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--dtype: is \"", type, "\", must be float64, float32 or bfloat16"));
+}
 
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const AttentionMaker& maker,
-                                                              CheckScope scope) {
+                                                              const CheckSetting& setting) {
   std::vector<ConformanceResult> results;
   const internal::OneThread one_thread;
   LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {
-    LRA_ASSIGN_OR_RETURN(internal::SuiteInstances instances, internal::MakeInstances(maker));
-    LRA_ASSIGN_OR_RETURN(internal::SuiteInstances twins, internal::MakeInstances(maker));
-    internal::AttentionSuite suite(name, &instances, &twins);
-    results = scope == CheckScope::kAll ? suite.Run() : suite.RunFloat32();
+    LRA_ASSIGN_OR_RETURN(auto instances, internal::MakeInstances(maker, setting.device));
+    LRA_ASSIGN_OR_RETURN(auto twins, internal::MakeInstances(maker, setting.device));
+    LRA_ASSIGN_OR_RETURN(auto references, internal::MakeInstances(maker, at::kCPU));
+    results = internal::AttentionSuite(name, setting, &instances, &twins, &references).Run();
     return absl::OkStatus();
   }));
   return results;
@@ -117,13 +133,21 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
 
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const google::protobuf::Any& options,
-                                                              CheckScope scope) {
+                                                              const CheckSetting& setting) {
   const AttentionMaker maker = [&](const AttentionContext& context) {
     AttentionContext with_options = context;
     with_options.options = options;
     return AttentionRegistry::Get().Create("attention", name, with_options);
   };
-  return CheckAttention(name, maker, scope);
+  LRA_ASSIGN_OR_RETURN(std::vector<ConformanceResult> results,
+                       CheckAttention(name, maker, setting));
+  if (!setting.types.empty()) return results;
+  const AttentionMaker with_its_own = [&](const AttentionContext& context) {
+    return AttentionRegistry::Get().Create("attention", name, context);
+  };
+  for (ConformanceResult& result : internal::CheckOptionRules(name, with_its_own, options))
+    results.push_back(std::move(result));
+  return results;
 }
 
 }  // namespace lra

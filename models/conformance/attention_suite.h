@@ -23,19 +23,27 @@ struct SuiteInstance {
 };
 using SuiteInstances = std::map<std::pair<int64_t, int64_t>, SuiteInstance>;
 
-absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker);
+// Drawn on the CPU, as every model's parameters are, and moved to the device.
+absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker, at::Device device);
 
 class AttentionSuite {
  public:
-  // The second set was made like the first, apart from it.
-  AttentionSuite(absl::string_view name, SuiteInstances* instances, SuiteInstances* twins)
-      : name_(name), instances_(*instances), twins_(*twins) {}
+  // `twins` were made like `instances`, apart from them; `references` as well, on the CPU: theirs
+  // are the oracles.
+  AttentionSuite(absl::string_view name, const CheckSetting& setting, SuiteInstances* instances,
+                 SuiteInstances* twins, SuiteInstances* references)
+      : name_(name),
+        setting_(setting),
+        instances_(*instances),
+        twins_(*twins),
+        references_(*references) {}
 
   std::vector<ConformanceResult> Run();
-  // What may differ between instruction sets.
-  std::vector<ConformanceResult> RunFloat32();
 
  private:
+  void RunFloat64();
+  void RunFloat32();
+
   // Bounds, relative to the largest value (at least 1). float64:
   static constexpr double kForward = 1e-10, kGradient = 1e-9, kNumeric = 1e-6, kUnchanged = 1e-12;
   // float32: reordered sums; against the float64 oracle.
@@ -58,12 +66,18 @@ class AttentionSuite {
   SuiteInstance& InstanceOf(const AttentionCase& c) const {
     return instances_.at({c.input.q.size(1), c.input.q.size(3)});
   }
+  SuiteInstance& ReferenceOf(const AttentionCase& c) const {
+    return references_.at({c.input.q.size(1), c.input.q.size(3)});
+  }
+  // The case's input as the attention under test takes it.
+  AttentionInput InputOf(const AttentionCase& c) const;
+  // Its output, on the CPU.
   at::Tensor Attend(const AttentionCase& c) const;
-  AttentionOutcome Fast(const AttentionCase& c) const {
-    return RunAttention(*InstanceOf(c).attention, Form::kFast, c);
+  AttentionOutcome Fast(const AttentionCase& c, Form form = Form::kFast) const {
+    return RunAttention(*InstanceOf(c).attention, form, c, setting_.device);
   }
   AttentionOutcome Oracle(const AttentionCase& c) const {
-    return RunAttention(*InstanceOf(c).attention, Form::kOracle, c);
+    return RunAttention(*ReferenceOf(c).attention, Form::kOracle, c);
   }
   void Add(const char* id, double measured, double bound, std::string detail) {
     results_.push_back({id, name_, measured <= bound, measured, bound, std::move(detail)});
@@ -110,8 +124,10 @@ class AttentionSuite {
   void Repeats();
 
   const std::string name_;
+  const CheckSetting setting_;
   SuiteInstances& instances_;
   SuiteInstances& twins_;
+  SuiteInstances& references_;
   std::vector<ConformanceResult> results_;
 };
 

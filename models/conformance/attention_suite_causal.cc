@@ -1,5 +1,7 @@
 // The causal form does not see the future; streaming is the same function.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -62,19 +64,19 @@ void AttentionSuite::Streaming(at::ScalarType type, bool is_ragged) {
   const at::NoGradGuard no_grad;
   const at::Tensor whole = RealRows(Attend(c), c);
   const Attention& attention = *InstanceOf(c).attention;
+  const AttentionInput input = InputOf(c);
   const auto stream = [&](const std::vector<int64_t>& pieces) {
-    AttentionState state = attention.InitState(2, c.input.q.options());
+    AttentionState state = attention.InitState(2, input.q.options());
     std::vector<at::Tensor> outputs;
     for (int64_t first = 0; const int64_t tokens : pieces) {
-      AttentionInput piece = c.input;
+      AttentionInput piece = input;
       for (at::Tensor* t : {&piece.q, &piece.k, &piece.v}) *t = t->narrow(2, first, tokens);
-      piece.x =
-          attention.traits().uses_layer_input ? piece.x.narrow(1, first, tokens) : at::Tensor();
+      if (piece.x.defined()) piece.x = piece.x.narrow(1, first, tokens);
       if (piece.keep.defined()) piece.keep = piece.keep.narrow(1, first, tokens);
       outputs.push_back(attention.Extend(piece, &state));
       first += tokens;
     }
-    return RealRows(at::cat(outputs, 2), c);
+    return RealRows(at::cat(outputs, 2).cpu(), c);
   };
   const double bound = type == at::kFloat ? kFloat : kForward;
   const std::string what = absl::StrCat(is_ragged ? ", random mask, " : ", ", TypeName(type));

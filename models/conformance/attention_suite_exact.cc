@@ -1,5 +1,8 @@
 // Fast form against the oracle, gradients against the oracle's and against central differences.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -63,24 +66,45 @@ void AttentionSuite::CrossAndNoise() {
   }
 }
 
-// What the attention owns and trains, in float64 for as long as this takes.
+namespace {
+
+// A parameter in float64, without a gradient, for as long as this lives.
+class InFloat64 {
+ public:
+  explicit InFloat64(const Parameter& parameter)
+      : value_(parameter.value), rounded_(value_.detach()) {
+    value_.set_data(rounded_.to(at::kDouble));
+    value_.mutable_grad() = at::Tensor();
+  }
+  ~InFloat64() {
+    value_.mutable_grad() = at::Tensor();
+    value_.set_data(rounded_);
+  }
+  InFloat64(const InFloat64&) = delete;
+  at::Tensor* value() { return &value_; }
+  at::Tensor Gradient() const {  // on the CPU
+    return value_.grad().defined() ? value_.grad().cpu() : at::zeros_like(value_, at::kCPU);
+  }
+
+ private:
+  at::Tensor value_;
+  const at::Tensor rounded_;
+};
+
+}  // namespace
+
+// What the attention owns and trains.
 void AttentionSuite::ParameterGradients() {
   AttentionCase c(450, 2, 2, 31, 31, 8);
   c.MaskFromLengths({31, 12});
-  for (const Parameter& parameter : InstanceOf(c).parameters.parameters()) {
-    at::Tensor value = parameter.value;
-    const at::Tensor rounded = value.detach();
-    value.set_data(rounded.to(at::kDouble));
-    const auto gradient = [&](Form form) {
-      value.mutable_grad() = at::Tensor();
-      RunAttention(*InstanceOf(c).attention, form, c);
-      return value.grad().defined() ? value.grad().clone() : at::zeros_like(rounded);
-    };
-    const at::Tensor fast = gradient(Form::kFast), oracle = gradient(Form::kOracle);
-    Add("T2", RelativeDifference(fast, oracle, 1.0), kGradient, parameter.name);
-    Add("T2n", NumericDifference(&value, fast, c), kNumeric, parameter.name);
-    value.mutable_grad() = at::Tensor();
-    value.set_data(rounded);
+  const std::vector<Parameter>& tested = InstanceOf(c).parameters.parameters();
+  for (size_t i = 0; i < tested.size(); ++i) {
+    InFloat64 own(tested[i]), reference(ReferenceOf(c).parameters.parameters()[i]);
+    Fast(c);
+    Oracle(c);
+    const at::Tensor fast = own.Gradient();
+    Add("T2", RelativeDifference(fast, reference.Gradient(), 1.0), kGradient, tested[i].name);
+    Add("T2n", NumericDifference(own.value(), fast, c), kNumeric, tested[i].name);
   }
 }
 
@@ -91,18 +115,18 @@ double AttentionSuite::NumericDifference(at::Tensor* input, const at::Tensor& gr
   const at::NoGradGuard no_grad;
   const auto loss = [&] { return (Attend(c) * c.upstream).sum().item<double>(); };
   RandomStream random(1, RandomDomain::kTest, {401, 0, 0});
-  double* values = input->mutable_data_ptr<double>();
-  const at::Tensor dense = gradient.contiguous();
+  const at::Tensor values = input->detach().view({-1}), dense = gradient.contiguous();
   double worst = 0;
   for (int i = 0; i < 20; ++i) {
     const int64_t at = random.Between(0, input->numel() - 1);
     constexpr double kStep = 1e-5;
-    const double kept = values[at];
-    values[at] = kept + kStep;
+    const at::Tensor value = values.select(0, at);
+    const double kept = value.item<double>();
+    value.fill_(kept + kStep);
     const double above = loss();
-    values[at] = kept - kStep;
+    value.fill_(kept - kStep);
     const double below = loss();
-    values[at] = kept;
+    value.fill_(kept);
     const double exact = dense.const_data_ptr<double>()[at];
     worst = std::max(
         worst, std::abs((above - below) / (2 * kStep) - exact) / std::max(1.0, std::abs(exact)));
@@ -165,8 +189,7 @@ void AttentionSuite::Bfloat16(bool causal) {
   exact.MaskFromLengths({263, 151});
   const AttentionCase rounded = In(at::kDouble, In(at::kBFloat16, exact));
   const AttentionOutcome oracle = Oracle(rounded),
-                         half = RunAttention(*InstanceOf(exact).attention, Form::kBfloat16,
-                                             In(at::kFloat, rounded));
+                         half = Fast(In(at::kFloat, rounded), Form::kBfloat16);
   const char* what = causal ? ", N = 263, causal" : ", N = 263";
   Add("B16", Relative(RealRows(half.output, exact), RealRows(oracle.output, exact)), kBfloat16,
       absl::StrCat("output", what));

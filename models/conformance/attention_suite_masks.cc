@@ -1,5 +1,8 @@
-// Padding: what it holds, how much there is, what shares the batch, nothing but padding.
-#include <ATen/ATen.h>
+// Promises about padding: its content, its amount, what else is in the batch, and examples of
+// nothing but padding.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -87,7 +90,7 @@ void AttentionSuite::FullyMasked(at::ScalarType type, bool causal) {
   c.input.causal = causal;
   const at::Tensor upstream = c.upstream;
   c.MaskFromLengths({13, 0});
-  c.upstream = upstream;  // gradients arrive at the empty example too
+  c.upstream = upstream;  // the empty example gets gradients, too
   const AttentionOutcome outcome = Fast(c);
   double worst = 0;
   for (const at::Tensor& t : {outcome.output, outcome.dq, outcome.dk, outcome.dv}) {

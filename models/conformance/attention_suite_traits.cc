@@ -1,5 +1,10 @@
 // Declared traits against observed ones.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -78,10 +83,8 @@ void AttentionSuite::Permutation() {
 void AttentionSuite::Weights() {
   AttentionCase c(1400, 2, 2, 33, 33, 8);
   c.MaskFromLengths({33, 20});
-  AttentionInput input = c.input;
-  if (!traits().uses_layer_input) input.x = at::Tensor();
   const at::Tensor weights =
-      ImpliedWeights(*InstanceOf(c).attention, input).value();  // [B, H, N, Nk]
+      ImpliedWeights(*InstanceOf(c).attention, InputOf(c)).value().cpu();  // [B, H, N, Nk]
   const at::Tensor masked = c.input.keep.logical_not().view({2, 1, 1, 33});
   const at::Tensor v = c.input.v.masked_fill(masked.view({2, 1, 33, 1}), 0);
   const at::Tensor expected = at::matmul(weights, v), actual = Attend(c);
@@ -130,7 +133,7 @@ void AttentionSuite::Repeats() {
     const AttentionOutcome first = Fast(c), second = Fast(c);
     Add("T10", OutcomeDifference(first, second, c), 0, "the same twice gives the same bits");
     const Attention& twin = *twins_.at({2, 8}).attention;
-    Add("T10", OutcomeDifference(RunAttention(twin, Form::kFast, c), first, c), 0,
+    Add("T10", OutcomeDifference(RunAttention(twin, Form::kFast, c, setting_.device), first, c), 0,
         "made anew with the same seed it gives the same bits");
   }
 }

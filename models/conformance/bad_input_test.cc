@@ -1,10 +1,14 @@
-// Every attention through CheckedAttend(): what does not fit is refused by name and value.
-#include <ATen/ATen.h>
+// Every attention refuses input that does not fit when it is called through CheckedAttend(), naming
+// field and value.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/attention/checked.h"
-#include "models/conformance/golden.h"
+#include "models/conformance/golden_test_util.h"
+#include "models/interface/checked.h"
 
 namespace lra {
 namespace {
@@ -19,11 +23,11 @@ class BadInputTest : public testing::TestWithParam<std::string> {
   }
 
   // Without projections, E is the width of q, k and v.
-  static MadeAttention Make(MadeSizes sizes) {
-    MadeAttention made = MakeAttention(GetParam(), nullptr, sizes);
+  static MadeAttention Make(AttentionSizes sizes) {
+    MadeAttention made = MakeAttention(GetParam(), nullptr, MadeSizes(sizes));
     if (made->traits().projections != Projections::kNone) return made;
     sizes.model_width = sizes.heads * sizes.head_width;
-    return MakeAttention(GetParam(), nullptr, sizes);
+    return MakeAttention(GetParam(), nullptr, MadeSizes(sizes));
   }
 
   static AttentionInput Input(int64_t n = 9) { return AttentionCase(1, 2, 2, n, n, 4).input; }

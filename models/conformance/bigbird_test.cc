@@ -1,12 +1,14 @@
 // The blocks that BigBird sees.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "models/attention/bigbird.pb.h"
-#include "models/conformance/pattern_probe.h"
+#include "models/conformance/pattern_test_util.h"
 
 namespace lra {
 namespace {
@@ -97,8 +99,10 @@ TEST(BigbirdTest, KeepsThePromises) {
 }
 
 TEST(BigbirdTest, RefusesImpossibleOptionsAndLengths) {
-  ExpectRefused("bigbird", BigbirdBlocks(0, 1), "attention.options.block_tokens: is 0");
-  ExpectRefused("bigbird", BigbirdBlocks(4, -1), "attention.options.random_blocks: is -1");
+  ExpectRefused("bigbird", BigbirdBlocks(0, 1),
+                "attention.options.block_tokens: 0 is out of range");
+  ExpectRefused("bigbird", BigbirdBlocks(4, -1),
+                "attention.options.random_blocks: -1 is out of range");
   EXPECT_THROW(MakeBigbird(BigbirdBlocks(4, 2))->Attend(CaseOf(49).input), c10::Error);
 }
 

@@ -1,17 +1,25 @@
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "datasets/host_batch.h"
+#include "lra/config.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"
+#include "models/base/torch_status.h"
 #include "models/classifier.h"
 #include "models/conformance/comparison.h"
 #include "models/conformance/conformance.h"
-#include "models/torch_status.h"
+#include "models/parameter_count.h"
 
 namespace lra {
 namespace {
@@ -22,14 +30,18 @@ constexpr int kMaxTokens = 64;
 // float32 rounding, relative to the largest value compared.
 constexpr double kRounding = 5e-5;
 
-ExperimentConfig MakeConfig(absl::string_view name, const google::protobuf::Any& options,
-                            ModelConfig::Pooling pooling, float weight_dropout) {
+// What the models are made of beside their sizes.
+struct Parts {
+  AttentionConfig attention;
+  BlockConfig block;
+};
+
+ExperimentConfig MakeConfig(const Parts& parts, ModelConfig::Pooling pooling) {
   ExperimentConfig config;
   config.set_seed(11);
   config.mutable_view()->set_max_length_tokens(kMaxTokens);
-  config.mutable_attention()->set_name(std::string(name));
-  config.mutable_attention()->set_dropout(weight_dropout);
-  if (!options.type_url().empty()) *config.mutable_attention()->mutable_options() = options;
+  *config.mutable_attention() = parts.attention;
+  *config.mutable_block() = parts.block;
   ModelConfig* model = config.mutable_model();
   model->set_layers(2);
   model->set_width(24);
@@ -104,12 +116,15 @@ class Suite {
     for (const HostBatch& batch : micro_batches) {
       logits.push_back(model_.Forward(batch, {true, 5}));
       const at::Tensor labels = at::tensor(batch.labels, at::kInt).to(at::kLong);
-      at::cross_entropy_loss(logits.back(), labels, {}, at::Reduction::Sum).backward();
+      at::cross_entropy_loss(logits.back(), labels.to(logits.back().device()), {},
+                             at::Reduction::Sum)
+          .backward();
     }
-    pass.logits = at::cat(logits).detach();
+    pass.logits = at::cat(logits).detach().cpu();
     for (const Parameter& p : model_.parameters().parameters()) {
-      pass.gradients.push_back(p.value.grad().defined() ? p.value.grad().clone()
-                                                        : at::zeros_like(p.value).detach());
+      const at::Tensor& gradient = p.value.grad();
+      pass.gradients.push_back(gradient.defined() ? gradient.clone().cpu()
+                                                  : at::zeros_like(p.value.detach(), at::kCPU));
     }
     return pass;
   }
@@ -195,8 +210,9 @@ class Suite {
   std::vector<ConformanceResult> results_;
 };
 
-// Whether the attention may drop weights, and whether padding must not matter.
-absl::StatusOr<Traits> TraitsOf(absl::string_view name, const google::protobuf::Any& options) {
+// The attention, with dropout of its weights where it has any.
+absl::StatusOr<AttentionConfig> WithDropout(absl::string_view name,
+                                            const google::protobuf::Any& options) {
   ParameterStore parameters(1);
   AttentionContext context;
   context.heads = 2;
@@ -206,31 +222,57 @@ absl::StatusOr<Traits> TraitsOf(absl::string_view name, const google::protobuf::
   context.options = options;
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Attention> attention,
                        AttentionRegistry::Get().Create("attention", name, context));
-  return attention->traits();
+  AttentionConfig config;
+  config.set_name(std::string(name));
+  config.set_dropout(attention->traits().supports_weight_dropout ? 0.2f : 0.0f);
+  if (!options.type_url().empty()) *config.mutable_options() = options;
+  return config;
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(
-    absl::string_view name, const google::protobuf::Any& options) {
-  LRA_ASSIGN_OR_RETURN(const Traits traits, TraitsOf(name, options));
+absl::StatusOr<std::vector<ConformanceResult>> CheckModels(absl::string_view name,
+                                                           const Parts& parts,
+                                                           const CheckSetting& setting) {
+  if (!setting.Tries(at::kFloat)) return std::vector<ConformanceResult>();
   TaskSpec spec;
   spec.set_vocabulary_size(kVocabulary);
   spec.set_classes(kClasses);
   std::vector<ConformanceResult> results;
   for (const ModelConfig::Pooling pooling :
        {ModelConfig::MEAN, ModelConfig::CLS, ModelConfig::FIRST}) {
-    const ExperimentConfig config =
-        MakeConfig(name, options, pooling, traits.supports_weight_dropout ? 0.2f : 0.0f);
-    LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model, Classifier::Create(config, spec));
+    LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model,
+                         Classifier::Create(MakeConfig(parts, pooling), spec));
     LRA_RETURN_IF_ERROR(CatchTorch([&] {
+      model->MoveTo(setting.device);
       Suite suite(name, ModelConfig::Pooling_Name(pooling) + " pooling", *model);
-      for (ConformanceResult& result : suite.Run(traits.is_padding_invariant))
+      for (ConformanceResult& result : suite.Run(!model->depends_on_padding()))
         results.push_back(std::move(result));
       return absl::OkStatus();
     }));
   }
   return results;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(absl::string_view name,
+                                                               const google::protobuf::Any& options,
+                                                               const CheckSetting& setting) {
+  LRA_ASSIGN_OR_RETURN(const AttentionConfig attention, WithDropout(name, options));
+  return CheckModels(name, {attention, {}}, setting);
+}
+
+absl::StatusOr<std::vector<ConformanceResult>> CheckBlockInClassifier(
+    absl::string_view name, const google::protobuf::Any& options, const CheckSetting& setting) {
+  Parts parts;
+  parts.block.set_name(std::string(name));
+  if (!options.type_url().empty()) *parts.block.mutable_options() = options;
+  parts.attention.set_name(kNoAttention);
+  absl::StatusOr<std::vector<ConformanceResult>> results = CheckModels(name, parts, setting);
+  if (results.ok()) return results;
+  LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(kReferenceAttention));
+  LRA_ASSIGN_OR_RETURN(parts.attention,
+                       WithDropout(kReferenceAttention, file.attention().options()));
+  return CheckModels(name, parts, setting);
 }
 
 }  // namespace lra

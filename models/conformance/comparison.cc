@@ -1,14 +1,19 @@
 #include "models/conformance/comparison.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "lra/check.h"
 #include "lra/random.h"
-#include "models/attend.h"
-#include "models/runtime.h"
+#include "models/base/runtime.h"
+#include "models/interface/attend.h"
 
 namespace lra {
 namespace {
@@ -94,8 +99,16 @@ AttentionCase AttentionCase::Example(int64_t b, int64_t tokens) const {
   return one;
 }
 
-AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c) {
-  AttentionInput input = c.input;
+AttentionInput OnDevice(AttentionInput input, at::Device device) {
+  for (at::Tensor* t : {&input.q, &input.k, &input.v, &input.x, &input.keep}) {
+    if (t->defined()) *t = t->to(device);
+  }
+  return input;
+}
+
+AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c,
+                              at::Device device) {
+  AttentionInput input = OnDevice(c.input, device);
   const bool uses_x = attention.traits().uses_layer_input;
   if (!uses_x) input.x = at::Tensor();
   for (at::Tensor* t : {&input.q, &input.k, &input.v, &input.x}) {
@@ -103,15 +116,15 @@ AttentionOutcome RunAttention(const Attention& attention, Form form, const Atten
   }
   AttentionOutcome outcome;
   outcome.output = Run(attention, form, input);
-  (outcome.output * c.upstream).sum().backward();
+  (outcome.output * c.upstream.to(device)).sum().backward();
   const auto gradient = [](const at::Tensor& t) {
-    return t.grad().defined() ? t.grad() : at::zeros_like(t);
+    return t.grad().defined() ? t.grad().cpu() : at::zeros_like(t, at::kCPU);
   };
   outcome.dq = gradient(input.q);
   outcome.dk = gradient(input.k);
   outcome.dv = gradient(input.v);
   if (uses_x) outcome.dx = gradient(input.x);
-  outcome.output = outcome.output.detach();
+  outcome.output = outcome.output.detach().cpu();
   return outcome;
 }
 

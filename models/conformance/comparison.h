@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/attention/attention.h"
+#include "models/interface/attention.h"
 
 namespace lra {
 
@@ -53,8 +53,12 @@ enum class Form {
   // rounded on the way. Inputs float32.
   kBfloat16,
 };
-// x is withheld from attentions that do not claim to use it.
-AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c);
+// Runs on `device`, where the attention is, and brings the outcome back to the CPU, where cases
+// are. x is withheld from attentions that do not claim to use it.
+AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c,
+                              at::Device device = at::kCPU);
+// The tensors of a case's input on a device; keys of dropout stay on the CPU.
+AttentionInput OnDevice(AttentionInput input, at::Device device);
 
 // Rows whose upstream gradient is not masked, of an output-shaped tensor; the rest is set to 0
 // ("unspecified").

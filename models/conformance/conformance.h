@@ -1,5 +1,6 @@
-// The promises that every attention must keep, checked on any of them: the registry's conformance
-// suite. Tests run it over all registered names; `lra check` runs it as a tool.
+// The promises that every attention and every block must keep, checked on any of them: the
+// registries' conformance suites. Tests run them over all registered names; `lra check` runs them
+// as a tool.
 //
 // ids (bounds are in the results); all of them of the causal form too, where there is one:
 //   T1  fast form == dense oracle in float64: random masks, odd N, N = 1, one real token, cross,
@@ -22,10 +23,23 @@
 //   W   the implied weights times the values are the output
 //   R   reads what it claims to read; exact softmax where declared
 //   L   refuses sequences above its longest, or not, as declared
-// and for the whole classifier, dropout on: M1 padding, M2 batch composition, M3 gradient
-// accumulation, M4 equal bits in equal runs, M5 number of threads, M6 masks follow the step
+//   O   of a registered attention: every option is set, a number has a range, and the factory
+//       refuses what is unset or out of range by name
+// Blocks, with several attentions inside, keep T1 to T10 and F32 with the same meaning (T3: NaN for
+// outputs, garbage for gradients too), and
+//   D   dropout follows example, step, layer and text, neither padding nor batch, and is off in
+//       evaluation
+//   P   owns as many parameters as it declares
+//   A   keeps as much memory for the backward as it declares, within a factor of 2
+//   R   uses the configured attention, or not, as declared
+// For the whole classifier with dropout: the result does not depend on M1 padding, M2 the rest of
+// the batch, M3 gradient accumulation, M5 the number of threads; M4 equal runs give equal bits; M6
+// dropout masks follow the step.
 #ifndef LRA_MODELS_CONFORMANCE_CONFORMANCE_H_
 #define LRA_MODELS_CONFORMANCE_CONFORMANCE_H_
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
 
 #include <functional>
 #include <memory>
@@ -35,13 +49,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/any.pb.h"
-#include "models/attention/attention.h"
+#include "models/interface/attention.h"
+#include "models/interface/block.h"
 
 namespace lra {
 
 struct ConformanceResult {
   std::string id;         // "T4"
-  std::string attention;  // name it was run for
+  std::string attention;  // name of the attention or block it was run for
   bool passed = false;
   double measured = 0;  // worst error; infinite where a NaN got through
   double bound = 0;
@@ -52,24 +67,60 @@ struct ConformanceResult {
 using AttentionMaker =
     std::function<absl::StatusOr<std::unique_ptr<Attention>>(const AttentionContext&)>;
 
-enum class CheckScope {
-  kAll,
-  kFloat32,  // what may differ between instruction sets
+// Where promises are tried, and which of them.
+struct CheckSetting {
+  // The device of the attention under test. Oracles, which define what is right, stay on the CPU.
+  at::Device device = at::kCPU;
+  // Only promises about these types: float64 (T, W, R, L), float32 (F32, M, and T3, T4, T6, T9 and
+  // T13, which code for one instruction set may break), bfloat16 (B16). Empty = all.
+  std::vector<at::ScalarType> types;
+
+  bool Tries(at::ScalarType type) const;
 };
 
-// All but M. An error only where the attention cannot be made or an operation of LibTorch throws.
+// Reads the names "cpu" or "cuda:1"; "float64", "float32", "bfloat16" or nothing for all.
+// InvalidArgument for another name, and with the reason for a device that is not there.
+absl::StatusOr<CheckSetting> ParseCheckSetting(absl::string_view device, absl::string_view type);
+
+// All but M and O. An error only where the attention cannot be made or an operation of LibTorch
+// throws.
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const AttentionMaker& maker,
-                                                              CheckScope scope = CheckScope::kAll);
+                                                              const CheckSetting& setting = {});
 
-// The same of a registered attention; options may be empty.
+// All but M of a registered attention; LoadAttentionOptions() has the options that users run.
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const google::protobuf::Any& options,
-                                                              CheckScope scope = CheckScope::kAll);
+                                                              const CheckSetting& setting = {});
 
-// M: small classifiers (each pooling) with the attention.
-absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(
-    absl::string_view name, const google::protobuf::Any& options);
+// Makes the block under test.
+using BlockMaker = std::function<absl::StatusOr<std::unique_ptr<Block>>(const BlockContext&)>;
+
+// All promises of a block but M. It is made with several attentions, or, where it takes
+// attention.name "none", with that alone. An error only where it cannot be made or an operation of
+// LibTorch throws.
+absl::StatusOr<std::vector<ConformanceResult>> CheckBlock(absl::string_view name,
+                                                          const BlockMaker& maker,
+                                                          const CheckSetting& setting = {});
+
+// The same of a registered block.
+absl::StatusOr<std::vector<ConformanceResult>> CheckBlock(absl::string_view name,
+                                                          const google::protobuf::Any& options,
+                                                          const CheckSetting& setting = {});
+
+// What it says of itself as the suite makes it, with the transformer's attention in it where it
+// uses one. The errors of the factory.
+absl::StatusOr<BlockTraits> TraitsOfCheckedBlock(absl::string_view name,
+                                                 const google::protobuf::Any& options);
+
+// M: small classifiers (each pooling) with the attention in the default block. Nothing where
+// float32 is not tried.
+absl::StatusOr<std::vector<ConformanceResult>> CheckClassifier(absl::string_view name,
+                                                               const google::protobuf::Any& options,
+                                                               const CheckSetting& setting = {});
+// With the block; the transformer's attention in it where it uses one.
+absl::StatusOr<std::vector<ConformanceResult>> CheckBlockInClassifier(
+    absl::string_view name, const google::protobuf::Any& options, const CheckSetting& setting = {});
 
 }  // namespace lra
 

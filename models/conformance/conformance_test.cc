@@ -1,11 +1,18 @@
 #include "models/conformance/conformance.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/attention/cosformer.pb.h"
-#include "models/kernels/simd.h"
+#include <algorithm>
+#include <tuple>
+
+#include "models/base/kernel_path.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
@@ -19,22 +26,24 @@ void ExpectAllPass(const absl::StatusOr<std::vector<ConformanceResult>>& results
   }
 }
 
-class RegisteredAttentionTest : public testing::TestWithParam<std::string> {};
-
-TEST_P(RegisteredAttentionTest, KeepsThePromisesOfAnAttention) {
-  ExpectAllPass(CheckAttention(GetParam(), google::protobuf::Any()), 30);
+// The options of its config file: what users run.
+google::protobuf::Any OptionsOf(const std::string& attention) {
+  const auto options = LoadAttentionOptions(attention);
+  EXPECT_TRUE(options.ok()) << options.status();
+  return options.value_or(google::protobuf::Any());
 }
 
-TEST_P(RegisteredAttentionTest, KeepsThemOnEveryInstructionSet) {
-  for (const SimdLevel level : AvailableSimdLevels()) {
-    ScopedSimdLevel use(level);
-    SCOPED_TRACE(SimdLevelName(level));
-    ExpectAllPass(CheckAttention(GetParam(), google::protobuf::Any(), CheckScope::kFloat32), 10);
-  }
+class RegisteredAttentionTest : public testing::TestWithParam<std::string> {
+ protected:
+  static google::protobuf::Any ConfiguredOptions() { return OptionsOf(GetParam()); }
+};
+
+TEST_P(RegisteredAttentionTest, KeepsThePromisesOfAnAttention) {
+  ExpectAllPass(CheckAttention(GetParam(), ConfiguredOptions()), 30);
 }
 
 TEST_P(RegisteredAttentionTest, KeepsThePromisesOfAClassifier) {
-  ExpectAllPass(CheckClassifier(GetParam(), google::protobuf::Any()), 15);
+  ExpectAllPass(CheckClassifier(GetParam(), ConfiguredOptions()), 15);
 }
 
 TEST_P(RegisteredAttentionTest, SaysWhatItIs) {
@@ -42,6 +51,7 @@ TEST_P(RegisteredAttentionTest, SaysWhatItIs) {
   AttentionContext context;
   context.max_length_tokens = 8;
   context.parameters = &parameters;
+  context.options = ConfiguredOptions();
   const auto attention = AttentionRegistry::Get().Create("attention", GetParam(), context);
   ASSERT_TRUE(attention.ok()) << attention.status();
   const Traits& traits = (*attention)->traits();
@@ -55,18 +65,38 @@ INSTANTIATE_TEST_SUITE_P(Registry, RegisteredAttentionTest,
                          testing::ValuesIn(AttentionRegistry::Get().Names()),
                          [](const auto& info) { return info.param; });
 
+using NameAndPath = std::tuple<std::string, KernelPath>;
+
+class KernelPathTest : public testing::TestWithParam<NameAndPath> {};
+
+// float64 has generic forms only, but for rows that are gathered: once is enough for it.
+TEST_P(KernelPathTest, KeepsThePromisesOfAnAttention) {
+  const auto& [name, path] = GetParam();
+  const std::vector<KernelPath> available = AvailableKernelPaths();
+  if (std::find(available.begin(), available.end(), path) == available.end())
+    GTEST_SKIP() << "this machine has no " << KernelPathName(path);
+  const ScopedKernelPath use(path);
+  ExpectAllPass(CheckAttention(name, OptionsOf(name), {.types = {at::kFloat, at::kBFloat16}}), 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, KernelPathTest,
+                         testing::Combine(testing::ValuesIn(AttentionRegistry::Get().Names()),
+                                          testing::ValuesIn(AllKernelPaths())),
+                         [](const testing::TestParamInfo<NameAndPath>& info) {
+                           return std::get<0>(info.param) + "_" +
+                                  KernelPathName(std::get<1>(info.param));
+                         });
+
 TEST(RegistryTest, HoldsTheFirstThree) {
   EXPECT_THAT(AttentionRegistry::Get().Names(),
               testing::IsSupersetOf({"cosformer", "linear", "transformer"}));
 }
 
 TEST(CosformerOptionsTest, LengthScaleKeepsThePromisesToo) {
-  CosformerOptions options;
-  options.set_scale(CosformerOptions::LENGTH);
-  google::protobuf::Any any;
-  any.PackFrom(options);
-  ExpectAllPass(CheckAttention("cosformer", any), 30);
-  ExpectAllPass(CheckClassifier("cosformer", any), 16);
+  const auto options = LoadAttentionOptions("cosformer", {"scale=LENGTH"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  ExpectAllPass(CheckAttention("cosformer", *options), 30);
+  ExpectAllPass(CheckClassifier("cosformer", *options), 16);
 }
 
 // The suite must be able to fail: attentions with one planted bug each.

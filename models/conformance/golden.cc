@@ -1,11 +1,17 @@
-#include "models/conformance/golden.h"
-
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/sin.h>
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "lra/config.h"
 #include "lra/status_macros.h"
+#include "models/conformance/golden_test_util.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace {
@@ -86,19 +92,26 @@ void MadeAttention::SetBuffer(absl::string_view name, const at::Tensor& value) c
   Set(store->buffers(), absl::StrCat("attention.", name), value);
 }
 
+absl::StatusOr<google::protobuf::Any> OptionsOver(absl::string_view name,
+                                                  const google::protobuf::Message& options) {
+  LRA_ASSIGN_OR_RETURN(const google::protobuf::Any file, LoadAttentionOptions(name));
+  AttentionConfig merged, over;
+  *merged.mutable_options() = file;
+  over.mutable_options()->PackFrom(options);
+  MergeConfig(over, &merged);
+  return merged.options();
+}
+
 absl::StatusOr<MadeAttention> CreateAttention(absl::string_view name,
                                               const google::protobuf::Message* options,
                                               const MadeSizes& sizes) {
   MadeAttention made;
   made.store = std::make_unique<ParameterStore>(sizes.seed);
-  AttentionContext context;
-  context.heads = sizes.heads;
-  context.head_width = sizes.head_width;
-  context.model_width = sizes.model_width;
-  context.max_length_tokens = sizes.max_length_tokens;
+  AttentionContext context = {sizes};
   context.parameters = made.store.get();
   context.scope = "attention.";
-  if (options != nullptr) context.options.PackFrom(*options);
+  LRA_ASSIGN_OR_RETURN(context.options, options == nullptr ? LoadAttentionOptions(name)
+                                                           : OptionsOver(name, *options));
   LRA_ASSIGN_OR_RETURN(made.attention, AttentionRegistry::Get().Create("attention", name, context));
   return made;
 }
@@ -111,9 +124,9 @@ MadeAttention MakeAttention(absl::string_view name, const google::protobuf::Mess
 }
 
 void ExpectKeepsPromises(absl::string_view name, const google::protobuf::Message& options) {
-  google::protobuf::Any any;
-  any.PackFrom(options);
-  const auto results = CheckAttention(name, any);
+  const auto all = OptionsOver(name, options);
+  ASSERT_TRUE(all.ok()) << all.status();
+  const auto results = CheckAttention(name, *all);
   ASSERT_TRUE(results.ok()) << results.status();
   for (const ConformanceResult& r : *results) {
     EXPECT_TRUE(r.passed) << r.id << ": " << r.measured << " > " << r.bound << " (" << r.detail

@@ -1,5 +1,15 @@
 // Golden values of the factorised family, and identities between its points.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +21,7 @@
 #include "models/attention/leaky_relu.pb.h"
 #include "models/attention/performer.pb.h"
 #include "models/attention/rfa.pb.h"
-#include "models/conformance/golden.h"
+#include "models/conformance/golden_test_util.h"
 
 namespace lra {
 namespace {
@@ -27,7 +37,7 @@ const Golden kLinearCausal = {"linear elu+1 causal", {0.29552017, 0.80849629, -0
 const Golden kLinearMasked = {"linear elu+1 key 4 masked", {0.35114133, -0.00221779, -0.34970735}, {0.43010653, 0.02521642, -0.44641094}, {0.3571621244, -0.5928903176, 0.08976326, 0.58621007, 9.09661814}};
 const Golden kRelu = {"phi=ReLU (clamp 1e-6)", {-0.00800865, 0.11215680, -0.06450960}, {0.44568502, 0.28181332, -0.62789963}, {0.7971856217, -2.0771109623, 2.28741098, 8.55630753, 12.68800441}};
 const Golden kReluCausal = {"phi=ReLU causal", {0.29552021, 0.80849640, -0.81827711}, {0.44568502, 0.28181332, -0.62789963}, {2.1636132789, -1.9773805685, 0.56494760, 2.24188027, 17.29323543}};
-// Some row sums are near the floor: the gradients are large and ill-conditioned.
+// Some row sums are near the floor, so the gradients are large and ill-conditioned.
 const Golden kIdentity = {"phi=identity, signed floor", {-8.68514518, -0.41202330, 8.95155085}, {-2.42846315, 8.96000066, -3.36488632}, {-34.9502251627, -48.7820937041, 878568.06268365, 76056716.20858370, 7590.93967124}, 1e-5};
 const Golden kIdentityCausal = {"phi=identity causal, signed floor", {0.29552021, 0.80849640, -0.81827711}, {-2.42846315, 8.96000066, -3.36488632}, {-16.1638456365, 7.1266229929, 204576.87750254, 1015604.80357825, 2892.90908995}, 1e-5};
 const Golden kLeakyRelu = {"phi=LeakyReLU(0.01), signed floor", {-0.02105634, 0.11912645, -0.05596834}, {0.44662247, 0.29736511, -0.63889254}, {0.8362154764, -2.1593966848, 2.42899468, 8.98057544, 12.99148366}};
@@ -57,7 +67,7 @@ TEST(GoldenFamilyTest, FeatureMaps) {
 }
 
 TEST(GoldenFamilyTest, Cosformer) {
-  const MadeAttention six = MakeAttention("cosformer");  // M = the longest sequence, 6
+  const MadeAttention six = MakeAttention("cosformer");  // M is the longest sequence, 6
   CosformerOptions sixteen;
   sixteen.set_scale_tokens(16);
   ExpectGolden(kCosformer, GoldenCase(), *six);
@@ -68,7 +78,7 @@ TEST(GoldenFamilyTest, Cosformer) {
   ExpectGolden(kCosformerTall, GoldenCase(6, 3), *six);
 }
 
-// Random directions of the golden values: [8, 4].
+// The random directions of the golden values, [8, 4].
 at::Tensor GoldenProjection() {
   return 1.5 * at::sin(0.37 + 1.13 * Grid(8, 0, 2) + 2.71 * Grid(kGoldenWidth, 1, 2));
 }
@@ -90,7 +100,7 @@ MadeAttention MakeRfa(RfaOptions::Kernel kernel, bool is_gated) {
   sizes.model_width = kGoldenTokens;
   MadeAttention made = MakeAttention("rfa", &options, sizes);
   made.SetBuffer("projection", GoldenProjection());
-  if (is_gated) {  // with the layer input below: sigmoid(1 + 0.4 sin(t + h))
+  if (is_gated) {  // with the layer input below, sigmoid(1 + 0.4 sin(t + h))
     made.SetParameter("gate.weight", 0.4 * at::sin(Grid(2, 0, 2) + Grid(kGoldenTokens, 1, 2)));
     made.SetParameter("gate.bias", at::ones({2}, at::kDouble));
   }
@@ -107,7 +117,7 @@ TEST(GoldenFamilyTest, Rfa) {
   ExpectGolden(kRfaArcCosineGated, c, *MakeRfa(RfaOptions::ARC_COSINE, true));
 }
 
-// With M far beyond the sequence all cosines are 1, up to (pi N / 2M)^2 / 2.
+// If M is far beyond the sequence, all cosines are 1 up to (pi N / 2M)^2 / 2.
 TEST(ReluTest, IsTheLimitOfCosformer) {
   CosformerOptions options;
   options.set_scale_tokens(1 << 20);
@@ -117,8 +127,8 @@ TEST(ReluTest, IsTheLimitOfCosformer) {
   EXPECT_LT(MaxDifference(relu, cosformer), 1e-9);
 }
 
-// Features are homogeneous: the lengths of q and k do not matter, and gradients are orthogonal to
-// q.
+// The features are homogeneous, so the norms of q and k do not matter, and gradients are orthogonal
+// to q.
 TEST(ReluTest, DoesNotDependOnTheLengthsOfQueriesAndKeys) {
   const MadeAttention relu = MakeAttention("relu");
   AttentionCase c = GoldenCase();
@@ -129,13 +139,13 @@ TEST(ReluTest, DoesNotDependOnTheLengthsOfQueriesAndKeys) {
   EXPECT_LT(MaxDifference(relu->Attend(c.input), outcome.output), 1e-13);
 }
 
-// LeakyReLU with slope 0 is ReLU, with slope 1 the identity.
+// LeakyReLU with slope 0 is ReLU, and with slope 1 the identity.
 TEST(LeakyReluTest, SlopesZeroAndOneAreTheOtherTwo) {
   const AttentionCase c = GoldenCaseWithoutToken4();
   LeakyReluOptions options;
   for (const auto& [slope, other] : {std::pair(0.0, "relu"), std::pair(1.0, "identity")}) {
     options.set_slope(slope);
-    // At a row's every quotient: ReLU has no floor to speak of.
+    // Applies to every quotient of a row, because ReLU has practically no floor.
     options.set_floor_ratio(slope == 0 ? 0.0 : 0.01);
     const auto leaky = MakeAttention("leaky_relu", &options);
     const AttentionOutcome expected = RunAttention(*MakeAttention(other), Form::kFast, c);
@@ -143,7 +153,7 @@ TEST(LeakyReluTest, SlopesZeroAndOneAreTheOtherTwo) {
   }
 }
 
-// One product chain: o = q (k^T v) / number of keys.
+// A single chain of products: o = q (k^T v) / number of keys.
 TEST(IdentityTest, DividedByTheKeysItIsTwoProducts) {
   IdentityOptions options;
   options.set_normalizer(SignedNormalizer::KEY_COUNT);
@@ -159,7 +169,7 @@ TEST(IdentityTest, DividedByTheKeysItIsTwoProducts) {
   EXPECT_LT(OutcomeDifference(fast, oracle, c), 1e-13);
 }
 
-// One query and two keys of width 2, k_1 + k_2 = (s, t): the row sum is q . (s, t).
+// One query and two keys of width 2 with k_1 + k_2 = (s, t), so the row sum is q . (s, t).
 struct SignedRow {
   at::Tensor output, dq;
 };
@@ -178,7 +188,7 @@ SignedRow RunSignedRow(double q0, double q1, double s, double t) {
 }
 
 TEST(IdentityTest, FloorsRowSumsNearZeroAndKeepsTheirSign) {
-  // |q| = 2, |k_1 + k_2| = 1: the floor is 0.02. w = (q0, -q0 + q1).
+  // |q| = 2 and |k_1 + k_2| = 1, so the floor is 0.02. w = (q0, -q0 + q1).
   const auto expect = [](double q0, double q1, double safe_sum, double slope_of_first) {
     const SignedRow row = RunSignedRow(q0, q1, 0, 1);
     EXPECT_NEAR(row.output[0].item<double>(), (3 * q0 + 7 * (q1 - q0)) / safe_sum, 1e-9);
@@ -200,7 +210,7 @@ TEST(IdentityTest, AFlooredRowSumHasNoGradient) {
   EXPECT_NEAR(RunSignedRow(q0, 0.5, 0, 1).dq[1].item<double>(), (7 - o0) / 0.5, 1e-9);
 }
 
-// Cottention at the plain cosine.
+// Cottention without the epsilon of its norm.
 MadeAttention MakeCottention(double exponent, bool scales_values = false) {
   CottentionOptions options;
   options.set_initial_exponent(exponent);
@@ -216,7 +226,7 @@ const Golden kCottentionValue = {"Cottention causal, value scaling", {0.11978550
 const Golden kCottentionMasked = {"Cottention bidir key+query 4 masked s=5", {-0.61381380, 0.15529383, 0.51340405}, {-0.06771525, 0.20633384, -0.06569591}, {-0.0593843500, -1.0735092370, 3.96104662, 6.34695328, 1.96365547}};
 // clang-format on
 
-// With the gradient of m, summed over the heads.
+// Also compares the gradient of m, summed over the heads.
 void ExpectGoldenCottention(const Golden& golden, double exponent_gradient, const AttentionCase& c,
                             bool scales_values) {
   for (const Form form : {Form::kFast, Form::kOracle}) {
@@ -242,11 +252,11 @@ TEST(CottentionTest, OwnsOneNumberAHeadThatIsNoMatrix) {
   EXPECT_FALSE(cottention.store->parameters()[0].is_matrix);
 }
 
-// sigmoid(m) = 0 divides by nothing, 1 by the number of keys.
+// sigmoid(m) = 0 divides by 1, and sigmoid(m) = 1 by the number of keys.
 TEST(CottentionTest, LargeExponentsAreTheTwoLimits) {
   AttentionCase c = GoldenCase();
   c.input.q = at::ones({1, 2, kGoldenTokens, 4}, at::kDouble);
-  c.input.k = 3 * c.input.q;  // cosines are 1
+  c.input.k = 3 * c.input.q;  // all cosines are 1
   c.input.v = at::full({1, 2, kGoldenTokens, 3}, 0.7, at::kDouble);
   const auto first = [&](double exponent) {
     return MakeCottention(exponent)->Attend(c.input)[0][1][3][2].item<double>();
@@ -268,7 +278,8 @@ TEST(CottentionTest, DoesNotDependOnTheLengthsOfQueriesAndKeysAndIsBounded) {
             bound * c.input.v.norm(2, -1).max().item<double>());
 }
 
-// Rows without a direction are 0 and have no gradient, also without an epsilon.
+// Rows of zeros have no direction: their weights are 0 and they have no gradient, also without an
+// epsilon.
 TEST(CottentionTest, ZeroRowsHaveNoWeightAndNoGradient) {
   const MadeAttention cottention = MakeCottention(0.5);
   for (const at::ScalarType type : {at::kDouble, at::kFloat}) {

@@ -1,10 +1,12 @@
 // Local attention against golden values, and the keys that it sees.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "models/attention/local.pb.h"
-#include "models/conformance/pattern_probe.h"
+#include "models/conformance/pattern_test_util.h"
 #include "models/kernels/grouped_attention.h"
 
 namespace lra {
@@ -84,7 +86,7 @@ TEST(LocalTest, KeepsThePromises) {
 }
 
 TEST(LocalTest, RefusesImpossibleOptions) {
-  ExpectRefused("local", LocalBlocks(0), "attention.options.block_tokens: is 0");
+  ExpectRefused("local", LocalBlocks(0), "attention.options.block_tokens: 0 is out of range");
 }
 
 }  // namespace

@@ -1,6 +1,14 @@
 // Low-rank attentions against numbers made by another program in float64, and
 // against softmax attention where they must equal or approach it.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +16,7 @@
 #include "models/attention/linformer.pb.h"
 #include "models/attention/nystromformer.pb.h"
 #include "models/attention/performer.pb.h"
-#include "models/conformance/golden.h"
+#include "models/conformance/golden_test_util.h"
 
 namespace lra {
 namespace {
@@ -40,8 +48,8 @@ MadeAttention MakePerformer(PerformerOptions::Kernel kernel, int features) {
 // clang-format off
 const Golden kPositive = {"FAVOR+ m=8, no eps", {0.40379391, -0.30539004, -0.20633508}, {0.35860353, -0.31305215, -0.15619054}, {-0.9772479245, 0.9532513537, 0.83064519, 2.83266636, 7.02453390}};
 const Golden kHyperbolic = {"FAVOR+ hyperbolic 2m=16", {0.43322711, -0.31400425, -0.23019852}, {0.38422979, -0.31927470, -0.17779343}, {-0.9545766195, 0.8749477921, 0.82414235, 2.49650259, 6.97370784}};
-// Its gradients take the maxima for constants. The program that ran, and ours, differentiate through
-// them: a difference of the order of epsilon.
+// The golden gradients treat the maxima as constants. The program that ran, and ours, differentiate
+// through them, which makes a difference of the order of epsilon.
 const Golden kOfficial = {"FAVOR+ official stabiliser, eps=1e-6", {0.40379361, -0.30539002, -0.20633479}, {0.35860343, -0.31305203, -0.15619052}, {-0.9772477321, 0.9532501648, 0.83063361, 2.83264209, 7.02453316}, 2e-6};
 const Golden kRelu = {"Performer generalized: relu+1e-3", {-0.00560770, 0.11086907, -0.06607792}, {0.44540403, 0.27951405, -0.62613198}, {0.7910837595, -2.0628582214, 2.25825967, 8.46686274, 12.63523555}};
 // clang-format on
@@ -178,10 +186,10 @@ TEST(PerformerTest, ProjectionIsAFunctionOfSeedAndName) {
 
 TEST(PerformerTest, RefusesImpossibleOptions) {
   ExpectRefused("performer", PerformerWith(PerformerOptions::SOFTMAX, 0),
-                "attention.options.features: is 0");
+                "attention.options.features: 0 is out of range");
   PerformerOptions options;
   options.set_relu_floor(0);
-  ExpectRefused("performer", options, "attention.options.relu_floor: is 0");
+  ExpectRefused("performer", options, "attention.options.relu_floor: 0 is out of range");
 }
 
 // --- Linformer ---
@@ -245,7 +253,7 @@ TEST(LinformerTest, RefusesImpossibleRanksAndLengths) {
   ExpectRefused("linformer", LinformerWith(LinformerOptions::KEY_VALUE, 7),
                 "attention.options.rank: is 7");
   ExpectRefused("linformer", LinformerWith(LinformerOptions::KEY_VALUE, -1),
-                "attention.options.rank: is -1");
+                "attention.options.rank: -1 is out of range");
   const MadeAttention made = MakeLinformer(LinformerOptions::KEY_VALUE, 0);
   EXPECT_EQ(made.store->parameters()[0].value.size(0),
             kGoldenTokens);  // 128 would exceed the length
@@ -281,8 +289,8 @@ TEST(NystromformerTest, OptionsKeepThePromises) {
   ExpectKeepsPromises("nystromformer", NystromformerWith(12, 3, 2));
 }
 
-// As many landmarks as tokens: softmax attention in the limit of many iterations, and at once for
-// examples that are shorter still.
+// With as many landmarks as tokens it approaches softmax attention over many iterations; for
+// examples that are shorter still, it is equal at once.
 TEST(NystromformerTest, ApproachesSoftmaxAttention) {
   const AttentionCase c = GoldenCase(), masked = GoldenCaseWithoutToken4();
   const at::Tensor exact = Softmax(c.input);
@@ -310,10 +318,12 @@ TEST(NystromformerTest, AddsTheConvolutionOfTheValues) {
 }
 
 TEST(NystromformerTest, RefusesImpossibleOptions) {
-  ExpectRefused("nystromformer", NystromformerWith(0, 35), "attention.options.landmarks: is 0");
+  ExpectRefused("nystromformer", NystromformerWith(0, 35),
+                "attention.options.landmarks: 0 is out of range");
   ExpectRefused("nystromformer", NystromformerWith(8, 4),
                 "attention.options.convolution_tokens: is 4");
-  ExpectRefused("nystromformer", NystromformerWith(8, 0, 0), "attention.options.iterations: is 0");
+  ExpectRefused("nystromformer", NystromformerWith(8, 0, 0),
+                "attention.options.iterations: 0 is out of range");
   EXPECT_THROW(MakeNystromformer(2, 0)->Attend(GoldenCase(3, 6).input), c10::Error);
 }
 

@@ -1,13 +1,18 @@
 // Methods that mix a layer's input without projections, against numbers made by another program in
 // float64 and against their recurrences.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "models/attention/fnet.pb.h"
 #include "models/attention/s4d.pb.h"
-#include "models/conformance/golden.h"
+#include "models/conformance/golden_test_util.h"
 
 namespace lra {
 namespace {
@@ -127,7 +132,7 @@ TEST(S4dTest, StartsAsPublished) {
 
 TEST(S4dTest, RefusesImpossibleOptionsAndInputs) {
   ExpectRefused("s4d", S4dWith(3), "attention.options.state_size: is 3");
-  ExpectRefused("s4d", S4dWith(0), "attention.options.state_size: is 0");
+  ExpectRefused("s4d", S4dWith(0), "attention.options.state_size: 0 is out of range");
   ExpectRefused("s4d", S4dWith(4, 0.2, 0.1), "attention.options.min_step: is 0.2");
   EXPECT_THROW(MakeS4d(2)->Attend(AttentionCase(1, 1, 2, 7, 7, 3).input), c10::Error);
 }

@@ -1,7 +1,14 @@
-// Exact softmax attention against golden values (golden.h) and identities of its definition.
-#include <ATen/ATen.h>
+// Exact softmax attention against golden values (golden_test_util.h) and identities of its
+// definition.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 
-#include "models/conformance/golden.h"
+#include "models/conformance/golden_test_util.h"
 
 namespace lra {
 namespace {
@@ -44,8 +51,10 @@ TEST(SoftmaxDefinitionTest, AConstantAddedToAllScoresChangesNothing) {
 
 // Pieces of every length, values of another width than keys, beyond several doublings of the cache.
 TEST(SoftmaxStreamTest, PiecesEqualTheCausalForm) {
-  const MadeAttention softmax =
-      MakeAttention("transformer", nullptr, {.heads = 3, .head_width = 5});
+  MadeSizes sizes;
+  sizes.heads = 3;
+  sizes.head_width = 5;
+  const MadeAttention softmax = MakeAttention("transformer", nullptr, sizes);
   AttentionCase c(1, 2, 3, 300, 300, 5);
   c.MaskRandomly(2);
   c.input.causal = true;

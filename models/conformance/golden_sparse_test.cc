@@ -1,10 +1,11 @@
 // The Sparse Transformer's patterns against golden values, and the keys that they see.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "models/attention/sparse.pb.h"
-#include "models/conformance/pattern_probe.h"
+#include "models/conformance/pattern_test_util.h"
 
 namespace lra {
 namespace {
@@ -89,9 +90,9 @@ TEST(SparseTest, KeepsThePromises) {
 }
 
 TEST(SparseTest, RefusesImpossibleOptions) {
-  ExpectRefused("sparse", Fixed(-2, 1), "attention.options.block_tokens: is -2");
+  ExpectRefused("sparse", Fixed(-2, 1), "attention.options.block_tokens: -2 is out of range");
   ExpectRefused("sparse", Fixed(8, 9), "attention.options.summary_tokens: is 9");
-  ExpectRefused("sparse", Fixed(8, 0), "attention.options.summary_tokens: is 0");
+  ExpectRefused("sparse", Fixed(8, 0), "attention.options.summary_tokens: 0 is out of range");
   SparseOptions options = Strided(4);
   options.set_variant(SparseOptions::LRA2020);
   ExpectRefused("sparse", options, "attention.options.pattern: is STRIDED");

@@ -1,9 +1,16 @@
 // Synthesizer against numbers made by another program in float64.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include "models/attention/synthesizer.pb.h"
-#include "models/conformance/golden.h"
+#include "models/conformance/golden_test_util.h"
 
 namespace lra {
 namespace {
@@ -19,7 +26,7 @@ Options With(Options::Mode mode, bool dot_product, int rank = 3) {
 }
 
 Options Lra2020() {
-  Options options;
+  Options options = With(Options::RANDOM, true);
   options.set_variant(Options::LRA2020);
   return options;
 }
@@ -112,7 +119,7 @@ TEST(SynthesizerTest, RefusesImpossibleOptionsAndInputs) {
   ExpectRefused("synthesizer", factorized_lra, "mode is FACTORIZED_RANDOM");
   ExpectRefused("synthesizer", lra_without_products, "dot_product is false");
   ExpectRefused("synthesizer", With(Options::FACTORIZED_RANDOM, true, 0),
-                "attention.options.rank: is 0");
+                "attention.options.rank: 0 is out of range");
   const MadeAttention made = MakeAttention("synthesizer");
   EXPECT_THROW(made->Attend(GoldenCase(7, 7).input), c10::Error);
   EXPECT_THROW(made->Attend(GoldenCase(3, 6).input), c10::Error);

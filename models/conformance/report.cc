@@ -29,9 +29,13 @@ constexpr Words kWords[] = {
     {"T13", "no keys give zeros and zero gradients"},
     {"F32", "float32 stays near the float64 oracle"},
     {"B16", "so does training in bfloat16, on the same rounded inputs"},
+    {"D", "dropout follows example, step, layer, text, and nothing else"},
+    {"P", "owns as many parameters as it declares"},
+    {"A", "keeps the memory that it declares, within a factor of 2"},
     {"W", "the implied weights times the values are the output"},
     {"R", "reads what it claims to read"},
     {"L", "sequences above its longest are refused or taken, as declared"},
+    {"O", "every option has a value and a range, and none is filled in"},
     {"M1", "a model's padding changes nothing in training"},
     {"M2", "a model's example alone equals the same in a batch"},
     {"M3", "gradients of two halves add up to the batch's"},
@@ -127,6 +131,20 @@ std::vector<TraitReport> ReportTraits(const Traits& traits,
       observe("length_bound", YesNo(traits.is_length_bound), {"L"}),
       observe("bfloat16_stable", YesNo(traits.bfloat16_reason.empty()), {"B16"}, "moved"),
       observe("layer_input", YesNo(traits.uses_layer_input), {"R"}, "layer input"),
+  };
+}
+
+std::vector<TraitReport> ReportTraits(const BlockTraits& traits,
+                                      const std::vector<ConformanceResult>& results) {
+  const char* causal = traits.is_causal               ? "always"
+                       : traits.causal_reason.empty() ? "optional"
+                                                      : "no";
+  return {
+      Observe("attention", YesNo(traits.uses_attention), {"R"}, "", results),
+      Observe("padding_invariant", YesNo(traits.is_padding_invariant), {"T4", "M1", "M2"}, "",
+              results),
+      Observe("causal", causal, {"T5"}, "", results),
+      Observe("streaming", "where causal", {"T6"}, "", results),
   };
 }
 

@@ -1,4 +1,4 @@
-// What the results of the conformance suite mean, for people: `lra check ATTENTION`.
+// What the results of the conformance suite mean, for people: `lra check NAME`.
 #ifndef LRA_MODELS_CONFORMANCE_REPORT_H_
 #define LRA_MODELS_CONFORMANCE_REPORT_H_
 
@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "models/attention/attention.h"
 #include "models/conformance/conformance.h"
+#include "models/interface/attention.h"
+#include "models/interface/block.h"
 
 namespace lra {
 
@@ -18,7 +19,7 @@ absl::string_view PromiseWords(absl::string_view id);
 struct PromiseReport {
   std::string id, words;
   int comparisons = 0;
-  // Of the comparison that came nearest to its bound, or went farthest beyond it.
+  // The comparison that came nearest to its bound, or went farthest beyond it.
   ConformanceResult worst;
   std::vector<ConformanceResult> failures;
 
@@ -36,6 +37,8 @@ struct TraitReport {
   std::string observed;
 };
 std::vector<TraitReport> ReportTraits(const Traits& traits,
+                                      const std::vector<ConformanceResult>& results);
+std::vector<TraitReport> ReportTraits(const BlockTraits& traits,
                                       const std::vector<ConformanceResult>& results);
 
 }  // namespace lra

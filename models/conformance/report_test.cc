@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "models/interface/options.h"
+
 namespace lra {
 namespace {
 
@@ -60,12 +62,12 @@ TEST(ReportTraitsTest, DeclaredBesideObserved) {
 // Whoever adds a promise to the suite says in report.cc what it means.
 TEST(PromiseWordsTest, EveryPromiseOfTheSuiteHasWords) {
   for (const char* name : {"linear", "linformer"}) {
-    const auto attention = CheckAttention(name, google::protobuf::Any());
+    const auto attention = CheckAttention(name, LoadAttentionOptions(name).value());
     ASSERT_TRUE(attention.ok()) << attention.status();
     for (const ConformanceResult& result : *attention)
       EXPECT_NE(PromiseWords(result.id), "") << result.id << " of " << name;
   }
-  const auto classifier = CheckClassifier("linear", google::protobuf::Any());
+  const auto classifier = CheckClassifier("linear", LoadAttentionOptions("linear").value());
   ASSERT_TRUE(classifier.ok());
   for (const ConformanceResult& result : *classifier)
     EXPECT_NE(PromiseWords(result.id), "") << result.id;

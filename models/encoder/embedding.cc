@@ -15,7 +15,7 @@ namespace {
 constexpr double kPositionStddev = 0.02;
 constexpr int64_t kPaddingId = 0;
 
-// [B, N]; a copy, because the backward needs it after the batch is gone.
+// Makes a tensor [B, N]. It is a copy, because the backward needs it when the batch is gone.
 template <class T>
 at::Tensor CopyOf(absl::Span<const T> values, const Sequences& sequences, at::ScalarType type) {
   at::Tensor tensor = at::empty({sequences.batch, sequences.length}, type);
@@ -23,7 +23,7 @@ at::Tensor CopyOf(absl::Span<const T> values, const Sequences& sequences, at::Sc
   return tensor;
 }
 
-// Padding's vector gets no gradient, unless padded positions have a say in the logits.
+// The id whose vector gets no gradient: padding, unless padded positions affect the logits.
 int64_t PaddingId(const ModelConfig& config, const TaskSpec& spec) {
   const bool counts =
       config.mask() == ModelConfig::NO_MASK || config.pooling() == ModelConfig::MEAN_OF_ALL;

@@ -1,5 +1,5 @@
-// Tokens or real values -> vectors: table or linear map, positions, CLS in front where pooling
-// wants it, dropout.
+// Turns tokens or real values into vectors: a table or a linear map, positions, a CLS vector in
+// front if pooling needs it, and dropout.
 #ifndef LRA_MODELS_ENCODER_EMBEDDING_H_
 #define LRA_MODELS_ENCODER_EMBEDDING_H_
 
@@ -9,35 +9,35 @@
 
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
-#include "models/encoder/layer_pieces.h"
+#include "models/base/parameters.h"
 #include "models/encoder/sequences.h"
 #include "models/kernels/dropout.h"
-#include "models/parameters.h"
+#include "models/layers/layer_pieces.h"
 
 namespace lra {
 
-// pe[p, 2i] = sin(p / 10000^(2i / E)), pe[p, 2i + 1] = cos(same): [N, E] float32 (Vaswani et al.
-// 2017, 3.5).
+// pe[p, 2i] = sin(p / 10000^(2i / E)), pe[p, 2i + 1] = cos of the same angle: [N, E] float32
+// (Vaswani et al. 2017, 3.5).
 at::Tensor SinusoidTable(int64_t tokens, int64_t width);
 
 class Embedding {
  public:
-  // max_length_tokens includes CLS. Creates embedding.token.weight, or embedding.value.weight
-  // (LeCun normal) and .bias (zeros) where `spec` says that inputs are real; with learned positions
-  // embedding.position.weight, with CLS pooling embedding.cls (zeros). `spec` is a view's: its
-  // vocabulary_size, and whether id 0 is padding or a token.
+  // max_length_tokens includes CLS. Creates embedding.token.weight or, if `spec` says that inputs
+  // are real, embedding.value.weight (LeCun normal) and .bias (zeros); with learned positions also
+  // embedding.position.weight; with CLS pooling also embedding.cls (zeros). `spec` is a view's: it
+  // gives vocabulary_size, and whether id 0 is padding or a token.
   Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t max_length_tokens,
             ParameterStore* parameters);
 
-  // [B, N, E]; N counts CLS. Throws c10::Error for a token id outside the vocabulary, for too long
-  // batches, and for tokens where values are due or the other way round.
+  // [B, N, E], where N counts CLS. Throws c10::Error for a token id outside the vocabulary, for
+  // batches that are too long, and for tokens instead of values or the other way round.
   at::Tensor Forward(const Sequences& sequences, const DropoutKey& dropout) const;
 
  private:
   at::Tensor Inputs(const Sequences& sequences) const;  // [B, N, E] without CLS
 
   int64_t max_length_tokens_;
-  int64_t padding_id_;    // its row gets no gradient; -1 = none
+  int64_t padding_id_;    // the id whose row gets no gradient; -1 = none
   at::Tensor tokens_;     // [V, E]; undefined for real values
   LinearMap values_;      // [E, 1]; undefined for tokens
   at::Tensor positions_;  // [max_length_tokens, E] or undefined

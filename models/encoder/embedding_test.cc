@@ -1,6 +1,10 @@
 #include "models/encoder/embedding.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 namespace lra {
@@ -30,7 +34,7 @@ TEST(EmbeddingTest, RealValuesAreMappedLinearly) {
   const at::Tensor expected = at::tensor(batch.values).view({2, 3, 1}) * weight.view({1, 1, -1}) +
                               bias + SinusoidTable(3, kWidth);
   EXPECT_TRUE(at::allclose(x, expected, 1e-4, 1e-5)) << x << expected;
-  // Tokens are no values.
+  // Tokens are refused where values are expected.
   batch.tokens = {1, 2, 3, 4, 5, 6};
   batch.values.clear();
   EXPECT_ANY_THROW(embedding.Forward(FirstTexts(batch), DropoutKey()));

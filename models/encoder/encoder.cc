@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "datasets/view.h"
 #include "lra/status_macros.h"
-#include "models/encoder/dropout_sites.h"
+#include "models/layers/dropout_sites.h"
 
 namespace lra {
 namespace {
@@ -37,19 +36,27 @@ DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch
 
 absl::StatusOr<Encoder> Encoder::Create(const ExperimentConfig& config, const TaskSpec& spec,
                                         ParameterStore* parameters) {
-  const int64_t max_tokens =
-      MaxBatchTokens(config.view()) + (config.model().pooling() == ModelConfig::CLS ? 1 : 0);
+  const int64_t max_tokens = LongestSequence(config);
   Encoder encoder(config, spec, max_tokens, parameters);
+  BlockContext context = {.model = config.model(),
+                          .attention = config.attention(),
+                          .max_length_tokens = max_tokens,
+                          .parameters = parameters,
+                          .options = config.block().options()};
   for (int64_t i = 0; i < config.model().layers(); ++i) {
-    LRA_ASSIGN_OR_RETURN(EncoderLayer layer,
-                         EncoderLayer::Create(config, i, max_tokens, parameters));
-    encoder.layers_.push_back(std::move(layer));
+    context.index = i;
+    context.scope = absl::StrCat("encoder.layer", i, ".");
+    LRA_ASSIGN_OR_RETURN(std::unique_ptr<const Block> block,
+                         BlockRegistry::Get().Create("block", config.block().name(), context));
+    encoder.blocks_.push_back(std::move(block));
   }
   return encoder;
 }
 
 bool Encoder::depends_on_padding() const {
-  return !is_masked_ || !attention().traits().is_padding_invariant;
+  return std::any_of(blocks_.begin(), blocks_.end(), [](const std::unique_ptr<const Block>& block) {
+    return !block->traits().is_padding_invariant;
+  });
 }
 
 Encoder::Encoded Encoder::Start(const Sequences& texts, const DropoutRun& run) const {
@@ -60,7 +67,7 @@ Encoder::Encoded Encoder::Start(const Sequences& texts, const DropoutRun& run) c
 
 Encoder::Encoded Encoder::Forward(const Sequences& texts, const DropoutRun& run) const {
   Encoded encoded = Start(texts, run);
-  for (const EncoderLayer& layer : layers_) encoded.x = layer.Forward(encoded.x, encoded.real, run);
+  for (const auto& block : blocks_) encoded.x = block->Forward({encoded.x, encoded.real, run});
   return encoded;
 }
 
@@ -68,21 +75,24 @@ Encoder::Encoded Encoder::Visit(const Sequences& texts, const DropoutRun& run,
                                 const ActivationVisitor& visit) const {
   Encoded encoded = Start(texts, run);
   visit("embedding", encoded.x);
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    visit(absl::StrCat("layer ", i, " attention"), layers_[i].Attend(encoded.x, encoded.real, run));
-    encoded.x = layers_[i].Forward(encoded.x, encoded.real, run);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const PartVisitor visit_part = [&](absl::string_view part, const at::Tensor& value) {
+      visit(absl::StrCat("layer ", i, " ", part), value);
+    };
+    encoded.x = blocks_[i]->Forward({encoded.x, encoded.real, run, &visit_part});
     visit(absl::StrCat("layer ", i), encoded.x);
   }
   return encoded;
 }
 
 void Encoder::VisitAttention(const Sequences& texts, const AttentionVisitor& visit) const {
-  const DropoutRun none;
-  Encoded encoded = Start(texts, none);
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    visit(static_cast<int64_t>(i), layers_[i].attention(),
-          layers_[i].InputOfAttention(encoded.x, encoded.real, none));
-    encoded.x = layers_[i].Forward(encoded.x, encoded.real, none);
+  Encoded encoded = Start(texts, DropoutRun());
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const BlockInput input = {encoded.x, encoded.real, DropoutRun()};
+    if (blocks_[i]->attention() != nullptr) {
+      visit(static_cast<int64_t>(i), *blocks_[i]->attention(), blocks_[i]->InputOfAttention(input));
+    }
+    encoded.x = blocks_[i]->Forward(input);
   }
 }
 

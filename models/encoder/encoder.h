@@ -1,10 +1,11 @@
-// Embedding and layers: what classifiers and models that guess tokens share.
+// Embedding and blocks: what classifiers and models that guess tokens share.
 #ifndef LRA_MODELS_ENCODER_ENCODER_H_
 #define LRA_MODELS_ENCODER_ENCODER_H_
 
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,11 +13,11 @@
 #include "datasets/host_batch.h"
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
+#include "models/base/forward_context.h"
+#include "models/base/parameters.h"
 #include "models/encoder/embedding.h"
-#include "models/encoder/layer.h"
 #include "models/encoder/sequences.h"
-#include "models/forward_context.h"
-#include "models/parameters.h"
+#include "models/interface/block.h"
 
 namespace lra {
 
@@ -26,12 +27,13 @@ DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch
 
 class Encoder {
  public:
-  // Creates embedding.* and encoder.layer<i>.*; both arguments must outlive it. The errors of
-  // EncoderLayer::Create.
+  // Creates embedding.* and encoder.layer<i>.*; the parameters must outlive it. InvalidArgument for
+  // an unknown block, and the errors of the block's factory.
   static absl::StatusOr<Encoder> Create(const ExperimentConfig& config, const TaskSpec& spec,
                                         ParameterStore* parameters);
 
-  // What stands after each part: "embedding", "layer 0 attention", "layer 0", ...
+  // What stands after each part: "embedding", "layer 0 attention" (the parts that the block shows),
+  // "layer 0", ...
   using ActivationVisitor = std::function<void(absl::string_view name, const at::Tensor& value)>;
   using AttentionVisitor =
       std::function<void(int64_t layer, const Attention& attention, const AttentionInput& input)>;
@@ -45,27 +47,22 @@ class Encoder {
   Encoded Forward(const Sequences& texts, const DropoutRun& run) const;
   Encoded Visit(const Sequences& texts, const DropoutRun& run,
                 const ActivationVisitor& visit) const;
-  // In evaluation.
+  // In evaluation; nothing to see in blocks without the configured attention.
   void VisitAttention(const Sequences& texts, const AttentionVisitor& visit) const;
 
   bool has_cls() const { return padding_.has_cls; }
-  // Whether the amount of padding changes x at real positions: model.mask=NO_MASK, and attentions
-  // whose traits say so.
+  // Whether the amount of padding changes x at real positions, as the blocks' traits say.
   bool depends_on_padding() const;
-  const Attention& attention() const { return layers_.front().attention(); }
 
  private:
   Encoder(const ExperimentConfig& config, const TaskSpec& spec, int64_t max_tokens,
           ParameterStore* parameters)
-      : padding_(config),
-        is_masked_(config.model().mask() != ModelConfig::NO_MASK),
-        embedding_(config.model(), spec, max_tokens, parameters) {}
+      : padding_(config), embedding_(config.model(), spec, max_tokens, parameters) {}
   Encoded Start(const Sequences& texts, const DropoutRun& run) const;
 
   PaddingRules padding_;
-  bool is_masked_;
   Embedding embedding_;
-  std::vector<EncoderLayer> layers_;
+  std::vector<std::unique_ptr<const Block>> blocks_;
 };
 
 // Names what it is given as of the second texts of pairs: "second text: layer 0". `visit` must

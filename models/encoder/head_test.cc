@@ -1,6 +1,13 @@
 #include "models/encoder/head.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/erf.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +36,7 @@ at::Tensor Find(const ParameterStore& store, const std::string& name) {
   return at::Tensor();
 }
 
-// x W^T + b with W [out, in] of the store; biases are made different from 0 first.
+// x W^T + b with W [out, in] from the store; biases are first made different from 0.
 at::Tensor Dense(const ParameterStore& store, const std::string& name, const at::Tensor& x) {
   const at::Tensor bias = Find(store, name + ".bias");
   bias.copy_(at::arange(bias.size(0)) * 0.1);

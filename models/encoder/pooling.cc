@@ -8,13 +8,13 @@
 namespace lra {
 namespace {
 
-// [B, N, E] -> [B, E], over the real positions.
+// [B, N, E] -> [B, E], the sum over the real positions.
 at::Tensor SumOfReal(const at::Tensor& x, const at::Tensor& real) {
   if (!real.defined()) return x.sum(1);
   return at::where(real.unsqueeze(-1), x, at::zeros({}, x.options())).sum(1);
 }
 
-// [B, N, E] -> [B, E]
+// [B, N, E] -> [B, E], the last real position of each row.
 at::Tensor LastReal(const at::Tensor& x, const at::Tensor& real) {
   const int64_t tokens = x.size(1);
   if (!real.defined()) return x.select(1, tokens - 1);
@@ -24,7 +24,7 @@ at::Tensor LastReal(const at::Tensor& x, const at::Tensor& real) {
   return x.gather(1, last.view({-1, 1, 1}).expand({-1, 1, x.size(2)})).squeeze(1);
 }
 
-// Of the poolings that read one row; undefined for the others.
+// The row that the pooling reads, for kinds that read a single one; undefined for the others.
 at::Tensor Row(ModelConfig::Pooling kind, const at::Tensor& x, const at::Tensor& real) {
   if (kind == ModelConfig::LAST_TOKEN) return LastReal(x, real);
   if (kind == ModelConfig::CLS || kind == ModelConfig::FIRST) return x.select(1, 0);
@@ -42,7 +42,7 @@ Pooling::Pooling(const ModelConfig& config, ParameterStore* parameters) : kind_(
 at::Tensor Pooling::Forward(const at::Tensor& x, const at::Tensor& real,
                             BatchStatistics statistics) const {
   if (norm_.has_value() && norm_->is_layer_norm()) {
-    // Of one row nothing else needs to be normalised.
+    // If a single row is read, only that row needs to be normalised.
     const at::Tensor row = Row(kind_, x, real);
     if (row.defined()) return LayerNorm(row, norm_->map());
   }

@@ -1,4 +1,5 @@
-// [B, N, E] -> [B, E]: the final norm and the pooling, which share the choice of rows.
+// The final norm and the pooling, [B, N, E] -> [B, E]. They are together because both depend on
+// which rows are read.
 #ifndef LRA_MODELS_ENCODER_POOLING_H_
 #define LRA_MODELS_ENCODER_POOLING_H_
 
@@ -7,21 +8,21 @@
 #include <optional>
 
 #include "lra/config.pb.h"
-#include "models/encoder/norm.h"
-#include "models/parameters.h"
+#include "models/base/parameters.h"
+#include "models/layers/norm.h"
 
 namespace lra {
 
 class Pooling {
  public:
-  // Creates encoder.norm.*, unless norms stand behind the blocks (model.norm_placement AFTER): the
-  // last layer's output is normalised then.
+  // Creates encoder.norm.*, unless norms come after the blocks (model.norm_placement AFTER), in
+  // which case the last layer's output is already normalised.
   Pooling(const ModelConfig& config, ParameterStore* parameters);
 
-  // real [B, N] bool or undefined (all real). MEAN: over the real positions, 0 where there are
-  // none; CLS and FIRST: the first position, real or not; LAST_TOKEN: the last real position, or
-  // the last one where none is real; MEAN_OF_ALL: over all N; SUM_OVER_N: the sum over the real
-  // ones, divided by N.
+  // real is [B, N] bool or undefined (all are real). MEAN averages the real positions (0 if there
+  // are none); CLS and FIRST take the first position, real or not; LAST_TOKEN takes the last real
+  // position (the last one if none is real); MEAN_OF_ALL averages all N; SUM_OVER_N sums the real
+  // ones and divides by N.
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& real, BatchStatistics statistics) const;
 
  private:

@@ -1,12 +1,18 @@
 #include "models/encoder/pooling.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorIndexing.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 namespace lra {
 namespace {
 
-// Behind post-norm layers nothing is normalised: values by hand.
+// After post-norm layers nothing is normalised, so the values can be computed by hand.
 at::Tensor Pool(ModelConfig::Pooling kind, const at::Tensor& x, const at::Tensor& real,
                 ModelConfig::NormPlacement placement = ModelConfig::AFTER,
                 ModelConfig::Norm norm = ModelConfig::LAYER) {
@@ -22,7 +28,7 @@ at::Tensor Pool(ModelConfig::Pooling kind, const at::Tensor& x, const at::Tensor
   return pooling.Forward(x, real, BatchStatistics::kOfBatch);
 }
 
-// Three examples of three tokens: a prefix is real, the ends are, nothing is.
+// Three examples of three tokens: the first tokens are real, or the outer ones, or none.
 at::Tensor Tokens() {
   return at::tensor({1.f, 10.f, 3.f, 20.f, 5.f, 60.f,  //
                      2.f, 30.f, 7.f, 70.f, 6.f, 90.f,  //
@@ -52,8 +58,8 @@ TEST(PoolingTest, WithoutPadding) {
   ExpectRows(Pool(ModelConfig::LAST_TOKEN, Tokens(), at::Tensor()), {5, 60, 6, 90, 1, 80});
 }
 
-// The norm comes first, and a batch norm's statistics are those of all real tokens, of which one is
-// read.
+// The norm comes first, and the statistics of a batch norm are those of all real tokens, although
+// only one is read.
 TEST(PoolingTest, NormalisesBeforeItPools) {
   const at::Tensor x = at::randn({3, 3, 4}), real = Real();
   const at::Tensor layer = at::layer_norm(x, {4}, {}, {}, 1e-5);

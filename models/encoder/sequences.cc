@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "datasets/view.h"
+
 namespace lra {
 namespace {
 
@@ -26,6 +28,10 @@ Sequences SecondTexts(const HostBatch& batch) {
 
 Sequences Texts(const HostBatch& batch, int column) {
   return column == 0 ? FirstTexts(batch) : SecondTexts(batch);
+}
+
+int64_t LongestSequence(const ExperimentConfig& config) {
+  return MaxBatchTokens(config.view()) + (config.model().pooling() == ModelConfig::CLS ? 1 : 0);
 }
 
 PaddingRules::PaddingRules(const ExperimentConfig& config)

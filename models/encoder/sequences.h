@@ -27,6 +27,10 @@ Sequences SecondTexts(const HostBatch& batch);
 // By column, as SplitView counts them: 0 the only or first ones, 1 the second ones.
 Sequences Texts(const HostBatch& batch, int column);
 
+// The longest sequence that a model is made for, in tokens: the longest batch of its view, and CLS
+// where the pooling puts one in front.
+int64_t LongestSequence(const ExperimentConfig& config);
+
 struct PaddingRules {
   explicit PaddingRules(const ExperimentConfig& config);
 

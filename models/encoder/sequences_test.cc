@@ -1,6 +1,9 @@
 #include "models/encoder/sequences.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -63,6 +66,16 @@ TEST(RealPositionsTest, RulesAreTheConfigs) {
   config.mutable_view()->set_zero_is_padding(true);
   const PaddingRules all(config);
   EXPECT_TRUE(all.has_cls && all.cls_as_first_token && all.zero_is_padding);
+}
+
+TEST(LongestSequenceTest, OfTheLongestBatchAndCls) {
+  ExperimentConfig config;
+  config.mutable_view()->set_max_length_tokens(1000);
+  EXPECT_EQ(LongestSequence(config), 1000);
+  config.mutable_model()->set_pooling(ModelConfig::CLS);
+  EXPECT_EQ(LongestSequence(config), 1001);
+  config.mutable_view()->set_pad_to(DataView::POWER_OF_TWO);
+  EXPECT_EQ(LongestSequence(config), 1025);
 }
 
 }  // namespace

@@ -1,43 +1,30 @@
 #include "models/factorized/features.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/expm1.h>
+#include <ATen/ops/log_sigmoid.h>
+#include <ATen/ops/matmul.h>
 
 #include <cmath>
 
+#include "models/factorized/tables.h"
 #include "models/kernels/fused_random_features.h"
 #include "models/kernels/random_features.h"
+#include "models/kernels/select_kept.h"
 
 namespace lra::factorized {
 namespace {
 
-// x / sqrt(|x|^2 + epsilon), 0 for 0 / 0.
-at::Tensor Unit(const at::Tensor& x, double epsilon) {
-  const at::Tensor squares = x.square().sum(-1, true) + epsilon;
-  return x * squares.masked_fill(squares == 0, 1).rsqrt();
-}
-
-// w . x^ for RFA: [B, H, N, M].
-at::Tensor UnitProducts(const FactorizedSpec& spec, const at::Tensor& x) {
-  const at::Tensor unit = Unit(x, 0);
-  const int64_t heads = spec.projection_scale.size(0), width = spec.projection_scale.size(1);
-  const at::Tensor scaled = unit * spec.projection_scale.to(x.options()).view({1, heads, 1, width});
-  return at::matmul(scaled, spec.projection.to(x.options()).t());
-}
-
-// D^-1/4 of both sides: exp(q . k / sqrt(D)).
-double KernelScale(const at::Tensor& x) { return std::pow(static_cast<double>(x.size(3)), -0.25); }
-
 bool IsFused(const FactorizedSpec& spec, const AttentionInput& input) {
-  return HasFusedFeatures(input.q) && HasFusedFeatures(input.k) &&
-         (spec.feature == FactorizedFeature::kTrigonometric ||
-          (spec.feature == FactorizedFeature::kPositiveRandom && spec.is_stabilised()));
+  const FeatureRow& row = RowOf(spec.feature);
+  return row.is_fused && (row.log_phi == nullptr || IsStabilised(spec)) &&
+         HasFusedFeatures(input.q, input.k);
 }
 
-// Features whose logarithm is known: log phi(x), without factors that a row sum cancels.
-at::Tensor LogPhi(const FactorizedSpec& spec, const at::Tensor& x) {
-  if (spec.feature == FactorizedFeature::kExp) return x;
-  return LogPositiveFeatures(x * KernelScale(x), spec.projection,
-                             spec.feature == FactorizedFeature::kHyperbolicRandom);
+at::Tensor Phi(const FactorizedSpec& spec, const at::Tensor& x) {
+  return RowOf(spec.feature).phi(spec, x);
 }
 
 StableFeatures NonCausalStableFeatures(const FactorizedSpec& spec, const AttentionInput& input) {
@@ -45,7 +32,8 @@ StableFeatures NonCausalStableFeatures(const FactorizedSpec& spec, const Attenti
     return FusedStableFeatures(input.q, input.k, input.keep, spec.projection, KernelScale(input.q));
   }
   // Selected before exp too: the gradient of exp(NaN) would be NaN times the core's zero.
-  return MakeStableFeatures(LogPhi(spec, input.q), LogPhi(spec, SelectKeys(input.k, input.keep)),
+  const FeatureFunction log_phi = RowOf(spec.feature).log_phi;
+  return MakeStableFeatures(log_phi(spec, input.q), log_phi(spec, SelectKept(input.k, input.keep)),
                             input.keep);
 }
 
@@ -79,12 +67,7 @@ void AddCosine(const FactorizedSpec& spec, const AttentionInput& input, const Of
     prepared->core.key_angles = key;
     return;
   }
-  if (prepared->core.feature_map !=
-      FeatureMap::kIdentity) {  // the core must not map what is rotated
-    prepared->q = Phi(spec, prepared->q);
-    prepared->k = Phi(spec, SelectKeys(prepared->k, input.keep));
-    prepared->core.feature_map = FeatureMap::kIdentity;
-  }
+  MapBeforeCore(spec, input.keep, prepared);  // the core must not map what is rotated
   prepared->q = Rotate(spec, prepared->q, query);
   prepared->k = Rotate(spec, prepared->k, key);
   at::Tensor& scale = prepared->core.state_scale;  // once for each part
@@ -96,61 +79,10 @@ void AddGate(const FactorizedSpec& spec, const AttentionInput& input, Prepared* 
   const at::Tensor log_gates = LogGates(spec, input);  // [B, H, N]
   prepared->core.log_decay = log_gates;
   const at::Tensor share = -at::expm1(log_gates);  // 1 - g
-  prepared->k = SelectKeys(prepared->k, input.keep) * share.unsqueeze(-1);
+  prepared->k = SelectKept(prepared->k, input.keep) * share.unsqueeze(-1);
 }
 
 }  // namespace
-
-FeatureMap CoreMap(FactorizedFeature feature) {
-  switch (feature) {
-    case FactorizedFeature::kRelu:
-      return FeatureMap::kRelu;
-    case FactorizedFeature::kLeakyRelu:
-      return FeatureMap::kLeakyRelu;
-    case FactorizedFeature::kEluPlusOne:
-      return FeatureMap::kEluPlusOne;
-    case FactorizedFeature::kUnit:
-      return FeatureMap::kUnit;
-    default:
-      return FeatureMap::kIdentity;
-  }
-}
-
-at::Tensor Phi(const FactorizedSpec& spec, const at::Tensor& x) {
-  switch (spec.feature) {
-    case FactorizedFeature::kIdentity:
-      return x;
-    case FactorizedFeature::kRelu:
-      return x.relu();
-    case FactorizedFeature::kLeakyRelu:
-      return at::leaky_relu(x, spec.leaky_slope);
-    case FactorizedFeature::kEluPlusOne:
-      return x.clamp_min(0) + x.clamp_max(0).exp();
-    case FactorizedFeature::kUnit:
-      return Unit(x, spec.norm_epsilon);
-    case FactorizedFeature::kSquaredRelu:
-      return x.relu().square();
-    case FactorizedFeature::kReluPlusFloor:
-      return x.relu() + spec.feature_floor;
-    case FactorizedFeature::kExp:
-      return x.exp();
-    case FactorizedFeature::kPositiveRandom:
-    case FactorizedFeature::kHyperbolicRandom: {
-      const at::Tensor features = LogPhi(spec, x).exp();
-      return features / std::sqrt(static_cast<double>(features.size(-1)));
-    }
-    case FactorizedFeature::kTrigonometric: {
-      const at::Tensor products = UnitProducts(spec, x);
-      return at::cat({products.sin(), products.cos()}, -1) /
-             std::sqrt(static_cast<double>(products.size(-1)));
-    }
-    case FactorizedFeature::kArcCosine: {
-      const at::Tensor products = UnitProducts(spec, x);
-      return products.relu() / std::sqrt(static_cast<double>(products.size(-1)));
-    }
-  }
-  return x;
-}
 
 at::Tensor LogGates(const FactorizedSpec& spec, const AttentionInput& input) {
   TORCH_CHECK(input.x.defined(), "attention: a gate needs the layer input x [B, N, E]");
@@ -165,10 +97,17 @@ at::Tensor LogGates(const FactorizedSpec& spec, const AttentionInput& input) {
   return masked.defined() ? logs.masked_fill(masked.unsqueeze(1), 0) : logs;
 }
 
+void MapBeforeCore(const FactorizedSpec& spec, const at::Tensor& keep, Prepared* prepared) {
+  if (prepared->core.feature_map == FeatureMap::kIdentity) return;
+  prepared->q = Phi(spec, prepared->q);
+  prepared->k = Phi(spec, SelectKept(prepared->k, keep));
+  prepared->core.feature_map = FeatureMap::kIdentity;
+}
+
 bool KeepsFeatures(const FactorizedSpec& spec, const AttentionInput& input) {
-  const int64_t parts = spec.feature == FactorizedFeature::kTrigonometric ? 2 : 1;
   return IsFused(spec, input) && !input.causal && spec.reweighting == Reweighting::kNone &&
-         parts * spec.projection.size(0) <= 2 * spec.projection.size(1);
+         RowOf(spec.feature).features_per_direction * spec.projection.size(0) <=
+             2 * spec.projection.size(1);
 }
 
 Prepared Prepare(const FactorizedSpec& spec, const AttentionInput& input, const Offsets& offsets,
@@ -179,31 +118,30 @@ Prepared Prepare(const FactorizedSpec& spec, const AttentionInput& input, const 
   prepared.v = input.v;
   LinearAttentionSpec& core = prepared.core;
   core.causal = input.causal || spec.reweighting == Reweighting::kGate;
-  core.feature_map = CoreMap(spec.feature);
+  const FeatureRow& row = RowOf(spec.feature);
+  core.feature_map = row.core.value_or(FeatureMap::kIdentity);
   core.leaky_slope = spec.leaky_slope;
   core.norm_epsilon = spec.norm_epsilon;
-  const bool is_made_here =
-      core.feature_map == FeatureMap::kIdentity && spec.feature != FactorizedFeature::kIdentity;
-  if (spec.is_stabilised()) {
+  if (IsStabilised(spec)) {
     const StableFeatures features =
         core.causal && input.q.size(2) == input.k.size(2)
-            ? CausalStableFeatures(LogPhi(spec, input.q),
-                                   LogPhi(spec, SelectKeys(input.k, input.keep)), input.keep,
+            ? CausalStableFeatures(row.log_phi(spec, input.q),
+                                   row.log_phi(spec, SelectKept(input.k, input.keep)), input.keep,
                                    running_max)
             : NonCausalStableFeatures(spec, input);
     prepared.q = features.query;
     prepared.k = features.key;
     core.state_scale = features.state_scale;
     prepared.running_max = features.running_max;
-  } else if (spec.feature == FactorizedFeature::kTrigonometric && IsFused(spec, input)) {
+  } else if (IsFused(spec, input)) {  // the fused ones that need no stabiliser: kTrigonometric
     const auto features = [&](const at::Tensor& x, const at::Tensor& keep) {
       return FusedTrigonometricFeatures(x, keep, spec.projection, spec.projection_scale);
     };
     prepared.q = features(input.q, at::Tensor());
     prepared.k = features(input.k, input.keep);
-  } else if (is_made_here) {
-    prepared.q = Phi(spec, input.q);
-    prepared.k = Phi(spec, SelectKeys(input.k, input.keep));
+  } else if (!row.core) {
+    prepared.q = row.phi(spec, input.q);
+    prepared.k = row.phi(spec, SelectKept(input.k, input.keep));
   }
   if (spec.reweighting == Reweighting::kCosine) AddCosine(spec, input, offsets, &prepared);
   if (spec.reweighting == Reweighting::kDecay) {

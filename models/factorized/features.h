@@ -16,11 +16,8 @@ struct Prepared {
   at::Tensor running_max;    // stabilised features: [B, H, M], after the last key
 };
 
-// The map that the core applies itself; kIdentity where features are made here.
-FeatureMap CoreMap(FactorizedFeature feature);
-
-// phi(x) of the definition, [B, H, N, F]; differentiable.
-at::Tensor Phi(const FactorizedSpec& spec, const at::Tensor& x);
+// Queries and keys of a map that the core would apply become features; the core gets the identity.
+void MapBeforeCore(const FactorizedSpec& spec, const at::Tensor& keep, Prepared* prepared);
 
 // Whether features made for the forward may wait for the backward: fused, and no wider than 2 D, so
 // that at the peak two features, their gradients, the output and two gradients of inputs take

@@ -1,24 +1,23 @@
 // What plug-ins of the family share.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/pow.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "models/factorized/attention.h"
+#include "models/factorized/factorized_attention.h"
+#include "models/factorized/tables.h"
 
 namespace lra {
 
+using factorized::RowOf;
+using factorized::Signs;
+
 bool HasNegativeWeights(const FactorizedSpec& spec) {
-  switch (spec.feature) {
-    case FactorizedFeature::kIdentity:
-    case FactorizedFeature::kLeakyRelu:
-    case FactorizedFeature::kUnit:
-    case FactorizedFeature::kTrigonometric:
-      return true;
-    default:
-      break;
-  }
+  if (RowOf(spec.feature).signs != Signs::kNone) return true;
   return spec.reweighting == Reweighting::kCosine &&
          *std::max_element(spec.frequencies.begin(), spec.frequencies.end()) > 1;
 }
@@ -27,25 +26,13 @@ namespace {
 
 // Features below 0 about as often, and as far, as above: their products cancel.
 bool HasEvenSigns(const FactorizedSpec& spec) {
-  switch (spec.feature) {
-    case FactorizedFeature::kIdentity:
-    case FactorizedFeature::kUnit:
-    case FactorizedFeature::kTrigonometric:
-      return true;
-    case FactorizedFeature::kLeakyRelu:
-      return spec.leaky_slope > 0.1;
-    default:
-      return false;
-  }
+  const Signs signs = RowOf(spec.feature).signs;
+  return signs == Signs::kEven || (signs == Signs::kSlope && spec.leaky_slope > 0.1);
 }
 
-}  // namespace
-
 Traits FactorizedTraits(const FactorizedSpec& spec, Traits traits) {
-  const bool divides_by_sum =
-      spec.normalizer == RowNormalizer::kPlus || spec.normalizer == RowNormalizer::kClamp;
   // Floored, counted and undivided rows do not sum to 1.
-  traits.is_row_stochastic = divides_by_sum && !HasNegativeWeights(spec);
+  traits.is_row_stochastic = RowOf(spec.normalizer).is_sum && !HasNegativeWeights(spec);
   traits.is_permutation_invariant = spec.reweighting == Reweighting::kNone;
   traits.supports_cross =
       spec.reweighting == Reweighting::kNone || spec.reweighting == Reweighting::kCosine;
@@ -66,6 +53,8 @@ Traits FactorizedTraits(const FactorizedSpec& spec, Traits traits) {
   if (traits.memory_order.empty()) traits.memory_order = "N D";
   return traits;
 }
+
+}  // namespace
 
 std::unique_ptr<Attention> MakeFactorized(FactorizedSpec spec, Traits traits) {
   Traits complete = FactorizedTraits(spec, std::move(traits));

@@ -1,10 +1,28 @@
-// The family by its definition: every weight, dense.
-#include <ATen/ATen.h>
+// The family by its definition, with every weight as a dense matrix.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "models/factorized/attention.h"
+#include "models/factorized/factorized_attention.h"
 
 namespace lra {
 namespace {
@@ -86,7 +104,7 @@ class Dense {
     return t.masked_fill(input_.keep.logical_not().view({input_.keep.size(0), 1, keys_, 1}), 0);
   }
 
-  // Pairs without weight: [B or 1, 1, N, Nk].
+  // The pairs without weight, [B or 1, 1, N, Nk].
   at::Tensor Hidden() const {
     at::Tensor hidden = at::zeros({1, 1, n_, keys_}, input_.q.options().dtype(at::kBool));
     if (is_causal_) hidden = at::ones_like(hidden).triu(1 + keys_ - n_);
@@ -95,7 +113,7 @@ class Dense {
     return hidden;
   }
 
-  // pi / 2M, float64: [1 or B, 1 or H, 1, 1].
+  // pi / 2M in float64, [1 or B, 1 or H, 1, 1].
   at::Tensor RadiansPerToken() const {
     at::Tensor scale = at::full({1, 1, 1, 1}, static_cast<double>(spec_.scale_tokens),
                                 input_.q.options().dtype(at::kDouble));
@@ -110,7 +128,7 @@ class Dense {
 
   at::Tensor Cosines() const {
     const auto options = input_.q.options().dtype(at::kDouble);
-    // Causal: the last query and the last key are the same token.
+    // In the causal form the last query and the last key are the same token.
     const at::Tensor distance = at::arange(n_, options).unsqueeze(-1) - at::arange(keys_, options) +
                                 (is_causal_ ? static_cast<double>(keys_ - n_) : 0.0);
     const at::Tensor angle = distance * RadiansPerToken();
@@ -119,7 +137,7 @@ class Dense {
     return (total / static_cast<double>(spec_.frequencies.size())).to(input_.q.options());
   }
 
-  // prod_{j < s <= i} g_s (1 - g_j), g = 1 at masked tokens: [B, H, N, N].
+  // prod_{j < s <= i} g_s (1 - g_j) with g = 1 at masked tokens, [B, H, N, N].
   at::Tensor Gates() const {
     const at::Tensor x = input_.keep.defined()
                              ? input_.x.masked_fill(input_.keep.logical_not().unsqueeze(-1), 0)
@@ -150,7 +168,8 @@ class Dense {
     return {};
   }
 
-  // |sum_j phi(k_j)| over the keys that a row sees, re-weighting on the keys: [B, H, N, 1].
+  // |sum_j phi(k_j)| over the keys that a row sees, with the re-weighting applied to the keys, [B,
+  // H, N, 1].
   at::Tensor KeySumNorms(const at::Tensor& k) const {
     at::Tensor seen = Hidden().logical_not().to(k.options());
     if (spec_.reweighting == Reweighting::kDecay) seen = seen * Positional();

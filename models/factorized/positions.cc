@@ -1,6 +1,10 @@
 #include "models/factorized/positions.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/ones.h>
 
 #include <algorithm>
 #include <numbers>
@@ -46,11 +50,6 @@ at::Tensor SeenByQueries(const AttentionInput& input, const Offsets& offsets) {
   if (n == keys) return seen;
   if (n < keys) return seen.narrow(2, keys - n, n);
   return at::constant_pad_nd(seen, {0, 0, n - keys, 0}, 1.0);  // the first queries see no key
-}
-
-at::Tensor SelectKeys(const at::Tensor& t, const at::Tensor& keep) {
-  if (!keep.defined()) return t;
-  return t.masked_fill(keep.logical_not().view({keep.size(0), 1, keep.size(1), 1}), 0);
 }
 
 }  // namespace lra::factorized

@@ -4,8 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "models/attention/attention.h"
 #include "models/factorized/spec.h"
+#include "models/interface/attention.h"
 
 namespace lra::factorized {
 
@@ -26,9 +26,6 @@ at::Tensor Angles(const FactorizedSpec& spec, const AttentionInput& input, int64
 at::Tensor SeenByQueries(const AttentionInput& input, const Offsets& offsets);
 // Kept keys up to each key: [B or 1, 1, Nk, 1].
 at::Tensor SeenByKeys(const AttentionInput& input, const Offsets& offsets);
-
-// t [B, H, Nk, *] with zeros at masked keys.
-at::Tensor SelectKeys(const at::Tensor& t, const at::Tensor& keep);
 
 }  // namespace lra::factorized
 

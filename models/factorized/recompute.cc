@@ -1,6 +1,9 @@
 #include "models/factorized/recompute.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -14,9 +17,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kGroups = 4;  // of heads
+constexpr int64_t kGroups = 4;  // number of groups of heads
 
-// What a gradient may go to: q, k, v, x, then what each head owns.
+// The tensors that may get a gradient: q, k, v, x, then what each head owns.
 constexpr size_t kOwnedFirst = 4, kTensors = kOwnedFirst + 5;
 using Tensors = std::array<at::Tensor, kTensors>;
 
@@ -37,7 +40,7 @@ struct Problem {
   AttentionInput input;
 };
 
-// Heads [first, first + heads) of a problem; q, k and v are these heads' already.
+// The problem of heads [first, first + heads); q, k and v are already those of these heads.
 Problem Slice(const FactorizedSpec& spec, const AttentionInput& input, const Tensors& tensors,
               int64_t first, int64_t heads) {
   const auto owned = [&](size_t i) {
@@ -58,14 +61,14 @@ Problem Slice(const FactorizedSpec& spec, const AttentionInput& input, const Ten
   return problem;
 }
 
-// body(first, heads) for each group.
+// Calls body(first, heads) for each group.
 template <class Body>
 void ForGroups(int64_t heads, Body body) {
   const int64_t step = std::max<int64_t>(1, heads / kGroups);
   for (int64_t first = 0; first < heads; first += step) body(first, std::min(step, heads - first));
 }
 
-// The group's part of q, k and v; the others whole.
+// The group's part of q, k and v, and the other tensors whole.
 Tensors Group(const Tensors& all, int64_t first, int64_t heads) {
   Tensors group = all;
   for (size_t i = 0; i < 3; ++i) group[i] = all[i].narrow(1, first, heads);
@@ -117,7 +120,7 @@ class ByHeadsFunction : public torch::autograd::Function<ByHeadsFunction> {
                Group(gradients, first, heads), first, heads);
     });
     variable_list result(gradients.begin(), gradients.end());
-    result.resize(kTensors + 3);  // attend, spec and input have none
+    result.resize(kTensors + 3);  // attend, spec and input get no gradient
     return result;
   }
 

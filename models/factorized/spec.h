@@ -4,7 +4,8 @@
 //   o_i = sum_j w_ij v_j / n_i,   w_ij = phi(q_i) . phi(k_j) r(i, j)
 //
 // Named methods (linear, relu, identity, leaky_relu, cosformer, cottention, performer, rfa) are
-// points of it; the plug-in "factorized" makes every other point.
+// points of it; the plug-in "factorized" makes every other point. What is known of a feature map or
+// a normaliser stands in tables.h.
 #ifndef LRA_MODELS_FACTORIZED_SPEC_H_
 #define LRA_MODELS_FACTORIZED_SPEC_H_
 
@@ -40,7 +41,7 @@ enum class Reweighting {
 enum class RowNormalizer {
   kPlus,         // sum_j w_ij + epsilon
   kClamp,        // max(sum_j w_ij, epsilon)
-  kSignedFloor,  // Denominator::kSignedFloor (kernels/linear_attention.h)
+  kSignedFloor,  // Denominator::kSignedFloor (models/kernels/linear_attention.h)
   kCountFloor,   // max(sum_j w_ij, epsilon * number of keys seen)
   kNone,         // 1
   kKeyCount,     // number of keys seen
@@ -49,10 +50,10 @@ enum class RowNormalizer {
 
 struct FactorizedSpec {
   FactorizedFeature feature = FactorizedFeature::kIdentity;
-  double leaky_slope = 0.01;
-  double norm_epsilon = 1e-6;   // kUnit
-  double feature_floor = 1e-3;  // kReluPlusFloor
-  at::Tensor projection;        // w: [M, D], not trained
+  double leaky_slope = 0;       // kLeakyRelu
+  double norm_epsilon = 0;      // kUnit
+  double feature_floor = 0;     // kReluPlusFloor
+  at::Tensor projection;        // w: [M, D], not trained; features of random directions
   at::Tensor projection_scale;  // sigma: [H, D]; kTrigonometric, kArcCosine
 
   Reweighting reweighting = Reweighting::kNone;
@@ -65,21 +66,12 @@ struct FactorizedSpec {
   at::Tensor gate_weight, gate_bias;  // [H, E], [H]; kGate
 
   RowNormalizer normalizer = RowNormalizer::kPlus;
-  double epsilon = 1e-6;
-  double floor_ratio = 0.01;
+  double epsilon = 0;
+  double floor_ratio = 0;      // kSignedFloor
   at::Tensor length_exponent;  // m: [H]; kLengthPower
   // kLengthPower, causal: values are divided by the power of their own position, not sums by the
   // query's.
   bool scales_values = false;
-
-  // Features are e to some power and their row sum divides them: constants of a key channel and of
-  // a query cancel, and are used to keep the powers small.
-  bool is_stabilised() const {
-    const bool is_power = feature == FactorizedFeature::kExp ||
-                          feature == FactorizedFeature::kPositiveRandom ||
-                          feature == FactorizedFeature::kHyperbolicRandom;
-    return is_power && normalizer == RowNormalizer::kPlus && epsilon == 0;
-  }
 };
 
 }  // namespace lra

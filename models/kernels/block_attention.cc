@@ -1,6 +1,13 @@
 #include "models/kernels/block_attention.h"
 
-#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -9,11 +16,13 @@
 #include <optional>
 
 #include "lra/check.h"
+#include "models/base/optional_tensor.h"
+#include "models/kernels/dispatch.h"
 #include "models/kernels/floats.h"
 #include "models/kernels/gemm.h"
 #include "models/kernels/head_rows.h"
+#include "models/kernels/select_kept.h"
 #include "models/kernels/softmax_attention.h"
-#include "models/kernels/token_projection.h"
 #include "models/kernels/vector_math.h"
 
 namespace lra {
@@ -72,7 +81,7 @@ MatrixView View(const RowsView& rows, bool transposed = false) {
 
 // One set of keys.
 struct KeySet {
-  Heads k, v;
+  HeadRows k, v;
   KeepTable keep;
 };
 
@@ -81,7 +90,7 @@ class SelectedRows {
  public:
   explicit SelectedRows(int64_t size) : copy_(size) {}
 
-  RowsView Of(const Heads& x, const KeepTable& table, const Place& at, int64_t width) {
+  RowsView Of(const HeadRows& x, const KeepTable& table, const Place& at, int64_t width) {
     const RowsView rows = x.Rows(at.example, at.head, at.first);
     const bool* keep = table.At(at.example, at.first);
     if (keep == nullptr || std::all_of(keep, keep + at.count, [](bool kept) { return kept; }))
@@ -111,16 +120,16 @@ struct Problem {
         causal(is_causal),
         scale(static_cast<float>(1 / std::sqrt(static_cast<double>(width)))) {
     for (const BlockKeys& set : keys)
-      sets.push_back({Heads(set.k), Heads(set.v), KeepTable(set.keep)});
+      sets.push_back({HeadRows(set.k), HeadRows(set.v), KeepTable(set.keep)});
   }
 
-  // Of a block's weights: the sets side by side, filled up to whole lanes.
+  // Columns of a block's weights: the sets of keys side by side, filled up to whole lanes.
   int64_t Columns(int64_t count) const {
     const int64_t keys = static_cast<int64_t>(sets.size()) * count;
     return (keys + kLanesWidth - 1) / kLanesWidth * kLanesWidth;
   }
 
-  const Heads q;
+  const HeadRows q;
   std::vector<KeySet> sets;
   const int64_t batch, heads, tokens, width, value_width, block;
   const bool causal;
@@ -139,7 +148,7 @@ class Worker {
     std::fill_n(gradients_.get(), p.block * p.Columns(p.block), 0.0f);
   }
 
-  void Forward(const Place& at, const Heads& output) {
+  void Forward(const Place& at, const HeadRows& output) {
     Weigh(at);
     const RowsView out = output.Rows(at.example, at.head, at.first);
     for (size_t s = 0; s < p_.sets.size(); ++s) {
@@ -148,7 +157,7 @@ class Worker {
     }
   }
 
-  void Backward(const Place& at, const Heads& upstream, const Heads& dq,
+  void Backward(const Place& at, const HeadRows& upstream, const HeadRows& dq,
                 const std::vector<KeySet>& dkeys) {
     const int64_t columns = p_.Columns(at.count), n = at.count;
     const RowsView rows = upstream.Rows(at.example, at.head, at.first);
@@ -227,10 +236,6 @@ void ForBlocks(const Problem& p, Body body) {
   });
 }
 
-std::optional<at::Tensor> IfDefined(const at::Tensor& t) {
-  return t.defined() ? std::optional(t) : std::nullopt;
-}
-
 class BlockAttentionFunction : public torch::autograd::Function<BlockAttentionFunction> {
  public:
   // k2, v2, keep2: undefined where there is one set.
@@ -251,7 +256,7 @@ class BlockAttentionFunction : public torch::autograd::Function<BlockAttentionFu
     if (k2) keys.push_back({*k2, *v2, keep2.value_or(none)});
     const Problem p(q, keys, block_tokens, causal);
     const at::Tensor output = EmptyHeads(q, p.value_width);
-    const Heads rows(output);
+    const HeadRows rows(output);
     ForBlocks(p, [&](Worker* worker, const Place& at) { worker->Forward(at, rows); });
     return output;
   }
@@ -271,18 +276,17 @@ class BlockAttentionFunction : public torch::autograd::Function<BlockAttentionFu
     for (size_t s = 0; s < keys.size(); ++s) {
       gradients[1 + 2 * s] = EmptyHeads(t[0], p.width);
       gradients[2 + 2 * s] = EmptyHeads(t[0], p.value_width);
-      sums.push_back(
-          {Heads(gradients[1 + 2 * s]), Heads(gradients[2 + 2 * s]), KeepTable(at::Tensor())});
+      sums.push_back({HeadRows(gradients[1 + 2 * s]), HeadRows(gradients[2 + 2 * s]),
+                      KeepTable(at::Tensor())});
     }
-    const Heads rows(upstream[0]), to_q(dq);
+    const HeadRows rows(upstream[0]), to_q(dq);
     ForBlocks(p, [&](Worker* worker, const Place& at) { worker->Backward(at, rows, to_q, sums); });
     return gradients;
   }
 };
 
-bool IsFast(const at::Tensor& t) {
-  return t.device().is_cpu() && t.scalar_type() == at::kFloat && t.numel() > 0;
-}
+// Rows are the tokens of a block, whose weights are in one piece: they must fit into a cache.
+constexpr KernelNeeds kNeeds = {.most_rows = 256};
 
 }  // namespace
 
@@ -298,8 +302,8 @@ at::Tensor BlockAttentionGeneric(const at::Tensor& q, const std::vector<BlockKey
   const auto options = q.options().dtype(at::kBool).requires_grad(false);
   std::vector<at::Tensor> k, v, keep;
   for (const BlockKeys& set : keys) {
-    k.push_back(cut(SelectTokens(set.k, set.keep)));
-    v.push_back(cut(SelectTokens(set.v, set.keep)));
+    k.push_back(cut(SelectKept(set.k, set.keep)));
+    v.push_back(cut(SelectKept(set.v, set.keep)));
     const at::Tensor kept = set.keep.defined() ? set.keep : at::ones({q.size(0), n}, options);
     keep.push_back(at::constant_pad_nd(kept, {0, pads}).unflatten(1, {-1, block}));
   }
@@ -326,16 +330,15 @@ at::Tensor BlockAttentionGeneric(const at::Tensor& q, const std::vector<BlockKey
 at::Tensor BlockAttention(const at::Tensor& q, const std::vector<BlockKeys>& keys,
                           int64_t block_tokens, bool causal) {
   LRA_CHECK(q.dim() == 4 && block_tokens >= 1 && !keys.empty() && keys.size() <= kMostSets);
-  // A block's weights are in one piece: they must fit into a cache.
-  constexpr int64_t kMostFastTokens = 256;
-  bool is_fast = IsFast(q) && std::min(block_tokens, q.size(2)) <= kMostFastTokens;
   for (const BlockKeys& set : keys) {
     LRA_CHECK(set.k.sizes() == q.sizes() && set.v.dim() == 4 && set.v.size(2) == q.size(2) &&
               set.v.size(3) == keys[0].v.size(3));
-    is_fast = is_fast && IsFast(set.k) && IsFast(set.v);
   }
-  if (!is_fast) return internal::BlockAttentionGeneric(q, keys, block_tokens, causal);
   const BlockKeys second = keys.size() > 1 ? keys[1] : BlockKeys();
+  const KernelPath path = DispatchKernel(kNeeds, {q, keys[0].k, keys[0].v, second.k, second.v},
+                                         std::min(block_tokens, q.size(2)));
+  if (path == KernelPath::kGeneric)
+    return internal::BlockAttentionGeneric(q, keys, block_tokens, causal);
   return BlockAttentionFunction::apply(q, keys[0].k, keys[0].v, IfDefined(second.k),
                                        IfDefined(second.v), IfDefined(keys[0].keep),
                                        IfDefined(second.keep), block_tokens, causal);

@@ -1,14 +1,21 @@
 #include "models/kernels/block_attention.h"
 
-#include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/stack.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <string>
 
-#include "models/kernels/simd.h"
+#include "models/base/kernel_path.h"
 
 namespace lra {
 namespace {
@@ -111,9 +118,9 @@ TEST_P(BlockAttentionTest, EqualsTheDefinitionWithItsGradients) {
       });
     };
     ExpectNear(run(at::kDouble), expected, 1e-12);
-    for (const SimdLevel level : AvailableSimdLevels()) {
-      const ScopedSimdLevel use(level);
-      SCOPED_TRACE(SimdLevelName(level));
+    for (const KernelPath path : AvailableKernelPaths()) {
+      const ScopedKernelPath use(path);
+      SCOPED_TRACE(KernelPathName(path));
       ExpectNear(run(at::kFloat), expected, 1e-5);
     }
   }

@@ -1,6 +1,15 @@
 #include "models/kernels/causal_linear_attention.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -9,16 +18,18 @@
 #include <vector>
 
 #include "lra/check.h"
+#include "models/base/optional_tensor.h"
+#include "models/kernels/head_rows.h"
 #include "models/kernels/linear_attention_pieces.h"
 
 namespace lra {
 namespace {
 
 using linear_pieces::Features;
+using linear_pieces::Kept;
 using linear_pieces::Normalize;
 using linear_pieces::Normalizer;
 using linear_pieces::Rotation;
-using linear_pieces::SelectKept;
 using linear_pieces::ThroughFeatures;
 using linear_pieces::ValuesWithOnes;
 using torch::autograd::AutogradContext;
@@ -70,7 +81,7 @@ class Chunks {
                    {},
                    {}};
     chunk.a = Features(q_.narrow(2, first, size), spec_);
-    chunk.c = SelectKept(Features(k_.narrow(2, first, size), spec_), keep);
+    chunk.c = Kept(Features(k_.narrow(2, first, size), spec_), keep);
     chunk.values = ValuesWithOnes(v_.narrow(2, first, size), keep);
     AddReweights(&chunk);
     return chunk;
@@ -157,11 +168,6 @@ class Chunks {
   const at::Tensor q_, k_, v_, keep_;
   const LinearAttentionSpec& spec_;
 };
-
-at::Tensor EmptyHeads(const at::Tensor& like, int64_t width) {  // [B, H, N, width]
-  return at::empty({like.size(0), like.size(2), like.size(1), width}, like.options())
-      .transpose(1, 2);
-}
 
 struct Outcome {
   at::Tensor output;         // [B, H, N, Dv]
@@ -273,8 +279,8 @@ class Backward {
     const auto rows = [&](const at::Tensor& t) { return Slice(t, 2, chunk.first, chunk.size); };
     const at::Tensor keep = Slice(keep_, 1, chunk.first, chunk.size);
     rows(result_.q).copy_(ThroughFeatures(da, rows(q_), spec_));
-    rows(result_.k).copy_(SelectKept(ThroughFeatures(dc, rows(k_), spec_), keep));
-    rows(result_.v).copy_(SelectKept(dv.narrow(-1, 0, v_.size(3)), keep));
+    rows(result_.k).copy_(Kept(ThroughFeatures(dc, rows(k_), spec_), keep));
+    rows(result_.v).copy_(Kept(dv.narrow(-1, 0, v_.size(3)), keep));
     if (log_position_.defined())
       rows(log_position_).copy_((chunk.a * da).sum(-1) - (chunk.c * dc).sum(-1));
   }
@@ -294,10 +300,6 @@ class Backward {
   at::Tensor log_position_;  // [B, H, N]: gradients of b
 };
 
-std::optional<at::Tensor> Optional(const at::Tensor& t) {
-  return t.defined() ? std::optional(t) : std::nullopt;
-}
-
 class CausalLinearAttentionFunction
     : public torch::autograd::Function<CausalLinearAttentionFunction> {
  public:
@@ -310,9 +312,9 @@ class CausalLinearAttentionFunction
     context->save_for_backward({q, k, v, outcome.output, outcome.row_sum});
     context->saved_data["keep"] = keep;
     context->saved_data["log_decay"] =
-        log_decay.has_value() ? Optional(log_decay->detach()) : log_decay;
-    context->saved_data["state_scale"] = Optional(spec.state_scale);
-    context->saved_data["key_sum_norms"] = Optional(outcome.key_sum_norms);
+        log_decay.has_value() ? IfDefined(log_decay->detach()) : log_decay;
+    context->saved_data["state_scale"] = IfDefined(spec.state_scale);
+    context->saved_data["key_sum_norms"] = IfDefined(outcome.key_sum_norms);
     linear_pieces::SaveSpec(spec, context);
     return outcome.output;
   }
@@ -347,7 +349,7 @@ at::Tensor CausalLinearAttention(const at::Tensor& q, const at::Tensor& k, const
                                  const at::Tensor& keep, const LinearAttentionSpec& spec) {
   const int64_t n = q.size(2), keys = k.size(2);
   if (n == keys) {
-    return CausalLinearAttentionFunction::apply(q, k, v, Optional(spec.log_decay), Optional(keep),
+    return CausalLinearAttentionFunction::apply(q, k, v, IfDefined(spec.log_decay), IfDefined(keep),
                                                 spec);
   }
   // The ends are aligned: what is missing in front is rows to drop, or masked keys.
@@ -364,7 +366,7 @@ at::Tensor CausalLinearAttention(const at::Tensor& q, const at::Tensor& k, const
   }
   return CausalLinearAttentionFunction::apply(
              ZerosInFront(q, more_keys), ZerosInFront(k, more_rows), ZerosInFront(v, more_rows),
-             std::nullopt, Optional(kept), padded)
+             std::nullopt, IfDefined(kept), padded)
       .narrow(2, more_keys, n);
 }
 

@@ -1,6 +1,13 @@
 #include "models/kernels/diagonal_state_space.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/imag.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/real.h>
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Linear state spaces with a diagonal matrix as convolutions.
+// Linear state spaces with a diagonal matrix, computed as convolutions.
 #ifndef LRA_MODELS_KERNELS_DIAGONAL_STATE_SPACE_H_
 #define LRA_MODELS_KERNELS_DIAGONAL_STATE_SPACE_H_
 
@@ -8,11 +8,11 @@
 
 namespace lra {
 
-// K[x, c, l] = 2 Re sum_p weight[x, c, p] e^(l rate[c, p]) for l < length: rate [C, P] and weight
-// [X, C, P] complex128, Re(rate) <= 0 -> [X, C, length] in `type`. Differentiable. With l = a m + b
-// and m ~ sqrt(length) a product of tables [length / m, P] and [P, m] for each channel: memory
-// O(C P sqrt(length)), never C P length. The tables are made in float64, since the phases of late
-// lags are large.
+// K[x, c, l] = 2 Re sum_p weight[x, c, p] e^(l rate[c, p]) for l < length, with complex128 rate [C,
+// P] and weight [X, C, P], Re(rate) <= 0; returns [X, C, length] in `type`. Differentiable. With l
+// = a m + b and m ~ sqrt(length), it is a product of tables [length / m, P] and [P, m] for each
+// channel, so memory is O(C P sqrt(length)) and never C P length. The tables are made in float64,
+// because the phases of late lags are large.
 at::Tensor ExponentialSums(const at::Tensor& rate, const at::Tensor& weight, int64_t length,
                            at::ScalarType type);
 

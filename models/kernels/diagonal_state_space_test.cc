@@ -1,6 +1,11 @@
 #include "models/kernels/diagonal_state_space.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/complex.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <complex>
@@ -34,7 +39,7 @@ TEST(ExponentialSumsTest, EqualTheSumsTermByTerm) {
   }
 }
 
-// Late lags: a phase of 3e4 in float32 would be wrong by 1e-3.
+// At late lags a float32 phase of 3e4 would be wrong by 1e-3.
 TEST(ExponentialSumsTest, Float32KeepsLatePhases) {
   const at::Tensor rate =
       at::complex(at::full({1, 1}, -1e-6, at::kDouble), at::full({1, 1}, 7.3, at::kDouble));

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "lra/check.h"
+#include "models/kernels/dispatch.h"
 #include "models/kernels/saved_dropout_key.h"
 
 namespace lra {
@@ -16,18 +17,12 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-bool IsFast(const at::Tensor& t) { return t.device().is_cpu() && t.scalar_type() == at::kFloat; }
-
+constexpr KernelNeeds kNeeds;
 constexpr int64_t kGrainElements = 1 << 15;
 
-// mask * x + residual (unless undefined), no autograd.
-at::Tensor Apply(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key) {
-  LRA_CHECK(x.dim() == 3) << "dropout wants [B, N, C]";
+// mask * x + residual (unless undefined), float32 on the CPU, not empty.
+at::Tensor ApplyTiled(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key) {
   const int64_t tokens = x.size(1), channels = x.size(2), rows = x.size(0) * tokens;
-  if (!IsFast(x) || (residual.defined() && !IsFast(residual))) {
-    const at::Tensor scaled = x * DropoutMask(key, tokens, channels).to(x.options());
-    return residual.defined() ? residual + scaled : scaled;
-  }
   const at::Tensor dense_x = x.contiguous();
   const at::Tensor dense_residual = residual.defined() ? residual.contiguous() : residual;
   at::Tensor out = at::empty_like(dense_x);
@@ -41,6 +36,15 @@ at::Tensor Apply(const at::Tensor& x, const at::Tensor& residual, const DropoutK
                      to + at);
   });
   return out;
+}
+
+// The same, no autograd.
+at::Tensor Apply(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key) {
+  LRA_CHECK(x.dim() == 3) << "dropout wants [B, N, C]";
+  if (DispatchKernel(kNeeds, {x, residual}) != KernelPath::kGeneric)
+    return ApplyTiled(x, residual, key);
+  const at::Tensor scaled = x * DropoutMask(key, x.size(1), x.size(2)).to(x.options());
+  return residual.defined() ? residual + scaled : scaled;
 }
 
 class DropoutAddFunction : public torch::autograd::Function<DropoutAddFunction> {
@@ -75,7 +79,7 @@ at::Tensor DropoutAdd(const at::Tensor& x, const at::Tensor& residual, const Dro
 
 at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels) {
   const at::Tensor ones = at::ones({key.example_ids.size(0), tokens, channels}, at::kFloat);
-  return key.active() ? Apply(ones, at::Tensor(), key) : ones;
+  return key.active() && ones.numel() > 0 ? ApplyTiled(ones, at::Tensor(), key) : ones;
 }
 
 at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys) {
@@ -91,7 +95,7 @@ at::Tensor WeightDropoutBlock(const DropoutKey& key, int64_t heads, int64_t firs
   const int64_t size = queries * keys;
   at::parallel_for(0, mask.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      // As if each example had first_query + queries tokens.
+      // Drawn as if each example had first_query + queries tokens.
       const int64_t tokens = first_query + queries;
       DropoutRows rows(key, tokens);
       rows.first_block =

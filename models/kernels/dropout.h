@@ -1,6 +1,6 @@
-// Counter-based dropout. Whether an element is kept depends on (seed, step, site, example id,
-// token, channel) only: neither padding, batching, accumulation nor threads change a mask, and none
-// is stored: the backward draws it again.
+// Counter-based dropout. Whether an element is kept depends only on (seed, step, site, example id,
+// token, channel). So padding, batching, accumulation and threads change no mask. No mask is
+// stored; the backward draws it again.
 //
 // Element (b, token, channel) has 16 bits of Philox4x32-10 under
 //   key     = (seed, site << 8 | RandomDomain::kDropout)
@@ -20,7 +20,7 @@ struct DropoutKey {
   double probability = 0;  // 0 = no dropout (evaluation); below 1
   uint32_t seed = 0;
   uint32_t step = 0;
-  uint32_t site = 0;       // which place in the model, below 2^24 (encoder/dropout_sites.h)
+  uint32_t site = 0;       // which place in the model, below 2^24 (models/layers/dropout_sites.h)
   at::Tensor example_ids;  // [B] int64, contiguous, on the CPU
 
   bool active() const { return Threshold() > 0; }
@@ -28,27 +28,27 @@ struct DropoutKey {
   float Scale() const { return 65536.0f / static_cast<float>(65536 - Threshold()); }
 };
 
-// mask * x, x [B, N, C] of any float type and device; differentiable.
+// mask * x for x [B, N, C] of any float type and device; differentiable.
 at::Tensor Dropout(const at::Tensor& x, const DropoutKey& key);
 // residual + mask * x in one pass; differentiable in both.
 at::Tensor DropoutAdd(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key);
 
 // The mask itself: float32 [B, N, C] of 0 and Scale().
 at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels);
-// For attention weights: [B, H, N, Nk]; token = query, channel = key, and counter word 0 also holds
-// the head (head << 18 | key / 8).
+// The mask of attention weights, [B, H, N, Nk]: token = query, channel = key, and counter word 0
+// also holds the head (head << 18 | key / 8).
 at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys);
-// Its block [B, H, queries, keys] that starts at (first_query, first_key); first_key must be a
-// multiple of 8.
+// The block [B, H, queries, keys] of that mask that starts at (first_query, first_key); first_key
+// must be a multiple of 8.
 at::Tensor WeightDropoutBlock(const DropoutKey& key, int64_t heads, int64_t first_query,
                               int64_t queries, int64_t first_key, int64_t keys);
 
-// --- for kernels that work on tiles of rows ---
+// --- For kernels that work on tiles of rows ---
 
 // Row r of the flattened [B * N, C] is token r % tokens of example_ids[r / tokens].
 struct DropoutRows {
-  DropoutRows() = default;  // inactive: scale 1
-  // Keeps a pointer into key.example_ids.
+  DropoutRows() = default;  // inactive: the scale is 1
+  // Keeps a pointer to the data of key.example_ids.
   DropoutRows(const DropoutKey& key, int64_t tokens);
 
   const int64_t* example_ids = nullptr;
@@ -61,15 +61,15 @@ struct DropoutRows {
   float scale = 1;
 };
 
-// out = mask * x (+ residual unless null) for `rows` contiguous rows of `channels` that start at
-// row `first_row`. out may be x or residual. One thread.
+// out = mask * x (+ residual unless null) for `rows` contiguous rows of `channels`, starting at row
+// `first_row`. `out` may be x or residual. Runs on one thread.
 void ApplyDropoutRows(const DropoutRows& mask, int64_t first_row, int64_t rows, int64_t channels,
                       const float* x, const float* residual, float* out);
 
-// The bits of attention weights, as a tile of 8 keys by kDropoutTileQueries queries:
+// The random bits of attention weights for a tile of 8 keys by kDropoutTileQueries queries:
 // bits[key][query] for the keys 8 key_block .. 8 key_block + 7 and the queries from first_query on,
-// of one head of example number `example`. An element is kept iff its bits >= mask.threshold. One
-// thread.
+// of one head of example number `example`. An element is kept if its bits >= mask.threshold. Runs
+// on one thread.
 constexpr int64_t kDropoutTileQueries = 48, kDropoutTileKeys = 8;
 using DropoutTile = uint16_t[kDropoutTileKeys][kDropoutTileQueries];
 void DrawWeightDropoutTile(const DropoutRows& mask, int64_t example, int64_t head,

@@ -1,4 +1,4 @@
-// The raw kernel of dropout: Philox4x32-10 over lanes of blocks, as plain loops that GCC
+// The inner loops of dropout: Philox4x32-10 over lanes of blocks, as plain loops that GCC
 // vectorises.
 #include <algorithm>
 #include <cstring>
@@ -11,8 +11,8 @@ namespace lra {
 namespace {
 
 constexpr int kLanes = 16;             // blocks drawn together
-constexpr int kBlock = 8;              // elements a block
-constexpr int kRun = kLanes * kBlock;  // elements a run
+constexpr int kBlock = 8;              // elements of a block
+constexpr int kRun = kLanes * kBlock;  // elements of a run
 
 struct Counters {
   alignas(64) uint32_t block[kLanes], token[kLanes], example[kLanes];
@@ -27,7 +27,7 @@ class BlockWalk {
         example_(first_row / mask.tokens),
         token_(static_cast<uint32_t>(first_row % mask.tokens)) {}
 
-  // Lanes beyond the tile's end repeat the last example: their bits are never used.
+  // Lanes beyond the end of the tile repeat the last example; their bits are never used.
   LRA_ALWAYS_INLINE void Next(int64_t lanes, Counters* counters) {
     for (int64_t lane = 0; lane < lanes; ++lane) {
       counters->block[lane] = mask_.first_block + block_;
@@ -49,8 +49,8 @@ class BlockWalk {
   uint32_t block_ = 0;
 };
 
-// Philox4x32-10 (Salmon et al. 2011); dropout_test.cc holds it against Random123's. Words 0 to 3 of
-// a block replace the counter.
+// Philox4x32-10 (Salmon et al. 2011); dropout_test.cc compares it with Random123. Words 0 to 3 of a
+// block replace the counter.
 inline LRA_ALWAYS_INLINE void Philox10(const DropoutRows& mask, uint32_t* c0, uint32_t* c1,
                                        uint32_t* c2, uint32_t* c3) {
   uint32_t k0 = mask.seed, k1 = mask.site_word;
@@ -80,7 +80,7 @@ inline LRA_ALWAYS_INLINE void DrawLanes(const DropoutRows& mask, const Counters&
   }
 }
 
-// Queries are the lanes, so that the bits of one key lie side by side.
+// The queries are the lanes, so that the bits of one key lie side by side.
 inline LRA_ALWAYS_INLINE void DrawTileBody(const DropoutRows& mask, uint32_t block,
                                            uint32_t example, uint32_t first_token, uint16_t* bits) {
   for (uint32_t lane = 0; lane < kDropoutTileQueries; ++lane) {

@@ -1,12 +1,17 @@
 #include "models/kernels/dropout.h"
 
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "lra/random.h"
-#include "models/kernels/simd.h"
+#include "models/base/kernel_path.h"
 
 namespace lra {
 namespace {
@@ -45,12 +50,12 @@ at::Tensor OracleMask(const DropoutKey& key, int64_t tokens, int64_t channels,
 }
 
 TEST(DropoutTest, EveryInstructionSetEqualsTheDefinition) {
-  for (const SimdLevel level : AvailableSimdLevels()) {
-    ScopedSimdLevel use(level);
+  for (const KernelPath path : AvailableKernelPaths()) {
+    ScopedKernelPath use(path);
     for (const int64_t channels : {1, 7, 8, 24, 64, 65, 128}) {
       const DropoutKey key = MakeKey({3, 0, int64_t{1} << 33 | 5}, 0.3);
       EXPECT_TRUE(at::equal(DropoutMask(key, 11, channels), OracleMask(key, 11, channels)))
-          << SimdLevelName(level) << " C=" << channels;
+          << KernelPathName(path) << " C=" << channels;
     }
   }
 }

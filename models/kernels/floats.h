@@ -9,7 +9,8 @@
 
 namespace lra {
 
-// Of one thread, aligned as tensors are: a BLAS may round differently where the alignment differs.
+// Memory of one thread, aligned as tensors are, because a BLAS may round differently with another
+// alignment.
 class Floats {
  public:
   explicit Floats(int64_t size)

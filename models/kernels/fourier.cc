@@ -1,6 +1,13 @@
 #include "models/kernels/fourier.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/fft_fft.h>
+#include <ATen/ops/fft_irfft.h>
+#include <ATen/ops/fft_rfft.h>
+#include <ATen/ops/real.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -13,8 +20,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Channels c and C - c of the transform of real numbers are each other's conjugates at the tokens n
-// and -n (modulo N): half of the channels are transformed, the others read off.
+// For real numbers, channels c and C - c of the transform are each other's conjugates at tokens n
+// and -n (modulo N). So half of the channels are transformed, and the others follow from them.
 at::Tensor Mix(const at::Tensor& x, bool is_orthonormal) {
   const c10::string_view scaling = is_orthonormal ? "ortho" : "backward";
   const int64_t channels = x.size(2), half = channels / 2 + 1;
@@ -35,7 +42,7 @@ class FourierMixingFunction : public torch::autograd::Function<FourierMixingFunc
   }
 };
 
-// The smallest 2^a 3^b 5^c that is at least n: transforms of these lengths are fast.
+// The smallest 2^a 3^b 5^c that is at least n, because transforms of these lengths are fast.
 int64_t FastLength(int64_t n) {
   int64_t best = std::numeric_limits<int64_t>::max();
   for (int64_t fives = 1; fives < 5 * n; fives *= 5) {

@@ -1,4 +1,4 @@
-// Mixing of tokens by Fourier transforms. float32 and float64, any device, differentiable.
+// Mixes tokens by Fourier transforms, in float32 and float64, on any device, differentiable.
 #ifndef LRA_MODELS_KERNELS_FOURIER_H_
 #define LRA_MODELS_KERNELS_FOURIER_H_
 
@@ -8,14 +8,14 @@
 
 namespace lra {
 
-// The real part of the two-dimensional discrete Fourier transform of each x[b]: x [B, N, C] ->
-// [B, N, C]; orthonormal: divided by sqrt(N C). Source: Lee-Thorp et al. 2022 ("FNet"), eq. 3. The
-// map is symmetric, so it is its own backward; nothing is saved.
+// The real part of the two-dimensional discrete Fourier transform of each x[b]: x [B, N, C] -> [B,
+// N, C], divided by sqrt(N C) if orthonormal. Source: Lee-Thorp et al. 2022 ("FNet"), eq. 3. The
+// map is symmetric, so it is its own backward and saves nothing.
 at::Tensor FourierMixing(const at::Tensor& x, bool is_orthonormal);
 
 // y_i = sum_{j <= i} past[i - j] x_j + sum_{j > i} future[j - i - 1] x_j for each channel; without
-// `future`, the first sum only. x [B, C, N], kernels [C, N] -> [B, C, N]; O(N log N) a channel, by
-// transforms of at least 2 N.
+// `future`, the first sum only. x [B, C, N], kernels [C, N] -> [B, C, N]. Takes O(N log N) for each
+// channel, by transforms of at least 2 N.
 at::Tensor LongConvolution(const at::Tensor& x, const at::Tensor& past, const at::Tensor& future);
 
 }  // namespace lra

@@ -1,6 +1,12 @@
 #include "models/kernels/fourier.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +36,7 @@ TEST(FourierMixingTest, EqualsTheDiscreteTransformByItsDefinition) {
        {std::pair<int64_t, int64_t>{5, 4}, {6, 3}, {1, 1}, {2, 7}}) {
     const at::Tensor x = Numbers({2, tokens, channels}, 0.3);
     const at::Tensor n = Angles(tokens), c = Angles(channels);
-    // Re((cos - i sin) x (cos - i sin))
+    // The expected value is Re((cos - i sin) x (cos - i sin)).
     const at::Tensor expected =
         at::matmul(at::matmul(n.cos(), x), c.cos()) - at::matmul(at::matmul(n.sin(), x), c.sin());
     EXPECT_LT(Worst(FourierMixing(x, false), expected), 1e-12);

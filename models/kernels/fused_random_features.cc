@@ -8,6 +8,8 @@
 #include <cmath>
 #include <vector>
 
+#include "models/base/optional_tensor.h"
+#include "models/kernels/dispatch.h"
 #include "models/kernels/gemm.h"
 #include "models/kernels/head_rows.h"
 #include "models/kernels/random_feature_tiles.h"
@@ -65,7 +67,7 @@ at::Tensor KeyFeatures(const at::Tensor& x, const Side& side, float scale, at::T
   constexpr float kNone = -1e30f;
   *shift = at::full({x.size(0), x.size(1), features}, kNone, x.options());
   float *values = phi.mutable_data_ptr<float>(), *shifts = shift->mutable_data_ptr<float>();
-  const Heads inputs(x);
+  const HeadRows inputs(x);
   ForHeads(x, [&](int64_t example, int64_t head, int64_t index) {
     std::vector<float> scaled(kTileTokens * side.width), half_squares(kTileTokens);
     float *own = values + index * n * features, *largest = shifts + index * features;
@@ -90,7 +92,7 @@ at::Tensor QueryFeatures(const at::Tensor& x, const Side& side, float scale,
   const at::Tensor phi = EmptyFeatures(x, features);
   float* values = phi.mutable_data_ptr<float>();
   const float* shifts = shift.const_data_ptr<float>();
-  const Heads inputs(x);
+  const HeadRows inputs(x);
   ForHeads(x, [&](int64_t example, int64_t head, int64_t index) {
     std::vector<float> scaled(kTileTokens * side.width), half_squares(kTileTokens);
     ForTiles(0, n, [&](int64_t first, int64_t rows) {
@@ -102,10 +104,6 @@ at::Tensor QueryFeatures(const at::Tensor& x, const Side& side, float scale,
     });
   });
   return phi;
-}
-
-std::optional<at::Tensor> Optional(const at::Tensor& t) {
-  return t.defined() ? std::optional(t) : std::nullopt;
 }
 
 class PositiveFunction : public torch::autograd::Function<PositiveFunction> {
@@ -133,7 +131,7 @@ class PositiveFunction : public torch::autograd::Function<PositiveFunction> {
     const variable_list tensors = context->get_saved_variables();
     const at::Tensor& x = tensors[0];
     const at::Tensor result = EmptyHeads(x, side.width);
-    const Heads inputs(x), phi(tensors[1]), gradient(upstream[0]), out(result);
+    const HeadRows inputs(x), phi(tensors[1]), gradient(upstream[0]), out(result);
     ForHeads(x, [&](int64_t example, int64_t head, int64_t) {
       std::vector<float> logs(kTileTokens * side.features), through(kTileTokens * side.width),
           sums(kTileTokens);
@@ -160,7 +158,7 @@ class TrigonometricFunction : public torch::autograd::Function<TrigonometricFunc
     const at::Tensor phi = EmptyFeatures(x, 2 * side.features);
     const at::Tensor scales = sigma.to(at::kFloat).contiguous();
     float* values = phi.mutable_data_ptr<float>();
-    const Heads inputs(x);
+    const HeadRows inputs(x);
     ForHeads(x, [&](int64_t example, int64_t head, int64_t index) {
       std::vector<float> unit(kTileTokens * side.width), inverse_norms(kTileTokens),
           angles(kTileTokens * side.features);
@@ -190,7 +188,7 @@ class TrigonometricFunction : public torch::autograd::Function<TrigonometricFunc
     // A private sum for each (example, head): no race.
     const at::Tensor sums = at::zeros({x.size(0), x.size(1), side.width}, x.options());
     float* sum = sums.mutable_data_ptr<float>();
-    const Heads inputs(x), phi(tensors[1]), gradient(upstream[0]), out(result);
+    const HeadRows inputs(x), phi(tensors[1]), gradient(upstream[0]), out(result);
     ForHeads(x, [&](int64_t example, int64_t head, int64_t index) {
       std::vector<float> unit(kTileTokens * side.width), through(kTileTokens * side.width),
           inverse_norms(kTileTokens), angles(kTileTokens * side.features);
@@ -212,22 +210,22 @@ class TrigonometricFunction : public torch::autograd::Function<TrigonometricFunc
 
 }  // namespace
 
-bool HasFusedFeatures(const at::Tensor& x) {
-  return x.device().is_cpu() && x.scalar_type() == at::kFloat && x.numel() > 0;
+bool HasFusedFeatures(const at::Tensor& q, const at::Tensor& k) {
+  return DispatchKernel(KernelNeeds(), {q, k}) != KernelPath::kGeneric;
 }
 
 StableFeatures FusedStableFeatures(const at::Tensor& q, const at::Tensor& k, const at::Tensor& keep,
                                    const at::Tensor& projection, double scale) {
   at::Tensor shift;
   StableFeatures result;
-  result.key = PositiveFunction::apply(k, Optional(keep), projection, scale, false, &shift);
+  result.key = PositiveFunction::apply(k, IfDefined(keep), projection, scale, false, &shift);
   result.query = PositiveFunction::apply(q, std::nullopt, projection, scale, true, &shift);
   return result;
 }
 
 at::Tensor FusedTrigonometricFeatures(const at::Tensor& x, const at::Tensor& keep,
                                       const at::Tensor& projection, const at::Tensor& sigma) {
-  return TrigonometricFunction::apply(x, Optional(keep), projection, sigma);
+  return TrigonometricFunction::apply(x, IfDefined(keep), projection, sigma);
 }
 
 }  // namespace lra

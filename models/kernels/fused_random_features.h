@@ -1,6 +1,6 @@
 // Random features in one pass over tiles of tokens, with a gradient written by hand that needs only
-// x and the features: float32 on the CPU. The definitions, for any device and type, are in
-// random_features.h and factorized/features.h.
+// x and the features. x and the features are float32 on the CPU. The definitions, for any device
+// and type, are in random_features.h and models/factorized/features.h.
 #ifndef LRA_MODELS_KERNELS_FUSED_RANDOM_FEATURES_H_
 #define LRA_MODELS_KERNELS_FUSED_RANDOM_FEATURES_H_
 
@@ -10,8 +10,8 @@
 
 namespace lra {
 
-// Whether the forms below take x: float32 on the CPU, not empty.
-bool HasFusedFeatures(const at::Tensor& x);
+// Whether the forms below take this call: they are tiles (dispatch.h), without a generic form here.
+bool HasFusedFeatures(const at::Tensor& q, const at::Tensor& k);
 
 // MakeStableFeatures() of LogPositiveFeatures(scale q) and of LogPositiveFeatures(scale k):
 // q [B, H, N, D], k [B, H, Nk, D], keep [B, Nk] bool or undefined, projection [M, D] (constant).

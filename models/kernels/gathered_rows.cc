@@ -1,7 +1,10 @@
 #include "models/kernels/gathered_rows.h"
 
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <array>
@@ -9,15 +12,15 @@
 
 #include "lra/check.h"
 #include "lra/random.h"
+#include "models/kernels/dispatch.h"
 
 namespace lra {
 namespace {
 
 constexpr int64_t kGrainRows = 512;
 
-bool IsFast(const at::Tensor& x) {
-  return x.device().is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
-}
+constexpr KernelNeeds kReadNeeds = {.types = kFloat32And64Tiles};
+constexpr KernelNeeds kWriteNeeds = {.types = kFloat32And64Tiles, .is_contiguous = true};
 
 // Row numbers in x flattened to [B H N, D]; 0 for none.
 at::Tensor FlatRows(const at::Tensor& x, const at::Tensor& positions, int64_t first_group) {
@@ -60,7 +63,7 @@ void AddAll(const at::Tensor& rows, const at::Tensor& positions, int64_t first_g
   });
 }
 
-at::Tensor GatherFast(const at::Tensor& any, const at::Tensor& positions, int64_t first_group) {
+at::Tensor GatherTiled(const at::Tensor& any, const at::Tensor& positions, int64_t first_group) {
   const at::Tensor x = any.stride(3) == 1 || any.size(3) == 1 ? any : any.contiguous();
   const int64_t heads = x.size(1), tables = x.size(0) * heads, length = positions.size(1);
   const int64_t bytes = x.element_size(), row_bytes = x.size(3) * bytes;
@@ -86,7 +89,8 @@ at::Tensor GatherFast(const at::Tensor& any, const at::Tensor& positions, int64_
 }  // namespace
 
 at::Tensor GatherRows(const at::Tensor& x, const at::Tensor& positions, int64_t first_group) {
-  if (IsFast(x)) return GatherFast(x, positions.contiguous(), first_group);
+  if (DispatchKernel(kReadNeeds, {x}) != KernelPath::kGeneric)
+    return GatherTiled(x, positions.contiguous(), first_group);
   const at::Tensor rows =
       x.reshape({-1, x.size(3)}).index_select(0, FlatRows(x, positions, first_group));
   return rows.view({positions.size(0), positions.size(1), x.size(3)})
@@ -95,7 +99,7 @@ at::Tensor GatherRows(const at::Tensor& x, const at::Tensor& positions, int64_t 
 
 void SetRows(const at::Tensor& rows, const at::Tensor& positions, int64_t first_group,
              at::Tensor* x) {
-  if (IsFast(*x)) {
+  if (DispatchKernel(kWriteNeeds, {*x}) != KernelPath::kGeneric) {
     const at::Tensor dense = rows.contiguous();
     const int64_t bytes = x->element_size(), row_bytes = x->size(3) * bytes;
     const char* from = static_cast<const char*>(dense.const_data_ptr());
@@ -106,20 +110,24 @@ void SetRows(const at::Tensor& rows, const at::Tensor& positions, int64_t first_
                       });
   }
   const at::Tensor there = positions.flatten().ge(0).nonzero().flatten();
-  x->view({-1, x->size(3)})
+  const at::Tensor dense = x->contiguous();
+  dense.view({-1, x->size(3)})
       .index_copy_(0, FlatRows(*x, positions, first_group).index_select(0, there),
                    rows.reshape({-1, x->size(3)}).index_select(0, there));
+  x->copy_(dense);  // nothing where that is x itself
 }
 
 void AddRows(const at::Tensor& rows, const at::Tensor& positions, int64_t first_group,
              at::Tensor* x) {
-  if (IsFast(*x)) {
+  if (DispatchKernel(kWriteNeeds, {*x}) != KernelPath::kGeneric) {
     const auto add = x->scalar_type() == at::kFloat ? AddAll<float> : AddAll<double>;
     return add(rows.contiguous(), positions.contiguous(), first_group, x);
   }
   const at::Tensor there = rows.masked_fill(positions.lt(0).unsqueeze(2), 0);
-  x->view({-1, x->size(3)})
+  const at::Tensor dense = x->contiguous();
+  dense.view({-1, x->size(3)})
       .index_add_(0, FlatRows(*x, positions, first_group), there.flatten(0, 1));
+  x->copy_(dense);
 }
 
 at::Tensor GatherWeightDropout(const DropoutKey& key, int64_t heads, const at::Tensor& any_queries,

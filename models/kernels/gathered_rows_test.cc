@@ -1,17 +1,25 @@
 #include "models/kernels/gathered_rows.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 namespace lra {
 namespace {
 
-// 2 examples, 3 heads, 5 tokens; every element tells where it is from.
+// 2 examples, 3 heads, 5 tokens; the value of every element tells where it is from.
 at::Tensor Numbers(at::ScalarType type) {
   return at::arange(2 * 3 * 5 * 2).view({2, 3, 5, 2}).to(type);
 }
 
-// Groups 5, 6, 7 of 6 (example, head) pairs: the last head, then the first two.
+// Groups 5, 6, 7 of 6 (example, head) pairs belong to the last head, then to the first two.
 const int64_t kFirst = 5;
 at::Tensor Positions() {
   return at::tensor(std::vector<int64_t>{4, -1, 0, 2, 2, 1}, at::kLong).view({3, 2});
@@ -26,7 +34,7 @@ TEST(GatheredRowsTest, GathersByGroupAndPosition) {
         at::stack({x[1][2][4], zero, x[0][0][0], x[0][0][2], x[0][1][2], x[0][1][1]})
             .view({3, 2, 2});
     EXPECT_TRUE(rows.equal(expected)) << type;
-    // Of any layout, as the heads of a projection have it.
+    // Any layout is allowed, such as that of the heads of a projection.
     const at::Tensor strided = x.transpose(1, 2).contiguous().transpose(1, 2);
     EXPECT_TRUE(GatherRows(strided, Positions(), kFirst).equal(expected)) << type;
   }
@@ -51,6 +59,19 @@ TEST(GatheredRowsTest, SetsAndAddsWhatItGathers) {
     expected[0][0][2] = 0;
     EXPECT_TRUE(sum.equal(expected + 1)) << type;
   }
+}
+
+TEST(GatheredRowsTest, WritesIntoAnyLayout) {
+  const at::Tensor rows = at::arange(1, 13).view({3, 2, 2}).to(at::kFloat);
+  const auto strided = [] { return at::ones({2, 5, 3, 2}).transpose(1, 2); };
+  at::Tensor set = at::ones({2, 3, 5, 2}), sum = set.clone(), any_set = strided(),
+             any_sum = strided();
+  SetRows(rows, Positions(), kFirst, &set);
+  SetRows(rows, Positions(), kFirst, &any_set);
+  EXPECT_TRUE(any_set.equal(set));
+  AddRows(rows, Positions(), kFirst, &sum);
+  AddRows(rows, Positions(), kFirst, &any_sum);
+  EXPECT_TRUE(any_sum.equal(sum));
 }
 
 TEST(GatheredRowsTest, WeightDropoutIsThatOfTheDenseMask) {

@@ -17,7 +17,7 @@ namespace lra {
 
 void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float beta, float* out,
           int64_t out_stride) {
-  // Column-major BLAS sees every row-major matrix transposed: out^T = op(b)^T op(a)^T.
+  // BLAS is column-major, so it sees every row-major matrix transposed: out^T = op(b)^T op(a)^T.
   const char first = b.transposed ? 'T' : 'N', second = a.transposed ? 'T' : 'N';
   const int rows = static_cast<int>(n), columns = static_cast<int>(m), inner = static_cast<int>(k);
   const int first_stride = static_cast<int>(b.stride), second_stride = static_cast<int>(a.stride);

@@ -1,4 +1,4 @@
-// Single-precision matrix products on plain row-major memory: for kernels that work on tiles.
+// Single-precision matrix products on plain row-major memory, for kernels that work on tiles.
 #ifndef LRA_MODELS_KERNELS_GEMM_H_
 #define LRA_MODELS_KERNELS_GEMM_H_
 
@@ -6,7 +6,8 @@
 
 namespace lra {
 
-// A row-major block whose rows start `stride` floats apart; transposed = read it as its transpose.
+// A row-major block whose rows start `stride` floats apart; if `transposed`, it is read as its
+// transpose.
 struct MatrixView {
   const float* data;
   int64_t stride;

@@ -1,6 +1,15 @@
 #include "models/kernels/grouped_attention.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -17,9 +26,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Instead of -infinity, whose differences are NaN. exp(kHidden - x) is 0 for any logit x.
+// Used instead of -infinity, whose differences are NaN. exp(kHidden - x) is 0 for any logit x.
 constexpr double kHidden = -1e30;
-// Weights of a tile: few enough for the last cache, many enough for threads.
+// The number of weights in a tile: few enough for the last cache, many enough for all threads.
 constexpr int64_t kTileWeights = int64_t{1} << 19;
 
 struct Pattern : torch::CustomClassHolder {
@@ -28,7 +37,7 @@ struct Pattern : torch::CustomClassHolder {
   DropoutKey dropout;
 };
 
-// Consecutive groups of a part, and of those a range of query places.
+// Consecutive groups of a part, and a range of query places in them.
 struct Range {
   int64_t first_group, groups, first_query, queries;
 };
@@ -52,7 +61,8 @@ class Tile {
   const at::Tensor& keys() const { return keys_; }
   int64_t first() const { return range_.first_group; }
 
-  // q k^T of gathered rows [g, Lq, D], [g, Lk, D], q already scaled: hidden pairs at kHidden.
+  // q k^T of gathered rows [g, Lq, D] and [g, Lk, D], where q is already scaled; hidden pairs are
+  // kHidden.
   at::Tensor Scores(const at::Tensor& q, const at::Tensor& k) const {
     at::Tensor scores = at::bmm(q, k.transpose(1, 2));
     const GroupTile tile = {queries_.unsqueeze(2), keys_.unsqueeze(1), table_};
@@ -64,7 +74,7 @@ class Tile {
     return scores;
   }
 
-  // The gradient of q k^T from that of the scores.
+  // Computes the gradient of q k^T from that of the scores.
   void ToProducts(at::Tensor* gradient) const {
     if (part_.self_pairs.defined()) gradient->masked_fill_(Places(part_.self_pairs), 0);
   }
@@ -139,8 +149,9 @@ void ForEachTile(const at::Tensor& q, const Pattern& pattern, Use use) {
 
 double Scale(const at::Tensor& q) { return 1 / std::sqrt(static_cast<double>(q.size(3))); }
 
-// Softmax of a tile's scores [g, Lq, Lk] and the log-sum-exp of its rows [g, Lq, 1], kHidden for
-// rows that have nothing (whose weights mean nothing). Not by exp(): MKL's is slow far below zero.
+// The softmax of a tile's scores [g, Lq, Lk] and the log-sum-exp of its rows [g, Lq, 1]. Rows
+// without keys have kHidden, and their weights mean nothing. exp() is avoided, because MKL's is
+// slow far below zero.
 struct TileSoftmax {
   explicit TileSoftmax(const at::Tensor& scores)
       : weights(at::softmax(scores, -1)), sums(scores.amax(-1, true)) {
@@ -160,7 +171,8 @@ void Join(const at::Tensor& other_rows, const at::Tensor& other_sums, at::Tensor
   *sums = most + total.log();
 }
 
-// Output [B, H, N, Dv] and log-sum-exp of the logits [B, H, N, 1], kHidden without keys.
+// The output [B, H, N, Dv] and the log-sum-exp of the logits [B, H, N, 1], which is kHidden without
+// keys.
 std::pair<at::Tensor, at::Tensor> Forward(const at::Tensor& q, const at::Tensor& k,
                                           const at::Tensor& v, const Pattern& pattern) {
   const int64_t batch = q.size(0), heads = q.size(1), tokens = q.size(2);
@@ -182,15 +194,15 @@ std::pair<at::Tensor, at::Tensor> Forward(const at::Tensor& q, const at::Tensor&
   return {output, sums};
 }
 
-// Of dense rows, once for all tiles.
+// Makes the rows dense, once for all tiles.
 at::Tensor WithDenseRows(const at::Tensor& t) { return t.stride(3) == 1 ? t : t.contiguous(); }
 
 struct Gradients {
   at::Tensor dq, dk, dv;
 };
 
-// With weights P, Z the dropout mask and delta = upstream . output:
-//   dV = (P Z)^T upstream,   d(score) = P (Z (upstream V^T) - delta)
+// With weights P, the dropout mask Z and delta = upstream . output:
+//  dV = (P Z)^T upstream,   d(score) = P (Z (upstream V^T) - delta)
 Gradients Backward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                    const at::Tensor& output, const at::Tensor& sums, const at::Tensor& upstream,
                    const Pattern& pattern) {
@@ -207,9 +219,11 @@ Gradients Backward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
     const at::Tensor rows = of_queries(upstream);
     const at::Tensor delta = (rows * of_queries(output)).sum(-1, true);
     TileSoftmax softmax(tile.Scores(tile_q, tile_k));
-    const at::Tensor share = (softmax.sums - of_queries(sums)).exp_();  // of the row's whole sum
+    // share of the whole row's sum
+    const at::Tensor share = (softmax.sums - of_queries(sums)).exp_();
     const at::Tensor weights = softmax.weights.mul_(share.masked_fill_(softmax.is_empty, 0));
-    at::Tensor scores = at::bmm(rows, tile_v.transpose(1, 2));  // their gradient, in the end
+    // becomes the gradient of the scores
+    at::Tensor scores = at::bmm(rows, tile_v.transpose(1, 2));
     at::Tensor used = weights;
     if (pattern.dropout.active()) {
       const at::Tensor mask = tile.Dropout(weights);
@@ -275,7 +289,8 @@ TokenRuns AllTokens(int64_t tokens, at::Device device) {
 }
 
 AttentionGroups Window(int64_t tokens, int64_t before, int64_t after, at::Device device) {
-  // Larger blocks multiply faster, smaller ones gather fewer keys that are only near others.
+  // Larger blocks multiply faster; smaller ones gather fewer keys that only some of the queries
+  // see.
   const int64_t block = std::min(tokens, std::clamp<int64_t>(before + after, 16, 64));
   const int64_t first = std::min(before, tokens - 1), last = std::min(after, tokens - 1);
   AttentionGroups groups;

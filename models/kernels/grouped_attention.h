@@ -1,9 +1,10 @@
-// Softmax attention over sparse patterns: local, sparse, Longformer, BigBird and LSH attention.
+// Softmax attention over sparse patterns, for local, sparse, Longformer, BigBird and LSH attention.
 //
-// A pattern is a list of parts. A part cuts the queries into groups and says which keys the queries
-// of a group see; a query sees the keys of all its parts under one softmax, a key as often as it is
-// named. Only one tile of groups is worked on at a time, and the backward computes its weights
-// anew: memory O(N D) and a few MB. Shapes: G groups of Lq queries and Lk keys.
+// A pattern is a list of parts. A part divides the queries into groups and says which keys the
+// queries of a group see. A query sees the keys of all its parts under one softmax; a key that is
+// named more than once counts as often. Only one tile of groups is in work at a time, and the
+// backward computes its weights again, so memory is O(N D) and a few MB. Shapes: G groups of Lq
+// queries and Lk keys.
 #ifndef LRA_MODELS_KERNELS_GROUPED_ATTENTION_H_
 #define LRA_MODELS_KERNELS_GROUPED_ATTENTION_H_
 
@@ -18,15 +19,15 @@
 
 namespace lra {
 
-// Tokens start .. start + run_tokens - 1 for each start, one after another; those outside the
-// sequence are none.
+// The tokens start .. start + run_tokens - 1 for each start, one run after the other; positions
+// outside of the sequence are left out.
 struct TokenRuns {
   at::Tensor starts;  // int64 [1 or B, 1 or H, 1 or G, runs]
   int64_t run_tokens = 1;
 };
-constexpr int64_t kNoRun = std::numeric_limits<int64_t>::min() / 4;  // a start of nothing
+constexpr int64_t kNoRun = std::numeric_limits<int64_t>::min() / 4;  // the start of an empty run
 
-// Some groups at once, to decide upon their pairs. -1 = none.
+// Some groups at once, for which pairs are decided. -1 means no position.
 struct GroupTile {
   at::Tensor queries;  // [G, Lq, 1]
   at::Tensor keys;     // [G, 1, Lk], without masked ones
@@ -34,16 +35,16 @@ struct GroupTile {
 };
 
 struct AttentionGroups {
-  TokenRuns queries;  // none twice
+  TokenRuns queries;  // no query occurs twice
   TokenRuns keys;
   // bool [Lq, Lk] over the places of a group.
-  at::Tensor pairs;       // which see each other; undefined = all
-  at::Tensor self_pairs;  // whose logit is the constant kSelfLogit; undefined = none
-  // Broadcastable to [G, Lq, Lk]; unset = as if not there.
-  std::function<at::Tensor(const GroupTile&)> sees;  // bool, on top of pairs
-  std::function<at::Tensor(const GroupTile&)> bias;  // added to logits, a constant
+  at::Tensor pairs;       // which pairs see each other; undefined = all
+  at::Tensor self_pairs;  // pairs whose logit is the constant kSelfLogit; undefined = none
+  // Must be broadcastable to [G, Lq, Lk]; unset = no further condition or bias.
+  std::function<at::Tensor(const GroupTile&)> sees;  // bool, in addition to pairs
+  std::function<at::Tensor(const GroupTile&)> bias;  // a constant that is added to logits
 };
-// A token sees itself only for want of others (Reformer).
+// A token attends to itself only if it sees no other (Reformer).
 constexpr double kSelfLogit = -1e5;
 
 // q, k [B, H, N, D], v [B, H, N, Dv], keep [B, N] bool or undefined -> [B, H, N, Dv]:
@@ -54,13 +55,13 @@ at::Tensor GroupedAttention(const at::Tensor& q, const at::Tensor& k, const at::
                             const at::Tensor& keep, std::vector<AttentionGroups> parts,
                             const DropoutKey& weight_dropout);
 
-// Starts of blocks of b tokens: 0, b, .. as [1, 1, ceil(N / b), 1].
+// Blocks of b tokens, with starts 0, b, ... as [1, 1, ceil(N / b), 1].
 TokenRuns Blocks(int64_t tokens, int64_t block_tokens, at::Device device);
 
 // The whole sequence as one run.
 TokenRuns AllTokens(int64_t tokens, at::Device device);
 
-// Keys i - before .. i + after of each query i, in blocks of up to 64 queries.
+// The keys i - before .. i + after of each query i, in blocks of up to 64 queries.
 AttentionGroups Window(int64_t tokens, int64_t before, int64_t after, at::Device device);
 
 }  // namespace lra

@@ -1,6 +1,16 @@
 #include "models/kernels/grouped_attention.h"
 
-#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -21,7 +31,7 @@ at::Tensor Long(std::vector<int64_t> values, at::IntArrayRef shape) {
   return at::tensor(values, at::kLong).view(shape);
 }
 
-// 3 examples, 2 heads, 11 tokens. Example 1 has 6 tokens, example 2 none.
+// 3 examples, 2 heads, 11 tokens. Example 1 has 6 tokens, example 2 has none.
 struct Case {
   at::Tensor q, k, v, keep, upstream;
   DropoutKey dropout;
@@ -34,14 +44,15 @@ struct Case {
     keep = at::ones({3, 11}, at::kBool);
     keep[1].slice(0, 6).fill_(false);
     keep[2].fill_(false);
-    // Three blocks of 4 queries. Keys: two runs of 3, which differ between heads and stick out at
-    // both ends; places (query, key) in a mask; and a condition on positions.
+    // Three blocks of 4 queries. Their keys are two runs of 3, which differ between heads and stick
+    // out at both ends. A mask hides some places (query, key), and a condition hides some
+    // positions.
     parts[0].queries = Blocks(11, 4, at::kCPU);
     parts[0].keys.starts = Long({-1, 6, 2, 5, kNoRun, 9, 0, 3, 1, 4, 7, kNoRun}, {1, 2, 3, 2});
     parts[0].keys.run_tokens = 3;
     parts[0].pairs = (at::arange(24).view({4, 6}) * 7).remainder(5) != 0;
     parts[0].sees = [](const GroupTile& t) { return (t.queries + t.keys).remainder(3) != 1; };
-    // Queries 10, 1, 4 see all keys of one run, once more; of example 0 also others.
+    // Queries 10, 1, 4 see all keys of one run once more; those of example 0 also see others.
     parts[1].queries.starts = Long({10, 1, 4}, {1, 1, 1, 3});
     parts[1].keys.starts = Long({0, 5, 2}, {3, 1, 1, 1});
     parts[1].keys.run_tokens = 5;
@@ -152,7 +163,7 @@ TEST(GroupedAttentionTest, SelfPairsCountOnlyForWantOfOthers) {
   EXPECT_LT(
       (GroupedAttention(c.q, c.k, c.v, at::Tensor(), {own}, {}) - c.v).abs().max().item<double>(),
       1e-15);
-  // The constant passes no gradient on.
+  // The constant gets no gradient.
   at::Tensor q = c.q.clone().set_requires_grad(true);
   (GroupedAttention(q, c.k, c.v, at::Tensor(), {own}, {}) * c.upstream).sum().backward();
   EXPECT_EQ(q.grad().abs().max().item<double>(), 0);
@@ -168,7 +179,7 @@ TEST(GroupedAttentionTest, NanInMaskedKeysHasNoEffect) {
   for (size_t i = 0; i < actual.size(); ++i) EXPECT_TRUE(at::equal(actual[i], expected[i])) << i;
 }
 
-// 800 queries of one group see 800 keys: two tiles, each of a range of queries.
+// 800 queries of one group see 800 keys; this makes two tiles, each with a range of queries.
 TEST(GroupedAttentionTest, TilesOfQueriesChangeNothing) {
   at::manual_seed(2);
   at::Tensor x[3], y[3];
@@ -189,10 +200,10 @@ TEST(GroupedAttentionTest, TilesOfQueriesChangeNothing) {
     EXPECT_LE((x[i].grad() - y[i].grad()).abs().max().item<double>(), 1e-12) << i;
 }
 
-// Forward and backward of N = 16,384, H = 8, D = 64. The inputs (96 MB) are there before. Then come
-// the output, its gradient and those of the inputs (160 MB), and a tile of 2^19 weights: five
+// Forward and backward for N = 16,384, H = 8, D = 64. The inputs (96 MB) are there before. Then
+// come the output, its gradient and those of the inputs (160 MB), and a tile of 2^19 weights: five
 // tensors of its size (10 MB) and its gathered rows, 7 x 2^19 / 64 x 64 floats (14 MB). The weights
-// of all tiles would be another 34 MB, three of which a plain backward holds.
+// of all tiles would take another 34 MB, and a plain backward holds three such tensors.
 TEST(GroupedAttentionTest, MemoryIsThatOfTheGradients) {
   const int64_t n = 16384, input_bytes = 3 * 8 * n * 64 * 4;
   at::Tensor inputs[3];

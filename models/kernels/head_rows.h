@@ -12,24 +12,30 @@
 
 namespace lra {
 
-// A [B, H, N, *] tensor whose last dimension is dense.
-class Heads {
+// Gives pointers into a [B, H, N, *] tensor, or into a copy of it where its last dimension is not
+// dense.
+class HeadRows {
  public:
-  explicit Heads(const at::Tensor& tensor)
-      : tensor_(tensor.stride(-1) == 1 ? tensor : tensor.contiguous()) {}
-  // Rows of (example, head) from token `first`.
+  explicit HeadRows(const at::Tensor& tensor)
+      : tensor_(tensor.stride(-1) == 1 ? tensor : tensor.contiguous()),
+        data_(const_cast<float*>(tensor_.const_data_ptr<float>())) {}
+  // The first number of one row.
+  float* At(int64_t example, int64_t head, int64_t token) const {
+    return data_ + example * tensor_.stride(0) + head * tensor_.stride(1) + token * stride();
+  }
+  int64_t stride() const { return tensor_.stride(2); }
+  // Rows of (example, head) from token `first` on.
   RowsView Rows(int64_t example, int64_t head, int64_t first) const {
-    const int64_t at =
-        example * tensor_.stride(0) + head * tensor_.stride(1) + first * tensor_.stride(2);
-    return {const_cast<float*>(tensor_.const_data_ptr<float>()) + at, tensor_.stride(2)};
+    return {At(example, head, first), stride()};
   }
 
  private:
   at::Tensor tensor_;
+  float* data_;
 };
 
-inline at::Tensor EmptyHeads(const at::Tensor& like,
-                             int64_t width) {  // [B, H, N, width], laid out [B, N, H, width]
+// Returns an empty [B, H, N, width] for `like` [B, H, N, *]; in memory it is [B, N, H, width].
+inline at::Tensor EmptyHeads(const at::Tensor& like, int64_t width) {
   return at::empty({like.size(0), like.size(2), like.size(1), width}, like.options())
       .transpose(1, 2);
 }

@@ -1,10 +1,17 @@
 #include "models/kernels/linear_attention.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "lra/check.h"
+#include "models/base/optional_tensor.h"
 #include "models/kernels/causal_linear_attention.h"
+#include "models/kernels/dispatch.h"
 #include "models/kernels/linear_attention_pieces.h"
 
 namespace lra {
@@ -13,22 +20,17 @@ namespace {
 using internal::LinearAttentionGradients;
 using internal::LinearAttentionState;
 using linear_pieces::Features;
+using linear_pieces::Kept;
 using linear_pieces::KeySumNorm;
 using linear_pieces::Normalize;
 using linear_pieces::Normalizer;
 using linear_pieces::Rotation;
-using linear_pieces::SelectKept;
 using linear_pieces::ThroughFeatures;
 using linear_pieces::ValuesWithOnes;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-bool UseTiled(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  const auto fits = [](const at::Tensor& t) {
-    return t.device().is_cpu() && t.scalar_type() == at::kFloat && t.numel() > 0;
-  };
-  return fits(q) && fits(k) && fits(v);
-}
+constexpr KernelNeeds kNeeds;
 
 class LinearAttentionFunction : public torch::autograd::Function<LinearAttentionFunction> {
  public:
@@ -36,11 +38,12 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
                             const at::Tensor& v, const std::optional<at::Tensor>& optional_keep,
                             const LinearAttentionSpec& spec) {
     const at::Tensor keep = optional_keep.value_or(at::Tensor());
-    const LinearAttentionState state = UseTiled(q, k, v)
-                                           ? internal::ForwardTiled(q, k, v, keep, spec)
-                                           : internal::ForwardGeneric(q, k, v, keep, spec);
+    const bool is_tiled = DispatchKernel(kNeeds, {q, k, v}) != KernelPath::kGeneric;
+    const LinearAttentionState state =
+        (is_tiled ? internal::ForwardTiled : internal::ForwardGeneric)(q, k, v, keep, spec);
     context->save_for_backward({q, k, v, state.output, state.row_sum, state.key_state});
     context->saved_data["keep"] = optional_keep;
+    context->saved_data["is_tiled"] = is_tiled;
     linear_pieces::SaveSpec(spec, context);
     return state.output;
   }
@@ -51,9 +54,9 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     const at::Tensor keep =
         context->saved_data["keep"].toOptional<at::Tensor>().value_or(at::Tensor());
     const LinearAttentionState state = {tensors[3], tensors[4], tensors[5]};
-    const bool tiled = UseTiled(tensors[0], tensors[1], tensors[2]);
+    const bool is_tiled = context->saved_data["is_tiled"].toBool();
     const LinearAttentionGradients result =
-        (tiled ? internal::BackwardTiled : internal::BackwardGeneric)(
+        (is_tiled ? internal::BackwardTiled : internal::BackwardGeneric)(
             gradients[0], tensors[0], tensors[1], tensors[2], keep, spec, state);
     return {result.q, result.k, result.v, at::Tensor(), at::Tensor()};
   }
@@ -67,7 +70,7 @@ LinearAttentionState ForwardGeneric(const at::Tensor& q, const at::Tensor& k, co
                                     const at::Tensor& keep, const LinearAttentionSpec& spec) {
   const Rotation query(spec.query_angles, q), key(spec.key_angles, q);
   const int64_t width = v.size(-1);
-  const at::Tensor key_features = SelectKept(Features(k, spec), keep);  // [B, H, Nk, D]
+  const at::Tensor key_features = Kept(Features(k, spec), keep);  // [B, H, Nk, D]
   const at::Tensor query_features = Features(q, spec);
   LinearAttentionState state;
   state.key_state = at::matmul(key_features.transpose(-1, -2), key.Expand(ValuesWithOnes(v, keep)));
@@ -102,11 +105,11 @@ LinearAttentionGradients BackwardGeneric(const at::Tensor& gradient, const at::T
   LinearAttentionGradients result;
   result.q = ThroughFeatures(at::matmul(expanded, state.key_state.transpose(-1, -2)), q, spec);
   const at::Tensor values = key.Expand(ValuesWithOnes(v, keep));  // [B, H, Nk, W]
-  result.k = SelectKept(
-      ThroughFeatures(at::matmul(values, state_gradient.transpose(-1, -2)), k, spec), keep);
-  const at::Tensor features = SelectKept(Features(k, spec), keep);
+  result.k =
+      Kept(ThroughFeatures(at::matmul(values, state_gradient.transpose(-1, -2)), k, spec), keep);
+  const at::Tensor features = Kept(Features(k, spec), keep);
   const at::Tensor value_gradient = key.Fold(at::matmul(features, state_gradient));
-  result.v = SelectKept(value_gradient.narrow(-1, 0, v.size(-1)), keep);
+  result.v = Kept(value_gradient.narrow(-1, 0, v.size(-1)), keep);
   return result;
 }
 
@@ -121,8 +124,7 @@ at::Tensor LinearAttention(const at::Tensor& q, const at::Tensor& k, const at::T
                                        spec.floors.dim() == 1 && spec.floors.size(0) == q.size(0)));
   if (spec.causal) return CausalLinearAttention(q, k, v, keep, spec);
   LRA_CHECK(!spec.log_decay.defined() && !spec.state_scale.defined());
-  return LinearAttentionFunction::apply(q, k, v,
-                                        keep.defined() ? std::optional(keep) : std::nullopt, spec);
+  return LinearAttentionFunction::apply(q, k, v, IfDefined(keep), spec);
 }
 
 }  // namespace lra

@@ -1,13 +1,13 @@
-// The core of linear-time attention, factorised: feature map x re-weighting x denominator. Every
-// method of the family is a named point; forward and backward are written by hand and save q, k, v,
-// the output and O(N + D^2) numbers.
+// The core of linear attention, factorised into feature map, re-weighting and denominator. Every
+// method of the family is one choice of these. Forward and backward are written by hand; they save
+// q, k, v, the output and O(N + D^2) numbers.
 //
 //   o_i = sum_j w_ij v_j / den_i,  den_i = safe(sum_j w_ij),
 //   w_ij = phi(q_i) . phi(k_j) * cos(alpha_i - alpha_j) * prod_{j < s <= i} g_s
-// (the cosine only with angles, the product only with a decay)
+//   (the cosine only with angles, the product only with a decay)
 //
-// Numerator and denominator come from one product, with a column of ones appended to v; the cosine
-// costs one product with [cos v | sin v], not a concatenation of q and k.
+// Numerator and denominator come from one product, because a column of ones is appended to v. The
+// cosine takes one product with [cos v | sin v] and no concatenation of q and k.
 #ifndef LRA_MODELS_KERNELS_LINEAR_ATTENTION_H_
 #define LRA_MODELS_KERNELS_LINEAR_ATTENTION_H_
 
@@ -20,56 +20,57 @@ enum class FeatureMap {
   kRelu,
   kLeakyRelu,
   kIdentity,
-  kUnit,  // x / sqrt(|x|^2 + norm_epsilon), 0 for 0 / 0: the whole row at once
+  kUnit,  // x / sqrt(|x|^2 + norm_epsilon), and 0 for 0 / 0; depends on the whole row
 };
 
 enum class Denominator {
   kPlus,   // sum + epsilon
-  kClamp,  // max(sum, epsilon); no gradient where clamped
-  // For weights of both signs: a sum nearer to zero than
-  // max(epsilon, floor_ratio |phi(q_i)| |sum_j phi(k_j)|) is replaced by that floor with the sum's
-  // sign (+ for 0), without gradient. The ratio bounds the cosine between phi(q_i) and the keys'
-  // sum, so scaling q or k does not change which rows are floored.
+  kClamp,  // max(sum, epsilon); without gradient where clamped
+  // For weights of both signs. If a sum is nearer to zero than max(epsilon, floor_ratio |phi(q_i)|
+  // |sum_j phi(k_j)|), it is replaced by that floor with the sum's sign (+ for 0), without
+  // gradient. The ratio bounds the cosine between phi(q_i) and the keys' sum, so scaling q or k
+  // does not change which rows are floored.
   kSignedFloor,
-  kNone,  // 1: o_i is the weighted sum itself
+  kNone,  // no division: o_i is the weighted sum itself
 };
 
 struct LinearAttentionSpec {
   FeatureMap feature_map = FeatureMap::kEluPlusOne;
-  double leaky_slope = 0.01;   // kLeakyRelu
-  double norm_epsilon = 1e-6;  // kUnit
+  double leaky_slope = 0.01;   // for kLeakyRelu
+  double norm_epsilon = 1e-6;  // for kUnit
   Denominator denominator = Denominator::kPlus;
   double epsilon = 1e-6;
-  at::Tensor floors;          // kClamp, not causal: [B], each example's own instead of epsilon
-  double floor_ratio = 0.01;  // kSignedFloor
+  at::Tensor floors;  // for kClamp, not causal: [B], a value for each example instead of epsilon
+  double floor_ratio = 0.01;  // for kSignedFloor
   // Re-weighting angles, float64: [N] and [Nk], or [B, N] and [B, Nk]. Undefined = none.
   at::Tensor query_angles;
   at::Tensor key_angles;
   // o_i sums over j <= i + Nk - N.
   bool causal = false;
-  // Causal only. log g, [B or 1, H, N]: w_ij is multiplied by the product of g_s, j < s <= i.
-  // Differentiable; N = Nk.
+  // For the causal form: log g, [B or 1, H, N]. w_ij is multiplied by the product of g_s over j < s
+  // <= i. Differentiable; N = Nk.
   at::Tensor log_decay;
-  // Causal only. [B, H, chunks of kCausalChunkTokens, D]: the sum over earlier chunks is multiplied
-  // by it, feature by feature, on entering a chunk; for features scaled chunk by chunk. Constant.
+  // For the causal form: [B, H, chunks of kCausalChunkTokens, D]. On entering a chunk, the sum over
+  // earlier chunks is multiplied by it, feature by feature; used for features that are scaled chunk
+  // by chunk. It gets no gradient.
   at::Tensor state_scale;
 };
 
 constexpr int64_t kCausalChunkTokens = 128;
 
 // q [B, H, N, D], k [B, H, Nk, D], v [B, H, Nk, Dv], keep [B, Nk] bool or undefined -> [B, H, N,
-// Dv], laid out as [B, N, H, Dv]. Masked keys are selected away after the feature map, so NaN in
-// them has no effect, on gradients neither. Rows without keys are 0 with zero gradient. Any device
-// and float type; float32 on the CPU is fast.
+// Dv], laid out as [B, N, H, Dv]. Masked keys are left out after the feature map, so NaN in them
+// affects neither output nor gradients. Rows without keys are 0 with zero gradient. Works on any
+// device and float type; it is fast in float32 on the CPU.
 at::Tensor LinearAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            const at::Tensor& keep, const LinearAttentionSpec& spec);
 
 namespace internal {
 
-// What forward leaves for backward.
+// What the forward keeps for the backward.
 struct LinearAttentionState {
   at::Tensor output;     // [B, H, N, Dv]
-  at::Tensor row_sum;    // [B, H, N]: before it is made safe
+  at::Tensor row_sum;    // [B, H, N], before it is made safe
   at::Tensor key_state;  // [B, H, D, W]: sum_j phi(k_j) [v_j, 1] (with angles: the cosine and the
                          // sine part side by side)
 };
@@ -78,15 +79,15 @@ struct LinearAttentionGradients {
   at::Tensor q, k, v;
 };
 
-// The two implementations behind LinearAttention(), for tests that hold one against the other.
+// The two implementations of LinearAttention(), for tests that compare them.
 LinearAttentionState ForwardGeneric(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                     const at::Tensor& keep, const LinearAttentionSpec& spec);
 LinearAttentionGradients BackwardGeneric(const at::Tensor& gradient, const at::Tensor& q,
                                          const at::Tensor& k, const at::Tensor& v,
                                          const at::Tensor& keep, const LinearAttentionSpec& spec,
                                          const LinearAttentionState& state);
-// float32 on the CPU: tiles of tokens, parallel over (example, head), no race and so the same for
-// any thread count.
+// For float32 on the CPU: works on tiles of tokens, in parallel over (example, head). Results do
+// not depend on the number of threads.
 LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const at::Tensor& keep, const LinearAttentionSpec& spec);
 LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Tensor& q,

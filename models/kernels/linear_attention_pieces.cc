@@ -1,6 +1,14 @@
 #include "models/kernels/linear_attention_pieces.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 
 namespace lra::linear_pieces {
 namespace {
@@ -9,10 +17,6 @@ namespace {
 at::Tensor InverseNorms(const at::Tensor& x, const LinearAttentionSpec& spec) {
   const at::Tensor squares = x.square().sum(-1, true) + spec.norm_epsilon;
   return at::where(squares == 0, at::zeros_like(squares), squares.rsqrt());
-}
-
-at::Tensor KeepOf(const at::Tensor& keep) {  // [B, 1, Nk, 1]
-  return keep.view({keep.size(0), 1, keep.size(1), 1});
 }
 
 // The floors of kSignedFloor: [B, H, N].
@@ -77,10 +81,6 @@ at::Tensor Rotation::Fold(const at::Tensor& t) const {
   return t.narrow(-1, 0, width) * cosine + t.narrow(-1, width, width) * sine;
 }
 
-at::Tensor SelectKept(const at::Tensor& t, const at::Tensor& keep) {
-  return keep.defined() ? at::where(KeepOf(keep), t, at::zeros({}, t.options())) : t;
-}
-
 at::Tensor KeySumNorm(const at::Tensor& key_state, const LinearAttentionSpec& spec) {
   if (spec.denominator != Denominator::kSignedFloor) return at::Tensor();
   at::Tensor squares = key_state.select(-1, key_state.size(-1) - 1).square().sum(-1, true);
@@ -123,7 +123,7 @@ Normalizer Normalize(const at::Tensor& sum, const at::Tensor& query_features,
 at::Tensor ValuesWithOnes(const at::Tensor& v, const at::Tensor& keep) {
   std::vector<int64_t> shape = v.sizes().vec();
   shape.back() = 1;
-  return at::cat({SelectKept(v, keep), at::ones(shape, v.options())}, -1);
+  return at::cat({Kept(v, keep), at::ones(shape, v.options())}, -1);
 }
 
 void SaveSpec(const LinearAttentionSpec& spec, torch::autograd::AutogradContext* context) {

@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "models/kernels/linear_attention.h"
+#include "models/kernels/select_kept.h"
 
 namespace lra::linear_pieces {
 
@@ -27,8 +28,11 @@ struct Rotation {
   at::Tensor Fold(const at::Tensor& t) const;
 };
 
-// t [B, H, Nk, *] with zeros at masked keys.
-at::Tensor SelectKept(const at::Tensor& t, const at::Tensor& keep);
+// Returns t [B, H, Nk, *] with zeros at masked keys. It keeps the strides of t, on which the
+// rounding of the matrix products behind it depends.
+inline at::Tensor Kept(const at::Tensor& t, const at::Tensor& keep) {
+  return SelectKept(t, keep, KeptLayout::kAsGiven);
+}
 // [B, H, Nk, Dv + 1], zeros for masked values (their features are zero too).
 at::Tensor ValuesWithOnes(const at::Tensor& v, const at::Tensor& keep);
 

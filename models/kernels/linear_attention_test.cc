@@ -1,14 +1,25 @@
 #include "models/kernels/linear_attention.h"
 
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include "models/kernels/simd.h"
+#include "models/base/kernel_path.h"
 
 namespace lra {
 namespace {
@@ -75,17 +86,17 @@ TEST(LinearAttentionTest, TiledEqualsGenericOnEveryInstructionSet) {
   const int64_t n = 523;  // three tiles, the last one odd
   const at::Tensor q = at::randn({2, 3, n, 20}), k = at::randn({2, 3, n, 20}),
                    g = at::randn({2, 3, n, 18});
-  // As the encoder lays them out: [B, N, H, D] seen as [B, H, N, D].
+  // Laid out like the encoder's: [B, N, H, D] seen as [B, H, N, D].
   const at::Tensor v = at::randn({2, n, 3, 18}).transpose(1, 2);
   at::Tensor keep = at::ones({2, n}, at::kBool);
   keep[1].slice(0, 301).fill_(false);
-  for (const SimdLevel level : AvailableSimdLevels()) {
-    ScopedSimdLevel use(level);
+  for (const KernelPath path : AvailableKernelPaths()) {
+    ScopedKernelPath use(path);
     for (const LinearAttentionSpec& spec : AllSpecs(n, 2)) {
       const LinearAttentionState tiled = internal::ForwardTiled(q, k, v, keep, spec);
       const LinearAttentionState generic = internal::ForwardGeneric(
           q.to(at::kDouble), k.to(at::kDouble), v.to(at::kDouble), keep, spec);
-      EXPECT_LT(Relative(tiled.output, generic.output), 2e-5) << SimdLevelName(level);
+      EXPECT_LT(Relative(tiled.output, generic.output), 2e-5) << KernelPathName(path);
       const LinearAttentionGradients a = internal::BackwardTiled(g, q, k, v, keep, spec, tiled);
       const LinearAttentionGradients b =
           internal::BackwardGeneric(g.to(at::kDouble), q.to(at::kDouble), k.to(at::kDouble),
@@ -108,8 +119,8 @@ TEST(LinearAttentionTest, TiledDoesNotDependOnThreads) {
   at::set_num_threads(threads);
 }
 
-// The family's two further published points, in golden values of an independent implementation (the
-// inputs are those of conformance/golden.h).
+// Two further published points of the family, with golden values of an independent implementation
+// (the inputs are those of models/conformance/golden_test_util.h).
 TEST(LinearAttentionTest, ReluFeaturesWithoutReweighting) {
   at::Tensor q = at::empty({1, 2, 6, 4}, at::kDouble), k = at::empty_like(q),
              v = at::empty({1, 2, 6, 3}, at::kDouble);

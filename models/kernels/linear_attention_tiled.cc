@@ -77,7 +77,7 @@ LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, cons
   state.output = EmptyHeads(q, all.value_width);
   state.row_sum = at::empty({q.size(0), q.size(1), n}, q.options());
   state.key_state = at::zeros({q.size(0), q.size(1), width, state_width}, q.options());
-  const Heads queries(q), keys(k), values(v), output(state.output);
+  const HeadRows queries(q), keys(k), values(v), output(state.output);
   const AngleTable query_angles(spec.query_angles), key_angles(spec.key_angles);
   const KeepTable keep_table(keep);
   float* row_sums = state.row_sum.mutable_data_ptr<float>();
@@ -118,8 +118,8 @@ LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Ten
   const int64_t width = all.width, state_width = all.state_width, n = q.size(2);
   const LinearAttentionGradients result = {EmptyHeads(q, width), EmptyHeads(k, width),
                                            EmptyHeads(v, all.value_width)};
-  const Heads queries(q), keys(k), values(v), output(state.output), upstream(gradient);
-  const Heads query_gradient(result.q), key_gradient(result.k), value_gradient(result.v);
+  const HeadRows queries(q), keys(k), values(v), output(state.output), upstream(gradient);
+  const HeadRows query_gradient(result.q), key_gradient(result.k), value_gradient(result.v);
   const AngleTable query_angles(spec.query_angles), key_angles(spec.key_angles);
   const KeepTable keep_table(keep);
   const float* row_sums = state.row_sum.const_data_ptr<float>();

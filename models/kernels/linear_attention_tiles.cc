@@ -22,7 +22,7 @@ inline LRA_ALWAYS_INLINE float Feature(float x, float slope) {
   }
 }
 
-// phi'(x) from phi(x).
+// phi'(x), computed from phi(x).
 template <FeatureMap kMap>
 inline LRA_ALWAYS_INLINE float Slope(float feature, float slope) {
   if constexpr (kMap == FeatureMap::kEluPlusOne) {
@@ -36,7 +36,7 @@ inline LRA_ALWAYS_INLINE float Slope(float feature, float slope) {
   }
 }
 
-// x / |x| of one row; 1 / |x|.
+// Writes x / |x| for one row and returns 1 / |x|.
 inline LRA_ALWAYS_INLINE float UnitRow(const float* x, int64_t width, float norm_epsilon,
                                        float* out) {
   const float squares = DotLanes(x, x, width) + norm_epsilon;
@@ -162,7 +162,7 @@ inline LRA_ALWAYS_INLINE void FloorTileBody(const TileShape& shape, const float*
 }
 
 struct Normalizer {
-  float inverse;  // 1 / safe row sum
+  float inverse;  // 1 / (safe row sum)
   bool flows;     // whether the row sum has a gradient
 };
 

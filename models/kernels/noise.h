@@ -1,5 +1,6 @@
-// Counter-based noise of attentions in training: like dropout masks (kernels/dropout.h) a function
-// of (seed, step, site, example id, place) only, so that neither padding nor batching changes it.
+// Counter-based noise for attentions in training. Like dropout masks (models/kernels/dropout.h) it
+// depends only on (seed, step, site, example id, place), so neither padding nor batching changes
+// it.
 #ifndef LRA_MODELS_KERNELS_NOISE_H_
 #define LRA_MODELS_KERNELS_NOISE_H_
 
@@ -12,8 +13,8 @@
 namespace lra {
 
 // Standard Gumbel numbers -log(-log(u)): float64 [B, heads, rows, columns] on the CPU; the
-// probability of the key has no effect. u = (w + 1/2) / 2^32, w the (column % 4)-th word of
-// Philox4x32-10 under
+// probability of the key has no effect. u = (w + 1/2) / 2^32, where w is the (column % 4)-th word
+// of Philox4x32-10 under
 //   key     = (seed, site << 8 | RandomDomain::kAttentionNoise)
 //   counter = (head << 18 | column / 4, row, low 32 bits of example_ids[b], step)
 at::Tensor GumbelNoise(const DropoutKey& key, int64_t heads, int64_t rows, int64_t columns);

@@ -1,6 +1,8 @@
 #include "models/kernels/noise.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +31,8 @@ TEST(GumbelNoiseTest, DependsOnTheExampleNotOnBatchOrSize) {
   EXPECT_FALSE(GumbelNoise(Key({8}, 4), 2, 3, 4).equal(alone));
 }
 
-// Mean: Euler's constant; variance: pi^2 / 6; four standard errors of 40000 draws.
+// The mean is Euler's constant and the variance pi^2 / 6; the limits are four standard errors of
+// 40000 draws.
 TEST(GumbelNoiseTest, HasTheDistribution) {
   const at::Tensor noise = GumbelNoise(Key({1}), 1, 200, 200);
   EXPECT_NEAR(noise.mean().item<double>(), 0.5772156649, 4 * 1.2825 / 200);

@@ -1,6 +1,9 @@
 #include "models/kernels/pattern_oracle.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/softmax.h>
 
 #include <cmath>
 
@@ -22,7 +25,7 @@ at::Tensor DenseMaskedSoftmax(const at::Tensor& logits, const at::Tensor& v, con
     hidden = hidden.logical_or(masked.view({masked.size(0), 1, 1, -1}));
     values = v.masked_fill(masked.view({masked.size(0), 1, -1, 1}), 0);
   }
-  // Hidden weights are 0, and so is a row of nothing else.
+  // Hidden pairs have weight 0, and so have rows with nothing but hidden pairs.
   at::Tensor weights = at::softmax(logits.masked_fill(hidden, -1e30), -1).masked_fill(hidden, 0);
   if (weight_dropout.active()) {
     weights = weights *

@@ -15,7 +15,7 @@ at::Tensor DensePatternAttention(const at::Tensor& q, const at::Tensor& k, const
                                  const at::Tensor& keep, const at::Tensor& pairs,
                                  const DropoutKey& weight_dropout);
 
-// The same of logits [B, H, N, Nk].
+// The same for given logits [B, H, N, Nk].
 at::Tensor DenseMaskedSoftmax(const at::Tensor& logits, const at::Tensor& v, const at::Tensor& keep,
                               const at::Tensor& pairs, const DropoutKey& weight_dropout);
 

@@ -1,6 +1,12 @@
 #include "models/kernels/random_features.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/cummax.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/matmul.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -23,7 +29,8 @@ double Dot(const Row& a, const Row& b) {
   return sum;
 }
 
-// Gram-Schmidt, each row against the unit rows before it; twice is enough for full precision.
+// Gram-Schmidt of a row against the unit rows before it, done twice, which is enough for full
+// precision.
 Row UnitResidual(Row row, const std::vector<Row>& basis) {
   for (int pass = 0; pass < 2; ++pass) {
     for (const Row& unit : basis) {
@@ -63,7 +70,7 @@ at::Tensor LogPositiveFeatures(const at::Tensor& x, const at::Tensor& projection
 
 namespace {
 
-// exp of it is 0 at masked keys, whatever is subtracted.
+// Masks keys so that the exponential is 0, whatever is subtracted.
 at::Tensor Kept(const at::Tensor& log_key, const at::Tensor& keep) {
   if (!keep.defined()) return log_key;
   return log_key.masked_fill(keep.logical_not().view({keep.size(0), 1, -1, 1}), kMasked);
@@ -74,7 +81,7 @@ at::Tensor Kept(const at::Tensor& log_key, const at::Tensor& keep) {
 StableFeatures MakeStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
                                   const at::Tensor& keep) {
   const at::Tensor kept = Kept(log_key, keep);
-  // Constants: they cancel, so no gradient flows through them.
+  // These are constants that cancel, so no gradient flows through them.
   at::Tensor key_shift = kept.detach().amax(2, true);              // [B, H, 1, M]
   key_shift = key_shift.masked_fill(key_shift <= kMasked / 2, 0);  // no keys at all
   const at::Tensor shifted = log_query + key_shift;                // [B, H, N, M]
@@ -96,7 +103,7 @@ StableFeatures CausalStableFeatures(const at::Tensor& log_query, const at::Tenso
                            .amax(3);  // [B, H, chunks, M]
   largest = std::get<0>(at::cummax(at::cat({before, largest}, 2), 2));
   const at::Tensor earlier = largest.narrow(2, 0, chunks), now = largest.narrow(2, 1, chunks);
-  // No keys yet: nothing to scale, and nothing to subtract.
+  // Without keys so far there is nothing to scale and nothing to subtract.
   const auto or_zero = [](const at::Tensor& t) { return t.masked_fill(t <= kMasked / 2, 0); };
   const at::Tensor shift = or_zero(now).repeat_interleave(kCausalChunkTokens, 2).narrow(2, 0, n);
   const at::Tensor shifted = log_query + shift;

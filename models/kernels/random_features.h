@@ -10,33 +10,34 @@
 namespace lra {
 
 // Makes the rows of a Gaussian matrix [M, D] orthogonal within each block of D rows, in place, and
-// keeps their lengths. A Gaussian row's length is independent of its direction, so each row stays
+// keeps their norms. The norm of a Gaussian row is independent of its direction, so each row stays
 // N(0, I_D). float32 on the CPU.
 void OrthogonaliseRows(const at::Tensor& matrix);
 
 // log phi(x) without the factor M^-1/2, which cancels in a normalised average: x [.., D],
-// projection [M, D] -> [.., M]; hyperbolic: of w and -w, [.., 2M]. In x's type.
+// projection [M, D] -> [.., M] in the type of x. If hyperbolic, features of w and of -w: [.., 2M].
 at::Tensor LogPositiveFeatures(const at::Tensor& x, const at::Tensor& projection,
                                bool is_hyperbolic);
 
-// Features of queries and keys whose products are phi(q_i) . phi(k_j) times a constant of each i.
+// Features of queries and keys whose products are phi(q_i) . phi(k_j) times a constant for each i.
 struct StableFeatures {
   at::Tensor query, key;  // [B, H, N, M], [B, H, Nk, M]; in [0, 1]
-  // Causal: LinearAttentionSpec::state_scale, and each feature's largest logarithm so far, [B, H,
-  // M].
+  // For the causal form: LinearAttentionSpec::state_scale, and the largest logarithm of each
+  // feature so far, [B, H, M].
   at::Tensor state_scale, running_max;
 };
 
-// From their logarithms; keep [B, Nk] bool or undefined: masked keys get 0. Each feature of the
-// keys is divided by its largest over the kept keys, the queries' multiplied by it, then each query
-// by its own largest: whatever the logarithms, no row sum phi(q_i) . sum_j phi(k_j) of a row with
-// keys is below 1, so nothing underflows and no epsilon is needed.
+// Makes features from their logarithms; keep is [B, Nk] bool or undefined, and masked keys get 0.
+// Each feature of the keys is divided by its largest value over the kept keys, and that of the
+// queries is multiplied by it; then each query is divided by its own largest. So, whatever the
+// logarithms are, no row sum phi(q_i) . sum_j phi(k_j) of a row with keys is below 1: nothing
+// underflows, and no epsilon is needed.
 StableFeatures MakeStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
                                   const at::Tensor& keep);
 
-// The causal form, N = Nk: keys are divided by their largest up to the end of their chunk of
+// The causal form, N = Nk. Keys are divided by their largest value up to the end of their chunk of
 // kCausalChunkTokens, so that later keys, however large, cannot make earlier ones vanish.
-// running_max [B, H, M]: of earlier pieces, or undefined.
+// running_max [B, H, M] belongs to earlier pieces, or is undefined.
 StableFeatures CausalStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
                                     const at::Tensor& keep, const at::Tensor& running_max);
 

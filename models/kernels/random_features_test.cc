@@ -1,16 +1,27 @@
 #include "models/kernels/random_features.h"
 
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/diag.h>
+#include <ATen/ops/dot.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <limits>
 
+#include "models/base/kernel_path.h"
+#include "models/base/parameters.h"
 #include "models/kernels/fused_random_features.h"
-#include "models/kernels/simd.h"
-#include "models/parameters.h"
 
 namespace lra {
 namespace {
@@ -118,7 +129,7 @@ class FusedFeaturesTest : public testing::Test {
     keep_[1].slice(0, 301).fill_(false);
   }
 
-  // As the encoder lays them out.
+  // Laid out like the encoder's.
   static at::Tensor Heads(int64_t width) {
     return at::randn({2, kTokens, 3, width}).transpose(1, 2);
   }
@@ -151,12 +162,12 @@ void FusedFeaturesTest::ExpectStable(const at::Tensor& k, double tolerance) cons
   const auto expected =
       torch::autograd::grad({exact.query, exact.key}, {exact_q, exact_k},
                             {query_gradient.to(at::kDouble), key_gradient.to(at::kDouble)});
-  for (const SimdLevel level : AvailableSimdLevels()) {
-    const ScopedSimdLevel use(level);
+  for (const KernelPath path : AvailableKernelPaths()) {
+    const ScopedKernelPath use(path);
     const at::Tensor our_q = Leaf(q), our_k = Leaf(WithNansWhereMasked(k));
     const StableFeatures ours = FusedStableFeatures(our_q, our_k, keep_, projection, 0.5);
-    ExpectClose(ours.query, exact.query, SimdLevelName(level), tolerance);
-    ExpectClose(ours.key, exact.key, SimdLevelName(level), tolerance);
+    ExpectClose(ours.query, exact.query, KernelPathName(path), tolerance);
+    ExpectClose(ours.key, exact.key, KernelPathName(path), tolerance);
     const auto found = torch::autograd::grad({ours.query, ours.key}, {our_q, our_k},
                                              {query_gradient, key_gradient});
     ExpectClose(found[0], expected[0], "gradient of q", tolerance);
@@ -184,11 +195,11 @@ TEST_F(FusedFeaturesTest, SinesAndCosinesAreThoseOfTheDefinition) {
   const at::Tensor exact = at::cat({angles.sin(), angles.cos()}, -1) / std::sqrt(19.0);
   const auto expected =
       torch::autograd::grad({exact}, {exact_x, exact_sigma}, {gradient.to(at::kDouble)});
-  for (const SimdLevel level : AvailableSimdLevels()) {
-    const ScopedSimdLevel use(level);
+  for (const KernelPath path : AvailableKernelPaths()) {
+    const ScopedKernelPath use(path);
     const at::Tensor our_x = Leaf(WithNansWhereMasked(x)), our_sigma = Leaf(sigma);
     const at::Tensor ours = FusedTrigonometricFeatures(our_x, keep_, projection, our_sigma);
-    ExpectClose(ours, exact, SimdLevelName(level));
+    ExpectClose(ours, exact, KernelPathName(path));
     const auto found = torch::autograd::grad({ours}, {our_x, our_sigma}, {gradient});
     ExpectClose(found[0], expected[0], "gradient of x");
     ExpectClose(found[1], expected[1], "gradient of sigma");

@@ -83,7 +83,7 @@ struct GeluPoint {
   float slope;
 };
 
-// Phi(x) by Abramowitz and Stegun 7.1.26: the exponential is also the density that the slope wants.
+// Phi(x) by Abramowitz and Stegun 7.1.26. Its exponential is also the density that the slope needs.
 inline LRA_ALWAYS_INLINE GeluPoint GeluErf(float x) {
   const float magnitude = x < 0 ? -x : x;
   const float t = 1.0f / (1.0f + 0.3275911f * 0.70710678f * magnitude);

@@ -1,4 +1,4 @@
-// Row-wise pieces of an encoder layer on tiles of tokens: plain float memory, rows dense, one
+// Row-wise pieces of an encoder layer on tiles of tokens: plain float memory, dense rows, one
 // thread.
 #ifndef LRA_MODELS_KERNELS_ROWS_H_
 #define LRA_MODELS_KERNELS_ROWS_H_
@@ -9,27 +9,27 @@ namespace lra {
 
 enum class GeluKind { kErf, kTanh };
 
-// y = (x - mean) * rstd * weight + bias over each of `rows` rows of `width`; leaves mean and rstd
-// [rows].
+// y = (x - mean) * rstd * weight + bias for each of `rows` rows of `width`; also writes mean and
+// rstd [rows].
 void LayerNormRows(const float* x, int64_t rows, int64_t width, const float* weight,
                    const float* bias, float epsilon, float* y, float* mean, float* rstd);
 
-// dx = residual (unless null) + gradient through LayerNormRows of dy; adds to weight_gradient and
-// bias_gradient [width]. dx may be residual.
+// dx = residual (unless null) + the gradient through LayerNormRows of dy; adds to weight_gradient
+// and bias_gradient [width]. dx may be residual.
 void LayerNormBackwardRows(const float* x, const float* dy, int64_t rows, int64_t width,
                            const float* weight, const float* mean, const float* rstd,
                            const float* residual, float* dx, float* weight_gradient,
                            float* bias_gradient);
 
-// out = gelu(x), n values. The erf form is within 2e-7 absolute.
+// out = gelu(x) for n values. The erf form is within 2e-7 absolute.
 void GeluRows(GeluKind kind, const float* x, int64_t n, float* out);
 // value = gelu(x), gradient *= gelu'(x).
 void GeluBackwardRows(GeluKind kind, const float* x, int64_t n, float* value, float* gradient);
 
-// Adds the column sums of x [rows, width].
+// Adds the column sums of x [rows, width] to sums.
 void AddColumnSums(const float* x, int64_t rows, int64_t width, float* sums);
 
-// Every row becomes `row` [width].
+// Sets every row to `row` [width].
 void FillRows(const float* row, int64_t rows, int64_t width, float* out);
 
 }  // namespace lra

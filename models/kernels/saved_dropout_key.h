@@ -1,4 +1,4 @@
-// A dropout key among the things that an autograd function keeps for its backward.
+// Stores a dropout key among what an autograd function keeps for its backward.
 #ifndef LRA_MODELS_KERNELS_SAVED_DROPOUT_KEY_H_
 #define LRA_MODELS_KERNELS_SAVED_DROPOUT_KEY_H_
 
@@ -9,7 +9,7 @@
 
 namespace lra {
 
-// SavedData is AutogradContext::saved_data; `name` tells several keys of one function apart.
+// SavedData is AutogradContext::saved_data; `name` distinguishes several keys of one function.
 template <class SavedData>
 void SaveDropoutKey(const std::string& name, const DropoutKey& key, SavedData* saved) {
   (*saved)[name + ".probability"] = key.probability;

@@ -1,9 +1,12 @@
 #include "models/kernels/softmax_attention.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "lra/check.h"
+#include "models/base/optional_tensor.h"
+#include "models/kernels/dispatch.h"
 #include "models/kernels/saved_dropout_key.h"
 
 namespace lra {
@@ -15,9 +18,9 @@ using internal::SoftmaxState;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-std::optional<at::Tensor> IfDefined(const at::Tensor& t) {
-  return t.defined() ? std::optional(t) : std::nullopt;
-}
+// Rows are queries. One query alone, as in a stream, would leave 47 of 48 lanes empty: a plain
+// product is faster.
+constexpr KernelNeeds kNeeds = {.fewest_rows = 8};
 
 class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttentionFunction> {
  public:
@@ -27,13 +30,15 @@ class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttenti
                             bool causal) {
     const SoftmaxInput input = {
         q, k, v, keep.value_or(at::Tensor()), bias.value_or(at::Tensor()), dropout, causal};
-    const SoftmaxState state = internal::UsesSoftmaxTiles(input)
-                                   ? internal::SoftmaxForwardTiled(input)
-                                   : internal::SoftmaxForwardGeneric(input);
+    const bool is_tiled =
+        DispatchKernel(kNeeds, {q, k, v, input.bias}, q.size(2)) != KernelPath::kGeneric;
+    const SoftmaxState state =
+        (is_tiled ? internal::SoftmaxForwardTiled : internal::SoftmaxForwardGeneric)(input);
     context->save_for_backward({q, k, v, state.output, state.log_sum, input.bias});
     auto& saved = context->saved_data;
     saved["keep"] = keep;
     saved["causal"] = causal;
+    saved["is_tiled"] = is_tiled;
     SaveDropoutKey("dropout", dropout, &saved);
     return state.output;
   }
@@ -49,30 +54,15 @@ class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttenti
                                 LoadDropoutKey("dropout", &saved),
                                 saved["causal"].toBool()};
     const SoftmaxState state = {tensors[3], tensors[4]};
+    const bool is_tiled = saved["is_tiled"].toBool();
     const SoftmaxGradients result =
-        internal::UsesSoftmaxTiles(input)
-            ? internal::SoftmaxBackwardTiled(gradients[0], input, state)
-            : internal::SoftmaxBackwardGeneric(gradients[0], input, state);
+        (is_tiled ? internal::SoftmaxBackwardTiled : internal::SoftmaxBackwardGeneric)(
+            gradients[0], input, state);
     return {result.q, result.k, result.v, result.bias, at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
 }  // namespace
-
-namespace internal {
-
-// One query alone, as in a stream, would leave 47 of 48 lanes empty: a plain product is faster.
-constexpr int64_t kMinTiledQueries = 8;
-
-bool UsesSoftmaxTiles(const SoftmaxInput& input) {
-  const auto fits = [](const at::Tensor& t) {
-    return t.device().is_cpu() && t.scalar_type() == at::kFloat && t.numel() > 0;
-  };
-  return input.q.size(2) >= kMinTiledQueries && fits(input.q) && fits(input.k) && fits(input.v) &&
-         (!input.bias.defined() || fits(input.bias));
-}
-
-}  // namespace internal
 
 at::Tensor SoftmaxAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const at::Tensor& keep, const DropoutKey& weight_dropout, bool causal,

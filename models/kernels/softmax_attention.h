@@ -45,8 +45,6 @@ struct SoftmaxGradients {
   at::Tensor q, k, v, bias;
 };
 
-bool UsesSoftmaxTiles(const SoftmaxInput& input);
-
 SoftmaxState SoftmaxForwardGeneric(const SoftmaxInput& input);
 SoftmaxGradients SoftmaxBackwardGeneric(const at::Tensor& gradient, const SoftmaxInput& input,
                                         const SoftmaxState& state);

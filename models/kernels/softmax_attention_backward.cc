@@ -185,7 +185,7 @@ std::vector<at::Tensor> MakeSums(const SoftmaxInput& input, const at::Tensor& li
                                  int64_t splits) {
   std::vector<at::Tensor> sums;
   for (int64_t i = 0; i < splits; ++i) {
-    sums.push_back(EmptyRows(like, like.size(3)));
+    sums.push_back(EmptyHeads(like, like.size(3)));
     if (input.keep.defined()) sums.back().zero_();
   }
   return sums;
@@ -206,7 +206,7 @@ SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxI
   const int64_t splits = p.Splits(p.batch / examples * p.heads, kWantedUnits);
   const std::vector<at::Tensor> key_sums = MakeSums(input, input.k, splits);
   const std::vector<at::Tensor> value_sums = MakeSums(input, input.v, splits);
-  const SoftmaxGradients result = {EmptyRows(input.q, p.width), key_sums[0], value_sums[0],
+  const SoftmaxGradients result = {EmptyHeads(input.q, p.width), key_sums[0], value_sums[0],
                                    has_bias ? at::zeros_like(p.bias) : at::Tensor()};
   ForUnits(
       p.batch / examples * p.heads * splits,

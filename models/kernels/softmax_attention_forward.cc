@@ -109,7 +109,7 @@ class ForwardWorker : public Worker {
 
 SoftmaxState SoftmaxForwardTiled(const SoftmaxInput& input) {
   const Problem p(input);
-  const SoftmaxState state = {EmptyRows(input.q, p.value_width),
+  const SoftmaxState state = {EmptyHeads(input.q, p.value_width),
                               at::empty({p.batch, p.heads, p.queries}, input.q.options())};
   constexpr int64_t kWantedUnits = 32;
   const int64_t splits = p.Splits(p.batch * p.heads, kWantedUnits);

@@ -1,5 +1,15 @@
-// Any device and float type: blocks of at most kBlockElements scores at a time.
-#include <ATen/ATen.h>
+// Softmax attention on any device and float type, in blocks of at most kBlockElements scores at a
+// time.
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -31,13 +41,14 @@ class Blocks {
       v_ = input.v;
       return;
     }
-    // A masked NaN must not meet a weight of 0.
+    // A masked NaN must not be multiplied by a weight of 0, because the product is NaN.
     const at::Tensor kept = input.keep.view({input.keep.size(0), 1, -1, 1});
     k_ = at::where(kept, input.k, at::zeros({}, input.k.options()));
     v_ = at::where(kept, input.v, at::zeros({}, input.v.options()));
   }
 
-  // body(block of queries without keys) outside, body(block) for each of its key blocks inside.
+  // Calls body(block of queries without keys) outside, and body(block) for each of its key blocks
+  // inside.
   template <class Begin, class Body, class End>
   void ForAll(Begin begin, Body body, End end) const {
     const int64_t n = input_.q.size(2), all_keys = input_.k.size(2);
@@ -45,7 +56,7 @@ class Blocks {
     const int64_t rows = std::clamp<int64_t>(kBlockElements / (heads * kKeyBlock), 16, 512);
     for (int64_t first = 0; first < n; first += rows) {
       Block block = {first, std::min(rows, n - first), 0, 0};
-      // Behind the last key that the block's last query sees there is nothing to do.
+      // After the last key that the block's last query sees, nothing is left to do.
       const int64_t visible = first + block.queries - 1 + input_.VisibleOffset();
       const int64_t keys = input_.causal ? std::clamp<int64_t>(visible, 0, all_keys) : all_keys;
       begin(block);
@@ -79,7 +90,7 @@ class Blocks {
     return scores;
   }
 
-  // What dropout multiplies weights with; undefined = 1.
+  // What dropout multiplies the weights by; undefined = 1.
   at::Tensor Mask(const Block& b) const {
     if (!input_.weight_dropout.active()) return at::Tensor();
     return WeightDropoutBlock(input_.weight_dropout, input_.q.size(1), b.first_query, b.queries,
@@ -119,7 +130,7 @@ SoftmaxState SoftmaxForwardGeneric(const SoftmaxInput& input) {
       [&](const Block& b) {
         const at::Tensor scores = blocks.Scores(b);
         const at::Tensor raised = at::maximum(highest, scores.amax(-1, true));
-        // A row that has seen no key yet refers to 0.
+        // A row that has seen no key yet uses 0 as reference.
         const at::Tensor reference = raised.masked_fill(raised == -kInfinity, 0);
         const at::Tensor weights = (scores - reference).exp();
         const at::Tensor fade = (highest - reference).exp();

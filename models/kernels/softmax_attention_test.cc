@@ -1,7 +1,18 @@
 #include "models/kernels/softmax_attention.h"
 
-#include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -9,7 +20,7 @@
 #include <limits>
 #include <string>
 
-#include "models/kernels/simd.h"
+#include "models/base/kernel_path.h"
 
 namespace lra {
 namespace {
@@ -179,9 +190,9 @@ TEST(SoftmaxAttentionTest, RegisterFormIsTheDenseOneOnEveryInstructionSet) {
   for (const Case& c : Cases()) {
     const Inputs in = Make(c);
     const Outcome expected = Dense(in);
-    for (const SimdLevel level : AvailableSimdLevels()) {
-      SCOPED_TRACE(c.name + std::string(", ") + SimdLevelName(level));
-      ScopedSimdLevel use(level);
+    for (const KernelPath path : AvailableKernelPaths()) {
+      SCOPED_TRACE(c.name + std::string(", ") + KernelPathName(path));
+      ScopedKernelPath use(path);
       ExpectSame(Fast(in, at::kFloat), expected, c.stretch > 1 ? 3e-5 : 3e-6);
     }
   }

@@ -14,27 +14,27 @@ namespace {
 
 // A block of kRows x kVectors accumulators, the operands and their broadcasts fill the registers
 // of a level: 32 of 16 floats, 16 of 8, 16 of 4.
-template <SimdLevel kLevel>
+template <KernelPath kPath>
 struct Registers;
 template <>
-struct Registers<SimdLevel::kAvx512> {
+struct Registers<KernelPath::kAvx512> {
   typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
   static constexpr int kWidth = 16, kRows = 8, kVectors = 3;
 };
 template <>
-struct Registers<SimdLevel::kAvx2> {
+struct Registers<KernelPath::kAvx2> {
   typedef float Vector __attribute__((vector_size(32), aligned(4), may_alias));
   static constexpr int kWidth = 8, kRows = 4, kVectors = 3;
 };
 template <>
-struct Registers<SimdLevel::kBaseline> {
+struct Registers<KernelPath::kBaseline> {
   typedef float Vector __attribute__((vector_size(16), aligned(4), may_alias));
   static constexpr int kWidth = 4, kRows = 4, kVectors = 2;
 };
 
-template <SimdLevel kLevel, int kVectors, bool kTransposed>
+template <KernelPath kPath, int kVectors, bool kTransposed>
 inline LRA_ALWAYS_INLINE void MultiplyBlock(const TileProduct& p, int64_t row, int64_t lane) {
-  using Level = Registers<kLevel>;
+  using Level = Registers<kPath>;
   using Vector = typename Level::Vector;
   constexpr int kRows = Level::kRows, kWidth = Level::kWidth;
   Vector sums[kRows][kVectors];
@@ -70,9 +70,9 @@ inline LRA_ALWAYS_INLINE void MultiplyBlock(const TileProduct& p, int64_t row, i
   }
 }
 
-template <SimdLevel kLevel, bool kTransposed>
+template <KernelPath kPath, bool kTransposed>
 inline LRA_ALWAYS_INLINE void MultiplyRows(const TileProduct& p) {
-  using Level = Registers<kLevel>;
+  using Level = Registers<kPath>;
   constexpr int kWidth = Level::kWidth;
   // Whole blocks where the lanes divide into them, otherwise pairs.
   constexpr int64_t kWide = Level::kVectors * kWidth, kPair = 2 * kWidth;
@@ -80,25 +80,25 @@ inline LRA_ALWAYS_INLINE void MultiplyRows(const TileProduct& p) {
   const int64_t rows = RoundUp(p.rows, kBlockRows);
   for (int64_t lane = 0; lane < wide; lane += kWide) {
     for (int64_t row = 0; row < rows; row += Level::kRows)
-      MultiplyBlock<kLevel, Level::kVectors, kTransposed>(p, row, lane);
+      MultiplyBlock<kPath, Level::kVectors, kTransposed>(p, row, lane);
   }
   int64_t lane = wide;
   for (; lane + kPair <= p.lanes; lane += kPair) {
     for (int64_t row = 0; row < rows; row += Level::kRows)
-      MultiplyBlock<kLevel, 2, kTransposed>(p, row, lane);
+      MultiplyBlock<kPath, 2, kTransposed>(p, row, lane);
   }
   for (; lane < p.lanes; lane += kWidth) {
     for (int64_t row = 0; row < rows; row += Level::kRows)
-      MultiplyBlock<kLevel, 1, kTransposed>(p, row, lane);
+      MultiplyBlock<kPath, 1, kTransposed>(p, row, lane);
   }
 }
 
-template <SimdLevel kLevel>
+template <KernelPath kPath>
 inline LRA_ALWAYS_INLINE void MultiplyTileBody(const TileProduct& p) {
   if (p.is_transposed) {
-    MultiplyRows<kLevel, true>(p);
+    MultiplyRows<kPath, true>(p);
   } else {
-    MultiplyRows<kLevel, false>(p);
+    MultiplyRows<kPath, false>(p);
   }
 }
 
@@ -222,7 +222,7 @@ inline void PrefetchRow(const float* row, int64_t width) {
 
 }  // namespace
 
-LRA_MULTIVERSION_BY_LEVEL(MultiplyTile, (const TileProduct& product), (product))
+LRA_MULTIVERSION_BY_PATH(MultiplyTile, (const TileProduct& product), (product))
 LRA_MULTIVERSION(HideKeys, (int64_t keys, int64_t first, const int32_t* visible, float* tile),
                  (keys, first, visible, tile))
 LRA_MULTIVERSION(HighestScores, (int64_t keys, const float* tile, float* highest),

@@ -1,6 +1,6 @@
-// The pieces of softmax_attention_tiled.cc that run in vector registers. A tile of scores is
-// transposed: [key][query], with kQueryTile queries side by side in the lanes, so that whatever
-// belongs to a row of the attention matrix (maximum, sum, normaliser) is a plain vector.
+// The pieces of tiled softmax attention that run in vector registers. A tile of scores is
+// transposed, [key][query], with kQueryTile queries side by side in the lanes. So whatever belongs
+// to a row of the attention matrix (maximum, sum, normaliser) is a plain vector.
 #ifndef LRA_MODELS_KERNELS_SOFTMAX_ATTENTION_TILES_H_
 #define LRA_MODELS_KERNELS_SOFTMAX_ATTENTION_TILES_H_
 
@@ -14,14 +14,14 @@ constexpr int64_t kQueryTile = kDropoutTileQueries;  // 48: three AVX-512 regist
 constexpr int64_t kKeyTile = 64;
 constexpr int64_t kBlockRows = 8;  // rows of a product are computed in whole blocks
 
-// Scores of hidden keys: finite, so that differences are, and far below any real one.
+// The score of hidden keys: finite, so that differences are finite, and far below any real score.
 constexpr float kHiddenScore = -1e30f;
 
 inline int64_t RoundUp(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
-// out[r][lane] = start[lane] + sum_i a[r][i] b[i][lane], or out += where start is null; with
-// is_transposed a[i][r] is read instead. Rows are rounded up to kBlockRows; lanes is a multiple of
-// 16. Every row of a and b starts its stride of floats after the one before.
+// out[r][lane] = start[lane] + sum_i a[r][i] b[i][lane], or out += the sum if start is null. With
+// is_transposed, a[i][r] is read instead. Rows are rounded up to kBlockRows; lanes is a multiple of
+// 16. The rows of a and b are a stride of floats apart.
 struct TileProduct {
   int64_t rows, inner, lanes;
   const float* a;
@@ -35,30 +35,30 @@ struct TileProduct {
 };
 void MultiplyTile(const TileProduct& product);
 
-// tile[j][q] = kHiddenScore where first + j >= visible[q].
+// Sets tile[j][q] = kHiddenScore where first + j >= visible[q].
 void HideKeys(int64_t keys, int64_t first, const int32_t* visible, float* tile);
-// highest[q] = largest tile[j][q].
+// highest[q] = the largest tile[j][q].
 void HighestScores(int64_t keys, const float* tile, float* highest);
-// tile = 2^(tile - shift), exactly 0 below 2^-125, and added up over the keys onto sum[q]. Rows up
-// to the next multiple of kBlockRows become 0.
+// Replaces tile by 2^(tile - shift), exactly 0 below 2^-125, and adds the sums over the keys to
+// sum[q]. Rows up to the next multiple of kBlockRows become 0.
 void ExponentiateTile(int64_t keys, const float* shift, float* tile, float* sum);
-// tile = 0 where bits[j][q] < threshold.
+// Sets tile to 0 where bits[j][q] < threshold.
 void DropWeights(int64_t keys, uint32_t threshold, const uint16_t* bits, float* tile);
 
-// With weights P and their gradients before dropout G: G = P (mask G - row_sum[q]), P = mask P,
-// where mask is `scale` or 0; rows up to the next multiple of kBlockRows become 0.
+// With weights P and their gradients before dropout G, computes G = P (mask G - row_sum[q]) and P =
+// mask P, where mask is `scale` or 0. Rows up to the next multiple of kBlockRows become 0.
 void ScoreGradients(int64_t keys, const float* row_sum, float* weights, float* gradients);
 void ScoreGradientsWithDropout(int64_t keys, const float* row_sum, uint32_t threshold, float scale,
                                const uint16_t* bits, float* weights, float* gradients);
 
-// out = factor * rows, [count][width] -> [padded_count][padded_width], zeros elsewhere. The rows
-// are those listed in `index` (null: consecutive ones).
+// out = factor * rows, [count][width] -> [padded_count][padded_width], with zeros elsewhere. The
+// rows are those listed in `index`, or consecutive ones if it is null.
 struct PackShape {
   int64_t count, padded_count, width, padded_width;
 };
 void PackRows(const PackShape& shape, const float* rows, int64_t stride, const int32_t* index,
               float factor, float* out);
-// The same, transposed: out [width][kQueryTile].
+// Does the same transposed: out [width][kQueryTile].
 void PackColumns(int64_t count, int64_t width, const float* rows, int64_t stride, float factor,
                  float* out);
 // rows[q][c] = columns[c][q] * factor[q].

@@ -4,11 +4,6 @@
 
 namespace lra::internal {
 
-at::Tensor EmptyRows(const at::Tensor& like, int64_t width) {
-  return at::empty({like.size(0), like.size(2), like.size(1), width}, like.options())
-      .transpose(1, 2);
-}
-
 KeptKeys::KeptKeys(const SoftmaxInput& input) : keys_(input.k.size(2)) {
   if (!input.keep.defined()) return;
   const at::Tensor keep = input.keep.contiguous();

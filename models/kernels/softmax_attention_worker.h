@@ -6,7 +6,6 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "models/kernels/floats.h"
+#include "models/kernels/head_rows.h"
 #include "models/kernels/softmax_attention.h"
 #include "models/kernels/softmax_attention_tiles.h"
 
@@ -22,24 +22,6 @@ namespace lra::internal {
 
 constexpr float kLog2E = std::numbers::log2e_v<float>;
 constexpr int64_t kTileFloats = kKeyTile * kQueryTile;
-
-// A [B, H, N, *] tensor whose last dimension is dense.
-class HeadRows {
- public:
-  explicit HeadRows(const at::Tensor& tensor)
-      : tensor_(tensor.stride(-1) == 1 ? tensor : tensor.contiguous()),
-        data_(const_cast<float*>(tensor_.const_data_ptr<float>())) {}
-  float* At(int64_t example, int64_t head, int64_t token) const {
-    return data_ + example * tensor_.stride(0) + head * tensor_.stride(1) + token * stride();
-  }
-  int64_t stride() const { return tensor_.stride(2); }
-
- private:
-  at::Tensor tensor_;
-  float* data_;
-};
-
-at::Tensor EmptyRows(const at::Tensor& like, int64_t width);  // laid out [B, N, H, width]
 
 // The kept keys of every example, in order.
 class KeptKeys {

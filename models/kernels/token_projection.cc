@@ -1,13 +1,10 @@
 #include "models/kernels/token_projection.h"
 
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/matmul.h>
 
 namespace lra {
-
-at::Tensor SelectTokens(const at::Tensor& x, const at::Tensor& keep) {
-  if (!keep.defined()) return x;
-  return x.masked_fill(keep.logical_not().view({keep.size(0), 1, keep.size(1), 1}), 0);
-}
 
 at::Tensor ProjectTokens(const at::Tensor& map, const at::Tensor& x) {
   if (map.dim() == 4) return at::matmul(map, x);

@@ -6,10 +6,6 @@
 
 namespace lra {
 
-// x [B, H, N, D] with zeros instead of masked tokens (keep [B, N] bool or undefined); a NaN there
-// has no effect, on gradients neither.
-at::Tensor SelectTokens(const at::Tensor& x, const at::Tensor& keep);
-
 // sum_j map_rj x_j: map [R, N], [B, R, N] or [B, H, R, N] (B may be 1), x [B, H, N, D] -> [B, H, R,
 // D]. Maps shared by the heads cost one product of width H D an example.
 at::Tensor ProjectTokens(const at::Tensor& map, const at::Tensor& x);

@@ -1,5 +1,5 @@
-// Loops over tiles of tokens that stay in the cache, with one private sum of parameter gradients a
-// shard, so that the result is the same in every run with the same number of threads.
+// Loops over tiles of tokens that stay in the cache. Each shard has its own sum of parameter
+// gradients, so the result is the same in every run with the same number of threads.
 #ifndef LRA_MODELS_KERNELS_TOKEN_TILES_H_
 #define LRA_MODELS_KERNELS_TOKEN_TILES_H_
 
@@ -18,7 +18,7 @@ constexpr int64_t kTileTokens = 256;
 
 inline int64_t ShardCount() { return at::get_num_threads(); }
 
-// body(shard, begin, end) for consecutive ranges of tokens, one a shard, in parallel.
+// Calls body(shard, begin, end) for consecutive ranges of tokens, one for each shard, in parallel.
 template <class Body>
 void ForShards(int64_t tokens, Body body) {
   const int64_t shards = ShardCount();
@@ -29,15 +29,15 @@ void ForShards(int64_t tokens, Body body) {
   });
 }
 
-// body(first, rows) for the tiles of [begin, end).
+// Calls body(first, rows) for the tiles of [begin, end).
 template <class Body>
 void ForTiles(int64_t begin, int64_t end, Body body) {
   for (int64_t first = begin; first < end; first += kTileTokens)
     body(first, std::min(kTileTokens, end - first));
 }
 
-// The gradient of one parameter: zeros of its shape for every shard, added up in order. Undefined
-// parameters have none.
+// The gradient of one parameter: zeros of its shape for every shard, added up in order. An
+// undefined parameter has none.
 class ShardedGradient {
  public:
   explicit ShardedGradient(const at::Tensor& parameter) {

@@ -1,5 +1,5 @@
-// Scalar functions that GCC vectorises when they are inlined into a loop (no calls, no branches),
-// and sums in lanes.
+// Scalar functions without calls and branches, which GCC vectorises when they are inlined into a
+// loop, and sums in lanes.
 #ifndef LRA_MODELS_KERNELS_VECTOR_MATH_H_
 #define LRA_MODELS_KERNELS_VECTOR_MATH_H_
 
@@ -10,8 +10,8 @@
 
 namespace lra {
 
-// e^x for x <= 0, within 2 ulp; 0 < result, x below -87 counts as -87; NaN stays NaN. (Cephes'
-// expf.)
+// e^x for x <= 0, within 2 ulp (Cephes' expf). The result is above 0, x below -87 counts as -87,
+// and NaN stays NaN.
 inline LRA_ALWAYS_INLINE float ExpNonPositive(float x) {
   x = x < -87.0f ? -87.0f : x;
   const float shifted =
@@ -30,8 +30,7 @@ inline LRA_ALWAYS_INLINE float ExpNonPositive(float x) {
   return value * std::bit_cast<float>(exponent << 23);
 }
 
-// sin x and cos x within 2e-7 absolute for |x| <= kSinCosLimit; NaN stays NaN. (Cephes' sinf,
-// cosf.)
+// sin x and cos x within 2e-7 absolute for |x| <= kSinCosLimit; NaN stays NaN (Cephes' sinf, cosf).
 constexpr float kSinCosLimit = 8192;
 inline LRA_ALWAYS_INLINE void SinCos(float x, float* sine, float* cosine) {
   const float shifted = x * 0.636619772f + 12582912.0f;  // quarter turns, rounded as above
@@ -51,16 +50,13 @@ inline LRA_ALWAYS_INLINE void SinCos(float x, float* sine, float* cosine) {
   *cosine = ((quadrant + 1) & 2) != 0 ? -second : second;
 }
 
-// Sixteen floats that add up side by side: the order of a sum is fixed, whatever the instruction
-// set.
+// Sixteen floats that are summed side by side, so that the order of a sum is the same with every
+// instruction set.
 typedef float Lanes __attribute__((vector_size(64), aligned(4)));
 constexpr int64_t kLanesWidth = 16;
 
 inline LRA_ALWAYS_INLINE Lanes LoadLanes(const float* p) {
   return *reinterpret_cast<const Lanes*>(p);
-}
-inline LRA_ALWAYS_INLINE void StoreLanes(float* p, Lanes value) {
-  *reinterpret_cast<Lanes*>(p) = value;
 }
 
 inline LRA_ALWAYS_INLINE float SumLanes(Lanes v) {

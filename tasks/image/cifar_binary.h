@@ -1,4 +1,4 @@
-// CIFAR-10's binary files, cifar-10-batches-bin/*.bin
+// The binary files of CIFAR-10, cifar-10-batches-bin/*.bin
 // (https://www.cs.toronto.edu/~kriz/cifar.html): records of one label byte and three planes of 32 x
 // 32 bytes.
 #ifndef LRA_TASKS_IMAGE_CIFAR_BINARY_H_
@@ -17,10 +17,10 @@ inline constexpr int kCifarSide = 32;
 inline constexpr int kCifarPlaneBytes = kCifarSide * kCifarSide;
 inline constexpr int kCifarImageBytes = 3 * kCifarPlaneBytes;
 inline constexpr int kCifarRecordBytes = 1 + kCifarImageBytes;
-// airplane, automobile, bird, cat, deer, dog, frog, horse, ship, truck
+// The classes are airplane, automobile, bird, cat, deer, dog, frog, horse, ship and truck.
 inline constexpr int kCifarClasses = 10;
 
-// A view: valid as long as the bytes that it was made from.
+// A view of one record, valid as long as the bytes that it was made from.
 struct CifarImage {
   int32_t label = 0;                // 0 .. 9
   const uint8_t* planes = nullptr;  // red, green, blue: uint8 [3, 32, 32], rows from the top
@@ -29,12 +29,12 @@ struct CifarImage {
   const uint8_t* blue() const { return planes + ptrdiff_t{2} * kCifarPlaneBytes; }
 };
 
-// `bytes` is one record; `record` is its number in the file, from 0, for the message.
+// Parses one record; `record` is its number in the file, counted from 0, for the message.
 // InvalidArgument names the record, its byte in the file, and what was found.
 absl::StatusOr<CifarImage> ParseCifarRecord(absl::string_view bytes, int64_t record);
 
-// A whole file of exactly `records` records (10,000 in the official files). Allocates 16 bytes a
-// record.
+// Parses a whole file of exactly `records` records (10,000 in the official files). Allocates 16
+// bytes a record.
 absl::StatusOr<std::vector<CifarImage>> ParseCifarFile(absl::string_view bytes, int64_t records);
 
 }  // namespace lra::image

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Every plane's pixel at (y, x) says which it is: plane 50 * p, then x + y.
+// Each pixel's value tells its place: 50 * plane + x + y.
 std::string Record(int label) {
   std::string record(1, static_cast<char>(label));
   for (int plane = 0; plane < 3; ++plane) {
@@ -67,7 +67,7 @@ TEST(CifarBinaryTest, NamesRecordAndValue) {
       {two.substr(0, 6145), 2, "6145 bytes, 1 x 3073 + 3072; exactly 2 x"},
       {two + "x", 2, "6147 bytes, 2 x 3073 + 1;"},
       {"", 10000, "0 bytes, 0 x 3073 + 0; exactly 10000 x"},
-      // CIFAR-100 has two label bytes a record.
+      // CIFAR-100 has two label bytes in each record.
       {std::string(3074 * 2, '\0'), 2, "6148 bytes"},
   };
   for (const Case& c : table) {

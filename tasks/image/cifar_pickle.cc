@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<uint8_t>> Labels(const PickleValue& list) {
   return labels;
 }
 
-// Rows of an array of bytes, [n, columns].
+// The number of rows of a byte array [n, columns].
 absl::StatusOr<int64_t> Rows(const PickleValue& array, int64_t columns) {
   if (array.items.empty()) return BatchError("`data` is an array that was never filled");
   const std::vector<const PickleValue*>& shape = array.items[0]->items;
@@ -62,7 +62,7 @@ absl::StatusOr<int64_t> Rows(const PickleValue& array, int64_t columns) {
   return shape[0]->integer;
 }
 
-// The bytes behind UTF-8 of code points below 256.
+// Decodes UTF-8 of code points below 256 to bytes.
 absl::StatusOr<std::vector<uint8_t>> FromLatin1(absl::string_view text) {
   std::vector<uint8_t> bytes;
   bytes.reserve(text.size());
@@ -87,7 +87,7 @@ absl::StatusOr<std::vector<uint8_t>> Values(const PickleValue& bytes) {
   return std::vector<uint8_t>(bytes.bytes.begin(), bytes.bytes.end());
 }
 
-// From Fortran order.
+// Converts from Fortran order to C order.
 std::vector<uint8_t> Transpose(const std::vector<uint8_t>& values, int64_t rows, int64_t columns) {
   std::vector<uint8_t> transposed(values.size());
   for (int64_t i = 0; i < rows; ++i) {

@@ -19,8 +19,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// {"batch_label": "testing batch 1 of 1", "labels": [3, 9], "data": uint8 [2, 6], "filenames":
-// [...]}, where data[i, j] = (37 (6 i + j) + 200) mod 256.
+// Pickles of {"batch_label": "testing batch 1 of 1", "labels": [3, 9], "data": uint8 [2, 6],
+// "filenames": [...]} with data[i, j] = (37 (6 i + j) + 200) mod 256.
 struct Golden {
   std::string writer;
   absl::string_view hex;
@@ -239,7 +239,7 @@ TEST(CifarPickleTest, NamesTheByteOfATextThatIsNoLatin1) {
   }
 }
 
-// numpy's __reduce__ begins an array that a __setstate__ must fill.
+// NumPy's __reduce__ creates an empty array that __setstate__ must fill.
 TEST(CifarPickleTest, RefusesAnArrayThatWasNeverFilled) {
   std::string pickle =
       "\x80\x02}(U\x06labels]U\x04"
@@ -249,7 +249,7 @@ TEST(CifarPickleTest, RefusesAnArrayThatWasNeverFilled) {
               HasSubstr("`data` is an array that was never filled"));
 }
 
-// Whatever the bytes are: an answer, and as many pixels as the labels say.
+// Any bytes give an error or as many pixels as the labels say, never a crash.
 TEST(CifarPickleTest, SurvivesDamage) {
   RandomStream random(9, RandomDomain::kTest, {0, 0, 0});
   int accepted = 0;

@@ -70,7 +70,7 @@ class CifarReader : public RawReader {
     return (static_cast<uint64_t>(file) << 32) | static_cast<uint64_t>(record);
   }
 
-  // Number of the file in kFiles, or -1.
+  // Index of the file in kFiles, or -1.
   int FileNumber(absl::string_view path) {
     absl::string_view name = path.substr(path.rfind('/') + 1);
     is_pickle_ = !absl::ConsumeSuffix(&name, ".bin");
@@ -135,7 +135,7 @@ class CifarReader : public RawReader {
     return record;
   }
 
-  // Fills `bytes` as far as the file goes.
+  // Reads up to `size` bytes, fewer at the end of the file.
   absl::StatusOr<std::string> ReadUpTo(size_t size) {
     std::string bytes(size, '\0');
     size_t held = 0;
@@ -182,7 +182,7 @@ class CifarReader : public RawReader {
   const int32_t images_per_file_;
   std::array<bool, 6> seen_{};
   std::vector<ManifestSource> sources_;
-  // The present file; file_ is -1 between files.
+  // The current file; file_ is -1 between files.
   int file_ = -1;
   RawEntry entry_;
   bool is_pickle_ = false;

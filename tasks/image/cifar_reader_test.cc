@@ -1,4 +1,5 @@
-// Importing CIFAR-10 as a user does: binary files and pickles in every wrapping, and bad ones.
+// Imports CIFAR-10 as a user does: binary files and pickles in every kind of archive, and broken
+// ones.
 #include "tasks/image/cifar_reader.h"
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +17,7 @@ using image::Python2Batch;
 using testing::ElementsAre;
 
 constexpr auto kMissing = absl::StatusCode::kNotFound;
-constexpr int kImages = 3;  // a file
+constexpr int kImages = 3;  // in each file
 constexpr int kBytes = image::kCifarRecordBytes;
 constexpr int64_t kHuge = int64_t{66} << 20;
 constexpr const char* kFiles[] = {"data_batch_1", "data_batch_2", "data_batch_3",
@@ -118,7 +119,8 @@ TEST_F(CifarReaderTest, LinksDevicesAndPathsOutOfTheArchiveTouchNothing) {
                                    "/etc/passwd");
   hostile.push_back({"../../escaped.bin", "written?"});
   hostile.push_back({"/tmp/lra-escaped.bin", "written?"});
-  hostile.push_back({kBinaries + "readme.txt", "", AE_IFREG, kHuge});  // nobody unpacks it
+  // it must be skipped without unpacking
+  hostile.push_back({kBinaries + "readme.txt", "", AE_IFREG, kHuge});
   ExpectPassedOver(GoodBinaries(), hostile);
   EXPECT_FALSE(FileExists("/tmp/lra-escaped.bin"));
 }
@@ -150,7 +152,7 @@ TEST_F(CifarReaderTest, BrokenBinariesAreRefused) {
        {put(good + good.substr(0, kBytes)), {name + "goes on after its 3 images, at byte 9219"}},
        {put(good + "\n"), {name + "goes on after its 3 images, at byte 9219"}},
        {put(good, kHuge), {name + "goes on after its 3 images, at byte 9219"}},
-       // One byte of label too many: the next label is a pixel.
+       // With one byte of label too many, the next label is a pixel.
        {put("\x03" + good.substr(0, 3 * kBytes - 1)), {name + "record 1", "the label is "}},
        {Drop(kBinaries + "data_batch_3"),
         {raw_, " has no file data_batch_3 (with or wi"},
@@ -227,7 +229,8 @@ TEST_F(CifarReaderTest, TheFirstWrongImageIsNamedWhateverTheThreads) {
   }
 }
 
-// The official files, unpacked; each holds 1,000 images of every class, or 5,000 together.
+// The official files, unpacked; each test file holds 1,000 images of every class, and the five
+// others 5,000 together.
 class RealCifarTest : public ImportTestBase {
  protected:
   RealCifarTest() : ImportTestBase("image") {}

@@ -1,14 +1,15 @@
 // CIFAR-10 (Krizhevsky 2009) read pixel by pixel, as in the Long-Range Arena (Tay et al. 2021):
-// what does a 32 x 32 picture show? Colours are stored; the view makes them grey.
+// what does a 32 x 32 picture show? The colours are stored; the view makes them grey.
 //
 //   source: 3 x 32 x 32 bytes     label: 0 airplane ... 9 truck
-//   sizes:  50,000 / 10,000; validation is cut from train by the view
+//   sizes:  50,000 / 10,000; the view cuts validation from train
 //   raw:    cifar-10-binary.tar.gz or cifar-10-python.tar.gz of
-//   https://www.cs.toronto.edu/~kriz/cifar.html
+//           https://www.cs.toronto.edu/~kriz/cifar.html
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lra/plugin_options.h"
 #include "lra/random.h"
 #include "tasks/image/cifar_binary.h"
 #include "tasks/image/cifar_reader.h"
@@ -93,7 +94,7 @@ class ImageTask : public Task {
 };
 
 absl::StatusOr<std::unique_ptr<Task>> MakeImage(const google::protobuf::Any& packed) {
-  LRA_ASSIGN_OR_RETURN(ImageOptions options, UnpackOptions<ImageOptions>("image", packed));
+  LRA_ASSIGN_OR_RETURN(ImageOptions options, UnpackOptions<ImageOptions>("task", "image", packed));
   return std::make_unique<ImageTask>(std::move(options));
 }
 

@@ -214,7 +214,7 @@ class PickleMachine {
     return taken;
   }
 
-  // Little-endian, of at most 8 bytes.
+  // Reads a little-endian number of at most 8 bytes.
   absl::StatusOr<uint64_t> TakeNumber(size_t size_bytes) {
     LRA_ASSIGN_OR_RETURN(const absl::string_view bytes, Take(size_bytes));
     uint64_t number = 0;
@@ -224,7 +224,7 @@ class PickleMachine {
     return number;
   }
 
-  // Values above the last mark.
+  // The number of values above the last mark.
   size_t Depth() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
 
   absl::StatusOr<PickleValue*> Pop() {
@@ -246,7 +246,7 @@ class PickleMachine {
 
   absl::Status PushInt(size_t size_bytes) {
     LRA_ASSIGN_OR_RETURN(const uint64_t number, TakeNumber(size_bytes));
-    // Of the three only BININT has a sign.
+    // Only BININT is signed; the other two integer opcodes are not.
     const bool is_signed = size_bytes == 4;
     return Push({Kind::kInt, false,
                  is_signed ? static_cast<int32_t>(number) : static_cast<int64_t>(number)});
@@ -257,7 +257,7 @@ class PickleMachine {
     if (size_bytes > 8) return Error(absl::StrCat("an integer of ", size_bytes, " bytes"));
     LRA_ASSIGN_OR_RETURN(uint64_t number, TakeNumber(size_bytes));
     if (size_bytes > 0 && size_bytes < 8 && number >> (8 * size_bytes - 1) != 0) {
-      number |= ~uint64_t{0} << (8 * size_bytes);  // the sign
+      number |= ~uint64_t{0} << (8 * size_bytes);  // extends the sign
     }
     return Push({Kind::kInt, false, static_cast<int64_t>(number)});
   }
@@ -268,7 +268,7 @@ class PickleMachine {
     return Push({kind, false, 0, text});
   }
 
-  // Takes the topmost `count` values, the lowest first.
+  // Takes the topmost `count` values off the stack, the lowest first.
   absl::StatusOr<std::vector<const PickleValue*>> PopMany(size_t count) {
     if (Depth() < count) return Error("the stack holds too few values");
     std::vector<const PickleValue*> values(stack_.end() - static_cast<std::ptrdiff_t>(count),
@@ -374,7 +374,7 @@ class PickleMachine {
   size_t at_ = 0, opcode_at_ = 0;
   Pickle pickle_;
   std::vector<PickleValue*> stack_;
-  std::vector<size_t> marks_;  // sizes of the stack
+  std::vector<size_t> marks_;  // sizes of the stack at the marks
   absl::flat_hash_map<uint32_t, PickleValue*> memo_;
 };
 

@@ -46,7 +46,8 @@ std::string Words(const PickleValue& value) {
 
 TEST(PickleReaderTest, ReadsValues) {
   using std::string;
-  // pickle.loads of each is what stands beside it (a dictionary's keys and values in a row).
+  // Each pickle stands beside what pickle.loads makes of it (for a dictionary, its keys and values
+  // in a row).
   const std::vector<std::pair<string, string>> table = {
       {"N.", "None"},
       {"\x88.", "True"},
@@ -190,7 +191,8 @@ TEST(PickleReaderTest, NamesByteAndOpcode) {
       {"Nb", "byte 3, opcode 'b': the stack is empty"},
       {kArray + kNdarray + "NN\x87R)b", "opcode 'b': a state that an array does not have"},
       {kDtype + "U\x02u1\x85R(K\x03U\x01|N(NtNtb", "opcode 'b': a state that a type does not have"},
-      // Opcodes of other objects, of protocol 0, of classes, of what lies outside of the pickle.
+      // Opcodes of other objects, of protocol 0, of classes, and of what lies outside of the
+      // pickle.
       {"I1\n.", "byte 2, opcode 'I': a dictionary of strings, integers, lists and arrays has no"},
       {"i__main__\nX\n", "byte 2, opcode 'i'"},
       {"o", "byte 2, opcode 'o'"},
@@ -223,7 +225,7 @@ TEST(PickleReaderTest, BoundsTheOpcodes) {
   const auto lists = [](int64_t n) {
     return kProtocol2 + "(" + std::string(static_cast<size_t>(n), ']') + "t.";
   };
-  // PROTO, the mark, the tuple and STOP are four.
+  // PROTO, the mark, the tuple and STOP are four more opcodes.
   EXPECT_TRUE(Pickle::Parse(lists(kMaxPickleOpcodes - 4)).ok());
   EXPECT_THAT(std::string(Pickle::Parse(lists(kMaxPickleOpcodes - 3)).status().message()),
               HasSubstr("byte 262145, opcode '.': there are more than 262144 opcodes"));

@@ -17,7 +17,7 @@ inline std::string LittleEndian(uint64_t number, int size_bytes) {
   return bytes;
 }
 
-// SHORT_BINSTRING and BINSTRING, which only Python 2 writes.
+// Uses SHORT_BINSTRING or BINSTRING, which only Python 2 writes.
 inline std::string Python2String(absl::string_view text) {
   return text.size() < 256 ? absl::StrCat("U", LittleEndian(text.size(), 1), text)
                            : absl::StrCat("T", LittleEndian(text.size(), 4), text);
@@ -29,8 +29,8 @@ inline std::string Int(int64_t value) {
   return absl::StrCat("J", LittleEndian(static_cast<uint64_t>(value), 4));
 }
 
-// What Python 2's cPickle writes, in protocol 2, of {"batch_label": ..., "labels": labels, "data":
-// an array [rows, columns] of type `dtype` and of these values, "filenames": [...]}.
+// Writes, as Python 2's cPickle does in protocol 2, the dictionary {"batch_label": ..., "labels":
+// labels, "data": an array [rows, columns] of type `dtype` with these values, "filenames": [...]}.
 inline std::string Python2Batch(const std::vector<int>& labels, int64_t rows, int64_t columns,
                                 absl::string_view values, absl::string_view dtype = "u1") {
   std::string pickle("\x80\x02}q\x01(", 6);

@@ -30,32 +30,32 @@ bool IsString(const PickleValue* value) {
   return IsKind(value, Kind::kText) || IsKind(value, Kind::kBytes);
 }
 
-// (class, shape, type): SetState sets all three anew.
+// Matches (class, shape, type); SetState sets all three later.
 bool IsNewArray(const Items& items) {
   return items.size() == 3 && IsKind(items[0], Kind::kGlobal) && items[0]->integer == kNdarray;
 }
 
-// (text, "latin1")
+// Matches (text, "latin1").
 bool IsLatin1(const Items& items) {
   return items.size() == 2 && IsKind(items[0], Kind::kText) && IsString(items[1]) &&
          items[1]->bytes == "latin1";
 }
 
-// (values, type, shape, order)
+// Matches (values, type, shape, order).
 bool IsBuffer(const Items& items) {
   return items.size() == 4 && IsKind(items[0], Kind::kBytes) && IsKind(items[1], Kind::kDtype) &&
          IsKind(items[2], Kind::kTuple) && IsString(items[3]) &&
          (items[3]->bytes == "C" || items[3]->bytes == "F");
 }
 
-// (version, shape, type, whether in Fortran order, values)
+// Matches (version, shape, type, whether in Fortran order, values).
 bool IsArrayState(const Items& items) {
   return items.size() == 5 && IsKind(items[1], Kind::kTuple) && IsKind(items[2], Kind::kDtype) &&
          (IsKind(items[3], Kind::kBool) || IsKind(items[3], Kind::kInt)) &&
          IsKind(items[4], Kind::kBytes);
 }
 
-// (version, byte order, and three that only types of records have, ...)
+// Matches (version, byte order, three values that only record types use, ...).
 bool IsPlainTypeState(const Items& items) {
   return items.size() >= 5 && IsKind(items[2], Kind::kNone) && IsKind(items[3], Kind::kNone) &&
          IsKind(items[4], Kind::kNone);

@@ -1,17 +1,19 @@
 // ListOps (Nangia & Bowman 2018) as lengthened by the Long-Range Arena (Tay et al. 2021): evaluate
-// a nested list of MIN, MAX, MED and SM of digits, written in prefix form. Length counts digits,
-// operators and closing brackets.
+// a nested list of MIN, MAX, MED and SM of digits, written in prefix form. The length of an example
+// counts its digits, operators and closing brackets.
 //
 //   source: [MAX 2 [SM 3 4 ] 7 ]     label: 7
-//   sizes:  96,000 / 2,000 / 2,000; 501 to 1,999 tokens; ids 0 padding, 1..10 digits, 11..14
-//   operators, 15 "]" raw:    basic_{train,val,test}.tsv of google-research/long-range-arena's
-//   lra_release.gz (Apache-2.0)
+//   sizes:  96,000 / 2,000 / 2,000 examples of 501 to 1,999 tokens
+//   ids:    0 padding, 1..10 digits, 11..14 operators, 15 "]"
+//   raw:    basic_{train,val,test}.tsv in the archive lra_release.gz of
+//           google-research/long-range-arena (Apache-2.0)
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lra/config.h"
+#include "lra/plugin_options.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"
 #include "tasks/line_reader.h"
@@ -26,7 +28,7 @@
 namespace lra {
 namespace {
 
-using namespace listops;  // NOLINT: the task's own words
+using namespace listops;  // the task's own names
 
 // At the official sizes one attempt in 12 succeeds.
 constexpr uint32_t kMaxAttempts = 1u << 22;
@@ -60,7 +62,7 @@ class ListOps : public Task {
                                           uint32_t* attempt) const override {
     EncodedExample example;
     for (; *attempt < kMaxAttempts; ++*attempt) {
-      RandomStream random(seed, RandomDomain::kListOpsTree, {*attempt, index, split});
+      RandomStream random(seed, domain_, {*attempt, index, split});
       if (generator_.Draw(&random, &example)) return example;
     }
     return absl::InvalidArgumentError(absl::StrCat(
@@ -122,11 +124,12 @@ class ListOps : public Task {
  private:
   const ListOpsOptions options_;
   const TreeGenerator generator_;
+  const RandomDomain domain_{"listops"};
 };
 
 absl::StatusOr<std::unique_ptr<Task>> MakeListOps(const google::protobuf::Any& packed) {
   LRA_ASSIGN_OR_RETURN(const ListOpsOptions options,
-                       UnpackOptions<ListOpsOptions>("listops", packed));
+                       UnpackOptions<ListOpsOptions>("task", "listops", packed));
   const int64_t longest = TreeGenerator(options).LongestTree();
   if (options.min_length_tokens() + 1 >= options.max_length_tokens() ||
       options.min_length_tokens() >= longest) {

@@ -13,14 +13,14 @@ namespace {
 
 struct OpenOperator {
   uint16_t op = 0;
-  size_t first = 0;  // of its arguments, on the stack of values
+  size_t first = 0;  // where its arguments begin on the stack of values
 };
 
 absl::Status Malformed(size_t position, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("token ", position, ": ", what));
 }
 
-// By sorting, as the definition reads. Reorders the arguments.
+// Evaluates by sorting, as the definition says. Reorders the arguments.
 int32_t Reduce(uint16_t op, absl::Span<int32_t> arguments) {
   if (op == kSm) return std::accumulate(arguments.begin(), arguments.end(), 0) % 10;
   std::sort(arguments.begin(), arguments.end());

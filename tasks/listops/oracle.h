@@ -1,4 +1,4 @@
-// Evaluates a ListOps expression from its tokens. Shares nothing with the generator but the ids.
+// Evaluates a ListOps expression from its tokens. Shares no code with the generator except the ids.
 #ifndef LRA_TASKS_LISTOPS_ORACLE_H_
 #define LRA_TASKS_LISTOPS_ORACLE_H_
 
@@ -9,7 +9,7 @@
 
 namespace lra::listops {
 
-// 0 .. 9. InvalidArgument names the token at which the expression is malformed.
+// Returns the value, 0 .. 9. InvalidArgument names the token at which the expression is malformed.
 absl::StatusOr<int32_t> Evaluate(absl::Span<const uint16_t> tokens);
 
 }  // namespace lra::listops

@@ -1,6 +1,6 @@
-// 20,000 generated examples against the exact distribution of the original generator: one-sample
-// tests, Holm's correction over all of them, family-wise level 0.01. The seed is fixed, so the
-// outcome is too.
+// Compares 20,000 generated examples with the exact distribution of the original generator, by
+// one-sample tests with Holm's correction over all of them at family-wise level 0.01. The seed is
+// fixed, so the outcome is too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr double kLevel = 0.01;
 constexpr int kFirstLength = 501;
 
 struct Sample {
-  std::vector<int> lengths, labels, roots;  // roots: 0 .. 3
+  std::vector<int> lengths, labels, roots;  // roots are 0 .. 3
   int64_t attempts = 0;
 };
 
@@ -68,8 +68,8 @@ double ChiSquared(const std::vector<int64_t>& counts, const std::vector<double>&
       boost::math::chi_squared(static_cast<double>(counts.size() - 1)), statistic));
 }
 
-// Of the largest distance between empirical and exact distribution function; conservative, since
-// lengths are integers.
+// The p-value of the largest distance between empirical and exact distribution function. It is
+// conservative, because lengths are integers.
 double KolmogorovSmirnov(const std::vector<int>& lengths, const std::vector<double>& pmf) {
   std::vector<int64_t> counts(pmf.size(), 0);
   for (int length : lengths) ++counts.at(length - kFirstLength);
@@ -103,7 +103,8 @@ std::vector<std::pair<std::string, double>> PValues(const Sample& sample,
   const double deviation = exact["length_std"].get<double>() / std::sqrt(kExamples);
   tests.emplace_back("length, mean",
                      TwoSided((mean - exact["length_mean"].get<double>()) / deviation));
-  // Attempts until the kExamples-th success: mean n/p, variance n (1 - p) / p^2.
+  // The number of attempts until the kExamples-th success has mean n/p and variance n (1 - p) /
+  // p^2.
   const double p = exact["accept_probability"];
   tests.emplace_back("acceptance", TwoSided((static_cast<double>(sample.attempts) - kExamples / p) /
                                             (std::sqrt(kExamples * (1 - p)) / p)));
@@ -133,7 +134,7 @@ TEST(ListOpsStatisticsTest, AgreesWithTheExactDistribution) {
   std::vector<std::pair<std::string, double>> tests = PValues(*sample, exact);
   std::sort(tests.begin(), tests.end(), [](auto& a, auto& b) { return a.second < b.second; });
   for (size_t i = 0; i < tests.size(); ++i) {
-    // Holm: the i-th smallest of m is compared with level / (m - i).
+    // Holm's correction compares the i-th smallest of m p-values with level / (m - i).
     EXPECT_GT(tests[i].second, kLevel / static_cast<double>(tests.size() - i)) << tests[i].first;
     RecordProperty(tests[i].first, std::to_string(tests[i].second));
     std::cout << tests[i].first << ": p = " << tests[i].second << "\n";

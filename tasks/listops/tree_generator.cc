@@ -40,8 +40,8 @@ int Apply(uint16_t op, const DigitCounts& counts, int arguments) {
 struct TreeGenerator::State {
   RandomStream* random;
   std::vector<uint16_t>* tokens;
-  // Least length that the tree can still have: what is written, the brackets that are open, and one
-  // token for each node that is still to come. At the end it is the length.
+  // The least length that the tree can still have: the tokens written, the brackets that are open,
+  // and one token for each node that is still to come. At the end it is the length.
   int64_t least_length = 1;
 };
 
@@ -61,8 +61,8 @@ int64_t TreeGenerator::LongestTree() const {
   return length;
 }
 
-// The value of the node, or kTooLong: then the tree will be refused whatever follows, so stopping
-// here changes nothing about the trees that are kept.
+// Returns the node's value, or kTooLong as soon as the tree must be refused. Stopping early changes
+// nothing about the trees that are kept.
 int TreeGenerator::Node(int depth, State* state) const {
   if (depth < max_depth_ && state->random->Next32() < operator_threshold_) {
     return Operator(depth, state);
@@ -76,7 +76,7 @@ int TreeGenerator::Operator(int depth, State* state) const {
   const int arguments = 2 + static_cast<int>(state->random->Below(max_arguments_ - 1));
   const uint16_t op = static_cast<uint16_t>(kMin + state->random->Below(4));
   state->least_length +=
-      1 + arguments;  // operator, bracket and arguments in the place of one token
+      1 + arguments;  // The operator, its bracket and its arguments take the place of one token.
   if (state->least_length >= max_length_) return kTooLong;
   state->tokens->push_back(op);
   DigitCounts counts{};

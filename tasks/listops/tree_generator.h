@@ -1,5 +1,6 @@
-// Random ListOps trees: the distribution of the original generator
-// (google-research/long-range-arena, lra_benchmarks/data/listops.py), with draws of our own.
+// Random ListOps trees with the distribution of the original generator
+// (google-research/long-range-arena, lra_benchmarks/data/listops.py), drawn from our own random
+// numbers.
 #ifndef LRA_TASKS_LISTOPS_TREE_GENERATOR_H_
 #define LRA_TASKS_LISTOPS_TREE_GENERATOR_H_
 
@@ -14,11 +15,11 @@ namespace lra::listops {
 // Thread-compatible.
 class TreeGenerator {
  public:
-  // Every field of `options` is set and in range.
+  // Every field of `options` must be set and in range.
   explicit TreeGenerator(const ListOpsOptions& options);
 
-  // Draws one tree. True if its length is within the limits: then *tree holds its tokens and its
-  // value. (The larger part of all trees is refused: 92 % at the official sizes.)
+  // Draws one tree. If its length is within the limits, returns true and sets *tree to its tokens
+  // and value. (Most trees are refused, 92 % at the official sizes.)
   bool Draw(RandomStream* random, EncodedExample* tree) const;
 
   // Length of the longest possible tree, capped at 2^40.
@@ -31,7 +32,7 @@ class TreeGenerator {
 
   const int max_depth_;
   const uint32_t max_arguments_;
-  const uint32_t operator_threshold_;  // a node is an operator iff 32 random bits are below
+  const uint32_t operator_threshold_;  // a node is an operator if 32 random bits are below this
   const int64_t min_length_, max_length_;
 };
 

@@ -23,7 +23,7 @@ ListOpsOptions Options(int min_length, int max_length, int depth) {
 }
 
 RandomStream Stream(uint32_t attempt) {
-  return RandomStream(7, RandomDomain::kListOpsTree, {attempt, 0, 0});
+  return RandomStream(7, RandomDomain("listops"), {attempt, 0, 0});
 }
 
 TEST(TreeGeneratorTest, KeepsTreesOfTheRightLengthAndValue) {
@@ -45,7 +45,7 @@ TEST(TreeGeneratorTest, KeepsTreesOfTheRightLengthAndValue) {
   EXPECT_EQ(longest, 59);
 }
 
-// Giving up early refuses exactly the trees that a full drawing would refuse.
+// Stopping early refuses exactly the trees that drawing to the end would refuse.
 TEST(TreeGeneratorTest, StoppingEarlyChangesNothing) {
   const TreeGenerator limited(Options(3, 40, 5)), unlimited(Options(3, 1 << 20, 5));
   EncodedExample a, b;

@@ -20,7 +20,7 @@ class SourceParser {
     while (true) {
       LRA_RETURN_IF_ERROR(ParseWord());
       if (at_ == text_.size()) break;
-      ++at_;  // the blank
+      ++at_;  // skips the blank
     }
     word_ = "the end";
     return state_ == kEnd ? absl::OkStatus() : Unexpected();
@@ -28,11 +28,11 @@ class SourceParser {
 
  private:
   enum State {
-    kNode,        // a digit, "(" or, behind "(", an operator
-    kAfterNode,   // ")" behind an argument
-    kAfterPair,   // the next argument, or "]" after the last
-    kAfterClose,  // ")" behind "]"
-    kEnd,         // nothing
+    kNode,        // expects a digit, "(" or, after "(", an operator
+    kAfterNode,   // expects ")" after an argument
+    kAfterPair,   // expects the next argument, or "]" after the last
+    kAfterClose,  // expects ")" after "]"
+    kEnd,         // expects nothing
   };
 
   absl::Status ParseWord() {
@@ -75,7 +75,7 @@ class SourceParser {
       EndNode();
       return absl::OkStatus();
     }
-    // At least two arguments: three brackets.
+    // There are at least two arguments, so at least three brackets.
     if (!IsOperator(id) || brackets_ < 3) return Unexpected();
     tokens_->push_back(id);
     arguments_left_.push_back(brackets_ - 1);
@@ -113,7 +113,7 @@ class SourceParser {
   size_t at_ = 0, column_ = 1;
   absl::string_view word_;
   State state_ = kNode;
-  int64_t brackets_ = 0;  // "(" seen since the node's beginning
+  int64_t brackets_ = 0;  // how many "(" came since the node began
   std::vector<int64_t> arguments_left_;
 };
 
@@ -125,7 +125,7 @@ absl::StatusOr<EncodedExample> ParseTsvLine(absl::string_view line) {
     return absl::InvalidArgumentError("there are not two columns with one tab between them");
   }
   EncodedExample example;
-  example.tokens.reserve(tab / 6 + 1);  // n tokens are 3n - 2 words
+  example.tokens.reserve(tab / 6 + 1);  // n tokens take 3n - 2 words
   LRA_RETURN_IF_ERROR(SourceParser(line.substr(0, tab), &example.tokens).Parse());
   const absl::string_view label = line.substr(tab + 1);
   if (label.size() != 1 || !IsDigit(TokenId(label))) {

@@ -75,7 +75,7 @@ TEST(TsvParserTest, NamesColumnAndWord) {
   }
 }
 
-// What is accepted is a tree: damage to a good line is found, or leaves another good line.
+// What is accepted is a tree: damage to a good line is found, or it makes another good line.
 TEST(TsvParserTest, AcceptsOnlyTrees) {
   const std::string good =
       "( ( ( ( ( [MED ( ( ( [MAX 0 ) 3 ) ] ) ) 9 ) ( ( ( [SM 5 ) 5 ) ] ) ) 8 ) ] )\t5";

@@ -10,7 +10,7 @@
 namespace lra::listops {
 namespace {
 
-// Arguments of the operator at each position; 0 elsewhere.
+// The number of arguments of the operator at each position; 0 elsewhere.
 absl::StatusOr<std::vector<int>> CountArguments(const std::vector<uint16_t>& tokens) {
   std::vector<int> arguments(tokens.size(), 0);
   std::vector<size_t> open;
@@ -46,7 +46,7 @@ absl::StatusOr<std::string> FormatTsvLine(const EncodedExample& example) {
       words.push_back(")");
       --depth;
     }
-    if (depth > 0) words.push_back(")");  // it was an argument
+    if (depth > 0) words.push_back(")");  // the node was an argument
   }
   return absl::StrCat(absl::StrJoin(words, " "), "\t", example.label);
 }

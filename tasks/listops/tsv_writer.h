@@ -1,4 +1,4 @@
-// ListOps in the official files' form: the inverse of tsv_parser.h.
+// Writes ListOps in the form of the official files, the inverse of tasks/listops/tsv_parser.h.
 #ifndef LRA_TASKS_LISTOPS_TSV_WRITER_H_
 #define LRA_TASKS_LISTOPS_TSV_WRITER_H_
 
@@ -13,10 +13,10 @@
 
 namespace lra::listops {
 
-// "Source TAB Target" without a line end. InvalidArgument when the tokens are no tree.
+// "Source TAB Target" without a line end. InvalidArgument if the tokens are not a tree.
 absl::StatusOr<std::string> FormatTsvLine(const EncodedExample& example);
 
-// basic_{train,val,test}.tsv with a few of the task's own examples each; returns how many.
+// Writes basic_{train,val,test}.tsv with a few of the task's own examples each; returns how many.
 absl::StatusOr<std::vector<int64_t>> WriteSampleFiles(const Task& task, absl::string_view folder,
                                                       uint32_t seed);
 

@@ -1,4 +1,4 @@
-// The token ids of ListOps: fixed once, never taken from the order of a set.
+// The token ids of ListOps. They are fixed once and never depend on the order of a set.
 #ifndef LRA_TASKS_LISTOPS_VOCABULARY_H_
 #define LRA_TASKS_LISTOPS_VOCABULARY_H_
 
@@ -10,7 +10,7 @@
 namespace lra::listops {
 
 inline constexpr uint16_t kPadding = 0;
-inline constexpr uint16_t kZero = 1;  // digit d is kZero + d
+inline constexpr uint16_t kZero = 1;  // digit d has id kZero + d
 inline constexpr uint16_t kNine = 10;
 inline constexpr uint16_t kMin = 11;
 inline constexpr uint16_t kMax = 12;
@@ -27,7 +27,7 @@ inline constexpr std::array<absl::string_view, kVocabularySize> kTokenNames = {
 inline bool IsDigit(uint16_t id) { return id >= kZero && id <= kNine; }
 inline bool IsOperator(uint16_t id) { return id >= kMin && id <= kSm; }
 
-// 0 (padding) for words that are no token.
+// The id of a word; 0 (padding) if the word is not a token.
 uint16_t TokenId(absl::string_view word);
 
 }  // namespace lra::listops

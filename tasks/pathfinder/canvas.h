@@ -1,6 +1,7 @@
-// The image while it is drawn: real brightness, joined by maximum. Paddles have the precision of a
-// float, markers and the stretching that of a double, as in the original: with contrasts such
-// as 1.5 every other grey value is halfway between two bytes, and the rounding error decides.
+// The image while it is drawn: brightness as real numbers, of which the greater one wins where
+// shapes overlap. As in the original, paddles have float precision, and markers and stretching
+// double precision: with contrasts such as 1.5 every other grey value lies halfway between two
+// bytes, and the rounding error decides.
 #ifndef LRA_TASKS_PATHFINDER_CANVAS_H_
 #define LRA_TASKS_PATHFINDER_CANVAS_H_
 
@@ -13,15 +14,16 @@ namespace lra::pathfinder {
 
 class Canvas {
  public:
-  // Black.
+  // Begins with a black image.
   explicit Canvas(int side_pixels);
 
-  // Coverage bytes (rows x columns, row-major) times contrast, the upper left one at `corner`; what
-  // is outside of the image is cut off.
+  // Draws coverage bytes (rows x columns, row-major) times contrast with the upper left one at
+  // `corner`. What lies outside of the image is cut off.
   void DrawPaddle(const uint8_t* coverage, int rows, int columns, Point corner, double contrast);
-  // The same at contrast 1.
+  // Does the same at contrast 1.
   void DrawMarker(const uint8_t* coverage, int rows, int columns, Point corner);
-  // Least value to 0, greatest to 255, rounded to the nearest byte. A plain image becomes 0.
+  // Stretches the image so that the least value becomes 0 and the greatest 255, rounded to the
+  // nearest byte. An image with a single value becomes 0.
   void Stretch(std::vector<uint8_t>* pixels) const;
 
  private:

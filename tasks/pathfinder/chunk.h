@@ -1,5 +1,6 @@
-// Sixteen bytes at once, in GCC's and Clang's vector notation: every 64-bit machine has registers
-// and instructions for it, and plain loops over bytes that may overlap are not turned into them.
+// Operations on sixteen bytes at once, in the vector notation of GCC and Clang. Every 64-bit
+// machine has instructions for them, but compilers do not vectorise plain loops over bytes that may
+// overlap.
 #ifndef LRA_TASKS_PATHFINDER_CHUNK_H_
 #define LRA_TASKS_PATHFINDER_CHUNK_H_
 

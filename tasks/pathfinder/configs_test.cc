@@ -1,9 +1,9 @@
-// The files of configs/tasks/ against the options that the tests of this folder use.
+// Compares the files of configs/tasks/ with the options that the tests of this folder use.
 #include <gtest/gtest.h>
 
 #include "lra/config.h"
 #include "tasks/pathfinder/options.h"
-#include "tasks/pathfinder/test_options.h"
+#include "tasks/pathfinder/options_test_util.h"
 
 namespace lra::pathfinder {
 namespace {

@@ -10,10 +10,10 @@ namespace {
 
 // Candidates are first drawn from all pixels, which is cheap while many are free.
 constexpr int kDrawsBeforeListing = 8;
-// More than the pixels of the largest circle, of radius 28.
+// More than the number of pixels of the largest circle, which has radius 28.
 constexpr int kMaxTurns = 192;
-// A pivot whose turn weights add up to less than 1e-4 is a dead end (weights are multiplied by 255
-// when bytes stand for 0 .. 1).
+// A pivot whose turn weights add up to less than 1e-4 is a dead end (with bytes for 0 .. 1, weights
+// are multiplied by 255).
 constexpr uint32_t kLeastWeight = static_cast<uint32_t>(1e-4 * 255 * MarginTables::kTurnUnit) + 1;
 
 std::vector<double> ListOf(const google::protobuf::RepeatedField<double>& values) {
@@ -56,7 +56,7 @@ bool ContourPlacer::PlaceTargets() {
     const double contrast = DrawFrom(paddle_contrasts_);
     if (!Extend(contrast * contrasts[0], &a) || !Extend(contrast * contrasts[1], &b)) return false;
   }
-  // The original forgets the last paddle of contour 0: distractors may touch it.
+  // The original forgets the last paddle of contour 0, so distractors may touch it.
   occupancy_.Add(*b.latest, b.latest_at);
   return true;
 }
@@ -87,7 +87,7 @@ bool ContourPlacer::PlaceDistractor() {
   return true;
 }
 
-// Two of the list written twice, without putting back.
+// Draws two contrasts from the list written twice, without replacement.
 std::array<double, 2> ContourPlacer::DrawTargetContrasts() {
   const auto count = static_cast<uint32_t>(contour_contrasts_.size());
   if (count == 1) return {contour_contrasts_[0], contour_contrasts_[0]};
@@ -102,9 +102,9 @@ double ContourPlacer::DrawFrom(const std::vector<double>& values) {
   return values[random_->Below(static_cast<uint32_t>(values.size()))];
 }
 
-// Of all pixels of an empty image whose outer rows and columns, twice the seed distance wide, are
-// taken: a rectangle of tails whose checked pixels are all in the middle, and those without checked
-// pixels.
+// Draws from all pixels of an empty image whose outer rows and columns, twice the seed distance
+// wide, are taken: a rectangle of tails whose checked pixels are all in the middle, and the tails
+// without checked pixels.
 std::optional<Point> ContourPlacer::DrawMiddleTail(const FirstPaddle& first) {
   const Paddle& paddle = tables_.paddles[first.paddle];
   const int border = std::max(2 * options_.seed_distance_pixels(), options_.padding_pixels());
@@ -192,7 +192,7 @@ bool ContourPlacer::Extend(double contrast, Contour* contour) {
   return false;
 }
 
-// Outside of the image the mask is 0: nothing is in the way there.
+// Outside of the image the mask is 0, so nothing is in the way there.
 bool ContourPlacer::IsFreeTail(const Paddle& paddle, Point tail) const {
   return std::all_of(paddle.checked.begin(), paddle.checked.end(),
                      [&](Point offset) { return occupancy_.MaskAt(tail + offset) <= free_byte_; });

@@ -19,24 +19,24 @@ struct PlacedPaddle {
   const Paddle* paddle;
   Point at;
   double contrast;
-  int direction;  // of MarginTables
+  int direction;  // index of a direction in MarginTables
 };
 
-// For one image, by one thread. Depends on the options, the tables and the stream only.
+// For one image and one thread. The result depends on the options, the tables and the stream only.
 class ContourPlacer {
  public:
-  // Refers to all three. The options are resolved, the tables made from them.
+  // Keeps references to all three. The options are resolved, and the tables were made from them.
   ContourPlacer(const PathfinderOptions& options, const MarginTables& tables, RandomStream* random);
 
-  // One attempt at both target contours on an empty image; to be repeated until true.
+  // Tries once to place both target contours on an empty image; call it until it returns true.
   bool TryTargets();
-  // One attempt at one distractor, after the targets.
+  // Tries once to place one distractor, after the targets.
   bool TryDistractor();
 
-  // Of target 0 or 1: where the first paddle begins, where the last one ends.
+  // Where the first paddle of target 0 or 1 begins, and where its last one ends.
   Point origin(int target) const { return targets_[target].origin; }
   Point terminal(int target) const { return targets_[target].head; }
-  // Targets first, alternating (0, 1, 0, 1, ...), then distractors.
+  // The target paddles, alternating (0, 1, 0, 1, ...), then those of the distractors.
   const std::vector<PlacedPaddle>& placed() const { return placed_; }
   const Occupancy& occupancy() const { return occupancy_; }
 
@@ -44,7 +44,7 @@ class ContourPlacer {
   struct Contour {
     Point origin, head, pivot;
     int direction = 0;
-    // The latest paddle: not yet in the occupancy mask, so that the next one may touch it.
+    // The latest paddle. It is not yet in the occupancy mask, so that the next one may touch it.
     const Paddle* latest = nullptr;
     Point latest_at;
   };
@@ -57,12 +57,13 @@ class ContourPlacer {
   bool BeginInMiddle(double contrast, Contour* contour);
   bool BeginNear(Point other_origin, double contrast, Contour* contour);
   bool BeginAnywhere(double contrast, Contour* contour);
-  // Places a contour's first paddle; false if its head or pivot is outside of the image.
+  // Places the first paddle of a contour; returns false if its head or pivot is outside of the
+  // image.
   bool Begin(int direction, Point tail, double contrast, Contour* contour);
   bool Extend(double contrast, Contour* contour);
 
-  // A pixel at which the paddle may begin, in the middle or anywhere; all such pixels are equally
-  // probable.
+  // Draws a pixel at which the paddle may begin, in the middle or anywhere; all such pixels are
+  // equally probable.
   std::optional<Point> DrawMiddleTail(const FirstPaddle& first);
   std::optional<Point> DrawFreeTail(const FirstPaddle& first);
   bool IsFreeTail(const Paddle& paddle, Point tail) const;
@@ -72,7 +73,7 @@ class ContourPlacer {
   const MarginTables& tables_;
   RandomStream* const random_;
   const std::vector<double> contour_contrasts_, paddle_contrasts_;
-  const int free_byte_;  // a mask byte up to this is free
+  const int free_byte_;  // a mask byte up to this value is free
   Occupancy occupancy_;
   std::array<Contour, 2> targets_;
   std::vector<PlacedPaddle> placed_;

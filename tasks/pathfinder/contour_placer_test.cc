@@ -1,4 +1,5 @@
-// Follows what was placed, paddle by paddle, on a plain mask, and checks each against the rules.
+// Repeats what was placed, paddle by paddle, on a plain mask, and checks each paddle against the
+// rules.
 #include "tasks/pathfinder/contour_placer.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 
 #include "tasks/pathfinder/exact_trig.h"
 #include "tasks/pathfinder/options.h"
-#include "tasks/pathfinder/test_options.h"
+#include "tasks/pathfinder/options_test_util.h"
 
 namespace lra::pathfinder {
 namespace {
@@ -34,7 +35,8 @@ class Referee {
     double angle = 0;
   };
 
-  // The first paddle: its tail is at `at`. Distractors need free space and a usable direction.
+  // Places the first paddle with its tail at `at`. Distractors need free space and a usable
+  // direction.
   Contour Begin(const PlacedPaddle& placed, bool needs_space) {
     const int degrees = placed.direction - 180;
     EXPECT_LT(placed.direction, 360);
@@ -122,8 +124,8 @@ void FollowTargets(const PathfinderOptions& options, const ContourPlacer& placer
   ASSERT_EQ(placed.size(), 2u * options.contour_paddles());
   EXPECT_EQ(placed[0].at, placer.origin(0));
   EXPECT_EQ(placed[1].at, placer.origin(1));
-  // The first tail is so far inside that its checked pixels, some 5 around it, are twice the seed
-  // distance away from the border.
+  // The first tail is so far inside that its checked pixels, about 5 around it, keep twice the seed
+  // distance from the border.
   const int border = 2 * options.seed_distance_pixels() - 2 * options.paddle_length_pixels() - 6;
   EXPECT_GE(std::min(placed[0].at.y, placed[0].at.x), border);
   EXPECT_LT(std::max(placed[0].at.y, placed[0].at.x), options.side_pixels() - border);
@@ -162,7 +164,7 @@ void FollowImages(int side, int margin, int images) {
   const MarginTables tables(options, margin);
   int distractors = 0;
   for (int i = 0; i < images; ++i) {
-    RandomStream random(5, RandomDomain::kPathfinder, {0, static_cast<uint32_t>(i), 0});
+    RandomStream random(5, RandomDomain("pathfinder"), {0, static_cast<uint32_t>(i), 0});
     ContourPlacer placer(options, tables, &random);
     while (!placer.TryTargets()) {
     }
@@ -182,23 +184,24 @@ TEST(ContourPlacerTest, FollowsTheRulesAt128) {
 }
 TEST(ContourPlacerTest, FollowsTheRulesAt256) { FollowImages(256, 3, 4); }
 
-// From one direction to another, in degrees, -180 .. 180.
+// The turn from one direction to another, in degrees, -180 .. 180.
 double SignedTurn(double from_rad, double to_rad) {
   return std::remainder(to_rad - from_rad, 2 * std::numbers::pi) * 180 / std::numbers::pi;
 }
 
 // Heads are drawn in proportion to the turn weights where nothing is in the way: the second paddle
-// of contour 0, whose surroundings are empty in the middle of a large image. Chi-square over turns
-// of 10 degrees, left and right; the limit is the 99.9 % quantile for 9 degrees of freedom.
+// of contour 0 has empty surroundings in the middle of a large image. Chi-square over turns of 10
+// degrees, left and right; the limit is the 99.9 % quantile for 9 degrees of freedom.
 TEST(ContourPlacerTest, TurnsAreDrawnByWeight) {
   PathfinderOptions options = OfficialOptions(256);
   options.set_contour_paddles(2);
   options = *ResolveOptions(options);
   const MarginTables tables(options, 3);
-  const auto bin = [](double turn) { return static_cast<int>(turn / 10 + 5); };  // -50 .. 50
+  // turns -50 .. 50 degrees
+  const auto bin = [](double turn) { return static_cast<int>(turn / 10 + 5); };
   std::vector<double> seen(10, 0), expected(10, 0);
   for (uint32_t i = 0; i < 3000; ++i) {
-    RandomStream random(6, RandomDomain::kPathfinder, {0, i, 0});
+    RandomStream random(6, RandomDomain("pathfinder"), {0, i, 0});
     ContourPlacer placer(options, tables, &random);
     while (!placer.TryTargets()) {
     }

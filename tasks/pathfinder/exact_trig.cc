@@ -7,7 +7,8 @@
 namespace lra::pathfinder {
 namespace {
 
-// An unevaluated sum of two doubles, |low| <= ulp(high) / 2: about 106 bits (Dekker 1971).
+// An unevaluated sum of two doubles with |low| <= ulp(high) / 2, which has about 106 bits (Dekker
+// 1971).
 struct Pair {
   double high, low;
 };
@@ -67,7 +68,7 @@ double ExactCos(double angle_rad) {
 }
 
 // One Newton step from the library's value u, whose error e is below 1e-15: with the radius r of
-// the point, y cos u - x sin u = r sin(e) = r e up to r e^3.
+// the point, y cos u - x sin u = r sin(e) = r e up to an error of r e^3.
 double ExactAtan2(int y, int x) {
   LRA_CHECK(x != 0 || y != 0);
   const double near = std::atan2(static_cast<double>(y), static_cast<double>(x));

@@ -3,7 +3,7 @@
 // end of the same (label 1) or of the other contour (label 0).
 //
 //   LRA_ASSIGN_OR_RETURN(auto generator, PathfinderGenerator::Create(options));
-//   RandomStream random(seed, RandomDomain::kPathfinder, {attempt, index, 0});
+//   RandomStream random(seed, RandomDomain("pathfinder"), {attempt, index, 0});
 //   LRA_RETURN_IF_ERROR(generator.Draw(&random, &image));
 #ifndef LRA_TASKS_PATHFINDER_GENERATOR_H_
 #define LRA_TASKS_PATHFINDER_GENERATOR_H_
@@ -27,38 +27,38 @@ struct PathfinderImage {
   std::vector<uint8_t> pixels;  // side^2, row-major, 0 .. 255
   int label = 0;                // 1: both markers are on one contour
   ContourTips tips;
-  // Which contour's origin and which contour's terminal carry a marker.
+  // Which contour has a marker at its origin, and which has one at its terminal.
   int marked_origin = 0, marked_terminal = 0;
-  // Both contours end on the same pixel: nobody can tell the label.
+  // Whether both contours end on the same pixel, so that nobody can tell the label.
   bool ambiguous = false;
 
-  // How it came about.
+  // How the image was made.
   int margin_pixels = 0;
-  int64_t attempts = 0;  // at the pair of contours, the last one included
-  int distractors = 0;   // of those requested
+  int64_t attempts = 0;  // attempts at the pair of contours, the successful one included
+  int distractors = 0;   // how many of the requested distractors found room
   int64_t distractor_attempts = 0;
 };
 
 // Immutable; Draw may be called by many threads at once.
 class PathfinderGenerator {
  public:
-  // Errors: those of ResolveOptions, and InvalidArgument if no paddle can begin a contour.
+  // Errors are those of ResolveOptions, and InvalidArgument if no paddle can begin a contour.
   static absl::StatusOr<PathfinderGenerator> Create(const PathfinderOptions& options);
 
   PathfinderGenerator(PathfinderGenerator&&) noexcept;
   PathfinderGenerator& operator=(PathfinderGenerator&&) noexcept;
   ~PathfinderGenerator();
 
-  // Depends on the options and the stream only, on all machines alike; one stream is far more than
-  // an image can use. InvalidArgument if kMaxAttempts attempts found no room for two contours.
-  // `turns_rad`, if given, receives the turn of every paddle of the targets but the first ones.
+  // The image depends on the options and the stream only, on every machine. One stream has far more
+  // numbers than an image can use. InvalidArgument if kMaxAttempts attempts found no room for two
+  // contours. `turns_rad`, if given, receives the turns between the paddles of each target.
   absl::Status Draw(RandomStream* random, PathfinderImage* image,
                     std::vector<double>* turns_rad = nullptr) const;
 
-  // Resolved: every field is set.
+  // The resolved options, in which every field is set.
   const PathfinderOptions& options() const;
 
-  // The official sizes need 1 to 4,000 in the mean.
+  // The official sizes need 1 to 4,000 attempts on average.
   static constexpr int64_t kMaxAttempts = 1 << 22;
 
  private:

@@ -11,7 +11,7 @@
 #include "lra/check.h"
 #include "lra/parallel.h"
 #include "lra/sha256.h"
-#include "tasks/pathfinder/test_options.h"
+#include "tasks/pathfinder/options_test_util.h"
 
 namespace lra::pathfinder {
 namespace {
@@ -27,7 +27,7 @@ PathfinderGenerator Official(int side,
 }
 
 PathfinderImage DrawOne(const PathfinderGenerator& generator, uint32_t index) {
-  RandomStream random(7, RandomDomain::kPathfinder, {0, index, 0});
+  RandomStream random(7, RandomDomain("pathfinder"), {0, index, 0});
   PathfinderImage image;
   const absl::Status status = generator.Draw(&random, &image);
   EXPECT_TRUE(status.ok()) << status;
@@ -53,7 +53,7 @@ void CheckImage(const PathfinderOptions& options, const PathfinderImage& image) 
     EXPECT_LT(std::max(tip.y, tip.x), side);
   }
   // The filter leaves a marker 97 % of its brightness at the tip. At 32 pixels a distractor
-  // (coverage up to 0.6, contrast 2) may be brighter, the image is then stretched less.
+  // (coverage up to 0.6, contrast 2) may be brighter; then the image is stretched less.
   const double marker = 0.97 * 255 / (side == 32 ? 1.2 : 1);
   for (const Tip tip :
        {image.tips.origins[image.marked_origin], image.tips.terminals[image.marked_terminal]}) {
@@ -86,12 +86,12 @@ TEST(PathfinderGeneratorTest, ImagesAreWhatTheySay) {
   }
 }
 
-// A value drawn at one place must not depend on who draws, nor on what was drawn before.
+// An image drawn from one stream must not depend on who draws it, nor on what was drawn before.
 TEST(PathfinderGeneratorTest, DependsOnTheStreamOnly) {
   const PathfinderGenerator generator = Official(32);
   std::vector<PathfinderImage> images(64);
   const absl::Status status = ParallelFor(4, 64, [&](int64_t i) -> absl::Status {
-    RandomStream random(7, RandomDomain::kPathfinder, {0, static_cast<uint32_t>(i), 0});
+    RandomStream random(7, RandomDomain("pathfinder"), {0, static_cast<uint32_t>(i), 0});
     return generator.Draw(&random, &images[i]);
   });
   ASSERT_TRUE(status.ok()) << status;
@@ -105,14 +105,14 @@ TEST(PathfinderGeneratorTest, DependsOnTheStreamOnly) {
   EXPECT_NE(images[0].pixels, images[1].pixels);
 }
 
-// Pixels and ends of the first 20 images of seed 0: what was once canonical stays so. (GCC and
-// Clang, with and without optimisation and wider vectors, give the same.)
+// Pixels and ends of the first 20 images of seed 0 are pinned, because canonical data must not
+// change. (GCC and Clang, with and without optimisation and wider vectors, give the same.)
 TEST(PathfinderGeneratorTest, FirstImagesArePinned) {
   const auto digest = [](int side) {
     const PathfinderGenerator generator = Official(side);
     Sha256 hash;
     for (uint32_t i = 0; i < 20; ++i) {
-      RandomStream random(0, RandomDomain::kPathfinder, {0, i, 0});
+      RandomStream random(0, RandomDomain("pathfinder"), {0, i, 0});
       PathfinderImage image;
       EXPECT_TRUE(generator.Draw(&random, &image).ok());
       hash.Update(image.pixels.data(), image.pixels.size());
@@ -133,7 +133,7 @@ TEST(PathfinderGeneratorTest, FirstImagesArePinned) {
 
 TEST(PathfinderGeneratorTest, TurnsAreThoseOfBothContours) {
   const PathfinderGenerator generator = Official(64);
-  RandomStream random(7, RandomDomain::kPathfinder, {0, 0, 0});
+  RandomStream random(7, RandomDomain("pathfinder"), {0, 0, 0});
   PathfinderImage image;
   std::vector<double> turns;
   ASSERT_TRUE(generator.Draw(&random, &image, &turns).ok());
@@ -164,7 +164,7 @@ TEST(PathfinderGeneratorTest, SaysWhenNothingFits) {
   options.set_contour_paddles(60);
   const auto generator = PathfinderGenerator::Create(options);
   ASSERT_TRUE(generator.ok()) << generator.status();
-  RandomStream random(7, RandomDomain::kPathfinder, {0, 0, 0});
+  RandomStream random(7, RandomDomain("pathfinder"), {0, 0, 0});
   PathfinderImage image;
   const absl::Status status = generator->Draw(&random, &image);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

@@ -21,13 +21,13 @@ double TurnBetween(double angle_rad, double other_rad) {
 }
 
 AxisStep MakeAxisStep(double displacement_pixels) {
-  // Beyond any image side, so that rounding errors vanish in it.
+  // Larger than any image side, so that rounding errors vanish in it.
   constexpr int kFar = 1 << 20;
   const auto step_from = [&](int p) {
     return static_cast<int>(std::ceil(p + displacement_pixels)) - p;
   };
   AxisStep step{step_from(kFar), 0};
-  // An error of some 1e-15 is swallowed from 16 or 32 on.
+  // An error of some 1e-15 vanishes from 16 or 32 on.
   for (int p = 0; p < 1024; ++p) {
     if (step_from(p) > step.pixels) step.further_below = p + 1;
   }

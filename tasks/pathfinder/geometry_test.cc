@@ -23,7 +23,7 @@ TEST(ExactTrigTest, KeepsTheErrorOfPi) {
   EXPECT_EQ(ExactCos(kPi), -1);
 }
 
-// The nearest double: no other is nearer to the library's value in 64-bit mantissas.
+// The result is the nearest double: no other is nearer to the library's value in 64-bit mantissas.
 TEST(ExactTrigTest, IsCorrectlyRounded) {
   if (std::numeric_limits<long double>::digits < 64) GTEST_SKIP() << "long double is double";
   for (double x = -9.5; x < 9.5; x += 0.0137) {
@@ -64,13 +64,13 @@ TEST(GeometryTest, StepsRoundUp) {
   EXPECT_EQ(MakeStep(Radians(-135), 4).From({10, 20}), (Point{8, 18}));
 }
 
-// 4 sin(pi) is 4.9e-16: half the distance between doubles is 4.4e-16 from 4 to 8, 8.9e-16 from 8
+// 4 sin(pi) is 4.9e-16. Half the distance between doubles is 4.4e-16 from 4 to 8 and 8.9e-16 from 8
 // on.
 TEST(GeometryTest, RoundingErrorsMoveSmallCoordinatesOnly) {
   const Step left = MakeStep(kPi, 4);
   EXPECT_EQ(left.From({7, 20}), (Point{8, 16}));
   EXPECT_EQ(left.From({8, 20}), (Point{8, 16}));
-  // -4 sin(pi) rounds up to nothing.
+  // -4 sin(pi) is rounded up to 0.
   EXPECT_EQ(MakeStep(-kPi, 4).From({1, 20}), (Point{1, 16}));
   for (int p = 0; p < 100; ++p) {
     for (const double displacement : {4 * ExactSin(kPi), 10 * ExactCos(kPi / 2), 0.7, -2.5, 2.0,
@@ -80,8 +80,8 @@ TEST(GeometryTest, RoundingErrorsMoveSmallCoordinatesOnly) {
   }
 }
 
-// 3 (sin t, cos t) rounded down, t = 0, 1/3, 2/3, ...: (0, 3), (.98, 2.83), (1.86, 2.36),
-// (2.52, 1.62).
+// The points are 3 (sin t, cos t) rounded down for t = 0, 1/3, 2/3, ...: (0, 3), (.98, 2.83),
+// (1.86, 2.36), (2.52, 1.62).
 TEST(GeometryTest, HeadOffsetsGoAroundTheCircle) {
   const std::vector<Point> offsets = HeadOffsets(3);
   ASSERT_EQ(offsets.size(), 18u);
@@ -91,7 +91,7 @@ TEST(GeometryTest, HeadOffsetsGoAroundTheCircle) {
   EXPECT_EQ(offsets[3], (Point{2, 1}));
 }
 
-// Lengths plus margins of 64, 128 (two margins) and 256 pixels.
+// The radii are lengths plus margins of 64, 128 (two margins) and 256 pixels.
 TEST(GeometryTest, HeadOffsetsAreCountedOnce) {
   EXPECT_EQ(HeadOffsets(6).size(), 38u);
   EXPECT_EQ(HeadOffsets(7).size(), 41u);

@@ -1,4 +1,4 @@
-// Expected values: Pillow 9.4.0, Image.resize(size, Image.LANCZOS).
+// The expected values are those of Pillow 9.4.0, Image.resize(size, Image.LANCZOS).
 #include "tasks/pathfinder/lanczos.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ TEST(LanczosTest, ShrinksLikePillow) {
                           144, 162, 129, 109, 108, 153, 148, 156, 101));
 }
 
-// Sharp edges ring beyond 0 .. 255.
+// At sharp edges the filter overshoots 0 .. 255.
 TEST(LanczosTest, Clamps) {
   const std::vector<uint8_t> row = {0, 50, 100, 150, 200, 250, 255, 255, 0, 0, 255, 10};
   std::vector<uint8_t> image;
@@ -42,7 +42,7 @@ TEST(LanczosTest, WeightsAddUpToOne) {
     const int64_t sum = std::accumulate(taps.weights.begin(), taps.weights.end(), int64_t{0});
     EXPECT_NEAR(static_cast<double>(sum), 1 << 22, 8) << out;
   }
-  // Three lobes of two samples to each side.
+  // The filter has three lobes of two samples on each side.
   EXPECT_EQ(filter.taps(16).weights.size(), 12u);
   EXPECT_EQ(filter.taps(16).first, 27);
   EXPECT_EQ(filter.taps(0).first, 0);

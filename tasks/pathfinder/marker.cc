@@ -7,10 +7,11 @@
 namespace lra::pathfinder {
 namespace {
 
-// The filter reaches this far, in finished pixels.
+// How far the filter reaches, in pixels of the finished image.
 constexpr int kFilterReach = 4;
 
-// One picture. `narrow` holds the canvas rows of the disc after the filter's pass along the rows.
+// Paints one picture. `narrow` holds the canvas rows of the disc after the filter's pass along the
+// rows.
 class Painter {
  public:
   Painter(int side, double radius, int scale, int reach)
@@ -58,7 +59,7 @@ class Painter {
 
   int side_, scale_, reach_;
   LanczosFilter filter_;
-  std::vector<int> half_widths_;  // of the disc, by distance of a canvas row from its middle
+  std::vector<int> half_widths_;  // of the disc, by the distance of a canvas row from its middle
 };
 
 }  // namespace
@@ -66,14 +67,14 @@ class Painter {
 MarkerPictures::MarkerPictures(int side_pixels, double radius_pixels, int antialias_scale)
     : side_(side_pixels),
       reach_(static_cast<int>(std::ceil(radius_pixels)) + kFilterReach),
-      // Pixels nearer than the filter's reach to a border have weights of their own.
+      // Pixels nearer to a border than the filter's reach have weights of their own.
       border_(reach_ + kFilterReach) {
   const bool all_different = side_ < 2 * border_ + 1;
   if (all_different) border_ = side_;
   classes_ = all_different ? side_ : 2 * border_ + 1;
   const Painter painter(side_pixels, radius_pixels, antialias_scale, reach_);
   bytes_.resize(static_cast<size_t>(classes_) * classes_ * PictureBytes());
-  // A coordinate of each class: classes after the middle one count from the far border.
+  // A coordinate of each class; classes after the middle one count from the far border.
   const auto example = [&](int c) { return c <= border_ ? c : side_ - classes_ + c; };
   for (int y = 0; y < classes_; ++y) {
     for (int x = 0; x < classes_; ++x) {

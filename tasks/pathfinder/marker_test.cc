@@ -12,7 +12,7 @@ namespace {
 using testing::AnyOf;
 using testing::ElementsAre;
 
-// The whole image with nothing but this marker, not stretched.
+// A whole image with nothing but this marker, not stretched.
 std::vector<uint8_t> ImageOf(const MarkerPictures& markers, int side, Point tip) {
   std::vector<uint8_t> image(static_cast<size_t>(side) * side, 0);
   const int reach = markers.reach(), width = 2 * reach + 1;
@@ -28,7 +28,8 @@ std::vector<uint8_t> ImageOf(const MarkerPictures& markers, int side, Point tip)
   return image;
 }
 
-// Pillow 9.4.0: a disc on a canvas of twice the side, Image.resize(LANCZOS).
+// The expected pixels are Pillow 9.4.0's: a disc on a canvas of twice the side,
+// Image.resize(LANCZOS).
 TEST(MarkerTest, LooksLikePillows) {
   const MarkerPictures markers(32, 1.5, 2);
   const std::vector<uint8_t> image = ImageOf(markers, 32, {10, 12});
@@ -54,8 +55,8 @@ std::string DigestOfMarkers(int side, double radius, int step) {
   return ToHex(hash.Finish());
 }
 
-// At the border the filter's weights differ: every tip of the grid, corners included. The digests
-// are of Pillow's images.
+// At the border the filter's weights differ, so every tip of the grid is compared, corners
+// included. The digests are of Pillow's images.
 TEST(MarkerTest, LooksLikePillowsEverywhere) {
   EXPECT_EQ(DigestOfMarkers(32, 1.5, 1),
             "2db8394dce91c103ef1a038a722a619f9f20782c5eccbd845dab5cc328af5d5c");
@@ -77,7 +78,8 @@ TEST(CanvasTest, JoinsByMaximumCutsOffAndStretches) {
   canvas.DrawPaddle(coverage, 2, 2, {2, -1}, 1);  // 20 at (2, 0)
   std::vector<uint8_t> pixels;
   canvas.Stretch(&pixels);
-  // 60, 200, 80, 20 of 200 times 255: 76.5, 255, 102, 25.5, the halves but for rounding errors.
+  // 60, 200, 80 and 20 of 200 times 255 are 76.5, 255, 102 and 25.5; rounding errors decide about
+  // the halves.
   EXPECT_THAT(pixels, ElementsAre(0, AnyOf(76, 77), 255, 0, 0, 102, AnyOf(25, 26), 0, 0));
 }
 
@@ -95,7 +97,7 @@ TEST(CanvasTest, HalvesAreRoundedAsInTheOriginal) {
               ElementsAre(98, 101, 104, 122, 125, 139, 142, 157, 199, 202, 220));
 }
 
-// 133 is half of 266 = 2 * 133; as a float 266 / 255 is too large.
+// 133 is half of 266 = 2 * 133; as a float, 266 / 255 is too large.
 TEST(CanvasTest, MarkersAreMorePreciseThanPaddles) {
   const uint8_t coverage = 133;
   Canvas canvas(16);

@@ -14,8 +14,8 @@
 namespace lra::pathfinder {
 namespace {
 
-constexpr int kColumns = 6;        // those that are read
-constexpr int kNeededColumns = 4;  // those that must be there
+constexpr int kColumns = 6;        // columns that are read
+constexpr int kNeededColumns = 4;  // columns that must be there
 
 absl::Status ColumnError(int column, absl::string_view found, absl::string_view expected) {
   return absl::InvalidArgumentError(

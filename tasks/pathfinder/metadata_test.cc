@@ -95,7 +95,7 @@ TEST(MetadataTest, SaysWhatARealNumpyFileIs) {
   EXPECT_THAT(std::string(rows.status().message()), StartsWith("0.npy: is a NumPy array; the"));
 }
 
-// A cut file gives the rows of the whole one or an error, never another row.
+// A file that was cut off gives rows of the whole one or an error, never another row.
 TEST(MetadataTest, NoCutMakesAnotherRow) {
   const std::string text = "imgs/12 sample_34.png 34 1 1.0\nimgs/12 sample_35.png 35 0 1.0\n";
   for (size_t size = 0; size < text.size(); ++size) {

@@ -42,7 +42,7 @@ void Occupancy::Add(const Paddle& paddle, Point at) {
   end_changed_row_ = std::max(end_changed_row_, first_row + paddle.spread.rows);
 }
 
-// Outside of the image the mask stays 0; columns are masked, rows left out.
+// Outside of the image the mask stays 0: columns there are masked, and rows are left out.
 void Occupancy::AddToMask(const Picture& claimed, Point corner) {
   const int first_row = std::max(0, -corner.y);
   const int end_row = std::min(claimed.rows, tables_.layout.side - corner.y);
@@ -59,8 +59,8 @@ void Occupancy::AddToMask(const Picture& claimed, Point corner) {
   }
 }
 
-// Here the outside is 255 already. Nor does what sticks out of the image spread back into it: the
-// padding of the image is dilated over everything it could reach.
+// Outside of the image the dilated mask is 255 already. What sticks out of the image does not
+// spread back into it: the padding of the image is dilated over everything it could reach.
 void Occupancy::AddToSpread(const Picture& spread, Point corner) {
   const ptrdiff_t stride = tables_.layout.stride, width = ptrdiff_t{spread.chunks} * kChunkBytes;
   const uint8_t* from = spread.bytes.data();

@@ -1,4 +1,5 @@
-// Which pixels of an image are taken: the mask of all paddles so far, one byte (0 .. 255) a pixel.
+// Records which pixels of an image are taken: the mask of all paddles so far, one byte (0 .. 255) a
+// pixel.
 #ifndef LRA_TASKS_PATHFINDER_OCCUPANCY_H_
 #define LRA_TASKS_PATHFINDER_OCCUPANCY_H_
 
@@ -10,27 +11,28 @@
 
 namespace lra::pathfinder {
 
-// Holds the dilated mask beside the mask: since both are maxima, adding a paddle to one is adding
-// the dilated paddle to the other. What was added since the last Commit can be taken back. Not
-// thread-safe.
+// Holds the dilated mask beside the mask. Both are maxima, so adding a paddle to the mask means
+// adding the dilated paddle to the dilated mask. What was added since the last Commit can be
+// undone. Not thread-safe.
 class Occupancy {
  public:
-  // Refers to `tables`.
+  // Keeps a reference to `tables`.
   explicit Occupancy(const MarginTables& tables);
 
-  // True if the paddle's mask and that of the image add up to the limit somewhere.
+  // Whether the paddle's mask and that of the image add up to the limit anywhere.
   bool Collides(const Paddle& paddle, Point at) const;
-  // `at` is inside the image.
+  // `at` must be inside the image.
   void Add(const Paddle& paddle, Point at);
   void Commit();
   void Rollback();
 
   uint8_t MaskAt(Point p) const { return mask_[tables_.layout.IndexOf(p)]; }
-  // The dilated mask, to be read at PlaneLayout::ShiftOf(offset) around p; 255 outside the image.
+  // The dilated mask, to be read at PlaneLayout::ShiftOf(offset) around p; 255 outside of the
+  // image.
   const uint8_t* SpreadAt(Point p) const { return spread_ + tables_.layout.IndexOf(p); }
-  // Pixels of the image whose mask is at most `free_byte`.
+  // The number of pixels of the image whose mask is at most `free_byte`.
   int64_t CountFree(int free_byte) const;
-  // Row y of the mask from column 0 on; readable padding() pixels beyond the image.
+  // Row y of the mask from column 0 on; padding() more pixels on both sides are readable.
   const uint8_t* MaskRow(int y) const { return mask_ + tables_.layout.IndexOf({y, 0}); }
 
  private:
@@ -40,9 +42,9 @@ class Occupancy {
                        uint8_t* to_spread);
 
   const MarginTables& tables_;
-  std::vector<uint8_t> planes_;  // mask, spread, and both as of the last Commit
+  std::vector<uint8_t> planes_;  // mask, dilated mask, and both as they were at the last Commit
   uint8_t *mask_, *spread_, *saved_mask_, *saved_spread_;
-  // Rows of the planes that differ from the last Commit.
+  // The rows of the planes that changed since the last Commit.
   int first_changed_row_ = INT_MAX, end_changed_row_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Against the definitions, pixel by pixel on a plain array.
+// Compares with the definitions, pixel by pixel on a plain array.
 #include "tasks/pathfinder/occupancy.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "lra/random.h"
 #include "tasks/pathfinder/options.h"
-#include "tasks/pathfinder/test_options.h"
+#include "tasks/pathfinder/options_test_util.h"
 
 namespace lra::pathfinder {
 namespace {

@@ -23,8 +23,9 @@ absl::Status Invalid(const Args&... args) {
   return absl::InvalidArgumentError(absl::StrCat("pathfinder options: ", args...));
 }
 
-// Dashes that google-research/long-range-arena shares out among the distractors, by image side.
-// (Its comments write "/", which in the Python 2 of the original program rounds down.)
+// The number of dashes that google-research/long-range-arena divides among the distractors, by
+// image side. (Its comments write "/", which rounds down in Python 2, the language of the original
+// program.)
 const std::map<int, int>& DistractorDashes() {
   static const auto* const dashes =
       new std::map<int, int>{{32, 20}, {64, 22}, {128, 35}, {256, 30}};
@@ -33,7 +34,7 @@ const std::map<int, int>& DistractorDashes() {
 
 absl::Status FillInFromDifficulty(PathfinderOptions* options) {
   if (!options->has_contour_paddles()) {
-    constexpr int kPaddles[] = {0, 6, 9, 14};  // by Difficulty
+    constexpr int kPaddles[] = {0, 6, 9, 14};  // indexed by Difficulty
     const int paddles = kPaddles[options->difficulty()];
     if (paddles == 0) return Invalid("set difficulty or contour_paddles");
     options->set_contour_paddles(paddles);
@@ -75,7 +76,7 @@ absl::Status CheckTogether(const PathfinderOptions& options) {
                    " times antialias_scale ", options.antialias_scale(), " is ", canvas_thickness,
                    "; it must be a whole number from 1");
   }
-  // The first paddle stays twice the seed distance away from the border.
+  // The first paddle keeps twice the seed distance from the border.
   if (4 * options.seed_distance_pixels() >= options.side_pixels()) {
     return Invalid("seed_distance_pixels ", options.seed_distance_pixels(),
                    " leaves no room in the middle of an image of side_pixels ",
@@ -96,7 +97,7 @@ absl::StatusOr<PathfinderOptions> ResolveOptions(const PathfinderOptions& option
   LRA_RETURN_IF_ERROR(Annotate(CheckRanges(options), "pathfinder options"));
   LRA_RETURN_IF_ERROR(FillInFromDifficulty(&resolved));
   std::vector<std::string> unset = UnsetFields(resolved);
-  std::erase(unset, "difficulty");  // contour_paddles stands in for it
+  std::erase(unset, "difficulty");  // contour_paddles was set in its place
   if (!unset.empty()) {
     return Invalid("not set: ", absl::StrJoin(unset, ", "));
   }

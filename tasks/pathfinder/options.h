@@ -1,5 +1,5 @@
-// What the options of Pathfinder mean where they leave something to the difficulty, and which
-// options make sense together.
+// Fills in the options of Pathfinder that follow from the difficulty, and checks which options make
+// sense together.
 #ifndef LRA_TASKS_PATHFINDER_OPTIONS_H_
 #define LRA_TASKS_PATHFINDER_OPTIONS_H_
 
@@ -8,9 +8,9 @@
 
 namespace lra::pathfinder {
 
-// The options with contour_paddles, distractor_paddles and distractors filled in from difficulty
-// and side where they are unset. InvalidArgument for an unset field, a value out of range, a list
-// that is empty or holds a bad value, and options that leave no room for a contour.
+// The options with contour_paddles, distractor_paddles and distractors set from difficulty and side
+// where they are unset. InvalidArgument for an unset field, a value out of range, a list that is
+// empty or holds a bad value, and options that leave no room for a contour.
 absl::StatusOr<PathfinderOptions> ResolveOptions(const PathfinderOptions& options);
 
 }  // namespace lra::pathfinder

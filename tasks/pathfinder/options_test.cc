@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tasks/pathfinder/test_options.h"
+#include "tasks/pathfinder/options_test_util.h"
 
 namespace lra::pathfinder {
 namespace {
@@ -18,7 +18,7 @@ std::vector<int> Counts(int side, PathfinderOptions::Difficulty difficulty) {
   return {options->contour_paddles(), options->distractor_paddles(), options->distractors()};
 }
 
-// Folders curv_baseline, curv_contour_length_9 and curv_contour_length_14.
+// The folders are curv_baseline, curv_contour_length_9 and curv_contour_length_14.
 TEST(OptionsTest, CountsFollowDifficultyAndSide) {
   EXPECT_THAT(Counts(32, PathfinderOptions::EASY), ElementsAre(6, 2, 10));
   EXPECT_THAT(Counts(32, PathfinderOptions::INTERMEDIATE), ElementsAre(9, 3, 6));

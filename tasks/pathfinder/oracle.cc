@@ -9,7 +9,7 @@
 namespace lra::pathfinder {
 namespace {
 
-// Lanczos windowed sinc of three lobes.
+// The Lanczos filter with three lobes: sinc(x) sinc(x / 3).
 double Window(double x) {
   if (std::abs(x) >= 3) return 0;
   if (x == 0) return 1;
@@ -17,7 +17,7 @@ double Window(double x) {
   return 3 * std::sin(phase) * std::sin(phase / 3) / (phase * phase);
 }
 
-// Running sums of the weights of `in` samples in output number `out`; they end at 1.
+// Running sums of the weights of `in` samples in output number `out`; the last one is 1.
 std::vector<double> RunningWeights(int in, int scale, int out) {
   std::vector<double> sums = {0};
   for (int i = 0; i < in; ++i) {
@@ -42,8 +42,8 @@ MarkerOracle::MarkerOracle(int side_pixels, double marker_radius_pixels, int ant
   }
 }
 
-// The greatest brightness that a disc at this tip can have had: an image is nowhere darker than its
-// disc.
+// The greatest brightness that a disc at this tip can have had: no pixel of an image is darker than
+// its disc.
 double MarkerOracle::DiscStrength(absl::Span<const uint8_t> pixels, Tip tip) const {
   const auto weight = [this](int out, int from, int to) {
     const int last = side_ * scale_;
@@ -66,7 +66,8 @@ double MarkerOracle::DiscStrength(absl::Span<const uint8_t> pixels, Tip tip) con
   return strength;
 }
 
-// Which of two ends carries a disc. In 90,000 images the strengths differed by 0.37 and more.
+// Decides which of two ends carries a disc. In 90,000 images the strengths differed by 0.37 or
+// more.
 std::optional<int> MarkerOracle::Marked(absl::Span<const uint8_t> pixels,
                                         const std::array<Tip, 2>& ends) const {
   const double difference = DiscStrength(pixels, ends[1]) - DiscStrength(pixels, ends[0]);

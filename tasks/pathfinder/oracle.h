@@ -1,6 +1,6 @@
-// Recomputes the label of a Pathfinder image from its pixels and the ends of its contours: looks
-// for the two discs. Written from the definition of a disc; shares nothing with the generator but
-// the type of the ends.
+// Recomputes the label of a Pathfinder image from its pixels and the ends of its contours by
+// looking for the two discs. Written from the definition of a disc; shares no code with the
+// generator except the type of the ends.
 #ifndef LRA_TASKS_PATHFINDER_ORACLE_H_
 #define LRA_TASKS_PATHFINDER_ORACLE_H_
 
@@ -17,12 +17,13 @@ namespace lra::pathfinder {
 // Immutable; safe for concurrent use.
 class MarkerOracle {
  public:
-  // Of the images: side, and radius and scale of the discs (marker_radius_pixels,
+  // The side of the images, and radius and scale of the discs (marker_radius_pixels,
   // antialias_scale).
   MarkerOracle(int side_pixels, double marker_radius_pixels, int antialias_scale);
 
-  // 1 if the discs are on the ends of one contour, 0 if on those of two; nullopt if nobody can
-  // tell: both contours end on one pixel. `pixels` are side^2 bytes, row-major; tips are inside.
+  // 1 if the discs are at the ends of one contour, 0 if at ends of two; nullopt if nobody can tell
+  // because both contours end on one pixel. `pixels` are side^2 bytes, row-major; tips are inside
+  // the image.
   std::optional<int> Label(absl::Span<const uint8_t> pixels, const ContourTips& tips) const;
 
  private:
@@ -30,8 +31,9 @@ class MarkerOracle {
   double DiscStrength(absl::Span<const uint8_t> pixels, Tip tip) const;
 
   int side_, scale_, reach_;
-  std::vector<int> half_widths_;  // of the enlarged disc, by row, from its middle row on
-  // sums_[out][i]: what enlarged pixels below i contribute to finished pixel `out`, along one axis.
+  std::vector<int> half_widths_;  // of the enlarged disc, by row, starting at its middle row
+  // sums_[out][i] is what enlarged pixels below i contribute to finished pixel `out`, along one
+  // axis.
   std::vector<std::vector<double>> sums_;
 };
 

@@ -9,12 +9,13 @@
 
 #include "lra/parallel.h"
 #include "tasks/pathfinder/generator.h"
-#include "tasks/pathfinder/test_options.h"
+#include "tasks/pathfinder/options_test_util.h"
 
 namespace lra::pathfinder {
 namespace {
 
-// A black image with discs of plain coverage, the share of 8 x 8 points of a pixel that lie inside.
+// A black image with discs of plain coverage: the share of 8 x 8 points of a pixel that lie inside
+// the disc.
 std::vector<uint8_t> Discs(int side, double radius, const std::vector<Tip>& tips, int brightness) {
   std::vector<uint8_t> image(static_cast<size_t>(side) * side, 0);
   for (const Tip tip : tips) {
@@ -59,9 +60,9 @@ TEST(OracleTest, SaysWhenThePictureDoesNotTell) {
             std::nullopt);
 }
 
-// `ambiguous_share`: at most this share of images has coinciding ends (measured on 30,000 images of
-// the easy, intermediate and hard sets: 0.53, 0.43 and 0.28 %; on the original's 5,000 each: 0.34,
-// 0.52 and 0.24 %).
+// At most `ambiguous_share` of the images may have coinciding ends. (30,000 images of the easy,
+// intermediate and hard sets have 0.53, 0.43 and 0.28 %; 5,000 of each of the original's have 0.34,
+// 0.52 and 0.24 %.)
 void CompareWithGenerator(int side, PathfinderOptions::Difficulty difficulty, int images,
                           double ambiguous_share) {
   const auto generator = PathfinderGenerator::Create(OfficialOptions(side, difficulty));
@@ -70,13 +71,13 @@ void CompareWithGenerator(int side, PathfinderOptions::Difficulty difficulty, in
   const MarkerOracle oracle(side, options.marker_radius_pixels(), options.antialias_scale());
   std::atomic<int> ambiguous = 0, wrong = 0;
   const absl::Status status = ParallelFor(AvailableCores(), images, [&](int64_t i) -> absl::Status {
-    RandomStream random(11, RandomDomain::kPathfinder, {0, static_cast<uint32_t>(i), 0});
+    RandomStream random(11, RandomDomain("pathfinder"), {0, static_cast<uint32_t>(i), 0});
     PathfinderImage image;
     if (absl::Status drawn = generator->Draw(&random, &image); !drawn.ok()) return drawn;
     const std::optional<int> label = oracle.Label(image.pixels, image.tips);
     ambiguous += image.ambiguous;
     wrong += label.has_value() == image.ambiguous || label.value_or(image.label) != image.label;
-    // Exchanged ends change the answer.
+    // Exchanging the ends changes the answer.
     std::swap(image.tips.origins[0], image.tips.origins[1]);
     const std::optional<int> exchanged = oracle.Label(image.pixels, image.tips);
     wrong += exchanged.has_value() != label.has_value() || exchanged.value_or(-1) == label;

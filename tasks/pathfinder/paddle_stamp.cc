@@ -12,7 +12,8 @@ int64_t FloorDivide(int64_t a, int64_t b) {  // b > 0
   return a >= 0 ? a / b : -((-a + b - 1) / b);
 }
 
-// A whole or broken number rounded to the nearest whole one, halves away from 0 and towards 0.
+// A fraction rounded to the nearest integer. RoundOut rounds halves away from 0, and RoundIn
+// towards 0.
 int RoundOut(int64_t numerator, int64_t denominator) {
   const int64_t size = (2 * std::abs(numerator) + denominator) / (2 * denominator);
   return static_cast<int>(numerator < 0 ? -size : size);
@@ -49,7 +50,7 @@ void DrawThinLine(Point from, Point to, int side, std::vector<uint8_t>* canvas) 
   }
 }
 
-// Corners of a line of width >= 2. (The width minus 1 is split into halves that are rounded
+// The corners of a line of width >= 2. (The width minus 1 is split into halves that are rounded
 // differently, so a line of even width lies to one side.)
 std::array<Point, 4> LineCorners(Point from, Point to, int width) {
   const int dx = to.x - from.x, dy = to.y - from.y;
@@ -62,7 +63,7 @@ std::array<Point, 4> LineCorners(Point from, Point to, int width) {
           Point{to.y - up, to.x + right}, Point{from.y - up, from.x + right}};
 }
 
-// Each row from the leftmost to the rightmost crossing with the edges, in whole numbers.
+// Fills each row from the leftmost to the rightmost crossing with the edges, in integers.
 void FillQuadrilateral(const std::array<Point, 4>& corners, int side,
                        std::vector<uint8_t>* canvas) {
   const auto [top, bottom] = std::minmax_element(corners.begin(), corners.end(),

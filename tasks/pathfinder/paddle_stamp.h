@@ -1,5 +1,5 @@
-// A paddle (dash) as a small picture: its line, and the mask of the space that it claims.
-// Source: drewlinsley/pathfinder, commit ab9c130, snakes.py, with the rasterisers of Pillow.
+// A paddle (dash) as a small picture: its line, and the mask of the space that it claims. Source:
+// drewlinsley/pathfinder, commit ab9c130, snakes.py, with the rasterisers of Pillow.
 #ifndef LRA_TASKS_PATHFINDER_PADDLE_STAMP_H_
 #define LRA_TASKS_PATHFINDER_PADDLE_STAMP_H_
 
@@ -13,13 +13,13 @@ namespace lra::pathfinder {
 
 struct PaddleShape {
   int length_pixels;
-  double thickness_pixels;  // times antialias_scale it is whole
+  double thickness_pixels;  // times antialias_scale, it is an integer
   int margin_pixels;
   int antialias_scale;
 
-  // Stamps are (2 * HalfSide() + 1)^2 pixels.
+  // Stamps have (2 * HalfSide() + 1)^2 pixels.
   int HalfSide() const;
-  // Between the paddle's first end and the nearest possible head of the next paddle.
+  // The distance from the paddle's first end to the nearest possible head of the next paddle.
   int Reach() const { return length_pixels + margin_pixels; }
 };
 
@@ -43,20 +43,20 @@ class PaddlePainter {
   LanczosFilter filter_;
 };
 
-// Every byte becomes the maximum over the disc of this radius around it; what is outside the square
-// of side^2 bytes does not count.
+// Replaces every byte by the maximum over the disc of this radius around it. What lies outside of
+// the square of side^2 bytes does not count.
 std::vector<uint8_t> DilateByDisc(const std::vector<uint8_t>& image, int side, int radius);
 
-// Pillow's line of whole width, ends included, on a square canvas that holds it.
+// Draws Pillow's line of integer width, ends included, on a square canvas that holds it.
 void DrawLine(Point from, Point to, int width, int side, std::vector<uint8_t>* canvas);
 
-// Pixels, relative to a first paddle's tail, that must be free for it: the full-valued pixels of
-// its mask, moved by one pixel down and right as in the original, within Reach() of the tail.
+// The pixels, relative to a first paddle's tail, that must be free: the pixels of its mask with
+// full value, moved by one pixel down and right as in the original, within Reach() of the tail.
 std::vector<Point> CheckedPixels(const PaddleStamp& stamp, int reach);
 
-// False if the original's availability test, an OpenCV dilation by these pixels, reads the value
-// outside of the image alone for some corner of it: that value is the lowest double, and the
-// original takes it for a failure of the whole image.
+// Whether the original's availability test, an OpenCV dilation by these pixels, sees the image from
+// each of its corners. If it sees only the value outside of the image, that is the lowest double,
+// and the original gives up the whole image.
 bool SeesTheImageFromEveryCorner(const std::vector<Point>& checked_pixels);
 
 }  // namespace lra::pathfinder

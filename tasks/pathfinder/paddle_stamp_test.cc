@@ -1,6 +1,6 @@
-// Expected pictures are Pillow's (9.4.0): the same lines drawn with ImageDraw.line and shrunk with
-// Image.resize(LANCZOS). Those of 32 x 32 pixels were also compared with pictures taken from the
-// original program, drewlinsley/pathfinder ab9c130; the digests are of that comparison's text.
+// The expected pictures are Pillow's (9.4.0): the same lines drawn with ImageDraw.line and shrunk
+// with Image.resize(LANCZOS). Those of 32 x 32 pixels were also compared with pictures taken from
+// the original program, drewlinsley/pathfinder ab9c130; the digests are of that comparison's text.
 #include "tasks/pathfinder/paddle_stamp.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/sha256.h"
 #include "tasks/pathfinder/exact_trig.h"
-#include "tasks/pathfinder/test_options.h"
+#include "tasks/pathfinder/options_test_util.h"
 
 namespace lra::pathfinder {
 namespace {
@@ -23,7 +23,8 @@ std::string Hex(const std::vector<uint8_t>& bytes) {
   return absl::BytesToHexString(std::string(bytes.begin(), bytes.end()));
 }
 
-// A line "S degrees line mask" for every first paddle, "E dy dx line mask" for every other one.
+// Writes a line "S degrees line mask" for every first paddle, and "E dy dx line mask" for every
+// other one.
 std::string AllStamps(const PaddleShape& shape) {
   const PaddlePainter painter(shape);
   std::string text;
@@ -71,8 +72,8 @@ TEST(PaddleStampTest, AllStampsOfOtherSizesAreThoseOfPillow) {
             "a7795ef56172ee14b331a237930913be8bf1eab9bf76c00dca4f21f69d97eab0");
 }
 
-// By hand: 6 right, 2 down; the error starts at 2 * 2 - 6 < 0, so the steps down follow the second
-// and the fifth pixel.
+// Computed by hand: 6 right, 2 down. The error starts at 2 * 2 - 6 < 0, so the steps down follow
+// the second and the fifth pixel.
 TEST(PaddleStampTest, ThinLinesAreBresenhams) {
   std::vector<uint8_t> canvas(64, 0);
   DrawLine({1, 0}, {3, 6}, 1, 8, &canvas);
@@ -115,7 +116,8 @@ std::vector<int> AllBut(int first, int last) {
   return numbers;
 }
 
-// Derived from OpenCV's definition of a dilation with its default border.
+// The expected directions are derived from OpenCV's definition of a dilation with its default
+// border.
 TEST(PaddleStampTest, FirstPaddlesHaveTheDirectionsOfTheOriginal) {
   std::vector<int> of_64 = From(-180, -85);
   std::erase(of_64, -135);

@@ -1,6 +1,6 @@
 // Pathfinder (Linsley et al. 2018; Kim et al. 2020) as in the Long-Range Arena (Tay et al. 2021):
-// do the two discs of a picture lie on the same dashed contour? Read pixel by pixel; the sizes 32,
-// 64, 128 (Path-X) and 256 are tasks of their own.
+// do the two discs of a picture lie on the same dashed contour? It is read pixel by pixel. The
+// sizes 32, 64, 128 (Path-X) and 256 are separate tasks.
 //
 //   source: n x n grey bytes     label: 1 on the same contour, 0 on different ones
 //   sizes:  200,000 images of one difficulty, stored whole; the view cuts 80/10/10 %
@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/manifest.h"
 #include "datasets/png.h"
+#include "lra/plugin_options.h"
 #include "lra/random.h"
 #include "tasks/pathfinder/generator.h"
 #include "tasks/pathfinder/options.h"
@@ -25,7 +26,7 @@
 namespace lra {
 namespace {
 
-using namespace pathfinder;  // NOLINT: the task's own words
+using namespace pathfinder;  // the task's own names
 
 constexpr int kTipValues = 8;  // four tips: origin and terminal of contour 0, then of contour 1
 
@@ -77,7 +78,7 @@ class PathfinderTask : public Task {
 
   absl::StatusOr<EncodedExample> Generate(uint32_t seed, uint32_t split, uint32_t index,
                                           uint32_t* attempt) const override {
-    RandomStream random(seed, RandomDomain::kPathfinder, {*attempt, index, Kind()});
+    RandomStream random(seed, domain_, {*attempt, index, Kind()});
     PathfinderImage image;
     LRA_RETURN_IF_ERROR(generator_.Draw(&random, &image));
     EncodedExample example;
@@ -104,7 +105,7 @@ class PathfinderTask : public Task {
                            generator_.options().contour_paddles()});
   }
 
-  // The label stands in the metadata (RawReader::Order).
+  // The label stands in the metadata (RawReader::Order), not in the image.
   absl::StatusOr<EncodedExample> Encode(const RawExample& raw) const override {
     LRA_ASSIGN_OR_RETURN(const std::vector<uint8_t> pixels, DecodeGreyPng(raw.bytes, Side()));
     EncodedExample example;
@@ -121,7 +122,7 @@ class PathfinderTask : public Task {
     return raw;
   }
 
-  // Two batches of generated images, and an empty file as the release has one.
+  // Writes two batches of generated images, and an empty file as the release has one.
   absl::StatusOr<std::vector<int64_t>> WriteSample(absl::string_view folder,
                                                    uint32_t seed) const override {
     constexpr uint32_t kBatches = 2, kImages = 12;
@@ -170,7 +171,7 @@ class PathfinderTask : public Task {
   }
 
  private:
-  // Sizes and difficulties draw from streams of their own: otherwise image i would have the same
+  // Each size and difficulty draws from a stream of its own; otherwise image i would have the same
   // label in all of them.
   uint32_t Kind() const {
     return static_cast<uint32_t>(Side()) << 16 |
@@ -183,6 +184,7 @@ class PathfinderTask : public Task {
   }
 
   const std::string name_;
+  const RandomDomain domain_{"pathfinder"};
   const PathfinderGenerator generator_;
   const MarkerOracle oracle_;
 };
@@ -190,11 +192,7 @@ class PathfinderTask : public Task {
 absl::StatusOr<std::unique_ptr<Task>> MakePathfinder(const std::string& name,
                                                      const google::protobuf::Any& packed) {
   PathfinderOptions options;
-  if (!packed.UnpackTo(&options)) {
-    return absl::InvalidArgumentError(absl::StrCat("task ", name, " takes options of type ",
-                                                   options.GetTypeName(), ", not \"",
-                                                   packed.type_url(), "\""));
-  }
+  LRA_RETURN_IF_ERROR(UnpackInto("task", name, packed, &options));
   absl::StatusOr<PathfinderGenerator> generator = PathfinderGenerator::Create(options);
   if (!generator.ok()) {
     return absl::InvalidArgumentError(

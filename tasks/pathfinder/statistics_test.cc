@@ -1,8 +1,8 @@
-// Images of the generator against the summary of images of the original program
-// (tests/data/pathfinder_reference.json), and, where LRA_TEST_DATA points to it, against images of
-// lra_release-sample.gz themselves. Means by z-tests, distribution functions at nine percentiles by
-// exact rank tests, average images pixel by pixel; Holm's correction over all tests of a program
-// part, family-wise level 0.01. Seeds are fixed, so the outcome is too.
+// Compares images of the generator with a summary of images of the original program
+// (tests/data/pathfinder_reference.json) and, if LRA_TEST_DATA is set, with the images of
+// lra_release-sample.gz themselves. Means are compared by z-tests, distribution functions at nine
+// percentiles by exact rank tests, and average images pixel by pixel, with Holm's correction over
+// all tests of a test case at family-wise level 0.01. Seeds are fixed, so the outcome is too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,20 +22,20 @@
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "tasks/pathfinder/generator.h"
-#include "tasks/pathfinder/image_statistics.h"
-#include "tasks/pathfinder/test_options.h"
-#include "tasks/pathfinder/two_sample.h"
+#include "tasks/pathfinder/image_statistics_test_util.h"
+#include "tasks/pathfinder/options_test_util.h"
+#include "tasks/pathfinder/two_sample_test_util.h"
 
 namespace lra::pathfinder {
 namespace {
 
 using Json = nlohmann::json;
-using Tests = std::vector<std::pair<std::string, double>>;  // what was compared, p
+using Tests = std::vector<std::pair<std::string, double>>;  // what was compared, and its p-value
 
 constexpr uint32_t kFixedSeed = 20210503;  // not the canonical one
 constexpr double kLevel = 0.01;
 
-// LRA_TEST_SEED tries another one.
+// LRA_TEST_SEED sets another seed.
 uint32_t Seed() {
   const char* const text = std::getenv("LRA_TEST_SEED");
   return text == nullptr ? kFixedSeed : static_cast<uint32_t>(std::strtoul(text, nullptr, 10));
@@ -44,7 +44,7 @@ uint32_t Seed() {
 struct Sample {
   int side = 0;
   Columns columns;
-  std::vector<std::vector<double>> turns_deg;  // by image
+  std::vector<std::vector<double>> turns_deg;  // for each image
   std::vector<std::vector<uint8_t>> images;
 };
 
@@ -78,7 +78,7 @@ Sample Generate(int side, PathfinderOptions::Difficulty difficulty, int images) 
   sample.side = side;
   sample.turns_deg.resize(images);
   const absl::Status status = ParallelFor(AvailableCores(), images, [&](int64_t i) {
-    RandomStream random(Seed(), RandomDomain::kPathfinder, {0, static_cast<uint32_t>(i), 0});
+    RandomStream random(Seed(), RandomDomain("pathfinder"), {0, static_cast<uint32_t>(i), 0});
     return generator->Draw(&random, &drawn[i], &sample.turns_deg[i]);
   });
   LRA_CHECK(status.ok()) << status;
@@ -102,7 +102,7 @@ const Json& Reference() {
   return *reference;
 }
 
-// Mean and percentiles of one column.
+// Compares mean and percentiles of one column.
 void CompareColumn(const std::string& name, const std::vector<double>& values, const Json& expected,
                    Tests* tests) {
   const double deviation = expected["std"], size = expected["n"];
@@ -118,7 +118,7 @@ void CompareColumn(const std::string& name, const std::vector<double>& values, c
 }
 
 // Turns of one image depend on each other, so the error is that of the mean over images. The
-// reference's is taken to have the same spread.
+// reference is assumed to have the same spread.
 template <class Function>
 Moments OverImages(const Sample& sample, Function function) {
   std::vector<double> means;
@@ -141,7 +141,7 @@ void CompareTurns(const std::string& name, const Sample& sample, const Json& exp
     const double value = expected["percentiles"][i], level = levels[i] / 100;
     const Moments at_most = OverImages(sample, [&](double t) { return t <= value + 1e-4; });
     const Moments below = OverImages(sample, [&](double t) { return t < value - 1e-4; });
-    // As with PercentileTest, values equal to the percentile may be on either side of it.
+    // Like in PercentileTest, values equal to the percentile may lie on either side of it.
     const Moments* worse = at_most.mean < level ? &at_most : below.mean > level ? &below : nullptr;
     tests->emplace_back(
         absl::StrCat(name, ", percentile ", levels[i]),
@@ -149,8 +149,8 @@ void CompareTurns(const std::string& name, const Sample& sample, const Json& exp
   }
 }
 
-// The least p of all blocks of the average image times their number (Bonferroni), of blocks that
-// are lit often enough for a normal approximation.
+// The least p-value of all blocks of the average image times their number (Bonferroni), for blocks
+// that are lit often enough for a normal approximation.
 void CompareMeanImage(const std::string& name, const Sample& sample, const Json& expected,
                       double reference_images, Tests* tests) {
   const int blocks = static_cast<int>(expected.size()), edge = sample.side / blocks;
@@ -194,7 +194,7 @@ void CompareWithSummary(const std::string& name, const Sample& sample, Tests* te
   CompareMeanImage(name, sample, expected["mean_image"], images, tests);
 }
 
-// Holm: the i-th smallest of m is compared with level / (m - i).
+// Holm's correction compares the i-th smallest of m p-values with level / (m - i).
 void ExpectAll(Tests tests) {
   std::sort(tests.begin(), tests.end(), [](auto& a, auto& b) { return a.second < b.second; });
   std::cout << tests.size()
@@ -225,7 +225,7 @@ TEST(PathfinderStatisticsTest, LargerImagesAreLikeTheOriginals) {
 
 // --- Real images ---
 
-// All bytes of the present entry.
+// Reads all bytes of the current entry.
 absl::StatusOr<std::string> ReadEntry(RawSource* source) {
   std::string bytes;
   char buffer[4096];
@@ -236,7 +236,7 @@ absl::StatusOr<std::string> ReadEntry(RawSource* source) {
   }
 }
 
-// The images of each folder of pathfinder32/.
+// Reads the images of each folder of pathfinder32/.
 absl::StatusOr<std::map<std::string, Sample>> ReadRelease(const std::string& path) {
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<RawSource> source, OpenRawSource(path));
   std::map<std::string, Sample> folders;
@@ -246,7 +246,7 @@ absl::StatusOr<std::map<std::string, Sample>> ReadRelease(const std::string& pat
     const size_t start = entry->name.find("/pathfinder32/");
     if (start == std::string::npos || !absl::EndsWith(entry->name, ".png")) continue;
     LRA_ASSIGN_OR_RETURN(const std::string bytes, ReadEntry(source.get()));
-    if (bytes.empty()) continue;  // the release has one such file
+    if (bytes.empty()) continue;  // the release has one empty file
     const std::vector<std::string> parts = absl::StrSplit(entry->name.substr(start), '/');
     Sample& sample = folders[parts[2]];
     sample.images.push_back(*DecodeGreyPng(bytes, 32));
@@ -254,7 +254,7 @@ absl::StatusOr<std::map<std::string, Sample>> ReadRelease(const std::string& pat
   }
 }
 
-// Pixels of each image that have this value.
+// The number of pixels of each image that have this value.
 std::vector<double> Count(const Sample& sample, int value) {
   std::vector<double> counts;
   for (const std::vector<uint8_t>& image : sample.images) {
@@ -263,8 +263,8 @@ std::vector<double> Count(const Sample& sample, int value) {
   return counts;
 }
 
-// The least p of all 256 grey values times their number, of those that are seen often enough for a
-// normal approximation. A byte that is rounded the wrong way shows here and nowhere else.
+// The least p-value of all 256 grey values times their number, for those that occur often enough
+// for a normal approximation. Only this test notices a byte that is rounded the wrong way.
 double GreyValueTest(const Sample& a, const Sample& b) {
   double least = 1;
   int compared = 0;

@@ -12,7 +12,7 @@ namespace {
 
 int RoundUpToChunks(int bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes * kChunkBytes; }
 
-// The rectangle of a square picture outside of which all bytes are `empty`.
+// Cuts out the rectangle of a square picture that holds all bytes other than `empty`.
 Picture CutOut(const std::vector<uint8_t>& bytes, int side, uint8_t empty) {
   Point low{side, side}, high{-1, -1};
   for (int y = 0; y < side; ++y) {
@@ -35,7 +35,7 @@ Picture CutOut(const std::vector<uint8_t>& bytes, int side, uint8_t empty) {
   return picture;
 }
 
-// The same picture with an empty border around it.
+// Adds an empty border around a picture.
 std::vector<uint8_t> WithBorder(const std::vector<uint8_t>& bytes, int side, int border) {
   const int large = side + 2 * border;
   std::vector<uint8_t> framed(static_cast<size_t>(large) * large, 0);
@@ -96,7 +96,7 @@ MarginTables::MarginTables(const PathfinderOptions& options, int margin) : margi
   const int circle = shape.Reach() + 1, step = shape.length_pixels + 2 * margin + 1;
   layout = PlaneLayout(options.side_pixels(),
                        std::max(shape.HalfSide() + margin + 1, 2 * circle + step));
-  // The limit is a decimal fraction: the whole number it stands for must not hinge on its last bit.
+  // The limit is a decimal fraction; the integer it stands for must not depend on its last bit.
   const int sum_limit = static_cast<int>(std::ceil(255 * options.collision_limit() - 1e-9));
   const PaddlePainter painter(shape);
   AddFirstPaddles(painter, sum_limit, options.border_artifact());
@@ -108,7 +108,7 @@ MarginTables::MarginTables(const PathfinderOptions& options, int margin) : margi
   AddEmptyPlanes(options.padding_pixels());
 }
 
-// Neighbouring directions often look the same.
+// Neighbouring directions often look the same, so equal paddles are stored once.
 int MarginTables::AddPaddle(const PaddlePainter& painter, int sum_limit, double angle_rad) {
   PaddleStamp stamp = painter.Paint(angle_rad);
   const auto same = std::find_if(stamps_.begin(), stamps_.end(), [&](const PaddleStamp& s) {

@@ -1,5 +1,5 @@
-// Everything about placing paddles of one margin that does not depend on the image: pictures of
-// paddles, turn weights, first paddles. Made once, read by all threads.
+// Tables for placing paddles of one margin, as far as they do not depend on the image: pictures of
+// paddles, turn weights, first paddles. They are made once and read by all threads.
 #ifndef LRA_TASKS_PATHFINDER_TABLES_H_
 #define LRA_TASKS_PATHFINDER_TABLES_H_
 
@@ -13,8 +13,8 @@
 
 namespace lra::pathfinder {
 
-// How a plane of bytes over the image lies in memory: padded on all sides, so that paddles and
-// circles may stick out, and readable for a chunk beyond its end.
+// How a plane of bytes over the image lies in memory. It is padded on all sides, so that paddles
+// and circles may stick out, and a chunk beyond its end is readable.
 struct PlaneLayout {
   int side = 0, padding = 0, stride = 0, bytes = 0;
 
@@ -30,7 +30,7 @@ struct PlaneLayout {
 
 // The non-empty rectangle of a small picture, in rows of whole chunks.
 struct Picture {
-  Point corner;  // its upper left pixel, relative to the picture's centre
+  Point corner;  // upper left pixel, relative to the picture's centre
   int rows = 0, chunks = 0;
   std::vector<uint8_t> bytes;
 };
@@ -39,34 +39,34 @@ struct Paddle {
   Picture line;    // coverage
   Picture mask;    // claimed space
   Picture spread;  // the mask dilated by the margin
-  // Where another mask collides: at values above these (255: nowhere).
+  // Another mask collides where its value is above this (255: nowhere).
   Picture limits;
-  // What a first paddle needs free, relative to its tail, and the box around it.
+  // The pixels that a first paddle needs free, relative to its tail, and the box around them.
   std::vector<Point> checked;
   Point checked_low, checked_high;
-  // Tails whose checked pixels are all outside of the image. Where border_artifact is on no first
-  // paddle has any.
+  // Tails whose checked pixels are all outside of the image. With border_artifact no first paddle
+  // has any.
   std::vector<Point> unchecked_tails;
 };
 
 // A paddle that begins a contour, in a direction of whole degrees.
 struct FirstPaddle {
-  int paddle = 0;       // in MarginTables::paddles
-  bool usable = false;  // with border_artifact: SeesTheImageFromEveryCorner
-  Step head, pivot;     // tail -> head, head -> pivot
+  int paddle = 0;       // index in MarginTables::paddles
+  bool usable = false;  // with border_artifact, SeesTheImageFromEveryCorner
+  Step head, pivot;     // from tail to head, and from head to pivot
 };
 
-// A further paddle, by where its head is around the pivot.
+// A later paddle, by where its head is around the pivot.
 struct NextPaddle {
   Point offset;
-  int paddle = 0;  // drawn from the head backwards
+  int paddle = 0;  // index in MarginTables::paddles; drawn from the head backwards
 };
 
-// A possible turn: weights are in units of 2^-16.
+// A possible turn; weights are multiples of 2^-16.
 struct Turn {
   int shift = 0;  // PlaneLayout::ShiftOf(offset)
   uint32_t weight = 0;
-  int next = 0;  // in MarginTables::next
+  int next = 0;  // index in MarginTables::next
 };
 
 struct Displacement {
@@ -74,11 +74,11 @@ struct Displacement {
 };
 
 struct MarginTables {
-  // Directions: first paddles 0 .. 359 (degrees + 180), then next paddles.
+  // Directions are numbered: first paddles 0 .. 359 (degrees + 180), then next paddles.
   static constexpr int kFirstPaddles = 360;
   static constexpr uint32_t kTurnUnit = 1 << 16;
 
-  // The options are resolved.
+  // The options must be resolved.
   MarginTables(const PathfinderOptions& options, int margin_pixels);
 
   PlaneLayout layout;
@@ -86,18 +86,18 @@ struct MarginTables {
   std::vector<Paddle> paddles;  // all different
   std::vector<FirstPaddle> first;
   std::vector<NextPaddle> next;
-  // By direction: the angle, and the step from the pivot to that of the paddle after it.
+  // For each direction, its angle and the step from the pivot to that of the next paddle.
   std::vector<double> angles_rad;
   std::vector<Step> advance;
-  std::vector<Turn> turns;  // those after direction d: turn_begin[d] .. turn_begin[d + 1]
+  std::vector<Turn> turns;  // those after direction d are turn_begin[d] .. turn_begin[d + 1]
   std::vector<int> turn_begin;
-  // From the first tail of contour 0 to that of contour 1, by degrees 0 .. 359; to be added and
-  // rounded to the nearest pixel, halves to even ones.
+  // The displacement from the first tail of contour 0 to that of contour 1 for degrees 0 .. 359;
+  // the sum is rounded to the nearest pixel, halves to even ones.
   std::vector<Displacement> seed_circle;
   // Mask and dilated mask of an image without contours, in `layout`. Outside of the image the mask
-  // is 0 (nothing collides there), the dilated mask 255 (no head goes there).
+  // is 0 (nothing collides there) and the dilated mask 255 (no head goes there).
   std::vector<uint8_t> empty_mask, empty_spread;
-  // 255 for columns of the image, 0 for padding: one row of `layout`.
+  // One row of `layout`: 255 for columns of the image, 0 for padding.
   std::vector<uint8_t> inside;
 
  private:
@@ -108,10 +108,10 @@ struct MarginTables {
   void AddTurns(double continuity, double step_pixels);
   void AddSeedCircle(double radius_pixels);
   void AddEmptyPlanes(int padding_pixels);
-  std::vector<PaddleStamp> stamps_;  // of `paddles`, while they are made
+  std::vector<PaddleStamp> stamps_;  // for `paddles`, while they are made
 };
 
-// cos^2 of the turn times the continuity, 0 from a right angle on: in units of 2^-16.
+// cos^2 of the turn times the continuity, 0 from a right angle on, as a multiple of 2^-16.
 uint32_t TurnWeight(double turn_rad, double continuity);
 
 }  // namespace lra::pathfinder

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tasks/pathfinder/options.h"
-#include "tasks/pathfinder/test_options.h"
+#include "tasks/pathfinder/options_test_util.h"
 
 namespace lra::pathfinder {
 namespace {
@@ -47,7 +47,7 @@ TEST(TablesTest, TurnsListWhatHasAWeight) {
 // Weights and bytes are multiplied and summed in 32 bits.
 TEST(TablesTest, TotalWeightsFitIn32Bits) {
   PathfinderOptions options = OfficialOptions(256);
-  options.set_antialias_scale(1);  // pictures play no part here
+  options.set_antialias_scale(1);  // pictures do not matter here
   options.set_paddle_length_pixels(20);
   options.set_continuity(0.1);
   const MarginTables tables(*ResolveOptions(options), 8);
@@ -62,7 +62,7 @@ TEST(TablesTest, TotalWeightsFitIn32Bits) {
 
 TEST(TablesTest, FirstPaddlesStepFromTailToHeadToPivot) {
   const MarginTables tables(*ResolveOptions(OfficialOptions(32)), 1);
-  // 90 degrees: down. Head 2 further, pivot 3 back from it.
+  // 90 degrees is down. The head is 2 further, and the pivot 3 back from it.
   const FirstPaddle& down = tables.first[270];
   EXPECT_EQ(down.head.From({10, 10}), (Point{12, 10}));
   EXPECT_EQ(down.pivot.From({12, 10}), (Point{9, 10}));

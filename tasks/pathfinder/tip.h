@@ -7,13 +7,13 @@
 
 namespace lra::pathfinder {
 
-// A pixel, inside the image.
+// A pixel inside the image.
 struct Tip {
   int16_t y = 0, x = 0;
   friend bool operator==(const Tip&, const Tip&) = default;
 };
 
-// Of contours 0 and 1: where they begin and where they end.
+// Where contours 0 and 1 begin, and where they end.
 struct ContourTips {
   std::array<Tip, 2> origins, terminals;
   friend bool operator==(const ContourTips&, const ContourTips&) = default;

@@ -20,7 +20,7 @@
 namespace lra::pathfinder {
 namespace {
 
-// An image of 256 x 256 grey pixels never takes more; a batch's metadata has 1,000 lines.
+// A 256 x 256 grey image never takes more, and the metadata of a batch has 1,000 lines.
 constexpr size_t kMaxPngBytes = size_t{1} << 20;
 constexpr size_t kMaxMetadataBytes = size_t{32} << 20;
 constexpr absl::string_view kDifficulties[] = {"curv_baseline", "curv_contour_length_9",
@@ -30,7 +30,7 @@ uint64_t Key(int64_t batch, int64_t image) {
   return (static_cast<uint64_t>(batch) << 32) | static_cast<uint64_t>(image);
 }
 
-// Decimal digits without a leading zero.
+// Parses decimal digits without a leading zero.
 std::optional<int32_t> Number(absl::string_view text) {
   int32_t number = 0;
   if (text.empty() || text.size() > 9 || (text[0] == '0' && text.size() > 1) ||
@@ -111,7 +111,7 @@ class TreeReader : public RawReader {
     int64_t line = 0;
   };
 
-  // nullopt for what is not of this size and difficulty.
+  // Returns nullopt for a path that is not of this size and difficulty.
   std::optional<TreePath> Parse(absl::string_view name) const {
     const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
     const size_t n = parts.size();

@@ -1,4 +1,4 @@
-// Importing the Pathfinder release as a user does, in every wrapping, and broken trees.
+// Imports the Pathfinder release as a user does, in every kind of archive, and broken trees.
 #include "tasks/pathfinder/tree_reader.h"
 
 #include <array>
@@ -25,7 +25,7 @@ constexpr auto kMissing = absl::StatusCode::kNotFound;
 constexpr int64_t kHuge = int64_t{34} << 20;
 const std::string kRoot = "lra_release/lra_release/pathfinder32/curv_contour_length_14/";
 
-// A picture whose every pixel says which one it is.
+// A picture in which every pixel's value tells batch, image and place.
 std::vector<uint8_t> Pixels(int side, int batch, int image) {
   std::vector<uint8_t> pixels(static_cast<size_t>(side) * side);
   for (size_t i = 0; i < pixels.size(); ++i) {
@@ -58,7 +58,7 @@ Entries GoodTree(const std::string& root = kRoot, int side = 32) {
           {root + "metadata/2.npy", Row(2, 9, 1, n) + Row(2, 10, 1, n)}};
 }
 
-// A PNG chunk by the PNG specification.
+// A PNG chunk, written from the PNG specification.
 std::string Chunk(const std::string& type, const std::string& data) {
   const auto big_endian = [](uint32_t n) {
     return std::string{static_cast<char>(n >> 24), static_cast<char>(n >> 16),
@@ -72,7 +72,7 @@ std::string Chunk(const std::string& type, const std::string& data) {
   return big_endian(static_cast<uint32_t>(data.size())) + type + data + big_endian(~crc);
 }
 
-// 32 x 32, without pixels: what it is is known before they are looked at.
+// A 32 x 32 image without pixels: its type is known before pixels are read.
 std::string HeaderOnly(char depth, char color) {
   const std::string size("\0\0\0\x20\0\0\0\x20", 8);
   return "\x89PNG\r\n\x1a\n" + Chunk("IHDR", size + std::string{depth, color, 0, 0, 0}) +
@@ -99,7 +99,7 @@ class TreeReaderTest : public ImportTestBase {
 
 TEST_F(TreeReaderTest, TheSampleIsTheSameFromEveryWrapping) {
   const Manifest manifest = ExpectSameFromEveryWrapping();
-  ASSERT_EQ(manifest.skipped_size(), 1);  // the sample has an empty file, as the release
+  ASSERT_EQ(manifest.skipped_size(), 1);  // the sample has an empty file, like the release
   EXPECT_EQ(manifest.skipped(0).reason(), "imgs/1/sample_3.png is empty");
   EXPECT_EQ(manifest.skipped(0).count(), 1);
   EXPECT_EQ(manifest.splits(0).name(), "all");
@@ -123,7 +123,7 @@ TEST_F(TreeReaderTest, BatchesAreOrderedByNumberAndImagesByLine) {
   EXPECT_EQ(manifest.sources(1).sha256(), Sha256Hex(digests));
 }
 
-// In one archive, as in lra_release.gz.
+// All sizes are in one archive, as in lra_release.gz.
 TEST_F(TreeReaderTest, FilesOfOtherSizesAndDifficultiesArePassedOver) {
   ExpectImports(WriteTar(GoodTree()));
   const auto expected = Contents(Out());
@@ -159,7 +159,7 @@ TEST_F(TreeReaderTest, LinksDevicesAndPathsOutOfTheArchiveTouchNothing) {
       "/etc/passwd");
   hostile.push_back({"../../escaped.png", "written?"});
   hostile.push_back({"/tmp/lra-escaped.png", "written?"});
-  hostile.push_back({kRoot + "huge", "", AE_IFREG, kHuge});  // nobody unpacks it
+  hostile.push_back({kRoot + "huge", "", AE_IFREG, kHuge});  // it must be skipped without unpacking
   ExpectPassedOver(GoodTree(), hostile);
   EXPECT_FALSE(FileExists("/tmp/lra-escaped.png"));
 }
@@ -265,7 +265,7 @@ TEST_F(TreeReaderTest, IncompleteAndDoubleTreesAreRefused) {
         kMissing}});
 }
 
-// The release has one empty file; more are a tree that was not unpacked whole.
+// The release has one empty file; more mean that the tree was not unpacked completely.
 TEST_F(TreeReaderTest, OneEmptyPictureIsLeftOut) {
   Entries entries = GoodTree();
   All({Put(kRoot + Path(2, 9), "")})(&entries);
@@ -293,7 +293,8 @@ TEST_F(TreeReaderTest, TwoEmptyPicturesAreAnError) {
               testing::HasSubstr("2 pictures are empty files, first imgs/2/sample_50.png"));
 }
 
-// The sixth column says how long the contours are: another difficulty under this one's name.
+// The sixth column says how long the contours are, so another difficulty under this one's name is
+// noticed.
 TEST_F(TreeReaderTest, TheContoursOfAnotherDifficultyAreRefused) {
   Entries entries = GoodTree();
   All({Put(kRoot + "metadata/2.npy", "imgs/2 sample_9.png 9 1 1.0 6 2 2 0.5 1 1\n")})(&entries);
@@ -303,7 +304,7 @@ TEST_F(TreeReaderTest, TheContoursOfAnotherDifficultyAreRefused) {
                                                             testing::HasSubstr("have 6 dashes")));
 }
 
-// Each of the other tasks, with its own folder.
+// Imports each of the other tasks from its own folder.
 class OtherSizesTest : public TreeReaderTest,
                        public testing::WithParamInterface<std::pair<const char*, int>> {
  protected:
@@ -324,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, OtherSizesTest,
                          testing::Values(std::pair("pathfinder64", 64), std::pair("pathx", 128),
                                          std::pair("pathfinder256", 256)));
 
-// The sample of the release: every label as its metadata says.
+// Every label of the release's sample must be as its metadata says.
 class RealTreeTest : public TreeReaderTest, public testing::WithParamInterface<int> {
  protected:
   static constexpr const char* kSets[] = {"EASY", "INTERMEDIATE", "HARD"};
@@ -337,7 +338,7 @@ TEST_P(RealTreeTest, LabelsAreThoseOfTheMetadata) {
   if (raw.empty()) GTEST_SKIP() << "LRA_TEST_DATA has no lra_release-sample.gz";
   constexpr const char* kFolders[] = {"curv_baseline", "curv_contour_length_9",
                                       "curv_contour_length_14"};
-  // Batch to its list; the first and fourth words of a line are what counts.
+  // Maps a batch to its list; the first and fourth words of a line are compared.
   std::map<int, std::string> lists;
   auto source = *OpenRawSource(raw);
   while (const auto entry = *source->Next()) {

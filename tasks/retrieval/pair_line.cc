@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kColumns = 5;
 constexpr absl::string_view kColumnNames[kColumns] = {"label", "id 1", "id 2", "text 1", "text 2"};
 
-// "0", "1", or either with a point and zeros behind it.
+// Accepts "0", "1", or either with a point and zeros after it.
 std::optional<int32_t> ParseLabel(absl::string_view text) {
   if (text.empty() || (text[0] != '0' && text[0] != '1')) return std::nullopt;
   const absl::string_view rest = text.substr(1);

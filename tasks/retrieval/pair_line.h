@@ -10,17 +10,17 @@
 
 namespace lra::retrieval {
 
-// Views into the line.
+// The fields refer to the line.
 struct PairLine {
   int32_t label = 0;  // 1: one of the two papers cites the other
   absl::string_view id1, id2;
-  absl::string_view text1, text2;  // bytes as they stand there, also NUL and what is not UTF-8
+  absl::string_view text1, text2;  // bytes as they stand in the file, even NUL and invalid UTF-8
 };
 
-// `line` comes without its end. Exactly five columns with one tab between them, no quoting; the
-// label is 0 or 1, also written as a float ("1.0"); nothing is empty. InvalidArgument names the
-// column, the byte of the line at which it begins (both from 1) and its value. Allocates only for
-// the message, under 300 bytes.
+// Parses a `line` without its end. It must have exactly five columns with one tab between them and
+// no quoting; the label is 0 or 1, also written as a float ("1.0"); no column is empty.
+// InvalidArgument names the column, the byte of the line at which it begins (both counted from 1)
+// and its value. Allocates only for the message, under 300 bytes.
 absl::StatusOr<PairLine> ParsePairLine(absl::string_view line);
 
 }  // namespace lra::retrieval

@@ -1,15 +1,16 @@
 // Document retrieval on the ACL Anthology Network (Radev et al. 2013), byte by byte, as in the
-// Long-Range Arena (Tay et al. 2021): does one paper cite the other? No model sees both texts at
-// once: each is encoded alone.
+// Long-Range Arena (Tay et al. 2021): does one paper cite the other? Each text is encoded alone; no
+// model sees both at once.
 //
 //   source: two texts, mostly Python byte literals b'...' (the view decodes them)     label: 0 or 1
-//   sizes:  147,086 / 18,090 / 17,437; the first 10,000 raw bytes of each text
+//   sizes:  147,086 / 18,090 / 17,437 pairs; the first 10,000 raw bytes of each text
 //   raw:    new_aan_pairs.{train,eval,test}.tsv of lra_release.gz
 #include <memory>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "lra/plugin_options.h"
 #include "lra/random.h"
 #include "tasks/line_reader.h"
 #include "tasks/raw_files.h"
@@ -119,7 +120,7 @@ class Retrieval : public Task {
 
 absl::StatusOr<std::unique_ptr<Task>> MakeRetrieval(const google::protobuf::Any& packed) {
   LRA_ASSIGN_OR_RETURN(RetrievalOptions options,
-                       UnpackOptions<RetrievalOptions>("retrieval", packed));
+                       UnpackOptions<RetrievalOptions>("task", "retrieval", packed));
   return std::make_unique<Retrieval>(std::move(options));
 }
 

@@ -1,4 +1,4 @@
-// Importing pairs of documents as a user does, in every wrapping, and broken files.
+// Imports pairs of documents as a user does, in every kind of archive, and broken files.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "datasets/archive.h"
@@ -37,7 +37,7 @@ class RetrievalTest : public ImportTestBase {
  protected:
   RetrievalTest() : ImportTestBase("retrieval") {}
 
-  // "label|text|text" of every example, as it is stored.
+  // Every example as "label|text|text", as it is stored.
   std::vector<std::string> Stored(const std::string& split) const {
     const Dataset data = *Dataset::Open(Out(), {});
     std::vector<std::string> examples;
@@ -72,7 +72,7 @@ TEST_F(RetrievalTest, BothTextsAndTheLabelAreKeptAsTheyStandThere) {
   ASSERT_EQ(manifest.sources_size(), 3);
   EXPECT_EQ(manifest.sources(2).name(), "new_aan_pairs.train.tsv");
   EXPECT_EQ(manifest.sources(2).sha256(), Sha256Hex(kGood));
-  // The pair one, two of test stands in train; both of its examples have a text of train.
+  // One pair of train occurs twice in test; both of these examples have a text of train.
   ASSERT_EQ(manifest.duplicates_size(), 1);
   EXPECT_EQ(manifest.duplicates(0).count(), 1);
   ASSERT_EQ(manifest.shared_documents_size(), 1);
@@ -97,7 +97,7 @@ TEST_F(RetrievalTest, TextsAreCutAtTenThousandBytesAndMayBeAnyBytes) {
   }
 }
 
-// Stored whole or cut, as literals are: both columns through the view.
+// Literals are stored whole or cut; the view decodes both columns.
 TEST_F(RetrievalTest, AViewReadsBothTexts) {
   ExpectImports(WriteTar(GoodFiles()));
   DataView view;
@@ -129,7 +129,7 @@ TEST_F(RetrievalTest, CutArchivesAreRefused) {
   ExpectCutsAreRefused(entries, false);
 }
 
-// What follows the third file is not looked at: the release goes on for gigabytes.
+// What follows the third file is not read: the release goes on for gigabytes.
 TEST_F(RetrievalTest, NothingIsReadBehindTheLastFile) {
   Entries entries = GoodFiles();
   ExpectImports(WriteTar(entries));
@@ -217,7 +217,7 @@ TEST_F(RetrievalTest, TheFirstWrongLineIsNamedWhateverTheThreads) {
   }
 }
 
-// The sample of the release, against its lines cut at their tabs.
+// Compares the sample of the release with its lines split at their tabs.
 TEST_F(RetrievalTest, RealPairsAreAllThere) {
   const std::string raw = RealData("lra_release-sample.gz");
   if (raw.empty()) GTEST_SKIP() << "LRA_TEST_DATA has no lra_release-sample.gz";

@@ -25,44 +25,45 @@
 
 namespace lra::text {
 
-// A longer field is an error, so a quote that is never closed costs this much and no more.
+// A longer field is an error, so a quote that is never closed takes no more memory than this.
 inline constexpr size_t kMaxFieldBytes = size_t{4} << 20;
 
 enum class TableDialect {
-  // A field may stand in double quotes; it may then hold commas, line ends and doubled quotes.
+  // A field may stand in double quotes; then it may contain commas, line ends and doubled quotes.
   kCsv,
-  // Tabs between the fields; a quote is a byte like any other.
+  // Fields are separated by tabs; a quote is a byte like any other.
   kTsv,
 };
 
 struct CsvRow {
   std::vector<std::string> fields;
-  int64_t line = 0;  // at which the row began, from 1
+  int64_t line = 0;  // where the row began, counted from 1
 };
 
-// Lines end with LF or CR LF, the last one too (otherwise the file was cut off); line ends inside
-// quotes are kept as they are. Empty lines and a UTF-8 byte order mark are passed over. All other
-// bytes are kept, also NUL and what is not UTF-8. Stricter than most readers: a quote inside a
-// field without quotes is an error, for nobody knows what it means. Not thread-safe. Holds one row:
-// `columns` fields of at most kMaxFieldBytes.
+// Lines end with LF or CR LF, also the last one (otherwise the file was cut off); line ends inside
+// quotes are kept. Empty lines and a UTF-8 byte order mark are skipped. All other bytes are kept,
+// even NUL and invalid UTF-8. A quote inside a field without quotes is an error, because its
+// meaning is unclear; most other readers accept it. Not thread-safe. Memory: one row of `columns`
+// fields of at most kMaxFieldBytes.
 class CsvReader {
  public:
   // Every row must have `columns` (>= 1) fields.
   CsvReader(TableDialect dialect, int columns);
 
-  // The next bytes of the file, viewed until Next returns nullopt, which must come before the next
-  // Feed.
+  // Passes the next bytes of the file. They are used until Next returns nullopt, which must happen
+  // before the next Feed.
   void Feed(absl::string_view block);
   // The next row that ends in the block, or nullopt when the block is used up. InvalidArgument
-  // names line and column (both from 1) and what was found; it is then returned again and again.
+  // names line and column (both counted from 1) and what was found; later calls return the same
+  // error.
   absl::StatusOr<std::optional<CsvRow>> Next();
-  // After the last block was used up: an error if it ended inside a row.
+  // To be called after the last block was used up: an error if it ended inside a row.
   absl::Status Finish() const;
 
  private:
   enum class State { kPlain, kQuoted, kAfterQuote, kAfterQuoteReturn };
 
-  // Consume a part of the block; true at the end of a row.
+  // Consumes a part of the block; returns true at the end of a row.
   absl::StatusOr<bool> Step();
   absl::StatusOr<bool> StepPlain();
   absl::StatusOr<bool> StepQuoted();
@@ -76,10 +77,10 @@ class CsvReader {
   const TableDialect dialect_;
   const size_t columns_;
   const char separator_;
-  absl::string_view block_;  // what is left of it
+  absl::string_view block_;  // the rest of the block
   State state_ = State::kPlain;
   bool first_field_ = true;  // of the file
-  bool quoted_ = false;      // the present field
+  bool quoted_ = false;      // whether the current field is quoted
   std::string field_;
   CsvRow row_;
   int64_t line_ = 1, quote_line_ = 1;

@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<CsvRow>> ReadAll(TableDialect dialect, int columns,
   CsvReader reader(dialect, columns);
   std::vector<CsvRow> rows;
   for (; !file.empty(); file.remove_prefix(std::min(block_bytes, file.size()))) {
-    // A copy of its own, so that a sanitizer sees a view that is used for too long.
+    // Each block is a copy, so that a sanitizer notices a view that is used for too long.
     const std::string block(file.substr(0, block_bytes));
     reader.Feed(block);
     while (true) {
@@ -148,7 +148,8 @@ TEST(CsvReaderTest, BoundsAField) {
   }
 }
 
-// What was written as RFC 4180 says comes back, whatever the fields hold and the blocks are.
+// Tables written as RFC 4180 says are read back unchanged, whatever the fields hold and wherever
+// blocks end.
 TEST(CsvReaderTest, ReadsBackRandomTables) {
   RandomStream random(6, RandomDomain::kTest, {0, 0, 0});
   const std::string alphabet("ab\",\t\r\n \0\xff", 10);

@@ -24,15 +24,15 @@ absl::Status PathError(absl::string_view path, const Words&... words) {
                    "\": ", words...));
 }
 
-// Takes the last part off the path.
+// Removes the last part of the path and returns it.
 absl::string_view TakeLast(absl::string_view* path) {
   const size_t slash = path->rfind('/');
-  const absl::string_view last = path->substr(slash + 1);  // npos + 1 = 0
+  const absl::string_view last = path->substr(slash + 1);  // npos + 1 is 0
   *path = path->substr(0, slash == absl::string_view::npos ? 0 : slash);
   return last;
 }
 
-// Digits without leading zeros: a number has one spelling.
+// Digits without leading zeros, so that a number has one spelling.
 bool ParseNumber(absl::string_view text, int32_t* number) {
   if (text.empty() || (text.size() > 1 && text[0] == '0')) return false;
   return std::all_of(text.begin(), text.end(), absl::ascii_isdigit) &&
@@ -71,7 +71,7 @@ absl::StatusOr<std::optional<ReviewPath>> ParseReviewPath(absl::string_view path
     review.is_test = split_folder == "test";
     if (is_review_name && is_split(split_folder)) return CheckRating(path, review);
     if (is_review_name) return PathError(path, "train/ or test/ is expected above ", class_folder);
-    // Hidden files hold other things (._0_9.txt is a Mac's).
+    // Hidden files hold other things (._0_9.txt is written by macOS).
     if (!is_split(split_folder) || !absl::EndsWith(name, ".txt") || name[0] == '.') {
       return std::nullopt;
     }

@@ -24,10 +24,10 @@ constexpr size_t kBlockBytes = size_t{1} << 16;
 constexpr const char* kSplits[] = {"train", "test"};
 constexpr const char* kFolders[] = {"neg", "pos"};
 
-// Rows and reviews are both ordered by (split, number).
+// Rows and reviews are ordered by (split, number).
 uint64_t Key(int split, uint64_t number) { return (static_cast<uint64_t>(split) << 40) | number; }
 
-// "train.csv", "test.tsv".
+// The name of a table: "train.csv", "test.tsv".
 struct TableName {
   int split = 0;
   TableDialect dialect = TableDialect::kCsv;
@@ -137,7 +137,7 @@ class ReviewReader : public RawReader {
     return absl::DataLossError(absl::StrCat(entry_.name, ": ", status.message()));
   }
 
-  // nullopt at the end of the table.
+  // Returns nullopt at the end of the table.
   absl::StatusOr<std::optional<CsvRow>> NextCsvRow() {
     while (true) {
       absl::StatusOr<std::optional<CsvRow>> row = table_->Next();
@@ -226,7 +226,7 @@ class ReviewReader : public RawReader {
   absl::flat_hash_set<uint64_t> keys_;
   bool reads_tables_ = false;
   std::map<std::pair<int, int>, FileSet> folders_;  // by split and label
-  // The present table, if any.
+  // The current table, if any.
   std::unique_ptr<CsvReader> table_;
   bool tables_seen_[2] = {false, false};
   std::optional<TableLayout> layout_;

@@ -1,4 +1,5 @@
-// Importing labelled reviews as a user does: trees and tables in every wrapping, and bad ones.
+// Imports labelled reviews as a user does: folders and tables in every kind of archive, and broken
+// ones.
 #include <sys/resource.h>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +19,7 @@ using testing::IsEmpty;
 constexpr auto kMissing = absl::StatusCode::kNotFound;
 constexpr int64_t kHuge = int64_t{64} << 20;
 
-// Ids neither in their order as text nor without gaps.
+// The ids have gaps, and their order as numbers is not that of their names.
 Entries GoodTree() {
   return {{"aclImdb/README", "words"},
           {"aclImdb/test/neg/0_1.txt", "test neg 0"},
@@ -40,7 +41,7 @@ class ReviewReaderTest : public ImportTestBase {
  protected:
   ReviewReaderTest() : ImportTestBase("text") {}
 
-  // "label text" of every example, as it is stored.
+  // Every example as "label text", as it is stored.
   std::vector<std::string> Stored(const std::string& split) const {
     const Dataset data = *Dataset::Open(Out(), {});
     std::vector<std::string> examples;
@@ -69,7 +70,7 @@ TEST_F(ReviewReaderTest, ATreeIsOrderedByIdNegativeFirst) {
     sources.push_back(absl::StrCat(source.name(), " ", source.size_bytes()));
   }
   EXPECT_THAT(sources, ElementsAre("test/neg 10", "test/pos 10", "train/neg 23", "train/pos 23"));
-  // SHA-256 over the SHA-256s of the files, by id.
+  // The SHA-256 over the SHA-256 digests of the files, ordered by id.
   std::string digests;
   for (const char* text : {"train neg 9", "train neg 10"}) {
     const Sha256Digest digest = Sha256Of(text);
@@ -108,7 +109,8 @@ TEST_F(ReviewReaderTest, LinksDevicesAndPathsOutOfTheArchiveTouchNothing) {
   for (const char* name : {"../../escaped", "/tmp/lra-escaped", "aclImdb/../../../escaped.txt"}) {
     hostile.push_back({name, "written?"});
   }
-  hostile.push_back({"aclImdb/imdb.vocab", "", AE_IFREG, kHuge});  // nobody unpacks it
+  // it must be skipped without unpacking
+  hostile.push_back({"aclImdb/imdb.vocab", "", AE_IFREG, kHuge});
   ExpectPassedOver(GoodTree(), hostile);
   EXPECT_FALSE(FileExists("/tmp/lra-escaped"));
 }
@@ -234,14 +236,14 @@ TEST_F(ReviewReaderTest, WhatWasThereStaysWhenAnImportFails) {
   for (bool force : {false, true}) {
     options.force = force;
     EXPECT_EQ(Prepare(options).status().code(), kMissing);
-    EXPECT_EQ(Contents(made_).size(), before.size());  // nothing stands beside it
+    EXPECT_EQ(Contents(made_).size(), before.size());  // nothing is left beside it
     EXPECT_EQ(Contents(Out()), before);
   }
   options.raw = WriteFolder(GoodTables());
   EXPECT_EQ(Prepare(options)->manifest.sources_size(), 2);
 }
 
-// aclImdb_v1.tar.gz. The fingerprints were computed with Python's tarfile and hashlib.
+// Imports aclImdb_v1.tar.gz. The fingerprints were computed with Python's tarfile and hashlib.
 TEST_F(ReviewReaderTest, RealReviewsAreAllThere) {
   const std::string raw = RealData("aclImdb_v1.tar.gz");
   if (raw.empty()) GTEST_SKIP() << "LRA_TEST_DATA has no aclImdb_v1.tar.gz";

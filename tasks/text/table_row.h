@@ -1,10 +1,10 @@
 // Labelled texts in a table of two columns, e.g. Kaggle's "IMDB Dataset.csv" (review,sentiment) or
-// an SST-like label TAB sentence.
+// a table "label TAB sentence" like SST's.
 //
 //   CsvReader reader(TableDialect::kCsv, kTableColumns);
-//   ... first row:
+//   // For the first row:
 //   LRA_ASSIGN_OR_RETURN(const TableLayout layout, DetectLayout(row));
-//   ... every row, the first only if !layout.has_header:
+//   // For every row, except the first if layout.has_header:
 //   LRA_ASSIGN_OR_RETURN(LabelledText example, ParseTableRow(layout, std::move(row)));
 #ifndef LRA_TASKS_TEXT_TABLE_ROW_H_
 #define LRA_TASKS_TEXT_TABLE_ROW_H_
@@ -29,19 +29,19 @@ struct TableLayout {
 struct LabelledText {
   int32_t label = 0;
   std::string text;
-  int64_t line = 0;  // at which the row began, from 1
+  int64_t line = 0;  // where the row began, counted from 1
 };
 
-// 0, neg, negative -> 0; 1, pos, positive -> 1; exactly so.
+// Accepts exactly 0, neg, negative (0) and 1, pos, positive (1).
 std::optional<int32_t> ParseLabel(absl::string_view text);
 
-// From the first row (of kTableColumns fields): the column that is a label is the label's, or else
-// the row is a header in which one name tells, in upper or lower case (label, sentiment, class,
-// polarity, target; text, review, sentence, content, document). InvalidArgument if both columns are
-// labels, or nothing tells.
+// Decides from the first row (of kTableColumns fields). If one column is a label, that is the label
+// column; otherwise the row is a header, in which one of these names must occur, in upper or lower
+// case: label, sentiment, class, polarity, target; text, review, sentence, content, document.
+// InvalidArgument if both columns are labels, or none of this applies.
 absl::StatusOr<TableLayout> DetectLayout(const CsvRow& first);
 
-// InvalidArgument names the line and the value if the label is none or the text is empty.
+// InvalidArgument names the line and the value if the label is not valid or the text is empty.
 absl::StatusOr<LabelledText> ParseTableRow(const TableLayout& layout, CsvRow row);
 
 }  // namespace lra::text

@@ -37,7 +37,7 @@ TEST(TableRowTest, FindsTheLabel) {
       {Row("Label", " TEXT "), 0, true},
       {Row("label", "phrase"), 0, true},
       {Row("opinion", "document"), 0, true},
-      {Row("0", "label"), 0, false},  // a text that is one word
+      {Row("0", "label"), 0, false},  // a text that consists of one word
       {Row("text", "pos"), 1, false},
       {Row("Some film, some text.", "negative"), 1, false},
       {Row("1", "One of the others"), 0, false},

@@ -1,14 +1,15 @@
 // Sentiment of film reviews (IMDB, Maas et al. 2011) read byte by byte, as in the Long-Range Arena
-// (Tay et al. 2021). Whole reviews are stored; length, unit and split are the view's.
+// (Tay et al. 2021). Whole reviews are stored; the view decides about length, unit and split.
 //
 //   source: the bytes of a review     label: 0 against the film, 1 for it
-//   sizes:  25,000 / 25,000; validation is the view's: 10 % of train, or the test split itself
+//   sizes:  25,000 / 25,000; the view cuts validation from train, or takes the test split
 //   raw:    aclImdb_v1.tar.gz of https://ai.stanford.edu/~amaas/data/sentiment/
 #include <memory>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "lra/plugin_options.h"
 #include "lra/random.h"
 #include "tasks/raw_files.h"
 #include "tasks/task.h"
@@ -98,7 +99,7 @@ class TextTask : public Task {
 };
 
 absl::StatusOr<std::unique_ptr<Task>> MakeText(const google::protobuf::Any& packed) {
-  LRA_ASSIGN_OR_RETURN(TextOptions options, UnpackOptions<TextOptions>("text", packed));
+  LRA_ASSIGN_OR_RETURN(TextOptions options, UnpackOptions<TextOptions>("task", "text", packed));
   return std::make_unique<TextTask>(std::move(options));
 }
 

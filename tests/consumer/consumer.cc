@@ -1,10 +1,15 @@
-// Uses both registries and runs a forward pass, so that a lost registration or a missing library
-// shows.
+// Uses both registries and runs a model and a single attention, so that the test fails if a
+// registration or a library is missing.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/ones.h>
+
 #include <iostream>
+#include <utility>
 
 #include "lra/config.h"
-#include "models/attention/attention.h"
 #include "models/classifier.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
 #include "tasks/task.h"
 
 namespace {
@@ -32,6 +37,23 @@ absl::StatusOr<double> LogitSum() {
   return (*model)->Forward(batch, {}).sum().item<double>();
 }
 
+// An attention by itself: its options are those of its config file, one of them changed.
+absl::StatusOr<double> AttentionSum() {
+  lra::ParameterStore parameters(1);
+  lra::AttentionContext context;
+  context.heads = 2;
+  context.head_width = 4;
+  context.parameters = &parameters;
+  auto options = lra::LoadAttentionOptions("performer", {"features=8"});
+  if (!options.ok()) return options.status();
+  context.options = *std::move(options);
+  const auto attention = lra::AttentionRegistry::Get().Create("attention", "performer", context);
+  if (!attention.ok()) return attention.status();
+  lra::AttentionInput input;
+  input.q = input.k = input.v = at::ones({1, 2, 3, 4});
+  return (*attention)->Attend(input).sum().item<double>();
+}
+
 }  // namespace
 
 int main() {
@@ -39,11 +61,12 @@ int main() {
     std::cerr << "a registration was lost\n";
     return 1;
   }
-  const absl::StatusOr<double> sum = LogitSum();
-  if (!sum.ok()) {
-    std::cerr << sum.status() << "\n";
-    return 1;
+  for (const absl::StatusOr<double>& sum : {LogitSum(), AttentionSum()}) {
+    if (!sum.ok()) {
+      std::cerr << sum.status() << "\n";
+      return 1;
+    }
+    std::cout << "sum " << *sum << "\n";
   }
-  std::cout << "logit sum " << *sum << "\n";
   return 0;
 }

@@ -33,7 +33,7 @@ void ReadAll(RawSource* source) {
 }  // namespace
 }  // namespace lra
 
-// libarchive reads files, so the input becomes one that has no name.
+// libarchive reads files, so the input is written to a file without a name.
 LRA_FUZZ_TARGET(archive) {
   const int descriptor = memfd_create("archive", MFD_CLOEXEC);
   LRA_CHECK(descriptor >= 0);

@@ -8,7 +8,7 @@
 namespace lra {
 namespace {
 
-// As Python's repr writes bytes.
+// Formats bytes as Python's repr does.
 std::string Repr(absl::string_view bytes) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string literal = "b'";
@@ -39,7 +39,7 @@ void CheckLiteral(absl::string_view literal) {
   LRA_CHECK(!whole.ok() || (prefix.ok() && *prefix == *whole));
   if (!prefix.ok()) return;
   LRA_CHECK(prefix->size() + 2 <= literal.size());
-  // Whatever is cut off, what is left decodes to a beginning.
+  // Wherever a literal is cut off, the rest decodes to a beginning of the whole.
   for (size_t size = 2; size < literal.size() && size < 100; ++size) {
     const auto cut = DecodeByteLiteralPrefix(literal.substr(0, size));
     LRA_CHECK(cut.ok() && absl::StartsWith(*prefix, *cut)) << size;

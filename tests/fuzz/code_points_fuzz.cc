@@ -38,7 +38,8 @@ void Check(absl::string_view text, size_t block_bytes, size_t limit) {
     LRA_CHECK(c <= 0x10ffff && (c < 0xd800 || c > 0xdfff));
     AppendUtf8(c, &back);
   }
-  // What is encoded decodes to itself, and sound text is what its code points encode to.
+  // Encoded code points decode to themselves, and valid text equals the encoding of its code
+  // points.
   LRA_CHECK(DecodeUtf8(back) == whole);
   const bool is_sound = std::find(whole.begin(), whole.end(), kReplacementCharacter) == whole.end();
   LRA_CHECK(!is_sound || back == text);

@@ -1,6 +1,6 @@
-// One source, two programs: LRA_FUZZ_TARGET(name) { ... input ... } is libFuzzer's entry point in a
-// fuzzing build (-DLRA_FUZZ=ON, tests/fuzz/run.sh), and otherwise registers itself with the test
-// fuzz_corpus, which replays tests/fuzz/corpus/<name>/. A target asserts with LRA_CHECK.
+// One source makes two programs: LRA_FUZZ_TARGET(name) { ... input ... } is libFuzzer's entry point
+// in a fuzzing build (-DLRA_FUZZ=ON, tests/fuzz/run.sh). Otherwise it registers itself with the
+// test fuzz_corpus, which replays tests/fuzz/corpus/<name>/. A target asserts with LRA_CHECK.
 #ifndef LRA_TESTS_FUZZ_FUZZ_TARGET_H_
 #define LRA_TESTS_FUZZ_FUZZ_TARGET_H_
 
@@ -16,13 +16,13 @@ namespace lra {
 
 using FuzzFunction = void (*)(absl::string_view input);
 
-// By name.
+// The targets by name.
 inline std::map<std::string, FuzzFunction>& FuzzTargets() {
   static auto* const targets = new std::map<std::string, FuzzFunction>;
   return *targets;
 }
 
-// Takes numbers off an input's front; 0 when it is used up.
+// Takes numbers off the front of an input; gives 0 when the input is used up.
 inline uint8_t TakeByte(absl::string_view* input) {
   if (input->empty()) return 0;
   const auto byte = static_cast<uint8_t>((*input)[0]);

@@ -10,10 +10,10 @@
 namespace lra::listops {
 namespace {
 
-// Source from tokens, as the parser's header describes it: k + 1 times "(" for k arguments.
+// Writes Source from tokens as the parser's header describes it: k + 1 times "(" for k arguments.
 std::string Source(const std::vector<uint16_t>& tokens) {
   struct Node {
-    std::string words;  // from the operator on
+    std::string words;  // words from the operator on
     int arguments = 0;
   };
   std::vector<Node> open;
@@ -47,6 +47,6 @@ LRA_FUZZ_TARGET(listops) {
   if (!example.ok()) return;
   LRA_CHECK(example->label >= 0 && example->label <= 9);
   LRA_CHECK(lra::listops::Evaluate(example->tokens).ok());
-  // There is one way to write a tree.
+  // A tree can be written in one way only.
   LRA_CHECK(absl::StrCat(lra::listops::Source(example->tokens), "\t", example->label) == input);
 }

@@ -23,7 +23,7 @@ LRA_FUZZ_TARGET(metadata) {
     const std::string words =
         absl::StrCat("imgs/", row.batch, " sample_", row.image, ".png ", row.image, " ", row.label);
     absl::StrAppend(&text, words, "\n");
-    // The line says this, and nothing else in its first four columns.
+    // The line must say exactly this in its first four columns.
     std::vector<std::string> columns =
         absl::StrSplit(lines[line - 1], absl::ByAnyChar(" \t\v\f\r"), absl::SkipEmpty());
     columns.resize(4);

@@ -15,7 +15,7 @@ LRA_FUZZ_TARGET(npy) {
   LRA_CHECK(values == header->values && header->data_offset_bytes % 16 == 0);
   const int64_t held = values * lra::NpyItemBytes(header->type);
   LRA_CHECK(header->data_offset_bytes + held == static_cast<int64_t>(input.size()));
-  // What we write of it is read as the same.
+  // The header that we write for it is read as the same.
   const std::string text = lra::FormatNpyHeader(header->type, header->shape);
   const auto again =
       lra::ParseNpyHeader(absl::StrCat(text, input.substr(header->data_offset_bytes)), "f.npy");

@@ -18,7 +18,7 @@ uint32_t Crc32(absl::string_view bytes) {
   return ~crc;
 }
 
-// With the checksums that the chunks should have, or the fuzzer would never get past them.
+// Corrects the checksums of the chunks; otherwise the fuzzer would never get past them.
 std::string Repaired(std::string png) {
   size_t at = 8;
   while (at + 12 <= png.size()) {

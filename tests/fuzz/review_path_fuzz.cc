@@ -11,7 +11,7 @@ LRA_FUZZ_TARGET(review_path) {
   LRA_CHECK(path.label == 0 || path.label == 1);
   LRA_CHECK(path.label == 1 ? path.rating >= 7 && path.rating <= 10
                             : path.rating >= 1 && path.rating <= 4);
-  // Everything that was read is what the path says, and nothing else.
+  // Everything that was read must stand in the path.
   const std::string tail =
       absl::StrCat(path.is_test ? "test/" : "train/", path.label == 1 ? "pos/" : "neg/", path.id,
                    "_", path.rating, ".txt");

@@ -27,9 +27,9 @@ echo "building (the first time a few minutes)" >&2
 cmake --build --preset fuzz --target "${@/#/fuzz_}" >$build/build.log 2>&1 ||
   { grep -E -A5 'error|FAILED' $build/build.log | head -60 >&2; exit 2; }
 
-# ASan keeps freed memory; less of it, so that the limit is about what is in use.
+# ASan keeps freed memory. It keeps less here, so that the limit applies to memory in use.
 export ASAN_OPTIONS=quarantine_size_mb=32${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-# A single allocation may not exceed what the parsers promise; longer inputs are made of the same parts.
+# No single allocation may exceed what the parsers promise; longer inputs are made of the same parts.
 failed=0
 for name in "$@"; do
   mkdir -p "$build/found/$name"

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "models/safetensors.h"
+#include "models/base/safetensors.h"
 #include "tests/fuzz/fuzz_target.h"
 
 LRA_FUZZ_TARGET(safetensors) {
@@ -13,6 +13,6 @@ LRA_FUZZ_TARGET(safetensors) {
   for (const auto& [name, tensor] : file->tensors) held += tensor.nbytes();
   uint64_t header = 0;
   std::memcpy(&header, input.data(), 8);
-  // Every byte behind the header belongs to one tensor.
+  // Every byte after the header belongs to one tensor.
   LRA_CHECK(8 + header + held == input.size());
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants one bug at a time and asks the conformance suite to find it.
+"""Plants one bug at a time and asks the conformance suite to find it, or the unit tests that the bug names.
 
     tests/mutations/run.py                 all of mutations.toml -> docs/mutations.md
     tests/mutations/run.py NAME...         some, nothing written
@@ -7,7 +7,8 @@
 
 Works on a clone under build/mutants, so the tree is never touched. A bug counts as caught when a
 promise of the suite fails (golden values and unit tests are not asked), as invalid when it does
-not compile. Exit code 1 when one survives.
+not compile. A bug outside the models names the program whose tests must find it (`program`) instead
+of attentions. Exit code 1 when one survives.
 """
 import argparse
 import os
@@ -25,7 +26,7 @@ except ModuleNotFoundError:  # Python before 3.11
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLONE = ROOT / "build" / "mutants"
 LIST = pathlib.Path(__file__).with_name("mutations.toml")
-TEST = "models/models_conformance_test"
+TESTS = {"attentions": "models/models_conformance_test", "blocks": "models/models_block_conformance_test"}
 
 
 def load():
@@ -47,7 +48,11 @@ def run(command, **options):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
 
 
-def prepare():
+def program_of(mutation):
+    return mutation.get("program", TESTS["blocks" if "blocks" in mutation else "attentions"])
+
+
+def prepare(programs):
     if not CLONE.exists():
         subprocess.run(["git", "clone", "-q", str(ROOT), str(CLONE)], check=True)
     head = subprocess.check_output(["git", "-C", str(ROOT), "rev-parse", "HEAD"], text=True).strip()
@@ -58,18 +63,28 @@ def prepare():
         third_party.symlink_to(ROOT / "third_party")
     os.environ.update(CCACHE_BASEDIR=str(CLONE), CCACHE_NOHASHDIR="1")
     configured = run(["cmake", "--preset", "release"], cwd=CLONE)
-    if configured.returncode or build().returncode:
+    if configured.returncode or build(*programs).returncode:
         raise SystemExit("the tree without bugs does not build:\n" + configured.stdout)
 
 
-def build():
-    return run(["ninja", "-C", "build/release", "models_conformance_test"], cwd=CLONE)
+def build(*programs):
+    return run(["ninja", "-C", "build/release", *programs], cwd=CLONE)
 
 
-def failures(attention):
-    """Ids of the promises that fail; attention: a registered name, or a test that runs the suite with options."""
-    suite = attention if "." in attention else f"Registry/RegisteredAttentionTest.KeepsThePromisesOf*/{attention}"
-    result = run([str(CLONE / "build/release" / TEST), f"--gtest_filter={suite}"], timeout=600)
+def failed_tests(program):
+    """Names of the tests of a program that fail."""
+    result = run([str(CLONE / "build/release" / program)], timeout=600)
+    names = re.findall(r"^\[  FAILED  \] (\S+) \(", result.stdout, re.M)
+    return names if names or result.returncode == 0 else ["crash"]
+
+
+def failures(kind, name):
+    """Ids of the promises that fail; name: of a registered attention or block (kind), or of a test that runs the
+    suite with options."""
+    suite = {"attentions": "RegisteredAttentionTest", "blocks": "RegisteredBlockTest"}[kind]
+    tests = name if "." in name else f"Registry/{suite}.KeepsThePromisesOf*/{name}"
+    program = CLONE / "build/release" / TESTS[kind]
+    result = run([str(program), f"--gtest_filter={tests}"], timeout=600)
     if result.returncode == 0:
         return []
     ids = re.findall(r"^(?:\w+ )?([A-Z]\w*): \S+ > \S+ \(", result.stdout, re.M)
@@ -81,12 +96,15 @@ def attack(mutation):
     clean = source.read_text()
     source.write_text(plant(mutation, CLONE))
     try:
-        if build().returncode:
+        if build(program_of(mutation)).returncode:
             return "invalid"
-        for attention in mutation["attentions"]:
-            ids = failures(attention)
-            if ids:
-                return f"{attention}: {', '.join(ids)}"
+        if "program" in mutation:
+            return ", ".join(failed_tests(mutation["program"])) or "survived"
+        for kind in TESTS:
+            for name in mutation.get(kind, []):
+                ids = failures(kind, name)
+                if ids:
+                    return f"{name}: {', '.join(ids)}"
         return "survived"
     finally:
         source.write_text(clean)
@@ -97,8 +115,8 @@ def report(results):
         "# Planted bugs",
         "",
         "Each line is a bug that was planted in the sources, alone, and what the conformance suite (`lra check",
-        "ATTENTION`) said. Made by `tests/mutations/run.py` from `tests/mutations/mutations.toml`; the promises' names",
-        "are in `models/conformance/conformance.h`.",
+        "NAME`) said; of a bug outside the models, which unit tests failed. Made by `tests/mutations/run.py` from",
+        "`tests/mutations/mutations.toml`; the promises' names are in `models/conformance/conformance.h`.",
         "",
         "| planted bug | source | found by |",
         "|---|---|---|",
@@ -125,11 +143,10 @@ def main():
     if arguments.check:
         print(f"{len(mutations)} planted bugs fit their sources")
         return 0
-    prepare()
+    chosen = [m for m in mutations if not arguments.names or m["name"] in arguments.names]
+    prepare({program_of(m) for m in chosen})
     results = []
-    for mutation in mutations:
-        if arguments.names and mutation["name"] not in arguments.names:
-            continue
+    for mutation in chosen:
         start = time.monotonic()
         results.append((mutation, attack(mutation)))
         print(f"{mutation['name']}: {results[-1][1]} ({time.monotonic() - start:.0f} s)", flush=True)

@@ -1,0 +1,138 @@
+// Tables of metrics other than accuracy.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "eval/error_rate_test_util.h"
+#include "eval/leaderboard.h"
+#include "eval/leaderboard_test_util.h"
+#include "eval/table_writer.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::MakeBaseline;
+using ::lra::testing::MakeRun;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+LocatedRecord By(const std::string& metric, LocatedRecord run, double nats = 1000) {
+  run.record.mutable_spec()->set_metric_name(metric);
+  (*run.record.mutable_results(0)->mutable_sums()->mutable_totals())[kNats] = nats;
+  return run;
+}
+
+Leaderboard Build(const std::vector<LocatedRecord>& runs, const std::string& metric = "") {
+  LeaderboardOptions options;
+  options.metric = metric;
+  const auto board = BuildLeaderboard({runs, {}}, {}, options);
+  EXPECT_TRUE(board.ok()) << board.status();
+  return *board;
+}
+
+std::vector<std::string> Methods(const LeaderboardTable& table) {
+  std::vector<std::string> methods;
+  for (const LeaderboardRow& row : table.rows) methods.push_back(row.method);
+  return methods;
+}
+
+std::vector<LocatedRecord> SomeRuns(const std::string& metric) {
+  return {By(metric, MakeBaseline("root_operator", 720)), By(metric, MakeBaseline("majority", 340)),
+          By(metric, MakeRun({.method = "stuck", .correct = 345})),
+          By(metric, MakeRun({.method = "good", .correct = 900})),
+          By(metric, MakeRun({.method = "some", .correct = 600}))};
+}
+
+// The error rate says the same of every run as accuracy does.
+TEST(LeaderboardMetricsTest, OrderAndMarksFollowTheDirection) {
+  const LeaderboardTable accuracy = Build(SomeRuns("")).tables.at(0);
+  const LeaderboardTable error = Build(SomeRuns(kErrorRate)).tables.at(0);
+  EXPECT_THAT(Methods(error), ElementsAre("majority", "root_operator", "good", "some", "stuck"));
+  EXPECT_EQ(Methods(accuracy), Methods(error));
+  for (size_t r = 0; r < error.rows.size(); ++r) {
+    const LeaderboardCell &a = *accuracy.rows[r].cells[0], &e = *error.rows[r].cells[0];
+    EXPECT_NEAR(a.value, 1 - e.value, 1e-12);
+    EXPECT_NEAR(a.interval->low, 1 - e.interval->high, 1e-9);
+    EXPECT_EQ(a.above_majority, e.above_majority) << r;
+    EXPECT_EQ(a.learned, e.learned) << r;
+    EXPECT_EQ(a.at_chance_runs, e.at_chance_runs) << r;
+  }
+  EXPECT_EQ(error.rows[2].cells[0]->learned, Verdict::kYes);
+  EXPECT_EQ(error.rows[3].cells[0]->above_majority, Verdict::kYes);
+  EXPECT_EQ(error.rows[3].cells[0]->learned, Verdict::kNo);
+  EXPECT_EQ(error.rows[4].cells[0]->at_chance_runs, 1);
+}
+
+TEST(LeaderboardMetricsTest, HeadingLegendAndExportsNameTheMetric) {
+  const Leaderboard board = Build(SomeRuns(kErrorRate));
+  const std::string text = WriteLeaderboard(board, TableFormat::kMarkdown);
+  EXPECT_THAT(text, HasSubstr("| listops (error_rate in %, lower is better)"));
+  EXPECT_THAT(text, HasSubstr("Error rate in percent on the test split; lower is better."));
+  EXPECT_THAT(text, HasSubstr("the step with the best validation error_rate was scored"));
+  EXPECT_THAT(text, Not(HasSubstr("ccuracy")));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kCsv),
+              HasSubstr("1,measured,good,good,listops,test,55.0000,52.7887,57.1966,sampling only"));
+  const std::string json = WriteLeaderboard(board, TableFormat::kJson);
+  EXPECT_THAT(json,
+              AllOf(HasSubstr("\"metric\": \"error_rate\""), HasSubstr("\"error_rate\": 0.55,")));
+}
+
+TEST(LeaderboardMetricsTest, UnlikeMetricsShareNoTable) {
+  const Leaderboard board = Build({MakeRun({.task = "listops", .correct = 500}),
+                                   MakeRun({.task = "text", .correct = 700}),
+                                   By(kErrorRate, MakeRun({.task = "image", .correct = 900}))});
+  ASSERT_EQ(board.tables.size(), 2u);
+  EXPECT_THAT(board.tables[0].tasks, ElementsAre("listops", "text"));
+  EXPECT_DOUBLE_EQ(board.tables[0].rows.at(0).average.value(), 0.3);
+  EXPECT_THAT(board.tables[1].tasks, ElementsAre("image"));
+  EXPECT_EQ(board.tables[1].metric->name(), kErrorRate);
+  EXPECT_FALSE(board.tables[1].rows.at(0).average.has_value());
+  EXPECT_THAT(board.tables[1].differs, HasSubstr("its metric is error_rate"));
+}
+
+TEST(LeaderboardMetricsTest, ABaselineJoinsItsOwnMetricOnly) {
+  const Leaderboard board =
+      Build({MakeRun({.correct = 900}), By(kErrorRate, MakeBaseline("majority", 340))});
+  ASSERT_EQ(board.tables.size(), 2u);
+  EXPECT_EQ(board.tables[0].rows.at(0).cells.at(0)->above_majority, Verdict::kUnknown);
+}
+
+TEST(LeaderboardMetricsTest, AnyMetricOfTheStoredSumsCanBeShown) {
+  std::vector<LocatedRecord> runs = {By("", MakeBaseline("majority", 340), 4600),
+                                     By("", MakeRun({.method = "sure", .correct = 700}), 5000),
+                                     By("", MakeRun({.method = "calm", .correct = 600}), 3000)};
+  runs.push_back(By("", MakeRun({.method = "labels", .kind = RunRecord::EXTERNAL}),
+                    std::numeric_limits<double>::quiet_NaN()));
+  const Leaderboard board = Build(runs, kNats);
+  const LeaderboardTable& table = board.tables.at(0);
+  EXPECT_THAT(Methods(table), ElementsAre("majority", "calm", "sure"));
+  const LeaderboardCell& calm = *table.rows[1].cells[0];
+  EXPECT_DOUBLE_EQ(calm.value, 1.5);
+  EXPECT_FALSE(calm.interval.has_value());
+  EXPECT_EQ(calm.above_majority, Verdict::kUnknown) << "one run has no interval";
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              AllOf(HasSubstr("1.500 one seed"), HasSubstr("listops (nats, lower is better)")));
+  EXPECT_THAT(board.left_out,
+              ElementsAre(AllOf(HasSubstr("labels has no value"), HasSubstr("nats"))));
+}
+
+TEST(LeaderboardMetricsTest, UnknownMetricsAreNamed) {
+  const Leaderboard board = Build({MakeRun({}), By("elo", MakeRun({.method = "other"}))});
+  EXPECT_THAT(board.left_out,
+              ElementsAre(AllOf(HasSubstr("other has no value"), HasSubstr("elo"))));
+  const Leaderboard tokens = Build({MakeRun({}), By(kBitsPerToken, MakeRun({.method = "other"}))});
+  EXPECT_THAT(tokens.left_out, ElementsAre(HasSubstr("bits_per_token needs tokens")));
+  LeaderboardOptions options;
+  options.metric = "elo";
+  EXPECT_EQ(BuildLeaderboard({{MakeRun({})}, {}}, {}, options).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace lra

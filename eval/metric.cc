@@ -1,0 +1,132 @@
+#include "eval/metric.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lra/check.h"
+#include "lra/status_macros.h"
+#include "lra/suggest.h"
+
+namespace lra {
+namespace {
+
+using Metrics = std::map<std::string, std::unique_ptr<Metric>>;
+
+// One of each registered metric.
+const Metrics& AllMetrics() {
+  static const Metrics& metrics = *[] {
+    auto* all = new Metrics;
+    for (const std::string& name : MetricRegistry::Get().Names()) {
+      auto metric = MetricRegistry::Get().Create("metric", name);
+      LRA_CHECK(metric.ok() && (*metric)->name() == name) << name << ": " << metric.status();
+      all->emplace(name, *std::move(metric));
+    }
+    return all;
+  }();
+  return metrics;
+}
+
+std::unique_ptr<Scorer> MakeScorer(const std::string& name) {
+  auto scorer = ScorerRegistry::Get().Create("scorer", name);
+  LRA_CHECK(scorer.ok()) << scorer.status();
+  return *std::move(scorer);
+}
+
+// Every metric stands beside the same counts: the doctor and the curve of labels read them.
+std::vector<std::string> ScorersOf(const Metric& metric) {
+  const std::string& own = metric.traits().scorer;
+  if (own == kCategorical) return {own};
+  return {kCategorical, own};
+}
+
+}  // namespace
+
+std::optional<Interval> Metric::IntervalOf(absl::Span<const Sums> runs, double confidence) const {
+  if (runs.size() < 2) return std::nullopt;
+  std::vector<double> values;
+  for (const Sums& run : runs) values.push_back(Value(run));
+  return StudentT(values, confidence);
+}
+
+std::optional<bool> Metric::ClearlyBetter(const Sums& run, double baseline,
+                                          double confidence) const {
+  const std::optional<Interval> interval = IntervalOf({&run, 1}, confidence);
+  if (!interval) return std::nullopt;
+  return Better(interval->low, baseline) && Better(interval->high, baseline);
+}
+
+std::string Metric::Number(double value, int more) const {
+  return absl::StrFormat("%.*f", std::max(0, traits_.decimals + more), traits_.scale * value);
+}
+
+std::string Metric::Text(double value, int more) const {
+  return absl::StrCat(Number(value, more), " ", traits_.unit);
+}
+
+std::string Metric::Heading(absl::string_view task) const {
+  if (name() == kAccuracy) return std::string(task);
+  const std::string unit = traits_.unit == name() ? "" : absl::StrCat(" in ", traits_.unit);
+  return absl::StrCat(task, " (", name(), unit, ", ", traits_.is_higher_better ? "higher" : "lower",
+                      " is better)");
+}
+
+absl::StatusOr<const Metric*> FindMetric(absl::string_view name) {
+  const auto it = AllMetrics().find(std::string(name));
+  if (it != AllMetrics().end()) return it->second.get();
+  return UnknownNameError("metric", name, MetricRegistry::Get().Names());
+}
+
+std::string MetricName(const TaskSpec& spec) {
+  return spec.metric_name().empty() ? kAccuracy : spec.metric_name();
+}
+
+absl::StatusOr<const Metric*> MetricOf(const TaskSpec& spec) {
+  const absl::StatusOr<const Metric*> metric = FindMetric(MetricName(spec));
+  if (metric.ok()) return metric;
+  return Annotate(metric.status(), absl::StrCat("metric_name of task \"", spec.name(), "\""));
+}
+
+absl::Status CheckSums(const Metric& metric, absl::string_view producer,
+                       const std::vector<std::string>& sums) {
+  const auto gives = [&](const std::string& name) {
+    return std::find(sums.begin(), sums.end(), name) != sums.end();
+  };
+  std::vector<std::string> missing, possible;
+  for (const std::string& name : metric.traits().sums) {
+    if (!gives(name)) missing.push_back(name);
+  }
+  if (missing.empty()) return absl::OkStatus();
+  for (const auto& [name, other] : AllMetrics()) {
+    const std::vector<std::string>& needed = other->traits().sums;
+    if (std::all_of(needed.begin(), needed.end(), gives)) possible.push_back(name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the metric ", metric.name(), " needs ", absl::StrJoin(missing, " and "),
+                   ", but ", producer, " counts ", absl::StrJoin(sums, ", "),
+                   " only; metrics that it can give: ", absl::StrJoin(possible, ", ")));
+}
+
+absl::StatusOr<ExampleSums> ScoreGuesses(const Metric& metric, const Guesses& guesses) {
+  ExampleSums all;
+  for (const std::string& name : ScorersOf(metric)) {
+    LRA_ASSIGN_OR_RETURN(ExampleSums sums, MakeScorer(name)->Score(guesses));
+    all.counts.merge(sums.counts);
+    all.totals.merge(sums.totals);
+  }
+  return all;
+}
+
+std::vector<std::string> ScoredSums(const Metric& metric) {
+  std::vector<std::string> names;
+  for (const std::string& scorer : ScorersOf(metric)) {
+    for (std::string& name : MakeScorer(scorer)->sums()) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace lra

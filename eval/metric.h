@@ -1,0 +1,106 @@
+// Metrics: what judges a task. A metric says which scorer makes its sums, how they become a value,
+// which direction is better, how the value is shown, and which interval it has. Selection, early
+// stopping, search, curves and tables ask it and know no more.
+//
+//   LRA_ASSIGN_OR_RETURN(const Metric* metric, MetricOf(spec));
+//   if (metric->Better(metric->Value(sums), best)) ...
+//
+// A metric is a source of eval/metrics/ that registers itself; a task names it in its
+// specification (TaskSpec.metric_name).
+#ifndef LRA_EVAL_METRIC_H_
+#define LRA_EVAL_METRIC_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "eval/scorer.h"
+#include "eval/statistics.h"
+#include "eval/sums.h"
+#include "lra/registry.h"
+#include "lra/task_spec.pb.h"
+
+namespace lra {
+
+struct MetricTraits {
+  std::string name;  // as registered
+  // Begins the explanation of a table: "Accuracy in percent".
+  std::string title;
+  // Behind a number: "%", "bits/token".
+  std::string unit;
+  bool is_higher_better = true;
+  // A value is shown as scale * value with so many decimals in a table.
+  double scale = 1;
+  int decimals = 3;
+  // How a single run's interval is made, for the explanation of a table: "exact binomial
+  // (Clopper-Pearson)". Empty: one run has no interval.
+  std::string run_interval{};
+  std::string scorer = kCategorical;
+  // That Value() reads.
+  std::vector<std::string> sums;
+};
+
+class Metric {
+ public:
+  explicit Metric(MetricTraits traits) : traits_(std::move(traits)) {}
+  virtual ~Metric() = default;
+
+  const MetricTraits& traits() const { return traits_; }
+  const std::string& name() const { return traits_.name; }
+
+  // 0 for sums of nothing.
+  virtual double Value(const Sums& sums) const = 0;
+  // What the value rests on: "690 of 2,000".
+  virtual std::string Evidence(const Sums& sums) const = 0;
+  // The interval of the expected value, from one run or from several with different seeds. By
+  // default Student's t over seeds; nullopt for one run.
+  virtual std::optional<Interval> IntervalOf(absl::Span<const Sums> runs, double confidence) const;
+
+  // Whether the value a is strictly better than b: the only place that knows the direction.
+  bool Better(double a, double b) const { return traits_.is_higher_better ? a > b : a < b; }
+  // Whether a run's whole interval is better than a fixed value; nullopt where it has no interval.
+  std::optional<bool> ClearlyBetter(const Sums& run, double baseline, double confidence) const;
+
+  // "34.50", and with the unit "34.50 %"; `more` decimals than a table has.
+  std::string Number(double value, int more = 0) const;
+  std::string Text(double value, int more = 0) const;
+  // The head of a table's column: "listops", or "text (bits_per_token in bits/token, lower is
+  // better)".
+  std::string Heading(absl::string_view task) const;
+
+ private:
+  const MetricTraits traits_;
+};
+
+using MetricRegistry = Registry<Metric>;
+
+// The metric of tasks that name none.
+inline constexpr char kAccuracy[] = "accuracy";
+// The metric of pretraining.
+inline constexpr char kBitsPerToken[] = "bits_per_token";
+
+// Lives as long as the program. InvalidArgument lists the known names.
+absl::StatusOr<const Metric*> FindMetric(absl::string_view name);
+std::string MetricName(const TaskSpec& spec);
+// The task's own.
+absl::StatusOr<const Metric*> MetricOf(const TaskSpec& spec);
+
+// InvalidArgument unless the sums that `producer` ("training with labels") gives are enough.
+absl::Status CheckSums(const Metric& metric, absl::string_view producer,
+                       const std::vector<std::string>& sums);
+
+// Sums of the categorical scorer, and of the metric's own where that is another. The errors of
+// Scorer::Score.
+absl::StatusOr<ExampleSums> ScoreGuesses(const Metric& metric, const Guesses& guesses);
+// Their names.
+std::vector<std::string> ScoredSums(const Metric& metric);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_METRIC_H_

@@ -1,0 +1,38 @@
+// A split's result as the program's commands print it.
+#ifndef LRA_EVAL_SCORE_TEXT_H_
+#define LRA_EVAL_SCORE_TEXT_H_
+
+#include <string>
+
+#include "eval/metric.h"
+#include "eval/run_record.pb.h"
+
+namespace lra {
+
+// "34.50 % (690 of 2,000)"; "(..., the first of 10,000)" where a part of the split was scored.
+std::string DescribeScore(const Metric& metric, const SplitResult& result);
+// With the run's interval, where it has one: "34.50 % (690 of 2,000; 95 % interval 32.42-36.63,
+// sampling only)".
+std::string DescribeScoreWithInterval(const Metric& metric, const SplitResult& result,
+                                      double confidence);
+
+// Adds examples, every sum by its name, the metric's name and its value to a JSON object.
+template <class Json>
+void AddScore(const Metric& metric, const SplitResult& result, Json* json) {
+  (*json)["examples"] = result.examples();
+  if (result.split_examples() > 0) (*json)["split_examples"] = result.split_examples();
+  for (const std::string& name : NamesOf(result.sums())) {
+    const auto count = result.sums().counts().find(name);
+    if (count != result.sums().counts().end()) {
+      (*json)[name] = count->second;
+    } else {
+      (*json)[name] = TotalOf(result.sums(), name);
+    }
+  }
+  (*json)["metric"] = metric.name();
+  (*json)["value"] = metric.Value(result.sums());
+}
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_SCORE_TEXT_H_

@@ -1,0 +1,88 @@
+// What is left out and what is an error. tests/doctor_test.cc gathers cases of runs that were
+// trained.
+#include "inspect/doctor_case.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "datasets/data_test_util.h"
+#include "eval/run_record.h"
+#include "lra/folder_test_util.h"
+
+namespace lra {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A finished run whose weights are gone.
+class DoctorCaseTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("LRA_DATA", folder_.path().c_str(), 1);
+    RunRecord record;
+    record.set_kind(RunRecord::MEASURED);
+    record.set_method("linear");
+    *record.mutable_spec() = SmallSpec();
+    record.mutable_config()->set_task("small");
+    record.mutable_config()->mutable_view()->set_max_length_tokens(40);
+    ASSERT_EQ(WriteRunRecord(folder_.File("run"), record), absl::OkStatus());
+    request_.run = folder_.File("run");
+    request_.threads = 1;
+    request_.knowledge_of = [](const Manifest&) {
+      TaskKnowledge knowledge;
+      knowledge.shortcut_values = 1;
+      knowledge.shortcut = [](absl::Span<const int32_t>) { return 0; };
+      return knowledge;
+    };
+  }
+  void TearDown() override { unsetenv("LRA_DATA"); }
+  void WriteData(const std::string& name) {
+    const std::vector<EncodedExample> examples = {{{1, 2}, {}, 1}, {{2, 3}, {}, 1}};
+    WriteTestData(folder_.File(name), SmallSpec(),
+                  {{"train", examples}, {"validation", examples}, {"test", examples}});
+  }
+
+  const TestFolder folder_;
+  CaseRequest request_;
+};
+
+TEST_F(DoctorCaseTest, WhatIsNotThereIsNoted) {
+  const auto gathered = GatherCase(request_);
+  ASSERT_TRUE(gathered.ok()) << gathered.status();
+  EXPECT_TRUE(gathered->facts.is_finished);
+  EXPECT_EQ(gathered->facts.run.method(), "linear");
+  EXPECT_FALSE(gathered->facts.data.has_value());
+  EXPECT_FALSE(gathered->facts.model.has_value());
+  EXPECT_THAT(gathered->notes,
+              ElementsAre(HasSubstr(folder_.File("small")), HasSubstr(folder_.File("run"))));
+}
+
+TEST_F(DoctorCaseTest, OtherDataIsLookedAtOnlyWhereItIsGiven) {
+  WriteData("small");
+  const auto usual = GatherCase(request_);
+  ASSERT_TRUE(usual.ok()) << usual.status();
+  EXPECT_FALSE(usual->facts.data.has_value());
+  EXPECT_THAT(usual->notes.front(),
+              HasSubstr("small is not the data that the run was trained on; give --data"));
+  request_.data_dir = folder_.File("small");
+  const auto given = GatherCase(request_);
+  ASSERT_TRUE(given.ok()) << given.status();
+  ASSERT_TRUE(given->facts.data.has_value());
+  EXPECT_FALSE(given->facts.data->is_same);
+  EXPECT_EQ(given->facts.data->train_labels, (std::vector<int64_t>{0, 2, 0}));
+  // One value for all examples, and all validation labels are the training split's commonest.
+  EXPECT_EQ(given->facts.data->shortcut_accuracy, 1.0);
+}
+
+TEST_F(DoctorCaseTest, GivenDataAndTheRunMustBeThere) {
+  request_.data_dir = folder_.File("nothing");
+  EXPECT_EQ(GatherCase(request_).status().code(), absl::StatusCode::kNotFound);
+  request_.run = folder_.File("no-run");
+  EXPECT_THAT(std::string(GatherCase(request_).status().message()), HasSubstr("no-run"));
+}
+
+}  // namespace
+}  // namespace lra

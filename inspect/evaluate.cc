@@ -1,0 +1,80 @@
+#include "inspect/evaluate.h"
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "eval/data_identity.h"
+#include "eval/run_record.h"
+#include "inspect/open_checkpoint.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "run_folder/checkpoint.h"
+#include "run_folder/curve.h"
+#include "run_folder/test_looks.h"
+#include "train/finish.h"
+
+namespace lra {
+namespace {
+
+// The default is a folder inside the run's folder; for a lone weights file, a folder beside it that
+// bears its name.
+std::string DefaultDirectory(const std::string& checkpoint, const std::string& split,
+                             int64_t step) {
+  const std::string name =
+      IsWeightsFile(checkpoint) ? std::filesystem::path(checkpoint).stem().string() + "-" : "";
+  return JoinPath(RunOf(checkpoint), absl::StrCat("evaluations/", name, split, "-step-", step));
+}
+
+// AlreadyExists unless the folder is free or holds an earlier evaluation of the same weights.
+absl::Status CheckDirectory(const std::string& out, const std::string& split,
+                            const RunRecord& record) {
+  const auto taken = [&out](absl::string_view what) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(out, " holds ", what, "; choose another --out for this evaluation"));
+  };
+  if (FileExists(JoinPath(out, kCurveFile))) return taken("a run");
+  if (!FileExists(JoinPath(out, kRecordFile))) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const RunRecord held, ReadRunRecord(out));
+  const bool is_same = held.method() == record.method() && held.seed() == record.seed() &&
+                       held.weights_sha256() == record.weights_sha256() &&
+                       held.results_size() == 1 && held.results(0).split() == split;
+  return is_same ? absl::OkStatus() : taken(absl::StrCat("the record of ", held.method()));
+}
+
+}  // namespace
+
+absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
+  LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.checkpoint));
+  LRA_ASSIGN_OR_RETURN(
+      const OpenedCheckpoint opened,
+      OpenCheckpoint(checkpoint, request.data_dir, request.split, request.threads));
+  const std::string run_dir = RunOf(checkpoint);
+  Evaluation evaluation;
+  evaluation.out_dir = request.out_dir.empty()
+                           ? DefaultDirectory(checkpoint, request.split, opened.state.step())
+                           : request.out_dir;
+  evaluation.record = RecordFromState(opened.state, opened.model->parameters());
+  evaluation.record.set_weights_sha256(opened.state.weights_sha256());
+  LRA_RETURN_IF_ERROR(CheckDirectory(evaluation.out_dir, request.split, evaluation.record));
+  if (request.split == "test") {
+    LRA_RETURN_IF_ERROR(LogTestLook(run_dir, request.command_line, opened.state.step()));
+  }
+  LRA_RETURN_IF_ERROR(MakeDirectories(evaluation.out_dir));
+  const bool is_selected = evaluation.record.selected_step() == opened.state.step();
+  LRA_ASSIGN_OR_RETURN(
+      const SplitResult result,
+      ScoreAndStore(*opened.model, opened.split, opened.state,
+                    {.record_dir = evaluation.out_dir,
+                     .predictions_path = "predictions.npy",
+                     .checkpoint = is_selected ? kSelectedCheckpoint : kLastCheckpoint,
+                     .quiet = request.quiet}));
+  *evaluation.record.mutable_data() =
+      IdentifyData(opened.data.manifest(), opened.state.config().view());
+  *evaluation.record.add_results() = result;
+  LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(run_dir));
+  evaluation.record.mutable_test_looks()->Assign(looks.begin(), looks.end());
+  LRA_RETURN_IF_ERROR(WriteRunRecord(evaluation.out_dir, evaluation.record));
+  return evaluation;
+}
+
+}  // namespace lra

@@ -1,0 +1,99 @@
+#include "inspect/open_checkpoint.h"
+
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "datasets/data_directory.h"
+#include "datasets/manifest.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "models/base/torch_status.h"
+#include "run_folder/checkpoint.h"
+
+namespace lra {
+
+namespace {
+
+// Names the first field in which the data, read through the checkpoint's view, differs from what
+// the model was trained on. Other examples are allowed, longer ones too.
+absl::Status CheckSameTask(const std::string& data_dir, const TaskSpec& data,
+                           const TaskSpec& checkpoint) {
+  RunRecord a, b;
+  *a.mutable_spec() = checkpoint;
+  *b.mutable_spec() = data;
+  for (RunRecord* record : {&a, &b}) record->mutable_spec()->clear_max_length_tokens();
+  const std::vector<FieldDifference> differences = DiffRecords(a, b);
+  if (differences.empty()) return absl::OkStatus();
+  const FieldDifference& first = differences.front();
+  const bool is_vocabulary =
+      absl::StartsWith(first.path, "spec.token_names") || first.path == "spec.vocabulary_size";
+  return absl::InvalidArgumentError(absl::StrCat(
+      data_dir, ": ", first.path, " is ", first.b, ", the checkpoint was trained with ", first.a,
+      is_vocabulary
+          ? " (under its view; a vocabulary of code points belongs to the data it was counted in)"
+          : "",
+      "; give it data of its own task"));
+}
+
+TaskSpec NameAndVersion(const TaskSpec& spec) {
+  TaskSpec part;
+  part.set_name(spec.name());
+  part.set_version(spec.version());
+  return part;
+}
+
+}  // namespace
+
+std::string RunOf(const std::string& checkpoint) {
+  if (IsWeightsFile(checkpoint))
+    return std::filesystem::absolute(checkpoint).lexically_normal().parent_path().string();
+  return std::filesystem::path(checkpoint).lexically_normal().parent_path().parent_path().string();
+}
+
+absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
+  if (!FileExists(path))
+    return absl::NotFoundError(absl::StrCat(path, ": no such checkpoint or run folder"));
+  if (IsWeightsFile(path)) {
+    // A weights file inside its checkpoint folder is checked like the folder.
+    const std::string folder = std::filesystem::absolute(path).parent_path().string();
+    return FileExists(JoinPath(folder, "state.textproto")) ? FindCheckpoint(folder) : path;
+  }
+  if (FileExists(JoinPath(path, kRecordFile))) {
+    LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(path));
+    return CheckpointPath(path, record.selected_step());
+  }
+  if (!FileExists(JoinPath(path, "state.textproto"))) return LatestCheckpoint(path);
+  std::string trimmed = std::filesystem::absolute(path).lexically_normal().string();
+  if (trimmed.back() == '/') trimmed.pop_back();
+  return trimmed;
+}
+
+absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const std::string& checkpoint,
+                                                const std::string& given_data_dir,
+                                                const std::string& split, int threads,
+                                                ClassifierFactory make_classifier) {
+  OpenedCheckpoint opened;
+  LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(checkpoint));
+  const std::string data_dir =
+      given_data_dir.empty() ? DefaultDataDirectory(opened.state.config().task()) : given_data_dir;
+  // Before the view, which another task's data may not be able to serve.
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(data_dir));
+  LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, NameAndVersion(manifest.spec()),
+                                    NameAndVersion(opened.state.spec())));
+  LRA_ASSIGN_OR_RETURN(opened.data, Dataset::Open(data_dir, {.splits = {split},
+                                                             .view = &opened.state.config().view(),
+                                                             .threads = threads}));
+  LRA_ASSIGN_OR_RETURN(opened.split,
+                       SplitView::Create(opened.data, split, opened.state.config().view()));
+  LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), opened.state.spec()));
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    LRA_ASSIGN_OR_RETURN(opened.model, make_classifier(opened.state.config(), opened.state.spec()));
+    return absl::OkStatus();
+  }));
+  LRA_RETURN_IF_ERROR(LoadWeights(checkpoint, opened.state, opened.model->parameters()));
+  return opened;
+}
+
+}  // namespace lra

@@ -1,0 +1,40 @@
+// Opens a trained model with the data to run it on; `lra eval` and `lra attend` begin with this.
+#ifndef LRA_INSPECT_OPEN_CHECKPOINT_H_
+#define LRA_INSPECT_OPEN_CHECKPOINT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "datasets/dataset.h"
+#include "datasets/split_view.h"
+#include "models/classifier.h"
+#include "models/classifier_factory.h"
+#include "run_folder/checkpoint_state.pb.h"
+
+namespace lra {
+
+// The checkpoint folder that a path stands for: itself, or for a run folder its selected checkpoint
+// or, while unfinished, its latest. A weights file stands for the checkpoint folder that it lies in
+// or, outside of one, for itself. NotFound names the path.
+absl::StatusOr<std::string> FindCheckpoint(const std::string& path);
+// RUN of RUN/checkpoint/step-N; for a lone weights file, its folder.
+std::string RunOf(const std::string& checkpoint);
+
+struct OpenedCheckpoint {
+  CheckpointState state;
+  std::unique_ptr<Classifier> model;  // has the checkpoint's weights
+  Dataset data;
+  SplitView split;  // seen through the checkpoint's view
+};
+
+// InvalidArgument naming the field of TaskSpec when the data's task or version, or what the
+// checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's; other data of
+// the same task is allowed. An empty data_dir is DefaultDataDirectory of the checkpoint's task.
+absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(
+    const std::string& checkpoint, const std::string& data_dir, const std::string& split,
+    int threads, ClassifierFactory make_classifier = CreateClassifier);
+
+}  // namespace lra
+
+#endif  // LRA_INSPECT_OPEN_CHECKPOINT_H_

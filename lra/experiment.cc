@@ -1,0 +1,109 @@
+#include "lra/experiment.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lra/fingerprint.h"
+#include "lra/status_macros.h"
+#include "lra/suggest.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+constexpr size_t kNameDigits = 8;
+
+// A value and what chose it.
+struct Choice {
+  std::string value, origin;
+};
+
+Choice Choose(const std::string& given, absl::string_view flag, const std::string& in_file,
+              const std::string& file_origin, absl::string_view fallback) {
+  if (!given.empty()) return {given, std::string(flag)};
+  if (!in_file.empty()) return {in_file, file_origin};
+  return {std::string(fallback), "default"};
+}
+
+absl::StatusOr<std::string> ChooseAttention(const std::string& given, const RunFile& run,
+                                            const std::string& file_origin) {
+  if (!given.empty()) return given;
+  if (run.attention_size() == 1) return run.attention(0);
+  if (run.attention_size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat("--attention is needed: ", file_origin,
+                                                   " is meant for ",
+                                                   absl::StrJoin(run.attention(), ", ")));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--attention is needed; known: ",
+                                                 absl::StrJoin(ConfigNames("attentions"), ", ")));
+}
+
+absl::Status CheckTask(const std::string& task) {
+  const std::vector<std::string> known = ConfigNames("tasks");
+  if (task.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--task is needed; known: ", absl::StrJoin(known, ", ")));
+  }
+  if (std::find(known.begin(), known.end(), task) != known.end()) return absl::OkStatus();
+  return UnknownNameError("task", task, known);
+}
+
+// Whether a configuration is what its protocol, preset and attention say, seed aside.
+bool IsPlain(const ExperimentConfig& config) {
+  const absl::StatusOr<ResolvedConfig> plain =
+      ResolveExperiment({.task = config.task(),
+                         .attention = config.attention().name(),
+                         .protocol = config.protocol(),
+                         .preset = config.preset()});
+  return plain.ok() && CellFingerprint(plain->config) == CellFingerprint(config);
+}
+
+}  // namespace
+
+absl::StatusOr<ResolvedConfig> ResolveExperiment(const ExperimentChoice& choice) {
+  RunFile run;
+  if (!choice.run_file.empty()) LRA_RETURN_IF_ERROR(ReadTextProto(choice.run_file, &run));
+  const std::string file_origin =
+      absl::StrCat("run file ", std::filesystem::path(choice.run_file).stem().string());
+  const Choice task = Choose(choice.task, "--task", run.task(), file_origin, "");
+  const Choice protocol =
+      Choose(choice.protocol, "--protocol", run.protocol(), file_origin, kDefaultProtocol);
+  const Choice preset =
+      Choose(choice.preset, "--preset", run.preset(), file_origin, kDefaultPreset);
+  LRA_RETURN_IF_ERROR(CheckTask(task.value));
+  LRA_ASSIGN_OR_RETURN(const std::string attention,
+                       ChooseAttention(choice.attention, run, file_origin));
+
+  ConfigBuilder builder(task.value);
+  LRA_RETURN_IF_ERROR(builder.AddProtocol(protocol.value));
+  LRA_RETURN_IF_ERROR(builder.AddPreset(preset.value));
+  LRA_RETURN_IF_ERROR(builder.AddAttention(attention));
+  LRA_RETURN_IF_ERROR(builder.AddOverrides(run.overrides(), file_origin));
+  for (const std::string& set : choice.sets) LRA_RETURN_IF_ERROR(builder.Set(set));
+  LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, builder.Build());
+  resolved.provenance["task"] = task.origin;
+  resolved.provenance["protocol"] = protocol.origin;
+  resolved.provenance["preset"] = preset.origin;
+  return resolved;
+}
+
+std::string MethodOf(const ExperimentConfig& config) {
+  return config.attention().name() == kNoAttention ? config.block().name()
+                                                   : config.attention().name();
+}
+
+std::string ExperimentName(const ExperimentConfig& config) {
+  std::vector<std::string> parts = {config.task(), MethodOf(config), config.preset()};
+  // A protocol's full name ends with its version: "fair@1".
+  const std::vector<std::string> protocol =
+      absl::StrSplit(config.protocol(), absl::MaxSplits('@', 1));
+  if (protocol[0] != kDefaultProtocol) parts.push_back(protocol[0]);
+  if (!IsPlain(config)) parts.push_back(CellFingerprint(config).substr(0, kNameDigits));
+  parts.push_back(absl::StrCat("s", config.seed()));
+  return absl::StrJoin(parts, "-");
+}
+
+}  // namespace lra

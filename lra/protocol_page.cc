@@ -1,0 +1,200 @@
+#include "lra/protocol_page.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lra/config.h"
+#include "lra/status_macros.h"
+#include "lra/task_files.h"
+
+namespace lra {
+namespace {
+
+constexpr absl::string_view kIntroduction =
+    R"(# Protocols
+
+A number of ours is defined by an executable protocol: a versioned file of `configs/protocols/` that sets every rule,
+while a preset (`configs/presets/`) sets sizes. Both, and each override, are in the record of a run and in its
+fingerprint; runs of unlike fingerprints never share a table. `lra config --task T --attention A --protocol P` prints
+every resolved value and what set it, and `--set FIELD=VALUE` changes one; what each value means stands beside its field
+in `lra/config.proto`.
+
+This page is made by `lra list protocols --markdown`; a test compares it.
+)";
+
+using Rules = std::map<std::string, std::string>;  // dotted path to value
+using Row = std::vector<std::string>;
+
+struct Protocol {
+  ConfigFragment fragment;
+  std::map<std::string, Rules> tasks;
+  bool Has(absl::string_view task) const { return tasks.count(std::string(task)) > 0; }
+};
+
+Rules ToRules(const ExperimentConfig& config) {
+  const auto leaves = LeafFields(config);
+  return Rules(leaves.begin(), leaves.end());
+}
+
+absl::StatusOr<Protocol> LoadProtocol(const std::string& name) {
+  Protocol protocol;
+  LRA_ASSIGN_OR_RETURN(protocol.fragment, LoadFragment("protocols", name));
+  for (const auto& [task, part] : protocol.fragment.task()) {
+    ExperimentConfig rules = protocol.fragment.base();
+    MergeConfig(part, &rules);
+    protocol.tasks[task] = ToRules(rules);
+  }
+  return protocol;
+}
+
+absl::StatusOr<std::vector<Protocol>> LoadProtocols() {
+  std::vector<Protocol> protocols;
+  for (const std::string& name : ConfigNames("protocols")) {
+    LRA_ASSIGN_OR_RETURN(Protocol protocol, LoadProtocol(name));
+    protocols.push_back(std::move(protocol));
+  }
+  return protocols;
+}
+
+std::string Line(const Row& cells) {
+  return absl::StrCat("| ", absl::StrJoin(cells, " | "), " |\n");
+}
+
+std::string Table(const Row& head, const std::vector<Row>& rows) {
+  std::string text = Line(head) + Line(Row(head.size(), "---"));
+  for (const Row& row : rows) text += Line(row);
+  return text;
+}
+
+std::string Value(const Rules& rules, const std::string& path) {
+  const auto rule = rules.find(path);
+  return rule == rules.end() ? "–" : rule->second;
+}
+
+std::set<std::string> Paths(const std::vector<Protocol>& protocols) {
+  std::set<std::string> paths;
+  for (const Protocol& protocol : protocols) {
+    for (const auto& [task, rules] : protocol.tasks) {
+      for (const auto& [path, value] : rules) paths.insert(path);
+    }
+  }
+  return paths;
+}
+
+bool IsSameForEveryTask(const std::vector<Protocol>& protocols, const std::string& path) {
+  return std::all_of(protocols.begin(), protocols.end(), [&](const Protocol& protocol) {
+    std::set<std::string> values;
+    for (const auto& [task, rules] : protocol.tasks) values.insert(Value(rules, path));
+    return values.size() == 1;
+  });
+}
+
+std::string Overview(const std::vector<Protocol>& protocols) {
+  std::vector<Row> rows;
+  for (const Protocol& protocol : protocols) {
+    Row tasks;
+    for (const std::string& task : TasksInOrder()) {
+      if (protocol.Has(task)) tasks.push_back(task);
+    }
+    rows.push_back(
+        {absl::StrCat("`", protocol.fragment.name(), "@", protocol.fragment.version(), "`"),
+         protocol.fragment.description(), absl::StrJoin(tasks, " ")});
+  }
+  return Table({"protocol", "what it is", "tasks"}, rows);
+}
+
+std::string CommonRules(const std::vector<Protocol>& protocols) {
+  Row head = {"rule"};
+  for (const Protocol& protocol : protocols) head.push_back(protocol.fragment.name());
+  std::vector<Row> rows;
+  for (const std::string& path : Paths(protocols)) {
+    if (!IsSameForEveryTask(protocols, path)) continue;
+    Row row = {absl::StrCat("`", path, "`")};
+    for (const Protocol& p : protocols) row.push_back(Value(p.tasks.begin()->second, path));
+    rows.push_back(row);
+  }
+  return absl::StrCat("\n## Rules that do not depend on the task\n\n", Table(head, rows));
+}
+
+std::string TaskRules(const std::vector<Protocol>& protocols, absl::string_view task) {
+  Row head = {"rule"};
+  std::vector<const Rules*> columns;
+  for (const Protocol& protocol : protocols) {
+    if (!protocol.Has(task)) continue;
+    head.push_back(protocol.fragment.name());
+    columns.push_back(&protocol.tasks.at(std::string(task)));
+  }
+  if (columns.empty()) return "";
+  std::vector<Row> rows;
+  for (const std::string& path : Paths(protocols)) {
+    if (IsSameForEveryTask(protocols, path)) continue;
+    Row row = {absl::StrCat("`", path, "`")};
+    for (const Rules* rules : columns) row.push_back(Value(*rules, path));
+    if (std::any_of(row.begin() + 1, row.end(), [](const auto& v) { return v != "–"; })) {
+      rows.push_back(row);
+    }
+  }
+  return absl::StrCat("\n## ", task, "\n\n", Table(head, rows));
+}
+
+std::string Assignments(const ExperimentConfig& part) {
+  Row assignments;
+  for (const auto& [path, value] : LeafFields(part)) {
+    if (path != "attention.options")
+      assignments.push_back(absl::StrCat("`", path, "=", value, "`"));
+  }
+  return absl::StrJoin(assignments, " ");
+}
+
+std::string MethodRules(const ConfigFragment& fragment) {
+  const std::map<std::string, ExperimentConfig> parts(fragment.method().begin(),
+                                                      fragment.method().end());
+  if (parts.empty()) return "";
+  std::vector<Row> rows;
+  for (const auto& [key, part] : parts)
+    rows.push_back({absl::StrCat("`", key, "`"), Assignments(part)});
+  return absl::StrCat("\n### ", fragment.name(), "\n\n", Table({"task/attention", "sets"}, rows));
+}
+
+absl::StatusOr<std::string> PresetSizes(const std::string& name) {
+  LRA_ASSIGN_OR_RETURN(const ConfigFragment preset, LoadFragment("presets", name));
+  std::vector<Row> rows;
+  if (const std::string base = Assignments(preset.base()); !base.empty())
+    rows.push_back({"every task", base});
+  for (const std::string& task : TasksInOrder()) {
+    const auto part = preset.task().find(task);
+    if (part != preset.task().end()) rows.push_back({task, Assignments(part->second)});
+  }
+  const std::map<std::string, ExperimentConfig> parts(preset.protocol().begin(),
+                                                      preset.protocol().end());
+  for (const auto& [protocol, part] : parts) {
+    rows.push_back({absl::StrCat("under ", protocol), Assignments(part)});
+  }
+  return absl::StrCat("\n### ", name, "\n\n", preset.description(), ".\n\n",
+                      Table({"for", "sets"}, rows));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ProtocolPage() {
+  LRA_ASSIGN_OR_RETURN(const std::vector<Protocol> protocols, LoadProtocols());
+  std::string page = absl::StrCat(kIntroduction, "\n", Overview(protocols), CommonRules(protocols));
+  for (const std::string& task : TasksInOrder()) page += TaskRules(protocols, task);
+  page += "\n## What changes for one method\n";
+  for (const Protocol& protocol : protocols) page += MethodRules(protocol.fragment);
+  page += "\n## Presets\n";
+  for (const std::string& name : ConfigNames("presets")) {
+    LRA_ASSIGN_OR_RETURN(const std::string sizes, PresetSizes(name));
+    page += sizes;
+    LRA_ASSIGN_OR_RETURN(const ConfigFragment preset, LoadFragment("presets", name));
+    page += absl::StrCat(preset.method().empty() ? "" : "\nSingle methods:\n", MethodRules(preset));
+  }
+  return page;
+}
+
+}  // namespace lra

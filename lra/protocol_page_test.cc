@@ -1,0 +1,84 @@
+#include "lra/protocol_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "lra/folder_test_util.h"
+
+namespace lra {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+// Two protocols and a preset of its own.
+class ProtocolPageTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const char* before = std::getenv("LRA_CONFIGS")) before_ = before;
+    setenv("LRA_CONFIGS", folder_.path().c_str(), 1);
+    Write("tasks/listops", "name: 'listops'");
+    Write("tasks/text", "name: 'text'");
+    Write("protocols/new", R"(
+      name: "new" version: 2 description: "Today's rules"
+      base { model { dropout: 0 } train { steps: 10 } }
+      task { key: "listops" value { view { max_length_tokens: 100 } } }
+      task { key: "text" value { view { max_length_tokens: 200 } train { steps: 20 } } }
+      method { key: "text/linear" value { schedule { learning_rate: 0.5 } } })");
+    Write("protocols/old", R"(
+      name: "old" version: 1 description: "Yesterday's"
+      base { model { dropout: 0.1 } train { steps: 10 } }
+      task { key: "listops" value { view { max_length_tokens: 50 } } })");
+    Write("presets/tiny", R"(
+      name: "tiny" version: 1 description: "Few weights"
+      base { model { layers: 1 } }
+      task { key: "text" value { model { layers: 3 } } }
+      protocol { key: "old" value { model { heads: 2 } } })");
+  }
+  void TearDown() override {
+    before_.empty() ? unsetenv("LRA_CONFIGS") : setenv("LRA_CONFIGS", before_.c_str(), 1);
+  }
+  void Write(absl::string_view name, absl::string_view text) {
+    const std::string path = folder_.File(absl::StrCat(name, ".textproto"));
+    ASSERT_EQ(MakeDirectories(path.substr(0, path.rfind('/'))), absl::OkStatus());
+    ASSERT_EQ(WriteFileAtomically(path, text), absl::OkStatus());
+  }
+
+  const TestFolder folder_;
+  std::string before_;
+};
+
+TEST_F(ProtocolPageTest, SaysEveryRuleOnce) {
+  const auto page = ProtocolPage();
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page, HasSubstr("| `new@2` | Today's rules | listops text |\n"
+                               "| `old@1` | Yesterday's | listops |\n"));
+  // The same for every task of each protocol; steps are not, though `old` has one value only.
+  EXPECT_THAT(*page, HasSubstr("## Rules that do not depend on the task\n\n"
+                               "| rule | new | old |\n| --- | --- | --- |\n"
+                               "| `model.dropout` | 0 | 0.1 |\n\n## listops\n"));
+  EXPECT_THAT(*page, HasSubstr("## listops\n\n| rule | new | old |\n| --- | --- | --- |\n"
+                               "| `train.steps` | 10 | 10 |\n"
+                               "| `view.max_length_tokens` | 100 | 50 |\n\n## text\n\n"
+                               "| rule | new |\n| --- | --- |\n"
+                               "| `train.steps` | 20 |\n"
+                               "| `view.max_length_tokens` | 200 |\n"));
+  EXPECT_THAT(*page, HasSubstr("### new\n\n| task/attention | sets |\n| --- | --- |\n"
+                               "| `text/linear` | `schedule.learning_rate=0.5` |\n"));
+  EXPECT_THAT(*page, EndsWith("### tiny\n\nFew weights.\n\n| for | sets |\n| --- | --- |\n"
+                              "| every task | `model.layers=1` |\n"
+                              "| text | `model.layers=3` |\n"
+                              "| under old | `model.heads=2` |\n"));
+}
+
+TEST_F(ProtocolPageTest, ADamagedFileIsNamed) {
+  Write("protocols/old", "name: 'other'");
+  EXPECT_THAT(std::string(ProtocolPage().status().message()),
+              HasSubstr("protocols/old.textproto calls itself \"other\""));
+}
+
+}  // namespace
+}  // namespace lra

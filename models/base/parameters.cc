@@ -1,0 +1,98 @@
+#include "models/base/parameters.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lra/check.h"
+#include "lra/random.h"
+
+namespace lra {
+namespace {
+
+// Standard deviation of a standard normal truncated at +-2.
+constexpr double kTruncatedStddev = 0.87962566103423978;
+
+double TruncatedNormal(RandomStream* stream) {
+  double value = stream->Normal();
+  while (std::abs(value) > 2.0) value = stream->Normal();
+  return value;
+}
+
+// Weights are [out, in].
+void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stream, float* values,
+          int64_t count) {
+  const auto fill = [&](auto draw) {
+    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(draw());
+  };
+  using Kind = Initializer::Kind;
+  const double fan_in = static_cast<double>(shape.empty() ? 1 : shape.back());
+  const double fan_out = static_cast<double>(shape.empty() ? 1 : shape.front());
+  const double limit = std::sqrt(6.0 / (fan_in + fan_out));
+  const double lecun = 1.0 / (std::sqrt(fan_in) * kTruncatedStddev);
+  switch (init.kind) {
+    case Kind::kZeros:
+      return fill([] { return 0.0; });
+    case Kind::kOnes:
+      return fill([] { return 1.0; });
+    case Kind::kConstant:
+      return fill([&] { return init.value; });
+    case Kind::kNormal:
+      return fill([&] { return init.stddev * stream.Normal(); });
+    case Kind::kXavierUniform:
+      return fill([&] { return limit * (2.0 * stream.Uniform() - 1.0); });
+    case Kind::kLecunNormal:
+      return fill([&] { return lecun * TruncatedNormal(&stream); });
+  }
+}
+
+}  // namespace
+
+at::Tensor ParameterStore::Draw(absl::string_view name, const std::vector<int64_t>& shape,
+                                Initializer initializer) const {
+  for (const std::vector<Parameter>* known : {&parameters_, &buffers_}) {
+    for (const Parameter& parameter : *known) {
+      LRA_CHECK(parameter.name != name) << "parameter \"" << name << "\" exists already";
+    }
+  }
+  const uint64_t hash = HashName(name);
+  RandomStream stream(seed_, RandomDomain::kInitialWeights,
+                      {static_cast<uint32_t>(hash), static_cast<uint32_t>(hash >> 32), 0});
+  at::Tensor value = at::empty(shape, at::kFloat);
+  Fill(initializer, shape, stream, value.mutable_data_ptr<float>(), value.numel());
+  return value;
+}
+
+at::Tensor ParameterStore::Create(absl::string_view name, const std::vector<int64_t>& shape,
+                                  Initializer initializer, ParameterRole role) {
+  at::Tensor value = Draw(name, shape, initializer);
+  value.set_requires_grad(true);
+  const bool is_linear_map = initializer.kind == Initializer::Kind::kXavierUniform ||
+                             initializer.kind == Initializer::Kind::kLecunNormal;
+  parameters_.push_back({std::string(name), value, is_linear_map && shape.size() == 2, role});
+  return value;
+}
+
+at::Tensor ParameterStore::CreateBuffer(absl::string_view name, const std::vector<int64_t>& shape,
+                                        Initializer initializer) {
+  at::Tensor value = Draw(name, shape, initializer);
+  buffers_.push_back({std::string(name), value});
+  return value;
+}
+
+void ParameterStore::MoveTo(at::Device device) {
+  for (const std::vector<Parameter>* own : {&parameters_, &buffers_}) {
+    for (const Parameter& parameter : *own) {
+      parameter.value.set_data(parameter.value.detach().to(device));
+    }
+  }
+}
+
+int64_t ParameterStore::count() const {
+  int64_t total = 0;
+  for (const Parameter& parameter : parameters_) total += parameter.value.numel();
+  return total;
+}
+
+}  // namespace lra

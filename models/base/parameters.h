@@ -1,0 +1,80 @@
+// Named parameters. The initial values of a parameter depend only on (seed, its name), so two
+// methods with one seed start equal in everything that both have.
+#ifndef LRA_MODELS_BASE_PARAMETERS_H_
+#define LRA_MODELS_BASE_PARAMETERS_H_
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace lra {
+
+struct Initializer {
+  enum class Kind { kZeros, kOnes, kConstant, kNormal, kXavierUniform, kLecunNormal };
+  Kind kind = Kind::kZeros;
+  double stddev = 1.0;  // for kNormal only
+  double value = 0.0;   // for kConstant only
+
+  static Initializer Zeros() { return {Kind::kZeros}; }
+  static Initializer Ones() { return {Kind::kOnes}; }
+  static Initializer Constant(double value) { return {Kind::kConstant, 1.0, value}; }
+  static Initializer Normal(double stddev) { return {Kind::kNormal, stddev}; }
+  // Uniform in +-sqrt(6 / (fan_in + fan_out)); weights are stored [out, in].
+  static Initializer XavierUniform() { return {Kind::kXavierUniform}; }
+  // Normal truncated at two sigma with variance 1 / fan_in (Flax's default for Dense).
+  static Initializer LecunNormal() { return {Kind::kLecunNormal}; }
+};
+
+enum class ParameterRole {
+  kWeight,
+  kStateSpace,  // step, decay or frequency of a state space; has its own learning rate and no decay
+};
+
+struct Parameter {
+  std::string name;  // e.g. "encoder.layer0.attention.query.weight"
+  at::Tensor value;  // a float32 leaf that requires a gradient
+  // Whether it is the matrix of a linear map; under DecayScope MATRICES only these decay.
+  bool is_matrix = false;
+  ParameterRole role = ParameterRole::kWeight;
+};
+
+// Owns the parameters of one model, in order of creation. Not thread-safe.
+class ParameterStore {
+ public:
+  explicit ParameterStore(uint32_t seed) : seed_(seed) {}
+
+  // The name must be new. is_matrix is true for two-dimensional Xavier and LeCun parameters.
+  at::Tensor Create(absl::string_view name, const std::vector<int64_t>& shape,
+                    Initializer initializer, ParameterRole role = ParameterRole::kWeight);
+  // Creates values that are drawn in the same way and saved with the weights, but never trained,
+  // such as random projections. The owner may still change them in place, as a function of what was
+  // drawn.
+  at::Tensor CreateBuffer(absl::string_view name, const std::vector<int64_t>& shape,
+                          Initializer initializer);
+
+  // Moves all values in place, so tensors that were handed out remain the model's. Values are
+  // always drawn on the CPU, so that every device starts from the same ones.
+  void MoveTo(at::Device device);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const std::vector<Parameter>& buffers() const { return buffers_; }
+  // The number of trained scalars.
+  int64_t count() const;
+
+ private:
+  at::Tensor Draw(absl::string_view name, const std::vector<int64_t>& shape,
+                  Initializer initializer) const;
+
+  uint32_t seed_;
+  std::vector<Parameter> parameters_;
+  std::vector<Parameter> buffers_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_BASE_PARAMETERS_H_

@@ -1,0 +1,96 @@
+#include "models/base/runtime.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "lra/parallel.h"
+#include "lra/status_macros.h"
+#include "models/base/kernel_path.h"
+
+namespace lra {
+namespace {
+
+// A training step allocates and frees the same large buffers again and again: with glibc's defaults
+// each comes fresh from the system, and touching its pages costs more than using them.
+void KeepFreedMemory() {
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+  constexpr int kBytes = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kBytes);
+  mallopt(M_TRIM_THRESHOLD, kBytes);
+#endif
+}
+
+constexpr char kCudaLibrary[] = "libtorch_cuda.so";
+
+absl::Status Unusable(absl::string_view device, absl::string_view reason) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--device ", device, ": ", reason, "; use --device cpu"));
+}
+
+// The CUDA library registers itself while it loads; LibTorch looks for it once, at the first
+// question about CUDA, so it must be there before.
+absl::StatusOr<int64_t> CudaDevices(absl::string_view device) {
+  if (dlopen(kCudaLibrary, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    return Unusable(device,
+                    absl::StrCat("LibTorch's CUDA library cannot be loaded (", dlerror(), ")"));
+  }
+  int64_t count = 0;
+  try {
+    if (at::hasCUDA()) count = at::detail::getCUDAHooks().deviceCount();
+  } catch (const std::exception& error) {
+    return Unusable(device, absl::StrCat("CUDA does not start: ", error.what()));
+  }
+  if (count < 1) return Unusable(device, "this machine has no CUDA device, or no driver for it");
+  return count;
+}
+
+}  // namespace
+
+absl::Status StartRuntime(int threads, absl::string_view kernels) {
+  LRA_RETURN_IF_ERROR(ForceKernelPath(kernels));
+  KeepFreedMemory();
+  at::set_num_threads(ResolveThreads(threads));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<at::Device> OpenDevice(absl::string_view name) {
+  if (name.empty() || name == "cpu") return at::Device(at::kCPU);
+  int index = 0;
+  absl::string_view rest = name;
+  if (!absl::ConsumePrefix(&rest, "cuda") ||
+      !(rest.empty() || (absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &index))) ||
+      index < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--device: is \"", name, "\", must be cpu, cuda or cuda:NUMBER"));
+  }
+  LRA_ASSIGN_OR_RETURN(const int64_t count, CudaDevices(name));
+  if (index >= count) {
+    return Unusable(name, absl::StrCat("this machine has ", count, " CUDA devices, from 0 on"));
+  }
+  return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+AutocastScope::AutocastScope(bool is_on, at::DeviceType device)
+    : device_(device),
+      was_on_(at::autocast::is_autocast_enabled(device)),
+      had_type_(at::autocast::get_autocast_dtype(device)) {
+  at::autocast::set_autocast_enabled(device, is_on);
+  at::autocast::set_autocast_dtype(device, at::kBFloat16);
+  at::autocast::increment_nesting();
+}
+
+AutocastScope::~AutocastScope() {
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  at::autocast::set_autocast_dtype(device_, had_type_);
+  at::autocast::set_autocast_enabled(device_, was_on_);
+}
+
+}  // namespace lra

@@ -1,0 +1,43 @@
+// Threads, memory, device and precision of a process that computes.
+#ifndef LRA_MODELS_BASE_RUNTIME_H_
+#define LRA_MODELS_BASE_RUNTIME_H_
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lra {
+
+// The first thing that a program which computes does. LibTorch gets `threads` threads (0 = all
+// cores) for one operation; freed memory is kept for the next step instead of being given back to
+// the system and asked for again; kernels take the path of this name (ForceKernelPath(): empty =
+// $LRA_KERNELS, or the best). InvalidArgument for a path that this machine lacks.
+absl::Status StartRuntime(int threads, absl::string_view kernels);
+
+// "cpu" (or empty), "cuda", "cuda:1". For CUDA, loads LibTorch's CUDA library, which programs do
+// not link, before anything is asked of it. InvalidArgument with the reason where there is no such
+// device.
+absl::StatusOr<at::Device> OpenDevice(absl::string_view name);
+
+// While it lives, LibTorch's matrix products on this device type and thread are computed in
+// bfloat16 (on) or in the type of their operands (off). Scopes nest; what was cast is forgotten at
+// the end of the outermost one.
+class AutocastScope {
+ public:
+  AutocastScope(bool is_on, at::DeviceType device);
+  ~AutocastScope();
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  const at::DeviceType device_;
+  const bool was_on_;
+  const at::ScalarType had_type_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_BASE_RUNTIME_H_

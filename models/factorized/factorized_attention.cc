@@ -1,0 +1,177 @@
+#include "models/factorized/factorized_attention.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+
+#include "lra/check.h"
+#include "models/factorized/recompute.h"
+#include "models/factorized/tables.h"
+#include "models/kernels/causal_linear_attention.h"
+#include "models/kernels/select_kept.h"
+
+namespace lra {
+
+using factorized::Offsets;
+using factorized::Prepared;
+
+namespace {
+
+at::Tensor WithOnes(const at::Tensor& v) {  // [.., Dv + 1]
+  return at::cat({v, at::ones_like(v.narrow(-1, 0, 1))}, -1);
+}
+
+// seen^-sigmoid(m) of each head: seen [B or 1, 1, N or 1, 1].
+at::Tensor LengthPower(const FactorizedSpec& spec, const at::Tensor& seen, const at::Tensor& like) {
+  const at::Tensor power = at::sigmoid(spec.length_exponent.to(at::kDouble)).view({1, -1, 1, 1});
+  return at::exp(-power * seen.log()).to(like.options());
+}
+
+// sums [.., Dv + 1] -> sums [.., Dv] divided by the safe last one. floor: kSignedFloor's,
+// kCountFloor's.
+at::Tensor Divide(const FactorizedSpec& spec, const at::Tensor& sums, const at::Tensor& floor) {
+  const int64_t width = sums.size(-1) - 1;
+  const at::Tensor sum = sums.narrow(-1, width, 1);
+  at::Tensor safe = sum;
+  switch (spec.normalizer) {
+    case RowNormalizer::kPlus:
+      safe = sum + spec.epsilon;
+      break;
+    case RowNormalizer::kClamp:
+      safe = sum.clamp_min(spec.epsilon);
+      break;
+    case RowNormalizer::kCountFloor:
+      safe = at::maximum(sum, floor);
+      break;
+    default:
+      safe = at::where(sum.abs() >= floor, sum, at::where(sum < 0, -floor, floor));
+  }
+  return sums.narrow(-1, 0, width) / safe.masked_fill(safe == 0, 1);
+}
+
+}  // namespace
+
+FactorizedAttention::FactorizedAttention(FactorizedSpec spec, Traits traits)
+    : spec_(std::move(spec)), traits_(std::move(traits)) {}
+
+at::Tensor FactorizedAttention::Attend(const AttentionInput& input) const {
+  if (!spec_.projection.defined() || !c10::GradMode::is_enabled() ||
+      factorized::KeepsFeatures(spec_, input)) {
+    return AttendAtOnce(input);
+  }
+  // Random features are wider than q and k: a group of heads at a time.
+  const factorized::AttendHeads attend = [](const FactorizedSpec& spec,
+                                            const AttentionInput& part) {
+    return FactorizedAttention(spec, Traits()).AttendAtOnce(part);
+  };
+  return factorized::AttendByHeads(attend, spec_, input);
+}
+
+at::Tensor FactorizedAttention::AttendAtOnce(const AttentionInput& input) const {
+  const Offsets offsets = factorized::OffsetsOf(input);
+  Prepared prepared = factorized::Prepare(spec_, input, offsets, at::Tensor());
+  if (spec_.reweighting == Reweighting::kDecay && !input.causal)
+    return AttendBothWays(input, std::move(prepared));
+  return Finish(input, offsets, std::move(prepared), nullptr);
+}
+
+at::Tensor FactorizedAttention::Finish(const AttentionInput& input, const Offsets& offsets,
+                                       Prepared prepared, at::Tensor* state) const {
+  LinearAttentionSpec& core = prepared.core;
+  core.denominator = factorized::RowOf(spec_.normalizer).core;
+  core.epsilon = spec_.epsilon;
+  core.floor_ratio = spec_.floor_ratio;
+  const auto run = [&](const at::Tensor& v) {
+    if (state == nullptr) return LinearAttention(prepared.q, prepared.k, v, input.keep, core);
+    return ExtendLinearAttention(prepared.q, prepared.k, v, input.keep, core, state);
+  };
+  AttentionInput visible = input;
+  visible.causal = core.causal;
+  const auto seen = [&] { return factorized::SeenByQueries(visible, offsets); };
+  switch (spec_.normalizer) {
+    case RowNormalizer::kKeyCount:
+      return run(prepared.v) / seen().to(prepared.v.options());
+    case RowNormalizer::kCountFloor:
+      if (!core.causal) {  // one floor an example
+        core.denominator = Denominator::kClamp;
+        core.floors = (seen() * spec_.epsilon).view({-1}).expand({input.q.size(0)});
+        return run(prepared.v);
+      }
+      return Divide(spec_, run(WithOnes(prepared.v)),
+                    (seen() * spec_.epsilon).to(prepared.v.options()));
+    case RowNormalizer::kLengthPower:
+      if (core.causal && spec_.scales_values) {
+        const at::Tensor at_keys = factorized::SeenByKeys(visible, offsets);
+        return run(prepared.v * LengthPower(spec_, at_keys, prepared.v));
+      }
+      return run(prepared.v) * LengthPower(spec_, seen(), prepared.v);
+    default:
+      return run(prepared.v);
+  }
+}
+
+at::Tensor FactorizedAttention::AttendBothWays(const AttentionInput& input,
+                                               Prepared prepared) const {
+  factorized::MapBeforeCore(spec_, input.keep, &prepared);
+  LinearAttentionSpec core = prepared.core;
+  core.causal = true;
+  core.denominator = Denominator::kNone;
+  const auto flip = [](const at::Tensor& t) { return t.flip(2); };
+  const at::Tensor flipped_keep = input.keep.defined() ? input.keep.flip(1) : input.keep;
+  // Both directions see the token itself: once too often.
+  const auto sums = [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+    const at::Tensor own = (q * k).sum(-1, true) * v;
+    return LinearAttention(q, k, v, input.keep, core) +
+           flip(LinearAttention(flip(q), flip(k), flip(v), flipped_keep, core)) -
+           SelectKept(own, input.keep);
+  };
+  const at::Tensor v = SelectKept(prepared.v, input.keep), k = SelectKept(prepared.k, input.keep);
+  const at::Tensor seen = factorized::SeenByQueries(input, Offsets()).to(v.options());
+  if (spec_.normalizer == RowNormalizer::kNone) return sums(prepared.q, k, v);
+  if (spec_.normalizer == RowNormalizer::kKeyCount) return sums(prepared.q, k, v) / seen;
+  if (spec_.normalizer == RowNormalizer::kLengthPower)
+    return sums(prepared.q, k, v) * LengthPower(spec_, seen.to(at::kDouble), v);
+  at::Tensor floor;
+  if (spec_.normalizer == RowNormalizer::kCountFloor) floor = seen * spec_.epsilon;
+  if (spec_.normalizer == RowNormalizer::kSignedFloor) {
+    const c10::NoGradGuard no_grad;
+    const at::Tensor one = at::ones_like(v.narrow(-1, 0, 1));
+    const at::Tensor norms = prepared.q.norm(2, -1, true) * sums(one, one, k).norm(2, -1, true);
+    floor = (norms * spec_.floor_ratio).clamp_min(spec_.epsilon);
+  }
+  return Divide(spec_, sums(prepared.q, k, WithOnes(v)), floor);
+}
+
+AttentionState FactorizedAttention::InitState(int64_t batch,
+                                              const at::TensorOptions& options) const {
+  AttentionState state;
+  state.tensors = {at::Tensor(), at::Tensor(), at::zeros({batch}, options.dtype(at::kDouble))};
+  return state;
+}
+
+at::Tensor FactorizedAttention::Extend(const AttentionInput& piece, AttentionState* state) const {
+  LRA_CHECK(traits_.supports_streaming);
+  const c10::NoGradGuard no_grad;
+  AttentionInput input = piece;
+  input.causal = true;
+  const Offsets offsets = {state->tokens, state->tokens, state->tensors[2]};
+  Prepared prepared = factorized::Prepare(spec_, input, offsets, state->tensors[1]);
+  state->tensors[1] = prepared.running_max;
+  const at::Tensor output = Finish(input, offsets, std::move(prepared), &state->tensors[0]);
+  const double tokens = static_cast<double>(piece.q.size(2));
+  state->tensors[2] =
+      state->tensors[2] + (piece.keep.defined() ? piece.keep.sum(1).to(at::kDouble)
+                                                : at::full({1}, tokens, at::kDouble));
+  state->tokens += piece.q.size(2);
+  return output;
+}
+
+}  // namespace lra

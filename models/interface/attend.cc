@@ -1,0 +1,12 @@
+#include "models/interface/attend.h"
+
+#include "models/base/runtime.h"
+
+namespace lra {
+
+at::Tensor AttendInFullPrecision(const Attention& attention, const AttentionInput& input) {
+  const AutocastScope off(false, input.q.device().type());
+  return attention.Attend(input);
+}
+
+}  // namespace lra

@@ -1,0 +1,215 @@
+#include "models/layers/attention_part.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
+#include <c10/core/GradMode.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lra/config.h"
+#include "lra/status_macros.h"
+#include "models/base/runtime.h"
+#include "models/interface/attend.h"
+#include "models/kernels/softmax_attention.h"
+#include "models/layers/definitions.h"
+#include "models/layers/dropout_sites.h"
+#include "models/layers/parameter_scope.h"
+
+namespace lra {
+namespace {
+
+absl::Status CheckSizes(const ModelConfig& model) {
+  for (const auto& [field, value] :
+       {std::pair{"model.heads", model.heads()}, {"model.qkv_width", model.qkv_width()}}) {
+    if (value < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(field, ": is ", value, ", must be set and at least 1"));
+    }
+  }
+  if (model.qkv_width() % model.heads() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("model.qkv_width: is ", model.qkv_width(),
+                                                 ", must be a multiple of model.heads, ",
+                                                 model.heads()));
+}
+
+absl::Status CheckTraits(const AttentionConfig& config, const Traits& traits) {
+  if (config.dropout() > 0 && !traits.supports_weight_dropout) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.dropout: is ", config.dropout(), ", but \"", config.name(),
+                     "\" has no explicit weights to drop; set attention.dropout=0"));
+  }
+  if (config.causal() && traits.causality == Causality::kNever) {
+    return absl::InvalidArgumentError(absl::StrCat("attention.causal: is true, but \"",
+                                                   config.name(), "\" has ", NoCausalForm(traits),
+                                                   "; set attention.causal=false"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const BlockContext& block) {
+  if (block.attention.name() == kNoAttention) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention.name: is \"", kNoAttention,
+                     "\", but the block mixes tokens by an attention; see: lra list attentions"));
+  }
+  AttentionContext context;
+  context.heads = block.model.heads();
+  context.head_width = block.model.qkv_width() / block.model.heads();
+  context.model_width = block.model.width();
+  context.max_length_tokens = block.max_length_tokens;
+  context.parameters = block.parameters;
+  context.scope = block.scope + "attention.";
+  context.options = block.attention.options();
+  LRA_ASSIGN_OR_RETURN(
+      std::unique_ptr<Attention> attention,
+      AttentionRegistry::Get().Create("attention", block.attention.name(), context));
+  LRA_RETURN_IF_ERROR(CheckTraits(block.attention, attention->traits()));
+  return attention;
+}
+
+// [B, N] -> [B, 1, N, 1]
+at::Tensor Rows(const at::Tensor& real) { return real.view({real.size(0), 1, real.size(1), 1}); }
+
+// What equal weights on all N positions give to every query; dropout acts on these weights, too.
+at::Tensor EqualWeights(const AttentionInput& input) {
+  const AutocastScope full_precision(false, input.v.device().type());
+  return input.weight_dropout.active()
+             ? SoftmaxAttention(at::zeros_like(input.q), at::zeros_like(input.k), input.v,
+                                at::Tensor(), input.weight_dropout)
+             : input.v.mean(2, /*keepdim=*/true);
+}
+
+at::Tensor EqualWeightsDefinition(const AttentionInput& input) {
+  const int64_t tokens = input.v.size(2), heads = input.v.size(1);
+  at::Tensor weights =
+      at::full({1, 1, tokens, tokens}, 1.0 / static_cast<double>(tokens), input.v.options());
+  if (input.weight_dropout.active()) {
+    weights = weights *
+              WeightDropoutMask(input.weight_dropout, heads, tokens, tokens).to(input.v.options());
+  }
+  return at::matmul(weights, input.v);
+}
+
+}  // namespace
+
+absl::StatusOr<AttentionPart> AttentionPart::Create(const BlockContext& context) {
+  LRA_RETURN_IF_ERROR(CheckSizes(context.model));
+  AttentionPart part;
+  part.index_ = context.index;
+  part.is_causal_ = context.attention.causal();
+  part.is_post_norm_ = context.model.norm_placement() == ModelConfig::AFTER;
+  part.mask_ = context.model.mask();
+  LRA_ASSIGN_OR_RETURN(part.attention_, MakeAttention(context));
+  part.AddProjections(context);
+  return part;
+}
+
+void AttentionPart::AddProjections(const BlockContext& context) {
+  const ModelConfig& model = context.model;
+  const ParameterScope scope(context);
+  const Projections kind = attention_->traits().projections;
+  const auto projection = [&](const char* name) {
+    return scope.Linear(name, model.qkv_width(), model.width(), model.attention_bias());
+  };
+  norm_ = scope.MakeNorm("attention_norm");
+  qkv_.norm = norm_.map();
+  qkv_.heads = kind == Projections::kNone ? 1 : model.heads();
+  qkv_.returns_input = attention_->traits().uses_layer_input;
+  if (kind == Projections::kNone) return;
+  qkv_.query = projection("attention.query");
+  if (kind == Projections::kQueryKeyValue) qkv_.key = projection("attention.key");
+  qkv_.value = projection("attention.value");
+  output_ =
+      scope.Linear("attention.output", model.width(), model.qkv_width(), model.attention_bias());
+}
+
+AttentionInput AttentionPart::InputWith(const Qkv& qkv, const BlockInput& input) const {
+  AttentionInput result = {qkv.q, qkv.k, qkv.v};
+  if (mask_ != ModelConfig::NO_MASK) result.keep = input.real;
+  result.weight_dropout =
+      input.run.Key(SiteOf(index_, LayerSite::kAttentionWeights), input.run.weight_probability);
+  result.x = qkv.x;
+  result.causal = is_causal_;
+  result.is_training = input.run.is_training;
+  return result;
+}
+
+AttentionInput AttentionPart::Input(const BlockInput& input) const {
+  if (!is_post_norm_ && norm_.is_layer_norm()) return InputWith(NormQkv(input.x, qkv_), input);
+  const at::Tensor y =
+      is_post_norm_ ? input.x : norm_.Forward(input.x, input.real, input.run.statistics);
+  return InputWith(ProjectQkv(y, qkv_), input);
+}
+
+bool AttentionPart::SpreadsPaddedQueries(const BlockInput& input) const {
+  return mask_ == ModelConfig::OUTER && input.real.defined() && HasProjections();
+}
+
+at::Tensor AttentionPart::Attend(const BlockInput& input) const {
+  const AttentionInput attention_input = Input(input);
+  at::Tensor attended = AttendInFullPrecision(*attention_, attention_input);  // [B, H, N, D]
+  if (SpreadsPaddedQueries(input))
+    attended = at::where(Rows(input.real), attended, EqualWeights(attention_input));
+  if (input.visit != nullptr) (*input.visit)("attention", attended);
+  return attended;
+}
+
+at::Tensor AttentionPart::Oracle(const BlockInput& input) const {
+  const at::Tensor y =
+      is_post_norm_ ? input.x : norm_.Oracle(input.x, input.real, input.run.statistics);
+  const auto split = [&](const LinearMap& map) {
+    const at::Tensor mapped = map.weight.defined() ? LinearDefinition(y, map) : y;
+    return mapped.unflatten(2, {qkv_.heads, -1}).transpose(1, 2);
+  };
+  Qkv qkv = {split(qkv_.query), at::Tensor(), split(qkv_.value)};
+  qkv.k = qkv_.key.weight.defined() ? split(qkv_.key) : qkv.q;
+  if (qkv_.returns_input) qkv.x = y;
+  const AttentionInput attention_input = InputWith(qkv, input);
+  at::Tensor attended = attention_->Oracle(attention_input);
+  if (SpreadsPaddedQueries(input))
+    attended = at::where(Rows(input.real), attended, EqualWeightsDefinition(attention_input));
+  const at::Tensor joined = attended.transpose(1, 2).flatten(2);
+  return output_.weight.defined() ? LinearDefinition(joined, output_) : joined;
+}
+
+at::Tensor AttentionPart::Extend(const BlockInput& piece, AttentionState* state) const {
+  const c10::NoGradGuard no_gradient;
+  return attention_->Extend(Input(piece), state);
+}
+
+int64_t AttentionPart::ParameterCount() const {
+  const int64_t width = norm_.map().weight.size(0), of_norm = 2 * width;
+  if (!HasProjections()) return of_norm;
+  const int64_t qkv_width = qkv_.query.weight.size(0);
+  const int64_t inward = qkv_.key.weight.defined() ? 3 : 2;
+  const int64_t biases = qkv_.query.bias.defined() ? inward * qkv_width + width : 0;
+  return of_norm + (inward + 1) * width * qkv_width + biases;
+}
+
+int64_t AttentionPart::ActivationsOfToken() const {
+  const int64_t width = norm_.map().weight.size(0);
+  if (!HasProjections()) return width;
+  const int64_t qkv_width = qkv_.query.weight.size(0);
+  return width + (qkv_.key.weight.defined() ? 3 : 2) * qkv_width;
+}
+
+BlockTraits AttentionPart::TraitsOfBlock() const {
+  const Traits& of_attention = attention_->traits();
+  BlockTraits traits;
+  traits.uses_attention = true;
+  traits.is_causal = is_causal_ || of_attention.causality == Causality::kAlways;
+  if (of_attention.causality == Causality::kNever)
+    traits.causal_reason = NoCausalForm(of_attention);
+  traits.supports_streaming = traits.is_causal && of_attention.supports_streaming;
+  traits.is_padding_invariant = mask_ != ModelConfig::NO_MASK && of_attention.is_padding_invariant;
+  traits.padding_reason = mask_ == ModelConfig::NO_MASK ? "under model.mask=NO_MASK padding is seen"
+                                                        : of_attention.padding_reason;
+  return traits;
+}
+
+}  // namespace lra

@@ -1,0 +1,76 @@
+// The configured attention as blocks use it, between a norm and its projections:
+//   x [B, N, E] --norm--> --query, key, value--> attention --> [B, H, N, D] --output--> [B, N, E]
+// Methods without projections (Projections::kNone) get the normalised x and give the output.
+#ifndef LRA_MODELS_LAYERS_ATTENTION_PART_H_
+#define LRA_MODELS_LAYERS_ATTENTION_PART_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "models/interface/block.h"
+#include "models/layers/layer_pieces.h"
+#include "models/layers/norm.h"
+
+namespace lra {
+
+class AttentionPart {
+ public:
+  // Parameters are named <scope>attention.* and <scope>attention_norm.*. InvalidArgument for an
+  // unknown attention, its options, sizes that do not fit, attention dropout on a method without
+  // explicit weights, and a causal mask where there is none.
+  static absl::StatusOr<AttentionPart> Create(const BlockContext& context);
+
+  // What the attention gets. What padding does is model.mask's say:
+  //   KEYS     the attention's keep is `real`;
+  //   OUTER    as KEYS, and a padded query weighs all N positions alike, padded ones included: what
+  //            -1e10 added to its whole row of scores comes to. Methods without a value projection
+  //            (Projections::kNone) treat it as KEYS;
+  //   NO_MASK  the attention has no keep.
+  AttentionInput Input(const BlockInput& input) const;
+  // [B, H, N, D], in the type of x; `visit` sees it as "attention".
+  at::Tensor Attend(const BlockInput& input) const;
+  // [B, N, E] behind the output projection, from the definition.
+  at::Tensor Oracle(const BlockInput& input) const;
+
+  AttentionState InitState(int64_t batch, const at::TensorOptions& options) const {
+    return attention_->InitState(batch, options);
+  }
+  // Attend() of a piece, [B, H, T, D].
+  at::Tensor Extend(const BlockInput& piece, AttentionState* state) const;
+
+  // Norm and projections, without the attention's own.
+  int64_t ParameterCount() const;
+  // Floats a token that norm and projections keep for the backward.
+  int64_t ActivationsOfToken() const;
+  // What a block's traits take over from the attention in it: uses_attention to padding_reason.
+  BlockTraits TraitsOfBlock() const;
+
+  const Attention& attention() const { return *attention_; }
+  const Norm& norm() const { return norm_; }
+  const LinearMap& output() const { return output_; }
+  // norm_placement AFTER: the block puts norm() behind the sum, nothing is normalised here.
+  bool is_post_norm() const { return is_post_norm_; }
+
+ private:
+  void AddProjections(const BlockContext& context);
+  bool HasProjections() const { return attention_->traits().projections != Projections::kNone; }
+  bool SpreadsPaddedQueries(const BlockInput& input) const;
+  // Input() with q, k, v given.
+  AttentionInput InputWith(const Qkv& qkv, const BlockInput& input) const;
+
+  int64_t index_ = 0;
+  bool is_causal_ = false;
+  bool is_post_norm_ = false;
+  ModelConfig::Mask mask_ = ModelConfig::KEYS;
+  Norm norm_;
+  NormQkvParameters qkv_;
+  LinearMap output_;
+  std::shared_ptr<const Attention> attention_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_LAYERS_ATTENTION_PART_H_

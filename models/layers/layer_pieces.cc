@@ -1,0 +1,76 @@
+#include "models/layers/layer_pieces.h"
+
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/linear.h>
+
+#include "models/base/optional_tensor.h"
+#include "models/kernels/dispatch.h"
+
+namespace lra {
+namespace {
+
+constexpr KernelNeeds kNeeds = {.is_full_precision = true};
+
+}  // namespace
+
+at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map) {
+  return at::linear(x, map.weight, IfDefined(map.bias)).to(x.scalar_type());
+}
+
+Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters) {
+  const bool is_plain = parameters.key.weight.defined() && !parameters.returns_input;
+  const bool is_tiled = is_plain && DispatchKernel(kNeeds, {x}) != KernelPath::kGeneric;
+  return (is_tiled ? internal::NormQkvTiled : internal::NormQkvGeneric)(x, parameters);
+}
+
+at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
+                     const OutputMlpParameters& parameters, const OutputMlpDropout& dropout) {
+  const bool is_tiled = parameters.output.weight.defined() &&
+                        DispatchKernel(kNeeds, {residual}) != KernelPath::kGeneric;
+  return (is_tiled ? internal::OutputMlpTiled : internal::OutputMlpGeneric)(attended, residual,
+                                                                            parameters, dropout);
+}
+
+Qkv ProjectQkv(const at::Tensor& y, const NormQkvParameters& parameters) {
+  const auto split = [&](const LinearMap& map) {
+    const at::Tensor mapped = map.weight.defined() ? ApplyLinear(y, map) : y;
+    return mapped.view({y.size(0), y.size(1), parameters.heads, -1}).transpose(1, 2);
+  };
+  Qkv qkv;
+  qkv.q = split(parameters.query);
+  qkv.k = parameters.key.weight.defined() ? split(parameters.key) : qkv.q;
+  qkv.v = split(parameters.value);
+  if (parameters.returns_input) qkv.x = y;
+  return qkv;
+}
+
+at::Tensor ProjectOutput(const at::Tensor& attended, const LinearMap& output) {
+  const at::Tensor joined =
+      attended.transpose(1, 2).reshape({attended.size(0), attended.size(2), -1});
+  return output.weight.defined() ? ApplyLinear(joined, output) : joined;
+}
+
+at::Tensor Mlp(const at::Tensor& y, const OutputMlpParameters& parameters,
+               const DropoutKey& hidden_dropout) {
+  const char* kind = parameters.gelu == GeluKind::kTanh ? "tanh" : "none";
+  const at::Tensor hidden = at::gelu(ApplyLinear(y, parameters.hidden), kind);
+  return ApplyLinear(Dropout(hidden, hidden_dropout), parameters.projection);
+}
+
+namespace internal {
+
+Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters) {
+  return ProjectQkv(LayerNorm(x, parameters.norm), parameters);
+}
+
+at::Tensor OutputMlpGeneric(const at::Tensor& attended, const at::Tensor& residual,
+                            const OutputMlpParameters& parameters,
+                            const OutputMlpDropout& dropout) {
+  const at::Tensor h =
+      DropoutAdd(ProjectOutput(attended, parameters.output), residual, dropout.attention_output);
+  return DropoutAdd(Mlp(LayerNorm(h, parameters.norm), parameters, dropout.hidden), h,
+                    dropout.mlp_output);
+}
+
+}  // namespace internal
+}  // namespace lra

@@ -1,0 +1,149 @@
+#include "models/layers/layer_pieces.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "models/base/kernel_path.h"
+
+namespace lra {
+namespace {
+
+struct Widths {
+  int64_t model, joined, hidden;
+};
+
+class Leaves {
+ public:
+  at::Tensor Make(const std::vector<int64_t>& shape, double shift = 0) {
+    tensors_.push_back((at::randn(shape) * 0.3 + shift).set_requires_grad(true));
+    return tensors_.back();
+  }
+  LinearMap Linear(int64_t out, int64_t in, bool has_bias = true) {
+    return {Make({out, in}), has_bias ? Make({out}) : at::Tensor()};
+  }
+  NormMap Norm(int64_t width) { return {Make({width}, 1.0), Make({width}), 1e-5}; }
+  // Gradients of body() with respect to all leaves.
+  std::vector<at::Tensor> Gradients(const std::function<at::Tensor()>& body) {
+    for (at::Tensor& t : tensors_) t.mutable_grad() = at::Tensor();
+    body().backward();
+    std::vector<at::Tensor> gradients;
+    for (const at::Tensor& t : tensors_) gradients.push_back(t.grad().clone());
+    return gradients;
+  }
+
+ private:
+  std::vector<at::Tensor> tensors_;
+};
+
+void ExpectClose(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = (a[i] - b[i]).abs().max().item<double>();
+    EXPECT_LE(difference, 3e-5 * std::max(1.0, b[i].abs().max().item<double>())) << "tensor " << i;
+  }
+}
+
+const Widths kWidths[] = {{64, 64, 128}, {24, 32, 40}, {13, 6, 7}};
+
+TEST(LayerPiecesTest, NormQkvTiledEqualsGeneric) {
+  for (const KernelPath path : AvailableKernelPaths()) {
+    ScopedKernelPath use(path);
+    for (const bool has_bias : {true, false}) {
+      for (const Widths& w : kWidths) {
+        Leaves leaves;
+        const at::Tensor x = leaves.Make({3, 211, w.model}, 0.5);
+        NormQkvParameters p;
+        p.norm = leaves.Norm(w.model);
+        p.query = leaves.Linear(w.joined, w.model, has_bias);
+        p.key = leaves.Linear(w.joined, w.model, has_bias);
+        p.value = leaves.Linear(w.joined, w.model, has_bias);
+        p.heads = 2;
+        const at::Tensor g = at::randn({3, 2, 211, w.joined / 2});
+        const auto loss = [&](const Qkv& qkv) {
+          return (qkv.q * g + qkv.k * g * 2 + qkv.v * (g + 1)).sum();
+        };
+        const Qkv tiled = internal::NormQkvTiled(x, p), generic = internal::NormQkvGeneric(x, p);
+        ExpectClose({tiled.q, tiled.k, tiled.v}, {generic.q, generic.k, generic.v});
+        ExpectClose(leaves.Gradients([&] { return loss(internal::NormQkvTiled(x, p)); }),
+                    leaves.Gradients([&] { return loss(internal::NormQkvGeneric(x, p)); }));
+      }
+    }
+  }
+}
+
+TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
+  for (const KernelPath path : AvailableKernelPaths()) {
+    ScopedKernelPath use(path);
+    for (const GeluKind gelu : {GeluKind::kErf, GeluKind::kTanh}) {
+      for (const Widths& w : kWidths) {
+        Leaves leaves;
+        const at::Tensor attended = leaves.Make({3, 2, 211, w.joined / 2}),
+                         x = leaves.Make({3, 211, w.model});
+        OutputMlpParameters p;
+        p.output = leaves.Linear(w.model, w.joined);
+        p.norm = leaves.Norm(w.model);
+        p.hidden = leaves.Linear(w.hidden, w.model);
+        p.projection = leaves.Linear(w.model, w.hidden);
+        p.gelu = gelu;
+        const at::Tensor ids = at::tensor(std::vector<int64_t>{8, 1, 4}, at::kLong);
+        const OutputMlpDropout dropout = {
+            {0.1, 1, 2, 3, ids}, {0.2, 1, 2, 4, ids}, {0.3, 1, 2, 5, ids}};
+        const at::Tensor g = at::randn({3, 211, w.model});
+        for (const OutputMlpDropout& keys : {dropout, OutputMlpDropout()}) {
+          ExpectClose({internal::OutputMlpTiled(attended, x, p, keys)},
+                      {internal::OutputMlpGeneric(attended, x, p, keys)});
+          ExpectClose(leaves.Gradients([&] {
+            return (internal::OutputMlpTiled(attended, x, p, keys) * g).sum();
+          }),
+                      leaves.Gradients([&] {
+                        return (internal::OutputMlpGeneric(attended, x, p, keys) * g).sum();
+                      }));
+        }
+      }
+    }
+  }
+}
+
+// GELU through its piece: a layer whose only job is the activation, against LibTorch in float64.
+TEST(RowsTest, GeluAndItsSlope) {
+  const at::Tensor x = at::linspace(-12, 12, 4801);
+  for (const GeluKind kind : {GeluKind::kErf, GeluKind::kTanh}) {
+    at::Tensor exact = x.to(at::kDouble).set_requires_grad(true);
+    const at::Tensor expected = at::gelu(exact, kind == GeluKind::kTanh ? "tanh" : "none");
+    expected.sum().backward();
+    for (const KernelPath path : AvailableKernelPaths()) {
+      ScopedKernelPath use(path);
+      at::Tensor forward = at::empty_like(x), value = at::empty_like(x), slope = at::ones_like(x);
+      GeluRows(kind, x.const_data_ptr<float>(), x.numel(), forward.mutable_data_ptr<float>());
+      GeluBackwardRows(kind, x.const_data_ptr<float>(), x.numel(), value.mutable_data_ptr<float>(),
+                       slope.mutable_data_ptr<float>());
+      EXPECT_TRUE(at::equal(forward, value));
+      EXPECT_LT((forward - expected).abs().max().item<double>(), 1.5e-6);
+      EXPECT_LT((slope - exact.grad()).abs().max().item<double>(), 1.5e-6);
+    }
+  }
+}
+
+TEST(RowsTest, NotANumberStays) {
+  const float nan[] = {std::numeric_limits<float>::quiet_NaN()};
+  for (const GeluKind kind : {GeluKind::kErf, GeluKind::kTanh}) {
+    float out[1] = {};
+    GeluRows(kind, nan, 1, out);
+    EXPECT_TRUE(std::isnan(out[0]));
+  }
+}
+
+}  // namespace
+}  // namespace lra

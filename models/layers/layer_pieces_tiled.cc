@@ -1,0 +1,367 @@
+// The tiled forms, for float32 on the CPU. A tile of tokens goes through a whole piece while it is
+// in the cache. Only what the backward cannot cheaply compute again is stored (h and the MLP's
+// pre-activation); masks are drawn again.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <vector>
+
+#include "models/base/optional_tensor.h"
+#include "models/kernels/gemm.h"
+#include "models/kernels/saved_dropout_key.h"
+#include "models/kernels/token_tiles.h"
+#include "models/layers/layer_pieces.h"
+
+namespace lra {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+using OptionalTensor = std::optional<at::Tensor>;
+
+const float* Data(const at::Tensor& t) { return t.defined() ? t.const_data_ptr<float>() : nullptr; }
+
+// out [rows, out width] = x [rows, in width] weight^T + bias
+void MapRows(const float* x, int64_t rows, const LinearMap& map, float* out) {
+  const int64_t to = map.weight.size(0), from = map.weight.size(1);
+  const bool has_bias = map.bias.defined();
+  if (has_bias) FillRows(Data(map.bias), rows, to, out);
+  Gemm(rows, to, from, {x, from}, {Data(map.weight), from, true}, has_bias ? 1.0f : 0.0f, out, to);
+}
+
+struct MapGradient {
+  explicit MapGradient(const LinearMap& map) : weight(map.weight), bias(map.bias) {}
+  ShardedGradient weight, bias;
+};
+
+// Adds the gradients of the parameters of out = MapRows(x), given the gradient of out.
+void AddMapGradients(const float* x, const float* gradient, int64_t rows, const LinearMap& map,
+                     int64_t shard, MapGradient* sums) {
+  const int64_t to = map.weight.size(0), from = map.weight.size(1);
+  Gemm(to, from, rows, {gradient, to, true}, {x, from}, 1.0f, sums->weight.At(shard), from);
+  if (sums->bias.defined()) AddColumnSums(gradient, rows, to, sums->bias.At(shard));
+}
+
+// dx (+)= gradient weight
+void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, float beta,
+                     float* dx) {
+  const int64_t to = map.weight.size(0), from = map.weight.size(1);
+  Gemm(rows, from, to, {gradient, to}, {Data(map.weight), from}, beta, dx, from);
+}
+
+// Scratch memory for the normalised rows of a tile.
+struct NormTile {
+  explicit NormTile(int64_t width) : y(kTileTokens * width), mean(kTileTokens), rstd(kTileTokens) {}
+  void Forward(const float* x, int64_t rows, const NormMap& norm) {
+    LayerNormRows(x, rows, norm.weight.size(0), Data(norm.weight), Data(norm.bias),
+                  static_cast<float>(norm.epsilon), y.data(), mean.data(), rstd.data());
+  }
+  // dx = residual (may be null) + gradient through Forward().
+  void Backward(const float* x, const float* dy, int64_t rows, const NormMap& norm,
+                const float* residual, int64_t shard, ShardedGradient* weight,
+                ShardedGradient* bias, float* dx) const {
+    LayerNormBackwardRows(x, dy, rows, norm.weight.size(0), Data(norm.weight), mean.data(),
+                          rstd.data(), residual, dx, weight->At(shard), bias->At(shard));
+  }
+  std::vector<float> y, mean, rstd;
+};
+
+// --- LN + q, k, v ---
+
+class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
+ public:
+  static variable_list forward(AutogradContext* context, const at::Tensor& x,
+                               const at::Tensor& norm_weight, const at::Tensor& norm_bias,
+                               const at::Tensor& wq, const at::Tensor& wk, const at::Tensor& wv,
+                               const OptionalTensor& bq, const OptionalTensor& bk,
+                               const OptionalTensor& bv, double epsilon) {
+    const at::Tensor none;
+    context->save_for_backward({x, norm_weight, norm_bias, wq, wk, wv, bq.value_or(none),
+                                bk.value_or(none), bv.value_or(none)});
+    context->saved_data["epsilon"] = epsilon;
+    const Maps maps = {{norm_weight, norm_bias, epsilon},
+                       {{wq, bq.value_or(none)}, {wk, bk.value_or(none)}, {wv, bv.value_or(none)}}};
+    const int64_t width = x.size(2), tokens = x.size(0) * x.size(1);
+    variable_list out;
+    for (const LinearMap& map : maps.maps)
+      out.push_back(at::empty({x.size(0), x.size(1), map.weight.size(0)}, x.options()));
+    float* to[3] = {out[0].mutable_data_ptr<float>(), out[1].mutable_data_ptr<float>(),
+                    out[2].mutable_data_ptr<float>()};
+    const float* from = Data(x);
+    ForShards(tokens, [&](int64_t, int64_t begin, int64_t end) {
+      NormTile tile(width);
+      ForTiles(begin, end, [&](int64_t first, int64_t rows) {
+        tile.Forward(from + first * width, rows, maps.norm);
+        for (int i = 0; i < 3; ++i) {
+          MapRows(tile.y.data(), rows, maps.maps[i], to[i] + first * maps.maps[i].weight.size(0));
+        }
+      });
+    });
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list s = context->get_saved_variables();
+    const at::Tensor& x = s[0];
+    const Maps maps = {{s[1], s[2], context->saved_data["epsilon"].toDouble()},
+                       {{s[3], s[6]}, {s[4], s[7]}, {s[5], s[8]}}};
+    const int64_t width = x.size(2), tokens = x.size(0) * x.size(1);
+    const at::Tensor dense[3] = {gradients[0].contiguous(), gradients[1].contiguous(),
+                                 gradients[2].contiguous()};
+    const float* upstream[3] = {Data(dense[0]), Data(dense[1]), Data(dense[2])};
+    MapGradient sums[3] = {MapGradient(maps.maps[0]), MapGradient(maps.maps[1]),
+                           MapGradient(maps.maps[2])};
+    ShardedGradient norm_weight(s[1]), norm_bias(s[2]);
+    at::Tensor dx = at::empty_like(x);
+    float* to = dx.mutable_data_ptr<float>();
+    const float* from = Data(x);
+    ForShards(tokens, [&](int64_t shard, int64_t begin, int64_t end) {
+      NormTile tile(width);
+      std::vector<float> dy(kTileTokens * width);
+      ForTiles(begin, end, [&](int64_t first, int64_t rows) {
+        tile.Forward(from + first * width, rows, maps.norm);
+        for (int i = 0; i < 3; ++i) {
+          const float* gradient = upstream[i] + first * maps.maps[i].weight.size(0);
+          AddMapGradients(tile.y.data(), gradient, rows, maps.maps[i], shard, &sums[i]);
+          MapBackwardRows(gradient, rows, maps.maps[i], i == 0 ? 0.0f : 1.0f, dy.data());
+        }
+        tile.Backward(from + first * width, dy.data(), rows, maps.norm, nullptr, shard,
+                      &norm_weight, &norm_bias, to + first * width);
+      });
+    });
+    return {dx,
+            norm_weight.Total(),
+            norm_bias.Total(),
+            sums[0].weight.Total(),
+            sums[1].weight.Total(),
+            sums[2].weight.Total(),
+            sums[0].bias.Total(),
+            sums[1].bias.Total(),
+            sums[2].bias.Total(),
+            at::Tensor()};
+  }
+
+ private:
+  struct Maps {
+    NormMap norm;
+    LinearMap maps[3];
+  };
+};
+
+// --- output projection + residual + LN + MLP + residual ---
+
+struct OutputMlpTensors {
+  at::Tensor attended, residual;  // [B, N, H D], [B, N, E]
+  OutputMlpParameters parameters;
+  OutputMlpDropout dropout;
+};
+
+// Scratch memory for the loops over tiles.
+struct OutputMlpScratch {
+  OutputMlpScratch(int64_t width, int64_t hidden_width)
+      : norm(width),
+        wide(kTileTokens * hidden_width),
+        wide2(kTileTokens * hidden_width),
+        narrow(kTileTokens * width) {}
+  NormTile norm;
+  std::vector<float> wide, wide2, narrow;
+};
+
+// The forward of one tile: writes h [rows, E], the pre-activation u [rows, M] and the output.
+struct OutputMlpForward {
+  const OutputMlpTensors& in;
+  const DropoutRows attention_mask, hidden_mask, mlp_mask;
+  const int64_t width, hidden_width;
+
+  explicit OutputMlpForward(const OutputMlpTensors& in)
+      : in(in),
+        attention_mask(in.dropout.attention_output, in.residual.size(1)),
+        hidden_mask(in.dropout.hidden, in.residual.size(1)),
+        mlp_mask(in.dropout.mlp_output, in.residual.size(1)),
+        width(in.residual.size(2)),
+        hidden_width(in.parameters.hidden.weight.size(0)) {}
+
+  void Tile(int64_t first, int64_t rows, OutputMlpScratch* scratch, float* h, float* u,
+            float* out) const {
+    const OutputMlpParameters& p = in.parameters;
+    float* narrow = scratch->narrow.data();
+    MapRows(Data(in.attended) + first * in.attended.size(2), rows, p.output, narrow);
+    ApplyDropoutRows(attention_mask, first, rows, width, narrow, Data(in.residual) + first * width,
+                     h);
+    scratch->norm.Forward(h, rows, p.norm);
+    MapRows(scratch->norm.y.data(), rows, p.hidden, u);
+    float* activation = scratch->wide.data();
+    GeluRows(p.gelu, u, rows * hidden_width, activation);
+    ApplyDropoutRows(hidden_mask, first, rows, hidden_width, activation, nullptr, activation);
+    MapRows(activation, rows, p.projection, narrow);
+    ApplyDropoutRows(mlp_mask, first, rows, width, narrow, h, out);
+  }
+};
+
+struct OutputMlpGradients {
+  explicit OutputMlpGradients(const OutputMlpParameters& p)
+      : output(p.output),
+        hidden(p.hidden),
+        projection(p.projection),
+        norm_weight(p.norm.weight),
+        norm_bias(p.norm.bias) {}
+  MapGradient output, hidden, projection;
+  ShardedGradient norm_weight, norm_bias;
+};
+
+// The backward of one tile from the stored h and u: the gradients of attended and residual, and
+// sums for the parameters.
+void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const float* u,
+                           const float* gradient, int64_t first, int64_t rows, int64_t shard,
+                           OutputMlpScratch* scratch, OutputMlpGradients* sums, float* d_attended,
+                           float* d_residual) {
+  const OutputMlpParameters& p = f.in.parameters;
+  float *narrow = scratch->narrow.data(), *activation = scratch->wide.data(),
+        *du = scratch->wide2.data();
+  ApplyDropoutRows(f.mlp_mask, first, rows, f.width, gradient, nullptr, narrow);
+  MapBackwardRows(narrow, rows, p.projection, 0.0f, du);
+  ApplyDropoutRows(f.hidden_mask, first, rows, f.hidden_width, du, nullptr, du);
+  GeluBackwardRows(p.gelu, u, rows * f.hidden_width, activation, du);
+  ApplyDropoutRows(f.hidden_mask, first, rows, f.hidden_width, activation, nullptr, activation);
+  AddMapGradients(activation, narrow, rows, p.projection, shard, &sums->projection);
+  scratch->norm.Forward(h, rows, p.norm);
+  AddMapGradients(scratch->norm.y.data(), du, rows, p.hidden, shard, &sums->hidden);
+  MapBackwardRows(du, rows, p.hidden, 0.0f, narrow);
+  scratch->norm.Backward(h, narrow, rows, p.norm, gradient, shard, &sums->norm_weight,
+                         &sums->norm_bias, d_residual);
+  ApplyDropoutRows(f.attention_mask, first, rows, f.width, d_residual, nullptr, narrow);
+  AddMapGradients(Data(f.in.attended) + first * f.in.attended.size(2), narrow, rows, p.output,
+                  shard, &sums->output);
+  MapBackwardRows(narrow, rows, p.output, 0.0f, d_attended);
+}
+
+class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
+ public:
+  // Tensors are passed one by one, because autograd must see them; `rest` brings the dropout keys,
+  // epsilon and activation.
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& attended,
+                            const at::Tensor& residual, const at::Tensor& wo,
+                            const OptionalTensor& bo, const at::Tensor& norm_weight,
+                            const at::Tensor& norm_bias, const at::Tensor& w1, const at::Tensor& b1,
+                            const at::Tensor& w2, const at::Tensor& b2,
+                            const OutputMlpTensors& rest, bool needs_gradient) {
+    const OutputMlpForward forward(rest);
+    const int64_t width = forward.width, hidden_width = forward.hidden_width;
+    const int64_t tokens = residual.size(0) * residual.size(1);
+    at::Tensor out = at::empty_like(residual), h, u;
+    float *to = out.mutable_data_ptr<float>(), *all_h = nullptr, *all_u = nullptr;
+    if (needs_gradient) {
+      h = at::empty_like(residual);
+      u = at::empty({tokens, hidden_width}, residual.options());
+      all_h = h.mutable_data_ptr<float>();
+      all_u = u.mutable_data_ptr<float>();
+    }
+    ForShards(tokens, [&](int64_t, int64_t begin, int64_t end) {
+      OutputMlpScratch scratch(width, hidden_width);
+      std::vector<float> tile_h(needs_gradient ? 0 : kTileTokens * width);
+      ForTiles(begin, end, [&](int64_t first, int64_t rows) {
+        forward.Tile(first, rows, &scratch, all_h ? all_h + first * width : tile_h.data(),
+                     all_u ? all_u + first * hidden_width : scratch.wide2.data(),
+                     to + first * width);
+      });
+    });
+    if (needs_gradient) Save(context, rest, h, u);
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list s = context->get_saved_variables();
+    const OutputMlpTensors in = Load(context, s);
+    const OutputMlpForward forward(in);
+    const int64_t width = forward.width, hidden_width = forward.hidden_width,
+                  joined_width = in.attended.size(2);
+    const at::Tensor gradient = gradients[0].contiguous();
+    at::Tensor d_attended = at::empty_like(in.attended), d_residual = at::empty_like(gradient);
+    const float *h = Data(s[9]), *u = Data(s[10]), *upstream = Data(gradient);
+    float *to_attended = d_attended.mutable_data_ptr<float>(),
+          *to_residual = d_residual.mutable_data_ptr<float>();
+    OutputMlpGradients sums(in.parameters);
+    ForShards(gradient.size(0) * gradient.size(1), [&](int64_t shard, int64_t begin, int64_t end) {
+      OutputMlpScratch scratch(width, hidden_width);
+      ForTiles(begin, end, [&](int64_t first, int64_t rows) {
+        OutputMlpBackwardTile(forward, h + first * width, u + first * hidden_width,
+                              upstream + first * width, first, rows, shard, &scratch, &sums,
+                              to_attended + first * joined_width, to_residual + first * width);
+      });
+    });
+    return {d_attended,
+            d_residual,
+            sums.output.weight.Total(),
+            sums.output.bias.Total(),
+            sums.norm_weight.Total(),
+            sums.norm_bias.Total(),
+            sums.hidden.weight.Total(),
+            sums.hidden.bias.Total(),
+            sums.projection.weight.Total(),
+            sums.projection.bias.Total(),
+            at::Tensor(),
+            at::Tensor()};
+  }
+
+ private:
+  static void Save(AutogradContext* context, const OutputMlpTensors& in, const at::Tensor& h,
+                   const at::Tensor& u) {
+    const OutputMlpParameters& p = in.parameters;
+    context->save_for_backward({in.attended, p.output.weight, p.output.bias, p.norm.weight,
+                                p.norm.bias, p.hidden.weight, p.hidden.bias, p.projection.weight,
+                                p.projection.bias, h, u});
+    context->saved_data["epsilon"] = p.norm.epsilon;
+    context->saved_data["gelu"] = static_cast<int64_t>(p.gelu);
+    SaveDropoutKey("attention_output", in.dropout.attention_output, &context->saved_data);
+    SaveDropoutKey("hidden", in.dropout.hidden, &context->saved_data);
+    SaveDropoutKey("mlp_output", in.dropout.mlp_output, &context->saved_data);
+  }
+
+  static OutputMlpTensors Load(AutogradContext* context, const variable_list& s) {
+    OutputMlpTensors in;
+    in.attended = s[0];
+    in.residual = s[9];  // this is h; only its shape is read
+    in.parameters.output = {s[1], s[2]};
+    in.parameters.norm = {s[3], s[4], context->saved_data["epsilon"].toDouble()};
+    in.parameters.hidden = {s[5], s[6]};
+    in.parameters.projection = {s[7], s[8]};
+    in.parameters.gelu = static_cast<GeluKind>(context->saved_data["gelu"].toInt());
+    in.dropout = {LoadDropoutKey("attention_output", &context->saved_data),
+                  LoadDropoutKey("hidden", &context->saved_data),
+                  LoadDropoutKey("mlp_output", &context->saved_data)};
+    return in;
+  }
+};
+
+}  // namespace
+
+namespace internal {
+
+Qkv NormQkvTiled(const at::Tensor& x, const NormQkvParameters& p) {
+  const variable_list out = NormQkvFunction::apply(
+      x.contiguous(), p.norm.weight, p.norm.bias, p.query.weight, p.key.weight, p.value.weight,
+      IfDefined(p.query.bias), IfDefined(p.key.bias), IfDefined(p.value.bias), p.norm.epsilon);
+  const auto split = [&](const at::Tensor& t) {
+    return t.view({x.size(0), x.size(1), p.heads, -1}).transpose(1, 2);
+  };
+  return {split(out[0]), split(out[1]), split(out[2])};
+}
+
+at::Tensor OutputMlpTiled(const at::Tensor& attended, const at::Tensor& residual,
+                          const OutputMlpParameters& p, const OutputMlpDropout& dropout) {
+  OutputMlpTensors in;
+  in.attended =
+      attended.transpose(1, 2).reshape({residual.size(0), residual.size(1), -1}).contiguous();
+  in.residual = residual.contiguous();
+  in.parameters = p;
+  in.dropout = dropout;
+  return OutputMlpFunction::apply(in.attended, in.residual, p.output.weight,
+                                  IfDefined(p.output.bias), p.norm.weight, p.norm.bias,
+                                  p.hidden.weight, p.hidden.bias, p.projection.weight,
+                                  p.projection.bias, in, c10::GradMode::is_enabled());
+}
+
+}  // namespace internal
+}  // namespace lra

@@ -1,0 +1,88 @@
+#include "models/layers/norm.h"
+
+#include <ATen/TensorIndexing.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace lra {
+namespace {
+
+constexpr double kMomentum = 0.1;
+constexpr int64_t kExamplesAndTokens[] = {0, 1};  // dimensions
+
+// [B, N, E] -> [E], over the real positions.
+at::Tensor SumOfReal(const at::Tensor& x, const at::Tensor& real) {
+  // By type, since a plain {0, 1} is ambiguous in LibTorch 2.11.
+  const at::IntArrayRef dimensions(kExamplesAndTokens);
+  if (!real.defined()) return x.sum(dimensions);
+  return at::where(real.unsqueeze(-1), x, at::zeros({}, x.options())).sum(dimensions);
+}
+
+}  // namespace
+
+at::Tensor LayerNorm(const at::Tensor& x, const NormMap& norm) {
+  return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, norm.epsilon);
+}
+
+Norm::Norm(const ModelConfig& config, absl::string_view name, ParameterStore* parameters) {
+  const std::vector<int64_t> shape = {config.width()};
+  map_.weight = parameters->Create(absl::StrCat(name, ".weight"), shape, Initializer::Ones());
+  map_.bias = parameters->Create(absl::StrCat(name, ".bias"), shape, Initializer::Zeros());
+  map_.epsilon = config.norm_epsilon();
+  if (config.norm() != ModelConfig::BATCH) return;
+  running_mean_ =
+      parameters->CreateBuffer(absl::StrCat(name, ".running_mean"), shape, Initializer::Zeros());
+  running_variance_ =
+      parameters->CreateBuffer(absl::StrCat(name, ".running_var"), shape, Initializer::Ones());
+}
+
+at::Tensor Norm::Apply(const at::Tensor& centred, const at::Tensor& variance) const {
+  return centred * (variance + map_.epsilon).rsqrt() * map_.weight + map_.bias;
+}
+
+void Norm::Learn(const at::Tensor& mean, const at::Tensor& variance, int64_t positions) const {
+  const c10::NoGradGuard no_gradients;
+  const double unbiased = static_cast<double>(positions) / static_cast<double>(positions - 1);
+  running_mean_.mul_(1 - kMomentum).add_(mean, kMomentum);
+  running_variance_.mul_(1 - kMomentum).add_(variance, kMomentum * unbiased);
+}
+
+at::Tensor Norm::Forward(const at::Tensor& x, const at::Tensor& real,
+                         BatchStatistics statistics) const {
+  if (is_layer_norm()) return LayerNorm(x, map_);
+  const bool is_running = statistics == BatchStatistics::kRunning;
+  const int64_t positions = is_running        ? 0
+                            : !real.defined() ? x.size(0) * x.size(1)
+                                              : real.sum().item<int64_t>();
+  if (positions < 2) return Apply(x - running_mean_, running_variance_);
+  const at::Tensor mean = SumOfReal(x, real) / positions;
+  const at::Tensor centred = x - mean;
+  const at::Tensor variance = SumOfReal(centred.square(), real) / positions;
+  if (statistics == BatchStatistics::kOfBatchAndLearn) Learn(mean, variance, positions);
+  return Apply(centred, variance);
+}
+
+at::Tensor Norm::Oracle(const at::Tensor& x, const at::Tensor& real,
+                        BatchStatistics statistics) const {
+  const auto in_type = [&](const at::Tensor& t) { return t.to(x.options()); };
+  const at::Tensor rows = real.defined() ? x.index({real}) : x.flatten(0, 1);  // [rows, E]
+  at::Tensor mean, variance;
+  if (is_layer_norm()) {
+    mean = x.mean(-1, /*keepdim=*/true);
+    variance = (x - mean).square().mean(-1, /*keepdim=*/true);
+  } else if (statistics == BatchStatistics::kRunning || rows.size(0) < 2) {
+    mean = in_type(running_mean_);
+    variance = in_type(running_variance_);
+  } else {
+    mean = rows.mean(0);
+    variance = (rows - mean).square().mean(0);
+  }
+  return (x - mean) / (variance + map_.epsilon).sqrt() * in_type(map_.weight) + in_type(map_.bias);
+}
+
+}  // namespace lra

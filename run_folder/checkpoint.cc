@@ -1,0 +1,225 @@
+#include "run_folder/checkpoint.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "eval/schema1.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+#include "models/base/safetensors.h"
+#include "run_folder/checkpoint_metadata.h"
+
+namespace lra {
+namespace {
+
+constexpr int kFormatVersion = 1;
+constexpr char kFolder[] = "checkpoint";
+constexpr char kLatest[] = "latest";
+constexpr char kWeights[] = "weights.safetensors";
+constexpr char kOptimizer[] = "optimizer.safetensors";
+constexpr char kState[] = "state.textproto";
+
+std::string StepName(int64_t step) { return absl::StrCat("step-", step); }
+
+NamedTensors Weights(const ParameterStore& parameters) {
+  NamedTensors tensors;
+  for (const Parameter& parameter : parameters.parameters()) {
+    tensors.emplace_back(parameter.name, parameter.value.detach().cpu());
+  }
+  for (const Parameter& buffer : parameters.buffers()) {
+    tensors.emplace_back(buffer.name, buffer.value.cpu());
+  }
+  return tensors;
+}
+
+NamedTensors OnHost(NamedTensors tensors) {
+  for (auto& [name, value] : tensors) value = value.cpu();
+  return tensors;
+}
+
+// Returns N of "step-N", -1 for any other name.
+int64_t StepOf(absl::string_view name) {
+  int64_t step = 0;
+  return absl::ConsumePrefix(&name, "step-") && absl::SimpleAtoi(name, &step) ? step : -1;
+}
+
+absl::Status CheckDigest(absl::string_view path, absl::string_view expected) {
+  LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
+  if (ToHex(digest) == expected) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(path, ": damaged: SHA-256 is ", ToHex(digest), ", state.textproto says ",
+                   expected, "; remove this checkpoint folder and resume from an older one"));
+}
+
+// The weights file of a checkpoint folder, or the lone file itself.
+std::string WeightsPath(absl::string_view checkpoint) {
+  return IsWeightsFile(checkpoint) ? std::string(checkpoint) : JoinPath(checkpoint, kWeights);
+}
+
+absl::Status CheckFormatVersion(absl::string_view path, const CheckpointState& state) {
+  if (state.format_version() == kFormatVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, ": format version ", state.format_version(), "; this program reads ", kFormatVersion));
+}
+
+// What a checkpoint held while accuracy was the only metric, in the form of today.
+void ConvertEarlier(CheckpointState* state) {
+  for (CurvePoint& point : *state->mutable_curve()) ConvertSchema1(&point);
+  if (state->has_unvalidated()) ConvertSchema1(state->mutable_unvalidated());
+  if (state->best_validation_accuracy() == 0) return;
+  state->set_best_validation(state->best_validation_accuracy());
+  state->clear_best_validation_accuracy();
+}
+
+// Nothing beside a lone file says what its digest should be, so its actual digest is taken.
+absl::StatusOr<CheckpointState> LoadLoneState(absl::string_view path) {
+  LRA_ASSIGN_OR_RETURN(const SafetensorsFile file, ReadSafetensors(path));
+  LRA_ASSIGN_OR_RETURN(CheckpointState state, StateFromMetadata(path, file.metadata));
+  LRA_RETURN_IF_ERROR(CheckFormatVersion(path, state));
+  LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
+  state.set_weights_sha256(ToHex(digest));
+  return state;
+}
+
+absl::StatusOr<NamedTensors> ReadChecked(absl::string_view path, absl::string_view digest) {
+  LRA_RETURN_IF_ERROR(CheckDigest(path, digest));
+  LRA_ASSIGN_OR_RETURN(SafetensorsFile file, ReadSafetensors(path));
+  return std::move(file.tensors);
+}
+
+// Whether the stored checkpoint of this step is up to date: it may have been saved before the step
+// was validated.
+bool IsSaved(const std::string& checkpoint, const CheckpointState& state) {
+  const absl::StatusOr<CheckpointState> stored = LoadCheckpointState(checkpoint);
+  return stored.ok() && stored->has_unvalidated() == state.has_unvalidated();
+}
+
+}  // namespace
+
+std::string CheckpointPath(absl::string_view run_dir, int64_t step) {
+  return JoinPath(JoinPath(run_dir, kFolder), StepName(step));
+}
+
+absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& parameters,
+                            NamedTensors optimizer_state, CheckpointState* state) {
+  const std::string target = CheckpointPath(run_dir, state->step());
+  // If the process was killed between rename and `latest`, a folder of this step with the same
+  // content is left; it is written again.
+  const absl::StatusOr<std::string> latest = LatestCheckpoint(run_dir);
+  const bool is_there = latest.ok() && *latest == target && FileExists(target);
+  if (is_there && IsSaved(target, *state)) return absl::OkStatus();
+  if (!is_there) LRA_RETURN_IF_ERROR(RemoveAll(target));
+  LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(run_dir, kFolder)));
+  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target, is_there));
+  state->set_format_version(kFormatVersion);
+  const std::map<std::string, std::string> metadata = CheckpointMetadata(*state);
+  LRA_ASSIGN_OR_RETURN(
+      *state->mutable_weights_sha256(),
+      WriteSafetensors(JoinPath(staging.path(), kWeights), Weights(parameters), metadata));
+  LRA_ASSIGN_OR_RETURN(*state->mutable_optimizer_sha256(),
+                       WriteSafetensors(JoinPath(staging.path(), kOptimizer),
+                                        OnHost(std::move(optimizer_state)), metadata));
+  LRA_RETURN_IF_ERROR(WriteSealedTextProto(JoinPath(staging.path(), kState), *state));
+  LRA_RETURN_IF_ERROR(staging.Commit());
+  return WriteFileAtomically(JoinPath(JoinPath(run_dir, kFolder), kLatest),
+                             StepName(state->step()) + "\n");
+}
+
+std::vector<int64_t> CheckpointSteps(absl::string_view run_dir) {
+  std::vector<int64_t> steps;
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(JoinPath(run_dir, kFolder), ignored);
+  for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+    const int64_t step = StepOf(entry->path().filename().string());
+    if (step >= 0) steps.push_back(step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& keep_steps) {
+  std::vector<std::string> keep = {kLatest};
+  for (int64_t step : keep_steps) keep.push_back(StepName(step));
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(JoinPath(run_dir, kFolder), ignored);
+  for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (std::find(keep.begin(), keep.end(), name) != keep.end()) continue;
+    std::error_code failed;  // it does no harm if an old checkpoint stays
+    std::filesystem::remove_all(entry->path(), failed);
+  }
+}
+
+absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir) {
+  const std::string pointer = JoinPath(JoinPath(run_dir, kFolder), kLatest);
+  if (!FileExists(pointer)) return absl::NotFoundError(absl::StrCat(run_dir, ": no checkpoint"));
+  LRA_ASSIGN_OR_RETURN(const std::string name, ReadFile(pointer));
+  const int64_t step = StepOf(absl::StripSuffix(name, "\n"));
+  if (step < 0) {
+    return absl::DataLossError(
+        absl::StrCat(pointer, ": holds \"", name, "\", should hold step-<number>"));
+  }
+  if (FileExists(CheckpointPath(run_dir, step))) return CheckpointPath(run_dir, step);
+  // If the newest checkpoint was removed by hand, as the advice for a damaged one says, the newest
+  // remaining one counts.
+  std::vector<int64_t> earlier = CheckpointSteps(run_dir);
+  std::erase_if(earlier, [&](int64_t other) { return other > step; });
+  if (!earlier.empty()) return CheckpointPath(run_dir, earlier.back());
+  return absl::DataLossError(absl::StrCat(pointer, ": names step-", step,
+                                          ", which is gone, and there is no earlier checkpoint; "
+                                          "remove the folder ",
+                                          run_dir, " and train anew"));
+}
+
+bool IsWeightsFile(absl::string_view path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(std::string(path), ignored);
+}
+
+absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint) {
+  if (IsWeightsFile(checkpoint)) return LoadLoneState(checkpoint);
+  CheckpointState state;
+  const std::string path = JoinPath(checkpoint, kState);
+  LRA_RETURN_IF_ERROR(ReadSealedTextProto(path, &state));
+  LRA_RETURN_IF_ERROR(CheckFormatVersion(path, state));
+  ConvertEarlier(&state);
+  return state;
+}
+
+absl::Status LoadWeights(absl::string_view checkpoint, const CheckpointState& state,
+                         const ParameterStore& parameters) {
+  const std::string path = WeightsPath(checkpoint);
+  LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.weights_sha256()));
+  const std::map<std::string, at::Tensor> by_name(tensors.begin(), tensors.end());
+  c10::NoGradGuard no_grad;
+  for (const std::vector<Parameter>* own : {&parameters.parameters(), &parameters.buffers()}) {
+    for (const Parameter& parameter : *own) {
+      auto it = by_name.find(parameter.name);
+      if (it == by_name.end() || it->second.sizes() != parameter.value.sizes()) {
+        return absl::DataLossError(
+            absl::StrCat(path, ": parameter \"", parameter.name,
+                         "\" is missing or has another shape than the model"));
+      }
+      at::Tensor(parameter.value).copy_(it->second);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state,
+                           absl::FunctionRef<absl::Status(const NamedTensors&)> restore) {
+  const std::string path = JoinPath(checkpoint_dir, kOptimizer);
+  LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.optimizer_sha256()));
+  return Annotate(restore(tensors), path);
+}
+
+}  // namespace lra

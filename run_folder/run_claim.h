@@ -1,0 +1,55 @@
+// Claims the folder of a run for one process.
+#ifndef LRA_RUN_FOLDER_RUN_CLAIM_H_
+#define LRA_RUN_FOLDER_RUN_CLAIM_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lra/files.h"
+
+namespace lra {
+
+// Folders inside a run's folder for the trials of a search and for pretraining.
+inline constexpr char kTrialsFolder[] = "trials";
+inline constexpr char kPretrainFolder[] = "pretrain";
+
+// The folder of a trial relative to the run's, e.g. "trials/lr-0.001".
+std::string TrialFolder(float learning_rate);
+
+// Whether the folder holds something to continue from: a checkpoint, a record, trials or
+// pretraining.
+bool HoldsRun(absl::string_view run_dir);
+
+class RunClaim {
+ public:
+  // Makes the folder, and missing ones above it, and locks it. FailedPrecondition while another
+  // process trains there.
+  static absl::StatusOr<RunClaim> Take(const std::string& run_dir);
+  RunClaim(RunClaim&& other) noexcept
+      : run_dir_(std::exchange(other.run_dir_, "")),
+        made_folders_(std::move(other.made_folders_)),
+        made_lock_(other.made_lock_),
+        lock_(std::move(other.lock_)) {}
+  RunClaim& operator=(RunClaim&&) = delete;
+  // If the run was refused before its first step, removes everything that was not there before.
+  ~RunClaim();
+
+ private:
+  RunClaim(std::string run_dir, std::vector<std::string> made_folders, bool made_lock,
+           FileLock lock)
+      : run_dir_(std::move(run_dir)),
+        made_folders_(std::move(made_folders)),
+        made_lock_(made_lock),
+        lock_(std::move(lock)) {}
+  std::string run_dir_;                    // empty after a move
+  std::vector<std::string> made_folders_;  // innermost first
+  bool made_lock_;
+  FileLock lock_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_RUN_FOLDER_RUN_CLAIM_H_

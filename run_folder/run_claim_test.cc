@@ -1,0 +1,66 @@
+#include "run_folder/run_claim.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "lra/folder_test_util.h"
+#include "run_folder/curve.h"
+
+namespace lra {
+namespace {
+
+// Takes a claim and drops it, as happens when a run is refused before its first step.
+void TakeAndLeave(const std::string& run) {
+  const auto claim = RunClaim::Take(run);
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_TRUE(FileExists(run + "/.lock"));
+}
+
+TEST(RunClaimTest, ARefusedRunLeavesNothing) {
+  const TestFolder folder;
+  TakeAndLeave(folder.File("runs/many/run/"));
+  EXPECT_FALSE(FileExists(folder.File("runs")));
+  EXPECT_TRUE(FileExists(folder.path()));
+}
+
+TEST(RunClaimTest, WhatWasThereBeforeStays) {
+  const TestFolder folder;
+  const std::string run = folder.File("run");
+  ASSERT_TRUE(MakeDirectories(run).ok());
+  TakeAndLeave(run);
+  EXPECT_TRUE(FileExists(run));
+  EXPECT_FALSE(FileExists(run + "/.lock"));
+  ASSERT_TRUE(WriteFileAtomically(run + "/.lock", "").ok());
+  ASSERT_TRUE(WriteFileAtomically(run + "/notes", "mine").ok());
+  TakeAndLeave(run);
+  EXPECT_TRUE(FileExists(run + "/.lock"));
+  EXPECT_TRUE(FileExists(run + "/notes"));
+}
+
+TEST(RunClaimTest, ARunThatBeganStays) {
+  for (const char* trace : {"curve.jsonl", "record.textproto", "trials", "pretrain"}) {
+    const TestFolder folder;
+    const std::string run = folder.File("run");
+    {
+      const auto claim = RunClaim::Take(run);
+      ASSERT_TRUE(claim.ok()) << claim.status();
+      ASSERT_TRUE(WriteFileAtomically(JoinPath(run, trace), "").ok());
+    }
+    EXPECT_TRUE(FileExists(run + "/.lock")) << trace;
+  }
+}
+
+TEST(RunClaimTest, ASecondProcessIsRefusedAndTakesNothingAway) {
+  const TestFolder folder;
+  const std::string run = folder.File("run");
+  const auto claim = RunClaim::Take(run);
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  const absl::Status second = RunClaim::Take(run).status();
+  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(second.message().find(run), absl::string_view::npos) << second;
+  EXPECT_TRUE(FileExists(run + "/.lock"));
+}
+
+}  // namespace
+}  // namespace lra

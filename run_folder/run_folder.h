@@ -1,0 +1,64 @@
+// Reads what the folder of a run says about the run, finished or not. `lra watch` and `lra doctor`
+// begin with this.
+#ifndef LRA_RUN_FOLDER_RUN_FOLDER_H_
+#define LRA_RUN_FOLDER_RUN_FOLDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "eval/metric.h"
+#include "eval/run_record.pb.h"
+
+namespace lra {
+
+enum class RunState {
+  kFinished,  // the folder has a record
+  kRunning,   // a process holds the lock
+  kStopped,   // killed, failed or interrupted; `lra train --resume` continues
+};
+
+// Returns "finished", "running" or "stopped".
+const char* RunStateName(RunState state);
+
+struct RunFolder {
+  RunState state = RunState::kStopped;
+  // The run's record. For an unfinished run, what its newest checkpoint (config, spec, data,
+  // provenance, efficiency) and its curve.jsonl say, without results; config is empty before the
+  // first checkpoint.
+  RunRecord record;
+  // Which part of the run this is, e.g. "trial 2 of 3, learning rate 0.001" or "pretraining"; empty
+  // for the run itself.
+  std::string part;
+  bool is_pretraining = false;
+  // The message of a run that diverged; empty otherwise.
+  std::string failure;
+  // Time since the last point was written; unset without points.
+  std::optional<double> last_point_age_seconds;
+
+  // The step of the last point; 0 without points.
+  int64_t step() const;
+  // Optimiser steps of the whole run, or of pretraining; 0 = not known yet.
+  int64_t total_steps() const {
+    return is_pretraining ? record.config().pretrain().steps() : record.config().train().steps();
+  }
+  // The metric that judges this part: the task's, or that of pretraining. The errors of MetricOf.
+  absl::StatusOr<const Metric*> metric() const {
+    return is_pretraining ? FindMetric(kBitsPerToken) : MetricOf(record.spec());
+  }
+  // Remaining time, estimated from the checkpoint's rate; unset if finished or not known yet.
+  std::optional<double> eta_seconds() const;
+};
+
+// NotFound, with a description of a run's folder, if the folder does not exist or holds neither
+// curve nor record; DataLoss for a damaged one.
+absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path);
+
+// Does the same, but while the run itself has nothing to show, reads the trial of its search that
+// is being trained (or was trained last), or its pretraining.
+absl::StatusOr<RunFolder> ReadActivePart(const std::string& path);
+
+}  // namespace lra
+
+#endif  // LRA_RUN_FOLDER_RUN_FOLDER_H_

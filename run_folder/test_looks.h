@@ -1,0 +1,28 @@
+// The log of looks at the test split: RUN/test_looks.textproto, copied into the run's record.
+#ifndef LRA_RUN_FOLDER_TEST_LOOKS_H_
+#define LRA_RUN_FOLDER_TEST_LOOKS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "eval/run_record.pb.h"
+
+namespace lra {
+
+// The command recorded for the looks that training itself takes at its end.
+inline constexpr char kTrainLook[] = "train";
+
+// The looks, oldest first; empty if nothing was logged. A damaged log is an error (DataLoss), so
+// that no look is forgotten.
+absl::StatusOr<std::vector<TestLook>> TestLooks(absl::string_view run_dir);
+
+// Logs a look before it is taken, in the log and in the run's record if there is one. The look of
+// training at a step is logged once, however often its end is interrupted. FailedPrecondition while
+// another process writes the log.
+absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, int64_t step);
+
+}  // namespace lra
+
+#endif  // LRA_RUN_FOLDER_TEST_LOOKS_H_

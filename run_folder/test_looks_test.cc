@@ -1,0 +1,42 @@
+#include "run_folder/test_looks.h"
+
+#include <gtest/gtest.h>
+
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+
+namespace lra {
+namespace {
+
+TEST(TestLooks, TrainingsOwnLookIsLoggedOnceAndOthersEachTime) {
+  const TestFolder folder;
+  const std::string run = folder.File("run");
+  ASSERT_TRUE(MakeDirectories(run).ok());
+  EXPECT_TRUE(TestLooks(run)->empty());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(LogTestLook(run, kTrainLook, 20).ok());
+    ASSERT_TRUE(LogTestLook(run, "lra eval run --split test", 20).ok());
+  }
+  const auto looks = TestLooks(run);
+  ASSERT_TRUE(looks.ok()) << looks.status();
+  ASSERT_EQ(looks->size(), 3u);
+  EXPECT_EQ((*looks)[0].command(), kTrainLook);
+  EXPECT_EQ((*looks)[2].step(), 20);
+}
+
+TEST(TestLooks, ADamagedLogIsRefusedAndNotOverwritten) {
+  const TestFolder folder;
+  const std::string run = folder.File("run");
+  ASSERT_TRUE(MakeDirectories(run).ok());
+  ASSERT_TRUE(LogTestLook(run, "first", 1).ok());
+  const std::string path = JoinPath(run, "test_looks.textproto");
+  std::string text = *ReadFile(path);
+  text[text.find("first")] = 'F';
+  ASSERT_TRUE(WriteFileAtomically(path, text).ok());
+  EXPECT_EQ(TestLooks(run).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(LogTestLook(run, "second", 2).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(*ReadFile(path), text);
+}
+
+}  // namespace
+}  // namespace lra

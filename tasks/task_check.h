@@ -1,0 +1,49 @@
+// `lra check TASK`: the promises that every task keeps, tried on a little of its own data.
+#ifndef LRA_TASKS_TASK_CHECK_H_
+#define LRA_TASKS_TASK_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "datasets/dataset.h"
+#include "tasks/task.h"
+
+namespace lra {
+
+struct TaskCheckOptions {
+  std::string task;
+  // A folder for the data, which is removed at the end.
+  std::string scratch;
+  // Options that override those of configs/tasks/ and its check_option.
+  std::vector<std::string> set;
+};
+
+// The result of one promise; if it failed, `detail` says what was seen.
+struct TaskCheckLine {
+  std::string name;
+  bool passed = false;
+  std::string detail;
+};
+
+// Generates the task's data (with 1, 2 and 8 threads, and in parts) and imports its own sample
+// (with 1, 2 and 8 threads), as far as the task can do either. Checks each data set: verification,
+// ids, labels, round trips, splits, views. An error if nothing could be tried at all.
+absl::StatusOr<std::vector<TaskCheckLine>> CheckTask(const TaskCheckOptions& options);
+
+namespace internal {
+
+// OK, or what is wrong. `data` is open with every split.
+absl::Status CheckRoundTrips(const Task& task, const Dataset& data);
+// Checks every split rule that the data allows: no example is in two splits, and none is in no
+// split.
+absl::Status CheckSplits(const Dataset& data);
+// Checks every field of the view: it changes what it says and nothing else.
+absl::Status CheckViews(const Dataset& data);
+
+}  // namespace internal
+}  // namespace lra
+
+#endif  // LRA_TASKS_TASK_CHECK_H_

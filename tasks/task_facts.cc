@@ -1,0 +1,49 @@
+#include "tasks/task_facts.h"
+
+#include "lra/config.h"
+#include "lra/reflection.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+
+absl::StatusOr<std::unique_ptr<Task>> MakeTask(absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(name));
+  return TaskRegistry::Get().Create("task", name, file.options());
+}
+
+absl::StatusOr<TaskFacts> DescribeTask(absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(name));
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MakeTask(name));
+  TaskFacts facts;
+  facts.description = file.description();
+  facts.spec = task->Spec();
+  facts.version = file.version();
+  if (task->CanGenerate()) {
+    facts.generated = task->Splits();
+    facts.canonical_seed = file.canonical_seed();
+  }
+  facts.imported_from = task->RawDescription();
+  facts.has_oracle_of_generated = task->HasOracle("generated");
+  facts.has_oracle_of_imported = task->HasOracle("imported");
+  if (const auto shortcut = task->ShortcutInfo()) facts.shortcut = shortcut->description;
+  const std::unique_ptr<google::protobuf::Message> options = UnpackAny(file.options());
+  if (options != nullptr) facts.options = LeafFields(*options);
+  return facts;
+}
+
+absl::StatusOr<TaskKnowledge> KnowledgeOfTask(const Manifest& manifest) {
+  TaskKnowledge knowledge;
+  if (!TaskRegistry::Get().Has(manifest.spec().name())) return knowledge;
+  LRA_ASSIGN_OR_RETURN(std::unique_ptr<Task> made, TaskOf(manifest));
+  const std::shared_ptr<Task> task = std::move(made);
+  if (task->HasOracle(manifest.origin())) {
+    knowledge.oracle = [task](const StoredExample& example) { return task->OracleLabel(example); };
+  }
+  if (const std::optional<Shortcut> shortcut = task->ShortcutInfo()) {
+    knowledge.shortcut_values = static_cast<int>(shortcut->values.size());
+    knowledge.shortcut = [task](absl::Span<const int32_t> ids) { return task->ShortcutValue(ids); };
+  }
+  return knowledge;
+}
+
+}  // namespace lra

@@ -1,0 +1,55 @@
+// What a training run is asked for. Free of LibTorch.
+#ifndef LRA_TRAIN_REQUEST_H_
+#define LRA_TRAIN_REQUEST_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "eval/run_record.pb.h"
+#include "lra/config.h"
+#include "lra/config.pb.h"
+#include "lra/experiment.h"
+#include "models/classifier_factory.h"
+
+namespace lra {
+
+struct TrainRequest {
+  ResolvedConfig resolved;
+  // data_dir and out_dir are set.
+  RuntimeConfig runtime;
+  // Go on from the latest checkpoint if there is one.
+  bool resume = false;
+  // This process made that checkpoint: going on from it is no resume that the record counts.
+  bool is_same_process = false;
+  // The command line as typed; logged with every look at the test split.
+  std::string command_line;
+  // The trials of a search that this run won; they go into its record.
+  std::vector<Trial> trials;
+  ClassifierFactory make_classifier = CreateClassifier;
+};
+
+// One or more runs that differ in the seed.
+struct TrainChoice {
+  ExperimentChoice experiment;
+  std::string seeds;  // "0-4,7" (train/seeds.h); empty = the configuration's
+  // An empty data_dir is DefaultDataDirectory of the task, an empty out_dir DefaultRunDirectory;
+  // with several seeds "-sSEED" is added to an out_dir that is given.
+  RuntimeConfig runtime;
+  bool resume = false;
+  std::string command_line;
+};
+
+// One request a seed, in order. The errors of ResolveExperiment and ParseSeeds.
+absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice);
+
+// "runs/" and ExperimentName(config), e.g. "runs/listops-linear-small-s0".
+std::string DefaultRunDirectory(const ExperimentConfig& config);
+
+// AlreadyExists when the run folder holds a run and resume is off.
+absl::Status CheckRunDirectory(const TrainRequest& request);
+
+}  // namespace lra
+
+#endif  // LRA_TRAIN_REQUEST_H_
