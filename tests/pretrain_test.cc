@@ -20,7 +20,7 @@
 #include "run_folder/divergence.h"
 #include "run_folder/tensorboard.h"
 #include "tests/objective_gradients.h"
-#include "tests/random_task_data.h"
+#include "tests/random_task_request.h"
 #include "tests/training_fixture.h"
 #include "train/estimate.h"
 #include "train/first_bad.h"
@@ -193,15 +193,7 @@ class PretrainPairsTest : public testing::Test {
     std::vector<std::string> all = {"pretrain.objective=CAUSAL", "pretrain.steps=3",
                                     "pretrain.learning_rate=1e-3", "train.steps=1"};
     all.insert(all.end(), sets.begin(), sets.end());
-    const auto resolved = ResolveRandomTask("retrieval", "fair", all);
-    EXPECT_TRUE(resolved.ok()) << resolved.status();
-    TrainRequest request;
-    request.resolved = *resolved;
-    request.runtime.set_quiet(true);
-    request.runtime.set_threads(1);
-    request.runtime.set_data_dir(folder_.File("data"));
-    request.runtime.set_out_dir(folder_.File(name));
-    return request;
+    return RandomTaskRequest("retrieval", "fair", all, folder_, name);
   }
 
   const TestFolder folder_;

@@ -19,7 +19,7 @@
 #include "run_folder/checkpoint.h"
 #include "run_folder/curve.h"
 #include "run_folder/run_folder.h"
-#include "tests/random_task_data.h"
+#include "tests/random_task_request.h"
 #include "train/token_objective.h"
 #include "train/token_targets.h"
 #include "train/trainer.h"
@@ -40,15 +40,7 @@ class PretrainValidationTest : public testing::TestWithParam<std::string> {
                                     "model.dropout=0.1",
                                     "pretrain.masked_fraction=0.3"};
     all.insert(all.end(), sets.begin(), sets.end());
-    const auto resolved = ResolveRandomTask("retrieval", "fair", all);
-    EXPECT_TRUE(resolved.ok()) << resolved.status();
-    TrainRequest request;
-    request.resolved = *resolved;
-    request.runtime.set_quiet(true);
-    request.runtime.set_threads(1);
-    request.runtime.set_data_dir(folder_.File("data"));
-    request.runtime.set_out_dir(folder_.File(name));
-    return request;
+    return RandomTaskRequest("retrieval", "fair", all, folder_, name);
   }
 
   const TestFolder folder_;

@@ -8,7 +8,7 @@
 #include "inspect/evaluate.h"
 #include "lra/config.h"
 #include "lra/folder_test_util.h"
-#include "tests/random_task_data.h"
+#include "tests/random_task_request.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -18,21 +18,14 @@ class ProtocolTrainingTest : public testing::TestWithParam<std::string> {
  protected:
   void Run(const std::string& protocol, const std::vector<std::string>& sets) {
     SCOPED_TRACE(protocol);
-    const auto resolved = ResolveRandomTask(GetParam(), protocol, sets);
-    ASSERT_TRUE(resolved.ok()) << resolved.status();
-    TrainRequest request;
-    request.resolved = *resolved;
-    request.runtime.set_quiet(true);
-    request.runtime.set_threads(1);
-    request.runtime.set_data_dir(folder_.File("data"));
-    request.runtime.set_out_dir(folder_.File(protocol));
+    const TrainRequest request = RandomTaskRequest(GetParam(), protocol, sets, folder_, protocol);
     const auto record = TrainRun(request);
     ASSERT_TRUE(record.ok()) << record.status();
     EXPECT_TRUE(CheckPredictions(request.runtime.out_dir(), *record).ok());
     const SplitResult* test = FindResult(*record, "test");
     ASSERT_NE(test, nullptr);
     const int all = GetParam() == "pathfinder32" ? 6 : 10;
-    const bool drop_last = resolved->config.evaluation().drop_last();
+    const bool drop_last = request.resolved.config.evaluation().drop_last();
     EXPECT_EQ(test->examples(), drop_last ? all / kRandomTaskBatch * kRandomTaskBatch : all);
 
     EvaluateRequest evaluate;
@@ -69,18 +62,12 @@ TEST(AccumulationTest, PartsKeepThePaddingThatCounts) {
   const TestFolder folder;
   WriteRandomTask("retrieval", folder.File("data"));
   for (const std::string set : {"model.pooling=MEAN_OF_ALL", "model.mask=NO_MASK"}) {
-    const auto resolved = ResolveRandomTask("retrieval", "fair",
-                                            {set, "train.log_every_steps=1", "model.dropout=0.1"});
-    ASSERT_TRUE(resolved.ok()) << resolved.status();
     std::vector<RunRecord> records;
     for (const int micro_batch : {0, 1}) {
-      TrainRequest request;
-      request.resolved = *resolved;
-      request.runtime.set_quiet(true);
-      request.runtime.set_threads(1);
+      TrainRequest request = RandomTaskRequest(
+          "retrieval", "fair", {set, "train.log_every_steps=1", "model.dropout=0.1"}, folder,
+          absl::StrCat(set, micro_batch));
       request.runtime.set_micro_batch_examples(micro_batch);
-      request.runtime.set_data_dir(folder.File("data"));
-      request.runtime.set_out_dir(folder.File(absl::StrCat(set, micro_batch)));
       const auto record = TrainRun(request);
       ASSERT_TRUE(record.ok()) << record.status();
       records.push_back(*record);

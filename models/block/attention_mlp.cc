@@ -7,47 +7,41 @@
 // Layer norms before the halves run in the fused pieces (models/layers/layer_pieces.h); batch norms
 // and norms behind the halves in a generic composition.
 #include <ATen/TensorOperators.h>
-#include <c10/core/GradMode.h>
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
 #include "models/interface/block.h"
-#include "models/layers/attention_part.h"
+#include "models/layers/attention_block.h"
 #include "models/layers/definitions.h"
-#include "models/layers/dropout_sites.h"
 #include "models/layers/parameter_scope.h"
 
 namespace lra {
 namespace {
 
-class AttentionMlp : public Block {
+BlockTraits MakeTraits() {
+  BlockTraits traits;
+  traits.label = "Attention and MLP";
+  traits.summary = "the Transformer's layer: attention, then an MLP, each with norm and residual";
+  traits.source = "Vaswani et al. 2017, section 3.1";
+  traits.time_order = "N E (E + M)";
+  traits.memory_order = "N (E + M)";
+  return traits;
+}
+
+class AttentionMlp : public AttentionBlock {
  public:
-  AttentionMlp(const BlockContext& context, AttentionPart part)
-      : index_(context.index), part_(std::move(part)) {
+  AttentionMlp(const BlockContext& context, AttentionPart attention_part)
+      : AttentionBlock(context, std::move(attention_part), MakeTraits()) {
     const ModelConfig& model = context.model;
     const ParameterScope scope(context);
     norm_ = scope.MakeNorm("mlp_norm");
-    mlp_.output = part_.output();
+    mlp_.output = part().output();
     mlp_.norm = norm_.map();
     mlp_.hidden = scope.Linear("mlp.hidden", model.mlp_width(), model.width(), true);
     mlp_.projection = scope.Linear("mlp.projection", model.width(), model.mlp_width(), true);
     mlp_.gelu = model.activation() == ModelConfig::GELU_TANH ? GeluKind::kTanh : GeluKind::kErf;
-    traits_ = part_.TraitsOfBlock();
-    traits_.label = "Attention and MLP";
-    traits_.summary =
-        "the Transformer's layer: attention, then an MLP, each with norm and residual";
-    traits_.source = "Vaswani et al. 2017, section 3.1";
-    const Traits& inside = part_.attention().traits();
-    traits_.time_order = absl::StrCat(inside.time_order, " + N E (E + M)");
-    traits_.memory_order = absl::StrCat(inside.memory_order, " + N (E + M)");
-  }
-
-  const BlockTraits& traits() const override { return traits_; }
-
-  at::Tensor Forward(const BlockInput& input) const override {
-    return Finish(part_.Attend(input), input);
   }
 
   at::Tensor Oracle(const BlockInput& input) const override {
@@ -61,55 +55,34 @@ class AttentionMlp : public Block {
           LinearDefinition(DropoutDefinition(active, keys.hidden), mlp_.projection),
           keys.mlp_output);
     };
-    const at::Tensor sum = input.x + DropoutDefinition(part_.Oracle(input), keys.attention_output);
-    if (!part_.is_post_norm()) return sum + mlp(norm(norm_, sum));
-    const at::Tensor h = norm(part_.norm(), sum);
+    const at::Tensor sum = input.x + DropoutDefinition(part().Oracle(input), keys.attention_output);
+    if (!part().is_post_norm()) return sum + mlp(norm(norm_, sum));
+    const at::Tensor h = norm(part().norm(), sum);
     return norm(norm_, h + mlp(h));
   }
 
   int64_t ParameterCount() const override {
     const int64_t width = mlp_.hidden.weight.size(1), hidden = mlp_.hidden.weight.size(0);
-    return part_.ParameterCount() + 2 * width + 2 * width * hidden + width + hidden;
+    return part().ParameterCount() + 2 * width + 2 * width * hidden + width + hidden;
   }
 
   int64_t ActivationBytes(int64_t batch, int64_t tokens) const override {
     const int64_t width = mlp_.hidden.weight.size(1), hidden = mlp_.hidden.weight.size(0);
     const int64_t attended = mlp_.output.weight.defined() ? mlp_.output.weight.size(1) : width;
     // The attention's output, the sum before the MLP, what enters the GELU, the block's output.
-    const int64_t floats = part_.ActivationsOfToken() + attended + 2 * width + hidden;
+    const int64_t floats = part().ActivationsOfToken() + attended + 2 * width + hidden;
     return static_cast<int64_t>(sizeof(float)) * batch * tokens * floats;
-  }
-
-  BlockState InitState(int64_t batch, const at::TensorOptions& options) const override {
-    BlockState state;
-    state.attentions = {part_.InitState(batch, options)};
-    return state;
-  }
-
-  at::Tensor Extend(const BlockInput& piece, BlockState* state) const override {
-    const c10::NoGradGuard no_gradient;
-    state->tokens += piece.x.size(1);
-    return Finish(part_.Extend(piece, &state->attentions[0]), piece);
-  }
-
-  const Attention* attention() const override { return &part_.attention(); }
-  AttentionInput InputOfAttention(const BlockInput& input) const override {
-    return part_.Input(input);
   }
 
  private:
   OutputMlpDropout Keys(const DropoutRun& run) const {
-    const auto key = [&](LayerSite place) {
-      return run.Key(SiteOf(index_, place), run.probability);
-    };
-    return {key(LayerSite::kAttentionOutput), key(LayerSite::kMlpHidden),
-            key(LayerSite::kMlpOutput)};
+    return {Key(LayerSite::kAttentionOutput, run), Key(LayerSite::kMlpHidden, run),
+            Key(LayerSite::kMlpOutput, run)};
   }
 
-  // From the attention's output [B, H, N, D] on.
-  at::Tensor Finish(const at::Tensor& attended, const BlockInput& input) const {
+  at::Tensor Finish(const at::Tensor& attended, const BlockInput& input) const override {
     const OutputMlpDropout keys = Keys(input.run);
-    const bool is_fused = !part_.is_post_norm() && norm_.is_layer_norm();
+    const bool is_fused = !part().is_post_norm() && norm_.is_layer_norm();
     return is_fused ? OutputMlp(attended, input.x, mlp_, keys)
                     : FinishGeneric(attended, input, keys);  // [B, N, E]
   }
@@ -119,20 +92,17 @@ class AttentionMlp : public Block {
     const BatchStatistics statistics = input.run.statistics;
     const at::Tensor h =
         DropoutAdd(ProjectOutput(attended, mlp_.output), input.x, keys.attention_output);
-    if (!part_.is_post_norm()) {
+    if (!part().is_post_norm()) {
       const at::Tensor y = norm_.Forward(h, input.real, statistics);
       return DropoutAdd(Mlp(y, mlp_, keys.hidden), h, keys.mlp_output);
     }
-    const at::Tensor y = part_.norm().Forward(h, input.real, statistics);
+    const at::Tensor y = part().norm().Forward(h, input.real, statistics);
     return norm_.Forward(DropoutAdd(Mlp(y, mlp_, keys.hidden), y, keys.mlp_output), input.real,
                          statistics);
   }
 
-  const int64_t index_;
-  const AttentionPart part_;
   Norm norm_;
   OutputMlpParameters mlp_;
-  BlockTraits traits_;
 };
 
 absl::StatusOr<std::unique_ptr<Block>> MakeAttentionMlp(const BlockContext& context) {

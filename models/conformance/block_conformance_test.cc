@@ -14,7 +14,7 @@
 
 #include "models/base/kernel_path.h"
 #include "models/block_facts.h"
-#include "models/conformance/conformance.h"
+#include "models/conformance/conformance_test_util.h"
 #include "models/conformance/report.h"
 #include "models/layers/layer_pieces.h"
 #include "models/layers/parameter_scope.h"
@@ -22,16 +22,6 @@
 
 namespace lra {
 namespace {
-
-void ExpectAllPass(const absl::StatusOr<std::vector<ConformanceResult>>& results, size_t at_least) {
-  ASSERT_TRUE(results.ok()) << results.status();
-  EXPECT_GE(results->size(), at_least);
-  for (const ConformanceResult& r : *results) {
-    EXPECT_TRUE(r.passed) << r.attention << " " << r.id << ": " << r.measured << " > " << r.bound
-                          << " (" << r.detail << ")";
-    EXPECT_NE(PromiseWords(r.id), "") << r.id;
-  }
-}
 
 class RegisteredBlockTest : public testing::TestWithParam<std::string> {
  protected:

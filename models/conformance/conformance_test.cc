@@ -12,19 +12,11 @@
 #include <tuple>
 
 #include "models/base/kernel_path.h"
+#include "models/conformance/conformance_test_util.h"
 #include "models/interface/options.h"
 
 namespace lra {
 namespace {
-
-void ExpectAllPass(const absl::StatusOr<std::vector<ConformanceResult>>& results, size_t at_least) {
-  ASSERT_TRUE(results.ok()) << results.status();
-  EXPECT_GE(results->size(), at_least);
-  for (const ConformanceResult& r : *results) {
-    EXPECT_TRUE(r.passed) << r.attention << " " << r.id << ": " << r.measured << " > " << r.bound
-                          << " (" << r.detail << ")";
-  }
-}
 
 // The options of its config file: what users run.
 google::protobuf::Any OptionsOf(const std::string& attention) {
