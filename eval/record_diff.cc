@@ -1,8 +1,11 @@
 // What differs between two records: the comparing half of eval/run_record.h.
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <map>
+#include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
@@ -28,9 +31,38 @@ int Rank(absl::string_view path) {
   return it == ranks.end() ? 3 : it->second;
 }
 
+// "results[0].sums.counts[correct].value" -> "results[test selected].correct": the split stands
+// where the position stood, so that results of one split are compared, and a sum is called by its
+// name.
+std::string NameOfResultField(std::string path, const RunRecord& record) {
+  for (int i = 0; i < record.results_size(); ++i) {
+    const std::string place = absl::StrCat("results[", i, "]");
+    if (!absl::StartsWith(path, place)) continue;
+    const SplitResult& result = record.results(i);
+    path.replace(0, place.size(),
+                 absl::StrCat("results[", result.split(), result.checkpoint().empty() ? "" : " ",
+                              result.checkpoint(), "]"));
+    break;
+  }
+  for (const char* sums : {".sums.counts[", ".sums.totals["}) {
+    const size_t begin = path.find(sums), end = path.find(']', begin);
+    if (begin != std::string::npos && end != std::string::npos)
+      return absl::StrCat(path.substr(0, begin), ".",
+                          path.substr(begin + std::strlen(sums), end - begin - std::strlen(sums)));
+  }
+  return path;
+}
+
+// Fields by the names that people read.
+auto NamedFields(const RunRecord& record) {
+  auto fields = ComparedFields(record);
+  for (auto& [path, value] : fields) path = NameOfResultField(path, record);
+  return fields;
+}
+
 // Fields of `a` in their order, then those that only `b` has.
 std::vector<FieldDifference> AllDifferences(const RunRecord& a, const RunRecord& b) {
-  const auto fields_a = ComparedFields(a), fields_b = ComparedFields(b);
+  const auto fields_a = NamedFields(a), fields_b = NamedFields(b);
   const std::map<std::string, std::string> map_a(fields_a.begin(), fields_a.end());
   const std::map<std::string, std::string> map_b(fields_b.begin(), fields_b.end());
   std::vector<FieldDifference> differences;

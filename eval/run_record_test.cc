@@ -153,7 +153,18 @@ TEST(DiffRecordsTest, ConfigFirstResultsLastCurveOnce) {
   EXPECT_EQ(differences[1].a, "(unset)");
   EXPECT_EQ(differences[2].path, "data.origin");
   EXPECT_THAT(differences[3].path, StartsWith("curve[0].train_loss (and 2 more"));
-  EXPECT_EQ(differences[4].path, "results[0].sums.counts[correct].value");
+  EXPECT_EQ(differences[4].path, "results[test selected].correct");
+}
+
+TEST(DiffRecordsTest, ResultsAreComparedBySplit) {
+  const RunRecord a = MakeRun({}).record;
+  RunRecord b = a;
+  *b.add_results() = a.results(0);
+  b.mutable_results(0)->set_split("validation");
+  for (const FieldDifference& difference : DiffRecords(a, b)) {
+    EXPECT_THAT(difference.path, StartsWith("results[validation selected]."));
+    EXPECT_EQ(difference.a, "(unset)");
+  }
 }
 
 TEST(FindResultTest, PrefersTheSelectedCheckpoint) {

@@ -51,14 +51,12 @@ absl::Status CheckTask(const std::string& task) {
   return UnknownNameError("task", task, known);
 }
 
-// Whether a configuration is what its protocol, preset and attention say, seed aside.
-bool IsPlain(const ExperimentConfig& config) {
-  const absl::StatusOr<ResolvedConfig> plain =
-      ResolveExperiment({.task = config.task(),
-                         .attention = config.attention().name(),
-                         .protocol = config.protocol(),
-                         .preset = config.preset()});
-  return plain.ok() && CellFingerprint(plain->config) == CellFingerprint(config);
+// What protocol, preset and attention of a configuration say by themselves.
+absl::StatusOr<ResolvedConfig> ResolvePlain(const ExperimentConfig& config) {
+  return ResolveExperiment({.task = config.task(),
+                            .attention = config.attention().name(),
+                            .protocol = config.protocol(),
+                            .preset = config.preset()});
 }
 
 }  // namespace
@@ -96,12 +94,19 @@ std::string MethodOf(const ExperimentConfig& config) {
 }
 
 std::string ExperimentName(const ExperimentConfig& config) {
-  std::vector<std::string> parts = {config.task(), MethodOf(config), config.preset()};
+  const absl::StatusOr<ResolvedConfig> plain = ResolvePlain(config);
+  const std::string method = MethodOf(config), block = config.block().name();
+  std::vector<std::string> parts = {config.task(), method};
+  if (plain.ok() && block != plain->config.block().name() && block != method)
+    parts.push_back(block);
+  parts.push_back(config.preset());
   // A protocol's full name ends with its version: "fair@1".
   const std::vector<std::string> protocol =
       absl::StrSplit(config.protocol(), absl::MaxSplits('@', 1));
   if (protocol[0] != kDefaultProtocol) parts.push_back(protocol[0]);
-  if (!IsPlain(config)) parts.push_back(CellFingerprint(config).substr(0, kNameDigits));
+  const std::string cell = CellFingerprint(config);
+  if (!plain.ok() || CellFingerprint(plain->config) != cell)
+    parts.push_back(cell.substr(0, kNameDigits));
   parts.push_back(absl::StrCat("s", config.seed()));
   return absl::StrJoin(parts, "-");
 }
