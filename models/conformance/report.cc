@@ -44,8 +44,8 @@ constexpr Words kWords[] = {
     {"M6", "dropout follows the step, and is off in evaluation"},
 };
 
-// Returns an order of results, in which a failure comes above every pass: then by the used part of
-// the bound or, for a bound of 0, by what was measured.
+// Returns a key that orders results by severity: every failure comes above every pass. Then the
+// used part of the bound decides or, for a bound of 0, what was measured.
 std::pair<bool, double> Severity(const ConformanceResult& result) {
   const double used = result.bound > 0 ? result.measured / result.bound : result.measured;
   return {!result.passed, used};
