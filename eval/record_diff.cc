@@ -1,4 +1,4 @@
-// What differs between two records: the comparing half of eval/run_record.h.
+// Finds what differs between two records: the comparing half of eval/run_record.h.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -16,12 +16,12 @@ namespace {
 
 constexpr char kUnset[] = "(unset)";
 
-// "curve[3].step" -> "curve".
+// Returns the name of a path's top-level field: "curve" for "curve[3].step".
 std::string TopLevelName(absl::string_view path) {
   return std::string(path.substr(0, path.find_first_of(".[")));
 }
 
-// Config first, results last.
+// The order in which differences are listed: the configuration first, results last.
 int Rank(absl::string_view path) {
   static const std::map<std::string, int>& ranks = *new std::map<std::string, int>{
       {"config", 0}, {"provenance", 1},     {"config_fingerprint", 2}, {"cell_fingerprint", 2},
@@ -60,7 +60,7 @@ auto NamedFields(const RunRecord& record) {
   return fields;
 }
 
-// Fields of `a` in their order, then those that only `b` has.
+// Returns all differences: fields of `a` in their order, then those that only `b` has.
 std::vector<FieldDifference> AllDifferences(const RunRecord& a, const RunRecord& b) {
   const auto fields_a = NamedFields(a), fields_b = NamedFields(b);
   const std::map<std::string, std::string> map_a(fields_a.begin(), fields_a.end());

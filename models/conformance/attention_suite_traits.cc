@@ -17,13 +17,14 @@
 namespace lra::internal {
 namespace {
 
-constexpr double kVisible = 1e-6;  // far above rounding; an effect of position can be weak
+// This is far above rounding errors, and low, because an effect of position can be weak.
+constexpr double kVisible = 1e-6;
 
 }  // namespace
 
 void AttentionSuite::RowStochastic() {
   AttentionCase c(700, 2, 2, 19, 19, 6);
-  // Positive q and k: no feature map leaves a row without weight.
+  // With positive q and k, no feature map leaves a row without weight.
   c.input.q = c.input.q.abs() + 0.1;
   c.input.k = c.input.k.abs() + 0.1;
   c.MaskFromLengths({19, 8});
@@ -38,7 +39,7 @@ void AttentionSuite::RowStochastic() {
   const double outside = std::max((output - kept.amax(2, true)).max().item<double>(),
                                   (kept.amin(2, true) - output).max().item<double>());
   Add("T7", outside, 1e-9, "outputs lie between the smallest and the largest value");
-  // Logits far beyond what float32 can exponentiate: nothing may overflow or vanish.
+  // These logits are far beyond what float32 can exponentiate, yet nothing may overflow or vanish.
   constexpr double kLarge = 12;
   AttentionCase large = c;
   large.input.q = (c.input.q * kLarge).to(at::kFloat);
@@ -52,7 +53,7 @@ void AttentionSuite::RowStochastic() {
 
 void AttentionSuite::Permutation() {
   double change = 0;
-  // The longer one for methods whose blocks are larger than the shorter.
+  // The longer case is for methods whose blocks are longer than the shorter case.
   for (const int64_t tokens : {int64_t{17}, kSuiteTokens}) {
     AttentionCase c(800, 2, 2, tokens, tokens, 6);
     c.MaskRandomly(801);
@@ -62,7 +63,8 @@ void AttentionSuite::Permutation() {
     shuffled.input.k = c.input.k.index_select(2, order);
     shuffled.input.v = c.input.v.index_select(2, order);
     shuffled.input.keep = c.input.keep.index_select(1, order);
-    // Where the query is the key too, all three go together and come back.
+    // Where the query is also the key, all three are permuted together, and the outputs are
+    // compared in the permuted order.
     const bool is_shared = traits().projections != Projections::kQueryKeyValue;
     if (is_shared) shuffled.input.q = c.input.q.index_select(2, order);
     const at::NoGradGuard no_grad;
@@ -79,7 +81,7 @@ void AttentionSuite::Permutation() {
   AddVisible("T8", change, kVisible, "permuted keys change the output");
 }
 
-// The weights that attention maps are made of.
+// Checks the weights that attention maps are made of.
 void AttentionSuite::Weights() {
   AttentionCase c(1400, 2, 2, 33, 33, 8);
   c.MaskFromLengths({33, 20});
