@@ -78,9 +78,11 @@ absl::StatusOr<at::Device> OpenDevice(absl::string_view name) {
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
+bool IsAutocastOn(at::DeviceType device) { return at::autocast::is_autocast_enabled(device); }
+
 AutocastScope::AutocastScope(bool is_on, at::DeviceType device)
     : device_(device),
-      was_on_(at::autocast::is_autocast_enabled(device)),
+      was_on_(IsAutocastOn(device)),
       had_type_(at::autocast::get_autocast_dtype(device)) {
   at::autocast::set_autocast_enabled(device, is_on);
   at::autocast::set_autocast_dtype(device, at::kBFloat16);
