@@ -204,6 +204,7 @@ void BlockSuite::RunWith(const std::string& attention) {
     Float32(in_float32);
     ActivationMemory();
   }
+  if (setting_.Tries(at::kBFloat16)) Bfloat16(in_float32);
   if (!setting_.Tries(at::kDouble)) return;
   ForwardAndGradients(main);
   NumericGradients(main);
