@@ -9,20 +9,13 @@
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/folder_test_util.h"
-#include "lra/textproto.h"
+#include "lra/textproto_test_util.h"
 #include "models/block/gated_attention.pb.h"
 
 namespace lra {
 namespace {
 
 using testing::HasSubstr;
-
-template <class Message>
-Message Parse(absl::string_view text) {
-  Message message;
-  EXPECT_EQ(ParseTextProto(text, "test", &message), absl::OkStatus());
-  return message;
-}
 
 // Builds from config files that the test writes itself.
 class ConfigBuilderTest : public testing::Test {
