@@ -1,12 +1,12 @@
 // Finds what differs between two records: the comparing half of eval/run_record.h.
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
 #include "lra/fingerprint.h"
@@ -44,11 +44,12 @@ std::string NameOfResultField(std::string path, const RunRecord& record) {
                               result.checkpoint(), "]"));
     break;
   }
-  for (const char* sums : {".sums.counts[", ".sums.totals["}) {
-    const size_t begin = path.find(sums), end = path.find(']', begin);
-    if (begin != std::string::npos && end != std::string::npos)
-      return absl::StrCat(path.substr(0, begin), ".",
-                          path.substr(begin + std::strlen(sums), end - begin - std::strlen(sums)));
+  constexpr absl::string_view kValue = "].value";
+  for (const absl::string_view sums : {".sums.counts[", ".sums.totals["}) {
+    const size_t begin = path.find(sums);
+    if (begin == std::string::npos || !absl::EndsWith(path, kValue)) continue;
+    path.erase(path.size() - kValue.size());
+    path.replace(begin, sums.size(), ".");
   }
   return path;
 }

@@ -212,7 +212,8 @@ class Worker {
     const bool hides_later = p_.causal && s == 0;
     for (int64_t r = 0; (keep != nullptr || hides_later) && r < at.count; ++r) {
       float* row = Row(at, r) + s * at.count;
-      for (int64_t c = 0; keep != nullptr && c < at.count; ++c) row[c] = keep[c] ? row[c] : kHiddenLogit;
+      for (int64_t c = 0; keep != nullptr && c < at.count; ++c)
+        row[c] = keep[c] ? row[c] : kHiddenLogit;
       if (hides_later) std::fill(row + r + 1, row + at.count, kHiddenLogit);
     }
   }
@@ -314,7 +315,8 @@ at::Tensor BlockAttentionGeneric(const at::Tensor& q, const std::vector<BlockKey
     masked.slice(1, block).fill_(false);
     masked = kept.logical_not().unsqueeze(2).unsqueeze(2).logical_or(masked);
     const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
-    const at::Tensor scores = at::matmul(cut(q) * scale, all_k.mT()).masked_fill(masked, kHiddenLogit);
+    const at::Tensor scores =
+        at::matmul(cut(q) * scale, all_k.mT()).masked_fill(masked, kHiddenLogit);
     output = at::matmul(at::softmax(scores, -1).masked_fill(masked, 0), all_v);
   } else {
     const auto fold = [](const at::Tensor& x) { return x.flatten(0, 1); };

@@ -150,8 +150,8 @@ void ForEachTile(const at::Tensor& q, const Pattern& pattern, Use use) {
 double Scale(const at::Tensor& q) { return 1 / std::sqrt(static_cast<double>(q.size(3))); }
 
 // The softmax of a tile's scores [g, Lq, Lk] and the log-sum-exp of its rows [g, Lq, 1]. Rows
-// without keys have kHiddenScore, and their weights mean nothing. exp() is avoided, because MKL's is
-// slow far below zero.
+// without keys have kHiddenScore, and their weights mean nothing. exp() is avoided, because MKL's
+// is slow far below zero.
 struct TileSoftmax {
   explicit TileSoftmax(const at::Tensor& scores)
       : weights(at::softmax(scores, -1)), sums(scores.amax(-1, true)) {
@@ -171,8 +171,8 @@ void Join(const at::Tensor& other_rows, const at::Tensor& other_sums, at::Tensor
   *sums = most + total.log();
 }
 
-// The output [B, H, N, Dv] and the log-sum-exp of the logits [B, H, N, 1], which is kHiddenScore without
-// keys.
+// The output [B, H, N, Dv] and the log-sum-exp of the logits [B, H, N, 1], which is kHiddenScore
+// without keys.
 std::pair<at::Tensor, at::Tensor> Forward(const at::Tensor& q, const at::Tensor& k,
                                           const at::Tensor& v, const Pattern& pattern) {
   const int64_t batch = q.size(0), heads = q.size(1), tokens = q.size(2);
@@ -204,8 +204,8 @@ struct GroupGradients {
 // With weights P, the dropout mask Z and delta = upstream . output:
 //  dV = (P Z)^T upstream,   d(score) = P (Z (upstream V^T) - delta)
 GroupGradients Backward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                   const at::Tensor& output, const at::Tensor& sums, const at::Tensor& upstream,
-                   const Pattern& pattern) {
+                        const at::Tensor& output, const at::Tensor& sums,
+                        const at::Tensor& upstream, const Pattern& pattern) {
   const auto zeros = [](const at::Tensor& t) { return at::zeros(t.sizes(), t.options()); };
   GroupGradients out = {zeros(q), zeros(k), zeros(v)};
   ForEachTile(q, pattern, [&](const Tile& tile, bool) {

@@ -166,7 +166,8 @@ struct RowNormalizer {
   bool flows;     // whether the row sum has a gradient
 };
 
-inline LRA_ALWAYS_INLINE RowNormalizer NormalizeRow(const TileShape& shape, float sum, float floor) {
+inline LRA_ALWAYS_INLINE RowNormalizer NormalizeRow(const TileShape& shape, float sum,
+                                                    float floor) {
   float safe = 1.0f;
   bool flows = false;
   switch (shape.denominator) {
