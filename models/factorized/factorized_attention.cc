@@ -170,7 +170,7 @@ at::Tensor FactorizedAttention::Extend(const AttentionInput& piece, AttentionSta
   const double tokens = static_cast<double>(piece.q.size(2));
   state->tensors[2] =
       state->tensors[2] + (piece.keep.defined() ? piece.keep.sum(1).to(at::kDouble)
-                                                : at::full({1}, tokens, at::kDouble));
+                                                : at::full({1}, tokens, state->tensors[2].options()));
   state->tokens += piece.q.size(2);
   return output;
 }
