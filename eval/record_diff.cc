@@ -45,7 +45,7 @@ std::string NameOfResultField(std::string path, const RunRecord& record) {
     break;
   }
   constexpr absl::string_view kValue = "].value";
-  for (const absl::string_view sums : {".sums.counts[", ".sums.totals["}) {
+  for (const std::string& sums : {std::string(".sums.counts["), std::string(".sums.totals[")}) {
     const size_t begin = path.find(sums);
     if (begin == std::string::npos || !absl::EndsWith(path, kValue)) continue;
     path.erase(path.size() - kValue.size());

@@ -168,9 +168,9 @@ at::Tensor FactorizedAttention::Extend(const AttentionInput& piece, AttentionSta
   state->tensors[1] = prepared.running_max;
   const at::Tensor output = Finish(input, offsets, std::move(prepared), &state->tensors[0]);
   const double tokens = static_cast<double>(piece.q.size(2));
-  state->tensors[2] =
-      state->tensors[2] + (piece.keep.defined() ? piece.keep.sum(1).to(at::kDouble)
-                                                : at::full({1}, tokens, state->tensors[2].options()));
+  state->tensors[2] = state->tensors[2] +
+                      (piece.keep.defined() ? piece.keep.sum(1).to(at::kDouble)
+                                            : at::full({1}, tokens, state->tensors[2].options()));
   state->tokens += piece.q.size(2);
   return output;
 }

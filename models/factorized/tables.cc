@@ -5,6 +5,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/where.h>
 
 #include <cmath>
 
@@ -26,6 +27,13 @@ at::Tensor UnitProducts(const FactorizedSpec& spec, const at::Tensor& x) {
   const int64_t heads = spec.projection_scale.size(0), width = spec.projection_scale.size(1);
   const at::Tensor scaled = unit * spec.projection_scale.to(x.options()).view({1, heads, 1, width});
   return at::matmul(scaled, spec.projection.to(x.options()).t());
+}
+
+// By a selection, because the gradients of clamps and relu vanish at exactly 0, where the slope
+// is 1.
+at::Tensor EluPlusOne(const at::Tensor& x) {
+  const at::Tensor is_positive = x > 0;
+  return at::where(is_positive, x + 1, x.masked_fill(is_positive, 0).exp());
 }
 
 template <bool has_both_signs>
@@ -70,8 +78,7 @@ constexpr FeatureRow kFeatures[] = {
      .signs = Signs::kSlope},
     {.feature = FactorizedFeature::kEluPlusOne,
      .name = "ELU_PLUS_ONE",
-     // At exactly 0 the gradient is 1: relu passes nothing there, clamp_min would.
-     .phi = [](const Spec&, const at::Tensor& x) { return x.relu() + x.clamp_max(0).exp(); },
+     .phi = [](const Spec&, const at::Tensor& x) { return EluPlusOne(x); },
      .core = FeatureMap::kEluPlusOne},
     {.feature = FactorizedFeature::kUnit,
      .name = "UNIT",
