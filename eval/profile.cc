@@ -29,12 +29,6 @@ Sums SumsWhere(const ExampleSums& sums, Takes takes) {
   return total;
 }
 
-ProfileRow MakeRow(const Metric& metric, std::string name, int64_t examples, const Sums& sums) {
-  ProfileRow row{std::move(name), examples, metric.Value(sums), std::nullopt};
-  if (examples > 0) row.interval = metric.IntervalOf({sums}, kProfileConfidence);
-  return row;
-}
-
 ProfileTable MakeTable(const Metric& metric, const Strata& strata, const ExampleSums& sums,
                        size_t scored) {
   ProfileTable table{strata.name, strata.definition, {}};
@@ -42,7 +36,7 @@ ProfileTable MakeTable(const Metric& metric, const Strata& strata, const Example
     const auto is_of = [&](size_t i) { return strata.of[i] == static_cast<int>(s); };
     int64_t examples = 0;
     for (size_t i = 0; i < scored; ++i) examples += is_of(i) ? 1 : 0;
-    table.rows.push_back(MakeRow(metric, strata.names[s], examples, SumsWhere(sums, is_of)));
+    table.rows.push_back(MakeProfileRow(metric, strata.names[s], examples, SumsWhere(sums, is_of)));
   }
   return table;
 }
@@ -91,6 +85,13 @@ absl::Status CheckSizes(const ProfileInput& input) {
 
 }  // namespace
 
+ProfileRow MakeProfileRow(const Metric& metric, std::string name, int64_t examples,
+                          const Sums& sums) {
+  ProfileRow row{std::move(name), examples, metric.Value(sums), std::nullopt};
+  if (examples > 0) row.interval = metric.IntervalOf({sums}, kProfileConfidence);
+  return row;
+}
+
 absl::StatusOr<Profile> MakeProfile(const ProfileInput& input) {
   LRA_RETURN_IF_ERROR(CheckSizes(input));
   Profile profile;
@@ -104,7 +105,7 @@ absl::StatusOr<Profile> MakeProfile(const ProfileInput& input) {
   LRA_ASSIGN_OR_RETURN(
       const ExampleSums sums,
       ScoreGuesses(metric, {input.logits, input.labels.subspan(0, scored), classes}));
-  profile.whole = MakeRow(metric, kWhole, static_cast<int64_t>(scored), sums.Total());
+  profile.whole = MakeProfileRow(metric, kWhole, static_cast<int64_t>(scored), sums.Total());
   for (const Strata& strata : input.strata)
     profile.tables.push_back(MakeTable(metric, strata, sums, scored));
   for (const LadderAnswers& answers : input.ladder) {

@@ -29,6 +29,10 @@ struct ProfileRow {
       interval;  // about the sampling of these examples; where the metric has one
 };
 
+// `sums` are those of `examples` examples.
+ProfileRow MakeProfileRow(const Metric& metric, std::string name, int64_t examples,
+                          const Sums& sums);
+
 struct ProfileTable {
   std::string name, definition;
   std::vector<ProfileRow> rows;

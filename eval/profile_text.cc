@@ -13,7 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kNothingKnown[] =
-    "the task names no way to sort its examples, or none that this data and view allow";
+    "the task names no way to sort its examples, or none that this data and view allow "
+    "(--perturb runs the model itself, on texts and images)";
 
 std::string IntervalText(const Metric& metric, const std::optional<Interval>& interval) {
   if (!interval) return "";
