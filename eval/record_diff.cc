@@ -56,6 +56,10 @@ std::string NameOfResultField(std::string path, const RunRecord& record) {
 // Fields by the names that people read.
 auto NamedFields(const RunRecord& record) {
   auto fields = ComparedFields(record);
+  // A sum's name is in the path of its value already; under one path the two would hide each other.
+  std::erase_if(fields, [](const auto& field) {
+    return absl::StrContains(field.first, ".sums.") && absl::EndsWith(field.first, ".key");
+  });
   for (auto& [path, value] : fields) path = NameOfResultField(path, record);
   return fields;
 }

@@ -108,16 +108,16 @@ TEST_F(BaselineTest, EverySplitOfATasksData) {
 
 // What takes minutes runs on request only, and is named otherwise.
 TEST_F(BaselineTest, SlowOnesRunOnRequest) {
-  const auto text = MakeTask("text");
-  ASSERT_TRUE(text.ok()) << text.status();
-  const EncodedExample good{{'g', 'o', 'o', 'd'}, {}, 1}, bad{{'b', 'a', 'd'}, {}, 0};
-  WriteTestData(folder_.File("text"), (*text)->Spec(),
-                {{"train", {good, bad, good, bad, good, bad, good, bad, good, bad,
-                            good, bad, good, bad, good, bad, good, bad, good, bad}},
-                 {"test", {good, bad}}});
+  const auto retrieval = MakeTask("retrieval");
+  ASSERT_TRUE(retrieval.ok()) << retrieval.status();
+  const EncodedExample cites{{'a', 'b'}, {'a', 'b'}, 1}, does_not{{'a', 'b'}, {'c', 'd'}, 0};
+  WriteTestData(folder_.File("pairs"), (*retrieval)->Spec(),
+                {{"train", {cites, does_not, cites, does_not}},
+                 {"validation", {cites}},
+                 {"test", {cites, does_not}}});
   BaselineRequest request;
-  request.task = "text";
-  request.data_dir = folder_.File("text");
+  request.task = "retrieval";
+  request.data_dir = folder_.File("pairs");
   request.options.quiet = true;
   const auto quick = PredictBaselines(request);
   ASSERT_TRUE(quick.ok()) << quick.status();

@@ -141,14 +141,14 @@ std::unique_ptr<BaselineMethod> MakeBagOfUnits() {
       0.01f, [](const TaskSpec& seen) { return std::make_unique<UnitFrequencies>(seen); });
 }
 
-std::unique_ptr<BaselineMethod> MakeNgramLinear() {
+std::unique_ptr<BaselineMethod> MakeNgramLinear(bool is_quick) {
   return MakeLinearBaseline(
       {.name = "ngram_linear",
        .description = "Logistic regression on which n-grams of 1 to 4 ids occur.",
        .bar = "n-grams",
        .ignores = "how n-grams of 1 to 4 units go together, and where they stand",
        .is_required = false,
-       .is_quick = false},
+       .is_quick = is_quick},
       0.5f, [](const TaskSpec& seen) { return std::make_unique<NgramFeatures>(seen.is_pair()); });
 }
 

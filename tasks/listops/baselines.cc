@@ -18,10 +18,16 @@ constexpr double kLeastShare = 0.2;
 
 constexpr int64_t kSliceExamples = 1024;
 
-absl::StatusOr<std::vector<int32_t>> EvaluateAll(const SplitView& split, int depth,
-                                                 const NodeGuesses& guesses, int threads) {
-  std::vector<int32_t> values(split.size());
-  LRA_RETURN_IF_ERROR(ParallelFor(ResolveThreads(threads), split.size(), [&](int64_t i) {
+int64_t LearntExamples(const SplitView& train) {
+  return std::min<int64_t>(train.size(), kMaxLearntExamples);
+}
+
+// The values of the first `examples`.
+absl::StatusOr<std::vector<int32_t>> EvaluateFirst(const SplitView& split, int64_t examples,
+                                                   int depth, const NodeGuesses& guesses,
+                                                   int threads) {
+  std::vector<int32_t> values(examples);
+  LRA_RETURN_IF_ERROR(ParallelFor(ResolveThreads(threads), examples, [&](int64_t i) {
     thread_local std::vector<int32_t> ids;
     split.Read(i, &ids);
     values[i] = EvaluateToDepth(ids, depth, guesses);
@@ -30,12 +36,12 @@ absl::StatusOr<std::vector<int32_t>> EvaluateAll(const SplitView& split, int dep
   return values;
 }
 
-// How likely the answer `value` is right, by value, counted on the training split.
+// How likely the answer `value` is right, by value, counted on training examples.
 std::vector<double> SharesRight(const SplitView& train, const std::vector<int32_t>& values) {
   std::vector<double> right(kClasses, 1), seen(kClasses, 2);
-  for (int64_t i = 0; i < train.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     ++seen[values[i]];
-    if (values[i] == train.label(i)) ++right[values[i]];
+    if (values[i] == train.label(static_cast<int64_t>(i))) ++right[values[i]];
   }
   for (int v = 0; v < kClasses; ++v) right[v] = std::max(right[v] / seen[v], kLeastShare);
   return right;
@@ -71,13 +77,14 @@ class DepthBaseline : public BaselineMethod {
   absl::StatusOr<BaselineLogits> Predict(const BaselineData& data,
                                          const BaselineOptions& options) const override {
     LRA_ASSIGN_OR_RETURN(const NodeGuesses guesses, LearnGuesses(data.train, options.threads));
-    LRA_ASSIGN_OR_RETURN(const std::vector<int32_t> train,
-                         EvaluateAll(data.train, depth_, guesses, options.threads));
+    LRA_ASSIGN_OR_RETURN(
+        const std::vector<int32_t> train,
+        EvaluateFirst(data.train, LearntExamples(data.train), depth_, guesses, options.threads));
     const std::vector<double> right = SharesRight(data.train, train);
     BaselineLogits logits;
     for (const SplitView* split : data.scored) {
       LRA_ASSIGN_OR_RETURN(const std::vector<int32_t> values,
-                           EvaluateAll(*split, depth_, guesses, options.threads));
+                           EvaluateFirst(*split, split->size(), depth_, guesses, options.threads));
       logits.push_back(Answers(values, right));
     }
     return logits;
@@ -102,11 +109,12 @@ std::unique_ptr<BaselineMethod> MakeRootOperator() {
 }  // namespace
 
 absl::StatusOr<NodeGuesses> LearnGuesses(const SplitView& train, int threads) {
-  const int64_t slices = (train.size() + kSliceExamples - 1) / kSliceExamples;
+  const int64_t examples = LearntExamples(train);
+  const int64_t slices = (examples + kSliceExamples - 1) / kSliceExamples;
   std::vector<NodeCounts> counts(slices, NodeCounts{});
   LRA_RETURN_IF_ERROR(ParallelFor(ResolveThreads(threads), slices, [&](int64_t slice) {
     std::vector<int32_t> ids;
-    const int64_t end = std::min(train.size(), (slice + 1) * kSliceExamples);
+    const int64_t end = std::min(examples, (slice + 1) * kSliceExamples);
     for (int64_t i = slice * kSliceExamples; i < end; ++i) {
       train.Read(i, &ids);
       CountNodes(ids, &counts[slice]);

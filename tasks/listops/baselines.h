@@ -17,13 +17,17 @@ namespace lra::listops {
 // "depth_1" to "depth_5"; the trees of the task have up to ten levels.
 inline constexpr int kMaxBaselineDepth = 5;
 
+// What is learned needs few examples: the first of the training split, at most so many. (An example
+// of the task has about a hundred operators.)
+inline constexpr int64_t kMaxLearntExamples = 10000;
+
 // "root_operator", the table of class frequencies by root operator; then "depth_k" for k = 1 .. 5:
 // exact evaluation down to depth k (tasks/listops/depth.h), with the commonest values of the
 // training split as guesses. Views without closing brackets leave out the latter: nobody can tell
 // where an operator ends.
 std::vector<std::unique_ptr<BaselineMethod>> ListOpsBaselines(const DataView& view);
 
-// The commonest value of each operator among all nodes of the training split.
+// The commonest value of each operator among all nodes of these examples.
 absl::StatusOr<NodeGuesses> LearnGuesses(const SplitView& train, int threads);
 
 // One way to sort the examples: by evidence depth, 0 .. max_depth, and a last stratum for examples
