@@ -59,9 +59,11 @@ void AddAttendCommand(CLI::App* app, CommandContext* context) {
   auto request = std::make_shared<AttendRequest>();
   CLI::App* command = AddCommand(
       app, "attend", "Attention maps of a trained model, averaged over examples: .npy and .png");
-  AddOption(command, "checkpoint", &request->checkpoint,
-            "Checkpoint folder, or run folder (its latest checkpoint)", {.is_required = true});
-  AddData(command, &request->data_dir);
+  AddOption(
+      command, "checkpoint", &request->checkpoint,
+      "Checkpoint folder, or run folder (its selected checkpoint or, while unfinished, its latest)",
+      {.is_required = true});
+  AddDataOfRun(command, &request->data_dir, &request->allows_other_data);
   AddOption(command, "--split", &request->split,
             "Split; a look at test is logged in the run's record", {.shows_default = true});
   AddOption(command, "--examples", &request->examples, "Number of examples, the split's first",

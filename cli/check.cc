@@ -40,7 +40,7 @@ std::string ScratchDirectory(const std::string& name) {
                   absl::StrCat("lra-check-", name, "-", getpid()));
 }
 
-// Prints the lines; the number of failures.
+// Prints the lines and returns the number of failures.
 int Print(const std::string& task, const std::vector<TaskCheckLine>& lines,
           nlohmann::ordered_json* json) {
   int failures = 0;
@@ -62,7 +62,7 @@ bool Holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What is to be checked: one name, or with --all everything of a kind.
+// Returns what is to be checked: one name, or with --all everything of a kind.
 absl::StatusOr<std::vector<std::string>> Names(const CheckFlags& flags) {
   const std::vector<std::string> tasks = TaskRegistry::Get().Names(), attentions = AttentionNames(),
                                  blocks = BlockNames();

@@ -50,7 +50,8 @@ void PrintText(const ResolvedConfig& resolved) {
             << "view fingerprint    " << Fingerprint(resolved.config.view()) << "\n";
 }
 
-// With several seeds, the first one's configuration: the others differ in the seed only.
+// With several seeds, this shows the configuration of the first; the others differ in the seed
+// only.
 absl::Status Show(const TrainFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
                        MakeTrainRequests(flags.Choice(context)));

@@ -32,7 +32,7 @@ void PrintDifferences(const DiffFlags& flags, const std::vector<FieldDifference>
   PrintJson(json);
 }
 
-// Exit code 1 when the runs differ, as diff(1).
+// The exit code is 1 if the runs differ, as that of diff(1).
 absl::Status Diff(const DiffFlags& flags, CommandContext* context) {
   LRA_ASSIGN_OR_RETURN(const RunRecord a, ReadRunRecord(flags.a));
   LRA_ASSIGN_OR_RETURN(const RunRecord b, ReadRunRecord(flags.b));

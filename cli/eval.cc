@@ -44,7 +44,7 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
       command, "checkpoint", &request->checkpoint,
       "Run folder (its selected checkpoint), checkpoint folder, or a lone weights.safetensors",
       {.is_required = true});
-  AddData(command, &request->data_dir);
+  AddDataOfRun(command, &request->data_dir, &request->allows_other_data);
   AddOption(command, "--split", &request->split,
             "Split; a look at test is logged in the run's record", {.shows_default = true});
   AddOption(

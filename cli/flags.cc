@@ -86,4 +86,12 @@ void AddData(CLI::App* command, std::string* directory, const std::string& note)
             "Prepared data (default: $LRA_DATA/TASK, ./data/TASK" + note + ")");
 }
 
+void AddDataOfRun(CLI::App* command, std::string* directory, bool* allows_other) {
+  AddOption(command, "--data", directory,
+            "Prepared data (default: the run's own or, where that is gone, $LRA_DATA/TASK, "
+            "./data/TASK)");
+  AddSwitch(command, "--other-data", allows_other,
+            "Take a split that holds other examples than the run's own");
+}
+
 }  // namespace lra

@@ -40,6 +40,8 @@ void AddBytes(CLI::App* command, const std::string& name, uint64_t* value, const
 void AddThreads(CLI::App* command, int* threads, const std::string& note = "");
 void AddKernels(CLI::App* command, std::string* kernels);
 void AddData(CLI::App* command, std::string* directory, const std::string& note = "");
+// --data and --other-data of commands that look at a finished run.
+void AddDataOfRun(CLI::App* command, std::string* directory, bool* allows_other);
 
 }  // namespace lra
 

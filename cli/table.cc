@@ -22,7 +22,8 @@ struct TableFlags {
   LeaderboardOptions options;
 };
 
-// --format, else the extension of --out, else --json, else Markdown.
+// Returns --format or, without it, the format of the extension of --out, else JSON with --json,
+// else Markdown.
 absl::StatusOr<TableFormat> ChooseFormat(const TableFlags& flags, const CommandContext& context) {
   if (!flags.format.empty()) return ParseTableFormat(flags.format);
   if (!flags.out.empty()) return TableFormatOfPath(flags.out);

@@ -1,4 +1,5 @@
-# lra_generate_proto(OUT_VARIABLE file.proto ...): paths relative to the project's root.
+# lra_generate_proto(OUT_VARIABLE file.proto ...): generates C++ and sets the variable to the
+# sources. Paths are relative to the project's root.
 # (protobuf_generate of CMake 3.25 writes to the wrong place from sub-folders.)
 function(lra_generate_proto out)
   set(generated)

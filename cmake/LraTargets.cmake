@@ -1,10 +1,11 @@
 # The two functions that define the project's targets.
 #
-#   lra_add_library(NAME SOURCES a.cc ... [DEPS lra::x absl::y ...] [PRIVATE_DEPS ...] [FAST])
+#   lra_add_library(NAME SOURCES a.cc ... [DEPS lra::x absl::y ...] [PRIVATE_DEPS ...] [FAST] [SEPARATE])
 #     makes lra_NAME with the alias lra::NAME, C++20, includes from the project's root, exported. FAST: fully optimised.
+#     SEPARATE: sources that are never united (below): plug-ins, whose local names may be the same.
 #     A folder whose targets use LibTorch says set(LRA_USES_LIBTORCH ON).
 #
-#   lra_add_test(NAME SOURCES a_test.cc ... [DEPS ...] [LABELS slow ...] [TIMEOUT seconds])
+#   lra_add_test(NAME SOURCES a_test.cc ... [DEPS ...] [LABELS slow ...] [TIMEOUT seconds] [SEPARATE])
 #     makes a GoogleTest program NAME and registers it with CTest as one test. One OpenMP thread unless the test sets
 #     more: tests run side by side, and waiting threads of one would take the cores from the other.
 
@@ -18,7 +19,12 @@
 # The torch kinds also share position-independent code, OpenMP (at::parallel_for is a serial loop in a header without it),
 # and neither errno nor traps (loops with comparisons and square roots vectorise only so; results stay as written: no
 # level of optimisation changes a float, see -ffp-contract in LraOptions.cmake).
+# What a file costs beside its own text are the headers that are not precompiled, so the sources of a target are compiled
+# several at a time. Names in unnamed namespaces must then differ within a target; the presets dev and asan compile each
+# source alone, where a missing #include shows.
 option(LRA_PRECOMPILE_HEADERS "Precompile the headers that most files need" ON)
+option(LRA_UNITE_SOURCES "Compile the sources of a target several at a time: a build from nothing is faster" ON)
+set(LRA_UNITED_SOURCES 8)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 set(LRA_PLAIN_HEADERS <algorithm> <cstdint> <filesystem> <functional> <iostream> <map> <memory> <optional> <string> <vector>
   <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/types/span.h>
@@ -67,6 +73,11 @@ function(lra_add_headers kind)
   target_precompile_headers(lra_headers_${kind} PRIVATE ${headers})
 endfunction()
 
+# Compiles the sources of `target` several at a time.
+function(lra_unite_sources target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${LRA_UNITE_SOURCES} UNITY_BUILD_BATCH_SIZE ${LRA_UNITED_SOURCES})
+endfunction()
+
 # Compiles `target` as one of the kinds above.
 function(lra_compile_as target kind)
   lra_add_flags(${target} ${kind})
@@ -80,7 +91,7 @@ function(lra_compile_as target kind)
 endfunction()
 
 function(lra_add_library name)
-  cmake_parse_arguments(ARG "FAST" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "FAST;SEPARATE" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(lra_${name} STATIC ${ARG_SOURCES})
   add_library(lra::${name} ALIAS lra_${name})
   set_target_properties(lra_${name} PROPERTIES EXPORT_NAME ${name})
@@ -96,6 +107,9 @@ function(lra_add_library name)
     string(APPEND kind _fast)
   endif()
   lra_compile_as(lra_${name} ${kind})
+  if(NOT ARG_SEPARATE)
+    lra_unite_sources(lra_${name})
+  endif()
   set_property(GLOBAL APPEND PROPERTY LRA_LIBRARIES lra_${name})
 endfunction()
 
@@ -103,7 +117,7 @@ function(lra_add_test name)
   if(NOT LRA_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -114,6 +128,9 @@ function(lra_add_test name)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:lra_seeded_tests>)
   else()
     lra_compile_as(${name} plain_test)
+  endif()
+  if(NOT ARG_SEPARATE)
+    lra_unite_sources(${name})
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"

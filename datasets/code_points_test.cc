@@ -12,14 +12,14 @@ namespace {
 
 using testing::ElementsAreArray;
 
-struct Golden {
+struct Decoded {
   std::string bytes;
   std::vector<char32_t> code_points;
 };
 
 // The expected code points are those of bytes.decode("utf-8", "replace") of Python 3.11.
-const std::vector<Golden>& Goldens() {
-  static const auto* const kTable = new std::vector<Golden>{
+const std::vector<Decoded>& DecodedTexts() {
+  static const auto* const kTable = new std::vector<Decoded>{
       {{"", 0}, {}},
       {{"plain", 5}, {0x70, 0x6c, 0x61, 0x69, 0x6e}},
       {{"h\303\251llo \342\202\254 \360\237\230\200", 15},
@@ -87,7 +87,7 @@ const std::vector<Golden>& Goldens() {
 }
 
 TEST(CodePointsTest, DecodesAsPythonDoes) {
-  for (const Golden& golden : Goldens()) {
+  for (const Decoded& golden : DecodedTexts()) {
     EXPECT_THAT(DecodeUtf8(golden.bytes), ElementsAreArray(golden.code_points))
         << testing::PrintToString(golden.bytes);
   }
@@ -95,7 +95,7 @@ TEST(CodePointsTest, DecodesAsPythonDoes) {
 
 TEST(CodePointsTest, BlocksMakeNoDifference) {
   CodePointDecoder decoder;
-  for (const Golden& golden : Goldens()) {
+  for (const Decoded& golden : DecodedTexts()) {
     for (size_t block_bytes = 1; block_bytes < 4; ++block_bytes) {
       std::vector<char32_t> code_points;
       for (size_t at = 0; at < golden.bytes.size(); at += block_bytes) {
@@ -110,7 +110,7 @@ TEST(CodePointsTest, BlocksMakeNoDifference) {
 }
 
 TEST(CodePointsTest, ALimitGivesTheFirst) {
-  for (const Golden& golden : Goldens()) {
+  for (const Decoded& golden : DecodedTexts()) {
     for (size_t limit = 0; limit <= golden.code_points.size() + 1; ++limit) {
       std::vector<char32_t> first = golden.code_points;
       first.resize(std::min(limit, first.size()));

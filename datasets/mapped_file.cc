@@ -30,8 +30,8 @@ absl::StatusOr<MappedFile> MappedFile::Open(absl::string_view path) {
     status = MapError(path);
   } else if (!S_ISREG(info.st_mode)) {
     status = absl::DataLossError(absl::StrCat("\"", path, "\" is not a plain file"));
-  } else if (info.st_size >
-             0) {  // an empty map is an error to mmap, but an empty file is not to us
+  } else if (info.st_size > 0) {
+    // An empty map is an error to mmap(), but an empty file is none to us.
     void* data = mmap(nullptr, info.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
     if (data == MAP_FAILED) {
       status = MapError(path);

@@ -125,7 +125,7 @@ TEST(DataIdentityTest, CopiesTheManifestAndFingerprintsTheView) {
   EXPECT_FALSE(data.is_canonical());
 }
 
-// "all" is cut by the view: the splits of two rules are different data.
+// The view cuts the stored split "all", so two rules for the cut give different data.
 TEST(DataIdentityTest, SplitsAreTheViews) {
   Manifest manifest;
   ManifestSplit* split = manifest.add_splits();

@@ -12,7 +12,7 @@
 namespace lra {
 namespace {
 
-constexpr int kAxisColumns = 8;  // a number of six characters, a blank, the axis
+constexpr int kAxisColumns = 8;  // a number of six characters, a blank and the axis
 
 struct Extent {
   double low = std::numeric_limits<double>::infinity();
@@ -22,11 +22,12 @@ struct Extent {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // 0 .. 1; a range of one value has it in the middle.
+  // Returns the place of a value in the range, from 0 to 1. In a range of one value it is the
+  // middle.
   double Fraction(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
 };
 
-// A character's dots (bits of braille, U+2800) and the mark above them.
+// A character of the picture: braille dots, as bits to add to U+2800, and a mark that hides them.
 struct Cell {
   unsigned dots = 0;
   char mark = ' ';
@@ -92,13 +93,14 @@ class Picture {
   }
 
   void Dot(int x, int y) {
-    // Unicode 15, U+2800: dots 1-2-3-7 down the left column, 4-5-6-8 down the right.
+    // In braille of Unicode 15 (U+2800 and up), dots 1, 2, 3 and 7 go down the left column, and
+    // dots 4, 5, 6 and 8 down the right.
     static constexpr unsigned kBits[4][2] = {
         {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     cells_[y / 4 * columns_ + x / 2].dots |= kBits[y % 4][x % 2];
   }
 
-  // U+2800 + dots in UTF-8.
+  // Appends the character U+2800 + dots in UTF-8.
   static void AppendBraille(unsigned dots, std::string* text) {
     *text += static_cast<char>(0xe2);
     *text += static_cast<char>(0xa0 | dots >> 6);
@@ -115,7 +117,7 @@ std::string Legend(const PlotSeries& series, bool unicode) {
   return absl::StrCat("  ", sign, " ", series.name);
 }
 
-// Numbers beside the top, middle and bottom rows.
+// Returns the number beside the top, middle and bottom rows, and blanks beside the others.
 std::string RowLabel(int row, int rows, const Extent& y) {
   if (row != 0 && row != rows / 2 && row != rows - 1) return "       ";
   const double value = y.high - (y.high - y.low) * row / (rows - 1);

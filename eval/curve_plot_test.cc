@@ -16,7 +16,8 @@ using testing::HasSubstr;
 
 std::vector<std::string> Lines(const std::string& text) { return absl::StrSplit(text, '\n'); }
 
-// 28 columns: 8 of the axis, 20 of the picture; 6 rows: 4 of the picture. A falling diagonal.
+// The picture has 20 of the 28 columns, beside 8 of the axis, and 4 of the 6 rows. The line is a
+// falling diagonal.
 TEST(PlotCurves, DrawsALineMarksAndAxesInAscii) {
   const PlotSeries line{"train", {{0, 4}, {10, 1}}, ' '};
   const PlotSeries marks{"validation", {{0, 1}, {10, 4}}, 'o'};
@@ -30,7 +31,7 @@ TEST(PlotCurves, DrawsALineMarksAndAxesInAscii) {
                           "        0      step       10", ""));
 }
 
-// One character holds 2 x 4 dots: corners of the picture are dots 1 and 8 of braille.
+// A character holds 2 x 4 dots, so corners of the picture are the braille dots 1 and 8.
 TEST(PlotCurves, BrailleDotsAreThoseOfUnicode) {
   const PlotSeries line{"a", {{0, 1}, {0, 1}}, ' '};
   const std::string corner = PlotCurves({line, {"b", {{1, 0}}, 'x'}}, {.columns = 28, .rows = 6});

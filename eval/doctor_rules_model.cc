@@ -1,4 +1,4 @@
-// What weights, outputs and the curve say.
+// The doctor's rules about a run's weights, outputs and curve.
 #include <algorithm>
 #include <cmath>
 
@@ -11,16 +11,20 @@ namespace lra::internal {
 namespace {
 
 constexpr char kTokenTable[] = "embedding.token.weight";
-// Rounding moves logits by about 1e-6 of their spread.
+// A batch that moves logits by more than this share of their spread has an effect. Rounding moves
+// them by about 1e-6.
 constexpr double kBatchEffectLimit = 1e-3;
-// Positions that are hardly trained yet change little, but not so little.
+// If another order of tokens moves logits by less than this share of their spread, order has no
+// effect. Positions that are hardly trained yet change little, but not so little.
 constexpr double kOrderEffectLimit = 2e-5;
-// Settings this far from a run on record explain a curve.
+// A learning rate that differs by this factor from one that is known to work explains a curve.
 constexpr double kRateFactor = 8;
 constexpr double kRatioTooHigh = 0.05, kRatioTooLow = 1e-6;
-// Weights that move by this share of their size a step, from their initial values on.
+// Weights that moved from their initial values by more than this share of their size a step, on
+// average, show too large steps.
 constexpr double kChangeTooHigh = 0.01;
-// A loss this far above the class entropy is worse than knowing nothing.
+// A loss above the class entropy times this is worse than knowing nothing but the class
+// frequencies.
 constexpr double kWorseThanNothing = 1.05;
 constexpr double kOverfitGap = 0.1, kOverfitLossNats = 0.1;
 
@@ -47,13 +51,13 @@ Finding TensorFinding(const TensorFacts& tensor, int64_t step) {
   return finding;
 }
 
-// Whether any step so far had a learning rate: a warm-up may begin at 0.
+// Whether any step so far had a learning rate above 0: a warm-up may begin at 0.
 bool HasMoved(const RunRecord& run) {
   return std::any_of(run.curve().begin(), run.curve().end(),
                      [](const CurvePoint& point) { return point.learning_rate() > 0; });
 }
 
-// Median of the recorded ratios; 0 = not recorded.
+// Returns the median of the recorded update ratios, 0 if none was recorded.
 double MedianUpdateRatio(const RunRecord& run) {
   std::vector<double> ratios;
   for (const CurvePoint& point : run.curve()) {
@@ -64,7 +68,8 @@ double MedianUpdateRatio(const RunRecord& run) {
   return ratios[ratios.size() / 2];
 }
 
-// Largest training loss after the warm-up, and its step; the first point may hold the start.
+// Returns the point with the largest training loss after the warm-up, null if there is none. The
+// first point is left out, since it may hold the start.
 const CurvePoint* WorstPoint(const Symptoms& s) {
   const ScheduleConfig& schedule = s.config().schedule();
   const double warmup =
@@ -79,7 +84,8 @@ const CurvePoint* WorstPoint(const Symptoms& s) {
   return worst;
 }
 
-// What too large steps leave behind even where the run learns something in the end.
+// Whether there are traces of too large steps, which stay even where the run learns something in
+// the end.
 bool LooksTooHigh(const Symptoms& s, double ratio) {
   const CurvePoint* worst = WorstPoint(s);
   if (worst != nullptr && worst->train_loss() > kWorseThanNothing * s.entropy) return true;
@@ -89,7 +95,8 @@ bool LooksTooHigh(const Symptoms& s, double ratio) {
   return moves || ratio > kRatioTooHigh;
 }
 
-// A rate that is known to work here, and where that is from; 0 = none.
+// Returns a learning rate that is known to work here, and sets `source` to where that is from.
+// Returns 0 if none is known.
 double KnownRate(const Symptoms& s, std::string* source) {
   if (s.started != nullptr) {
     *source = s.started->source();
@@ -121,7 +128,7 @@ std::string DescribeRate(const Symptoms& s, double ratio) {
   return text;
 }
 
-// Share of the commonest class among the last point's predictions.
+// Says which share of the last point's predictions the commonest class has.
 std::string DescribePredictions(const RunRecord& run) {
   const auto& counts = run.curve(run.curve_size() - 1).predicted_examples();
   int64_t total = 0, most = 0;
@@ -187,7 +194,7 @@ void CheckPositions(const Symptoms& s, Findings* findings) {
 void CheckBatchEffect(const Symptoms& s, Findings* findings) {
   if (!s.facts->model || !s.facts->model->batch_effect) return;
   if (*s.facts->model->batch_effect < kBatchEffectLimit) return;
-  // What is declared explains a run that learns nothing, and no other.
+  // A declared effect explains a run that learns nothing. In any other run it is no finding.
   const bool is_rule =
       s.facts->model->declares_batch_effect || s.config().model().mask() == ModelConfig::OUTER;
   if (is_rule && (!s.is_stuck || s.is_early)) return;

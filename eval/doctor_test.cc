@@ -1,4 +1,4 @@
-// The doctor's rules, one by one, on facts made by hand.
+// Tests of the doctor's rules, one by one, on facts made by hand.
 #include "eval/doctor.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +17,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// 4 classes of 100, 300, 300, 300 examples: majority 30 %, entropy 1.314 nats. 200 steps of 32, a
-// point every 20, accuracy as given.
+// Facts of a run on 4 classes of 100, 300, 300 and 300 examples: the majority class has 30 %, and
+// the class entropy is 1.314 nats. The run made 200 steps of 32 examples. Its curve has a point
+// every 20 steps, all with the given accuracy and loss.
 DoctorCase MakeCase(double accuracy, double loss) {
   DoctorCase facts;
   RunRecord& run = facts.run;
@@ -73,14 +74,15 @@ std::vector<std::string> Causes(const DoctorCase& facts) {
 TEST(Doctor, ASoundRunHasNoFindingAndTheMajorityLineIsSaid) {
   const DoctorCase facts = MakeCase(0.45, 1.1);
   EXPECT_THAT(Causes(facts), IsEmpty());
-  // -(0.1 ln 0.1 + 3 * 0.3 ln 0.3) = 1.3138
+  // The class entropy is -(0.1 ln 0.1 + 3 * 0.3 ln 0.3) = 1.3138.
   EXPECT_THAT(Diagnose(facts)->notes[0],
               HasSubstr("majority class 30.0 %, class entropy 1.31 nats"));
 }
 
 TEST(Doctor, AtTheMajorityClassItHasNotStarted) {
   EXPECT_THAT(Causes(MakeCase(0.30, 1.31)), ElementsAre(kNotStarted));
-  // Three standard deviations of 500 examples are 6.1 %; 60 late steps of 32 give 3.1 %.
+  // Three standard deviations of the accuracy on 500 examples are 6.1 %; on the 60 late steps of 32
+  // examples they are 3.1 %.
   EXPECT_THAT(Causes(MakeCase(0.325, 1.31)), ElementsAre(kNotStarted));
   EXPECT_THAT(Causes(MakeCase(0.34, 1.30)), IsEmpty());
   // Before the landmark's step it is too early to tell.
@@ -101,13 +103,13 @@ TEST(Doctor, SettingsExplainARunThatHasNotStarted) {
   EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh, kNotStarted));
   facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-5f);
   EXPECT_THAT(Causes(facts), ElementsAre(kRateTooLow, kNotStarted));
-  // The same settings in a run that learns are nobody's business.
+  // The same settings are no finding in a run that learns.
   facts = MakeCase(0.45, 1.1);
   facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-2f);
   facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
   EXPECT_THAT(Causes(facts), IsEmpty());
-  // Unless large steps left their mark: a loss above the class entropy after the warm-up, or
-  // weights that moved by more than 1 % a step.
+  // They are one if large steps left their mark: a loss above the class entropy after the warm-up,
+  // or weights that moved by more than 1 % a step.
   facts.run.mutable_curve(4)->set_train_loss(1.5);
   EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh));
   facts.run.mutable_curve(4)->set_train_loss(1.1);
@@ -129,21 +131,22 @@ TEST(Doctor, UpdateRatiosTellARateThatNoLandmarkKnows) {
 
 TEST(Doctor, LabelsAgainstTheOracle) {
   DoctorCase facts = MakeCase(0.45, 1.1);
-  // Stored is (true + 1) mod 4: rows are stored labels.
+  // The stored label is (true label + 1) mod 4. Rows of the table are stored labels.
   facts.data->label_table = {0, 0, 0, 300, 100, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300, 0};
   EXPECT_THAT(Causes(facts), ElementsAre(kLabelShift));
   EXPECT_THAT(Diagnose(facts)->findings[0].observed, HasSubstr("(true label + 1) mod 4"));
-  // 0 and 1 exchanged.
+  // Labels 0 and 1 are exchanged.
   facts.data->label_table = {0, 300, 0, 0, 100, 0, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300};
   EXPECT_THAT(Causes(facts), ElementsAre(kLabelShift));
   EXPECT_THAT(Diagnose(facts)->findings[0].observed, HasSubstr("renaming"));
-  // Independent: p_i p_j n; agreement 0.01 + 3 * 0.09 = 28 %.
+  // Stored and true labels are independent, with p_i p_j n examples each, so the agreement is 0.01
+  // + 3 * 0.09 = 28 %.
   facts.data->label_table = {10, 30, 30, 30, 30, 90, 90, 90, 30, 90, 90, 90, 30, 90, 90, 90};
   EXPECT_THAT(Causes(facts), ElementsAre(kShuffledLabels));
   // A tenth of one class is wrong.
   facts.data->label_table = {100, 0, 0, 0, 0, 270, 0, 0, 0, 30, 300, 0, 0, 0, 0, 300};
   EXPECT_THAT(Causes(facts), ElementsAre(kWrongData));
-  // One in a thousand is not: 1 of 1,000.
+  // A single wrong label among 1,000 is no finding.
   facts.data->label_table = {100, 0, 0, 0, 0, 299, 0, 0, 0, 1, 300, 0, 0, 0, 0, 300};
   EXPECT_THAT(Causes(facts), IsEmpty());
 }
@@ -153,7 +156,8 @@ TEST(Doctor, LabelsMetInTraining) {
   const auto set_point = [&](int i, std::vector<int64_t> counts) {
     facts.run.mutable_curve(i)->mutable_label_examples()->Assign(counts.begin(), counts.end());
   };
-  // Sorted by class: each point has one class, together they are the split.
+  // The run met the examples sorted by class: each point has one class, and together they have the
+  // counts of the split.
   for (int i = 0; i < 10; ++i) {
     const int label = i == 0 ? 0 : 1 + (i - 1) / 3;
     std::vector<int64_t> counts(4);
@@ -161,7 +165,7 @@ TEST(Doctor, LabelsMetInTraining) {
     set_point(i, counts);
   }
   EXPECT_THAT(Causes(facts), ElementsAre(kDataOrder));
-  // Shifted by one behind the data's back.
+  // The labels that the run met are shifted by one, though those of the data are not.
   for (int i = 0; i < 10; ++i) set_point(i, {192, 64, 192, 192});
   EXPECT_THAT(Causes(facts), ElementsAre(kWrongData));
   facts.data->is_same = false;  // the labels of other data are no measure
@@ -189,7 +193,7 @@ TEST(Doctor, ViewsThatLoseSomething) {
   facts = MakeCase(0.45, 1.1);
   facts.run.mutable_config()->mutable_view()->set_zero_is_padding(true);
   EXPECT_THAT(Causes(facts), ElementsAre(kMaskedPixels));
-  // lra2020 has it as its rule: no finding in a run that learns.
+  // This is a rule of lra2020, so it is no finding in a run that learns.
   facts.run.mutable_config()->set_task("image");
   facts.run.mutable_config()->set_protocol("lra2020@1");
   facts.run.mutable_config()->set_preset("lra2020");
@@ -211,7 +215,7 @@ TEST(Doctor, WeightsThatDidNotMoveOrWereLost) {
   facts.model->tensors[0].change = 0;
   facts.model->step = 0;
   EXPECT_THAT(Causes(facts), IsEmpty());
-  // Nor at the first step of a warm-up from 0.
+  // Nor has anything moved after the first step of a warm-up from 0.
   facts.model->step = 1;
   EXPECT_THAT(Causes(facts), ElementsAre(kFrozenEmbedding));
   for (CurvePoint& point : *facts.run.mutable_curve()) point.set_learning_rate(0);
@@ -228,7 +232,8 @@ TEST(Doctor, OutputsThatIgnoreOrderOrDependOnTheBatch) {
   facts.model->batch_effect = 0.01;
   EXPECT_THAT(Causes(facts), ElementsAre(kBatchDependence));
   EXPECT_EQ(Diagnose(facts)->findings[0].strength, Finding::kProven);
-  // Where it is declared it explains a run that learns nothing, and no other.
+  // An effect that is declared explains a run that learns nothing. In any other run it is no
+  // finding.
   facts.model->declares_batch_effect = true;
   EXPECT_THAT(Causes(facts), IsEmpty());
   DoctorCase stuck = MakeCase(0.30, 1.31);
@@ -252,7 +257,8 @@ TEST(Doctor, SaysWhatARunOnRecordHadByTheSameStep) {
     }
   }
   const auto notes = [&facts] { return absl::StrJoin(Diagnose(facts)->notes, "\n"); };
-  // Its own attention, the last point that the run has reached, and what the run had there.
+  // The note is about a run with the same attention, at the last point that this run has reached,
+  // and says what this run had there.
   EXPECT_THAT(notes(), HasSubstr("on record (somewhere), linear, step 150: training loss 1.250"));
   EXPECT_THAT(notes(), HasSubstr("this run, step 140: training loss 1.100"));
   facts.landmarks.mutable_curve()->RemoveLast();

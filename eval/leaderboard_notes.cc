@@ -38,7 +38,7 @@ std::string DescribeSelection(const RunRecord& record) {
   }
 }
 
-// Empty unless the test split chose what was scored.
+// Returns an empty text unless the test split chose what was scored.
 std::string DescribeSelectionOnTest(const ColumnRuns& column) {
   const ExperimentConfig& config = column.entries.front().record().config();
   const bool looks = config.evaluation().selection() == EvaluationConfig::BEST_VALIDATION ||
@@ -97,7 +97,7 @@ std::string DescribeRuns(const ColumnRuns& column) {
   return absl::StrCat(column.task, ": seeds ", absl::StrJoin(parts, "; "), ".");
 }
 
-// What the protocol changes for single methods; empty if nothing.
+// Says what the protocol sets for single methods; empty if nothing.
 std::string DescribeMethodRules(const ColumnRuns& column) {
   std::map<std::string, std::string> rules;
   for (const Entry& entry : column.entries) {
@@ -109,7 +109,7 @@ std::string DescribeMethodRules(const ColumnRuns& column) {
                       absl::StrJoin(rules, "; ", absl::PairFormatter(" ")), ".");
 }
 
-// What the rows are: baselines and external rows say so themselves.
+// Says what the methods are. Baselines and external rows bring their own descriptions.
 std::vector<std::string> DescribeMethods(const std::vector<ColumnRuns>& columns,
                                          const LeaderboardOptions& options) {
   std::set<std::string> notes;
@@ -127,7 +127,7 @@ std::vector<std::string> DescribeMethods(const std::vector<ColumnRuns>& columns,
   return {notes.begin(), notes.end()};
 }
 
-// A protocol touches the test split once; a run that looked oftener says so.
+// A protocol looks at the test split once. A note tells of each run that looked more often.
 void AddTestLooks(const ColumnRuns& column, std::vector<std::string>* notes) {
   for (const Entry& entry : column.entries) {
     const RunRecord& record = entry.record();

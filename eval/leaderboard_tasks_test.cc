@@ -1,4 +1,4 @@
-// Tables of several tasks, and what is said about how runs came about.
+// Tests of tables of several tasks, and of what they say about how runs came about.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,8 @@ std::vector<LocatedRecord> AllTasks(const std::string& method, int64_t correct) 
 
 TEST(LeaderboardTasksTest, ColumnsStandInTheBenchmarksOrder) {
   std::vector<LocatedRecord> runs = AllTasks("linear", 600);
-  runs[1] = MakeRun({.method = "linear", .task = "listops", .correct = 1300});  // + 700
+  // 700 more than the others.
+  runs[1] = MakeRun({.method = "linear", .task = "listops", .correct = 1300});
   for (LocatedRecord& run : AllTasks("cosformer", 900)) {
     if (run.record.data().task() != "pathx" && run.record.data().task() != "text")
       runs.push_back(run);
@@ -102,7 +103,7 @@ TEST(LeaderboardTasksTest, ATaskWithTwoSettingsIsToldApartByThem) {
   const Leaderboard board = Build({WithSteps("listops", 150), WithSteps("listops", 300),
                                    WithSteps("text", 300), WithSteps("image", 450)});
   ASSERT_EQ(board.tables.size(), 2);
-  EXPECT_THAT(board.tables[0].tasks, ElementsAre("listops"));  // of 150 steps
+  EXPECT_THAT(board.tables[0].tasks, ElementsAre("listops"));  // the run of 150 steps
   EXPECT_THAT(board.tables[1].tasks, ElementsAre("listops", "text", "image"));
 }
 
@@ -181,7 +182,7 @@ TEST(LeaderboardTasksTest, TheLastStepStandsBesideTheSelectedOne) {
   *last = run.record.results(0);
   last->set_checkpoint(kLastCheckpoint);
   SetCorrect(600, last);
-  // The second seed's last step was selected: its one score is both.
+  // The last step of the second seed was selected, so its one score is both.
   const Leaderboard board = Build({run, MakeRun({.seed = 1, .correct = 800})});
   EXPECT_DOUBLE_EQ(OnlyCell(board).value, 0.375);
   EXPECT_DOUBLE_EQ(OnlyCell(board).last_value.value(), 0.35);

@@ -95,8 +95,8 @@ TEST(LeaderboardTest, WithoutBaselinesThereIsNoVerdict) {
   EXPECT_EQ(board.tables.at(0).rows.at(0).cells.at(0)->learned, Verdict::kUnknown);
 }
 
-// Each changes one thing that makes two runs unlike, and gives the word that the explanation must
-// hold.
+// Each case changes one thing that makes two runs unlike, and gives the word that the explanation
+// must hold.
 struct UnlikeCase {
   const char* word;
   void (*change)(RunRecord*);
@@ -223,7 +223,7 @@ TEST(LeaderboardTest, PublishedRowsKeepToTheColumnsShown) {
   ASSERT_EQ(rows.rows.size(), 12);
   EXPECT_EQ(rows.rows[11].percents.at(0), 37.9);
   EXPECT_FALSE(
-      rows.rows[11].average_percent.has_value());  // an average over five tasks beside one column
+      rows.rows[11].average_percent.has_value());  // the published average is over five tasks
 
   std::vector<LocatedRecord> runs;
   for (const char* task : {"listops", "text", "retrieval", "image", "pathfinder32"})

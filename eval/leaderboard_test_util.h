@@ -1,4 +1,4 @@
-// Records for the tests of leaderboard and writers.
+// Records for the tests of the leaderboard and of its writers.
 #ifndef LRA_EVAL_LEADERBOARD_TEST_UTIL_H_
 #define LRA_EVAL_LEADERBOARD_TEST_UTIL_H_
 
@@ -19,7 +19,7 @@ struct RunSpec {
   uint32_t seed = 0;
   int64_t correct = 700;
   RunRecord::Kind kind = RunRecord::MEASURED;
-  std::string data = "aaaa0123456789";  // of the test split
+  std::string data = "aaaa0123456789";  // fingerprint of the test split
 };
 
 // A run of `fair@1`, `small`, with train.steps overridden, scored on 2,000 test examples.

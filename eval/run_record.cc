@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kJsonFile[] = "record.json";
-// What a run leaves before its record.
+// What a run leaves in its folder before it has a record.
 constexpr const char* kTraces[] = {"checkpoint", "curve.jsonl"};
 
 bool IsUnfinishedRun(const fs::path& directory) {
@@ -36,8 +36,8 @@ bool IsRun(const fs::path& directory) {
   return FileExists((directory / kRecordFile).string()) || IsUnfinishedRun(directory);
 }
 
-// Run folders at or below `path`, sorted, so that neither order nor errors depend on the file
-// system. What lies inside a run (its evaluations) belongs to that run.
+// Returns the run folders at or below `path`, sorted, so that neither order nor errors depend on
+// the file system. What lies inside a run (its evaluations) belongs to that run.
 absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return absl::NotFoundError(absl::StrCat(path, ": does not exist"));

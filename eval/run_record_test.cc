@@ -59,7 +59,7 @@ TEST_F(RunRecordTest, AFlippedByteIsDataLossNamingTheFile) {
   const auto read = ReadRunRecord(Path("run"));
   EXPECT_EQ(read.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(read.status().message()), HasSubstr(Path("run/record.textproto")));
-  // Nor is it skipped where many are read.
+  // Where many records are read, it is not skipped either.
   ASSERT_TRUE(WriteRunRecord(Path("good"), MakeRun({}).record).ok());
   EXPECT_EQ(FindRunRecords({root_}).status().code(), absl::StatusCode::kDataLoss);
 }
@@ -77,7 +77,7 @@ TEST_F(RunRecordTest, FindsRunsAtAnyDepthOnce) {
   EXPECT_EQ(found->runs[1].record.method(), "b");
   EXPECT_EQ(found->runs[1].directory, Path("b/deep/run"));
   EXPECT_THAT(found->unfinished, ElementsAre(Path("killed")));
-  // Named outright, a folder inside a run is shown.
+  // A folder inside a run is read if it is named itself.
   EXPECT_EQ(FindRunRecords({Path("a/evaluations")})->runs.at(0).record.method(), "inner");
 }
 

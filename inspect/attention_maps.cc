@@ -169,9 +169,12 @@ absl::Status WriteDescription(const AttendRequest& request, const std::string& c
 
 absl::StatusOr<Attended> AttendCheckpoint(const AttendRequest& request) {
   LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.checkpoint));
-  LRA_ASSIGN_OR_RETURN(
-      const OpenedCheckpoint opened,
-      OpenCheckpoint(checkpoint, request.data_dir, request.split, request.threads));
+  LRA_ASSIGN_OR_RETURN(const OpenedCheckpoint opened,
+                       OpenCheckpoint({.checkpoint = checkpoint,
+                                       .data_dir = request.data_dir,
+                                       .split = request.split,
+                                       .threads = request.threads,
+                                       .allows_other_data = request.allows_other_data}));
   if (opened.state.config().attention().name() == kNoAttention) {
     return absl::InvalidArgumentError(absl::StrCat("block \"", opened.state.config().block().name(),
                                                    "\" uses no attention: there are no weights"));

@@ -15,7 +15,8 @@ struct AttendRequest {
   // A checkpoint folder, or a run folder, which stands for its selected checkpoint or, while
   // unfinished, its latest.
   std::string checkpoint;
-  std::string data_dir;  // empty = DefaultDataDirectory of the checkpoint's task
+  std::string data_dir;            // empty = the run's own (inspect/open_checkpoint.h)
+  bool allows_other_data = false;  // otherwise other examples than the run's are refused
   std::string split = "validation";
   // How many examples are used: the first of the split that are not longer than max_tokens (CLS
   // included). A map takes memory proportional to the square of the length.

@@ -7,6 +7,7 @@
 #include "eval/run_record.h"
 #include "inspect/open_checkpoint.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/curve.h"
@@ -17,15 +18,22 @@ namespace lra {
 namespace {
 
 // The default is a folder inside the run's folder; for a lone weights file, a folder beside it that
-// bears its name.
-std::string DefaultDirectory(const std::string& checkpoint, const std::string& split,
-                             int64_t step) {
+// bears its name. Data that is not the run's own puts its fingerprint behind.
+std::string DefaultDirectory(const std::string& checkpoint, const OpenedCheckpoint& opened,
+                             const std::string& split, const DataIdentity& data) {
   const std::string name =
       IsWeightsFile(checkpoint) ? std::filesystem::path(checkpoint).stem().string() + "-" : "";
-  return JoinPath(RunOf(checkpoint), absl::StrCat("evaluations/", name, split, "-step-", step));
+  constexpr size_t kDigits = 8;
+  const std::string other =
+      IsDataOfRun(opened, split)
+          ? ""
+          : absl::StrCat("-data-", data.split_fingerprint().at(split).substr(0, kDigits));
+  return JoinPath(RunOf(checkpoint),
+                  absl::StrCat("evaluations/", name, split, "-step-", opened.state.step(), other));
 }
 
-// AlreadyExists unless the folder is free or holds an earlier evaluation of the same weights.
+// AlreadyExists unless the folder is free or holds an earlier evaluation of the same weights on the
+// same data.
 absl::Status CheckDirectory(const std::string& out, const std::string& split,
                             const RunRecord& record) {
   const auto taken = [&out](absl::string_view what) {
@@ -37,6 +45,7 @@ absl::Status CheckDirectory(const std::string& out, const std::string& split,
   LRA_ASSIGN_OR_RETURN(const RunRecord held, ReadRunRecord(out));
   const bool is_same = held.method() == record.method() && held.seed() == record.seed() &&
                        held.weights_sha256() == record.weights_sha256() &&
+                       Fingerprint(held.data()) == Fingerprint(record.data()) &&
                        held.results_size() == 1 && held.results(0).split() == split;
   return is_same ? absl::OkStatus() : taken(absl::StrCat("the record of ", held.method()));
 }
@@ -45,16 +54,21 @@ absl::Status CheckDirectory(const std::string& out, const std::string& split,
 
 absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
   LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.checkpoint));
-  LRA_ASSIGN_OR_RETURN(
-      const OpenedCheckpoint opened,
-      OpenCheckpoint(checkpoint, request.data_dir, request.split, request.threads));
+  LRA_ASSIGN_OR_RETURN(const OpenedCheckpoint opened,
+                       OpenCheckpoint({.checkpoint = checkpoint,
+                                       .data_dir = request.data_dir,
+                                       .split = request.split,
+                                       .threads = request.threads,
+                                       .allows_other_data = request.allows_other_data}));
   const std::string run_dir = RunOf(checkpoint);
   Evaluation evaluation;
-  evaluation.out_dir = request.out_dir.empty()
-                           ? DefaultDirectory(checkpoint, request.split, opened.state.step())
-                           : request.out_dir;
   evaluation.record = RecordFromState(opened.state, opened.model->parameters());
   evaluation.record.set_weights_sha256(opened.state.weights_sha256());
+  *evaluation.record.mutable_data() =
+      IdentifyData(opened.data.manifest(), opened.state.config().view());
+  evaluation.out_dir = request.out_dir.empty() ? DefaultDirectory(checkpoint, opened, request.split,
+                                                                  evaluation.record.data())
+                                               : request.out_dir;
   LRA_RETURN_IF_ERROR(CheckDirectory(evaluation.out_dir, request.split, evaluation.record));
   if (request.split == "test") {
     LRA_RETURN_IF_ERROR(LogTestLook(run_dir, request.command_line, opened.state.step()));
@@ -68,8 +82,6 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
                      .predictions_path = "predictions.npy",
                      .checkpoint = is_selected ? kSelectedCheckpoint : kLastCheckpoint,
                      .quiet = request.quiet}));
-  *evaluation.record.mutable_data() =
-      IdentifyData(opened.data.manifest(), opened.state.config().view());
   *evaluation.record.add_results() = result;
   LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(run_dir));
   evaluation.record.mutable_test_looks()->Assign(looks.begin(), looks.end());

@@ -15,9 +15,11 @@ struct EvaluateRequest {
   // A checkpoint folder, a run folder, or a lone weights file, whose folder then stands for the
   // run's. A run folder stands for its selected checkpoint or, while unfinished, its latest.
   std::string checkpoint;
-  std::string data_dir;  // empty = DefaultDataDirectory of the checkpoint's task
+  std::string data_dir;            // empty = the run's own (inspect/open_checkpoint.h)
+  bool allows_other_data = false;  // otherwise other examples than the run's are refused
   std::string split = "validation";
-  // Where record and predictions are written; empty = RUN/evaluations/SPLIT-step-N.
+  // Where record and predictions are written; empty = RUN/evaluations/SPLIT-step-N, for other data
+  // than the run's with "-data-" and its fingerprint behind.
   std::string out_dir;
   std::string command_line;
   int threads = 0;
@@ -30,8 +32,8 @@ struct Evaluation {
 };
 
 // Scores the whole split and writes a record. If the split is test, the look is logged in the run's
-// own record as well. InvalidArgument if the data's task is not the checkpoint's; other data of the
-// same task is allowed and recorded.
+// own record as well. The errors of OpenCheckpoint, and AlreadyExists where out_dir holds a run or
+// the record of other weights or other data.
 absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request);
 
 }  // namespace lra

@@ -108,9 +108,13 @@ absl::StatusOr<ModelFacts> LookAtModel(const std::string& path, const std::strin
     return CompareWeights(checkpoint, state, *model, &facts);
   }));
   if (data_dir.empty()) return facts;
-  LRA_ASSIGN_OR_RETURN(
-      const OpenedCheckpoint opened,
-      OpenCheckpoint(checkpoint, data_dir, "validation", threads, make_classifier));
+  LRA_ASSIGN_OR_RETURN(const OpenedCheckpoint opened,
+                       OpenCheckpoint({.checkpoint = checkpoint,
+                                       .data_dir = data_dir,
+                                       .split = "validation",
+                                       .threads = threads,
+                                       .allows_other_data = true,  // a finding of its own
+                                       .make_classifier = make_classifier}));
   LRA_RETURN_IF_ERROR(
       CatchTorch([&] { return ProbeOutputs(*opened.model, opened.split, &facts); }));
   return facts;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/data_directory.h"
 #include "datasets/manifest.h"
+#include "eval/data_identity.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -37,6 +38,33 @@ absl::Status CheckSameTask(const std::string& data_dir, const TaskSpec& data,
       "; give it data of its own task"));
 }
 
+// The fingerprint of a split, or nothing where it is not known.
+std::string FingerprintOf(const DataIdentity& data, const std::string& split) {
+  const auto it = data.split_fingerprint().find(split);
+  return it == data.split_fingerprint().end() ? "" : it->second;
+}
+
+absl::Status CheckSameExamples(const std::string& data_dir, const OpenedCheckpoint& opened,
+                               const std::string& split) {
+  if (IsDataOfRun(opened, split)) return absl::OkStatus();
+  const CheckpointState& state = opened.state;
+  const DataIdentity data = IdentifyData(opened.data.manifest(), state.config().view());
+  constexpr size_t kDigits = 12;
+  return absl::FailedPreconditionError(absl::StrCat(
+      data_dir, ": split \"", split, "\" has fingerprint ",
+      FingerprintOf(data, split).substr(0, kDigits), ", the run's own has ",
+      FingerprintOf(state.data(), split).substr(0, kDigits),
+      state.data_dir().empty() ? "" : absl::StrCat(" (from ", state.data_dir(), ")"),
+      ": these are other examples; give --data FOLDER with the run's own, or --other-data to use "
+      "these all the same"));
+}
+
+std::string ChooseDataDirectory(const OpenRequest& request, const CheckpointState& state) {
+  if (!request.data_dir.empty()) return request.data_dir;
+  if (FileExists(JoinPath(state.data_dir(), kManifestFile))) return state.data_dir();
+  return DefaultDataDirectory(state.config().task());
+}
+
 TaskSpec NameAndVersion(const TaskSpec& spec) {
   TaskSpec part;
   part.set_name(spec.name());
@@ -45,6 +73,13 @@ TaskSpec NameAndVersion(const TaskSpec& spec) {
 }
 
 }  // namespace
+
+bool IsDataOfRun(const OpenedCheckpoint& opened, const std::string& split) {
+  const std::string of_run = FingerprintOf(opened.state.data(), split);
+  return of_run.empty() ||
+         of_run == FingerprintOf(IdentifyData(opened.data.manifest(), opened.state.config().view()),
+                                 split);
+}
 
 std::string RunOf(const std::string& checkpoint) {
   if (IsWeightsFile(checkpoint))
@@ -70,29 +105,28 @@ absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
   return trimmed;
 }
 
-absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const std::string& checkpoint,
-                                                const std::string& given_data_dir,
-                                                const std::string& split, int threads,
-                                                ClassifierFactory make_classifier) {
+absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   OpenedCheckpoint opened;
-  LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(checkpoint));
-  const std::string data_dir =
-      given_data_dir.empty() ? DefaultDataDirectory(opened.state.config().task()) : given_data_dir;
+  LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(request.checkpoint));
+  const CheckpointState& state = opened.state;
+  const DataView& view = state.config().view();
+  const std::string data_dir = ChooseDataDirectory(request, state);
   // Before the view, which another task's data may not be able to serve.
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(data_dir));
-  LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, NameAndVersion(manifest.spec()),
-                                    NameAndVersion(opened.state.spec())));
-  LRA_ASSIGN_OR_RETURN(opened.data, Dataset::Open(data_dir, {.splits = {split},
-                                                             .view = &opened.state.config().view(),
-                                                             .threads = threads}));
-  LRA_ASSIGN_OR_RETURN(opened.split,
-                       SplitView::Create(opened.data, split, opened.state.config().view()));
-  LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), opened.state.spec()));
+  LRA_RETURN_IF_ERROR(
+      CheckSameTask(data_dir, NameAndVersion(manifest.spec()), NameAndVersion(state.spec())));
+  LRA_ASSIGN_OR_RETURN(opened.data, Dataset::Open(data_dir, {.splits = {request.split},
+                                                             .view = &view,
+                                                             .threads = request.threads}));
+  LRA_ASSIGN_OR_RETURN(opened.split, SplitView::Create(opened.data, request.split, view));
+  LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), state.spec()));
+  if (!request.allows_other_data)
+    LRA_RETURN_IF_ERROR(CheckSameExamples(data_dir, opened, request.split));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    LRA_ASSIGN_OR_RETURN(opened.model, make_classifier(opened.state.config(), opened.state.spec()));
+    LRA_ASSIGN_OR_RETURN(opened.model, request.make_classifier(state.config(), state.spec()));
     return absl::OkStatus();
   }));
-  LRA_RETURN_IF_ERROR(LoadWeights(checkpoint, opened.state, opened.model->parameters()));
+  LRA_RETURN_IF_ERROR(LoadWeights(request.checkpoint, state, opened.model->parameters()));
   return opened;
 }
 

@@ -28,12 +28,25 @@ struct OpenedCheckpoint {
   SplitView split;  // seen through the checkpoint's view
 };
 
+struct OpenRequest {
+  std::string checkpoint;  // as FindCheckpoint returns it
+  // Empty = the folder that the run was trained on; where that is gone or not known,
+  // DefaultDataDirectory of the checkpoint's task.
+  std::string data_dir;
+  std::string split;
+  int threads = 0;
+  bool allows_other_data = false;
+  ClassifierFactory make_classifier = CreateClassifier;
+};
+
 // InvalidArgument naming the field of TaskSpec when the data's task or version, or what the
-// checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's; other data of
-// the same task is allowed. An empty data_dir is DefaultDataDirectory of the checkpoint's task.
-absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(
-    const std::string& checkpoint, const std::string& data_dir, const std::string& split,
-    int threads, ClassifierFactory make_classifier = CreateClassifier);
+// checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's.
+// FailedPrecondition when the split's examples are others than those of the run, unless other data
+// is allowed: it is then recorded as what it is.
+absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request);
+
+// Whether the split holds the examples that the run had there, as far as its state says.
+bool IsDataOfRun(const OpenedCheckpoint& opened, const std::string& split);
 
 }  // namespace lra
 

@@ -4,7 +4,7 @@
 
 #include "eval/run_record.pb.h"
 #include "lra/config.h"
-#include "lra/textproto.h"
+#include "lra/textproto_test_util.h"
 #include "models/attention/cosformer.pb.h"
 #include "models/attention/linear.pb.h"
 #include "models/attention/transformer.pb.h"
@@ -17,13 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
-
-template <class Message>
-Message Parse(absl::string_view text) {
-  Message message;
-  EXPECT_EQ(ParseTextProto(text, "test", &message), absl::OkStatus());
-  return message;
-}
 
 ExperimentConfig WithLinear() {
   return Parse<ExperimentConfig>(

@@ -3,13 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "absl/strings/str_cat.h"
+#include "lra/config_folder_test_util.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
-#include "lra/folder_test_util.h"
-#include "lra/textproto.h"
+#include "lra/textproto_test_util.h"
 #include "models/block/gated_attention.pb.h"
 
 namespace lra {
@@ -17,22 +15,10 @@ namespace {
 
 using testing::HasSubstr;
 
-template <class Message>
-Message Parse(absl::string_view text) {
-  Message message;
-  EXPECT_EQ(ParseTextProto(text, "test", &message), absl::OkStatus());
-  return message;
-}
-
 // Builds from config files that the test writes itself.
-class ConfigBuilderTest : public testing::Test {
+class ConfigBuilderTest : public ConfigFolderTest {
  protected:
   void SetUp() override {
-    if (const char* before = std::getenv("LRA_CONFIGS")) before_ = before;
-    setenv("LRA_CONFIGS", folder_.path().c_str(), 1);
-    for (const char* kind : {"protocols", "presets", "attentions", "blocks", "tasks"}) {
-      ASSERT_TRUE(MakeDirectories(folder_.File(kind)).ok());
-    }
     Write("protocols/rules", R"(
       name: "rules" version: 3
       base {
@@ -70,15 +56,6 @@ class ConfigBuilderTest : public testing::Test {
       attention { name: "transformer"
                   options { [type.googleapis.com/lra.TransformerOptions] {} } })");
   }
-  void TearDown() override {
-    before_.empty() ? unsetenv("LRA_CONFIGS") : setenv("LRA_CONFIGS", before_.c_str(), 1);
-  }
-
-  void Write(absl::string_view name, absl::string_view text) {
-    ASSERT_EQ(WriteFileAtomically(folder_.File(absl::StrCat(name, ".textproto")), text),
-              absl::OkStatus());
-  }
-
   ConfigBuilder Complete() {
     ConfigBuilder builder("listops");
     EXPECT_EQ(builder.AddProtocol("rules"), absl::OkStatus());
@@ -94,9 +71,6 @@ class ConfigBuilderTest : public testing::Test {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     return std::string(status.message());
   }
-
-  const TestFolder folder_;
-  std::string before_;
 };
 
 TEST_F(ConfigBuilderTest, MergesInOrderAndRemembersOrigins) {

@@ -36,10 +36,10 @@ struct ViewChoice {
 // What a row of a table is called: the attention, or the block that uses none.
 std::string MethodOf(const ExperimentConfig& config);
 
-// "listops-linear-small-s0": task, attention, preset and seed. A block other than the default stands
-// behind the attention ("listops-s4d-mixer-small-1f2e3d4c-s0"), a protocol other than the default
-// behind the preset, and where anything differs from what protocol, preset and attention say, the
-// first eight digits of the cell's fingerprint stand behind both:
+// "listops-linear-small-s0": task, attention, preset and seed. A block other than the default one
+// stands behind the attention ("listops-s4d-mixer-small-1f2e3d4c-s0"), a protocol other than the
+// default behind the preset, and where anything differs from what protocol, preset and attention
+// say, the first eight digits of the cell's fingerprint stand behind both:
 // "listops-linear-small-lra2020-1f2e3d4c-s0". Unlike configurations have unlike names.
 std::string ExperimentName(const ExperimentConfig& config);
 

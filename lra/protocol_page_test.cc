@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "absl/strings/str_cat.h"
-#include "lra/folder_test_util.h"
+#include "lra/config_folder_test_util.h"
 
 namespace lra {
 namespace {
@@ -15,11 +13,9 @@ using testing::EndsWith;
 using testing::HasSubstr;
 
 // Two protocols and a preset of its own.
-class ProtocolPageTest : public testing::Test {
+class ProtocolPageTest : public ConfigFolderTest {
  protected:
   void SetUp() override {
-    if (const char* before = std::getenv("LRA_CONFIGS")) before_ = before;
-    setenv("LRA_CONFIGS", folder_.path().c_str(), 1);
     Write("tasks/listops", "name: 'listops'");
     Write("tasks/text", "name: 'text'");
     Write("protocols/new", R"(
@@ -38,17 +34,6 @@ class ProtocolPageTest : public testing::Test {
       task { key: "text" value { model { layers: 3 } } }
       protocol { key: "old" value { model { heads: 2 } } })");
   }
-  void TearDown() override {
-    before_.empty() ? unsetenv("LRA_CONFIGS") : setenv("LRA_CONFIGS", before_.c_str(), 1);
-  }
-  void Write(absl::string_view name, absl::string_view text) {
-    const std::string path = folder_.File(absl::StrCat(name, ".textproto"));
-    ASSERT_EQ(MakeDirectories(path.substr(0, path.rfind('/'))), absl::OkStatus());
-    ASSERT_EQ(WriteFileAtomically(path, text), absl::OkStatus());
-  }
-
-  const TestFolder folder_;
-  std::string before_;
 };
 
 TEST_F(ProtocolPageTest, SaysEveryRuleOnce) {

@@ -2,11 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
-#include "lra/folder_test_util.h"
+#include "lra/config_folder_test_util.h"
 
 namespace lra {
 namespace {
@@ -16,12 +15,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Two protocols, the second from the first; a preset for every task and one for single tasks.
-class TaskFilesTest : public testing::Test {
+class TaskFilesTest : public ConfigFolderTest {
  protected:
   void SetUp() override {
-    setenv("LRA_CONFIGS", folder_.path().c_str(), 1);
-    for (const char* kind : {"protocols", "presets", "tasks"})
-      ASSERT_TRUE(MakeDirectories(folder_.File(kind)).ok());
     Write("protocols/rules", R"(
       name: "rules" version: 3 base { train { steps: 10 log_every_steps: 5 } }
       task { key: "old" value { train { steps: 20 } } })");
@@ -38,10 +34,6 @@ class TaskFilesTest : public testing::Test {
       preset { key: "wide" value { model { width: 16 } } })");
   }
 
-  void Write(absl::string_view name, absl::string_view text) {
-    ASSERT_TRUE(WriteFileAtomically(folder_.File(absl::StrCat(name, ".textproto")), text).ok());
-  }
-
   // What a run of the task under the protocol and the preset is told so far.
   ExperimentConfig Merged(const char* task, const char* protocol, const char* preset) {
     ConfigBuilder builder(task);
@@ -49,8 +41,6 @@ class TaskFilesTest : public testing::Test {
     EXPECT_EQ(builder.AddPreset(preset), absl::OkStatus());
     return builder.config();
   }
-
-  const TestFolder folder_;
 };
 
 TEST_F(TaskFilesTest, TasksWithoutAnOrderComeLastByName) {

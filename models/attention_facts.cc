@@ -34,7 +34,7 @@ absl::StatusOr<AttentionFacts> Make(absl::string_view name, const google::protob
   return made;
 }
 
-// What an axis can follow from; the first that agrees in all sizes tried is taken.
+// A formula that an axis may follow. The first one that agrees for all sizes tried is taken.
 struct Formula {
   const char* letters;
   int64_t (*of)(const AttentionSizes&);
@@ -52,7 +52,8 @@ constexpr Formula kFormulas[] = {
     {"L + 1", [](const AttentionSizes& s) { return s.max_length_tokens + 1; }},
 };
 
-// The attention made for sizes that differ in one number each; sizes that it refuses are left out.
+// The attention, made for several sizes, each of which differs from the given ones in one number.
+// Sizes that the attention refuses are left out.
 class Probes {
  public:
   Probes(absl::string_view name, const google::protobuf::Any& options,
@@ -76,7 +77,7 @@ class Probes {
   }
 
  private:
-  // nullopt where the other attention has no such axis.
+  // Returns nullopt where the attention made has no such axis.
   static std::optional<int64_t> Extent(const AttentionFacts& made, size_t tensor, size_t axis) {
     if (tensor >= made.owned.size() || axis >= made.owned[tensor].shape.size()) return std::nullopt;
     return made.owned[tensor].shape[axis];
@@ -97,7 +98,7 @@ class Probes {
     return absl::StrCat(extent, " (of ", Causes(sizes, tensor, axis, extent), ")");
   }
 
-  // Letters of the sizes that an axis follows in some other way.
+  // Returns the letters of the sizes that an axis follows in some way without a formula.
   std::string Causes(const AttentionSizes& sizes, size_t tensor, size_t axis,
                      int64_t extent) const {
     std::vector<std::string> causes;

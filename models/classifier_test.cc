@@ -65,11 +65,14 @@ std::string ErrorOf(const ExperimentConfig& config, const TaskSpec& spec) {
   return std::string(model.status().message());
 }
 
-// The official ListOps model: vocabulary 17, E 512, qkv 512, MLP 1024, 4 layers, CLS, sinusoid, no
-// attention bias.
-//   token table 17 * 512 = 8,704; CLS 512
-//   a layer: 4 * 512 * 512 (q, k, v, output) + 2 * 1,024 (norms) + 512 * 1024 + 1024 + 1024 * 512 +
-//   512 (MLP) = 2,100,736 final norm 1,024; head 512 * 1024 + 1024 + 1024 * 10 + 10 = 535,562
+// The official ListOps model has vocabulary 17, E 512, q, k and v of 512, MLP 1024, 4 layers, CLS,
+// sinusoid positions and no bias in the attention. Its parameters:
+//   token table  17 * 512 = 8,704
+//   CLS          512
+//   each layer   4 * 512 * 512 (q, k, v, output) + 2 * 1,024 (norms)
+//                + 512 * 1024 + 1024 + 1024 * 512 + 512 (MLP) = 2,100,736
+//   final norm   1,024
+//   head         512 * 1024 + 1024 + 1024 * 10 + 10 = 535,562
 TEST(ClassifierTest, OfficialListOpsModelHasItsParameterCount) {
   ExperimentConfig config = SmallConfig();
   config.mutable_view()->set_max_length_tokens(2000);
@@ -135,7 +138,8 @@ TEST(ClassifierTest, VisitsWhatEachLayersAttentionGets) {
       });
   ASSERT_EQ(queries.size(), 2u);
   EXPECT_FALSE(at::equal(queries[0], queries[1]));
-  // The second layer sees the first one's output: another token of example 0 reaches its first.
+  // The second layer reads the first one's output, so another last token of example 0 changes its
+  // query of the first token.
   HostBatch other = TwoExamples();
   other.tokens[3] = 9;
   (*model)->VisitAttention(
@@ -193,7 +197,8 @@ TEST(ClassifierTest, CosformerRefusesAScaleBelowTheLongestSequence) {
   ExperimentConfig config = SmallConfig();
   *config.mutable_attention() = LoadAttentionFile("cosformer")->attention();
   config.mutable_model()->set_pooling(ModelConfig::CLS);
-  ASSERT_TRUE(SetField(&config, "attention.options.scale_tokens=32").ok());  // 33 with CLS
+  // The longest sequence has 33 with CLS.
+  ASSERT_TRUE(SetField(&config, "attention.options.scale_tokens=32").ok());
   EXPECT_THAT(ErrorOf(config, SmallSpec()),
               HasSubstr("M = 32 is below the longest sequence, 33 tokens"));
 }

@@ -28,7 +28,7 @@ TaskSpec WithHiddenId(TaskSpec spec) {
   return spec;
 }
 
-// What the encoder must be while it guesses.
+// Returns the configuration of the encoder while it guesses tokens: CAUSAL needs causal attention.
 ExperimentConfig StageConfig(ExperimentConfig config) {
   FillLegacyValues(&config);
   if (config.pretrain().objective() == PretrainConfig::CAUSAL)
@@ -104,7 +104,8 @@ class EncoderTokenModel : public TokenModel {
     return tokens;
   }
 
-  // CLS stands in front of each sequence.
+  // Returns the rows of the encoder's flattened output that belong to the positions. Where there is
+  // a CLS, one stands in front of each sequence.
   at::Tensor Rows(const Sequences& texts, const std::vector<int64_t>& positions) const {
     const int64_t extra = encoder_->has_cls() ? 1 : 0;
     at::Tensor rows = at::empty({static_cast<int64_t>(positions.size())}, at::kLong);

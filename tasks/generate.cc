@@ -12,7 +12,7 @@ namespace {
 
 // Large enough that the pipeline's own cost does not matter, small enough that slow examples
 // (Pathfinder's take up to a second) spread over the threads.
-constexpr int64_t kBatchExamples = 64;
+constexpr int64_t kGeneratedAtOnce = 64;
 
 // After this many duplicates in a row for one example, hardly any new inputs are left.
 constexpr int kMaxDuplicates = 100'000;
@@ -32,7 +32,7 @@ class BatchSource {
     while (range_ < ranges_.size() && ranges_[range_].first == ranges_[range_].last) ++range_;
     if (range_ == ranges_.size()) return std::nullopt;
     ExampleRange& left = ranges_[range_];
-    const int64_t end = std::min(left.first + kBatchExamples, left.last);
+    const int64_t end = std::min(left.first + kGeneratedAtOnce, left.last);
     return ExampleRange{left.split, std::exchange(left.first, end), end};
   }
 

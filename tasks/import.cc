@@ -14,7 +14,7 @@ namespace lra {
 namespace {
 
 // The example that reaches either limit ends its batch.
-constexpr size_t kBatchExamples = 256;
+constexpr size_t kImportedAtOnce = 256;
 constexpr size_t kBatchBytes = size_t{1} << 20;
 
 using RawBatch = std::vector<RawExample>;
@@ -34,7 +34,7 @@ absl::StatusOr<std::optional<RawBatch>> NextBatch(RawReader* reader, size_t min_
   if (*at_end) return std::nullopt;
   RawBatch batch;
   size_t bytes = 0;
-  while (batch.size() < kBatchExamples && bytes < kBatchBytes) {
+  while (batch.size() < kImportedAtOnce && bytes < kBatchBytes) {
     absl::StatusOr<std::optional<RawExample>> next = reader->Next();
     if (!next.ok()) {
       *held_back = next.status();

@@ -23,9 +23,9 @@
 namespace lra {
 namespace {
 
-constexpr int64_t kBatchExamples = 256;
+constexpr int64_t kJoinedAtOnce = 256;
 // Far more attempts than any example has ever needed.
-constexpr uint32_t kMaxAttempts = 1u << 22;
+constexpr uint32_t kMaxDraws = 1u << 22;
 
 // The parts of a manifest that all parts must agree on.
 Manifest HeadOf(Manifest manifest) {
@@ -97,7 +97,7 @@ class Joiner {
         [&]() -> absl::StatusOr<std::optional<Batch>> {
           if (next == stored.examples) return std::nullopt;
           const int64_t begin = next;
-          next = std::min(next + kBatchExamples, stored.examples);
+          next = std::min(next + kJoinedAtOnce, stored.examples);
           return Batch{begin, next};
         },
         [&](Batch batch) { return Read(stored, split, batch); },
@@ -133,7 +133,7 @@ class Joiner {
     if (!builder_->Contains(item.digest.input)) return builder_->Add(item);
     // The attempt that made the example is not stored, so it is searched for again.
     ExampleHasher hasher;
-    for (uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    for (uint32_t attempt = 0; attempt < kMaxDraws; ++attempt) {
       LRA_ASSIGN_OR_RETURN(
           const EncodedExample made,
           task_.Generate(head_.seed(), static_cast<uint32_t>(item.split), index, &attempt));

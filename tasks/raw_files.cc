@@ -10,7 +10,7 @@
 namespace lra {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 16;
+constexpr size_t kReadBytes = size_t{1} << 16;
 
 }  // namespace
 
@@ -18,10 +18,10 @@ absl::StatusOr<std::string> ReadWholeEntry(RawSource* source, const RawEntry& en
                                            size_t max_bytes) {
   // The bytes are not read into the string itself: thousands of small files wait in memory
   // together, and none of them should keep a whole block.
-  const auto block = std::make_unique_for_overwrite<char[]>(kBlockBytes);
+  const auto block = std::make_unique_for_overwrite<char[]>(kReadBytes);
   std::string bytes;
   while (true) {
-    LRA_ASSIGN_OR_RETURN(const size_t count, source->Read(block.get(), kBlockBytes));
+    LRA_ASSIGN_OR_RETURN(const size_t count, source->Read(block.get(), kReadBytes));
     if (count == 0) return bytes;
     if (count > max_bytes - bytes.size()) {
       return absl::DataLossError(

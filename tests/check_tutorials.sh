@@ -9,7 +9,7 @@ for page in docs/*.md; do
   while IFS=: read -r line marker; do
     file=$(sed -E 's/.*<!-- file: (.*) -->.*/\1/' <<<"$marker")
     listings=$((listings + 1))
-    # From the fence after the marker to the next fence.
+    # The listing goes from the fence after the marker to the next fence.
     if ! diff <(tail -n +"$((line + 1))" "$page" | awk '/^```/ { if (inside) exit; inside = 1; next } inside') "$file" >"$difference"; then
       echo "$page:$line: the listing is not $file:"; head -20 "$difference"; failed=1
     fi

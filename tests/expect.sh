@@ -1,7 +1,8 @@
-# Sourced by the tests of the command line; they set $work.
+# The tests of the command line source this file. They set $work, a folder.
 failures=0
 
-# expect CODE PATTERN command...: exit code, and a regular expression in what it prints.
+# expect CODE PATTERN command...: runs the command and checks its exit code, and that what it prints
+# matches the regular expression.
 expect() {
   local code=$1 pattern=$2 actual=0
   shift 2

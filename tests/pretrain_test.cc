@@ -1,4 +1,5 @@
-// Pretraining as a stage of a run: learns, saves, goes on, refuses, reads both texts of pairs.
+// Tests of pretraining as a stage of a run: it learns, saves, goes on, refuses, and reads both
+// texts of pairs.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <c10/core/GradMode.h>
@@ -36,7 +37,7 @@ using testing::HasSubstr;
 
 class PretrainTest : public TrainerTest {
  protected:
-  // Ten steps that guess hidden tokens, four with labels.
+  // A run of ten steps that guess hidden tokens, and four with labels.
   static TrainRequest Masked(const std::string& name, std::vector<std::string> sets = {}) {
     std::vector<std::string> all = {"pretrain.objective=MASKED", "pretrain.steps=10",
                                     "pretrain.learning_rate=5e-3", "pretrain.masked_fraction=0.2",
@@ -118,7 +119,8 @@ TEST_F(PretrainTest, SavesByMinutesAndKeepsTheNewest) {
   EXPECT_EQ(CheckpointSteps(StageFolder(request)), (std::vector<int64_t>{4, 8, 9}));
 }
 
-// What a process leaves that was killed at some time after its checkpoint of `step` was pointed at.
+// Makes the folder that a process leaves which was killed some time after `latest` named its
+// checkpoint of `step`.
 void LeaveKilled(const TrainRequest& undisturbed, int64_t step, const TrainRequest& killed) {
   std::filesystem::create_directories(killed.runtime.out_dir());
   std::filesystem::copy(StageFolder(undisturbed), StageFolder(killed),
@@ -184,7 +186,7 @@ TEST_F(PretrainTest, ALossThatIsNotFiniteNamesStepExamplesAndTensor) {
       << "no step with labels";
 }
 
-// Pairs of short random texts under CAUSAL, whose guesses need no draws.
+// Pairs of short random texts, pretrained with CAUSAL, whose guesses need no random draws.
 class PretrainPairsTest : public testing::Test {
  protected:
   void SetUp() override { WriteRandomTask("retrieval", folder_.File("data")); }
@@ -199,7 +201,7 @@ class PretrainPairsTest : public testing::Test {
   const TestFolder folder_;
 };
 
-// The second texts as the only ones.
+// Returns the batch with its second texts as the only ones.
 HostBatch SecondsAlone(HostBatch batch) {
   batch.length = std::exchange(batch.length_b, 0);
   batch.tokens = std::exchange(batch.tokens_b, {});
@@ -229,7 +231,8 @@ TEST_F(PretrainPairsTest, BothTextsAreGuessed) {
   EXPECT_EQ(both.guesses, first.guesses + second.guesses);
   EXPECT_EQ(both.correct, first.correct + second.correct);
   EXPECT_NEAR(both.loss_sum, first.loss_sum + second.loss_sum, 1e-6 * both.loss_sum);
-  // Means over the guesses: the pair's is the weighted one of both.
+  // Gradients are means over the guesses, so the gradient of the pairs is the weighted mean of
+  // both.
   const double weight = static_cast<double>(first.guesses) / static_cast<double>(both.guesses);
   const at::Tensor expected = of_first * weight + of_second * (1 - weight);
   EXPECT_LT(at::linalg_vector_norm(gradient - expected).item<double>(),
@@ -275,7 +278,7 @@ TEST_F(PretrainPairsTest, ARunCountsTheTokensOfBothTexts) {
   EXPECT_EQ(record->pretrain().tokens(), CountTokens(FirstExamples((*run)->train, examples)));
 }
 
-// What a step of one example takes, measured by the stage's own model.
+// The bytes that a step of one example takes in each stage, measured with the stage's own model.
 struct StepBytes {
   int64_t labels = 0, tokens = 0;
 };
@@ -294,7 +297,8 @@ int32_t MicroBatchOf(const std::string& directory) {
   return LoadCheckpointState(*LatestCheckpoint(directory))->efficiency().micro_batch_examples();
 }
 
-// Every token is guessed among as many ids as there are bytes: far more than two classes take.
+// Every token is guessed among as many ids as there are bytes, which takes far more memory than two
+// classes.
 TEST_F(PretrainPairsTest, TheMicroBatchIsMeasuredOnTheModelThatGuessesTokens) {
   TrainRequest request = Request("one", {"train.batch_examples=1"});
   request.runtime.set_memory_budget_bytes(int64_t{1} << 40);

@@ -17,9 +17,9 @@ tree=$work/tree build=$work/tree/build/copy
 source "$source_dir/tests/expect.sh"
 
 # Whatever asks for all configurations, protocols, tasks or attentions.
-tests=(lra_configs_test lra_rules_test lra_task_files_test views_test data_of_task_test models_attention_facts_test
+tests=(lra_core_test views_test data_of_task_test models_attention_facts_test
   lra_eval_leaderboard_tasks_test layers tutorials mutations_fit protocols_page results_page footguns)
-programs=(lra lra_configs_test lra_rules_test lra_task_files_test views_test data_of_task_test models_attention_facts_test
+programs=(lra lra_core_test views_test data_of_task_test models_attention_facts_test
   lra_eval_leaderboard_tasks_test models_conformance_test models_block_conformance_test)
 
 # The tree's files without what git ignores; of a release without .git, all but the build folders.
@@ -44,15 +44,7 @@ copy_tree() {
 
 # What a plug-in is: its example's folder and name, and the folders where its source and its configuration go.
 # add_plugin EXAMPLE NAME SOURCES CONFIGS: the example's NAME.* become my_NAME.* there.
-add_use_block() {
-  expect 0 'my_average' "$lra" list blocks
-  expect 0 'ok +T1' "$lra" check my_average
-  expect 0 'its own: --attention none' "$lra" list blocks my_average
-  expect 0 'my_parity my_average seed 0: .*test' "$lra" train --task my_parity --attention none --set block.name=my_average "${smoke[@]}"
-  expect 0 'PASSED' "$build/models/models_block_conformance_test" '--gtest_filter=*/my_average'
-}
-
-plugin() {
+add_plugin() {
   local example=examples/$1 name=$2 sources=$3 configs=$4 extension folder
   for extension in proto textproto cc; do
     [ "$extension" = textproto ] && folder=$configs || folder=$sources
@@ -125,6 +117,14 @@ use_attention() {
   # A protocol that drops the weights of others.
   expect 0 '' "$lra" config --task listops --attention my_taylor --protocol nystrom
   expect 0 'PASSED' "$build/models/models_conformance_test" '--gtest_filter=*/my_taylor'
+}
+
+use_block() {
+  expect 0 'my_average' "$lra" list blocks
+  expect 0 'ok +T1' "$lra" check my_average
+  expect 0 'its own: --attention none' "$lra" list blocks my_average
+  expect 0 'my_parity my_average seed 0: .*test' "$lra" train --task my_parity --attention none --set block.name=my_average "${smoke[@]}"
+  expect 0 'PASSED' "$build/models/models_block_conformance_test" '--gtest_filter=*/my_average'
 }
 
 plugin() {

@@ -14,6 +14,7 @@
 #include "eval/run_record.h"
 #include "inspect/evaluate.h"
 #include "lra/config.h"
+#include "lra/fingerprint.h"
 #include "models/base/safetensors.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/checkpoint_metadata.h"
@@ -68,6 +69,42 @@ TEST_F(TrainerTest, RecordHoldsWhatThePredictionsSay) {
   EXPECT_EQ(evaluation->record.results(0).predictions_sha256(), test->predictions_sha256());
   EXPECT_EQ(ReadRunRecord(request.runtime.out_dir())->test_looks_size(),
             record->test_looks_size() + 1);
+}
+
+// Other examples give another score, so they are never taken silently, and the score that stands is
+// not overwritten.
+TEST_F(TrainerTest, ARunIsScoredOnItsOwnData) {
+  const TrainRequest request = Request("own-data", "linear", {"train.steps=2"});
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EvaluateRequest evaluate;
+  evaluate.checkpoint = request.runtime.out_dir();
+  evaluate.quiet = true;
+  const auto own = EvaluateCheckpoint(evaluate);  // without data_dir
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(Fingerprint(own->record.data()), Fingerprint(record->data()));
+
+  PrepareOptions other;
+  other.task = "listops";
+  other.out = evaluate.data_dir = *folder_ + "/other-data";
+  other.quiet = true;
+  other.set = {"min_length_tokens=4", "max_length_tokens=40",   "max_depth=3",
+               "train_examples=48",   "validation_examples=40", "test_examples=40"};
+  ASSERT_TRUE(Prepare(other).ok());
+  const auto refused = EvaluateCheckpoint(evaluate);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              testing::AllOf(testing::HasSubstr("other-data: split \"validation\""),
+                             testing::HasSubstr(request.runtime.data_dir()),
+                             testing::HasSubstr("--other-data")));
+
+  evaluate.allows_other_data = true;
+  const auto allowed = EvaluateCheckpoint(evaluate);
+  ASSERT_TRUE(allowed.ok()) << allowed.status();
+  EXPECT_NE(allowed->out_dir, own->out_dir);
+  EXPECT_EQ(Fingerprint(*ReadRunRecord(own->out_dir)), Fingerprint(own->record));
+  evaluate.out_dir = own->out_dir;
+  EXPECT_EQ(EvaluateCheckpoint(evaluate).status().code(), absl::StatusCode::kAlreadyExists);
 }
 
 // The weights file alone is moved to another place.

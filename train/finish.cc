@@ -24,7 +24,7 @@
 namespace lra {
 namespace {
 
-// The scored splits of one checkpoint, appended to the record.
+// Scores the splits on one checkpoint and appends the results to the record.
 absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
                              const std::string& suffix, RunRecord* record) {
   const std::string& out = run->request.runtime.out_dir();

@@ -69,7 +69,7 @@ void LabelObjective::CountGain(double value, CheckpointState* state) const {
       state->set_plateau_wait_evaluations(0);
     }
   }
-  // Never before the step that will be selected.
+  // A run never stops before the step that will be selected.
   const int patience = run_.config().train().early_stop_evaluations();
   const bool has_selected = state->step() >= kept_step();
   if (patience > 0 && state->evaluations_without_gain() >= patience && has_selected &&

@@ -31,7 +31,7 @@ absl::Status Pretrain(Run* run) {
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<TokenObjective> objective,
                        TokenObjective::Create(*run));
   Optimizer optimizer(run->config().optimizer(), objective->parameters());
-  CheckpointState state = run->state;  // of a run that has not begun
+  CheckpointState state = run->state;  // the state of a run that has not begun
   Stage stage = {objective.get(), JoinPath(runtime.out_dir(), kPretrainFolder), &optimizer, &state};
   LRA_RETURN_IF_ERROR(
       RestoreLatest(stage.directory, run->request, objective->parameters(), &optimizer, &state));

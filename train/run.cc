@@ -105,6 +105,7 @@ void StartState(Run* run) {
   *state.mutable_config() = run->config();
   *state.mutable_spec() = run->train.spec();
   *state.mutable_data() = IdentifyData(run->data.manifest(), run->config().view());
+  state.set_data_dir(std::filesystem::absolute(run->request.runtime.data_dir()).lexically_normal());
   state.set_best_step(-1);
   state.mutable_provenance()->insert(run->request.resolved.provenance.begin(),
                                      run->request.resolved.provenance.end());

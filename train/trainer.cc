@@ -31,7 +31,8 @@ void ReportEarlyStop(const Metric& metric, const CheckpointState& state) {
             << metric.name() << "\n";
 }
 
-// All that is left of the run's training. Both stages are planned before the first step of either.
+// Does all that is left of the run's training. Both stages are planned before the first step of
+// either.
 absl::Status TrainOn(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
   if (StopRequested())

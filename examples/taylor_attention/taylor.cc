@@ -2,7 +2,7 @@
 // Source: Arora et al. 2024 ("Based").
 //   w_ij = 1 + s_ij + s_ij^2 / 2,  s_ij = scale q_i . k_j / sqrt(D),
 //   o_i = sum_j w_ij v_j / sum_j w_ij
-// w = ((s + 1)^2 + 1) / 2 >= 1/2: a row sum is never near 0.
+// Since w = ((s + 1)^2 + 1) / 2 >= 1/2, a row sum is never near 0.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
@@ -41,7 +41,7 @@ class Taylor : public Attention {
 
   const Traits& traits() const override { return traits_; }
 
-  // The definition, as it stands above.
+  // Computes the definition as it stands above.
   at::Tensor Oracle(const AttentionInput& input) const override {
     const int64_t n = input.q.size(2), keys = input.k.size(2);
     at::Tensor admissible = at::ones({1, 1, n, keys}, at::kBool);
@@ -58,14 +58,15 @@ class Taylor : public Attention {
     return at::matmul(weights, v) / sum.masked_fill(sum == 0, 1);
   }
 
-  // w_ij = phi(q_i) . phi(k_j), so sums over keys come first: linear in N.
+  // Since w_ij = phi(q_i) . phi(k_j), sums over the keys come first, and time is linear in N.
   at::Tensor Attend(const AttentionInput& input) const override {
     at::Tensor k = input.k;
-    // Select before the features: the gradient of NaN^2 would be NaN times the core's zero.
+    // Masked keys are zeroed before the features are made. Otherwise NaN in k would reach its
+    // gradient, since the derivative of its square is NaN, even times the core's zero gradient.
     if (input.keep.defined())
       k = k.masked_fill(input.keep.logical_not().view({k.size(0), 1, -1, 1}), 0);
     LinearAttentionSpec spec;
-    spec.feature_map = FeatureMap::kIdentity;  // of features made here
+    spec.feature_map = FeatureMap::kIdentity;  // Phi() makes the features
     spec.denominator = Denominator::kPlus;
     spec.epsilon = 0;
     spec.causal = input.causal;
@@ -73,7 +74,7 @@ class Taylor : public Attention {
   }
 
  private:
-  // [1, x, x x^T / sqrt(2)] of x scaled: [B, H, N, D] -> [B, H, N, 1 + D + D^2].
+  // Returns the features [1, x, x x^T / sqrt(2)] of the scaled tokens x, [B, H, N, 1 + D + D^2].
   at::Tensor Phi(const at::Tensor& tokens) const {
     const double width = static_cast<double>(tokens.size(-1));
     const at::Tensor x = tokens * std::sqrt(scale_ / std::sqrt(width));

@@ -1,13 +1,13 @@
 // bigbird: softmax attention to neighbouring, random and global blocks.
-// Source: Zaheer et al. 2020 ("Big Bird"), section 2 and appendix D, ITC: with blocks of b tokens,
-// query block i sees the key blocks
+// Source: Zaheer et al. 2020 ("Big Bird"), section 2 and appendix D, in the ITC form. The sequence
+// is cut into blocks of b tokens, and query block i sees the key blocks
 //   all,  if i is the first or the last
 //   {first, last, i - 1, i, i + 1} and r others, drawn per head without replacement,  otherwise
-// and o_i = softmax attention over them. "Last" is the example's own last block, not the padded
-// one: so neither padding nor the batch changes an output. For the same reason the draw is a table
-// of priorities: an example takes the r candidates within its length that come first, which is a
-// uniform draw for every length. LRA2020 draws from the first 1024 tokens only, as do
-// google-research/bigbird and long-range-arena.
+// Each o_i is softmax attention over the tokens of these blocks. "Last" is the example's own last
+// block, not that of the padded batch, so neither padding nor the batch changes an output. For the
+// same reason, what is drawn is a table of priorities: an example takes the r candidates within its
+// length that come first, which is a uniform draw for every length. The variant LRA2020 draws from
+// the first 1024 tokens only, as google-research/bigbird and long-range-arena do.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -49,13 +49,13 @@ Traits MakeTraits() {
 
 struct Settings {
   int64_t block_tokens, random_blocks, max_length_tokens;
-  // Random blocks are below this number.
+  // Only blocks below this number are candidates for random blocks.
   int64_t random_end = std::numeric_limits<int64_t>::max();
 };
 
 class Bigbird : public Attention {
  public:
-  // priorities [H, nb, nb] float: lower comes first.
+  // `priorities` is float [H, query blocks, key blocks]; the lowest values come first.
   Bigbird(const Settings& settings, at::Tensor priorities)
       : s_(settings), priorities_(std::move(priorities)) {}
 
@@ -111,7 +111,7 @@ class Bigbird : public Attention {
     return n;
   }
 
-  // [B]: the block of each example's last kept token.
+  // Returns the block of each example's last kept token, [B].
   at::Tensor LastBlocks(const AttentionInput& input) const {
     const int64_t n = input.q.size(2);
     const auto options = at::TensorOptions(at::kLong).device(input.q.device());
@@ -121,18 +121,19 @@ class Bigbird : public Attention {
     return (at::arange(n, options) * input.keep).amax(1).floor_divide(s_.block_tokens);
   }
 
-  // Block numbers, -1 = none, to tokens.
+  // Turns block numbers, where -1 means none, into the positions of their first tokens.
   at::Tensor Starts(const at::Tensor& blocks) const {
     return (blocks * s_.block_tokens).masked_fill(blocks < 0, kNoRun);
   }
 
-  // Not between the first block and the last.
+  // Whether a block does not lie strictly between the first block, 0, and the last, `end`.
   static at::Tensor IsEdge(const at::Tensor& block, const at::Tensor& end) {
     return block.lt(1).logical_or(block.ge(end));
   }
 
-  // Key blocks [B, H, nb, 5 + r] of the query blocks i [1, 1, nb, 1]: the first, the last, those of
-  // the window and the random ones that are neither.
+  // Returns the key blocks of the query blocks i [1, 1, nb, 1]: the first, the last, those of the
+  // window, and the random ones, which are none of these. They are [B, H, nb, 5 + min(r, nb)], with
+  // -1 for none.
   at::Tensor InnerKeys(const at::Tensor& i, const at::Tensor& end) const {
     const int64_t blocks = i.size(2);
     const std::vector<int64_t> shape = {end.size(0), priorities_.size(0), blocks, -1};
@@ -153,7 +154,8 @@ class Bigbird : public Attention {
                    3);
   }
 
-  // By the definition: what block i of head h sees in an example of end + 1 blocks.
+  // Returns, from the definition, the key blocks that query block i of head h sees in an example of
+  // end + 1 blocks.
   std::vector<int64_t> KeysOfBlock(int64_t h, int64_t i, int64_t end) const {
     std::vector<int64_t> keys;
     std::vector<std::pair<float, int64_t>> others;

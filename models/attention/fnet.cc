@@ -1,6 +1,6 @@
 // fnet: the real part of the Fourier transform over tokens and channels; nothing is learned.
 // Source: Lee-Thorp et al. 2022 ("FNet: Mixing Tokens with Fourier Transforms"), eq. 3.
-//   y = Re(F_N x F_E), over all H D channels together; ORTHONORMAL: over sqrt(N E)
+//   y = Re(F_N x F_E), over all E = H D channels together; ORTHONORMAL: divided by sqrt(N E)
 // Padded tokens count as 0, yet the frequencies are those of the padded length.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -30,7 +30,7 @@ Traits MakeTraits() {
   traits.projections = Projections::kNone;
   traits.causality = Causality::kNever;
   traits.causal_reason = "every frequency holds every token";
-  traits.has_weights = false;  // channels are mixed too
+  traits.has_weights = false;  // it mixes channels, too, so it is no matrix over tokens alone
   traits.is_padding_invariant = false;
   traits.padding_reason = "the transform's length is the padded length";
   traits.time_order = "N D (log N + log D)";
@@ -38,7 +38,7 @@ Traits MakeTraits() {
   return traits;
 }
 
-// Real and imaginary part of the matrix [n, n] of the discrete Fourier transform.
+// Returns the real and the imaginary part of the discrete Fourier transform's matrix [n, n].
 std::pair<at::Tensor, at::Tensor> TransformMatrix(int64_t n, const at::TensorOptions& options) {
   const at::Tensor index = at::arange(n, options.dtype(at::kDouble));
   const at::Tensor angles =
@@ -68,7 +68,7 @@ class Fnet : public Attention {
   }
 
  private:
-  // mix: [B, N, H D] -> [B, N, H D].
+  // Applies mix, a map of [B, N, H D] to [B, N, H D], to the channels of all heads side by side.
   template <class Mix>
   static at::Tensor OfJoinedHeads(const AttentionInput& input, Mix mix) {
     const at::Tensor x = SelectKept(input.v, input.keep).transpose(1, 2);  // [B, N, H, D]

@@ -1,7 +1,8 @@
 // identity: linear attention without a feature map.
 // Source: Qin et al. 2022 ("cosFormer"), section 2.3 and table 1. The paper does not say how a row
-// sum near zero is treated: the floor with the sum's sign is ours.
-//   w_ij = q_i . k_j,  o_i = sum_j w_ij v_j / safe(sum_j w_ij)   or   / number of keys
+// sum near zero is treated: the floor, which has the sign of the sum, is ours.
+//   w_ij = q_i . k_j,  o_i = sum_j w_ij v_j / n_i
+// where n_i is the row sum sum_j w_ij, kept away from zero by the floor, or the number of keys.
 #include "models/attention/identity.pb.h"
 #include "models/factorized/factorized_attention.h"
 #include "models/interface/options.h"

@@ -1,7 +1,7 @@
 // leaky_relu: linear attention with LeakyReLU features.
 // Source: Qin et al. 2022 ("cosFormer"), section 2.3 and table 1. The paper gives neither the slope
-// nor how a row sum near zero is treated: the slope is PyTorch's default, the floor with the sum's
-// sign is ours.
+// nor how a row sum near zero is treated: the slope is PyTorch's default; the floor, which has the
+// sign of the sum, is ours.
 //   w_ij = phi(q_i) . phi(k_j), phi(x) = max(x, 0) + slope min(x, 0), divided as in identity.cc
 #include "models/attention/leaky_relu.pb.h"
 #include "models/factorized/factorized_attention.h"

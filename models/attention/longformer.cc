@@ -1,9 +1,9 @@
 // longformer: softmax attention in a sliding window, plus global tokens.
-// Source: Beltagy et al. 2020 ("Longformer"), section 3.1, not dilated:
+// Source: Beltagy et al. 2020 ("Longformer"), section 3.1, without dilation:
 //   o_i = sum_j softmax_j(q_i . k_j / sqrt(D)) v_j      over j with |i - j| <= w  or  j < g
 //   o_i = sum_j softmax_j(q'_i . k'_j / sqrt(D)) v'_j   over all j, for the global tokens i < g
-// with q', k', v' of projections of their own, without biases. The authors' start as copies of the
-// others; ours are drawn like them.
+// where q', k' and v' come from projections of their own, without biases. In the authors' code
+// these projections start as copies of the layer's; here they are drawn from the same distribution.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -34,7 +34,7 @@ struct Settings {
   int64_t global_tokens;
 };
 
-// Maps [H D, E] for the global rows; undefined where these use the layer's own.
+// The projections [H D, E] of global tokens; undefined where these use the layer's own.
 struct GlobalProjections {
   at::Tensor query, key, value;
 };
@@ -44,7 +44,7 @@ Traits MakeTraits(const Settings& settings, bool has_projections) {
   traits.label = "Longformer";
   traits.summary = "softmax attention in a sliding window, plus global tokens";
   traits.source = "Beltagy et al. 2020, section 3.1";
-  // What global rows average are values of their own.
+  // Global tokens average values of their own, v', not the layer's v.
   traits.is_row_stochastic = !has_projections;
   traits.has_weights = !has_projections;
   traits.uses_layer_input = has_projections;
@@ -80,7 +80,7 @@ class Longformer : public Attention {
     rows.keys = AllTokens(n, device);
     std::vector<AttentionGroups> parts = {columns};
     if (n > globals) {
-      // The window of the others, without global keys.
+      // The window of all other tokens, without the global keys, which `columns` already has.
       AttentionGroups window = Window(n - globals, s_.before, after, device);
       window.queries.starts = window.queries.starts + globals;
       window.keys.starts = window.keys.starts + globals;
@@ -130,7 +130,7 @@ class Longformer : public Attention {
                                  input.weight_dropout);
   }
 
-  // The input as the global rows see it.
+  // Returns the input with the q', k' and v' of the global tokens, [B, H, N, D] each.
   AttentionInput GlobalInput(const AttentionInput& input) const {
     at::Tensor x = input.x;  // [B, N, E]
     TORCH_CHECK(x.defined() && x.size(2) == global_.query.size(1),

@@ -1,12 +1,14 @@
 // nystromformer: softmax attention through landmarks, and a convolution of the values.
 // Source: Xiong et al. 2021 ("Nyströmformer"), eqs. 9, 13 and 14 and section 3.3; code of its LRA
 // experiments (mlpen/Nystromformer).
-//   o = softmax(q q~'^T) Z softmax(q~ k^T) v + conv(v), logits over sqrt(D), q~' = the k landmarks
-//   A = softmax(q~ k~^T),  Z_0 = A^T / (largest column sum),
+//   o = softmax(q k~^T) Z softmax(q~ k^T) v + conv(v), all logits over sqrt(D)
+//   A = softmax(q~ k~^T),  Z_0 = A^T / (largest column sum of A),
 //   Z <- Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4
-// q~ and k~ [M, D] are means of consecutive segments. Ours: segments divide the kept tokens, not
-// the padded length, Z_0 is scaled for each matrix, not for the batch, and an example with fewer
-// kept tokens than landmarks gets exact softmax attention; so neither padding nor batching counts.
+// The landmarks q~ and k~ [M, D] are the means of q and k over M consecutive segments, and Z
+// approximates the pseudo-inverse of A. Three things are ours: segments divide the kept tokens, not
+// the padded length; Z_0 is scaled for each matrix, not for the whole batch; and an example with
+// fewer kept tokens than landmarks gets exact softmax attention. So neither padding nor batching
+// changes an output.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -41,7 +43,7 @@ Traits MakeTraits() {
   traits.label = "Nyströmformer";
   traits.summary = "softmax attention through landmarks, plus a convolution of the values";
   traits.source = "Xiong et al. 2021, eqs. 13-14";
-  traits.is_row_stochastic = false;         // the inverse has both signs
+  traits.is_row_stochastic = false;         // the pseudo-inverse has entries of both signs
   traits.is_permutation_invariant = false;  // landmarks are means of neighbours
   traits.causality = Causality::kNever;
   traits.causal_reason = "every landmark holds later tokens";
@@ -50,8 +52,8 @@ Traits MakeTraits() {
   return traits;
 }
 
-// Weights [B, M, N] of the means of M segments of the kept tokens: the t-th of n is in segment
-// floor(t M / n). At least M tokens are kept.
+// Returns the weights [B, M, N] that take the means of M segments of the kept tokens. The t-th of n
+// kept tokens, counted from 0, is in segment floor(t M / n). At least M tokens must be kept.
 at::Tensor SegmentMeans(const at::Tensor& keep, int64_t segments, const at::TensorOptions& type) {
   const at::Tensor kept = keep.to(at::kLong);
   const at::Tensor rank = kept.cumsum(1) - kept;
@@ -74,7 +76,7 @@ at::Tensor PseudoInverse(const at::Tensor& a, int64_t iterations) {
 
 class Nystromformer : public Attention {
  public:
-  // convolution: [H, W], or undefined.
+  // `convolution` is [H, W], one filter for each head, or undefined for no convolution.
   Nystromformer(int64_t landmarks, int64_t iterations, at::Tensor convolution)
       : landmarks_(landmarks), iterations_(iterations), convolution_(std::move(convolution)) {}
 
@@ -115,7 +117,8 @@ class Nystromformer : public Attention {
   }
 
  private:
-  // Without the convolution; everything masked is 0.
+  // Attends without the convolution; q, k and v must be 0 at masked tokens. Examples with fewer
+  // kept tokens than landmarks go another way than the others of the batch.
   at::Tensor AttendByLength(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const at::Tensor& keep) const {
     const at::Tensor is_short = keep.sum(1) < landmarks_;
@@ -144,7 +147,8 @@ class Nystromformer : public Attention {
                             at::Tensor(), DropoutKey());
   }
 
-  // Weights [H, n, n] of the n kept tokens q, k [H, n, D] of one example.
+  // Returns the weights [H, n, n] between the n kept tokens of one example, from their q and k
+  // [H, n, D].
   at::Tensor DenseWeights(const at::Tensor& q, const at::Tensor& k) const {
     const int64_t n = q.size(1);
     const auto softmax = [&](const at::Tensor& from, const at::Tensor& to) {
@@ -164,14 +168,14 @@ class Nystromformer : public Attention {
     const at::Tensor a = softmax(q_marks, k_marks), one = at::eye(landmarks_, a.options());
     at::Tensor z = a.mT() / std::get<0>(a.sum(1).max(1)).view({-1, 1, 1});
     for (int64_t i = 0; i < iterations_; ++i) {
-      const at::Tensor az = at::bmm(a, z);  // Z (13 - 15 AZ + 7 (AZ)^2 - (AZ)^3) / 4
+      const at::Tensor az = at::bmm(a, z);  // Z <- Z (13 I - 15 AZ + 7 (AZ)^2 - (AZ)^3) / 4
       const at::Tensor square = at::bmm(az, az);
       z = at::bmm(z, 13 * one - 15 * az + 7 * square - at::bmm(square, az)) / 4;
     }
     return at::bmm(at::bmm(softmax(q, k_marks), z), softmax(q_marks, k));
   }
 
-  // The convolution as weights [H, n, n] of tokens at the positions `kept`.
+  // Returns the convolution as weights [H, n, n] between the tokens at the positions `kept`.
   at::Tensor DenseConvolution(const at::Tensor& kept, const at::Tensor& like) const {
     const int64_t width = convolution_.size(1);
     const at::Tensor tap = kept.unsqueeze(0) - kept.unsqueeze(1) + width / 2;  // [n, n]
@@ -196,7 +200,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeNystromformer(const Nystromformer
   }
   at::Tensor convolution;
   if (width > 0) {
-    // The variance of PyTorch's default, which the authors' code has.
+    // This is the variance of PyTorch's default initialisation, which the authors' code uses.
     convolution = context.parameters->Create(
         context.scope + "convolution", {context.heads, width},
         Initializer::Normal(1 / std::sqrt(3.0 * static_cast<double>(width))));

@@ -1,10 +1,12 @@
 // performer: linear attention whose features approximate the softmax kernel (FAVOR+).
-// Source: Choromanski et al. 2021, eqs. 4-7 and Lemma 1; RELU as in google-research/
-// long-range-arena's generalized attention.
+// Source: Choromanski et al. 2021, eqs. 4-7 and Lemma 1; RELU is the generalized attention of
+// google-research/long-range-arena.
 //   o_i = sum_j phi(q_i) . phi(k_j) v_j / sum_j phi(q_i) . phi(k_j)
-//   SOFTMAX: phi(x)_r = exp(w_r . x' - |x'|^2 / 2), x' = x D^-1/4;  RELU: phi(x) = relu(x) + floor
-// One projection a layer, shared by its heads, drawn once and saved; it is never redrawn.
-// Variant LRA2020: performer_lra2020.cc.
+//   SOFTMAX:    phi(x)_r = exp(w_r . x' - |x'|^2 / 2), x' = x D^-1/4
+//   HYPERBOLIC: the same features of w_r and of -w_r
+//   RELU:       phi(x) = relu(x) + floor
+// Each layer has one projection w, shared by its heads. It is drawn once, saved with the model and
+// never redrawn. The variant LRA2020 is in performer_lra2020.cc.
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
 #include "models/attention/performer.pb.h"

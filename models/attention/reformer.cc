@@ -1,16 +1,18 @@
 // reformer: softmax attention among tokens that locality-sensitive hashing puts together.
 // Source: Kitaev et al. 2020 ("Reformer"), section 2 and eqs. 2-6; masks and rounds as in
-// lucidrains/reformer-pytorch. Queries are keys, of length 1:
+// lucidrains/reformer-pytorch. The keys are the queries, scaled to length 1:
 //   s_ij = q_i . q_j / (|q_j| sqrt(D)),  s_ii = -1e5
-// In round r token i has the bucket argmax [q_i M_r, -q_i M_r]. Sorted by (bucket, position) and
-// cut into chunks of C, a token sees its own chunk and the one before. All rounds together:
+// In round r, token i has the bucket argmax [q_i M_r, -q_i M_r], where M_r is a random matrix. The
+// tokens are sorted by (bucket, position) and cut into chunks of C; a token sees its own chunk and
+// the one before. One softmax covers all rounds:
 //   o_i = sum_j softmax_j(s_ij + log c_ij) v_j,  c_ij = number of rounds in which i sees j
-// (deduplicated: c_ij = 1), which is the paper's sum over rounds by their log-sum-exps. Unlike the
-// published programs: the first chunk does not wrap around to the last, padded tokens are sorted
-// behind all others, and the number of buckets follows the longest sequence there may be; so
-// padding changes nothing.
+// This equals the paper's sum over rounds, weighted by their log-sum-exps. With is_deduplicated,
+// c_ij is 1. Unlike in the published programs, the first chunk does not wrap around to the last,
+// padded tokens are sorted behind all others, and the number of buckets follows from the longest
+// sequence that there may be; so padding changes nothing.
 //
-// No causal form: later tokens move the borders of chunks, so a mask alone would not make it one.
+// There is no causal form: later tokens move the borders of chunks, so a mask of later keys alone
+// would not make the output independent of them.
 #include <ATen/TensorIndexing.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -44,7 +46,7 @@ namespace lra {
 namespace {
 
 constexpr double kSmallestNorm = 1e-6;
-constexpr int64_t kHashedTokens = 4096;  // at a time
+constexpr int64_t kHashedTokens = 4096;  // so many tokens are hashed at a time
 
 struct Settings {
   int64_t chunk_tokens, training_rounds, rounds, buckets;
@@ -57,7 +59,7 @@ Traits MakeTraits() {
   traits.summary = "softmax attention among tokens that hashing puts together";
   traits.source = "Kitaev et al. 2020, section 2 and eqs. 2-6";
   traits.is_row_stochastic = true;
-  // Equal buckets are ordered by position, and chunks cut them.
+  // Tokens with equal buckets are ordered by position, and chunks cut that order.
   traits.is_permutation_invariant = false;
   traits.supports_weight_dropout = true;
   traits.projections = Projections::kSharedQueryKey;
@@ -67,7 +69,7 @@ Traits MakeTraits() {
   return traits;
 }
 
-// Queries without what padded tokens hold, and the keys.
+// Returns the queries, with 0 at padded tokens, and the keys: the queries scaled to length 1.
 std::pair<at::Tensor, at::Tensor> QueriesAndKeys(const AttentionInput& input) {
   at::Tensor q = input.q;
   if (input.keep.defined()) {
@@ -78,7 +80,8 @@ std::pair<at::Tensor, at::Tensor> QueriesAndKeys(const AttentionInput& input) {
 
 class Reformer : public Attention {
  public:
-  // rotations: [rounds, D, buckets / 2], those of evaluation.
+  // `rotations` [rounds, D, buckets / 2] are the matrices M_r of evaluation; training draws its
+  // own.
   Reformer(const Settings& settings, at::Tensor rotations)
       : s_(settings), rotations_(std::move(rotations)) {}
 
@@ -88,7 +91,7 @@ class Reformer : public Attention {
     const auto [q, k] = QueriesAndKeys(input);
     const at::Tensor rotations = Rotations(input);
     std::vector<AttentionGroups> parts;
-    std::vector<at::Tensor> chunks;  // of each round: [B H N], the chunk of each token
+    std::vector<at::Tensor> chunks;  // for each round, the chunk of each token, [B H N]
     for (int64_t r = 0; r < rotations.size(0); ++r) {
       const at::Tensor order = Order(q.detach(), input.keep, rotations[r]);
       if (s_.is_deduplicated) chunks.push_back(ChunkOfTokens(order));
@@ -129,7 +132,8 @@ class Reformer : public Attention {
   }
 
  private:
-  // In training drawn anew for each step and place in the model.
+  // Returns the matrices M_r. In training they are drawn anew for each step and each place in the
+  // model.
   at::Tensor Rotations(const AttentionInput& input) const {
     if (!input.is_training) return rotations_;
     const DropoutKey& key = input.weight_dropout;
@@ -140,7 +144,8 @@ class Reformer : public Attention {
     return drawn;
   }
 
-  // Tokens by (bucket, position), padded ones last: [B, H, N].
+  // Returns the positions of the tokens, sorted by (bucket, position), padded tokens last,
+  // [B, H, N].
   at::Tensor Order(const at::Tensor& q, const at::Tensor& keep, const at::Tensor& rotation) const {
     const at::NoGradGuard no_grad;
     const int64_t n = q.size(2);
@@ -159,7 +164,7 @@ class Reformer : public Attention {
   }
 
   AttentionGroups Round(at::Tensor order, const at::Tensor& keep) const {
-    if (keep.defined()) {  // the padded ones are behind
+    if (keep.defined()) {  // padded tokens are sorted last
       const at::Tensor is_padded = at::arange(keep.size(1), order.options()) >= keep.sum(1, true);
       order = order.masked_fill(is_padded.unsqueeze(1), -1);
     }
@@ -185,7 +190,7 @@ class Reformer : public Attention {
     return at::empty_like(order).scatter_(2, order, chunk.expand_as(order)).flatten();
   }
 
-  // [G, Lq, Lk]: in how many rounds a query sees a key; at least 1.
+  // Returns [G, Lq, Lk]: the number of rounds in which a query sees a key, at least 1.
   static at::Tensor RoundsSeen(const std::vector<at::Tensor>& chunks, const GroupTile& tile,
                                int64_t tokens) {
     const at::Tensor first = (tile.tables * tokens).view({-1, 1, 1});
@@ -201,7 +206,8 @@ class Reformer : public Attention {
     return seen.clamp_min(1);
   }
 
-  // Adds 1 where a token sees another in this round: bucket [N], counts [N, N].
+  // Adds 1 to counts [N, N] for each pair of tokens that see each other in the round with the
+  // buckets bucket [N].
   void CountPairs(const at::Tensor& bucket, const at::Tensor& keep, at::Tensor counts) const {
     std::vector<std::pair<int64_t, int64_t>> sorted;
     for (int64_t i = 0; i < bucket.size(0); ++i) {

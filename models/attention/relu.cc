@@ -1,4 +1,4 @@
-// relu: linear attention with ReLU features, cosFormer without its re-weighting.
+// relu: linear attention with ReLU features, which is cosFormer without its re-weighting.
 // Source: Qin et al. 2022 ("cosFormer"), section 2.3 and table 6.
 //   o_i = sum_j relu(q_i) . relu(k_j) v_j / max(sum_j relu(q_i) . relu(k_j), epsilon)
 #include "models/attention/relu.pb.h"

@@ -5,8 +5,9 @@
 //   GAUSSIAN:   phi(x) = M^-1/2 [sin(W x^); cos(W x^)],  W = w (sigma / tau), w ~ N(0, I)
 //   ARC_COSINE: phi(x) = M^-1/2 relu(W x^)
 //   gated: S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, g_t = sigmoid(w_g . x_t + b_g)
-// Sines have both signs: the row sum of GAUSSIAN is kept above 0.02 of the number of keys. Released
-// code multiplies features by 0.1 and keeps the sum above 1, which shrinks the first rows.
+// Sines and cosines have both signs, so the row sum of GAUSSIAN may come near 0; it is kept above
+// 0.02 times the number of keys. The released code multiplies features by 0.1 and keeps the sum
+// above 1 instead, which shrinks the first rows.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 

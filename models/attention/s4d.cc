@@ -1,12 +1,14 @@
 // s4d: a diagonal linear state space of each channel, applied as a long convolution, with the
 // block's activation and gated output inside.
 // Source: Gu et al. 2022 ("On the Parameterization and Initialization of Diagonal State Space
-// Models"), eq. 4 and S4D-Lin; layout of parameters and output as in state-spaces/s4 (s4d.py), the
-// second direction as in its bidirectional S4: it starts at the next token.
+// Models"), eq. 4 and the initialisation S4D-Lin. Parameters and output are laid out as in
+// state-spaces/s4 (s4d.py). The second direction is that of its bidirectional S4: it starts at the
+// next token.
 //   y_i = sum_{j <= i} K_0[i - j] u_j + sum_{j > i} K_1[j - i - 1] u_j + skip u_i
-//   K_x[l] = 2 Re sum_p C_xp (e^{dt A_p} - 1) / A_p e^{l dt A_p},  A = -exp(log_decay) + i
-//   frequency out = a * sigmoid(g),  [a, g] = W gelu(y) + b
-// With input.causal the second sum is left out. Masked tokens are u = 0.
+//   K_x[l] = 2 Re sum_p C_xp (e^{dt A_p} - 1) / A_p e^{l dt A_p}
+//   A = -exp(log_decay) + i frequency,  dt = exp(log_step)
+//   out = a * sigmoid(g),  [a, g] = W gelu(y) + b
+// With input.causal, the second sum is left out. Masked tokens count as u = 0.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -42,7 +44,7 @@ namespace lra {
 namespace {
 
 constexpr double kInitialDecay = 0.5;
-constexpr int64_t kStreamTokens = 32;  // whose states are held at a time
+constexpr int64_t kStreamTokens = 32;  // Extend() holds the states of so many tokens at a time
 
 Traits MakeTraits() {
   Traits traits;
@@ -54,16 +56,17 @@ Traits MakeTraits() {
   traits.projections = Projections::kNone;
   traits.causality = Causality::kOptional;
   traits.supports_streaming = true;
-  traits.has_weights = false;  // not linear in its input
+  traits.has_weights = false;  // the output is not linear in the input
   traits.time_order = "N E (P + log N)";
   traits.memory_order = "N E + E P sqrt(N)";
   return traits;
 }
 
+// E channels, each with P conjugate pairs of states.
 struct S4dParameters {
   at::Tensor log_step;              // [E]
   at::Tensor log_decay, frequency;  // [E, P]
-  at::Tensor read_out;              // C: [2, E, P, 2], past and future, real and imaginary part
+  at::Tensor read_out;              // C [2, E, P, 2], from direction x to real and imaginary part
   at::Tensor skip;                  // [E]
   at::Tensor weight, bias;          // [2 E, E], [2 E]
 };
@@ -83,12 +86,12 @@ class S4d : public Attention {
     return Output((y + p_.skip.to(u.options()).unsqueeze(1) * u).transpose(1, 2), input);
   }
 
-  // The recurrence, token by token, once in each direction.
+  // Runs the recurrence token by token, once in each direction.
   at::Tensor Oracle(const AttentionInput& input) const override {
     const at::Tensor u = Channels(input.v, input.keep);  // [B, N, E]
     const Discrete d = Discretise();
     at::Tensor y = Read(d, 0, States(d, u, ZeroState(u, d)));
-    if (!input.causal && u.size(1) > 1) {  // what comes after token t, from the end
+    if (!input.causal && u.size(1) > 1) {  // the future of each token: the recurrence from the end
       const at::Tensor after = Read(d, 1, States(d, u.slice(1, 1).flip({1}), ZeroState(u, d)));
       y = y + at::constant_pad_nd(after.flip({1}), {0, 0, 0, 1});
     }
@@ -100,7 +103,7 @@ class S4d : public Attention {
     return Heads(halves[0] / (1 + at::exp(-halves[1])), input);
   }
 
-  // tensors = {state [B, E, P] complex128}.
+  // The only tensor is the state, complex128 [B, E, P].
   AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override {
     AttentionState state;
     state.tensors = {at::zeros({batch, p_.log_decay.size(0), p_.log_decay.size(1)},
@@ -124,7 +127,7 @@ class S4d : public Attention {
   }
 
  private:
-  // The state space after a zero-order hold, in complex128.
+  // The state space discretised by a zero-order hold, in complex128.
   struct Discrete {
     at::Tensor rate;    // dt A: [E, P]
     at::Tensor weight;  // C (e^{dt A} - 1) / A: [2, E, P]
@@ -138,7 +141,8 @@ class S4d : public Attention {
     return {rate, c * ((at::exp(rate) - 1) / a)};
   }
 
-  // The recurrence: u [B, N, E], state [B, E, P] before -> states after each token, [B, N, E, P].
+  // Runs the recurrence over u [B, N, E], beginning with `state` [B, E, P], and returns the states
+  // after each token, [B, N, E, P].
   static at::Tensor States(const Discrete& d, const at::Tensor& u, at::Tensor state) {
     const at::Tensor factor = at::exp(d.rate), inputs = u.to(at::kComplexDouble).unsqueeze(3);
     std::vector<at::Tensor> states;
@@ -153,26 +157,27 @@ class S4d : public Attention {
     return at::zeros({u.size(0), d.rate.size(0), d.rate.size(1)}, d.rate.options());
   }
 
-  // What direction x reads from the states: [B, N, E].
+  // Returns what direction x (0: past, 1: future) reads from the states, [B, N, E].
   static at::Tensor Read(const Discrete& d, int64_t x, const at::Tensor& states) {
     return 2 * at::real((states * d.weight[x]).sum(3));
   }
 
-  // [B, N, H D], masked tokens 0.
+  // Returns the channels of all heads side by side, [B, N, H D], with 0 at masked tokens.
   at::Tensor Channels(const at::Tensor& v, const at::Tensor& keep) const {
     TORCH_CHECK(v.size(1) * v.size(3) == p_.skip.size(0), "s4d: input of ", v.size(1), " x ",
                 v.size(3), " channels, but made for ", p_.skip.size(0));
     return SelectKept(v, keep).transpose(1, 2).flatten(2);
   }
 
-  // y [B, N, E] -> the block's output.
+  // Applies the activation and the gated map to y [B, N, E] and returns the block's output,
+  // [B, H, N, D].
   at::Tensor Output(const at::Tensor& y, const AttentionInput& input) const {
     return Heads(
         at::glu(at::linear(at::gelu(y), p_.weight.to(y.options()), p_.bias.to(y.options()))),
         input);
   }
 
-  // [B, N, E] -> [B, H, N, D]; padded rows become 0.
+  // Cuts x [B, N, E] into heads, [B, H, N, D], with 0 at padded tokens.
   static at::Tensor Heads(const at::Tensor& x, const AttentionInput& input) {
     const int64_t heads = input.v.size(1);
     return SelectKept(x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2), input.keep);
@@ -195,7 +200,8 @@ absl::Status CheckTogether(const S4dOptions& options) {
   return absl::OkStatus();
 }
 
-// Drawn normal, made uniform between the logarithms of the two steps.
+// Turns the standard normal numbers in log_step into uniform ones between the logarithms of
+// min_step and max_step, in place.
 void SpreadSteps(const S4dOptions& options, at::Tensor log_step) {
   const c10::NoGradGuard no_gradient;
   const double low = std::log(options.min_step()), high = std::log(options.max_step());

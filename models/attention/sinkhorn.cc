@@ -1,13 +1,17 @@
-// sinkhorn: attention to the own block and to one block mixed from all by a soft permutation.
+// sinkhorn: attention within each block of tokens, and to one mixture of all blocks for each block,
+// which a soft permutation of the blocks makes.
 // Source: Tay et al. 2020 ("Sparse Sinkhorn Attention"), sections 3.1-3.3; temperature and number
 // of iterations as in lucidrains/sinkhorn-transformer.
 //   r_nm = (mean of the keys of block n) . w_m;  P = Sinkhorn((r + Gumbel noise in training) / tau)
 //   k~_n[s] = sum_m P_nm k_m[s], v~ likewise
 //   o_i = softmax over the 2 b keys [k_n, k~_n] of i's block n, logits over sqrt(D)
-// Blocks without kept tokens take no part; where token s of some blocks is masked, the weights of
-// the others are scaled up to the sum of P's row. Causal: r_n comes from the mean of all keys
-// before block n, P's rows are softmaxes over the blocks m < n, and of its own block a token sees
-// what is not after it. Variant LRA2020: sinkhorn_lra2020.cc.
+// The vectors w_m are learned, k_m[s] is the key of token s in block m, and Sinkhorn() takes the
+// exponential and divides its rows and its columns by their sums in turn. A block without kept
+// tokens takes no part in the mixing. Where token s is masked in some of the blocks, the weights of
+// the others are scaled up so that they sum to what P's row sums to. In the causal form, r_n uses
+// the mean of all keys before block n, each row of P is a softmax over the blocks m < n, and within
+// its own block a token sees itself and earlier tokens only. The variant LRA2020 is in
+// sinkhorn_lra2020.cc.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/bmm.h>
@@ -39,7 +43,7 @@ Traits MakeTraits() {
   traits.label = "Sinkhorn Trans.";
   traits.summary = "attention within blocks and to a soft permutation of the blocks";
   traits.source = "Tay et al. 2020, sections 3.1-3.3";
-  traits.is_row_stochastic = false;  // P's rows sum to 1 only as far as the iterations got
+  traits.is_row_stochastic = false;  // after the iterations P's rows sum to 1 only approximately
   traits.is_permutation_invariant = false;
   traits.causality = Causality::kOptional;
   traits.is_length_bound = true;  // the sorting has a row for each block
@@ -50,7 +54,7 @@ Traits MakeTraits() {
 
 class Sinkhorn : public Attention {
  public:
-  // sort: w, [blocks of the longest sequence, D].
+  // `sort` holds the vectors w_m, [blocks of the longest sequence, D].
   Sinkhorn(const SinkhornOptions& options, int64_t longest_tokens, at::Tensor sort)
       : block_(options.block_tokens()),
         iterations_(options.iterations()),
@@ -74,7 +78,7 @@ class Sinkhorn : public Attention {
         .narrow(2, 0, input.q.size(2));
   }
 
-  // Block by block, mixed token by mixed token.
+  // Computes each block by itself, and one mixed key and value after the other.
   at::Tensor Oracle(const AttentionInput& input) const override {
     const int64_t tokens = input.k.size(2);
     std::vector<at::Tensor> outputs;
@@ -95,7 +99,8 @@ class Sinkhorn : public Attention {
   }
 
  private:
-  // The soft permutation P, its rows divided by their largest against underflow.
+  // The soft permutation P. Each row of its weights is divided by the row's largest entry, which
+  // keeps the weights from underflowing.
   struct Mixing {
     at::Tensor weights;   // [B, H, n, n]
     at::Tensor row_sums;  // of P, [B, H, n, 1]
@@ -106,8 +111,9 @@ class Sinkhorn : public Attention {
   static BlockKeys Mixed(const SinkhornBlocks& blocks, const Mixing& mixing,
                          const at::Tensor& admitted) {
     const at::Tensor kept = blocks.keep.to(blocks.k.options());
-    // Above 0 where a kept token has this place in any of the blocks: [B, H, n, b], or for all
-    // places [B, H, n, 1].
+    // For each place s in a block, the sum of the weights of those blocks whose token s is kept,
+    // [B, H, n, b]; 0 where there is no such block. If all tokens are kept, it is the same for all
+    // places, [B, H, n, 1].
     const at::Tensor sums = blocks.is_full ? mixing.weights.sum(3, true)
                                            : at::matmul(mixing.weights, kept.unsqueeze(1));
     const at::Tensor scale = mixing.row_sums / sums.masked_fill(sums == 0, 1);
@@ -120,7 +126,7 @@ class Sinkhorn : public Attention {
     return {mix(blocks.k), mix(blocks.v), is_mixed.flatten(1)};
   }
 
-  // Which blocks m the mixture of block n may hold: [B, n, m].
+  // Returns bool [B, n, n]: whether the mixture for the row's block may contain the column's block.
   static at::Tensor Admitted(const SinkhornBlocks& blocks, bool causal) {
     const at::Tensor is_real = blocks.keep.any(2);
     const at::Tensor columns = is_real.unsqueeze(1);
@@ -129,7 +135,8 @@ class Sinkhorn : public Attention {
     return columns.logical_and(at::ones({n, n}, is_real.options()).tril(-1));
   }
 
-  // Mean of each block's kept keys, causal: of those before the block: [B, H, n, D].
+  // Returns the mean of each block's kept keys or, in the causal form, of all kept keys before the
+  // block, [B, H, n, D]; 0 where there are none.
   static at::Tensor MeanKeys(const SinkhornBlocks& blocks, bool causal) {
     at::Tensor sums = blocks.k.sum(3), counts = blocks.keep.sum(2).unsqueeze(1).unsqueeze(3);
     if (causal) {
@@ -162,13 +169,15 @@ class Sinkhorn : public Attention {
 
   // --- for the oracle ---
 
-  // A row of P: of these blocks these weights [H, blocks]. No blocks: no mixture.
+  // One row of P: the blocks that take part and their weights [H, blocks]. Without blocks there is
+  // no mixture.
   struct Row {
     std::vector<int64_t> blocks;
     at::Tensor weights;
   };
 
-  // Sorting logits over the temperature, [H, blocks], of block n with mean key [H, D] to blocks.
+  // Returns the sorting logits of block n to the given blocks, divided by the temperature,
+  // [H, blocks]. `mean` [H, D] is the mean key that stands for block n.
   at::Tensor Logits(const AttentionInput& input, int64_t b, int64_t all_blocks, int64_t n,
                     const at::Tensor& mean, const std::vector<int64_t>& blocks) const {
     const at::Tensor index = at::tensor(blocks, at::kLong);
@@ -223,7 +232,8 @@ class Sinkhorn : public Attention {
     return rows;
   }
 
-  // Appends the mixed keys and values [H, 1, D] of one row of P.
+  // Appends the keys and values [H, 1, D] that a row of P mixes: one for each place in a block at
+  // which any of the row's blocks has a kept token.
   void AppendMixtures(const AttentionInput& input, int64_t b,
                       const std::vector<std::vector<int64_t>>& kept, const Row& row,
                       std::vector<at::Tensor>* k, std::vector<at::Tensor>* v) const {
@@ -245,7 +255,7 @@ class Sinkhorn : public Attention {
     }
   }
 
-  // Output [H, tokens of block n, D].
+  // Returns the outputs of the queries of block n, [H, tokens of block n, D].
   at::Tensor OracleBlock(const AttentionInput& input, int64_t b,
                          const std::vector<std::vector<int64_t>>& kept, const Row& row,
                          int64_t n) const {
@@ -267,7 +277,7 @@ class Sinkhorn : public Attention {
     return at::bmm(weights.masked_fill(masked, 0), at::cat(v, 1));
   }
 
-  static constexpr double kNever = -1e30;  // finite: no NaN in gradients of empty rows
+  static constexpr double kNever = -1e30;  // finite: with -infinity, empty rows have NaN gradients
 
   const Traits traits_ = MakeTraits();
   const int64_t block_, iterations_;

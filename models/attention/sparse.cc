@@ -1,11 +1,13 @@
-// sparse: the Sparse Transformer's patterns, both heads' merged into one.
+// sparse: the Sparse Transformer's patterns. Each head sees what the paper's two kinds of heads see
+// together (its "merged" heads).
 // Source: Child et al. 2019 ("Generating Long Sequences with Sparse Transformers"), sections 4.2,
 // 4.3 and 5.2:
 //   o_i = sum_j softmax_j(q_i . k_j / sqrt(D)) v_j  over j with
 //   FIXED    floor(i / l) = floor(j / l)  or  j mod l >= l - c
 //   STRIDED  |i - j| < l  or  (i - j) mod l = 0
-// In the paper also j <= i; here where input.causal asks for it. LRA2020 is the encoder of
-// google-research/long-range-arena: always j <= i, and FIXED also admits j mod l = 0.
+// where l is block_tokens and c is summary_tokens. The paper also demands j <= i; here that holds
+// where input.causal asks for it. The variant LRA2020 is the encoder of
+// google-research/long-range-arena: it always demands j <= i, and FIXED also admits j mod l = 0.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -29,7 +31,8 @@ namespace {
 struct Settings {
   int64_t block_tokens, summary_tokens;
   bool is_strided, is_lra2020;
-  int64_t open_tokens;  // 1: token 0 sees all and is seen by all, the pattern starts after it
+  // 0, or 1: token 0 sees all tokens and is seen by all, and the pattern starts after it
+  int64_t open_tokens;
 };
 
 Traits MakeTraits(const Settings& settings) {
@@ -104,7 +107,7 @@ class Sparse : public Attention {
     return s_.is_lra2020 ? is_last.logical_or(place == 0) : is_last;
   }
 
-  // The definition without j <= i.
+  // Whether i sees j by the definition, leaving out the condition j <= i.
   at::Tensor Sees(const at::Tensor& i, const at::Tensor& j) const {
     const int64_t l = s_.block_tokens;
     if (s_.is_strided) {
@@ -113,7 +116,8 @@ class Sparse : public Attention {
     return (i.floor_divide(l) == j.floor_divide(l)).logical_or(IsSummary(j));
   }
 
-  // The own block; the summaries of the others (causal: of those before).
+  // Returns two parts: the tokens of the own block, and the summary tokens of the other blocks (in
+  // the causal form, of those before).
   std::vector<AttentionGroups> FixedParts(int64_t n, bool causal, at::Device device) const {
     const int64_t block = std::min(s_.block_tokens, n), first = s_.open_tokens;
     const auto options = at::TensorOptions(at::kLong).device(device);
@@ -126,7 +130,7 @@ class Sparse : public Attention {
     const at::Tensor summaries = places.masked_select(IsSummary(places)) + first;
     others.keys.starts = summaries.view({1, 1, 1, -1});
     others.sees = [=](const GroupTile& tile) {
-      const at::Tensor query = tile.queries.narrow(1, 0, 1);  // any of the block
+      const at::Tensor query = tile.queries.narrow(1, 0, 1);  // any query of the block
       const at::Tensor start = (query - first).floor_divide(block) * block + first;
       const at::Tensor is_before = tile.keys < start;
       return causal ? is_before : is_before.logical_or(tile.keys >= start + block);
@@ -134,7 +138,7 @@ class Sparse : public Attention {
     return {own, others};
   }
 
-  // Near tokens; those of the same residue mod l that are not near.
+  // Returns two parts: the near tokens, and those with the same residue modulo l that are not near.
   std::vector<AttentionGroups> StridedParts(int64_t n, bool causal, at::Device device) const {
     const int64_t l = std::min(s_.block_tokens, n), rows = (n + l - 1) / l;
     const auto options = at::TensorOptions(at::kLong).device(device);
@@ -147,6 +151,7 @@ class Sparse : public Attention {
     return {Window(n, l - 1, causal ? 0 : l - 1, device), same};
   }
 
+  // Adds two parts: token 0 sees all tokens, and all other tokens see token 0.
   static void AddOpenToken(int64_t n, at::Device device, std::vector<AttentionGroups>* parts) {
     AttentionGroups row, column;
     row.queries = column.keys = AllTokens(1, device);

@@ -1,7 +1,8 @@
 // transformer: exact softmax attention.
 // Source: Vaswani et al. 2017, eq. 1; blocked evaluation after Dao et al. 2022.
 //   o_i = sum_j softmax_j(q_i . k_j / sqrt(D)) v_j
-// Causal: over j <= i + Nk - N. Streaming keeps all keys and values: O(t) a token.
+// In the causal form the sum is over j <= i + Nk - N. Streaming keeps all keys and values, so the
+// t-th token costs O(t).
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -38,11 +39,13 @@ Traits MakeTraits() {
   return traits;
 }
 
-// State tensors of a stream: keys and values [B, H, capacity, *], real tokens [B, capacity].
+// The tensors of a streaming state: keys and values [B, H, capacity, *], and which tokens are real,
+// [B, capacity].
 enum { kKeys, kValues, kKept };
 constexpr int64_t kFirstCapacity = 64;
 
-// Makes room for `tokens` along the dimension of tokens; doubling keeps all copying within O(t).
+// Makes room for `tokens` tokens along dimension `dim`, the first `used` of which hold something.
+// The capacity at least doubles, so all copying for t tokens is O(t).
 void Reserve(int64_t dim, int64_t used, int64_t tokens, at::Tensor* cache) {
   if (cache->size(dim) >= tokens) return;
   std::vector<int64_t> shape = cache->sizes().vec();
@@ -52,7 +55,8 @@ void Reserve(int64_t dim, int64_t used, int64_t tokens, at::Tensor* cache) {
   *cache = grown;
 }
 
-// What a row sees: true where query and key may meet, broadcast to [B, 1, N, Nk]; undefined = all.
+// Returns bool, broadcastable to [B, 1, N, Nk]: true where a query sees a key. Undefined means that
+// every query sees all keys.
 at::Tensor Visible(const AttentionInput& input) {
   const int64_t n = input.q.size(2), keys = input.k.size(2);
   at::Tensor visible;
@@ -83,7 +87,7 @@ class Transformer : public Attention {
     at::Tensor weights;  // [B, H, N, Nk]
     if (visible.defined()) {
       const at::Tensor hidden = visible.logical_not();
-      // Hidden weights are 0, and so is a row of nothing but hidden keys.
+      // The weights of hidden keys are 0, so a row that sees no key is 0, too.
       weights = at::softmax(scores.masked_fill(hidden, -1e30), -1).masked_fill(hidden, 0);
     } else {
       weights = at::softmax(scores, -1);
@@ -120,7 +124,8 @@ class Transformer : public Attention {
     at::Tensor kept = state->tensors[kKept].narrow(1, used, added);
     piece.keep.defined() ? kept.copy_(piece.keep) : kept.fill_(true);
     state->tokens = tokens;
-    // The piece's last query is the last of all tokens: the causal form's alignment.
+    // The piece's last query is the last of all tokens, which is how the causal form aligns queries
+    // and keys.
     return SoftmaxAttention(piece.q, state->tensors[kKeys].narrow(2, 0, tokens),
                             values.narrow(2, 0, tokens), state->tensors[kKept].narrow(1, 0, tokens),
                             DropoutKey(), true);

@@ -11,7 +11,7 @@
 namespace lra {
 namespace {
 
-// Standard deviation of a standard normal truncated at +-2.
+// The standard deviation of a standard normal distribution truncated at +-2.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
 double TruncatedNormal(RandomStream* stream) {
@@ -20,7 +20,7 @@ double TruncatedNormal(RandomStream* stream) {
   return value;
 }
 
-// Weights are [out, in].
+// Weights are [out, in], which gives the two fans.
 void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stream, float* values,
           int64_t count) {
   const auto fill = [&](auto draw) {

@@ -18,8 +18,8 @@
 namespace lra {
 namespace {
 
-// A training step allocates and frees the same large buffers again and again: with glibc's defaults
-// each comes fresh from the system, and touching its pages costs more than using them.
+// A training step allocates and frees the same large buffers again and again. With glibc's
+// defaults, each comes fresh from the system, and touching its pages costs more than using them.
 void KeepFreedMemory() {
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
   constexpr int kBytes = 1 << 30;
@@ -35,8 +35,8 @@ absl::Status Unusable(absl::string_view device, absl::string_view reason) {
       absl::StrCat("--device ", device, ": ", reason, "; use --device cpu"));
 }
 
-// The CUDA library registers itself while it loads; LibTorch looks for it once, at the first
-// question about CUDA, so it must be there before.
+// The CUDA library registers itself while it loads, and LibTorch looks for it only once, at the
+// first question about CUDA. So it must be loaded before.
 absl::StatusOr<int64_t> CudaDevices(absl::string_view device) {
   if (dlopen(kCudaLibrary, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return Unusable(device,
@@ -78,9 +78,11 @@ absl::StatusOr<at::Device> OpenDevice(absl::string_view name) {
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
+bool IsAutocastOn(at::DeviceType device) { return at::autocast::is_autocast_enabled(device); }
+
 AutocastScope::AutocastScope(bool is_on, at::DeviceType device)
     : device_(device),
-      was_on_(at::autocast::is_autocast_enabled(device)),
+      was_on_(IsAutocastOn(device)),
       had_type_(at::autocast::get_autocast_dtype(device)) {
   at::autocast::set_autocast_enabled(device, is_on);
   at::autocast::set_autocast_dtype(device, at::kBFloat16);

@@ -22,6 +22,9 @@ absl::Status StartRuntime(int threads, absl::string_view kernels);
 // device.
 absl::StatusOr<at::Device> OpenDevice(absl::string_view name);
 
+// Whether LibTorch computes matrix products in another type on this device type and thread.
+bool IsAutocastOn(at::DeviceType device);
+
 // While it lives, LibTorch's matrix products on this device type and thread are computed in
 // bfloat16 (on) or in the type of their operands (off). Scopes nest; what was cast is forgotten at
 // the end of the outermost one.

@@ -38,7 +38,7 @@ absl::Status Wrong(absl::string_view tensor, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("tensor \"", tensor, "\": ", what));
 }
 
-// The file's tensors, each taken once, so that the rest is unknown.
+// The tensors of the file. Each is taken once, so those that are left at the end are unknown.
 class Tensors {
  public:
   explicit Tensors(const SafetensorsFile& file) : left_(file.tensors.begin(), file.tensors.end()) {}
@@ -47,7 +47,7 @@ class Tensors {
   void SetType(at::ScalarType type) { type_ = type; }
   at::ScalarType type() const { return type_; }
 
-  // letters: what the shape means, for errors: "[B, H, N, D]".
+  // `letters` says what the shape means, "[B, H, N, D]", for error messages.
   absl::StatusOr<at::Tensor> Take(const std::string& name, const Shape& shape,
                                   absl::string_view letters) {
     const std::string expected =
@@ -62,7 +62,7 @@ class Tensors {
                                     ShapeText(tensor.sizes()), ", expected: ", expected));
   }
 
-  // Undefined where the file has none.
+  // Like Take(), but returns an undefined tensor where the file has none.
   absl::StatusOr<at::Tensor> TakeOptional(const std::string& name, const Shape& shape,
                                           absl::string_view letters) {
     known_.push_back(name);
@@ -70,7 +70,8 @@ class Tensors {
     return Take(name, shape, letters);
   }
 
-  // [B, Nk] of BOOL or U8 with 0 and 1, as bool; undefined where the file has none.
+  // Returns the mask [B, Nk] as bool, from BOOL or from U8 that holds 0 and 1. It is undefined
+  // where the file has none.
   absl::StatusOr<at::Tensor> TakeKeep(int64_t batch, int64_t keys) {
     known_.push_back("keep");
     auto it = left_.find("keep");
@@ -110,7 +111,8 @@ struct Sizes {
   int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, value_width = 0, model_width = 0;
 };
 
-// From the file's own shapes; what is missing or has too few axes is refused later, by Take.
+// Reads the sizes from the shapes of q, k, v and x. Tensors that are missing or do not fit one
+// another are refused later, by Take().
 absl::StatusOr<Sizes> ReadSizes(const SafetensorsFile& file, Tensors* tensors) {
   std::map<std::string, at::Tensor> all(file.tensors.begin(), file.tensors.end());
   const auto check = [&](const char* name, int64_t axes, absl::string_view letters) {
@@ -152,7 +154,7 @@ absl::StatusOr<bool> ReadCausal(const SafetensorsFile& file) {
                                                  "\", expected: \"true\" or \"false\""));
 }
 
-// One comparison while it is put together.
+// One comparison while it is put together. Run() calls the steps in order.
 class Comparison {
  public:
   Comparison(const SafetensorsFile& file, const AgainstRequest& request)
@@ -236,7 +238,7 @@ class Comparison {
     return {sizes_.batch, sizes_.heads, sizes_.queries, sizes_.value_width};
   }
 
-  // In the file's type, which float32 parameters would round.
+  // Takes what the attention owns in the file's type, because float32 would round float64 values.
   absl::Status TakeOwned() {
     for (const std::vector<Parameter>* owned :
          {&parameters_.parameters(), &parameters_.buffers()}) {

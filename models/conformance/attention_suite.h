@@ -117,6 +117,7 @@ class AttentionSuite {
 
   // attention_suite_traits.cc
   void RowStochastic();
+  void WithinValues(AttentionCase c, const std::string& where);
   void Permutation();
   void Weights();
   void ReadsWhatItClaims();

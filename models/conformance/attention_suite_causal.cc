@@ -1,4 +1,4 @@
-// The causal form does not see the future; streaming is the same function.
+// Promises about the causal form: it does not see the future, and streaming is the same function.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
@@ -12,7 +12,8 @@
 
 namespace lra::internal {
 
-// Row t's output and gradients, with other tokens behind it.
+// The outputs up to a token `last` must stay when later tokens change, and their gradient must not
+// reach later tokens.
 void AttentionSuite::Future() {
   constexpr int64_t kTokens = 139;
   AttentionCase c(1200, 2, 2, kTokens, kTokens, 8);
@@ -44,7 +45,7 @@ void AttentionSuite::Future() {
       leak = std::max(leak, future(outcome.dx, 1).abs().max().item<double>());
   }
   Add("T5", change, kUnchanged, "other later tokens change no earlier output");
-  // Not 0: a Fourier transform's rounding goes everywhere.
+  // The bound is not 0, because the rounding errors of a Fourier transform go everywhere.
   Add("T5", leak, kUnchanged, "no gradient from earlier outputs to later tokens");
 }
 

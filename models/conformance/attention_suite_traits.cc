@@ -17,34 +17,47 @@
 namespace lra::internal {
 namespace {
 
-constexpr double kVisible = 1e-6;  // far above rounding; an effect of position can be weak
+// This is far above rounding errors, and low, because an effect of position can be weak.
+constexpr double kVisible = 1e-6;
 
 }  // namespace
 
-void AttentionSuite::RowStochastic() {
-  AttentionCase c(700, 2, 2, 19, 19, 6);
-  // Positive q and k: no feature map leaves a row without weight.
+// Weights that are >= 0 and sum to 1 whatever lies between the kept keys: constant values come out
+// constant, and nothing leaves the range of the values.
+void AttentionSuite::WithinValues(AttentionCase c, const std::string& where) {
+  // With positive q and k, no feature map leaves a row without weight.
   c.input.q = c.input.q.abs() + 0.1;
   c.input.k = c.input.k.abs() + 0.1;
-  c.MaskFromLengths({19, 8});
   const at::Tensor v = c.input.v;
   c.input.v = at::ones_like(v);
   const at::Tensor constant = Attend(c);
   Add("T7", MaxDifference(RealRows(constant, c), RealRows(at::ones_like(constant), c)), 1e-5,
-      "constant values");
+      absl::StrCat("constant values, ", where));
   c.input.v = v;
   const at::Tensor output = RealRows(Attend(c), c);
-  const at::Tensor kept = v.masked_fill(c.input.keep.logical_not().view({2, 1, 19, 1}), 0);
+  const at::Tensor hidden =
+      c.input.keep.defined() ? c.input.keep.logical_not() : at::zeros({1, v.size(2)}, at::kBool);
+  const at::Tensor kept = v.masked_fill(hidden.view({-1, 1, v.size(2), 1}), 0);
   const double outside = std::max((output - kept.amax(2, true)).max().item<double>(),
                                   (kept.amin(2, true) - output).max().item<double>());
-  Add("T7", outside, 1e-9, "outputs lie between the smallest and the largest value");
-  // Logits far beyond what float32 can exponentiate: nothing may overflow or vanish.
+  Add("T7", outside, 1e-9,
+      absl::StrCat("outputs lie between the smallest and the largest value, ", where));
+}
+
+void AttentionSuite::RowStochastic() {
+  AttentionCase padded(700, 2, 2, 19, 19, 6), holes(701, 2, 2, 67, 67, 6);
+  padded.MaskFromLengths({19, 8});
+  WithinValues(padded, "padding");
+  holes.MaskRandomly(702);
+  WithinValues(holes, "a random third masked");
+  if (traits().supports_cross) WithinValues({703, 2, 2, 41, 5, 6}, "41 queries, 5 keys");
+  // These logits are far beyond what float32 can exponentiate, yet nothing may overflow or vanish.
   constexpr double kLarge = 12;
-  AttentionCase large = c;
-  large.input.q = (c.input.q * kLarge).to(at::kFloat);
-  large.input.k = (c.input.k * kLarge).to(at::kFloat);
-  large.input.v = at::ones_like(v).to(at::kFloat);
-  large.input.x = c.input.x.to(at::kFloat);
+  AttentionCase large = padded;
+  large.input.q = ((padded.input.q.abs() + 0.1) * kLarge).to(at::kFloat);
+  large.input.k = ((padded.input.k.abs() + 0.1) * kLarge).to(at::kFloat);
+  large.input.v = at::ones_like(padded.input.v).to(at::kFloat);
+  large.input.x = padded.input.x.to(at::kFloat);
   const at::Tensor sums = Attend(large);
   Add("T7", MaxDifference(RealRows(sums, large), RealRows(at::ones_like(sums), large)), kFloat,
       "constant values, large queries and keys, float32");
@@ -52,7 +65,7 @@ void AttentionSuite::RowStochastic() {
 
 void AttentionSuite::Permutation() {
   double change = 0;
-  // The longer one for methods whose blocks are larger than the shorter.
+  // The longer case is for methods whose blocks are longer than the shorter case.
   for (const int64_t tokens : {int64_t{17}, kSuiteTokens}) {
     AttentionCase c(800, 2, 2, tokens, tokens, 6);
     c.MaskRandomly(801);
@@ -62,7 +75,8 @@ void AttentionSuite::Permutation() {
     shuffled.input.k = c.input.k.index_select(2, order);
     shuffled.input.v = c.input.v.index_select(2, order);
     shuffled.input.keep = c.input.keep.index_select(1, order);
-    // Where the query is the key too, all three go together and come back.
+    // Where the query is also the key, all three are permuted together, and the outputs are
+    // compared in the permuted order.
     const bool is_shared = traits().projections != Projections::kQueryKeyValue;
     if (is_shared) shuffled.input.q = c.input.q.index_select(2, order);
     const at::NoGradGuard no_grad;
@@ -79,7 +93,7 @@ void AttentionSuite::Permutation() {
   AddVisible("T8", change, kVisible, "permuted keys change the output");
 }
 
-// The weights that attention maps are made of.
+// Checks the weights that attention maps are made of.
 void AttentionSuite::Weights() {
   AttentionCase c(1400, 2, 2, 33, 33, 8);
   c.MaskFromLengths({33, 20});

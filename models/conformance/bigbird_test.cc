@@ -1,4 +1,4 @@
-// The blocks that BigBird sees.
+// Tests which blocks BigBird sees.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -28,7 +28,8 @@ MadeAttention MakeBigbird(const BigbirdOptions& options) {
   return MakeAttention("bigbird", &options, SizesOf(kBigbirdTokens));
 }
 
-// Key blocks of 4 tokens that query block i of a head sees.
+// Returns the key blocks, of 4 tokens each, that query block i of a head sees in an example of
+// `length` tokens.
 std::vector<int64_t> BlocksOf(const Attention& attention, int64_t head, int64_t i,
                               int64_t length = kBigbirdTokens) {
   AttentionCase c = CaseOf(kBigbirdTokens);
@@ -52,7 +53,8 @@ TEST(BigbirdTest, SeesGlobalNeighbouringAndRandomBlocks) {
   EXPECT_EQ(BlocksOf(*made, 1, 11).size(), 12u);
 }
 
-// A short example's global block is its own last one (tokens 24 to 27), and so is its draw.
+// The last block of a short example is its own last one (tokens 24 to 27), and its random blocks
+// come from its own blocks, too.
 TEST(BigbirdTest, TheLastBlockIsTheExamplesOwn) {
   const MadeAttention made = MakeBigbird(BigbirdBlocks(4, 1));
   const std::vector<int64_t> seen = BlocksOf(*made, 0, 2, 26);

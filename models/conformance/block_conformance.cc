@@ -21,7 +21,7 @@ namespace {
 // What a block's parts may treat apart: explicit weights that can be dropped; positions and a
 // length; no projections and no padding invariance; a state.
 constexpr const char* kAttentions[] = {"transformer", "cosformer", "fnet", "s4d"};
-constexpr int64_t kSuiteTokens = 640;
+constexpr int64_t kLongestTokens = 640;
 
 // Every change of a vector moves it away from where it starts: norms of ones, biases of zeros and
 // scales near zero hide what is missing.
@@ -64,7 +64,7 @@ absl::StatusOr<BlockContext> BlockSuite::ContextOf(const Variant& variant) const
   }
   context.attention.set_causal(variant.is_causal);
   context.index = variant.index;
-  context.max_length_tokens = kSuiteTokens;
+  context.max_length_tokens = kLongestTokens;
   context.scope = "block.";
   return context;
 }
@@ -204,6 +204,7 @@ void BlockSuite::RunWith(const std::string& attention) {
     Float32(in_float32);
     ActivationMemory();
   }
+  if (setting_.Tries(at::kBFloat16)) Bfloat16(in_float32);
   if (!setting_.Tries(at::kDouble)) return;
   ForwardAndGradients(main);
   NumericGradients(main);

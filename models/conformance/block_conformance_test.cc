@@ -79,6 +79,7 @@ enum class Bug {
   kForgetsItsState,     // each piece starts anew
   kDetaches,            // no gradient through the average
   kRounds,              // bfloat16 inside
+  kSumsInBfloat16,      // over tokens
   kDeclaresFewer,       // parameters
   kDeclaresLittleMemory,
   kClaimsAnAttention,
@@ -127,6 +128,10 @@ class Planted : public Block {
     if (bug_ == Bug::kIsNeverTheSame) sum = sum + at::rand_like(sum);
     if (bug_ == Bug::kRounds && sum.scalar_type() == at::kFloat)
       sum = sum.to(at::kBFloat16).to(at::kFloat);
+    if (bug_ == Bug::kSumsInBfloat16 && sum.scalar_type() == at::kFloat) {
+      sum = x.to(at::kBFloat16).cumsum(1).to(at::kFloat);
+      if (!is_causal) sum = sum.slice(1, -1);
+    }
     const at::Tensor f = ApplyLinear(sum / count.clamp_min(1), map_);
     return residual_.Leave(f.expand_as(input.x), changed);
   }
@@ -231,6 +236,7 @@ TEST(PlantedBlockTest, TheFutureAndTheState) {
 TEST(PlantedBlockTest, GradientsPrecisionAndRepeats) {
   EXPECT_THAT(Broken(Bug::kDetaches), ElementsAre("F32", "T2", "T2n"));
   EXPECT_THAT(Broken(Bug::kRounds), Contains("F32"));
+  EXPECT_THAT(Broken(Bug::kSumsInBfloat16), IsSupersetOf({"B16", "F32"}));
   EXPECT_THAT(Broken(Bug::kIsNeverTheSame), Contains("T10"));
 }
 

@@ -61,6 +61,7 @@ class BlockSuite {
   // Bounds, as the attention's suite has them.
   static constexpr double kForward = 1e-10, kGradient = 1e-9, kNumeric = 1e-6, kUnchanged = 1e-12;
   static constexpr double kUnchanged32 = 2e-5, kFloat = 1e-4, kVisible = 1e-5;
+  static constexpr double kBfloat16 = 8.0 / 256;  // 8 roundings
   static constexpr double kMemoryFactor = 2;
 
   // How the block under test is made.
@@ -103,6 +104,7 @@ class BlockSuite {
   void OtherModels();
   void NumericGradients(const Variant& variant);
   void Float32(const Variant& variant);
+  void Bfloat16(const Variant& variant);
   void Owns();
   void ActivationMemory();
 

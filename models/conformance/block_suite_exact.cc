@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/random.h"
 #include "models/base/allocation_meter.h"
+#include "models/base/runtime.h"
 #include "models/conformance/block_suite.h"
 
 namespace lra::internal {
@@ -104,6 +105,23 @@ void BlockSuite::NumericGradients(const Variant& variant) {
   for (size_t i = 0; i < parameters.size(); ++i)
     worst = std::max(worst, check(parameters[i].value, exact.parameters[i]));
   Add("T2n", worst, kNumeric, "central differences at 6 coordinates of x and of each parameter");
+}
+
+// numerics.precision=BF16: matrix products in bfloat16, the rest and all sums in float32. What the
+// block adds to its input is compared: the input itself is not rounded. Outputs only, because a
+// relu inside makes gradients jump.
+void BlockSuite::Bfloat16(const Variant& variant) {
+  Variant in_float64 = variant;
+  in_float64.type = at::kDouble;
+  BlockCase exact(2090, 2, 61, variant.model.width());
+  exact.PadFrom({61, 17});
+  BlockCase rounded = exact;
+  for (at::Tensor* t : {&exact.input.x, &exact.upstream}) *t = t->to(at::kFloat).to(at::kDouble);
+  for (at::Tensor* t : {&rounded.input.x, &rounded.upstream}) *t = t->to(at::kFloat);
+  const at::Tensor expected = exact.Real(RunOracle(in_float64, exact).output - exact.input.x);
+  const AutocastScope bfloat16(true, setting_.device.type());
+  const at::Tensor added = exact.Real(RunFast(variant, rounded).output - rounded.input.x);
+  Add("B16", RelativeDifference(added, expected, 1e-30), kBfloat16, "output less input, N = 61");
 }
 
 // Over several tiles of the fast forms.

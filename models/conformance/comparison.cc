@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t kSeed = 20240501;
 
-// Rounds the value, and in the backward its gradient.
+// Rounds the value to bfloat16 and back and, in the backward, its gradient.
 at::Tensor ThroughBfloat16(const at::Tensor& t) { return t.to(at::kBFloat16).to(t.scalar_type()); }
 
 at::Tensor Run(const Attention& attention, Form form, AttentionInput input) {

@@ -27,6 +27,7 @@
 //       refuses what is unset or out of range by name
 // Blocks, with several attentions inside, keep T1 to T10 and F32 with the same meaning (T3: NaN for
 // outputs, garbage for gradients too), and
+//   B16 under numerics.precision=BF16 what is added to the input stays within 8 roundings, 2^-5
 //   D   dropout follows example, step, layer and text, neither padding nor batch, and is off in
 //       evaluation
 //   P   owns as many parameters as it declares

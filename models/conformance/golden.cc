@@ -65,7 +65,7 @@ void ExpectNear(const at::Tensor& actual, double expected, double tolerance,
 void ExpectGoldenOutcome(const Golden& golden, const AttentionCase& c,
                          const AttentionOutcome& outcome) {
   SCOPED_TRACE(golden.label);
-  // A masked query whose upstream gradient is zero counts as nothing.
+  // If a masked query's upstream gradient is zero, its output does not count.
   const bool hides_queries = c.upstream.abs().amax({1, 3}).eq(0).any().item<bool>();
   const at::Tensor output = hides_queries ? RealRows(outcome.output, c) : outcome.output;
   for (int d = 0; d < 3; ++d) {

@@ -44,7 +44,8 @@ TEST(LocalTest, SeesItsBlockOnly) {
   EXPECT_LT(MaxDifference(single->Attend(c.input), c.input.v), 1e-15);
 }
 
-// The golden values know the grouping, not the tokens that the published program appends.
+// The golden values have the grouping of the published program, but not the tokens that it appends.
+// So this test builds the groups itself.
 TEST(Lra2020LocalTest, GroupsAreTheGoldenOnes) {
   AttentionGroups strided;
   strided.queries.starts = at::arange(6).view({3, 2}).t().reshape({1, 1, 2, 3});
@@ -58,25 +59,28 @@ TEST(Lra2020LocalTest, GroupsAreTheGoldenOnes) {
   ExpectGoldenOutcome(kLra2020Local, c, {output.detach(), q.grad(), k.grad(), v.grad()});
 }
 
-// N = 8, b = 3: one token is appended, three groups of three.
+// With N = 8 and b = 3, one token is appended, which makes three groups of three.
 TEST(Lra2020LocalTest, SeesEveryThirdTokenMaskedAsNeighboursAre) {
   const LocalOptions options = LocalBlocks(3, LocalOptions::LRA2020);
   const MadeAttention made = MakeAttention("local", &options);
   EXPECT_THAT(KeysOf(*made, CaseOf(8), 4), ElementsAre(1, 4, 7));
   EXPECT_THAT(KeysOf(*made, CaseOf(8), 5), ElementsAre(2, 5));
-  // A zero key: weights of equal keys are 1/3.
+  // The appended token has a zero key. With all keys 0, each of the group's three keys has the
+  // weight 1/3.
   AttentionCase c = CaseOf(8);
   c.input.k.zero_();
   EXPECT_LT(MaxDifference(made->Attend(c.input).select(2, 5),
                           (c.input.v.select(2, 2) + c.input.v.select(2, 5)) / 3),
             1e-15);
-  // Tokens 5, 6, 7 are padding. Group 1 (tokens 1, 4, 7) has the mask of tokens 3, 4, 5.
+  // Tokens 5, 6 and 7 are padding. Group 1 (tokens 1, 4 and 7) is masked as the neighbours 3, 4 and
+  // 5 are.
   c = CaseOf(8);
   c.MaskFromLengths({5});
   EXPECT_THAT(KeysOf(*made, c, 4), ElementsAre(1, 4));
-  // Group 2 (tokens 2, 5 and the appended one) that of 6, 7 and the appended one, a zero.
+  // Group 2 (tokens 2, 5 and the appended one) is masked as 6, 7 and the appended token are: only
+  // its last key, the appended zero, is left.
   EXPECT_THAT(KeysOf(*made, c, 2), ElementsAre());
-  // Where b divides N a whole block is appended.
+  // If b divides N, a whole block is appended.
   EXPECT_THAT(KeysOf(*made, CaseOf(6), 4), ElementsAre(1, 4));
 }
 

@@ -42,7 +42,8 @@ TEST(LongformerGoldenTest, FastFormAndOracle) {
 TEST(LongformerTest, SeesItsWindowAndTheGlobalTokens) {
   const LongformerOptions two = Window(2, 0), one = Window(1, 2);
   const MadeAttention made = MakeAttention("longformer", &two);
-  // Away from the edges the window moves with the query, over several blocks of 16.
+  // Away from the edges, the window moves with the query, across the blocks that the kernel cuts
+  // queries into.
   for (const int64_t i : {2, 15, 16, 31, 37}) {
     EXPECT_THAT(KeysOf(*made, CaseOf(40), i), ElementsAre(i - 2, i - 1, i, i + 1, i + 2));
     EXPECT_THAT(KeysOf(*made, Causal(CaseOf(40)), i), ElementsAre(i - 2, i - 1, i));
@@ -70,7 +71,8 @@ TEST(LongformerTest, Lra2020SeesOneLessBefore) {
   EXPECT_EQ(KeysOf(*MakeAttention("longformer", &options), CaseOf(700), 350), expected);
 }
 
-// Projections that are slices of the layer input, which holds q, k and v: as if tied.
+// The layer input holds q, k and v side by side, and the projections cut them out, so the result is
+// that of tied projections.
 TEST(LongformerTest, GlobalRowsUseTheirOwnProjections) {
   const LongformerOptions own = Window(1, 2, false), tied = Window(1, 2);
   MadeSizes sizes = SizesOf(9);

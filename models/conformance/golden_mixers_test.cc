@@ -1,5 +1,5 @@
-// Methods that mix a layer's input without projections, against numbers made by another program in
-// float64 and against their recurrences.
+// Tests of methods that mix a layer's input without projections: against numbers that another
+// program made in float64, and against values worked out by hand.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/full.h>
@@ -40,7 +40,7 @@ TEST(FnetTest, UnscaledItKeepsThePromisesToo) {
   ExpectKeepsPromises("fnet", FnetWith(FnetOptions::NONE));
 }
 
-// All heads' channels are one axis of the transform, in the order of the layer's input.
+// The channels of all heads are one axis of the transform, in the order of the layer's input.
 TEST(FnetTest, JoinsTheHeads) {
   AttentionCase c = GoldenCase();
   const MadeAttention fnet = MakeAttention("fnet");
@@ -50,8 +50,8 @@ TEST(FnetTest, JoinsTheHeads) {
   EXPECT_LT(MaxDifference(heads.transpose(1, 2).flatten(2), joined.squeeze(1)), 1e-14);
 }
 
-// A constant has only the lowest frequency; ORTHONORMAL keeps the sum of squares of a transform
-// that is real.
+// A constant input has the lowest frequency only. A transform that is real keeps the sum of squares
+// under ORTHONORMAL.
 TEST(FnetTest, ConstantInputIsOneFrequency) {
   AttentionInput input;
   input.v = at::full({1, 2, 6, 4}, 0.5, at::kDouble);
@@ -80,7 +80,8 @@ MadeAttention MakeS4d(int states) {
 
 TEST(S4dTest, OptionsKeepThePromises) { ExpectKeepsPromises("s4d", S4dWith(6, 0.5, 1)); }
 
-// One channel and one pair of states by hand: y_i = 2 Re sum_l w e^(l r) u_(i-l) + skip u_i.
+// One channel and one pair of states, worked out by hand: y_i = 2 Re sum_l w e^(l r) u_(i-l) + skip
+// u_i.
 TEST(S4dTest, OneImpulseByHand) {
   MadeSizes sizes;
   sizes.heads = sizes.head_width = sizes.model_width = 1;
@@ -99,7 +100,8 @@ TEST(S4dTest, OneImpulseByHand) {
   AttentionInput input;
   input.v = at::zeros({1, 1, 5, 1}, at::kDouble);
   input.v[0][0][2] = 1;
-  // A = -2, r = -1, w = C (1 - 1/e) / 2; K_0[l] = (1 - 1/e) e^-l, K_1[l] three times that.
+  // Here A = -2, r = -1 and w = C (1 - 1/e) / 2, so K_0[l] = (1 - 1/e) e^-l, and K_1[l] is three
+  // times that.
   const double w = 1 - std::exp(-1.0);
   const at::Tensor y = at::tensor(std::vector<double>{3 * w * std::exp(-1.0), 3 * w, w + 0.25,
                                                       w * std::exp(-1.0), w * std::exp(-2.0)},
@@ -120,7 +122,8 @@ TEST(S4dTest, StartsAsPublished) {
   EXPECT_EQ(made.store->parameters()[0].name, "attention.log_step");
   EXPECT_GE(steps.min().item<double>(), std::log(0.001));
   EXPECT_LE(steps.max().item<double>(), std::log(0.1));
-  // Uniform: mean and deviation of 500 draws, four standard errors.
+  // If the steps are uniform, the mean of 500 draws lies within four standard errors, and their
+  // deviation near width / sqrt(12).
   const double width = std::log(100.0);
   EXPECT_NEAR(steps.mean().item<double>(), std::log(0.01), 4 * width / std::sqrt(12.0 * 500));
   EXPECT_NEAR(steps.std().item<double>(), width / std::sqrt(12.0), 0.1);

@@ -39,7 +39,8 @@ TEST(ReformerGoldenTest, FastFormAndOracle) {
   ExpectGolden(kReformer, GoldenCase(), *made);
 }
 
-// All tokens but the own, whose logit of -1e5 leaves it no weight; alone it has all.
+// In one chunk, a token sees all tokens but itself: the logit of -1e5 leaves it no weight. A token
+// that is alone gives itself all weight.
 TEST(ReformerTest, OneChunkIsSoftmaxAttentionToTheOthers) {
   const ReformerOptions options = Rounds(64, 3);
   const MadeAttention made = MakeAttention("reformer", &options);
@@ -55,7 +56,8 @@ TEST(ReformerTest, OneChunkIsSoftmaxAttentionToTheOthers) {
   EXPECT_LT(MaxDifference(made->Attend(one.input), one.input.v), 1e-15);
 }
 
-// Four buckets by rotations that are the axes: token i has its bucket from its largest coordinate.
+// The rotations are two of the axes, which makes four buckets: a token's bucket is that of the
+// largest of its first two coordinates, by sign.
 TEST(ReformerTest, SeesItsChunkAndTheOneBefore) {
   const ReformerOptions options = Rounds(2, 1);
   MadeSizes sizes = SizesOf(8);
@@ -64,27 +66,27 @@ TEST(ReformerTest, SeesItsChunkAndTheOneBefore) {
   rotation[0][0][0] = rotation[0][1][1] = 1;
   made.SetBuffer("rotations", rotation);
   AttentionCase c = CaseOf(8);
-  // Buckets 3 0 1 0 2 1 0 3: sorted 1 3 | 6 2 | 5 4 | 0 7.
+  // The buckets are 3 0 1 0 2 1 0 3, so the sorted chunks are 1 3 | 6 2 | 5 4 | 0 7.
   const std::vector<std::vector<double>> axes = {{0, -1}, {1, 0}, {0, 1}, {1, 0},
                                                  {-1, 0}, {0, 1}, {1, 0}, {0, -1}};
   for (int64_t i = 0; i < 8; ++i) {
     c.input.q.select(2, i).select(-1, 0).fill_(axes[i][0]);
     c.input.q.select(2, i).select(-1, 1).fill_(axes[i][1]);
   }
-  using Keys = std::vector<int64_t>;  // never the own token
+  using Keys = std::vector<int64_t>;  // the own token has no weight
   EXPECT_EQ(KeysOf(*made, c, 1), Keys({3}));
   EXPECT_EQ(KeysOf(*made, c, 6), Keys({1, 2, 3}));
   EXPECT_EQ(KeysOf(*made, c, 4), Keys({2, 5, 6}));
   EXPECT_EQ(KeysOf(*made, c, 7), Keys({0, 4, 5}));
-  // Without token 3: 1 6 | 2 5 | 4 0 | 7.
+  // Without token 3 the chunks are 1 6 | 2 5 | 4 0 | 7.
   c.input.keep = at::ones({1, 8}, at::kBool);
   c.input.keep[0][3] = false;
   EXPECT_EQ(KeysOf(*made, c, 4), Keys({0, 2, 5}));
   EXPECT_EQ(KeysOf(*made, c, 7), Keys({0, 4}));
 }
 
-// Neighbours on the sphere meet: q holds pairs of cosine 0.995 far apart in the sequence, and
-// chunks hold a 32nd of it.
+// Hashing brings near vectors together: q holds pairs with a cosine of 0.995, far apart in the
+// sequence, while a chunk holds only a 32nd of the tokens.
 TEST(ReformerTest, SimilarTokensFindEachOther) {
   ReformerOptions options = Rounds(16, 8);
   MadeSizes sizes = SizesOf(512);

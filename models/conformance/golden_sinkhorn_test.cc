@@ -1,5 +1,5 @@
-// Sinkhorn attention against numbers made by another program in float64, and where its soft
-// permutation is a permutation.
+// Tests of Sinkhorn attention: against numbers that another program made in float64, and against
+// softmax attention where the soft permutation is known.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -49,7 +49,7 @@ const Golden kLra2020 = {"Sinkhorn LRA compat (block 2, nb 3, no masks)", {0.837
 // clang-format on
 
 TEST(SinkhornGoldenTest, FastFormAndOracle) {
-  // w_m[c] = 0.5 cos(c + 2 m), 3 blocks
+  // The vectors w_m[c] = 0.5 cos(c + 2 m) for 3 blocks.
   const at::Tensor sort = 0.5 * at::cos(Grid(4, 1, 2) + 2 * Grid(3, 0, 2));
   ExpectGolden(kSorted, GoldenCase(), *Make(With(2), sort));
   const SinkhornOptions lra = Lra2020(2);
@@ -67,8 +67,8 @@ TEST(SinkhornTest, OneBlockIsSoftmaxAttention) {
   EXPECT_LT(MaxDifference(made->Attend(c.input), Softmax(c.input)), 1e-14);
 }
 
-// Keys e_0, e_1, e_2 of the blocks and steep w make P the cycle 0 -> 1 -> 2 -> 0: every query sees
-// its own block and the next.
+// The blocks' keys are e_0, e_1 and e_2, and w is steep, so P is the cycle 0 -> 1 -> 2 -> 0: every
+// query sees its own block and the next.
 TEST(SinkhornTest, SteepLogitsSortTheBlocks) {
   AttentionCase c = GoldenCase();
   c.input.k = at::eye(4, at::kDouble).slice(0, 0, 3).repeat_interleave(2, 0).expand({1, 2, 6, 4});
@@ -82,8 +82,8 @@ TEST(SinkhornTest, SteepLogitsSortTheBlocks) {
   EXPECT_LT(MaxDifference(Make(With(2), sort)->Attend(c.input), expected), 1e-12);
 }
 
-// The second block mixes the first alone, whatever w: exact causal attention over two blocks, and
-// the first block sees itself only.
+// Whatever w is, the second block can mix the first block only, and the first block sees itself
+// only. So this is exact causal softmax attention over two blocks.
 TEST(SinkhornTest, CausallyTwoBlocksAreSoftmaxAttention) {
   AttentionCase c = GoldenCase();
   c.input.causal = true;
@@ -95,8 +95,8 @@ TEST(SinkhornTest, CausallyTwoBlocksAreSoftmaxAttention) {
   EXPECT_LT(MaxDifference(Make(With(3), sort)->Attend(c.input), expected), 1e-14);
 }
 
-// In training the permutation is another one, of the example's own: the same alone as in a batch,
-// with or without padding, and as the oracle's.
+// In training, noise makes the permutation another one. It belongs to the example: it is the same
+// alone as in a batch, with and without padding, and in the oracle.
 TEST(SinkhornTest, NoiseBelongsToTheExample) {
   for (const bool causal : {false, true}) {
     MadeSizes sizes;

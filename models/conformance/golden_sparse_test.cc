@@ -1,4 +1,4 @@
-// The Sparse Transformer's patterns against golden values, and the keys that they see.
+// Tests of the Sparse Transformer's patterns: against golden values, and which keys they see.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ TEST(SparseTest, FixedSeesItsBlockAndEveryBlocksLastTokens) {
   const SparseOptions options = Fixed(4, 1), lra2020 = Fixed(4, 1, SparseOptions::LRA2020);
   const MadeAttention made = MakeAttention("sparse", &options);
   EXPECT_THAT(KeysOf(*made, CaseOf(14), 5), ElementsAre(3, 4, 5, 6, 7, 11));
-  // The last block is short: it has no token at a summary's place.
+  // The last block is so short that it has no summary token.
   EXPECT_THAT(KeysOf(*made, CaseOf(14), 13), ElementsAre(3, 7, 11, 12, 13));
   EXPECT_THAT(KeysOf(*made, Causal(CaseOf(14)), 5), ElementsAre(3, 4, 5));
   EXPECT_THAT(KeysOf(*MakeAttention("sparse", &lra2020), CaseOf(14), 9),
@@ -77,7 +77,7 @@ TEST(SparseTest, AnOpenFirstTokenSeesAllAndIsSeenByAll) {
   const SparseOptions options = WithOpenToken(4, 1);
   const MadeAttention made = MakeAttention("sparse", &options);
   EXPECT_THAT(KeysOf(*made, CaseOf(7), 0), ElementsAre(0, 1, 2, 3, 4, 5, 6));
-  // Token 6 is place 5 of the pattern, which sees the places 0, 3, 4 and 5.
+  // Token 6 is at place 5 of the pattern, which sees the places 0, 3, 4 and 5.
   EXPECT_THAT(KeysOf(*made, CaseOf(7), 6), ElementsAre(0, 1, 4, 5, 6));
   EXPECT_EQ(made->traits().causality, Causality::kNever);
 }

@@ -36,7 +36,7 @@ const Golden kRandom = {"Synthesizer random only", {0.41530234, -0.19309247, -0.
 const Golden kWithProducts = {"Synthesizer LRA (QK/sqrt d + R)", {0.17046587, -0.18857827, -0.04853509}, {0.23014097, -0.30797107, -0.03101330}, {-0.9385992446, 1.0685706151, 1.63343355, 1.87798497, 7.57274044}};
 // clang-format on
 
-// R[h, i, j] = 0.5 sin(0.8 i - 0.3 j + h)
+// The table R[h, i, j] = 0.5 sin(0.8 i - 0.3 j + h).
 at::Tensor Table() {
   return 0.5 * at::sin(0.8 * Grid(kGoldenTokens, 1, 3) - 0.3 * Grid(kGoldenTokens, 2, 3) +
                        Grid(kGoldenHeads, 0, 3));
@@ -54,7 +54,8 @@ TEST(SynthesizerGoldenTest, FastFormAndOracle) {
   ExpectGoldenTable(kWithProducts, Lra2020());
 }
 
-// sin(a - b + h) = sin(a + h) cos(b) - cos(a + h) sin(b): two ranks make the table above.
+// By sin(a - b + h) = sin(a + h) cos(b) - cos(a + h) sin(b), factors of rank two make the table
+// above.
 TEST(SynthesizerGoldenTest, FactorsOfTheTable) {
   const at::Tensor a = 0.8 * Grid(kGoldenTokens, 1, 3) + Grid(kGoldenHeads, 0, 3),
                    b = (0.3 * Grid(kGoldenTokens, 1, 3)).expand({kGoldenHeads, -1, -1});
@@ -76,8 +77,8 @@ TEST(SynthesizerTest, WithoutLogitsOfItsOwnItIsSoftmaxAttention) {
             1e-14);
 }
 
-// Token i's logits are W_2 relu(W_1 x_i + b_1) + b_2: here head 0 looks at token 2 where x_i0 > 1
-// and at all tokens alike elsewhere; head 1 at token 3 always.
+// The logits of token i are W_2 relu(W_1 x_i + b_1) + b_2. With these parameters, head 0 looks at
+// token 2 where x_i0 > 1 and at all tokens alike elsewhere; head 1 always looks at token 3.
 TEST(SynthesizerTest, DenseLogitsByHand) {
   MadeSizes sizes;
   sizes.head_width = 1;
@@ -98,7 +99,8 @@ TEST(SynthesizerTest, DenseLogitsByHand) {
   input.x = at::tensor(std::vector<double>{0, 9, 2, 0, 1, 0, 3, -9}).view({1, 4, 2});
   const at::Tensor expected =
       at::tensor(std::vector<double>{3, 3, 3, 3, 6, 6, 6, 6}).view({1, 2, 4, 1});
-  EXPECT_LT(MaxDifference(made->Attend(input), expected), 1e-14);  // (1 + 2 + 3 + 6) / 4 = 3 too
+  // The mean (1 + 2 + 3 + 6) / 4 is 3, too, so another value comes below.
+  EXPECT_LT(MaxDifference(made->Attend(input), expected), 1e-14);
   input.v[0][0][3] = 10;
   EXPECT_LT(MaxDifference(made->Attend(input)[0][0].view(-1),
                           at::tensor(std::vector<double>{4, 3, 4, 3})),

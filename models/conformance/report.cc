@@ -44,7 +44,8 @@ constexpr Words kWords[] = {
     {"M6", "dropout follows the step, and is off in evaluation"},
 };
 
-// Used part of the bound, a failure above every pass: infinite where a bound of 0 is not kept.
+// Returns a key that orders results by severity: every failure comes above every pass. Then the
+// used part of the bound decides or, for a bound of 0, what was measured.
 std::pair<bool, double> Severity(const ConformanceResult& result) {
   const double used = result.bound > 0 ? result.measured / result.bound : result.measured;
   return {!result.passed, used};
@@ -64,7 +65,8 @@ const char* CausalityWord(Causality causality) {
   return "";
 }
 
-// What is seen of a trait: results with one of the ids whose detail contains `part`.
+// Sums up what was observed of a trait: counts the results with one of the ids whose detail
+// contains `part`.
 TraitReport Observe(std::string trait, std::string declared, const std::vector<std::string>& ids,
                     absl::string_view part, const std::vector<ConformanceResult>& results) {
   int tried = 0, failed = 0;

@@ -29,14 +29,14 @@ at::Tensor WithOnes(const at::Tensor& v) {  // [.., Dv + 1]
   return at::cat({v, at::ones_like(v.narrow(-1, 0, 1))}, -1);
 }
 
-// seen^-sigmoid(m) of each head: seen [B or 1, 1, N or 1, 1].
+// Returns seen^-sigmoid(m) for each head, with seen [B or 1, 1, N or 1, 1].
 at::Tensor LengthPower(const FactorizedSpec& spec, const at::Tensor& seen, const at::Tensor& like) {
   const at::Tensor power = at::sigmoid(spec.length_exponent.to(at::kDouble)).view({1, -1, 1, 1});
   return at::exp(-power * seen.log()).to(like.options());
 }
 
-// sums [.., Dv + 1] -> sums [.., Dv] divided by the safe last one. floor: kSignedFloor's,
-// kCountFloor's.
+// Divides sums [.., Dv + 1] by their last column, the row sum, made safe by the normaliser, and
+// returns [.., Dv]. `floor` is that of kSignedFloor or kCountFloor, and otherwise not read.
 at::Tensor Divide(const FactorizedSpec& spec, const at::Tensor& sums, const at::Tensor& floor) {
   const int64_t width = sums.size(-1) - 1;
   const at::Tensor sum = sums.narrow(-1, width, 1);
@@ -67,7 +67,8 @@ at::Tensor FactorizedAttention::Attend(const AttentionInput& input) const {
       factorized::KeepsFeatures(spec_, input)) {
     return AttendAtOnce(input);
   }
-  // Random features are wider than q and k: a group of heads at a time.
+  // Features that are much wider than q and k are not kept for the backward, and are made for a
+  // group of heads at a time.
   const factorized::AttendHeads attend = [](const FactorizedSpec& spec,
                                             const AttentionInput& part) {
     return FactorizedAttention(spec, Traits()).AttendAtOnce(part);
@@ -100,7 +101,7 @@ at::Tensor FactorizedAttention::Finish(const AttentionInput& input, const Offset
     case RowNormalizer::kKeyCount:
       return run(prepared.v) / seen().to(prepared.v.options());
     case RowNormalizer::kCountFloor:
-      if (!core.causal) {  // one floor an example
+      if (!core.causal) {  // each example has one floor
         core.denominator = Denominator::kClamp;
         core.floors = (seen() * spec_.epsilon).view({-1}).expand({input.q.size(0)});
         return run(prepared.v);
@@ -126,7 +127,7 @@ at::Tensor FactorizedAttention::AttendBothWays(const AttentionInput& input,
   core.denominator = Denominator::kNone;
   const auto flip = [](const at::Tensor& t) { return t.flip(2); };
   const at::Tensor flipped_keep = input.keep.defined() ? input.keep.flip(1) : input.keep;
-  // Both directions see the token itself: once too often.
+  // Both directions see the token itself, so its own part is subtracted once.
   const auto sums = [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
     const at::Tensor own = (q * k).sum(-1, true) * v;
     return LinearAttention(q, k, v, input.keep, core) +
@@ -169,7 +170,7 @@ at::Tensor FactorizedAttention::Extend(const AttentionInput& piece, AttentionSta
   const double tokens = static_cast<double>(piece.q.size(2));
   state->tensors[2] =
       state->tensors[2] + (piece.keep.defined() ? piece.keep.sum(1).to(at::kDouble)
-                                                : at::full({1}, tokens, at::kDouble));
+                                                : at::full({1}, tokens, state->tensors[2].options()));
   state->tokens += piece.q.size(2);
   return output;
 }

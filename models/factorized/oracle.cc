@@ -120,8 +120,10 @@ class Dense {
     if (spec_.learned_scale.defined()) {
       scale = scale * (1 + at::exp(spec_.learned_scale.to(at::kDouble))).view({1, -1, 1, 1});
     } else if (spec_.scale_tokens == 0) {
-      const at::Tensor kept = Kept(at::ones({input_.k.size(0), 1, keys_, 1}, scale.options()));
-      scale = kept.sum(2, true).clamp_min(1);
+      // The largest position of a key is M - 1, or, with more queries than keys, that of a query.
+      const at::Tensor ends = at::arange(1, keys_ + 1, scale.options()).view({1, 1, keys_, 1});
+      scale = Kept(ends.expand({input_.k.size(0), 1, keys_, 1})).amax(2, true).clamp_min(1);
+      if (n_ > keys_) scale = scale.clamp_min(n_);
     }
     return std::numbers::pi / 2 / scale;
   }

@@ -6,10 +6,23 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/ones.h>
 
-#include <algorithm>
 #include <numbers>
 
 namespace lra::factorized {
+namespace {
+
+// The length of each example, [B, 1] or [1, 1] float64: one more than the last position that a key
+// stands at, however many masked ones lie before it, for a distance must not exceed it. Where there
+// are more queries than keys, all of them count.
+at::Tensor OwnLength(const AttentionInput& input) {
+  const int64_t keys = input.k.size(2), queries = input.q.size(2);
+  const auto options = input.k.options().dtype(at::kDouble);
+  at::Tensor ends = at::arange(1, keys + 1, options).unsqueeze(0);
+  if (input.keep.defined()) ends = ends * input.keep.to(at::kDouble);
+  return ends.amax(1, true).clamp_min(queries > keys ? queries : 1);
+}
+
+}  // namespace
 
 Offsets OffsetsOf(const AttentionInput& input) {
   Offsets offsets;
@@ -29,9 +42,7 @@ at::Tensor Angles(const FactorizedSpec& spec, const AttentionInput& input, int64
     return positions / (static_cast<double>(spec.scale_tokens) * scale.view({1, -1, 1}));
   }
   if (spec.scale_tokens > 0) return positions / static_cast<double>(spec.scale_tokens);
-  if (!input.keep.defined())
-    return positions / static_cast<double>(std::max<int64_t>(1, input.k.size(2)));
-  return positions / input.keep.sum(1, true).clamp_min(1).to(at::kDouble);
+  return positions / OwnLength(input);
 }
 
 at::Tensor SeenByKeys(const AttentionInput& input, const Offsets& offsets) {

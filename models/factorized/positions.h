@@ -17,8 +17,8 @@ struct Offsets {
 // Causal: the ends of queries and keys are aligned.
 Offsets OffsetsOf(const AttentionInput& input);
 
-// pi i / 2M of n tokens from `offset` on, float64: [n]; [B, n] where M is the example's own length;
-// [1, H, n] where M is learned (differentiable).
+// pi i / 2M of n tokens from `offset` on, float64: [n]; [B or 1, n] where M is the example's own
+// length, which reaches to its last kept key; [1, H, n] where M is learned (differentiable).
 at::Tensor Angles(const FactorizedSpec& spec, const AttentionInput& input, int64_t n,
                   int64_t offset);
 

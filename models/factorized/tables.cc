@@ -70,7 +70,8 @@ constexpr FeatureRow kFeatures[] = {
      .signs = Signs::kSlope},
     {.feature = FactorizedFeature::kEluPlusOne,
      .name = "ELU_PLUS_ONE",
-     .phi = [](const Spec&, const at::Tensor& x) { return x.clamp_min(0) + x.clamp_max(0).exp(); },
+     // At exactly 0 the gradient is 1: relu passes nothing there, clamp_min would.
+     .phi = [](const Spec&, const at::Tensor& x) { return x.relu() + x.clamp_max(0).exp(); },
      .core = FeatureMap::kEluPlusOne},
     {.feature = FactorizedFeature::kUnit,
      .name = "UNIT",

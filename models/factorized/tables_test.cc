@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -87,6 +88,13 @@ TEST(TablesTest, EveryOptionHasARow) {
                         [](const std::string& name) { return FeatureNamed(name); });
   ExpectARowForEachName(FactorizedOptions::Normalizer_descriptor(),
                         [](const std::string& name) { return NormalizerNamed(name); });
+}
+
+// elu(x) + 1 is smooth at 0.
+TEST(TablesTest, EluPlusOneHasSlopeOneAtZero) {
+  const at::Tensor x = at::zeros({1, 1, 2, kWidth}, at::kDouble).requires_grad_();
+  RowOf(FactorizedFeature::kEluPlusOne).phi({}, x).sum().backward();
+  EXPECT_TRUE((x.grad() == 1).all().item<bool>()) << x.grad();
 }
 
 TEST(TablesTest, PowersAreStabilisedWhereTheirPlainSumDivides) {

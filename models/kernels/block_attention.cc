@@ -32,7 +32,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr size_t kMostSets = 2;
-constexpr float kHidden = -1e30f;
+constexpr float kHiddenLogit = -1e30f;
 
 // Scores of a row -> weights; hidden ones 0, and all of a row that sees nothing. columns is a
 // multiple of kLanesWidth.
@@ -48,7 +48,7 @@ inline LRA_ALWAYS_INLINE void WeightRowsBody(int64_t rows, int64_t columns, floa
     Lanes sums = {};
     for (int64_t c = 0; c < columns; c += kLanesWidth) {
       for (int64_t i = c; i < c + kLanesWidth; ++i)
-        x[i] = x[i] > kHidden / 2 ? ExpNonPositive(scale * (x[i] - most)) : 0.0f;
+        x[i] = x[i] > kHiddenLogit / 2 ? ExpNonPositive(scale * (x[i] - most)) : 0.0f;
       sums += LoadLanes(x + c);
     }
     const float sum = SumLanes(sums), factor = sum > 0 ? 1.0f / sum : 0.0f;
@@ -201,7 +201,7 @@ class Worker {
     }
     const int64_t keys = static_cast<int64_t>(p_.sets.size()) * at.count;
     for (int64_t r = 0; r < at.count; ++r)
-      std::fill(Row(at, r) + keys, Row(at, r) + columns, kHidden);
+      std::fill(Row(at, r) + keys, Row(at, r) + columns, kHiddenLogit);
     WeightRows(at.count, columns, p_.scale, weights_.get());
   }
 
@@ -212,8 +212,9 @@ class Worker {
     const bool hides_later = p_.causal && s == 0;
     for (int64_t r = 0; (keep != nullptr || hides_later) && r < at.count; ++r) {
       float* row = Row(at, r) + s * at.count;
-      for (int64_t c = 0; keep != nullptr && c < at.count; ++c) row[c] = keep[c] ? row[c] : kHidden;
-      if (hides_later) std::fill(row + r + 1, row + at.count, kHidden);
+      for (int64_t c = 0; keep != nullptr && c < at.count; ++c)
+        row[c] = keep[c] ? row[c] : kHiddenLogit;
+      if (hides_later) std::fill(row + r + 1, row + at.count, kHiddenLogit);
     }
   }
 
@@ -286,7 +287,7 @@ class BlockAttentionFunction : public torch::autograd::Function<BlockAttentionFu
 };
 
 // Rows are the tokens of a block, whose weights are in one piece: they must fit into a cache.
-constexpr KernelNeeds kNeeds = {.most_rows = 256};
+constexpr KernelNeeds kBlockNeeds = {.most_rows = 256};
 
 }  // namespace
 
@@ -314,7 +315,8 @@ at::Tensor BlockAttentionGeneric(const at::Tensor& q, const std::vector<BlockKey
     masked.slice(1, block).fill_(false);
     masked = kept.logical_not().unsqueeze(2).unsqueeze(2).logical_or(masked);
     const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
-    const at::Tensor scores = at::matmul(cut(q) * scale, all_k.mT()).masked_fill(masked, kHidden);
+    const at::Tensor scores =
+        at::matmul(cut(q) * scale, all_k.mT()).masked_fill(masked, kHiddenLogit);
     output = at::matmul(at::softmax(scores, -1).masked_fill(masked, 0), all_v);
   } else {
     const auto fold = [](const at::Tensor& x) { return x.flatten(0, 1); };
@@ -335,7 +337,7 @@ at::Tensor BlockAttention(const at::Tensor& q, const std::vector<BlockKeys>& key
               set.v.size(3) == keys[0].v.size(3));
   }
   const BlockKeys second = keys.size() > 1 ? keys[1] : BlockKeys();
-  const KernelPath path = DispatchKernel(kNeeds, {q, keys[0].k, keys[0].v, second.k, second.v},
+  const KernelPath path = DispatchKernel(kBlockNeeds, {q, keys[0].k, keys[0].v, second.k, second.v},
                                          std::min(block_tokens, q.size(2)));
   if (path == KernelPath::kGeneric)
     return internal::BlockAttentionGeneric(q, keys, block_tokens, causal);

@@ -27,7 +27,7 @@ struct Shape {
   bool masked = false;
 };
 
-// Laid out as projections are: [B, N, H, D].
+// Returns random [B, H, N, width], laid out [B, N, H, width] as projections are.
 at::Tensor Random(const Shape& s, int64_t width) {
   return at::randn({s.batch, s.tokens, s.heads, width}, at::kDouble).transpose(1, 2);
 }
@@ -50,7 +50,7 @@ struct Inputs {
   std::vector<BlockKeys> keys;
 };
 
-// Output, dq, then dk and dv of each set.
+// Returns the output, dq, and then dk and dv of each set of keys.
 template <class Function>
 std::vector<at::Tensor> Outcome(const Inputs& in, at::ScalarType type, Function function) {
   const auto leaf = [type](const at::Tensor& t) {
@@ -69,7 +69,7 @@ std::vector<at::Tensor> Outcome(const Inputs& in, at::ScalarType type, Function 
   return all;
 }
 
-// Query by query, from the definition.
+// Computes each query by itself, from the definition.
 at::Tensor Definition(const Shape& s, const at::Tensor& q, const std::vector<BlockKeys>& keys) {
   std::vector<at::Tensor> rows;
   for (int64_t i = 0; i < s.tokens; ++i) {

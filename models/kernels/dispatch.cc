@@ -1,8 +1,8 @@
 #include "models/kernels/dispatch.h"
 
-#include <ATen/autocast_mode.h>
-
 #include <algorithm>
+
+#include "models/base/runtime.h"
 
 namespace lra {
 namespace {
@@ -21,7 +21,7 @@ KernelPath DispatchKernel(const KernelNeeds& needs, KernelOperands operands, int
   const bool is_taken =
       path != KernelPath::kGeneric && rows >= needs.fewest_rows && rows <= needs.most_rows &&
       std::find(needs.types.begin(), needs.types.end(), type) != needs.types.end() &&
-      !(needs.is_full_precision && at::autocast::is_autocast_enabled(at::kCPU)) &&
+      !(needs.is_full_precision && IsAutocastOn(at::kCPU)) &&
       std::all_of(operands.begin(), operands.end(), [&](const at::Tensor& operand) {
         return !operand.defined() || Fits(needs, operand, type);
       });

@@ -17,7 +17,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr KernelNeeds kNeeds;
+constexpr KernelNeeds kDropoutNeeds;
 constexpr int64_t kGrainElements = 1 << 15;
 
 // mask * x + residual (unless undefined), float32 on the CPU, not empty.
@@ -41,7 +41,7 @@ at::Tensor ApplyTiled(const at::Tensor& x, const at::Tensor& residual, const Dro
 // The same, no autograd.
 at::Tensor Apply(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key) {
   LRA_CHECK(x.dim() == 3) << "dropout wants [B, N, C]";
-  if (DispatchKernel(kNeeds, {x, residual}) != KernelPath::kGeneric)
+  if (DispatchKernel(kDropoutNeeds, {x, residual}) != KernelPath::kGeneric)
     return ApplyTiled(x, residual, key);
   const at::Tensor scaled = x * DropoutMask(key, x.size(1), x.size(2)).to(x.options());
   return residual.defined() ? residual + scaled : scaled;

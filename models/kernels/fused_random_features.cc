@@ -32,7 +32,7 @@ using feature_tiles::UnitTile;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// The constants of one side.
+// What all tokens of the queries, or of the keys, have in common.
 struct Side {
   const at::Tensor projection;  // [M, D], dense float32
   const KeepTable keep;
@@ -43,7 +43,7 @@ struct Side {
         keep(mask),
         features(projection.size(0)),
         width(projection.size(1)) {}
-  // x [rows, D] -> w . x [rows, M], and the way back for gradients.
+  // Project() maps x [rows, D] to w . x [rows, M]; Return() takes gradients the way back.
   void Project(const float* x, int64_t rows, float* out) const {
     Gemm(rows, features, width, {x, width}, {data(), width, true}, 0.0f, out, features);
   }
@@ -55,12 +55,13 @@ struct Side {
   const float* data() const { return projection.const_data_ptr<float>(); }
 };
 
-// Dense [B, H, N, width].
+// Returns a dense tensor [B, H, N, width] without values.
 at::Tensor EmptyFeatures(const at::Tensor& x, int64_t width) {
   return at::empty({x.size(0), x.size(1), x.size(2), width}, x.options());
 }
 
-// exp(logarithm - shift) of keys; leaves the shift [B, H, M].
+// Returns the features of keys, exp(logarithm - shift), and sets `shift` [B, H, M]: the largest
+// logarithm of each feature over the kept keys, or 0 where no key is kept.
 at::Tensor KeyFeatures(const at::Tensor& x, const Side& side, float scale, at::Tensor* shift) {
   const int64_t n = x.size(2), features = side.features;
   const at::Tensor phi = EmptyFeatures(x, features);
@@ -108,7 +109,7 @@ at::Tensor QueryFeatures(const at::Tensor& x, const Side& side, float scale,
 
 class PositiveFunction : public torch::autograd::Function<PositiveFunction> {
  public:
-  // Keys: key_shift is written. Queries: key_shift is read.
+  // For keys, *key_shift is written; for queries, it is read.
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const std::optional<at::Tensor>& keep, const at::Tensor& projection,
                             double scale, bool is_query, at::Tensor* key_shift) {
@@ -185,7 +186,7 @@ class TrigonometricFunction : public torch::autograd::Function<TrigonometricFunc
     const variable_list tensors = context->get_saved_variables();
     const at::Tensor &x = tensors[0], scales = tensors[2].to(at::kFloat).contiguous();
     const at::Tensor result = EmptyHeads(x, side.width);
-    // A private sum for each (example, head): no race.
+    // Each (example, head) has a sum of its own, so that threads do not race.
     const at::Tensor sums = at::zeros({x.size(0), x.size(1), side.width}, x.options());
     float* sum = sums.mutable_data_ptr<float>();
     const HeadRows inputs(x), phi(tensors[1]), gradient(upstream[0]), out(result);

@@ -26,8 +26,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Used instead of -infinity, whose differences are NaN. exp(kHidden - x) is 0 for any logit x.
-constexpr double kHidden = -1e30;
+// Used instead of -infinity, whose differences are NaN. exp(kHiddenScore - x) is 0 for any logit x.
+constexpr double kHiddenScore = -1e30;
 // The number of weights in a tile: few enough for the last cache, many enough for all threads.
 constexpr int64_t kTileWeights = int64_t{1} << 19;
 
@@ -62,15 +62,15 @@ class Tile {
   int64_t first() const { return range_.first_group; }
 
   // q k^T of gathered rows [g, Lq, D] and [g, Lk, D], where q is already scaled; hidden pairs are
-  // kHidden.
+  // kHiddenScore.
   at::Tensor Scores(const at::Tensor& q, const at::Tensor& k) const {
     at::Tensor scores = at::bmm(q, k.transpose(1, 2));
     const GroupTile tile = {queries_.unsqueeze(2), keys_.unsqueeze(1), table_};
     if (part_.self_pairs.defined()) scores.masked_fill_(Places(part_.self_pairs), kSelfLogit);
     if (part_.bias) scores.add_(part_.bias(tile).to(scores.scalar_type()));
-    if (part_.pairs.defined()) scores.masked_fill_(Places(part_.pairs).logical_not(), kHidden);
-    if (part_.sees) scores.masked_fill_(part_.sees(tile).logical_not(), kHidden);
-    if (!are_keys_full_) scores.masked_fill_(tile.keys.lt(0), kHidden);
+    if (part_.pairs.defined()) scores.masked_fill_(Places(part_.pairs).logical_not(), kHiddenScore);
+    if (part_.sees) scores.masked_fill_(part_.sees(tile).logical_not(), kHiddenScore);
+    if (!are_keys_full_) scores.masked_fill_(tile.keys.lt(0), kHiddenScore);
     return scores;
   }
 
@@ -150,13 +150,13 @@ void ForEachTile(const at::Tensor& q, const Pattern& pattern, Use use) {
 double Scale(const at::Tensor& q) { return 1 / std::sqrt(static_cast<double>(q.size(3))); }
 
 // The softmax of a tile's scores [g, Lq, Lk] and the log-sum-exp of its rows [g, Lq, 1]. Rows
-// without keys have kHidden, and their weights mean nothing. exp() is avoided, because MKL's is
-// slow far below zero.
+// without keys have kHiddenScore, and their weights mean nothing. exp() is avoided, because MKL's
+// is slow far below zero.
 struct TileSoftmax {
   explicit TileSoftmax(const at::Tensor& scores)
       : weights(at::softmax(scores, -1)), sums(scores.amax(-1, true)) {
-    is_empty = sums.lt(kHidden / 2);
-    sums.sub_(weights.amax(-1, true).log_()).masked_fill_(is_empty, kHidden);
+    is_empty = sums.lt(kHiddenScore / 2);
+    sums.sub_(weights.amax(-1, true).log_()).masked_fill_(is_empty, kHiddenScore);
   }
   at::Tensor weights, sums, is_empty;
 };
@@ -171,13 +171,13 @@ void Join(const at::Tensor& other_rows, const at::Tensor& other_sums, at::Tensor
   *sums = most + total.log();
 }
 
-// The output [B, H, N, Dv] and the log-sum-exp of the logits [B, H, N, 1], which is kHidden without
-// keys.
+// The output [B, H, N, Dv] and the log-sum-exp of the logits [B, H, N, 1], which is kHiddenScore
+// without keys.
 std::pair<at::Tensor, at::Tensor> Forward(const at::Tensor& q, const at::Tensor& k,
                                           const at::Tensor& v, const Pattern& pattern) {
   const int64_t batch = q.size(0), heads = q.size(1), tokens = q.size(2);
   at::Tensor output = at::zeros({batch, heads, tokens, v.size(3)}, v.options());
-  at::Tensor sums = at::full({batch, heads, tokens, 1}, kHidden, q.options());
+  at::Tensor sums = at::full({batch, heads, tokens, 1}, kHiddenScore, q.options());
   ForEachTile(q, pattern, [&](const Tile& tile, bool is_first) {
     const at::Tensor tile_q = GatherRows(q, tile.queries(), tile.first()).mul_(Scale(q));
     const at::Tensor tile_v = GatherRows(v, tile.keys(), tile.first());
@@ -197,17 +197,17 @@ std::pair<at::Tensor, at::Tensor> Forward(const at::Tensor& q, const at::Tensor&
 // Makes the rows dense, once for all tiles.
 at::Tensor WithDenseRows(const at::Tensor& t) { return t.stride(3) == 1 ? t : t.contiguous(); }
 
-struct Gradients {
+struct GroupGradients {
   at::Tensor dq, dk, dv;
 };
 
 // With weights P, the dropout mask Z and delta = upstream . output:
 //  dV = (P Z)^T upstream,   d(score) = P (Z (upstream V^T) - delta)
-Gradients Backward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                   const at::Tensor& output, const at::Tensor& sums, const at::Tensor& upstream,
-                   const Pattern& pattern) {
+GroupGradients Backward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        const at::Tensor& output, const at::Tensor& sums,
+                        const at::Tensor& upstream, const Pattern& pattern) {
   const auto zeros = [](const at::Tensor& t) { return at::zeros(t.sizes(), t.options()); };
-  Gradients out = {zeros(q), zeros(k), zeros(v)};
+  GroupGradients out = {zeros(q), zeros(k), zeros(v)};
   ForEachTile(q, pattern, [&](const Tile& tile, bool) {
     const int64_t first = tile.first();
     const auto of_queries = [&](const at::Tensor& t) {
@@ -254,7 +254,7 @@ class GroupedAttentionFunction : public torch::autograd::Function<GroupedAttenti
     const variable_list saved = context->get_saved_variables();
     const auto pattern =
         c10::static_intrusive_pointer_cast<Pattern>(context->saved_data["pattern"].toCapsule());
-    const Gradients out =
+    const GroupGradients out =
         Backward(saved[0], saved[1], saved[2], saved[3], context->saved_data["sums"].toTensor(),
                  WithDenseRows(gradients[0]), *pattern);
     return {out.dq, out.dk, out.dv, at::Tensor()};

@@ -30,7 +30,7 @@ using linear_pieces::ValuesWithOnes;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr KernelNeeds kNeeds;
+constexpr KernelNeeds kLinearNeeds;
 
 class LinearAttentionFunction : public torch::autograd::Function<LinearAttentionFunction> {
  public:
@@ -38,7 +38,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
                             const at::Tensor& v, const std::optional<at::Tensor>& optional_keep,
                             const LinearAttentionSpec& spec) {
     const at::Tensor keep = optional_keep.value_or(at::Tensor());
-    const bool is_tiled = DispatchKernel(kNeeds, {q, k, v}) != KernelPath::kGeneric;
+    const bool is_tiled = DispatchKernel(kLinearNeeds, {q, k, v}) != KernelPath::kGeneric;
     const LinearAttentionState state =
         (is_tiled ? internal::ForwardTiled : internal::ForwardGeneric)(q, k, v, keep, spec);
     context->save_for_backward({q, k, v, state.output, state.row_sum, state.key_state});

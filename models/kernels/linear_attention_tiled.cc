@@ -1,6 +1,6 @@
-// float32 on the CPU: for each (example, head), tiles of tokens that stay in the cache. The keys'
-// pass sums the state S = sum_j phi(k_j) [v_j, 1]; the queries' pass applies it. The backward
-// mirrors this.
+// Linear attention for float32 on the CPU. Each (example, head) is computed in tiles of tokens that
+// stay in the cache: a pass over the keys sums the state S = sum_j phi(k_j) [v_j, 1], and a pass
+// over the queries applies it. The backward mirrors this.
 #include <ATen/ops/zeros.h>
 
 #include <vector>
@@ -33,7 +33,7 @@ class AngleTable {
   int64_t stride_ = 0;
 };
 
-// The shape of one example's tiles.
+// The shape of the tiles of an example: where there are floors, its epsilon is the example's floor.
 class ExampleShapes {
  public:
   ExampleShapes(const TileShape& shape, const at::Tensor& floors) : shape_(shape) {

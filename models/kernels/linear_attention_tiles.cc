@@ -161,12 +161,13 @@ inline LRA_ALWAYS_INLINE void FloorTileBody(const TileShape& shape, const float*
   }
 }
 
-struct Normalizer {
+struct RowNormalizer {
   float inverse;  // 1 / (safe row sum)
   bool flows;     // whether the row sum has a gradient
 };
 
-inline LRA_ALWAYS_INLINE Normalizer Normalize(const TileShape& shape, float sum, float floor) {
+inline LRA_ALWAYS_INLINE RowNormalizer NormalizeRow(const TileShape& shape, float sum,
+                                                    float floor) {
   float safe = 1.0f;
   bool flows = false;
   switch (shape.denominator) {
@@ -198,13 +199,13 @@ inline LRA_ALWAYS_INLINE void OutputTileBody(const TileShape& shape, const float
     float* to = out.data + r * out.stride;
     if (angles.cosine == nullptr) {
       row_sum[r] = in[width];
-      const float inverse = Normalize(shape, row_sum[r], floors[r]).inverse;
+      const float inverse = NormalizeRow(shape, row_sum[r], floors[r]).inverse;
       for (int64_t c = 0; c < width; ++c) to[c] = in[c] * inverse;
       continue;
     }
     const float cosine = angles.cosine[r], sine = angles.sine[r];
     row_sum[r] = in[width] * cosine + second[width] * sine;
-    const float inverse = Normalize(shape, row_sum[r], floors[r]).inverse;
+    const float inverse = NormalizeRow(shape, row_sum[r], floors[r]).inverse;
     for (int64_t c = 0; c < width; ++c) to[c] = (in[c] * cosine + second[c] * sine) * inverse;
   }
 }
@@ -217,7 +218,7 @@ inline LRA_ALWAYS_INLINE void ProductGradientTileBody(const TileShape& shape, Ro
   for (int64_t r = 0; r < rows; ++r) {
     const float* g = gradient.data + r * gradient.stride;
     float* to = out + r * shape.state_width;
-    const auto [inverse, flows] = Normalize(shape, row_sum[r], floors[r]);
+    const auto [inverse, flows] = NormalizeRow(shape, row_sum[r], floors[r]);
     const float sum_gradient =
         flows ? -DotLanes(g, output.data + r * output.stride, width) * inverse : 0.0f;
     const float cosine = angles.cosine != nullptr ? angles.cosine[r] : 1.0f;

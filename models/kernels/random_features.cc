@@ -71,7 +71,7 @@ at::Tensor LogPositiveFeatures(const at::Tensor& x, const at::Tensor& projection
 namespace {
 
 // Masks keys so that the exponential is 0, whatever is subtracted.
-at::Tensor Kept(const at::Tensor& log_key, const at::Tensor& keep) {
+at::Tensor MaskedLog(const at::Tensor& log_key, const at::Tensor& keep) {
   if (!keep.defined()) return log_key;
   return log_key.masked_fill(keep.logical_not().view({keep.size(0), 1, -1, 1}), kMasked);
 }
@@ -80,7 +80,7 @@ at::Tensor Kept(const at::Tensor& log_key, const at::Tensor& keep) {
 
 StableFeatures MakeStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
                                   const at::Tensor& keep) {
-  const at::Tensor kept = Kept(log_key, keep);
+  const at::Tensor kept = MaskedLog(log_key, keep);
   // These are constants that cancel, so no gradient flows through them.
   at::Tensor key_shift = kept.detach().amax(2, true);              // [B, H, 1, M]
   key_shift = key_shift.masked_fill(key_shift <= kMasked / 2, 0);  // no keys at all
@@ -93,7 +93,7 @@ StableFeatures CausalStableFeatures(const at::Tensor& log_query, const at::Tenso
                                     const at::Tensor& keep, const at::Tensor& running_max) {
   const int64_t n = log_key.size(2);
   const int64_t chunks = (n + kCausalChunkTokens - 1) / kCausalChunkTokens;
-  const at::Tensor kept = Kept(log_key, keep);
+  const at::Tensor kept = MaskedLog(log_key, keep);
   const at::Tensor padded =
       at::constant_pad_nd(kept.detach(), {0, 0, 0, chunks * kCausalChunkTokens - n}, kMasked);
   const at::Tensor before = running_max.defined()

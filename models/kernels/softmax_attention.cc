@@ -20,7 +20,7 @@ using torch::autograd::variable_list;
 
 // Rows are queries. One query alone, as in a stream, would leave 47 of 48 lanes empty: a plain
 // product is faster.
-constexpr KernelNeeds kNeeds = {.fewest_rows = 8};
+constexpr KernelNeeds kSoftmaxNeeds = {.fewest_rows = 8};
 
 class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttentionFunction> {
  public:
@@ -31,7 +31,7 @@ class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttenti
     const SoftmaxInput input = {
         q, k, v, keep.value_or(at::Tensor()), bias.value_or(at::Tensor()), dropout, causal};
     const bool is_tiled =
-        DispatchKernel(kNeeds, {q, k, v, input.bias}, q.size(2)) != KernelPath::kGeneric;
+        DispatchKernel(kSoftmaxNeeds, {q, k, v, input.bias}, q.size(2)) != KernelPath::kGeneric;
     const SoftmaxState state =
         (is_tiled ? internal::SoftmaxForwardTiled : internal::SoftmaxForwardGeneric)(input);
     context->save_for_backward({q, k, v, state.output, state.log_sum, input.bias});

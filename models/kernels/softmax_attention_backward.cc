@@ -1,6 +1,6 @@
-// The register form's backward: in parallel over (example, head) and, where these are few, over
-// ranges of queries too, each with sums of dK and dV of its own. With a bias the examples follow
-// one another, since they share its gradient.
+// The backward of the register form. It runs in parallel over (example, head) and, where these are
+// few, over ranges of queries, too, each with its own sums of dK and dV. With a bias, a unit of
+// work takes the examples one after the other, since they share the gradient of the bias.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -11,7 +11,8 @@
 namespace lra::internal {
 namespace {
 
-// Every range of queries costs a dK and a dV.
+// The number of units of work to aim at. It is low, because every range of queries costs a dK and a
+// dV.
 constexpr int64_t kWantedUnits = 8;
 
 class BackwardWorker : public Worker {
@@ -29,7 +30,8 @@ class BackwardWorker : public Worker {
         key_sums_(p.KeyRows() * p.padded_width),
         value_sums_(p.KeyRows() * p.padded_value_width) {}
 
-  // The queries [begin, end) of one head; adds up what they give to dK and dV, written at the end.
+  // Computes the gradients of the queries [begin, end) of one head, and adds up what they give to
+  // dK and dV, which is written at the end.
   void Run(const Place& at, int64_t begin, int64_t end, const HeadRows& key_gradient,
            const HeadRows& value_gradient) {
     const int64_t kept = p_.kept.Count(at.example), rows = RoundUp(kept, kKeyTile);
@@ -50,10 +52,11 @@ class BackwardWorker : public Worker {
   }
 
  private:
-  // What a chunk holds of one tile of queries.
+  // The buffers of one tile of queries in a chunk. Columns of q also contain the factor log2(e),
+  // since exponentials are taken to base 2.
   struct QueryTile {
-    float *columns, *upstream_columns;  // [D][query] scaled, base 2; [Dv][query]
-    float *rows, *upstream_rows;        // [query][D] scaled; [query][Dv]
+    float *columns, *upstream_columns;  // q, [D][query], scaled, base 2; dO, [Dv][query]
+    float *rows, *upstream_rows;        // q, [query][D], scaled; dO, [query][Dv]
     float* totals;                      // [D][query]: dQ before scaling
     float *log_sums, *row_sums;         // [query]; sum_c dO_c O_c
   };
@@ -112,13 +115,14 @@ class BackwardWorker : public Worker {
     std::fill_n(tile.totals, p_.padded_width * kQueryTile, 0.0f);
     const float* log_sums = log_sums_ + (at.example * p_.heads + at.head) * p_.queries + span.first;
     for (int64_t lane = 0; lane < kQueryTile; ++lane) {
-      // Lanes without a query have no keys.
+      // Lanes without a query count as rows without keys.
       tile.log_sums[lane] = lane < count ? log_sums[lane] : std::numeric_limits<float>::infinity();
     }
     SumRows(count, output, tile);
   }
 
-  // row_sums[q] = sum_c dO_c O_c, with the queries side by side.
+  // Computes row_sums[q] = sum_c dO_c O_c, which the gradient of the softmax needs, for all queries
+  // of the tile side by side.
   void SumRows(int64_t count, const float* output, const QueryTile& tile) const {
     constexpr int64_t kColumns = 16;
     float columns[kColumns * kQueryTile];
@@ -180,7 +184,8 @@ class BackwardWorker : public Worker {
   Floats key_sums_, value_sums_;  // [kept key][padded width]: dK and dV of the unit
 };
 
-// Rows of dK or dV, one tensor a split; rows of masked keys stay 0.
+// Makes a dK or dV for each split. Rows of masked keys are never written, so they are set to 0
+// here.
 std::vector<at::Tensor> MakeSums(const SoftmaxInput& input, const at::Tensor& like,
                                  int64_t splits) {
   std::vector<at::Tensor> sums;
@@ -202,7 +207,7 @@ SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxI
                                       const SoftmaxState& state) {
   const Problem p(input);
   const bool has_bias = p.bias.defined();
-  const int64_t examples = has_bias ? p.batch : 1;  // of a unit
+  const int64_t examples = has_bias ? p.batch : 1;  // that a unit takes in turn
   const int64_t splits = p.Splits(p.batch / examples * p.heads, kWantedUnits);
   const std::vector<at::Tensor> key_sums = MakeSums(input, input.k, splits);
   const std::vector<at::Tensor> value_sums = MakeSums(input, input.v, splits);

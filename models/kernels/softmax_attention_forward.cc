@@ -1,4 +1,4 @@
-// The register form's forward: in parallel over (example, head, range of queries).
+// The forward of the register form. It runs in parallel over (example, head, range of queries).
 #include <cmath>
 #include <limits>
 
@@ -7,7 +7,8 @@
 namespace lra::internal {
 namespace {
 
-// Weights may grow to 2^30 above the reference before sums are scaled down: exact in float32.
+// Scores, to base 2, may exceed the reference by so much before sums are scaled down. A weight is
+// then at most 2^30, which float32 holds without loss of relative precision.
 constexpr float kHeadroom = 30.0f;
 
 class ForwardWorker : public Worker {
@@ -21,7 +22,7 @@ class ForwardWorker : public Worker {
         references_(p.chunk_tiles * kQueryTile),
         sums_(p.chunk_tiles * kQueryTile) {}
 
-  // The queries [begin, end) of one head.
+  // Computes the outputs of the queries [begin, end) of one head.
   void Run(const Place& at, int64_t begin, int64_t end) {
     PackKeys(at);
     const int64_t chunk = p_.chunk_tiles * kQueryTile;
@@ -66,7 +67,10 @@ class ForwardWorker : public Worker {
                   weights_.get(), kQueryTile, nullptr, total, kQueryTile});
   }
 
-  // The reference of a row is the maximum of its first tile, raised where that is far exceeded.
+  // Exponentials are taken relative to a reference of each row: the maximum of its first tile.
+  // References are raised to the maximum so far where a score of a later tile exceeds its reference
+  // by more than kHeadroom. Sets `shift` to how much each reference rises, and scales the sums
+  // accordingly.
   void MoveReference(int64_t t, bool is_first, int64_t count, float* total, float* shift) {
     float highest[kQueryTile], fade[kQueryTile];
     HighestScores(count, weights_.get(), highest);

@@ -34,7 +34,7 @@ struct Case {
   double dropout = 0;
   enum { kAll, kLengths, kScattered } mask = kAll;
   bool has_bias = false;
-  double stretch = 1;         // of q: how peaked rows are
+  double stretch = 1;         // a factor on q, which makes rows peaked
   int64_t stretch_every = 1;  // only every n-th query is stretched
 };
 
@@ -44,7 +44,8 @@ struct Inputs {
   bool causal;
 };
 
-// [B, H, N, D], laid out [B, N, H, D] inside a wider tensor, as slices of a projection are.
+// Returns random [B, H, N, D], laid out [B, N, H, D] inside a wider tensor, as slices of a
+// projection are.
 at::Tensor Random(int64_t batch, int64_t heads, int64_t tokens, int64_t width) {
   return at::randn({batch, tokens, heads, 2 * width}, at::kDouble)
       .narrow(3, 0, width)
@@ -95,7 +96,7 @@ Outcome Fast(const Inputs& in, at::ScalarType type) {
   });
 }
 
-// The whole matrix, row by row of the definition.
+// Computes the definition, with the whole matrix of weights.
 Outcome Dense(const Inputs& in) {
   return Differentiate(
       in, at::kDouble, [&](const auto& q, const auto& k, const auto& v, const auto& bias) {
@@ -143,7 +144,8 @@ bool AreEqual(const Outcome& a, const Outcome& b) {
          at::equal(a.dv, b.dv);
 }
 
-// Sizes around the tiles of 48 queries and 64 keys and chunks of up to 8 of them.
+// The sizes lie around the tiles of 48 queries and 64 keys, and around chunks of up to 8 tiles of
+// queries.
 const std::vector<Case>& Cases() {
   static const std::vector<Case> cases = {
       {"one token", 1, 1, 1, 1, 3, 5},
@@ -199,7 +201,8 @@ TEST(SoftmaxAttentionTest, RegisterFormIsTheDenseOneOnEveryInstructionSet) {
 }
 
 TEST(SoftmaxAttentionTest, ReferenceFollowsScoresThatRise) {
-  // Scores of 0, 100, .. 2500: every tile exceeds what the one before prepared for.
+  // The scores are 0, 100, .. 2500 from tile to tile, so every tile exceeds what the one before
+  // prepared for.
   Inputs in = Make({"", 1, 1, 50, 64 * 26, 4, 4});
   in.q = at::ones_like(in.q);
   in.k = (at::arange(64 * 26, at::kDouble) / 64).floor().view({1, 1, -1, 1}).expand_as(in.k) * 50;

@@ -1,6 +1,6 @@
-// Built with contraction into fused multiply-adds (models/CMakeLists.txt): these are matrix
-// products, and BLAS fuses them too. Results may therefore differ in the last bits between
-// instruction sets.
+// This file is built with contraction into fused multiply-adds (models/CMakeLists.txt), because
+// these are matrix products, and BLAS fuses them, too. Results may therefore differ in the last
+// bits between instruction sets.
 #include "models/kernels/softmax_attention_tiles.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace lra {
 namespace {
 
-// A block of kRows x kVectors accumulators, the operands and their broadcasts fill the registers
-// of a level: 32 of 16 floats, 16 of 8, 16 of 4.
+// A block has kRows x kVectors accumulators. Together with the operands and their broadcasts, these
+// fill the vector registers of each instruction set: 32 of 16 floats, 16 of 8, 16 of 4.
 template <KernelPath kPath>
 struct Registers;
 template <>
@@ -74,7 +74,8 @@ template <KernelPath kPath, bool kTransposed>
 inline LRA_ALWAYS_INLINE void MultiplyRows(const TileProduct& p) {
   using Level = Registers<kPath>;
   constexpr int kWidth = Level::kWidth;
-  // Whole blocks where the lanes divide into them, otherwise pairs.
+  // Blocks of full width are used where they divide the lanes, otherwise blocks of two vectors, and
+  // a single vector for what is left.
   constexpr int64_t kWide = Level::kVectors * kWidth, kPair = 2 * kWidth;
   const int64_t wide = p.lanes % kWide == 0 ? p.lanes : 0;
   const int64_t rows = RoundUp(p.rows, kBlockRows);
@@ -102,10 +103,12 @@ inline LRA_ALWAYS_INLINE void MultiplyTileBody(const TileProduct& p) {
   }
 }
 
-// 2^x for x < 127 within 2 ulp; 0 below 2^-125; NaN stays NaN. (Cephes' exp2f.)
+// Returns 2^x for x < 127, within 2 ulp, and 0 for x < -125. NaN stays NaN. The polynomial is that
+// of Cephes' exp2f.
 inline LRA_ALWAYS_INLINE float Exp2(float x) {
   const float bounded = x < -125.0f ? -125.0f : x;
-  const float shifted = bounded + 12582912.0f;  // 1.5 * 2^23: rounds into the low bits
+  // 1.5 * 2^23: x is rounded to an integer in the low bits.
+  const float shifted = bounded + 12582912.0f;
   const float r = bounded - (shifted - 12582912.0f);
   float p = 1.535336188319500e-4f;
   p = p * r + 1.339887440266574e-3f;
@@ -187,7 +190,7 @@ inline LRA_ALWAYS_INLINE void ScoreGradientsWithDropoutBody(int64_t keys, const 
   }
 }
 
-// Four rows of four floats: what packing transposes at a time.
+// Packing transposes four rows of four floats at a time.
 typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
 struct FourRows {
   Four row[4];
@@ -212,7 +215,8 @@ inline LRA_ALWAYS_INLINE FourRows Transposed(const FourRows& in) {
            __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)}};
 }
 
-// Rows of a projection lie kilobytes apart, where no hardware prefetcher looks.
+// So many rows ahead are prefetched in software: rows of a projection lie kilobytes apart, where no
+// hardware prefetcher looks.
 constexpr int64_t kRowsAhead = 8;
 
 inline void PrefetchRow(const float* row, int64_t width) {

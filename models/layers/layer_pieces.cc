@@ -9,7 +9,7 @@
 namespace lra {
 namespace {
 
-constexpr KernelNeeds kNeeds = {.is_full_precision = true};
+constexpr KernelNeeds kLayerNeeds = {.is_full_precision = true};
 
 }  // namespace
 
@@ -19,14 +19,14 @@ at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map) {
 
 Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters) {
   const bool is_plain = parameters.key.weight.defined() && !parameters.returns_input;
-  const bool is_tiled = is_plain && DispatchKernel(kNeeds, {x}) != KernelPath::kGeneric;
+  const bool is_tiled = is_plain && DispatchKernel(kLayerNeeds, {x}) != KernelPath::kGeneric;
   return (is_tiled ? internal::NormQkvTiled : internal::NormQkvGeneric)(x, parameters);
 }
 
 at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
                      const OutputMlpParameters& parameters, const OutputMlpDropout& dropout) {
   const bool is_tiled = parameters.output.weight.defined() &&
-                        DispatchKernel(kNeeds, {residual}) != KernelPath::kGeneric;
+                        DispatchKernel(kLayerNeeds, {residual}) != KernelPath::kGeneric;
   return (is_tiled ? internal::OutputMlpTiled : internal::OutputMlpGeneric)(attended, residual,
                                                                             parameters, dropout);
 }

@@ -34,7 +34,7 @@ class Leaves {
     return {Make({out, in}), has_bias ? Make({out}) : at::Tensor()};
   }
   NormMap Norm(int64_t width) { return {Make({width}, 1.0), Make({width}), 1e-5}; }
-  // Gradients of body() with respect to all leaves.
+  // Returns the gradients of body() with respect to all leaves.
   std::vector<at::Tensor> Gradients(const std::function<at::Tensor()>& body) {
     for (at::Tensor& t : tensors_) t.mutable_grad() = at::Tensor();
     body().backward();
@@ -116,7 +116,7 @@ TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
   }
 }
 
-// GELU through its piece: a layer whose only job is the activation, against LibTorch in float64.
+// Compares GELU and its slope with those of LibTorch in float64.
 TEST(RowsTest, GeluAndItsSlope) {
   const at::Tensor x = at::linspace(-12, 12, 4801);
   for (const GeluKind kind : {GeluKind::kErf, GeluKind::kTanh}) {

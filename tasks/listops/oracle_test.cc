@@ -28,7 +28,7 @@ int32_t Value(absl::string_view text) {
   return value.value_or(-1);
 }
 
-// The check cases of the original generator.
+// These are the check cases of the original generator.
 TEST(OracleTest, EvaluatesTheOriginalsCases) {
   EXPECT_EQ(Value("[MAX 2 9 ]"), 9);
   EXPECT_EQ(Value("[MED 1 2 ]"), 1);

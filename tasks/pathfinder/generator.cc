@@ -26,7 +26,7 @@ void RecordTips(const ContourPlacer& placer, PathfinderImage* image) {
   image->ambiguous = image->tips.terminals[0] == image->tips.terminals[1];
 }
 
-// The targets' paddles come first and alternate.
+// Returns the turns along the two targets. Their paddles are the first ones placed, in alternation.
 std::vector<double> TurnsOf(const ContourPlacer& placer, const MarginTables& tables, int paddles) {
   std::vector<double> turns;
   for (int i = 2; i < 2 * paddles; ++i) {

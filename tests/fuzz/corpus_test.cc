@@ -1,5 +1,5 @@
 // Replays the fuzz targets without a fuzzer: every committed seed, every beginning of it, and a few
-// hundred damaged copies, the same ones each time.
+// hundred damaged copies, which are the same ones each time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<std::string> Seeds(const std::string& target) {
   return seeds;
 }
 
-// In memory of exactly its size, so that a sanitizer sees a byte too far.
+// Copies the input to memory of exactly its size, so that a sanitizer sees a read past its end.
 void Feed(FuzzFunction target, const std::string& input) {
   const std::vector<char> bytes(input.begin(), input.end());
   target(absl::string_view(bytes.data(), bytes.size()));

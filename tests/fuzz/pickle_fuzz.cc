@@ -9,7 +9,7 @@
 namespace lra::image {
 namespace {
 
-constexpr int kWidth = 3;  // narrow rows: short seeds
+constexpr int kWidth = 3;  // narrow rows, which keep seeds short
 
 void Check(absl::string_view bytes) {
   const auto pickle = Pickle::Parse(bytes);

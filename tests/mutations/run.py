@@ -59,7 +59,7 @@ def prepare(programs):
     subprocess.run(["git", "-C", str(CLONE), "fetch", "-q", str(ROOT), head], check=True)
     subprocess.run(["git", "-C", str(CLONE), "checkout", "-qf", head], check=True)
     third_party = CLONE / "third_party"
-    if not third_party.exists():
+    if (ROOT / "third_party").exists() and not third_party.is_symlink():
         third_party.symlink_to(ROOT / "third_party")
     os.environ.update(CCACHE_BASEDIR=str(CLONE), CCACHE_NOHASHDIR="1")
     configured = run(["cmake", "--preset", "release"], cwd=CLONE)
