@@ -46,7 +46,7 @@ std::string NameOfResultField(std::string path, const RunRecord& record) {
   }
   constexpr absl::string_view kValue = "].value";
   for (const absl::string_view sums : {".sums.counts[", ".sums.totals["}) {
-    const size_t begin = path.find(sums);
+    const size_t begin = path.find(sums.data(), 0, sums.size());
     if (begin == std::string::npos || !absl::EndsWith(path, kValue)) continue;
     path.erase(path.size() - kValue.size());
     path.replace(begin, sums.size(), ".");
