@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/command.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
@@ -24,15 +25,44 @@ namespace {
 
 struct BaselineFlags {
   BaselineRequest request;
-  std::string out = "runs";
+  std::string out = "runs", like;
 };
+
+// Takes over task, view, protocol and preset of the run that --like names.
+absl::Status TakeOverRun(const BaselineFlags& flags, BaselineRequest* request) {
+  if (flags.like.empty() && request->task.empty())
+    return absl::InvalidArgumentError("give a task (`lra list tasks`), or --like RUN");
+  if (flags.like.empty()) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const RunRecord run, ReadRunRecord(flags.like));
+  LRA_ASSIGN_OR_RETURN(request->exact_view, ViewOfRun(run, request->task));
+  request->task = run.data().task();
+  request->view.protocol = run.config().protocol();
+  request->view.preset = run.config().preset();
+  request->check_data = [run](const Manifest& manifest, const DataView& view) {
+    return CheckDataOfRun(run, manifest, view);
+  };
+  return absl::OkStatus();
+}
+
+BaselineBar BarOf(const BaselineFacts& facts) {
+  BaselineBar bar;
+  bar.set_name(facts.bar);
+  bar.set_ignores(facts.ignores);
+  bar.set_is_required(facts.is_required);
+  bar.set_ladder(facts.ladder);
+  return bar;
+}
 
 // What eval/ records of what tasks/ predicted.
 BaselineRun RunOf(const BaselineResults& results, const BaselinePrediction& prediction,
-                  const CommandContext& context) {
+                  const BaselineRequest& request, const CommandContext& context) {
   BaselineRun run;
-  run.name = prediction.name;
-  run.description = prediction.description;
+  run.name = prediction.facts.name;
+  run.description = prediction.facts.description;
+  run.bar = BarOf(prediction.facts);
+  run.view = results.view;
+  run.protocol = request.view.protocol;
+  run.preset = request.view.preset;
   run.data = IdentifyData(results.manifest, results.view);
   run.spec = results.spec;
   for (size_t i = 0; i < results.splits.size(); ++i)
@@ -52,8 +82,12 @@ std::string Describe(const Metric& metric, const RunRecord& record, const SplitR
 
 nlohmann::ordered_json ToJsonResult(const Metric& metric, const RunRecord& record,
                                     const SplitResult& result, const std::string& folder) {
-  nlohmann::ordered_json json = {
-      {"run", folder}, {"baseline", record.method()}, {"split", result.split()}};
+  nlohmann::ordered_json json = {{"run", folder},
+                                 {"baseline", record.method()},
+                                 {"bar", record.bar().name()},
+                                 {"ignores", record.bar().ignores()},
+                                 {"required_for_learned", record.bar().is_required()},
+                                 {"split", result.split()}};
   AddScore(metric, result, &json);
   return json;
 }
@@ -61,18 +95,23 @@ nlohmann::ordered_json ToJsonResult(const Metric& metric, const RunRecord& recor
 absl::Status Baseline(const BaselineFlags& flags, const CommandContext& context) {
   BaselineRequest request = flags.request;
   request.options.quiet = context.quiet;
+  LRA_RETURN_IF_ERROR(TakeOverRun(flags, &request));
   LRA_ASSIGN_OR_RETURN(const BaselineResults results, PredictBaselines(request));
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const BaselinePrediction& prediction : results.predictions) {
-    const std::string folder = BaselineDirectory(flags.out, request.task, prediction.name);
-    LRA_ASSIGN_OR_RETURN(const RunRecord record,
-                         WriteBaselineRecord(folder, RunOf(results, prediction, context)));
+    const BaselineRun run = RunOf(results, prediction, request, context);
+    const std::string folder = BaselineDirectory(flags.out, run);
+    LRA_ASSIGN_OR_RETURN(const RunRecord record, WriteBaselineRecord(folder, run));
     const SplitResult& result = *FindResult(record, request.split);
     LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
     if (!context.json) std::cout << Describe(*metric, record, result, folder) << "\n";
     json.push_back(ToJsonResult(*metric, record, result, folder));
   }
   if (context.json) PrintJson(json);
+  if (!results.left_out.empty() && !context.quiet) {
+    std::cerr << "left out, because they take minutes: " << absl::StrJoin(results.left_out, ", ")
+              << " (--all runs them, too)\n";
+  }
   return absl::OkStatus();
 }
 
@@ -82,9 +121,17 @@ void AddBaselineCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<BaselineFlags>();
   BaselineRequest& request = flags->request;
   CLI::App* command = AddCommand(app, "baseline",
-                                 "Record what needs no attention: the majority class, the task's "
-                                 "own shortcut, a linear model");
-  AddOption(command, "task", &request.task, "Task: `lra list tasks`", {.is_required = true});
+                                 "Record what needs no attention: the majority class and the "
+                                 "task's own bars");
+  AddOption(
+      command, "task", &request.task,
+      "Task: `lra list tasks`, and its baselines: `lra list tasks NAME`; may be left out with "
+      "--like");
+  AddSwitch(command, "--all", &request.options.all, "Also those that take minutes");
+  AddOption(
+      command, "--like", &flags->like,
+      "Run folder: data, view, protocol and preset are that run's, so that the baselines land "
+      "in its table");
   AddData(command, &request.data_dir);
   AddOption(command, "--out", &flags->out, "Folder of the run folders", {.shows_default = true});
   AddOption(command, "--split", &request.split,
@@ -93,6 +140,8 @@ void AddBaselineCommand(CLI::App* app, CommandContext* context) {
   AddThreads(command, &request.options.threads);
   SetBody(command, context,
           "  lra baseline listops\n"
+          "  lra baseline --all text --set max_length_tokens=1000\n"
+          "  lra baseline --all --like runs/text-linear-small-s0\n"
           "  lra baseline listops --data data/listops --split validation --json",
           [flags, context] { return Baseline(*flags, *context); });
 }

@@ -98,6 +98,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddScoreCommand(app, context);
   AddTableCommand(app, context);
   AddDiffCommand(app, context);
+  AddProfileCommand(app, context);
   AddWatchCommand(app, context);
   AddDoctorCommand(app, context);
 }

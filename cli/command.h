@@ -51,6 +51,7 @@ void AddConfigCommand(CLI::App* app, CommandContext* context);
 void AddDiffCommand(CLI::App* app, CommandContext* context);
 void AddDataCommand(CLI::App* app, CommandContext* context);
 void AddBaselineCommand(CLI::App* app, CommandContext* context);
+void AddProfileCommand(CLI::App* app, CommandContext* context);
 void AddCheckCommand(CLI::App* app, CommandContext* context);
 void AddTrainCommand(CLI::App* app, CommandContext* context);
 void AddEvalCommand(CLI::App* app, CommandContext* context);

@@ -79,7 +79,8 @@ absl::StatusOr<Json> TaskJson(const std::string& name) {
   if (!facts.imported_from.empty()) result["imported_from"] = facts.imported_from;
   result["oracle_of_generated_data"] = facts.has_oracle_of_generated;
   result["oracle_of_imported_data"] = facts.has_oracle_of_imported;
-  if (!facts.shortcut.empty()) result["shortcut"] = facts.shortcut;
+  for (const BaselineFacts& baseline : facts.baselines)
+    result["baselines"][baseline.name] = baseline.description;
   if (!facts.options.empty()) result["options"] = ToJson(facts.options);
   return result;
 }

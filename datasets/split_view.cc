@@ -116,6 +116,10 @@ void SplitView::ReadReal(int64_t example, std::vector<float>* values) const {
   transform_.ApplyReal(split_->Bytes(examples_[example]), values);
 }
 
+std::vector<int16_t> SplitView::Extra(int64_t example) const {
+  return split_->Extra(examples_[example]);
+}
+
 std::vector<int32_t> Labels(const SplitView& split) {
   std::vector<int32_t> labels(split.size());
   for (int64_t i = 0; i < split.size(); ++i) labels[i] = split.label(i);

@@ -39,6 +39,9 @@ class SplitView {
   void Read(int64_t example, std::vector<int32_t>* ids, int column = 0) const;
   // Does the same for views of real numbers (spec().is_real()).
   void ReadReal(int64_t example, std::vector<float>* values) const;
+  // The example's values of the data set's extra columns, one column after the other
+  // (Task::ExtraColumns); empty without such columns.
+  std::vector<int16_t> Extra(int64_t example) const;
   // The length of the longest example under the view.
   int32_t max_length_tokens() const { return max_length_; }
   // The length that view.pad_to pads every sequence to; 0 = that of the longest in its batch.

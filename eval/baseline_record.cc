@@ -4,11 +4,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
+#include "lra/config.h"
+#include "lra/experiment.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 
 namespace lra {
 namespace {
+
+constexpr size_t kNameDigits = 8;
 
 RowIdentity IdentityOf(const BaselineRun& run) {
   return {RunRecord::BASELINE, run.name,        run.description, run.data, run.spec,
@@ -17,9 +22,14 @@ RowIdentity IdentityOf(const BaselineRun& run) {
 
 }  // namespace
 
-std::string BaselineDirectory(absl::string_view runs, absl::string_view task,
-                              absl::string_view name) {
-  return JoinPath(runs, absl::StrCat(task, "-baseline-", name));
+std::string BaselineDirectory(absl::string_view runs, const BaselineRun& run) {
+  const std::string name = absl::StrCat(run.data.task(), "-baseline-", run.name);
+  const absl::StatusOr<DataView> usual =
+      LoadView(run.data.task(), kDefaultProtocol, kDefaultPreset, {});
+  const bool is_usual = usual.ok() && Fingerprint(*usual) == run.data.view_fingerprint();
+  return JoinPath(
+      runs,
+      is_usual ? name : absl::StrCat(name, "-", Fingerprint(run.data).substr(0, kNameDigits)));
 }
 
 absl::StatusOr<RunRecord> WriteBaselineRecord(absl::string_view directory, const BaselineRun& run) {
@@ -27,7 +37,11 @@ absl::StatusOr<RunRecord> WriteBaselineRecord(absl::string_view directory, const
   LRA_RETURN_IF_ERROR(ReplaceableRecord(directory, row).status());
   ExperimentConfig config;
   config.set_task(run.data.task());
+  config.set_protocol(run.protocol);
+  config.set_preset(run.preset);
+  *config.mutable_view() = run.view;
   RunRecord record = MakeRowRecord(row, std::move(config));
+  *record.mutable_bar() = run.bar;
   for (const RowSplit& split : run.splits) {
     auto result = StoreRowSplit(directory, split, run.spec);
     if (!result.ok())

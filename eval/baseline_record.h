@@ -1,4 +1,4 @@
-// Records of trivial baselines: the majority class, a task's shortcut, a linear model.
+// Records of trivial baselines: the majority class, and what a task itself names.
 #ifndef LRA_EVAL_BASELINE_RECORD_H_
 #define LRA_EVAL_BASELINE_RECORD_H_
 
@@ -19,7 +19,11 @@ inline constexpr char kMajorityMethod[] = "majority";
 struct BaselineRun {
   std::string name;         // names the row of a table
   std::string description;  // a sentence for its footnote
+  BaselineBar bar;          // what a score above it says
   DataIdentity data;
+  // How the data is seen, and which protocol and preset said so; kept in the record's `config`.
+  DataView view;
+  std::string protocol, preset;
   TaskSpec spec;
   std::vector<RowSplit> splits;
   // The command as typed, to be logged with the look at the test split.
@@ -27,9 +31,10 @@ struct BaselineRun {
   int64_t unix_seconds = 0;
 };
 
-// Returns e.g. "RUNS/listops-baseline-majority".
-std::string BaselineDirectory(absl::string_view runs, absl::string_view task,
-                              absl::string_view name);
+// Returns e.g. "RUNS/listops-baseline-majority". Under another view than the task's usual one, the
+// first eight digits of the fingerprint of the data and view stand behind it, so that baselines of
+// several views lie side by side.
+std::string BaselineDirectory(absl::string_view runs, const BaselineRun& run);
 
 // Scores every split, writes predictions ("predictions.npy" for the test split,
 // "predictions-SPLIT.npy" for others) and the record, which is returned. Replaces an earlier

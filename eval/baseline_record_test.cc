@@ -78,8 +78,34 @@ TEST(BaselineRecordTest, ErrorsNameBaselineSplitAndExample) {
               HasSubstr("baseline majority, test: example 0: label 7"));
 }
 
-TEST(BaselineRecordTest, FolderName) {
-  EXPECT_EQ(BaselineDirectory("runs", "listops", "majority"), "runs/listops-baseline-majority");
+// The usual view has the plain name; another one must not claim the same folder.
+TEST(BaselineRecordTest, FolderNamesTellViewsApart) {
+  BaselineRun run = MakeBaselineRun();
+  run.data.set_task("listops");
+  run.data.set_view_fingerprint(Fingerprint(*LoadView("listops", "fair", "small", {})));
+  EXPECT_EQ(BaselineDirectory("runs", run), "runs/listops-baseline-majority");
+  run.data.set_view_fingerprint(
+      Fingerprint(*LoadView("listops", "fair", "small", {"max_length_tokens=100"})));
+  EXPECT_EQ(BaselineDirectory("runs", run),
+            "runs/listops-baseline-majority-" + Fingerprint(run.data).substr(0, 8));
+}
+
+TEST(BaselineRecordTest, KeepsTheBarAndHowTheDataIsSeen) {
+  BaselineRun run = MakeBaselineRun();
+  run.bar.set_name("order");
+  run.bar.set_ignores("the order of the units");
+  run.bar.set_is_required(true);
+  run.view.set_max_length_tokens(100);
+  run.protocol = "fair@1";
+  run.preset = "small";
+  const auto record = WriteBaselineRecord(FreshFolder("bar"), run);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->bar().name(), "order");
+  EXPECT_EQ(record->bar().ignores(), "the order of the units");
+  EXPECT_TRUE(record->bar().is_required());
+  EXPECT_EQ(record->config().view().max_length_tokens(), 100);
+  EXPECT_EQ(record->config().protocol(), "fair@1");
+  EXPECT_EQ(record->config().preset(), "small");
 }
 
 TEST(DataIdentityTest, CopiesTheManifestAndFingerprintsTheView) {
@@ -115,6 +141,47 @@ TEST(DataIdentityTest, SplitsAreTheViews) {
   EXPECT_EQ(permuted.split_fingerprint().at("test"), Sha256Hex("abc SEED42 test"));
   EXPECT_NE(permuted.split_fingerprint().at("test"), sliced.split_fingerprint().at("test"));
   EXPECT_NE(permuted.split_fingerprint().at("test"), permuted.split_fingerprint().at("train"));
+}
+
+TEST(DataIdentityTest, TheDataOfARunIsRecognised) {
+  Manifest manifest;
+  manifest.mutable_spec()->set_name("toy");
+  for (const char* name : {"train", "validation", "test"}) {
+    ManifestSplit* split = manifest.add_splits();
+    split->set_name(name);
+    split->set_content_fingerprint(std::string("of ") + name);
+  }
+  DataView view;
+  view.set_max_length_tokens(100);
+  RunRecord run;
+  *run.mutable_data() = IdentifyData(manifest, view);
+  EXPECT_TRUE(CheckDataOfRun(run, manifest, view).ok());
+  DataView other = view;
+  other.set_max_length_tokens(99);
+  EXPECT_THAT(std::string(CheckDataOfRun(run, manifest, other).message()),
+              HasSubstr("the view is"));
+  manifest.mutable_splits(2)->set_content_fingerprint("of others");
+  EXPECT_THAT(std::string(CheckDataOfRun(run, manifest, view).message()),
+              HasSubstr("split test is of others, the run's is of test"));
+  manifest.mutable_splits()->RemoveLast();
+  EXPECT_THAT(std::string(CheckDataOfRun(run, manifest, view).message()),
+              HasSubstr("split test is missing"));
+  manifest.mutable_spec()->set_name("another");
+  EXPECT_THAT(std::string(CheckDataOfRun(run, manifest, view).message()),
+              HasSubstr("task is another, the run's is toy"));
+}
+
+TEST(DataIdentityTest, TheViewOfARun) {
+  RunRecord run;
+  run.mutable_data()->set_task("text");
+  run.mutable_config()->mutable_view()->set_max_length_tokens(100);
+  run.mutable_data()->set_view_fingerprint(Fingerprint(run.config().view()));
+  EXPECT_EQ(ViewOfRun(run, "")->max_length_tokens(), 100);
+  EXPECT_EQ(ViewOfRun(run, "text")->max_length_tokens(), 100);
+  EXPECT_THAT(std::string(ViewOfRun(run, "image").status().message()),
+              HasSubstr("of task \"text\", not \"image\""));
+  run.mutable_config()->clear_view();  // as in records of baselines from before they kept it
+  EXPECT_THAT(std::string(ViewOfRun(run, "").status().message()), HasSubstr("does not say how"));
 }
 
 TEST(DataIdentityTest, CanonicalMeansEveryPinnedSplitAgrees) {

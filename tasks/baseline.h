@@ -1,8 +1,11 @@
-// Trivial baselines: rows that need no trained network and that every table of results should be
-// read against.
+// Runs trivial baselines: rows that need no trained network and that every table of results should
+// be read against. Which baselines there are is said by the task (Task::Baselines).
 #ifndef LRA_TASKS_BASELINE_H_
 #define LRA_TASKS_BASELINE_H_
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,48 +15,47 @@
 #include "datasets/split_view.h"
 #include "lra/config.pb.h"
 #include "lra/experiment.h"
+#include "tasks/baseline_method.h"
 #include "tasks/task.h"
 
 namespace lra {
 
 struct BaselinePrediction {
-  std::string name;         // "majority", "root_operator", "ngram_linear"
-  std::string description;  // a sentence for the table
-  // For each split, [examples, C] log-probabilities in the order of the split.
-  std::vector<std::vector<float>> logits;
+  BaselineFacts facts;
+  BaselineLogits logits;  // of each scored split
 };
 
-struct BaselineOptions {
-  int threads = 0;
-  bool quiet = false;
-};
+// The majority class and the task's own, weakest first, for data seen through `view`.
+std::vector<std::unique_ptr<BaselineMethod>> AllBaselines(const Task& task, const DataView& view);
 
-// Computes these baselines for every split in `scored`; they learn from `train`. * "majority": the
-// class frequencies of the training split. * The task's shortcut, if it has one: the class
-// frequencies of the training examples with the
-//   same value. Both count with add-one smoothing, so no log-probability is infinite.
-// * "ngram_linear" for texts, "pixel_linear" for images: multinomial logistic regression on the
-//   features of tasks/features.h. Of kLinearPasses passes over the training split, the model after
-//   the one with the best accuracy on `validation` is kept.
-inline constexpr int kLinearPasses = 8;
+// Computes these for every split in `scored`: the quick ones, or all if the options say so. They
+// learn from `train` and choose on `validation`.
 absl::StatusOr<std::vector<BaselinePrediction>> RunBaselines(
-    const Task& task, const SplitView& train, const SplitView& validation,
-    const std::vector<const SplitView*>& scored, const BaselineOptions& options);
+    const std::vector<std::unique_ptr<BaselineMethod>>& methods, const SplitView& train,
+    const SplitView& validation, const std::vector<const SplitView*>& scored,
+    const BaselineOptions& options);
 
-// Names of the rows that RunBaselines returns for data of this task.
-std::vector<std::string> BaselineNames(const Task& task, const TaskSpec& spec);
-// The same of the task that a data set is of; none where this program lacks the task.
+// Names of all baselines of the task that a data set is of; none where this program lacks the task.
 absl::StatusOr<std::vector<std::string>> BaselineNamesOf(const Manifest& manifest);
 
-struct BaselineRequest {
+// How a task's prepared data is opened and seen.
+struct TaskDataRequest {
   std::string task;
   std::string data_dir;  // empty = DefaultDataDirectory(task)
   ViewChoice view;
+  // Instead of `view`, for instance that of a run.
+  std::optional<DataView> exact_view;
+  // Asked before anything is read, for instance whether this is the data of a run; unset =
+  // anything.
+  std::function<absl::Status(const Manifest& manifest, const DataView& view)> check_data;
+};
+
+struct BaselineRequest : TaskDataRequest {
   std::string split = "test";  // scored beside validation and test
   BaselineOptions options;
 };
 
-// Every baseline of a task on prepared data.
+// The baselines of a task on prepared data.
 struct BaselineResults {
   Manifest manifest;
   DataView view;
@@ -61,10 +63,23 @@ struct BaselineResults {
   std::vector<std::string> splits;           // "validation", "test" and the one that was asked for
   std::vector<std::vector<int32_t>> labels;  // by split
   std::vector<BaselinePrediction> predictions;  // logits by split
+  std::vector<std::string> left_out;            // names of those that are not quick
 };
-// InvalidArgument for data of another task; the errors of MakeTask, LoadView, Dataset::Open and
-// SplitView::Create.
+// InvalidArgument for data of another task; the errors of MakeTask, LoadView, check_data,
+// Dataset::Open and SplitView::Create.
 absl::StatusOr<BaselineResults> PredictBaselines(const BaselineRequest& request);
+
+// Prepared data with the training split and others, as they are seen.
+struct OpenedTaskData {
+  std::shared_ptr<const Task> task;
+  Manifest manifest;
+  DataView view;
+  SplitView train;
+  std::vector<SplitView> splits;  // as asked for
+};
+// The errors of PredictBaselines.
+absl::StatusOr<OpenedTaskData> OpenTaskData(const TaskDataRequest& request,
+                                            const std::vector<std::string>& splits, int threads);
 
 }  // namespace lra
 

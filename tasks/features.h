@@ -1,4 +1,5 @@
-// The features that linear baselines read from an example: n-grams of its ids, or its pixels.
+// The features that linear baselines read from an example: how often its units occur, n-grams of
+// its ids, or its pixels.
 #ifndef LRA_TASKS_FEATURES_H_
 #define LRA_TASKS_FEATURES_H_
 
@@ -11,15 +12,39 @@
 
 namespace lra {
 
-// Safe for concurrent use.
+// Extract is safe for concurrent use.
 class FeatureExtractor {
  public:
   virtual ~FeatureExtractor() = default;
+  // Learns what Extract needs to know of the training split, and is called once before it.
+  virtual void Fit(const SplitView& train) {}
   // Features are numbered 0 .. size()-1.
   virtual int64_t size() const = 0;
   // Replaces *features by those of one example.
   virtual void Extract(const SplitView& split, int64_t example,
                        std::vector<Feature>* features) const = 0;
+};
+
+// The share of each id among the ids of the example, standardised over the training examples: (x -
+// mean) / standard deviation, at most 5 either way. Ids that all of these have equally often are
+// left out. For a pair, those of the first text, of the second, and the absolute differences of
+// both.
+class UnitFrequencies : public FeatureExtractor {
+ public:
+  // `seen` is the specification under the view: ids are below its vocabulary_size.
+  explicit UnitFrequencies(const TaskSpec& seen);
+  void Fit(const SplitView& train) override;
+  int64_t size() const override { return static_cast<int64_t>(means_.size()); }
+  void Extract(const SplitView& split, int64_t example,
+               std::vector<Feature>* features) const override;
+
+ private:
+  // [features] as they are before they are standardised.
+  std::vector<float> Shares(const SplitView& split, int64_t example) const;
+
+  const int64_t vocabulary_;
+  const bool is_pair_;
+  std::vector<float> means_, scales_;  // [features]; a scale of 0 leaves the feature out
 };
 
 // Which n-grams of 1 to 4 ids occur in the example, hashed into 2^20 buckets. Each that occurs has

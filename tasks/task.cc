@@ -34,6 +34,15 @@ absl::StatusOr<std::optional<int32_t>> Task::OracleLabel(const StoredExample& ex
       absl::StrCat("labels of task ", Spec().name(), " do not follow from its examples"));
 }
 
+std::vector<std::unique_ptr<BaselineMethod>> Task::Baselines(const DataView& view) const {
+  return {};
+}
+
+absl::StatusOr<std::vector<Strata>> Task::StrataOf(const SplitView& train, const SplitView& split,
+                                                   const DataView& view, int threads) const {
+  return std::vector<Strata>();
+}
+
 absl::StatusOr<std::unique_ptr<Task>> TaskOf(const Manifest& manifest) {
   const std::string& name = manifest.spec().name();
   if (!TaskRegistry::Get().Has(name) || manifest.has_options()) {

@@ -21,10 +21,13 @@
 #include "datasets/archive.h"
 #include "datasets/example.h"
 #include "datasets/manifest.pb.h"
+#include "datasets/strata.h"
 #include "google/protobuf/any.pb.h"
 #include "google/protobuf/message.h"
+#include "lra/config.pb.h"
 #include "lra/registry.h"
 #include "lra/task_spec.pb.h"
+#include "tasks/baseline_method.h"
 
 namespace lra {
 
@@ -75,15 +78,6 @@ class RawReader {
   virtual std::vector<SkippedExamples> skipped() const { return {}; }
 };
 
-// A property of an input that needs no model and predicts the label better than chance, for `lra
-// baseline` (ListOps: the root operator).
-struct Shortcut {
-  std::string name;         // e.g. "root_operator"
-  std::string description;  // a sentence for the table
-  // Names of the values; Task::ShortcutValue returns an index into this list.
-  std::vector<std::string> values;
-};
-
 // All const functions are safe for concurrent use.
 class Task {
  public:
@@ -128,9 +122,16 @@ class Task {
   virtual absl::StatusOr<std::optional<int32_t>> OracleLabel(const StoredExample& example) const;
   // Readable form, e.g. "[MAX 2 [SM 3 4 ] 7 ]".
   virtual std::string ToText(const StoredExample& example) const = 0;
-  // Returns nullopt if the task has no shortcut.
-  virtual std::optional<Shortcut> ShortcutInfo() const { return std::nullopt; }
-  virtual int ShortcutValue(absl::Span<const int32_t> ids) const { return 0; }
+  // The task's trivial baselines beside the majority class, for data seen through `view`, weakest
+  // first: what can be had without what the task is about. tasks/linear_baseline.h and
+  // tasks/table_baseline.h have some to choose from.
+  virtual std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const;
+  // Ways to sort the examples of `split` by what they ask, for `lra profile`. What must be learned
+  // is learned from `train`; both are seen through `view`. Empty where the task knows none, or
+  // where this data does not allow any.
+  virtual absl::StatusOr<std::vector<Strata>> StrataOf(const SplitView& train,
+                                                       const SplitView& split, const DataView& view,
+                                                       int threads) const;
 };
 
 // Factories take the task's own options message, packed (TaskFile.options merged with --set).

@@ -3,6 +3,7 @@
 #include "lra/config.h"
 #include "lra/reflection.h"
 #include "lra/status_macros.h"
+#include "tasks/baseline.h"
 
 namespace lra {
 
@@ -25,7 +26,8 @@ absl::StatusOr<TaskFacts> DescribeTask(absl::string_view name) {
   facts.imported_from = task->RawDescription();
   facts.has_oracle_of_generated = task->HasOracle("generated");
   facts.has_oracle_of_imported = task->HasOracle("imported");
-  if (const auto shortcut = task->ShortcutInfo()) facts.shortcut = shortcut->description;
+  for (const auto& baseline : AllBaselines(*task, DataView()))
+    facts.baselines.push_back(baseline->facts());
   const std::unique_ptr<google::protobuf::Message> options = UnpackAny(file.options());
   if (options != nullptr) facts.options = LeafFields(*options);
   return facts;
@@ -39,9 +41,11 @@ absl::StatusOr<TaskKnowledge> KnowledgeOfTask(const Manifest& manifest) {
   if (task->HasOracle(manifest.origin())) {
     knowledge.oracle = [task](const StoredExample& example) { return task->OracleLabel(example); };
   }
-  if (const std::optional<Shortcut> shortcut = task->ShortcutInfo()) {
-    knowledge.shortcut_values = static_cast<int>(shortcut->values.size());
-    knowledge.shortcut = [task](absl::Span<const int32_t> ids) { return task->ShortcutValue(ids); };
+  for (const auto& baseline : task->Baselines(DataView())) {
+    const Grouping* grouping = baseline->grouping();
+    if (grouping == nullptr || knowledge.shortcut) continue;
+    knowledge.shortcut_values = grouping->groups;
+    knowledge.shortcut = grouping->group_of;
   }
   return knowledge;
 }

@@ -30,7 +30,7 @@ struct TaskFacts {
   uint32_t canonical_seed = 0;
   std::string imported_from;  // empty where the task is generated only
   bool has_oracle_of_generated = false, has_oracle_of_imported = false;
-  std::string shortcut;  // in words; empty = none is known
+  std::vector<BaselineFacts> baselines;  // weakest first, the majority class among them
   // Path and value, with the names that the --set of `lra data prepare` takes.
   std::vector<std::pair<std::string, std::string>> options;
 };

@@ -26,7 +26,10 @@ TEST(DescribeTaskTest, AGeneratedTask) {
   EXPECT_EQ(facts->generated[0].name, "train");
   EXPECT_EQ(facts->generated[0].examples, 96000);
   EXPECT_TRUE(facts->has_oracle_of_generated);
-  EXPECT_THAT(facts->shortcut, HasSubstr("operator"));
+  ASSERT_EQ(facts->baselines.size(), 7u);
+  EXPECT_EQ(facts->baselines[0].name, "majority");
+  EXPECT_EQ(facts->baselines[1].bar, "root operator");
+  EXPECT_EQ(facts->baselines[6].bar, "depth 5");
   const std::map<std::string, std::string> options(facts->options.begin(), facts->options.end());
   EXPECT_EQ(options.at("max_depth"), "10");
 }
@@ -37,7 +40,9 @@ TEST(DescribeTaskTest, AnImportedTask) {
   EXPECT_THAT(facts->generated, IsEmpty());
   EXPECT_THAT(facts->imported_from, HasSubstr("aclImdb"));
   EXPECT_FALSE(facts->has_oracle_of_generated);
-  EXPECT_THAT(facts->shortcut, IsEmpty());
+  ASSERT_EQ(facts->baselines.size(), 3u);
+  EXPECT_EQ(facts->baselines[1].bar, "order");
+  EXPECT_EQ(facts->baselines[2].bar, "n-grams");
   EXPECT_THAT(std::string(DescribeTask("txt").status().message()), HasSubstr("\"text\""));
 }
 

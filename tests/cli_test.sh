@@ -27,6 +27,9 @@ expect 0 'MAX|MIN|MED|SM' "$lra" data show data/listops --n 3
 expect 0 '"source"' "$lra" data show data/listops --n 1 --json
 expect 0 'present|yes|here' "$lra" data list
 expect 0 'majority' "$lra" baseline listops
+expect 0 'depth_5 ' "$lra" baseline listops
+expect 0 '"bar": "depth 5"' "$lra" baseline listops --json
+expect 2 'give a task .*or --like RUN' "$lra" baseline
 expect 0 'listops linear seed 0: .*test' "$lra" train "${smoke[@]}" --attention linear
 expect 0 '"seed": 2' "$lra" train "${smoke[@]}" --attention transformer --seeds 0-2 --json
 expect 0 'validation step 6' "$lra" eval "$run"
@@ -47,7 +50,23 @@ expect 2 'neither curve.jsonl nor' "$lra" watch data/listops
 expect 0 'no cause for concern' "$lra" doctor "$run"
 expect 0 '"healthy": true' "$lra" doctor "$run" --data data/listops --json
 expect 2 'no such run folder' "$lra" doctor runs/nothing
+# What a score is made of, from stored predictions.
+expect 0 'By evidence depth: the smallest k' "$lra" profile "$run"
+expect 0 'The score is (as|below|above|between) depth' "$lra" profile "$run"
+expect 0 '"place": ' "$lra" profile "$run" --split validation --json
+expect 2 'no predictions of split train; `lra eval' "$lra" profile "$run" --split train
+expect 1 '--perturb: the inputs of task listops are ids' "$lra" profile "$run" --perturb
+expect 2 'cannot read .runs/nothing/record.textproto' "$lra" profile runs/nothing
 expect 0 '' "$lra" train "${smoke[@]}" --attention linear --out bare --set view.brackets=NONE
+# Baselines take the view of a run, and land in its table, not in one of their own.
+expect 0 'root_operator .*runs/listops-baseline-root_operator-[0-9a-f]{8}$' "$lra" baseline --like bare --quiet
+expect 0 'root_operator' "$lra" table bare runs/listops-baseline-root_operator-*
+if grep -q 'A table of its own' out; then echo "FAILED: baselines like a run missed its table"; failures=$((failures + 1)); fi
+expect 0 'cannot tell more' "$lra" profile bare
+expect 2 'the run is of task "listops", not "text"' "$lra" baseline text --like bare
+expect 0 '' "$lra" data prepare listops --quiet "${small[@]}" --seed 5 --out reseeded
+expect 2 'reseeded: is not the data of the run: the fingerprint of split' "$lra" baseline --like bare --data reseeded
+expect 2 'reseeded: is not the data of the run' "$lra" profile "$run" --data reseeded
 expect 1 'dropped brackets' "$lra" doctor bare
 expect 0 'preset smoke' "$lra" config "${smoke[@]}" --attention linear
 expect 0 'seed +7 +--seeds' "$lra" config "${smoke[@]}" --attention linear --seeds 7 --out x
@@ -147,7 +166,7 @@ printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops
 expect 1 "$(basename "$file")" "$lra" train "${smoke[@]}" --attention linear --out z
 
-for command in attend list config diff doctor watch data baseline train eval score table 'data prepare' 'data verify' 'data show' 'data list'; do
+for command in attend list config diff profile doctor watch data baseline train eval score table 'data prepare' 'data verify' 'data show' 'data list'; do
   # shellcheck disable=SC2086
   expect 0 'Examples:' "$lra" $command --help
 done

@@ -33,12 +33,21 @@ expect 0 'valid' "$lra" data verify text --quiet
 expect 0 'a bad film, number 0 of train' "$lra" data show text --n 1
 expect 0 '"split": "test"' "$lra" data show text --split test --n 1 --json
 expect 2 'not about images' "$lra" data show text --png x.png
+expect 0 'bag_of_units +[0-9.]+ %' "$lra" baseline text --quiet
 expect 0 'ngram_linear +100.00 %' "$lra" baseline text --quiet
 expect 0 'ngram_linear' "$lra" baseline text --quiet --set unit=CODE_POINT --set min_code_point_count=1 --out code-points
 expect 2 'says nothing about' "$lra" baseline text --quiet --set grey=PILLOW
 expect 2 'did you mean "?split' "$lra" baseline text --quiet --set splt=SLICES
 smoke=(--preset smoke --quiet --attention linear --set train.steps=2 --set train.eval_every_steps=2)
-expect 0 'text linear seed 0: .*test' "$lra" train --task text "${smoke[@]}"
+expect 0 'text linear seed 0: .*test' "$lra" train --task text "${smoke[@]}" --out text-run
+# The model on perturbed inputs: as they are, the score is the record's.
+expect 0 'blocks of 1 shuffled +40 ' "$lra" profile text-run --perturb --quiet
+expect 0 '^equal$' python3 -c '
+import json, subprocess, sys
+profile = json.loads(subprocess.check_output([sys.argv[1], "profile", "text-run", "--perturb", "--json", "--quiet"]))
+rows = profile["tables"][-1]["rows"]
+print("equal" if rows[0]["name"] == "as they are" and rows[0] | {"name": "all"} == profile["whole"] else profile)' "$lra"
+expect 0 'lra profile text-run --perturb' cat text-run/record.textproto
 expect 2 'holds task "text", not "listops"' "$lra" train --task listops --data data/text --out refused "${smoke[@]}"
 expect 2 'holds task "text", not "listops"' "$lra" baseline listops --data data/text --quiet
 expect 1 'SLICES|HOLDOUT' "$lra" train --task text "${smoke[@]}" --set view.split=OFFICIAL --out refused
@@ -60,7 +69,9 @@ expect 0 'labels evaluated anew: 60' "$lra" data verify pathfinder32 --quiet
 expect 0 'sheet.png' "$lra" data show pathfinder32 --n 60 --png sheet.png
 [ "$(head -c 4 sheet.png | tail -c 3)" = PNG ] || { echo "FAILED: sheet.png is no PNG"; failures=$((failures + 1)); }
 expect 0 'pixel_linear' "$lra" baseline pathfinder32 --quiet
-expect 0 'pathfinder32 linear seed 0: .*test' "$lra" train --task pathfinder32 "${smoke[@]}"
+expect 0 'pathfinder32 linear seed 0: .*test' "$lra" train --task pathfinder32 "${smoke[@]}" --out paths
+expect 0 'By contour reach: .*a target contour of 14 dashes' "$lra" profile paths
+expect 0 'patches of 16 x 16 shuffled +3 ' "$lra" profile paths --perturb --examples 3 --quiet
 expect 0 'pathfinder32 linear seed 0: .*test' "$lra" train --task pathfinder32 "${smoke[@]}" --set view.pixels=IDS --out ids
 
 for command in check 'data join'; do

@@ -76,9 +76,10 @@ TEST(ParityTest, HasAViewAndBaselines) {
   ASSERT_TRUE(train.ok()) << train.status();
   const auto task = TaskOf(data->manifest());
   ASSERT_TRUE(task.ok()) << task.status();
-  const auto baselines = RunBaselines(**task, *train, *train, {&*train}, {.quiet = true});
+  const auto baselines =
+      RunBaselines(AllBaselines(**task, *view), *train, *train, {&*train}, {.quiet = true});
   ASSERT_TRUE(baselines.ok()) << baselines.status();
-  EXPECT_EQ(baselines->front().name, "majority");
+  EXPECT_EQ(baselines->front().facts.name, "majority");
 }
 
 // If there are fewer inputs than examples, the result is an error and not an endless loop.

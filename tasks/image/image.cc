@@ -14,6 +14,7 @@
 #include "tasks/image/cifar_binary.h"
 #include "tasks/image/cifar_reader.h"
 #include "tasks/image/image.pb.h"
+#include "tasks/linear_baseline.h"
 #include "tasks/picture.h"
 #include "tasks/raw_files.h"
 #include "tasks/task.h"
@@ -87,6 +88,12 @@ class ImageTask : public Task {
 
   std::string ToText(const StoredExample& example) const override {
     return PictureText(Spec(), example.tokens);
+  }
+
+  std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
+    std::vector<std::unique_ptr<BaselineMethod>> baselines;
+    baselines.push_back(MakePixelLinear());
+    return baselines;
   }
 
  private:

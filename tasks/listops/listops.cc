@@ -17,6 +17,7 @@
 #include "lra/random.h"
 #include "lra/status_macros.h"
 #include "tasks/line_reader.h"
+#include "tasks/listops/baselines.h"
 #include "tasks/listops/listops.pb.h"
 #include "tasks/listops/oracle.h"
 #include "tasks/listops/tree_generator.h"
@@ -111,14 +112,13 @@ class ListOps : public Task {
     });
   }
 
-  std::optional<Shortcut> ShortcutInfo() const override {
-    return Shortcut{"root_operator",
-                    "Class frequencies of the training examples with the same root operator.",
-                    {"[MIN", "[MAX", "[MED", "[SM", "digit"}};
+  std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
+    return ListOpsBaselines(view);
   }
 
-  int ShortcutValue(absl::Span<const int32_t> ids) const override {
-    return IsOperator(static_cast<uint16_t>(ids[0])) ? ids[0] - kMin : 4;
+  absl::StatusOr<std::vector<Strata>> StrataOf(const SplitView& train, const SplitView& split,
+                                               const DataView& view, int threads) const override {
+    return ListOpsStrata(train, split, view, options_.max_depth(), threads);
   }
 
  private:

@@ -6,6 +6,7 @@
 //   sizes:  200,000 images of one difficulty, stored whole; the view cuts 80/10/10 %
 //   raw:    a seed (the generator is native), or pathfinder<n>/ of lra_release.gz
 #include <array>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -14,12 +15,14 @@
 #include "datasets/png.h"
 #include "lra/plugin_options.h"
 #include "lra/random.h"
+#include "tasks/linear_baseline.h"
 #include "tasks/pathfinder/generator.h"
 #include "tasks/pathfinder/options.h"
 #include "tasks/pathfinder/oracle.h"
 #include "tasks/pathfinder/pathfinder.pb.h"
 #include "tasks/pathfinder/tree_reader.h"
 #include "tasks/picture.h"
+#include "tasks/quarters.h"
 #include "tasks/raw_files.h"
 #include "tasks/task.h"
 
@@ -39,6 +42,11 @@ std::string DifficultyFolder(PathfinderOptions::Difficulty difficulty) {
     default:
       return "curv_contour_length_14";
   }
+}
+
+// The distance between two neighbouring tips (y, x, y, x) that begin at `first`.
+double Distance(const std::vector<int16_t>& tips, size_t first) {
+  return std::hypot(tips[first] - tips[first + 2], tips[first + 1] - tips[first + 3]);
 }
 
 class PathfinderTask : public Task {
@@ -168,6 +176,30 @@ class PathfinderTask : public Task {
 
   std::string ToText(const StoredExample& example) const override {
     return PictureText(Spec(), example.tokens);
+  }
+
+  std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
+    std::vector<std::unique_ptr<BaselineMethod>> baselines;
+    baselines.push_back(MakePixelLinear());
+    return baselines;
+  }
+
+  // All contours have equally many dashes, so what varies is how far they reach. The ends are
+  // stored with generated images only.
+  absl::StatusOr<std::vector<Strata>> StrataOf(const SplitView& train, const SplitView& split,
+                                               const DataView& view, int threads) const override {
+    std::vector<double> reaches;
+    for (int64_t i = 0; i < split.size(); ++i) {
+      const std::vector<int16_t> tips = split.Extra(i);
+      if (tips.size() != kTipValues) return std::vector<Strata>();
+      reaches.push_back((Distance(tips, 0) + Distance(tips, 4)) / 2);
+    }
+    return std::vector<Strata>{QuartersOf(
+        "contour reach",
+        absl::StrCat("the distance in pixels between the two ends of a target contour of ",
+                     generator_.options().contour_paddles(),
+                     " dashes, averaged over both; quarters of the split"),
+        reaches)};
   }
 
  private:

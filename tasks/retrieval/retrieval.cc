@@ -13,6 +13,7 @@
 #include "lra/plugin_options.h"
 #include "lra/random.h"
 #include "tasks/line_reader.h"
+#include "tasks/linear_baseline.h"
 #include "tasks/raw_files.h"
 #include "tasks/retrieval/pair_line.h"
 #include "tasks/retrieval/retrieval.pb.h"
@@ -108,6 +109,13 @@ class Retrieval : public Task {
 
   std::string ToText(const StoredExample& example) const override {
     return absl::StrCat(Escaped(example.tokens), "\n  ", Escaped(example.tokens_b));
+  }
+
+  std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
+    std::vector<std::unique_ptr<BaselineMethod>> baselines;
+    baselines.push_back(MakeBagOfUnits());
+    baselines.push_back(MakeNgramLinear(/*is_quick=*/false));
+    return baselines;
   }
 
  private:

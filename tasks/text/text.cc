@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/plugin_options.h"
 #include "lra/random.h"
+#include "tasks/linear_baseline.h"
 #include "tasks/raw_files.h"
 #include "tasks/task.h"
 #include "tasks/text/review_reader.h"
@@ -92,6 +93,13 @@ class TextTask : public Task {
 
   std::string ToText(const StoredExample& example) const override {
     return absl::Utf8SafeCHexEscape(std::string(example.tokens.begin(), example.tokens.end()));
+  }
+
+  std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
+    std::vector<std::unique_ptr<BaselineMethod>> baselines;
+    baselines.push_back(MakeBagOfUnits());
+    baselines.push_back(MakeNgramLinear(/*is_quick=*/true));
+    return baselines;
   }
 
  private:

@@ -1,0 +1,102 @@
+#include "inspect/perturbed.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/perturbation.h"
+#include "eval/evaluator.h"
+#include "inspect/open_checkpoint.h"
+#include "lra/status_macros.h"
+#include "models/classifier.h"
+#include "run_folder/test_looks.h"
+#include "train/interruption.h"
+
+namespace lra {
+namespace {
+
+// Every run of a command sees the same perturbed inputs.
+constexpr uint32_t kSeed = 0;
+
+// A model in front of which inputs are perturbed.
+class PerturbedClassifier : public Classifier {
+ public:
+  PerturbedClassifier(Classifier* model, const Perturbation& perturbation, const TaskSpec& seen,
+                      int64_t fixed_tokens)
+      : model_(*model), perturbation_(perturbation), seen_(seen), fixed_tokens_(fixed_tokens) {}
+
+  at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
+    return model_.Forward(Perturbed(batch), context);
+  }
+  void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
+    model_.VisitAttention(Perturbed(batch), visit);
+  }
+  const ParameterStore& parameters() const override { return model_.parameters(); }
+  bool depends_on_padding() const override { return model_.depends_on_padding(); }
+  void MoveTo(at::Device device) override { model_.MoveTo(device); }
+  void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                        const ActivationVisitor& visit) const override {
+    model_.VisitActivations(Perturbed(batch), context, visit);
+  }
+
+ private:
+  HostBatch Perturbed(HostBatch batch) const {
+    Perturb(perturbation_, seen_, kSeed, fixed_tokens_, &batch);
+    return batch;
+  }
+
+  Classifier& model_;
+  const Perturbation perturbation_;
+  const TaskSpec& seen_;
+  const int64_t fixed_tokens_;
+};
+
+absl::StatusOr<ProfileRow> ScoreOne(const OpenedCheckpoint& opened,
+                                    const Perturbation& perturbation, const Metric& metric,
+                                    const PerturbedRequest& request) {
+  const ExperimentConfig& config = opened.state.config();
+  const PerturbedClassifier model(opened.model.get(), perturbation, opened.split.spec(),
+                                  config.view().end_mark() ? 1 : 0);
+  const std::string name = Name(perturbation);
+  LRA_ASSIGN_OR_RETURN(const Scored scored,
+                       ScoreSplit(model, opened.split, opened.state.spec().classes(), metric,
+                                  {.batch_examples = config.train().batch_examples(),
+                                   .limit_examples = request.examples,
+                                   .should_stop = StopRequested,
+                                   .label = name,
+                                   .quiet = request.quiet}));
+  return MakeProfileRow(metric, name, static_cast<int64_t>(scored.labels.size()),
+                        scored.sums.Total());
+}
+
+}  // namespace
+
+absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request) {
+  LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.run));
+  LRA_ASSIGN_OR_RETURN(const OpenedCheckpoint opened, OpenCheckpoint({.checkpoint = checkpoint,
+                                                                      .data_dir = request.data_dir,
+                                                                      .split = request.split,
+                                                                      .threads = request.threads}));
+  const std::vector<Perturbation> perturbations = PerturbationsFor(opened.split.spec());
+  if (perturbations.empty()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "--perturb: the inputs of task ", opened.split.spec().name(),
+        " are ids that mean nothing when they change places; texts and images can be perturbed"));
+  }
+  LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(opened.state.spec()));
+  if (request.split == "test") {
+    LRA_RETURN_IF_ERROR(LogTestLook(RunOf(checkpoint), request.command_line, opened.state.step()));
+  }
+  ProfileTable table;
+  table.name = "perturbation";
+  table.definition = absl::StrCat(
+      "the model on inputs whose parts change places at random, the same for every row's examples, "
+      "the first of the split, at step ",
+      opened.state.step());
+  for (const Perturbation& perturbation : perturbations) {
+    LRA_ASSIGN_OR_RETURN(table.rows.emplace_back(),
+                         ScoreOne(opened, perturbation, *metric, request));
+  }
+  return table;
+}
+
+}  // namespace lra

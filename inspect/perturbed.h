@@ -1,0 +1,32 @@
+// The score of a trained model on inputs whose structure was destroyed in part (`lra profile
+// --perturb`).
+#ifndef LRA_INSPECT_PERTURBED_H_
+#define LRA_INSPECT_PERTURBED_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "eval/profile.h"
+
+namespace lra {
+
+struct PerturbedRequest {
+  // A run folder, which stands for its selected checkpoint, or a checkpoint folder.
+  std::string run;
+  std::string data_dir;  // empty = DefaultDataDirectory of the checkpoint's task
+  std::string split = "test";
+  int64_t examples = 1000;  // the first of the split; 0 = all
+  std::string command_line;
+  int threads = 0;
+  bool quiet = false;
+};
+
+// A row for each perturbation of datasets/perturbation.h, on the same examples. If the split is
+// test, the look is logged in the run's record. Unimplemented for inputs that no perturbation
+// suits; the errors of OpenCheckpoint; Cancelled after SIGINT or SIGTERM.
+absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request);
+
+}  // namespace lra
+
+#endif  // LRA_INSPECT_PERTURBED_H_

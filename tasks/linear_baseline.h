@@ -1,0 +1,34 @@
+// Baselines that are multinomial logistic regressions on features of an example.
+#ifndef LRA_TASKS_LINEAR_BASELINE_H_
+#define LRA_TASKS_LINEAR_BASELINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "tasks/baseline_method.h"
+#include "tasks/features.h"
+
+namespace lra {
+
+// Passes over the training split. The model after the pass with the best accuracy on validation is
+// kept.
+inline constexpr int kLinearPasses = 8;
+
+// The features of examples as the view shows them.
+using MakeFeatures = std::function<std::unique_ptr<FeatureExtractor>(const TaskSpec& seen)>;
+std::unique_ptr<BaselineMethod> MakeLinearBaseline(BaselineFacts facts, float learning_rate,
+                                                   MakeFeatures make_features);
+
+// "bag_of_units": how often each id occurs. Blind to order, so it is the bar of any task whose
+// inputs are sequences.
+std::unique_ptr<BaselineMethod> MakeBagOfUnits();
+// "ngram_linear": which n-grams of 1 to 4 ids occur. It takes about half a second for a million
+// tokens of the training split; the task says whether that is quick.
+std::unique_ptr<BaselineMethod> MakeNgramLinear(bool is_quick);
+// "pixel_linear": the value of each pixel.
+std::unique_ptr<BaselineMethod> MakePixelLinear();
+
+}  // namespace lra
+
+#endif  // LRA_TASKS_LINEAR_BASELINE_H_
