@@ -20,8 +20,8 @@
 # and neither errno nor traps (loops with comparisons and square roots vectorise only so; results stay as written: no
 # level of optimisation changes a float, see -ffp-contract in LraOptions.cmake).
 # What a file costs beside its own text are the headers that are not precompiled, so the sources of a target are compiled
-# several at a time. Names in unnamed namespaces must then differ within a target; the presets dev and asan compile each
-# source alone, where a missing #include shows.
+# several at a time. Names in unnamed namespaces must then differ within a target; the preset dev compiles each source
+# alone, where a missing #include shows.
 option(LRA_PRECOMPILE_HEADERS "Precompile the headers that most files need" ON)
 option(LRA_UNITE_SOURCES "Compile the sources of a target several at a time: a build from nothing is faster" ON)
 set(LRA_UNITED_SOURCES 8)
