@@ -44,6 +44,7 @@ std::string NameOfResultField(std::string path, const RunRecord& record) {
                               result.checkpoint(), "]"));
     break;
   }
+  if (absl::EndsWith(path, ".key")) return path;  // its value has the name
   for (const char* sums : {".sums.counts[", ".sums.totals["}) {
     const size_t begin = path.find(sums), end = path.find(']', begin);
     if (begin != std::string::npos && end != std::string::npos)
