@@ -86,9 +86,21 @@ absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
   return options.metric.empty() ? MetricOf(record.spec()) : FindMetric(options.metric);
 }
 
-absl::StatusOr<std::vector<Entry>> SelectEntries(const FoundRuns& found,
-                                                 const LeaderboardOptions& options,
-                                                 std::vector<std::string>* left_out) {
+// Rows, their statistics and comparisons.
+void FillTable(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
+               std::vector<std::string>* left_out, LeaderboardTable* table) {
+  std::vector<internal::OpenRow> rows = internal::MakeRows(columns, options, left_out);
+  internal::FillLearned(columns, &rows);
+  internal::FillAverages(columns, options, &rows);
+  table->comparisons = internal::CompareColumns(columns, options, &rows);
+  for (internal::OpenRow& open : rows) table->rows.push_back(std::move(open.row));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Entry>> internal::SelectEntries(const FoundRuns& found,
+                                                           const LeaderboardOptions& options,
+                                                           std::vector<std::string>* left_out) {
   std::vector<Entry> entries;
   for (const LocatedRecord& located : found.runs) {
     const SplitResult* result = FindResult(located.record, options.split);
@@ -119,18 +131,6 @@ absl::StatusOr<std::vector<Entry>> SelectEntries(const FoundRuns& found,
   return entries;
 }
 
-// Rows, their statistics and comparisons.
-void FillTable(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
-               std::vector<std::string>* left_out, LeaderboardTable* table) {
-  std::vector<internal::OpenRow> rows = internal::MakeRows(columns, options, left_out);
-  internal::FillLearned(columns, &rows);
-  internal::FillAverages(columns, options, &rows);
-  table->comparisons = internal::CompareColumns(columns, options, &rows);
-  for (internal::OpenRow& open : rows) table->rows.push_back(std::move(open.row));
-}
-
-}  // namespace
-
 absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
                                              const std::vector<PublishedTable>& published,
                                              const LeaderboardOptions& options) {
@@ -141,7 +141,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
   if (!options.metric.empty()) LRA_RETURN_IF_ERROR(FindMetric(options.metric).status());
   Leaderboard board{options, {}, {}};
   LRA_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                       SelectEntries(found, options, &board.left_out));
+                       internal::SelectEntries(found, options, &board.left_out));
   if (std::none_of(entries.begin(), entries.end(),
                    [](const Entry& entry) { return !entry.is_missing; })) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -107,27 +107,6 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
 
 // --- Cells ---
 
-// One run a seed, by seed. A second run of a seed is a copy (dropped) or contradicts the first
-// (reported).
-std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>* left_out) {
-  std::stable_sort(runs.begin(), runs.end(), [](const Entry& a, const Entry& b) {
-    return a.record().seed() < b.record().seed();
-  });
-  std::vector<Entry> kept;
-  for (const Entry& run : runs) {
-    if (kept.empty() || kept.back().record().seed() != run.record().seed()) {
-      kept.push_back(run);
-      continue;
-    }
-    const bool is_copy = EqualExceptVolatile(kept.back().record(), run.record());
-    left_out->push_back(absl::StrCat(
-        run.located->directory, ": ",
-        is_copy ? "is a copy of " : "repeats method, settings and seed, but not the bits, of ",
-        kept.back().located->directory, "; only that one is counted"));
-  }
-  return kept;
-}
-
 LeaderboardCell MakeCell(std::vector<Entry> runs, const ColumnRuns& column,
                          const LeaderboardOptions& options, std::vector<std::string>* left_out,
                          CellRuns* cell_runs) {
@@ -155,24 +134,6 @@ int KindOrder(RunRecord::Kind kind) {
   return kind == RunRecord::BASELINE ? 0 : kind == RunRecord::MEASURED ? 1 : 2;
 }
 
-// Kind, method, variant.
-using RowKey = std::tuple<int, std::string, std::string>;
-
-std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column) {
-  std::map<std::string, std::vector<const RunRecord*>> by_method;
-  for (const Entry& entry : column.entries)
-    by_method[entry.record().method()].push_back(&entry.record());
-  std::map<RowKey, std::vector<Entry>> rows;
-  for (const Entry& entry : column.entries) {
-    const RunRecord& record = entry.record();
-    const auto labels = VariantLabels(by_method[record.method()]);
-    rows[{KindOrder(record.kind()), record.method(),
-          labels.at(Fingerprint(record.config().attention()))}]
-        .push_back(entry);
-  }
-  return rows;
-}
-
 // How many cells are filled, and the mean of what orders them.
 std::pair<size_t, double> Score(const LeaderboardRow& row) {
   std::vector<double> values;
@@ -194,17 +155,55 @@ bool Before(const Metric& metric, const LeaderboardRow& a, const LeaderboardRow&
 
 }  // namespace
 
+std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>* left_out) {
+  std::stable_sort(runs.begin(), runs.end(), [](const Entry& a, const Entry& b) {
+    return a.record().seed() < b.record().seed();
+  });
+  std::vector<Entry> kept;
+  for (const Entry& run : runs) {
+    if (kept.empty() || kept.back().record().seed() != run.record().seed()) {
+      kept.push_back(run);
+      continue;
+    }
+    const bool is_copy = EqualExceptVolatile(kept.back().record(), run.record());
+    left_out->push_back(absl::StrCat(
+        run.located->directory, ": ",
+        is_copy ? "is a copy of " : "repeats method, settings and seed, but not the bits, of ",
+        kept.back().located->directory, "; only that one is counted"));
+  }
+  return kept;
+}
+
+std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column) {
+  std::map<std::string, std::vector<const RunRecord*>> by_method;
+  for (const Entry& entry : column.entries)
+    by_method[entry.record().method()].push_back(&entry.record());
+  std::map<RowKey, std::vector<Entry>> rows;
+  for (const Entry& entry : column.entries) {
+    const RunRecord& record = entry.record();
+    const auto labels = VariantLabels(by_method[record.method()]);
+    rows[{KindOrder(record.kind()), record.method(),
+          labels.at(Fingerprint(record.config().attention()))}]
+        .push_back(entry);
+  }
+  return rows;
+}
+
+std::string LabelOf(const RowKey& key) {
+  const auto& [order, method, variant] = key;
+  return variant.empty() ? method : absl::StrCat(method, " (", variant, ")");
+}
+
 std::vector<OpenRow> MakeRows(const std::vector<ColumnRuns>& columns,
                               const LeaderboardOptions& options,
                               std::vector<std::string>* left_out) {
   std::map<RowKey, OpenRow> rows;
   for (size_t c = 0; c < columns.size(); ++c) {
     for (auto& [key, runs] : RowsOfColumn(columns[c])) {
-      const auto& [order, method, variant] = key;
       OpenRow& open = rows[key];
       open.row.kind = runs.front().record().kind();
-      open.row.method = method;
-      open.row.label = variant.empty() ? method : absl::StrCat(method, " (", variant, ")");
+      open.row.method = std::get<1>(key);
+      open.row.label = LabelOf(key);
       open.row.cells.resize(columns.size());
       open.runs.resize(columns.size());
       open.row.cells[c] = MakeCell(runs, columns[c], options, left_out, &open.runs[c]);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "eval/leaderboard.h"
@@ -52,6 +53,22 @@ std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entrie
 std::string DescribeDifference(const std::vector<ColumnRuns>& first,
                                const std::vector<ColumnRuns>& other);
 
+// leaderboard.cc: the runs that can be shown, with the scores of their examples; why the others
+// cannot goes to `left_out`. They point into `found`. DataLoss for scores that were changed.
+absl::StatusOr<std::vector<Entry>> SelectEntries(const FoundRuns& found,
+                                                 const LeaderboardOptions& options,
+                                                 std::vector<std::string>* left_out);
+
+// leaderboard_cells.cc: kind (baselines, measured, external), method, variant; and the runs of each
+// row of a column.
+using RowKey = std::tuple<int, std::string, std::string>;
+std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column);
+// "cosformer", or "cosformer (dropout=0.1)" of a variant.
+std::string LabelOf(const RowKey& key);
+// One run a seed, by seed. A second run of a seed is a copy (dropped) or contradicts the first
+// (reported).
+std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>* left_out);
+
 // The runs behind a cell: those that trained, as the statistics see them.
 struct CellRuns {
   std::vector<Entry> entries;  // one a seed, of those that are not missing
@@ -89,6 +106,8 @@ std::vector<TableComparison> CompareColumns(const std::vector<ColumnRuns>& colum
 // Baselines did; so did every scored run where there is no majority class to compare with, or where
 // it cannot be compared.
 bool HasTrained(const Entry& run, const ColumnRuns& column);
+// These runs, all scored, as the statistics see them.
+RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column);
 // The column's baselines as rows of one run; with `majority` only the majority class.
 std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, bool majority);
 

@@ -15,16 +15,6 @@ namespace {
 
 RunScores ScoresOf(const Entry& run) { return {run.Value(), run.examples}; }
 
-RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column) {
-  RowRuns row;
-  row.metric = &column.metric();
-  for (const Entry* run : runs) {
-    row.examples = run->result->examples();
-    row.runs.push_back(ScoresOf(*run));
-  }
-  return row;
-}
-
 bool IsBaseline(const LeaderboardRow& row) { return row.kind == RunRecord::BASELINE; }
 
 // What guessing scores: the majority class's value.
@@ -141,6 +131,16 @@ std::vector<TableComparison> CompareColumn(const ColumnRuns& column, size_t c,
 }
 
 }  // namespace
+
+RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column) {
+  RowRuns row;
+  row.metric = &column.metric();
+  for (const Entry* run : runs) {
+    row.examples = run->result->examples();
+    row.runs.push_back(ScoresOf(*run));
+  }
+  return row;
+}
 
 bool HasTrained(const Entry& run, const ColumnRuns& column) {
   if (run.has_failed() || run.result == nullptr) return false;

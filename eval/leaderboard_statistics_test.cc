@@ -6,63 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "eval/crossed_test_util.h"
-#include "eval/example_scores.h"
 #include "eval/leaderboard.h"
-#include "eval/leaderboard_test_util.h"
+#include "eval/scored_runs_test_util.h"
 #include "eval/table_writer.h"
 #include "lra/files.h"
-#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
 
-using ::lra::testing::MakeBaseline;
+using ::lra::testing::FirstRight;
 using ::lra::testing::MakeRun;
 using ::lra::testing::RunsOf;
-using ::lra::testing::RunSpec;
-using ::lra::testing::SetCorrect;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class LeaderboardStatisticsTest : public ::testing::Test {
+class LeaderboardStatisticsTest : public ::lra::testing::ScoredRuns {
  protected:
-  // Stores the values beside a record of this specification, which is given its counts.
-  void Add(const RunSpec& spec, const ExampleValues& values) {
-    LocatedRecord located = MakeRun(spec);
-    located.directory = JoinPath(folder_.path(), absl::StrCat("run", found_.runs.size()));
-    ASSERT_TRUE(MakeDirectories(located.directory).ok());
-    SplitResult* result = located.record.mutable_results(0);
-    ExampleSums sums;
-    for (const double value : values) {
-      sums.counts[kCorrect].push_back(static_cast<int64_t>(value));
-      sums.counts[kTargets].push_back(1);
-    }
-    result->set_examples(static_cast<int64_t>(values.size()));
-    *result->mutable_sums() = sums.Total();
-    result->set_predictions_file("predictions.npy");
-    const Metric* const accuracy = *FindMetric(kAccuracy);
-    ASSERT_TRUE(StoreExampleScores(located.directory, {&accuracy, 1}, sums, result).ok());
-    found_.runs.push_back(located);
-  }
-  void AddRow(const std::string& method, const std::vector<ExampleValues>& runs) {
-    for (uint32_t s = 0; s < runs.size(); ++s) Add({.method = method, .seed = s}, runs[s]);
-  }
-  void AddBaseline(const std::string& name, const ExampleValues& values) {
-    Add({.method = name, .kind = RunRecord::BASELINE}, values);
-  }
-  void AddDiverged(const std::string& method, uint32_t seed) {
-    LocatedRecord located = MakeRun({.method = method, .seed = seed});
-    located.record.clear_results();
-    located.record.mutable_failure()->set_kind(RunFailure::DIVERGED);
-    located.record.mutable_failure()->set_step(120);
-    located.record.mutable_failure()->set_cause("the loss is nan");
-    found_.runs.push_back(located);
-  }
-
   Leaderboard Build() {
     const auto board = BuildLeaderboard(found_, {}, {});
     EXPECT_TRUE(board.ok()) << board.status();
@@ -76,22 +37,12 @@ class LeaderboardStatisticsTest : public ::testing::Test {
     static const LeaderboardCell& none = *new LeaderboardCell;
     return none;
   }
-
-  TestFolder folder_;
-  FoundRuns found_;
 };
 
 // A majority class that is right on a fixed 20 % and so beaten by every run of data set P.
 ExampleValues Majority() {
   ExampleValues values(2000);
   for (size_t i = 0; i < values.size(); i += 5) values[i] = 1;
-  return values;
-}
-
-// n values of which the first `right` are 1.
-ExampleValues FirstRight(int64_t right, int64_t examples = 2000) {
-  ExampleValues values(examples);
-  std::fill(values.begin(), values.begin() + right, 1.0);
   return values;
 }
 

@@ -76,6 +76,8 @@ class Metric {
   // "34.50", and with the unit "34.50 %"; `more` decimals than a table has.
   std::string Number(double value, int more = 0) const;
   std::string Text(double value, int more = 0) const;
+  // The unit of a difference: "points" where values are in percent.
+  std::string difference_unit() const { return traits_.unit == "%" ? "points" : traits_.unit; }
   // The head of a table's column: "listops", or "text (bits_per_token in bits/token, lower is
   // better)".
   std::string Heading(absl::string_view task) const;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "eval/comparison.h"
 #include "lra/check.h"
 
 namespace lra {
@@ -15,24 +16,34 @@ namespace {
 constexpr int kQuantiles = 2000;
 constexpr int64_t kMostSeeds = 10000, kMostExamples = 1000000000;
 
+// The half width of a mean with variance 1 from one source.
+double OneSourceQuantile(double degrees, double confidence) {
+  Estimate one;
+  one.seed_variance = 1;
+  one.seed_degrees = degrees;
+  return HalfWidth(one, confidence);
+}
+
+// The q-th midpoint quantile of chi^2 with so many degrees, over the degrees.
+double ChiSquaredShare(double degrees, int q) {
+  return quantile(boost::math::chi_squared(degrees), (q + 0.5) / kQuantiles) / degrees;
+}
+
 // The two ends that a comparison stops at, over the estimated variance of seeds, which varies:
 // midpoint quantiles of chi^2_nu / nu.
 class PowerCurve {
  public:
-  PowerCurve(Estimate variances, double confidence)
+  PowerCurve(const Estimate& variances, double confidence)
       : total_(variances.seed_variance + variances.example_variance) {
-    variances.example_degrees = kManyDegrees;
-    variances.least_example_variance.reset();
-    const double seeds = variances.seed_variance;
+    const double seeds = variances.seed_variance, examples = variances.example_variance;
     const bool is_certain = seeds <= 0 || std::isinf(variances.seed_degrees);
+    const double t =
+        OneSourceQuantile(is_certain ? kManyDegrees : variances.seed_degrees, confidence);
+    const double u = OneSourceQuantile(kManyDegrees, confidence);
     count_ = is_certain ? 1 : kQuantiles;
     for (int q = 0; q < count_; ++q) {
-      if (!is_certain) {
-        const boost::math::chi_squared chi(variances.seed_degrees);
-        variances.seed_variance =
-            seeds * quantile(chi, (q + 0.5) / kQuantiles) / variances.seed_degrees;
-      }
-      widths_[q] = HalfWidth(variances, confidence);
+      const double seen = is_certain ? seeds : seeds * ChiSquaredShare(variances.seed_degrees, q);
+      widths_[q] = (seen * t + examples * u) / std::sqrt(seen + examples);
     }
   }
 
@@ -58,7 +69,7 @@ Estimate VariancesOf(const Design& design) {
   const DifferenceComponents& c = design.components;
   Estimate estimate;
   estimate.seed_variance = std::isinf(design.seeds) ? 0 : (c.seeds + c.rest / n) / design.seeds;
-  estimate.seed_degrees = design.seed_degrees.value_or(design.seeds - 1);
+  estimate.seed_degrees = design.degrees_per_seed * (design.seeds - 1);
   estimate.example_variance = c.examples / n;
   return estimate;
 }
@@ -104,6 +115,22 @@ DifferenceComponents AssumedComponents(double seed_deviation, double disagreemen
   return {seed_deviation * seed_deviation, disagreement / 2, disagreement / 2};
 }
 
+Design UnpairedDesign(const CrossedSums& a, const CrossedSums& b, int64_t examples, double seeds) {
+  const CrossedMoments row_a = MomentsOf(a), row_b = MomentsOf(b);
+  const DifferenceComponents part_a = ComponentsOf(row_a), part_b = ComponentsOf(row_b);
+  const Estimate difference = UnpairedDifference(a, b);
+  Design design;
+  design.components = {part_a.seeds + part_b.seeds,
+                       difference.example_variance * static_cast<double>(a.examples()),
+                       part_a.rest + part_b.rest};
+  design.examples = examples;
+  design.seeds = seeds;
+  const auto n = static_cast<double>(examples);
+  const double w_a = part_a.seeds + part_a.rest / n, w_b = part_b.seeds + part_b.rest / n;
+  if (w_a + w_b > 0) design.degrees_per_seed = (w_a + w_b) * (w_a + w_b) / (w_a * w_a + w_b * w_b);
+  return design;
+}
+
 double PowerOf(const Estimate& estimate, double difference, double confidence) {
   return PowerCurve(estimate, confidence).At(difference);
 }
@@ -134,7 +161,6 @@ std::optional<int64_t> SeedsNeeded(const Design& design, double difference, doub
   return Least(2, kMostSeeds, [&](int64_t seeds) {
     Design with = design;
     with.seeds = static_cast<double>(seeds);
-    with.seed_degrees.reset();
     return Power(with, difference, confidence) >= power;
   });
 }

@@ -27,7 +27,7 @@ struct DifferenceComponents {
 
 // Of a paired difference on record.
 DifferenceComponents ComponentsOf(const CrossedMoments& paired_difference);
-// Without one: the seeds' standard deviation, and the share of examples on which two runs disagree,
+// Without a record: the seeds' standard deviation, and the share of examples on which two runs disagree,
 // half of which is taken for examples and half for the rest.
 DifferenceComponents AssumedComponents(double seed_deviation, double disagreement);
 
@@ -35,10 +35,15 @@ DifferenceComponents AssumedComponents(double seed_deviation, double disagreemen
 struct Design {
   DifferenceComponents components;
   int64_t examples = 0;
-  double seeds = 0;  // infinity: without end
-  // Degrees of freedom of the seeds' variance; unset: S - 1.
-  std::optional<double> seed_degrees;
+  double seeds = 0;  // of each row; infinity: without end
+  // Degrees of freedom of the seeds' variance are (S - 1) times this: 1 for paired rows, up to 2 for
+  // unpaired ones (Welch).
+  double degrees_per_seed = 1;
 };
+
+// The design of an unpaired comparison like one on record: both rows' components and degrees of
+// freedom, for S seeds a row on n examples. Both rows have at least two runs, on the same examples.
+Design UnpairedDesign(const CrossedSums& a, const CrossedSums& b, int64_t examples, double seeds);
 
 // The probability that a true difference is told from 0 at level 1 - confidence.
 double Power(const Design& design, double difference, double confidence = 0.95);

@@ -33,7 +33,7 @@ TEST(EquivalenceTest, TheVerdictIsPsAndTheIntervals) {
 }
 
 Design Planned(double sigma_points, int64_t examples, double seeds) {
-  return {AssumedComponents(sigma_points / 100, 0.1), examples, seeds, std::nullopt};
+  return {AssumedComponents(sigma_points / 100, 0.1), examples, seeds, 1};
 }
 
 TEST(PowerTest, Golden) {
@@ -102,8 +102,16 @@ TEST(PowerTest, ComponentsOfARecordGiveItsOwnVariances) {
     for (size_t i = 0; i < 2000; ++i) x[s][i] -= b[s][i];
   }
   const CrossedMoments moments = MomentsOf(SumsOf(x));
-  const Design design{ComponentsOf(moments), 2000, 3, std::nullopt};
+  const Design design{ComponentsOf(moments), 2000, 3, 1};
   EXPECT_NEAR(Power(design, 0.02), PowerOf(EstimateOf(moments), 0.02), 1e-12);
+}
+
+TEST(PowerTest, AnUnpairedRecordGivesItsOwnVariances) {
+  const CrossedSums a = SumsOf(RunsOf('A')), b = SumsOf(RunsOf('B'));
+  const Estimate known = UnpairedDifference(a, b);
+  const Design design = UnpairedDesign(a, b, 2000, 3);
+  EXPECT_NEAR(2 * design.degrees_per_seed, known.seed_degrees, 1e-9);
+  EXPECT_NEAR(Power(design, 0.02), PowerOf(known, 0.02), 1e-12);
 }
 
 }  // namespace

@@ -145,6 +145,19 @@ std::optional<RowDifference> CompareRows(const RowRuns& a, const RowRuns& b,
   return difference;
 }
 
+std::optional<Design> DesignOf(const RowRuns& a, const RowRuns& b, bool is_paired) {
+  if (a.count() < 2 || b.count() < 2 || !a.has_examples() || !b.has_examples()) return std::nullopt;
+  const int64_t examples = std::min(a.examples, b.examples);
+  const auto seeds = static_cast<double>(std::min(a.count(), b.count()));
+  std::vector<ExampleValues> values_a = ValuesOf(a, examples);
+  const std::vector<ExampleValues> values_b = ValuesOf(b, examples);
+  if (!is_paired) return UnpairedDesign(SumsOf(values_a), SumsOf(values_b), examples, seeds);
+  for (size_t s = 0; s < values_a.size(); ++s) {
+    for (size_t i = 0; i < values_a[s].size(); ++i) values_a[s][i] -= values_b[s][i];
+  }
+  return Design{ComponentsOf(MomentsOf(SumsOf(values_a))), examples, seeds};
+}
+
 std::optional<bool> RunIsAbove(const RowRuns& row, int64_t s, const RowRuns& baseline) {
   const bool is_higher_better = row.metric->traits().is_higher_better;
   if (IsProportion(row)) {

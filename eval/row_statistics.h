@@ -12,6 +12,7 @@
 #include "eval/comparison.h"
 #include "eval/crossed.h"
 #include "eval/metric.h"
+#include "eval/power.h"
 
 namespace lra {
 
@@ -71,6 +72,11 @@ struct DifferenceOptions {
 // said.
 std::optional<RowDifference> CompareRows(const RowRuns& a, const RowRuns& b,
                                          const DifferenceOptions& options);
+
+// What a new comparison of these rows would have: variance components of each seed and example, for
+// as many seeds as the smaller row has. nullopt of rows with fewer than two runs, or without scores
+// of examples.
+std::optional<Design> DesignOf(const RowRuns& a, const RowRuns& b, bool is_paired);
 
 // Whether run `s` of `row` is singly above the baseline's one run (eval/learned.h); nullopt where
 // that cannot be told.
