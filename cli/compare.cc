@@ -6,6 +6,7 @@
 #include "cli/flags.h"
 #include "eval/compare_methods.h"
 #include "lra/status_macros.h"
+#include "run_folder/stopped_runs.h"
 
 namespace lra {
 namespace {
@@ -20,6 +21,7 @@ absl::Status Compare(const CompareRequest& request, const CommandContext& contex
 
 void AddCompareCommand(CLI::App* app, CommandContext* context) {
   auto request = std::make_shared<CompareRequest>();
+  request->add_stopped = AddStoppedRuns;
   CLI::App* command = AddCommand(
       app, "compare", "The difference of two rows, with interval, p and what could have been seen");
   AddOption(command, "a", &request->a, "A row as `lra table` names it, or a folder of its runs",

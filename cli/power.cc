@@ -9,6 +9,7 @@
 #include "eval/compare_methods.h"
 #include "eval/power_plan.h"
 #include "lra/status_macros.h"
+#include "run_folder/stopped_runs.h"
 
 namespace lra {
 namespace {
@@ -46,6 +47,7 @@ absl::Status PrintPlan(const PowerFlags& flags, const CommandContext& context) {
 
 void AddPowerCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<PowerFlags>();
+  flags->compare.add_stopped = AddStoppedRuns;
   PowerRequest& request = flags->request;
   CLI::App* command = AddCommand(
       app, "power", "How many seeds a comparison needs, and which difference it would see");

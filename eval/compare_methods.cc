@@ -268,7 +268,8 @@ absl::StatusOr<MethodComparison> CompareMethods(const CompareRequest& request) {
   if (!request.metric.empty()) LRA_RETURN_IF_ERROR(FindMetric(request.metric).status());
   LRA_ASSIGN_OR_RETURN(const Wanted a, FindWanted(request.a));
   LRA_ASSIGN_OR_RETURN(const Wanted b, FindWanted(request.b));
-  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindAll(request));
+  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindAll(request));
+  if (request.add_stopped) LRA_RETURN_IF_ERROR(request.add_stopped(&found));
   LeaderboardOptions options;
   options.split = request.split;
   options.metric = request.metric;

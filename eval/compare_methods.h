@@ -3,10 +3,12 @@
 #define LRA_EVAL_COMPARE_METHODS_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "eval/power.h"
@@ -29,6 +31,8 @@ struct CompareRequest {
   std::optional<double> margin;
   // Runs of equal seed form pairs: only where the suite declares that they share what a seed draws.
   bool is_paired = false;
+  // Adds what is known of runs without a record (run_folder/); unset: they are not counted.
+  std::function<absl::Status(FoundRuns*)> add_stopped{};
 };
 
 // A - B on one task.

@@ -1,6 +1,6 @@
 // Metrics: what judges a task. A metric says which scorer makes its sums, how they become a value,
-// which direction is better, how the value is shown, and which interval it has. Selection, early
-// stopping, search, curves and tables ask it and know no more.
+// which direction is better, how the value is shown, and whether an example scores 0 or 1.
+// Selection, early stopping, search, curves and tables ask it and know no more.
 //
 //   LRA_ASSIGN_OR_RETURN(const Metric* metric, MetricOf(spec));
 //   if (metric->Better(metric->Value(sums), best)) ...
