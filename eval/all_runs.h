@@ -34,7 +34,7 @@ struct TaskPart {
 struct MeanOfAll {
   double mean = 0;
   Interval interval;
-  // Of the seeds' part.
+  // Degrees of freedom of the seeds' part.
   double degrees = kManyDegrees;
 };
 

@@ -50,8 +50,8 @@ struct TaskDifference {
   std::optional<Equivalence> equivalence;
   // Fisher's exact p for how many runs trained; set where some did not.
   std::optional<double> learn_rate_p;
-  // Of rows with at least two runs each, whose examples' scores are known: what a new comparison
-  // would have.
+  // What a new comparison would have, where both rows have at least two runs whose examples'
+  // scores are known.
   std::optional<Design> design;
 };
 
@@ -67,12 +67,12 @@ struct MethodComparison {
 
 // NotFound, which lists the rows that there are, for a row that no record has; FailedPrecondition
 // if the rows were never scored under equal settings on the same examples (it names what differs),
-// or if no run of one of them trained; InvalidArgument for a name of several variants, for runs that
-// cannot be paired, and for a margin, confidence or metric that cannot be.
+// or if no run of one of them trained; InvalidArgument for a name of several variants, for runs
+// that cannot be paired, and for a margin, confidence or metric that cannot be.
 absl::StatusOr<MethodComparison> CompareMethods(const CompareRequest& request);
 
-// The design of a comparison of one task. InvalidArgument if there are several, FailedPrecondition if
-// the rows have too few runs or no scores of examples.
+// The design of a comparison of one task. InvalidArgument if there are several, FailedPrecondition
+// if the rows have too few runs or no scores of examples.
 absl::StatusOr<Design> OnlyDesign(const MethodComparison& comparison);
 
 // A line for each task, and one for the average.

@@ -26,8 +26,8 @@ Estimate UnpairedDifference(const CrossedSums& a, const CrossedSums& b);
 inline constexpr int64_t kLeastPairedSeeds = 3;
 Estimate PairedDifference(absl::Span<const ExampleValues> a, absl::Span<const ExampleValues> b);
 
-// Of rows of which only means and variances are known, each from EstimateOfCounts or a single
-// run's: the widest that these allow, since shared examples may count for or against either.
+// The same where only means and variances of the rows are known, each from EstimateOfCounts or a
+// single run's: the widest that these allow, since shared examples may count for or against either.
 Estimate DifferenceOfEstimates(const Estimate& a, const Estimate& b);
 
 // Examples on which the example means differ. Rows that differ on fewer than
@@ -48,8 +48,8 @@ Discordance WidestDiscordance(int64_t correct_a, int64_t correct_b, int64_t exam
 // models, not of their methods (Dietterich, Neural Computation 10:1895, 1998).
 double McNemarP(const Discordance& d);
 double McNemarUpperP(const Discordance& d);
-// Of the difference A - B: Bonett and Price, J. Educational and Behavioral Statistics 37:479 (2012).
-// Its centre is mean of the ends, not the difference itself.
+// The interval of the difference A - B: Bonett and Price, J. Educational and Behavioral Statistics
+// 37:479 (2012). Its centre is the mean of the ends, not the difference itself.
 Interval BonettPriceInterval(const Discordance& d, double confidence);
 
 // Fisher's exact two-sided p that a runs of n_a and b of n_b trained by one common rate: the sum of

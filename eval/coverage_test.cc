@@ -2,8 +2,8 @@
 // the ranges of a larger simulation (docs/statistics.md), widened by the Monte-Carlo error.
 //
 // A run of a method is right on example i where sqrt(rho) z_i + sqrt(1 - rho) e_si < threshold + g
-// a_s, all normal: z the example's difficulty, a the seed's shift, e the rest. The threshold is such
-// that the expected accuracy is exactly p, and g such that seeds scatter by `seed_sd`.
+// a_s, all normal: z the example's difficulty, a the seed's shift, e the rest. The threshold is
+// such that the expected accuracy is exactly p, and g such that seeds scatter by `seed_sd`.
 #include <gtest/gtest.h>
 
 #include <boost/math/distributions/normal.hpp>

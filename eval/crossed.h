@@ -84,7 +84,7 @@ Interval MeanInterval(const Estimate& estimate, double confidence);
 // The p at which the interval of confidence 1 - p ends at `value`: interval and p always agree.
 // For a constant x: 1 where it is `value`, else two-sided by the binomial. At least 1e-300.
 double TwoSidedP(const Estimate& estimate, double value);
-// Of "the mean is at most `value`".
+// One-sided p of "the mean is at most `value`".
 double UpperP(const Estimate& estimate, double value);
 
 // The number of independent examples whose binomial sampling is as wide as the estimate: Korn and

@@ -25,7 +25,8 @@ absl::Status StoreExampleScores(absl::string_view directory,
                                 SplitResult* result);
 
 // The stored values [examples]. nullopt if the record names no file of this metric, or if the file
-// is not there; DataLoss, which names it, if it was changed or does not give the result's own value.
+// is not there; DataLoss, which names it, if it was changed or does not give the result's own
+// value.
 absl::StatusOr<std::optional<ExampleValues>> ReadExampleScores(absl::string_view directory,
                                                                const SplitResult& result,
                                                                const Metric& metric);

@@ -48,11 +48,11 @@ struct LearnedCell {
 };
 
 struct LeaderboardCell {
-  // Of the table's metric: the mean over the runs that trained. Where none did, over all scored
+  // In the table's metric: the mean over the runs that trained. Where none did, over all scored
   // ones; NaN without any.
   double value = 0;
-  // Of `value`; unset where none can be given. With one run it is about that trained model only,
-  // otherwise about the method: new seeds and new examples.
+  // The interval of `value`; unset where none can be given. With one run it is about that trained
+  // model only, otherwise about the method: new seeds and new examples.
   std::optional<Interval> interval;
   Basis basis = Basis::kExamples;
   // How the interval was made (IntervalMethod); "none" without one.
@@ -107,7 +107,7 @@ struct LeaderboardRow {
   std::optional<double> average;
   // Unset where a cell has no interval, or where none of its runs trained.
   std::optional<Interval> average_interval;
-  // Some cell has one run only: the interval is about trained models.
+  // In some cell one run only trained: the interval is about trained models.
   bool average_has_single_runs = false;
   // Why there is none; empty with a single column.
   std::vector<std::string> missing_tasks;

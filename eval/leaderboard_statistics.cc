@@ -241,7 +241,7 @@ void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptio
         continue;
       }
       sum += row.cells[c]->rank_value();
-      row.average_has_single_runs |= row.cells[c]->runs() == 1;
+      row.average_has_single_runs |= row.cells[c]->trained == 1;
       if (row.cells[c]->estimate && row.cells[c]->trained > 0)
         parts.push_back(PartOf(*row.cells[c], Guessing(columns[c])));
     }

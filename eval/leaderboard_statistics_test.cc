@@ -141,6 +141,9 @@ TEST_F(LeaderboardStatisticsTest, AFailedRunStaysAFailureWhateverItScored) {
   EXPECT_EQ(cell.trained, 2);
   EXPECT_EQ(cell.runs(), 3);
   EXPECT_FALSE(cell.all_runs.has_value()) << "what guessing scores is not on record";
+  found_.runs[2].record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+  EXPECT_THAT(WriteLeaderboard(Build(), TableFormat::kMarkdown),
+              HasSubstr("| 38.0 [35.9, 40.2] 1/3 1 run |"));
 }
 
 TEST_F(LeaderboardStatisticsTest, StoppedRunsAreMissingAndNotCounted) {

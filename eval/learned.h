@@ -17,7 +17,7 @@ inline bool IsAbove(const Discordance& run_against_baseline) {
   return McNemarUpperP(run_against_baseline) < kAboveLevel;
 }
 
-// Of "the method's mean is not above the baseline's", one-sided: the crossed engine on x = y - z,
+// What tells whether the method's mean is above the baseline's: the crossed engine on x = y - z,
 // where z are the baseline's values of the same examples. Needs at least one run.
 Estimate AboveBaseline(absl::Span<const ExampleValues> runs, const ExampleValues& baseline);
 

@@ -18,8 +18,8 @@ std::vector<double> HolmP(absl::Span<const double> p);
 
 // The largest sets of rows without a differing pair, by insert and absorb (Piepho, JCGS 13:456,
 // 2004). Rows are 0 .. count - 1, the best first; the result has, for each row, the numbers of its
-// groups in ascending order, and groups are numbered by their best members. The order of `differing`
-// does not matter.
+// groups in ascending order, and groups are numbered by their best members. The order of
+// `differing` does not matter.
 std::vector<std::vector<int>> LetterGroups(int count,
                                            const std::vector<std::pair<int, int>>& differing);
 

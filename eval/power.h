@@ -18,17 +18,18 @@ struct Equivalence {
 // "The difference lies within +- margin", at level alpha. margin > 0.
 Equivalence TestEquivalence(const Estimate& difference, double margin, double alpha = 0.05);
 
-// Variance components of a difference, each of single values: of seeds, of examples and of the rest.
+// Variance components of a difference, each of single values: of seeds, of examples and of the
+// rest.
 struct DifferenceComponents {
   double seeds = 0;     // sigma_s^2
   double examples = 0;  // sigma_e^2
   double rest = 0;      // sigma_r^2
 };
 
-// Of a paired difference on record.
+// The components of a paired difference on record.
 DifferenceComponents ComponentsOf(const CrossedMoments& paired_difference);
-// Without a record: the seeds' standard deviation, and the share of examples on which two runs disagree,
-// half of which is taken for examples and half for the rest.
+// Without a record: the seeds' standard deviation, and the share of examples on which two runs
+// disagree, half of which is taken for examples and half for the rest.
 DifferenceComponents AssumedComponents(double seed_deviation, double disagreement);
 
 // A planned comparison of rows of S seeds on n examples.
@@ -36,8 +37,8 @@ struct Design {
   DifferenceComponents components;
   int64_t examples = 0;
   double seeds = 0;  // of each row; infinity: without end
-  // Degrees of freedom of the seeds' variance are (S - 1) times this: 1 for paired rows, up to 2 for
-  // unpaired ones (Welch).
+  // Degrees of freedom of the seeds' variance are (S - 1) times this: 1 for paired rows, up to 2
+  // for unpaired ones (Welch).
   double degrees_per_seed = 1;
 };
 

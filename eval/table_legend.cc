@@ -48,7 +48,7 @@ std::vector<std::string> ExplainMarks(const Leaderboard& board) {
        "Learned: better than every baseline on the same examples, at 2.5 % over the whole table "
        "(Holm), with at least half of the runs above singly. 2/3 above: two of three runs are "
        "singly better than every baseline (exact McNemar test, p < 0.005)."},
-      {[](const LeaderboardCell& cell) { return cell.runs() > 1 && cell.basis == Basis::kCounts; },
+      {[](const LeaderboardCell& cell) { return cell.trained > 1 && cell.basis == Basis::kCounts; },
        "(counts): scores of examples are not on record; interval and comparisons are the widest "
        "that the counts of right answers allow."},
       {[](const LeaderboardCell& cell) { return cell.basis == Basis::kSeeds && cell.interval; },

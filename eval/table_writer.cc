@@ -51,7 +51,7 @@ std::string ValueText(const Metric& metric, double value, const std::optional<In
 std::string Standing(const LeaderboardCell& cell) {
   std::string text = cell.letters.empty() ? "" : absl::StrCat(" ", cell.letters);
   if (cell.trained < cell.runs()) absl::StrAppend(&text, " ", cell.trained, "/", cell.runs());
-  if (cell.runs() == 1) return absl::StrCat(text, " 1 run");
+  if (cell.trained == 1) return absl::StrCat(text, " 1 run");
   if (cell.basis == Basis::kCounts) absl::StrAppend(&text, " (counts)");
   if (cell.basis == Basis::kSeeds) absl::StrAppend(&text, " (seeds only)");
   return text;

@@ -8,8 +8,8 @@
 namespace lra {
 
 // Takes the unfinished runs of `found` whose folders say which run they are. One that diverged
-// (kFailureFile) joins the runs, with a record that says so and has no results; any other, killed or
-// still going, joins `stopped`, and its folder stays among the unfinished. A folder without a
+// (kFailureFile) joins the runs, with a record that says so and has no results; any other, killed
+// or still going, joins `stopped`, and its folder stays among the unfinished. A folder without a
 // checkpoint stays as it is. The errors of ReadRunFolder.
 absl::Status AddStoppedRuns(FoundRuns* found);
 
