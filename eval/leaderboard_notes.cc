@@ -157,11 +157,11 @@ std::string DescribeMissingExamples(const ColumnRuns& column) {
       methods.insert(entry.record().method());
   }
   if (methods.empty()) return "";
-  return absl::StrCat(column.task, ": scores of examples are not on record for ",
-                      absl::StrJoin(methods, ", "),
-                      column.metric().traits().is_proportion
-                          ? "; what is said of them holds for any that give their counts."
-                          : "; what is said of them is about seeds only.");
+  return absl::StrCat(
+      column.task, ": scores of examples are not on record for ", absl::StrJoin(methods, ", "),
+      column.metric().traits().is_proportion
+          ? "; their intervals and comparisons are the widest that their counts allow."
+          : "; what is said of them is about seeds only.");
 }
 
 std::string DescribeChance(const ColumnRuns& column) {
