@@ -151,6 +151,9 @@ expect 2 'evaluation.step: is 7, must be at most train.steps, 6' "$lra" train "$
 # If the answer is no, the exit code is 1.
 expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --out y --set schedule.learning_rate=1000 \
   --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200 --set train.eval_every_steps=200
+# A table counts the run that diverged as a failure of its method.
+expect 0 'FAIL 0/1' "$lra" table y runs/listops-baseline-majority
+expect 0 'linear, seed 0, diverged at step' "$lra" table y
 file=$(ls data/listops/train-*.tokens.npy | head -1)
 printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops
