@@ -150,10 +150,9 @@ void RemoveIfAllAreMissing(std::vector<ColumnRuns>* columns) {
 
 // --- Baselines and external rows ---
 
-std::string SplitFingerprint(const Entry& entry) {
+std::string SplitFingerprint(const Entry& entry, const std::string& split) {
   const auto& splits = entry.record().data().split_fingerprint();
-  if (entry.result == nullptr) return "";
-  const auto it = splits.find(entry.result->split());
+  const auto it = splits.find(split);
   return it == splits.end() ? "" : it->second;
 }
 
@@ -173,10 +172,11 @@ bool SawTheSame(const DataIdentity& a, const DataIdentity& b) {
 bool ShowsSameExamples(const Entry& other, const Entry& run) {
   const DataIdentity& a = other.record().data();
   const DataIdentity& b = run.record().data();
-  const bool same = other.metric == run.metric && a.task() == b.task() &&
-                    !SplitFingerprint(other).empty() &&
-                    SplitFingerprint(other) == SplitFingerprint(run) &&
-                    (other.result->examples() == run.result->examples() ||
+  const std::string fingerprint = SplitFingerprint(other, other.result->split());
+  const bool same = other.metric == run.metric && a.task() == b.task() && !fingerprint.empty() &&
+                    fingerprint == SplitFingerprint(run, other.result->split()) &&
+                    (run.result == nullptr ||  // it failed: it would have been scored on these
+                     other.result->examples() == run.result->examples() ||
                      (run.record().config().evaluation().drop_last() &&
                       other.result->examples() > run.result->examples()));
   const bool reads =
@@ -193,8 +193,9 @@ void JoinOthers(const std::vector<Entry>& entries, std::vector<std::vector<Colum
     bool joined = false;
     for (std::vector<ColumnRuns>& columns : *tables) {
       for (ColumnRuns& column : columns) {
-        const Entry* const run = column.first_scored();
-        if (run == nullptr || !ShowsSameExamples(entry, *run)) continue;
+        const Entry* const scored = column.first_scored();
+        const Entry& run = scored == nullptr ? column.entries.front() : *scored;
+        if (entry.result == nullptr || !ShowsSameExamples(entry, run)) continue;
         column.entries.push_back(entry);
         joined = true;
       }

@@ -20,8 +20,8 @@ std::string DescribeData(const ColumnRuns& column, const LeaderboardOptions& opt
   return absl::StrCat(
       column.task, ": ", data.origin().empty() ? "unknown origin" : data.origin(), " data, ",
       data.is_canonical() ? "canonical" : "not canonical", ", version ", data.task_version(), "; ",
-      FormatCount(scored == nullptr ? 0 : scored->result->examples()), " ", options.split,
-      " examples (fingerprint ",
+      scored == nullptr ? "" : absl::StrCat(FormatCount(scored->result->examples()), " "),
+      options.split, " examples (fingerprint ",
       fingerprint == data.split_fingerprint().end() ? "unknown" : fingerprint->second.substr(0, 12),
       ").");
 }
@@ -95,8 +95,9 @@ std::string DescribeRuns(const ColumnRuns& column) {
   }
   std::vector<std::string> parts;
   for (const auto& [method, values] : seeds) {
-    parts.push_back(absl::StrCat(method, " ", absl::StrJoin(values, ", "), " (",
-                                 absl::StrJoin(sizes[method], " / "), ")"));
+    const std::string size = absl::StrJoin(sizes[method], " / ");
+    parts.push_back(absl::StrCat(method, " ", absl::StrJoin(values, ", "),
+                                 size.empty() ? "" : absl::StrCat(" (", size, ")")));
   }
   return absl::StrCat(column.task, ": seeds ", absl::StrJoin(parts, "; "), ".");
 }

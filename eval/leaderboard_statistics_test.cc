@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,19 @@ TEST_F(LeaderboardStatisticsTest, FailedRunsAreCountedAndTheColumnShowsAllRuns) 
   EXPECT_THAT(text,
               AllOf(HasSubstr("frail, seed 4, diverged at step 120: the loss is nan"),
                     HasSubstr("frail, seed 3, did not train"), Not(HasSubstr("frail, seed 2"))));
+}
+
+TEST_F(LeaderboardStatisticsTest, AColumnOfFailedRunsStandsBesideItsBaselines) {
+  AddBaseline("majority", FirstRight(1000));
+  AddDiverged("lost", 0);
+  const Leaderboard board = Build();
+  ASSERT_EQ(board.tables.size(), 1u);
+  EXPECT_EQ(board.tables[0].rows.size(), 2u);
+  EXPECT_EQ(Cell(board, "lost").trained, 0);
+  EXPECT_TRUE(std::isnan(Cell(board, "lost").value));
+  EXPECT_EQ(Cell(board, "lost").all_runs->mean, 0.5);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown), HasSubstr("| FAIL 0/1 "));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kJson), HasSubstr("\"accuracy\": null"));
 }
 
 TEST_F(LeaderboardStatisticsTest, AFailedRunStaysAFailureWhateverItScored) {
