@@ -97,6 +97,8 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddAttendCommand(app, context);
   AddScoreCommand(app, context);
   AddTableCommand(app, context);
+  AddCompareCommand(app, context);
+  AddPowerCommand(app, context);
   AddDiffCommand(app, context);
   AddProfileCommand(app, context);
   AddWatchCommand(app, context);

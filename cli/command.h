@@ -58,6 +58,8 @@ void AddEvalCommand(CLI::App* app, CommandContext* context);
 void AddAttendCommand(CLI::App* app, CommandContext* context);
 void AddScoreCommand(CLI::App* app, CommandContext* context);
 void AddTableCommand(CLI::App* app, CommandContext* context);
+void AddCompareCommand(CLI::App* app, CommandContext* context);
+void AddPowerCommand(CLI::App* app, CommandContext* context);
 void AddWatchCommand(CLI::App* app, CommandContext* context);
 void AddDoctorCommand(CLI::App* app, CommandContext* context);
 

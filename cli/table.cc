@@ -12,6 +12,7 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "run_folder/stopped_runs.h"
 
 namespace lra {
 namespace {
@@ -48,7 +49,8 @@ absl::Status MakeTable(const TableFlags& flags, const CommandContext& context) {
   }
   LeaderboardOptions options = flags.options;
   options.descriptions = AttentionDescriptions();
-  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRunRecords(flags.runs));
+  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(flags.runs));
+  LRA_RETURN_IF_ERROR(AddStoppedRuns(&found));
   LRA_ASSIGN_OR_RETURN(const Leaderboard board, BuildLeaderboard(found, published, options));
   const std::string text = WriteLeaderboard(board, format);
   if (!flags.out.empty()) return WriteFileAtomically(flags.out, text);
@@ -72,7 +74,7 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--split", &flags->options.split, "Split to show", {.shows_default = true});
   AddOption(command, "--metric", &flags->options.metric,
             "Metric to show, e.g. nats; a wrong name lists them (default: the task's)");
-  AddOption(command, "--confidence", &flags->options.confidence, "Of the intervals in cells",
+  AddOption(command, "--confidence", &flags->options.confidence, "Of the intervals",
             {.shows_default = true});
   SetBody(command, context,
           "  lra table runs\n"

@@ -4,7 +4,6 @@
 #define LRA_EVAL_ERROR_RATE_TEST_UTIL_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "eval/metric.h"
@@ -22,7 +21,7 @@ class ErrorRate : public Metric {
                 .is_higher_better = false,
                 .scale = 100,
                 .decimals = 2,
-                .run_interval = "exact binomial (Clopper-Pearson)",
+                .is_proportion = true,
                 .sums = {kCorrect, kTargets}}) {}
   double Value(const Sums& sums) const override {
     const int64_t targets = CountOf(sums, kTargets);
@@ -30,11 +29,6 @@ class ErrorRate : public Metric {
   }
   std::string Evidence(const Sums& sums) const override {
     return std::to_string(Wrong(sums)) + " wrong";
-  }
-  std::optional<Interval> IntervalOf(absl::Span<const Sums> runs,
-                                     double confidence) const override {
-    if (runs.size() != 1) return Metric::IntervalOf(runs, confidence);
-    return ClopperPearson(Wrong(runs[0]), CountOf(runs[0], kTargets), confidence);
   }
 
  private:

@@ -15,6 +15,7 @@
 #include "datasets/split_view.h"
 #include "eval/data_identity.h"
 #include "eval/machine.h"
+#include "eval/metric.h"
 #include "eval/row_record.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
@@ -140,10 +141,16 @@ std::string Describe(const ExternalRun& run, bool only_labels) {
                       only_labels ? " (classes only: no loss)" : "");
 }
 
-// Classes without probabilities have no loss.
+// Classes without probabilities have no loss, nor has any example.
 void ForgetTotals(SplitResult* result) {
   for (auto& [name, total] : *result->mutable_sums()->mutable_totals())
     total = std::numeric_limits<double>::quiet_NaN();
+  auto* scores = result->mutable_example_scores();
+  for (int i = scores->size() - 1; i >= 0; --i) {
+    const auto metric = FindMetric(scores->Get(i).metric());
+    if (!metric.ok() || !std::isfinite((*metric)->Value(result->sums())))
+      scores->erase(scores->begin() + i);
+  }
 }
 
 absl::Status CheckSameRow(absl::string_view directory, const RunRecord& previous,

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "eval/example_scores.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
@@ -62,9 +63,11 @@ std::string DescribeIncomplete(const std::vector<LeaderboardRow>& rows) {
                             ".");
 }
 
-// Why a run cannot be shown; empty if it can.
-std::string ReasonToLeaveOut(const SplitResult* result, const absl::StatusOr<const Metric*>& metric,
+// Why a run cannot be shown; empty if it can. A run that failed is shown without a result.
+std::string ReasonToLeaveOut(const RunRecord& record, const SplitResult* result,
+                             const absl::StatusOr<const Metric*>& metric,
                              const std::string& split) {
+  if (result == nullptr && record.has_failure() && metric.ok()) return "";
   if (result == nullptr || result->examples() == 0)
     return absl::StrCat("was not scored on the ", split, " split");
   if (!metric.ok()) return absl::StrCat("has no value: ", metric.status().message());
@@ -78,20 +81,48 @@ std::string ReasonToLeaveOut(const SplitResult* result, const absl::StatusOr<con
                       " examples only (evaluation.scored_examples)");
 }
 
-std::vector<Entry> SelectEntries(const FoundRuns& found, const LeaderboardOptions& options,
-                                 std::vector<std::string>* left_out) {
+absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
+                                          const LeaderboardOptions& options) {
+  return options.metric.empty() ? MetricOf(record.spec()) : FindMetric(options.metric);
+}
+
+// Rows, their statistics and comparisons.
+void FillTable(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
+               std::vector<std::string>* left_out, LeaderboardTable* table) {
+  std::vector<internal::OpenRow> rows = internal::MakeRows(columns, options, left_out);
+  internal::FillLearned(columns, &rows);
+  internal::FillAverages(columns, options, &rows);
+  table->comparisons = internal::CompareColumns(columns, options, &rows);
+  for (internal::OpenRow& open : rows) table->rows.push_back(std::move(open.row));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Entry>> internal::SelectEntries(const FoundRuns& found,
+                                                           const LeaderboardOptions& options,
+                                                           std::vector<std::string>* left_out) {
   std::vector<Entry> entries;
   for (const LocatedRecord& located : found.runs) {
     const SplitResult* result = FindResult(located.record, options.split);
-    const absl::StatusOr<const Metric*> metric =
-        options.metric.empty() ? MetricOf(located.record.spec()) : FindMetric(options.metric);
-    const std::string reason = ReasonToLeaveOut(result, metric, options.split);
-    if (reason.empty()) {
-      entries.push_back({&located, result, *metric});
-    } else {
+    const auto metric = ShownMetric(located.record, options);
+    const std::string reason = ReasonToLeaveOut(located.record, result, metric, options.split);
+    if (!reason.empty()) {
       left_out->push_back(
           absl::StrCat(located.directory, ": ", located.record.method(), " ", reason));
+      continue;
     }
+    Entry entry{&located, result, *metric};
+    if (result != nullptr) {
+      LRA_ASSIGN_OR_RETURN(std::optional<ExampleValues> examples,
+                           ReadExampleScores(located.directory, *result, **metric));
+      if (examples) entry.examples = std::make_shared<const ExampleValues>(*std::move(examples));
+    }
+    entries.push_back(std::move(entry));
+  }
+  for (const LocatedRecord& stopped : found.stopped) {
+    const auto metric = ShownMetric(stopped.record, options);
+    if (!metric.ok() || stopped.record.kind() != RunRecord::MEASURED) continue;
+    entries.push_back({.located = &stopped, .metric = *metric, .is_missing = true});
   }
   for (const std::string& directory : found.unfinished) {
     left_out->push_back(
@@ -100,20 +131,19 @@ std::vector<Entry> SelectEntries(const FoundRuns& found, const LeaderboardOption
   return entries;
 }
 
-}  // namespace
-
 absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
                                              const std::vector<PublishedTable>& published,
                                              const LeaderboardOptions& options) {
-  for (double confidence : {options.confidence, options.mark_confidence}) {
-    if (confidence > 0 && confidence < 1) continue;
+  if (!(options.confidence > 0 && options.confidence < 1)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("confidence ", confidence, " is not between 0 and 1, e.g. 0.95"));
+        absl::StrCat("confidence ", options.confidence, " is not between 0 and 1, e.g. 0.95"));
   }
   if (!options.metric.empty()) LRA_RETURN_IF_ERROR(FindMetric(options.metric).status());
   Leaderboard board{options, {}, {}};
-  const std::vector<Entry> entries = SelectEntries(found, options, &board.left_out);
-  if (entries.empty()) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
+                       internal::SelectEntries(found, options, &board.left_out));
+  if (std::none_of(entries.begin(), entries.end(),
+                   [](const Entry& entry) { return !entry.is_missing; })) {
     return absl::FailedPreconditionError(absl::StrCat(
         "no run to show on the ", options.split, " split: ", absl::StrJoin(board.left_out, "; ")));
   }
@@ -124,7 +154,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     table.metric = &columns.front().metric();
     for (const ColumnRuns& column : columns) table.tasks.push_back(column.task);
     std::vector<std::string> refused;
-    table.rows = internal::MakeRows(columns, options, &refused);
+    FillTable(columns, options, &refused, &table);
     left_out.insert(refused.begin(), refused.end());
     for (const PublishedTable& source : published) {
       if (table.metric->name() != kAccuracy) break;  // what is published here is accuracy

@@ -1,4 +1,5 @@
 // Records to tables: a pure function of a folder of records. Rows are methods, columns are tasks.
+// Statistics: docs/statistics.md.
 //
 // Unlike numbers never share a column: runs share one only if data, view, protocol, preset and
 // every setting apart from attention and seed are the same (what the protocol itself says about one
@@ -16,10 +17,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "eval/all_runs.h"
 #include "eval/metric.h"
 #include "eval/published.pb.h"
+#include "eval/row_statistics.h"
 #include "eval/run_record.h"
-#include "eval/statistics.h"
 
 namespace lra {
 
@@ -27,32 +29,52 @@ struct LeaderboardOptions {
   std::string split = "test";
   // Registered name of the metric to show; empty = that of each run's task.
   std::string metric{};
-  // Confidence of the intervals in cells.
+  // Confidence of the intervals.
   double confidence = 0.95;
-  // Confidence of the marks "above the majority class" and "learned".
-  double mark_confidence = 0.99;
   // What a measured method is, by name, for the notes; methods without one go without.
   std::map<std::string, std::string> descriptions;
 };
 
 enum class Verdict { kUnknown, kNo, kYes };  // kUnknown: no baseline to compare with
 
+// How a cell's method compares with the baselines of its column, on the same examples.
+struct LearnedCell {
+  Verdict verdict = Verdict::kUnknown;
+  // Runs that are above every baseline singly; unset where that cannot be told.
+  std::optional<int> runs_above;
+  // One-sided p of "not above every baseline"; of cells with at least two trained runs, and
+  // corrected over these (Holm).
+  std::optional<double> p, corrected_p;
+};
+
 struct LeaderboardCell {
-  double value = 0;  // of the table's metric; the mean over seeds
-  // The metric's; unset where it has none of a single run.
+  // In the table's metric: the mean over the runs that trained. Where none did, over all scored
+  // ones; NaN without any.
+  double value = 0;
+  // The interval of `value`; unset where none can be given. With one run it is about that trained
+  // model only, otherwise about the method: new seeds and new examples.
   std::optional<Interval> interval;
-  // One run each, ascending. With one, the interval is about the sampling of examples only. With
-  // more it is about the seeds.
+  Basis basis = Basis::kExamples;
+  // How the interval was made (IntervalMethod); "none" without one.
+  std::string method = "none";
+  std::optional<Estimate> estimate;
+  std::optional<CrossedMoments> moments;
+  // One run each, ascending; those that failed, too.
   std::vector<uint32_t> seeds;
   std::vector<std::string> directories;
   int64_t examples = 0;
-  // By the metric's interval, in every seed: better than the majority class; better than each of
-  // the task's shortcuts as well ("learned"). Unknown, too, where one run has no interval.
-  Verdict above_majority = Verdict::kUnknown;
-  Verdict learned = Verdict::kUnknown;
-  // Runs whose score is not shown to be better than the majority class's; unset where that cannot
-  // be told.
-  std::optional<int> at_chance_runs;
+  // Runs that trained. A run that diverged did not, nor one that is not above the majority class;
+  // without a majority class on record every scored run counts as trained.
+  int64_t trained = 0;
+  // Runs that were stopped or are still going; not among the seeds.
+  int64_t missing = 0;
+  // The mean over all runs, failures scored as guessing. Set in columns where some run failed; it
+  // orders rows and enters averages there.
+  std::optional<MeanOfAll> all_runs;
+  // Rows of a column that share a letter could not be told apart; empty for rows with fewer than
+  // two trained runs.
+  std::string letters;
+  LearnedCell learned;
   // Mean score of the last checkpoints, where one was scored beside the selected one.
   std::optional<double> last_value;
   // Runs that an early stop ended before train.steps.
@@ -65,6 +87,10 @@ struct LeaderboardCell {
   // The trials of a search, e.g. "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)"; empty
   // without one.
   std::string tuning;
+
+  int64_t runs() const { return static_cast<int64_t>(seeds.size()); }
+  // What orders rows.
+  double rank_value() const { return all_runs ? all_runs->mean : value; }
 };
 
 // Models that are larger than the transformer by more are marked.
@@ -76,11 +102,29 @@ struct LeaderboardRow {
   // The method, with the options that tell variants apart where a table has several.
   std::string label;
   std::vector<std::optional<LeaderboardCell>> cells;  // by column
-  // Only where all of several columns are filled.
+  // Only where all of several columns are filled. The tasks are fixed: the interval is about seeds
+  // and examples.
   std::optional<double> average;
+  // Unset where a cell has no interval, or where none of its runs trained.
+  std::optional<Interval> average_interval;
+  // In some cell one run only trained: the interval is about trained models.
+  bool average_has_single_runs = false;
   // Why there is none; empty with a single column.
   std::vector<std::string> missing_tasks;
 };
+
+// Two rows of one column, each with at least two trained runs, which are compared.
+struct TableComparison {
+  std::string task, a, b;  // labels of the rows
+  RowDifference difference;
+  double corrected_p = 1;  // Holm, over the column
+  bool is_told_apart = false;
+  // Fisher's exact p for how many runs trained; set where some run of the column failed.
+  std::optional<double> learn_rate_p;
+};
+
+// Rows of a column are told apart at this level, corrected over its pairs.
+inline constexpr double kLetterLevel = 0.05;
 
 struct PublishedRows {
   PublishedTable table;  // source, protocol, notes
@@ -98,6 +142,7 @@ struct LeaderboardTable {
   std::vector<std::string> tasks;  // columns
   // Baselines, then measured rows, then external ones; best first.
   std::vector<LeaderboardRow> rows;
+  std::vector<TableComparison> comparisons;
   std::vector<PublishedRows> published;
   // Why this is not part of the first table; empty for the first.
   std::string differs;
@@ -112,8 +157,9 @@ struct Leaderboard {
   std::vector<std::string> left_out;
 };
 
-// InvalidArgument for a confidence outside (0, 1) and an unknown metric, FailedPrecondition if no
-// record has the split.
+// Reads the scores of examples that the records name. InvalidArgument for a confidence outside
+// (0, 1) and an unknown metric, FailedPrecondition if no record has the split, DataLoss for scores
+// of examples that were changed.
 absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
                                              const std::vector<PublishedTable>& published,
                                              const LeaderboardOptions& options);

@@ -1,12 +1,12 @@
-// Rows and cells of a leaderboard: repeats become one cell, baselines give the marks.
+// Rows and cells of a leaderboard: repeats become one cell.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "eval/baseline_record.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/config.h"
 #include "lra/fingerprint.h"
@@ -45,38 +45,6 @@ std::map<std::string, std::string> VariantLabels(const std::vector<const RunReco
   return labels;
 }
 
-// --- Marks ---
-
-// Best value of the column's baselines that are, or are not, the majority class; nullopt if there
-// are none.
-std::optional<double> BestBaseline(const ColumnRuns& column, bool majority) {
-  std::optional<double> best;
-  for (const Entry& entry : column.entries) {
-    if (entry.record().kind() != RunRecord::BASELINE) continue;
-    if ((entry.record().method() == kMajorityMethod) != majority) continue;
-    if (!best || column.metric().Better(entry.Value(), *best)) best = entry.Value();
-  }
-  return best;
-}
-
-// Runs that are not shown to be better than the baseline; nullopt where that cannot be told.
-std::optional<int> NotBetter(const std::vector<Entry>& runs, std::optional<double> baseline,
-                             double confidence) {
-  if (!baseline) return std::nullopt;
-  int count = 0;
-  for (const Entry& run : runs) {
-    const std::optional<bool> is_better =
-        run.metric->ClearlyBetter(run.result->sums(), *baseline, confidence);
-    if (!is_better) return std::nullopt;
-    count += *is_better ? 0 : 1;
-  }
-  return count;
-}
-
-Verdict AllBetter(std::optional<int> not_better) {
-  return !not_better ? Verdict::kUnknown : *not_better == 0 ? Verdict::kYes : Verdict::kNo;
-}
-
 // --- How the runs came about ---
 
 // The last checkpoint's score, where it is another than the selected one's.
@@ -94,6 +62,7 @@ std::optional<double> LastValue(const std::vector<Entry>& runs) {
   std::vector<double> values;
   bool is_another = false;
   for (const Entry& run : runs) {
+    if (run.result == nullptr) continue;
     const SplitResult* last = LastResult(run);
     is_another |= last != nullptr;
     values.push_back(run.metric->Value(last == nullptr ? run.result->sums() : last->sums()));
@@ -138,8 +107,54 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
 
 // --- Cells ---
 
-// One run a seed, by seed. A second run of a seed is a copy (dropped) or contradicts the first
-// (reported).
+LeaderboardCell MakeCell(std::vector<Entry> runs, const ColumnRuns& column,
+                         const LeaderboardOptions& options, std::vector<std::string>* left_out,
+                         CellRuns* cell_runs) {
+  LeaderboardCell cell;
+  const auto missing = std::stable_partition(runs.begin(), runs.end(),
+                                             [](const Entry& run) { return !run.is_missing; });
+  cell.missing = std::distance(missing, runs.end());
+  runs.erase(missing, runs.end());
+  cell_runs->entries = OnePerSeed(std::move(runs), left_out);
+  for (const Entry& run : cell_runs->entries) {
+    cell.seeds.push_back(run.record().seed());
+    cell.directories.push_back(run.located->directory);
+    if (run.result != nullptr) cell.examples = run.result->examples();
+  }
+  FillStatistics(column, options, cell_runs, &cell);
+  const bool is_trained_here =
+      !cell.seeds.empty() && cell_runs->entries.front().record().kind() != RunRecord::BASELINE;
+  if (is_trained_here) AddProvenance(cell_runs->entries, &cell);
+  return cell;
+}
+
+// --- Rows ---
+
+int KindOrder(RunRecord::Kind kind) {
+  return kind == RunRecord::BASELINE ? 0 : kind == RunRecord::MEASURED ? 1 : 2;
+}
+
+// How many cells are filled, and the mean of what orders them.
+std::pair<size_t, double> Score(const LeaderboardRow& row) {
+  std::vector<double> values;
+  for (const auto& cell : row.cells) {
+    if (cell && !std::isnan(cell->rank_value())) values.push_back(cell->rank_value());
+  }
+  return {values.size(), values.empty() ? 0 : Mean(values)};
+}
+
+// Fuller rows first, then by their means. Baselines rise to the best, so that the majority class
+// comes first; the others fall.
+bool Before(const Metric& metric, const LeaderboardRow& a, const LeaderboardRow& b) {
+  if (a.kind != b.kind) return KindOrder(a.kind) < KindOrder(b.kind);
+  const bool rises = a.kind == RunRecord::BASELINE;
+  const auto [filled, value] = Score(rises ? b : a);
+  const auto [other_filled, other_value] = Score(rises ? a : b);
+  return filled != other_filled ? filled > other_filled : metric.Better(value, other_value);
+}
+
+}  // namespace
+
 std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>* left_out) {
   std::stable_sort(runs.begin(), runs.end(), [](const Entry& a, const Entry& b) {
     return a.record().seed() < b.record().seed();
@@ -159,39 +174,6 @@ std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>*
   return kept;
 }
 
-LeaderboardCell MakeCell(const std::vector<Entry>& runs, const ColumnRuns& column,
-                         const LeaderboardOptions& options) {
-  LeaderboardCell cell;
-  std::vector<double> values;
-  std::vector<Sums> sums;
-  for (const Entry& run : runs) {
-    values.push_back(run.Value());
-    sums.push_back(run.result->sums());
-    cell.seeds.push_back(run.record().seed());
-    cell.directories.push_back(run.located->directory);
-  }
-  cell.examples = runs.front().result->examples();
-  cell.value = Mean(values);
-  cell.interval = column.metric().IntervalOf(sums, options.confidence);
-  if (runs.front().record().kind() == RunRecord::BASELINE) return cell;
-  const auto majority = BestBaseline(column, true), shortcut = BestBaseline(column, false);
-  cell.at_chance_runs = NotBetter(runs, majority, options.mark_confidence);
-  cell.above_majority = AllBetter(cell.at_chance_runs);
-  cell.learned = AllBetter(NotBetter(runs, shortcut, options.mark_confidence));
-  if (cell.above_majority == Verdict::kNo) cell.learned = Verdict::kNo;
-  AddProvenance(runs, &cell);
-  return cell;
-}
-
-// --- Rows ---
-
-int KindOrder(RunRecord::Kind kind) {
-  return kind == RunRecord::BASELINE ? 0 : kind == RunRecord::MEASURED ? 1 : 2;
-}
-
-// Kind, method, variant.
-using RowKey = std::tuple<int, std::string, std::string>;
-
 std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column) {
   std::map<std::string, std::vector<const RunRecord*>> by_method;
   for (const Entry& entry : column.entries)
@@ -207,58 +189,33 @@ std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column) {
   return rows;
 }
 
-// How many cells are filled, and their mean.
-std::pair<size_t, double> Score(const LeaderboardRow& row) {
-  std::vector<double> values;
-  for (const auto& cell : row.cells) {
-    if (cell) values.push_back(cell->value);
-  }
-  return {values.size(), values.empty() ? 0 : Mean(values)};
+std::string LabelOf(const RowKey& key) {
+  const auto& [order, method, variant] = key;
+  return variant.empty() ? method : absl::StrCat(method, " (", variant, ")");
 }
 
-void FinishRow(const std::vector<ColumnRuns>& columns, LeaderboardRow* row) {
-  if (columns.size() < 2) return;
-  for (size_t c = 0; c < columns.size(); ++c) {
-    if (!row->cells[c]) row->missing_tasks.push_back(columns[c].task);
-  }
-  if (row->missing_tasks.empty()) row->average = Score(*row).second;
-}
-
-// Fuller rows first, then by their means. Baselines rise to the best, so that the majority class
-// comes first; the others fall.
-bool Before(const Metric& metric, const LeaderboardRow& a, const LeaderboardRow& b) {
-  if (a.kind != b.kind) return KindOrder(a.kind) < KindOrder(b.kind);
-  const bool rises = a.kind == RunRecord::BASELINE;
-  const auto [filled, value] = Score(rises ? b : a);
-  const auto [other_filled, other_value] = Score(rises ? a : b);
-  return filled != other_filled ? filled > other_filled : metric.Better(value, other_value);
-}
-
-}  // namespace
-
-std::vector<LeaderboardRow> MakeRows(const std::vector<ColumnRuns>& columns,
-                                     const LeaderboardOptions& options,
-                                     std::vector<std::string>* left_out) {
-  std::map<RowKey, LeaderboardRow> rows;
+std::vector<OpenRow> MakeRows(const std::vector<ColumnRuns>& columns,
+                              const LeaderboardOptions& options,
+                              std::vector<std::string>* left_out) {
+  std::map<RowKey, OpenRow> rows;
   for (size_t c = 0; c < columns.size(); ++c) {
     for (auto& [key, runs] : RowsOfColumn(columns[c])) {
-      const auto& [order, method, variant] = key;
-      LeaderboardRow& row = rows[key];
-      row.kind = runs.front().record().kind();
-      row.method = method;
-      row.label = variant.empty() ? method : absl::StrCat(method, " (", variant, ")");
-      row.cells.resize(columns.size());
-      row.cells[c] = MakeCell(OnePerSeed(runs, left_out), columns[c], options);
+      OpenRow& open = rows[key];
+      open.row.kind = runs.front().record().kind();
+      open.row.method = std::get<1>(key);
+      open.row.label = LabelOf(key);
+      open.row.cells.resize(columns.size());
+      open.runs.resize(columns.size());
+      open.row.cells[c] = MakeCell(runs, columns[c], options, left_out, &open.runs[c]);
     }
   }
-  std::vector<LeaderboardRow> sorted;
-  for (auto& [key, row] : rows) {
-    FinishRow(columns, &row);
-    sorted.push_back(std::move(row));
-  }
+  std::vector<OpenRow> sorted;
+  for (auto& [key, row] : rows) sorted.push_back(std::move(row));
+  FillAllRuns(columns, options, &sorted);
   const Metric& metric = columns.front().metric();
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](const auto& a, const auto& b) { return Before(metric, a, b); });
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const OpenRow& a, const OpenRow& b) {
+    return Before(metric, a.row, b.row);
+  });
   return sorted;
 }
 

@@ -137,11 +137,22 @@ std::vector<std::vector<ColumnRuns>> SplitIntoTables(std::map<GroupKey, Group> g
   return tables;
 }
 
+// A column of nothing but runs that were stopped or are still going says nothing.
+void RemoveIfAllAreMissing(std::vector<ColumnRuns>* columns) {
+  const auto is_missing = [](const Entry& entry) { return entry.is_missing; };
+  columns->erase(std::remove_if(columns->begin(), columns->end(),
+                                [&](const ColumnRuns& column) {
+                                  return std::all_of(column.entries.begin(), column.entries.end(),
+                                                     is_missing);
+                                }),
+                 columns->end());
+}
+
 // --- Baselines and external rows ---
 
-std::string SplitFingerprint(const Entry& entry) {
+std::string SplitFingerprint(const Entry& entry, const std::string& split) {
   const auto& splits = entry.record().data().split_fingerprint();
-  const auto it = splits.find(entry.result->split());
+  const auto it = splits.find(split);
   return it == splits.end() ? "" : it->second;
 }
 
@@ -161,10 +172,11 @@ bool SawTheSame(const DataIdentity& a, const DataIdentity& b) {
 bool ShowsSameExamples(const Entry& other, const Entry& run) {
   const DataIdentity& a = other.record().data();
   const DataIdentity& b = run.record().data();
-  const bool same = other.metric == run.metric && a.task() == b.task() &&
-                    !SplitFingerprint(other).empty() &&
-                    SplitFingerprint(other) == SplitFingerprint(run) &&
-                    (other.result->examples() == run.result->examples() ||
+  const std::string fingerprint = SplitFingerprint(other, other.result->split());
+  const bool same = other.metric == run.metric && a.task() == b.task() && !fingerprint.empty() &&
+                    fingerprint == SplitFingerprint(run, other.result->split()) &&
+                    (run.result == nullptr ||  // it failed: it would have been scored on these
+                     other.result->examples() == run.result->examples() ||
                      (run.record().config().evaluation().drop_last() &&
                       other.result->examples() > run.result->examples()));
   const bool reads =
@@ -181,7 +193,9 @@ void JoinOthers(const std::vector<Entry>& entries, std::vector<std::vector<Colum
     bool joined = false;
     for (std::vector<ColumnRuns>& columns : *tables) {
       for (ColumnRuns& column : columns) {
-        if (!ShowsSameExamples(entry, column.entries.front())) continue;
+        const Entry* const scored = column.first_scored();
+        const Entry& run = scored == nullptr ? column.entries.front() : *scored;
+        if (entry.result == nullptr || !ShowsSameExamples(entry, run)) continue;
         column.entries.push_back(entry);
         joined = true;
       }
@@ -209,6 +223,12 @@ void SortByTask(const std::vector<std::string>& order, std::vector<ColumnRuns>* 
 }
 
 }  // namespace
+
+const Entry* ColumnRuns::first_scored() const {
+  const auto it = std::find_if(entries.begin(), entries.end(),
+                               [](const Entry& entry) { return entry.result != nullptr; });
+  return it == entries.end() ? nullptr : &*it;
+}
 
 RunRecord SettingOf(const RunRecord& record) {
   RunRecord setting;
@@ -253,6 +273,7 @@ std::string MethodRulesOf(const RunRecord& record) {
 
 std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries) {
   std::vector<std::vector<ColumnRuns>> tables = SplitIntoTables(GroupMeasured(entries));
+  for (std::vector<ColumnRuns>& table : tables) RemoveIfAllAreMissing(&table);
   JoinOthers(entries, &tables);
   tables.erase(std::remove_if(tables.begin(), tables.end(),
                               [](const std::vector<ColumnRuns>& table) { return table.empty(); }),

@@ -3,19 +3,24 @@
 #define LRA_EVAL_LEADERBOARD_INTERNAL_H_
 
 #include <map>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "eval/leaderboard.h"
 
 namespace lra::internal {
 
-// A scored run that takes part.
+// A run that takes part: scored, failed, or missing.
 struct Entry {
   const LocatedRecord* located = nullptr;
-  const SplitResult* result = nullptr;  // of the options' split
+  const SplitResult* result = nullptr;  // of the options' split; nullptr of a run without a score
   const Metric* metric = nullptr;       // by which it is shown
+  std::shared_ptr<const ExampleValues> examples{};  // null where they are not on record
+  bool is_missing = false;                          // stopped or still going
   const RunRecord& record() const { return located->record; }
+  bool has_failed() const { return record().has_failure(); }
   double Value() const { return metric->Value(result->sums()); }
 };
 
@@ -24,6 +29,8 @@ struct ColumnRuns {
   std::string task;
   std::vector<Entry> entries;  // measured first, then baselines and external rows that joined
   const Metric& metric() const { return *entries.front().metric; }
+  // The first that has a score; nullptr if none has.
+  const Entry* first_scored() const;
 };
 
 // What makes two runs of one task comparable: config without attention, seed and the learning rate
@@ -46,11 +53,63 @@ std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entrie
 std::string DescribeDifference(const std::vector<ColumnRuns>& first,
                                const std::vector<ColumnRuns>& other);
 
-// leaderboard_cells.cc: rows of a table from its columns; repeats that cannot be counted go to
-// `left_out`.
-std::vector<LeaderboardRow> MakeRows(const std::vector<ColumnRuns>& columns,
-                                     const LeaderboardOptions& options,
-                                     std::vector<std::string>* left_out);
+// leaderboard.cc: the runs that can be shown, with the scores of their examples; why the others
+// cannot goes to `left_out`. They point into `found`. DataLoss for scores that were changed.
+absl::StatusOr<std::vector<Entry>> SelectEntries(const FoundRuns& found,
+                                                 const LeaderboardOptions& options,
+                                                 std::vector<std::string>* left_out);
+
+// leaderboard_cells.cc: kind (baselines, measured, external), method, variant; and the runs of each
+// row of a column.
+using RowKey = std::tuple<int, std::string, std::string>;
+std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column);
+// "cosformer", or "cosformer (dropout=0.1)" of a variant.
+std::string LabelOf(const RowKey& key);
+// One run a seed, by seed. A second run of a seed is a copy (dropped) or contradicts the first
+// (reported).
+std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>* left_out);
+
+// The runs behind a cell: those that trained, as the statistics see them.
+struct CellRuns {
+  std::vector<Entry> entries;  // one a seed, of those that are not missing
+  RowRuns trained;
+};
+
+// A row while its table is made; runs[c] belongs to row.cells[c].
+struct OpenRow {
+  LeaderboardRow row;
+  std::vector<CellRuns> runs;
+};
+
+// leaderboard_cells.cc: rows of a table from its columns, each cell by itself, best first; repeats
+// that cannot be counted go to `left_out`.
+std::vector<OpenRow> MakeRows(const std::vector<ColumnRuns>& columns,
+                              const LeaderboardOptions& options,
+                              std::vector<std::string>* left_out);
+
+// leaderboard_statistics.cc. Which runs of the cell trained, its value and interval.
+void FillStatistics(const ColumnRuns& column, const LeaderboardOptions& options, CellRuns* runs,
+                    LeaderboardCell* cell);
+// The mean over all runs where some run of a column failed.
+void FillAllRuns(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
+                 std::vector<OpenRow>* rows);
+// Verdicts against the baselines, corrected over the table.
+void FillLearned(const std::vector<ColumnRuns>& columns, std::vector<OpenRow>* rows);
+// Averages of rows that fill all of several columns.
+void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
+                  std::vector<OpenRow>* rows);
+// Comparisons of all pairs of each column, and the letters that follow from them.
+std::vector<TableComparison> CompareColumns(const std::vector<ColumnRuns>& columns,
+                                            const LeaderboardOptions& options,
+                                            std::vector<OpenRow>* rows);
+// Whether a run trained: it did not fail, and it is above the majority class on the same examples.
+// Baselines did; so did every scored run where there is no majority class to compare with, or where
+// it cannot be compared.
+bool HasTrained(const Entry& run, const ColumnRuns& column);
+// These runs, all scored, as the statistics see them.
+RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column);
+// The column's baselines as rows of one run; with `majority` only the majority class.
+std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, bool majority);
 
 // leaderboard_notes.cc: how the rows were obtained.
 std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,

@@ -58,15 +58,21 @@ TEST(LeaderboardMetricsTest, OrderAndMarksFollowTheDirection) {
   for (size_t r = 0; r < error.rows.size(); ++r) {
     const LeaderboardCell &a = *accuracy.rows[r].cells[0], &e = *error.rows[r].cells[0];
     EXPECT_NEAR(a.value, 1 - e.value, 1e-12);
-    EXPECT_NEAR(a.interval->low, 1 - e.interval->high, 1e-9);
-    EXPECT_EQ(a.above_majority, e.above_majority) << r;
-    EXPECT_EQ(a.learned, e.learned) << r;
-    EXPECT_EQ(a.at_chance_runs, e.at_chance_runs) << r;
+    EXPECT_EQ(a.interval.has_value(), e.interval.has_value()) << r;
+    if (a.interval) {
+      EXPECT_NEAR(a.interval->low, 1 - e.interval->high, 1e-9);
+    }
+    EXPECT_EQ(a.trained, e.trained) << r;
+    EXPECT_EQ(a.learned.runs_above, e.learned.runs_above) << r;
+    EXPECT_EQ(a.all_runs.has_value(), e.all_runs.has_value()) << r;
+    if (a.all_runs && a.trained > 0) {
+      EXPECT_NEAR(a.all_runs->interval.low, 1 - e.all_runs->interval.high, 1e-9);
+    }
   }
-  EXPECT_EQ(error.rows[2].cells[0]->learned, Verdict::kYes);
-  EXPECT_EQ(error.rows[3].cells[0]->above_majority, Verdict::kYes);
-  EXPECT_EQ(error.rows[3].cells[0]->learned, Verdict::kNo);
-  EXPECT_EQ(error.rows[4].cells[0]->at_chance_runs, 1);
+  EXPECT_EQ(error.rows[2].cells[0]->learned.runs_above, 1);
+  EXPECT_EQ(error.rows[3].cells[0]->learned.runs_above, 0);
+  EXPECT_EQ(error.rows[3].cells[0]->trained, 1);
+  EXPECT_EQ(error.rows[4].cells[0]->trained, 0);
 }
 
 TEST(LeaderboardMetricsTest, HeadingLegendAndExportsNameTheMetric) {
@@ -76,8 +82,9 @@ TEST(LeaderboardMetricsTest, HeadingLegendAndExportsNameTheMetric) {
   EXPECT_THAT(text, HasSubstr("Error rate in percent on the test split; lower is better."));
   EXPECT_THAT(text, HasSubstr("the step with the best validation error_rate was scored"));
   EXPECT_THAT(text, Not(HasSubstr("ccuracy")));
-  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kCsv),
-              HasSubstr("1,measured,good,good,listops,test,55.0000,52.7887,57.1966,sampling only"));
+  EXPECT_THAT(
+      WriteLeaderboard(board, TableFormat::kCsv),
+      HasSubstr("1,measured,good,good,listops,test,55.0000,52.7887,57.1966,exact binomial"));
   const std::string json = WriteLeaderboard(board, TableFormat::kJson);
   EXPECT_THAT(json,
               AllOf(HasSubstr("\"metric\": \"error_rate\""), HasSubstr("\"error_rate\": 0.55,")));
@@ -100,7 +107,7 @@ TEST(LeaderboardMetricsTest, ABaselineJoinsItsOwnMetricOnly) {
   const Leaderboard board =
       Build({MakeRun({.correct = 900}), By(kErrorRate, MakeBaseline("majority", 340))});
   ASSERT_EQ(board.tables.size(), 2u);
-  EXPECT_EQ(board.tables[0].rows.at(0).cells.at(0)->above_majority, Verdict::kUnknown);
+  EXPECT_EQ(board.tables[0].rows.at(0).cells.at(0)->learned.verdict, Verdict::kUnknown);
 }
 
 TEST(LeaderboardMetricsTest, AnyMetricOfTheStoredSumsCanBeShown) {
@@ -115,9 +122,9 @@ TEST(LeaderboardMetricsTest, AnyMetricOfTheStoredSumsCanBeShown) {
   const LeaderboardCell& calm = *table.rows[1].cells[0];
   EXPECT_DOUBLE_EQ(calm.value, 1.5);
   EXPECT_FALSE(calm.interval.has_value());
-  EXPECT_EQ(calm.above_majority, Verdict::kUnknown) << "one run has no interval";
+  EXPECT_FALSE(calm.learned.runs_above.has_value()) << "no scores of examples";
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
-              AllOf(HasSubstr("1.500 one seed"), HasSubstr("listops (nats, lower is better)")));
+              AllOf(HasSubstr("1.500 1 run"), HasSubstr("listops (nats, lower is better)")));
   EXPECT_THAT(board.left_out,
               ElementsAre(AllOf(HasSubstr("labels has no value"), HasSubstr("nats"))));
 }

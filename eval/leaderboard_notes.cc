@@ -14,13 +14,14 @@ namespace lra::internal {
 namespace {
 
 std::string DescribeData(const ColumnRuns& column, const LeaderboardOptions& options) {
-  const Entry& entry = column.entries.front();
-  const DataIdentity& data = entry.record().data();
+  const Entry* const scored = column.first_scored();
+  const DataIdentity& data = column.entries.front().record().data();
   const auto fingerprint = data.split_fingerprint().find(options.split);
   return absl::StrCat(
       column.task, ": ", data.origin().empty() ? "unknown origin" : data.origin(), " data, ",
       data.is_canonical() ? "canonical" : "not canonical", ", version ", data.task_version(), "; ",
-      FormatCount(entry.result->examples()), " ", options.split, " examples (fingerprint ",
+      scored == nullptr ? "" : absl::StrCat(FormatCount(scored->result->examples()), " "),
+      options.split, " examples (fingerprint ",
       fingerprint == data.split_fingerprint().end() ? "unknown" : fingerprint->second.substr(0, 12),
       ").");
 }
@@ -50,9 +51,12 @@ std::string DescribeSelectionOnTest(const ColumnRuns& column) {
 }
 
 std::string DescribeUnscored(const ColumnRuns& column) {
-  const int64_t scored = column.entries.front().result->examples();
+  if (column.first_scored() == nullptr) return "";
+  const int64_t scored = column.first_scored()->result->examples();
   int64_t most = scored;
-  for (const Entry& entry : column.entries) most = std::max(most, entry.result->examples());
+  for (const Entry& entry : column.entries) {
+    if (entry.result != nullptr) most = std::max(most, entry.result->examples());
+  }
   if (most == scored) return "";
   return absl::StrCat(
       column.task, ": the protocol leaves the last, smaller batch unscored: ", FormatCount(scored),
@@ -85,14 +89,15 @@ std::string DescribeRuns(const ColumnRuns& column) {
   std::map<std::string, std::set<std::string>> sizes;
   for (const Entry& entry : column.entries) {
     const RunRecord& record = entry.record();
-    if (record.kind() != RunRecord::MEASURED) continue;
+    if (record.kind() != RunRecord::MEASURED || entry.is_missing) continue;
     seeds[record.method()].insert(record.seed());
-    sizes[record.method()].insert(DescribeParameters(record));
+    if (record.parameters() > 0) sizes[record.method()].insert(DescribeParameters(record));
   }
   std::vector<std::string> parts;
   for (const auto& [method, values] : seeds) {
-    parts.push_back(absl::StrCat(method, " ", absl::StrJoin(values, ", "), " (",
-                                 absl::StrJoin(sizes[method], " / "), ")"));
+    const std::string size = absl::StrJoin(sizes[method], " / ");
+    parts.push_back(absl::StrCat(method, " ", absl::StrJoin(values, ", "),
+                                 size.empty() ? "" : absl::StrCat(" (", size, ")")));
   }
   return absl::StrCat(column.task, ": seeds ", absl::StrJoin(parts, "; "), ".");
 }
@@ -125,6 +130,48 @@ std::vector<std::string> DescribeMethods(const std::vector<ColumnRuns>& columns,
     }
   }
   return {notes.begin(), notes.end()};
+}
+
+// "listops: linear, seed 3, diverged at step 120: ...", and which runs were stopped: what a table
+// counts without a score.
+void AddFailures(const ColumnRuns& column, std::vector<std::string>* notes) {
+  for (const Entry& entry : column.entries) {
+    const RunRecord& record = entry.record();
+    const std::string who =
+        absl::StrCat(column.task, ": ", record.method(), ", seed ", record.seed(), ", ");
+    if (entry.is_missing)
+      notes->push_back(absl::StrCat(who, "is missing: it was stopped or is still going."));
+    if (!entry.is_missing && !entry.has_failed() && !HasTrained(entry, column))
+      notes->push_back(absl::StrCat(who, "did not train: it is not above the majority class."));
+    if (!entry.has_failed()) continue;
+    notes->push_back(absl::StrCat(
+        who, record.failure().kind() == RunFailure::DIVERGED ? "diverged" : "failed", " at step ",
+        FormatCount(record.failure().step()), ": ", record.failure().cause()));
+  }
+}
+
+// Names the methods whose intervals rest on less than the score of every example.
+std::string DescribeMissingExamples(const ColumnRuns& column) {
+  std::set<std::string> methods;
+  for (const Entry& entry : column.entries) {
+    if (entry.result != nullptr && entry.examples == nullptr)
+      methods.insert(entry.record().method());
+  }
+  if (methods.empty()) return "";
+  return absl::StrCat(
+      column.task, ": scores of examples are not on record for ", absl::StrJoin(methods, ", "),
+      column.metric().traits().is_proportion
+          ? "; their intervals and comparisons are the widest that their counts allow."
+          : "; what is said of them is about seeds only.");
+}
+
+std::string DescribeChance(const ColumnRuns& column) {
+  if (column.first_scored() == nullptr ||
+      column.entries.front().record().kind() != RunRecord::MEASURED ||
+      !BaselinesOf(column, /*majority=*/true).empty())
+    return "";
+  return absl::StrCat(column.task, ": no majority class is on record (`lra baseline ", column.task,
+                      "`), so every scored run counts as trained.");
 }
 
 // A protocol looks at the test split once. A note tells of each run that looked more often.
@@ -163,11 +210,13 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
     if (column.entries.front().record().kind() == RunRecord::MEASURED) {
       notes.push_back(DescribeSettings(column));
       notes.push_back(DescribeRuns(column));
-      for (std::string note : {DescribeMethodRules(column), DescribeSelectionOnTest(column),
-                               DescribeUnscored(column)}) {
+      for (std::string note :
+           {DescribeMethodRules(column), DescribeSelectionOnTest(column), DescribeUnscored(column),
+            DescribeMissingExamples(column), DescribeChance(column)}) {
         if (!note.empty()) notes.push_back(std::move(note));
       }
     }
+    AddFailures(column, &notes);
     AddTestLooks(column, &notes);
   }
   for (std::string& note : DescribeMethods(columns, options)) notes.push_back(std::move(note));

@@ -1,6 +1,7 @@
 #include "eval/metric.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -44,18 +45,37 @@ std::vector<std::string> ScorersOf(const Metric& metric) {
 
 }  // namespace
 
-std::optional<Interval> Metric::IntervalOf(absl::Span<const Sums> runs, double confidence) const {
-  if (runs.size() < 2) return std::nullopt;
-  std::vector<double> values;
-  for (const Sums& run : runs) values.push_back(Value(run));
-  return StudentT(values, confidence);
+std::optional<Interval> Metric::RunInterval(const Sums& run, double confidence) const {
+  const int64_t targets = CountOf(run, kTargets);
+  if (!traits_.is_proportion || targets == 0) return std::nullopt;
+  return ClopperPearson(std::llround(Value(run) * static_cast<double>(targets)), targets,
+                        confidence);
 }
 
-std::optional<bool> Metric::ClearlyBetter(const Sums& run, double baseline,
-                                          double confidence) const {
-  const std::optional<Interval> interval = IntervalOf({&run, 1}, confidence);
-  if (!interval) return std::nullopt;
-  return Better(interval->low, baseline) && Better(interval->high, baseline);
+std::optional<ExampleValues> Metric::ValuesOf(const ExampleSums& sums) const {
+  const Sums total = sums.Total();
+  const auto targets = sums.counts.find(kTargets);
+  if (targets == sums.counts.end() || targets->second.empty()) return std::nullopt;
+  Sums one;
+  ExampleValues values;
+  double mean = 0;
+  for (size_t i = 0; i < targets->second.size(); ++i) {
+    for (const auto& [name, counts] : sums.counts) (*one.mutable_counts())[name] = counts[i];
+    for (const auto& [name, totals] : sums.totals) (*one.mutable_totals())[name] = totals[i];
+    values.push_back(Value(one));
+    mean += values.back();
+    if (traits_.is_proportion && values.back() != 0 && values.back() != 1) return std::nullopt;
+  }
+  mean /= static_cast<double>(values.size());
+  const double value = Value(total);
+  if (!(std::abs(mean - value) <= 1e-9 * std::max(1.0, std::abs(value)))) return std::nullopt;
+  return values;
+}
+
+int Metric::DecimalsFor(double half_width) const {
+  const double shown = std::abs(traits_.scale * half_width);
+  if (!(shown > 0)) return 0;
+  return 1 - static_cast<int>(std::floor(std::log10(shown))) - traits_.decimals;
 }
 
 std::string Metric::Number(double value, int more) const {

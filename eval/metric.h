@@ -1,6 +1,6 @@
 // Metrics: what judges a task. A metric says which scorer makes its sums, how they become a value,
-// which direction is better, how the value is shown, and which interval it has. Selection, early
-// stopping, search, curves and tables ask it and know no more.
+// which direction is better, how the value is shown, and whether an example scores 0 or 1.
+// Selection, early stopping, search, curves and tables ask it and know no more.
 //
 //   LRA_ASSIGN_OR_RETURN(const Metric* metric, MetricOf(spec));
 //   if (metric->Better(metric->Value(sums), best)) ...
@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "eval/crossed.h"
 #include "eval/scorer.h"
 #include "eval/statistics.h"
 #include "eval/sums.h"
@@ -38,9 +39,9 @@ struct MetricTraits {
   // A value is shown as scale * value with so many decimals in a table.
   double scale = 1;
   int decimals = 3;
-  // How a single run's interval is made, for the explanation of a table: "exact binomial
-  // (Clopper-Pearson)". Empty: one run has no interval.
-  std::string run_interval{};
+  // Whether every example's value is 0 or 1 and a run's value is their mean. One run then has the
+  // exact binomial interval, and several an interval that stays in [0, 1].
+  bool is_proportion = false;
   std::string scorer = kCategorical;
   // That Value() reads.
   std::vector<std::string> sums;
@@ -58,18 +59,25 @@ class Metric {
   virtual double Value(const Sums& sums) const = 0;
   // What the value rests on: "690 of 2,000".
   virtual std::string Evidence(const Sums& sums) const = 0;
-  // The interval of the expected value, from one run or from several with different seeds. By
-  // default Student's t over seeds; nullopt for one run.
-  virtual std::optional<Interval> IntervalOf(absl::Span<const Sums> runs, double confidence) const;
+  // The interval of one run's expected value over new examples, from its sums alone: exact binomial
+  // (Clopper-Pearson) of a proportion; nullopt of anything else.
+  std::optional<Interval> RunInterval(const Sums& run, double confidence) const;
+  // Each example's value, of which a run's value is the mean. nullopt where the metric is no such
+  // mean: where examples have unlike numbers of targets.
+  std::optional<ExampleValues> ValuesOf(const ExampleSums& sums) const;
 
   // Whether the value a is strictly better than b: the only place that knows the direction.
   bool Better(double a, double b) const { return traits_.is_higher_better ? a > b : a < b; }
-  // Whether a run's whole interval is better than a fixed value; nullopt where it has no interval.
-  std::optional<bool> ClearlyBetter(const Sums& run, double baseline, double confidence) const;
+
+  // Decimals that give a half width two digits, in excess of `decimals`: 0.0228 of accuracy is 2.3
+  // points, so -1.
+  int DecimalsFor(double half_width) const;
 
   // "34.50", and with the unit "34.50 %"; `more` decimals than a table has.
   std::string Number(double value, int more = 0) const;
   std::string Text(double value, int more = 0) const;
+  // The unit of a difference: "points" where values are in percent.
+  std::string difference_unit() const { return traits_.unit == "%" ? "points" : traits_.unit; }
   // The head of a table's column: "listops", or "text (bits_per_token in bits/token, lower is
   // better)".
   std::string Heading(absl::string_view task) const;

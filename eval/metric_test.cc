@@ -15,6 +15,7 @@ namespace lra {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const Metric& Named(const std::string& name) { return **FindMetric(name); }
@@ -57,42 +58,56 @@ TEST(MetricTest, EveryMetricKeepsThePromises) {
     const double value = metric.Value(sums);
     MergeSums(MakeSums(30, 100, 55.5, 100), &sums);
     EXPECT_DOUBLE_EQ(metric.Value(sums), value) << "twice the same is no other value";
-    EXPECT_EQ(metric.IntervalOf({&sums, 1}, 0.95).has_value(),
-              !metric.traits().run_interval.empty());
-    const std::vector<Sums> seeds = {MakeSums(30, 100, 55, 100), MakeSums(34, 100, 50, 100)};
-    const std::optional<Interval> interval = metric.IntervalOf(seeds, 0.95);
-    ASSERT_TRUE(interval.has_value());
-    for (const Sums& seed : seeds) {
-      EXPECT_LT(interval->low, metric.Value(seed));
-      EXPECT_GT(interval->high, metric.Value(seed));
+    EXPECT_EQ(metric.RunInterval(sums, 0.95).has_value(), metric.traits().is_proportion);
+    if (metric.traits().is_proportion) {
+      EXPECT_LT(metric.RunInterval(sums, 0.95)->low, value);
+      EXPECT_GT(metric.RunInterval(sums, 0.95)->high, value);
     }
   }
 }
 
-TEST(MetricTest, AccuracyHasTheExactIntervalOfARunAndStudentsOfSeveral) {
-  const Metric& accuracy = Named(kAccuracy);
-  const std::vector<Sums> runs = {MakeSums(690, 2000, 1), MakeSums(710, 2000, 1)};
+TEST(MetricTest, AProportionHasTheExactIntervalOfARun) {
+  const Sums run = MakeSums(690, 2000, 1);
   const Interval exact = ClopperPearson(690, 2000, 0.95);
-  EXPECT_EQ(accuracy.IntervalOf({&runs[0], 1}, 0.95)->low, exact.low);
-  EXPECT_EQ(accuracy.IntervalOf({&runs[0], 1}, 0.95)->high, exact.high);
-  const Interval student = StudentT(std::vector<double>{0.345, 0.355}, 0.95);
-  EXPECT_EQ(accuracy.IntervalOf(runs, 0.95)->low, student.low);
-  EXPECT_EQ(accuracy.IntervalOf(runs, 0.95)->high, student.high);
+  EXPECT_EQ(Named(kAccuracy).RunInterval(run, 0.95)->low, exact.low);
+  EXPECT_EQ(Named(kAccuracy).RunInterval(run, 0.95)->high, exact.high);
+  // The error rate's interval is the mirrored one, since it is the same fact.
+  EXPECT_NEAR(Named(kErrorRate).RunInterval(run, 0.95)->low, 1 - exact.high, 1e-9);
 }
 
-// The error rate's verdict is the same, since it is the same fact.
-TEST(MetricTest, ClearlyBetterTurnsWhereTheExactTestTurns) {
-  const double baseline = 0.17;
-  bool seen_false = false, seen_true = false;
-  for (int64_t correct = 340; correct <= 460; ++correct) {
-    const bool expected = BinomialUpperTail(correct, 2000, baseline) < 0.005;
-    const Sums run = MakeSums(correct, 2000, 1);
-    EXPECT_EQ(Named(kAccuracy).ClearlyBetter(run, baseline, 0.99), expected) << correct;
-    EXPECT_EQ(Named(kErrorRate).ClearlyBetter(run, 1 - baseline, 0.99), expected) << correct;
-    (expected ? seen_true : seen_false) = true;
-  }
-  EXPECT_TRUE(seen_false && seen_true);
-  EXPECT_FALSE(Named(kNats).ClearlyBetter(MakeSums(1, 2, 1), 100, 0.99).has_value());
+// Three examples with one label each: 1 and 0 right, 0.5 nats and so on.
+ExampleSums ThreeExamples() {
+  ExampleSums sums;
+  sums.counts = {{kTargets, {1, 1, 1}}, {kCorrect, {1, 0, 1}}};
+  sums.totals = {{kNats, {0.5, 2, 0.25}}};
+  return sums;
+}
+
+TEST(MetricTest, ValuesOfExamplesHaveTheRunsValueAsTheirMean) {
+  EXPECT_THAT(*Named(kAccuracy).ValuesOf(ThreeExamples()), ElementsAre(1, 0, 1));
+  EXPECT_THAT(*Named(kErrorRate).ValuesOf(ThreeExamples()), ElementsAre(0, 1, 0));
+  EXPECT_THAT(*Named(kNats).ValuesOf(ThreeExamples()), ElementsAre(0.5, 2, 0.25));
+}
+
+TEST(MetricTest, AQuotientOfSumsHasNoValuesOfExamples) {
+  ExampleSums sums = ThreeExamples();
+  sums.counts[kTokens] = {1, 4, 2};
+  EXPECT_FALSE(Named(kBitsPerToken).ValuesOf(sums).has_value());
+  sums.counts[kTargets] = {1, 4, 2};
+  EXPECT_FALSE(Named(kNats).ValuesOf(sums).has_value());
+  EXPECT_FALSE(Named(kAccuracy).ValuesOf(sums).has_value());
+  EXPECT_FALSE(Named(kAccuracy).ValuesOf(ExampleSums()).has_value());
+}
+
+TEST(MetricTest, DecimalsGiveTheHalfWidthTwoDigits) {
+  const auto shown = [](const char* metric, double value, double half_width) {
+    return Named(metric).Number(value, Named(metric).DecimalsFor(half_width));
+  };
+  EXPECT_EQ(shown(kAccuracy, 0.38512, 0.0228), "38.5");
+  EXPECT_EQ(shown(kAccuracy, 0.38512, 0.0085), "38.51");
+  EXPECT_EQ(shown(kAccuracy, 0.38512, 0.228), "39");
+  EXPECT_EQ(shown(kAccuracy, 0.38512, 0), "38.51");
+  EXPECT_EQ(shown(kNats, 1.23456, 0.012), "1.235");
 }
 
 TEST(MetricTest, NumbersUnitsAndHeadings) {
@@ -108,7 +123,7 @@ TEST(MetricTest, NumbersUnitsAndHeadings) {
   *result.mutable_sums() = MakeSums(690, 2000, 2500);
   EXPECT_EQ(DescribeScore(Named(kAccuracy), result), "34.50 % (690 of 2,000)");
   EXPECT_EQ(DescribeScoreWithInterval(Named(kAccuracy), result, 0.95),
-            "34.50 % (690 of 2,000; 95 % interval 32.42-36.63, sampling only)");
+            "34.50 % (690 of 2,000; 95 % interval 32.42-36.63, this run)");
   result.set_split_examples(10000);
   EXPECT_EQ(DescribeScoreWithInterval(Named(kNats), result, 0.95),
             "1.250 nats (2,000 targets, the first of 10,000)");

@@ -12,7 +12,7 @@
 
 namespace lra {
 
-// One count over another, in [0, 1]. One run has the exact binomial interval.
+// One count of targets over all of them, in [0, 1].
 class ShareMetric : public Metric {
  public:
   ShareMetric(MetricTraits traits, std::string part, std::string whole)
@@ -28,16 +28,11 @@ class ShareMetric : public Metric {
     return absl::StrCat(FormatCount(CountOf(sums, part_)), " of ",
                         FormatCount(CountOf(sums, whole_)));
   }
-  std::optional<Interval> IntervalOf(absl::Span<const Sums> runs,
-                                     double confidence) const override {
-    if (runs.size() != 1) return Metric::IntervalOf(runs, confidence);
-    return ClopperPearson(CountOf(runs[0], part_), CountOf(runs[0], whole_), confidence);
-  }
 
  private:
   static MetricTraits Complete(MetricTraits traits, const std::string& part,
                                const std::string& whole) {
-    traits.run_interval = "exact binomial (Clopper-Pearson)";
+    traits.is_proportion = true;
     traits.sums = {part, whole};
     return traits;
   }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "datasets/npy.h"
+#include "eval/example_scores.h"
 #include "eval/metric.h"
 #include "eval/schema1.h"
 #include "lra/files.h"
@@ -67,6 +68,13 @@ absl::Status AddRun(const fs::path& directory, FoundRuns* found) {
   LRA_ASSIGN_OR_RETURN(RunRecord record, ReadRunRecord(directory.string()));
   found->runs.push_back({directory.string(), std::move(record)});
   return absl::OkStatus();
+}
+
+// Whose values of examples are kept: accuracy stands beside every other metric.
+absl::StatusOr<std::vector<const Metric*>> KeptMetrics(const Metric& own) {
+  LRA_ASSIGN_OR_RETURN(const Metric* const accuracy, FindMetric(kAccuracy));
+  if (&own == accuracy) return std::vector<const Metric*>{accuracy};
+  return std::vector<const Metric*>{&own, accuracy};
 }
 
 }  // namespace
@@ -146,6 +154,8 @@ absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
   result.set_predictions_sha256(ToHex(digest));
   result.set_step(predictions.step);
   result.set_checkpoint(predictions.checkpoint);
+  LRA_ASSIGN_OR_RETURN(const std::vector<const Metric*> kept, KeptMetrics(*metric));
+  LRA_RETURN_IF_ERROR(StoreExampleScores(directory, kept, sums, &result));
   return result;
 }
 

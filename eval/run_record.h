@@ -41,6 +41,9 @@ struct FoundRuns {
   std::vector<LocatedRecord> runs;
   // Folders of runs that left checkpoints or a curve but no record: killed, failed, or still going.
   std::vector<std::string> unfinished;
+  // What is known of such a run that was stopped or is still going: method, seed, config, data. A
+  // table counts it as missing. Filled by those who can read checkpoints (run_folder/).
+  std::vector<LocatedRecord> stopped{};
 };
 
 // Every run at or below the given folders, each once, sorted by path; folders inside a run are its
@@ -53,7 +56,8 @@ absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths);
 absl::Status CheckPredictions(absl::string_view directory, const RunRecord& record);
 
 // Scores logits [examples, C] against labels by the task's metric and stores them as
-// <directory>/<file> (.npy), which the result names. `checkpoint` is "selected", "last", or empty
+// <directory>/<file> (.npy), which the result names, and beside them the scores of each example
+// (eval/example_scores.h). `checkpoint` is "selected", "last", or empty
 // for rows without checkpoints; their step is -1.
 struct SplitPredictions {
   std::string split;

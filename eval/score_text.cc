@@ -26,10 +26,10 @@ std::string DescribeScore(const Metric& metric, const SplitResult& result) {
 
 std::string DescribeScoreWithInterval(const Metric& metric, const SplitResult& result,
                                       double confidence) {
-  const std::optional<Interval> interval = metric.IntervalOf({&result.sums(), 1}, confidence);
+  const std::optional<Interval> interval = metric.RunInterval(result.sums(), confidence);
   if (!interval) return Describe(metric, result, "");
   return Describe(metric, result,
-                  absl::StrFormat("; %g %% interval %s-%s, sampling only", 100 * confidence,
+                  absl::StrFormat("; %g %% interval %s-%s, this run", 100 * confidence,
                                   metric.Number(interval->low), metric.Number(interval->high)));
 }
 

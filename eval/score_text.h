@@ -12,7 +12,7 @@ namespace lra {
 // "34.50 % (690 of 2,000)"; "(..., the first of 10,000)" where a part of the split was scored.
 std::string DescribeScore(const Metric& metric, const SplitResult& result);
 // With the run's interval, where it has one: "34.50 % (690 of 2,000; 95 % interval 32.42-36.63,
-// sampling only)".
+// this run)".
 std::string DescribeScoreWithInterval(const Metric& metric, const SplitResult& result,
                                       double confidence);
 

@@ -8,15 +8,27 @@
 #include "lra/check.h"
 
 namespace lra {
+namespace {
+
+Interval BetaEnds(double k, double n, double confidence) {
+  using Beta = boost::math::beta_distribution<double>;
+  const double tail = (1 - confidence) / 2;
+  return {.low = k <= 0 ? 0 : quantile(Beta(k, n - k + 1), tail),
+          .high = k >= n ? 1 : quantile(complement(Beta(k + 1, n - k), tail))};
+}
+
+}  // namespace
 
 Interval ClopperPearson(int64_t correct, int64_t examples, double confidence) {
   LRA_CHECK(examples >= 1 && correct >= 0 && correct <= examples) << correct << " of " << examples;
   LRA_CHECK(confidence > 0 && confidence < 1) << confidence;
-  using Beta = boost::math::beta_distribution<double>;
-  const double tail = (1 - confidence) / 2;
-  const double k = static_cast<double>(correct), n = static_cast<double>(examples);
-  return {.low = correct == 0 ? 0 : quantile(Beta(k, n - k + 1), tail),
-          .high = correct == examples ? 1 : quantile(complement(Beta(k + 1, n - k), tail))};
+  return BetaEnds(static_cast<double>(correct), static_cast<double>(examples), confidence);
+}
+
+Interval ClopperPearsonOfShare(double share, double examples, double confidence) {
+  LRA_CHECK(examples >= 1 && share >= 0 && share <= 1) << share << " of " << examples;
+  LRA_CHECK(confidence > 0 && confidence < 1) << confidence;
+  return BetaEnds(share * examples, examples, confidence);
 }
 
 double Mean(absl::Span<const double> values) {

@@ -17,6 +17,9 @@ struct Interval {
 // sampling of test examples only, not the seed. Needs 0 <= correct <= examples, examples >= 1, 0 <
 // confidence < 1.
 Interval ClopperPearson(int64_t correct, int64_t examples, double confidence);
+// The same of a share of an effective number of examples, which need not be whole: share in [0, 1],
+// examples >= 1.
+Interval ClopperPearsonOfShare(double share, double examples, double confidence);
 
 double Mean(absl::Span<const double> values);
 // The standard deviation of a sample (divisor n - 1); needs at least two values.

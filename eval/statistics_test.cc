@@ -28,6 +28,16 @@ TEST(StatisticsTest, ClopperPearsonEndsSolveTheirEquations) {
   EXPECT_NEAR(1 - BinomialUpperTail(721, 2000, interval.high), 0.025, 1e-9);
 }
 
+TEST(StatisticsTest, AShareOfAnEffectiveNumberOfExamples) {
+  const Interval whole = ClopperPearson(720, 2000, 0.95);
+  EXPECT_DOUBLE_EQ(ClopperPearsonOfShare(0.36, 2000, 0.95).low, whole.low);
+  EXPECT_DOUBLE_EQ(ClopperPearsonOfShare(0.36, 2000, 0.95).high, whole.high);
+  // Between two whole numbers lies what is between their intervals.
+  EXPECT_GT(ClopperPearsonOfShare(0, 10.5, 0.95).high, ClopperPearson(0, 11, 0.95).high);
+  EXPECT_LT(ClopperPearsonOfShare(0, 10.5, 0.95).high, ClopperPearson(0, 10, 0.95).high);
+  EXPECT_EQ(ClopperPearsonOfShare(1, 10.5, 0.95).high, 1);
+}
+
 TEST(StatisticsTest, MeanAndDeviation) {
   const std::vector<double> values = {2, 4, 4, 4, 5, 5, 7, 9};
   EXPECT_DOUBLE_EQ(Mean(values), 5);

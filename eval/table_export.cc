@@ -1,5 +1,9 @@
 // Leaderboards for programs: CSV, one line a cell, and JSON.
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -17,24 +21,43 @@ std::string VerdictName(Verdict verdict) {
   return verdict == Verdict::kUnknown ? "unknown" : verdict == Verdict::kYes ? "yes" : "no";
 }
 
-std::string IntervalName(const LeaderboardCell& cell) {
-  if (!cell.interval) return "none";
-  return cell.seeds.size() == 1 ? "sampling only" : "over seeds";
-}
-
 // --- CSV ---
 
-// A line in the order of kCsvHeader.
-struct CsvRow {
-  std::string table, kind, method, label, task, split, value, low, high, interval, confidence,
-      seeds, examples, above_majority, learned, at_chance_runs, last_value, early_stopped_runs,
-      pretrain_steps, parameter_excess_percent, tuning, source, metric, unit;
-};
+// A line by the names of its columns; those that it lacks are empty.
+using CsvRow = std::map<std::string, std::string>;
 
-constexpr char kCsvHeader[] =
-    "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,examples,"
-    "above_majority,learned,at_chance_runs,last_value,early_stopped_runs,pretrain_steps,"
-    "parameter_excess_percent,tuning,source,metric,unit\n";
+constexpr const char* kCsvColumns[] = {"table",
+                                       "kind",
+                                       "method",
+                                       "label",
+                                       "task",
+                                       "split",
+                                       "value",
+                                       "low",
+                                       "high",
+                                       "interval",
+                                       "confidence",
+                                       "seeds",
+                                       "runs",
+                                       "trained",
+                                       "missing",
+                                       "examples",
+                                       "letters",
+                                       "learned",
+                                       "runs_above",
+                                       "learned_p",
+                                       "learned_p_corrected",
+                                       "all_runs",
+                                       "all_runs_low",
+                                       "all_runs_high",
+                                       "last_value",
+                                       "early_stopped_runs",
+                                       "pretrain_steps",
+                                       "parameter_excess_percent",
+                                       "tuning",
+                                       "source",
+                                       "metric",
+                                       "unit"};
 
 // RFC 4180: quoted where needed, quotes doubled.
 std::string CsvField(const std::string& text) {
@@ -43,58 +66,69 @@ std::string CsvField(const std::string& text) {
 }
 
 std::string CsvLine(const CsvRow& row) {
-  const std::string* const fields[] = {&row.table,          &row.kind,
-                                       &row.method,         &row.label,
-                                       &row.task,           &row.split,
-                                       &row.value,          &row.low,
-                                       &row.high,           &row.interval,
-                                       &row.confidence,     &row.seeds,
-                                       &row.examples,       &row.above_majority,
-                                       &row.learned,        &row.at_chance_runs,
-                                       &row.last_value,     &row.early_stopped_runs,
-                                       &row.pretrain_steps, &row.parameter_excess_percent,
-                                       &row.tuning,         &row.source,
-                                       &row.metric,         &row.unit};
-  return absl::StrCat(
-      absl::StrJoin(fields, ",",
-                    [](std::string* out, const std::string* field) { *out += CsvField(*field); }),
-      "\n");
+  std::vector<std::string> fields;
+  for (const char* column : kCsvColumns) {
+    const auto it = row.find(column);
+    fields.push_back(it == row.end() ? "" : CsvField(it->second));
+  }
+  return absl::StrCat(absl::StrJoin(fields, ","), "\n");
 }
 
-// Two decimals more than people are shown.
-std::string Exact(const Metric& metric, double value) { return metric.Number(value, 2); }
+// Two decimals more than people are shown; empty for what is not known.
+std::string Exact(const Metric& metric, double value) {
+  return std::isnan(value) ? "" : metric.Number(value, 2);
+}
+
+void SetEnds(const Metric& metric, const std::string& prefix, const Interval& interval,
+             CsvRow* line) {
+  (*line)[absl::StrCat(prefix, "low")] = Exact(metric, interval.low);
+  (*line)[absl::StrCat(prefix, "high")] = Exact(metric, interval.high);
+}
 
 CsvRow MeasuredRow(const LeaderboardTable& table, const LeaderboardRow& row,
                    const std::string& number, const LeaderboardOptions& options) {
-  return {.table = number,
-          .kind = KindName(row.kind),
-          .method = row.method,
-          .label = row.label,
-          .split = options.split,
-          .metric = table.metric->name(),
-          .unit = table.metric->traits().unit};
+  return {{"table", number},
+          {"kind", KindName(row.kind)},
+          {"method", row.method},
+          {"label", row.label},
+          {"split", options.split},
+          {"metric", table.metric->name()},
+          {"unit", table.metric->traits().unit}};
+}
+
+void FillLearned(const LearnedCell& learned, CsvRow* line) {
+  (*line)["learned"] = VerdictName(learned.verdict);
+  if (learned.runs_above) (*line)["runs_above"] = absl::StrCat(*learned.runs_above);
+  if (learned.p) (*line)["learned_p"] = absl::StrCat(*learned.p);
+  if (learned.corrected_p) (*line)["learned_p_corrected"] = absl::StrCat(*learned.corrected_p);
+}
+
+void FillCircumstances(const Metric& metric, const LeaderboardCell& cell, CsvRow* line) {
+  if (cell.last_value) (*line)["last_value"] = Exact(metric, *cell.last_value);
+  (*line)["early_stopped_runs"] = absl::StrCat(cell.early_stopped_runs);
+  (*line)["pretrain_steps"] = absl::StrCat(cell.pretrain_steps);
+  if (cell.parameter_excess)
+    (*line)["parameter_excess_percent"] = absl::StrFormat("%.4f", 100 * *cell.parameter_excess);
+  (*line)["tuning"] = cell.tuning;
 }
 
 void FillCell(const Metric& metric, const LeaderboardCell& cell, double confidence, CsvRow* line) {
-  line->value = Exact(metric, cell.value);
-  if (cell.interval) {
-    line->low = Exact(metric, cell.interval->low);
-    line->high = Exact(metric, cell.interval->high);
+  (*line)["value"] = Exact(metric, cell.value);
+  if (cell.interval) SetEnds(metric, "", *cell.interval, line);
+  (*line)["interval"] = cell.method;
+  (*line)["confidence"] = absl::StrCat(confidence);
+  (*line)["seeds"] = absl::StrJoin(cell.seeds, ";");
+  (*line)["runs"] = absl::StrCat(cell.runs());
+  (*line)["trained"] = absl::StrCat(cell.trained);
+  (*line)["missing"] = absl::StrCat(cell.missing);
+  (*line)["examples"] = absl::StrCat(cell.examples);
+  (*line)["letters"] = cell.letters;
+  FillLearned(cell.learned, line);
+  if (cell.all_runs) {
+    (*line)["all_runs"] = Exact(metric, cell.all_runs->mean);
+    SetEnds(metric, "all_runs_", cell.all_runs->interval, line);
   }
-  line->interval = IntervalName(cell);
-  line->confidence = absl::StrCat(confidence);
-  line->seeds = absl::StrJoin(cell.seeds, ";");
-  line->examples = absl::StrCat(cell.examples);
-  line->above_majority = VerdictName(cell.above_majority);
-  line->learned = VerdictName(cell.learned);
-  if (cell.at_chance_runs) line->at_chance_runs = absl::StrCat(*cell.at_chance_runs);
-  if (cell.last_value) line->last_value = Exact(metric, *cell.last_value);
-  line->early_stopped_runs = absl::StrCat(cell.early_stopped_runs);
-  line->pretrain_steps = absl::StrCat(cell.pretrain_steps);
-  if (cell.parameter_excess) {
-    line->parameter_excess_percent = absl::StrFormat("%.4f", 100 * *cell.parameter_excess);
-  }
-  line->tuning = cell.tuning;
+  FillCircumstances(metric, cell, line);
 }
 
 void AppendMeasured(const LeaderboardTable& table, const std::string& number,
@@ -103,14 +137,16 @@ void AppendMeasured(const LeaderboardTable& table, const std::string& number,
     for (size_t c = 0; c < row.cells.size(); ++c) {
       if (!row.cells[c]) continue;
       CsvRow line = MeasuredRow(table, row, number, options);
-      line.task = table.tasks[c];
+      line["task"] = table.tasks[c];
       FillCell(*table.metric, *row.cells[c], options.confidence, &line);
       *text += CsvLine(line);
     }
     if (!row.average) continue;
     CsvRow line = MeasuredRow(table, row, number, options);
-    line.task = "average";
-    line.value = Exact(*table.metric, *row.average);
+    line["task"] = "average";
+    line["value"] = Exact(*table.metric, *row.average);
+    if (row.average_interval) SetEnds(*table.metric, "", *row.average_interval, &line);
+    line["confidence"] = absl::StrCat(options.confidence);
     *text += CsvLine(line);
   }
 }
@@ -118,15 +154,15 @@ void AppendMeasured(const LeaderboardTable& table, const std::string& number,
 void AppendPublished(const LeaderboardTable& table, const std::string& number, std::string* text) {
   for (const PublishedRows& published : table.published) {
     const auto line = [&](const PublishedRows::Row& row, const std::string& task, double percent) {
-      *text += CsvLine({.table = number,
-                        .kind = "published",
-                        .method = row.method,
-                        .label = row.label,
-                        .task = task,
-                        .value = absl::StrCat(percent),
-                        .source = published.table.name(),
-                        .metric = table.metric->name(),
-                        .unit = table.metric->traits().unit});
+      *text += CsvLine({{"table", number},
+                        {"kind", "published"},
+                        {"method", row.method},
+                        {"label", row.label},
+                        {"task", task},
+                        {"value", absl::StrCat(percent)},
+                        {"source", published.table.name()},
+                        {"metric", table.metric->name()},
+                        {"unit", table.metric->traits().unit}});
     };
     for (const PublishedRows::Row& row : published.rows) {
       for (size_t c = 0; c < row.percents.size(); ++c) {
@@ -139,25 +175,76 @@ void AppendPublished(const LeaderboardTable& table, const std::string& number, s
 
 // --- JSON ---
 
+// An interval as an object; null where an end is not known.
+Json IntervalJson(const Interval& interval) {
+  if (std::isnan(interval.low)) return nullptr;
+  return {{"low", interval.low}, {"high", interval.high}};
+}
+
+Json StatisticsJson(const LeaderboardCell& cell) {
+  Json json = Json::object();
+  if (cell.moments) {
+    json["msa"] = cell.moments->msa;
+    json["msb"] = cell.moments->msb;
+    json["mse"] = cell.moments->mse;
+  }
+  if (cell.estimate) {
+    json["seed_variance"] = cell.estimate->seed_variance;
+    json["example_variance"] = cell.estimate->example_variance;
+    if (!std::isinf(cell.estimate->seed_degrees)) json["nu"] = cell.estimate->seed_degrees;
+  }
+  return json;
+}
+
+Json LearnedJson(const LearnedCell& learned) {
+  Json json = {{"verdict", VerdictName(learned.verdict)}};
+  if (learned.runs_above) json["runs_above"] = *learned.runs_above;
+  if (learned.p) json["p"] = *learned.p;
+  if (learned.corrected_p) json["p_corrected"] = *learned.corrected_p;
+  return json;
+}
+
 // The value's key is the metric's name.
 Json CellJson(const Metric& metric, const LeaderboardCell& cell) {
-  Json json = {{metric.name(), cell.value}};
-  if (cell.interval) {
-    json["low"] = cell.interval->low;
-    json["high"] = cell.interval->high;
-  }
-  json["interval"] = IntervalName(cell);
+  Json json = Json::object();
+  json[metric.name()] = std::isnan(cell.value) ? Json(nullptr) : Json(cell.value);
+  if (cell.interval) json.update(IntervalJson(*cell.interval));
+  json["interval"] = cell.method;
   json["seeds"] = cell.seeds;
+  json["runs_counted"] = cell.runs();
+  json["runs_trained"] = cell.trained;
+  json["runs_missing"] = cell.missing;
   json["examples"] = cell.examples;
-  json["above_majority"] = VerdictName(cell.above_majority);
-  json["learned"] = VerdictName(cell.learned);
+  if (!cell.letters.empty()) json["letters"] = cell.letters;
+  json["learned"] = LearnedJson(cell.learned);
+  if (cell.all_runs) {
+    json["all_runs"] = {{metric.name(), cell.all_runs->mean},
+                        {"interval", IntervalJson(cell.all_runs->interval)}};
+  }
+  json["statistics"] = StatisticsJson(cell);
   json["runs"] = cell.directories;
-  if (cell.at_chance_runs) json["at_chance_runs"] = *cell.at_chance_runs;
   if (cell.last_value) json[absl::StrCat("last_", metric.name())] = *cell.last_value;
   if (cell.early_stopped_runs > 0) json["early_stopped_runs"] = cell.early_stopped_runs;
   if (cell.pretrain_steps > 0) json["pretrain_steps"] = cell.pretrain_steps;
   if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
   if (!cell.tuning.empty()) json["tuning"] = cell.tuning;
+  return json;
+}
+
+Json ComparisonJson(const TableComparison& comparison) {
+  const RowDifference& difference = comparison.difference;
+  Json json = {{"task", comparison.task},
+               {"a", comparison.a},
+               {"b", comparison.b},
+               {"difference", difference.estimate.mean},
+               {"low", difference.interval.low},
+               {"high", difference.interval.high},
+               {"p", difference.p},
+               {"p_corrected", comparison.corrected_p},
+               {"told_apart", comparison.is_told_apart},
+               {"method", difference.method}};
+  if (!std::isinf(difference.estimate.seed_degrees)) json["nu"] = difference.estimate.seed_degrees;
+  if (comparison.learn_rate_p) json["learn_rate_p"] = *comparison.learn_rate_p;
   return json;
 }
 
@@ -172,6 +259,7 @@ Json RowJson(const LeaderboardRow& row, const LeaderboardTable& table) {
                {"label", row.label},
                {"cells", std::move(cells)}};
   if (row.average) json["average"] = *row.average;
+  if (row.average_interval) json["average_interval"] = IntervalJson(*row.average_interval);
   if (!row.missing_tasks.empty()) json["missing_tasks"] = row.missing_tasks;
   return json;
 }
@@ -195,10 +283,16 @@ Json PublishedJson(const PublishedRows& published, const std::vector<std::string
 }
 
 Json TableJson(const LeaderboardTable& table) {
-  Json json = {{"metric", table.metric->name()}, {"tasks", table.tasks},
-               {"differs", table.differs},       {"rows", Json::array()},
-               {"published", Json::array()},     {"notes", table.notes}};
+  Json json = {{"metric", table.metric->name()},
+               {"tasks", table.tasks},
+               {"differs", table.differs},
+               {"rows", Json::array()},
+               {"comparisons", Json::array()},
+               {"published", Json::array()},
+               {"notes", table.notes}};
   for (const LeaderboardRow& row : table.rows) json["rows"].push_back(RowJson(row, table));
+  for (const TableComparison& comparison : table.comparisons)
+    json["comparisons"].push_back(ComparisonJson(comparison));
   for (const PublishedRows& rows : table.published)
     json["published"].push_back(PublishedJson(rows, table.tasks));
   return json;
@@ -219,7 +313,7 @@ std::string KindName(RunRecord::Kind kind) {
 
 // Numbers only; notes and runs that were left out are in the other formats.
 std::string WriteCsv(const Leaderboard& board) {
-  std::string text = kCsvHeader;
+  std::string text = absl::StrCat(absl::StrJoin(kCsvColumns, ","), "\n");
   for (size_t t = 0; t < board.tables.size(); ++t) {
     AppendMeasured(board.tables[t], absl::StrCat(t + 1), board.options, &text);
     AppendPublished(board.tables[t], absl::StrCat(t + 1), &text);
@@ -230,7 +324,6 @@ std::string WriteCsv(const Leaderboard& board) {
 std::string WriteJson(const Leaderboard& board) {
   Json json = {{"split", board.options.split},
                {"confidence", board.options.confidence},
-               {"mark_confidence", board.options.mark_confidence},
                {"tables", Json::array()},
                {"legend", Legend(board)},
                {"left_out", board.left_out}};

@@ -1,7 +1,7 @@
 #include "eval/table_writer.h"
 
 #include <algorithm>
-#include <set>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -22,11 +22,6 @@ struct Grid {
   std::vector<Section> sections;
 };
 
-std::string Mark(const LeaderboardCell& cell) {
-  if (cell.learned == Verdict::kYes && cell.above_majority != Verdict::kNo) return " ++";
-  return cell.above_majority == Verdict::kYes ? " +" : "";
-}
-
 // "; last step 35.10; pretrained 500 steps; 2 stopped early; +23.1 % parameters".
 std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
   std::string text;
@@ -43,25 +38,56 @@ std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
   return text;
 }
 
-// "sampling only", "one seed" without an interval, "3 seeds, 1 at chance".
-std::string Repeats(const LeaderboardCell& cell) {
-  const int at_chance = cell.at_chance_runs.value_or(0);
-  if (cell.seeds.size() == 1) {
-    return absl::StrCat(cell.interval ? "sampling only" : "one seed",
-                        at_chance > 0 ? ", at chance" : "");
-  }
-  return absl::StrCat(cell.seeds.size(), " seeds",
-                      at_chance > 0 ? absl::StrCat(", ", at_chance, " at chance") : "");
+// "38.5 [36.2, 40.8]", with decimals that give the half width two digits.
+std::string ValueText(const Metric& metric, double value, const std::optional<Interval>& interval) {
+  if (!interval || std::isnan(interval->low)) return metric.Number(value);
+  const int more = metric.DecimalsFor((interval->high - interval->low) / 2);
+  return absl::StrCat(metric.Number(value, more), " [", metric.Number(interval->low, more), ", ",
+                      metric.Number(interval->high, more), "]");
 }
 
-std::string CellText(const Metric& metric, const std::optional<LeaderboardCell>& cell) {
-  if (!cell) return "-";
-  const std::string interval = cell->interval
-                                   ? absl::StrCat("[", metric.Number(cell->interval->low), ", ",
-                                                  metric.Number(cell->interval->high), "] ")
-                                   : "";
-  return absl::StrCat(metric.Number(cell->value), " ", interval, Repeats(*cell), Mark(*cell),
-                      Circumstances(metric, *cell));
+// " ab 4/5": letters, what the interval rests on where that is less than usual, and how many runs
+// trained.
+std::string Standing(const LeaderboardCell& cell) {
+  std::string text = cell.letters.empty() ? "" : absl::StrCat(" ", cell.letters);
+  if (cell.trained < cell.runs()) absl::StrAppend(&text, " ", cell.trained, "/", cell.runs());
+  if (cell.trained == 1) return absl::StrCat(text, " 1 run");
+  if (cell.basis == Basis::kCounts) absl::StrAppend(&text, " (counts)");
+  if (cell.basis == Basis::kSeeds) absl::StrAppend(&text, " (seeds only)");
+  return text;
+}
+
+// "; learned, 3/3 above", or the count alone.
+std::string Learned(const LeaderboardCell& cell) {
+  if (!cell.learned.runs_above || cell.trained == 0) return "";
+  return absl::StrCat(cell.learned.verdict == Verdict::kYes ? "; learned, " : "; ",
+                      *cell.learned.runs_above, "/", cell.runs(), " above");
+}
+
+std::string CellText(const Metric& metric, RunRecord::Kind kind,
+                     const std::optional<LeaderboardCell>& cell) {
+  if (!cell) return kind == RunRecord::BASELINE ? "-" : "missing";
+  if (cell->runs() == 0) return absl::StrCat("missing (", cell->missing, ")");
+  std::string text;
+  if (cell->trained == 0) {
+    text = absl::StrCat("FAIL 0/", cell->runs());
+    if (!std::isnan(cell->value)) absl::StrAppend(&text, " (", metric.Number(cell->value), ")");
+  } else {
+    text = absl::StrCat(ValueText(metric, cell->value, cell->interval), Standing(*cell),
+                        Learned(*cell));
+    if (cell->all_runs) {
+      absl::StrAppend(&text, "; all runs ",
+                      ValueText(metric, cell->all_runs->mean, cell->all_runs->interval));
+    }
+  }
+  if (cell->missing > 0) absl::StrAppend(&text, "; ", cell->missing, " missing");
+  return absl::StrCat(text, Circumstances(metric, *cell));
+}
+
+std::string AverageText(const Metric& metric, const LeaderboardRow& row) {
+  if (!row.average) return "-";
+  return absl::StrCat(ValueText(metric, *row.average, row.average_interval),
+                      row.average_has_single_runs ? " 1 run" : "");
 }
 
 // Under a row that was tuned: what was tried, by column.
@@ -112,8 +138,8 @@ Grid MakeGrid(const LeaderboardTable& table) {
     if (grid.sections.empty() || grid.sections.back().title != title)
       grid.sections.push_back({title, {}});
     std::vector<std::string> cells = {row.label};
-    for (const auto& cell : row.cells) cells.push_back(CellText(*table.metric, cell));
-    if (has_average) cells.push_back(row.average ? table.metric->Number(*row.average) : "-");
+    for (const auto& cell : row.cells) cells.push_back(CellText(*table.metric, row.kind, cell));
+    if (has_average) cells.push_back(AverageText(*table.metric, row));
     grid.sections.back().rows.push_back(std::move(cells));
     if (auto tuning = TuningRow(row, grid.header.size()))
       grid.sections.back().rows.push_back(*std::move(tuning));
@@ -143,20 +169,6 @@ std::vector<std::string> TableNotes(const LeaderboardTable& table) {
   std::vector<std::string> notes = table.notes;
   for (std::string& note : PublishedNotes(table)) notes.push_back(std::move(note));
   return notes;
-}
-
-std::string ExplainMetric(const Metric& metric, const LeaderboardOptions& options) {
-  const MetricTraits& traits = metric.traits();
-  const std::string one_run =
-      traits.run_interval.empty()
-          ? "\"one seed\": without an interval."
-          : absl::StrCat("\"sampling only\": one seed, ", traits.run_interval,
-                         "; it covers the choice of examples, not the seed.");
-  return absl::StrFormat(
-      "%s on the %s split%s. [low, high] is a %g %% interval. %s \"n seeds\": mean over seeds with "
-      "Student's t interval.",
-      traits.title, options.split, traits.is_higher_better ? "" : "; lower is better",
-      100 * options.confidence, one_run);
 }
 
 std::string TableTitle(size_t index, size_t count) {
@@ -294,35 +306,6 @@ std::string WriteLatex(const Leaderboard& board) {
 }
 
 }  // namespace
-
-std::vector<std::string> Legend(const Leaderboard& board) {
-  const LeaderboardOptions& options = board.options;
-  std::vector<std::string> sentences;
-  std::set<const Metric*> explained;
-  for (const LeaderboardTable& table : board.tables) {
-    if (explained.insert(table.metric).second)
-      sentences.push_back(ExplainMetric(*table.metric, options));
-  }
-  const std::vector<std::string> rest = {
-      absl::StrFormat("+ above the majority class, ++ above the task's shortcuts as well: it "
-                      "learned more than these. "
-                      "Exact binomial interval at %g %% above the baseline's score, in every seed. "
-                      "No mark: not shown, "
-                      "or no baseline on record (`lra baseline TASK`).",
-                      100 * options.mark_confidence),
-      "at chance: runs that are not shown to be above the majority class; they count in the mean.",
-      absl::StrFormat("Beside a score where it applies: the last checkpoint's, if another one was "
-                      "selected; training without labels before (pretrained); an early stop; "
-                      "parameters of a model that is more than %g %% larger than the transformer.",
-                      100 * kParameterAllowance),
-      "The average is over all tasks of the table, for rows that have them all.",
-      "Rows are ordered by their means; where intervals overlap the order means nothing.",
-      "Published rows come from other code, data and settings and carry no interval; they are no "
-      "part of the order.",
-  };
-  sentences.insert(sentences.end(), rest.begin(), rest.end());
-  return sentences;
-}
 
 absl::StatusOr<TableFormat> ParseTableFormat(absl::string_view name) {
   if (name == "md") return TableFormat::kMarkdown;

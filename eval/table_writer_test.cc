@@ -16,6 +16,7 @@ namespace {
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 PublishedTable TinyPublished() {
@@ -52,11 +53,11 @@ TEST(TableWriterTest, MarkdownGolden) {
 | method                                     | listops                               |
 |--------------------------------------------|---------------------------------------|
 | **Baselines (no attention)**               |                                       |
-| majority                                   | 17.00 [15.38, 18.72] sampling only    |
-| root_operator                              | 36.00 [33.89, 38.15] sampling only    |
+| majority                                   | 17.0 [15.4, 18.7] 1 run               |
+| root_operator                              | 36.0 [33.9, 38.1] 1 run               |
 | **Measured here**                          |                                       |
-| cosformer                                  | 45.00 [42.80, 47.21] sampling only ++ |
-| linear                                     | 35.50 [29.15, 41.85] 2 seeds +        |
+| cosformer                                  | 45.0 [42.8, 47.2] 1 run; 1/1 above    |
+| linear                                     | 35.5 [29.2, 42.2] (counts); 0/2 above |
 | **Published, not measured here: tiny2020** |                                       |
 | Linéar (published)                         | 16.13                                 |
 
@@ -67,7 +68,9 @@ How it was obtained:
       text,
       HasSubstr(
           "- Published tiny2020: A & B, 100% real_paper; protocol theirs, evidence class P."));
-  EXPECT_THAT(text, HasSubstr("\"sampling only\": one seed, exact binomial (Clopper-Pearson)"));
+  EXPECT_THAT(text, HasSubstr("[low, high]: 95 % interval for the method's mean score"));
+  EXPECT_THAT(text, HasSubstr("listops: scores of examples are not on record for cosformer, "));
+  EXPECT_THAT(text, Not(HasSubstr("FAIL")));
   EXPECT_THAT(text, HasSubstr("Not in a table:\n\n- runs/killed: has no record"));
 }
 
@@ -79,20 +82,19 @@ TEST(TableWriterTest, MarkdownKeepsBarsInLabelsApart) {
 
 TEST(TableWriterTest, CsvGolden) {
   EXPECT_EQ(WriteLeaderboard(Board(), TableFormat::kCsv),
-            "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,examples,"
-            "above_majority,learned,at_chance_runs,last_value,early_stopped_runs,pretrain_steps,"
+            "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,runs,"
+            "trained,missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,"
+            "all_runs,all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,"
             "parameter_excess_percent,tuning,source,metric,unit\n"
-            "1,baseline,majority,majority,listops,test,17.0000,15.3780,18.7193,sampling "
-            "only,0.95,0,2000,unknown,"
-            "unknown,,,0,0,,,,accuracy,%\n"
-            "1,baseline,root_operator,root_operator,listops,test,36.0000,33.8932,38.1480,sampling "
-            "only,0.95,0,2000,"
-            "unknown,unknown,,,0,0,,,,accuracy,%\n"
-            "1,measured,cosformer,cosformer,listops,test,45.0000,42.8034,47.2113,sampling "
-            "only,0.95,0,2000,yes,yes,0,,0,0,,,,accuracy,%\n"
-            "1,measured,linear,linear,listops,test,35.5000,29.1469,41.8531,over "
-            "seeds,0.95,0;1,2000,yes,no,0,,0,0,,,,accuracy,%\n"
-            "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,tiny2020,accuracy,%\n");
+            "1,baseline,majority,majority,listops,test,17.0000,15.3780,18.7193,exact "
+            "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,,,,accuracy,%\n"
+            "1,baseline,root_operator,root_operator,listops,test,36.0000,33.8932,38.1480,exact "
+            "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,,,,accuracy,%\n"
+            "1,measured,cosformer,cosformer,listops,test,45.0000,42.8034,47.2113,exact "
+            "binomial,0.95,0,1,1,0,2000,,no,1,,,,,,,0,0,,,,accuracy,%\n"
+            "1,measured,linear,linear,listops,test,35.5000,29.1596,42.2403,\"crossed, bounded by "
+            "counts\",0.95,0;1,2,2,0,2000,,no,0,0.588588,0.588588,,,,,0,0,,,,accuracy,%\n"
+            "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,,,,,,,,,tiny2020,accuracy,%\n");
 }
 
 TEST(TableWriterTest, CsvQuotesWhatNeedsIt) {
@@ -105,7 +107,7 @@ TEST(TableWriterTest, LatexIsBalancedAndEscaped) {
   const std::string text = WriteLeaderboard(Board(), TableFormat::kLatex);
   EXPECT_THAT(text,
               HasSubstr("\\begin{tabular}{ll}\n\\toprule\nmethod & listops \\\\\n\\midrule\n"));
-  EXPECT_THAT(text, HasSubstr("root\\_operator & 36.00 [33.89, 38.15] sampling only \\\\\n"));
+  EXPECT_THAT(text, HasSubstr("root\\_operator & 36.0 [33.9, 38.1] 1 run \\\\\n"));
   EXPECT_THAT(text, HasSubstr("A \\& B, 100\\% real\\_paper"));
   int depth = 0;
   for (char c : absl::StrReplaceAll(text, {{"\\{", ""}, {"\\}", ""}})) {
@@ -128,8 +130,10 @@ TEST(TableWriterTest, JsonHoldsEverything) {
   EXPECT_EQ(table["rows"][3]["method"], "linear");
   const std::vector<int> seeds = {0, 1};
   EXPECT_EQ(table["rows"][3]["cells"]["listops"]["seeds"], seeds);
-  EXPECT_EQ(table["rows"][3]["cells"]["listops"]["interval"], "over seeds");
-  EXPECT_EQ(table["rows"][2]["cells"]["listops"]["learned"], "yes");
+  EXPECT_EQ(table["rows"][3]["cells"]["listops"]["interval"], "crossed, bounded by counts");
+  EXPECT_EQ(table["rows"][2]["cells"]["listops"]["learned"]["runs_above"], 1);
+  EXPECT_EQ(table["rows"][3]["cells"]["listops"]["runs_trained"], 2);
+  EXPECT_EQ(table["rows"][3]["cells"]["listops"]["statistics"]["nu"], 1);
   EXPECT_EQ(table["rows"][2]["cells"]["listops"]["runs"][0], "runs/listops-cosformer-s0");
   EXPECT_EQ(table["published"][0]["rows"][0]["percents"]["listops"], 16.13);
   EXPECT_EQ(json["left_out"].size(), 1);

@@ -17,9 +17,10 @@ namespace lra {
 class TestFolder {
  public:
   TestFolder() {
-    const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-    path_ = JoinPath(testing::TempDir(), absl::StrCat("lra-", getpid(), "-", test.test_suite_name(),
-                                                      "-", test.name(), "-", count_++));
+    const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
+    path_ =
+        JoinPath(::testing::TempDir(), absl::StrCat("lra-", getpid(), "-", test.test_suite_name(),
+                                                    "-", test.name(), "-", count_++));
     LRA_CHECK(RemoveAll(path_).ok() && MakeDirectories(path_).ok()) << path_;
   }
   ~TestFolder() { RemoveAll(path_).IgnoreError(); }

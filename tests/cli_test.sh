@@ -41,6 +41,15 @@ expect 0 'validation step 6.*lone/evaluations' "$lra" eval lone/weights.safetens
 expect 0 'Linear' "$lra" table runs
 expect 0 'toprule' "$lra" table runs --format tex
 expect 0 'published' "$lra" table runs --published cosformer2022
+# Records keep the scores of examples, so two rows can be compared; predictions are not needed.
+[ -s "$run/accuracy.npy" ] || { echo "FAILED: no accuracy.npy in $run"; failures=$((failures + 1)); }
+expect 0 'majority - root_operator, listops: -.* points \[.*1 . 1 runs .these two models: exact McNemar test' "$lra" compare majority root_operator
+expect 0 '"method": "McNemar"' "$lra" compare runs/listops-baseline-majority root_operator --json
+expect 2 'no run of "lineer" below runs; there are: ' "$lra" compare lineer majority
+expect 2 'margin -1 is not above 0' "$lra" compare majority root_operator --margin=-1
+expect 0 '5 seeds a row tell 2 points from 0 with 68.0 %' "$lra" power --examples 2000 --seeds 5 --difference 2
+expect 2 'examples is missing' "$lra" power --seeds 5
+expect 2 'name two rows on record, or none; there are 1' "$lra" power majority --seeds 5
 expect 1 'seed' "$lra" diff "$(folder transformer)-s0" "$(folder transformer)-s1"
 expect 0 '' "$lra" diff "$run" "$run"
 expect 0 'accuracy, %' "$lra" watch "$run"
@@ -107,7 +116,7 @@ for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   expect 0 'listops mine test: .* -> runs/external-mine-listops$' "$lra" score --data data/listops --predictions p.npy --name mine --preset smoke
   correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' "$1/record.json"; }
   expect 0 "^$(correct runs/listops-baseline-root_operator)$" correct runs/external-mine-listops
-  expect 0 'mine .* sampling only' "$lra" table runs
+  expect 0 'mine .* (1 run|FAIL 0/1)' "$lra" table runs
   expect 1 'results\[' "$lra" diff runs/external-mine-listops runs/listops-baseline-majority
   expect 2 'p.npy.*60 examples; the train split of listops has 300' "$lra" score --data data/listops --predictions p.npy --name mine --split train
   expect 2 'is an attention or a baseline of this program' "$lra" score --data data/listops --predictions p.npy --name linear
@@ -161,12 +170,15 @@ expect 2 'evaluation.step: is 7, must be at most train.steps, 6' "$lra" train "$
 # If the answer is no, the exit code is 1.
 expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --out y --set schedule.learning_rate=1000 \
   --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200 --set train.eval_every_steps=200
+# A table counts the run that diverged as a failure of its method.
+expect 0 'FAIL 0/1' "$lra" table y runs/listops-baseline-majority
+expect 0 'linear, seed 0, diverged at step' "$lra" table y
 file=$(ls data/listops/train-*.tokens.npy | head -1)
 printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops
 expect 1 "$(basename "$file")" "$lra" train "${smoke[@]}" --attention linear --out z
 
-for command in attend list config diff profile doctor watch data baseline train eval score table 'data prepare' 'data verify' 'data show' 'data list'; do
+for command in attend list config diff profile doctor watch data baseline train eval score table compare power 'data prepare' 'data verify' 'data show' 'data list'; do
   # shellcheck disable=SC2086
   expect 0 'Examples:' "$lra" $command --help
 done

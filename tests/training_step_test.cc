@@ -11,8 +11,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
+#include "lra/files.h"
 #include "run_folder/checkpoint.h"
+#include "run_folder/divergence.h"
 #include "run_folder/run_folder.h"
+#include "run_folder/stopped_runs.h"
 #include "tests/objective_gradients.h"
 #include "tests/training_fixture.h"
 #include "train/estimate.h"
@@ -58,9 +61,27 @@ TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndLeavesNoRecord) {
   EXPECT_EQ(left->record.method(), "linear");
   EXPECT_THAT(left->failure, HasSubstr(absl::StrCat("not finite at step ", left->step(), " ")));
   EXPECT_TRUE(LatestCheckpoint(request.runtime.out_dir()).ok());
+  // A table counts it as a failure of its method.
+  FoundRuns found = *FindRunRecords({request.runtime.out_dir()});
+  ASSERT_EQ(found.unfinished.size(), 1u);
+  ASSERT_TRUE(AddStoppedRuns(&found).ok());
+  EXPECT_TRUE(found.unfinished.empty());
+  ASSERT_EQ(found.runs.size(), 1u);
+  EXPECT_EQ(found.runs[0].record.method(), "linear");
+  EXPECT_EQ(found.runs[0].record.failure().kind(), RunFailure::DIVERGED);
+  EXPECT_EQ(found.runs[0].record.failure().step(), left->step());
+  EXPECT_EQ(found.runs[0].record.failure().cause(), status.message());
   TrainRequest again = request;
   again.resume = true;
   EXPECT_EQ(TrainRun(again).status(), status);  // bit for bit the same
+  // Without the message it is a run that was killed.
+  ASSERT_TRUE(RemoveAll(JoinPath(request.runtime.out_dir(), kFailureFile)).ok());
+  found = *FindRunRecords({request.runtime.out_dir()});
+  ASSERT_TRUE(AddStoppedRuns(&found).ok());
+  EXPECT_TRUE(found.runs.empty());
+  EXPECT_EQ(found.unfinished.size(), 1u);
+  ASSERT_EQ(found.stopped.size(), 1u);
+  EXPECT_EQ(found.stopped[0].record.seed(), left->record.seed());
 }
 
 TEST_F(TrainingStepTest, AccumulatedGradientsEqualThoseOfOneBatch) {

@@ -1,0 +1,78 @@
+#include "eval/all_runs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace lra {
+namespace {
+
+Estimate MakeEstimate(double mean, double seed_error, double degrees, double example_error,
+                      double example_degrees = kManyDegrees) {
+  Estimate estimate;
+  estimate.mean = mean;
+  estimate.seed_variance = seed_error * seed_error;
+  estimate.seed_degrees = degrees;
+  estimate.example_variance = example_error * example_error;
+  estimate.example_degrees = example_degrees;
+  return estimate;
+}
+
+TEST(AllRunsTest, Golden) {
+  const Interval rate = ClopperPearson(4, 5, 0.95);
+  EXPECT_NEAR(rate.low, 0.28358206, 5e-9);
+  EXPECT_NEAR(rate.high, 0.99494924, 5e-9);
+  const TaskPart part{MakeEstimate(0.72, 0.004, 3, 0.0045, 3999), {{{4, 5}, 0.5}}};
+  const MeanOfAll all = AllRunsMean(part, 0.95);
+  EXPECT_NEAR(all.mean, 0.676, 1e-12);
+  EXPECT_NEAR(all.interval.low, 0.56175176, 5e-9);
+  EXPECT_NEAR(all.interval.high, 0.72054702, 5e-9);
+}
+
+TEST(AllRunsTest, WithoutFailuresItIsTheTrainedMean) {
+  const Estimate trained = MakeEstimate(0.72, 0.004, 3, 0.0045);
+  const MeanOfAll all = AllRunsMean({trained, {}}, 0.95);
+  EXPECT_EQ(all.mean, 0.72);
+  EXPECT_NEAR(all.interval.high - 0.72, HalfWidth(trained, 0.95), 1e-15);
+}
+
+TEST(AllRunsTest, WhereLowerIsBetterTheArmsChangeSides) {
+  // The error rate says of every run what accuracy says.
+  const MeanOfAll right = AllRunsMean({MakeEstimate(0.72, 0.004, 3, 0.0045), {{{4, 5}, 0.5}}}, 0.9);
+  const MeanOfAll wrong = AllRunsMean({MakeEstimate(0.28, 0.004, 3, 0.0045), {{{4, 5}, 0.5}}}, 0.9);
+  EXPECT_NEAR(wrong.mean, 1 - right.mean, 1e-12);
+  EXPECT_NEAR(wrong.interval.low, 1 - right.interval.high, 1e-12);
+  EXPECT_NEAR(wrong.interval.high, 1 - right.interval.low, 1e-12);
+}
+
+TEST(AllRunsTest, GoldenAverage) {
+  const std::vector<TaskPart> parts = {{MakeEstimate(.373, .0038, 2, .0103), {}},
+                                       {MakeEstimate(.612, .0020, 2, .0030), {}},
+                                       {MakeEstimate(.214, .0018, 4, .0040), {}}};
+  const MeanOfAll average = AverageOverTasks(parts, 0.95);
+  EXPECT_NEAR(average.mean, 0.39966667, 5e-9);
+  EXPECT_NEAR((average.interval.high - average.interval.low) / 2, 0.008538244, 5e-10);
+  EXPECT_NEAR(average.degrees, 4.0913779, 5e-8);
+}
+
+TEST(AllRunsTest, AnAverageOfOneTaskIsTheTask) {
+  const TaskPart part{MakeEstimate(0.72, 0.004, 3, 0.0045), {{{4, 5}, 0.5}}};
+  const MeanOfAll all = AllRunsMean(part, 0.95), average = AverageOverTasks({&part, 1}, 0.95);
+  EXPECT_NEAR(average.mean, all.mean, 1e-15);
+  EXPECT_NEAR(average.interval.low, all.interval.low, 1e-12);
+  EXPECT_NEAR(average.interval.high, all.interval.high, 1e-12);
+}
+
+TEST(AllRunsTest, ABoundOnOneTaskBoundsTheAverage) {
+  Estimate bound = MakeEstimate(0.5, 0.01, 1, 0.002);
+  bound.least_example_variance = 0;
+  const Estimate known = MakeEstimate(0.5, 0, kManyDegrees, 0.001);
+  const std::vector<Estimate> parts = {bound, known};
+  const Estimate average = AverageEstimate(parts);
+  EXPECT_NEAR(average.least_example_variance.value(), 0.001 * 0.001 / 4, 1e-18);
+  EXPECT_NEAR(average.example_variance, (0.001 * 0.001 + 0.002 * 0.002) / 4, 1e-18);
+}
+
+}  // namespace
+}  // namespace lra

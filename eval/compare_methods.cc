@@ -1,0 +1,294 @@
+#include "eval/compare_methods.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "eval/all_runs.h"
+#include "eval/leaderboard_internal.h"
+#include "eval/learned.h"
+#include "eval/multiple.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+using internal::ColumnRuns;
+using internal::Entry;
+namespace fs = std::filesystem;
+
+// A row that was asked for: by its name, or by the folders of its runs.
+struct Wanted {
+  std::string name;
+  std::set<std::string> directories;  // empty: by name
+};
+
+bool IsFolder(const std::string& name) {
+  std::error_code ignored;
+  return fs::is_directory(name, ignored);
+}
+
+absl::StatusOr<Wanted> FindWanted(const std::string& name) {
+  if (!IsFolder(name)) return Wanted{name, {}};
+  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRunRecords({name}));
+  Wanted wanted{name, {}};
+  for (const LocatedRecord& run : found.runs) wanted.directories.insert(run.directory);
+  return wanted;
+}
+
+// Everything that either row may be made of.
+absl::StatusOr<FoundRuns> FindAll(const CompareRequest& request) {
+  std::vector<std::string> paths;
+  for (const std::string& name : {request.a, request.b}) {
+    if (IsFolder(name)) paths.push_back(name);
+  }
+  // Baselines, too, come from here: they say which runs trained. A missing default folder is no
+  // error where both rows are folders.
+  for (const std::string& folder : request.runs) {
+    if (paths.size() < 2 || IsFolder(folder)) paths.push_back(folder);
+  }
+  return FindRunRecords(paths);
+}
+
+// The runs of a wanted row in one column, one a seed; empty if it has none there.
+absl::StatusOr<std::vector<Entry>> RunsIn(const ColumnRuns& column, const Wanted& wanted,
+                                          std::string* label) {
+  std::vector<Entry> runs;
+  std::vector<std::string> labels;
+  for (const auto& [key, entries] : internal::RowsOfColumn(column)) {
+    const std::string here = internal::LabelOf(key);
+    std::vector<Entry> kept;
+    for (const Entry& entry : entries) {
+      const bool is_wanted = wanted.directories.empty()
+                                 ? wanted.name == here || wanted.name == entry.record().method()
+                                 : wanted.directories.contains(entry.located->directory);
+      if (is_wanted && !entry.is_missing) kept.push_back(entry);
+    }
+    if (kept.empty()) continue;
+    labels.push_back(here);
+    if (runs.empty() || wanted.name == here) runs = std::move(kept);
+  }
+  const bool is_exact = std::find(labels.begin(), labels.end(), wanted.name) != labels.end();
+  if (labels.size() > 1 && !is_exact) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", wanted.name, "\" is several rows on ",
+                                                   column.task, ": ", absl::StrJoin(labels, "; "),
+                                                   "; name one of them, or a folder of its runs"));
+  }
+  if (!labels.empty()) *label = is_exact ? wanted.name : labels.front();
+  std::vector<std::string> repeats;  // the table names them
+  return internal::OnePerSeed(std::move(runs), &repeats);
+}
+
+std::vector<const Entry*> Trained(const std::vector<Entry>& runs, const ColumnRuns& column) {
+  std::vector<const Entry*> trained;
+  for (const Entry& run : runs) {
+    if (internal::HasTrained(run, column)) trained.push_back(&run);
+  }
+  return trained;
+}
+
+std::string SeedsOf(const std::vector<const Entry*>& runs) {
+  return absl::StrJoin(runs, ", ", [](std::string* out, const Entry* run) {
+    absl::StrAppend(out, run->record().seed());
+  });
+}
+
+// Keeps the seeds that trained in both rows.
+absl::Status KeepPairs(const std::string& task, std::vector<const Entry*>* a,
+                       std::vector<const Entry*>* b) {
+  const std::string seeds_a = SeedsOf(*a), seeds_b = SeedsOf(*b);
+  const auto keep = [](std::vector<const Entry*>* runs, std::vector<const Entry*> others) {
+    const auto has_no_pair = [&](const Entry* run) {
+      return std::none_of(others.begin(), others.end(), [&](const Entry* other) {
+        return other->record().seed() == run->record().seed();
+      });
+    };
+    runs->erase(std::remove_if(runs->begin(), runs->end(), has_no_pair), runs->end());
+  };
+  keep(a, *b);
+  keep(b, *a);
+  if (static_cast<int64_t>(a->size()) >= kLeastPairedSeeds) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--paired: ", task, " has the seeds ", seeds_a,
+                                                 " and ", seeds_b, "; at least ", kLeastPairedSeeds,
+                                                 " must have trained in both rows"));
+}
+
+absl::StatusOr<TaskDifference> CompareOn(const ColumnRuns& column, const std::vector<Entry>& a,
+                                         const std::vector<Entry>& b,
+                                         const CompareRequest& request) {
+  TaskDifference task;
+  task.task = column.task;
+  task.metric = &column.metric();
+  std::vector<const Entry*> trained_a = Trained(a, column), trained_b = Trained(b, column);
+  task.trained_a = static_cast<int64_t>(trained_a.size());
+  task.trained_b = static_cast<int64_t>(trained_b.size());
+  task.runs_a = static_cast<int64_t>(a.size());
+  task.runs_b = static_cast<int64_t>(b.size());
+  if (task.trained_a < task.runs_a || task.trained_b < task.runs_b)
+    task.learn_rate_p = FisherExactP(task.trained_a, task.runs_a, task.trained_b, task.runs_b);
+  if (trained_a.empty() || trained_b.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(column.task, ": no run of ", trained_a.empty() ? request.a : request.b,
+                     " trained (0 of ", trained_a.empty() ? task.runs_a : task.runs_b, ")"));
+  }
+  if (request.is_paired) LRA_RETURN_IF_ERROR(KeepPairs(column.task, &trained_a, &trained_b));
+  const RowRuns row_a = internal::RowOf(trained_a, column);
+  const RowRuns row_b = internal::RowOf(trained_b, column);
+  task.examples = std::min(row_a.examples, row_b.examples);
+  if (request.is_paired && !(row_a.has_examples() && row_b.has_examples())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--paired: ", column.task, ": scores of examples are not on record for every run"));
+  }
+  const auto difference =
+      CompareRows(row_a, row_b, {.confidence = request.confidence, .is_paired = request.is_paired});
+  if (!difference) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(column.task, ": nothing is known of single examples' ", task.metric->name(),
+                     ", and single runs have no other interval"));
+  }
+  task.difference = *difference;
+  task.design = DesignOf(row_a, row_b, request.is_paired);
+  return task;
+}
+
+void Decide(const CompareRequest& request, std::vector<TaskDifference>* tasks) {
+  std::vector<double> p;
+  for (const TaskDifference& task : *tasks) p.push_back(task.difference.p);
+  const std::vector<double> corrected = HolmP(p);
+  for (size_t i = 0; i < corrected.size(); ++i) {
+    TaskDifference& task = (*tasks)[i];
+    task.corrected_p = corrected[i];
+    task.is_told_apart =
+        corrected[i] <= 1 - request.confidence + 1e-12 && !task.difference.differs_on_too_few;
+    task.smallest_difference =
+        SmallestDifferenceOf(task.difference.estimate, kShownPower, request.confidence);
+    if (request.margin) {
+      task.equivalence =
+          TestEquivalence(task.difference.estimate, *request.margin / task.metric->traits().scale);
+    }
+  }
+}
+
+RowDifference AverageOf(const std::vector<TaskDifference>& tasks, double confidence) {
+  std::vector<Estimate> parts;
+  for (const TaskDifference& task : tasks) parts.push_back(task.difference.estimate);
+  RowDifference average;
+  average.estimate = AverageEstimate(parts);
+  average.interval = MeanInterval(average.estimate, confidence);
+  average.p = TwoSidedP(average.estimate, 0);
+  average.method = "average";
+  return average;
+}
+
+absl::Status CheckRequest(const CompareRequest& request) {
+  if (!(request.confidence > 0 && request.confidence < 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("confidence ", request.confidence, " is not between 0 and 1, e.g. 0.95"));
+  }
+  if (request.margin && !(*request.margin > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--margin ", *request.margin, " is not above 0, e.g. 1"));
+  }
+  return absl::OkStatus();
+}
+
+// Why the rows stand in no common column.
+absl::Status Incomparable(const CompareRequest& request,
+                          const std::vector<std::vector<ColumnRuns>>& tables,
+                          const std::vector<const ColumnRuns*>& with_a,
+                          const std::vector<const ColumnRuns*>& with_b) {
+  for (const auto* side : {&with_a, &with_b}) {
+    if (!side->empty()) continue;
+    std::set<std::string> rows;
+    for (const auto& columns : tables) {
+      for (const ColumnRuns& column : columns) {
+        for (const auto& [key, entries] : internal::RowsOfColumn(column))
+          rows.insert(internal::LabelOf(key));
+      }
+    }
+    return absl::NotFoundError(absl::StrCat(
+        "no run of \"", side == &with_a ? request.a : request.b, "\"",
+        request.task.empty() ? "" : absl::StrCat(" on ", request.task), " below ",
+        absl::StrJoin(request.runs, ", "), "; there are: ", absl::StrJoin(rows, ", ")));
+  }
+  std::string why = "they share no task";
+  for (const ColumnRuns* a : with_a) {
+    for (const ColumnRuns* b : with_b) {
+      if (a->task == b->task) why = internal::DescribeDifference({*a}, {*b});
+    }
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(request.a, " and ", request.b, " cannot be compared: ", why));
+}
+
+// The rows of all columns that have both; names the labels that they go by.
+absl::Status CompareAll(const CompareRequest& request, const Wanted& a, const Wanted& b,
+                        const std::vector<std::vector<ColumnRuns>>& tables,
+                        MethodComparison* comparison) {
+  std::vector<const ColumnRuns*> with_a, with_b;
+  for (const std::vector<ColumnRuns>& columns : tables) {
+    for (const ColumnRuns& column : columns) {
+      if (!request.task.empty() && column.task != request.task) continue;
+      LRA_ASSIGN_OR_RETURN(const std::vector<Entry> runs_a, RunsIn(column, a, &comparison->a));
+      LRA_ASSIGN_OR_RETURN(const std::vector<Entry> runs_b, RunsIn(column, b, &comparison->b));
+      if (!runs_a.empty()) with_a.push_back(&column);
+      if (!runs_b.empty()) with_b.push_back(&column);
+      if (runs_a.empty() || runs_b.empty()) continue;
+      LRA_ASSIGN_OR_RETURN(TaskDifference task, CompareOn(column, runs_a, runs_b, request));
+      comparison->tasks.push_back(std::move(task));
+    }
+  }
+  if (comparison->tasks.empty()) return Incomparable(request, tables, with_a, with_b);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Design> OnlyDesign(const MethodComparison& comparison) {
+  if (comparison.tasks.size() != 1) {
+    const std::string tasks =
+        absl::StrJoin(comparison.tasks, ", ",
+                      [](std::string* out, const TaskDifference& task) { *out += task.task; });
+    return absl::InvalidArgumentError(
+        absl::StrCat("both rows have the tasks ", tasks, "; choose one with --task"));
+  }
+  const TaskDifference& task = comparison.tasks.front();
+  if (task.design) return *task.design;
+  return absl::FailedPreconditionError(
+      absl::StrCat(task.task, ": ", comparison.a, " and ", comparison.b,
+                   " need at least two trained runs each, with scores of examples on record"));
+}
+
+absl::StatusOr<MethodComparison> CompareMethods(const CompareRequest& request) {
+  LRA_RETURN_IF_ERROR(CheckRequest(request));
+  if (!request.metric.empty()) LRA_RETURN_IF_ERROR(FindMetric(request.metric).status());
+  LRA_ASSIGN_OR_RETURN(const Wanted a, FindWanted(request.a));
+  LRA_ASSIGN_OR_RETURN(const Wanted b, FindWanted(request.b));
+  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindAll(request));
+  if (request.add_stopped) LRA_RETURN_IF_ERROR(request.add_stopped(&found));
+  LeaderboardOptions options;
+  options.split = request.split;
+  options.metric = request.metric;
+  options.confidence = request.confidence;
+  std::vector<std::string> left_out;
+  LRA_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
+                       internal::SelectEntries(found, options, &left_out));
+  MethodComparison comparison{request.a, request.b, request, {}, std::nullopt};
+  LRA_RETURN_IF_ERROR(CompareAll(request, a, b, internal::MakeTables(entries), &comparison));
+  // A folder goes by its path where the methods have one name.
+  if (comparison.a == comparison.b) comparison.a = request.a, comparison.b = request.b;
+  Decide(request, &comparison.tasks);
+  const auto is_other = [&](const TaskDifference& task) {
+    return task.metric != comparison.tasks.front().metric;
+  };
+  if (comparison.tasks.size() > 1 &&
+      std::none_of(comparison.tasks.begin(), comparison.tasks.end(), is_other))
+    comparison.average = AverageOf(comparison.tasks, request.confidence);
+  return comparison;
+}
+
+}  // namespace lra

@@ -1,0 +1,84 @@
+// `lra compare`: two rows, task by task, on the runs that trained.
+#ifndef LRA_EVAL_COMPARE_METHODS_H_
+#define LRA_EVAL_COMPARE_METHODS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "eval/power.h"
+#include "eval/row_statistics.h"
+#include "eval/run_record.h"
+
+namespace lra {
+
+struct CompareRequest {
+  // A row as a table names it (method, or method with its variant), or a folder of its runs.
+  std::string a, b;
+  // Folders in which rows that are named are looked for.
+  std::vector<std::string> runs = {"runs"};
+  std::string task{};  // empty: every task that both rows have
+  std::string split = "test";
+  std::string metric{};  // empty: the task's
+  double confidence = 0.95;
+  // "Equal" is a difference within this, in the unit in which the metric is shown; stated before
+  // results are seen. Unset: not tested.
+  std::optional<double> margin;
+  // Runs of equal seed form pairs: only where the suite declares that they share what a seed draws.
+  bool is_paired = false;
+  // Adds what is known of runs without a record (run_folder/); unset: they are not counted.
+  std::function<absl::Status(FoundRuns*)> add_stopped{};
+};
+
+// A - B on one task.
+struct TaskDifference {
+  std::string task;
+  const Metric* metric = nullptr;
+  // Runs that trained, of those counted.
+  int64_t trained_a = 0, runs_a = 0, trained_b = 0, runs_b = 0;
+  int64_t examples = 0;
+  RowDifference difference;
+  double corrected_p = 1;  // Holm, over the tasks
+  bool is_told_apart = false;
+  // Seen with a probability of kShownPower; nullopt if no difference is.
+  std::optional<double> smallest_difference;
+  std::optional<Equivalence> equivalence;
+  // Fisher's exact p for how many runs trained; set where some did not.
+  std::optional<double> learn_rate_p;
+  // What a new comparison would have, where both rows have at least two runs whose examples'
+  // scores are known.
+  std::optional<Design> design;
+};
+
+inline constexpr double kShownPower = 0.8;
+
+struct MethodComparison {
+  std::string a, b;  // labels
+  CompareRequest request;
+  std::vector<TaskDifference> tasks;
+  // Over all tasks, with equal weights; set with more than one.
+  std::optional<RowDifference> average;
+};
+
+// NotFound, which lists the rows that there are, for a row that no record has; FailedPrecondition
+// if the rows were never scored under equal settings on the same examples (it names what differs),
+// or if no run of one of them trained; InvalidArgument for a name of several variants, for runs
+// that cannot be paired, and for a margin, confidence or metric that cannot be.
+absl::StatusOr<MethodComparison> CompareMethods(const CompareRequest& request);
+
+// The design of a comparison of one task. InvalidArgument if there are several, FailedPrecondition
+// if the rows have too few runs or no scores of examples.
+absl::StatusOr<Design> OnlyDesign(const MethodComparison& comparison);
+
+// A line for each task, and one for the average.
+std::string WriteComparison(const MethodComparison& comparison);
+std::string WriteComparisonJson(const MethodComparison& comparison);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_COMPARE_METHODS_H_

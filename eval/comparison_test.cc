@@ -1,0 +1,109 @@
+#include "eval/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "eval/crossed_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::RunsOf;
+
+TEST(ComparisonTest, GoldenPairedDifference) {
+  const Estimate d = PairedDifference(RunsOf('A'), RunsOf('B'));
+  EXPECT_NEAR(d.mean, 0.018333333, 5e-10);
+  EXPECT_NEAR(HalfWidth(d, 0.95), 0.015217227, 5e-10);
+  EXPECT_NEAR(TwoSidedP(d, 0), 0.031606279, 5e-10);
+}
+
+TEST(ComparisonTest, GoldenUnpairedDifference) {
+  const Estimate d = UnpairedDifference(SumsOf(RunsOf('A')), SumsOf(RunsOf('B')));
+  EXPECT_NEAR(d.mean, 0.018333333, 5e-10);
+  EXPECT_NEAR(d.seed_degrees, 2.8764045, 5e-8);
+  EXPECT_NEAR(HalfWidth(d, 0.95), 0.022473564, 5e-10);
+  EXPECT_NEAR(TwoSidedP(d, 0), 0.082462385, 5e-10);
+}
+
+TEST(ComparisonTest, GoldenMcNemarOfTwoRuns) {
+  const Discordance d = DiscordanceOf(RunsOf('A')[0], RunsOf('B')[0]);
+  EXPECT_EQ(d.only_a, 105);
+  EXPECT_EQ(d.only_b, 55);
+  EXPECT_NEAR(McNemarP(d), 9.4987e-05, 5e-10);
+  const Interval interval = BonettPriceInterval(d, 0.95);
+  EXPECT_NEAR((interval.low + interval.high) / 2, 0.024975025, 5e-10);
+  EXPECT_NEAR((interval.high - interval.low) / 2, 0.012412555, 5e-10);
+}
+
+TEST(ComparisonTest, McNemarByHand) {
+  // Three examples that only A has right, one that only B has: (1 + 4) / 16 one-sided.
+  EXPECT_NEAR(McNemarUpperP({3, 1, 100}), 5.0 / 16, 1e-14);
+  EXPECT_NEAR(McNemarUpperP({1, 3, 100}), 15.0 / 16, 1e-14);
+  EXPECT_NEAR(McNemarP({3, 1, 100}), 10.0 / 16, 1e-14);
+  EXPECT_EQ(McNemarP({2, 2, 100}), 1);
+  EXPECT_EQ(McNemarP({0, 0, 100}), 1);
+}
+
+TEST(ComparisonTest, CountsAloneGiveTheLargestP) {
+  const ExampleValues a = RunsOf('A')[0], b = RunsOf('B')[0];
+  const Discordance known = DiscordanceOf(a, b), widest = WidestDiscordance(760, 710, 2000);
+  EXPECT_EQ(known.only_a - known.only_b, widest.only_a - widest.only_b);
+  EXPECT_EQ(widest.only_a + widest.only_b, 760 + 710);
+  EXPECT_GT(McNemarP(widest), McNemarP(known));
+  // More right than wrong: the wrong answers bound the disagreement.
+  const Discordance high = WidestDiscordance(90, 80, 100);
+  EXPECT_EQ(high.only_a, 20);
+  EXPECT_EQ(high.only_b, 10);
+}
+
+TEST(ComparisonTest, ASwapTurnsTheSign) {
+  const CrossedSums a = SumsOf(RunsOf('A')), b = SumsOf(RunsOf('B'));
+  const Estimate forth = UnpairedDifference(a, b), back = UnpairedDifference(b, a);
+  EXPECT_DOUBLE_EQ(forth.mean, -back.mean);
+  EXPECT_DOUBLE_EQ(HalfWidth(forth, 0.9), HalfWidth(back, 0.9));
+}
+
+TEST(ComparisonTest, OneRunAgainstSeveralHasNoSeedVarianceOfItsOwn) {
+  const CrossedSums a = SumsOf(RunsOf('A')), z = SumsOf(RunsOf('Z'));
+  const Estimate d = UnpairedDifference(a, z);
+  EXPECT_DOUBLE_EQ(d.seed_variance, MomentsOf(a).seed_variance());
+  EXPECT_DOUBLE_EQ(d.seed_degrees, 2);
+  // A fixed second row takes nothing from the seeds, so pairing is the same.
+  const std::vector<ExampleValues> same(3, RunsOf('Z')[0]);
+  const Estimate paired = PairedDifference(RunsOf('A'), same);
+  EXPECT_NEAR(HalfWidth(d, 0.95), HalfWidth(paired, 0.95), 1e-12);
+}
+
+TEST(ComparisonTest, EqualRowsDifferNowhere) {
+  const CrossedSums a = SumsOf(RunsOf('A')), one = SumsOf({&RunsOf('A')[0], 1});
+  EXPECT_EQ(DifferingExamples(a, a), 0);
+  EXPECT_EQ(TwoSidedP(UnpairedDifference(one, one), 0), 1);
+  EXPECT_EQ(DifferingExamples(SumsOf({&RunsOf('A')[0], 1}), SumsOf({&RunsOf('B')[0], 1})), 160);
+}
+
+TEST(ComparisonTest, CountsAloneNeverTellApartWhatExamplesDoNot) {
+  const auto counts = [](char row) {
+    const CrossedSums sums = SumsOf(RunsOf(row));
+    return EstimateOfCounts(std::vector<int64_t>(sums.seed_totals.begin(), sums.seed_totals.end()),
+                            2000);
+  };
+  const Estimate bound = DifferenceOfEstimates(counts('A'), counts('B'));
+  const Estimate known = UnpairedDifference(SumsOf(RunsOf('A')), SumsOf(RunsOf('B')));
+  EXPECT_NEAR(bound.mean, known.mean, 1e-12);
+  EXPECT_NEAR(bound.seed_degrees, known.seed_degrees, 1e-9);
+  EXPECT_GT(TwoSidedP(bound, 0), TwoSidedP(known, 0));
+}
+
+TEST(ComparisonTest, FisherByHand) {
+  // Four of four against none of four: 2 / C(8, 4).
+  EXPECT_NEAR(FisherExactP(4, 4, 0, 4), 2.0 / 70, 1e-12);
+  // Fisher's tea: 3 of 4 against 1 of 4 is 34 of 70 tables.
+  EXPECT_NEAR(FisherExactP(3, 4, 1, 4), 34.0 / 70, 1e-12);
+  EXPECT_EQ(FisherExactP(5, 5, 5, 5), 1);
+  EXPECT_EQ(FisherExactP(0, 3, 0, 5), 1);
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,53 @@
+#include "eval/contrast.h"
+
+#include <algorithm>
+
+#include "lra/check.h"
+
+namespace lra {
+namespace {
+
+// x of one seed index; empty where a cell has no run.
+ExampleValues Combine(absl::Span<const WeightedCell> cells, size_t seed) {
+  ExampleValues x;
+  for (const WeightedCell& cell : cells) {
+    const ExampleValues& run = cell.runs[seed];
+    if (run.empty()) return {};
+    x.resize(run.size());
+    for (size_t i = 0; i < run.size(); ++i) x[i] += cell.weight * run[i];
+  }
+  return x;
+}
+
+}  // namespace
+
+Contrast ContrastOf(absl::Span<const WeightedCell> cells) {
+  LRA_CHECK(!cells.empty());
+  Contrast contrast;
+  std::vector<ExampleValues> x;
+  for (size_t seed = 0; seed < cells.front().runs.size(); ++seed) {
+    ExampleValues combined = Combine(cells, seed);
+    if (combined.empty()) {
+      contrast.dropped_seeds.push_back(static_cast<int64_t>(seed));
+    } else {
+      x.push_back(std::move(combined));
+    }
+  }
+  LRA_CHECK(!x.empty()) << "no seed index has a run in every cell";
+  contrast.estimate = EstimateOf(MomentsOf(SumsOf(x)));
+  return contrast;
+}
+
+Estimate DifferenceOfTasks(const Estimate& a, const Estimate& b) {
+  Estimate d;
+  d.mean = a.mean - b.mean;
+  d.seed_variance = a.seed_variance + b.seed_variance;
+  const auto part = [](double v, double degrees) { return v > 0 ? v * v / degrees : 0; };
+  const double welch =
+      part(a.seed_variance, a.seed_degrees) + part(b.seed_variance, b.seed_degrees);
+  if (welch > 0) d.seed_degrees = d.seed_variance * d.seed_variance / welch;
+  d.example_variance = a.example_variance + b.example_variance;
+  return d;
+}
+
+}  // namespace lra

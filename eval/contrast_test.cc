@@ -1,0 +1,69 @@
+#include "eval/contrast.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "eval/comparison.h"
+#include "eval/crossed_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::RunsOf;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<WeightedCell> Cells(double a, double b, double c, double d) {
+  return {{a, RunsOf('A')}, {b, RunsOf('B')}, {c, RunsOf('C')}, {d, RunsOf('D')}};
+}
+
+TEST(ContrastTest, GoldenMainEffect) {
+  const Contrast effect = ContrastOf(Cells(0.5, -0.5, 0.5, -0.5));
+  EXPECT_NEAR(effect.estimate.mean, 0.02375, 1e-12);
+  EXPECT_NEAR(HalfWidth(effect.estimate, 0.95), 0.021901928, 5e-10);
+  EXPECT_NEAR(TwoSidedP(effect.estimate, 0), 0.04202962, 5e-9);
+  EXPECT_THAT(effect.dropped_seeds, IsEmpty());
+}
+
+TEST(ContrastTest, GoldenInteraction) {
+  const Contrast effect = ContrastOf(Cells(1, -1, -1, 1));
+  EXPECT_NEAR(effect.estimate.mean, -0.010833333, 5e-10);
+  EXPECT_NEAR(HalfWidth(effect.estimate, 0.95), 0.015629024, 5e-10);
+  EXPECT_NEAR(TwoSidedP(effect.estimate, 0), 0.096437539, 5e-10);
+  EXPECT_EQ(effect.estimate.example_variance, 0);  // cut
+}
+
+TEST(ContrastTest, TwoCellsAreAPairedDifference) {
+  const Contrast effect =
+      ContrastOf(std::vector<WeightedCell>{{1, RunsOf('A')}, {-1, RunsOf('B')}});
+  const Estimate paired = PairedDifference(RunsOf('A'), RunsOf('B'));
+  EXPECT_DOUBLE_EQ(effect.estimate.mean, paired.mean);
+  EXPECT_DOUBLE_EQ(HalfWidth(effect.estimate, 0.95), HalfWidth(paired, 0.95));
+}
+
+TEST(ContrastTest, ASeedWithAFailedRunIsDroppedAndNamed) {
+  std::vector<WeightedCell> cells = Cells(0.5, -0.5, 0.5, -0.5);
+  cells[2].runs[1].clear();
+  const Contrast effect = ContrastOf(cells);
+  EXPECT_THAT(effect.dropped_seeds, ElementsAre(1));
+  for (WeightedCell& cell : cells) cell.runs.erase(cell.runs.begin() + 1);
+  EXPECT_DOUBLE_EQ(effect.estimate.mean, ContrastOf(cells).estimate.mean);
+}
+
+TEST(ContrastTest, TasksShareNoExamples) {
+  Estimate a;
+  a.mean = 0.5;
+  a.seed_variance = 4;
+  a.seed_degrees = 2;
+  a.example_variance = 1;
+  const Estimate d = DifferenceOfTasks(a, a);
+  EXPECT_EQ(d.mean, 0);
+  EXPECT_EQ(d.seed_variance, 8);
+  EXPECT_EQ(d.seed_degrees, 4);
+  EXPECT_EQ(d.example_variance, 2);
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,170 @@
+#include "eval/crossed.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "eval/crossed_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::RunsOf;
+
+CrossedMoments Moments(const std::vector<ExampleValues>& runs) { return MomentsOf(SumsOf(runs)); }
+
+TEST(CrossedTest, GoldenMomentsOfARow) {
+  const CrossedMoments a = Moments(RunsOf('A'));
+  EXPECT_EQ(a.examples, 2000);
+  EXPECT_DOUBLE_EQ(a.mean, 0.385);
+  EXPECT_NEAR(a.msa, 0.05, 1e-12);
+  EXPECT_NEAR(a.msb, 0.66065533, 5e-9);
+  EXPECT_NEAR(a.mse, 0.024987494, 5e-10);
+  EXPECT_NEAR(std::sqrt(a.seed_variance()), 0.0028867513, 5e-11);
+  EXPECT_NEAR(std::sqrt(a.example_variance()), 0.010292941, 5e-10);
+}
+
+TEST(CrossedTest, GoldenCell) {
+  const Estimate a = EstimateOf(Moments(RunsOf('A')));
+  EXPECT_NEAR(HalfWidth(a, 0.95), 0.022790171, 5e-10);
+  EXPECT_NEAR(EffectiveExamples(a, 2000, 0.95), 1754.2042, 5e-5);
+  const Interval cell = ProportionInterval(a, 2000, 0.95);
+  EXPECT_NEAR(cell.low, 0.36215271, 5e-9);
+  EXPECT_NEAR(cell.high, 0.40823272, 5e-9);
+}
+
+TEST(CrossedTest, EqualRunsAreOneRun) {
+  const ExampleValues run = RunsOf('A')[0];
+  for (const std::vector<ExampleValues>& runs :
+       {std::vector<ExampleValues>{run}, std::vector<ExampleValues>{run, run, run}}) {
+    const Interval cell = ProportionInterval(Moments(runs), 0.95);
+    EXPECT_NEAR(cell.low, 0.35866642, 5e-9) << runs.size();
+    EXPECT_NEAR(cell.high, 0.40168602, 5e-9) << runs.size();
+    const Interval exact = ClopperPearson(760, 2000, 0.95);
+    EXPECT_NEAR(cell.low, exact.low, 1e-9);
+    EXPECT_NEAR(cell.high, exact.high, 1e-9);
+  }
+}
+
+TEST(CrossedTest, AllRightOrAllWrongIsNeverAPoint) {
+  const std::vector<ExampleValues> right(3, ExampleValues(2000, 1.0));
+  EXPECT_NEAR(ProportionInterval(Moments(right), 0.95).low, std::pow(0.025, 1 / 2000.0), 1e-12);
+  EXPECT_NEAR(ProportionInterval(Moments(right), 0.95).low, 0.9982, 5e-5);
+  EXPECT_EQ(ProportionInterval(Moments(right), 0.95).high, 1);
+  const std::vector<ExampleValues> wrong(2, ExampleValues(10, 0.0));
+  EXPECT_EQ(ProportionInterval(Moments(wrong), 0.95).low, 0);
+  EXPECT_NEAR(ProportionInterval(Moments(wrong), 0.95).high, 1 - std::pow(0.025, 0.1), 1e-12);
+}
+
+TEST(CrossedTest, MeanSquaresByHand) {
+  // x = {{1, 0, 1}, {0, 0, 1}}: m = 1/2, a = 2/3, 1/3, b = 1/2, 0, 1.
+  const CrossedMoments moments = Moments({{1, 0, 1}, {0, 0, 1}});
+  EXPECT_DOUBLE_EQ(moments.mean, 0.5);
+  EXPECT_NEAR(moments.msa, 3 * (1.0 / 36 + 1.0 / 36), 1e-15);
+  EXPECT_NEAR(moments.msb, 2 * (0.25 + 0.25) / 2, 1e-15);
+  // What the total sum of squares, 3 - 6/4, leaves after seeds (1/6) and examples (1).
+  EXPECT_NEAR(moments.mse, (3 - 1.5 - 1.0 / 6 - 1) / 2, 1e-15);
+}
+
+TEST(CrossedTest, ValuesNeedNotBeZeroOrOne) {
+  // Adding a constant moves the mean and nothing else.
+  std::vector<ExampleValues> runs = RunsOf('B');
+  const CrossedMoments plain = Moments(runs);
+  for (ExampleValues& run : runs) {
+    for (double& x : run) x = 0.1 * x + 7;
+  }
+  const CrossedMoments moved = Moments(runs);
+  EXPECT_NEAR(moved.mean, 0.1 * plain.mean + 7, 1e-12);
+  EXPECT_NEAR(moved.msa, 0.01 * plain.msa, 1e-10);
+  EXPECT_NEAR(moved.msb, 0.01 * plain.msb, 1e-10);
+  EXPECT_NEAR(moved.mse, 0.01 * plain.mse, 1e-10);
+}
+
+TEST(CrossedTest, IntervalAndPAlwaysAgree) {
+  const Estimate a = EstimateOf(Moments(RunsOf('A')));
+  for (const double confidence : {0.5, 0.9, 0.95, 0.999, 1 - 1e-9}) {
+    const double end = a.mean + HalfWidth(a, confidence);
+    EXPECT_NEAR(TwoSidedP(a, end) / (1 - confidence), 1, 1e-6) << confidence;
+  }
+  EXPECT_EQ(TwoSidedP(a, a.mean), 1);
+  EXPECT_NEAR(UpperP(a, a.mean - 0.01) + UpperP(a, a.mean + 0.01), 1, 1e-12);
+  EXPECT_LT(UpperP(a, a.mean - 0.01), 0.5);
+}
+
+TEST(CrossedTest, OneSourceGivesTheClassicalTests) {
+  // Seeds alone: Student's t with nu = 2, whose two-sided p of t is 1 - t / sqrt(2 + t^2).
+  Estimate seeds;
+  seeds.mean = 3;
+  seeds.seed_variance = 1;
+  seeds.seed_degrees = 2;
+  EXPECT_NEAR(TwoSidedP(seeds, 0), 1 - 3 / std::sqrt(11.0), 1e-12);
+  // Examples alone, many of them: the normal distribution.
+  Estimate examples;
+  examples.mean = 3;
+  examples.example_variance = 1;
+  EXPECT_NEAR(TwoSidedP(examples, 0), std::erfc(3 / std::sqrt(2.0)), 1e-14);
+  EXPECT_NEAR(HalfWidth(examples, 0.95), 1.959963984540054, 1e-12);
+  examples.mean = 100;
+  EXPECT_EQ(TwoSidedP(examples, 0), 1e-300);
+}
+
+TEST(CrossedTest, AConstantDifferenceIsJudgedByTheNumberOfExamples) {
+  const Estimate none = EstimateOf(Moments({ExampleValues(8, 0.0), ExampleValues(8, 0.0)}));
+  EXPECT_EQ(TwoSidedP(none, 0), 1);
+  EXPECT_NEAR(HalfWidth(none, 0.95), 1 - std::pow(0.025, 1 / 8.0), 1e-12);
+  const Estimate always = EstimateOf(Moments({ExampleValues(8, 1.0), ExampleValues(8, 1.0)}));
+  EXPECT_NEAR(TwoSidedP(always, 0), std::pow(2.0, -7), 1e-15);
+}
+
+TEST(CrossedTest, SeedsOfEqualTotalsThatErrElsewhereHaveAWidth) {
+  const Estimate estimate = EstimateOf(Moments({{1, 1, 0, 0}, {0, 0, 1, 1}}));
+  EXPECT_EQ(estimate.seed_variance, 0);
+  EXPECT_GT(HalfWidth(estimate, 0.95), 0.1);
+}
+
+TEST(CrossedTest, GroupsOfOneChangeNothingAndLargeOnesWiden) {
+  const CrossedSums sums = SumsOf(RunsOf('A'));
+  std::vector<int64_t> group(2000);
+  for (int64_t i = 0; i < 2000; ++i) group[i] = 5 * i;
+  const Estimate plain = EstimateOf(MomentsOf(sums));
+  const Estimate single = GroupedEstimateOf(sums, group);
+  EXPECT_NEAR(single.example_variance, plain.example_variance, 1e-16);
+  EXPECT_EQ(single.example_degrees, plain.example_degrees);
+  for (int64_t i = 0; i < 2000; ++i) group[i] = i / 5;  // neighbours have equal outcomes
+  const Estimate fives = GroupedEstimateOf(sums, group);
+  EXPECT_GT(fives.example_variance, 4 * plain.example_variance);
+  EXPECT_EQ(fives.example_degrees, 399);
+}
+
+TEST(CrossedTest, CountsAloneNeverGiveANarrowerInterval) {
+  for (const char row : {'A', 'B', 'C', 'D'}) {
+    const CrossedSums sums = SumsOf(RunsOf(row));
+    const std::vector<int64_t> correct(sums.seed_totals.begin(), sums.seed_totals.end());
+    const Estimate counts = EstimateOfCounts(correct, 2000);
+    const Estimate known = EstimateOf(MomentsOf(sums));
+    EXPECT_NEAR(counts.mean, known.mean, 1e-15);
+    EXPECT_NEAR(counts.seed_variance, known.seed_variance, 1e-15);
+    EXPECT_GE(HalfWidth(counts, 0.95), HalfWidth(known, 0.95)) << row;
+    EXPECT_LE(HalfWidth(counts, 0.95), 1.3 * HalfWidth(known, 0.95)) << row;
+  }
+  // One run's counts say all.
+  const Interval one =
+      ProportionInterval(EstimateOfCounts(std::vector<int64_t>{760}, 2000), 2000, 0.95);
+  EXPECT_NEAR(one.low, 0.35866642, 5e-9);
+}
+
+TEST(CrossedTest, TheWidestOfARangeOfVariancesIsTaken) {
+  // With few seeds a small variance of examples narrows: the seeds' quantile weighs less.
+  Estimate estimate;
+  estimate.seed_variance = 1;
+  estimate.seed_degrees = 1;
+  estimate.example_variance = 0.5;
+  const double at_most = HalfWidth(estimate, 0.95);
+  estimate.least_example_variance = 0;
+  EXPECT_GT(HalfWidth(estimate, 0.95), at_most);
+  EXPECT_NEAR(HalfWidth(estimate, 0.95), std::tan(0.475 * std::acos(-1.0)), 1e-9);
+}
+
+}  // namespace
+}  // namespace lra

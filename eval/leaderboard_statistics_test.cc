@@ -1,0 +1,219 @@
+// The statistics of a table, from records with scores of examples on disk.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "eval/crossed_test_util.h"
+#include "eval/leaderboard.h"
+#include "eval/scored_runs_test_util.h"
+#include "eval/table_writer.h"
+#include "lra/files.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::FirstRight;
+using ::lra::testing::MakeRun;
+using ::lra::testing::RunsOf;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class LeaderboardStatisticsTest : public ::lra::testing::ScoredRuns {
+ protected:
+  Leaderboard Build() {
+    const auto board = BuildLeaderboard(found_, {}, {});
+    EXPECT_TRUE(board.ok()) << board.status();
+    return board.ok() ? *board : Leaderboard();
+  }
+  static const LeaderboardCell& Cell(const Leaderboard& board, const std::string& method) {
+    for (const LeaderboardRow& row : board.tables.at(0).rows) {
+      if (row.method == method) return *row.cells.at(0);
+    }
+    ADD_FAILURE() << "no row " << method;
+    static const LeaderboardCell& none = *new LeaderboardCell;
+    return none;
+  }
+};
+
+// A majority class that is right on a fixed 20 % and so beaten by every run of data set P.
+ExampleValues Majority() {
+  ExampleValues values(2000);
+  for (size_t i = 0; i < values.size(); i += 5) values[i] = 1;
+  return values;
+}
+
+TEST_F(LeaderboardStatisticsTest, CellsHaveTheGoldenInterval) {
+  AddRow("a", RunsOf('A'));
+  const LeaderboardCell cell = Cell(Build(), "a");
+  EXPECT_EQ(cell.method, "crossed");
+  EXPECT_NEAR(cell.interval->low, 0.36215271, 5e-9);
+  EXPECT_NEAR(cell.interval->high, 0.40823272, 5e-9);
+  EXPECT_NEAR(cell.moments->msb, 0.66065533, 5e-9);
+  EXPECT_THAT(WriteLeaderboard(Build(), TableFormat::kMarkdown),
+              HasSubstr("| 38.5 [36.2, 40.8] |"));
+}
+
+TEST_F(LeaderboardStatisticsTest, LetterSharingRowsCouldNotBeToldApart) {
+  AddRow("a", RunsOf('A'));
+  AddRow("b", RunsOf('B'));
+  AddRow("far", std::vector<ExampleValues>(3, FirstRight(400)));
+  Add({.method = "single"}, FirstRight(1900));
+  const Leaderboard board = Build();
+  // The golden unpaired p of a and b, 0.082, is the largest of three.
+  EXPECT_EQ(Cell(board, "a").letters, "a");
+  EXPECT_EQ(Cell(board, "b").letters, "a");
+  EXPECT_EQ(Cell(board, "far").letters, "b");
+  EXPECT_EQ(Cell(board, "single").letters, "");
+  const auto& comparisons = board.tables[0].comparisons;
+  ASSERT_EQ(comparisons.size(), 3u);
+  EXPECT_EQ(comparisons[0].a, "a");
+  EXPECT_EQ(comparisons[0].b, "b");
+  EXPECT_NEAR(comparisons[0].difference.p, 0.082462385, 5e-10);
+  EXPECT_NEAR(comparisons[0].corrected_p, 0.082462385, 5e-10);
+  EXPECT_FALSE(comparisons[0].is_told_apart);
+  EXPECT_TRUE(comparisons[1].is_told_apart);
+  const std::string json = WriteLeaderboard(board, TableFormat::kJson);
+  EXPECT_THAT(json, AllOf(HasSubstr("\"p_corrected\": 0.0824"), HasSubstr("\"letters\": \"b\"")));
+}
+
+TEST_F(LeaderboardStatisticsTest, LearnedNeedsTheMeanAndTheRuns) {
+  AddBaseline("majority", Majority());
+  AddBaseline("shortcut", RunsOf('Z')[0]);
+  AddRow("a", RunsOf('A'));
+  AddRow("c", RunsOf('C'));
+  Add({.method = "single"}, FirstRight(1900));
+  const Leaderboard board = Build();
+  const LearnedCell &a = Cell(board, "a").learned, &c = Cell(board, "c").learned;
+  EXPECT_EQ(a.verdict, Verdict::kYes);
+  EXPECT_NEAR(a.p.value(), 0.0013957493, 5e-11);
+  EXPECT_NEAR(a.corrected_p.value(), 2 * 0.0013957493, 1e-10);
+  EXPECT_EQ(a.runs_above, 3);
+  EXPECT_EQ(c.verdict, Verdict::kNo);
+  EXPECT_EQ(c.runs_above, 2);
+  const LearnedCell& single = Cell(board, "single").learned;
+  EXPECT_EQ(single.verdict, Verdict::kNo) << "fewer seeds are no advantage";
+  EXPECT_EQ(single.runs_above, 1);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              AllOf(HasSubstr("a; learned, 3/3 above |"), HasSubstr("a; 2/3 above "),
+                    HasSubstr("1 run; 1/1 above ")));
+}
+
+TEST_F(LeaderboardStatisticsTest, FailedRunsAreCountedAndTheColumnShowsAllRuns) {
+  AddBaseline("majority", FirstRight(1000));
+  std::vector<ExampleValues> trained = {FirstRight(1440), FirstRight(1400), FirstRight(1480)};
+  AddRow("sound", trained);
+  ExampleValues guess = FirstRight(1010);  // not above the majority class
+  std::reverse(guess.begin(), guess.end());
+  trained.push_back(guess);
+  AddRow("frail", trained);
+  AddDiverged("frail", 4);
+  AddDiverged("lost", 0);
+  AddDiverged("lost", 1);
+  const Leaderboard board = Build();
+  const LeaderboardCell frail = Cell(board, "frail"), sound = Cell(board, "sound");
+  EXPECT_NEAR(frail.value, 0.72, 1e-12);
+  EXPECT_EQ(frail.trained, 3);
+  EXPECT_EQ(frail.runs(), 5);
+  EXPECT_NEAR(frail.all_runs->mean, 0.5 + 0.6 * 0.22, 1e-12);
+  EXPECT_LT(frail.all_runs->interval.low, 0.56);
+  EXPECT_NEAR(sound.all_runs->mean, 0.72, 1e-12);
+  EXPECT_NEAR(sound.interval->low, frail.interval->low, 1e-12);
+  // Three of three allow many failures, too.
+  EXPECT_LT(sound.all_runs->interval.low, sound.interval->low - 0.05);
+  EXPECT_EQ(board.tables[0].rows[1].method, "sound");
+  EXPECT_DOUBLE_EQ(board.tables[0].comparisons.at(0).learn_rate_p.value(), 26.0 / 56);
+  const std::string text = WriteLeaderboard(board, TableFormat::kMarkdown);
+  EXPECT_THAT(text, AllOf(HasSubstr("a 3/5; "), HasSubstr("; all runs 63.2 [52.8, 71.4]"),
+                          HasSubstr("| FAIL 0/2 "), HasSubstr("FAIL: none did")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("frail, seed 4, diverged at step 120: the loss is nan"),
+                    HasSubstr("frail, seed 3, did not train"), Not(HasSubstr("frail, seed 2"))));
+}
+
+TEST_F(LeaderboardStatisticsTest, AColumnOfFailedRunsStandsBesideItsBaselines) {
+  AddBaseline("majority", FirstRight(1000));
+  AddDiverged("lost", 0);
+  const Leaderboard board = Build();
+  ASSERT_EQ(board.tables.size(), 1u);
+  EXPECT_EQ(board.tables[0].rows.size(), 2u);
+  EXPECT_EQ(Cell(board, "lost").trained, 0);
+  EXPECT_TRUE(std::isnan(Cell(board, "lost").value));
+  EXPECT_EQ(Cell(board, "lost").all_runs->mean, 0.5);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown), HasSubstr("| FAIL 0/1 "));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kJson), HasSubstr("\"accuracy\": null"));
+}
+
+TEST_F(LeaderboardStatisticsTest, AFailedRunStaysAFailureWhateverItScored) {
+  AddRow("a", RunsOf('A'));
+  found_.runs[1].record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+  const LeaderboardCell cell = Cell(Build(), "a");
+  EXPECT_EQ(cell.trained, 2);
+  EXPECT_EQ(cell.runs(), 3);
+  EXPECT_FALSE(cell.all_runs.has_value()) << "what guessing scores is not on record";
+  found_.runs[2].record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+  EXPECT_THAT(WriteLeaderboard(Build(), TableFormat::kMarkdown),
+              HasSubstr("| 38.0 [35.9, 40.2] 1/3 1 run |"));
+}
+
+TEST_F(LeaderboardStatisticsTest, StoppedRunsAreMissingAndNotCounted) {
+  AddRow("a", RunsOf('A'));
+  LocatedRecord stopped = MakeRun({.method = "a", .seed = 7});
+  stopped.record.clear_results();
+  found_.stopped.push_back(stopped);
+  stopped.record.set_method("b");
+  stopped.record.mutable_config()->mutable_attention()->set_name("b");
+  found_.stopped.push_back(stopped);
+  const Leaderboard board = Build();
+  EXPECT_EQ(Cell(board, "a").missing, 1);
+  EXPECT_EQ(Cell(board, "a").runs(), 3);
+  EXPECT_EQ(Cell(board, "b").runs(), 0);
+  const std::string text = WriteLeaderboard(board, TableFormat::kMarkdown);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("38.5 [36.2, 40.8]; 1 missing |"), HasSubstr("| missing (1) ")));
+  EXPECT_THAT(text, HasSubstr("a, seed 7, is missing: it was stopped or is still going."));
+}
+
+TEST_F(LeaderboardStatisticsTest, AveragesHaveAnInterval) {
+  AddRow("a", RunsOf('A'));
+  for (uint32_t s = 0; s < 3; ++s) Add({.method = "a", .task = "text", .seed = s}, RunsOf('B')[s]);
+  const LeaderboardRow row = Build().tables.at(0).rows.at(0);
+  const Estimate a = EstimateOf(MomentsOf(SumsOf(RunsOf('A'))));
+  const Estimate b = EstimateOf(MomentsOf(SumsOf(RunsOf('B'))));
+  EXPECT_NEAR(row.average.value(), (a.mean + b.mean) / 2, 1e-12);
+  const std::vector<TaskPart> parts = {{a, {}}, {b, {}}};
+  EXPECT_NEAR(row.average_interval->low, AverageOverTasks(parts, 0.95).interval.low, 1e-12);
+  EXPECT_FALSE(row.average_has_single_runs);
+}
+
+TEST_F(LeaderboardStatisticsTest, CountsAloneGiveWiderIntervalsAndSaySo) {
+  AddRow("a", RunsOf('A'));
+  const LeaderboardCell known = Cell(Build(), "a");
+  for (LocatedRecord& run : found_.runs) run.record.mutable_results(0)->clear_example_scores();
+  const Leaderboard board = Build();
+  const LeaderboardCell bounded = Cell(board, "a");
+  EXPECT_EQ(bounded.method, "crossed, bounded by counts");
+  EXPECT_DOUBLE_EQ(bounded.value, known.value);
+  EXPECT_LE(bounded.interval->low, known.interval->low);
+  EXPECT_GE(bounded.interval->high, known.interval->high);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              AllOf(HasSubstr("(counts)"), HasSubstr("not on record for a;")));
+}
+
+TEST_F(LeaderboardStatisticsTest, ChangedScoresAreRefused) {
+  AddRow("a", RunsOf('A'));
+  const std::string path = JoinPath(found_.runs[2].directory, "accuracy.npy");
+  std::string bytes = *ReadFile(path);
+  bytes.back() ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
+  const auto board = BuildLeaderboard(found_, {}, {});
+  EXPECT_EQ(board.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(board.status().message()), HasSubstr("was changed"));
+}
+
+}  // namespace
+}  // namespace lra

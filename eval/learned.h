@@ -1,0 +1,34 @@
+// Whether runs trained at all, and whether a method learned more than the baselines know.
+#ifndef LRA_EVAL_LEARNED_H_
+#define LRA_EVAL_LEARNED_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "eval/comparison.h"
+#include "eval/crossed.h"
+
+namespace lra {
+
+// A run is above a baseline, the majority class for one, if the exact one-sided McNemar test on the
+// same examples says so at this level.
+inline constexpr double kAboveLevel = 0.005;
+inline bool IsAbove(const Discordance& run_against_baseline) {
+  return McNemarUpperP(run_against_baseline) < kAboveLevel;
+}
+
+// What tells whether the method's mean is above the baseline's: the crossed engine on x = y - z,
+// where z are the baseline's values of the same examples. Needs at least one run.
+Estimate AboveBaseline(absl::Span<const ExampleValues> runs, const ExampleValues& baseline);
+
+// The level of "learned" over all cells of a table (Holm).
+inline constexpr double kLearnedLevel = 0.025;
+// A cell has learned if its p, corrected over the table, is at most kLearnedLevel, and if at least
+// half of its runs are above singly. One run never shows what a method does.
+inline bool HasLearned(double corrected_p, int64_t above, int64_t runs) {
+  return runs > 1 && corrected_p <= kLearnedLevel && 2 * above >= runs;
+}
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_LEARNED_H_

@@ -1,0 +1,31 @@
+// Many comparisons at once: corrected p-values, and letters that say which rows of a column could
+// not be told apart.
+#ifndef LRA_EVAL_MULTIPLE_H_
+#define LRA_EVAL_MULTIPLE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace lra {
+
+// Holm's step-down correction of a family of p-values, in their order: whatever is at most alpha
+// afterwards is rejected, and some true hypothesis among them with probability alpha at most
+// (Holm, Scandinavian J. of Statistics 6:65, 1979).
+std::vector<double> HolmP(absl::Span<const double> p);
+
+// The largest sets of rows without a differing pair, by insert and absorb (Piepho, JCGS 13:456,
+// 2004). Rows are 0 .. count - 1, the best first; the result has, for each row, the numbers of its
+// groups in ascending order, and groups are numbered by their best members. The order of
+// `differing` does not matter.
+std::vector<std::vector<int>> LetterGroups(int count,
+                                           const std::vector<std::pair<int, int>>& differing);
+
+// Writes groups as letters: {0, 1} is "ab". With `group_count` above 26, as numbers: "1,2".
+std::string LetterText(const std::vector<int>& groups, int group_count);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_MULTIPLE_H_

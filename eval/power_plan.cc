@@ -1,0 +1,140 @@
+#include "eval/power_plan.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+absl::Status OutOfRange(const char* flag, double value, const char* right) {
+  return absl::InvalidArgumentError(absl::StrFormat("%s %g: must be %s", flag, value, right));
+}
+
+absl::Status CheckRequest(const PowerRequest& r) {
+  if (!r.examples && !r.like) {
+    return absl::InvalidArgumentError(
+        "--examples is missing: the number of examples of the split, e.g. 2000; or name two rows "
+        "whose records say it");
+  }
+  if (!r.seeds && !r.difference_points) {
+    return absl::InvalidArgumentError(
+        "give --seeds, to be told which difference is seen, or --difference, to be told how many "
+        "seeds it needs, or both");
+  }
+  if (r.examples && *r.examples < 2) return OutOfRange("--examples", *r.examples, "at least 2");
+  if (r.seeds && *r.seeds < 2) {
+    return OutOfRange("--seeds", *r.seeds, "at least 2: one run shows nothing about other seeds");
+  }
+  if (r.difference_points && !(*r.difference_points > 0 && *r.difference_points <= 100))
+    return OutOfRange("--difference", *r.difference_points, "above 0 and at most 100 points");
+  if (!(r.seed_sd_points >= 0 && r.seed_sd_points <= 50))
+    return OutOfRange("--seed-sd", r.seed_sd_points, "0 to 50 points");
+  if (!(r.disagreement_percent > 0 && r.disagreement_percent <= 100))
+    return OutOfRange("--disagreement", r.disagreement_percent, "above 0 and at most 100 percent");
+  if (!(r.power_percent > 0 && r.power_percent < 100))
+    return OutOfRange("--power", r.power_percent, "above 0 and below 100 percent");
+  if (!(r.confidence > 0 && r.confidence < 1))
+    return OutOfRange("--confidence", r.confidence, "above 0 and below 1");
+  return absl::OkStatus();
+}
+
+Design DesignOf(const PowerRequest& request) {
+  Design design;
+  if (request.like) {
+    design = *request.like;
+  } else {
+    design.components =
+        AssumedComponents(request.seed_sd_points / 100, request.disagreement_percent / 100);
+  }
+  if (request.examples) design.examples = *request.examples;
+  design.seeds = static_cast<double>(request.seeds.value_or(0));
+  return design;
+}
+
+std::string Points(double difference) { return absl::StrFormat("%.2g points", 100 * difference); }
+
+std::string Or(const std::optional<int64_t>& number, const char* none) {
+  return number ? FormatCount(*number) : none;
+}
+
+}  // namespace
+
+absl::StatusOr<PowerPlan> PlanPower(const PowerRequest& request) {
+  LRA_RETURN_IF_ERROR(CheckRequest(request));
+  PowerPlan plan{request, DesignOf(request)};
+  const double power = request.power_percent / 100, confidence = request.confidence;
+  Design without_end = plan.design;
+  without_end.seeds = std::numeric_limits<double>::infinity();
+  plan.floor = SmallestDifference(without_end, power, confidence);
+  if (request.seeds) plan.smallest_difference = SmallestDifference(plan.design, power, confidence);
+  if (!request.difference_points) return plan;
+  const double difference = *request.difference_points / 100;
+  plan.seeds_needed = SeedsNeeded(plan.design, difference, power, confidence);
+  if (request.seeds) {
+    plan.power = Power(plan.design, difference, confidence);
+    plan.examples_needed = ExamplesNeeded(plan.design, difference, power, confidence);
+  }
+  return plan;
+}
+
+std::string WritePowerPlan(const PowerPlan& plan) {
+  const PowerRequest& r = plan.request;
+  const DifferenceComponents& c = plan.design.components;
+  std::string text = absl::StrFormat(
+      "%s examples; standard deviations of the difference: %.2g points of seeds, %.2g of one "
+      "example, %.2g of the rest (%s).\n",
+      FormatCount(plan.design.examples), 100 * std::sqrt(c.seeds), 100 * std::sqrt(c.examples),
+      100 * std::sqrt(c.rest), r.like ? "from the record" : "assumed");
+  if (plan.power) {
+    absl::StrAppendFormat(&text, "%d seeds a row tell %g points from 0 with %.1f %%.\n", *r.seeds,
+                          *r.difference_points, 100 * *plan.power);
+  }
+  if (r.seeds) {
+    absl::StrAppendFormat(&text, "Smallest difference seen with %g %% by %d seeds: %s.\n",
+                          r.power_percent, *r.seeds,
+                          plan.smallest_difference ? Points(*plan.smallest_difference) : "none");
+  }
+  if (r.difference_points) {
+    absl::StrAppendFormat(&text, "Seeds a row that see %g points with %g %%: %s.\n",
+                          *r.difference_points, r.power_percent,
+                          Or(plan.seeds_needed, "no number; the examples are too few"));
+  }
+  if (r.difference_points && r.seeds) {
+    absl::StrAppendFormat(&text, "Examples that see it with %d seeds: %s.\n", *r.seeds,
+                          Or(plan.examples_needed, "no number; the seeds are too few"));
+  }
+  absl::StrAppend(&text, "Without end of seeds: ", plan.floor ? Points(*plan.floor) : "none",
+                  ".\n");
+  return text;
+}
+
+std::string WritePowerPlanJson(const PowerPlan& plan) {
+  const auto number = [](const auto& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  const DifferenceComponents& c = plan.design.components;
+  const nlohmann::ordered_json json = {
+      {"examples", plan.design.examples},
+      {"seeds", number(plan.request.seeds)},
+      {"difference_points", number(plan.request.difference_points)},
+      {"power_percent", plan.request.power_percent},
+      {"confidence", plan.request.confidence},
+      {"variance_seeds", c.seeds},
+      {"variance_examples", c.examples},
+      {"variance_rest", c.rest},
+      {"degrees_per_seed", plan.design.degrees_per_seed},
+      {"power", number(plan.power)},
+      {"smallest_difference", number(plan.smallest_difference)},
+      {"seeds_needed", number(plan.seeds_needed)},
+      {"examples_needed", number(plan.examples_needed)},
+      {"floor", number(plan.floor)}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace lra

@@ -1,0 +1,77 @@
+#include "eval/power_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace lra {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+PowerRequest Golden() {
+  PowerRequest request;
+  request.examples = 2000;
+  request.seeds = 5;
+  request.difference_points = 2;
+  return request;
+}
+
+TEST(PowerPlanTest, GoldenPlanAsTextAndAsJson) {
+  const auto plan = PlanPower(Golden());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_NEAR(plan->power.value(), 0.67999231, 5e-9);
+  EXPECT_NEAR(plan->smallest_difference.value(), 0.02303419, 5e-9);
+  EXPECT_THAT(WritePowerPlan(*plan),
+              AllOf(HasSubstr("5 seeds a row tell 2 points from 0 with 68.0 %."),
+                    HasSubstr("seen with 80 % by 5 seeds: 2.3 points."),
+                    HasSubstr("Without end of seeds: 1.4 points.")));
+  const auto json = nlohmann::json::parse(WritePowerPlanJson(*plan));
+  EXPECT_NEAR(json["power"], 0.67999231, 5e-9);
+  EXPECT_EQ(json["seeds_needed"], *plan->seeds_needed);
+}
+
+TEST(PowerPlanTest, OneOfSeedsAndDifferenceIsEnough) {
+  PowerRequest request = Golden();
+  request.difference_points.reset();
+  const auto by_seeds = PlanPower(request);
+  ASSERT_TRUE(by_seeds.ok());
+  EXPECT_FALSE(by_seeds->power.has_value());
+  EXPECT_FALSE(by_seeds->seeds_needed.has_value());
+  request = Golden();
+  request.seeds.reset();
+  request.difference_points = 1;
+  const auto by_difference = PlanPower(request);
+  ASSERT_TRUE(by_difference.ok());
+  EXPECT_THAT(
+      WritePowerPlan(*by_difference),
+      HasSubstr("Seeds a row that see 1 points with 80 %: no number; the examples are too"));
+}
+
+TEST(PowerPlanTest, ErrorsNameFlagValueAndCure) {
+  const auto refusal = [](void (*change)(PowerRequest*)) {
+    PowerRequest request = Golden();
+    change(&request);
+    const absl::Status status = PlanPower(request).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  EXPECT_THAT(refusal([](PowerRequest* r) { r->examples.reset(); }),
+              HasSubstr("--examples is miss"));
+  EXPECT_THAT(refusal([](PowerRequest* r) { r->seeds = 1; }),
+              HasSubstr("--seeds 1: must be at le"));
+  EXPECT_THAT(refusal([](PowerRequest* r) { r->power_percent = 100; }), HasSubstr("--power 100"));
+  EXPECT_THAT(refusal([](PowerRequest* r) { r->difference_points = 0; }),
+              HasSubstr("--difference 0"));
+  EXPECT_THAT(refusal([](PowerRequest* r) {
+                r->seeds.reset();
+                r->difference_points.reset();
+              }),
+              HasSubstr("give --seeds"));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,118 @@
+#include "eval/power.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "eval/comparison.h"
+#include "eval/crossed_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::RunsOf;
+
+TEST(EquivalenceTest, Golden) {
+  const Estimate d = PairedDifference(RunsOf('A'), RunsOf('B'));
+  const Equivalence result = TestEquivalence(d, 0.04);
+  EXPECT_NEAR(result.interval.low, 0.0070351401, 5e-11);
+  EXPECT_NEAR(result.interval.high, 0.029631527, 5e-10);
+  EXPECT_NEAR(result.p, 0.010413167, 5e-10);
+  EXPECT_TRUE(result.is_equivalent);
+}
+
+TEST(EquivalenceTest, TheVerdictIsPsAndTheIntervals) {
+  const Estimate d = PairedDifference(RunsOf('A'), RunsOf('B'));
+  for (const double margin : {0.01, 0.02, 0.029, 0.0297, 0.031, 0.05}) {
+    const Equivalence result = TestEquivalence(d, margin);
+    EXPECT_EQ(result.is_equivalent, result.p < 0.05) << margin;
+    EXPECT_EQ(result.is_equivalent, margin > 0.029631527) << margin;
+  }
+}
+
+Design Planned(double sigma_points, int64_t examples, double seeds) {
+  return {AssumedComponents(sigma_points / 100, 0.1), examples, seeds, 1};
+}
+
+TEST(PowerTest, Golden) {
+  const Design design = Planned(1, 2000, 5);
+  EXPECT_NEAR(Power(design, 0.02), 0.67999231, 5e-9);
+  EXPECT_NEAR(SmallestDifference(design, 0.8).value(), 0.02303419, 5e-9);
+}
+
+// Points with 80 % power, for sigma_s of 0.5, 1 and 2 points, to a tenth.
+TEST(PowerTest, GoldenTableOfSmallestDifferences) {
+  struct Row {
+    int64_t examples;
+    double seeds, points[3];
+  };
+  const double without_end = std::numeric_limits<double>::infinity();
+  const std::vector<Row> rows = {
+      {2000, 3, {2.5, 3.7, 6.7}},           {2000, 5, {1.8, 2.3, 3.7}},
+      {2000, 10, {1.6, 1.8, 2.5}},          {2000, 30, {1.4, 1.5, 1.8}},
+      {2000, without_end, {1.4, 1.4, 1.4}}, {10000, 3, {1.8, 3.4, 6.6}},
+      {10000, 5, {1.1, 1.8, 3.4}},          {10000, 10, {0.8, 1.2, 2.1}},
+      {10000, 30, {0.7, 0.8, 1.2}},         {10000, without_end, {0.6, 0.6, 0.6}},
+      {20000, 3, {1.7, 3.3, 6.5}},          {20000, 5, {1.0, 1.8, 3.4}},
+      {20000, 10, {0.7, 1.1, 2.0}},         {20000, 30, {0.5, 0.7, 1.1}},
+      {20000, without_end, {0.4, 0.4, 0.4}}};
+  const double sigmas[] = {0.5, 1, 2};
+  for (const Row& row : rows) {
+    for (int i = 0; i < 3; ++i) {
+      const auto d = SmallestDifference(Planned(sigmas[i], row.examples, row.seeds), 0.8);
+      EXPECT_NEAR(100 * d.value(), row.points[i], 0.0501) << row.examples << " " << row.seeds;
+    }
+  }
+}
+
+TEST(PowerTest, WithoutEndOfSeedsExamplesSetTheFloor) {
+  const auto d = SmallestDifference(Planned(1, 2000, std::numeric_limits<double>::infinity()), 0.8);
+  // The sum of the normal quantiles at 0.975 and 0.8 is 2.80.
+  EXPECT_NEAR(d.value(), (1.9599640 + 0.8416212) * std::sqrt(0.05 / 2000), 1e-6);
+}
+
+TEST(PowerTest, SeedsAndExamplesNeededAreTheLeast) {
+  const Design design = Planned(1, 10000, 5);
+  const int64_t seeds = SeedsNeeded(design, 0.01, 0.8).value();
+  Design with = design;
+  with.seeds = static_cast<double>(seeds);
+  EXPECT_GE(Power(with, 0.01), 0.8);
+  with.seeds = static_cast<double>(seeds - 1);
+  EXPECT_LT(Power(with, 0.01), 0.8);
+  const int64_t examples = ExamplesNeeded(design, 0.02, 0.8).value();
+  with = design;
+  with.examples = examples;
+  EXPECT_GE(Power(with, 0.02), 0.8);
+  with.examples = examples - 1;
+  EXPECT_LT(Power(with, 0.02), 0.8);
+  // Below the floor no number of seeds helps.
+  EXPECT_FALSE(SeedsNeeded(Planned(1, 2000, 5), 0.01, 0.8).has_value());
+}
+
+TEST(PowerTest, PowerAtNoDifferenceIsTheLevel) {
+  EXPECT_NEAR(Power(Planned(1, 2000, 30), 0), 0.05, 0.005);
+}
+
+TEST(PowerTest, ComponentsOfARecordGiveItsOwnVariances) {
+  std::vector<ExampleValues> x = RunsOf('A');
+  const std::vector<ExampleValues> b = RunsOf('B');
+  for (size_t s = 0; s < 3; ++s) {
+    for (size_t i = 0; i < 2000; ++i) x[s][i] -= b[s][i];
+  }
+  const CrossedMoments moments = MomentsOf(SumsOf(x));
+  const Design design{ComponentsOf(moments), 2000, 3, 1};
+  EXPECT_NEAR(Power(design, 0.02), PowerOf(EstimateOf(moments), 0.02), 1e-12);
+}
+
+TEST(PowerTest, AnUnpairedRecordGivesItsOwnVariances) {
+  const CrossedSums a = SumsOf(RunsOf('A')), b = SumsOf(RunsOf('B'));
+  const Estimate known = UnpairedDifference(a, b);
+  const Design design = UnpairedDesign(a, b, 2000, 3);
+  EXPECT_NEAR(2 * design.degrees_per_seed, known.seed_degrees, 1e-9);
+  EXPECT_NEAR(Power(design, 0.02), PowerOf(known, 0.02), 1e-12);
+}
+
+}  // namespace
+}  // namespace lra

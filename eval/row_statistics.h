@@ -1,0 +1,90 @@
+// A row's runs on one column's examples, and what the statistics say of them with what is known:
+// every example's score, or only the counts, or only the runs' values.
+#ifndef LRA_EVAL_ROW_STATISTICS_H_
+#define LRA_EVAL_ROW_STATISTICS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/comparison.h"
+#include "eval/crossed.h"
+#include "eval/metric.h"
+#include "eval/power.h"
+
+namespace lra {
+
+// One run: the metric's value, and of each example where that is on record.
+struct RunScores {
+  double value = 0;
+  std::shared_ptr<const ExampleValues> examples{};  // null: missing
+};
+
+// The runs of one row, one a seed, all on the same examples.
+struct RowRuns {
+  const Metric* metric = nullptr;
+  int64_t examples = 0;
+  std::vector<RunScores> runs;
+
+  int64_t count() const { return static_cast<int64_t>(runs.size()); }
+  // Whether every run has its examples' scores, and there is a run.
+  bool has_examples() const;
+};
+
+// What an interval or a p rests on.
+enum class Basis {
+  kExamples,  // the score of every example
+  kCounts,    // counts of right answers: the widest that these allow
+  kSeeds,     // the runs' values: nothing about examples is known
+};
+
+struct RowEstimate {
+  Basis basis = Basis::kExamples;
+  Estimate estimate;
+  std::optional<CrossedMoments> moments;  // of kExamples
+};
+// nullopt where nothing can be said: one run of a metric without scores of examples.
+std::optional<RowEstimate> EstimateRow(const RowRuns& row);
+// The interval of the metric's value that the estimate gives: a proportion's stays in [0, 1].
+Interval RowInterval(const RowRuns& row, const RowEstimate& estimate, double confidence);
+// "exact binomial", "crossed", "crossed, bounded by counts", "seeds only": for programs.
+std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate);
+
+// A - B on the same examples, as the metric's value has it.
+struct RowDifference {
+  Basis basis = Basis::kExamples;
+  Estimate estimate;
+  Interval interval;
+  double p = 1;
+  // "unpaired", "paired", "McNemar", with what it rests on where that is not every example.
+  std::string method;
+  // Fewer than kLeastDifferingExamples are known to differ: not told apart.
+  bool differs_on_too_few = false;
+};
+struct DifferenceOptions {
+  double confidence = 0.95;
+  // Runs of equal place share their seed; needs scores of examples and equally many runs.
+  bool is_paired = false;
+};
+// One run each of a proportion is compared by the exact McNemar test. nullopt where nothing can be
+// said.
+std::optional<RowDifference> CompareRows(const RowRuns& a, const RowRuns& b,
+                                         const DifferenceOptions& options);
+
+// What a new comparison of these rows would have: variance components of each seed and example, for
+// as many seeds as the smaller row has. nullopt of rows with fewer than two runs, or without scores
+// of examples.
+std::optional<Design> DesignOf(const RowRuns& a, const RowRuns& b, bool is_paired);
+
+// Whether run `s` of `row` is singly above the baseline's one run (eval/learned.h); nullopt where
+// that cannot be told.
+std::optional<bool> RunIsAbove(const RowRuns& row, int64_t s, const RowRuns& baseline);
+// One-sided p of "the row's mean is not better than the baseline"; nullopt where that cannot be
+// told. `baseline` has one run.
+std::optional<double> NotAboveP(const RowRuns& row, const RowRuns& baseline);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_ROW_STATISTICS_H_

@@ -1,0 +1,94 @@
+// The sentences under a table that say how to read it.
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "eval/table_writer.h"
+
+namespace lra {
+namespace {
+
+std::string ExplainMetric(const Metric& metric, const LeaderboardOptions& options) {
+  const MetricTraits& traits = metric.traits();
+  return absl::StrFormat("%s on the %s split%s.", traits.title, options.split,
+                         traits.is_higher_better ? "" : "; lower is better");
+}
+
+using CellTest = bool (*)(const LeaderboardCell&);
+
+bool AnyCell(const Leaderboard& board, CellTest test) {
+  for (const LeaderboardTable& table : board.tables) {
+    for (const LeaderboardRow& row : table.rows) {
+      for (const auto& cell : row.cells) {
+        if (cell && test(*cell)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Sentences about marks that only some boards have.
+std::vector<std::string> ExplainMarks(const Leaderboard& board) {
+  const struct {
+    CellTest is_there;
+    const char* sentence;
+  } marks[] = {
+      {[](const LeaderboardCell& cell) { return !cell.letters.empty(); },
+       "Rows that share a letter in a column could not be told apart (Holm, 5 % a column); that "
+       "does not make them equal."},
+      {[](const LeaderboardCell& cell) { return cell.trained < cell.runs(); },
+       "4/5: four of five runs trained, that is, did not diverge and are above the majority class "
+       "on the same examples; score, interval and letters are theirs. FAIL: none did; in brackets "
+       "the mean score of those that ended."},
+      {[](const LeaderboardCell& cell) { return cell.all_runs.has_value(); },
+       "All runs: the mean with each failure counted as guessing, and an interval that covers how "
+       "often runs fail. Where a column has failures, order and averages use it."},
+      {[](const LeaderboardCell& cell) { return cell.learned.runs_above.has_value(); },
+       "Learned: better than every baseline on the same examples, at 2.5 % over the whole table "
+       "(Holm), with at least half of the runs above singly. 2/3 above: two of three runs are "
+       "singly better than every baseline (exact McNemar test, p < 0.005)."},
+      {[](const LeaderboardCell& cell) { return cell.trained > 1 && cell.basis == Basis::kCounts; },
+       "(counts): scores of examples are not on record; interval and comparisons are the widest "
+       "that the counts of right answers allow."},
+      {[](const LeaderboardCell& cell) { return cell.basis == Basis::kSeeds && cell.interval; },
+       "(seeds only): scores of examples are not on record; the interval says nothing about new "
+       "examples (Student's t over seeds)."}};
+  std::vector<std::string> sentences;
+  for (const auto& mark : marks) {
+    if (AnyCell(board, mark.is_there)) sentences.push_back(mark.sentence);
+  }
+  return sentences;
+}
+
+}  // namespace
+
+std::vector<std::string> Legend(const Leaderboard& board) {
+  const LeaderboardOptions& options = board.options;
+  std::vector<std::string> sentences;
+  std::set<const Metric*> explained;
+  for (const LeaderboardTable& table : board.tables) {
+    if (explained.insert(table.metric).second)
+      sentences.push_back(ExplainMetric(*table.metric, options));
+  }
+  sentences.push_back(absl::StrFormat(
+      "[low, high]: %g %% interval for the method's mean score over new seeds and new examples. 1 "
+      "run: for this one trained model only.",
+      100 * options.confidence));
+  for (std::string& mark : ExplainMarks(board)) sentences.push_back(std::move(mark));
+  const std::vector<std::string> rest = {
+      absl::StrFormat("Beside a score where it applies: the last checkpoint's, if another one was "
+                      "selected; training without labels before (pretrained); an early stop; "
+                      "parameters of a model that is more than %g %% larger than the transformer.",
+                      100 * kParameterAllowance),
+      "The average is over all tasks of the table, for rows that have them all; its interval is "
+      "for "
+      "these tasks.",
+      "Rows are ordered by their means; published rows come from other code, data and settings, "
+      "carry no interval and are no part of the order.",
+  };
+  sentences.insert(sentences.end(), rest.begin(), rest.end());
+  return sentences;
+}
+
+}  // namespace lra
