@@ -4,12 +4,11 @@
 #include <cmath>
 #include <vector>
 
+#include "eval/statistics.h"
 #include "lra/check.h"
 
 namespace lra {
 namespace {
-
-double Square(double x) { return x * x; }
 
 // The estimate of c + q (m - c) for a fixed share q.
 Estimate Scaled(const Estimate& trained, double q, double guessing) {

@@ -2,19 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "eval/baseline_record.h"
 #include "eval/run_record.h"
 
 namespace lra {
 namespace {
-
-// Three-valued "and": one no decides, and an unknown is stronger than a yes.
-std::optional<bool> And(std::optional<bool> a, std::optional<bool> b) {
-  if (a == std::optional<bool>(false) || b == std::optional<bool>(false)) return false;
-  return a.has_value() && b.has_value() ? std::optional<bool>(true) : std::nullopt;
-}
 
 bool IsMajority(const Bar& bar) { return bar.method == kMajorityMethod; }
 
@@ -60,33 +53,12 @@ std::vector<Bar> BarsOf(absl::Span<const RunRecord* const> records, absl::string
   return bars;
 }
 
-IsAbove AboveInEveryRun(std::vector<Sums> runs, const Metric& metric, double confidence) {
-  return [runs = std::move(runs), &metric, confidence](const Bar& bar) {
-    std::optional<bool> all;
-    for (const Sums& run : runs) {
-      const std::optional<bool> one = metric.ClearlyBetter(run, bar.value, confidence);
-      all = &run == &runs.front() ? one : And(all, one);
-    }
-    return all;
-  };
-}
-
-BarsAbove JudgeBars(absl::Span<const Bar> bars, const IsAbove& is_above) {
+std::vector<std::string> BarsAbove(absl::Span<const Bar> bars, const AboveBar& is_above) {
   std::vector<const Bar*> above;
-  std::optional<bool> all_required = true;
-  bool has_required = false;
   for (const Bar& bar : bars) {
-    const std::optional<bool> one = is_above(bar);
-    if (one == std::optional<bool>(true)) above.push_back(&bar);
-    if (!bar.bar.is_required()) continue;
-    all_required = And(all_required, one);
-    has_required = has_required || !IsMajority(bar);
+    if (is_above(bar).value_or(false)) above.push_back(&bar);
   }
-  BarsAbove result;
-  result.names = StrongestNames(above);
-  const bool is_decided = has_required || all_required == std::optional<bool>(false);
-  if (is_decided) result.learned = all_required;
-  return result;
+  return StrongestNames(above);
 }
 
 }  // namespace lra

@@ -2,9 +2,8 @@
 // something is made use of that the baseline ignores (BaselineBar in eval/run_record.proto). What
 // "above" means is handed in, so that this is independent of how rows are compared.
 //
-//   const std::vector<Bar> bars = BarsOf(baselines, "test", metric);
-//   const BarsAbove above = JudgeBars(bars, AboveInEveryRun(sums, metric, 0.99));
-//   absl::StrJoin(above.names, ", ");   // "order", or "root operator, depth 3"
+//   absl::StrJoin(BarsAbove(BarsOf(baselines, "test", metric), is_above), ", ");
+//   // "order", or "root operator, depth 3"
 #ifndef LRA_EVAL_BARS_H_
 #define LRA_EVAL_BARS_H_
 
@@ -37,21 +36,11 @@ std::vector<Bar> BarsOf(absl::Span<const RunRecord* const> records, absl::string
                         const Metric& metric);
 
 // Whether a row is above a bar; nullopt where that cannot be told.
-using IsAbove = std::function<std::optional<bool>(const Bar& bar)>;
+using AboveBar = std::function<std::optional<bool>(const Bar& bar)>;
 
-// Every run's own interval is better than the bar's score, taken as known. `runs` are the sums of a
-// row's runs.
-IsAbove AboveInEveryRun(std::vector<Sums> runs, const Metric& metric, double confidence);
-
-struct BarsAbove {
-  // The bars that the row is above, weakest first; of a ladder the highest only, and the majority
-  // class only where nothing else is beaten.
-  std::vector<std::string> names;
-  // Whether the row is above the majority class and every required bar; nullopt where that cannot
-  // be told, or where no required bar but the majority class is known.
-  std::optional<bool> learned;
-};
-BarsAbove JudgeBars(absl::Span<const Bar> bars, const IsAbove& is_above);
+// The names of the bars that a row is above, weakest first; of a ladder the highest only, and the
+// majority class only where nothing else is beaten. `bars` are as BarsOf returns them.
+std::vector<std::string> BarsAbove(absl::Span<const Bar> bars, const AboveBar& is_above);
 
 }  // namespace lra
 

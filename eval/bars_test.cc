@@ -45,11 +45,10 @@ class BarsTest : public testing::Test {
                  Baseline("depth_1", "depth 1", false, 597, "depth")} {
     for (const RunRecord& record : records_) pointers_.push_back(&record);
   }
-  BarsAbove Judge(std::vector<int64_t> correct) const {
-    std::vector<Sums> runs;
-    for (int64_t c : correct) runs.push_back(SumsOf(c));
-    return JudgeBars(BarsOf(pointers_, "test", metric_),
-                     AboveInEveryRun(std::move(runs), metric_, 0.99));
+  // The bars below this score.
+  std::vector<std::string> Above(double score) const {
+    return BarsAbove(BarsOf(pointers_, "test", metric_),
+                     [score](const Bar& bar) { return score > bar.value; });
   }
   const Metric& metric_ = **FindMetric(kAccuracy);
   const std::vector<RunRecord> records_;
@@ -70,30 +69,17 @@ TEST_F(BarsTest, WeakestFirstAndOnlyBaselinesWithTheSplit) {
 }
 
 TEST_F(BarsTest, NamesTheHighestOfALadder) {
-  EXPECT_THAT(Judge({820}).names, ElementsAre("root operator", "depth 2"));
-  EXPECT_THAT(Judge({660}).names, ElementsAre("root operator", "depth 1"));
-  EXPECT_THAT(Judge({600}).names, ElementsAre("root operator"))
-      << "600 is not shown to be above 597";
-  EXPECT_THAT(Judge({300}).names, ElementsAre("majority class"));
-  EXPECT_THAT(Judge({170}).names, IsEmpty());
+  EXPECT_THAT(Above(0.82), ElementsAre("root operator", "depth 2"));
+  EXPECT_THAT(Above(0.66), ElementsAre("root operator", "depth 1"));
+  EXPECT_THAT(Above(0.59), ElementsAre("root operator"));
+  EXPECT_THAT(Above(0.3), ElementsAre("majority class"));
+  EXPECT_THAT(Above(0.17), IsEmpty());
 }
 
-TEST_F(BarsTest, LearnedNeedsEveryRequiredBarInEveryRun) {
-  EXPECT_EQ(Judge({600, 610}).learned, true);
-  EXPECT_EQ(Judge({600, 370}).learned, false);
-  EXPECT_EQ(Judge({170}).learned, false);
-}
-
-TEST_F(BarsTest, UnknownWithoutARequiredBarAndWithoutIntervals) {
-  pointers_ = {&records_[1], &records_[3]};  // majority class, depth 1
-  EXPECT_EQ(Judge({900}).learned, std::nullopt);
-  EXPECT_THAT(Judge({900}).names, ElementsAre("depth 1"));
-  EXPECT_EQ(Judge({170}).learned, false) << "not above the majority class: nothing was learned";
-  pointers_ = {&records_[1], &records_[2]};
-  const auto unknown = [](const Bar&) { return std::optional<bool>(); };
-  const BarsAbove above = JudgeBars(BarsOf(pointers_, "test", metric_), unknown);
-  EXPECT_EQ(above.learned, std::nullopt);
-  EXPECT_THAT(above.names, IsEmpty());
+TEST_F(BarsTest, WhatCannotBeToldIsNotNamed) {
+  EXPECT_THAT(BarsAbove(BarsOf(pointers_, "test", metric_),
+                        [](const Bar&) { return std::optional<bool>(); }),
+              IsEmpty());
 }
 
 TEST_F(BarsTest, ARecordWithoutABarStandsUnderItsMethod) {

@@ -6,12 +6,11 @@
 #include <cmath>
 #include <vector>
 
+#include "eval/statistics.h"
 #include "lra/check.h"
 
 namespace lra {
 namespace {
-
-double Square(double x) { return x * x; }
 
 // Welch's degrees of freedom of a sum of variances; a part without variance has no say.
 double WelchDegrees(double v_a, double degrees_a, double v_b, double degrees_b) {

@@ -8,14 +8,13 @@
 #include <map>
 #include <utility>
 
+#include "eval/statistics.h"
 #include "lra/check.h"
 
 namespace lra {
 namespace {
 
 constexpr double kLeastP = 1e-300;
-
-double Square(double x) { return x * x; }
 
 double SumOfSquares(absl::Span<const double> values) {
   double sum = 0;

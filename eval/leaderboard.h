@@ -40,9 +40,11 @@ enum class Verdict { kUnknown, kNo, kYes };  // kUnknown: no baseline to compare
 // How a cell's method compares with the baselines of its column, on the same examples.
 struct LearnedCell {
   Verdict verdict = Verdict::kUnknown;
-  // Runs that are above every baseline singly; unset where that cannot be told.
+  // What is made use of: the bars that the row is above, each by itself (eval/bars.h).
+  std::vector<std::string> above;
+  // Runs that are above every required baseline singly; unset where that cannot be told.
   std::optional<int> runs_above;
-  // One-sided p of "not above every baseline"; of cells with at least two trained runs, and
+  // One-sided p of "not above every required baseline"; of cells with at least two trained runs, and
   // corrected over these (Holm).
   std::optional<double> p, corrected_p;
 };

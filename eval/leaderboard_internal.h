@@ -108,8 +108,10 @@ std::vector<TableComparison> CompareColumns(const std::vector<ColumnRuns>& colum
 bool HasTrained(const Entry& run, const ColumnRuns& column);
 // These runs, all scored, as the statistics see them.
 RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column);
-// The column's baselines as rows of one run; with `majority` only the majority class.
-std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, bool majority);
+// The column's baselines as rows of one run: the majority class only, or all that a score must be
+// above to count as learned (BaselineBar::is_required; the majority class is one of them).
+enum class WhichBaselines { kMajority, kRequired };
+std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, WhichBaselines which);
 
 // leaderboard_notes.cc: how the rows were obtained.
 std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,

@@ -168,7 +168,7 @@ std::string DescribeMissingExamples(const ColumnRuns& column) {
 std::string DescribeChance(const ColumnRuns& column) {
   if (column.first_scored() == nullptr ||
       column.entries.front().record().kind() != RunRecord::MEASURED ||
-      !BaselinesOf(column, /*majority=*/true).empty())
+      !BaselinesOf(column, WhichBaselines::kMajority).empty())
     return "";
   return absl::StrCat(column.task, ": no majority class is on record (`lra baseline ", column.task,
                       "`), so every scored run counts as trained.");

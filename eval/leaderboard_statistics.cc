@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
 #include <utility>
 
+#include "eval/bars.h"
 #include "eval/baseline_record.h"
 #include "eval/comparison.h"
 #include "eval/leaderboard_internal.h"
@@ -19,7 +22,7 @@ bool IsBaseline(const LeaderboardRow& row) { return row.kind == RunRecord::BASEL
 
 // What guessing scores: the majority class's value.
 std::optional<double> Guessing(const ColumnRuns& column) {
-  const std::vector<RowRuns> majority = BaselinesOf(column, true);
+  const std::vector<RowRuns> majority = BaselinesOf(column, WhichBaselines::kMajority);
   if (majority.empty()) return std::nullopt;
   return majority.front().runs.front().value;
 }
@@ -38,6 +41,9 @@ TaskPart PartOf(const LeaderboardCell& cell, std::optional<double> guessing) {
   return part;
 }
 
+// One-sided level at which a row is named as above a bar.
+constexpr double kAboveP = 0.025;
+
 // The largest p over the baselines, all of which must be beaten; nullopt where one cannot be told.
 std::optional<double> LargestNotAboveP(const RowRuns& row, const std::vector<RowRuns>& baselines) {
   double largest = 0;
@@ -47,6 +53,22 @@ std::optional<double> LargestNotAboveP(const RowRuns& row, const std::vector<Row
     largest = std::max(largest, *p);
   }
   return largest;
+}
+
+// The bars of a column that a row is above, each by itself.
+std::vector<std::string> NamesAbove(const RowRuns& row, const ColumnRuns& column) {
+  std::vector<const RunRecord*> records;
+  std::map<const RunRecord*, const Entry*> entries;
+  for (const Entry& entry : column.entries) {
+    if (entry.result == nullptr) continue;
+    records.push_back(&entry.record());
+    entries[&entry.record()] = &entry;
+  }
+  const std::string& split = column.first_scored()->result->split();
+  return BarsAbove(BarsOf(records, split, column.metric()), [&](const Bar& bar) {
+    const std::optional<double> p = NotAboveP(row, RowOf({entries.at(bar.baseline)}, column));
+    return p ? std::optional<bool>(*p < kAboveP) : std::nullopt;
+  });
 }
 
 std::optional<int> CountAbove(const RowRuns& row, const std::vector<RowRuns>& baselines) {
@@ -145,15 +167,16 @@ RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column) {
 bool HasTrained(const Entry& run, const ColumnRuns& column) {
   if (run.has_failed() || run.result == nullptr) return false;
   if (run.record().kind() == RunRecord::BASELINE) return true;
-  const std::vector<RowRuns> majority = BaselinesOf(column, true);
+  const std::vector<RowRuns> majority = BaselinesOf(column, WhichBaselines::kMajority);
   return majority.empty() || RunIsAbove(RowOf({&run}, column), 0, majority.front()).value_or(true);
 }
 
-std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, bool majority) {
+std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, WhichBaselines which) {
   std::vector<RowRuns> baselines;
   for (const Entry& entry : column.entries) {
-    const bool counts = entry.record().kind() == RunRecord::BASELINE && entry.result != nullptr &&
-                        (!majority || entry.record().method() == kMajorityMethod);
+    if (entry.record().kind() != RunRecord::BASELINE || entry.result == nullptr) continue;
+    const bool counts = entry.record().method() == kMajorityMethod ||
+                        (which == WhichBaselines::kRequired && BarOf(entry.record()).is_required());
     if (counts) baselines.push_back(RowOf({&entry}, column));
   }
   return baselines;
@@ -207,9 +230,11 @@ void FillLearned(const std::vector<ColumnRuns>& columns, std::vector<OpenRow>* r
   for (OpenRow& open : *rows) {
     for (size_t c = 0; c < columns.size() && !IsBaseline(open.row); ++c) {
       if (!open.row.cells[c] || open.row.cells[c]->runs() == 0) continue;
-      const std::vector<RowRuns> baselines = BaselinesOf(columns[c], false);
+      const std::vector<RowRuns> baselines = BaselinesOf(columns[c], WhichBaselines::kRequired);
       if (baselines.empty()) continue;
       LeaderboardCell& cell = *open.row.cells[c];
+      if (open.runs[c].trained.count() > 0)
+        cell.learned.above = NamesAbove(open.runs[c].trained, columns[c]);
       cell.learned.runs_above = CountAbove(open.runs[c].trained, baselines);
       if (!cell.learned.runs_above) continue;
       cell.learned.verdict = Verdict::kNo;

@@ -88,7 +88,7 @@ absl::Status CheckSizes(const ProfileInput& input) {
 ProfileRow MakeProfileRow(const Metric& metric, std::string name, int64_t examples,
                           const Sums& sums) {
   ProfileRow row{std::move(name), examples, metric.Value(sums), std::nullopt};
-  if (examples > 0) row.interval = metric.IntervalOf({sums}, kProfileConfidence);
+  if (examples > 0) row.interval = metric.RunInterval(sums, kProfileConfidence);
   return row;
 }
 

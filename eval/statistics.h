@@ -21,6 +21,7 @@ Interval ClopperPearson(int64_t correct, int64_t examples, double confidence);
 // examples >= 1.
 Interval ClopperPearsonOfShare(double share, double examples, double confidence);
 
+inline double Square(double x) { return x * x; }
 double Mean(absl::Span<const double> values);
 // The standard deviation of a sample (divisor n - 1); needs at least two values.
 double SampleStandardDeviation(absl::Span<const double> values);

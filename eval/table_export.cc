@@ -198,6 +198,7 @@ Json StatisticsJson(const LeaderboardCell& cell) {
 
 Json LearnedJson(const LearnedCell& learned) {
   Json json = {{"verdict", VerdictName(learned.verdict)}};
+  if (!learned.above.empty()) json["above"] = learned.above;
   if (learned.runs_above) json["runs_above"] = *learned.runs_above;
   if (learned.p) json["p"] = *learned.p;
   if (learned.corrected_p) json["p_corrected"] = *learned.corrected_p;
