@@ -72,9 +72,10 @@ absl::StatusOr<ProfileRow> ScoreOne(const OpenedCheckpoint& opened,
 
 absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request) {
   LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.run));
-  LRA_ASSIGN_OR_RETURN(
-      const OpenedCheckpoint opened,
-      OpenCheckpoint(checkpoint, request.data_dir, request.split, request.threads));
+  LRA_ASSIGN_OR_RETURN(const OpenedCheckpoint opened, OpenCheckpoint({.checkpoint = checkpoint,
+                                                                      .data_dir = request.data_dir,
+                                                                      .split = request.split,
+                                                                      .threads = request.threads}));
   const std::vector<Perturbation> perturbations = PerturbationsFor(opened.split.spec());
   if (perturbations.empty()) {
     return absl::UnimplementedError(absl::StrCat(
