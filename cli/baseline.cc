@@ -17,6 +17,7 @@
 #include "eval/machine.h"
 #include "eval/run_record.h"
 #include "eval/score_text.h"
+#include "inspect/open_checkpoint.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 
@@ -36,6 +37,7 @@ absl::Status TakeOverRun(const BaselineFlags& flags, BaselineRequest* request) {
   LRA_ASSIGN_OR_RETURN(const RunRecord run, ReadRunRecord(flags.like));
   LRA_ASSIGN_OR_RETURN(request->exact_view, ViewOfRun(run, request->task));
   request->task = run.data().task();
+  if (request->data_dir.empty()) request->data_dir = DataDirectoryOfRun(flags.like);
   request->view.protocol = run.config().protocol();
   request->view.preset = run.config().preset();
   request->check_data = [run](const Manifest& manifest, const DataView& view) {

@@ -9,6 +9,7 @@
 #include "cli/flags.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
+#include "inspect/open_checkpoint.h"
 #include "inspect/perturbed.h"
 #include "lra/status_macros.h"
 #include "models/base/runtime.h"
@@ -27,7 +28,8 @@ absl::StatusOr<TaskProfile> TaskSide(const ProfileFlags& flags, const RunRecord&
                                      const CommandContext& context) {
   TaskProfileRequest request;
   request.task = run.data().task();
-  request.data_dir = flags.request.data_dir;
+  request.data_dir = flags.request.data_dir.empty() ? DataDirectoryOfRun(flags.request.run)
+                                                    : flags.request.data_dir;
   LRA_ASSIGN_OR_RETURN(request.exact_view, ViewOfRun(run, ""));
   request.check_data = [&run](const Manifest& manifest, const DataView& view) {
     return CheckDataOfRun(run, manifest, view);

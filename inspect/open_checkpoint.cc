@@ -74,6 +74,14 @@ TaskSpec NameAndVersion(const TaskSpec& spec) {
 
 }  // namespace
 
+std::string DataDirectoryOfRun(const std::string& run) {
+  const absl::StatusOr<std::string> checkpoint = FindCheckpoint(run);
+  if (!checkpoint.ok()) return "";
+  const absl::StatusOr<CheckpointState> state = LoadCheckpointState(*checkpoint);
+  if (!state.ok() || !FileExists(JoinPath(state->data_dir(), kManifestFile))) return "";
+  return state->data_dir();
+}
+
 bool IsDataOfRun(const OpenedCheckpoint& opened, const std::string& split) {
   const std::string of_run = FingerprintOf(opened.state.data(), split);
   return of_run.empty() ||

@@ -21,6 +21,10 @@ absl::StatusOr<std::string> FindCheckpoint(const std::string& path);
 // RUN of RUN/checkpoint/step-N; for a lone weights file, its folder.
 std::string RunOf(const std::string& checkpoint);
 
+// The folder of the data that a run was trained on, if it is still there; empty for a run without
+// checkpoints, and where its state does not say.
+std::string DataDirectoryOfRun(const std::string& run);
+
 struct OpenedCheckpoint {
   CheckpointState state;
   std::unique_ptr<Classifier> model;  // has the checkpoint's weights

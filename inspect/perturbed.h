@@ -14,7 +14,7 @@ namespace lra {
 struct PerturbedRequest {
   // A run folder, which stands for its selected checkpoint, or a checkpoint folder.
   std::string run;
-  std::string data_dir;  // empty = DefaultDataDirectory of the checkpoint's task
+  std::string data_dir;  // as OpenRequest.data_dir; other data than the run's is refused
   std::string split = "test";
   int64_t examples = 1000;  // the first of the split; 0 = all
   std::string command_line;
