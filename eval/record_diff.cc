@@ -1,12 +1,12 @@
-// What differs between two records: the comparing half of eval/run_record.h.
+// Finds what differs between two records: the comparing half of eval/run_record.h.
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
 #include "lra/fingerprint.h"
@@ -16,12 +16,12 @@ namespace {
 
 constexpr char kUnset[] = "(unset)";
 
-// "curve[3].step" -> "curve".
+// Returns the name of a path's top-level field: "curve" for "curve[3].step".
 std::string TopLevelName(absl::string_view path) {
   return std::string(path.substr(0, path.find_first_of(".[")));
 }
 
-// Config first, results last.
+// The order in which differences are listed: the configuration first, results last.
 int Rank(absl::string_view path) {
   static const std::map<std::string, int>& ranks = *new std::map<std::string, int>{
       {"config", 0}, {"provenance", 1},     {"config_fingerprint", 2}, {"cell_fingerprint", 2},
@@ -44,12 +44,12 @@ std::string NameOfResultField(std::string path, const RunRecord& record) {
                               result.checkpoint(), "]"));
     break;
   }
-  if (absl::EndsWith(path, ".key")) return path;  // its value has the name
-  for (const char* sums : {".sums.counts[", ".sums.totals["}) {
-    const size_t begin = path.find(sums), end = path.find(']', begin);
-    if (begin != std::string::npos && end != std::string::npos)
-      return absl::StrCat(path.substr(0, begin), ".",
-                          path.substr(begin + std::strlen(sums), end - begin - std::strlen(sums)));
+  constexpr absl::string_view kValue = "].value";
+  for (const std::string& sums : {std::string(".sums.counts["), std::string(".sums.totals[")}) {
+    const size_t begin = path.find(sums);
+    if (begin == std::string::npos || !absl::EndsWith(path, kValue)) continue;
+    path.erase(path.size() - kValue.size());
+    path.replace(begin, sums.size(), ".");
   }
   return path;
 }
@@ -61,7 +61,7 @@ auto NamedFields(const RunRecord& record) {
   return fields;
 }
 
-// Fields of `a` in their order, then those that only `b` has.
+// Returns all differences: fields of `a` in their order, then those that only `b` has.
 std::vector<FieldDifference> AllDifferences(const RunRecord& a, const RunRecord& b) {
   const auto fields_a = NamedFields(a), fields_b = NamedFields(b);
   const std::map<std::string, std::string> map_a(fields_a.begin(), fields_a.end());
