@@ -55,12 +55,13 @@ std::optional<double> LargestNotAboveP(const RowRuns& row, const std::vector<Row
   return largest;
 }
 
-// The bars of a column that a row is above, each by itself.
+// The bars of a column that a row is above, each by itself. The majority class is none: a run that
+// is not above it has not trained.
 std::vector<std::string> NamesAbove(const RowRuns& row, const ColumnRuns& column) {
   std::vector<const RunRecord*> records;
   std::map<const RunRecord*, const Entry*> entries;
   for (const Entry& entry : column.entries) {
-    if (entry.result == nullptr) continue;
+    if (entry.result == nullptr || entry.record().method() == kMajorityMethod) continue;
     records.push_back(&entry.record());
     entries[&entry.record()] = &entry;
   }

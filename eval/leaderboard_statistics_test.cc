@@ -99,8 +99,8 @@ TEST_F(LeaderboardStatisticsTest, LearnedNeedsTheMeanAndTheRuns) {
   EXPECT_EQ(single.verdict, Verdict::kNo) << "fewer seeds are no advantage";
   EXPECT_EQ(single.runs_above, 1);
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
-              AllOf(HasSubstr("a; learned, 3/3 above |"), HasSubstr("a; 2/3 above "),
-                    HasSubstr("1 run; 1/1 above ")));
+              AllOf(HasSubstr("a; learned, 3/3 above; beats shortcut |"),
+                    HasSubstr("a; 2/3 above "), HasSubstr("1 run; 1/1 above; beats shortcut ")));
 }
 
 TEST_F(LeaderboardStatisticsTest, FailedRunsAreCountedAndTheColumnShowsAllRuns) {

@@ -47,8 +47,8 @@ std::vector<std::string> ExplainMarks(const Leaderboard& board) {
       {[](const LeaderboardCell& cell) { return cell.learned.runs_above.has_value(); },
        "Learned: better than every baseline that the task requires for it on the same examples, at "
        "2.5 % over the whole table (Holm), with at least half of the runs above singly. 2/3 above: "
-       "two of three runs are singly better than these (exact McNemar test, p < 0.005); behind the "
-       "colon stand the bars that the cell is above, each by itself (one-sided p < 0.025)."},
+       "two of three runs are singly better than these (exact McNemar test, p < 0.005). Beats: the "
+       "bars that the cell is above, each by itself (one-sided p < 0.025)."},
       {[](const LeaderboardCell& cell) { return cell.trained > 1 && cell.basis == Basis::kCounts; },
        "(counts): scores of examples are not on record; interval and comparisons are the widest "
        "that the counts of right answers allow."},

@@ -57,12 +57,12 @@ std::string Standing(const LeaderboardCell& cell) {
   return text;
 }
 
-// "; learned, 3/3 above: order", or the count alone.
+// "; learned, 3/3 above; beats order", or the count alone.
 std::string Learned(const LeaderboardCell& cell) {
   if (!cell.learned.runs_above || cell.trained == 0) return "";
   return absl::StrCat(cell.learned.verdict == Verdict::kYes ? "; learned, " : "; ",
                       *cell.learned.runs_above, "/", cell.runs(), " above",
-                      cell.learned.above.empty() ? "" : ": ",
+                      cell.learned.above.empty() ? "" : "; beats ",
                       absl::StrJoin(cell.learned.above, ", "));
 }
 

@@ -50,16 +50,16 @@ TEST(TableWriterTest, MarkdownGolden) {
   EXPECT_THAT(text, StartsWith(
                         R"(## Leaderboard
 
-| method                                     | listops                               |
-|--------------------------------------------|---------------------------------------|
-| **Baselines (no attention)**               |                                       |
-| majority                                   | 17.0 [15.4, 18.7] 1 run               |
-| root_operator                              | 36.0 [33.9, 38.1] 1 run               |
-| **Measured here**                          |                                       |
-| cosformer                                  | 45.0 [42.8, 47.2] 1 run; 1/1 above    |
-| linear                                     | 35.5 [29.2, 42.2] (counts); 0/2 above |
-| **Published, not measured here: tiny2020** |                                       |
-| Linéar (published)                         | 16.13                                 |
+| method                                     | listops                                                 |
+|--------------------------------------------|---------------------------------------------------------|
+| **Baselines (no attention)**               |                                                         |
+| majority                                   | 17.0 [15.4, 18.7] 1 run                                 |
+| root_operator                              | 36.0 [33.9, 38.1] 1 run                                 |
+| **Measured here**                          |                                                         |
+| cosformer                                  | 45.0 [42.8, 47.2] 1 run; 1/1 above; beats root_operator |
+| linear                                     | 35.5 [29.2, 42.2] (counts); 0/2 above                   |
+| **Published, not measured here: tiny2020** |                                                         |
+| Linéar (published)                         | 16.13                                                   |
 
 How it was obtained:
 
