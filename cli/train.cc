@@ -11,6 +11,7 @@
 #include "models/base/runtime.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task.h"
+#include "train/series.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -50,17 +51,6 @@ void ListenToSignals() {
   }
 }
 
-absl::Status TrainAll(const std::vector<TrainRequest>& requests, bool json,
-                      nlohmann::json* results) {
-  for (const TrainRequest& request : requests) {
-    LRA_ASSIGN_OR_RETURN(const RunRecord record, TrainRun(request));
-    LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
-    if (!json) std::cout << Describe(*metric, record, request.runtime.out_dir()) << std::endl;
-    results->push_back(ToJsonResult(*metric, record, request.runtime.out_dir()));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
                        MakeTrainRequests(flags.Choice(context)));
@@ -73,7 +63,14 @@ absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
   LRA_RETURN_IF_ERROR(StartRuntime(runtime.threads(), runtime.kernels()));
   ListenToSignals();
   nlohmann::json results = nlohmann::json::array();
-  const absl::Status status = TrainAll(requests, context.json, &results);
+  const absl::Status status = TrainSeries(
+      requests, [&](const TrainRequest& request, const RunRecord& record) -> absl::Status {
+        LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
+        const std::string& out = request.runtime.out_dir();
+        if (!context.json) std::cout << Describe(*metric, record, out) << std::endl;
+        results.push_back(ToJsonResult(*metric, record, out));
+        return absl::OkStatus();
+      });
   if (context.json && !results.empty()) std::cout << results.dump(2) << "\n";
   return status;
 }

@@ -24,7 +24,7 @@ HostBatch Texts() {
   return batch;
 }
 
-TaskSpec TextSpec() {
+TaskSpec WordsSpec() {
   TaskSpec spec;
   spec.set_content(TaskSpec::TEXT);
   return spec;
@@ -39,7 +39,7 @@ TEST(PerturbationTest, BlocksStayTogetherAndChangePlaces) {
   std::set<std::vector<int32_t>> orders;
   for (uint32_t seed = 0; seed < 60; ++seed) {
     HostBatch batch = Texts();
-    Perturb({Perturbation::kBlocks, 4}, TextSpec(), seed, 0, &batch);
+    Perturb({Perturbation::kBlocks, 4}, WordsSpec(), seed, 0, &batch);
     std::vector<int32_t> heads;  // of the blocks 1..4, 5..8, 9..10
     const std::vector<int32_t> row = Row(batch, 0);
     for (size_t i = 0; i < row.size(); ++i) {
@@ -59,7 +59,7 @@ TEST(PerturbationTest, WindowsKeepTheirTokensAndShuffleThem) {
   std::set<std::vector<int32_t>> first_windows;
   for (uint32_t seed = 0; seed < 60; ++seed) {
     HostBatch batch = Texts();
-    Perturb({Perturbation::kWindows, 3}, TextSpec(), seed, 0, &batch);
+    Perturb({Perturbation::kWindows, 3}, WordsSpec(), seed, 0, &batch);
     std::vector<int32_t> row = Row(batch, 0);
     first_windows.insert({row.begin(), row.begin() + 3});
     for (size_t begin = 0; begin < row.size(); begin += 3)
@@ -76,8 +76,8 @@ TEST(PerturbationTest, DependsOnTheExampleNotOnItsPlace) {
   alone.lengths = {6};
   alone.example_ids = {8};
   const Perturbation perturbation = {Perturbation::kBlocks, 1};
-  Perturb(perturbation, TextSpec(), 5, 0, &both);
-  Perturb(perturbation, TextSpec(), 5, 0, &alone);
+  Perturb(perturbation, WordsSpec(), 5, 0, &both);
+  Perturb(perturbation, WordsSpec(), 5, 0, &alone);
   EXPECT_EQ(Row(both, 1), Row(alone, 0));
   EXPECT_NE(Row(both, 1), Row(Texts(), 1));
 }
@@ -85,7 +85,7 @@ TEST(PerturbationTest, DependsOnTheExampleNotOnItsPlace) {
 TEST(PerturbationTest, TheEndMarkStays) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     HostBatch batch = Texts();
-    Perturb({Perturbation::kBlocks, 1}, TextSpec(), seed, 1, &batch);
+    Perturb({Perturbation::kBlocks, 1}, WordsSpec(), seed, 1, &batch);
     EXPECT_EQ(Row(batch, 0).back(), 10);
     EXPECT_EQ(Row(batch, 1).back(), 6);
   }
@@ -96,7 +96,7 @@ TEST(PerturbationTest, BothTextsOfAPairByThemselves) {
   batch.length_b = 10;
   batch.tokens_b = batch.tokens;
   batch.lengths_b = batch.lengths;
-  Perturb({Perturbation::kBlocks, 1}, TextSpec(), 1, 0, &batch);
+  Perturb({Perturbation::kBlocks, 1}, WordsSpec(), 1, 0, &batch);
   EXPECT_NE(batch.tokens, Texts().tokens);
   EXPECT_NE(batch.tokens_b, Texts().tokens);
   EXPECT_NE(batch.tokens, batch.tokens_b);
@@ -128,7 +128,7 @@ TEST(PerturbationTest, PatchesOfAnImage) {
 }
 
 TEST(PerturbationTest, WhatSuitsATask) {
-  TaskSpec spec = TextSpec();
+  TaskSpec spec = WordsSpec();
   ASSERT_EQ(PerturbationsFor(spec).size(), 10u);
   EXPECT_EQ(Name(PerturbationsFor(spec)[0]), "as they are");
   EXPECT_EQ(Name(PerturbationsFor(spec)[1]), "blocks of 256 shuffled");
