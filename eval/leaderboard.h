@@ -44,8 +44,8 @@ struct LearnedCell {
   std::vector<std::string> above;
   // Runs that are above every required baseline singly; unset where that cannot be told.
   std::optional<int> runs_above;
-  // One-sided p of "not above every required baseline"; of cells with at least two trained runs, and
-  // corrected over these (Holm).
+  // One-sided p of "not above every required baseline"; of cells with at least two trained runs,
+  // and corrected over these (Holm).
   std::optional<double> p, corrected_p;
 };
 

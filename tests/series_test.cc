@@ -62,7 +62,7 @@ TEST_F(SeriesTest, ADivergedSeedIsCountedAndTheOthersGoOn) {
   ASSERT_TRUE(board.ok()) << board.status();
   const std::string table = WriteLeaderboard(*board, TableFormat::kMarkdown);
   EXPECT_THAT(table, HasSubstr(" 4/5"));
-  EXPECT_THAT(table, HasSubstr("seed 1, diverged at step 1"));
+  EXPECT_THAT(table, HasSubstr("seed 1, diverged at step 0"));
 }
 
 TEST_F(SeriesTest, AnyOtherErrorEndsTheSeries) {

@@ -7,12 +7,12 @@ lra=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=60 --set max_length_tokens=120 \
-  --set train_examples=100 --set validation_examples=400 --set test_examples=400
+  --set train_examples=100 --set validation_examples=1600 --set test_examples=1600
 # Scoring a split takes seconds; a step does not.
 train() {
   exec "$lra" train --task listops --attention transformer --preset smoke --data "$work/data" --quiet --threads 1 \
     --checkpoint-every 1 --set model.layers=4 --set model.width=128 --set train.steps=4 --set train.eval_every_steps=2 \
-    --set train.validation_examples=0 --set evaluation.scored_examples=400 --set evaluation.selection=LAST "$@"
+    --set train.validation_examples=0 --set evaluation.scored_examples=1600 --set evaluation.selection=LAST "$@"
 }
 (train --out "$work/undisturbed")
 
@@ -21,7 +21,7 @@ stop() {
   train --out "$work/stopped" --resume >"$work/log" 2>&1 &
   local pid=$! code=0 begin
   for _ in $(seq 2400); do [ ! -e "$1" ] || break; sleep 0.05; done
-  sleep 0.3
+  sleep 0.1
   begin=$(date +%s%N)
   kill -TERM "$pid"
   wait "$pid" || code=$?
@@ -34,7 +34,7 @@ stop() {
 run=$work/stopped
 stop "$run/checkpoint/step-1" "stopped at step 2 of 4; saved in $run; --resume goes on"
 grep -q unvalidated "$run/checkpoint/step-2/state.textproto" || { echo "FAILED: the step was validated: it proves nothing"; exit 1; }
-stop "$run/test_looks.textproto" "stopped at step 4 of 4, before it was scored \(stopped after [0-9]+ of 400 (test|validation) examples\); saved in $run; --resume goes on"
+stop "$run/test_looks.textproto" "stopped at step 4 of 4, before it was scored \(stopped after [0-9]+ of 1600 (test|validation) examples\); saved in $run; --resume goes on"
 (train --out "$run" --resume)
 
 for file in checkpoint/step-4/weights.safetensors checkpoint/step-4/optimizer.safetensors predictions.npy \
