@@ -28,14 +28,14 @@ what each value means stands beside its field in `lra/config.proto`.
 This page is made by `lra list protocols --markdown`; a test compares it.
 )";
 
-constexpr absl::string_view kRuns = R"(
+constexpr char kRuns[] = R"(
 ## What a run does
 
 The rules above as each preset leaves them. A preset sets sizes, and a budget (steps, batch, learning rate) only under the
 protocols that it names; `lra config` and the record of a run name each rule that was changed.
 )";
 
-constexpr absl::string_view kNotImitated = R"(
+constexpr char kNotImitated[] = R"(
 ## What is not imitated
 
 What the originals do and a protocol here does not, with the reason.
