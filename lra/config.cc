@@ -261,9 +261,8 @@ absl::Status ConfigBuilder::AddAttention(absl::string_view name) {
 absl::Status ConfigBuilder::AddMethodParts(absl::string_view name) {
   const std::string here = absl::StrCat(task_, "/", name);
   for (const auto& [origin, parts] : methods_) {
-    for (const std::string& key :
-         {absl::StrCat("*/", name), here,
-          absl::StrCat(ProtocolName(resolved_.config), ":", here)}) {
+    for (const std::string& key : {absl::StrCat("*/", name), here,
+                                   absl::StrCat(ProtocolName(resolved_.config), ":", here)}) {
       const auto part = parts.find(key);
       if (part == parts.end()) continue;
       if (absl::StartsWith(origin, "protocol ")) MergeConfig(part->second, &rules_);

@@ -164,8 +164,8 @@ absl::StatusOr<Row> RunOf(const std::string& task, const std::string& preset,
   LRA_RETURN_IF_ERROR(builder.AddPreset(preset));
   const ExperimentConfig& config = builder.config();
   const TrainConfig& train = config.train();
-  return Row{preset,
-             protocol,
+  return Row{protocol,
+             preset,
              absl::StrCat(train.steps()),
              absl::StrCat(train.batch_examples()),
              absl::StrCat(config.schedule().learning_rate()),
@@ -174,20 +174,30 @@ absl::StatusOr<Row> RunOf(const std::string& task, const std::string& preset,
              absl::StrCat(config.view().max_length_tokens())};
 }
 
+// Presets whose runs are alike share a row; their names stand in its second cell.
+void AddRun(const Row& run, std::vector<Row>* rows) {
+  for (Row& row : *rows) {
+    if (row[0] != run[0] || !std::equal(row.begin() + 2, row.end(), run.begin() + 2)) continue;
+    absl::StrAppend(&row[1], " ", run[1]);
+    return;
+  }
+  rows->push_back(run);
+}
+
 // What runs really do: a protocol's rules as each preset leaves them.
 absl::StatusOr<std::string> RunsOfTask(const std::string& task) {
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> protocols, NamesForTask("protocols", task));
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> presets, NamesForTask("presets", task));
   std::vector<Row> rows;
-  for (const std::string& preset : presets) {
-    for (const std::string& protocol : protocols) {
-      LRA_ASSIGN_OR_RETURN(Row row, RunOf(task, preset, protocol));
-      rows.push_back(std::move(row));
+  for (const std::string& protocol : protocols) {
+    for (const std::string& preset : presets) {
+      LRA_ASSIGN_OR_RETURN(const Row run, RunOf(task, preset, protocol));
+      AddRun(run, &rows);
     }
   }
   if (rows.empty()) return "";
   return absl::StrCat("\n### ", task, "\n\n",
-                      Table({"preset", "protocol", "steps", "batch", "learning rate",
+                      Table({"protocol", "presets", "steps", "batch", "learning rate",
                              "warm-up steps", "evaluated every", "longest input"},
                             rows));
 }
@@ -197,7 +207,8 @@ std::string Departures(const ConfigFragment& fragment) {
   std::vector<Row> rows;
   for (const Departure& departure : fragment.not_imitated())
     rows.push_back({departure.what(), departure.reason()});
-  return absl::StrCat("\n### ", fragment.name(), "\n\n", Table({"the original", "why not here"}, rows));
+  return absl::StrCat("\n### ", fragment.name(), "\n\n",
+                      Table({"the original", "why not here"}, rows));
 }
 
 std::string Assignments(const ExperimentConfig& part) {

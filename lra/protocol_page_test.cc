@@ -66,13 +66,16 @@ TEST_F(ProtocolPageTest, SaysEveryRuleOnce) {
 }
 
 TEST_F(ProtocolPageTest, SaysWhatARunDoesAndWhatIsNotImitated) {
+  Write("presets/other", "name: 'other' version: 1 base { model { layers: 2 } }");
   const auto page = ProtocolPage();
   ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_THAT(*page, HasSubstr("### listops\n\n| preset | protocol | steps | batch | learning rate | "
-                               "warm-up steps | evaluated every | longest input |\n"
-                               "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
-                               "| tiny | new | 40 | 4 | 0.25 | 4 | 2 | 100 |\n"
-                               "| tiny | old | 10 | 0 | 0 | 0 | 0 | 50 |\n"));
+  EXPECT_THAT(*page,
+              HasSubstr("### listops\n\n| protocol | presets | steps | batch | learning rate | "
+                        "warm-up steps | evaluated every | longest input |\n"
+                        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+                        "| new | other | 10 | 0 | 0 | 0 | 0 | 100 |\n"
+                        "| new | tiny | 40 | 4 | 0.25 | 4 | 2 | 100 |\n"
+                        "| old | other tiny | 10 | 0 | 0 | 0 | 0 | 50 |\n"));
   EXPECT_THAT(*page, HasSubstr("### old\n\n| the original | why not here |\n| --- | --- |\n"
                                "| its luck | nobody knows its seed |\n"));
 }

@@ -57,7 +57,8 @@ TEST(ProtocolRulesTest, SizesLeaveTheBudgetToTheProtocol) {
   EXPECT_THAT(image.warnings, IsEmpty());
   for (const char* preset : {"lra2020", "lra2020_paper", "nystrom", "s4"}) {
     for (const char* protocol : {"fair", "lra2020", "lra2020_paper", "nystrom", "s4"})
-      EXPECT_THAT(ChangesOf(ResolveUnder({protocol, "retrieval", "transformer", preset})), IsEmpty())
+      EXPECT_THAT(ChangesOf(ResolveUnder({protocol, "retrieval", "transformer", preset})),
+                  IsEmpty())
           << protocol << " " << preset;
   }
 }
@@ -73,11 +74,12 @@ TEST(ProtocolRulesTest, ARuleThatIsChangedIsNamedWithWhatChangedIt) {
 
 // A protocol need not say that there is no pretraining, nor both spellings of the warm-up.
 TEST(ProtocolRulesTest, WhatTheProtocolLeavesUnsetIsARuleToo) {
-  EXPECT_THAT(ChangesOf(ResolveUnder({"s4", "image"},
-                                     {"schedule.warmup_steps=7", "pretrain.objective=CAUSAL",
-                                      "pretrain.steps=3", "pretrain.learning_rate=1"})),
-              ElementsAre("schedule.warmup_steps:  -> 7 (--set)", "pretrain.objective:  -> CAUSAL (--set)",
-                          "pretrain.steps:  -> 3 (--set)", "pretrain.learning_rate:  -> 1 (--set)"));
+  EXPECT_THAT(
+      ChangesOf(
+          ResolveUnder({"s4", "image"}, {"schedule.warmup_steps=7", "pretrain.objective=CAUSAL",
+                                         "pretrain.steps=3", "pretrain.learning_rate=1"})),
+      ElementsAre("schedule.warmup_steps:  -> 7 (--set)", "pretrain.objective:  -> CAUSAL (--set)",
+                  "pretrain.steps:  -> 3 (--set)", "pretrain.learning_rate:  -> 1 (--set)"));
 }
 
 TEST(ProtocolRulesTest, SizesAndTheProtocolsRulesForAMethodAreNoChange) {
@@ -104,12 +106,13 @@ TEST(ProtocolRulesTest, AWarmupThatOutlastsTheRunIsRefusedWithBothNumbers) {
 }
 
 TEST(ProtocolRulesTest, ALongWarmupPassesWhereItIsAskedFor) {
-  EXPECT_TRUE(TryResolve({"nystrom", "text"}, {"train.steps=5000", "schedule.warmup_steps=8000"}).ok());
+  EXPECT_TRUE(
+      TryResolve({"nystrom", "text"}, {"train.steps=5000", "schedule.warmup_steps=8000"}).ok());
   // The official Retrieval run ends inside its warm-up; a shorter one is not the official one.
   EXPECT_EQ(ResolveUnder({"lra2020", "retrieval"}).config.schedule().warmup_steps(), 8000);
-  EXPECT_THAT(std::string(
-                  TryResolve({"lra2020", "retrieval"}, {"train.steps=4000"}).status().message()),
-              HasSubstr("the warm-up of 8000 steps"));
+  EXPECT_THAT(
+      std::string(TryResolve({"lra2020", "retrieval"}, {"train.steps=4000"}).status().message()),
+      HasSubstr("the warm-up of 8000 steps"));
 }
 
 TEST(ProtocolRulesTest, BudgetsAreWarnedOfWithBothNumbers) {
@@ -121,8 +124,9 @@ TEST(ProtocolRulesTest, BudgetsAreWarnedOfWithBothNumbers) {
                           "looked at once, after the last",
                           HasSubstr("the budget is 800 steps of 50 examples (--set), protocol s4@2 "
                                     "says 180000 of 50")));
-  EXPECT_THAT(ResolveUnder({"s4", "image"}, {"train.steps=360000", "train.batch_examples=25"}).warnings,
-              IsEmpty());
+  EXPECT_THAT(
+      ResolveUnder({"s4", "image"}, {"train.steps=360000", "train.batch_examples=25"}).warnings,
+      IsEmpty());
 }
 
 TEST(ProtocolRulesTest, WarmupStepsWinOverTheFraction) {

@@ -200,7 +200,6 @@ protocols/nystrom@2 listops 6dac0e44ed14
 protocols/nystrom@2 pathfinder32 fa6d162e2eac
 protocols/nystrom@2 retrieval 386b8f83814d
 protocols/nystrom@2 text 1499760900ad
-protocols/s4@1 text a6765dbb686d
 protocols/s4@2 */s4d 23ac9a3afeba
 protocols/s4@2 5e54a79fa918
 protocols/s4@2 image 759838ff52ef
@@ -209,7 +208,7 @@ protocols/s4@2 pathfinder32 e94fbe1b9bc2
 protocols/s4@2 pathx 9068adbbaced
 protocols/s4@2 pathx/s4d ce9d501f152d
 protocols/s4@2 retrieval 6501c3b07171
-protocols/s4@2 text 32bd8732a5c3\n
+protocols/s4@2 text 32bd8732a5c3
 )";
 
 // "PRESET TASK ATTENTION HASH": runs under `fair`, which most records are. They stay comparable

@@ -1,5 +1,5 @@
-// Holds the protocols against the programs and the paper that they imitate: tests/data/originals.tsv
-// has the originals' values with their sources, and names each departure with its reason.
+// Holds the protocols against the programs and the paper that they imitate:
+// tests/data/originals.tsv has their values with sources, and names each departure with its reason.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,14 +32,13 @@ std::vector<Original> ReadOriginals(const std::string& path) {
   std::vector<Original> rows;
   const auto text = ReadFile(path);
   EXPECT_TRUE(text.ok()) << text.status();
-  for (const absl::string_view line :
-       absl::StrSplit(text.value_or(""), '\n', absl::SkipEmpty())) {
+  for (const absl::string_view line : absl::StrSplit(text.value_or(""), '\n', absl::SkipEmpty())) {
     if (line[0] == '#') continue;
     const std::vector<std::string> cells = absl::StrSplit(line, '\t');
     EXPECT_EQ(cells.size(), 9u) << line;
     if (cells.size() != 9 || cells[0] == "protocol") continue;
-    rows.push_back({cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7],
-                    cells[8]});
+    rows.push_back(
+        {cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8]});
   }
   return rows;
 }
