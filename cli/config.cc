@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/train_flags.h"
@@ -21,12 +22,24 @@ std::string OriginOf(const ResolvedConfig& resolved, const std::string& path) {
   return origin == resolved.provenance.end() ? "" : origin->second;
 }
 
+// The protocol's value of a field that the run changes, "unset" where it has none; empty for every
+// other field.
+std::string ProtocolValueOf(const ResolvedConfig& resolved, const std::string& path) {
+  for (const ChangedRule& rule : resolved.changed_rules) {
+    if (rule.path() == path) return rule.protocol_value().empty() ? "unset" : rule.protocol_value();
+  }
+  return "";
+}
+
 void PrintFields(const ResolvedConfig& resolved) {
   nlohmann::ordered_json fields;
   for (const auto& [path, value] : LeafFields(resolved.config)) {
     fields[path] = {{"value", value}, {"from", OriginOf(resolved, path)}};
+    const std::string rule = ProtocolValueOf(resolved, path);
+    if (!rule.empty()) fields[path]["protocol_value"] = rule;
   }
   const nlohmann::ordered_json result = {{"fields", fields},
+                                         {"warnings", resolved.warnings},
                                          {"config_fingerprint", Fingerprint(resolved.config)},
                                          {"cell_fingerprint", CellFingerprint(resolved.config)},
                                          {"view_fingerprint", Fingerprint(resolved.config.view())}};
@@ -41,13 +54,16 @@ void PrintText(const ResolvedConfig& resolved) {
     value_width = std::max(value_width, value.size());
   }
   for (const auto& [path, value] : leaves) {
-    std::cout << absl::StrFormat("%-*s  %-*s  %s\n", static_cast<int>(path_width), path,
-                                 static_cast<int>(value_width), value, OriginOf(resolved, path));
+    const std::string rule = ProtocolValueOf(resolved, path);
+    std::cout << absl::StrFormat("%-*s  %-*s  %s%s\n", static_cast<int>(path_width), path,
+                                 static_cast<int>(value_width), value, OriginOf(resolved, path),
+                                 rule.empty() ? "" : absl::StrCat("  (protocol: ", rule, ")"));
   }
   std::cout << "\nconfig fingerprint  " << Fingerprint(resolved.config) << "\n"
             << "cell fingerprint    " << CellFingerprint(resolved.config)
             << "  (without the seed)\n"
             << "view fingerprint    " << Fingerprint(resolved.config.view()) << "\n";
+  for (const std::string& warning : resolved.warnings) std::cerr << "warning: " << warning << "\n";
 }
 
 // With several seeds, this shows the configuration of the first; the others differ in the seed

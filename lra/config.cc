@@ -11,7 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "lra/config_checks.h"
 #include "lra/files.h"
+#include "lra/protocol_rules.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "lra/task_files.h"
@@ -50,85 +52,20 @@ absl::Status CheckName(absl::string_view kind, absl::string_view name, absl::str
       absl::StrCat(kind, "/", name, kExtension, " calls itself \"", inside, "\""));
 }
 
-// Fields that may stay unset: the warm-up has two spellings, most of a view belongs to one content
-// (SplitView knows which: tests/views_test.cc holds the protocols against it), some belong to one
-// value of another field or mean nothing to the block, and a run need neither be pretrained nor
-// searched for.
-bool MayBeUnset(const ExperimentConfig& config, const std::set<std::string>& idle_fields,
-                absl::string_view path) {
-  if (idle_fields.count(std::string(path)) > 0) return true;
-  if (absl::StartsWith(path, "schedule.plateau_"))
-    return config.schedule().kind() != ScheduleConfig::PLATEAU;
-  if (path == "evaluation.step")
-    return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
-  if (path == "evaluation.scored_examples") return true;
-  if (path == "pretrain.masked_fraction" && config.pretrain().objective() == PretrainConfig::CAUSAL)
-    return true;
-  if (absl::StartsWith(path, "pretrain.")) return !config.has_pretrain();
-  if (absl::StartsWith(path, "search.")) return !config.has_search();
-  return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
-         (absl::StartsWith(path, "view.") && path != "view.max_length_tokens") ||
-         path == "attention.options" || path == "block.options";
-}
-
-absl::Status CheckComplete(const ExperimentConfig& config,
-                           const std::set<std::string>& idle_fields) {
-  if (!config.attention().has_name()) {
-    return absl::InvalidArgumentError("attention.name is unset: no attention was chosen");
-  }
-  std::vector<std::string> missing;
-  for (const std::string& path : UnsetFields(config)) {
-    if (!MayBeUnset(config, idle_fields, path)) missing.push_back(path);
-  }
-  if (!config.schedule().has_warmup_steps() && !config.schedule().has_warmup_fraction()) {
-    missing.push_back("schedule.warmup_steps or schedule.warmup_fraction");
-  }
-  if (missing.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("unset: ", absl::StrJoin(missing, ", "), " (protocol ",
-                   config.has_protocol() ? config.protocol() : "none", ", preset ",
-                   config.has_preset() ? config.preset() : "none", ", task ", config.task(), ")"));
-}
-
-absl::Status CheckSearch(const SearchConfig& search) {
-  const auto& rates = search.learning_rate();
-  if (search.budget_trials() > rates.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "search.budget_trials = ", search.budget_trials(), ", but search.learning_rate has ",
-        rates.size(), " values; every trial needs one"));
-  }
-  for (int i = 0; i < rates.size(); ++i) {
-    if (rates[i] > 0 && std::find(rates.begin(), rates.begin() + i, rates[i]) == rates.begin() + i)
-      continue;
-    return absl::InvalidArgumentError(absl::StrCat("search.learning_rate[", i, "] = ", rates[i],
-                                                   ": must be above 0 and occur once"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckAgreement(const ModelConfig& model) {
-  if (model.has_heads() && model.qkv_width() % model.heads() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "model.heads = ", model.heads(), " does not divide model.qkv_width = ", model.qkv_width()));
-  }
-  if (model.positions() == ModelConfig::SINUSOID && model.width() % 2 != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model.width = ", model.width(),
-                     " is odd; positions SINUSOID need pairs of sine and cosine"));
-  }
-  return absl::OkStatus();
-}
-
 // --- Fragments that extend others ---
 
-// Merges into `file` what `base` says for all tasks and for single tasks. What `base` says about
-// single methods is not taken over.
+// Merges into `file` what `base` says for all tasks and for single tasks, and for single methods
+// where `file` keeps them.
 ConfigFragment Extend(const ConfigFragment& base, const ConfigFragment& file) {
   ConfigFragment extended = file;
   *extended.mutable_base() = base.base();
   *extended.mutable_task() = base.task();
   MergeConfig(file.base(), extended.mutable_base());
   for (const auto& [task, part] : file.task()) MergeConfig(part, &(*extended.mutable_task())[task]);
+  if (!file.keeps_methods()) return extended;
+  *extended.mutable_method() = base.method();
+  for (const auto& [key, part] : file.method())
+    MergeConfig(part, &(*extended.mutable_method())[key]);
   return extended;
 }
 
@@ -279,6 +216,9 @@ absl::Status ConfigBuilder::AddProtocol(absl::string_view name) {
   }
   LRA_RETURN_IF_ERROR(CheckCoversTask("protocols", fragment, task_));
   LRA_RETURN_IF_ERROR(AddFragment("protocols", fragment));
+  rules_ = fragment.base();
+  if (const auto part = fragment.task().find(task_); part != fragment.task().end())
+    MergeConfig(part->second, &rules_);
   resolved_.config.set_protocol(full_name);
   resolved_.provenance["protocol"] = "--protocol";
   return absl::OkStatus();
@@ -288,14 +228,21 @@ absl::Status ConfigBuilder::AddPreset(absl::string_view name) {
   LRA_ASSIGN_OR_RETURN(const ConfigFragment fragment, LoadFragmentForTask("presets", name, task_));
   LRA_RETURN_IF_ERROR(CheckCoversTask("presets", fragment, task_));
   LRA_RETURN_IF_ERROR(AddFragment("presets", fragment));
-  const std::string protocol = resolved_.config.protocol();
-  const auto part = fragment.protocol().find(protocol.substr(0, protocol.find('@')));
-  if (part != fragment.protocol().end()) {
-    LRA_RETURN_IF_ERROR(
-        Merge(part->second, absl::StrCat("preset ", name, " under protocol ", part->first)));
-  }
+  LRA_RETURN_IF_ERROR(AddProtocolParts(fragment));
   resolved_.config.set_preset(fragment.name());
   resolved_.provenance["preset"] = "--preset";
+  return absl::OkStatus();
+}
+
+// Merges what a preset says under the protocol, then under the protocol for the task.
+absl::Status ConfigBuilder::AddProtocolParts(const ConfigFragment& preset) {
+  const std::string protocol(ProtocolName(resolved_.config));
+  for (const std::string& key : {protocol, absl::StrCat(protocol, ":", task_)}) {
+    const auto part = preset.protocol().find(key);
+    if (part == preset.protocol().end()) continue;
+    LRA_RETURN_IF_ERROR(
+        Merge(part->second, absl::StrCat("preset ", preset.name(), " under protocol ", key)));
+  }
   return absl::OkStatus();
 }
 
@@ -313,13 +260,12 @@ absl::Status ConfigBuilder::AddAttention(absl::string_view name) {
 // Merges the general keys before the particular ones.
 absl::Status ConfigBuilder::AddMethodParts(absl::string_view name) {
   const std::string here = absl::StrCat(task_, "/", name);
-  const std::string protocol = resolved_.config.protocol();
   for (const auto& [origin, parts] : methods_) {
-    for (const std::string& key :
-         {absl::StrCat("*/", name), here,
-          absl::StrCat(protocol.substr(0, protocol.find('@')), ":", here)}) {
+    for (const std::string& key : {absl::StrCat("*/", name), here,
+                                   absl::StrCat(ProtocolName(resolved_.config), ":", here)}) {
       const auto part = parts.find(key);
       if (part == parts.end()) continue;
+      if (absl::StartsWith(origin, "protocol ")) MergeConfig(part->second, &rules_);
       LRA_RETURN_IF_ERROR(Merge(part->second, absl::StrCat(origin, ", ", key)));
     }
   }
@@ -385,14 +331,16 @@ absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
   SetDefaults(&result);
   LRA_RETURN_IF_ERROR(CheckComplete(result.config, idle_fields_));
   LRA_RETURN_IF_ERROR(CheckRanges(result.config));
-  LRA_RETURN_IF_ERROR(CheckAgreement(result.config.model()));
-  if (result.config.has_search()) LRA_RETURN_IF_ERROR(CheckSearch(result.config.search()));
+  LRA_RETURN_IF_ERROR(CheckAgreement(result.config));
   // When an attention is replaced, the options of the old one are gone, so their origins go as
   // well.
   std::set<std::string> present;
   for (const auto& [path, value] : LeafFields(result.config)) present.insert(path);
   std::erase_if(result.provenance,
                 [&](const auto& origin) { return present.count(origin.first) == 0; });
+  LRA_RETURN_IF_ERROR(CheckWarmup(rules_, result));
+  result.changed_rules = ChangedRules(rules_, result);
+  result.warnings = BudgetWarnings(rules_, result);
   return result;
 }
 

@@ -87,6 +87,10 @@ struct ResolvedConfig {
   ExperimentConfig config;
   // Dotted path of a leaf to what set it: "protocol fair", "preset small", "--set", ...
   std::map<std::string, std::string> provenance;
+  // Where the configuration departs from its protocol, in field order, and what follows from it
+  // that a user should know (lra/protocol_rules.h).
+  std::vector<ChangedRule> changed_rules;
+  std::vector<std::string> warnings;
 };
 
 class ConfigBuilder {
@@ -105,7 +109,8 @@ class ConfigBuilder {
   const ExperimentConfig& config() const { return resolved_.config; }
   // Fills fields that follow from others (an unset qkv_width is width, an unset head_width is
   // mlp_width, an unset field with a legacy value has it, ...), then checks that values are in
-  // range, that every needed field is set and that fields agree (heads divide qkv_width, ...).
+  // range, that every needed field is set and that fields agree (heads divide qkv_width, the
+  // warm-up ends within the run unless it was asked for, ...).
   absl::StatusOr<ResolvedConfig> Build();
 
  private:
@@ -113,12 +118,14 @@ class ConfigBuilder {
   absl::Status ChooseBlock(absl::string_view name, absl::string_view origin);
   void SetDefaults(ResolvedConfig* result) const;
   absl::Status AddFragment(absl::string_view kind, const ConfigFragment& fragment);
+  absl::Status AddProtocolParts(const ConfigFragment& preset);
   absl::Status AddMethodParts(absl::string_view name);
   std::string task_;
   // What the fragments merged so far say about single methods, with the origin of each.
   std::vector<std::pair<std::string, google::protobuf::Map<std::string, ExperimentConfig>>>
       methods_;
   std::set<std::string> idle_fields_;  // of the chosen block
+  ExperimentConfig rules_;             // what the protocol alone says
   ResolvedConfig resolved_;
 };
 

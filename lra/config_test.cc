@@ -122,6 +122,8 @@ TEST_F(ConfigBuilderTest, FragmentsMayChangeOneMethod) {
   Write("presets/tiny", R"(
     name: "tiny" version: 1
     protocol { key: "rules" value { schedule { learning_rate: 3 } } }
+    protocol { key: "rules:text" value { schedule { warmup_steps: 5 } } }
+    protocol { key: "rules:listops" value { schedule { learning_rate: 6 } } }
     protocol { key: "others" value { schedule { learning_rate: 4 } } }
     method { key: "rules:text/linear" value { train { batch_examples: 5 } } }
     method { key: "others:text/linear" value { train { batch_examples: 6 } } })");
@@ -134,6 +136,21 @@ TEST_F(ConfigBuilderTest, FragmentsMayChangeOneMethod) {
   EXPECT_EQ(config.train().log_every_steps(), 2);
   EXPECT_EQ(config.train().batch_examples(), 5);
   EXPECT_EQ(config.schedule().learning_rate(), 3);
+  EXPECT_EQ(config.schedule().warmup_steps(), 5);
+}
+
+TEST_F(ConfigBuilderTest, AFragmentMayKeepTheMethodsOfTheOneItExtends) {
+  Write("protocols/rules", R"(
+    name: "rules" version: 3
+    method { key: "*/linear" value { train { steps: 8 log_every_steps: 2 } } })");
+  Write("protocols/keeping", R"(
+    name: "keeping" version: 1 extends: "rules" keeps_methods: true
+    method { key: "*/linear" value { train { steps: 9 } } })");
+  ConfigBuilder builder("text");
+  ASSERT_EQ(builder.AddProtocol("keeping"), absl::OkStatus());
+  ASSERT_EQ(builder.AddAttention("linear"), absl::OkStatus());
+  EXPECT_EQ(builder.config().train().steps(), 9);
+  EXPECT_EQ(builder.config().train().log_every_steps(), 2);
 }
 
 TEST_F(ConfigBuilderTest, AFragmentMayExtendAnother) {

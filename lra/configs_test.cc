@@ -216,8 +216,11 @@ TEST(ConfigsTest, EveryKeyOfAFragmentNamesSomething) {
       const auto fragment = LoadFragment(kind, name);
       ASSERT_TRUE(fragment.ok());
       for (const auto& [task, part] : fragment->task()) EXPECT_TRUE(knows("tasks", task)) << task;
-      for (const auto& [key, part] : fragment->protocol())
-        EXPECT_TRUE(knows("protocols", key)) << key;
+      for (const auto& [key, part] : fragment->protocol()) {
+        const size_t colon = std::min(key.find(':'), key.size());
+        EXPECT_TRUE(knows("protocols", key.substr(0, colon))) << key;
+        EXPECT_TRUE(colon == key.size() || knows("tasks", key.substr(colon + 1))) << key;
+      }
       for (const auto& [key, part] : fragment->method()) {
         const size_t colon = key.find(':'), slash = key.find('/');
         ASSERT_NE(slash, std::string::npos) << key;

@@ -104,7 +104,7 @@ TEST(ExperimentNameTest, SaysWhatDiffers) {
   ExperimentChoice other = kPlain;
   other.protocol = "lra2020";
   EXPECT_EQ(Name(other), "listops-linear-small-lra2020-s0");
-  const ResolvedConfig resolved = Resolve(With(other, {"train.steps=7", "seed=2"}));
+  const ResolvedConfig resolved = Resolve(With(other, {"train.steps=7000", "seed=2"}));
   EXPECT_EQ(ExperimentName(resolved.config),
             absl::StrCat("listops-linear-small-lra2020-",
                          CellFingerprint(resolved.config).substr(0, 8), "-s2"));

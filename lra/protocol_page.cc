@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lra/config.h"
+#include "lra/protocol_rules.h"
 #include "lra/status_macros.h"
 #include "lra/task_files.h"
 
@@ -21,10 +22,23 @@ constexpr absl::string_view kIntroduction =
 A number of ours is defined by an executable protocol: a versioned file of `configs/protocols/` that sets every rule,
 while a preset (`configs/presets/`) sets sizes. Both, and each override, are in the record of a run and in its
 fingerprint; runs of unlike fingerprints never share a table. `lra config --task T --attention A --protocol P` prints
-every resolved value and what set it, and `--set FIELD=VALUE` changes one; what each value means stands beside its field
-in `lra/config.proto`.
+every resolved value and what set it, and marks those that differ from the protocol's; `--set FIELD=VALUE` changes one;
+what each value means stands beside its field in `lra/config.proto`.
 
 This page is made by `lra list protocols --markdown`; a test compares it.
+)";
+
+constexpr char kRuns[] = R"(
+## What a run does
+
+The rules above as each preset leaves them. A preset sets sizes, and a budget (steps, batch, learning rate) only under the
+protocols that it names; `lra config` and the record of a run name each rule that was changed.
+)";
+
+constexpr char kNotImitated[] = R"(
+## What is not imitated
+
+What the originals do and a protocol here does not, with the reason.
 )";
 
 using Rules = std::map<std::string, std::string>;  // dotted path to value
@@ -142,6 +156,61 @@ std::string TaskRules(const std::vector<Protocol>& protocols, absl::string_view 
   return absl::StrCat("\n## ", task, "\n\n", Table(head, rows));
 }
 
+// What the task's runs under the protocol do in the preset's sizes, whatever the attention.
+absl::StatusOr<Row> RunOf(const std::string& task, const std::string& preset,
+                          const std::string& protocol) {
+  ConfigBuilder builder(task);
+  LRA_RETURN_IF_ERROR(builder.AddProtocol(protocol));
+  LRA_RETURN_IF_ERROR(builder.AddPreset(preset));
+  const ExperimentConfig& config = builder.config();
+  const TrainConfig& train = config.train();
+  return Row{protocol,
+             preset,
+             absl::StrCat(train.steps()),
+             absl::StrCat(train.batch_examples()),
+             absl::StrCat(config.schedule().learning_rate()),
+             absl::StrCat(WarmupSteps(config.schedule(), train.steps())),
+             absl::StrCat(train.eval_every_steps()),
+             absl::StrCat(config.view().max_length_tokens())};
+}
+
+// Presets whose runs are alike share a row; their names stand in its second cell.
+void AddRun(const Row& run, std::vector<Row>* rows) {
+  for (Row& row : *rows) {
+    if (row[0] != run[0] || !std::equal(row.begin() + 2, row.end(), run.begin() + 2)) continue;
+    absl::StrAppend(&row[1], " ", run[1]);
+    return;
+  }
+  rows->push_back(run);
+}
+
+// What runs really do: a protocol's rules as each preset leaves them.
+absl::StatusOr<std::string> RunsOfTask(const std::string& task) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> protocols, NamesForTask("protocols", task));
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> presets, NamesForTask("presets", task));
+  std::vector<Row> rows;
+  for (const std::string& protocol : protocols) {
+    for (const std::string& preset : presets) {
+      LRA_ASSIGN_OR_RETURN(const Row run, RunOf(task, preset, protocol));
+      AddRun(run, &rows);
+    }
+  }
+  if (rows.empty()) return "";
+  return absl::StrCat("\n### ", task, "\n\n",
+                      Table({"protocol", "presets", "steps", "batch", "learning rate",
+                             "warm-up steps", "evaluated every", "longest input"},
+                            rows));
+}
+
+std::string Departures(const ConfigFragment& fragment) {
+  if (fragment.not_imitated().empty()) return "";
+  std::vector<Row> rows;
+  for (const Departure& departure : fragment.not_imitated())
+    rows.push_back({departure.what(), departure.reason()});
+  return absl::StrCat("\n### ", fragment.name(), "\n\n",
+                      Table({"the original", "why not here"}, rows));
+}
+
 std::string Assignments(const ExperimentConfig& part) {
   Row assignments;
   for (const auto& [path, value] : LeafFields(part)) {
@@ -185,6 +254,13 @@ absl::StatusOr<std::string> ProtocolPage() {
   LRA_ASSIGN_OR_RETURN(const std::vector<Protocol> protocols, LoadProtocols());
   std::string page = absl::StrCat(kIntroduction, "\n", Overview(protocols), CommonRules(protocols));
   for (const std::string& task : TasksInOrder()) page += TaskRules(protocols, task);
+  page += kRuns;
+  for (const std::string& task : TasksInOrder()) {
+    LRA_ASSIGN_OR_RETURN(const std::string runs, RunsOfTask(task));
+    page += runs;
+  }
+  page += kNotImitated;
+  for (const Protocol& protocol : protocols) page += Departures(protocol.fragment);
   page += "\n## What changes for one method\n";
   for (const Protocol& protocol : protocols) page += MethodRules(protocol.fragment);
   page += "\n## Presets\n";

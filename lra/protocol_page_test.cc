@@ -27,12 +27,15 @@ class ProtocolPageTest : public ConfigFolderTest {
     Write("protocols/old", R"(
       name: "old" version: 1 description: "Yesterday's"
       base { model { dropout: 0.1 } train { steps: 10 } }
-      task { key: "listops" value { view { max_length_tokens: 50 } } })");
+      task { key: "listops" value { view { max_length_tokens: 50 } } }
+      not_imitated { what: "its luck" reason: "nobody knows its seed" })");
     Write("presets/tiny", R"(
       name: "tiny" version: 1 description: "Few weights"
       base { model { layers: 1 } }
       task { key: "text" value { model { layers: 3 } } }
-      protocol { key: "old" value { model { heads: 2 } } })");
+      protocol { key: "old" value { model { heads: 2 } } }
+      protocol { key: "new:listops" value { train { steps: 40 batch_examples: 4 eval_every_steps: 2 }
+        schedule { warmup_fraction: 0.1 learning_rate: 0.25 } } })");
   }
 };
 
@@ -56,7 +59,25 @@ TEST_F(ProtocolPageTest, SaysEveryRuleOnce) {
   EXPECT_THAT(*page, EndsWith("### tiny\n\nFew weights.\n\n| for | sets |\n| --- | --- |\n"
                               "| every task | `model.layers=1` |\n"
                               "| text | `model.layers=3` |\n"
+                              "| under new:listops | `schedule.learning_rate=0.25` "
+                              "`schedule.warmup_fraction=0.1` `train.steps=40` "
+                              "`train.batch_examples=4` `train.eval_every_steps=2` |\n"
                               "| under old | `model.heads=2` |\n"));
+}
+
+TEST_F(ProtocolPageTest, SaysWhatARunDoesAndWhatIsNotImitated) {
+  Write("presets/other", "name: 'other' version: 1 base { model { layers: 2 } }");
+  const auto page = ProtocolPage();
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page,
+              HasSubstr("### listops\n\n| protocol | presets | steps | batch | learning rate | "
+                        "warm-up steps | evaluated every | longest input |\n"
+                        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+                        "| new | other | 10 | 0 | 0 | 0 | 0 | 100 |\n"
+                        "| new | tiny | 40 | 4 | 0.25 | 4 | 2 | 100 |\n"
+                        "| old | other tiny | 10 | 0 | 0 | 0 | 0 | 50 |\n"));
+  EXPECT_THAT(*page, HasSubstr("### old\n\n| the original | why not here |\n| --- | --- |\n"
+                               "| its luck | nobody knows its seed |\n"));
 }
 
 TEST_F(ProtocolPageTest, ADamagedFileIsNamed) {

@@ -3,17 +3,21 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "lra/config.h"
+#include "lra/experiment.h"
 #include "lra/fingerprint.h"
 
 namespace lra {
 namespace {
 
 // A line "protocols/fair@1 listops HASH" for each task that the fragment's file names, and one
-// without a task for what it says about every one.
+// without a task for what it says about every one. What it says under single protocols and about
+// single methods has lines of its own: "presets/small@2 under fair HASH".
 std::set<std::string> RulesOf(absl::string_view kind, const ConfigFragment& fragment) {
   const std::string name = absl::StrCat(kind, "/", fragment.name(), "@", fragment.version());
   const auto line = [&](absl::string_view task, const ExperimentConfig& rules) {
@@ -25,34 +29,65 @@ std::set<std::string> RulesOf(absl::string_view kind, const ConfigFragment& frag
     MergeConfig(part, &rules);
     lines.insert(line(absl::StrCat(" ", task), rules));
   }
+  for (const auto& [key, part] : fragment.protocol())
+    lines.insert(line(absl::StrCat(" under ", key), part));
+  for (const auto& [key, part] : fragment.method())
+    lines.insert(line(absl::StrCat(" ", key), part));
   return lines;
 }
 
 constexpr char kPinned[] = R"(
-presets/lra2020@1 ef4ca5319057
-presets/lra2020@1 image 300c63fa80bc
-presets/lra2020@1 listops 86093550f0b5
-presets/lra2020@1 pathfinder256 c338300904df
-presets/lra2020@1 pathfinder32 432bea6a5476
-presets/lra2020@1 pathfinder64 c6b0a3706171
-presets/lra2020@1 pathx 898454bd395f
-presets/lra2020@1 retrieval f17454e6c984
-presets/lra2020@1 text eeff0b4f85cd
-presets/lra2020_paper@1 ef4ca5319057
-presets/lra2020_paper@1 image 66990ba93e82
-presets/lra2020_paper@1 listops 50034588ab1f
-presets/lra2020_paper@1 pathfinder256 c338300904df
-presets/lra2020_paper@1 pathfinder32 7f8bd7fef9cf
-presets/lra2020_paper@1 pathfinder64 c6b0a3706171
-presets/lra2020_paper@1 pathx c36ca11cd6c3
-presets/lra2020_paper@1 retrieval f17454e6c984
-presets/lra2020_paper@1 text 093c160addd3
-presets/small@1 a07cfdbd23b8
-presets/small@1 listops ccb7ffc4ceea
-presets/smoke@2 f9b1a777e459
-presets/smoke@2 listops f6666c986a24
-presets/smoke@2 retrieval d01d78c4f68b
-presets/smoke@2 text d01d78c4f68b
+presets/lra2020@2 ef4ca5319057
+presets/lra2020@2 image 7fc0c0f17cdd
+presets/lra2020@2 listops f955534b4950
+presets/lra2020@2 lra2020:image/bigbird 0310e676e6b8
+presets/lra2020@2 lra2020:image/local 93741dccc8f4
+presets/lra2020@2 lra2020:image/longformer e83594bb5741
+presets/lra2020@2 lra2020:image/reformer 0ae886e92c8e
+presets/lra2020@2 lra2020:image/sinkhorn b28e55f31940
+presets/lra2020@2 lra2020:pathfinder32/bigbird 4ac3d0d42d43
+presets/lra2020@2 lra2020:pathfinder32/linear 93741dccc8f4
+presets/lra2020@2 lra2020:pathfinder32/linformer 820a9aff8524
+presets/lra2020@2 lra2020:pathfinder32/local dade42160102
+presets/lra2020@2 lra2020:pathfinder32/longformer 4f407f34f471
+presets/lra2020@2 lra2020:pathfinder32/performer f085b905da36
+presets/lra2020@2 lra2020:pathfinder32/reformer 19d4e61943e0
+presets/lra2020@2 lra2020:pathfinder32/sinkhorn df335ebc9609
+presets/lra2020@2 lra2020:pathfinder32/sparse bd41abcaf0ca
+presets/lra2020@2 lra2020:pathfinder32/synthesizer dade42160102
+presets/lra2020@2 pathfinder256 23309c447490
+presets/lra2020@2 pathfinder32 77195dc0a438
+presets/lra2020@2 pathfinder64 23309c447490
+presets/lra2020@2 pathx 820a9aff8524
+presets/lra2020@2 retrieval 6096f7959ec6
+presets/lra2020@2 text 2ecaa0c5a562
+presets/lra2020_paper@2 ef4ca5319057
+presets/lra2020_paper@2 image b68c673556a7
+presets/lra2020_paper@2 listops 6b3836315a0d
+presets/lra2020_paper@2 pathfinder256 23309c447490
+presets/lra2020_paper@2 pathfinder32 cd8b178e72ab
+presets/lra2020_paper@2 pathfinder64 23309c447490
+presets/lra2020_paper@2 pathx cd8b178e72ab
+presets/lra2020_paper@2 retrieval 6096f7959ec6
+presets/lra2020_paper@2 text 6b3836315a0d
+presets/nystrom@1 ff60d0151101
+presets/s4@1 */s4d b393738784a3
+presets/s4@1 22dbb29608c7
+presets/s4@1 image 37dceb738070
+presets/s4@1 listops/s4d a4b2683a05ce
+presets/s4@1 retrieval/s4d a4b2683a05ce
+presets/s4@1 text/s4d a4b2683a05ce
+presets/small@2 2474e1e607c1
+presets/small@2 under fair 9a1357d43d8a
+presets/small@2 under fair:listops 27b135a39079
+presets/smoke@3 f9b1a777e459
+presets/smoke@3 listops f6666c986a24
+presets/smoke@3 retrieval d01d78c4f68b
+presets/smoke@3 text d01d78c4f68b
+presets/smoke@3 under fair 3859744a5437
+presets/smoke@3 under lra2020 2cc361fc0dcd
+presets/smoke@3 under lra2020_paper 2cc361fc0dcd
+presets/smoke@3 under nystrom 2cc361fc0dcd
 protocols/fair@1 dcd8196dc3b7
 protocols/fair@1 image aa4253036b49
 protocols/fair@1 listops a314cc0a69ab
@@ -62,38 +97,169 @@ protocols/fair@1 pathfinder64 2db12c41d236
 protocols/fair@1 pathx b2ec7421f4e0
 protocols/fair@1 retrieval 4b0ff68b1bcd
 protocols/fair@1 text ba0aed54cbdc
+protocols/lra2020@1 */bigbird 43f38229c514
+protocols/lra2020@1 */cosformer 43f38229c514
+protocols/lra2020@1 */cottention 43f38229c514
+protocols/lra2020@1 */factorized 43f38229c514
+protocols/lra2020@1 */fnet 43f38229c514
+protocols/lra2020@1 */identity 43f38229c514
+protocols/lra2020@1 */leaky_relu 43f38229c514
+protocols/lra2020@1 */linear 43f38229c514
+protocols/lra2020@1 */linformer 10de84fec487
+protocols/lra2020@1 */local 648fafd473c4
+protocols/lra2020@1 */longformer dce9dd5c2bdd
+protocols/lra2020@1 */nystromformer 43f38229c514
+protocols/lra2020@1 */performer d486365ac9ad
+protocols/lra2020@1 */reformer 7f5af20b0c80
+protocols/lra2020@1 */relu 43f38229c514
+protocols/lra2020@1 */rfa 43f38229c514
+protocols/lra2020@1 */s4d 43f38229c514
+protocols/lra2020@1 */sinkhorn 30d80dd9251b
+protocols/lra2020@1 */sparse bea0b9aec227
+protocols/lra2020@1 */synthesizer b49e3b3f647e
 protocols/lra2020@1 4dcac30e11a3
 protocols/lra2020@1 image 80a2d132aba7
+protocols/lra2020@1 image/local 5867a51bf874
+protocols/lra2020@1 image/longformer 0e8ca6eb4d4f
+protocols/lra2020@1 image/reformer 41a8bc13ed50
+protocols/lra2020@1 image/sinkhorn f82ed515284f
 protocols/lra2020@1 listops 509c9d2263dc
+protocols/lra2020@1 listops/performer 4a10acdbac52
+protocols/lra2020@1 listops/reformer 76b2f1895c4d
 protocols/lra2020@1 pathfinder256 d9fd3e8932c9
 protocols/lra2020@1 pathfinder32 c50a3a0bb7aa
+protocols/lra2020@1 pathfinder32/local 7c259820f752
+protocols/lra2020@1 pathfinder32/longformer 73e4bb9fbb0d
+protocols/lra2020@1 pathfinder32/reformer 41a8bc13ed50
+protocols/lra2020@1 pathfinder32/sinkhorn 0bc813f881ce
 protocols/lra2020@1 pathfinder64 5adffcba9c94
 protocols/lra2020@1 pathx bc9d9c702406
 protocols/lra2020@1 retrieval c8dbecc9668c
+protocols/lra2020@1 retrieval/reformer 5354ac0d8980
 protocols/lra2020@1 text 5d3bef20eb1d
-protocols/lra2020_paper@1 acc5d0b838ac
-protocols/lra2020_paper@1 image 2ebb337ec89e
-protocols/lra2020_paper@1 listops e3e5825634e5
-protocols/lra2020_paper@1 pathfinder256 886fa9f13b79
-protocols/lra2020_paper@1 pathfinder32 ae62ae75675b
-protocols/lra2020_paper@1 pathfinder64 fbb0820f6241
-protocols/lra2020_paper@1 pathx 99af5af0abb0
-protocols/lra2020_paper@1 retrieval 1d2ba4ca514a
-protocols/lra2020_paper@1 text 924e5ab66984
-protocols/nystrom@1 e536a4be790b
-protocols/nystrom@1 image e82aa20cf275
-protocols/nystrom@1 listops 6dac0e44ed14
-protocols/nystrom@1 pathfinder32 fa6d162e2eac
-protocols/nystrom@1 retrieval 386b8f83814d
-protocols/nystrom@1 text c834ea637aa0
-protocols/s4@1 8d197f961c99
-protocols/s4@1 image a8735e83a752
-protocols/s4@1 listops be9896cdc2d9
-protocols/s4@1 pathfinder32 b803280ad403
-protocols/s4@1 pathx 597e718836a0
-protocols/s4@1 retrieval aae31b56e8e3
-protocols/s4@1 text a6765dbb686d
+protocols/lra2020@1 text/reformer 62eb57759fb5
+protocols/lra2020_paper@2 */bigbird 43f38229c514
+protocols/lra2020_paper@2 */cosformer 43f38229c514
+protocols/lra2020_paper@2 */cottention 43f38229c514
+protocols/lra2020_paper@2 */factorized 43f38229c514
+protocols/lra2020_paper@2 */fnet 43f38229c514
+protocols/lra2020_paper@2 */identity 43f38229c514
+protocols/lra2020_paper@2 */leaky_relu 43f38229c514
+protocols/lra2020_paper@2 */linear 43f38229c514
+protocols/lra2020_paper@2 */linformer 10de84fec487
+protocols/lra2020_paper@2 */local 648fafd473c4
+protocols/lra2020_paper@2 */longformer dce9dd5c2bdd
+protocols/lra2020_paper@2 */nystromformer 43f38229c514
+protocols/lra2020_paper@2 */performer e186d270007e
+protocols/lra2020_paper@2 */reformer 7f5af20b0c80
+protocols/lra2020_paper@2 */relu 43f38229c514
+protocols/lra2020_paper@2 */rfa 43f38229c514
+protocols/lra2020_paper@2 */s4d 43f38229c514
+protocols/lra2020_paper@2 */sinkhorn 30d80dd9251b
+protocols/lra2020_paper@2 */sparse bea0b9aec227
+protocols/lra2020_paper@2 */synthesizer b49e3b3f647e
+protocols/lra2020_paper@2 acc5d0b838ac
+protocols/lra2020_paper@2 image 2ebb337ec89e
+protocols/lra2020_paper@2 image/local 5867a51bf874
+protocols/lra2020_paper@2 image/longformer 0e8ca6eb4d4f
+protocols/lra2020_paper@2 image/reformer 41a8bc13ed50
+protocols/lra2020_paper@2 image/sinkhorn f82ed515284f
+protocols/lra2020_paper@2 listops 399b110e7d57
+protocols/lra2020_paper@2 listops/performer 70e1f1c438ee
+protocols/lra2020_paper@2 listops/reformer 76b2f1895c4d
+protocols/lra2020_paper@2 pathfinder256 886fa9f13b79
+protocols/lra2020_paper@2 pathfinder32 ae62ae75675b
+protocols/lra2020_paper@2 pathfinder32/local 7c259820f752
+protocols/lra2020_paper@2 pathfinder32/longformer 73e4bb9fbb0d
+protocols/lra2020_paper@2 pathfinder32/reformer 41a8bc13ed50
+protocols/lra2020_paper@2 pathfinder32/sinkhorn 0bc813f881ce
+protocols/lra2020_paper@2 pathfinder64 fbb0820f6241
+protocols/lra2020_paper@2 pathx 99af5af0abb0
+protocols/lra2020_paper@2 retrieval 1d2ba4ca514a
+protocols/lra2020_paper@2 retrieval/reformer 5354ac0d8980
+protocols/lra2020_paper@2 text 924e5ab66984
+protocols/lra2020_paper@2 text/reformer 5354ac0d8980
+protocols/nystrom@2 */cosformer 43f38229c514
+protocols/nystrom@2 */cottention 43f38229c514
+protocols/nystrom@2 */factorized 43f38229c514
+protocols/nystrom@2 */fnet 43f38229c514
+protocols/nystrom@2 */identity 43f38229c514
+protocols/nystrom@2 */leaky_relu 43f38229c514
+protocols/nystrom@2 */linear 43f38229c514
+protocols/nystrom@2 */linformer f714400c7e3a
+protocols/nystrom@2 */nystromformer 232f228b2a48
+protocols/nystrom@2 */performer 875ff98f17bb
+protocols/nystrom@2 */reformer 9857208c3274
+protocols/nystrom@2 */relu 43f38229c514
+protocols/nystrom@2 */rfa 43f38229c514
+protocols/nystrom@2 */s4d 43f38229c514
+protocols/nystrom@2 */sinkhorn 43f38229c514
+protocols/nystrom@2 e536a4be790b
+protocols/nystrom@2 image e82aa20cf275
+protocols/nystrom@2 listops 6dac0e44ed14
+protocols/nystrom@2 pathfinder32 fa6d162e2eac
+protocols/nystrom@2 retrieval 386b8f83814d
+protocols/nystrom@2 text 1499760900ad
+protocols/s4@2 */s4d 23ac9a3afeba
+protocols/s4@2 5e54a79fa918
+protocols/s4@2 image 759838ff52ef
+protocols/s4@2 listops 167031e7cc97
+protocols/s4@2 pathfinder32 e94fbe1b9bc2
+protocols/s4@2 pathx 9068adbbaced
+protocols/s4@2 pathx/s4d ce9d501f152d
+protocols/s4@2 retrieval 6501c3b07171
+protocols/s4@2 text 32bd8732a5c3
 )";
+
+// "PRESET TASK ATTENTION HASH": runs under `fair`, which most records are. They stay comparable
+// with every run on record as long as these hashes stay, whatever happens to the presets' files.
+constexpr char kFairCells[] = R"(
+small listops transformer 406fcdf457c2
+small listops s4d 4284eec73226
+small text transformer 6126aaeab556
+small text s4d eeb5df2b146c
+small retrieval transformer e15a1c8e72bd
+small retrieval s4d 60adeb2a0006
+small image transformer 0aaf0d398da2
+small image s4d 77d58c8ff736
+small pathfinder32 transformer dc7c586fac0a
+small pathfinder32 s4d 6585d1c0c40b
+small pathfinder64 transformer f9e815c5546c
+small pathfinder64 s4d c0eb6b915413
+small pathx transformer 3adc753bdeb6
+small pathx s4d c5cc0c9d4673
+small pathfinder256 transformer 3f8f31f2eaf1
+small pathfinder256 s4d 4673f96cc023
+smoke listops transformer 2de8f342c65b
+smoke listops s4d 2568a77120ca
+smoke text transformer ededff13773a
+smoke text s4d 75efb636a0a0
+smoke retrieval transformer 9279789e6f0e
+smoke retrieval s4d b4cfc1b6afa0
+smoke image transformer 9516a26ca24d
+smoke image s4d 95aab2ee15ad
+smoke pathfinder32 transformer 6ffa0f24729a
+smoke pathfinder32 s4d 903ecf5c934d
+smoke pathfinder64 transformer 4630200b5666
+smoke pathfinder64 s4d 19063f4a883c
+smoke pathx transformer 296d9f66d76b
+smoke pathx s4d de19f8151c11
+smoke pathfinder256 transformer 87e71c1d959c
+smoke pathfinder256 s4d 07394493ac85
+)";
+
+TEST(RulesTest, RunsUnderFairStayComparableWithThoseOnRecord) {
+  std::string found = "\n";
+  for (const absl::string_view line : absl::StrSplit(kFairCells, '\n', absl::SkipEmpty())) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    const auto resolved =
+        ResolveExperiment({.task = words[1], .attention = words[2], .preset = words[0]});
+    ASSERT_TRUE(resolved.ok()) << line << ": " << resolved.status();
+    absl::StrAppend(&found, words[0], " ", words[1], " ", words[2], " ",
+                    CellFingerprint(resolved->config).substr(0, 12), "\n");
+  }
+  EXPECT_EQ(found, kFairCells);
+}
 
 // Numbers of one version belong together: rules that change get a new one, and new lines here. A
 // task that brings its own rules needs neither.

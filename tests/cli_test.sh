@@ -78,6 +78,10 @@ expect 2 'reseeded: is not the data of the run: the fingerprint of split' "$lra"
 expect 2 'reseeded: is not the data of the run' "$lra" profile "$run" --data reseeded
 expect 1 'dropped brackets' "$lra" doctor bare
 expect 0 'preset smoke' "$lra" config "${smoke[@]}" --attention linear
+# A field that departs from the protocol is marked, and so is a budget below the protocol's.
+expect 0 'train.batch_examples +8 +preset smoke +\(protocol: 32\)' "$lra" config "${smoke[@]}" --attention linear
+expect 0 'warning: the budget is 6 steps of 8 examples' "$lra" config "${smoke[@]}" --attention linear
+expect 2 'the warm-up of 8000 steps .* outlasts the run of 100 ' "$lra" config --task text --attention linear --protocol nystrom --set train.steps=100
 expect 0 'seed +7 +--seeds' "$lra" config "${smoke[@]}" --attention linear --seeds 7 --out x
 expect 0 'cosformer' "$lra" list
 expect 2 'kind "suites"' "$lra" list suites

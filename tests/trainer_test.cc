@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -57,6 +58,16 @@ TEST_F(TrainerTest, RecordHoldsWhatThePredictionsSay) {
   ASSERT_NE(test, nullptr);
   EXPECT_EQ(test->examples(), 40);
   EXPECT_EQ(record->test_looks_size(), test->step() == 20 ? 1 : 2);
+  // What preset smoke changes of protocol fair, read back from the record's file.
+  ASSERT_GT(record->changed_rule_size(), 0);
+  const auto steps = std::find_if(record->changed_rule().begin(), record->changed_rule().end(),
+                                  [](const auto& rule) { return rule.path() == "train.steps"; });
+  ASSERT_NE(steps, record->changed_rule().end());
+  EXPECT_EQ(steps->protocol_value(), "30000");
+  EXPECT_EQ(steps->value(), "20");
+  EXPECT_EQ(steps->origin(), "preset smoke");
+  ASSERT_EQ(record->warning_size(), 1);
+  EXPECT_THAT(record->warning(0), HasSubstr("20 steps of 8 examples"));
   // Scoring the stored checkpoint again gives the same result.
   EvaluateRequest evaluate;
   evaluate.checkpoint =

@@ -108,6 +108,8 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   record.set_parameters(parameters.count());
   *record.mutable_curve() = state.curve();
   *record.mutable_provenance() = state.provenance();
+  *record.mutable_changed_rule() = state.changed_rule();
+  *record.mutable_warning() = state.warning();
   if (state.has_pretrain()) *record.mutable_pretrain() = state.pretrain();
   record.set_transformer_parameters(
       CountTransformerParameters(state.config(), state.spec()).value_or(0));

@@ -109,6 +109,16 @@ void StartState(Run* run) {
   state.set_best_step(-1);
   state.mutable_provenance()->insert(run->request.resolved.provenance.begin(),
                                      run->request.resolved.provenance.end());
+  const ResolvedConfig& resolved = run->request.resolved;
+  state.mutable_changed_rule()->Assign(resolved.changed_rules.begin(),
+                                       resolved.changed_rules.end());
+  state.mutable_warning()->Assign(resolved.warnings.begin(), resolved.warnings.end());
+}
+
+void PrintWarnings(const TrainRequest& request) {
+  if (request.runtime.quiet() || request.is_same_process) return;
+  for (const std::string& warning : request.resolved.warnings)
+    std::cerr << "warning: " << warning << "\n";
 }
 
 void NoteSmallSplit(const Run& run) {
@@ -162,6 +172,7 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   LRA_ASSIGN_OR_RETURN(run->metric, MetricOf(run->train.spec()));
   LRA_RETURN_IF_ERROR(CheckSums(*run->metric, "training with labels", ScoredSums(*run->metric)));
   LRA_RETURN_IF_ERROR(CheckLengths(request.resolved, run->train.spec()));
+  PrintWarnings(request);
   NoteSmallSplit(*run);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     LRA_ASSIGN_OR_RETURN(run->model, request.make_classifier(run->config(), run->train.spec()));

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "lra/check.h"
+#include "lra/protocol_rules.h"
 
 namespace lra {
 namespace {
@@ -35,8 +36,7 @@ Schedule::Schedule(const ScheduleConfig& config, const OptimizerConfig& optimize
       rate_(config.learning_rate()),
       beta1_(optimizer.beta1()),
       plateau_factor_(config.plateau_factor()),
-      warmup_(config.has_warmup_steps() ? config.warmup_steps()
-                                        : std::llround(config.warmup_fraction() * total_steps)),
+      warmup_(WarmupSteps(config, total_steps)),
       total_(total_steps) {}
 
 ScheduleValue Schedule::OneCycle(double s) const {
