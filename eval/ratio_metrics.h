@@ -3,6 +3,7 @@
 #define LRA_EVAL_RATIO_METRICS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,10 @@ class ShareMetric : public Metric {
   std::optional<Interval> IntervalOf(absl::Span<const Sums> runs,
                                      double confidence) const override {
     if (runs.size() != 1) return Metric::IntervalOf(runs, confidence);
-    return ClopperPearson(CountOf(runs[0], part_), CountOf(runs[0], whole_), confidence);
+    const int64_t part = CountOf(runs[0], part_), whole = CountOf(runs[0], whole_);
+    // Sums may be read from a file that lacks them, or says that they are no share.
+    if (part < 0 || whole < 1 || part > whole) return std::nullopt;
+    return ClopperPearson(part, whole, confidence);
   }
 
  private:
