@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "lra/parallel.h"
 
 namespace lra {
 namespace {
@@ -71,8 +72,11 @@ void AddBytes(CLI::App* command, const std::string& name, uint64_t* value,
 }
 
 void AddThreads(CLI::App* command, int* threads, const std::string& note) {
-  AddOption(command, "--threads", threads, "Threads; 0 = all cores" + note,
-            {.allowed = FlagRules::kNonNegative});
+  AddOption(
+      command, "--threads", threads,
+      "Threads, at most " + std::to_string(kMaxThreadsPerCore) + " times the cores; 0 = all cores" +
+          note,
+      {.allowed = FlagRules::kRange, .least = 0, .largest = static_cast<double>(MaxThreads())});
 }
 
 void AddKernels(CLI::App* command, std::string* kernels) {

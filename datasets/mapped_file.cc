@@ -21,7 +21,8 @@ absl::Status MapError(absl::string_view path) {
 }  // namespace
 
 absl::StatusOr<MappedFile> MappedFile::Open(absl::string_view path) {
-  const int descriptor = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK, opening a pipe waits for its writer.
+  const int descriptor = open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return MapError(path);
   struct stat info;
   MappedFile file;

@@ -47,9 +47,11 @@ std::vector<std::string> ScorersOf(const Metric& metric) {
 
 std::optional<Interval> Metric::RunInterval(const Sums& run, double confidence) const {
   const int64_t targets = CountOf(run, kTargets);
-  if (!traits_.is_proportion || targets == 0) return std::nullopt;
-  return ClopperPearson(std::llround(Value(run) * static_cast<double>(targets)), targets,
-                        confidence);
+  if (!traits_.is_proportion || targets < 1) return std::nullopt;
+  const int64_t part = std::llround(Value(run) * static_cast<double>(targets));
+  // Sums may be read from a file that lacks them, or says that they are no share.
+  if (part < 0 || part > targets) return std::nullopt;
+  return ClopperPearson(part, targets, confidence);
 }
 
 std::optional<ExampleValues> Metric::ValuesOf(const ExampleSums& sums) const {

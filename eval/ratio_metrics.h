@@ -3,6 +3,7 @@
 #define LRA_EVAL_RATIO_METRICS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 

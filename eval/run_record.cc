@@ -13,6 +13,7 @@
 #include "eval/example_scores.h"
 #include "eval/metric.h"
 #include "eval/schema1.h"
+#include "eval/sums.h"
 #include "lra/files.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
@@ -77,6 +78,39 @@ absl::StatusOr<std::vector<const Metric*>> KeptMetrics(const Metric& own) {
   return std::vector<const Metric*>{&own, accuracy};
 }
 
+// Statistics demand counts that can be; a seal says only that nobody changed the file by accident.
+absl::Status CheckResult(const std::string& where, const SplitResult& result) {
+  const auto refuse = [&](absl::string_view field, int64_t value, absl::string_view right) {
+    return absl::DataLossError(
+        absl::StrCat(where, ".", field, ": is ", value, ", must be ", right));
+  };
+  constexpr char kCount[] = "0 to 2^48";
+  constexpr int64_t kMaxCount = int64_t{1} << 48;
+  const auto is_count = [](int64_t value) { return value >= 0 && value <= kMaxCount; };
+  if (!is_count(result.examples())) return refuse("examples", result.examples(), kCount);
+  if (!is_count(result.split_examples()))
+    return refuse("split_examples", result.split_examples(), kCount);
+  for (const std::string& name : NamesOf(result.sums())) {
+    if (!result.sums().counts().contains(name)) continue;
+    const int64_t count = CountOf(result.sums(), name);
+    if (!is_count(count)) return refuse(absl::StrCat("sums.counts[", name, "]"), count, kCount);
+  }
+  const int64_t targets = CountOf(result.sums(), kTargets);
+  for (const char* part : {kCorrect, kTokens}) {
+    const int64_t count = CountOf(result.sums(), part);
+    if (count <= targets) continue;
+    return refuse(absl::StrCat("sums.counts[", part, "]"), count,
+                  absl::StrCat("at most sums.counts[", kTargets, "], ", targets));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCounts(const std::string& path, const RunRecord& record) {
+  for (int i = 0; i < record.results_size(); ++i)
+    LRA_RETURN_IF_ERROR(CheckResult(absl::StrCat(path, ": results[", i, "]"), record.results(i)));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status WriteRunRecord(absl::string_view directory, RunRecord record) {
@@ -91,10 +125,13 @@ absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory) {
   RunRecord record;
   LRA_RETURN_IF_ERROR(ReadSealedTextProto(path, &record));
   ConvertSchema1(&record);
-  if (record.schema_version() == kRecordSchemaVersion) return record;
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, ": schema version ", record.schema_version(),
-                   "; this program reads versions 1 to ", kRecordSchemaVersion));
+  if (record.schema_version() != kRecordSchemaVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": schema version ", record.schema_version(),
+                     "; this program reads versions 1 to ", kRecordSchemaVersion));
+  }
+  LRA_RETURN_IF_ERROR(CheckCounts(path, record));
+  return record;
 }
 
 absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths) {

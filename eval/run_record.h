@@ -29,7 +29,8 @@ inline constexpr char kLastCheckpoint[] = "last";
 absl::Status WriteRunRecord(absl::string_view directory, RunRecord record);
 
 // A record of schema 1 comes back in the form of today. NotFound without a record; DataLoss for a
-// damaged one; FailedPrecondition for another schema version.
+// damaged one and, naming the field, for counts that cannot be (negative, more correct than
+// targets); FailedPrecondition for another schema version.
 absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory);
 
 struct LocatedRecord {

@@ -175,5 +175,29 @@ TEST(FindResultTest, PrefersTheSelectedCheckpoint) {
   EXPECT_EQ(FindResult(record, "test"), nullptr);
 }
 
+// Such counts aborted the program when a table asked for their interval.
+TEST_F(RunRecordTest, CountsThatCannotBeAreRefusedByField) {
+  const auto refusal = [this](const std::string& name, int64_t value) {
+    RunRecord record = MakeRun({}).record;
+    SplitResult* result = record.mutable_results(0);
+    if (name == "examples") {
+      result->set_examples(value);
+    } else {
+      (*result->mutable_sums()->mutable_counts())[name] = value;
+    }
+    EXPECT_TRUE(WriteRunRecord(Path("run"), record).ok());
+    const absl::Status status = ReadRunRecord(Path("run")).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << name;
+    return std::string(status.message());
+  };
+  const std::string where = Path("run/record.textproto") + ": results[0].";
+  EXPECT_EQ(refusal("correct", -1), where + "sums.counts[correct]: is -1, must be 0 to 2^48");
+  EXPECT_EQ(refusal("correct", 1000000),
+            where + "sums.counts[correct]: is 1000000, must be at most sums.counts[targets], 2000");
+  EXPECT_EQ(refusal("targets", int64_t{1} << 60),
+            where + "sums.counts[targets]: is 1152921504606846976, must be 0 to 2^48");
+  EXPECT_EQ(refusal("examples", -5), where + "examples: is -5, must be 0 to 2^48");
+}
+
 }  // namespace
 }  // namespace lra

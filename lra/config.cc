@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "lra/config_checks.h"
+#include "lra/config_check.h"
 #include "lra/files.h"
 #include "lra/protocol_rules.h"
 #include "lra/status_macros.h"
@@ -329,9 +329,7 @@ void ConfigBuilder::SetDefaults(ResolvedConfig* result) const {
 absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
   ResolvedConfig result = resolved_;
   SetDefaults(&result);
-  LRA_RETURN_IF_ERROR(CheckComplete(result.config, idle_fields_));
-  LRA_RETURN_IF_ERROR(CheckRanges(result.config));
-  LRA_RETURN_IF_ERROR(CheckAgreement(result.config));
+  LRA_RETURN_IF_ERROR(CheckConfig(result.config, idle_fields_));
   // When an attention is replaced, the options of the old one are gone, so their origins go as
   // well.
   std::set<std::string> present;

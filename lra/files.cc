@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -90,11 +91,27 @@ absl::Status RenameAndSync(const std::string& from, const std::string& to) {
   return SyncFolder(ParentOf(to));
 }
 
+// Reading a folder fails by itself; a pipe or a device might never end.
+absl::Status CheckEnds(int descriptor, const std::string& path, int64_t max_bytes) {
+  struct stat info;
+  if (fstat(descriptor, &info) != 0) return FileError(errno, "read", path);
+  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read \"", path, "\": it is a pipe or a device, not a plain file"));
+  }
+  if (!S_ISREG(info.st_mode) || info.st_size <= max_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("cannot read \"", path, "\": it has ",
+                                                 info.st_size, " bytes, at most ", max_bytes,
+                                                 " are read"));
+}
+
 // Calls consume(data, size) on consecutive blocks of the file.
 template <class Consume>
-absl::Status ReadBlocks(const std::string& path, Consume consume) {
-  const ScopedDescriptor file(OpenForReading(path));
+absl::Status ReadBlocks(const std::string& path, int64_t max_bytes, Consume consume) {
+  // Without O_NONBLOCK, opening a pipe waits for its writer.
+  const ScopedDescriptor file(OpenForReading(path, O_NONBLOCK));
   if (file.get() < 0) return FileError(errno, "read", path);
+  LRA_RETURN_IF_ERROR(CheckEnds(file.get(), path, max_bytes));
   std::string block(kBlockBytes, '\0');
   while (true) {
     const ssize_t count =
@@ -135,9 +152,9 @@ absl::Status CheckFreeFolder(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadFile(absl::string_view path) {
+absl::StatusOr<std::string> ReadFile(absl::string_view path, int64_t max_bytes) {
   std::string data;
-  LRA_RETURN_IF_ERROR(ReadBlocks(std::string(path),
+  LRA_RETURN_IF_ERROR(ReadBlocks(std::string(path), max_bytes,
                                  [&](absl::string_view block) { absl::StrAppend(&data, block); }));
   return data;
 }
@@ -146,11 +163,6 @@ absl::Status WriteFileAtomically(absl::string_view path, absl::string_view data)
   LRA_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Open(path));
   LRA_RETURN_IF_ERROR(writer.Write(data));
   return writer.Close();
-}
-
-bool FileExists(absl::string_view path) {
-  struct stat info;
-  return stat(std::string(path).c_str(), &info) == 0;
 }
 
 absl::StatusOr<int64_t> FileSizeBytes(absl::string_view path) {
@@ -173,16 +185,10 @@ absl::Status RemoveAll(absl::string_view path) {
   return absl::OkStatus();
 }
 
-std::string JoinPath(absl::string_view a, absl::string_view b) {
-  if (a.empty() || (!b.empty() && b.front() == '/')) return std::string(b);
-  if (b.empty() || a.back() == '/') return absl::StrCat(a, b);
-  return absl::StrCat(a, "/", b);
-}
-
 absl::StatusOr<Sha256Digest> HashFile(absl::string_view path) {
   Sha256 hash;
-  LRA_RETURN_IF_ERROR(
-      ReadBlocks(std::string(path), [&](absl::string_view block) { hash.Update(block); }));
+  LRA_RETURN_IF_ERROR(ReadBlocks(std::string(path), std::numeric_limits<int64_t>::max(),
+                                 [&](absl::string_view block) { hash.Update(block); }));
   return hash.Finish();
 }
 

@@ -16,8 +16,12 @@
 
 namespace lra {
 
-// Reads the whole file. NotFound names the path.
-absl::StatusOr<std::string> ReadFile(absl::string_view path);
+// The largest file that ReadFile() takes where its caller knows no smaller bound: 16 GiB.
+inline constexpr int64_t kMaxReadBytes = int64_t{16} << 30;
+
+// Reads the whole file. NotFound names the path; InvalidArgument for a pipe or a device, which
+// might never end, and for a file of more than `max_bytes`.
+absl::StatusOr<std::string> ReadFile(absl::string_view path, int64_t max_bytes = kMaxReadBytes);
 
 // Replaces `path` by `data` atomically, with fsync of file and folder.
 absl::Status WriteFileAtomically(absl::string_view path, absl::string_view data);
@@ -33,7 +37,7 @@ absl::Status RemoveAll(absl::string_view path);
 absl::Status ReplaceDirectory(absl::string_view fresh, absl::string_view out);
 // Joins "a" and "b" to "a/b"; if the second part is absolute, it is returned alone.
 std::string JoinPath(absl::string_view a, absl::string_view b);
-// Digest of a file's bytes, read in blocks.
+// Digest of a file's bytes, read in blocks. InvalidArgument for a pipe or a device.
 absl::StatusOr<Sha256Digest> HashFile(absl::string_view path);
 
 // A file being written. It gets its name at Close; if the object is destroyed before, the file is

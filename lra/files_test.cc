@@ -345,5 +345,27 @@ TEST(FileLock, OneHolderAtATimeThoughHoldersRemoveTheFile) {
   EXPECT_FALSE(FileExists(path));
 }
 
+// Reading either would not end.
+TEST(FilesTest, PipesAndDevicesAreNotRead) {
+  const std::string pipe = JoinPath(testing::TempDir(), "pipe");
+  unlink(pipe.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    const std::string why =
+        "cannot read \"" + path + "\": it is a pipe or a device, not a plain file";
+    EXPECT_EQ(ReadFile(path).status(), absl::InvalidArgumentError(why));
+    EXPECT_EQ(HashFile(path).status(), absl::InvalidArgumentError(why));
+  }
+  unlink(pipe.c_str());
+}
+
+TEST(FilesTest, LargerFilesThanTheBoundAreNotRead) {
+  const std::string path = JoinPath(testing::TempDir(), "ten");
+  ASSERT_TRUE(WriteFileAtomically(path, "0123456789").ok());
+  EXPECT_EQ(*ReadFile(path, 10), "0123456789");
+  EXPECT_EQ(ReadFile(path, 9).status().message(),
+            "cannot read \"" + path + "\": it has 10 bytes, at most 9 are read");
+}
+
 }  // namespace
 }  // namespace lra

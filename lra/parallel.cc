@@ -75,4 +75,6 @@ int AvailableCores() {
 
 int ResolveThreads(int threads) { return threads > 0 ? threads : AvailableCores(); }
 
+int MaxThreads() { return kMaxThreadsPerCore * AvailableCores(); }
+
 }  // namespace lra

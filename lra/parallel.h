@@ -102,6 +102,11 @@ int AvailableCores();
 // The given number of threads, or AvailableCores() for 0.
 int ResolveThreads(int threads);
 
+// How many threads may be asked for: kMaxThreadsPerCore for each of AvailableCores(). More are
+// never faster, and beyond some thousands a process may not start them at all.
+inline constexpr int kMaxThreadsPerCore = 16;
+int MaxThreads();
+
 }  // namespace lra
 
 #endif  // LRA_PARALLEL_H_

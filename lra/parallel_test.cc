@@ -127,6 +127,7 @@ TEST(ThreadsTest, ZeroMeansAllAndAtLeastOne) {
   EXPECT_LE(AvailableCores(), static_cast<int>(std::thread::hardware_concurrency()));
   EXPECT_EQ(ResolveThreads(0), AvailableCores());
   EXPECT_EQ(ResolveThreads(3), 3);
+  EXPECT_EQ(MaxThreads(), 16 * AvailableCores());
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kTerminalSeconds = 0.1;
 constexpr double kPlainSeconds = 10;
 constexpr int kBarWidth = 20;
+// Narrower terminals have no bar, so that what is being measured is not cut off.
+constexpr size_t kBarColumns = 120;
 
 double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -91,19 +93,14 @@ void Progress::Draw(absl::string_view detail, bool last) {
   std::string line = absl::StrCat(options_.label, "  ");
   if (options_.total > 0) {
     const double fraction = static_cast<double>(done_) / static_cast<double>(options_.total);
-    if (is_terminal_ && !last) absl::StrAppend(&line, Bar(fraction));
+    if (is_terminal_ && !last && TerminalColumns() >= kBarColumns)
+      absl::StrAppend(&line, Bar(fraction));
     absl::StrAppend(&line, FormatCount(done_), "/", is_estimate_ ? "~" : "",
                     FormatCount(options_.total), " ");
   } else {
     absl::StrAppend(&line, FormatCount(done_), " ");
   }
   absl::StrAppend(&line, options_.unit);
-  if (rate > 0) absl::StrAppendFormat(&line, "  %.3g/s", rate);
-  if (rate > 0 && !options_.second_unit.empty()) {
-    absl::StrAppend(&line, "  ",
-                    FormatCount(std::llround(static_cast<double>(second_done_) / seconds)), " ",
-                    options_.second_unit, "/s");
-  }
   if (last) {
     absl::StrAppend(&line, "  in ", FormatSeconds(seconds));
   } else if (rate > 0 && options_.total > done_) {
@@ -111,6 +108,13 @@ void Progress::Draw(absl::string_view detail, bool last) {
                     FormatSeconds(static_cast<double>(options_.total - done_) / rate));
   }
   if (!detail.empty()) absl::StrAppend(&line, "  ", detail);
+  // Rates come last: a narrow terminal cuts them off first.
+  if (rate > 0) absl::StrAppendFormat(&line, "  %.3g/s", rate);
+  if (rate > 0 && !options_.second_unit.empty()) {
+    absl::StrAppend(&line, "  ",
+                    FormatCount(std::llround(static_cast<double>(second_done_) / seconds)), " ",
+                    options_.second_unit, "/s");
+  }
   if (!is_terminal_) {
     std::fprintf(stderr, "%s\n", line.c_str());
     return;

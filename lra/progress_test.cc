@@ -62,7 +62,22 @@ TEST(ProgressTest, ALogGetsPlainLinesWithoutControlCharacters) {
   }
   EXPECT_THAT(
       testing::internal::GetCapturedStderr(),
-      MatchesRegex("train linear  1,500/1,500 steps  [0-9.e+]+/s  in 0\\.[0-9] s  loss 2\\.01\n"));
+      MatchesRegex("train linear  1,500/1,500 steps  in 0\\.[0-9] s  loss 2\\.01  [0-9.e+]+/s\n"));
+}
+
+// Loss, accuracy and remaining time must fit into 80 columns, and rates may be cut off.
+TEST(ProgressTest, WhatIsMeasuredAndTheRemainingTimeComeBeforeRates) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress(
+        {.label = "train cosformer", .unit = "steps", .total = 5000, .second_unit = "tokens"});
+    ProgressTestPeer::Age(&progress, std::chrono::seconds(930));
+    progress.Update(1000, "loss 2.013  accuracy 24.0 %", 1000000);
+  }
+  const std::string line = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(line, testing::StartsWith("train cosformer  1,000/5,000 steps  ETA 1 h 02 min  loss "
+                                        "2.013  accuracy 24.0 %  "));
+  EXPECT_LE(line.find("24.0 %") + 6, 79u);
 }
 
 // A log file gets a line every 10 s: the last update must not draw a line that Finish() draws
@@ -79,7 +94,7 @@ TEST(ProgressTest, TheLastLineIsDrawnOnceEvenLongAfterTheOneBefore) {
   }
   EXPECT_THAT(
       testing::internal::GetCapturedStderr(),
-      MatchesRegex("x  1/2 steps  [0-9.]+/s  ETA 20.0 s\nx  2/2 steps  [0-9.]+/s  in 40.0 s\n"));
+      MatchesRegex("x  1/2 steps  ETA 20.0 s  [0-9.]+/s\nx  2/2 steps  in 40.0 s  [0-9.]+/s\n"));
 }
 
 TEST(ProgressTest, ASecondUnitHasARateOfItsOwn) {
@@ -91,7 +106,7 @@ TEST(ProgressTest, ASecondUnitHasARateOfItsOwn) {
     progress.Finish();
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              MatchesRegex("x  2/2 steps  0.2/s  (5,000|4,99[0-9]) tokens/s  in 10.0 s\n"));
+              MatchesRegex("x  2/2 steps  in 10.0 s  0.2/s  (5,000|4,99[0-9]) tokens/s\n"));
 }
 
 TEST(ProgressTest, WorkThatWasGivenUpClaimsNothing) {
@@ -122,7 +137,7 @@ TEST(ProgressTest, FinishesOnce) {
     progress.Finish();
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              MatchesRegex("x  12,345 examples  [0-9.e+]+/s  in 0\\.[0-9] s\n"));
+              MatchesRegex("x  12,345 examples  in 0\\.[0-9] s  [0-9.e+]+/s\n"));
 }
 
 // Steps of an earlier process do not count in this one's rate.

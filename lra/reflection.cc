@@ -53,7 +53,38 @@ std::string ToShortest(Number value) {
   return std::string(text, std::to_chars(text, end, value, std::chars_format::general).ptr);
 }
 
+// `depth` is that of `message` itself, from 1.
+absl::Status CheckNestingUnder(const pb::Message& message, int depth) {
+  if (depth > kMaxNesting) return TooDeeplyNested();
+  if (message.GetDescriptor() == pb::Any::descriptor()) {
+    const std::unique_ptr<pb::Message> packed = UnpackAny(message);
+    return packed == nullptr ? absl::OkStatus() : CheckNestingUnder(*packed, depth + 1);
+  }
+  const pb::Reflection& r = *message.GetReflection();
+  std::vector<const Field*> fields;
+  r.ListFields(message, &fields);
+  for (const Field* field : fields) {
+    if (!IsMessageField(field)) continue;
+    const int count = field->is_repeated() ? r.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      const pb::Message& inner = field->is_repeated() ? r.GetRepeatedMessage(message, field, i)
+                                                      : r.GetMessage(message, field);
+      LRA_RETURN_IF_ERROR(CheckNestingUnder(inner, depth + 1));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::Status TooDeeplyNested() {
+  return absl::InvalidArgumentError(
+      absl::StrCat("messages are nested more than ", kMaxNesting, " deep"));
+}
+
+absl::Status CheckNesting(const pb::Message& message, absl::string_view where) {
+  return Annotate(CheckNestingUnder(message, 1), where);
+}
 
 std::string ShortestText(float value) { return ToShortest(value); }
 std::string ShortestText(double value) { return ToShortest(value); }

@@ -25,6 +25,14 @@ std::vector<std::string> FieldNames(const google::protobuf::Descriptor* type);
 // The message inside a google.protobuf.Any; null if the Any is empty, of an unknown type, or
 // damaged.
 std::unique_ptr<google::protobuf::Message> UnpackAny(const google::protobuf::Message& any);
+// How deep messages may be nested, those inside of Any included. Walks by reflection call
+// themselves for each level; what the project's own messages need is less than 10.
+inline constexpr int kMaxNesting = 50;
+absl::Status TooDeeplyNested();
+// InvalidArgument, starting with `where`, if messages are nested deeper than that. Whatever is
+// parsed from a file must pass before anything else walks it.
+absl::Status CheckNesting(const google::protobuf::Message& message, absl::string_view where);
+
 void PackAny(const google::protobuf::Message& packed, google::protobuf::Message* any);
 
 // Shortest decimal text that reads back as the same number: "0.0005", "1e-06", "100000000".

@@ -7,6 +7,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/type_resolver_util.h>
 
+#include <algorithm>
 #include <memory>
 #include <regex>
 #include <set>
@@ -126,21 +127,54 @@ absl::StatusOr<absl::string_view> Unseal(absl::string_view text, absl::string_vi
   return above;
 }
 
+// The position behind the quoted string that begins at `at`.
+size_t SkipString(absl::string_view text, size_t at) {
+  const char quote = text[at++];
+  while (at < text.size() && text[at] != quote && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
+  return at + 1;
+}
+
+// Protobuf's parser calls itself for every brace, and bounds the depth only outside of Any. So the
+// braces are counted before it sees them.
+absl::Status CheckBraces(absl::string_view text, absl::string_view where) {
+  int depth = 0, line = 1;
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = SkipString(text, at);
+      continue;
+    }
+    if (c == '#') at = std::min(text.find('\n', at), text.size() - 1);
+    if (text[at] == '\n') ++line;
+    if (c == '{' || c == '<') ++depth;
+    if (c == '}' || c == '>') --depth;
+    if (depth > kMaxNesting) return Annotate(TooDeeplyNested(), absl::StrCat(where, ":", line));
+    ++at;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ParseTextProto(absl::string_view text, absl::string_view where, pb::Message* message) {
+  if (static_cast<int64_t>(text.size()) > kMaxTextProtoBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(where, ": has ", text.size(), " bytes, at most ",
+                                                   kMaxTextProtoBytes, " are read"));
+  }
+  LRA_RETURN_IF_ERROR(CheckBraces(text, where));
   FirstError collector(where, message->GetDescriptor());
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  if (parser.Parse(&stream, message)) return absl::OkStatus();
+  // An Any may also be given by its bytes, which hold no braces.
+  if (parser.Parse(&stream, message)) return CheckNesting(*message, where);
   return absl::InvalidArgumentError(collector.error().empty()
                                         ? absl::StrCat(where, ": is not a ", message->GetTypeName())
                                         : collector.error());
 }
 
 absl::Status ReadTextProto(absl::string_view path, pb::Message* message) {
-  LRA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  LRA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextProtoBytes));
   return ParseTextProto(text, path, message);
 }
 
@@ -176,7 +210,7 @@ absl::Status WriteSealedTextProto(absl::string_view path, const pb::Message& mes
 }
 
 absl::Status ReadSealedTextProto(absl::string_view path, pb::Message* message) {
-  LRA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  LRA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextProtoBytes));
   LRA_ASSIGN_OR_RETURN(const absl::string_view above, Unseal(text, path));
   return ParseTextProto(above, path, message);
 }

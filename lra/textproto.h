@@ -2,6 +2,7 @@
 #ifndef LRA_TEXTPROTO_H_
 #define LRA_TEXTPROTO_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -11,8 +12,12 @@
 
 namespace lra {
 
+// The largest text that is parsed: 256 MiB, a hundred times the longest record so far.
+inline constexpr int64_t kMaxTextProtoBytes = int64_t{256} << 20;
+
 // Errors name `where` (a path), line, column and what was wrong; an unknown field gets the nearest
-// valid name.
+// valid name. InvalidArgument for a larger text than kMaxTextProtoBytes and for messages nested
+// deeper than kMaxNesting (lra/reflection.h).
 absl::Status ParseTextProto(absl::string_view text, absl::string_view where,
                             google::protobuf::Message* message);
 absl::Status ReadTextProto(absl::string_view path, google::protobuf::Message* message);

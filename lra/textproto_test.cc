@@ -1,8 +1,11 @@
 #include "lra/textproto.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/any.pb.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "lra/config.pb.h"
 #include "lra/folder_test_util.h"
@@ -106,6 +109,49 @@ TEST(SealTest, AMissingFileIsNotFound) {
   const TestFolder folder;
   TrainConfig train;
   EXPECT_EQ(ReadSealedTextProto(folder.File("none"), &train).code(), absl::StatusCode::kNotFound);
+}
+
+// An Any inside an Any inside ..., as text.
+std::string NestedAnys(int depth) {
+  std::string text = "attention { options { ";
+  for (int i = 0; i < depth; ++i) text += "[type.googleapis.com/google.protobuf.Any] { ";
+  for (int i = 0; i < depth + 2; ++i) text += "} ";
+  return text;
+}
+
+TEST(TextProtoTest, DeepNestingIsRefusedByPlace) {
+  ExperimentConfig config;
+  EXPECT_TRUE(ParseTextProto(NestedAnys(20), "run.textproto", &config).ok());
+  for (const int depth : {100, 200'000}) {
+    EXPECT_EQ(ParseError("# {{{ \"\n" + NestedAnys(depth)),
+              "run.textproto:2: messages are nested more than 50 deep");
+  }
+  EXPECT_THAT(ParseError(std::string(200'000, '<')), HasSubstr("nested more than 50 deep"));
+}
+
+TEST(TextProtoTest, BracesInStringsAndCommentsDoNotNest) {
+  ExperimentConfig config;
+  const std::string braces(200, '{');
+  const absl::Status status = ParseTextProto(
+      "# " + braces + "\ntask: \"" + braces + "\\\"\" protocol: '" + braces + "'", "x", &config);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(config.task(), braces + "\"");
+}
+
+// The bytes of an Any hold no braces, and would be unpacked without end by whoever walks them.
+TEST(TextProtoTest, DeepNestingInBytesIsRefused) {
+  google::protobuf::Any any;
+  for (int i = 0; i < 60; ++i) {
+    google::protobuf::Any outer;
+    outer.PackFrom(any);
+    any = outer;
+  }
+  ExperimentConfig config;
+  const std::string text = absl::StrCat(
+      "attention { options { type_url: \"type.googleapis.com/google.protobuf.Any\" value: \"",
+      absl::CEscape(any.value()), "\" } }");
+  const absl::Status status = ParseTextProto(text, "run.textproto", &config);
+  EXPECT_EQ(status.message(), "run.textproto: messages are nested more than 50 deep");
 }
 
 }  // namespace

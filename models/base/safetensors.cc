@@ -20,6 +20,9 @@
 namespace lra {
 namespace {
 
+// Not nlohmann::ordered_json: it finds a key by looking at all before it, so that reading would
+// take time proportional to the square of the number of tensors.
+using HeaderJson = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little,
@@ -29,6 +32,8 @@ constexpr int64_t kLengthBytes = 8;
 constexpr int64_t kAlignment = 8;
 // The limit of the reference implementation.
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
+// Names of tensors and of metadata in one file; the largest model of this program has some hundred.
+constexpr size_t kMaxNames = 250'000;
 constexpr size_t kMaxAxes = 64;
 constexpr char kMetadata[] = "__metadata__";
 
@@ -114,33 +119,70 @@ absl::Status Damaged(absl::string_view path, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(path, ": ", what));
 }
 
-// nlohmann keeps the last of two equal keys, and a hostile header must not be able to hide a tensor
-// that way.
-absl::StatusOr<OrderedJson> ParseHeader(absl::string_view path, absl::string_view text) {
-  std::vector<std::set<std::string>> open_objects;
-  std::string repeated;
-  const auto watch = [&](int, OrderedJson::parse_event_t event, OrderedJson& value) {
-    if (event == OrderedJson::parse_event_t::object_start) open_objects.emplace_back();
-    if (event == OrderedJson::parse_event_t::object_end) open_objects.pop_back();
-    if (event == OrderedJson::parse_event_t::key && repeated.empty()) {
-      const std::string key = value.get<std::string>();
-      if (!open_objects.back().insert(key).second) repeated = key;
-    }
+struct Header {
+  HeaderJson json;
+  std::vector<std::string> names;  // of its entries, in the order of the file
+};
+
+// Notes the names of the outermost object, and the first name that an object has twice: nlohmann
+// keeps the last of two equal keys, and a hostile header must not be able to hide a tensor that
+// way. The parser's own callback would do, but looks at all earlier entries after each.
+class NameWatch : public nlohmann::json_sax<HeaderJson> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+  bool start_object(size_t) override {
+    open_objects_.emplace_back();
     return true;
-  };
-  OrderedJson header =
-      OrderedJson::parse(text.begin(), text.end(), watch, /*allow_exceptions=*/false);
-  if (!repeated.empty())
-    return Damaged(path, absl::StrCat("the header names \"", repeated, "\" twice"));
-  if (header.is_discarded()) return Damaged(path, "the header is not valid JSON");
-  if (!header.is_object()) return Damaged(path, "the header is not a JSON object");
-  return header;
+  }
+  bool end_object() override {
+    open_objects_.pop_back();
+    return true;
+  }
+  bool key(string_t& name) override {
+    const bool is_new = open_objects_.back().insert(name).second;
+    if (!is_new) repeated = name;
+    if (open_objects_.size() == 1) names.push_back(name);
+    return is_new;
+  }
+
+  std::string repeated;  // empty = none
+  std::vector<std::string> names;
+
+ private:
+  std::vector<std::set<std::string>> open_objects_;
+};
+
+absl::StatusOr<Header> ParseHeader(absl::string_view path, absl::string_view text) {
+  NameWatch watch;
+  const bool is_json = HeaderJson::sax_parse(text.begin(), text.end(), &watch);
+  if (!watch.repeated.empty())
+    return Damaged(path, absl::StrCat("the header names \"", watch.repeated, "\" twice"));
+  if (!is_json) return Damaged(path, "the header is not valid JSON");
+  Header header = {HeaderJson::parse(text.begin(), text.end(), nullptr, false), watch.names};
+  if (!header.json.is_object()) return Damaged(path, "the header is not a JSON object");
+  const size_t names =
+      header.names.size() + (header.json.contains(kMetadata) ? header.json[kMetadata].size() : 0);
+  if (names <= kMaxNames) return header;
+  return Damaged(
+      path, absl::StrCat("the header names ", names, " tensors and values of metadata, at most ",
+                         kMaxNames, " are read"));
 }
 
-std::optional<std::vector<int64_t>> ReadIntegers(const OrderedJson& json) {
+std::optional<std::vector<int64_t>> ReadIntegers(const HeaderJson& json) {
   if (!json.is_array()) return std::nullopt;
   std::vector<int64_t> values;
-  for (const OrderedJson& item : json) {
+  for (const HeaderJson& item : json) {
     if (!item.is_number_unsigned()) return std::nullopt;
     const uint64_t value = item.get<uint64_t>();
     if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
@@ -163,7 +205,7 @@ std::optional<int64_t> SizeBytes(const Entry& entry) {
 }
 
 absl::StatusOr<Entry> ParseEntry(absl::string_view path, const std::string& name,
-                                 const OrderedJson& json, int64_t data_bytes) {
+                                 const HeaderJson& json, int64_t data_bytes) {
   const auto damaged = [&](absl::string_view what) {
     return Damaged(path, absl::StrCat("tensor \"", name, "\": ", what));
   };
@@ -228,7 +270,7 @@ absl::StatusOr<at::Tensor> MakeTensor(absl::string_view path, const Entry& entry
   return tensor;
 }
 
-absl::Status ReadMetadata(absl::string_view path, const OrderedJson& json,
+absl::Status ReadMetadata(absl::string_view path, const HeaderJson& json,
                           std::map<std::string, std::string>* out) {
   if (!json.is_object()) return Damaged(path, "__metadata__ is not an object");
   for (const auto& [key, value] : json.items()) {
@@ -281,10 +323,11 @@ absl::StatusOr<SafetensorsFile> ReadSafetensors(absl::string_view path) {
 absl::StatusOr<SafetensorsFile> ParseSafetensors(absl::string_view path, absl::string_view bytes) {
   LRA_ASSIGN_OR_RETURN(const auto parts, SplitFile(path, bytes));
   const auto& [text, data] = parts;
-  LRA_ASSIGN_OR_RETURN(const OrderedJson header, ParseHeader(path, text));
+  LRA_ASSIGN_OR_RETURN(const Header header, ParseHeader(path, text));
   SafetensorsFile file;
   std::vector<Entry> entries;
-  for (const auto& [name, json] : header.items()) {
+  for (const std::string& name : header.names) {
+    const HeaderJson& json = header.json[name];
     if (name == kMetadata) {
       LRA_RETURN_IF_ERROR(ReadMetadata(path, json, &file.metadata));
       continue;

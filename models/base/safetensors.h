@@ -31,7 +31,9 @@ absl::StatusOr<std::string> WriteSafetensors(
     const std::map<std::string, std::string>& metadata);
 
 // Reads strictly: every byte after the header belongs to exactly one tensor. DataLoss, naming file
-// and tensor, for anything that a correct writer does not produce; NotFound for a missing file.
+// and tensor, for anything that a correct writer does not produce, and for more than 250,000 names
+// of tensors and metadata together; NotFound for a missing file. Takes time proportional to the
+// file's size (times the logarithm of the number of names).
 absl::StatusOr<SafetensorsFile> ReadSafetensors(absl::string_view path);
 // Does the same for the bytes of a file; `where` names it in errors.
 absl::StatusOr<SafetensorsFile> ParseSafetensors(absl::string_view where, absl::string_view bytes);

@@ -9,6 +9,9 @@
 #include <cstring>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "lra/files.h"
 
 namespace lra {
@@ -164,6 +167,35 @@ TEST(SafetensorsTest, OverlapIsRefused) {
 
 TEST(SafetensorsTest, MissingFileIsNotFound) {
   EXPECT_EQ(ReadSafetensors(TestPath("no.such.file")).status().code(), absl::StatusCode::kNotFound);
+}
+
+// A header of `count` empty tensors or, as metadata, of `count` values.
+std::string ManyNames(int count, bool as_metadata) {
+  std::string header = as_metadata ? "{\"__metadata__\":{" : "{";
+  for (int i = 0; i < count; ++i) {
+    absl::StrAppend(&header, i == 0 ? "" : ",", "\"n", i, "\":",
+                    as_metadata ? R"("v")" : R"({"dtype":"F32","shape":[0],"data_offsets":[0,0]})");
+  }
+  return header + (as_metadata ? "}}" : "}");
+}
+
+// The quadratic parser took more than a minute for either.
+TEST(SafetensorsTest, ManyNamesTakeTimeInProportion) {
+  const absl::Time begin = absl::Now();
+  const auto tensors = ParseSafetensors("many", Assemble(ManyNames(100'000, false), ""));
+  ASSERT_TRUE(tensors.ok()) << tensors.status();
+  ASSERT_EQ(tensors->tensors.size(), 100'000u);
+  EXPECT_EQ(tensors->tensors[2].first, "n2");  // in the order of the file, not of the alphabet
+  const auto metadata = ParseSafetensors("many", Assemble(ManyNames(200'000, true), ""));
+  ASSERT_TRUE(metadata.ok()) << metadata.status();
+  EXPECT_EQ(metadata->metadata.size(), 200'000u);
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
+}
+
+TEST(SafetensorsTest, MoreNamesThanTheLimitAreRefused) {
+  const std::string why = "names 250001 tensors and values of metadata, at most 250000 are read";
+  EXPECT_THAT(RefusalOf(Assemble(ManyNames(250'001, false), "")), HasSubstr(why));
+  EXPECT_THAT(RefusalOf(Assemble(ManyNames(250'000, true), "")), HasSubstr(why));
 }
 
 }  // namespace

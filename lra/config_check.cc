@@ -1,4 +1,4 @@
-#include "lra/config_checks.h"
+#include "lra/config_check.h"
 
 #include <algorithm>
 #include <vector>
@@ -33,37 +33,6 @@ bool MayBeUnset(const ExperimentConfig& config, const std::set<std::string>& idl
          path == "attention.options" || path == "block.options";
 }
 
-absl::Status CheckSearch(const SearchConfig& search) {
-  const auto& rates = search.learning_rate();
-  if (search.budget_trials() > rates.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "search.budget_trials = ", search.budget_trials(), ", but search.learning_rate has ",
-        rates.size(), " values; every trial needs one"));
-  }
-  for (int i = 0; i < rates.size(); ++i) {
-    if (rates[i] > 0 && std::find(rates.begin(), rates.begin() + i, rates[i]) == rates.begin() + i)
-      continue;
-    return absl::InvalidArgumentError(absl::StrCat("search.learning_rate[", i, "] = ", rates[i],
-                                                   ": must be above 0 and occur once"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckSizes(const ModelConfig& model) {
-  if (model.has_heads() && model.qkv_width() % model.heads() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "model.heads = ", model.heads(), " does not divide model.qkv_width = ", model.qkv_width()));
-  }
-  if (model.positions() == ModelConfig::SINUSOID && model.width() % 2 != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model.width = ", model.width(),
-                     " is odd; positions SINUSOID need pairs of sine and cosine"));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 absl::Status CheckComplete(const ExperimentConfig& config,
                            const std::set<std::string>& idle_fields) {
   if (!config.attention().has_name()) {
@@ -83,9 +52,48 @@ absl::Status CheckComplete(const ExperimentConfig& config,
                    config.has_preset() ? config.preset() : "none", ", task ", config.task(), ")"));
 }
 
-absl::Status CheckAgreement(const ExperimentConfig& config) {
-  LRA_RETURN_IF_ERROR(CheckSizes(config.model()));
+absl::Status CheckSearch(const SearchConfig& search) {
+  const auto& rates = search.learning_rate();
+  if (search.budget_trials() > rates.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "search.budget_trials = ", search.budget_trials(), ", but search.learning_rate has ",
+        rates.size(), " values; every trial needs one"));
+  }
+  for (int i = 0; i < rates.size(); ++i) {
+    if (rates[i] > 0 && std::find(rates.begin(), rates.begin() + i, rates[i]) == rates.begin() + i)
+      continue;
+    return absl::InvalidArgumentError(absl::StrCat("search.learning_rate[", i, "] = ", rates[i],
+                                                   ": must be above 0 and occur once"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAgreement(const ModelConfig& model) {
+  if (model.has_heads() && model.qkv_width() % model.heads() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model.heads = ", model.heads(), " does not divide model.qkv_width = ", model.qkv_width()));
+  }
+  if (model.positions() == ModelConfig::SINUSOID && model.width() % 2 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.width = ", model.width(),
+                     " is odd; positions SINUSOID need pairs of sine and cosine"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::string>& idle_fields) {
+  LRA_RETURN_IF_ERROR(CheckComplete(config, idle_fields));
+  LRA_RETURN_IF_ERROR(CheckRanges(config));
+  LRA_RETURN_IF_ERROR(CheckAgreement(config.model()));
   return config.has_search() ? CheckSearch(config.search()) : absl::OkStatus();
+}
+
+absl::Status CheckStoredConfig(ExperimentConfig config) {
+  FillLegacyValues(&config);
+  LRA_ASSIGN_OR_RETURN(const BlockFile file, LoadBlockFile(config.block().name()));
+  return CheckConfig(config, {file.idle_field().begin(), file.idle_field().end()});
 }
 
 }  // namespace lra

@@ -1,0 +1,23 @@
+// The rules that a whole configuration keeps, wherever it comes from.
+#ifndef LRA_CONFIG_CHECK_H_
+#define LRA_CONFIG_CHECK_H_
+
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "lra/config.pb.h"
+
+namespace lra {
+
+// Every value is in range, every field that is needed is set, and fields agree. The chosen block
+// does not read `idle_fields` (BlockFile.idle_field). InvalidArgument names the fields.
+absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::string>& idle_fields);
+
+// Does the same for a configuration that was read from a checkpoint or a weights file. What an
+// older file lacks counts as set to its legacy value.
+absl::Status CheckStoredConfig(ExperimentConfig config);
+
+}  // namespace lra
+
+#endif  // LRA_CONFIG_CHECK_H_

@@ -1,0 +1,22 @@
+// The functions of lra/files.h that open no file.
+#include <sys/stat.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "lra/files.h"
+
+namespace lra {
+
+bool FileExists(absl::string_view path) {
+  struct stat info;
+  return stat(std::string(path).c_str(), &info) == 0;
+}
+
+std::string JoinPath(absl::string_view a, absl::string_view b) {
+  if (a.empty() || (!b.empty() && b.front() == '/')) return std::string(b);
+  if (b.empty() || a.back() == '/') return absl::StrCat(a, b);
+  return absl::StrCat(a, "/", b);
+}
+
+}  // namespace lra
