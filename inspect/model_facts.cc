@@ -11,8 +11,10 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/loader.h"
 #include "inspect/open_checkpoint.h"
+#include "lra/config_check.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
@@ -100,6 +102,8 @@ absl::StatusOr<ModelFacts> LookAtModel(const std::string& path, const std::strin
                                        int threads, ClassifierFactory make_classifier) {
   LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(path));
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(checkpoint));
+  LRA_RETURN_IF_ERROR(
+      Annotate(CheckStoredConfig(state.config()), absl::StrCat(checkpoint, ": its configuration")));
   ModelFacts facts;
   facts.step = state.step();
   LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {

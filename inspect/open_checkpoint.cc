@@ -8,6 +8,7 @@
 #include "datasets/manifest.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
+#include "lra/config_check.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
@@ -105,6 +106,12 @@ absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
   }
   if (FileExists(JoinPath(path, kRecordFile))) {
     LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(path));
+    if (record.kind() == RunRecord::EXTERNAL || record.kind() == RunRecord::BASELINE) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": holds ",
+          record.kind() == RunRecord::EXTERNAL ? "predictions of other code" : "a baseline", " (",
+          record.method(), "), which has no checkpoint; give the folder of a run of `lra train`"));
+    }
     return CheckpointPath(path, record.selected_step());
   }
   if (!FileExists(JoinPath(path, "state.textproto"))) return LatestCheckpoint(path);
@@ -117,6 +124,8 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   OpenedCheckpoint opened;
   LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(request.checkpoint));
   const CheckpointState& state = opened.state;
+  LRA_RETURN_IF_ERROR(Annotate(CheckStoredConfig(state.config()),
+                               absl::StrCat(request.checkpoint, ": its configuration")));
   const DataView& view = state.config().view();
   const std::string data_dir = ChooseDataDirectory(request, state);
   // Before the view, which another task's data may not be able to serve.

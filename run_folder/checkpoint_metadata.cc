@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "eval/metric.h"
 #include "lra/config.h"
+#include "lra/reflection.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 
@@ -79,7 +80,8 @@ absl::Status ParseJson(absl::string_view path, const Metadata& metadata, const s
     return absl::DataLossError(absl::StrCat(path, ": metadata \"", key, "\" is no JSON of ",
                                             message->GetTypeName(), ": ", status.ToString()));
   }
-  const absl::Status ranges = CheckRanges(*message);
+  absl::Status ranges = CheckNesting(*message, message->GetTypeName());
+  if (ranges.ok()) ranges = CheckRanges(*message);
   if (ranges.ok()) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat(path, ": metadata \"", key, "\": ", std::string(ranges.message())));

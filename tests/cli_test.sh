@@ -109,6 +109,12 @@ expect 2 'no such' "$lra" eval runs/nothing
 expect 2 'block_tokens: is 5000 .--set., but the longest sequence' "$lra" train "${smoke[@]}" --attention local --out x \
   --set attention.options.block_tokens=5000
 expect 2 '' "$lra" data prepare nothing
+expect 2 'threads: Value 99999 not in range' "$lra" train "${smoke[@]}" --attention linear --out x --threads 99999
+expect 2 'threads: Value 2147483647 not in range' "$lra" data verify data/listops --threads 2147483647
+# Reading either would not end.
+mkfifo pipe
+expect 2 'pipe.*: it is a pipe or a device' timeout 20 "$lra" train "${smoke[@]}" --attention linear --out x --config pipe
+expect 2 'zero.*: it is a pipe or a device' timeout 20 "$lra" config --config /dev/zero
 [ ! -e x ] || { echo "FAILED: a refused command left a run folder"; failures=$((failures + 1)); }
 
 # A data set that 30 lines of NumPy wrote is as good as ours (docs/format.md).
@@ -125,6 +131,8 @@ for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   expect 2 'p.npy.*60 examples; the train split of listops has 300' "$lra" score --data data/listops --predictions p.npy --name mine --split train
   expect 2 'is an attention or a baseline of this program' "$lra" score --data data/listops --predictions p.npy --name linear
   expect 2 'is an attention or a baseline of this program' "$lra" score --data data/listops --predictions p.npy --name root_operator
+  expect 2 'holds predictions of other code .mine., which has no checkpoint' "$lra" eval runs/external-mine-listops
+  expect 2 'holds a baseline .majority., which has no checkpoint' "$lra" eval runs/listops-baseline-majority
   printf 'no array' > text.npy
   expect 2 'text.npy.*numpy.save' "$lra" score --data data/listops --predictions text.npy --name mine
   expect 0 'valid' "$lra" data verify numpy

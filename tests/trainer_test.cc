@@ -16,6 +16,7 @@
 #include "inspect/evaluate.h"
 #include "lra/config.h"
 #include "lra/fingerprint.h"
+#include "lra/textproto.h"
 #include "models/base/safetensors.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/checkpoint_metadata.h"
@@ -220,6 +221,44 @@ TEST_F(TrainerTest, ResumingAnotherConfigurationNamesTheField) {
   const absl::Status status = TrainRun(request).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("schedule.learning_rate"));
+}
+
+// The newest checkpoint's state, changed and sealed again.
+template <class Change>
+std::string ChangeState(const std::string& run, Change change) {
+  const std::string checkpoint = *LatestCheckpoint(run);
+  CheckpointState state = *LoadCheckpointState(checkpoint);
+  change(&state);
+  EXPECT_TRUE(WriteSealedTextProto(checkpoint + "/state.textproto", state).ok());
+  return checkpoint;
+}
+
+TEST_F(TrainerTest, AStateWithoutItsSpecificationIsNotResumed) {
+  TrainRequest request = Request("no-spec", "linear", {"train.steps=3"});
+  const std::string run = request.runtime.out_dir();
+  ASSERT_TRUE(TrainRun(request).ok());
+  std::filesystem::remove(run + "/record.textproto");
+  ChangeState(run, [](CheckpointState* state) { state->clear_spec(); });
+  request.resume = true;
+  const absl::Status status = TrainRun(request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("its task specification differs: name is listops, the checkpoint has"));
+}
+
+TEST_F(TrainerTest, AConfigurationOfACheckpointIsCheckedLikeAUsers) {
+  const TrainRequest request = Request("no-train", "linear", {"train.steps=3"});
+  ASSERT_TRUE(TrainRun(request).ok());
+  EvaluateRequest evaluate;
+  evaluate.checkpoint = ChangeState(request.runtime.out_dir(), [](CheckpointState* state) {
+    state->mutable_config()->clear_train();
+  });
+  evaluate.data_dir = request.runtime.data_dir();
+  evaluate.quiet = true;
+  const absl::Status status = EvaluateCheckpoint(evaluate).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("step-3: its configuration: unset: train.steps, train.batch_examples"));
 }
 
 TEST_F(TrainerTest, OneSeedOneResultAndAnotherSeedAnother) {

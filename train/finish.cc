@@ -127,14 +127,15 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
                                           const CheckpointState& state,
                                           const ScoreRequest& request) {
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(state.spec()));
-  LRA_ASSIGN_OR_RETURN(const Scored scored,
-                       ScoreSplit(model, split, state.spec().classes(), *metric,
-                                  {.batch_examples = state.config().train().batch_examples(),
-                                   .limit_examples = request.limit_examples,
-                                   .drop_last = state.config().evaluation().drop_last(),
-                                   .should_stop = StopRequested,
-                                   .label = absl::StrCat("score ", split.name()),
-                                   .quiet = request.quiet}));
+  LRA_ASSIGN_OR_RETURN(
+      const Scored scored,
+      ScoreSplit(model, split, state.spec().classes(), *metric,
+                 {.batch_examples = state.config().train().batch_examples(),
+                  .limit_examples = request.limit_examples,
+                  .drop_last = state.config().evaluation().drop_last(),
+                  .should_stop = StopRequested,
+                  .label = absl::StrCat("score ", split.name(), " (", request.checkpoint, ")"),
+                  .quiet = request.quiet}));
   LRA_ASSIGN_OR_RETURN(SplitResult result,
                        StorePredictions(request.record_dir, {.split = split.name(),
                                                              .file = request.predictions_path,

@@ -48,10 +48,23 @@ absl::Status CheckSame(const google::protobuf::Message& now, const google::proto
                    "; give the run's own settings, or another --out"));
 }
 
+// What the loop and the evaluator take from a checkpoint's specification.
+TaskSpec Essentials(const TaskSpec& spec) {
+  TaskSpec part;
+  part.set_name(spec.name());
+  part.set_version(spec.version());
+  part.set_vocabulary_size(spec.vocabulary_size());
+  part.set_classes(spec.classes());
+  part.set_metric_name(MetricName(spec));
+  return part;
+}
+
 absl::Status CheckSameRun(const CheckpointState& now, const CheckpointState& then,
                           absl::string_view directory) {
   LRA_RETURN_IF_ERROR(CheckSame(now.config(), then.config(), "configuration", directory));
-  return CheckSame(now.data(), then.data(), "data", directory);
+  LRA_RETURN_IF_ERROR(CheckSame(now.data(), then.data(), "data", directory));
+  return CheckSame(Essentials(now.spec()), Essentials(then.spec()), "task specification",
+                   directory);
 }
 
 void NoteThreads(absl::string_view directory, int before, int now) {
