@@ -45,7 +45,9 @@ TEST(PerturbationTest, BlocksStayTogetherAndChangePlaces) {
     for (size_t i = 0; i < row.size(); ++i) {
       const bool is_head = (row[i] - 1) % 4 == 0;
       if (is_head) heads.push_back(row[i]);
-      if (!is_head) ASSERT_EQ(row[i], row[i - 1] + 1) << "a block was cut";
+      if (!is_head) {
+        ASSERT_EQ(row[i], row[i - 1] + 1) << "a block was cut";
+      }
     }
     orders.insert(heads);
     EXPECT_THAT(std::vector<int32_t>(batch.tokens.begin() + 16, batch.tokens.end()),
