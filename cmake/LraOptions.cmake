@@ -20,7 +20,7 @@ add_library(lra_flags INTERFACE)
 # Two kinds of warnings are off: about parameters and fields that are unset on purpose, and those that g++ 12 gives
 # wrongly: about copies of short strings and GoogleTest's messages.
 target_compile_options(lra_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
-  "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow>" -ffp-contract=off
+  "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>" -ffp-contract=off
   $<$<BOOL:${LRA_WARNINGS_AS_ERRORS}>:-Werror>)
 if(LRA_SANITIZE)
   target_compile_options(lra_flags INTERFACE -fsanitize=${LRA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
