@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Times every attention of two builds, forward and backward, and prints both with their ratio.
+
+    benchmarks/attention_pair.py OLD NEW [--methods linear,bigbird] [--rounds 3] [--max-tokens 2048]
+
+OLD and NEW are built lra_attention_benchmark programs. Rounds alternate between the builds, on one thread, and the least
+time of each cell counts, which is the one that the rest of the machine disturbed least. A cell whose ratio is above
+--limit is measured anew with three times the rounds before it is printed; it is marked if it stays there, and the
+exit code is then 1.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+CONFIGS = pathlib.Path(__file__).resolve().parents[1] / "configs" / "attentions"
+
+
+def times(program, method, arguments):
+    """Returns {(label, column): milliseconds} of the program's first growth table."""
+    command = [program, "--skip-speed", "--only", method, "--threads", "1", "--max-tokens", str(arguments.max_tokens),
+               "--repetitions", "5"]
+    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    columns, cells = rows[0], {}
+    for row in rows[2:]:
+        if row[0] == "attention":  # the next table, of memory
+            break
+        cells |= {(row[0], column): float(value) for column, value in zip(columns[1:-1], row[1:-1])
+                  if re.fullmatch(r"[\d.]+", value)}
+    return cells
+
+
+def least(programs, method, arguments, rounds):
+    """Returns one {cell: least milliseconds} for each program."""
+    best = [{}, {}]
+    for _ in range(rounds):
+        for found, program in zip(best, programs):
+            for cell, value in times(program, method, arguments).items():
+                found[cell] = min(value, found.get(cell, value))
+    return best
+
+
+def compare(method, arguments):
+    """Prints the rows of one method and returns how many are above the limit."""
+    programs = [arguments.old, arguments.new]
+    old, new = least(programs, method, arguments, arguments.rounds)
+    shared = [cell for cell in new if old.get(cell)]
+    if any(new[cell] > arguments.limit * old[cell] for cell in shared):
+        old, new = least(programs, method, arguments, 3 * arguments.rounds)
+    above = 0
+    for cell in shared:
+        slower = new[cell] > arguments.limit * old[cell]
+        above += slower
+        print(f"| {cell[0]} | {cell[1]} | {old[cell]:.1f} | {new[cell]:.1f} | {new[cell] / old[cell]:.3f} |"
+              f"{' slower' if slower else ''}", flush=True)
+    return above
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("--methods", help="names with commas; without it, all that the configurations name")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--max-tokens", type=int, default=2048)
+    parser.add_argument("--limit", type=float, default=1.03)
+    arguments = parser.parse_args()
+    methods = arguments.methods.split(",") if arguments.methods else sorted(path.stem for path in CONFIGS.glob("*.textproto"))
+    print("| attention | N | old ms | new ms | ratio |\n|---|---|---|---|---|")
+    return 1 if sum([compare(method, arguments) for method in methods]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
