@@ -9,10 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "cli/train_flags.h"
 #include "lra/fingerprint.h"
+#include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "tasks/task_facts.h"
+#include "train/parameter_groups.h"
 
 namespace lra {
 namespace {
@@ -66,12 +70,46 @@ void PrintText(const ResolvedConfig& resolved) {
   for (const std::string& warning : resolved.warnings) std::cerr << "warning: " << warning << "\n";
 }
 
+// How the optimiser treats each parameter of the model, with rates at its first two steps and at
+// the end of the warm-up.
+absl::Status ShowGroups(const ExperimentConfig& config, bool json) {
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MakeTask(config.task()));
+  LRA_ASSIGN_OR_RETURN(const std::vector<ParameterGroup> groups,
+                       ListParameterGroups(config, task->Spec()));
+  size_t width = 0;
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const ParameterGroup& group : groups) {
+    width = std::max(width, group.name.size());
+    rows.push_back({{"parameters", group.name},
+                    {"scalars", group.scalars},
+                    {"rate_at_step_0", group.first_rate},
+                    {"rate_at_step_1", group.second_rate},
+                    {"largest_rate", group.largest_rate},
+                    {"weight_decay", group.weight_decay}});
+  }
+  if (json) {
+    PrintJson({{"groups", rows}});
+    return absl::OkStatus();
+  }
+  std::cout << absl::StrFormat("%-*s  %12s  %11s  %11s  %12s  %12s\n", static_cast<int>(width),
+                               "parameters", "scalars", "rate step 0", "rate step 1",
+                               "largest rate", "weight decay");
+  for (const ParameterGroup& group : groups) {
+    std::cout << absl::StrFormat("%-*s  %12s  %11.4g  %11.4g  %12.4g  %12.4g\n",
+                                 static_cast<int>(width), group.name, FormatCount(group.scalars),
+                                 group.first_rate, group.second_rate, group.largest_rate,
+                                 group.weight_decay);
+  }
+  return absl::OkStatus();
+}
+
 // With several seeds, this shows the configuration of the first; the others differ in the seed
 // only.
-absl::Status Show(const TrainFlags& flags, const CommandContext& context) {
+absl::Status Show(const TrainFlags& flags, bool shows_groups, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
                        MakeTrainRequests(flags.Choice(context)));
   const ResolvedConfig& resolved = requests.front().resolved;
+  if (shows_groups) return ShowGroups(resolved.config, context.json);
   context.json ? PrintFields(resolved) : PrintText(resolved);
   return absl::OkStatus();
 }
@@ -83,11 +121,15 @@ void AddConfigCommand(CLI::App* app, CommandContext* context) {
   CLI::App* command = AddCommand(
       app, "config", "Every resolved value of a run (the flags of train), and where it came from");
   flags->Add(command, context);
+  auto shows_groups = std::make_shared<bool>(false);
+  AddSwitch(command, "--groups", shows_groups.get(),
+            "Instead: learning rate and weight decay of each parameter of the model");
   SetBody(command, context,
           "  lra config --task listops --attention cosformer\n"
           "  lra config --config configs/runs/quickstart.textproto --attention linear --set "
-          "train.steps=50",
-          [flags, context] { return Show(*flags, *context); });
+          "train.steps=50\n"
+          "  lra config --task listops --attention s4d --protocol s4 --preset s4 --groups",
+          [flags, shows_groups, context] { return Show(*flags, *shows_groups, *context); });
 }
 
 }  // namespace lra

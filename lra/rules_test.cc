@@ -179,36 +179,36 @@ protocols/lra2020_paper@2 retrieval 1d2ba4ca514a
 protocols/lra2020_paper@2 retrieval/reformer 5354ac0d8980
 protocols/lra2020_paper@2 text 924e5ab66984
 protocols/lra2020_paper@2 text/reformer 5354ac0d8980
-protocols/nystrom@2 */cosformer 43f38229c514
-protocols/nystrom@2 */cottention 43f38229c514
-protocols/nystrom@2 */factorized 43f38229c514
-protocols/nystrom@2 */fnet 43f38229c514
-protocols/nystrom@2 */identity 43f38229c514
-protocols/nystrom@2 */leaky_relu 43f38229c514
-protocols/nystrom@2 */linear 43f38229c514
-protocols/nystrom@2 */linformer f714400c7e3a
-protocols/nystrom@2 */nystromformer 232f228b2a48
-protocols/nystrom@2 */performer 875ff98f17bb
-protocols/nystrom@2 */reformer 9857208c3274
-protocols/nystrom@2 */relu 43f38229c514
-protocols/nystrom@2 */rfa 43f38229c514
-protocols/nystrom@2 */s4d 43f38229c514
-protocols/nystrom@2 */sinkhorn 43f38229c514
-protocols/nystrom@2 e536a4be790b
-protocols/nystrom@2 image e82aa20cf275
-protocols/nystrom@2 listops 6dac0e44ed14
-protocols/nystrom@2 pathfinder32 fa6d162e2eac
-protocols/nystrom@2 retrieval 386b8f83814d
-protocols/nystrom@2 text 1499760900ad
-protocols/s4@2 */s4d 23ac9a3afeba
-protocols/s4@2 5e54a79fa918
-protocols/s4@2 image 759838ff52ef
-protocols/s4@2 listops 167031e7cc97
-protocols/s4@2 pathfinder32 e94fbe1b9bc2
-protocols/s4@2 pathx 9068adbbaced
-protocols/s4@2 pathx/s4d ce9d501f152d
-protocols/s4@2 retrieval 6501c3b07171
-protocols/s4@2 text 32bd8732a5c3
+protocols/nystrom@3 */cosformer 43f38229c514
+protocols/nystrom@3 */cottention 43f38229c514
+protocols/nystrom@3 */factorized 43f38229c514
+protocols/nystrom@3 */fnet 43f38229c514
+protocols/nystrom@3 */identity 43f38229c514
+protocols/nystrom@3 */leaky_relu 43f38229c514
+protocols/nystrom@3 */linear 43f38229c514
+protocols/nystrom@3 */linformer f714400c7e3a
+protocols/nystrom@3 */nystromformer 232f228b2a48
+protocols/nystrom@3 */performer 875ff98f17bb
+protocols/nystrom@3 */reformer 9857208c3274
+protocols/nystrom@3 */relu 43f38229c514
+protocols/nystrom@3 */rfa 43f38229c514
+protocols/nystrom@3 */s4d 43f38229c514
+protocols/nystrom@3 */sinkhorn 43f38229c514
+protocols/nystrom@3 db5042a2c5a1
+protocols/nystrom@3 image b8145a7e80e4
+protocols/nystrom@3 listops 62387f1f7195
+protocols/nystrom@3 pathfinder32 2ec5219fe758
+protocols/nystrom@3 retrieval 90ff97306cd4
+protocols/nystrom@3 text 893697a23c5e
+protocols/s4@3 */s4d 91e88afbde4d
+protocols/s4@3 5e6d46c3e73b
+protocols/s4@3 image 2373017a25f1
+protocols/s4@3 listops 25a0b8a59398
+protocols/s4@3 pathfinder32 8204fc4ceaa5
+protocols/s4@3 pathx 35a3990e0b14
+protocols/s4@3 pathx/s4d ce9d501f152d
+protocols/s4@3 retrieval 1b69796c5fb6
+protocols/s4@3 text 48b9312923cc
 )";
 
 // "PRESET TASK ATTENTION HASH": runs under `fair`, which most records are. They stay comparable

@@ -174,6 +174,8 @@ std::vector<std::pair<std::string, std::string>> TraitsInWords(const Traits& tra
       {"cross", choose(traits.supports_cross, "yes: keys of another sequence", "no")},
       {"weight dropout", choose(traits.supports_weight_dropout, "yes: attention.dropout",
                                 "no: it has no explicit weights to drop")},
+      {"inner dropout", choose(traits.supports_inner_dropout, "yes: model.inner_dropout",
+                               "no: it has no activation behind the mixing")},
       {"longest sequence",
        choose(traits.is_length_bound, "bound: longer ones than it was made for are refused",
               "not bound by what it owns")},

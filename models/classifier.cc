@@ -1,7 +1,10 @@
 #include "models/classifier.h"
 
+#include <ATen/ops/cat.h>
+
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
@@ -47,7 +50,7 @@ absl::Status CheckSizes(const ExperimentConfig& config, const TaskSpec& spec) {
 class EncoderClassifier : public Classifier {
  public:
   explicit EncoderClassifier(const ExperimentConfig& config)
-      : config_(config), parameters_(config.seed()) {}
+      : config_(config), parameters_(MakeParameterStore(config)) {}
 
   absl::Status Build(const TaskSpec& spec) {
     is_pair_ = spec.is_pair();
@@ -59,15 +62,9 @@ class EncoderClassifier : public Classifier {
   }
 
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
-    DropoutRun run = MakeDropoutRun(config_, batch, context);
     const AutocastScope precision = Precision();
-    const at::Tensor first = Pool(encoder_->Forward(FirstTexts(batch), run), run);  // [B, E]
-    at::Tensor second;
-    if (is_pair_) {
-      run.first_site = kSecondTextSites;
-      second = Pool(encoder_->Forward(SecondTexts(batch), run), run);
-    }
-    return head_->Forward(first, second).to(at::kFloat);  // [B, C]
+    const Pooled pooled = PoolTexts(batch, MakeDropoutRun(config_, batch, context), nullptr);
+    return head_->Forward(pooled.first, pooled.second).to(at::kFloat);  // [B, C]
   }
 
   void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
@@ -78,18 +75,9 @@ class EncoderClassifier : public Classifier {
 
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const ActivationVisitor& visit) const override {
-    DropoutRun run = MakeDropoutRun(config_, batch, context);
     const AutocastScope precision = Precision();
-    const at::Tensor first = Pool(encoder_->Visit(FirstTexts(batch), run, visit), run);
-    visit("pooled", first);
-    at::Tensor second;
-    if (is_pair_) {
-      run.first_site = kSecondTextSites;
-      const ActivationVisitor visit_second = OfSecondTexts(visit);
-      second = Pool(encoder_->Visit(SecondTexts(batch), run, visit_second), run);
-      visit_second("pooled", second);
-    }
-    visit("logits", head_->Forward(first, second));
+    const Pooled pooled = PoolTexts(batch, MakeDropoutRun(config_, batch, context), &visit);
+    visit("logits", head_->Forward(pooled.first, pooled.second));
   }
 
   void MoveTo(at::Device device) override {
@@ -110,8 +98,45 @@ class EncoderClassifier : public Classifier {
     return AutocastScope(config_.numerics().precision() == NumericsConfig::BF16, device_.type());
   }
 
-  at::Tensor Pool(const Encoder::Encoded& encoded, const DropoutRun& run) const {
-    return pooling_->Forward(encoded.x, encoded.real, run.statistics);
+  struct Pooled {
+    at::Tensor first, second;  // [B, E]; the second one is undefined without pairs
+  };
+
+  // `visit` may be null.
+  Pooled PoolTexts(const HostBatch& batch, DropoutRun run, const ActivationVisitor* visit) const {
+    const ModelConfig& model = config_.model();
+    const bool is_joint = is_pair_ && run.is_training && model.joint_pair_statistics();
+    if (is_joint && DependsOnBatch(model)) return PoolJointly(batch, run, visit);
+    Pooled pooled = {Pool(FirstTexts(batch), run, visit), at::Tensor()};
+    if (!is_pair_) return pooled;
+    run.first_site = kSecondTextSites;
+    if (visit == nullptr) {
+      pooled.second = Pool(SecondTexts(batch), run, nullptr);
+    } else {
+      const ActivationVisitor visit_second = OfSecondTexts(*visit);
+      pooled.second = Pool(SecondTexts(batch), run, &visit_second);
+    }
+    return pooled;
+  }
+
+  // Reads the texts of pairs as one batch of twice the size. Dropout tells second texts from first
+  // ones by a bit of the example's id that no data set uses.
+  Pooled PoolJointly(const HostBatch& batch, DropoutRun run, const ActivationVisitor* visit) const {
+    constexpr int64_t kSecondTextBit = int64_t{1} << 31;
+    run.example_ids = at::cat({run.example_ids, run.example_ids + kSecondTextBit});
+    const JointTexts texts(batch);
+    const std::vector<at::Tensor> halves = Pool(texts.sequences(), run, visit).chunk(2);
+    return {halves[0], halves[1]};
+  }
+
+  // [B, E]; `visit` may be null.
+  at::Tensor Pool(const Sequences& texts, const DropoutRun& run,
+                  const ActivationVisitor* visit) const {
+    const Encoder::Encoded encoded =
+        visit == nullptr ? encoder_->Forward(texts, run) : encoder_->Visit(texts, run, *visit);
+    const at::Tensor pooled = pooling_->Forward(encoded.x, encoded.real, run.statistics);
+    if (visit != nullptr) (*visit)("pooled", pooled);
+    return pooled;
   }
 
   const ExperimentConfig config_;

@@ -11,91 +11,10 @@
 
 #include "lra/config.h"
 #include "models/classifier.h"
+#include "models/small_model_test_util.h"
 
 namespace lra {
 namespace {
-
-constexpr int64_t kWidth = 16, kClasses = 3;
-
-ExperimentConfig SmallConfig(const std::string& attention = "transformer") {
-  ExperimentConfig config;
-  config.set_seed(1);
-  config.mutable_view()->set_max_length_tokens(32);
-  *config.mutable_attention() = LoadAttentionFile(attention)->attention();
-  ModelConfig* model = config.mutable_model();
-  model->set_layers(2);
-  model->set_width(kWidth);
-  model->set_heads(2);
-  model->set_qkv_width(16);
-  model->set_mlp_width(24);
-  model->set_head_width(20);
-  model->set_positions(ModelConfig::SINUSOID);
-  model->set_pooling(ModelConfig::MEAN);
-  model->set_activation(ModelConfig::GELU_ERF);
-  model->set_norm_epsilon(1e-5f);
-  model->set_embedding_stddev(1.0f);
-  return config;
-}
-
-TaskSpec Spec(bool is_pair = false) {
-  TaskSpec spec;
-  spec.set_vocabulary_size(17);
-  spec.set_classes(kClasses);
-  spec.set_is_pair(is_pair);
-  return spec;
-}
-
-std::unique_ptr<Classifier> Make(const ExperimentConfig& config, const TaskSpec& spec = Spec()) {
-  auto model = Classifier::Create(config, spec);
-  EXPECT_TRUE(model.ok()) << model.status();
-  return *std::move(model);
-}
-
-at::Tensor Find(const Classifier& model, const std::string& name) {
-  for (const auto* list : {&model.parameters().parameters(), &model.parameters().buffers()}) {
-    for (const Parameter& parameter : *list) {
-      if (parameter.name == name) return parameter.value;
-    }
-  }
-  ADD_FAILURE() << name << " is not there";
-  return at::Tensor();
-}
-
-using Texts = std::vector<std::vector<int32_t>>;
-
-// Pads to the longest text, or to `length`.
-int64_t Pad(const Texts& texts, int64_t length, std::vector<int32_t>* tokens,
-            std::vector<int32_t>* lengths) {
-  for (const auto& text : texts) {
-    lengths->push_back(static_cast<int32_t>(text.size()));
-    length = std::max<int64_t>(length, lengths->back());
-  }
-  for (const auto& text : texts) {
-    tokens->insert(tokens->end(), text.begin(), text.end());
-    tokens->resize(tokens->size() + length - text.size(), 0);
-  }
-  return length;
-}
-
-HostBatch Batch(const Texts& first, const Texts& second = {}, int64_t length = 0) {
-  HostBatch batch;
-  batch.batch = static_cast<int64_t>(first.size());
-  batch.length = Pad(first, length, &batch.tokens, &batch.lengths);
-  batch.length_b = Pad(second, length, &batch.tokens_b, &batch.lengths_b);
-  for (int64_t b = 0; b < batch.batch; ++b) {
-    batch.labels.push_back(0);
-    batch.example_ids.push_back(first[b].front() * 100 + b);
-  }
-  return batch;
-}
-
-at::Tensor Logits(const Classifier& model, const HostBatch& batch, bool training = false) {
-  return model.Forward(batch, {.training = training, .step = 3}).detach();
-}
-
-void ExpectClose(const at::Tensor& a, const at::Tensor& b) {
-  EXPECT_TRUE(at::allclose(a, b, 1e-4, 1e-5)) << a << b;
-}
 
 // --- the official sizes ---
 
@@ -126,18 +45,6 @@ TEST(OfficialModelsTest, HaveTheirParameterCounts) {
 }
 
 // --- pairs ---
-
-// A model of one text whose logits are its pooled vector.
-std::unique_ptr<Classifier> PooledOnly(ExperimentConfig config) {
-  config.mutable_model()->set_head(ModelConfig::LINEAR);
-  TaskSpec spec = Spec();
-  spec.set_classes(kWidth);
-  auto model = Make(config, spec);
-  Find(*model, "head.logits.weight").detach().copy_(at::eye(kWidth));
-  return model;
-}
-
-const Texts kFirst = {{1, 2, 3, 4, 5}, {6, 7}}, kSecond = {{8, 9}, {10, 11, 12, 13}};
 
 TEST(PairTest, OneEncoderReadsBothTexts) {
   for (const auto pooling : {ModelConfig::MEAN, ModelConfig::CLS, ModelConfig::FIRST}) {
@@ -212,7 +119,7 @@ TEST(PairTest, VisitsTheFirstTextsThenTheSecondOnes) {
 
 TEST(PositionsTest, WithoutThemOrderDoesNotCount) {
   ExperimentConfig config = SmallConfig();
-  const Texts forth = {{1, 2, 3, 4}}, back = {{3, 1, 4, 2}};
+  const TextList forth = {{1, 2, 3, 4}}, back = {{3, 1, 4, 2}};
   const auto with = Make(config);
   EXPECT_FALSE(at::allclose(Logits(*with, Batch(forth)), Logits(*with, Batch(back)), 1e-3, 1e-3));
   config.mutable_model()->set_positions(ModelConfig::NO_POSITIONS);
@@ -352,7 +259,7 @@ TEST(BatchNormModelTest, TrainingMovesTheRunningStatisticsAndNothingElseDoes) {
   EXPECT_FALSE(is_same(start, snapshot()));  // every one moved
   EXPECT_FALSE(at::equal(Logits(*model, Batch(kFirst)), before));
   // An example's logits depend on its neighbour in training and not in evaluation.
-  const Texts other = {kFirst[0], {9, 9, 9}};
+  const TextList other = {kFirst[0], {9, 9, 9}};
   EXPECT_FALSE(at::allclose(Logits(*model, Batch(other), true)[0], training[0], 1e-3, 1e-3));
   ExpectClose(Logits(*model, Batch(other))[0], Logits(*model, Batch(kFirst))[0]);
 }

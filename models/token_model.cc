@@ -39,7 +39,7 @@ ExperimentConfig StageConfig(ExperimentConfig config) {
 class EncoderTokenModel : public TokenModel {
  public:
   explicit EncoderTokenModel(const ExperimentConfig& config)
-      : config_(StageConfig(config)), parameters_(config.seed()) {}
+      : config_(StageConfig(config)), parameters_(MakeParameterStore(config_)) {}
 
   absl::Status Build(const TaskSpec& spec) {
     hidden_id_ = spec.vocabulary_size();
@@ -51,7 +51,8 @@ class EncoderTokenModel : public TokenModel {
     }
     weight_ = parameters_.Create("pretrain.head.weight", {hidden_id_, config_.model().width()},
                                  Initializer::LecunNormal());
-    bias_ = parameters_.Create("pretrain.head.bias", {hidden_id_}, Initializer::Zeros());
+    bias_ = parameters_.Create("pretrain.head.bias", {hidden_id_},
+                               Initializer::Bias(config_.model().width()));
     return absl::OkStatus();
   }
 

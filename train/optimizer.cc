@@ -15,6 +15,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
+#include "lra/config.h"
+#include "train/parameter_groups.h"
 
 namespace lra {
 namespace {
@@ -22,6 +24,10 @@ namespace {
 // Below this length the variance of the adaptive rate has no closed form (Liu et al. 2020,
 // algorithm 2; the published program rounds 4 up to 5).
 constexpr double kMinRectifiedLength = 5;
+
+// The groups in the order in which their gradients' norms are summed: the first three are older
+// than records, whose bits depend on it.
+enum GroupPlace { kDecays, kDecaysNot, kAtOwnRate, kDecaysAtOwnRate };
 
 // The rectification r_t, or 0 where there is none (Liu et al. 2020, section 3.4).
 double Rectification(double beta2, double step) {
@@ -70,27 +76,20 @@ class Movement {
   std::vector<Watched> watched_;
 };
 
-// A group with a largest rate of its own follows the schedule below that rate, like the groups of
-// state-spaces/s4.
-double GroupRate(double max_learning_rate, const ScheduleValue& schedule) {
-  const double base =
-      schedule.base_learning_rate > 0 ? schedule.base_learning_rate : schedule.learning_rate;
-  if (max_learning_rate <= 0 || base <= max_learning_rate) return schedule.learning_rate;
-  return schedule.learning_rate * max_learning_rate / base;
-}
-
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerConfig& config, const ParameterStore& parameters)
-    : config_(config), groups_(3) {
-  groups_[0].weight_decay = config.weight_decay();
-  groups_[2].max_learning_rate = config.state_space_learning_rate();
-  const bool has_own_rate = config.state_space_learning_rate() > 0;
+    : config_(config), groups_(4) {
+  FillLegacyValues(&config_);
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (i == kDecays || i == kDecaysAtOwnRate) groups_[i].weight_decay = config_.weight_decay();
+    if (i >= kAtOwnRate) groups_[i].max_learning_rate = config_.state_space_learning_rate();
+  }
   for (const Parameter& parameter : parameters.parameters()) {
-    const bool is_state_space = has_own_rate && parameter.role == ParameterRole::kStateSpace;
-    const bool decays =
-        config.decay_scope() == OptimizerConfig::ALL_PARAMETERS || parameter.is_matrix;
-    Add(parameter, &groups_[is_state_space ? 2 : decays ? 0 : 1]);
+    const UpdateRule rule = UpdateRuleOf(config_, parameter);
+    const GroupPlace place = rule.has_own_rate ? (rule.decays ? kDecaysAtOwnRate : kAtOwnRate)
+                                               : (rule.decays ? kDecays : kDecaysNot);
+    Add(parameter, &groups_[place]);
   }
 }
 
@@ -140,7 +139,7 @@ double Optimizer::ClipGradients() {
 
 void Optimizer::Update(Group& group, const ScheduleValue& schedule) {
   if (group.values.empty()) return;
-  const double rate = GroupRate(group.max_learning_rate, schedule);
+  const double rate = RateOf(group.max_learning_rate, schedule);
   std::vector<at::Tensor> gradients;
   for (size_t i = 0; i < group.values.size(); ++i) {
     gradients.push_back(group.values[i].grad());

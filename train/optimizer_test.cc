@@ -148,6 +148,49 @@ TEST(Optimizer, AStateSpaceHasARateOfItsOwnAndNoDecay) {
   }
 }
 
+// The first step of Adam moves every element by its rate, and decay by rate * decay on top: values
+// that start at 1 show both.
+TEST(Optimizer, RatesAndDecayOfAStateSpaceFollowWhatTheyCover) {
+  const struct {
+    bool covers_step, covers_read_out;
+    double step, read_out;
+  } kCases[] = {{false, false, 1 - 0.01, 1 - 0.01 - 0.01 * 0.1},
+                {true, true, 1 - 0.002, 1 - 0.002 - 0.002 * 0.1}};
+  for (const auto& expected : kCases) {
+    ParameterStore store(1);
+    store.Create("step", {2}, Initializer::Ones(), ParameterRole::kTimeStep);
+    store.Create("decay", {2}, Initializer::Ones(), ParameterRole::kStateSpace);
+    store.Create("read_out", {2}, Initializer::Ones(), ParameterRole::kReadOut);
+    OptimizerConfig config = Config(0, OptimizerConfig::ALL_BUT_NORMS_AND_LAYER_BIASES);
+    config.set_state_space_learning_rate(0.002f);
+    config.set_state_space_rate_covers_step(expected.covers_step);
+    config.set_state_space_rate_covers_read_out(expected.covers_read_out);
+    Optimizer optimizer(config, store);
+    SetGradient(store, 1);
+    optimizer.Step({0.01, 0.9f});
+    const auto value = [&](int i) { return store.parameters()[i].value[0].item<double>(); };
+    EXPECT_NEAR(value(0), expected.step, 1e-6);
+    EXPECT_NEAR(value(1), 1 - 0.002, 1e-6);
+    EXPECT_NEAR(value(2), expected.read_out, 1e-6);
+  }
+}
+
+TEST(Optimizer, NormsAndLayerBiasesAreLeftOutOfDecay) {
+  ParameterStore store(1);
+  for (const char* decaying : {"embedding.value.bias", "head.logits.bias", "embedding.token.weight",
+                               "encoder.layer0.attention.skip"})
+    store.Create(decaying, {2}, Initializer::Ones());
+  store.Create("encoder.layer0.attention.output.bias", {2}, Initializer::Ones());
+  store.Create("encoder.layer0.norm.weight", {2}, Initializer::Ones(), ParameterRole::kNorm);
+  Optimizer optimizer(Config(0, OptimizerConfig::ALL_BUT_NORMS_AND_LAYER_BIASES), store);
+  SetGradient(store, 0);
+  optimizer.Step({0.5, 0.9f});
+  for (size_t i = 0; i < store.parameters().size(); ++i) {
+    EXPECT_NEAR(store.parameters()[i].value[0].item<double>(), i < 4 ? 1 - 0.5 * 0.1 : 1, 1e-6)
+        << store.parameters()[i].name;
+  }
+}
+
 TEST(Optimizer, ClampsEachGradientBeforeTheNormIsTaken) {
   ParameterStore store(1);
   store.Create("a", {4}, Initializer::Zeros());

@@ -7,7 +7,7 @@
 //   y_i = sum_{j <= i} K_0[i - j] u_j + sum_{j > i} K_1[j - i - 1] u_j + skip u_i
 //   K_x[l] = 2 Re sum_p C_xp (e^{dt A_p} - 1) / A_p e^{l dt A_p}
 //   A = -exp(log_decay) + i frequency,  dt = exp(log_step)
-//   out = a * sigmoid(g),  [a, g] = W gelu(y) + b
+//   out = a * sigmoid(g),  [a, g] = W drop(gelu(drop(y))) + b   (drop: input.inner_dropout)
 // With input.causal, the second sum is left out. Masked tokens count as u = 0.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -56,6 +56,7 @@ Traits MakeTraits() {
   traits.projections = Projections::kNone;
   traits.causality = Causality::kOptional;
   traits.supports_streaming = true;
+  traits.supports_inner_dropout = true;
   traits.has_weights = false;  // the output is not linear in the input
   traits.time_order = "N E (P + log N)";
   traits.memory_order = "N E + E P sqrt(N)";
@@ -95,8 +96,11 @@ class S4d : public Attention {
       const at::Tensor after = Read(d, 1, States(d, u.slice(1, 1).flip({1}), ZeroState(u, d)));
       y = y + at::constant_pad_nd(after.flip({1}), {0, 0, 0, 1});
     }
-    const at::Tensor all = y.to(u.options()) + p_.skip.to(u.options()) * u;
-    const at::Tensor active = all * 0.5 * (1 + at::erf(all / std::numbers::sqrt2));
+    const InnerDropout& dropout = input.inner_dropout;
+    const at::Tensor all =
+        Masked(y.to(u.options()) + p_.skip.to(u.options()) * u, dropout.before_activation);
+    const at::Tensor active =
+        Masked(all * 0.5 * (1 + at::erf(all / std::numbers::sqrt2)), dropout.after_activation);
     const at::Tensor mapped =
         at::matmul(active, p_.weight.to(u.options()).t()) + p_.bias.to(u.options());
     const std::vector<at::Tensor> halves = mapped.chunk(2, -1);
@@ -172,9 +176,16 @@ class S4d : public Attention {
   // Applies the activation and the gated map to y [B, N, E] and returns the block's output,
   // [B, H, N, D].
   at::Tensor Output(const at::Tensor& y, const AttentionInput& input) const {
-    return Heads(
-        at::glu(at::linear(at::gelu(y), p_.weight.to(y.options()), p_.bias.to(y.options()))),
-        input);
+    const InnerDropout& dropout = input.inner_dropout;
+    const at::Tensor active =
+        Dropout(at::gelu(Dropout(y, dropout.before_activation)), dropout.after_activation);
+    return Heads(at::glu(at::linear(active, p_.weight.to(y.options()), p_.bias.to(y.options()))),
+                 input);
+  }
+
+  // Dropout of x [B, N, E] by its definition.
+  static at::Tensor Masked(const at::Tensor& x, const DropoutKey& key) {
+    return key.active() ? x * DropoutMask(key, x.size(1), x.size(2)).to(x.options()) : x;
   }
 
   // Cuts x [B, N, E] into heads, [B, H, N, D], with 0 at padded tokens.
@@ -219,7 +230,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeS4d(const S4dOptions& options,
   };
   constexpr ParameterRole kOwn = ParameterRole::kStateSpace;
   S4dParameters p;
-  p.log_step = create("log_step", {width}, Initializer::Normal(1), kOwn);
+  p.log_step = create("log_step", {width}, Initializer::Normal(1), ParameterRole::kTimeStep);
   SpreadSteps(options, p.log_step);
   p.log_decay =
       create("log_decay", {width, pairs}, Initializer::Constant(std::log(kInitialDecay)), kOwn);
@@ -228,11 +239,11 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeS4d(const S4dOptions& options,
     const c10::NoGradGuard no_gradient;
     p.frequency.copy_(std::numbers::pi * at::arange(pairs));
   }
-  p.read_out =
-      create("read_out", {2, width, pairs, 2}, Initializer::Normal(std::numbers::sqrt2 / 2));
+  p.read_out = create("read_out", {2, width, pairs, 2},
+                      Initializer::Normal(std::numbers::sqrt2 / 2), ParameterRole::kReadOut);
   p.skip = create("skip", {width}, Initializer::Normal(1));
   p.weight = create("output.weight", {2 * width, width}, Initializer::XavierUniform());
-  p.bias = create("output.bias", {2 * width}, Initializer::Zeros());
+  p.bias = create("output.bias", {2 * width}, Initializer::Bias(width));
   return std::make_unique<S4d>(std::move(p));
 }
 

@@ -236,10 +236,11 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeSynthesizer(const SynthesizerOpti
   } else {
     p.hidden = create("logits.hidden.weight", {heads * width, context.model_width},
                       Initializer::XavierUniform());
-    p.hidden_bias = create("logits.hidden.bias", {heads * width}, Initializer::Zeros());
+    p.hidden_bias =
+        create("logits.hidden.bias", {heads * width}, Initializer::Bias(context.model_width));
     p.output =
         create("logits.output.weight", {heads * longest, width}, Initializer::XavierUniform());
-    p.out_bias = create("logits.output.bias", {heads * longest}, Initializer::Zeros());
+    p.out_bias = create("logits.output.bias", {heads * longest}, Initializer::Bias(width));
   }
   return std::make_unique<Synthesizer>(options.mode(), options.dot_product(), heads, longest,
                                        std::move(p));

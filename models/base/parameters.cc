@@ -33,6 +33,7 @@ void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stre
   const double lecun = 1.0 / (std::sqrt(fan_in) * kTruncatedStddev);
   switch (init.kind) {
     case Kind::kZeros:
+    case Kind::kBias:
       return fill([] { return 0.0; });
     case Kind::kOnes:
       return fill([] { return 1.0; });
@@ -40,6 +41,8 @@ void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stre
       return fill([&] { return init.value; });
     case Kind::kNormal:
       return fill([&] { return init.stddev * stream.Normal(); });
+    case Kind::kUniform:
+      return fill([&] { return init.value * (2.0 * stream.Uniform() - 1.0); });
     case Kind::kXavierUniform:
       return fill([&] { return limit * (2.0 * stream.Uniform() - 1.0); });
     case Kind::kLecunNormal:
@@ -48,6 +51,17 @@ void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stre
 }
 
 }  // namespace
+
+Initializer ParameterStore::Resolve(Initializer initializer,
+                                    const std::vector<int64_t>& shape) const {
+  using Kind = Initializer::Kind;
+  if (linear_values_ == LinearValues::kGlorot) return initializer;
+  const bool is_weight =
+      initializer.kind == Kind::kXavierUniform || initializer.kind == Kind::kLecunNormal;
+  if (!is_weight && initializer.kind != Kind::kBias) return initializer;
+  const double fan_in = is_weight ? static_cast<double>(shape.back()) : initializer.value;
+  return Initializer::Uniform(1.0 / std::sqrt(fan_in));
+}
 
 at::Tensor ParameterStore::Draw(absl::string_view name, const std::vector<int64_t>& shape,
                                 Initializer initializer) const {
@@ -60,7 +74,7 @@ at::Tensor ParameterStore::Draw(absl::string_view name, const std::vector<int64_
   RandomStream stream(seed_, RandomDomain::kInitialWeights,
                       {static_cast<uint32_t>(hash), static_cast<uint32_t>(hash >> 32), 0});
   at::Tensor value = at::empty(shape, at::kFloat);
-  Fill(initializer, shape, stream, value.mutable_data_ptr<float>(), value.numel());
+  Fill(Resolve(initializer, shape), shape, stream, value.mutable_data_ptr<float>(), value.numel());
   return value;
 }
 

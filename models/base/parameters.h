@@ -15,24 +15,49 @@
 namespace lra {
 
 struct Initializer {
-  enum class Kind { kZeros, kOnes, kConstant, kNormal, kXavierUniform, kLecunNormal };
+  enum class Kind {
+    kZeros,
+    kOnes,
+    kConstant,
+    kNormal,
+    kUniform,
+    kXavierUniform,
+    kLecunNormal,
+    kBias
+  };
   Kind kind = Kind::kZeros;
   double stddev = 1.0;  // for kNormal only
-  double value = 0.0;   // for kConstant only
+  double value = 0.0;   // for kConstant; the bound of kUniform; the fan_in of kBias
 
   static Initializer Zeros() { return {Kind::kZeros}; }
   static Initializer Ones() { return {Kind::kOnes}; }
   static Initializer Constant(double value) { return {Kind::kConstant, 1.0, value}; }
   static Initializer Normal(double stddev) { return {Kind::kNormal, stddev}; }
+  // Uniform in +-bound.
+  static Initializer Uniform(double bound) { return {Kind::kUniform, 1.0, bound}; }
+
+  // Of linear layers; a store with LinearValues::kPyTorch draws the three from Uniform(1 /
+  // sqrt(fan_in)) instead.
   // Uniform in +-sqrt(6 / (fan_in + fan_out)); weights are stored [out, in].
   static Initializer XavierUniform() { return {Kind::kXavierUniform}; }
   // Normal truncated at two sigma with variance 1 / fan_in (Flax's default for Dense).
   static Initializer LecunNormal() { return {Kind::kLecunNormal}; }
+  // 0, for the bias of a layer with so many inputs.
+  static Initializer Bias(int64_t fan_in) {
+    return {Kind::kBias, 1.0, static_cast<double>(fan_in)};
+  }
 };
 
+// How the weights and biases of linear layers are drawn (ModelConfig.initial_values).
+enum class LinearValues { kGlorot, kPyTorch };
+
+// What a parameter is to the optimiser (train/parameter_groups.h).
 enum class ParameterRole {
   kWeight,
-  kStateSpace,  // step, decay or frequency of a state space; has its own learning rate and no decay
+  kNorm,        // weight or bias of a norm
+  kStateSpace,  // decay, frequency or input of a state space
+  kTimeStep,    // its time step
+  kReadOut,     // its read-out C
 };
 
 struct Parameter {
@@ -46,7 +71,8 @@ struct Parameter {
 // Owns the parameters of one model, in order of creation. Not thread-safe.
 class ParameterStore {
  public:
-  explicit ParameterStore(uint32_t seed) : seed_(seed) {}
+  explicit ParameterStore(uint32_t seed, LinearValues linear_values = LinearValues::kGlorot)
+      : seed_(seed), linear_values_(linear_values) {}
 
   // The name must be new. is_matrix is true for two-dimensional Xavier and LeCun parameters.
   at::Tensor Create(absl::string_view name, const std::vector<int64_t>& shape,
@@ -67,10 +93,13 @@ class ParameterStore {
   int64_t count() const;
 
  private:
+  // What stands for the initialiser under linear_values_.
+  Initializer Resolve(Initializer initializer, const std::vector<int64_t>& shape) const;
   at::Tensor Draw(absl::string_view name, const std::vector<int64_t>& shape,
                   Initializer initializer) const;
 
   uint32_t seed_;
+  LinearValues linear_values_;
   std::vector<Parameter> parameters_;
   std::vector<Parameter> buffers_;
 };

@@ -54,6 +54,30 @@ TEST(ParameterStoreTest, DistributionsHaveTheirMoments) {
   EXPECT_NEAR(normal.mean().item<double>(), 0, 0.0003);
 }
 
+// The bound of torch.nn.Linear's weights and biases is 1 / sqrt(fan_in), and their deviation that
+// of a uniform distribution.
+TEST(ParameterStoreTest, PyTorchsLinearLayersAreUniformWithinTheirFanIn) {
+  ParameterStore store(3, LinearValues::kPyTorch);
+  const auto expect_uniform = [](const at::Tensor& values, double limit) {
+    EXPECT_LE(values.abs().max().item<double>(), limit);
+    EXPECT_GT(values.abs().max().item<double>(), 0.999 * limit);
+    EXPECT_NEAR(values.std().item<double>(), limit / std::sqrt(3.0), 0.01 * limit);
+    EXPECT_NEAR(values.mean().item<double>(), 0, 0.01 * limit);
+  };
+  for (const Initializer weight : {Initializer::XavierUniform(), Initializer::LecunNormal()}) {
+    const std::string name = weight.kind == Initializer::Kind::kLecunNormal ? "lecun" : "xavier";
+    store.Create(name, {400, 250}, weight);
+    EXPECT_TRUE(store.parameters().back().is_matrix);
+    expect_uniform(store.parameters().back().value.detach(), 1 / std::sqrt(250.0));
+  }
+  expect_uniform(store.Create("bias", {100000}, Initializer::Bias(250)).detach(),
+                 1 / std::sqrt(250.0));
+  const at::Tensor normal = store.Create("normal", {100000}, Initializer::Normal(0.02)).detach();
+  EXPECT_NEAR(normal.std().item<double>(), 0.02, 0.0002) << "only linear layers differ";
+  ParameterStore glorot(3);
+  EXPECT_EQ(glorot.Create("bias", {100}, Initializer::Bias(250)).abs().max().item<double>(), 0);
+}
+
 TEST(ParameterStoreTest, Constants) {
   ParameterStore store(1);
   const at::Tensor half = store.Create("m", {3}, Initializer::Constant(0.5));

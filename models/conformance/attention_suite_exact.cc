@@ -57,6 +57,14 @@ void AttentionSuite::CrossAndNoise() {
   c.input.is_training = true;
   c.input.weight_dropout = NoiseKey(0);
   CompareWithOracle(c, "in training");
+  const at::Tensor undropped = Attend(c);
+  c.input.inner_dropout = {NoiseKey(0.25), NoiseKey(0.25)};
+  c.input.inner_dropout.after_activation.is_tied = true;
+  const bool is_read = MaxDifference(RealRows(Attend(c), c), RealRows(undropped, c)) > 0;
+  AddObserved("T1", is_read == traits().supports_inner_dropout,
+              is_read ? "inner dropout is read" : "inner dropout is not read");
+  if (is_read) CompareWithOracle(c, "inner dropout 0.25");
+  c.input.inner_dropout = {};
   if (traits().supports_weight_dropout) {
     c.input.weight_dropout = NoiseKey(0.25);
     CompareWithOracle(c, "weight dropout 0.25");

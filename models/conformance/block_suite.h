@@ -112,7 +112,7 @@ class BlockSuite {
   void PadContent(const Variant& variant);
   void PadAmount(const Variant& variant);
   void BatchIndependence(const Variant& variant);
-  void DropoutKeys();
+  void DropoutKeys(bool is_tied);
   void Repeats();
 
   // block_suite_causal.cc

@@ -73,10 +73,11 @@ void BlockSuite::BatchIndependence(const Variant& variant) {
 }
 
 // What the masks follow and what they do not.
-void BlockSuite::DropoutKeys() {
+void BlockSuite::DropoutKeys(bool is_tied) {
   const Instance instance = Make(Main());
   BlockCase c(2130, 3, 17, Main().model.width());
   c.Drop(0.4, 0);
+  c.input.run.is_tied = is_tied;
   const at::Tensor dropped = Forward(*instance, c);
   double alone = 0;
   for (int64_t b = 0; b < 3; ++b) {
@@ -87,6 +88,7 @@ void BlockSuite::DropoutKeys() {
   if (instance->block->traits().is_padding_invariant) {
     BlockCase padded(2131, 1, 40, Main().model.width());
     padded.Drop(0.4, 0);
+    padded.input.run.is_tied = is_tied;
     padded.PadFrom({17});
     const BlockCase unpadded = padded.Example(0, 17);
     Add("D",

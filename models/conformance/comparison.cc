@@ -92,8 +92,11 @@ AttentionCase AttentionCase::Example(int64_t b, int64_t tokens) const {
   one.input.v = cut(input.v);
   one.upstream = cut(upstream);
   if (input.x.defined()) one.input.x = input.x.narrow(0, b, 1).narrow(1, 0, tokens).contiguous();
-  if (input.weight_dropout.example_ids.defined())
-    one.input.weight_dropout.example_ids = input.weight_dropout.example_ids.narrow(0, b, 1);
+  InnerDropout& inner = one.input.inner_dropout;
+  for (DropoutKey* key :
+       {&one.input.weight_dropout, &inner.before_activation, &inner.after_activation}) {
+    if (key->example_ids.defined()) key->example_ids = key->example_ids.narrow(0, b, 1);
+  }
   if (input.keep.defined())
     one.input.keep = input.keep.narrow(0, b, 1).narrow(1, 0, tokens).contiguous();
   return one;

@@ -52,7 +52,7 @@ Embedding::Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t ma
   if (spec.is_real()) {
     values_.weight =
         parameters->Create("embedding.value.weight", {width, 1}, Initializer::LecunNormal());
-    values_.bias = parameters->Create("embedding.value.bias", {width}, Initializer::Zeros());
+    values_.bias = parameters->Create("embedding.value.bias", {width}, Initializer::Bias(1));
   } else {
     tokens_ = parameters->Create("embedding.token.weight", {spec.vocabulary_size(), width},
                                  Initializer::Normal(config.embedding_stddev()));

@@ -23,9 +23,9 @@ at::Tensor SinusoidTable(int64_t tokens, int64_t width);
 class Embedding {
  public:
   // max_length_tokens includes CLS. Creates embedding.token.weight or, if `spec` says that inputs
-  // are real, embedding.value.weight (LeCun normal) and .bias (zeros); with learned positions also
-  // embedding.position.weight; with CLS pooling also embedding.cls (zeros). `spec` is a view's: it
-  // gives vocabulary_size, and whether id 0 is padding or a token.
+  // are real, embedding.value.weight (LeCun normal) and .bias (zeros; see model.initial_values);
+  // with learned positions also embedding.position.weight; with CLS pooling also embedding.cls
+  // (zeros). `spec` is a view's: it gives vocabulary_size, and whether id 0 is padding or a token.
   Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t max_length_tokens,
             ParameterStore* parameters);
 

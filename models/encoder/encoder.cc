@@ -20,6 +20,11 @@ at::Tensor ExampleIds(const HostBatch& batch) {
 
 }  // namespace
 
+ParameterStore MakeParameterStore(const ExperimentConfig& config) {
+  const bool is_pytorch = config.model().initial_values() == ModelConfig::PYTORCH;
+  return ParameterStore(config.seed(), is_pytorch ? LinearValues::kPyTorch : LinearValues::kGlorot);
+}
+
 DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch,
                           const ForwardContext& context) {
   if (!context.training) return {};
@@ -31,6 +36,7 @@ DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch
                     true};
   run.statistics =
       context.updates_statistics ? BatchStatistics::kOfBatchAndLearn : BatchStatistics::kOfBatch;
+  run.is_tied = config.model().dropout_mask() == ModelConfig::ALL_TOKENS;
   return run;
 }
 
@@ -60,7 +66,8 @@ bool Encoder::depends_on_padding() const {
 }
 
 Encoder::Encoded Encoder::Start(const Sequences& texts, const DropoutRun& run) const {
-  const at::Tensor x = embedding_.Forward(texts, run.Key(kEmbeddingSite, run.probability));
+  const DropoutKey dropout = drops_embedding_ ? run.HiddenKey(kEmbeddingSite) : DropoutKey();
+  const at::Tensor x = embedding_.Forward(texts, dropout);
   const at::Tensor real = RealPositions(texts, padding_);
   return {x, real.defined() ? real.to(x.device()) : real};
 }

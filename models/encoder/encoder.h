@@ -21,6 +21,9 @@
 
 namespace lra {
 
+// An empty store for the model of `config`, which draws initial values as it says.
+ParameterStore MakeParameterStore(const ExperimentConfig& config);
+
 // Dropout and statistics of one forward pass; the default, of evaluation.
 DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch,
                           const ForwardContext& context);
@@ -57,10 +60,13 @@ class Encoder {
  private:
   Encoder(const ExperimentConfig& config, const TaskSpec& spec, int64_t max_tokens,
           ParameterStore* parameters)
-      : padding_(config), embedding_(config.model(), spec, max_tokens, parameters) {}
+      : padding_(config),
+        drops_embedding_(config.model().embedding_dropout()),
+        embedding_(config.model(), spec, max_tokens, parameters) {}
   Encoded Start(const Sequences& texts, const DropoutRun& run) const;
 
   PaddingRules padding_;
+  bool drops_embedding_;
   Embedding embedding_;
   std::vector<std::unique_ptr<const Block>> blocks_;
 };

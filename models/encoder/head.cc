@@ -15,7 +15,7 @@ LinearMap Dense(absl::string_view name, int64_t out, int64_t in, ParameterStore*
   LinearMap map;
   map.weight =
       parameters->Create(absl::StrCat(name, ".weight"), {out, in}, Initializer::LecunNormal());
-  map.bias = parameters->Create(absl::StrCat(name, ".bias"), {out}, Initializer::Zeros());
+  map.bias = parameters->Create(absl::StrCat(name, ".bias"), {out}, Initializer::Bias(in));
   return map;
 }
 

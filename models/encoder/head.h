@@ -14,7 +14,7 @@
 namespace lra {
 
 // Features go through hidden layers, each followed by model.head_activation, to logits [B, C].
-// Weights are LeCun normal, biases 0.
+// Weights are LeCun normal, biases 0, unless model.initial_values is PYTORCH.
 //   single inputs: features a; Dense(head_width).
 //   pairs, CONCATENATION: [a, b]; Dense(head_width), Dense(head_width / 2): the program of Tay et
 //     al. 2021 (lra_benchmarks/models/layers/common_layers.py, classifier_head_dual).

@@ -30,6 +30,21 @@ Sequences Texts(const HostBatch& batch, int column) {
   return column == 0 ? FirstTexts(batch) : SecondTexts(batch);
 }
 
+JointTexts::JointTexts(const HostBatch& batch) : length_(std::max(batch.length, batch.length_b)) {
+  for (const Sequences& texts : {FirstTexts(batch), SecondTexts(batch)}) {
+    for (int64_t b = 0; b < texts.batch; ++b) {
+      const auto row = texts.tokens.subspan(b * texts.length, texts.length);
+      tokens_.insert(tokens_.end(), row.begin(), row.end());
+      tokens_.resize(tokens_.size() + length_ - texts.length, 0);
+    }
+    lengths_.insert(lengths_.end(), texts.lengths.begin(), texts.lengths.end());
+  }
+}
+
+Sequences JointTexts::sequences() const {
+  return {static_cast<int64_t>(lengths_.size()), length_, tokens_, {}, lengths_};
+}
+
 int64_t LongestSequence(const ExperimentConfig& config) {
   return MaxBatchTokens(config.view()) + (config.model().pooling() == ModelConfig::CLS ? 1 : 0);
 }

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "datasets/host_batch.h"
@@ -26,6 +27,19 @@ Sequences FirstTexts(const HostBatch& batch);
 Sequences SecondTexts(const HostBatch& batch);
 // By column, as SplitView counts them: 0 the only or first ones, 1 the second ones.
 Sequences Texts(const HostBatch& batch, int column);
+
+// Both texts of pairs as one column: the first ones, then the second ones, all padded with id 0 to
+// the longest of them.
+class JointTexts {
+ public:
+  explicit JointTexts(const HostBatch& batch);
+  // Points into this object.
+  Sequences sequences() const;
+
+ private:
+  int64_t length_;
+  std::vector<int32_t> tokens_, lengths_;
+};
 
 // The longest sequence that a model is made for, in tokens: the longest batch of its view, and CLS
 // where the pooling puts one in front.

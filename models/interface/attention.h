@@ -49,6 +49,8 @@ struct Traits {
   bool is_permutation_invariant = false;
   bool supports_cross = false;
   bool supports_weight_dropout = false;
+  // Reads AttentionInput::inner_dropout.
+  bool supports_inner_dropout = false;
   Projections projections = Projections::kQueryKeyValue;
   Causality causality = Causality::kNever;
   std::string causal_reason;  // why kNever, where the definition does not say it
@@ -91,6 +93,13 @@ struct AttentionContext : AttentionSizes {
   google::protobuf::Any options;
 };
 
+// Dropout of the hidden states [B, N, H D] of a method with a nonlinear output: in front of its
+// activation and behind it.
+struct InnerDropout {
+  DropoutKey before_activation, after_activation;
+  bool active() const { return before_activation.active() || after_activation.active(); }
+};
+
 struct AttentionInput {
   at::Tensor q;  // [B, H, N, D]
   at::Tensor k;  // [B, H, Nk, D]
@@ -101,7 +110,8 @@ struct AttentionInput {
   // models/kernels/dropout.h; inactive in evaluation. Its seed, step, site and example ids also key
   // a method's own noise, drawn only where is_training.
   DropoutKey weight_dropout;
-  at::Tensor x;  // [B, N, E]: the normalised layer input, for methods that use it
+  InnerDropout inner_dropout;  // inactive in evaluation
+  at::Tensor x;                // [B, N, E]: the normalised layer input, for methods that use it
   // Query i sees keys j <= i + Nk - N.
   bool causal = false;
   bool is_training = false;

@@ -36,9 +36,17 @@ struct DropoutRun {
   bool is_training = false;
   uint32_t first_site = 0;  // kSecondTextSites for second texts
   BatchStatistics statistics = BatchStatistics::kRunning;
+  bool is_tied = false;  // model.dropout_mask: one mask for all tokens of a channel
 
+  // Drawn for each token by itself, whatever is_tied says.
   DropoutKey Key(uint32_t site, float p) const {
     return {p, seed, step, first_site + site, example_ids};
+  }
+  // Of hidden states, as the model's dropout is.
+  DropoutKey HiddenKey(uint32_t site) const {
+    DropoutKey key = Key(site, probability);
+    key.is_tied = is_tied;
+    return key;
   }
 };
 

@@ -86,6 +86,8 @@ absl::Status CheckInput(const Attention& attention, const AttentionContext& cont
   if (input.weight_dropout.active() && !traits.supports_weight_dropout)
     return Wrong("weight_dropout", absl::StrCat(input.weight_dropout.probability),
                  "0: this method has no explicit weights to drop");
+  if (input.inner_dropout.active() && !traits.supports_inner_dropout)
+    return Wrong("inner_dropout", "active", "inactive: this method has no inner activation");
   return absl::OkStatus();
 }
 

@@ -5,7 +5,8 @@
 // Element (b, token, channel) has 16 bits of Philox4x32-10 under
 //   key     = (seed, site << 8 | RandomDomain::kDropout)
 //   counter = (channel / 8, token, low 32 bits of example_ids[b], step)
-// (the (channel % 8)-th half word of the block, low half first) and is kept iff these bits >=
+// (the (channel % 8)-th half word of the block, low half first; under a tied key with token 0 for
+// every token) and is kept iff these bits >=
 // round(65536 p); kept values are multiplied by 1 / (1 - round(65536 p) / 65536).
 #ifndef LRA_MODELS_KERNELS_DROPOUT_H_
 #define LRA_MODELS_KERNELS_DROPOUT_H_
@@ -22,6 +23,8 @@ struct DropoutKey {
   uint32_t step = 0;
   uint32_t site = 0;       // which place in the model, below 2^24 (models/layers/dropout_sites.h)
   at::Tensor example_ids;  // [B] int64, contiguous, on the CPU
+  // One mask for all tokens of a channel; not for attention weights.
+  bool is_tied = false;
 
   bool active() const { return Threshold() > 0; }
   uint32_t Threshold() const { return static_cast<uint32_t>(probability * 65536.0 + 0.5); }
@@ -56,7 +59,8 @@ struct DropoutRows {
   uint32_t seed = 0;
   uint32_t site_word = 0;
   uint32_t step = 0;
-  uint32_t first_block = 0;  // added to channel / 8
+  uint32_t first_block = 0;   // added to channel / 8
+  uint32_t token_bits = ~0u;  // of the token that count: none under a tied key
   uint32_t threshold = 0;
   float scale = 1;
 };

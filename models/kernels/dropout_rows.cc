@@ -31,7 +31,7 @@ class BlockWalk {
   LRA_ALWAYS_INLINE void Next(int64_t lanes, Counters* counters) {
     for (int64_t lane = 0; lane < lanes; ++lane) {
       counters->block[lane] = mask_.first_block + block_;
-      counters->token[lane] = token_;
+      counters->token[lane] = token_ & mask_.token_bits;
       counters->example[lane] = static_cast<uint32_t>(mask_.example_ids[example_]);
       if (++block_ < blocks_) continue;
       block_ = 0;
@@ -159,6 +159,7 @@ DropoutRows::DropoutRows(const DropoutKey& key, int64_t tokens) : tokens(tokens)
   seed = key.seed;
   site_word = key.site << 8 | static_cast<uint32_t>(RandomDomain::kDropout);
   step = key.step;
+  token_bits = key.is_tied ? 0 : ~0u;
   threshold = key.Threshold();
   scale = key.Scale();
 }

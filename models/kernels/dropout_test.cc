@@ -16,13 +16,14 @@
 namespace lra {
 namespace {
 
-DropoutKey MakeKey(std::vector<int64_t> ids, double probability = 0.1) {
+DropoutKey MakeKey(std::vector<int64_t> ids, double probability = 0.1, bool is_tied = false) {
   DropoutKey key;
   key.probability = probability;
   key.seed = 7;
   key.step = 12345;
   key.site = 9;
   key.example_ids = at::tensor(ids, at::kLong);
+  key.is_tied = is_tied;
   return key;
 }
 
@@ -38,9 +39,9 @@ at::Tensor OracleMask(const DropoutKey& key, int64_t tokens, int64_t channels,
     const uint32_t example = static_cast<uint32_t>(key.example_ids[b].item<int64_t>());
     for (int64_t t = 0; t < tokens; ++t) {
       for (int64_t c = 0; c < channels; ++c) {
-        const auto block = Philox(
-            {block0 + static_cast<uint32_t>(c / 8), static_cast<uint32_t>(t), example, key.step},
-            {key.seed, key.site << 8 | 3u});
+        const auto block = Philox({block0 + static_cast<uint32_t>(c / 8),
+                                   key.is_tied ? 0u : static_cast<uint32_t>(t), example, key.step},
+                                  {key.seed, key.site << 8 | 3u});
         const uint32_t bits = block[c % 8 / 2] >> (16 * (c % 2)) & 0xffff;
         if (bits >= threshold)
           values[b][t][c] = static_cast<float>(65536.0 / (65536.0 - threshold));
@@ -80,6 +81,21 @@ TEST(DropoutTest, MaskDoesNotDependOnPaddingBatchOrThreads) {
   at::set_num_threads(threads);
 }
 
+TEST(DropoutTest, ATiedMaskIsTheFirstTokensForAllTokens) {
+  for (const KernelPath path : AvailableKernelPaths()) {
+    ScopedKernelPath use(path);
+    for (const int64_t channels : {1, 24, 65}) {
+      const at::Tensor tied = DropoutMask(MakeKey({3, 8}, 0.3, true), 40, channels);
+      const at::Tensor first = OracleMask(MakeKey({3, 8}, 0.3), 1, channels);
+      EXPECT_TRUE(at::equal(tied, OracleMask(MakeKey({3, 8}, 0.3, true), 40, channels)));
+      EXPECT_TRUE(at::equal(tied, first.expand({2, 40, channels}))) << KernelPathName(path);
+    }
+  }
+  const double zeros =
+      (DropoutMask(MakeKey({5}, 0.1, true), 1, 100000) == 0).to(at::kDouble).mean().item<double>();
+  EXPECT_NEAR(zeros, 0.1, 5 * std::sqrt(0.09 / 100000));
+}
+
 TEST(DropoutTest, EveryPartOfTheKeyMatters) {
   const at::Tensor mask = DropoutMask(MakeKey({5}), 64, 64);
   const auto agreement = [&](const DropoutKey& other) {
@@ -104,8 +120,11 @@ TEST(DropoutTest, RateAndMean) {
 }
 
 TEST(DropoutTest, ValuesAndGradientsEqualTheMaskedComposition) {
-  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
-    const DropoutKey key = MakeKey({1, 2}, 0.25);
+  for (const auto& [type, is_tied] : {std::pair{at::kFloat, false},
+                                      {at::kDouble, false},
+                                      {at::kFloat, true},
+                                      {at::kDouble, true}}) {
+    const DropoutKey key = MakeKey({1, 2}, 0.25, is_tied);
     at::Tensor x = at::randn({2, 13, 24}, type).requires_grad_(true);
     at::Tensor residual = at::randn({2, 13, 24}, type).requires_grad_(true);
     const at::Tensor mask = OracleMask(key, 13, 24).to(type);

@@ -16,6 +16,7 @@ void SaveDropoutKey(const std::string& name, const DropoutKey& key, SavedData* s
   (*saved)[name + ".seed"] = static_cast<int64_t>(key.seed);
   (*saved)[name + ".step"] = static_cast<int64_t>(key.step);
   (*saved)[name + ".site"] = static_cast<int64_t>(key.site);
+  (*saved)[name + ".is_tied"] = key.is_tied;
   if (key.active()) (*saved)[name + ".example_ids"] = key.example_ids;
 }
 
@@ -26,6 +27,7 @@ DropoutKey LoadDropoutKey(const std::string& name, SavedData* saved) {
   key.seed = static_cast<uint32_t>((*saved)[name + ".seed"].toInt());
   key.step = static_cast<uint32_t>((*saved)[name + ".step"].toInt());
   key.site = static_cast<uint32_t>((*saved)[name + ".site"].toInt());
+  key.is_tied = (*saved)[name + ".is_tied"].toBool();
   if (key.active()) key.example_ids = (*saved)[name + ".example_ids"].toTensor();
   return key;
 }

@@ -47,7 +47,7 @@ AttentionInput AttentionBlock::InputOfAttention(const BlockInput& input) const {
 }
 
 DropoutKey AttentionBlock::Key(LayerSite place, const DropoutRun& run) const {
-  return run.Key(SiteOf(index_, place), run.probability);
+  return run.HiddenKey(SiteOf(index_, place));
 }
 
 }  // namespace lra

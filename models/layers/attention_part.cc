@@ -37,7 +37,13 @@ absl::Status CheckSizes(const ModelConfig& model) {
                                                  model.heads()));
 }
 
-absl::Status CheckTraits(const AttentionConfig& config, const Traits& traits) {
+absl::Status CheckTraits(const ModelConfig& model, const AttentionConfig& config,
+                         const Traits& traits) {
+  if (model.inner_dropout() && !traits.supports_inner_dropout) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.inner_dropout: is true, but \"", config.name(),
+                     "\" has no inner activation; set model.inner_dropout=false"));
+  }
   if (config.dropout() > 0 && !traits.supports_weight_dropout) {
     return absl::InvalidArgumentError(
         absl::StrCat("attention.dropout: is ", config.dropout(), ", but \"", config.name(),
@@ -68,7 +74,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const BlockContext& blo
   LRA_ASSIGN_OR_RETURN(
       std::unique_ptr<Attention> attention,
       AttentionRegistry::Get().Create("attention", block.attention.name(), context));
-  LRA_RETURN_IF_ERROR(CheckTraits(block.attention, attention->traits()));
+  LRA_RETURN_IF_ERROR(CheckTraits(block.model, block.attention, attention->traits()));
   return attention;
 }
 
@@ -104,6 +110,7 @@ absl::StatusOr<AttentionPart> AttentionPart::Create(const BlockContext& context)
   part.is_causal_ = context.attention.causal();
   part.is_post_norm_ = context.model.norm_placement() == ModelConfig::AFTER;
   part.mask_ = context.model.mask();
+  part.has_inner_dropout_ = context.model.inner_dropout();
   LRA_ASSIGN_OR_RETURN(part.attention_, MakeAttention(context));
   part.AddProjections(context);
   return part;
@@ -133,6 +140,12 @@ AttentionInput AttentionPart::InputWith(const Qkv& qkv, const BlockInput& input)
   if (mask_ != ModelConfig::NO_MASK) result.keep = input.real;
   result.weight_dropout =
       input.run.Key(SiteOf(index_, LayerSite::kAttentionWeights), input.run.weight_probability);
+  if (has_inner_dropout_) {
+    const auto site = [&](LayerSite place) { return SiteOf(index_, place); };
+    result.inner_dropout = {
+        input.run.Key(site(LayerSite::kBeforeInnerActivation), input.run.probability),
+        input.run.HiddenKey(site(LayerSite::kAfterInnerActivation))};
+  }
   result.x = qkv.x;
   result.causal = is_causal_;
   result.is_training = input.run.is_training;

@@ -64,6 +64,7 @@ class AttentionPart {
   int64_t index_ = 0;
   bool is_causal_ = false;
   bool is_post_norm_ = false;
+  bool has_inner_dropout_ = false;
   ModelConfig::Mask mask_ = ModelConfig::KEYS;
   Norm norm_;
   NormQkvParameters qkv_;

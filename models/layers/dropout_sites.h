@@ -13,13 +13,15 @@ constexpr uint32_t kEmbeddingSite = 0;
 constexpr uint32_t kSecondTextSites = 1 << 16;
 
 // Places inside a block. A block numbers further places of its own from kFurtherPlaces on, up to
-// kFurtherPlaces + 63.
+// kFurtherPlaces + 61.
 enum class LayerSite : uint32_t {
   kAttentionWeights = 0,
   kAttentionOutput = 1,  // of blocks with one output: the block's
   kMlpHidden = 2,
   kMlpOutput = 3,
   kFurtherPlaces = 4,
+  kBeforeInnerActivation = kFurtherPlaces + 62,  // inside an attention
+  kAfterInnerActivation = kFurtherPlaces + 63,
 };
 
 // Models have at most 128 layers: the first four places take sites 1 to 512, further ones 4,096 to

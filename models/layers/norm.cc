@@ -31,8 +31,10 @@ at::Tensor LayerNorm(const at::Tensor& x, const NormMap& norm) {
 
 Norm::Norm(const ModelConfig& config, absl::string_view name, ParameterStore* parameters) {
   const std::vector<int64_t> shape = {config.width()};
-  map_.weight = parameters->Create(absl::StrCat(name, ".weight"), shape, Initializer::Ones());
-  map_.bias = parameters->Create(absl::StrCat(name, ".bias"), shape, Initializer::Zeros());
+  map_.weight = parameters->Create(absl::StrCat(name, ".weight"), shape, Initializer::Ones(),
+                                   ParameterRole::kNorm);
+  map_.bias = parameters->Create(absl::StrCat(name, ".bias"), shape, Initializer::Zeros(),
+                                 ParameterRole::kNorm);
   map_.epsilon = config.norm_epsilon();
   if (config.norm() != ModelConfig::BATCH) return;
   running_mean_ =

@@ -13,7 +13,7 @@ LinearMap ParameterScope::Linear(absl::string_view name, int64_t out, int64_t in
                                  bool has_bias) const {
   LinearMap map;
   map.weight = Make(absl::StrCat(name, ".weight"), {out, in}, Initializer::XavierUniform());
-  if (has_bias) map.bias = Make(absl::StrCat(name, ".bias"), {out}, Initializer::Zeros());
+  if (has_bias) map.bias = Make(absl::StrCat(name, ".bias"), {out}, Initializer::Bias(in));
   return map;
 }
 

@@ -19,8 +19,8 @@ class ParameterScope {
   // <prefix><name>, of this shape.
   at::Tensor Make(absl::string_view name, const std::vector<int64_t>& shape,
                   Initializer initializer) const;
-  // <name>.weight [out, in], Xavier-uniform, and <name>.bias [out], 0. (The official MLP's biases
-  // are normal with deviation 1e-6.)
+  // <name>.weight [out, in], Xavier-uniform, and <name>.bias [out], 0, unless model.initial_values
+  // is PYTORCH. (The official MLP's biases are normal with deviation 1e-6.)
   LinearMap Linear(absl::string_view name, int64_t out, int64_t in, bool has_bias) const;
   Norm MakeNorm(absl::string_view name) const;
 

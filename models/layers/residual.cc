@@ -20,7 +20,7 @@ Residual::Residual(const BlockContext& context)
       norm_(ParameterScope(context).MakeNorm("norm")) {}
 
 DropoutKey Residual::Key(const DropoutRun& run) const {
-  return run.Key(SiteOf(index_, LayerSite::kAttentionOutput), run.probability);
+  return run.HiddenKey(SiteOf(index_, LayerSite::kAttentionOutput));
 }
 
 at::Tensor Residual::Keep(const BlockInput& input) const {
@@ -67,6 +67,11 @@ absl::Status RefuseAttention(absl::string_view block, const BlockContext& contex
     return absl::InvalidArgumentError(
         absl::StrCat("attention.name: is \"", attention.name(), "\", but block \"", block,
                      "\" uses no attention; choose \"", kNoAttention, "\""));
+  }
+  if (context.model.inner_dropout()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.inner_dropout: is true, but block \"", block,
+                     "\" uses no attention; set model.inner_dropout=false"));
   }
   if (attention.dropout() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("attention.dropout: is ", attention.dropout(),
