@@ -200,15 +200,16 @@ protocols/nystrom@2 listops 6dac0e44ed14
 protocols/nystrom@2 pathfinder32 fa6d162e2eac
 protocols/nystrom@2 retrieval 386b8f83814d
 protocols/nystrom@2 text 1499760900ad
-protocols/s4@2 */s4d 23ac9a3afeba
-protocols/s4@2 5e54a79fa918
-protocols/s4@2 image 759838ff52ef
-protocols/s4@2 listops 167031e7cc97
-protocols/s4@2 pathfinder32 e94fbe1b9bc2
-protocols/s4@2 pathx 9068adbbaced
-protocols/s4@2 pathx/s4d ce9d501f152d
-protocols/s4@2 retrieval 6501c3b07171
-protocols/s4@2 text 32bd8732a5c3
+protocols/s4@3 */s4d d2c4aaa78f12
+protocols/s4@3 5e54a79fa918
+protocols/s4@3 image 759838ff52ef
+protocols/s4@3 listops 167031e7cc97
+protocols/s4@3 pathfinder32 e94fbe1b9bc2
+protocols/s4@3 pathfinder32/s4d 6a40e66f2a83
+protocols/s4@3 pathx 9068adbbaced
+protocols/s4@3 pathx/s4d ce9d501f152d
+protocols/s4@3 retrieval 6501c3b07171
+protocols/s4@3 text 32bd8732a5c3
 )";
 
 // "PRESET TASK ATTENTION HASH": runs under `fair`, which most records are. They stay comparable
