@@ -1,29 +1,33 @@
 // s4d: a diagonal linear state space of each channel, applied as a long convolution, with the
 // block's activation and gated output inside.
 // Source: Gu et al. 2022 ("On the Parameterization and Initialization of Diagonal State Space
-// Models"), eq. 4 and the initialisation S4D-Lin. Parameters and output are laid out as in
-// state-spaces/s4 (s4d.py). The second direction is that of its bidirectional S4: it starts at the
-// next token.
+// Models"), eq. 4, and section 4.3 for how it starts. Parameters and output are laid out as in
+// state-spaces/s4: s4d.py; B, groups and softplus are those of its ssm.py. The second direction is
+// that of its bidirectional S4: it starts at the next token.
 //   y_i = sum_{j <= i} K_0[i - j] u_j + sum_{j > i} K_1[j - i - 1] u_j + skip u_i
-//   K_x[l] = 2 Re sum_p C_xp (e^{dt A_p} - 1) / A_p e^{l dt A_p}
-//   A = -exp(log_decay) + i frequency,  dt = exp(log_step)
+//   K_x[l] = 2 Re sum_p C_xp B_p (e^{dt A_p} - 1) / A_p e^{l dt A_p}
+//   A = -exp(log_decay) + i frequency,  dt = exp(log_step) or log(1 + exp(raw_step))
 //   out = a * sigmoid(g),  [a, g] = W drop(gelu(drop(y))) + b   (drop: input.inner_dropout)
-// With input.causal, the second sum is left out. Masked tokens count as u = 0.
+// B is 1 (its start is part of C's) without train_input. With input.causal, and always without
+// bidirectional, the second sum is left out. Masked tokens count as u = 0.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/complex.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/erf.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/expm1.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/glu.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/log.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/real.h>
+#include <ATen/ops/softplus.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/view_as_real.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
@@ -34,6 +38,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
 #include "models/attention/s4d.pb.h"
+#include "models/attention/s4d_start.h"
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
 #include "models/kernels/diagonal_state_space.h"
@@ -46,7 +51,7 @@ namespace {
 constexpr double kInitialDecay = 0.5;
 constexpr int64_t kStreamTokens = 32;  // Extend() holds the states of so many tokens at a time
 
-Traits MakeTraits() {
+Traits MakeTraits(bool is_bidirectional) {
   Traits traits;
   traits.label = "S4D";
   traits.summary = "diagonal state space of each channel, as a long convolution";
@@ -54,7 +59,7 @@ Traits MakeTraits() {
   traits.is_row_stochastic = false;
   traits.is_permutation_invariant = false;
   traits.projections = Projections::kNone;
-  traits.causality = Causality::kOptional;
+  traits.causality = is_bidirectional ? Causality::kOptional : Causality::kAlways;
   traits.supports_streaming = true;
   traits.supports_inner_dropout = true;
   traits.has_weights = false;  // the output is not linear in the input
@@ -63,27 +68,32 @@ Traits MakeTraits() {
   return traits;
 }
 
-// E channels, each with P conjugate pairs of states.
+// E channels with P conjugate pairs of states each, and S state spaces: channel c has number c mod
+// S. X directions: 2, or 1 for the past only. The last axis of complex parameters is (re, im).
 struct S4dParameters {
-  at::Tensor log_step;              // [E]
-  at::Tensor log_decay, frequency;  // [E, P]
-  at::Tensor read_out;              // C [2, E, P, 2], from direction x to real and imaginary part
+  at::Tensor step;  // [E]: logarithms of time steps, or what softplus makes time steps of
+  S4dOptions::StepTransform step_transform = S4dOptions::EXP;
+  at::Tensor log_decay, frequency;  // [S, P]
+  at::Tensor input;                 // B [S, P, 2]; undefined where it is not trained
+  at::Tensor read_out;              // C [X, E, P, 2]
   at::Tensor skip;                  // [E]
   at::Tensor weight, bias;          // [2 E, E], [2 E]
 };
 
 class S4d : public Attention {
  public:
-  explicit S4d(S4dParameters parameters) : p_(std::move(parameters)) {}
+  explicit S4d(S4dParameters parameters)
+      : traits_(MakeTraits(parameters.read_out.size(0) == 2)), p_(std::move(parameters)) {}
 
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {
     const at::Tensor u = Channels(input.v, input.keep).transpose(1, 2);  // [B, E, N]
     const Discrete d = Discretise();
+    const bool sees_future = SeesFuture(input);
     const at::Tensor kernels = ExponentialSums(
-        d.rate, input.causal ? d.weight.narrow(0, 0, 1) : d.weight, u.size(2), u.scalar_type());
-    const at::Tensor y = LongConvolution(u, kernels[0], input.causal ? at::Tensor() : kernels[1]);
+        d.rate, sees_future ? d.weight : d.weight.narrow(0, 0, 1), u.size(2), u.scalar_type());
+    const at::Tensor y = LongConvolution(u, kernels[0], sees_future ? kernels[1] : at::Tensor());
     return Output((y + p_.skip.to(u.options()).unsqueeze(1) * u).transpose(1, 2), input);
   }
 
@@ -92,7 +102,8 @@ class S4d : public Attention {
     const at::Tensor u = Channels(input.v, input.keep);  // [B, N, E]
     const Discrete d = Discretise();
     at::Tensor y = Read(d, 0, States(d, u, ZeroState(u, d)));
-    if (!input.causal && u.size(1) > 1) {  // the future of each token: the recurrence from the end
+    if (SeesFuture(input) &&
+        u.size(1) > 1) {  // the future of each token: the recurrence from the end
       const at::Tensor after = Read(d, 1, States(d, u.slice(1, 1).flip({1}), ZeroState(u, d)));
       y = y + at::constant_pad_nd(after.flip({1}), {0, 0, 0, 1});
     }
@@ -110,7 +121,7 @@ class S4d : public Attention {
   // The only tensor is the state, complex128 [B, E, P].
   AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override {
     AttentionState state;
-    state.tensors = {at::zeros({batch, p_.log_decay.size(0), p_.log_decay.size(1)},
+    state.tensors = {at::zeros({batch, p_.skip.size(0), p_.log_decay.size(1)},
                                options.dtype(at::kComplexDouble))};
     return state;
   }
@@ -134,15 +145,33 @@ class S4d : public Attention {
   // The state space discretised by a zero-order hold, in complex128.
   struct Discrete {
     at::Tensor rate;    // dt A: [E, P]
-    at::Tensor weight;  // C (e^{dt A} - 1) / A: [2, E, P]
+    at::Tensor weight;  // C B (e^{dt A} - 1) / A: [X, E, P]
   };
 
   Discrete Discretise() const {
-    const at::Tensor a =
-        at::complex(-at::exp(p_.log_decay.to(at::kDouble)), p_.frequency.to(at::kDouble));
-    const at::Tensor rate = a * at::exp(p_.log_step.to(at::kDouble)).unsqueeze(1);
-    const at::Tensor c = at::view_as_complex(p_.read_out.to(at::kDouble).contiguous());
+    const at::Tensor a = OfChannels(
+        at::complex(-at::exp(p_.log_decay.to(at::kDouble)), p_.frequency.to(at::kDouble)));
+    const at::Tensor step = p_.step.to(at::kDouble);
+    const at::Tensor dt =
+        p_.step_transform == S4dOptions::SOFTPLUS ? at::softplus(step) : at::exp(step);
+    const at::Tensor rate = a * dt.unsqueeze(1);
+    at::Tensor c = Complex(p_.read_out);
+    if (p_.input.defined()) c = c * OfChannels(Complex(p_.input));
     return {rate, c * ((at::exp(rate) - 1) / a)};
+  }
+
+  static at::Tensor Complex(const at::Tensor& pairs) {
+    return at::view_as_complex(pairs.to(at::kDouble).contiguous());
+  }
+
+  // Gives each channel the state space that it has: [S, P] -> [E, P].
+  at::Tensor OfChannels(const at::Tensor& spaces) const {
+    const int64_t channels = p_.skip.size(0);
+    return spaces.size(0) == channels ? spaces : spaces.repeat({channels / spaces.size(0), 1});
+  }
+
+  bool SeesFuture(const AttentionInput& input) const {
+    return !input.causal && p_.read_out.size(0) == 2;
   }
 
   // Runs the recurrence over u [B, N, E], beginning with `state` [B, E, P], and returns the states
@@ -194,11 +223,11 @@ class S4d : public Attention {
     return SelectKept(x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2), input.keep);
   }
 
-  const Traits traits_ = MakeTraits();
+  const Traits traits_;
   const S4dParameters p_;
 };
 
-absl::Status CheckTogether(const S4dOptions& options) {
+absl::Status CheckTogether(const S4dOptions& options, int64_t width) {
   if (options.state_size() % 2 != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("attention.options.state_size: is ", options.state_size(), ", must be even"));
@@ -208,42 +237,65 @@ absl::Status CheckTogether(const S4dOptions& options) {
         absl::StrCat("attention.options.min_step: is ", options.min_step(),
                      ", must be at most max_step, ", options.max_step()));
   }
+  if (options.state_groups() > 0 && width % options.state_groups() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "attention.options.state_groups: is ", options.state_groups(),
+        ", must divide model.width, ", width, ", or be 0, for a state space of each channel"));
+  }
   return absl::OkStatus();
 }
 
-// Turns the standard normal numbers in log_step into uniform ones between the logarithms of
-// min_step and max_step, in place.
-void SpreadSteps(const S4dOptions& options, at::Tensor log_step) {
-  const c10::NoGradGuard no_gradient;
+// Turns the standard normal numbers in `step` into the parameters of time steps that are
+// log-uniform between min_step and max_step, in place.
+void SpreadSteps(const S4dOptions& options, at::Tensor step) {
   const double low = std::log(options.min_step()), high = std::log(options.max_step());
-  const at::Tensor uniform = 0.5 * (1 + at::erf(log_step / std::numbers::sqrt2));
-  log_step.copy_(low + (high - low) * uniform);
+  const at::Tensor uniform = 0.5 * (1 + at::erf(step / std::numbers::sqrt2));
+  const at::Tensor log_step = low + (high - low) * uniform;
+  const bool is_softplus = options.step_transform() == S4dOptions::SOFTPLUS;
+  step.copy_(is_softplus ? at::log(at::expm1(at::exp(log_step))) : log_step);
+}
+
+// Puts the start of A and B into the parameters; B into C where it is not trained.
+void StartStateSpaces(const S4dOptions& options, S4dParameters* p) {
+  const StateSpaceStart start = StartOf(options.init(), options.state_size() / 2);
+  p->frequency.copy_(start.frequency);
+  if (p->input.defined()) {
+    p->input.copy_(at::view_as_real(start.input));
+    return;
+  }
+  p->read_out.copy_(at::view_as_real(at::view_as_complex(p->read_out) * start.input));
 }
 
 absl::StatusOr<std::unique_ptr<Attention>> MakeS4d(const S4dOptions& options,
                                                    const AttentionContext& context) {
-  LRA_RETURN_IF_ERROR(CheckTogether(options));
   const int64_t width = context.model_width, pairs = options.state_size() / 2;
+  LRA_RETURN_IF_ERROR(CheckTogether(options, width));
+  const int64_t spaces = options.state_groups() > 0 ? options.state_groups() : width;
+  const int64_t directions = options.bidirectional() ? 2 : 1;
   const auto create = [&](const char* name, const std::vector<int64_t>& shape,
                           Initializer initializer, ParameterRole role = ParameterRole::kWeight) {
     return context.parameters->Create(absl::StrCat(context.scope, name), shape, initializer, role);
   };
   constexpr ParameterRole kOwn = ParameterRole::kStateSpace;
   S4dParameters p;
-  p.log_step = create("log_step", {width}, Initializer::Normal(1), ParameterRole::kTimeStep);
-  SpreadSteps(options, p.log_step);
+  p.step_transform = options.step_transform();
+  p.step = create(p.step_transform == S4dOptions::SOFTPLUS ? "raw_step" : "log_step", {width},
+                  Initializer::Normal(1), ParameterRole::kTimeStep);
   p.log_decay =
-      create("log_decay", {width, pairs}, Initializer::Constant(std::log(kInitialDecay)), kOwn);
-  p.frequency = create("frequency", {width, pairs}, Initializer::Zeros(), kOwn);
-  {
-    const c10::NoGradGuard no_gradient;
-    p.frequency.copy_(std::numbers::pi * at::arange(pairs));
-  }
-  p.read_out = create("read_out", {2, width, pairs, 2},
+      create("log_decay", {spaces, pairs}, Initializer::Constant(std::log(kInitialDecay)), kOwn);
+  p.frequency = create("frequency", {spaces, pairs}, Initializer::Zeros(), kOwn);
+  if (options.train_input())
+    p.input = create("input", {spaces, pairs, 2}, Initializer::Zeros(), kOwn);
+  p.read_out = create("read_out", {directions, width, pairs, 2},
                       Initializer::Normal(std::numbers::sqrt2 / 2), ParameterRole::kReadOut);
   p.skip = create("skip", {width}, Initializer::Normal(1));
   p.weight = create("output.weight", {2 * width, width}, Initializer::XavierUniform());
   p.bias = create("output.bias", {2 * width}, Initializer::Bias(width));
+  {
+    const c10::NoGradGuard no_gradient;
+    SpreadSteps(options, p.step);
+    StartStateSpaces(options, &p);
+  }
   return std::make_unique<S4d>(std::move(p));
 }
 
