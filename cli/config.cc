@@ -10,9 +10,12 @@
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/train_flags.h"
+#include "datasets/manifest.h"
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "tasks/task_facts.h"
+#include "train/trainable.h"
 
 namespace lra {
 namespace {
@@ -66,11 +69,21 @@ void PrintText(const ResolvedConfig& resolved) {
   for (const std::string& warning : resolved.warnings) std::cerr << "warning: " << warning << "\n";
 }
 
+// The data's own manifest where the data is there.
+absl::StatusOr<Manifest> ManifestOf(const TrainRequest& request) {
+  absl::StatusOr<Manifest> stored = ReadManifest(request.runtime.data_dir());
+  const std::string& task = request.resolved.config.task();
+  if (stored.ok() && stored->spec().name() == task) return stored;
+  return ManifestWithoutData(task);
+}
+
 // With several seeds, this shows the configuration of the first; the others differ in the seed
 // only.
 absl::Status Show(const TrainFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
                        MakeTrainRequests(flags.Choice(context)));
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ManifestOf(requests.front()));
+  LRA_RETURN_IF_ERROR(CheckTrainable(requests.front(), manifest));
   const ResolvedConfig& resolved = requests.front().resolved;
   context.json ? PrintFields(resolved) : PrintText(resolved);
   return absl::OkStatus();
