@@ -11,12 +11,14 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/train_flags.h"
+#include "datasets/manifest.h"
 #include "lra/fingerprint.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task_facts.h"
 #include "train/parameter_groups.h"
+#include "train/trainable.h"
 
 namespace lra {
 namespace {
@@ -103,11 +105,21 @@ absl::Status ShowGroups(const ExperimentConfig& config, bool json) {
   return absl::OkStatus();
 }
 
+// The data's own manifest where the data is there.
+absl::StatusOr<Manifest> ManifestOf(const TrainRequest& request) {
+  absl::StatusOr<Manifest> stored = ReadManifest(request.runtime.data_dir());
+  const std::string& task = request.resolved.config.task();
+  if (stored.ok() && stored->spec().name() == task) return stored;
+  return ManifestWithoutData(task);
+}
+
 // With several seeds, this shows the configuration of the first; the others differ in the seed
 // only.
 absl::Status Show(const TrainFlags& flags, bool shows_groups, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
                        MakeTrainRequests(flags.Choice(context)));
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ManifestOf(requests.front()));
+  LRA_RETURN_IF_ERROR(CheckTrainable(requests.front(), manifest));
   const ResolvedConfig& resolved = requests.front().resolved;
   if (shows_groups) return ShowGroups(resolved.config, context.json);
   context.json ? PrintFields(resolved) : PrintText(resolved);

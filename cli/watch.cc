@@ -15,6 +15,7 @@
 #include "cli/flags.h"
 #include "eval/curve_plot.h"
 #include "eval/curve_values.h"
+#include "eval/pretrain_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -64,6 +65,7 @@ std::string StateLine(const RunFolder& run, const Metric& metric) {
                     metric.Text(*FindValue(best->validation(), metric.name()), -1), " at step ",
                     FormatCount(best->step()));
   }
+  if (run.is_pretraining) absl::StrAppend(&line, DescribeReference(run.record.pretrain()));
   if (run.last_point_age_seconds && run.state != RunState::kFinished) {
     absl::StrAppend(&line, "  last point ", FormatSeconds(*run.last_point_age_seconds), " ago");
   }

@@ -18,8 +18,8 @@ using Batches = std::vector<std::vector<int64_t>>;
 // Which permutation of an epoch a stream draws; it is the last word of the stream's id.
 enum OrderPurpose : uint32_t { kExamples = 0, kBatches = 1 };
 
-RandomStream EpochStream(uint32_t seed, int64_t epoch, OrderPurpose purpose) {
-  return RandomStream(seed, RandomDomain::kExampleOrder,
+RandomStream EpochStream(const LoaderOptions& options, int64_t epoch, OrderPurpose purpose) {
+  return RandomStream(options.seed, options.order,
                       {static_cast<uint32_t>(epoch), static_cast<uint32_t>(epoch >> 32), purpose});
 }
 
@@ -39,6 +39,10 @@ int64_t EpochExamples(const SplitView& split, const LoaderOptions& options) {
   return options.drop_last ? InWholeBatches(split.size(), options.batch_examples) : split.size();
 }
 
+int64_t EpochBatches(const SplitView& split, const LoaderOptions& options) {
+  return (EpochExamples(split, options) + options.batch_examples - 1) / options.batch_examples;
+}
+
 Batches CutStoredOrder(const SplitView& split, const LoaderOptions& options) {
   std::vector<int64_t> order(EpochExamples(split, options));
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -48,8 +52,7 @@ Batches CutStoredOrder(const SplitView& split, const LoaderOptions& options) {
 }
 
 Batches CutPermutation(const SplitView& split, const LoaderOptions& options, int64_t epoch) {
-  std::vector<int64_t> order =
-      Permutation(split.size(), EpochStream(options.seed, epoch, kExamples));
+  std::vector<int64_t> order = Permutation(split.size(), EpochStream(options, epoch, kExamples));
   // The cut comes before sorting; after it, the longest examples would be the ones left out.
   order.resize(EpochExamples(split, options));
   Batches batches;
@@ -93,8 +96,9 @@ void FillValues(const SplitView& split, HostBatch* batch) {
 
 }  // namespace
 
-LoaderOptions MakeLoaderOptions(const TrainConfig& train, uint32_t seed) {
+LoaderOptions MakeLoaderOptions(const TrainConfig& train, uint32_t seed, RandomDomain order) {
   return {.seed = seed,
+          .order = order,
           .batch_examples = train.batch_examples(),
           .bucket_window_batches = train.bucket_window_batches(),
           .shuffle = train.shuffle(),
@@ -123,11 +127,20 @@ Batches PlanEpoch(const SplitView& split, const LoaderOptions& options, int64_t 
                         : CutPermutation(split, options, epoch);
   Batches shuffled;
   shuffled.reserve(batches.size());
-  for (int64_t i : Permutation(static_cast<int64_t>(batches.size()),
-                               EpochStream(options.seed, epoch, kBatches))) {
+  for (int64_t i :
+       Permutation(static_cast<int64_t>(batches.size()), EpochStream(options, epoch, kBatches))) {
     shuffled.push_back(std::move(batches[i]));
   }
   return shuffled;
+}
+
+int64_t CountExamples(const SplitView& split, const LoaderOptions& options, int64_t batches) {
+  const int64_t each_epoch = EpochBatches(split, options), epochs = batches / each_epoch;
+  int64_t examples = epochs * EpochExamples(split, options);
+  const Batches last = PlanEpoch(split, options, epochs);
+  for (int64_t i = 0; i < batches % each_epoch; ++i)
+    examples += static_cast<int64_t>(last[i].size());
+  return examples;
 }
 
 int64_t EvaluatedExamples(int64_t split_examples, int64_t batch_examples, int64_t limit,
@@ -153,9 +166,7 @@ Batches PlanEvaluation(const SplitView& split, int64_t batch_examples, int64_t e
 struct TrainLoader::State {
   State(const SplitView& view, const LoaderOptions& loader_options, Position start)
       : split(view), options(loader_options), consumed(start), planned(start) {
-    const int64_t batches =
-        (EpochExamples(split, options) + options.batch_examples - 1) / options.batch_examples;
-    batches_per_epoch = std::max<int64_t>(batches, 1);
+    batches_per_epoch = std::max<int64_t>(EpochBatches(split, options), 1);
     Normalise(&consumed);
     planned = consumed;
   }

@@ -10,6 +10,7 @@
 #include "datasets/host_batch.h"
 #include "datasets/split_view.h"
 #include "lra/config.pb.h"
+#include "lra/random.h"
 
 namespace lra {
 
@@ -18,6 +19,8 @@ HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples
 
 struct LoaderOptions {
   uint32_t seed = 0;
+  // Orders of different domains have nothing to do with each other.
+  RandomDomain order = RandomDomain::kExampleOrder;
   int64_t batch_examples = 32;
   int64_t bucket_window_batches = 50;
   TrainConfig::Shuffle shuffle = TrainConfig::EXAMPLES;
@@ -27,7 +30,8 @@ struct LoaderOptions {
 };
 
 // The loading options in `train`; `seed` is the experiment's.
-LoaderOptions MakeLoaderOptions(const TrainConfig& train, uint32_t seed);
+LoaderOptions MakeLoaderOptions(const TrainConfig& train, uint32_t seed,
+                                RandomDomain order = RandomDomain::kExampleOrder);
 
 // The batches of one epoch, a function of (options, epoch). Every example occurs at most once.
 //   EXAMPLES: a random permutation is cut into windows of bucket_window_batches batches. Each
@@ -38,6 +42,9 @@ LoaderOptions MakeLoaderOptions(const TrainConfig& train, uint32_t seed);
 // case.
 std::vector<std::vector<int64_t>> PlanEpoch(const SplitView& split, const LoaderOptions& options,
                                             int64_t epoch);
+
+// How many examples the first `batches` batches hold, over all epochs that they take.
+int64_t CountExamples(const SplitView& split, const LoaderOptions& options, int64_t batches);
 
 // How many examples an evaluation scores: the first `limit` (0 = all) in data-set order. With
 // drop_last, only those of them that fill whole batches, unless they do not even fill one.

@@ -159,6 +159,27 @@ TEST_F(LoaderTest, TheOrderIsAFunctionOfSeedAndEpoch) {
   EXPECT_NE(plan, PlanEpoch(split_, Sevens(4, 3), 1));
 }
 
+TEST_F(LoaderTest, PretrainingHasAnOrderOfItsOwn) {
+  LoaderOptions options = Sevens(4, 3);
+  const auto labels = PlanEpoch(split_, options, 0);
+  options.order = RandomDomain::kPretrainOrder;
+  EXPECT_NE(PlanEpoch(split_, options, 0), labels);
+}
+
+// An epoch is 15 batches: 14 of 7 and, somewhere among them, one of 5.
+TEST_F(LoaderTest, CountsTheExamplesOfTheFirstBatches) {
+  LoaderOptions options = Sevens(4, 3);
+  int64_t examples = 0, batches = 0;
+  for (const HostBatch& batch : Draw(options, {}, 32)) {
+    EXPECT_EQ(CountExamples(split_, options, batches), examples);
+    examples += batch.batch;
+    ++batches;
+  }
+  EXPECT_EQ(CountExamples(split_, options, 30), 2 * kExamples);
+  options.drop_last = true;
+  EXPECT_EQ(CountExamples(split_, options, 30), 30 * 7);
+}
+
 TEST_F(LoaderTest, WindowsSaveMostOfThePadding) {
   const auto padding = [&](int64_t window) {
     int64_t tokens = 0;

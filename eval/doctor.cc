@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "eval/curve_values.h"
 #include "eval/doctor_rules.h"
+#include "eval/pretrain_text.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/progress.h"
@@ -198,6 +199,13 @@ void AddOtherMetrics(const RunRecord& run, std::vector<std::string>* notes) {
     if (!known.ok()) continue;
     notes->push_back(absl::StrCat("pretrained ", FormatCount(run.pretrain().steps()),
                                   " steps: validation ", name, " ", (*known)->Text(value)));
+  }
+  if (run.pretrain().entropy_examples() > 0) {
+    notes->push_back(absl::StrCat(
+        "entropy of the tokens that it was pretrained on: ", DescribeEntropies(run.pretrain()),
+        run.pretrain().validation_nats() < run.pretrain().unigram_nats()
+            ? ""
+            : "; pretraining learned no more than how often each token occurs"));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "eval/doctor_rules.h"
+#include "lra/protocol_rules.h"
 
 namespace lra::internal {
 namespace {
@@ -71,14 +72,10 @@ double MedianUpdateRatio(const RunRecord& run) {
 // Returns the point with the largest training loss after the warm-up, null if there is none. The
 // first point is left out, since it may hold the start.
 const CurvePoint* WorstPoint(const Symptoms& s) {
-  const ScheduleConfig& schedule = s.config().schedule();
-  const double warmup =
-      schedule.has_warmup_steps()
-          ? static_cast<double>(schedule.warmup_steps())
-          : static_cast<double>(schedule.warmup_fraction()) * s.config().train().steps();
+  const int64_t warmup = WarmupSteps(s.config().schedule(), s.config().train().steps());
   const CurvePoint* worst = nullptr;
   for (const CurvePoint& point : s.facts->run.curve()) {
-    if (&point == &s.facts->run.curve(0) || static_cast<double>(point.step()) <= warmup) continue;
+    if (&point == &s.facts->run.curve(0) || point.step() <= warmup) continue;
     if (worst == nullptr || point.train_loss() > worst->train_loss()) worst = &point;
   }
   return worst;

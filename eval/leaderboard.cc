@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "eval/example_scores.h"
 #include "eval/leaderboard_internal.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 
@@ -81,6 +83,15 @@ std::string ReasonToLeaveOut(const RunRecord& record, const SplitResult* result,
                       " examples only (evaluation.scored_examples)");
 }
 
+// Records may be kept without their predictions, but not with others.
+std::string DamageOf(const LocatedRecord& located, const SplitResult& result) {
+  if (!FileExists(JoinPath(located.directory, result.predictions_file()))) return "";
+  RunRecord only;
+  only.mutable_spec()->set_classes(located.record.spec().classes());
+  *only.add_results() = result;
+  return std::string(CheckPredictions(located.directory, only).message());
+}
+
 absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
                                           const LeaderboardOptions& options) {
   return options.metric.empty() ? MetricOf(record.spec()) : FindMetric(options.metric);
@@ -116,6 +127,7 @@ absl::StatusOr<std::vector<Entry>> internal::SelectEntries(const FoundRuns& foun
       LRA_ASSIGN_OR_RETURN(std::optional<ExampleValues> examples,
                            ReadExampleScores(located.directory, *result, **metric));
       if (examples) entry.examples = std::make_shared<const ExampleValues>(*std::move(examples));
+      entry.damage = DamageOf(located, *result);
     }
     entries.push_back(std::move(entry));
   }

@@ -83,6 +83,8 @@ struct LeaderboardCell {
   int early_stopped_runs = 0;
   // Steps without labels before training; 0 = none.
   int64_t pretrain_steps = 0;
+  // Examples seen in these; 0 = none, or an older record.
+  int64_t pretrain_examples = 0;
   // (parameters - the transformer's) / the transformer's at the same configuration; unset where a
   // record does not say.
   std::optional<double> parameter_excess;

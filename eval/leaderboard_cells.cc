@@ -95,6 +95,8 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
     const RunRecord& record = run.record();
     cell->early_stopped_runs += record.stopped_at_step() > 0 ? 1 : 0;
     cell->pretrain_steps = std::max<int64_t>(cell->pretrain_steps, record.pretrain().steps());
+    cell->pretrain_examples =
+        std::max<int64_t>(cell->pretrain_examples, record.pretrain().examples());
     if (record.transformer_parameters() <= 0) continue;
     const double excess =
         static_cast<double>(record.parameters() - record.transformer_parameters()) /

@@ -19,6 +19,8 @@ struct Entry {
   const Metric* metric = nullptr;       // by which it is shown
   std::shared_ptr<const ExampleValues> examples{};  // null where they are not on record
   bool is_missing = false;                          // stopped or still going
+  // What is wrong with its predictions file; empty if nothing is, or if the file is not there.
+  std::string damage{};
   const RunRecord& record() const { return located->record; }
   bool has_failed() const { return record().has_failure(); }
   double Value() const { return metric->Value(result->sums()); }

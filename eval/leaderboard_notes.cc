@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -12,6 +13,9 @@
 
 namespace lra::internal {
 namespace {
+
+// Ends the commit of a build from changed sources (`git describe --dirty`).
+constexpr absl::string_view kDirty = "-dirty";
 
 std::string DescribeData(const ColumnRuns& column, const LeaderboardOptions& options) {
   const Entry* const scored = column.first_scored();
@@ -132,6 +136,15 @@ std::vector<std::string> DescribeMethods(const std::vector<ColumnRuns>& columns,
   return {notes.begin(), notes.end()};
 }
 
+void AddDamage(const ColumnRuns& column, std::vector<std::string>* notes) {
+  for (const Entry& entry : column.entries) {
+    if (entry.damage.empty()) continue;
+    notes->push_back(absl::StrCat(column.task, ": ", entry.record().method(), ", seed ",
+                                  entry.record().seed(), ": ", entry.damage,
+                                  "; the score shown is the record's."));
+  }
+}
+
 // "listops: linear, seed 3, diverged at step 120: ...", and which runs were stopped: what a table
 // counts without a score.
 void AddFailures(const ColumnRuns& column, std::vector<std::string>* notes) {
@@ -186,13 +199,38 @@ void AddTestLooks(const ColumnRuns& column, std::vector<std::string>* notes) {
   }
 }
 
+// "lra 0.1.0 (a35ade6)".
+std::string BuildOf(const Versions& v) {
+  std::string text = absl::StrCat("lra ", v.lra().empty() ? "of an unknown version" : v.lra());
+  if (!v.commit().empty()) absl::StrAppend(&text, " (", v.commit(), ")");
+  return text;
+}
+
+// Says that the numbers of a column do not come from one build of committed sources; empty if they
+// do.
+std::string DescribeBuilds(const ColumnRuns& column) {
+  std::set<std::string> builds;
+  bool is_dirty = false;
+  for (const Entry& entry : column.entries) {
+    const Versions& versions = entry.record().versions();
+    if (entry.result == nullptr || versions.commit().empty()) continue;
+    builds.insert(BuildOf(versions));
+    is_dirty |= absl::EndsWith(versions.commit(), kDirty);
+  }
+  if (builds.size() < 2 && !is_dirty) return "";
+  return absl::StrCat(
+      column.task,
+      builds.size() > 1 ? ": its rows were made by different builds: " : ": its rows were made by ",
+      absl::StrJoin(builds, ", "), ".",
+      is_dirty ? " A build marked dirty had changes that were not committed." : "");
+}
+
 std::string DescribeVersions(const std::vector<ColumnRuns>& columns) {
   std::set<std::string> versions;
   for (const ColumnRuns& column : columns) {
     for (const Entry& entry : column.entries) {
       const Versions& v = entry.record().versions();
-      std::string text = absl::StrCat("lra ", v.lra().empty() ? "of an unknown version" : v.lra());
-      if (!v.commit().empty()) absl::StrAppend(&text, " (", v.commit(), ")");
+      std::string text = BuildOf(v);
       if (!v.libtorch().empty()) absl::StrAppend(&text, " with LibTorch ", v.libtorch());
       versions.insert(text);
     }
@@ -216,6 +254,8 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
         if (!note.empty()) notes.push_back(std::move(note));
       }
     }
+    if (std::string note = DescribeBuilds(column); !note.empty()) notes.push_back(std::move(note));
+    AddDamage(column, &notes);
     AddFailures(column, &notes);
     AddTestLooks(column, &notes);
   }

@@ -9,6 +9,9 @@
 #include "eval/leaderboard.h"
 #include "eval/leaderboard_test_util.h"
 #include "eval/table_writer.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "lra/sha256.h"
 
 namespace lra {
 namespace {
@@ -208,6 +211,48 @@ TEST(LeaderboardTasksTest, EarlyStopsPretrainingAndLargeModelsAreMarked) {
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
               AllOf(HasSubstr("1 run; pretrained 500 steps; stopped early; +23.5 % parameters |"),
                     HasSubstr("linear 0 (123,456 parameters, +23.5 % of the transformer's)")));
+}
+
+TEST(LeaderboardTasksTest, PretrainingIsToldInExamplesWhereTheyAreOnRecord) {
+  LocatedRecord run = MakeRun({});
+  run.record.mutable_pretrain()->set_steps(400);
+  run.record.mutable_pretrain()->set_examples(12800);
+  EXPECT_THAT(WriteLeaderboard(Build({run}), TableFormat::kMarkdown),
+              HasSubstr("; pretrained 12,800 examples |"));
+}
+
+TEST(LeaderboardTasksTest, PredictionsThatWereChangedAreNamed) {
+  const TestFolder folder;
+  LocatedRecord run = MakeRun({});
+  run.directory = folder.path();
+  SplitResult& result = *run.record.mutable_results(0);
+  result.set_predictions_file("predictions.npy");
+  const std::string bytes(1 + 4 * result.examples() * run.record.spec().classes(), 'x');
+  result.set_predictions_sha256(ToHex(Sha256Of(bytes)));
+  const auto text = [&] { return WriteLeaderboard(Build({run}), TableFormat::kMarkdown); };
+  EXPECT_THAT(text(), Not(HasSubstr("predictions.npy"))) << "records may be kept without them";
+  ASSERT_TRUE(WriteFileAtomically(folder.File("predictions.npy"), bytes).ok());
+  EXPECT_THAT(text(), Not(HasSubstr("predictions.npy")));
+  ASSERT_TRUE(WriteFileAtomically(folder.File("predictions.npy"), bytes + "y").ok());
+  EXPECT_THAT(text(), AllOf(HasSubstr("- listops: linear, seed 0: " +
+                                      folder.File("predictions.npy") + ": was changed"),
+                            HasSubstr("; the score shown is the record's.")));
+}
+
+TEST(LeaderboardTasksTest, BuildsThatShareAColumnAreNamed) {
+  LocatedRecord a = MakeRun({.seed = 0}), b = MakeRun({.seed = 1});
+  a.record.mutable_versions()->set_lra("0.1.0");
+  a.record.mutable_versions()->set_commit("a35ade6");
+  b.record.mutable_versions()->set_lra("0.1.0");
+  b.record.mutable_versions()->set_commit("a35ade6");
+  EXPECT_THAT(WriteLeaderboard(Build({a, b}), TableFormat::kMarkdown), Not(HasSubstr("build")));
+  b.record.mutable_versions()->set_commit("d512fae-dirty");
+  EXPECT_THAT(WriteLeaderboard(Build({a, b}), TableFormat::kMarkdown),
+              HasSubstr("- listops: its rows were made by different builds: lra 0.1.0 (a35ade6), "
+                        "lra 0.1.0 (d512fae-dirty). A build marked dirty had changes that were not "
+                        "committed.\n"));
+  EXPECT_THAT(WriteLeaderboard(Build({b}), TableFormat::kMarkdown),
+              HasSubstr("- listops: its rows were made by lra 0.1.0 (d512fae-dirty). A build "));
 }
 
 TEST(LeaderboardTasksTest, ATenthMoreParametersIsAllowed) {

@@ -53,6 +53,7 @@ constexpr const char* kCsvColumns[] = {"table",
                                        "last_value",
                                        "early_stopped_runs",
                                        "pretrain_steps",
+                                       "pretrain_examples",
                                        "parameter_excess_percent",
                                        "tuning",
                                        "source",
@@ -107,6 +108,7 @@ void FillCircumstances(const Metric& metric, const LeaderboardCell& cell, CsvRow
   if (cell.last_value) (*line)["last_value"] = Exact(metric, *cell.last_value);
   (*line)["early_stopped_runs"] = absl::StrCat(cell.early_stopped_runs);
   (*line)["pretrain_steps"] = absl::StrCat(cell.pretrain_steps);
+  (*line)["pretrain_examples"] = absl::StrCat(cell.pretrain_examples);
   if (cell.parameter_excess)
     (*line)["parameter_excess_percent"] = absl::StrFormat("%.4f", 100 * *cell.parameter_excess);
   (*line)["tuning"] = cell.tuning;
@@ -227,6 +229,7 @@ Json CellJson(const Metric& metric, const LeaderboardCell& cell) {
   if (cell.last_value) json[absl::StrCat("last_", metric.name())] = *cell.last_value;
   if (cell.early_stopped_runs > 0) json["early_stopped_runs"] = cell.early_stopped_runs;
   if (cell.pretrain_steps > 0) json["pretrain_steps"] = cell.pretrain_steps;
+  if (cell.pretrain_examples > 0) json["pretrain_examples"] = cell.pretrain_examples;
   if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
   if (!cell.tuning.empty()) json["tuning"] = cell.tuning;
   return json;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "lra/progress.h"
 #include "lra/suggest.h"
 
 namespace lra {
@@ -26,7 +27,9 @@ struct Grid {
 std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
   std::string text;
   if (cell.last_value) absl::StrAppend(&text, "; last step ", metric.Number(*cell.last_value));
-  if (cell.pretrain_steps > 0)
+  if (cell.pretrain_examples > 0)
+    absl::StrAppend(&text, "; pretrained ", FormatCount(cell.pretrain_examples), " examples");
+  else if (cell.pretrain_steps > 0)
     absl::StrAppend(&text, "; pretrained ", cell.pretrain_steps, " steps");
   if (cell.early_stopped_runs > 0) {
     absl::StrAppend(&text, "; ",

@@ -81,20 +81,22 @@ TEST(TableWriterTest, MarkdownKeepsBarsInLabelsApart) {
 }
 
 TEST(TableWriterTest, CsvGolden) {
-  EXPECT_EQ(WriteLeaderboard(Board(), TableFormat::kCsv),
-            "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,runs,"
-            "trained,missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,"
-            "all_runs,all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,"
-            "parameter_excess_percent,tuning,source,metric,unit\n"
-            "1,baseline,majority,majority,listops,test,17.0000,15.3780,18.7193,exact "
-            "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,,,,accuracy,%\n"
-            "1,baseline,root_operator,root_operator,listops,test,36.0000,33.8932,38.1480,exact "
-            "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,,,,accuracy,%\n"
-            "1,measured,cosformer,cosformer,listops,test,45.0000,42.8034,47.2113,exact "
-            "binomial,0.95,0,1,1,0,2000,,no,1,,,,,,,0,0,,,,accuracy,%\n"
-            "1,measured,linear,linear,listops,test,35.5000,29.1596,42.2403,\"crossed, bounded by "
-            "counts\",0.95,0;1,2,2,0,2000,,no,0,0.588588,0.588588,,,,,0,0,,,,accuracy,%\n"
-            "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,,,,,,,,,tiny2020,accuracy,%\n");
+  EXPECT_EQ(
+      WriteLeaderboard(Board(), TableFormat::kCsv),
+      "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,runs,"
+      "trained,missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,"
+      "all_runs,all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,"
+      "pretrain_examples,"
+      "parameter_excess_percent,tuning,source,metric,unit\n"
+      "1,baseline,majority,majority,listops,test,17.0000,15.3780,18.7193,exact "
+      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%\n"
+      "1,baseline,root_operator,root_operator,listops,test,36.0000,33.8932,38.1480,exact "
+      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%\n"
+      "1,measured,cosformer,cosformer,listops,test,45.0000,42.8034,47.2113,exact "
+      "binomial,0.95,0,1,1,0,2000,,no,1,,,,,,,0,0,0,,,,accuracy,%\n"
+      "1,measured,linear,linear,listops,test,35.5000,29.1596,42.2403,\"crossed, bounded by "
+      "counts\",0.95,0;1,2,2,0,2000,,no,0,0.588588,0.588588,,,,,0,0,0,,,,accuracy,%\n"
+      "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,,,,,,,,,,tiny2020,accuracy,%\n");
 }
 
 TEST(TableWriterTest, CsvQuotesWhatNeedsIt) {

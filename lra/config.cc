@@ -23,6 +23,8 @@ namespace lra {
 namespace {
 
 constexpr absl::string_view kExtension = ".textproto";
+// The origin of fields that configs/pretraining/default.textproto fills in.
+constexpr char kPretrainDefault[] = "default of pretraining";
 
 // Turns "protocols" into "protocol", the word that messages use for one of them.
 absl::string_view Singular(absl::string_view kind) {
@@ -307,6 +309,19 @@ absl::Status ConfigBuilder::Set(absl::string_view assignment) {
   return absl::OkStatus();
 }
 
+// Fills in what a run that pretrains leaves unset.
+absl::Status ConfigBuilder::SetPretrainDefaults(ResolvedConfig* result) const {
+  if (!result->config.has_pretrain()) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const PretrainFile file, LoadConfig<PretrainFile>("pretraining", "default"));
+  ExperimentConfig filled;
+  *filled.mutable_pretrain() = file.pretrain();
+  for (const auto& [path, value] : LeafFields(filled))
+    result->provenance.try_emplace(path, kPretrainDefault);
+  MergeConfig(result->config, &filled);
+  *result->config.mutable_pretrain() = filled.pretrain();
+  return absl::OkStatus();
+}
+
 void ConfigBuilder::SetDefaults(ResolvedConfig* result) const {
   ModelConfig* model = result->config.mutable_model();
   if (!model->has_qkv_width() && model->has_width()) {
@@ -329,6 +344,7 @@ void ConfigBuilder::SetDefaults(ResolvedConfig* result) const {
 absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
   ResolvedConfig result = resolved_;
   SetDefaults(&result);
+  LRA_RETURN_IF_ERROR(SetPretrainDefaults(&result));
   LRA_RETURN_IF_ERROR(CheckConfig(result.config, idle_fields_));
   // When an attention is replaced, the options of the old one are gone, so their origins go as
   // well.
@@ -339,6 +355,8 @@ absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
   LRA_RETURN_IF_ERROR(CheckWarmup(rules_, result));
   result.changed_rules = ChangedRules(rules_, result);
   result.warnings = BudgetWarnings(rules_, result);
+  for (std::string& warning : IdleWarnings(result, idle_fields_))
+    result.warnings.push_back(std::move(warning));
   return result;
 }
 

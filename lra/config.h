@@ -108,7 +108,8 @@ class ConfigBuilder {
   // The configuration as merged so far.
   const ExperimentConfig& config() const { return resolved_.config; }
   // Fills fields that follow from others (an unset qkv_width is width, an unset head_width is
-  // mlp_width, an unset field with a legacy value has it, ...), then checks that values are in
+  // mlp_width, an unset field with a legacy value has it, ...) and what a run that pretrains leaves
+  // unset (configs/pretraining/default.textproto), then checks that values are in
   // range, that every needed field is set and that fields agree (heads divide qkv_width, the
   // warm-up ends within the run unless it was asked for, ...).
   absl::StatusOr<ResolvedConfig> Build();
@@ -117,6 +118,7 @@ class ConfigBuilder {
   absl::Status Merge(const ExperimentConfig& fragment, absl::string_view origin);
   absl::Status ChooseBlock(absl::string_view name, absl::string_view origin);
   void SetDefaults(ResolvedConfig* result) const;
+  absl::Status SetPretrainDefaults(ResolvedConfig* result) const;
   absl::Status AddFragment(absl::string_view kind, const ConfigFragment& fragment);
   absl::Status AddProtocolParts(const ConfigFragment& preset);
   absl::Status AddMethodParts(absl::string_view name);

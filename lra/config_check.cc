@@ -7,10 +7,29 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lra/config.h"
+#include "lra/pretrain_budget.h"
 #include "lra/status_macros.h"
 
 namespace lra {
 namespace {
+
+// Why a field says nothing beside the others; empty where it says something.
+std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>& idle_fields,
+                    absl::string_view path) {
+  if (idle_fields.count(std::string(path)) > 0)
+    return absl::StrCat("block.name is ", config.block().name());
+  const ScheduleConfig& schedule = config.schedule();
+  if (absl::StartsWith(path, "schedule.plateau_") && schedule.kind() != ScheduleConfig::PLATEAU)
+    return absl::StrCat("schedule.kind is ", ScheduleConfig::Kind_Name(schedule.kind()));
+  if (path == "schedule.warmup_fraction" && schedule.has_warmup_steps())
+    return absl::StrCat("schedule.warmup_steps is ", schedule.warmup_steps());
+  const EvaluationConfig::Selection selection = config.evaluation().selection();
+  if (path == "evaluation.step" && selection != EvaluationConfig::FIXED_STEP)
+    return absl::StrCat("evaluation.selection is ", EvaluationConfig::Selection_Name(selection));
+  if (path == "pretrain.masked_fraction" && config.pretrain().objective() == PretrainConfig::CAUSAL)
+    return "pretrain.objective is CAUSAL";
+  return "";
+}
 
 // Fields that may stay unset: the warm-up has two spellings, most of a view belongs to one content
 // (SplitView knows which: tests/views_test.cc holds the protocols against it), some belong to one
@@ -18,14 +37,9 @@ namespace {
 // searched for.
 bool MayBeUnset(const ExperimentConfig& config, const std::set<std::string>& idle_fields,
                 absl::string_view path) {
-  if (idle_fields.count(std::string(path)) > 0) return true;
-  if (absl::StartsWith(path, "schedule.plateau_"))
-    return config.schedule().kind() != ScheduleConfig::PLATEAU;
-  if (path == "evaluation.step")
-    return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
+  if (!WhyIdle(config, idle_fields, path).empty()) return true;
   if (path == "evaluation.scored_examples") return true;
-  if (path == "pretrain.masked_fraction" && config.pretrain().objective() == PretrainConfig::CAUSAL)
-    return true;
+  if (path == "pretrain.steps") return true;  // CheckPretrainBudget refuses it where it is set
   if (absl::StartsWith(path, "pretrain.")) return !config.has_pretrain();
   if (absl::StartsWith(path, "search.")) return !config.has_search();
   return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
@@ -50,6 +64,18 @@ absl::Status CheckComplete(const ExperimentConfig& config,
       absl::StrCat("unset: ", absl::StrJoin(missing, ", "), " (protocol ",
                    config.has_protocol() ? config.protocol() : "none", ", preset ",
                    config.has_preset() ? config.preset() : "none", ", task ", config.task(), ")"));
+}
+
+// The goal of FIXED_STEP must be a step of the run.
+absl::Status CheckSelection(const ExperimentConfig& config) {
+  const EvaluationConfig& evaluation = config.evaluation();
+  if (evaluation.selection() != EvaluationConfig::FIXED_STEP ||
+      evaluation.step() <= config.train().steps()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("evaluation.step: is ", evaluation.step(),
+                                                 ", must be at most train.steps, ",
+                                                 config.train().steps()));
 }
 
 absl::Status CheckSearch(const SearchConfig& search) {
@@ -84,16 +110,39 @@ absl::Status CheckAgreement(const ModelConfig& model) {
 }  // namespace
 
 absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::string>& idle_fields) {
+  if (config.has_pretrain()) LRA_RETURN_IF_ERROR(CheckPretrainBudget(config));
   LRA_RETURN_IF_ERROR(CheckComplete(config, idle_fields));
   LRA_RETURN_IF_ERROR(CheckRanges(config));
+  LRA_RETURN_IF_ERROR(CheckSelection(config));
   LRA_RETURN_IF_ERROR(CheckAgreement(config.model()));
   return config.has_search() ? CheckSearch(config.search()) : absl::OkStatus();
 }
 
 absl::Status CheckStoredConfig(ExperimentConfig config) {
   FillLegacyValues(&config);
+  // Pretraining had other fields once; it is over where a configuration is stored, and the model
+  // that was made does not depend on it.
+  config.clear_pretrain();
   LRA_ASSIGN_OR_RETURN(const BlockFile file, LoadBlockFile(config.block().name()));
   return CheckConfig(config, {file.idle_field().begin(), file.idle_field().end()});
+}
+
+bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path) {
+  const auto origin = resolved.provenance.find(path);
+  return origin != resolved.provenance.end() &&
+         (origin->second == "--set" || absl::StartsWith(origin->second, "run file"));
+}
+
+std::vector<std::string> IdleWarnings(const ResolvedConfig& resolved,
+                                      const std::set<std::string>& idle_fields) {
+  std::vector<std::string> warnings;
+  for (const auto& [path, value] : LeafFields(resolved.config)) {
+    const std::string why = WhyIdle(resolved.config, idle_fields, path);
+    if (why.empty() || !IsGivenByUser(resolved, path)) continue;
+    warnings.push_back(absl::StrCat(path, "=", value, " changes nothing, because ", why,
+                                    "; it counts as a difference of settings all the same"));
+  }
+  return warnings;
 }
 
 }  // namespace lra

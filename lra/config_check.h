@@ -4,8 +4,10 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "lra/config.h"
 #include "lra/config.pb.h"
 
 namespace lra {
@@ -17,6 +19,14 @@ absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::str
 // Does the same for a configuration that was read from a checkpoint or a weights file. What an
 // older file lacks counts as set to its legacy value.
 absl::Status CheckStoredConfig(ExperimentConfig config);
+
+// Whether the field was set by --set or by a run file, and not by a protocol, preset or plug-in.
+bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path);
+
+// A sentence for each field that the user set and that says nothing beside the other fields: it is
+// fingerprinted all the same.
+std::vector<std::string> IdleWarnings(const ResolvedConfig& resolved,
+                                      const std::set<std::string>& idle_fields);
 
 }  // namespace lra
 

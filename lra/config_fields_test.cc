@@ -62,7 +62,8 @@ TEST(SetFieldTest, AnUnknownFieldGetsTheNearest) {
   EXPECT_EQ(SetError("train.stepz=3"),
             "train.stepz=3: unknown field \"stepz\"; did you mean \"steps\"? Known: steps, "
             "batch_examples, eval_every_steps, log_every_steps, validation_examples, "
-            "bucket_window_batches, shuffle, drop_last, early_stop_evaluations");
+            "bucket_window_batches, shuffle, drop_last, early_stop_evaluations, "
+            "last_batch");
   EXPECT_THAT(SetError("trian.steps=3"), HasSubstr("did you mean \"train\"?"));
   EXPECT_THAT(SetError("attention.options.epsilo=3"), HasSubstr("did you mean \"epsilon\"?"));
   EXPECT_THAT(SetError("learning_rate=3"),

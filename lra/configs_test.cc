@@ -31,6 +31,7 @@ const std::map<std::string, std::string>& FileTypes() {
                                              {"tasks", "lra.TaskFile"},
                                              {"attentions", "lra.AttentionFile"},
                                              {"blocks", "lra.BlockFile"},
+                                             {"pretraining", "lra.PretrainFile"},
                                              {"protocols", "lra.ConfigFragment"},
                                              {"presets", "lra.ConfigFragment"},
                                              {"doctor", "lra.Landmarks"},

@@ -35,6 +35,20 @@ The rules above as each preset leaves them. A preset sets sizes, and a budget (s
 protocols that it names; `lra config` and the record of a run name each rule that was changed.
 )";
 
+constexpr char kConsequences[] = R"(
+## What follows from some rules
+
+* `optimizer.decay_scope=ALL_PARAMETERS` (`lra2020`, as in the official code) with a weight decay above 0 also decays what an
+  attention learns besides projections: exponents, scales, frequencies. They shrink towards 0 whatever the data say, so
+  learned re-weighting is not to be judged there; `--set optimizer.decay_scope=MATRICES` leaves them alone.
+* Rules and sizes for single methods belong to the method's name. Under preset `lra2020`, `pathfinder32/linear` has other
+  sizes than `factorized` with `feature_map=ELU_PLUS_ONE`, which is the same point of the family. Both may share a column,
+  whose notes name the rules set for single methods and each row's number of parameters; give both the same sizes with
+  `--set` to compare the method alone.
+* `train.last_batch=FULL_STEP`: an epoch's smaller last batch, where `train.drop_last` does not leave it out, is a full step,
+  so its examples weigh more than the others'. `--set train.last_batch=BY_EXAMPLES` weighs all alike.
+)";
+
 constexpr char kNotImitated[] = R"(
 ## What is not imitated
 
@@ -259,6 +273,7 @@ absl::StatusOr<std::string> ProtocolPage() {
     LRA_ASSIGN_OR_RETURN(const std::string runs, RunsOfTask(task));
     page += runs;
   }
+  page += kConsequences;
   page += kNotImitated;
   for (const Protocol& protocol : protocols) page += Departures(protocol.fragment);
   page += "\n## What changes for one method\n";

@@ -42,6 +42,7 @@ class ProtocolPageTest : public ConfigFolderTest {
 TEST_F(ProtocolPageTest, SaysEveryRuleOnce) {
   const auto page = ProtocolPage();
   ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page, HasSubstr("They shrink towards 0 whatever the data say"));
   EXPECT_THAT(*page, HasSubstr("| `new@2` | Today's rules | listops text |\n"
                                "| `old@1` | Yesterday's | listops |\n"));
   // The same for every task of each protocol; steps are not, though `old` has one value only.

@@ -66,8 +66,9 @@ std::vector<ChangedRule> ChangedRules(const ExperimentConfig& rules,
   for (const auto& [path, value] : LeafFields(resolved.config)) {
     const auto rule = said.find(path);
     const std::string origin = OriginOfField(resolved, path);
-    const bool is_changed =
-        rule == said.end() ? IsRuleByItself(path) && origin != "default" : rule->second != value;
+    const bool is_changed = rule == said.end()
+                                ? IsRuleByItself(path) && !absl::StartsWith(origin, "default")
+                                : rule->second != value;
     if (!is_changed) continue;
     ChangedRule& entry = changed.emplace_back();
     entry.set_path(path);

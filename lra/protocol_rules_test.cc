@@ -77,9 +77,9 @@ TEST(ProtocolRulesTest, WhatTheProtocolLeavesUnsetIsARuleToo) {
   EXPECT_THAT(
       ChangesOf(
           ResolveUnder({"s4", "image"}, {"schedule.warmup_steps=7", "pretrain.objective=CAUSAL",
-                                         "pretrain.steps=3", "pretrain.learning_rate=1"})),
+                                         "pretrain.examples=96", "pretrain.learning_rate=1"})),
       ElementsAre("schedule.warmup_steps:  -> 7 (--set)", "pretrain.objective:  -> CAUSAL (--set)",
-                  "pretrain.steps:  -> 3 (--set)", "pretrain.learning_rate:  -> 1 (--set)"));
+                  "pretrain.learning_rate:  -> 1 (--set)", "pretrain.examples:  -> 96 (--set)"));
 }
 
 TEST(ProtocolRulesTest, SizesAndTheProtocolsRulesForAMethodAreNoChange) {

@@ -26,6 +26,7 @@ static_assert(IsApartFromNames(RandomDomain::kInitialWeights) &&
               IsApartFromNames(RandomDomain::kHoldout) && IsApartFromNames(RandomDomain::kSample) &&
               IsApartFromNames(RandomDomain::kAttentionNoise) &&
               IsApartFromNames(RandomDomain::kHiddenTokens) &&
+              IsApartFromNames(RandomDomain::kPretrainOrder) &&
               IsApartFromNames(RandomDomain::kTest));
 
 // Tasks whose canonical data is older than the names. This list is closed.

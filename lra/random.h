@@ -31,7 +31,7 @@ class RandomDomain {
   explicit RandomDomain(absl::string_view name);
 
   static const RandomDomain kInitialWeights, kDropout, kExampleOrder, kHoldout, kSample,
-      kAttentionNoise, kHiddenTokens, kTest;
+      kAttentionNoise, kHiddenTokens, kPretrainOrder, kTest;
 
   // One of 2^24 places in a model that draw apart from each other (models/kernels/dropout.h). This
   // is for domains given out by hand, whose numbers below 256 leave the upper bits free.
@@ -50,6 +50,7 @@ inline constexpr RandomDomain RandomDomain::kHoldout{6};
 inline constexpr RandomDomain RandomDomain::kSample{7};
 inline constexpr RandomDomain RandomDomain::kAttentionNoise{8};
 inline constexpr RandomDomain RandomDomain::kHiddenTokens{9};
+inline constexpr RandomDomain RandomDomain::kPretrainOrder{10};
 inline constexpr RandomDomain RandomDomain::kTest{1000};
 
 // One Philox4x32-10 block.

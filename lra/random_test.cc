@@ -88,6 +88,7 @@ TEST(RandomDomainTest, NumbersGivenOutByHandArePinned) {
   EXPECT_EQ(Number(RandomDomain::kSample), 7u);
   EXPECT_EQ(Number(RandomDomain::kAttentionNoise), 8u);
   EXPECT_EQ(Number(RandomDomain::kHiddenTokens), 9u);
+  EXPECT_EQ(Number(RandomDomain::kPretrainOrder), 10u);
   EXPECT_EQ(Number(RandomDomain::kTest), 1000u);
 }
 
@@ -108,7 +109,7 @@ TEST(RandomDomainTest, ANameMeetsNoNumberGivenOutByHand) {
   for (int i = 0; i < 10000; ++i) {
     const uint32_t number = Number(RandomDomain(absl::StrCat("task", i)));
     ASSERT_NE(number & 16, 0u);
-    ASSERT_GT(number & 255, Number(RandomDomain::kHiddenTokens));
+    ASSERT_GT(number & 255, Number(RandomDomain::kPretrainOrder));
     ASSERT_NE(number, Number(RandomDomain::kTest));
   }
 }

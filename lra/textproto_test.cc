@@ -28,7 +28,8 @@ TEST(TextProtoTest, ErrorsNamePlaceAndNearestField) {
       ParseError("train {\n  stepz: 3\n}"),
       "run.textproto:2:8: Message type \"lra.TrainConfig\" has no field named \"stepz\". Did you "
       "mean \"steps\"? Known: steps, batch_examples, eval_every_steps, log_every_steps, "
-      "validation_examples, bucket_window_batches, shuffle, drop_last, early_stop_evaluations");
+      "validation_examples, bucket_window_batches, shuffle, drop_last, early_stop_evaluations, "
+      "last_batch");
   EXPECT_THAT(ParseError("weather: 3"), HasSubstr("run.textproto:1:8: "));
   EXPECT_THAT(ParseError("train {\n  steps: \"many\"\n}"), HasSubstr("run.textproto:2:10: "));
   EXPECT_THAT(ParseError("model { pooling: MEEN }"),

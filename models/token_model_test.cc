@@ -30,7 +30,7 @@ ExperimentConfig Config(const std::string& attention, const std::vector<std::str
   EXPECT_TRUE(builder.AddProtocol("fair").ok());
   EXPECT_TRUE(builder.AddPreset("smoke").ok());
   EXPECT_TRUE(builder.AddAttention(attention).ok());
-  for (const char* set : {"view.max_length_tokens=16", "model.layers=2", "pretrain.steps=5",
+  for (const char* set : {"view.max_length_tokens=16", "model.layers=2", "pretrain.examples=40",
                           "pretrain.learning_rate=1e-3", "pretrain.masked_fraction=0.5",
                           "pretrain.objective=MASKED"}) {
     EXPECT_TRUE(builder.Set(set).ok()) << set;

@@ -53,6 +53,7 @@ absl::Status AddCheckpoint(const std::string& path, RunRecord* record) {
   *record->mutable_spec() = state.spec();
   *record->mutable_provenance() = state.provenance();
   *record->mutable_efficiency() = state.efficiency();
+  if (state.has_pretrain()) *record->mutable_pretrain() = state.pretrain();
   if (state.efficiency().wall_seconds() > 0) {
     record->mutable_efficiency()->set_steps_per_second(static_cast<double>(state.step()) /
                                                        state.efficiency().wall_seconds());

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "eval/metric.h"
 #include "eval/run_record.pb.h"
+#include "lra/pretrain_budget.h"
 
 namespace lra {
 
@@ -41,7 +42,7 @@ struct RunFolder {
   int64_t step() const;
   // Optimiser steps of the whole run, or of pretraining; 0 = not known yet.
   int64_t total_steps() const {
-    return is_pretraining ? record.config().pretrain().steps() : record.config().train().steps();
+    return is_pretraining ? PretrainSteps(record.config()) : record.config().train().steps();
   }
   // The metric that judges this part: the task's, or that of pretraining. The errors of MetricOf.
   absl::StatusOr<const Metric*> metric() const {

@@ -12,6 +12,14 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(absl::string_view name) {
   return TaskRegistry::Get().Create("task", name, file.options());
 }
 
+absl::StatusOr<Manifest> ManifestWithoutData(absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MakeTask(name));
+  Manifest manifest;
+  *manifest.mutable_spec() = task->Spec();
+  for (const SplitSize& split : task->Splits()) manifest.add_splits()->set_name(split.name);
+  return manifest;
+}
+
 absl::StatusOr<TaskFacts> DescribeTask(absl::string_view name) {
   LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(name));
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MakeTask(name));

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "datasets/manifest.pb.h"
 #include "datasets/task_knowledge.h"
 #include "lra/task_spec.pb.h"
 #include "tasks/task.h"
@@ -19,6 +20,10 @@ namespace lra {
 // The task with the options of configs/tasks/<name>.textproto. The errors of LoadTaskFile and of
 // the task's factory.
 absl::StatusOr<std::unique_ptr<Task>> MakeTask(absl::string_view name);
+
+// What the manifest of the task's data would say as far as a view depends on it: its specification
+// and the names of its stored splits. The errors of MakeTask.
+absl::StatusOr<Manifest> ManifestWithoutData(absl::string_view name);
 
 struct TaskFacts {
   std::string description;

@@ -40,5 +40,5 @@ fill() {
 }
 
 fill training "" train.steps=80
-fill pretraining /pretrain train.steps=5 pretrain.objective=MASKED pretrain.steps=80 pretrain.learning_rate=1e-3 \
-  pretrain.masked_fraction=0.2
+fill pretraining /pretrain train.steps=5 pretrain.objective=MASKED pretrain.examples=640 pretrain.learning_rate=1e-3 \
+  pretrain.masked_fraction=0.2 pretrain.until=NOTHING

@@ -39,9 +39,9 @@ class PretrainTest : public TrainerTest {
  protected:
   // A run of ten steps that guess hidden tokens, and four with labels.
   static TrainRequest Masked(const std::string& name, std::vector<std::string> sets = {}) {
-    std::vector<std::string> all = {"pretrain.objective=MASKED", "pretrain.steps=10",
+    std::vector<std::string> all = {"pretrain.objective=MASKED",   "pretrain.examples=80",
                                     "pretrain.learning_rate=5e-3", "pretrain.masked_fraction=0.2",
-                                    "train.steps=4"};
+                                    "pretrain.until=NOTHING",      "train.steps=4"};
     all.insert(all.end(), sets.begin(), sets.end());
     return Request(name, "linear", all);
   }
@@ -56,10 +56,11 @@ class PretrainObjectiveTest : public PretrainTest,
 
 TEST_P(PretrainObjectiveTest, LearnsTheInputsBeforeTheLabels) {
   const TrainRequest request =
-      Masked("learns-" + GetParam(), {"pretrain.objective=" + GetParam(), "pretrain.steps=120"});
+      Masked("learns-" + GetParam(), {"pretrain.objective=" + GetParam(), "pretrain.examples=960"});
   const auto record = TrainRun(request);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->pretrain().steps(), 120);
+  EXPECT_EQ(record->pretrain().examples(), 960);
   EXPECT_GT(record->pretrain().tokens(), 120 * 8 * 4);
   EXPECT_LT(record->pretrain().last_loss(), 0.9 * record->pretrain().first_loss());
   EXPECT_GT(record->pretrain().seconds(), 0);
@@ -108,12 +109,12 @@ TEST_F(PretrainTest, HasACurveOfItsOwn) {
 }
 
 TEST_F(PretrainTest, SavesByMinutesAndKeepsTheNewest) {
-  TrainRequest request = Masked("minutes", {"pretrain.steps=9", "train.eval_every_steps=4"});
+  TrainRequest request = Masked("minutes", {"pretrain.examples=72", "train.eval_every_steps=4"});
   request.runtime.set_checkpoint_every_minutes(1e-9);
   request.runtime.set_keep_checkpoints(3);
   ASSERT_TRUE(TrainRun(request).ok());
   EXPECT_EQ(CheckpointSteps(StageFolder(request)), (std::vector<int64_t>{7, 8, 9}));
-  request = Masked("evaluations", {"pretrain.steps=9", "train.eval_every_steps=4"});
+  request = Masked("evaluations", {"pretrain.examples=72", "train.eval_every_steps=4"});
   request.runtime.set_keep_checkpoints(100);
   ASSERT_TRUE(TrainRun(request).ok());
   EXPECT_EQ(CheckpointSteps(StageFolder(request)), (std::vector<int64_t>{4, 8, 9}));
@@ -170,7 +171,7 @@ TEST_F(PretrainTest, GoingOnWithAnotherConfigurationNamesTheField) {
 TEST_F(PretrainTest, ALossThatIsNotFiniteNamesStepExamplesAndTensor) {
   const TrainRequest request =
       Masked("diverges",
-             {"pretrain.steps=200", "pretrain.learning_rate=1000", "schedule.warmup_fraction=0",
+             {"pretrain.examples=1600", "pretrain.learning_rate=1000", "pretrain.warmup_fraction=0",
               "schedule.kind=CONSTANT", "optimizer.clip_norm=0", "optimizer.weight_decay=10"});
   const absl::Status status = TrainRun(request).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
@@ -192,8 +193,9 @@ class PretrainPairsTest : public testing::Test {
   void SetUp() override { WriteRandomTask("retrieval", folder_.File("data")); }
 
   TrainRequest Request(const std::string& name, std::vector<std::string> sets) const {
-    std::vector<std::string> all = {"pretrain.objective=CAUSAL", "pretrain.steps=3",
-                                    "pretrain.learning_rate=1e-3", "train.steps=1"};
+    std::vector<std::string> all = {"pretrain.objective=CAUSAL", "pretrain.examples=12",
+                                    "pretrain.learning_rate=1e-3", "pretrain.until=NOTHING",
+                                    "train.steps=1"};
     all.insert(all.end(), sets.begin(), sets.end());
     return RandomTaskRequest("retrieval", "fair", all, folder_, name);
   }
@@ -269,7 +271,7 @@ TEST_F(PretrainPairsTest, NamesTheSecondTextsTensorThatWentBad) {
 }
 
 TEST_F(PretrainPairsTest, ARunCountsTheTokensOfBothTexts) {
-  const auto record = TrainRun(Request("run", {"pretrain.steps=15", "train.batch_examples=4"}));
+  const auto record = TrainRun(Request("run", {"pretrain.examples=60", "train.batch_examples=4"}));
   ASSERT_TRUE(record.ok()) << record.status();
   const auto run = OpenRun(Request("again", {}));
   ASSERT_TRUE(run.ok()) << run.status();

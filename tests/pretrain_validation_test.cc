@@ -34,7 +34,8 @@ class PretrainValidationTest : public testing::TestWithParam<std::string> {
 
   TrainRequest Request(const std::string& name, std::vector<std::string> sets) const {
     std::vector<std::string> all = {absl::StrCat("pretrain.objective=", GetParam()),
-                                    "pretrain.steps=6",
+                                    "pretrain.examples=24",
+                                    "pretrain.until=NOTHING",
                                     "pretrain.learning_rate=1e-3",
                                     "train.steps=1",
                                     "model.dropout=0.1",

@@ -12,8 +12,10 @@
 #include "lra/files.h"
 #include "run_folder/run_claim.h"
 #include "run_folder/run_folder.h"
+#include "tasks/task_facts.h"
 #include "tests/training_fixture.h"
 #include "train/run.h"
+#include "train/trainable.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -42,6 +44,29 @@ TEST_F(RunPartsTest, ASearchThatNobodyResumedCountsNoResume) {
   ASSERT_TRUE(resumed.ok()) << resumed.status();
   EXPECT_EQ(resumed->efficiency().resumes(), 1);
   EXPECT_TRUE(EqualExceptVolatile(*record, *resumed));
+}
+
+// What `lra config` asks, without data, and what training says on data.
+TEST_F(RunPartsTest, WhatTrainingRefusesIsRefusedBeforehand) {
+  const std::vector<std::string> pretrained = {"pretrain.objective=CAUSAL", "pretrain.examples=8",
+                                               "pretrain.learning_rate=1e-3"};
+  const struct {
+    std::string attention;
+    std::vector<std::string> sets;
+  } refused[] = {{"linear", {"view.pixels=IDS"}},
+                 {"local", {"attention.options.block_tokens=5000"}},
+                 {"linformer", pretrained}};
+  const auto manifest = ManifestWithoutData("listops");
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  for (const auto& [attention, sets] : refused) {
+    TrainRequest request = Request("refused-" + attention, attention, sets);
+    for (const std::string& set : sets)
+      request.resolved.provenance[set.substr(0, set.find('='))] = "--set";
+    const absl::Status beforehand = CheckTrainable(request, *manifest);
+    EXPECT_FALSE(beforehand.ok()) << attention;
+    EXPECT_EQ(TrainRun(request).status(), beforehand) << attention;
+  }
+  EXPECT_EQ(CheckTrainable(Request("taken", "linear", pretrained), *manifest), absl::OkStatus());
 }
 
 TEST_F(RunPartsTest, AResumeRemovesWhatAKilledProcessWasWriting) {
@@ -97,8 +122,8 @@ TEST_F(RunPartsTest, TheTrialThatIsTrainedIsWatched) {
 TEST_F(RunPartsTest, PretrainingIsWatched) {
   const TrainRequest request =
       Request("watched-pretraining", "linear",
-              {"pretrain.objective=MASKED", "pretrain.steps=6", "pretrain.learning_rate=5e-3",
-               "pretrain.masked_fraction=0.2", "train.steps=4"});
+              {"pretrain.objective=MASKED", "pretrain.examples=48", "pretrain.until=NOTHING",
+               "pretrain.learning_rate=5e-3", "pretrain.masked_fraction=0.2", "train.steps=4"});
   const std::string run = request.runtime.out_dir();
   ASSERT_TRUE(TrainRun(request).ok());
   EXPECT_EQ(ReadActivePart(run)->part, "");

@@ -301,12 +301,6 @@ TEST_F(TrainerTest, TestsTheFixedStepThatTheProtocolNames) {
   EXPECT_EQ(record->selected_step(), 7);
   EXPECT_EQ(FindResult(*record, "test")->step(), 7);
   EXPECT_GE(record->curve(record->curve_size() - 1).step(), 7) << "stopped before its own step";
-  TrainRequest late = Request("fixed-late", "linear", sets);
-  late.resolved.config.mutable_evaluation()->set_step(21);
-  const absl::Status status = TrainRun(late).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("evaluation.step: is 21"));
-  EXPECT_FALSE(std::filesystem::exists(late.runtime.out_dir()));
 }
 
 // The first evaluation is the best. With a patience of 1, every second evaluation after it lowers

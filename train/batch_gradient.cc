@@ -4,6 +4,7 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "lra/status_macros.h"
@@ -21,7 +22,7 @@ void AddCounts(const at::Tensor& classes, int64_t count, std::vector<int64_t>* c
 }
 
 void AddPart(const Classifier& model, const HostBatch& part, const ForwardContext& context,
-             BatchResult* result) {
+             double weight, BatchResult* result) {
   const at::Tensor logits = model.Forward(part, context);  // [B, C]
   const at::Tensor labels =
       at::from_blob(const_cast<int32_t*>(part.labels.data()), {part.batch}, at::kInt).to(at::kLong);
@@ -29,7 +30,7 @@ void AddPart(const Classifier& model, const HostBatch& part, const ForwardContex
       at::cross_entropy_loss(logits, labels.to(logits.device()), {}, at::Reduction::Sum);
   result->loss_sum += loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
-  loss.div(static_cast<double>(result->guesses)).backward();
+  loss.div(static_cast<double>(result->guesses) / weight).backward();
   const at::Tensor predicted = logits.argmax(1).cpu();
   result->correct += predicted.eq(labels).sum().item<int64_t>();
   AddCounts(labels, logits.size(1), &result->labels);
@@ -39,15 +40,21 @@ void AddPart(const Classifier& model, const HostBatch& part, const ForwardContex
 
 }  // namespace
 
+double BatchWeight(const TrainConfig& train, int64_t split_examples, int64_t examples) {
+  if (train.last_batch() != TrainConfig::BY_EXAMPLES) return 1;
+  const int64_t whole = std::min<int64_t>(train.batch_examples(), split_examples);
+  return static_cast<double>(examples) / static_cast<double>(whole);
+}
+
 absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const HostBatch& batch,
                                              int64_t micro_batch_examples,
-                                             const ForwardContext& context) {
+                                             const ForwardContext& context, double weight) {
   BatchResult result;
   result.guesses = batch.batch;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     for (const HostBatch& part :
          SplitBatch(batch, micro_batch_examples, model.depends_on_padding())) {
-      AddPart(model, part, context, &result);
+      AddPart(model, part, context, weight, &result);
       if (!std::isfinite(result.loss_sum)) break;
     }
     return absl::OkStatus();

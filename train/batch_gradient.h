@@ -11,10 +11,15 @@
 
 namespace lra {
 
-// Objective::AddGradient for the mean cross-entropy of the model.
+// What the gradient of a batch of `examples` is multiplied by: 1, and with
+// train.last_batch=BY_EXAMPLES its share of a whole batch, which a split of split_examples fills or
+// is itself.
+double BatchWeight(const TrainConfig& train, int64_t split_examples, int64_t examples);
+
+// Objective::AddGradient for the mean cross-entropy of the model, times `weight`.
 absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const HostBatch& batch,
                                              int64_t micro_batch_examples,
-                                             const ForwardContext& context);
+                                             const ForwardContext& context, double weight);
 
 }  // namespace lra
 

@@ -140,9 +140,9 @@ int64_t PaddedLength(const SplitView& split, const std::vector<int64_t>& example
 }
 
 // Batches of the first epoch by padded length; a short last batch is no measure of the others.
-Plan BatchesByLength(const Run& run) {
+Plan BatchesByLength(const Run& run, RandomDomain order) {
   const TrainConfig& train = run.config().train();
-  Plan plan = PlanEpoch(run.train, MakeLoaderOptions(train, run.config().seed()), 0);
+  Plan plan = PlanEpoch(run.train, MakeLoaderOptions(train, run.config().seed(), order), 0);
   const size_t full = std::min<size_t>(train.batch_examples(), run.train.size());
   std::erase_if(plan, [&](const auto& batch) { return batch.size() < full; });
   std::stable_sort(plan.begin(), plan.end(), [&](const auto& a, const auto& b) {
@@ -168,7 +168,7 @@ double EvaluationBatches(const Run& run, const Objective& objective) {
 }  // namespace
 
 absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) {
-  const Plan plan = BatchesByLength(run);
+  const Plan plan = BatchesByLength(run, stage.objective->order());
   StageEstimate estimate;
   estimate.steps = stage.objective->steps();
   estimate.parameters = stage.objective->parameters().count();

@@ -9,14 +9,15 @@
 
 namespace lra {
 
-Schedule LabelObjective::MakeSchedule() const {
+Schedule LabelObjective::MakeSchedule(int64_t) const {
   return Schedule(run_.config().schedule(), run_.config().optimizer(), steps());
 }
 
 absl::StatusOr<BatchResult> LabelObjective::AddGradient(const HostBatch& batch,
                                                         int64_t micro_batch_examples,
                                                         const ForwardContext& context) const {
-  return AddBatchGradient(*run_.model, batch, micro_batch_examples, context);
+  const double weight = BatchWeight(run_.config().train(), run_.train.size(), batch.batch);
+  return AddBatchGradient(*run_.model, batch, micro_batch_examples, context, weight);
 }
 
 void LabelObjective::VisitActivations(const HostBatch& batch, const ForwardContext& context,

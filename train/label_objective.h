@@ -18,7 +18,7 @@ class LabelObjective : public Objective {
   std::string name() const override { return "training"; }
   std::string rate_field() const override { return "schedule.learning_rate"; }
   int64_t steps() const override { return run_.config().train().steps(); }
-  Schedule MakeSchedule() const override;
+  Schedule MakeSchedule(int64_t step) const override;
   const ParameterStore& parameters() const override { return run_.model->parameters(); }
   bool depends_on_padding() const override { return run_.model->depends_on_padding(); }
   absl::StatusOr<BatchResult> AddGradient(const HostBatch& batch, int64_t micro_batch_examples,

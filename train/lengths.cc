@@ -4,23 +4,13 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "lra/config_check.h"
 #include "lra/option_facts.h"
 #include "lra/reflection.h"
 
 namespace lra {
-namespace {
-
-bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path) {
-  const auto origin = resolved.provenance.find(path);
-  return origin != resolved.provenance.end() &&
-         (origin->second == "--set" || absl::StartsWith(origin->second, "run file"));
-}
-
-}  // namespace
-
 absl::Status CheckLengths(const ResolvedConfig& resolved, const TaskSpec& spec) {
   const std::unique_ptr<google::protobuf::Message> options =
       UnpackAny(resolved.config.attention().options());

@@ -42,8 +42,8 @@ class Loop {
         stage_(stage),
         objective_(*stage.objective),
         state_(*stage.state),
-        schedule_(objective_.MakeSchedule()),
-        loader_(run.train, MakeLoaderOptions(run.config().train(), run.config().seed()),
+        loader_(run.train,
+                MakeLoaderOptions(run.config().train(), run.config().seed(), objective_.order()),
                 {state_.loader().epoch(), state_.loader().batch()}),
         checkpoints_(run.request.runtime, stage) {}
 
@@ -61,10 +61,10 @@ class Loop {
   absl::Status StopIfAsked();
   std::string Detail() const;
   ScheduleValue ScheduleAt(int64_t step) const {
-    return schedule_.At(step, state_.plateau_reductions());
+    return objective_.MakeSchedule(step).At(step, state_.plateau_reductions());
   }
   bool IsEvaluation(int64_t step) const {
-    return step % run_.config().train().eval_every_steps() == 0 || step == objective_.steps();
+    return step % run_.config().train().eval_every_steps() == 0 || objective_.EndsAt(step);
   }
   bool IsCurvePoint(int64_t step) const {
     return IsEvaluation(step) || step % run_.config().train().log_every_steps() == 0;
@@ -78,7 +78,6 @@ class Loop {
   const Stage& stage_;
   const Objective& objective_;
   CheckpointState& state_;
-  Schedule schedule_;
   TrainLoader loader_;
   StageCheckpoints checkpoints_;
   UpdateRatios ratios_;  // of the last step before a curve point
@@ -198,6 +197,7 @@ std::string Loop::Detail() const {
     SetValues({&metric, 1}, objective_.TrainingSums(sums), &values);
     for (const auto& [name, value] : values)
       absl::StrAppend(&detail, "  ", name, " ", metric->Text(value, -1));
+    absl::StrAppend(&detail, objective_.Reference(state_));
   }
   if (state_.best_step() >= 0) {
     absl::StrAppend(&detail, "  best validation ", metric->Text(state_.best_validation(), -1));

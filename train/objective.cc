@@ -2,6 +2,8 @@
 
 namespace lra {
 
+std::string Objective::Reference(const CheckpointState&) const { return ""; }
+
 Sums Objective::TrainingSums(const RunningSums& running) const {
   Sums sums;
   (*sums.mutable_counts())[kTargets] = running.examples();

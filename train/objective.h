@@ -13,6 +13,7 @@
 #include "datasets/host_batch.h"
 #include "eval/metric.h"
 #include "eval/run_record.pb.h"
+#include "lra/random.h"
 #include "models/base/forward_context.h"
 #include "models/base/parameters.h"
 #include "models/encoder/encoder.h"
@@ -43,7 +44,12 @@ class Objective {
   virtual std::string rate_field() const = 0;
   // Optimiser steps of the stage.
   virtual int64_t steps() const = 0;
-  virtual Schedule MakeSchedule() const = 0;
+  // Whether a budget of the stage ends with this step, which is then validated and saved.
+  virtual bool EndsAt(int64_t step) const { return step == steps(); }
+  // The schedule that holds at this step.
+  virtual Schedule MakeSchedule(int64_t step) const = 0;
+  // What the order of the stage's batches is drawn from.
+  virtual RandomDomain order() const { return RandomDomain::kExampleOrder; }
   // What is optimised and saved.
   virtual const ParameterStore& parameters() const = 0;
   // Whether the amount of padding changes an example's gradient (SplitBatch).
@@ -65,6 +71,8 @@ class Objective {
 
   // What the curve shows beside the loss; the first one judges.
   virtual std::vector<const Metric*> metrics() const = 0;
+  // What the value of the first one is to be held against, for the line of progress; or nothing.
+  virtual std::string Reference(const CheckpointState& state) const;
   // What these are computed from, of the steps since the last curve point.
   virtual Sums TrainingSums(const RunningSums& sums) const;
 

@@ -10,8 +10,10 @@
 namespace lra {
 
 // Pretrains in RUN/pretrain (with its own checkpoints and curve; resumed exactly), copies the
-// parameters that the classifier shares into run->model and sets run->state.pretrain. Errors are
-// those of TokenObjective::Create, RestoreLatest, PlanStage and TrainStage.
+// parameters that the classifier shares into run->model and sets run->state.pretrain.
+// FailedPrecondition, with the loss and the entropy that it had to be below (pretrain.until), if
+// the budget ends too early: the stage is kept and can be gone on with. Other errors are those of
+// TokenObjective::Create, RestoreLatest, PlanStage and TrainStage.
 absl::Status Pretrain(Run* run);
 
 }  // namespace lra

@@ -11,12 +11,13 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
+#include "lra/pretrain_budget.h"
 #include "lra/status_macros.h"
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/tensorboard.h"
-#include "train/lengths.h"
+#include "train/trainable.h"
 
 namespace lra {
 namespace {
@@ -141,28 +142,22 @@ void NoteSmallSplit(const Run& run) {
             << " examples: every batch is the whole split\n";
 }
 
-absl::Status CheckSelection(const ExperimentConfig& config) {
-  const EvaluationConfig& evaluation = config.evaluation();
-  if (evaluation.selection() != EvaluationConfig::FIXED_STEP ||
-      evaluation.step() <= config.train().steps()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("evaluation.step: is ", evaluation.step(),
-                                                 ", must be at most train.steps, ",
-                                                 config.train().steps()));
-}
-
 }  // namespace
 
 absl::Status RestoreLatest(const std::string& directory, const TrainRequest& request,
                            const ParameterStore& parameters, Optimizer* optimizer,
-                           CheckpointState* state) {
+                           CheckpointState* state, bool is_pretraining) {
   const absl::StatusOr<std::string> checkpoint = LatestCheckpoint(directory);
   RemoveLeftovers(directory);
   if (absl::IsNotFound(checkpoint.status()))
     return absl::OkStatus();  // killed before its first checkpoint
   LRA_RETURN_IF_ERROR(checkpoint.status());
   LRA_ASSIGN_OR_RETURN(CheckpointState restored, LoadCheckpointState(*checkpoint));
+  const ExperimentConfig config = state->config();
+  if (is_pretraining) {
+    *state->mutable_config()->mutable_pretrain() =
+        AsBefore(config.pretrain(), restored.config().pretrain());
+  }
   LRA_RETURN_IF_ERROR(CheckSameRun(*state, restored, directory));
   LRA_RETURN_IF_ERROR(LoadWeights(*checkpoint, restored, parameters));
   LRA_RETURN_IF_ERROR(LoadOptimizer(*checkpoint, restored, [&](const NamedTensors& moments) {
@@ -171,6 +166,7 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
   NoteThreads(directory, restored.efficiency().threads(),
               ResolveThreads(request.runtime.threads()));
   *state = std::move(restored);
+  if (is_pretraining) *state->mutable_config() = config;
   if (!request.is_same_process)
     state->mutable_efficiency()->set_resumes(state->efficiency().resumes() + 1);
   return absl::OkStatus();
@@ -180,11 +176,9 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   auto run = std::make_unique<Run>();
   run->request = request;
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
-  LRA_RETURN_IF_ERROR(CheckSelection(run->config()));
   LRA_RETURN_IF_ERROR(OpenData(run.get()));
   LRA_ASSIGN_OR_RETURN(run->metric, MetricOf(run->train.spec()));
-  LRA_RETURN_IF_ERROR(CheckSums(*run->metric, "training with labels", ScoredSums(*run->metric)));
-  LRA_RETURN_IF_ERROR(CheckLengths(request.resolved, run->train.spec()));
+  LRA_RETURN_IF_ERROR(CheckTask(request, run->train.spec()));
   PrintWarnings(request);
   NoteSmallSplit(*run);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {

@@ -46,10 +46,12 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
 
 // Goes on from the folder's latest checkpoint where it has one: fills the parameters, the optimiser
 // and *state, whose configuration and data are the run's. InvalidArgument naming the first field in
-// which the checkpoint's differ; the errors of LoadWeights and LoadOptimizer.
+// which the checkpoint's differ; the errors of LoadWeights and LoadOptimizer. Pretraining
+// (is_pretraining) may go on with budgets that follow the checkpoint's and with another goal
+// (lra/pretrain_budget.h).
 absl::Status RestoreLatest(const std::string& directory, const TrainRequest& request,
                            const ParameterStore& parameters, Optimizer* optimizer,
-                           CheckpointState* state);
+                           CheckpointState* state, bool is_pretraining = false);
 
 }  // namespace lra
 

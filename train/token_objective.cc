@@ -14,9 +14,11 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/loader.h"
 #include "eval/curve_values.h"
+#include "eval/pretrain_text.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "models/encoder/sequences.h"
+#include "train/batch_gradient.h"
 #include "train/interruption.h"
 #include "train/micro_batch.h"
 #include "train/token_targets.h"
@@ -45,7 +47,7 @@ std::vector<Piece> MakePieces(const HostBatch& part, const ExperimentConfig& con
 }
 
 void AddPiece(const TokenModel& model, const Piece& piece, const ForwardContext& context,
-              BatchResult* result) {
+              double weight, BatchResult* result) {
   const std::vector<int64_t>& wanted = piece.targets.ids;
   const at::Tensor logits = model.Forward(*piece.part, piece.targets.places, context);  // [S, V]
   at::Tensor ids = at::empty({static_cast<int64_t>(wanted.size())}, at::kLong);
@@ -54,7 +56,7 @@ void AddPiece(const TokenModel& model, const Piece& piece, const ForwardContext&
   const at::Tensor loss = at::cross_entropy_loss(logits, ids, {}, at::Reduction::Sum);
   result->loss_sum += loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
-  loss.div(static_cast<double>(result->guesses)).backward();
+  loss.div(static_cast<double>(result->guesses) / weight).backward();
   result->correct += logits.argmax(1).eq(ids).sum().item<int64_t>();
 }
 
@@ -92,10 +94,18 @@ absl::StatusOr<std::unique_ptr<TokenObjective>> TokenObjective::Create(const Run
   return std::unique_ptr<TokenObjective>(new TokenObjective(run, std::move(model)));
 }
 
-Schedule TokenObjective::MakeSchedule() const {
+bool TokenObjective::EndsAt(int64_t step) const {
+  return std::find(ends_.begin(), ends_.end(), step) != ends_.end();
+}
+
+Schedule TokenObjective::MakeSchedule(int64_t step) const {
   ScheduleConfig schedule = config_.schedule();
   schedule.set_learning_rate(config_.pretrain().learning_rate());
-  return Schedule(schedule, config_.optimizer(), steps());
+  // A warm-up in steps is that of training with labels.
+  schedule.clear_warmup_steps();
+  schedule.set_warmup_fraction(config_.pretrain().warmup_fraction());
+  const auto end = std::upper_bound(ends_.begin(), ends_.end(), step);
+  return Schedule(schedule, config_.optimizer(), end == ends_.end() ? steps() : *end);
 }
 
 absl::StatusOr<BatchResult> TokenObjective::AddGradient(const HostBatch& batch,
@@ -116,9 +126,10 @@ absl::StatusOr<BatchResult> TokenObjective::AddGradient(const HostBatch& batch,
     return absl::FailedPreconditionError(
         "pretrain: a batch whose examples have one token each leaves nothing to guess");
   }
+  const double weight = BatchWeight(config_.train(), run_.train.size(), batch.batch);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     for (const Piece& piece : pieces) {
-      AddPiece(*model_, piece, context, &result);
+      AddPiece(*model_, piece, context, weight, &result);
       if (!std::isfinite(result.loss_sum)) break;
     }
     return absl::OkStatus();
@@ -134,6 +145,10 @@ void TokenObjective::VisitActivations(const HostBatch& batch, const ForwardConte
 
 std::vector<const Metric*> TokenObjective::metrics() const {
   return {*FindMetric(kBitsPerToken), *FindMetric(kAccuracy)};
+}
+
+std::string TokenObjective::Reference(const CheckpointState& state) const {
+  return DescribeReference(state.pretrain());
 }
 
 Sums TokenObjective::TrainingSums(const RunningSums& running) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lra/pretrain_budget.h"
 #include "models/token_model.h"
 #include "train/objective.h"
 #include "train/run.h"
@@ -23,9 +24,12 @@ class TokenObjective : public Objective {
 
   std::string name() const override { return "pretraining"; }
   std::string rate_field() const override { return "pretrain.learning_rate"; }
-  int64_t steps() const override { return config_.pretrain().steps(); }
-  // The run's, scaled to pretrain.steps and pretrain.learning_rate.
-  Schedule MakeSchedule() const override;
+  int64_t steps() const override { return ends_.back(); }
+  bool EndsAt(int64_t step) const override;
+  // The run's with pretrain.learning_rate and pretrain.warmup_fraction, over the steps of the
+  // smallest budget that has not ended.
+  Schedule MakeSchedule(int64_t step) const override;
+  RandomDomain order() const override { return RandomDomain::kPretrainOrder; }
   const ParameterStore& parameters() const override { return model_->parameters(); }
   bool depends_on_padding() const override { return model_->depends_on_padding(); }
   // FailedPrecondition for a batch that leaves nothing to guess. The first and the second texts of
@@ -36,6 +40,8 @@ class TokenObjective : public Objective {
                         const Encoder::ActivationVisitor& visit) const override;
   // Bits per token, and accuracy.
   std::vector<const Metric*> metrics() const override;
+  // The entropies in state.pretrain, in bits.
+  std::string Reference(const CheckpointState& state) const override;
   Sums TrainingSums(const RunningSums& sums) const override;
   // On the validation split's own texts. MASKED hides the same tokens at every step: which ones
   // depends on (seed, example id, column, token) only. Chooses nothing: the last step is kept.
@@ -44,7 +50,10 @@ class TokenObjective : public Objective {
 
  private:
   TokenObjective(const Run& run, std::unique_ptr<TokenModel> model)
-      : run_(run), config_(run.config()), model_(std::move(model)) {}
+      : run_(run),
+        config_(run.config()),
+        model_(std::move(model)),
+        ends_(PretrainBudgetSteps(run.config())) {}
 
   absl::Status ScoreBatch(const HostBatch& batch, int64_t micro_batch_examples,
                           int64_t example_count, ExampleSums* sums) const;
@@ -52,6 +61,7 @@ class TokenObjective : public Objective {
   const Run& run_;
   const ExperimentConfig& config_;
   std::unique_ptr<TokenModel> model_;
+  std::vector<int64_t> ends_;  // of the budgets, in steps
 };
 
 }  // namespace lra
