@@ -48,7 +48,8 @@ struct RunFolder {
   absl::StatusOr<const Metric*> metric() const {
     return is_pretraining ? FindMetric(kBitsPerToken) : MetricOf(record.spec());
   }
-  // Remaining time, estimated from the checkpoint's rate; unset if it has ended or is not known yet.
+  // Remaining time, estimated from the checkpoint's rate; unset if the run has ended or the rate is
+  // not known yet.
   std::optional<double> eta_seconds() const;
 };
 

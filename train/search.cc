@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "datasets/manifest.h"
 #include "eval/metric.h"
+#include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
@@ -144,6 +146,10 @@ absl::Status RecordLost(const TrainRequest& request, const std::vector<Trial>& t
 
 absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
   LRA_RETURN_IF_ERROR(CheckRunDirectory(request));
+  if (FileExists(JoinPath(request.runtime.out_dir(), kRecordFile))) {
+    const absl::Status outcome = ReadOutcome(request.runtime.out_dir()).status();
+    if (HasDiverged(outcome)) return outcome;  // resumed
+  }
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(request.runtime.data_dir()));
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(manifest.spec()));
   LRA_ASSIGN_OR_RETURN(std::vector<Trial> trials, RunTrials(request, *metric));
