@@ -67,12 +67,14 @@ absl::StatusOr<int> CompareAndPrint(const std::string& name, const std::vector<s
                          {"absolute", JsonNumber(tensor.absolute)},
                          {"relative", JsonNumber(tensor.relative)},
                          {"passed", tensor.passed}});
+      if (!tensor.not_finite.empty()) tensors.back()["not_finite"] = tensor.not_finite;
       continue;
     }
     std::cout << absl::StrFormat("  %-6s  %-28s %-20s %10s  %10s\n",
                                  tensor.passed ? "ok" : "FAILED", tensor.name,
                                  absl::StrCat("[", absl::StrJoin(tensor.shape, ", "), "]"),
                                  ErrorText(tensor.absolute), ErrorText(tensor.relative));
+    if (!tensor.not_finite.empty()) std::cout << "          " << tensor.not_finite << "\n";
   }
   if (json != nullptr) {
     json->push_back({{"attention", name},

@@ -66,7 +66,8 @@ std::string StateLine(const RunFolder& run, const Metric& metric) {
                     FormatCount(best->step()));
   }
   if (run.is_pretraining) absl::StrAppend(&line, DescribeReference(run.record.pretrain()));
-  if (run.last_point_age_seconds && run.state != RunState::kFinished) {
+  const bool is_over = run.state == RunState::kFinished || run.state == RunState::kFailed;
+  if (run.last_point_age_seconds && !is_over) {
     absl::StrAppend(&line, "  last point ", FormatSeconds(*run.last_point_age_seconds), " ago");
   }
   if (!run.failure.empty()) absl::StrAppend(&line, "\n", run.failure);
@@ -110,7 +111,8 @@ absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {
     std::cout << flags.run << "\n\n"
               << PlotRun(run.record, *metric, TerminalColumns(), WantsUnicode()) << "\n"
               << StateLine(run, *metric) << std::endl;
-    if (!follow || run.state == RunState::kFinished) return absl::OkStatus();
+    const bool is_over = run.state == RunState::kFinished || run.state == RunState::kFailed;
+    if (!follow || is_over) return absl::OkStatus();
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.every_seconds));
   }
 }

@@ -1,9 +1,6 @@
 #include "eval/compare_methods.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,84 +9,18 @@
 #include "eval/leaderboard_internal.h"
 #include "eval/learned.h"
 #include "eval/multiple.h"
+#include "eval/wanted_rows.h"
 #include "lra/status_macros.h"
 
 namespace lra {
 namespace {
 
 using internal::ColumnRuns;
+using internal::ComparableRuns;
 using internal::Entry;
-namespace fs = std::filesystem;
-
-// A row that was asked for: by its name, or by the folders of its runs.
-struct Wanted {
-  std::string name;
-  std::set<std::string> directories;  // empty: by name
-};
-
-bool IsFolder(const std::string& name) {
-  std::error_code ignored;
-  return fs::is_directory(name, ignored);
-}
-
-absl::StatusOr<Wanted> FindWanted(const std::string& name) {
-  if (!IsFolder(name)) return Wanted{name, {}};
-  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRunRecords({name}));
-  Wanted wanted{name, {}};
-  for (const LocatedRecord& run : found.runs) wanted.directories.insert(run.directory);
-  return wanted;
-}
-
-// Everything that either row may be made of.
-absl::StatusOr<FoundRuns> FindAll(const CompareRequest& request) {
-  std::vector<std::string> paths;
-  for (const std::string& name : {request.a, request.b}) {
-    if (IsFolder(name)) paths.push_back(name);
-  }
-  // Baselines, too, come from here: they say which runs trained. A missing default folder is no
-  // error where both rows are folders.
-  for (const std::string& folder : request.runs) {
-    if (paths.size() < 2 || IsFolder(folder)) paths.push_back(folder);
-  }
-  return FindRunRecords(paths);
-}
-
-// The runs of a wanted row in one column, one a seed; empty if it has none there.
-absl::StatusOr<std::vector<Entry>> RunsIn(const ColumnRuns& column, const Wanted& wanted,
-                                          std::string* label) {
-  std::vector<Entry> runs;
-  std::vector<std::string> labels;
-  for (const auto& [key, entries] : internal::RowsOfColumn(column)) {
-    const std::string here = internal::LabelOf(key);
-    std::vector<Entry> kept;
-    for (const Entry& entry : entries) {
-      const bool is_wanted = wanted.directories.empty()
-                                 ? wanted.name == here || wanted.name == entry.record().method()
-                                 : wanted.directories.contains(entry.located->directory);
-      if (is_wanted && !entry.is_missing) kept.push_back(entry);
-    }
-    if (kept.empty()) continue;
-    labels.push_back(here);
-    if (runs.empty() || wanted.name == here) runs = std::move(kept);
-  }
-  const bool is_exact = std::find(labels.begin(), labels.end(), wanted.name) != labels.end();
-  if (labels.size() > 1 && !is_exact) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", wanted.name, "\" is several rows on ",
-                                                   column.task, ": ", absl::StrJoin(labels, "; "),
-                                                   "; name one of them, or a folder of its runs"));
-  }
-  if (!labels.empty()) *label = is_exact ? wanted.name : labels.front();
-  std::vector<std::string> repeats;  // the table names them
-  return internal::OnePerSeed(std::move(runs), &repeats);
-}
-
-std::vector<const Entry*> Trained(const std::vector<Entry>& runs, const ColumnRuns& column) {
-  std::vector<const Entry*> trained;
-  for (const Entry& run : runs) {
-    if (internal::HasTrained(run, column)) trained.push_back(&run);
-  }
-  return trained;
-}
+using internal::RunsIn;
+using internal::TrainedOf;
+using internal::WantedRow;
 
 std::string SeedsOf(const std::vector<const Entry*>& runs) {
   return absl::StrJoin(runs, ", ", [](std::string* out, const Entry* run) {
@@ -123,7 +54,7 @@ absl::StatusOr<TaskDifference> CompareOn(const ColumnRuns& column, const std::ve
   TaskDifference task;
   task.task = column.task;
   task.metric = &column.metric();
-  std::vector<const Entry*> trained_a = Trained(a, column), trained_b = Trained(b, column);
+  std::vector<const Entry*> trained_a = TrainedOf(a, column), trained_b = TrainedOf(b, column);
   task.trained_a = static_cast<int64_t>(trained_a.size());
   task.trained_b = static_cast<int64_t>(trained_b.size());
   task.runs_a = static_cast<int64_t>(a.size());
@@ -155,6 +86,12 @@ absl::StatusOr<TaskDifference> CompareOn(const ColumnRuns& column, const std::ve
   return task;
 }
 
+// What was asked for, or a point.
+std::optional<double> MarginOf(const CompareRequest& request, const Metric& metric) {
+  if (request.margin || metric.difference_unit() != "points") return request.margin;
+  return kDefaultMarginPoints;
+}
+
 void Decide(const CompareRequest& request, std::vector<TaskDifference>* tasks) {
   std::vector<double> p;
   for (const TaskDifference& task : *tasks) p.push_back(task.difference.p);
@@ -166,9 +103,10 @@ void Decide(const CompareRequest& request, std::vector<TaskDifference>* tasks) {
         corrected[i] <= 1 - request.confidence + 1e-12 && !task.difference.differs_on_too_few;
     task.smallest_difference =
         SmallestDifferenceOf(task.difference.estimate, kShownPower, request.confidence);
-    if (request.margin) {
+    task.margin = MarginOf(request, *task.metric);
+    if (task.margin) {
       task.equivalence =
-          TestEquivalence(task.difference.estimate, *request.margin / task.metric->traits().scale);
+          TestEquivalence(task.difference.estimate, *task.margin / task.metric->traits().scale);
     }
   }
 }
@@ -185,10 +123,7 @@ RowDifference AverageOf(const std::vector<TaskDifference>& tasks, double confide
 }
 
 absl::Status CheckRequest(const CompareRequest& request) {
-  if (!(request.confidence > 0 && request.confidence < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("confidence ", request.confidence, " is not between 0 and 1, e.g. 0.95"));
-  }
+  LRA_RETURN_IF_ERROR(CheckConfidence(request));
   if (request.margin && !(*request.margin > 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--margin ", *request.margin, " is not above 0, e.g. 1"));
@@ -203,17 +138,7 @@ absl::Status Incomparable(const CompareRequest& request,
                           const std::vector<const ColumnRuns*>& with_b) {
   for (const auto* side : {&with_a, &with_b}) {
     if (!side->empty()) continue;
-    std::set<std::string> rows;
-    for (const auto& columns : tables) {
-      for (const ColumnRuns& column : columns) {
-        for (const auto& [key, entries] : internal::RowsOfColumn(column))
-          rows.insert(internal::LabelOf(key));
-      }
-    }
-    return absl::NotFoundError(absl::StrCat(
-        "no run of \"", side == &with_a ? request.a : request.b, "\"",
-        request.task.empty() ? "" : absl::StrCat(" on ", request.task), " below ",
-        absl::StrJoin(request.runs, ", "), "; there are: ", absl::StrJoin(rows, ", ")));
+    return internal::NoRunOf(side == &with_a ? request.a : request.b, request, tables);
   }
   std::string why = "they share no task";
   for (const ColumnRuns* a : with_a) {
@@ -226,7 +151,7 @@ absl::Status Incomparable(const CompareRequest& request,
 }
 
 // The rows of all columns that have both; names the labels that they go by.
-absl::Status CompareAll(const CompareRequest& request, const Wanted& a, const Wanted& b,
+absl::Status CompareAll(const CompareRequest& request, const WantedRow& a, const WantedRow& b,
                         const std::vector<std::vector<ColumnRuns>>& tables,
                         MethodComparison* comparison) {
   std::vector<const ColumnRuns*> with_a, with_b;
@@ -248,6 +173,12 @@ absl::Status CompareAll(const CompareRequest& request, const Wanted& a, const Wa
 
 }  // namespace
 
+absl::Status CheckConfidence(const CompareRequest& request) {
+  if (request.confidence > 0 && request.confidence < 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("confidence ", request.confidence, " is not between 0 and 1, e.g. 0.95"));
+}
+
 absl::StatusOr<Design> OnlyDesign(const MethodComparison& comparison) {
   if (comparison.tasks.size() != 1) {
     const std::string tasks =
@@ -265,20 +196,12 @@ absl::StatusOr<Design> OnlyDesign(const MethodComparison& comparison) {
 
 absl::StatusOr<MethodComparison> CompareMethods(const CompareRequest& request) {
   LRA_RETURN_IF_ERROR(CheckRequest(request));
-  if (!request.metric.empty()) LRA_RETURN_IF_ERROR(FindMetric(request.metric).status());
-  LRA_ASSIGN_OR_RETURN(const Wanted a, FindWanted(request.a));
-  LRA_ASSIGN_OR_RETURN(const Wanted b, FindWanted(request.b));
-  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindAll(request));
-  if (request.add_stopped) LRA_RETURN_IF_ERROR(request.add_stopped(&found));
-  LeaderboardOptions options;
-  options.split = request.split;
-  options.metric = request.metric;
-  options.confidence = request.confidence;
-  std::vector<std::string> left_out;
-  LRA_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                       internal::SelectEntries(found, options, &left_out));
+  LRA_ASSIGN_OR_RETURN(const WantedRow a, internal::FindWantedRow(request.a));
+  LRA_ASSIGN_OR_RETURN(const WantedRow b, internal::FindWantedRow(request.b));
+  LRA_ASSIGN_OR_RETURN(const ComparableRuns runs,
+                       internal::FindComparableRuns(request, {request.a, request.b}));
   MethodComparison comparison{request.a, request.b, request, {}, std::nullopt};
-  LRA_RETURN_IF_ERROR(CompareAll(request, a, b, internal::MakeTables(entries), &comparison));
+  LRA_RETURN_IF_ERROR(CompareAll(request, a, b, runs.tables, &comparison));
   // A folder goes by its path where the methods have one name.
   if (comparison.a == comparison.b) comparison.a = request.a, comparison.b = request.b;
   Decide(request, &comparison.tasks);

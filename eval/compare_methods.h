@@ -17,6 +17,8 @@
 
 namespace lra {
 
+inline constexpr double kDefaultMarginPoints = 1;
+
 struct CompareRequest {
   // A row as a table names it (method, or method with its variant), or a folder of its runs.
   std::string a, b;
@@ -27,7 +29,8 @@ struct CompareRequest {
   std::string metric{};  // empty: the task's
   double confidence = 0.95;
   // "Equal" is a difference within this, in the unit in which the metric is shown; stated before
-  // results are seen. Unset: not tested.
+  // results are seen. Unset: kDefaultMarginPoints for metrics in points; others are not tested,
+  // because no margin is right for all of them.
   std::optional<double> margin;
   // Runs of equal seed form pairs: only where the suite declares that they share what a seed draws.
   bool is_paired = false;
@@ -47,6 +50,7 @@ struct TaskDifference {
   bool is_told_apart = false;
   // Seen with a probability of kShownPower; nullopt if no difference is.
   std::optional<double> smallest_difference;
+  std::optional<double> margin;  // of the equivalence, in the metric's unit
   std::optional<Equivalence> equivalence;
   // Fisher's exact p for how many runs trained; set where some did not.
   std::optional<double> learn_rate_p;
@@ -74,6 +78,9 @@ absl::StatusOr<MethodComparison> CompareMethods(const CompareRequest& request);
 // The design of a comparison of one task. InvalidArgument if there are several, FailedPrecondition
 // if the rows have too few runs or no scores of examples.
 absl::StatusOr<Design> OnlyDesign(const MethodComparison& comparison);
+
+// InvalidArgument unless the confidence lies between 0 and 1.
+absl::Status CheckConfidence(const CompareRequest& request);
 
 // A line for each task, and one for the average.
 std::string WriteComparison(const MethodComparison& comparison);

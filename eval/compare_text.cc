@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "eval/compare_contrast.h"
 #include "eval/compare_methods.h"
 
 namespace lra {
@@ -43,11 +46,13 @@ std::string RunsText(const TaskDifference& task) {
   return text;
 }
 
-std::string EquivalenceText(const CompareRequest& request, const TaskDifference& task) {
+std::string EquivalenceText(const TaskDifference& task) {
   if (!task.equivalence) return "";
-  return absl::StrFormat(
-      "; %s within %g %s (%s)", task.equivalence->is_equivalent ? "equal" : "not shown to be equal",
-      *request.margin, task.metric->difference_unit(), PText(task.equivalence->p));
+  std::string unit = task.metric->difference_unit();
+  if (*task.margin == 1 && unit == "points") unit = "point";
+  return absl::StrFormat("; %s within %g %s (%s)",
+                         task.equivalence->is_equivalent ? "equal" : "not shown to be equal",
+                         *task.margin, unit, PText(task.equivalence->p));
 }
 
 std::string TaskLine(const MethodComparison& comparison, const TaskDifference& task) {
@@ -59,7 +64,7 @@ std::string TaskLine(const MethodComparison& comparison, const TaskDifference& t
       comparison.tasks.size() > 1 ? absl::StrCat(" (", PText(task.corrected_p), " over the tasks)")
                                   : "",
       ", ", RunsText(task), ", ", task.is_told_apart ? "told apart" : "not told apart",
-      EquivalenceText(comparison.request, task));
+      EquivalenceText(task));
   if (task.smallest_difference) {
     absl::StrAppendFormat(&line, "; %.2g %s would have been seen with %g %%",
                           metric.traits().scale * *task.smallest_difference,
@@ -82,7 +87,7 @@ void AddDifference(const RowDifference& difference, Json* json) {
     (*json)["nu"] = difference.estimate.seed_degrees;
 }
 
-Json TaskJson(const CompareRequest& request, const TaskDifference& task) {
+Json TaskJson(const TaskDifference& task) {
   Json json = {{"task", task.task},        {"metric", task.metric->name()},
                {"runs_a", task.runs_a},    {"trained_a", task.trained_a},
                {"runs_b", task.runs_b},    {"trained_b", task.trained_b},
@@ -93,7 +98,7 @@ Json TaskJson(const CompareRequest& request, const TaskDifference& task) {
   if (task.smallest_difference) json["smallest_difference"] = *task.smallest_difference;
   if (task.learn_rate_p) json["learn_rate_p"] = *task.learn_rate_p;
   if (task.equivalence) {
-    json["equivalence"] = {{"margin", *request.margin / task.metric->traits().scale},
+    json["equivalence"] = {{"margin", *task.margin / task.metric->traits().scale},
                            {"low", task.equivalence->interval.low},
                            {"high", task.equivalence->interval.high},
                            {"p", task.equivalence->p},
@@ -124,9 +129,57 @@ std::string WriteComparisonJson(const MethodComparison& comparison) {
                {"split", comparison.request.split},
                {"confidence", comparison.request.confidence},
                {"tasks", Json::array()}};
-  for (const TaskDifference& task : comparison.tasks)
-    json["tasks"].push_back(TaskJson(comparison.request, task));
+  for (const TaskDifference& task : comparison.tasks) json["tasks"].push_back(TaskJson(task));
   if (comparison.average) AddDifference(*comparison.average, &json["average"]);
+  return json.dump(2) + "\n";
+}
+
+std::string WriteContrasts(const ContrastAnalysis& analysis) {
+  const size_t tests = analysis.tests();
+  std::string text;
+  for (const RowContrast& contrast : analysis.contrasts) {
+    for (const TaskContrast& task : contrast.tasks) {
+      absl::StrAppend(
+          &text, contrast.text, ", ", task.metric->Heading(task.task), ": ",
+          SignedText(*task.metric, task.effect.estimate.mean, task.effect.interval), ", ",
+          PText(task.effect.p),
+          tests > 1 ? absl::StrCat(" (", PText(task.corrected_p), " over ", tests, " tests)") : "",
+          ", ", task.seeds.size(), " seeds",
+          task.dropped_seeds.empty()
+              ? ""
+              : absl::StrCat(" (without ", absl::StrJoin(task.dropped_seeds, ", "),
+                             ", which did not train in every row)"),
+          ", ", task.is_told_apart ? "told apart from 0" : "not told apart from 0", ".\n");
+    }
+    if (!contrast.average) continue;
+    absl::StrAppend(&text, contrast.text, ", average of these ", contrast.tasks.size(), " tasks: ",
+                    SignedText(*contrast.tasks.front().metric, contrast.average->estimate.mean,
+                               contrast.average->interval),
+                    ", ", PText(contrast.average->p), ".\n");
+  }
+  return text;
+}
+
+std::string WriteContrastsJson(const ContrastAnalysis& analysis) {
+  Json json = {{"split", analysis.request.split},
+               {"confidence", analysis.request.confidence},
+               {"contrasts", Json::array()}};
+  for (const RowContrast& contrast : analysis.contrasts) {
+    Json one = {{"contrast", contrast.text}, {"tasks", Json::array()}};
+    for (const TaskContrast& task : contrast.tasks) {
+      Json of_task = {{"task", task.task},
+                      {"metric", task.metric->name()},
+                      {"seeds", task.seeds},
+                      {"dropped_seeds", task.dropped_seeds},
+                      {"examples", task.examples}};
+      AddDifference(task.effect, &of_task);
+      of_task["p_corrected"] = task.corrected_p;
+      of_task["told_apart"] = task.is_told_apart;
+      one["tasks"].push_back(std::move(of_task));
+    }
+    if (contrast.average) AddDifference(*contrast.average, &one["average"]);
+    json["contrasts"].push_back(std::move(one));
+  }
   return json.dump(2) + "\n";
 }
 

@@ -43,13 +43,21 @@ std::string DescribeSelection(const RunRecord& record) {
   }
 }
 
-// Returns an empty text unless the test split chose what was scored.
-std::string DescribeSelectionOnTest(const ColumnRuns& column) {
-  const ExperimentConfig& config = column.entries.front().record().config();
+// Whether validation, being the test split, chose what was scored.
+bool IsSelectedOnTest(const ExperimentConfig& config) {
   const bool looks = config.evaluation().selection() == EvaluationConfig::BEST_VALIDATION ||
                      config.has_search() || config.train().early_stop_evaluations() > 0 ||
                      config.schedule().kind() == ScheduleConfig::PLATEAU;
-  if (config.view().split() != DataView::TEST_AS_VALIDATION || !looks) return "";
+  return config.view().split() == DataView::TEST_AS_VALIDATION && looks;
+}
+
+// Returns an empty text unless the test split chose what was scored in some row.
+std::string DescribeSelectionOnTest(const ColumnRuns& column) {
+  if (std::none_of(column.entries.begin(), column.entries.end(), [](const Entry& entry) {
+        return entry.record().kind() == RunRecord::MEASURED &&
+               IsSelectedOnTest(entry.record().config());
+      }))
+    return "";
   return absl::StrCat(column.task,
                       ": validation is the test split, so scores were selected on the test split.");
 }
@@ -67,6 +75,24 @@ std::string DescribeUnscored(const ColumnRuns& column) {
       " examples here, ", FormatCount(most), " in rows of the whole split.");
 }
 
+// "150 steps of 32 examples; the last step was scored". What a protocol says about single methods
+// may differ between rows: then each is followed by its methods.
+std::string DescribeBudgets(const ColumnRuns& column) {
+  std::map<std::string, std::set<std::string>> methods;
+  for (const Entry& entry : column.entries) {
+    const RunRecord& record = entry.record();
+    if (record.kind() != RunRecord::MEASURED) continue;
+    const TrainConfig& train = record.config().train();
+    methods[absl::StrCat(FormatCount(train.steps()), " steps of ", train.batch_examples(),
+                         " examples; ", DescribeSelection(record))]
+        .insert(record.method());
+  }
+  if (methods.size() == 1) return methods.begin()->first;
+  return absl::StrJoin(methods, "; ", [](std::string* out, const auto& budget) {
+    absl::StrAppend(out, budget.first, " (", absl::StrJoin(budget.second, ", "), ")");
+  });
+}
+
 std::string DescribeSettings(const ColumnRuns& column) {
   const RunRecord& record = column.entries.front().record();
   const ExperimentConfig& config = record.config();
@@ -74,8 +100,7 @@ std::string DescribeSettings(const ColumnRuns& column) {
   return absl::StrCat(
       column.task, ": protocol ", config.protocol(), ", preset ", config.preset(),
       overrides.empty() ? ", nothing overridden" : absl::StrCat(", overridden: ", overrides), "; ",
-      FormatCount(config.train().steps()), " steps of ", config.train().batch_examples(),
-      " examples; ", DescribeSelection(record), ".");
+      DescribeBudgets(column), ".");
 }
 
 // "123,456 parameters, +3.2 % of the transformer's".

@@ -124,6 +124,25 @@ TEST(LeaderboardTasksTest, WhatTheRulesSayAboutOneMethodIsNoOtherSetting) {
   EXPECT_EQ(Build({MakeRun({}), by_hand}).tables.size(), 2);
 }
 
+// The note names each method's own steps, not those of the column's first run.
+TEST(LeaderboardTasksTest, StepsThatARuleSetsForOneMethodStandBesideIt) {
+  LocatedRecord longer = MakeRun({.method = "cosformer"});
+  longer.record.mutable_config()->mutable_train()->set_steps(300);
+  LocatedRecord shorter = MakeRun({.method = "linear"});
+  for (LocatedRecord* run : {&longer, &shorter}) {
+    (*run->record.mutable_provenance())["train.steps"] =
+        "protocol s4, listops/" + run->record.method();
+  }
+  const Leaderboard board = Build({longer, shorter});
+  ASSERT_EQ(board.tables.size(), 1);
+  const std::string selection =
+      "the step with the best validation accuracy was scored (ties: the "
+      "earlier)";
+  EXPECT_THAT(Notes(board.tables[0]),
+              HasSubstr("nothing overridden; 150 steps of 32 examples; " + selection +
+                        " (linear); 300 steps of 32 examples; " + selection + " (cosformer)."));
+}
+
 TEST(LeaderboardTasksTest, SelectionOnTheTestSplitIsTold) {
   LocatedRecord run = MakeRun({.task = "text"});
   run.record.mutable_config()->mutable_view()->set_split(DataView::TEST_AS_VALIDATION);

@@ -2,8 +2,12 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -49,7 +53,46 @@ std::string SystemName() {
   return distribution.empty() ? kernel : absl::StrCat(distribution, ", ", kernel);
 }
 
+// The group's limit, or the least one of the groups around it: `file` in every folder from
+// base/group up to base.
+int64_t LimitOfGroups(const std::string& base, absl::string_view group, absl::string_view file,
+                      int64_t limit) {
+  while (true) {
+    const auto text = ReadFile(JoinPath(absl::StrCat(base, group), file));
+    int64_t bytes = 0;
+    if (text.ok() && absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &bytes) && bytes > 0)
+      limit = std::min(limit, bytes);
+    const size_t slash = group.rfind('/');
+    if (slash == absl::string_view::npos) return limit;
+    group = group.substr(0, slash);
+  }
+}
+
 }  // namespace
+
+int64_t MemoryLimitBytes(absl::string_view root) {
+  const int64_t machine = Kibibytes(Lookup(absl::StrCat(root, "/proc/meminfo"), "MemTotal", ':'));
+  int64_t limit = machine > 0 ? machine : std::numeric_limits<int64_t>::max();
+  const auto groups = ReadFile(absl::StrCat(root, "/proc/self/cgroup"));
+  const std::string base = absl::StrCat(root, "/sys/fs/cgroup");
+  const std::string lines = groups.ok() ? *groups : "";
+  for (absl::string_view line : absl::StrSplit(lines, '\n')) {
+    // "NUMBER:CONTROLLERS:GROUP"; version 2 names no controllers.
+    const std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (parts.size() < 3) continue;
+    if (parts[1].empty()) limit = LimitOfGroups(base, parts[2], "memory.max", limit);
+    if (parts[1] == "memory")
+      limit =
+          LimitOfGroups(absl::StrCat(base, "/memory"), parts[2], "memory.limit_in_bytes", limit);
+  }
+  return limit == std::numeric_limits<int64_t>::max() ? 0 : limit;
+}
+
+int64_t AvailableMemoryBytes() {
+  const int64_t available = Kibibytes(Lookup("/proc/meminfo", "MemAvailable", ':'));
+  const int64_t limit = MemoryLimitBytes();
+  return limit > 0 ? std::min(available, limit) : available;
+}
 
 Machine DescribeMachine() {
   Machine machine;

@@ -13,6 +13,13 @@ namespace lra {
 // stays empty; cpu_capability (LibTorch's instruction set) and kernels are the caller's to fill.
 Machine DescribeMachine();
 
+// Memory that this process may use: the machine's, or less where a control group (a container, a
+// batch job) sets a limit. 0 where the system does not tell. `root` stands for "/".
+int64_t MemoryLimitBytes(absl::string_view root = "");
+
+// Memory that is free for this process: MemAvailable of /proc/meminfo, at most MemoryLimitBytes().
+int64_t AvailableMemoryBytes();
+
 // Largest resident memory of this process so far (VmHWM of /proc/self/status); 0 where the system
 // does not tell.
 int64_t PeakMemoryBytes();

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
 #include "lra/version.h"
 
 namespace lra {
@@ -16,6 +19,46 @@ TEST(MachineTest, DescribesThisMachine) {
 #ifdef __linux__
   EXPECT_GT(machine.memory_bytes(), int64_t{1} << 28);
 #endif
+}
+
+// A machine of 4 GiB; its files lie below the folder.
+class MemoryLimitTest : public testing::Test {
+ protected:
+  void SetUp() override { Write("/proc/meminfo", "MemTotal:        4194304 kB\nMemFree: 1 kB\n"); }
+  void Write(const std::string& path, const std::string& text) {
+    const std::string file = folder_.path() + path;
+    ASSERT_TRUE(MakeDirectories(file.substr(0, file.rfind('/'))).ok());
+    ASSERT_TRUE(WriteFileAtomically(file, text).ok());
+  }
+  int64_t Limit() const { return MemoryLimitBytes(folder_.path()); }
+  TestFolder folder_;
+  static constexpr int64_t kMachine = int64_t{4} << 30;
+};
+
+TEST_F(MemoryLimitTest, IsTheMachinesWithoutGroups) { EXPECT_EQ(Limit(), kMachine); }
+
+TEST_F(MemoryLimitTest, IsTheLeastOfTheGroupsAround) {
+  Write("/proc/self/cgroup", "0::/job.slice/step\n");
+  Write("/sys/fs/cgroup/job.slice/step/memory.max", "max\n");
+  EXPECT_EQ(Limit(), kMachine);
+  Write("/sys/fs/cgroup/job.slice/memory.max", "1000000000\n");
+  EXPECT_EQ(Limit(), 1000000000);
+  Write("/sys/fs/cgroup/memory.max", "900000000\n");  // a container's own, at its root
+  EXPECT_EQ(Limit(), 900000000);
+}
+
+TEST_F(MemoryLimitTest, ReadsTheFirstVersionOfGroupsToo) {
+  Write("/proc/self/cgroup", "11:cpu:/a\n9:memory:/job\n");
+  Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(Limit(), kMachine);
+  Write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "2000000000\n");
+  EXPECT_EQ(Limit(), 2000000000);
+}
+
+TEST(MachineTest, AvailableMemoryIsWithinTheLimit) {
+  if (MemoryLimitBytes() == 0) GTEST_SKIP() << "the system does not tell";
+  EXPECT_GT(AvailableMemoryBytes(), 0);
+  EXPECT_LE(AvailableMemoryBytes(), MemoryLimitBytes());
 }
 
 TEST(MachineTest, PeakMemoryGrowsByWhatIsTouched) {

@@ -31,7 +31,7 @@ constexpr const char* kTraces[] = {"checkpoint", "curve.jsonl"};
 bool IsUnfinishedRun(const fs::path& directory) {
   if (FileExists((directory / kRecordFile).string())) return false;
   return std::any_of(std::begin(kTraces), std::end(kTraces),
-                     [&](const char* trace) { return fs::exists(directory / trace); });
+                     [&](const char* trace) { return FileExists((directory / trace).string()); });
 }
 
 bool IsRun(const fs::path& directory) {
@@ -51,7 +51,9 @@ absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
   std::vector<fs::path> runs;
   fs::recursive_directory_iterator it(path, error), end;
   for (; !error && it != end; it.increment(error)) {
-    if (!it->is_directory() || !IsRun(it->path())) continue;
+    // What cannot be looked at (a link to itself, a folder without permission) holds no run.
+    std::error_code ignored;
+    if (!it->is_directory(ignored) || !IsRun(it->path())) continue;
     runs.push_back(it->path().lexically_normal());
     it.disable_recursion_pending();
   }

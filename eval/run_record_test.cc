@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -79,6 +80,18 @@ TEST_F(RunRecordTest, FindsRunsAtAnyDepthOnce) {
   EXPECT_THAT(found->unfinished, ElementsAre(Path("killed")));
   // A folder inside a run is read if it is named itself.
   EXPECT_EQ(FindRunRecords({Path("a/evaluations")})->runs.at(0).record.method(), "inner");
+}
+
+// Looking at a link to itself fails with an error that is not "there is no such file".
+TEST_F(RunRecordTest, WhatCannotBeLookedAtHoldsNoRun) {
+  ASSERT_TRUE(WriteRunRecord(Path("a"), MakeRun({}).record).ok());
+  std::filesystem::create_symlink("loop", Path("loop"));
+  const auto found = FindRunRecords({root_});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->runs.size(), 1u);
+  std::filesystem::create_directories(Path("b"));
+  std::filesystem::create_symlink("checkpoint", Path("b/checkpoint"));
+  EXPECT_EQ(FindRunRecords({root_})->runs.size(), 1u);
 }
 
 TEST_F(RunRecordTest, NothingToFindIsWrongUse) {

@@ -13,6 +13,7 @@
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
+#include "train/size_check.h"
 
 namespace lra {
 
@@ -112,7 +113,9 @@ absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
           record.kind() == RunRecord::EXTERNAL ? "predictions of other code" : "a baseline", " (",
           record.method(), "), which has no checkpoint; give the folder of a run of `lra train`"));
     }
-    return CheckpointPath(path, record.selected_step());
+    // A run that diverged has no selected step; what it left is the state before the failure.
+    return record.has_failure() ? LatestCheckpoint(path)
+                                : CheckpointPath(path, record.selected_step());
   }
   if (!FileExists(JoinPath(path, "state.textproto"))) return LatestCheckpoint(path);
   std::string trimmed = std::filesystem::absolute(path).lexically_normal().string();
@@ -139,6 +142,12 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), state.spec()));
   if (!request.allows_other_data)
     LRA_RETURN_IF_ERROR(CheckSameExamples(data_dir, opened, request.split));
+  // A folder's state is sealed; what a lone file says of itself is not.
+  if (IsWeightsFile(request.checkpoint)) {
+    LRA_ASSIGN_OR_RETURN(const int64_t file_bytes, FileSizeBytes(request.checkpoint));
+    LRA_RETURN_IF_ERROR(
+        CheckHoldsWeights(request.checkpoint, file_bytes, state.config(), state.spec()));
+  }
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     LRA_ASSIGN_OR_RETURN(opened.model, request.make_classifier(state.config(), state.spec()));
     return absl::OkStatus();

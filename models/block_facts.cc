@@ -4,23 +4,25 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "datasets/view.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
+#include "models/base/shapes_only.h"
 #include "models/base/torch_status.h"
 #include "models/block_names.h"
+#include "models/encoder/sequences.h"
 
 namespace lra {
 namespace {
 
-absl::StatusOr<BlockFacts> Make(const ExperimentConfig& config) {
+absl::StatusOr<BlockFacts> Make(const ExperimentConfig& config, std::optional<BatchSize> batch) {
+  const ShapesOnlyScope shapes_only;
   ParameterStore parameters(0);
-  const int64_t tokens =
-      MaxBatchTokens(config.view()) + (config.model().pooling() == ModelConfig::CLS ? 1 : 0);
+  const int64_t longest = LongestSequence(config);
+  const BatchSize size = batch.value_or(BatchSize{config.train().batch_examples(), longest});
   const BlockContext context = {.model = config.model(),
                                 .attention = config.attention(),
-                                .max_length_tokens = tokens,
+                                .max_length_tokens = longest,
                                 .parameters = &parameters,
                                 .options = config.block().options()};
   BlockFacts facts;
@@ -31,7 +33,7 @@ absl::StatusOr<BlockFacts> Make(const ExperimentConfig& config) {
     facts.traits = block->traits();
     facts.parameters = block->ParameterCount();
     facts.parameters_of_attention = parameters.count() - facts.parameters;
-    facts.activation_bytes = block->ActivationBytes(config.train().batch_examples(), tokens);
+    facts.activation_bytes = block->ActivationBytes(size.examples, size.tokens);
     return absl::OkStatus();
   }));
   return facts;
@@ -54,13 +56,14 @@ absl::StatusOr<google::protobuf::Any> LoadBlockOptions(absl::string_view name,
   return SetOptions("block", name, options, sets);
 }
 
-absl::StatusOr<BlockFacts> DescribeBlock(const ExperimentConfig& config) {
+absl::StatusOr<BlockFacts> DescribeBlock(const ExperimentConfig& config,
+                                         std::optional<BatchSize> batch) {
   // A block that uses no attention is the one that takes the name "none".
   ExperimentConfig without = config;
   without.mutable_attention()->set_name(kNoAttention);
   without.mutable_attention()->clear_options();
-  absl::StatusOr<BlockFacts> facts = Make(without);
-  return facts.ok() ? facts : Make(config);
+  absl::StatusOr<BlockFacts> facts = Make(without, batch);
+  return facts.ok() ? facts : Make(config, batch);
 }
 
 std::vector<std::pair<std::string, std::string>> TraitsInWords(const BlockTraits& traits) {

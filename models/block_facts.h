@@ -3,6 +3,7 @@
 #define LRA_MODELS_BLOCK_FACTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,10 +28,14 @@ struct BlockFacts {
   int64_t parameters_of_attention = 0;  // those the attention owns
   int64_t activation_bytes = 0;         // of one layer in training, the attention's apart
 };
+struct BatchSize {
+  int64_t examples = 0, tokens = 0;  // B, N with CLS
+};
 // Describes the configuration's block as a layer of its model; attention.name counts where the
-// block uses an attention. Activations are those of a whole batch of the longest sequences. The
-// errors of the block's factory.
-absl::StatusOr<BlockFacts> DescribeBlock(const ExperimentConfig& config);
+// block uses an attention. Activations are those of `batch`, or of a whole batch of the longest
+// sequences. Whatever the sizes, nothing of them is allocated. The errors of the block's factory.
+absl::StatusOr<BlockFacts> DescribeBlock(const ExperimentConfig& config,
+                                         std::optional<BatchSize> batch = std::nullopt);
 
 // "causal" -> "on request: attention.causal=true", and so on: every trait, in sentences.
 std::vector<std::pair<std::string, std::string>> TraitsInWords(const BlockTraits& traits);

@@ -7,11 +7,13 @@
 #include "lra/config.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "models/base/shapes_only.h"
 #include "models/classifier.h"
 
 namespace lra {
 
 absl::StatusOr<int64_t> CountParameters(const ExperimentConfig& config, const TaskSpec& spec) {
+  const ShapesOnlyScope shapes_only;
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> classifier,
                        Classifier::Create(config, spec));
   return classifier->parameters().count();

@@ -97,10 +97,11 @@ absl::StatusOr<NamedTensors> ReadChecked(absl::string_view path, absl::string_vi
 }
 
 // Whether the stored checkpoint of this step is up to date: it may have been saved before the step
-// was validated.
+// was validated, or before the next one failed.
 bool IsSaved(const std::string& checkpoint, const CheckpointState& state) {
   const absl::StatusOr<CheckpointState> stored = LoadCheckpointState(checkpoint);
-  return stored.ok() && stored->has_unvalidated() == state.has_unvalidated();
+  return stored.ok() && stored->has_unvalidated() == state.has_unvalidated() &&
+         stored->has_failure() == state.has_failure();
 }
 
 }  // namespace

@@ -1,28 +1,24 @@
-// Errors for a loss or gradient that is not finite. They are marked, because a search continues
-// after them.
+// Errors for a loss or gradient that is not finite. They carry what a record says of it: the series
+// and a search go on after them, and any other error ends both.
 #ifndef LRA_RUN_FOLDER_DIVERGENCE_H_
 #define LRA_RUN_FOLDER_DIVERGENCE_H_
 
 #include "absl/status/status.h"
-#include "absl/strings/cord.h"
-#include "absl/strings/string_view.h"
+#include "eval/run_record.pb.h"
 
 namespace lra {
 
-inline constexpr char kDivergedPayload[] = "lra/diverged";
-// Name of the file in the folder of a diverged run (or of its pretraining) that holds the message.
-inline constexpr char kFailureFile[] = "failure.txt";
+// Older versions kept the message in this file of the stopped run's folder (or of its
+// pretraining's) instead of a record: read, never written.
+inline constexpr char kOldFailureFile[] = "failure.txt";
 
-// An Internal error with the mark.
-inline absl::Status DivergedError(absl::string_view message) {
-  absl::Status status = absl::InternalError(message);
-  status.SetPayload(kDivergedPayload, absl::Cord());
-  return status;
-}
+// An Internal error whose message is the cause.
+absl::Status DivergedError(const RunFailure& failure);
 
-inline bool HasDiverged(const absl::Status& status) {
-  return status.GetPayload(kDivergedPayload).has_value();
-}
+bool HasDiverged(const absl::Status& status);
+
+// What DivergedError() was made from; the status must have diverged.
+RunFailure FailureOf(const absl::Status& status);
 
 }  // namespace lra
 

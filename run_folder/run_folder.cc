@@ -54,6 +54,7 @@ absl::Status AddCheckpoint(const std::string& path, RunRecord* record) {
   *record->mutable_provenance() = state.provenance();
   *record->mutable_efficiency() = state.efficiency();
   if (state.has_pretrain()) *record->mutable_pretrain() = state.pretrain();
+  if (state.has_failure()) *record->mutable_failure() = state.failure();
   if (state.efficiency().wall_seconds() > 0) {
     record->mutable_efficiency()->set_steps_per_second(static_cast<double>(state.step()) /
                                                        state.efficiency().wall_seconds());
@@ -61,11 +62,23 @@ absl::Status AddCheckpoint(const std::string& path, RunRecord* record) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadFailure(const std::string& run_dir) {
-  const std::string path = JoinPath(run_dir, kFailureFile);
-  if (!FileExists(path)) return std::string();
+// The failure that an older version left as a message beside the checkpoint.
+absl::Status AddOldFailure(const std::string& run_dir, RunFolder* folder) {
+  const std::string path = JoinPath(run_dir, kOldFailureFile);
+  if (folder->record.has_failure() || !FileExists(path)) return absl::OkStatus();
   LRA_ASSIGN_OR_RETURN(const std::string message, ReadFile(path));
-  return std::string(absl::StripAsciiWhitespace(message));
+  RunFailure& failure = *folder->record.mutable_failure();
+  failure.set_kind(RunFailure::DIVERGED);
+  failure.set_step(folder->step());
+  failure.set_cause(std::string(absl::StripAsciiWhitespace(message)));
+  return absl::OkStatus();
+}
+
+// Whether the run ended by a failure, of which the record says the cause.
+void NoteFailure(RunFolder* folder) {
+  if (!folder->record.has_failure() || folder->state == RunState::kRunning) return;
+  folder->state = RunState::kFailed;
+  folder->failure = folder->record.failure().cause();
 }
 
 // --- Trials ---
@@ -140,6 +153,8 @@ const char* RunStateName(RunState state) {
       return "running";
     case RunState::kStopped:
       return "stopped";
+    case RunState::kFailed:
+      return "failed";
   }
   return "";
 }
@@ -150,7 +165,8 @@ int64_t RunFolder::step() const {
 
 std::optional<double> RunFolder::eta_seconds() const {
   const double rate = record.efficiency().steps_per_second();
-  if (state == RunState::kFinished || rate <= 0 || total_steps() == 0) return std::nullopt;
+  const bool is_over = state == RunState::kFinished || state == RunState::kFailed;
+  if (is_over || rate <= 0 || total_steps() == 0) return std::nullopt;
   return static_cast<double>(total_steps() - step()) / rate;
 }
 
@@ -161,6 +177,7 @@ absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
   if (FileExists(JoinPath(path, kRecordFile))) {
     LRA_ASSIGN_OR_RETURN(folder.record, ReadRunRecord(path));
     folder.state = RunState::kFinished;
+    NoteFailure(&folder);
     return folder;
   }
   absl::StatusOr<std::vector<CurvePoint>> curve = ReadCurve(path);
@@ -174,20 +191,24 @@ absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
   LRA_RETURN_IF_ERROR(AddCheckpoint(path, &folder.record));
   folder.record.mutable_curve()->Assign(curve->begin(), curve->end());
   if (curve->empty()) folder.last_point_age_seconds.reset();
-  LRA_ASSIGN_OR_RETURN(folder.failure, ReadFailure(path));
+  LRA_RETURN_IF_ERROR(AddOldFailure(path, &folder));
+  NoteFailure(&folder);
   return folder;
 }
 
 absl::StatusOr<RunFolder> ReadActivePart(const std::string& path) {
-  if (FileExists(JoinPath(path, kRecordFile)) || FileExists(JoinPath(path, kCurveFile)))
-    return ReadRunFolder(path);
-  if (FileExists(JoinPath(path, kTrialsFolder))) return ReadTrial(path);
   const std::string pretrain = JoinPath(path, kPretrainFolder);
-  if (!FileExists(JoinPath(pretrain, kCurveFile))) return ReadRunFolder(path);
+  const bool has_pretraining = FileExists(JoinPath(pretrain, kCurveFile));
+  if (FileExists(JoinPath(path, kCurveFile))) return ReadRunFolder(path);
+  // A record without a curve is that of a failure before the first step with labels.
+  if (FileExists(JoinPath(path, kRecordFile)) && !has_pretraining) return ReadRunFolder(path);
+  if (FileExists(JoinPath(path, kTrialsFolder))) return ReadTrial(path);
+  if (!has_pretraining) return ReadRunFolder(path);
   LRA_ASSIGN_OR_RETURN(RunFolder stage, ReadRunFolder(pretrain));
   stage.part = "pretraining";
   stage.is_pretraining = true;
-  stage.state = StateOf(path);  // a stage has no lock of its own
+  // A stage has no lock of its own.
+  if (stage.state != RunState::kFailed || IsLocked(path)) stage.state = StateOf(path);
   return stage;
 }
 

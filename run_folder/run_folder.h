@@ -17,10 +17,11 @@ namespace lra {
 enum class RunState {
   kFinished,  // the folder has a record
   kRunning,   // a process holds the lock
-  kStopped,   // killed, failed or interrupted; `lra train --resume` continues
+  kStopped,   // killed or interrupted; `lra train --resume` continues
+  kFailed,    // diverged: its record, or that of an older version's checkpoint, has the failure
 };
 
-// Returns "finished", "running" or "stopped".
+// Returns "finished", "running", "stopped" or "failed".
 const char* RunStateName(RunState state);
 
 struct RunFolder {
@@ -33,7 +34,7 @@ struct RunFolder {
   // for the run itself.
   std::string part;
   bool is_pretraining = false;
-  // The message of a run that diverged; empty otherwise.
+  // The cause of record.failure; empty otherwise.
   std::string failure;
   // Time since the last point was written; unset without points.
   std::optional<double> last_point_age_seconds;
@@ -48,7 +49,8 @@ struct RunFolder {
   absl::StatusOr<const Metric*> metric() const {
     return is_pretraining ? FindMetric(kBitsPerToken) : MetricOf(record.spec());
   }
-  // Remaining time, estimated from the checkpoint's rate; unset if finished or not known yet.
+  // Remaining time, estimated from the checkpoint's rate; unset if the run has ended or the rate is
+  // not known yet.
   std::optional<double> eta_seconds() const;
 };
 

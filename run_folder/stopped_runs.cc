@@ -11,14 +11,9 @@
 namespace lra {
 namespace {
 
-// The record of a run that diverged. The curve ends at the step that went bad.
-RunRecord FailedRecord(const RunFolder& folder) {
-  RunRecord record = folder.record;
+RunRecord WithFingerprints(RunRecord record) {
   record.set_config_fingerprint(Fingerprint(record.config()));
   record.set_cell_fingerprint(CellFingerprint(record.config()));
-  record.mutable_failure()->set_kind(RunFailure::DIVERGED);
-  record.mutable_failure()->set_step(folder.step());
-  record.mutable_failure()->set_cause(folder.failure);
   return record;
 }
 
@@ -30,8 +25,8 @@ absl::Status AddStoppedRuns(FoundRuns* found) {
     const absl::StatusOr<RunFolder> folder = ReadRunFolder(directory);
     const bool is_known = folder.ok() && folder->record.kind() == RunRecord::MEASURED;
     if (!folder.ok() && !absl::IsNotFound(folder.status())) return folder.status();
-    if (is_known && !folder->failure.empty()) {
-      found->runs.push_back({directory, FailedRecord(*folder)});
+    if (is_known && folder->state == RunState::kFailed) {
+      found->runs.push_back({directory, WithFingerprints(folder->record)});
       continue;
     }
     if (is_known) found->stopped.push_back({directory, folder->record});

@@ -7,10 +7,11 @@
 
 namespace lra {
 
-// Takes the unfinished runs of `found` whose folders say which run they are. One that diverged
-// (kFailureFile) joins the runs, with a record that says so and has no results; any other, killed
-// or still going, joins `stopped`, and its folder stays among the unfinished. A folder without a
-// checkpoint stays as it is. The errors of ReadRunFolder.
+// Takes the unfinished runs of `found` whose folders say which run they are. One that was killed or
+// is still going joins `stopped`, and its folder stays among the unfinished. A run that diverged
+// has a record; one of an older version, which left a message instead (kOldFailureFile), joins the
+// runs with the record that it would have. A folder without a checkpoint stays as it is. The errors
+// of ReadRunFolder.
 absl::Status AddStoppedRuns(FoundRuns* found);
 
 }  // namespace lra

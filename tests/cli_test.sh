@@ -46,6 +46,12 @@ expect 0 'published' "$lra" table runs --published cosformer2022
 expect 0 'majority - root_operator, listops: -.* points \[.*1 . 1 runs .these two models: exact McNemar test' "$lra" compare majority root_operator
 expect 0 '"method": "McNemar"' "$lra" compare runs/listops-baseline-majority root_operator --json
 expect 2 'no run of "lineer" below runs; there are: ' "$lra" compare lineer majority
+expect 0 'shown to be equal within 1 point' "$lra" compare majority root_operator
+# The three seeds of one row beside those of another; runs of one seed are matched.
+expect 2 'weights sum to 2, not to 0' "$lra" compare --contrast 'linear + transformer'
+expect 2 'name two rows, A and B, or give --contrast' "$lra" compare linear
+expect 2 'leave A, B, --paired and --margin out' "$lra" compare linear transformer --contrast 'linear - transformer'
+expect 1 'trained in every row; at least 3 must' "$lra" compare --contrast 'linear - transformer'
 expect 2 'margin -1 is not above 0' "$lra" compare majority root_operator --margin=-1
 expect 0 '5 seeds a row tell 2 points from 0 with 68.0 %' "$lra" power --examples 2000 --seeds 5 --difference 2
 expect 2 'examples is missing' "$lra" power --seeds 5
@@ -179,10 +185,21 @@ expect 0 'micro_batch_examples: 8' bash -c "'$lra' train ${smoke[*]} --attention
 expect 2 'evaluation.step: is 7, must be at most train.steps, 6' "$lra" train "${smoke[@]}" --attention linear --out u \
   --set evaluation.selection=FIXED_STEP --set evaluation.step=7
 
+# A model that cannot fit is refused before anything of it is made.
+expect 2 'training it takes at least 1.. TB .* and there are .*--memory-budget' "$lra" train "${smoke[@]}" --attention linear --out w \
+  --set model.width=65536 --set model.qkv_width=65536 --set model.mlp_width=262144 --set model.layers=128
+[ ! -e w ] || { echo "FAILED: a run that cannot fit left $(find w)"; failures=$((failures + 1)); }
+
 # If the answer is no, the exit code is 1.
 expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --out y --set schedule.learning_rate=1000 \
   --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200 --set train.eval_every_steps=200
-# A table counts the run that diverged as a failure of its method.
+# Its record says so, and resuming repeats it. A table counts it as a failure of its method.
+expect 0 '"kind": "DIVERGED"' cat y/record.json
+expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --out y --resume --set schedule.learning_rate=1000 \
+  --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200 --set train.eval_every_steps=200
+expect 0 'failed: step' "$lra" watch y
+expect 1 'it stopped: training: .* is not finite' "$lra" doctor y
+expect 1 'failure.step: .unset. -> ' "$lra" diff "$run" y
 expect 0 'FAIL 0/1' "$lra" table y runs/listops-baseline-majority
 expect 0 'linear, seed 0, diverged at step' "$lra" table y
 file=$(ls data/listops/train-*.tokens.npy | head -1)

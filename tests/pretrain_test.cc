@@ -19,6 +19,7 @@
 #include "run_folder/checkpoint.h"
 #include "run_folder/curve.h"
 #include "run_folder/divergence.h"
+#include "run_folder/run_folder.h"
 #include "run_folder/tensorboard.h"
 #include "tests/objective_gradients.h"
 #include "tests/random_task_request.h"
@@ -185,6 +186,14 @@ TEST_F(PretrainTest, ALossThatIsNotFiniteNamesStepExamplesAndTensor) {
   EXPECT_EQ(LatestCheckpoint(request.runtime.out_dir()).status().code(),
             absl::StatusCode::kNotFound)
       << "no step with labels";
+  const auto record = ReadRunRecord(request.runtime.out_dir());
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->failure().cause(), message);
+  const auto watched = ReadActivePart(request.runtime.out_dir());
+  ASSERT_TRUE(watched.ok()) << watched.status();
+  EXPECT_EQ(watched->part, "pretraining");
+  EXPECT_EQ(watched->state, RunState::kFailed);
+  EXPECT_EQ(watched->failure, message);
 }
 
 // Pairs of short random texts, pretrained with CAUSAL, whose guesses need no random draws.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eval/run_record.h"
+#include "run_folder/divergence.h"
 #include "tests/training_fixture.h"
 #include "train/run.h"
 #include "train/trainer.h"
@@ -65,6 +66,12 @@ TEST_F(StagesTest, ATrialThatDivergesIsLost) {
   const auto none = TrainRun(SearchRequest(Request("search-none", "linear", wild), "1000"));
   EXPECT_EQ(none.status().code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(none.status().message()), HasSubstr("all 1 trials"));
+  EXPECT_TRUE(HasDiverged(none.status()));
+  const auto lost = ReadRunRecord(*folder_ + "/search-none");
+  ASSERT_TRUE(lost.ok()) << lost.status();
+  EXPECT_EQ(lost->failure().cause(), none.status().message());
+  ASSERT_EQ(lost->trials_size(), 1);
+  EXPECT_EQ(lost->trials(0).selected_step(), -1);
 }
 
 }  // namespace

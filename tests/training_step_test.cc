@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/divergence.h"
 #include "run_folder/run_folder.h"
@@ -43,7 +45,7 @@ TEST_F(TrainingStepTest, AccumulationChangesRoundingOnly) {
   }
 }
 
-TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndLeavesNoRecord) {
+TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndIsOnRecord) {
   const TrainRequest request =
       Request("diverges", "linear",
               {"train.steps=200", "schedule.learning_rate=1000", "schedule.warmup_fraction=0",
@@ -52,36 +54,61 @@ TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndLeavesNoRecord) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("not finite at step"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("first tensor that went bad: "));
-  EXPECT_EQ(ReadRunRecord(request.runtime.out_dir()).status().code(), absl::StatusCode::kNotFound);
-  // What is needed to find the cause is left: configuration, weights, the curve until then, the
-  // message.
+  const auto record = ReadRunRecord(request.runtime.out_dir());
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->method(), "linear");
+  EXPECT_EQ(record->results_size(), 0);
+  const RunFailure& failure = record->failure();
+  EXPECT_EQ(failure.kind(), RunFailure::DIVERGED);
+  EXPECT_EQ(failure.cause(), status.message());
+  EXPECT_THAT(failure.cause(), HasSubstr(absl::StrCat("not finite at step ", failure.step(), " ")));
+  EXPECT_EQ(failure.last_loss_size(), std::min<int64_t>(8, failure.step()));
+  for (const double loss : failure.last_loss()) EXPECT_TRUE(std::isfinite(loss));
+  EXPECT_GT(failure.last_loss(failure.last_loss_size() - 1), failure.last_loss(0));
+  // What is needed to find the cause is left: configuration, weights, the curve until then.
   const auto left = ReadRunFolder(request.runtime.out_dir());
   ASSERT_TRUE(left.ok()) << left.status();
+  EXPECT_EQ(left->state, RunState::kFailed);
   EXPECT_EQ(left->failure, status.message());
+  EXPECT_EQ(left->step(), failure.step());
   EXPECT_EQ(left->record.method(), "linear");
-  EXPECT_THAT(left->failure, HasSubstr(absl::StrCat("not finite at step ", left->step(), " ")));
   EXPECT_TRUE(LatestCheckpoint(request.runtime.out_dir()).ok());
-  // A table counts it as a failure of its method.
-  FoundRuns found = *FindRunRecords({request.runtime.out_dir()});
-  ASSERT_EQ(found.unfinished.size(), 1u);
-  ASSERT_TRUE(AddStoppedRuns(&found).ok());
-  EXPECT_TRUE(found.unfinished.empty());
-  ASSERT_EQ(found.runs.size(), 1u);
-  EXPECT_EQ(found.runs[0].record.method(), "linear");
-  EXPECT_EQ(found.runs[0].record.failure().kind(), RunFailure::DIVERGED);
-  EXPECT_EQ(found.runs[0].record.failure().step(), left->step());
-  EXPECT_EQ(found.runs[0].record.failure().cause(), status.message());
+  EXPECT_EQ(FindRunRecords({request.runtime.out_dir()})->runs.size(), 1u);
   TrainRequest again = request;
   again.resume = true;
-  EXPECT_EQ(TrainRun(again).status(), status);  // bit for bit the same
-  // Without the message it is a run that was killed.
-  ASSERT_TRUE(RemoveAll(JoinPath(request.runtime.out_dir(), kFailureFile)).ok());
-  found = *FindRunRecords({request.runtime.out_dir()});
-  ASSERT_TRUE(AddStoppedRuns(&found).ok());
+  EXPECT_EQ(TrainRun(again).status(), status);
+  // Trained again from the checkpoint before the failure, it fails bit for bit in the same way.
+  ASSERT_TRUE(RemoveAll(JoinPath(request.runtime.out_dir(), kRecordFile)).ok());
+  EXPECT_EQ(TrainRun(again).status(), status);
+  EXPECT_TRUE(EqualExceptVolatile(*ReadRunRecord(request.runtime.out_dir()), *record));
+}
+
+// An older version left the message in a file, no record, and nothing in the checkpoint.
+TEST_F(TrainingStepTest, AnOlderRunThatDivergedIsCounted) {
+  const TrainRequest request = Request("older", "linear", {"train.steps=2", "seed=3"});
+  ASSERT_TRUE(TrainRun(request).ok());
+  const std::string& out = request.runtime.out_dir();
+  ASSERT_TRUE(RemoveAll(JoinPath(out, kRecordFile)).ok());
+  const auto count = [&] {
+    FoundRuns found = *FindRunRecords({out});
+    EXPECT_TRUE(AddStoppedRuns(&found).ok());
+    return found;
+  };
+  FoundRuns found = count();
   EXPECT_TRUE(found.runs.empty());
   EXPECT_EQ(found.unfinished.size(), 1u);
   ASSERT_EQ(found.stopped.size(), 1u);
-  EXPECT_EQ(found.stopped[0].record.seed(), left->record.seed());
+  EXPECT_EQ(found.stopped[0].record.seed(), 3u);
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(out, kOldFailureFile), "loss is not finite\n").ok());
+  found = count();
+  EXPECT_TRUE(found.unfinished.empty());
+  ASSERT_EQ(found.runs.size(), 1u);
+  const RunRecord& record = found.runs[0].record;
+  EXPECT_EQ(record.method(), "linear");
+  EXPECT_EQ(record.failure().kind(), RunFailure::DIVERGED);
+  EXPECT_EQ(record.failure().step(), 2);
+  EXPECT_EQ(record.failure().cause(), "loss is not finite");
+  EXPECT_EQ(record.cell_fingerprint(), CellFingerprint(request.resolved.config));
 }
 
 TEST_F(TrainingStepTest, AccumulatedGradientsEqualThoseOfOneBatch) {

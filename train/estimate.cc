@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <iostream>
 #include <numeric>
 #include <utility>
@@ -25,18 +24,6 @@ namespace {
 
 // The share of free memory that a step may use without being told.
 constexpr double kShareOfFree = 0.8;
-
-// MemAvailable of /proc/meminfo; 0 where the system does not tell.
-int64_t AvailableMemoryBytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  int64_t kilobytes = 0;
-  while (file >> key >> kilobytes) {
-    if (key == "MemAvailable:") return kilobytes * 1024;
-    std::getline(file, unit);
-  }
-  return 0;
-}
 
 using Plan = std::vector<std::vector<int64_t>>;
 

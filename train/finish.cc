@@ -166,4 +166,15 @@ absl::StatusOr<RunRecord> FinishRun(Run* run) {
   return ReadRunRecord(runtime.out_dir());
 }
 
+absl::StatusOr<RunRecord> RecordFailure(const Run& run, const RunFailure& failure) {
+  RunRecord record = RecordFromState(run.state, run.model->parameters());
+  *record.mutable_failure() = failure;
+  record.clear_selected_step();
+  record.clear_selected_validation();
+  record.mutable_trials()->Assign(run.request.trials.begin(), run.request.trials.end());
+  AddEfficiency(run, &record);
+  LRA_RETURN_IF_ERROR(WriteRunRecord(run.request.runtime.out_dir(), record));
+  return record;
+}
+
 }  // namespace lra

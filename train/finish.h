@@ -21,6 +21,10 @@ double SelectedValidation(const CheckpointState& state);
 // has one). Cancelled after SIGINT or SIGTERM: there is no record yet, --resume scores anew.
 absl::StatusOr<RunRecord> FinishRun(Run* run);
 
+// Writes and returns the record of a run that diverged: the failure, the curve up to it, and no
+// results. Files as FinishRun(); the test split was not looked at.
+absl::StatusOr<RunRecord> RecordFailure(const Run& run, const RunFailure& failure);
+
 // What a checkpoint says about its run, without results; for records of later looks (lra eval).
 RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& parameters);
 

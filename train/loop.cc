@@ -25,6 +25,9 @@
 namespace lra {
 namespace {
 
+// How many losses before a failure are kept.
+constexpr int kRecentLosses = 8;
+
 struct StepResult {
   BatchResult batch;
   double gradient_norm = 0;
@@ -108,13 +111,18 @@ absl::Status Loop::CheckFinite(const HostBatch& batch, const StepResult& result)
   if (is_loss_finite && std::isfinite(result.gradient_norm)) return absl::OkStatus();
   const int64_t step = state_.step();
   const std::string first = FirstBadTensor(objective_, batch, stage_.micro_batch_examples, step);
-  return DivergedError(absl::StrCat(
+  RunFailure failure;
+  failure.set_kind(RunFailure::DIVERGED);
+  failure.set_step(step);
+  *failure.mutable_last_loss() = state_.recent_loss();
+  failure.set_cause(absl::StrCat(
       objective_.name(), ": ", is_loss_finite ? "gradient" : "loss", " is not finite at step ",
       step, " (loss ", result.batch.loss_sum / static_cast<double>(result.batch.guesses),
       ", gradient norm ", result.gradient_norm, ", learning rate ", ScheduleAt(step).learning_rate,
       ", train examples ", absl::StrJoin(batch.example_ids, " "), "); first tensor that went bad: ",
       first.empty() ? "the loss itself" : first, "; nothing was updated. A lower ",
       objective_.rate_field(), ", a longer warm-up or optimizer.clip_norm usually helps"));
+  return DivergedError(failure);
 }
 
 void Loop::Count(const StepResult& step) {
@@ -130,6 +138,9 @@ void Loop::Count(const StepResult& step) {
   sums.set_tokens(sums.tokens() + result.tokens);
   AddCounts(result.labels, sums.mutable_label_examples());
   AddCounts(result.predicted, sums.mutable_predicted_examples());
+  auto& recent = *state_.mutable_recent_loss();
+  recent.Add(result.loss_sum / static_cast<double>(result.guesses));
+  if (recent.size() > kRecentLosses) recent.erase(recent.begin());
   state_.set_step(state_.step() + 1);
   const TrainLoader::Position position = loader_.position();
   state_.mutable_loader()->set_epoch(position.epoch);
@@ -169,13 +180,12 @@ absl::Status Loop::AfterStep() {
   return absl::OkStatus();
 }
 
-// The weights as they were before the step that went bad, the curve up to it and the message: what
-// `lra doctor` looks at.
+// The weights as they were before the step that went bad, the curve up to it and the failure: what
+// the record and `lra doctor` look at.
 absl::Status Loop::KeepForDiagnosis(const absl::Status& failure) {
   if (state_.sums().steps() > 0) LRA_RETURN_IF_ERROR(AddCurvePoint(/*validate=*/false));
+  *state_.mutable_failure() = FailureOf(failure);
   LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(checkpoints_.Save()));
-  LRA_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(stage_.directory, kFailureFile),
-                                          absl::StrCat(failure.message(), "\n")));
   return failure;
 }
 
@@ -217,7 +227,8 @@ absl::Status Loop::TakeStep() {
 
 absl::Status Loop::Train() {
   LRA_RETURN_IF_ERROR(RewriteCurve(stage_.directory, state_));
-  LRA_RETURN_IF_ERROR(RemoveAll(JoinPath(stage_.directory, kFailureFile)));
+  LRA_RETURN_IF_ERROR(RemoveAll(JoinPath(stage_.directory, kOldFailureFile)));
+  state_.clear_failure();  // of the process before
   const bool quiet = run_.request.runtime.quiet();
   Progress progress({.label = absl::StrCat(objective_.name(), " ", MethodOf(run_.config())),
                      .unit = "steps",

@@ -17,6 +17,7 @@
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/tensorboard.h"
+#include "train/size_check.h"
 #include "train/trainable.h"
 
 namespace lra {
@@ -181,6 +182,7 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   LRA_RETURN_IF_ERROR(CheckTask(request, run->train.spec()));
   PrintWarnings(request);
   NoteSmallSplit(*run);
+  LRA_RETURN_IF_ERROR(CheckTrainingFits(*run, device.is_cpu()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     LRA_ASSIGN_OR_RETURN(run->model, request.make_classifier(run->config(), run->train.spec()));
     run->model->MoveTo(device);

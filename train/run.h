@@ -38,7 +38,8 @@ struct Run {
 
 // Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming.
 // InvalidArgument for a device that is not there, before anything else, and for a task's metric
-// that training with labels cannot give.
+// that training with labels cannot give; then, before anything is allocated, for a model that
+// cannot fit (train/size_check.h).
 // AlreadyExists when the run folder is in use and resume is off; InvalidArgument naming the field
 // when the checkpoint was made with another configuration or other data. Until its first step a
 // run leaves nothing behind.

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "datasets/manifest.h"
 #include "eval/metric.h"
+#include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
@@ -124,19 +126,35 @@ absl::StatusOr<RunRecord> TestWinner(const TrainRequest& request, float rate,
   return TrainAndTest(winner);
 }
 
+// The record of a search without a winner, of which no checkpoint is the run's.
+absl::Status RecordLost(const TrainRequest& request, const std::vector<Trial>& trials) {
+  RunFailure failure;
+  failure.set_kind(RunFailure::DIVERGED);
+  failure.set_cause(absl::StrCat("all ", trials.size(),
+                                 " trials of the search diverged; try lower search.learning_rate "
+                                 "values"));
+  TrainRequest lost = request;
+  lost.trials = trials;
+  lost.resume = true;
+  lost.is_same_process = true;
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Run> run, OpenRun(lost));
+  LRA_RETURN_IF_ERROR(RecordFailure(*run, failure).status());
+  return DivergedError(failure);
+}
+
 }  // namespace
 
 absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
   LRA_RETURN_IF_ERROR(CheckRunDirectory(request));
+  if (FileExists(JoinPath(request.runtime.out_dir(), kRecordFile))) {
+    const absl::Status outcome = ReadOutcome(request.runtime.out_dir()).status();
+    if (HasDiverged(outcome)) return outcome;  // resumed
+  }
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(request.runtime.data_dir()));
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(manifest.spec()));
   LRA_ASSIGN_OR_RETURN(std::vector<Trial> trials, RunTrials(request, *metric));
   const std::optional<int> best = Best(*metric, trials);
-  if (!best) {
-    return absl::InternalError(absl::StrCat("all ", trials.size(),
-                                            " trials of the search diverged; try lower "
-                                            "search.learning_rate values"));
-  }
+  if (!best) return RecordLost(request, trials);
   trials[*best].set_is_selected(true);
   return TestWinner(request, request.resolved.config.search().learning_rate(*best), trials);
 }

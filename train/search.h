@@ -13,8 +13,8 @@ namespace lra {
 
 // Trials are in TrialFolder() and never look at the test split. The checkpoints of the best one are
 // copied to RUN, where it is tested and recorded with all trials. A trial that diverges counts as
-// lost; Internal if all do. Other errors are those of TrainRun. A search that was killed and
-// resumed continues with the trial that was in work.
+// lost; if all do, the run has diverged, and its record says so. Other errors are those of
+// TrainRun. A search that was killed and resumed continues with the trial that was in work.
 absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request);
 
 }  // namespace lra

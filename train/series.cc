@@ -34,8 +34,8 @@ absl::Status TrainSeries(const std::vector<TrainRequest>& requests, const RunDon
       std::cerr << "lra: " << Describe(request, record.status()) << "\nlra: the next run begins\n";
   }
   if (failed == 0) return absl::OkStatus();
-  return DivergedError(absl::StrCat(failed, " of ", requests.size(),
-                                    " runs diverged; tables count them:", failures));
+  return absl::InternalError(absl::StrCat(failed, " of ", requests.size(),
+                                          " runs diverged; tables count them:", failures));
 }
 
 }  // namespace lra

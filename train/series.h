@@ -14,8 +14,8 @@ namespace lra {
 // Told of each run that ended with a record.
 using RunDone = std::function<absl::Status(const TrainRequest&, const RunRecord&)>;
 
-// Trains each request in turn (TrainRun). A run that diverges stays as it is, for tables to count
-// (run_folder/stopped_runs.h), and the next one begins; any other error, of `done` too, ends the
+// Trains each request in turn (TrainRun). A run that diverges has a record of its failure, which
+// tables count, and the next one begins; any other error, of `done` too, ends the
 // series, because it would meet the next run as well. A diverged run's error is returned once all
 // have been tried; with several runs it says how many and which.
 absl::Status TrainSeries(const std::vector<TrainRequest>& requests, const RunDone& done);

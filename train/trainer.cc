@@ -9,6 +9,7 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "run_folder/curve.h"
+#include "run_folder/divergence.h"
 #include "train/estimate.h"
 #include "train/finish.h"
 #include "train/interruption.h"
@@ -58,11 +59,18 @@ absl::StatusOr<CheckpointState> TrainToEnd(const TrainRequest& request) {
 
 absl::StatusOr<RunRecord> TrainAndTest(const TrainRequest& request) {
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<Run> run, OpenRun(request));
-  if (FileExists(JoinPath(request.runtime.out_dir(), kRecordFile))) {
-    return ReadRunRecord(request.runtime.out_dir());
-  }
-  LRA_RETURN_IF_ERROR(TrainOn(run.get()));
+  if (FileExists(JoinPath(request.runtime.out_dir(), kRecordFile)))
+    return ReadOutcome(request.runtime.out_dir());
+  const absl::Status trained = TrainOn(run.get());
+  if (HasDiverged(trained)) LRA_RETURN_IF_ERROR(RecordFailure(*run, FailureOf(trained)).status());
+  LRA_RETURN_IF_ERROR(trained);
   return FinishRun(run.get());
+}
+
+absl::StatusOr<RunRecord> ReadOutcome(const std::string& run_dir) {
+  LRA_ASSIGN_OR_RETURN(RunRecord record, ReadRunRecord(run_dir));
+  if (record.has_failure()) return DivergedError(record.failure());
+  return record;
 }
 
 absl::StatusOr<RunRecord> TrainRun(const TrainRequest& request) {

@@ -7,6 +7,7 @@
 
 #include "lra/check.h"
 #include "lra/random.h"
+#include "models/base/shapes_only.h"
 
 namespace lra {
 namespace {
@@ -70,6 +71,7 @@ at::Tensor ParameterStore::Draw(absl::string_view name, const std::vector<int64_
       LRA_CHECK(parameter.name != name) << "parameter \"" << name << "\" exists already";
     }
   }
+  if (IsShapesOnly()) return at::empty(shape, at::TensorOptions(at::kFloat).device(at::kMeta));
   const uint64_t hash = HashName(name);
   RandomStream stream(seed_, RandomDomain::kInitialWeights,
                       {static_cast<uint32_t>(hash), static_cast<uint32_t>(hash >> 32), 0});

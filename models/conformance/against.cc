@@ -38,6 +38,21 @@ absl::Status Wrong(absl::string_view tensor, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("tensor \"", tensor, "\": ", what));
 }
 
+// "3 of 40 values of the file are not finite, the first at [0, 1, 2, 3]"; empty if all are.
+std::string DescribeNotFinite(const at::Tensor& values, absl::string_view whose) {
+  const at::Tensor bad = values.detach().isfinite().logical_not().flatten();
+  const int64_t count = bad.sum().item<int64_t>();
+  if (count == 0) return "";
+  int64_t rest = bad.to(at::kInt).argmax().item<int64_t>();
+  Shape first(values.dim());
+  for (int64_t d = values.dim() - 1; d >= 0; --d) {
+    first[d] = rest % values.size(d);
+    rest /= values.size(d);
+  }
+  return absl::StrCat(count, " of ", values.numel(), " values of ", whose,
+                      " are not finite, the first at ", ShapeText(first));
+}
+
 // The tensors of the file. Each is taken once, so those that are left at the end are unknown.
 class Tensors {
  public:
@@ -305,6 +320,9 @@ class Comparison {
     compared.relative =
         compared.largest > 0 ? compared.absolute / compared.largest : compared.absolute;
     compared.passed = compared.relative <= report_.tolerance;
+    compared.not_finite = DescribeNotFinite(expected, "the file");
+    if (compared.not_finite.empty())
+      compared.not_finite = DescribeNotFinite(actual, "the attention");
     report_.tensors.push_back(std::move(compared));
   }
 

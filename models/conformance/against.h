@@ -46,6 +46,9 @@ struct ComparedTensor {
   double absolute = 0;  // largest |difference|; infinite where either is not finite
   double relative = 0;  // absolute / largest; where that is 0, absolute
   bool passed = false;
+  // Set where the difference is infinite because of it: which side has numbers that are not finite,
+  // how many, and where the first one stands.
+  std::string not_finite;
 };
 
 struct AgainstReport {

@@ -120,6 +120,27 @@ TEST(AgainstTest, AnotherMethodOrNaNIsNoAgreement) {
   EXPECT_FALSE(Compare(content, "transformer")->passed());
 }
 
+TEST(AgainstTest, ANumberThatIsNotFiniteIsNamedWithItsPlace) {
+  Content content = SoftmaxContent(at::kDouble, 7, 7, false);
+  content.tensors["grad_k"][1][2][3][1] = std::nan("");
+  content.tensors["grad_k"][1][2][6][3] = std::numeric_limits<double>::infinity();
+  const auto report = Compare(content, "transformer");
+  ASSERT_TRUE(report.ok()) << report.status();
+  for (const ComparedTensor& tensor : report->tensors) {
+    EXPECT_EQ(tensor.not_finite,
+              tensor.name == "grad_k"
+                  ? "2 of 168 values of the file are not finite, the first at [1, 2, 3, 1]"
+                  : "");
+  }
+  // What the attention makes of a NaN is its own.
+  content = SoftmaxContent(at::kDouble, 7, 7, false);
+  content.tensors["v"][0][1][0][2] = std::nan("");
+  const auto own = Compare(content, "transformer");
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->tensors[0].not_finite,
+            "7 of 210 values of the attention are not finite, the first at [0, 1, 0, 2]");
+}
+
 TEST(AgainstTest, RowsOfPaddedQueriesAreNotCompared) {
   Content content = SoftmaxContent(at::kDouble, 7, 7, true);
   content.tensors["out"][1][0][6].fill_(99);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/base/shapes_only.h"
+
 namespace lra {
 namespace {
 
@@ -60,7 +62,7 @@ Embedding::Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t ma
   if (config.positions() == ModelConfig::LEARNED) {
     positions_ = parameters->Create("embedding.position.weight", {max_length_tokens, width},
                                     Initializer::Normal(kPositionStddev));
-  } else if (config.positions() != ModelConfig::NO_POSITIONS) {
+  } else if (config.positions() != ModelConfig::NO_POSITIONS && !IsShapesOnly()) {
     positions_ = SinusoidTable(max_length_tokens, width);
   }
   if (config.pooling() == ModelConfig::CLS) {

@@ -47,6 +47,7 @@ Row UnitResidual(Row row, const std::vector<Row>& basis) {
 
 void OrthogonaliseRows(const at::Tensor& matrix) {
   LRA_CHECK(matrix.dim() == 2 && matrix.scalar_type() == at::kFloat && matrix.is_contiguous());
+  if (matrix.is_meta()) return;  // a shape without values (models/base/shapes_only.h)
   const int64_t width = matrix.size(1);
   float* values = matrix.mutable_data_ptr<float>();
   std::vector<Row> basis;

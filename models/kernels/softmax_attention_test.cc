@@ -180,6 +180,38 @@ const std::vector<Case>& Cases() {
   return cases;
 }
 
+// Slices of one projection, [B, N, 3, H, D] seen as [B, H, N, D], and channels that lie apart:
+// whatever the strides, values and gradients are those of dense copies, bit for bit.
+TEST(SoftmaxAttentionTest, StridedInputsGiveWhatDenseOnesGive) {
+  at::manual_seed(3);
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    const at::Tensor projected = at::randn({2, 70, 3, 2, 8}, type);
+    const at::Tensor apart = at::randn({3, 2, 2, 8, 70}, type);
+    const at::Tensor keep = at::rand({70, 2}).t() < 0.7;
+    const at::Tensor upstream = at::randn({2, 70, 2, 8}, type).transpose(1, 2);
+    for (const bool is_projected : {true, false}) {
+      SCOPED_TRACE(is_projected);
+      const auto part = [&](int64_t i) {
+        return is_projected ? projected.select(2, i).transpose(1, 2)
+                            : apart.select(0, i).transpose(2, 3);
+      };
+      const auto run = [&](bool is_dense) {
+        Outcome outcome;
+        at::Tensor leaves[3];
+        for (int64_t i = 0; i < 3; ++i) {
+          leaves[i] = (is_dense ? part(i).contiguous() : part(i)).detach().set_requires_grad(true);
+          EXPECT_EQ(leaves[i].is_contiguous(), is_dense);  // strides stay
+        }
+        outcome.output = SoftmaxAttention(leaves[0], leaves[1], leaves[2], keep, {});
+        (outcome.output * upstream).sum().backward();
+        outcome.dq = leaves[0].grad(), outcome.dk = leaves[1].grad(), outcome.dv = leaves[2].grad();
+        return outcome;
+      };
+      EXPECT_TRUE(AreEqual(run(false), run(true)));
+    }
+  }
+}
+
 TEST(SoftmaxAttentionTest, GenericFormIsTheDenseOne) {
   for (const Case& c : Cases()) {
     SCOPED_TRACE(c.name);

@@ -1,0 +1,112 @@
+#include "eval/wanted_rows.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lra/status_macros.h"
+
+namespace lra::internal {
+namespace {
+
+bool IsFolder(const std::string& name) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(name, ignored);
+}
+
+// Everything that a row may be made of.
+absl::StatusOr<FoundRuns> FindAll(const CompareRequest& request,
+                                  const std::vector<std::string>& rows) {
+  std::vector<std::string> paths;
+  for (const std::string& name : rows) {
+    if (IsFolder(name)) paths.push_back(name);
+  }
+  // Baselines, too, come from here: they say which runs trained. A missing default folder is no
+  // error where all rows are folders.
+  const bool is_needed = paths.size() < rows.size();
+  for (const std::string& folder : request.runs) {
+    if (is_needed || IsFolder(folder)) paths.push_back(folder);
+  }
+  return FindRunRecords(paths);
+}
+
+}  // namespace
+
+absl::StatusOr<WantedRow> FindWantedRow(const std::string& name) {
+  if (!IsFolder(name)) return WantedRow{name, {}};
+  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRunRecords({name}));
+  WantedRow wanted{name, {found.unfinished.begin(), found.unfinished.end()}};
+  for (const LocatedRecord& run : found.runs) wanted.directories.insert(run.directory);
+  return wanted;
+}
+
+absl::StatusOr<ComparableRuns> FindComparableRuns(const CompareRequest& request,
+                                                  const std::vector<std::string>& rows) {
+  if (!request.metric.empty()) LRA_RETURN_IF_ERROR(FindMetric(request.metric).status());
+  ComparableRuns runs;
+  LRA_ASSIGN_OR_RETURN(runs.found, FindAll(request, rows));
+  if (request.add_stopped) LRA_RETURN_IF_ERROR(request.add_stopped(&runs.found));
+  LeaderboardOptions options;
+  options.split = request.split;
+  options.metric = request.metric;
+  options.confidence = request.confidence;
+  std::vector<std::string> left_out;  // a table names them
+  LRA_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
+                       SelectEntries(runs.found, options, &left_out));
+  runs.tables = MakeTables(entries);
+  return runs;
+}
+
+absl::StatusOr<std::vector<Entry>> RunsIn(const ColumnRuns& column, const WantedRow& wanted,
+                                          std::string* label) {
+  std::vector<Entry> runs;
+  std::vector<std::string> labels;
+  for (const auto& [key, entries] : RowsOfColumn(column)) {
+    const std::string here = LabelOf(key);
+    std::vector<Entry> kept;
+    for (const Entry& entry : entries) {
+      const bool is_wanted = wanted.directories.empty()
+                                 ? wanted.name == here || wanted.name == entry.record().method()
+                                 : wanted.directories.contains(entry.located->directory);
+      if (is_wanted && !entry.is_missing) kept.push_back(entry);
+    }
+    if (kept.empty()) continue;
+    labels.push_back(here);
+    if (runs.empty() || wanted.name == here) runs = std::move(kept);
+  }
+  const bool is_exact = std::find(labels.begin(), labels.end(), wanted.name) != labels.end();
+  if (labels.size() > 1 && !is_exact) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", wanted.name, "\" is several rows on ",
+                                                   column.task, ": ", absl::StrJoin(labels, "; "),
+                                                   "; name one of them, or a folder of its runs"));
+  }
+  if (!labels.empty()) *label = is_exact ? wanted.name : labels.front();
+  std::vector<std::string> repeats;  // the table names them
+  return OnePerSeed(std::move(runs), &repeats);
+}
+
+std::vector<const Entry*> TrainedOf(const std::vector<Entry>& runs, const ColumnRuns& column) {
+  std::vector<const Entry*> trained;
+  for (const Entry& run : runs) {
+    if (HasTrained(run, column)) trained.push_back(&run);
+  }
+  return trained;
+}
+
+absl::Status NoRunOf(const std::string& row, const CompareRequest& request,
+                     const std::vector<std::vector<ColumnRuns>>& tables) {
+  std::set<std::string> rows;
+  for (const auto& columns : tables) {
+    for (const ColumnRuns& column : columns) {
+      for (const auto& [key, entries] : RowsOfColumn(column)) rows.insert(LabelOf(key));
+    }
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "no run of \"", row, "\"", request.task.empty() ? "" : absl::StrCat(" on ", request.task),
+      " below ", absl::StrJoin(request.runs, ", "), "; there are: ", absl::StrJoin(rows, ", ")));
+}
+
+}  // namespace lra::internal
