@@ -35,16 +35,20 @@ std::optional<double> AgeSeconds(const std::string& file) {
   return std::max(0.0, std::chrono::duration<double>(now - written).count());
 }
 
-RunState StateOf(const std::string& unfinished) {
-  return IsLocked(unfinished) ? RunState::kRunning : RunState::kStopped;
+// `failure` is the message of a run that diverged, or empty.
+RunState StateOf(const std::string& unfinished, const std::string& failure) {
+  if (IsLocked(unfinished)) return RunState::kRunning;
+  return failure.empty() ? RunState::kStopped : RunState::kDiverged;
 }
 
 // Adds what the newest checkpoint of an unfinished run says; without a checkpoint, nothing.
-absl::Status AddCheckpoint(const std::string& path, RunRecord* record) {
+absl::Status AddCheckpoint(const std::string& path, RunFolder* folder) {
+  RunRecord* const record = &folder->record;
   const absl::StatusOr<std::string> latest = LatestCheckpoint(path);
   if (absl::IsNotFound(latest.status())) return absl::OkStatus();
   LRA_RETURN_IF_ERROR(latest.status());
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(*latest));
+  folder->checkpoint_step = state.step();
   record->set_kind(RunRecord::MEASURED);
   record->set_method(MethodOf(state.config()));
   record->set_seed(state.config().seed());
@@ -124,7 +128,8 @@ absl::StatusOr<RunFolder> ReadTrial(const std::string& run) {
   absl::StatusOr<RunFolder> trial = ReadActivePart(trials.back());
   if (absl::IsNotFound(trial.status())) trial = RunFolder();  // it has written nothing yet
   LRA_RETURN_IF_ERROR(trial.status());
-  trial->state = StateOf(run);  // the search holds the lock all the time
+  // The search holds the lock all the time. One lost trial does not end it.
+  trial->state = StateOf(run, "");
   trial->part = absl::StrCat(DescribeTrial(trials), trial->part.empty() ? "" : ", ", trial->part);
   return trial;
 }
@@ -139,12 +144,16 @@ const char* RunStateName(RunState state) {
       return "running";
     case RunState::kStopped:
       return "stopped";
+    case RunState::kDiverged:
+      return "diverged";
   }
   return "";
 }
 
 int64_t RunFolder::step() const {
-  return record.curve().empty() ? 0 : record.curve(record.curve_size() - 1).step();
+  const int64_t last_point =
+      record.curve().empty() ? 0 : record.curve(record.curve_size() - 1).step();
+  return std::max<int64_t>(last_point, checkpoint_step);
 }
 
 std::optional<double> RunFolder::eta_seconds() const {
@@ -169,11 +178,11 @@ absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
                      "; give the folder of a run, as `lra train --out` made it"));
   }
   LRA_RETURN_IF_ERROR(curve.status());
-  folder.state = StateOf(path);
-  LRA_RETURN_IF_ERROR(AddCheckpoint(path, &folder.record));
+  LRA_RETURN_IF_ERROR(AddCheckpoint(path, &folder));
   folder.record.mutable_curve()->Assign(curve->begin(), curve->end());
   if (curve->empty()) folder.last_point_age_seconds.reset();
   LRA_ASSIGN_OR_RETURN(folder.failure, ReadFailure(path));
+  folder.state = StateOf(path, folder.failure);
   return folder;
 }
 
@@ -186,7 +195,7 @@ absl::StatusOr<RunFolder> ReadActivePart(const std::string& path) {
   LRA_ASSIGN_OR_RETURN(RunFolder stage, ReadRunFolder(pretrain));
   stage.part = "pretraining";
   stage.is_pretraining = true;
-  stage.state = StateOf(path);  // a stage has no lock of its own
+  stage.state = StateOf(path, stage.failure);  // a stage has no lock of its own
   return stage;
 }
 
