@@ -18,10 +18,11 @@ namespace {
 
 void Print(const AttendRequest& request, const Attended& attended) {
   std::cout << absl::StrFormat("%s: %s examples of %s", attended.attention,
-                               FormatCount(attended.examples), request.split);
+                               FormatCount(static_cast<int64_t>(attended.examples.size())),
+                               request.split);
   if (attended.skipped > 0) {
     std::cout << absl::StrFormat(" (%s longer than %s tokens passed over)",
-                                 FormatCount(attended.skipped), FormatCount(request.max_tokens));
+                                 FormatCount(attended.skipped), FormatCount(attended.max_tokens));
   }
   std::cout << " -> " << request.out_dir << "\n";
   for (const AttendedMap& map : attended.maps) {
@@ -44,11 +45,12 @@ absl::Status Attend(AttendRequest request, const CommandContext& context) {
     return absl::OkStatus();
   }
   nlohmann::ordered_json json = {{"attention", attended.attention},
-                                 {"examples", attended.examples},
+                                 {"examples", attended.examples.size()},
                                  {"skipped", attended.skipped},
                                  {"out", request.out_dir}};
   for (const AttendedMap& map : attended.maps)
     json["maps"].push_back({{"name", map.name}, {"tokens", map.tokens}, {"files", map.files}});
+  if (!attended.tokens.empty()) json["tokens"] = attended.tokens;
   PrintJson(json);
   return absl::OkStatus();
 }
@@ -58,7 +60,8 @@ absl::Status Attend(AttendRequest request, const CommandContext& context) {
 void AddAttendCommand(CLI::App* app, CommandContext* context) {
   auto request = std::make_shared<AttendRequest>();
   CLI::App* command = AddCommand(
-      app, "attend", "Attention maps of a trained model, averaged over examples: .npy and .png");
+      app, "attend",
+      "Attention maps of a trained model, averaged over examples or of one: .npy and .png");
   AddOption(
       command, "checkpoint", &request->checkpoint,
       "Checkpoint folder, or run folder (its selected checkpoint or, while unfinished, its latest)",
@@ -68,11 +71,14 @@ void AddAttendCommand(CLI::App* app, CommandContext* context) {
             "Split; a look at test is logged in the run's record", {.shows_default = true});
   AddOption(command, "--examples", &request->examples, "Number of examples, the split's first",
             {.shows_default = true, .allowed = FlagRules::kPositive});
+  AddOption(command, "--example", &request->example,
+            "One example instead, by its place in the split, from 0; axes name its tokens");
   AddOption(command, "--layer", &request->layer, "One layer, from 0 (default: all)");
   AddOption(command, "--head", &request->head, "One head, from 0 (default: all)");
   AddOption(command, "--max-tokens", &request->max_tokens,
-            "Longer examples are passed over: memory grows with the square, times heads and layers",
-            {.shows_default = true, .allowed = FlagRules::kPositive});
+            "Longer examples are passed over: memory grows with the square, times heads and layers "
+            "(default: 512, of images 1025)",
+            {.allowed = FlagRules::kPositive});
   AddOption(command, "--threshold", &request->threshold,
             "Of coverage: the heaviest keys of a query that gather more than this count",
             {.shows_default = true, .allowed = FlagRules::kRange});
@@ -81,6 +87,7 @@ void AddAttendCommand(CLI::App* app, CommandContext* context) {
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra attend runs/listops-cosformer-small-s0 --out maps\n"
+          "  lra attend runs/image-linear-small-s0 --example 3 --out maps\n"
           "  lra attend runs/listops-linear-small-s0 --layer 1 --head 0 --examples 100 "
           "--out maps",
           [request, context] { return Attend(*request, *context); });

@@ -101,6 +101,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddPowerCommand(app, context);
   AddDiffCommand(app, context);
   AddProfileCommand(app, context);
+  AddRunsCommand(app, context);
   AddWatchCommand(app, context);
   AddDoctorCommand(app, context);
 }

@@ -60,6 +60,7 @@ void AddScoreCommand(CLI::App* app, CommandContext* context);
 void AddTableCommand(CLI::App* app, CommandContext* context);
 void AddCompareCommand(CLI::App* app, CommandContext* context);
 void AddPowerCommand(CLI::App* app, CommandContext* context);
+void AddRunsCommand(CLI::App* app, CommandContext* context);
 void AddWatchCommand(CLI::App* app, CommandContext* context);
 void AddDoctorCommand(CLI::App* app, CommandContext* context);
 

@@ -1,4 +1,4 @@
-// lra data list | prepare | join | verify | show
+// lra data list | prepare | join | verify | show | export
 #include <iostream>
 #include <memory>
 #include <string>
@@ -8,8 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
+#include "cli/experiment_flags.h"
 #include "cli/flags.h"
 #include "datasets/data_directory.h"
+#include "datasets/export.h"
 #include "datasets/manifest.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
@@ -236,6 +238,29 @@ absl::Status Show(const ShowFlags& flags, const CommandContext& context) {
   return absl::OkStatus();
 }
 
+absl::Status Export(ExportRequest request, const CommandContext& context) {
+  request.data_dir = DataDirectoryOf(request.data_dir);
+  LRA_ASSIGN_OR_RETURN(const std::vector<ExportedSplit> splits, ExportView(request));
+  Json all = Json::array();
+  for (const ExportedSplit& split : splits) {
+    all.push_back({{"name", split.name},
+                   {"stored_split", split.stored_split},
+                   {"examples", split.examples},
+                   {"tokens", split.tokens},
+                   {"fingerprint", split.fingerprint}});
+    if (context.json) continue;
+    std::cout << absl::StrFormat("  %-10s %9s examples of stored %-10s %13s tokens  %s\n",
+                                 split.name, FormatCount(split.examples), split.stored_split,
+                                 FormatCount(split.tokens), split.fingerprint.substr(0, 16));
+  }
+  if (context.json) {
+    PrintJson({{"out", request.out}, {"splits", all}});
+  } else {
+    std::cout << request.out << "\n";
+  }
+  return absl::OkStatus();
+}
+
 void AddPrepare(CLI::App* data, CommandContext* context) {
   auto options = std::make_shared<PrepareOptions>();
   CLI::App* command = AddCommand(data, "prepare", "Make a data set from raw files or a seed");
@@ -300,6 +325,25 @@ void AddShow(CLI::App* data, CommandContext* context) {
           [flags, context] { return Show(*flags, *context); });
 }
 
+void AddExport(CLI::App* data, CommandContext* context) {
+  auto request = std::make_shared<ExportRequest>();
+  CLI::App* command = AddCommand(data, "export",
+                                 "Write what a model reads under a view as .npy files: token ids, "
+                                 "labels, and the original index of each example");
+  AddOption(command, "data", &request->data_dir, "Folder of a data set, or task",
+            {.is_required = true});
+  AddOption(command, "--out", &request->out, "A new folder", {.is_required = true});
+  AddOption(command, "--split", &request->splits, "Splits of the view", {.shows_default = true});
+  AddSwitch(command, "--without-inputs", &request->without_inputs,
+            "Labels and indices only: no token ids");
+  AddViewFlags(command, &request->view);
+  AddThreads(command, &request->threads);
+  SetBody(command, context,
+          "  lra data export listops --out listops-view\n"
+          "  lra data export data/text --out text-view --protocol lra2020 --split test",
+          [request, context] { return Export(*request, *context); });
+}
+
 }  // namespace
 
 void AddDataCommand(CLI::App* app, CommandContext* context) {
@@ -312,6 +356,7 @@ void AddDataCommand(CLI::App* app, CommandContext* context) {
   AddJoin(data, context);
   AddVerify(data, context);
   AddShow(data, context);
+  AddExport(data, context);
 }
 
 }  // namespace lra

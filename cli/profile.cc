@@ -28,8 +28,9 @@ absl::StatusOr<TaskProfile> TaskSide(const ProfileFlags& flags, const RunRecord&
                                      const CommandContext& context) {
   TaskProfileRequest request;
   request.task = run.data().task();
-  request.data_dir = flags.request.data_dir.empty() ? DataDirectoryOfRun(flags.request.run)
-                                                    : flags.request.data_dir;
+  // Stored predictions are about the run's own examples, whatever the model also runs on.
+  const bool is_own = flags.request.data_dir.empty() || flags.request.allows_other_data;
+  request.data_dir = is_own ? DataDirectoryOfRun(flags.request.checkpoint) : flags.request.data_dir;
   LRA_ASSIGN_OR_RETURN(request.exact_view, ViewOfRun(run, ""));
   request.check_data = [&run](const Manifest& manifest, const DataView& view) {
     return CheckDataOfRun(run, manifest, view);
@@ -40,9 +41,14 @@ absl::StatusOr<TaskProfile> TaskSide(const ProfileFlags& flags, const RunRecord&
 }
 
 absl::Status PrintProfile(const ProfileFlags& flags, const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(const RunRecord run, ReadRunRecord(flags.request.run));
+  if (flags.request.allows_other_data && !flags.perturb) {
+    return absl::InvalidArgumentError(
+        "--other-data: stored predictions are about the run's own examples; add --perturb to run "
+        "the model on others");
+  }
+  LRA_ASSIGN_OR_RETURN(const RunRecord run, ReadRunRecord(flags.request.checkpoint));
   LRA_ASSIGN_OR_RETURN(const std::vector<float> logits,
-                       StoredLogits(flags.request.run, run, flags.request.split));
+                       StoredLogits(flags.request.checkpoint, run, flags.request.split));
   LRA_ASSIGN_OR_RETURN(const TaskProfile task, TaskSide(flags, run, context));
   ProfileInput input = {.record = &run,
                         .split = flags.request.split,
@@ -72,13 +78,15 @@ void AddProfileCommand(CLI::App* app, CommandContext* context) {
                                  "Say of which examples a run's score is made, from its stored "
                                  "predictions (ListOps: by depth of evaluation)");
   PerturbedRequest& request = flags->request;
-  AddOption(command, "run", &request.run, "Run folder with a record and predictions",
+  AddOption(command, "run", &request.checkpoint, "Run folder with a record and predictions",
             {.is_required = true});
-  AddData(command, &request.data_dir, "; other data than the run's is refused");
+  AddDataOfRun(command, &request.data_dir, &request.allows_other_data);
   AddOption(command, "--split", &request.split, "Split", {.shows_default = true});
-  AddSwitch(command, "--perturb", &flags->perturb,
-            "Also run the model on texts whose blocks or windows are shuffled, or on images whose "
-            "patches are; a look at test is logged in the run's record");
+  AddSwitch(
+      command, "--perturb", &flags->perturb,
+      "Also run the model on texts whose blocks or windows are shuffled, or on images whose "
+      "patches are, and with --other-data on that data; a look at test is logged in the run's "
+      "record");
   AddOption(command, "--examples", &request.examples,
             "How many examples are perturbed, the first of the split; 0 = all",
             {.shows_default = true, .allowed = FlagRules::kNonNegative, .needs = "--perturb"});

@@ -15,13 +15,15 @@
 #include "lra/status_macros.h"
 #include "models/attention_names.h"
 #include "tasks/baseline.h"
+#include "tasks/inventory.h"
 
 namespace lra {
 namespace {
 
 struct ScoreFlags {
   ExternalRequest request;
-  std::string predictions, name, description, out;
+  PredictionFiles files;
+  std::string name, description, out;
   uint32_t seed = 0;
 };
 
@@ -41,22 +43,26 @@ void Print(const Metric& metric, const RunRecord& record, const SplitResult& res
                                    {"task", record.data().task()},
                                    {"split", result.split()}};
     AddScore(metric, result, &json);
+    for (const std::string& warning : record.warning()) json["warnings"].push_back(warning);
     PrintJson(json);
     return;
   }
+  for (const std::string& warning : record.warning()) std::cerr << "warning: " << warning << "\n";
   std::cout << absl::StrFormat("%s %s %s: %s -> %s\n", record.data().task(), record.method(),
                                result.split(), DescribeScoreWithInterval(metric, result, 0.95),
                                folder);
 }
 
 absl::Status Score(const ScoreFlags& flags, const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(ExternalRun run, OpenExternalRun(flags.request));
+  ExternalRequest request = flags.request;
+  request.data_dir = DataDirectoryOf(request.data_dir);
+  LRA_ASSIGN_OR_RETURN(ExternalRun run, OpenExternalRun(request));
   run.name = flags.name;
   run.description = flags.description;
   run.seed = flags.seed;
-  run.predictions_path = flags.predictions;
+  run.files = flags.files;
   run.command_line = context.command_line;
-  LRA_ASSIGN_OR_RETURN(run.taken_names, TakenNames(flags.request.data_dir));
+  LRA_ASSIGN_OR_RETURN(run.taken_names, TakenNames(request.data_dir));
   const std::string folder = flags.out.empty()
                                  ? ExternalDirectory("runs", run.data.task(), run.name, run.seed)
                                  : flags.out;
@@ -73,11 +79,14 @@ void AddScoreCommand(CLI::App* app, CommandContext* context) {
   ExternalRequest& request = flags->request;
   CLI::App* command = AddCommand(
       app, "score", "Score predictions of other code: a record that joins tables and `lra diff`");
-  AddOption(command, "--data", &request.data_dir, "Prepared data, e.g. data/listops",
+  AddOption(command, "--data", &request.data_dir, "Folder of a data set, or task",
             {.is_required = true});
-  AddOption(command, "--predictions", &flags->predictions,
-            ".npy of logits [examples, C] or classes [examples], in the data set's order",
+  AddOption(command, "--predictions", &flags->files.predictions,
+            ".npy of logits [examples, C] or classes [examples], in the data set's order without "
+            "an index; or .npz with arrays predictions and index",
             {.is_required = true});
+  AddOption(command, "--index", &flags->files.index,
+            ".npy of the original index of each row, in any order: lra data export");
   AddOption(command, "--name", &flags->name, "The row's name", {.is_required = true});
   AddOption(command, "--description", &flags->description,
             "What the row is, for the table's notes");
@@ -90,7 +99,8 @@ void AddScoreCommand(CLI::App* app, CommandContext* context) {
             "Folder of the record (default: runs/external-NAME-TASK, -sSEED after it unless 0)");
   AddThreads(command, &request.threads);
   SetBody(command, context,
-          "  lra score --data data/listops --predictions p.npy --name mine\n"
+          "  lra score --data listops --predictions p.npy --name mine\n"
+          "  lra score --data listops --predictions p.npy --index i.npy --name mine\n"
           "  lra score --data data/text --predictions p.npy --name mine --split validation "
           "--set max_length_tokens=1000",
           [flags, context] { return Score(*flags, *context); });

@@ -26,6 +26,8 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
   AddOption(command, "--keep-checkpoints", &keep_checkpoints_,
             "Newest checkpoints that stay, beside the best one",
             {.shows_default = true, .allowed = FlagRules::kPositive});
+  AddSwitch(command, "--no-last", &no_last_,
+            "At the end score the selected checkpoint only, not the last one as well");
   AddOption(command, "--micro-batch", &micro_batch_,
             "Examples in one forward pass; 0 = as many as the memory budget bears", kCount);
   AddBytes(command, "--memory-budget", &memory_budget_bytes_,
@@ -38,6 +40,7 @@ TrainChoice TrainFlags::Choice(const CommandContext& context) const {
   choice.experiment = experiment_;
   choice.seeds = seeds_;
   choice.resume = resume_;
+  choice.skips_last_checkpoint = no_last_;
   choice.command_line = context.command_line;
   RuntimeConfig& runtime = choice.runtime;
   runtime.set_data_dir(data_dir_);

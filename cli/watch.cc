@@ -66,7 +66,7 @@ std::string StateLine(const RunFolder& run, const Metric& metric) {
                     FormatCount(best->step()));
   }
   if (run.is_pretraining) absl::StrAppend(&line, DescribeReference(run.record.pretrain()));
-  const bool is_over = run.state == RunState::kFinished || run.state == RunState::kFailed;
+  const bool is_over = run.state == RunState::kFinished || run.state == RunState::kDiverged;
   if (run.last_point_age_seconds && !is_over) {
     absl::StrAppend(&line, "  last point ", FormatSeconds(*run.last_point_age_seconds), " ago");
   }
@@ -111,7 +111,7 @@ absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {
     std::cout << flags.run << "\n\n"
               << PlotRun(run.record, *metric, TerminalColumns(), WantsUnicode()) << "\n"
               << StateLine(run, *metric) << std::endl;
-    const bool is_over = run.state == RunState::kFinished || run.state == RunState::kFailed;
+    const bool is_over = run.state == RunState::kFinished || run.state == RunState::kDiverged;
     if (!follow || is_over) return absl::OkStatus();
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.every_seconds));
   }

@@ -1,7 +1,5 @@
 #include "datasets/archive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +9,7 @@
 #include <map>
 
 #include "absl/strings/str_format.h"
+#include "datasets/archive_test_util.h"
 #include "lra/check.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
@@ -22,39 +21,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Pair;
 using testing::UnorderedElementsAre;
-
-struct Entry {
-  std::string name, data;
-  int type = AE_IFREG;
-};
-
-void AddEntry(archive* writer, const Entry& item) {
-  archive_entry* entry = archive_entry_new();
-  archive_entry_set_pathname(entry, item.name.c_str());
-  archive_entry_set_perm(entry, 0644);
-  archive_entry_set_filetype(entry, item.type);
-  if (item.type == AE_IFLNK) archive_entry_set_symlink(entry, item.data.c_str());
-  if (item.type == AE_IFREG) archive_entry_set_size(entry, static_cast<int64_t>(item.data.size()));
-  LRA_CHECK(archive_write_header(writer, entry) == ARCHIVE_OK) << archive_error_string(writer);
-  if (item.type == AE_IFREG) archive_write_data(writer, item.data.data(), item.data.size());
-  archive_entry_free(entry);
-}
-
-void WriteArchive(const std::string& path, bool zip, const std::vector<Entry>& entries,
-                  bool compressed = true) {
-  archive* writer = archive_write_new();
-  if (zip) {
-    archive_write_set_format_zip(writer);
-  } else {
-    archive_write_set_format_pax_restricted(writer);
-    archive_write_set_bytes_in_last_block(writer, 1);
-    if (compressed) archive_write_add_filter_gzip(writer);
-  }
-  LRA_CHECK(archive_write_open_filename(writer, path.c_str()) == ARCHIVE_OK);
-  for (const Entry& entry : entries) AddEntry(writer, entry);
-  archive_write_close(writer);
-  archive_write_free(writer);
-}
 
 absl::StatusOr<std::map<std::string, std::string>> ReadAll(RawSource* source) {
   std::map<std::string, std::string> files;
@@ -83,10 +49,10 @@ class ArchiveTest : public testing::Test {
  protected:
   std::string Path(const std::string& name) const { return JoinPath(folder_.path(), name); }
   const TestFolder folder_;
-  const std::vector<Entry> entries_ = {{"a/", "", AE_IFDIR},
-                                       {"a/one.tsv", "the first file\n"},
-                                       {"two.tsv", std::string(100000, 'x')},
-                                       {"empty", ""}};
+  const std::vector<TestEntry> entries_ = {{"a/", "", AE_IFDIR},
+                                           {"a/one.tsv", "the first file\n"},
+                                           {"two.tsv", std::string(100000, 'x')},
+                                           {"empty", ""}};
   const std::map<std::string, std::string> contents_ = {
       {"a/one.tsv", "the first file\n"}, {"two.tsv", std::string(100000, 'x')}, {"empty", ""}};
 };

@@ -143,6 +143,13 @@ absl::StatusOr<MappedNpy> MappedNpy::Open(absl::string_view path) {
   return column;
 }
 
+absl::StatusOr<MappedNpy> MappedNpy::FromBytes(std::string bytes, absl::string_view where) {
+  MappedNpy column;
+  column.unpacked_ = std::move(bytes);
+  LRA_ASSIGN_OR_RETURN(column.header_, ParseNpyHeader(column.unpacked_, where));
+  return column;
+}
+
 absl::Status WriteNpy(absl::string_view path, absl::Span<const float> values,
                       absl::Span<const int64_t> shape) {
   int64_t count = 1;

@@ -68,24 +68,28 @@ std::string FormatNpyHeader(NpyType type, absl::Span<const int64_t> shape);
 // many bytes of values as the shape says. DataLoss names `where` and what is wrong.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file_bytes, absl::string_view where);
 
-// An .npy file mapped into memory. Movable; safe for concurrent reading.
+// An .npy file mapped into memory, or one that was unpacked from an .npz. Movable; safe for
+// concurrent reading.
 class MappedNpy {
  public:
   MappedNpy() = default;
   static absl::StatusOr<MappedNpy> Open(absl::string_view path);
+  // `where` names the file in errors.
+  static absl::StatusOr<MappedNpy> FromBytes(std::string bytes, absl::string_view where);
 
   const NpyHeader& header() const { return header_; }
-  absl::string_view bytes() const { return file_.bytes(); }
+  absl::string_view bytes() const { return unpacked_.empty() ? file_.bytes() : unpacked_; }
   // T must be the type in the header.
   template <class T>
   absl::Span<const T> values() const {
     LRA_CHECK(NpyTypeOf<T>() == header_.type);
-    const char* data = file_.bytes().data() + header_.data_offset_bytes;
+    const char* data = bytes().data() + header_.data_offset_bytes;
     return {reinterpret_cast<const T*>(data), static_cast<size_t>(header_.values)};
   }
 
  private:
   MappedFile file_;
+  std::string unpacked_;  // empty for a mapped file
   NpyHeader header_;
 };
 

@@ -126,4 +126,10 @@ std::vector<int32_t> Labels(const SplitView& split) {
   return labels;
 }
 
+std::vector<int64_t> StoredIndices(const SplitView& split) {
+  std::vector<int64_t> indices(split.size());
+  for (int64_t i = 0; i < split.size(); ++i) indices[i] = split.stored_index(i);
+  return indices;
+}
+
 }  // namespace lra

@@ -70,6 +70,8 @@ class SplitView {
 
 // The label of every example, in the split's order.
 std::vector<int32_t> Labels(const SplitView& split);
+// The stored_index of every example, in the split's order: no two are equal.
+std::vector<int64_t> StoredIndices(const SplitView& split);
 
 }  // namespace lra
 

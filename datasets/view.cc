@@ -82,6 +82,24 @@ absl::Status CheckImageCut(const TaskSpec& spec, const DataView& view) {
       spec.name(), "\" has ", pixels, " pixels; images are not cut"));
 }
 
+// " (it needs view.pixels=IDS)": the value of another field of the view under which this one says
+// something; empty if there is none.
+std::string NeedOf(const TaskSpec& spec, const DataView& view, const std::string& name) {
+  for (const std::string& other : ViewFields(spec, view)) {
+    const auto* field = DataView::descriptor()->FindFieldByName(other);
+    if (field->enum_type() == nullptr) continue;
+    for (int i = 0; i < field->enum_type()->value_count(); ++i) {
+      DataView changed = view;
+      changed.GetReflection()->SetEnum(&changed, field, field->enum_type()->value(i));
+      const std::vector<std::string> fields = ViewFields(spec, changed);
+      if (std::find(fields.begin(), fields.end(), name) != fields.end())
+        return absl::StrCat(" (it needs view.", other, "=", field->enum_type()->value(i)->name(),
+                            ")");
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view) {
@@ -113,7 +131,8 @@ absl::StatusOr<DataView> ResolveView(const Manifest& manifest, const DataView& v
     if (std::find(fields.begin(), fields.end(), name) != fields.end()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("view.", name, " is set, but says nothing about data of task \"", spec.name(),
-                     "\" under this view; its fields are ", absl::StrJoin(fields, ", ")));
+                     "\" under this view", NeedOf(spec, view, name), "; its fields are ",
+                     absl::StrJoin(fields, ", ")));
   }
   DataView resolved = view;
   SetDefaults(spec, &resolved);

@@ -95,6 +95,24 @@ TEST(ResolveViewTest, AFieldThatSaysNothingIsRefusedByName) {
   });
 }
 
+// A field that says something under another value of its neighbour only: the error names the value.
+TEST(ResolveViewTest, ARefusedFieldSaysWhatItNeeds) {
+  const auto refusal = [](const TaskSpec& spec, const DataView& view) {
+    return std::string(ResolveView(Stored(spec), view).status().message());
+  };
+  DataView black;
+  black.set_pixels(DataView::IDS_PLUS_ONE);
+  black.set_zero_is_padding(true);
+  const TaskSpec grey = ImageSpec(TaskSpec::GREY_IMAGE, 2);
+  EXPECT_THAT(refusal(grey, black), HasSubstr("under this view (it needs view.pixels=IDS); its"));
+  DataView count;
+  count.set_min_code_point_count(3);
+  EXPECT_THAT(refusal(TextSpec(), count), HasSubstr("(it needs view.unit=CODE_POINT)"));
+  DataView brackets;
+  brackets.set_brackets(DataView::NONE);
+  EXPECT_THAT(refusal(TextSpec(), brackets), HasSubstr("under this view; its fields"));
+}
+
 TEST(ResolveViewTest, ImagesAreNotCut) {
   for (const auto content : {TaskSpec::GREY_IMAGE, TaskSpec::RGB_IMAGE}) {
     DataView view;

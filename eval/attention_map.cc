@@ -80,4 +80,15 @@ AttentionMap AverageMap(const std::vector<AttentionMap>& maps) {
   return average;
 }
 
+AttentionMap ReceivedPicture(const AttentionMap& map, int64_t first, int64_t side) {
+  LRA_CHECK(map.rows > 0 && map.columns >= first + side * side);
+  AttentionMap picture = {side, side, std::vector<float>(side * side)};
+  for (int64_t pixel = 0; pixel < side * side; ++pixel) {
+    double sum = 0;
+    for (int64_t i = 0; i < map.rows; ++i) sum += map.values[i * map.columns + first + pixel];
+    picture.values[pixel] = static_cast<float>(sum / static_cast<double>(map.rows));
+  }
+  return picture;
+}
+
 }  // namespace lra

@@ -53,6 +53,11 @@ class AttentionMapSum {
 // The average of maps of one size, entry by entry; at least one map.
 AttentionMap AverageMap(const std::vector<AttentionMap>& maps);
 
+// The weight that each key receives, the mean over all queries, folded into a picture: entry (y, x)
+// [side, side] is that of key first + y * side + x. The map has at least first + side * side
+// columns.
+AttentionMap ReceivedPicture(const AttentionMap& map, int64_t first, int64_t side);
+
 }  // namespace lra
 
 #endif  // LRA_EVAL_ATTENTION_MAP_H_

@@ -63,5 +63,14 @@ TEST(AverageMapTest, EntryByEntry) {
   EXPECT_THAT(average.values, ElementsAre(0.5f, 0.25f));
 }
 
+// Three queries; key 0 is CLS, the other four are the pixels of a 2 x 2 picture, row by row.
+TEST(ReceivedPictureTest, IsTheMeanOverQueriesOfEachPixelsKey) {
+  const AttentionMap map = {3, 5, {9, 0, 0.25f, 1, 0, 9, 0.5f, 0.25f, 1, 0, 9, 1, 0.25f, 1, 0}};
+  const AttentionMap picture = ReceivedPicture(map, 1, 2);
+  EXPECT_EQ(picture.rows, 2);
+  EXPECT_EQ(picture.columns, 2);
+  EXPECT_THAT(picture.values, ElementsAre(0.5f, 0.25f, 1, 0));
+}
+
 }  // namespace
 }  // namespace lra

@@ -72,6 +72,8 @@ TEST_F(CompareMethodsTest, GoldenPairedAndEquivalence) {
   EXPECT_TRUE(task.is_told_apart);
   EXPECT_NEAR(task.equivalence->p, 0.010413167, 5e-10);
   EXPECT_THAT(WriteComparison(comparison), HasSubstr("; equal within 4 points (p = 0.01); "));
+  request.margin = 1;
+  EXPECT_THAT(WriteComparison(Compare(request)), HasSubstr("equal within 1 point ("));
   const auto json = nlohmann::json::parse(WriteComparisonJson(comparison));
   EXPECT_NEAR(json["tasks"][0]["p"], 0.031606279, 5e-10);
   EXPECT_EQ(json["tasks"][0]["equivalence"]["equivalent"], true);

@@ -48,11 +48,10 @@ std::string RunsText(const TaskDifference& task) {
 
 std::string EquivalenceText(const TaskDifference& task) {
   if (!task.equivalence) return "";
-  std::string unit = task.metric->difference_unit();
-  if (*task.margin == 1 && unit == "points") unit = "point";
-  return absl::StrFormat("; %s within %g %s (%s)",
-                         task.equivalence->is_equivalent ? "equal" : "not shown to be equal",
-                         *task.margin, unit, PText(task.equivalence->p));
+  return absl::StrFormat(
+      "; %s within %s (%s)", task.equivalence->is_equivalent ? "equal" : "not shown to be equal",
+      AmountText(absl::StrFormat("%g", *task.margin), task.metric->difference_unit()),
+      PText(task.equivalence->p));
 }
 
 std::string TaskLine(const MethodComparison& comparison, const TaskDifference& task) {
@@ -66,9 +65,10 @@ std::string TaskLine(const MethodComparison& comparison, const TaskDifference& t
       ", ", RunsText(task), ", ", task.is_told_apart ? "told apart" : "not told apart",
       EquivalenceText(task));
   if (task.smallest_difference) {
-    absl::StrAppendFormat(&line, "; %.2g %s would have been seen with %g %%",
-                          metric.traits().scale * *task.smallest_difference,
-                          metric.difference_unit(), 100 * kShownPower);
+    const std::string smallest =
+        absl::StrFormat("%.2g", metric.traits().scale * *task.smallest_difference);
+    absl::StrAppendFormat(&line, "; %s would have been seen with %g %%",
+                          AmountText(smallest, metric.difference_unit()), 100 * kShownPower);
   }
   if (task.learn_rate_p)
     absl::StrAppend(&line, "; how many trained: Fisher's exact ", PText(*task.learn_rate_p));

@@ -8,16 +8,15 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
-#include "datasets/npy.h"
 #include "datasets/split_view.h"
 #include "eval/data_identity.h"
 #include "eval/machine.h"
 #include "eval/metric.h"
 #include "eval/row_record.h"
 #include "eval/run_record.h"
+#include "eval/score_text.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
 
@@ -25,97 +24,7 @@ namespace lra {
 namespace {
 
 constexpr size_t kMaxNameLength = 64;
-
-// --- Reading ---
-
-absl::Status WrongUse(absl::string_view path, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
-}
-
-bool IsFloat(NpyType type) { return type == NpyType::kFloat32 || type == NpyType::kFloat64; }
-
-absl::Status CheckShape(absl::string_view path, const NpyHeader& header, const TaskSpec& spec,
-                        absl::string_view split, int64_t examples) {
-  const std::string held = absl::StrCat("holds ", NpyDescr(header.type), " of shape (",
-                                        absl::StrJoin(header.shape, ", "), ")");
-  const bool fits = IsFloat(header.type) ? header.shape.size() == 2 : header.shape.size() == 1;
-  if (!fits) {
-    return WrongUse(path, absl::StrCat(held, "; expected logits [examples, ", spec.classes(),
-                                       "] of float32 or float64, or classes [examples] of an "
-                                       "integer type"));
-  }
-  if (header.shape[0] != examples) {
-    return WrongUse(path, absl::StrCat(held, ": ", header.shape[0], " examples; the ", split,
-                                       " split of ", spec.name(), " has ", examples));
-  }
-  if (!IsFloat(header.type) || header.shape[1] == spec.classes()) return absl::OkStatus();
-  return WrongUse(path, absl::StrCat(held, ": ", header.shape[1], " logits an example; ",
-                                     spec.name(), " has ", spec.classes(), " classes"));
-}
-
-template <class T>
-absl::Status CopyLogits(absl::string_view path, absl::Span<const T> values, int64_t classes,
-                        std::vector<float>* logits) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    (*logits)[i] = static_cast<float>(values[i]);
-    if (std::isfinite((*logits)[i])) continue;
-    return WrongUse(path, absl::StrCat("row ", i / classes, ", class ", i % classes, ": the logit ",
-                                       values[i], " is not a finite float32"));
-  }
-  return absl::OkStatus();
-}
-
-template <class T>
-absl::Status MarkClasses(absl::string_view path, absl::Span<const T> values, int64_t classes,
-                         std::vector<float>* logits) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (std::cmp_less(values[i], 0) || std::cmp_greater_equal(values[i], classes)) {
-      return WrongUse(
-          path, absl::StrCat("row ", i, ": class ", values[i], " is outside 0 .. ", classes - 1));
-    }
-    (*logits)[i * classes + static_cast<size_t>(values[i])] = 1;
-  }
-  return absl::OkStatus();
-}
-
-template <class T>
-absl::Status ReadAs(absl::string_view path, const MappedNpy& column, int64_t classes,
-                    std::vector<float>* logits) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return CopyLogits(path, column.values<T>(), classes, logits);
-  } else {
-    return MarkClasses(path, column.values<T>(), classes, logits);
-  }
-}
-
-absl::Status ReadValues(absl::string_view path, const MappedNpy& column, int64_t classes,
-                        std::vector<float>* logits) {
-  switch (column.header().type) {
-    case NpyType::kFloat32:
-      return ReadAs<float>(path, column, classes, logits);
-    case NpyType::kFloat64:
-      return ReadAs<double>(path, column, classes, logits);
-    case NpyType::kInt8:
-      return ReadAs<int8_t>(path, column, classes, logits);
-    case NpyType::kInt16:
-      return ReadAs<int16_t>(path, column, classes, logits);
-    case NpyType::kInt32:
-      return ReadAs<int32_t>(path, column, classes, logits);
-    case NpyType::kInt64:
-      return ReadAs<int64_t>(path, column, classes, logits);
-    case NpyType::kUint8:
-      return ReadAs<uint8_t>(path, column, classes, logits);
-    case NpyType::kUint16:
-      return ReadAs<uint16_t>(path, column, classes, logits);
-    case NpyType::kUint32:
-      return ReadAs<uint32_t>(path, column, classes, logits);
-    case NpyType::kUint64:
-      return ReadAs<uint64_t>(path, column, classes, logits);
-  }
-  return absl::InternalError(absl::StrCat(path, ": unknown type"));
-}
-
-// --- Writing ---
+constexpr double kWarnedConfidence = 0.95;
 
 absl::Status CheckName(const std::string& name, const std::vector<std::string>& taken) {
   const bool is_plain = !name.empty() && name.size() <= kMaxNameLength &&
@@ -141,6 +50,25 @@ std::string Describe(const ExternalRun& run, bool only_labels) {
                       only_labels ? " (classes only: no loss)" : "");
 }
 
+// Empty unless the score is not above that of the majority class by more than chance. Rows in
+// another order than the data set's look like that, and nothing else shows it.
+absl::StatusOr<std::string> MisorderWarning(const ExternalRun& run, const SplitResult& result) {
+  LRA_ASSIGN_OR_RETURN(const Metric* const accuracy, FindMetric(kAccuracy));
+  if (!HasSum(result.sums(), kCorrect) || run.labels.empty()) return "";
+  std::vector<int64_t> counts(run.spec.classes());
+  for (const int32_t label : run.labels) ++counts[label];
+  const double majority = static_cast<double>(*std::max_element(counts.begin(), counts.end())) /
+                          static_cast<double>(run.labels.size());
+  const auto interval = accuracy->RunInterval(result.sums(), kWarnedConfidence);
+  if (!interval || interval->low > majority) return "";
+  return absl::StrCat(run.split, " accuracy ",
+                      DescribeScoreWithInterval(*accuracy, result, kWarnedConfidence),
+                      " is not above the majority class, ", accuracy->Text(majority),
+                      ", and no index says which example a row is about: rows in another order "
+                      "than the data set's score like this; give --index FILE with the original "
+                      "index of each row (`lra data export` lists them)");
+}
+
 // Classes without probabilities have no loss, nor has any example.
 void ForgetTotals(SplitResult* result) {
   for (auto& [name, total] : *result->mutable_sums()->mutable_totals())
@@ -164,24 +92,6 @@ absl::Status CheckSameRow(absl::string_view directory, const RunRecord& previous
 
 }  // namespace
 
-absl::StatusOr<ExternalPredictions> ReadPredictions(absl::string_view path, const TaskSpec& spec,
-                                                    absl::string_view split, int64_t examples) {
-  const absl::StatusOr<MappedNpy> opened = MappedNpy::Open(path);
-  if (absl::IsDataLoss(opened.status())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        opened.status().message(),
-        "; numpy.save(path, numpy.ascontiguousarray(x, dtype=\"<f4\")) writes what is read here"));
-  }
-  LRA_RETURN_IF_ERROR(opened.status());
-  const MappedNpy& column = *opened;
-  LRA_RETURN_IF_ERROR(CheckShape(path, column.header(), spec, split, examples));
-  ExternalPredictions predictions;
-  predictions.logits.resize(examples * spec.classes());
-  predictions.only_labels = !IsFloat(column.header().type);
-  LRA_RETURN_IF_ERROR(ReadValues(path, column, spec.classes(), &predictions.logits));
-  return predictions;
-}
-
 absl::StatusOr<ExternalRun> OpenExternalRun(const ExternalRequest& request) {
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(request.data_dir));
   ExternalRun run;
@@ -196,6 +106,7 @@ absl::StatusOr<ExternalRun> OpenExternalRun(const ExternalRequest& request) {
   run.spec = split.spec();
   run.split = request.split;
   run.labels = Labels(split);
+  run.indices = StoredIndices(split);
   run.unix_seconds = UnixSeconds();
   return run;
 }
@@ -208,9 +119,12 @@ std::string ExternalDirectory(absl::string_view runs, absl::string_view task,
 
 absl::StatusOr<RunRecord> WriteExternalRecord(absl::string_view directory, const ExternalRun& run) {
   LRA_RETURN_IF_ERROR(CheckName(run.name, run.taken_names));
-  LRA_ASSIGN_OR_RETURN(const ExternalPredictions predictions,
-                       ReadPredictions(run.predictions_path, run.spec, run.split,
-                                       static_cast<int64_t>(run.labels.size())));
+  LRA_ASSIGN_OR_RETURN(
+      const ExternalPredictions predictions,
+      ReadPredictions(run.files, {.spec = run.spec,
+                                  .name = run.split,
+                                  .examples = static_cast<int64_t>(run.labels.size()),
+                                  .indices = run.indices}));
   const RowIdentity row{RunRecord::EXTERNAL,
                         run.name,
                         Describe(run, predictions.only_labels),
@@ -229,6 +143,10 @@ absl::StatusOr<RunRecord> WriteExternalRecord(absl::string_view directory, const
   LRA_ASSIGN_OR_RETURN(
       SplitResult result,
       StoreRowSplit(directory, {run.split, predictions.logits, run.labels}, run.spec));
+  if (!predictions.has_index) {
+    LRA_ASSIGN_OR_RETURN(std::string warning, MisorderWarning(run, result));
+    if (!warning.empty()) record.add_warning(std::move(warning));
+  }
   if (predictions.only_labels) ForgetTotals(&result);
   *record.add_results() = result;
   bool is_known = false;

@@ -36,7 +36,7 @@ class ExternalRecordTest : public ::testing::Test {
     run_.labels = {2, 0, 1, 1};
     run_.taken_names = {"linear"};
     run_.command_line = "lra score";
-    run_.predictions_path = JoinPath(folder_.path(), "p.npy");
+    run_.files.predictions = JoinPath(folder_.path(), "p.npy");
     out_ = JoinPath(folder_.path(), "run");
   }
 
@@ -44,7 +44,7 @@ class ExternalRecordTest : public ::testing::Test {
   void Predict(const std::vector<T>& values, const std::vector<int64_t>& shape) {
     const std::string bytes(reinterpret_cast<const char*>(values.data()),
                             values.size() * sizeof(T));
-    ASSERT_TRUE(WriteFileAtomically(run_.predictions_path,
+    ASSERT_TRUE(WriteFileAtomically(run_.files.predictions,
                                     absl::StrCat(FormatNpyHeader(NpyTypeOf<T>(), shape), bytes))
                     .ok());
   }
@@ -135,6 +135,36 @@ TEST_F(ExternalRecordTest, ErrorsNameWhatWasExpectedAndWhatCame) {
   EXPECT_THAT(Refusal(), HasSubstr("row 2: class 18446744073709551615 is outside"));
 }
 
+// Rows in another order than the data set's score like the majority class: without an index that is
+// said, with one the rows are put in order.
+TEST_F(ExternalRecordTest, AMisorderIsSuspectedAloudAndAnIndexMendsIt) {
+  run_.labels.clear();
+  std::vector<int64_t> classes, index;
+  for (int64_t i = 0; i < 90; ++i) {
+    run_.labels.push_back(static_cast<int32_t>(i % 3));
+    run_.indices.push_back(1000 + i);
+    index.push_back(1000 + (i + 1) % 90);
+    classes.push_back((i + 1) % 3);  // right for the example of the row's index
+  }
+  Predict<int64_t>(classes, {90});
+  auto record = Write();
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(CountOf(record->results(0).sums(), kCorrect), 0);
+  ASSERT_EQ(record->warning_size(), 1);
+  EXPECT_THAT(record->warning(0),
+              AllOf(HasSubstr("test accuracy 0.00 % (0 of 90"),
+                    HasSubstr("not above the majority class, 33.33 %"), HasSubstr("--index")));
+
+  run_.files.index = folder_.File("i.npy");
+  const std::string bytes(reinterpret_cast<const char*>(index.data()), index.size() * 8);
+  ASSERT_TRUE(
+      WriteFileAtomically(run_.files.index, FormatNpyHeader(NpyType::kInt64, {90}) + bytes).ok());
+  record = Write();
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(CountOf(record->results(0).sums(), kCorrect), 90);
+  EXPECT_EQ(record->warning_size(), 0);
+}
+
 TEST_F(ExternalRecordTest, NamesThatAreTakenOrUnfit) {
   PredictClasses();
   run_.name = "linear";
@@ -213,6 +243,7 @@ TEST(OpenExternalRunTest, TakesTaskViewAndLabelsFromTheData) {
   EXPECT_EQ(run->data.task(), "listops");
   EXPECT_EQ(run->split, "test");
   EXPECT_THAT(run->labels, ElementsAre(2, 0, 1));
+  EXPECT_THAT(run->indices, ElementsAre(0, 1, 2));
   EXPECT_EQ(run->view.max_length_tokens(), 2);
   EXPECT_EQ(run->spec.max_length_tokens(), 2);
   EXPECT_GT(run->unix_seconds, 0);

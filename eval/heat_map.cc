@@ -15,6 +15,9 @@ constexpr int64_t kMaxEntries = 1024;  // on each side, after Reduce
 constexpr int kPlotPixels = 512;       // least size of the plot, if cells can be enlarged
 constexpr int kMargin = 16, kTick = 6, kGap = 6, kBarWidth = 24;
 constexpr int kBarSteps = 4;
+constexpr size_t kMaxNamed = 64;  // tokens that are all named
+constexpr int kNamedPixels = kTextHeight + 2;
+constexpr size_t kMaxTokenBytes = 8;
 constexpr Colour kBlack = {0, 0, 0};
 
 struct Scale {
@@ -33,25 +36,49 @@ std::string BarLabel(const Scale& scale, int step) {
   return absl::StrFormat("%.3g", scale.low + (scale.high - scale.low) * step / kBarSteps);
 }
 
+std::string TokenAt(const HeatMapLabels& labels, int64_t place) {
+  if (place >= static_cast<int64_t>(labels.tokens.size())) return "";
+  return labels.tokens[place].substr(0, kMaxTokenBytes);
+}
+
+bool NamesAll(const HeatMapLabels& labels) {
+  return !labels.tokens.empty() && labels.tokens.size() <= kMaxNamed;
+}
+
+int WidestToken(const HeatMapLabels& labels) {
+  int widest = 0;
+  for (size_t i = 0; i < labels.tokens.size(); ++i)
+    widest = std::max(widest, TextWidth(TokenAt(labels, static_cast<int64_t>(i))));
+  return widest;
+}
+
 // Where things are drawn; the plot is rows * cell pixels high.
 struct Layout {
   Layout(const AttentionMap& map, const HeatMapLabels& labels, const Scale& scale)
-      : cell(std::max<int>(1, kPlotPixels / static_cast<int>(std::max(map.rows, map.columns)))),
+      : cell(std::max<int>(NamesAll(labels) ? kNamedPixels : 1,
+                           kPlotPixels / static_cast<int>(std::max(map.rows, map.columns)))),
         plot_width(static_cast<int>(map.columns) * cell),
         plot_height(static_cast<int>(map.rows) * cell),
-        left(kMargin + kTextHeight + kGap + TextWidth(absl::StrCat(map.rows)) + kGap + kTick),
-        top(kMargin + kTextHeight + kMargin),
-        bar_left(left + plot_width + 2 * kMargin) {
+        token_width(WidestToken(labels)) {
+    const int number = TextWidth(absl::StrCat(map.rows)) + kGap;
+    const bool has_tokens = !labels.tokens.empty();
+    left = kMargin + kTextHeight + kGap + (NamesAll(labels) ? 0 : number) +
+           (has_tokens ? token_width + kGap : 0) + kTick;
+    bar_left = left + plot_width + 2 * kMargin;
+    below_ticks = NamesAll(labels) ? token_width : (has_tokens ? 2 * kTextHeight : kTextHeight);
     int label_width = 0;
     for (int i = 0; i <= kBarSteps; ++i)
       label_width = std::max(label_width, TextWidth(BarLabel(scale, i)));
     width = bar_left + kBarWidth + kTick + kGap + label_width + kMargin;
     width = std::max(width, TextWidth(labels.title) + 2 * kMargin);
-    height = top + std::max(plot_height, 6 * kTextHeight) + kTick + kGap + kTextHeight + kGap +
+    height = top + std::max(plot_height, 6 * kTextHeight) + kTick + kGap + below_ticks + kGap +
              kTextHeight + kMargin;
   }
 
-  int cell, plot_width, plot_height, left, top, bar_left;
+  int cell, plot_width, plot_height, token_width;
+  int top = kMargin + kTextHeight + kMargin;
+  int left = 0, bar_left = 0;
+  int below_ticks = 0;  // height of what stands under the ticks of the columns
   int width = 0, height = 0;
 };
 
@@ -73,28 +100,60 @@ void DrawCells(const AttentionMap& map, const Layout& at, const Scale& scale, Ca
   DrawFrame(canvas, at.left, at.top, at.plot_width, at.plot_height);
 }
 
-// `factor` is the number of the matrix's entries that one entry of the picture stands for, along a
-// side.
-void DrawAxes(const AttentionMap& map, int64_t factor, const HeatMapLabels& labels,
-              const Layout& at, Canvas* canvas) {
+void DrawColumnTick(const std::string& number, const std::string& token, int x, int bottom,
+                    Canvas* canvas) {
+  canvas->Fill(x, bottom, 1, kTick, kBlack);
+  const int below = bottom + kTick + kGap;
+  DrawText(canvas, x - TextWidth(number) / 2, below, number);
+  DrawText(canvas, x - TextWidth(token) / 2, below + kTextHeight, token);
+}
+
+void DrawRowTick(const std::string& text, int y, int left, Canvas* canvas) {
+  canvas->Fill(left - kTick, y, kTick, 1, kBlack);
+  DrawText(canvas, left - kTick - kGap - TextWidth(text), y - kTextHeight / 2 + 1, text);
+}
+
+// Names every row and column.
+void DrawTokens(const AttentionMap& map, const HeatMapLabels& labels, const Layout& at,
+                Canvas* canvas) {
+  const int bottom = at.top + at.plot_height;
+  for (int64_t i = 0; i < map.columns; ++i) {
+    const std::string token = TokenAt(labels, i);
+    const int x = at.left + static_cast<int>(i) * at.cell + (at.cell - kTextHeight) / 2;
+    DrawText(canvas, x, bottom + kTick + kGap + TextWidth(token), token, /*upwards=*/true);
+  }
+  for (int64_t i = 0; i < map.rows; ++i)
+    DrawRowTick(TokenAt(labels, i), at.top + static_cast<int>(i) * at.cell + at.cell / 2, at.left,
+                canvas);
+}
+
+// Numbers some rows and columns. `factor` is the number of the matrix's entries that one entry of
+// the picture stands for, along a side.
+void DrawTicks(const AttentionMap& map, int64_t factor, const HeatMapLabels& labels,
+               const Layout& at, Canvas* canvas) {
   const auto place = [&](int64_t entry) {
     return static_cast<int>(entry / factor) * at.cell + at.cell / 2;
   };
-  const int bottom = at.top + at.plot_height;
   for (const int64_t tick : TickPositions(map.columns * factor, 6)) {
-    const std::string text = absl::StrCat(tick);
-    const int x = at.left + place(tick);
-    canvas->Fill(x, bottom, 1, kTick, kBlack);
-    DrawText(canvas, x - TextWidth(text) / 2, bottom + kTick + kGap, text);
+    DrawColumnTick(absl::StrCat(tick), TokenAt(labels, tick), at.left + place(tick),
+                   at.top + at.plot_height, canvas);
   }
   for (const int64_t tick : TickPositions(map.rows * factor, 6)) {
-    const std::string text = absl::StrCat(tick);
-    const int y = at.top + place(tick);
-    canvas->Fill(at.left - kTick, y, kTick, 1, kBlack);
-    DrawText(canvas, at.left - kTick - kGap - TextWidth(text), y - kTextHeight / 2 + 1, text);
+    const std::string token = TokenAt(labels, tick);
+    DrawRowTick(token.empty() ? absl::StrCat(tick) : absl::StrCat(tick, " ", token),
+                at.top + place(tick), at.left, canvas);
+  }
+}
+
+void DrawAxes(const AttentionMap& map, int64_t factor, const HeatMapLabels& labels,
+              const Layout& at, Canvas* canvas) {
+  if (NamesAll(labels)) {
+    DrawTokens(map, labels, at, canvas);
+  } else {
+    DrawTicks(map, factor, labels, at, canvas);
   }
   DrawText(canvas, at.left + (at.plot_width - TextWidth(labels.columns)) / 2,
-           bottom + kTick + kGap + kTextHeight + kGap, labels.columns);
+           at.top + at.plot_height + kTick + kGap + at.below_ticks + kGap, labels.columns);
   DrawText(canvas, kMargin, at.top + (at.plot_height + TextWidth(labels.rows)) / 2, labels.rows,
            /*upwards=*/true);
   DrawText(canvas, std::max(kMargin, (at.width - TextWidth(labels.title)) / 2), kMargin,

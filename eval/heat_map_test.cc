@@ -81,6 +81,44 @@ TEST(HeatMapTest, TextIsWhereItShouldBe) {
   internal::DrawText(&across, -30, 195, "cut \n\x80 off");
 }
 
+// Cells grow until every token's name fits beside its row, and the name is there.
+TEST(HeatMapTest, FewTokensAreAllNamed) {
+  const AttentionMap map = {60, 60, std::vector<float>(3600, 0.5f)};
+  HeatMapLabels labels = {"tokens"};
+  EXPECT_EQ(internal::DrawHeatMap(map, labels).cell_pixels, 8);
+  labels.tokens.assign(60, "");
+  labels.tokens[7] = "[MAX";
+  const auto drawn = internal::DrawHeatMap(map, labels);
+  EXPECT_EQ(drawn.cell_pixels, 18);
+  const auto beside = [&](int row) {  // left of the row, without its tick
+    return BlackPixels(drawn.canvas, 40, drawn.top + row * 18, drawn.left - 48, 18);
+  };
+  EXPECT_GT(beside(7), 50);
+  EXPECT_EQ(beside(9), 0);
+  const auto below = [&](int column) {
+    const int top = drawn.top + 60 * 18 + 8;
+    return BlackPixels(drawn.canvas, drawn.left + column * 18, top, 18, 60);
+  };
+  EXPECT_GT(below(7), 50);
+  EXPECT_EQ(below(9), 0);
+}
+
+// A picture of many tokens names those at its ticks.
+TEST(HeatMapTest, OfManyTokensThoseAtTheTicksAreNamed) {
+  const AttentionMap map = {200, 200, std::vector<float>(40000, 0.5f)};
+  HeatMapLabels labels = {"tokens"};
+  labels.tokens.assign(200, "");
+  labels.tokens[50] = "[MAX";  // a tick: multiples of 50
+  const auto named = internal::DrawHeatMap(map, labels);
+  labels.tokens[50] = "";
+  labels.tokens[51] = "[MAX";
+  const auto unnamed = internal::DrawHeatMap(map, labels);
+  const int all = named.canvas.width * named.canvas.height;
+  EXPECT_EQ(all, unnamed.canvas.width * unnamed.canvas.height);
+  EXPECT_GT(BlackPixels(named.canvas, 0, 0, named.canvas.width, named.canvas.height),
+            BlackPixels(unnamed.canvas, 0, 0, named.canvas.width, named.canvas.height) + 100);
+}
+
 TEST(HeatMapTest, IsAPngOrAnError) {
   const auto png = HeatMapPng({1, 1, {0}}, {"zero"});
   ASSERT_TRUE(png.ok()) << png.status();

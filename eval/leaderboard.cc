@@ -50,6 +50,35 @@ PublishedRows AlignPublished(const PublishedTable& table, const std::vector<std:
   return published;
 }
 
+bool IsCopy(const PublishedRow& a, const PublishedRow& b) {
+  return a.method() == b.method() && a.average_percent() == b.average_percent() &&
+         std::equal(a.cells().begin(), a.cells().end(), b.cells().begin(), b.cells().end(),
+                    [](const PublishedCell& x, const PublishedCell& y) {
+                      return x.task() == y.task() && x.accuracy_percent() == y.accuracy_percent();
+                    });
+}
+
+// Takes out the rows that an earlier table of the list has as well, because papers copy rows of
+// earlier ones, and says so in the table's note.
+std::vector<PublishedTable> WithoutCopies(std::vector<PublishedTable> tables) {
+  for (auto table = tables.begin(); table != tables.end(); ++table) {
+    for (auto earlier = tables.begin(); earlier != table; ++earlier) {
+      auto* rows = table->mutable_rows();
+      const auto copies = std::stable_partition(rows->begin(), rows->end(), [&](const auto& row) {
+        return std::none_of(earlier->rows().begin(), earlier->rows().end(),
+                            [&](const PublishedRow& other) { return IsCopy(row, other); });
+      });
+      const auto count = std::distance(copies, rows->end());
+      if (count == 0) continue;
+      rows->erase(copies, rows->end());
+      table->set_note(absl::StrCat(table->note(), table->note().empty() ? "" : " ",
+                                   "Rows that it shares with ", earlier->name(),
+                                   " are shown there only (", count, ")."));
+    }
+  }
+  return tables;
+}
+
 // --- Assembly ---
 
 // Why rows of several columns have no average.
@@ -160,6 +189,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
         "no run to show on the ", options.split, " split: ", absl::StrJoin(board.left_out, "; ")));
   }
   const std::vector<std::vector<ColumnRuns>> tables = internal::MakeTables(entries);
+  const std::vector<PublishedTable> shown_published = WithoutCopies(published);
   std::set<std::string> left_out;  // a baseline may join several tables, its reason is told once
   for (const std::vector<ColumnRuns>& columns : tables) {
     LeaderboardTable table;
@@ -168,7 +198,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     std::vector<std::string> refused;
     FillTable(columns, options, &refused, &table);
     left_out.insert(refused.begin(), refused.end());
-    for (const PublishedTable& source : published) {
+    for (const PublishedTable& source : shown_published) {
       if (table.metric->name() != kAccuracy) break;  // what is published here is accuracy
       PublishedRows rows = AlignPublished(source, table.tasks);
       if (!rows.rows.empty()) table.published.push_back(std::move(rows));

@@ -16,29 +16,50 @@ namespace {
 
 // --- Variants ---
 
-// Values that tell the variants of one method in one column apart: by the attention's fingerprint,
-// the fields that vary among them, as "options.m=512". A method with one variant has the label "".
-std::map<std::string, std::string> VariantLabels(const std::vector<const RunRecord*>& records) {
-  std::map<std::string, std::map<std::string, std::string>>
-      fields_of;                                           // fingerprint -> path -> value
-  std::map<std::string, std::set<std::string>> values_of;  // path -> values, "" = unset
+// The attentions of one method in one column: by fingerprint, path -> value, and the paths that all
+// runs of the fingerprint have from --set or a run file.
+struct Variant {
+  std::map<std::string, std::string> fields;
+  std::map<std::string, int> set_by_hand;
+  int runs = 0;
+};
+
+std::map<std::string, Variant> VariantsOf(const std::vector<const RunRecord*>& records) {
+  std::map<std::string, Variant> variants;
   for (const RunRecord* record : records) {
     const auto leaves = ComparedFields(record->config().attention());
-    fields_of[Fingerprint(record->config().attention())] = {leaves.begin(), leaves.end()};
+    Variant& variant = variants[Fingerprint(record->config().attention())];
+    variant.fields = {leaves.begin(), leaves.end()};
+    ++variant.runs;
+    for (const auto& [path, value] : leaves) {
+      if (path != "name" && IsSetByHand(*record, absl::StrCat("attention.", path)))
+        ++variant.set_by_hand[path];
+    }
   }
-  for (const auto& [fingerprint, fields] : fields_of) {
-    for (const auto& [path, value] : fields) values_of[path];
+  return variants;
+}
+
+// Values that tell the variants of one method apart, by the attention's fingerprint: the fields
+// that vary among those of one column, and those that were set by hand, as "options.m=512". A
+// method with one variant as its configuration has it has the label "".
+std::map<std::string, std::string> VariantLabels(const std::vector<const RunRecord*>& records) {
+  std::map<std::string, Variant> variants = VariantsOf(records);
+  std::map<std::string, std::set<std::string>> values_of;  // path -> values, "" = unset
+  for (const auto& [fingerprint, variant] : variants) {
+    for (const auto& [path, value] : variant.fields) values_of[path];
   }
   for (auto& [path, values] : values_of) {
-    for (auto& [fingerprint, fields] : fields_of) values.insert(fields[path]);
+    for (auto& [fingerprint, variant] : variants) values.insert(variant.fields[path]);
   }
   std::map<std::string, std::string> labels;
-  for (const auto& [fingerprint, fields] : fields_of) {
+  for (const auto& [fingerprint, variant] : variants) {
     std::vector<std::string> parts;
     for (const auto& [path, values] : values_of) {
-      const auto it = fields.find(path);
-      if (values.size() > 1)
-        parts.push_back(absl::StrCat(path, "=", it->second.empty() ? "unset" : it->second));
+      const auto by_hand = variant.set_by_hand.find(path);
+      const bool is_set = by_hand != variant.set_by_hand.end() && by_hand->second == variant.runs;
+      const std::string& value = variant.fields.at(path);
+      if (values.size() > 1 || is_set)
+        parts.push_back(absl::StrCat(path, "=", value.empty() ? "unset" : value));
     }
     labels[fingerprint] = absl::StrJoin(parts, ", ");
   }

@@ -25,6 +25,11 @@ bool IsFragment(absl::string_view origin) {
   return absl::StartsWith(origin, "protocol ") || absl::StartsWith(origin, "preset ");
 }
 
+// Set by nobody in particular: by a fragment, for want of a value, or from another field.
+bool IsRule(absl::string_view origin) {
+  return IsFragment(origin) || absl::StartsWith(origin, "= ") || origin == "default";
+}
+
 // "protocol lra2020, image/local": what the rules say about one method.
 bool IsMethodPart(absl::string_view origin) {
   return IsFragment(origin) && absl::StrContains(origin, "/");
@@ -252,11 +257,15 @@ std::string OverridesOf(const RunRecord& record) {
         absl::StartsWith(path, "attention."))
       continue;
     if (path == "schedule.learning_rate" && record.config().has_search()) continue;
-    const bool is_rule = IsFragment(origin->second) || absl::StartsWith(origin->second, "= ") ||
-                         origin->second == "default";
-    if (!is_rule) overrides.push_back(absl::StrCat(path, "=", value));
+    if (!IsRule(origin->second)) overrides.push_back(absl::StrCat(path, "=", value));
   }
   return absl::StrJoin(overrides, ", ");
+}
+
+bool IsSetByHand(const RunRecord& record, const std::string& path) {
+  const auto origin = record.provenance().find(path);
+  return origin != record.provenance().end() && !IsRule(origin->second) &&
+         !absl::StartsWith(origin->second, "attention ");
 }
 
 std::string MethodRulesOf(const RunRecord& record) {

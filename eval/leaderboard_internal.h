@@ -42,6 +42,8 @@ RunRecord SettingOf(const RunRecord& record);
 // "train.steps=150, model.pooling=CLS": the settings that come neither from protocol nor preset nor
 // attention.
 std::string OverridesOf(const RunRecord& record);
+// Whether --set or a run file gave the field of the configuration.
+bool IsSetByHand(const RunRecord& record, const std::string& path);
 // The same of what protocol and preset say about this method alone, attention.* aside. Runs of one
 // column may differ in it: the rules are the same.
 std::string MethodRulesOf(const RunRecord& record);
@@ -65,7 +67,8 @@ absl::StatusOr<std::vector<Entry>> SelectEntries(const FoundRuns& found,
 // row of a column.
 using RowKey = std::tuple<int, std::string, std::string>;
 std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column);
-// "cosformer", or "cosformer (dropout=0.1)" of a variant.
+// "cosformer"; "cosformer (dropout=0.1)" of one variant among several, and wherever that was set by
+// hand.
 std::string LabelOf(const RowKey& key);
 // One run a seed, by seed. A second run of a seed is a copy (dropped) or contradicts the first
 // (reported).

@@ -160,6 +160,19 @@ TEST(LeaderboardTest, VariantsOfOneMethodAreRowsOfTheirOwn) {
               ElementsAre("cosformer (dropout=unset)", "cosformer (dropout=0.1)"));
 }
 
+// A row says which options its runs had, also where there is nothing to tell them apart from.
+TEST(LeaderboardTest, OptionsThatWereSetByHandStandInTheLabel) {
+  LocatedRecord run = MakeRun({.method = "cosformer"}), plain = MakeRun({.method = "linear"});
+  run.record.mutable_config()->mutable_attention()->set_dropout(0.1f);
+  (*run.record.mutable_provenance())["attention.name"] = "--attention";
+  (*run.record.mutable_provenance())["attention.dropout"] = "--set";
+  plain.record.mutable_config()->mutable_attention()->set_dropout(0.2f);
+  (*plain.record.mutable_provenance())["attention.dropout"] = "attention linear";
+  const Leaderboard board = Build({run, plain});
+  EXPECT_THAT(Labels(board.tables.at(0)),
+              ::testing::UnorderedElementsAre("cosformer (dropout=0.1)", "linear"));
+}
+
 TEST(LeaderboardTest, ARepeatedSeedCountsOnce) {
   LocatedRecord copy = MakeRun({}), other = MakeRun({.correct = 701});
   copy.directory = "backup/copy";
@@ -212,6 +225,20 @@ TEST(LeaderboardTest, PublishedRowsKeepToTheColumnsShown) {
   const Leaderboard five = Build(runs, {*published});
   EXPECT_EQ(five.tables.at(0).published.at(0).rows[11].average_percent, 55.23);
   EXPECT_THAT(Build({MakeRun({.task = "other"})}, {*published}).tables.at(0).published, IsEmpty());
+}
+
+// The 2020 rows of the cosFormer paper are copies of the benchmark's own table.
+TEST(LeaderboardTest, CopiedPublishedRowsAreShownOnce) {
+  const auto first = LoadPublishedTable("lra2020"), second = LoadPublishedTable("cosformer2022");
+  ASSERT_TRUE(first.ok() && second.ok());
+  const Leaderboard board = Build({MakeRun({})}, {*first, *second});
+  const std::vector<PublishedRows>& shown = board.tables.at(0).published;
+  ASSERT_EQ(shown.size(), 2);
+  EXPECT_EQ(static_cast<int>(shown[0].rows.size()), first->rows_size());
+  ASSERT_EQ(shown[1].rows.size(), 1);
+  EXPECT_EQ(shown[1].rows[0].method, "cosformer");
+  EXPECT_THAT(shown[1].table.note(),
+              HasSubstr("Rows that it shares with lra2020 are shown there only (11)."));
 }
 
 TEST(LeaderboardTest, NotesSayHowTheRowsWereObtained) {

@@ -88,6 +88,10 @@ std::string Metric::Text(double value, int more) const {
   return absl::StrCat(Number(value, more), " ", traits_.unit);
 }
 
+std::string AmountText(absl::string_view number, absl::string_view unit) {
+  return absl::StrCat(number, " ", number == "1" && unit == "points" ? "point" : unit);
+}
+
 std::string Metric::Heading(absl::string_view task) const {
   if (name() == kAccuracy) return std::string(task);
   const std::string unit = traits_.unit == name() ? "" : absl::StrCat(" in ", traits_.unit);

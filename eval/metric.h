@@ -86,6 +86,9 @@ class Metric {
   const MetricTraits traits_;
 };
 
+// "2.4 points", "1 point", "1 bits/token": an amount in the unit of a difference.
+std::string AmountText(absl::string_view number, absl::string_view unit);
+
 using MetricRegistry = Registry<Metric>;
 
 // The metric of tasks that name none.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "eval/metric.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 
@@ -57,7 +58,13 @@ Design DesignOf(const PowerRequest& request) {
   return design;
 }
 
-std::string Points(double difference) { return absl::StrFormat("%.2g points", 100 * difference); }
+// Two digits of a fraction's points; all digits of points that were given.
+std::string Points(double difference) {
+  return AmountText(absl::StrFormat("%.2g", 100 * difference), "points");
+}
+std::string GivenPoints(double points) {
+  return AmountText(absl::StrFormat("%g", points), "points");
+}
 
 std::string Or(const std::optional<int64_t>& number, const char* none) {
   return number ? FormatCount(*number) : none;
@@ -87,13 +94,13 @@ std::string WritePowerPlan(const PowerPlan& plan) {
   const PowerRequest& r = plan.request;
   const DifferenceComponents& c = plan.design.components;
   std::string text = absl::StrFormat(
-      "%s examples; standard deviations of the difference: %.2g points of seeds, %.2g of one "
+      "%s examples; standard deviations of the difference: %s of seeds, %.2g of one "
       "example, %.2g of the rest (%s).\n",
-      FormatCount(plan.design.examples), 100 * std::sqrt(c.seeds), 100 * std::sqrt(c.examples),
+      FormatCount(plan.design.examples), Points(std::sqrt(c.seeds)), 100 * std::sqrt(c.examples),
       100 * std::sqrt(c.rest), r.like ? "from the record" : "assumed");
   if (plan.power) {
-    absl::StrAppendFormat(&text, "%d seeds a row tell %g points from 0 with %.1f %%.\n", *r.seeds,
-                          *r.difference_points, 100 * *plan.power);
+    absl::StrAppendFormat(&text, "%d seeds a row tell %s from 0 with %.1f %%.\n", *r.seeds,
+                          GivenPoints(*r.difference_points), 100 * *plan.power);
   }
   if (r.seeds) {
     absl::StrAppendFormat(&text, "Smallest difference seen with %g %% by %d seeds: %s.\n",
@@ -101,8 +108,8 @@ std::string WritePowerPlan(const PowerPlan& plan) {
                           plan.smallest_difference ? Points(*plan.smallest_difference) : "none");
   }
   if (r.difference_points) {
-    absl::StrAppendFormat(&text, "Seeds a row that see %g points with %g %%: %s.\n",
-                          *r.difference_points, r.power_percent,
+    absl::StrAppendFormat(&text, "Seeds a row that see %s with %g %%: %s.\n",
+                          GivenPoints(*r.difference_points), r.power_percent,
                           Or(plan.seeds_needed, "no number; the examples are too few"));
   }
   if (r.difference_points && r.seeds) {

@@ -46,9 +46,8 @@ TEST(PowerPlanTest, OneOfSeedsAndDifferenceIsEnough) {
   request.difference_points = 1;
   const auto by_difference = PlanPower(request);
   ASSERT_TRUE(by_difference.ok());
-  EXPECT_THAT(
-      WritePowerPlan(*by_difference),
-      HasSubstr("Seeds a row that see 1 points with 80 %: no number; the examples are too"));
+  EXPECT_THAT(WritePowerPlan(*by_difference),
+              HasSubstr("Seeds a row that see 1 point with 80 %: no number; the examples are too"));
 }
 
 TEST(PowerPlanTest, ErrorsNameFlagValueAndCure) {

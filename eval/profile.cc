@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "eval/external_record.h"
+#include "eval/prediction_file.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -134,7 +134,9 @@ absl::StatusOr<std::vector<float>> StoredLogits(absl::string_view directory,
   }
   LRA_RETURN_IF_ERROR(CheckPredictions(directory, record));
   LRA_ASSIGN_OR_RETURN(ExternalPredictions predictions,
-                       ReadPredictions(path, record.spec(), split, result->examples()));
+                       ReadPredictions({path}, {.spec = record.spec(),
+                                                .name = std::string(split),
+                                                .examples = result->examples()}));
   return std::move(predictions.logits);
 }
 

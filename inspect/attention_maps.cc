@@ -4,59 +4,96 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "datasets/loader.h"
-#include "datasets/npy.h"
-#include "eval/attention_map.h"
-#include "eval/heat_map.h"
-#include "inspect/open_checkpoint.h"
+#include "datasets/token_text.h"
+#include "inspect/attention_files.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "models/attention_weights.h"
 #include "models/base/torch_status.h"
-#include "run_folder/test_looks.h"
 #include "train/micro_batch.h"
 
 namespace lra {
 namespace {
 
-// Sums of maps by (layer, head).
-using HeadSums = std::map<std::pair<int64_t, int64_t>, AttentionMapSum>;
+bool HasCls(const OpenedCheckpoint& opened) {
+  return opened.state.config().model().pooling() == ModelConfig::CLS;
+}
 
-struct Selected {
-  std::vector<int64_t> examples;
-  int64_t skipped = 0;
-};
+bool IsOfPixels(const OpenedCheckpoint& opened) {
+  return opened.split.spec().image_side_pixels() > 0;
+}
 
-absl::StatusOr<Selected> SelectExamples(const AttendRequest& request,
-                                        const OpenedCheckpoint& opened) {
-  const bool has_cls = opened.state.config().model().pooling() == ModelConfig::CLS;
+int64_t MaxTokens(const AttendRequest& request, const OpenedCheckpoint& opened) {
+  return request.max_tokens.value_or(IsOfPixels(opened) ? kMaxImageMapTokens : kMaxMapTokens);
+}
+
+// The side of a map of this example.
+int64_t MapTokens(const OpenedCheckpoint& opened, int64_t example) {
   const int64_t least = opened.model->depends_on_padding() ? opened.split.fixed_length_tokens() : 0;
-  Selected selected;
+  return std::max<int64_t>(opened.split.longest_tokens(example), least) + (HasCls(opened) ? 1 : 0);
+}
+
+absl::Status SelectOne(int64_t example, const OpenedCheckpoint& opened, Attended* attended) {
+  if (example < 0 || example >= opened.split.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--example: is ", example, ", must be 0 to ",
+                                                   opened.split.size() - 1, ", a place in split ",
+                                                   opened.split.name()));
+  }
+  const int64_t tokens = MapTokens(opened, example);
+  if (tokens > attended->max_tokens) {
+    return absl::InvalidArgumentError(absl::StrCat("--max-tokens: is ", attended->max_tokens,
+                                                   ", but example ", example, " has ", tokens,
+                                                   " tokens"));
+  }
+  attended->examples = {example};
+  return absl::OkStatus();
+}
+
+// Fills examples and skipped.
+absl::Status SelectExamples(const AttendRequest& request, const OpenedCheckpoint& opened,
+                            Attended* attended) {
+  attended->max_tokens = MaxTokens(request, opened);
+  if (request.example) return SelectOne(*request.example, opened, attended);
   int64_t shortest = 0, longer = 0;
   for (int64_t i = 0; i < opened.split.size(); ++i) {
-    if (static_cast<int64_t>(selected.examples.size()) == request.examples) break;
-    const int64_t tokens =
-        std::max<int64_t>(opened.split.longest_tokens(i), least) + (has_cls ? 1 : 0);
+    if (static_cast<int64_t>(attended->examples.size()) == request.examples) break;
+    const int64_t tokens = MapTokens(opened, i);
     shortest = shortest == 0 ? tokens : std::min(shortest, tokens);
-    if (tokens > request.max_tokens) {
+    if (tokens > attended->max_tokens) {
       ++longer;
       continue;
     }
-    selected.skipped = longer;
-    selected.examples.push_back(i);
+    attended->skipped = longer;
+    attended->examples.push_back(i);
   }
-  if (!selected.examples.empty()) return selected;
+  if (!attended->examples.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "--max-tokens: is ", request.max_tokens, ", but the shortest example of split ",
+      "--max-tokens: is ", attended->max_tokens, ", but the shortest example of split ",
       request.split, " has ", shortest, " tokens; a map needs 4 bytes times the square of that"));
+}
+
+// What the tokens of a single example stand for; CLS stands in front. Empty unless all are known.
+std::vector<std::string> TokensOf(const OpenedCheckpoint& opened, const Attended& attended) {
+  const TaskSpec& spec = opened.split.spec();
+  if (attended.examples.size() != 1 || spec.is_pair() || spec.is_real()) return {};
+  std::vector<int32_t> ids;
+  opened.split.Read(attended.examples.front(), &ids);
+  std::vector<std::string> tokens;
+  if (HasCls(opened)) tokens.emplace_back("<cls>");
+  for (const int32_t id : ids) {
+    tokens.push_back(TokenText(spec, id));
+    if (tokens.back().empty()) return {};
+  }
+  // Where padding affects the model, the map has a row for each padded token, too.
+  tokens.resize(MapTokens(opened, attended.examples.front()), "<pad>");
+  return tokens;
 }
 
 absl::Status CheckLayer(const AttendRequest& request, int64_t layers) {
@@ -85,18 +122,19 @@ absl::Status AddWeights(const AttendRequest& request, int64_t layer, const at::T
   return absl::OkStatus();
 }
 
+// Fills *sums and has_coverage.
 absl::Status SumExamples(const AttendRequest& request, const OpenedCheckpoint& opened,
-                         const Selected& selected, HeadSums* sums, bool* has_coverage) {
+                         HeadSums* sums, Attended* attended) {
   const c10::NoGradGuard no_grad;
   Progress progress({.label = "attend",
                      .unit = "examples",
-                     .total = static_cast<int64_t>(selected.examples.size()),
+                     .total = static_cast<int64_t>(attended->examples.size()),
                      .quiet = request.quiet});
   int64_t done = 0;
-  for (const int64_t example : selected.examples) {
+  for (const int64_t example : attended->examples) {
     absl::Status status;
     const auto visit = [&](int64_t layer, const Attention& attention, const AttentionInput& input) {
-      *has_coverage = attention.traits().is_row_stochastic;
+      attended->has_coverage = attention.traits().is_row_stochastic;
       if (!status.ok() || (request.layer && layer != *request.layer)) return;
       const absl::StatusOr<at::Tensor> weights = ImpliedWeights(attention, input);
       status = weights.ok() ? AddWeights(request, layer, *weights, sums) : weights.status();
@@ -111,98 +149,43 @@ absl::Status SumExamples(const AttendRequest& request, const OpenedCheckpoint& o
   return absl::OkStatus();
 }
 
-// A map with the name of its files; averages of several heads come after the heads.
-using NamedMaps = std::vector<std::pair<std::string, AttentionMap>>;
-
-template <class MapOf>
-NamedMaps NameMaps(const AttendRequest& request, const HeadSums& sums, MapOf map_of) {
-  NamedMaps named;
-  std::map<int64_t, std::vector<AttentionMap>> layers;
-  for (const auto& [place, sum] : sums) {
-    named.emplace_back(absl::StrCat("layer", place.first, "-head", place.second), map_of(sum));
-    layers[place.first].push_back(named.back().second);
-  }
-  if (request.head) return named;
-  std::vector<AttentionMap> means;
-  for (const auto& [layer, heads] : layers) {
-    means.push_back(AverageMap(heads));
-    named.emplace_back(absl::StrCat("layer", layer), means.back());
-  }
-  if (!request.layer) named.emplace_back("all", AverageMap(means));
-  return named;
-}
-
-// `kind` is "mean" or "coverage".
-absl::Status WriteMaps(const AttendRequest& request, const NamedMaps& maps, const std::string& kind,
-                       const std::string& title, Attended* attended) {
-  for (size_t i = 0; i < maps.size(); ++i) {
-    const auto& [name, map] = maps[i];
-    const std::string stem = absl::StrCat(name, "-", kind);
-    LRA_RETURN_IF_ERROR(
-        WriteNpy(JoinPath(request.out_dir, stem + ".npy"), map.values, {map.rows, map.columns}));
-    LRA_ASSIGN_OR_RETURN(const std::string png,
-                         HeatMapPng(map, {.title = absl::StrCat(name, ": ", title)}));
-    LRA_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(request.out_dir, stem + ".png"), png));
-    if (attended->maps.size() <= i) attended->maps.push_back({name, map.rows, {}});
-    attended->maps[i].files.push_back(stem + ".npy");
-    attended->maps[i].files.push_back(stem + ".png");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status WriteDescription(const AttendRequest& request, const std::string& checkpoint,
-                              const std::string& data_dir, const Selected& selected,
+absl::Status WriteDescription(const AttendRequest& request, const Look& look,
                               const Attended& attended) {
-  nlohmann::ordered_json json = {{"checkpoint", checkpoint},
-                                 {"attention", attended.attention},
-                                 {"data", data_dir},
-                                 {"split", request.split},
-                                 {"examples", selected.examples},
-                                 {"max_tokens", request.max_tokens},
-                                 {"threshold", request.threshold},
-                                 {"coverage", attended.has_coverage}};
+  nlohmann::ordered_json json = {
+      {"checkpoint", look.checkpoint},        {"attention", attended.attention},
+      {"data", look.opened.data.directory()}, {"split", request.split},
+      {"examples", attended.examples},        {"max_tokens", attended.max_tokens},
+      {"threshold", request.threshold},       {"coverage", attended.has_coverage}};
   for (const AttendedMap& map : attended.maps) json["maps"][map.name] = map.files;
+  if (!attended.tokens.empty()) json["tokens"] = attended.tokens;
   return WriteFileAtomically(JoinPath(request.out_dir, "maps.json"), json.dump(2) + "\n");
+}
+
+absl::Status CheckHasWeights(const ExperimentConfig& config) {
+  if (config.attention().name() != kNoAttention) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("block \"", config.block().name(),
+                                                 "\" uses no attention: there are no weights"));
 }
 
 }  // namespace
 
 absl::StatusOr<Attended> AttendCheckpoint(const AttendRequest& request) {
-  LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.checkpoint));
-  LRA_ASSIGN_OR_RETURN(const OpenedCheckpoint opened,
-                       OpenCheckpoint({.checkpoint = checkpoint,
-                                       .data_dir = request.data_dir,
-                                       .split = request.split,
-                                       .threads = request.threads,
-                                       .allows_other_data = request.allows_other_data}));
-  if (opened.state.config().attention().name() == kNoAttention) {
-    return absl::InvalidArgumentError(absl::StrCat("block \"", opened.state.config().block().name(),
-                                                   "\" uses no attention: there are no weights"));
-  }
+  LRA_ASSIGN_OR_RETURN(const Look look, OpenLook(request));
+  const OpenedCheckpoint& opened = look.opened;
+  LRA_RETURN_IF_ERROR(CheckHasWeights(opened.state.config()));
   LRA_RETURN_IF_ERROR(CheckLayer(request, opened.state.config().model().layers()));
-  LRA_ASSIGN_OR_RETURN(const Selected selected, SelectExamples(request, opened));
-  if (request.split == "test") {
-    LRA_RETURN_IF_ERROR(LogTestLook(RunOf(checkpoint), request.command_line, opened.state.step()));
-  }
   Attended attended;
   attended.attention = opened.state.config().attention().name();
-  attended.examples = static_cast<int64_t>(selected.examples.size());
-  attended.skipped = selected.skipped;
+  LRA_RETURN_IF_ERROR(SelectExamples(request, opened, &attended));
+  attended.tokens = TokensOf(opened, attended);
+  LRA_RETURN_IF_ERROR(LogLook(request, look));
   HeadSums sums;
-  LRA_RETURN_IF_ERROR(CatchTorch(
-      [&] { return SumExamples(request, opened, selected, &sums, &attended.has_coverage); }));
+  LRA_RETURN_IF_ERROR(CatchTorch([&] { return SumExamples(request, opened, &sums, &attended); }));
   LRA_RETURN_IF_ERROR(MakeDirectories(request.out_dir));
-  const std::string of = absl::StrCat(attended.attention, ", ", attended.examples, " examples");
-  LRA_RETURN_IF_ERROR(WriteMaps(request,
-                                NameMaps(request, sums, [](const auto& sum) { return sum.Mean(); }),
-                                "mean", "mean weight, " + of, &attended));
-  if (attended.has_coverage) {
-    LRA_RETURN_IF_ERROR(WriteMaps(
-        request, NameMaps(request, sums, [](const auto& sum) { return sum.Coverage(); }),
-        "coverage", absl::StrFormat("coverage of %g, %s", request.threshold, of), &attended));
-  }
-  LRA_RETURN_IF_ERROR(
-      WriteDescription(request, checkpoint, opened.data.directory(), selected, attended));
+  const PictureKeys picture = {.side = opened.split.spec().image_side_pixels(),
+                               .first_key = HasCls(opened) ? 1 : 0};
+  LRA_RETURN_IF_ERROR(WriteMapFiles(request, sums, picture, &attended));
+  LRA_RETURN_IF_ERROR(WriteDescription(request, look, attended));
   return attended;
 }
 

@@ -8,27 +8,27 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "inspect/open_checkpoint.h"
 
 namespace lra {
 
-struct AttendRequest {
-  // A checkpoint folder, or a run folder, which stands for its selected checkpoint or, while
-  // unfinished, its latest.
-  std::string checkpoint;
-  std::string data_dir;            // empty = the run's own (inspect/open_checkpoint.h)
-  bool allows_other_data = false;  // otherwise other examples than the run's are refused
-  std::string split = "validation";
+// A map takes memory proportional to the square of the length. Images of 32 x 32 pixels and CLS fit
+// without a limit that is given.
+inline constexpr int64_t kMaxMapTokens = 512;
+inline constexpr int64_t kMaxImageMapTokens = 32 * 32 + 1;
+
+struct AttendRequest : LookRequest {
   // How many examples are used: the first of the split that are not longer than max_tokens (CLS
-  // included). A map takes memory proportional to the square of the length.
+  // included).
   int64_t examples = 16;
-  int64_t max_tokens = 512;
+  // One example, by its place in the split, instead.
+  std::optional<int64_t> example;
+  // Unset = kMaxMapTokens, of images kMaxImageMapTokens.
+  std::optional<int64_t> max_tokens;
   std::optional<int64_t> layer, head;  // unset = all
   // Threshold of the coverage count; eval/attention_map.h defines it.
   double threshold = 0.5;
   std::string out_dir;
-  std::string command_line;
-  int threads = 0;
-  bool quiet = false;
 };
 
 struct AttendedMap {
@@ -39,18 +39,23 @@ struct AttendedMap {
 
 struct Attended {
   std::vector<AttendedMap> maps;
-  int64_t examples = 0;
-  int64_t skipped = 0;        // examples before the last used one that were longer than max_tokens
+  std::vector<int64_t> examples;  // places in the split
+  int64_t skipped = 0;        // examples before the last used one that were longer than the limit
+  int64_t max_tokens = 0;     // the limit
   std::string attention;      // its registered name
   bool has_coverage = false;  // only if the weights of a query are shares of 1
+  // What each token of a single example stands for (datasets/token_text.h); empty for pixels, pairs
+  // and several examples.
+  std::vector<std::string> tokens;
 };
 
 // Writes NAME-mean.npy and .png and, where weights are >= 0 and sum to 1, NAME-coverage.npy and
-// .png: for each head, for each layer (the mean of its heads) and for all. maps.json describes
-// them. Each example is run alone and without dropout, and without padding unless padding affects
-// the model. Maps of pairs include both texts. If the split is test, the look is logged in the
-// run's record. InvalidArgument for a method without weights, a layer or head that does not exist,
-// and a split without a short enough example.
+// .png: for each head, for each layer (the mean of its heads) and for all. Of images also
+// NAME-picture.npy and .png: the weight that each pixel receives. maps.json describes them. Each
+// example is run alone and without dropout, and without padding unless padding affects the model.
+// Maps of pairs include both texts. If the split is test, the look is logged in the run's record.
+// InvalidArgument for a method without weights, a layer, head or example that does not exist, and a
+// split without a short enough example.
 absl::StatusOr<Attended> AttendCheckpoint(const AttendRequest& request);
 
 }  // namespace lra

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
-#include "inspect/open_checkpoint.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
@@ -53,13 +52,8 @@ absl::Status CheckDirectory(const std::string& out, const std::string& split,
 }  // namespace
 
 absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
-  LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.checkpoint));
-  LRA_ASSIGN_OR_RETURN(const OpenedCheckpoint opened,
-                       OpenCheckpoint({.checkpoint = checkpoint,
-                                       .data_dir = request.data_dir,
-                                       .split = request.split,
-                                       .threads = request.threads,
-                                       .allows_other_data = request.allows_other_data}));
+  LRA_ASSIGN_OR_RETURN(const Look look, OpenLook(request));
+  const auto& [checkpoint, opened] = look;
   const std::string run_dir = RunOf(checkpoint);
   Evaluation evaluation;
   evaluation.record = RecordFromState(opened.state, opened.model->parameters());
@@ -70,9 +64,7 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
                                                                   evaluation.record.data())
                                                : request.out_dir;
   LRA_RETURN_IF_ERROR(CheckDirectory(evaluation.out_dir, request.split, evaluation.record));
-  if (request.split == "test") {
-    LRA_RETURN_IF_ERROR(LogTestLook(run_dir, request.command_line, opened.state.step()));
-  }
+  LRA_RETURN_IF_ERROR(LogLook(request, look));
   LRA_RETURN_IF_ERROR(MakeDirectories(evaluation.out_dir));
   const bool is_selected = evaluation.record.selected_step() == opened.state.step();
   LRA_ASSIGN_OR_RETURN(

@@ -8,22 +8,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "eval/run_record.pb.h"
+#include "inspect/open_checkpoint.h"
 
 namespace lra {
 
-struct EvaluateRequest {
-  // A checkpoint folder, a run folder, or a lone weights file, whose folder then stands for the
-  // run's. A run folder stands for its selected checkpoint or, while unfinished, its latest.
-  std::string checkpoint;
-  std::string data_dir;            // empty = the run's own (inspect/open_checkpoint.h)
-  bool allows_other_data = false;  // otherwise other examples than the run's are refused
-  std::string split = "validation";
+struct EvaluateRequest : LookRequest {
   // Where record and predictions are written; empty = RUN/evaluations/SPLIT-step-N, for other data
   // than the run's with "-data-" and its fingerprint behind.
   std::string out_dir;
-  std::string command_line;
-  int threads = 0;
-  bool quiet = false;
 };
 
 struct Evaluation {

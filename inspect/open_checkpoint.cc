@@ -13,6 +13,7 @@
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
+#include "run_folder/test_looks.h"
 #include "train/size_check.h"
 
 namespace lra {
@@ -154,6 +155,23 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   }));
   LRA_RETURN_IF_ERROR(LoadWeights(request.checkpoint, state, opened.model->parameters()));
   return opened;
+}
+
+absl::StatusOr<Look> OpenLook(const LookRequest& request) {
+  Look look;
+  LRA_ASSIGN_OR_RETURN(look.checkpoint, FindCheckpoint(request.checkpoint));
+  LRA_ASSIGN_OR_RETURN(look.opened,
+                       OpenCheckpoint({.checkpoint = look.checkpoint,
+                                       .data_dir = request.data_dir,
+                                       .split = request.split,
+                                       .threads = request.threads,
+                                       .allows_other_data = request.allows_other_data}));
+  return look;
+}
+
+absl::Status LogLook(const LookRequest& request, const Look& look) {
+  if (request.split != "test") return absl::OkStatus();
+  return LogTestLook(RunOf(look.checkpoint), request.command_line, look.opened.state.step());
 }
 
 }  // namespace lra

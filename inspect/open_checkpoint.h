@@ -1,4 +1,5 @@
-// Opens a trained model with the data to run it on; `lra eval` and `lra attend` begin with this.
+// Opens a trained model with the data to run it on; `lra eval`, `lra attend` and `lra profile
+// --perturb` begin with this.
 #ifndef LRA_INSPECT_OPEN_CHECKPOINT_H_
 #define LRA_INSPECT_OPEN_CHECKPOINT_H_
 
@@ -48,6 +49,29 @@ struct OpenRequest {
 // FailedPrecondition when the split's examples are others than those of the run, unless other data
 // is allowed: it is then recorded as what it is.
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request);
+
+// What every look at a trained model is asked for.
+struct LookRequest {
+  // A checkpoint folder, a run folder, or a lone weights file, whose folder then stands for the
+  // run's. A run folder stands for its selected checkpoint or, while unfinished, its latest.
+  std::string checkpoint;
+  std::string data_dir;            // as OpenRequest.data_dir
+  bool allows_other_data = false;  // otherwise other examples than the run's are refused
+  std::string split = "validation";
+  std::string command_line;  // logged with a look at the test split
+  int threads = 0;
+  bool quiet = false;
+};
+
+struct Look {
+  std::string checkpoint;  // as FindCheckpoint returns it
+  OpenedCheckpoint opened;
+};
+
+// The errors of FindCheckpoint and OpenCheckpoint.
+absl::StatusOr<Look> OpenLook(const LookRequest& request);
+// If the split is test, logs the look in the run's record.
+absl::Status LogLook(const LookRequest& request, const Look& look);
 
 // Whether the split holds the examples that the run had there, as far as its state says.
 bool IsDataOfRun(const OpenedCheckpoint& opened, const std::string& split);

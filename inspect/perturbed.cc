@@ -5,10 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/perturbation.h"
 #include "eval/evaluator.h"
-#include "inspect/open_checkpoint.h"
 #include "lra/status_macros.h"
 #include "models/classifier.h"
-#include "run_folder/test_looks.h"
 #include "train/interruption.h"
 
 namespace lra {
@@ -71,11 +69,8 @@ absl::StatusOr<ProfileRow> ScoreOne(const OpenedCheckpoint& opened,
 }  // namespace
 
 absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request) {
-  LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.run));
-  LRA_ASSIGN_OR_RETURN(const OpenedCheckpoint opened, OpenCheckpoint({.checkpoint = checkpoint,
-                                                                      .data_dir = request.data_dir,
-                                                                      .split = request.split,
-                                                                      .threads = request.threads}));
+  LRA_ASSIGN_OR_RETURN(const Look look, OpenLook(request));
+  const OpenedCheckpoint& opened = look.opened;
   const std::vector<Perturbation> perturbations = PerturbationsFor(opened.split.spec());
   if (perturbations.empty()) {
     return absl::UnimplementedError(absl::StrCat(
@@ -83,9 +78,7 @@ absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request) {
         " are ids that mean nothing when they change places; texts and images can be perturbed"));
   }
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(opened.state.spec()));
-  if (request.split == "test") {
-    LRA_RETURN_IF_ERROR(LogTestLook(RunOf(checkpoint), request.command_line, opened.state.step()));
-  }
+  LRA_RETURN_IF_ERROR(LogLook(request, look));
   ProfileTable table;
   table.name = "perturbation";
   table.definition = absl::StrCat(

@@ -8,18 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "eval/profile.h"
+#include "inspect/open_checkpoint.h"
 
 namespace lra {
 
-struct PerturbedRequest {
-  // A run folder, which stands for its selected checkpoint, or a checkpoint folder.
-  std::string run;
-  std::string data_dir;  // as OpenRequest.data_dir; other data than the run's is refused
-  std::string split = "test";
+struct PerturbedRequest : LookRequest {
+  PerturbedRequest() { split = "test"; }
   int64_t examples = 1000;  // the first of the split; 0 = all
-  std::string command_line;
-  int threads = 0;
-  bool quiet = false;
 };
 
 // A row for each perturbation of datasets/perturbation.h, on the same examples. If the split is

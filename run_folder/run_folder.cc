@@ -40,11 +40,13 @@ RunState StateOf(const std::string& unfinished) {
 }
 
 // Adds what the newest checkpoint of an unfinished run says; without a checkpoint, nothing.
-absl::Status AddCheckpoint(const std::string& path, RunRecord* record) {
+absl::Status AddCheckpoint(const std::string& path, RunFolder* folder) {
+  RunRecord* const record = &folder->record;
   const absl::StatusOr<std::string> latest = LatestCheckpoint(path);
   if (absl::IsNotFound(latest.status())) return absl::OkStatus();
   LRA_RETURN_IF_ERROR(latest.status());
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(*latest));
+  folder->checkpoint_step = state.step();
   record->set_kind(RunRecord::MEASURED);
   record->set_method(MethodOf(state.config()));
   record->set_seed(state.config().seed());
@@ -77,7 +79,7 @@ absl::Status AddOldFailure(const std::string& run_dir, RunFolder* folder) {
 // Whether the run ended by a failure, of which the record says the cause.
 void NoteFailure(RunFolder* folder) {
   if (!folder->record.has_failure() || folder->state == RunState::kRunning) return;
-  folder->state = RunState::kFailed;
+  folder->state = RunState::kDiverged;
   folder->failure = folder->record.failure().cause();
 }
 
@@ -138,7 +140,8 @@ absl::StatusOr<RunFolder> ReadTrial(const std::string& run) {
   absl::StatusOr<RunFolder> trial = ReadActivePart(trials.back());
   if (absl::IsNotFound(trial.status())) trial = RunFolder();  // it has written nothing yet
   LRA_RETURN_IF_ERROR(trial.status());
-  trial->state = StateOf(run);  // the search holds the lock all the time
+  // The search holds the lock all the time. One lost trial does not end it.
+  trial->state = StateOf(run);
   trial->part = absl::StrCat(DescribeTrial(trials), trial->part.empty() ? "" : ", ", trial->part);
   return trial;
 }
@@ -153,19 +156,21 @@ const char* RunStateName(RunState state) {
       return "running";
     case RunState::kStopped:
       return "stopped";
-    case RunState::kFailed:
-      return "failed";
+    case RunState::kDiverged:
+      return "diverged";
   }
   return "";
 }
 
 int64_t RunFolder::step() const {
-  return record.curve().empty() ? 0 : record.curve(record.curve_size() - 1).step();
+  const int64_t last_point =
+      record.curve().empty() ? 0 : record.curve(record.curve_size() - 1).step();
+  return std::max<int64_t>(last_point, checkpoint_step);
 }
 
 std::optional<double> RunFolder::eta_seconds() const {
   const double rate = record.efficiency().steps_per_second();
-  const bool is_over = state == RunState::kFinished || state == RunState::kFailed;
+  const bool is_over = state == RunState::kFinished || state == RunState::kDiverged;
   if (is_over || rate <= 0 || total_steps() == 0) return std::nullopt;
   return static_cast<double>(total_steps() - step()) / rate;
 }
@@ -188,7 +193,7 @@ absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
   }
   LRA_RETURN_IF_ERROR(curve.status());
   folder.state = StateOf(path);
-  LRA_RETURN_IF_ERROR(AddCheckpoint(path, &folder.record));
+  LRA_RETURN_IF_ERROR(AddCheckpoint(path, &folder));
   folder.record.mutable_curve()->Assign(curve->begin(), curve->end());
   if (curve->empty()) folder.last_point_age_seconds.reset();
   LRA_RETURN_IF_ERROR(AddOldFailure(path, &folder));
@@ -208,7 +213,7 @@ absl::StatusOr<RunFolder> ReadActivePart(const std::string& path) {
   stage.part = "pretraining";
   stage.is_pretraining = true;
   // A stage has no lock of its own.
-  if (stage.state != RunState::kFailed || IsLocked(path)) stage.state = StateOf(path);
+  if (stage.state != RunState::kDiverged || IsLocked(path)) stage.state = StateOf(path);
   return stage;
 }
 

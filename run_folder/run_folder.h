@@ -18,10 +18,10 @@ enum class RunState {
   kFinished,  // the folder has a record
   kRunning,   // a process holds the lock
   kStopped,   // killed or interrupted; `lra train --resume` continues
-  kFailed,    // diverged: its record, or that of an older version's checkpoint, has the failure
+  kDiverged,  // its record, or that of an older version's checkpoint, has the failure
 };
 
-// Returns "finished", "running", "stopped" or "failed".
+// Returns "finished", "running", "stopped" or "diverged".
 const char* RunStateName(RunState state);
 
 struct RunFolder {
@@ -38,8 +38,11 @@ struct RunFolder {
   std::string failure;
   // Time since the last point was written; unset without points.
   std::optional<double> last_point_age_seconds;
+  // The newest checkpoint of an unfinished run; 0 without one.
+  int64_t checkpoint_step = 0;
 
-  // The step of the last point; 0 without points.
+  // The last step that is known of: that of the last point or, where it is later, of the newest
+  // checkpoint, because an interrupted run saves between two points. 0 without either.
   int64_t step() const;
   // Optimiser steps of the whole run, or of pretraining; 0 = not known yet.
   int64_t total_steps() const {

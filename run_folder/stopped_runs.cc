@@ -25,7 +25,7 @@ absl::Status AddStoppedRuns(FoundRuns* found) {
     const absl::StatusOr<RunFolder> folder = ReadRunFolder(directory);
     const bool is_known = folder.ok() && folder->record.kind() == RunRecord::MEASURED;
     if (!folder.ok() && !absl::IsNotFound(folder.status())) return folder.status();
-    if (is_known && folder->state == RunState::kFailed) {
+    if (is_known && folder->state == RunState::kDiverged) {
       found->runs.push_back({directory, WithFingerprints(folder->record)});
       continue;
     }

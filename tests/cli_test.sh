@@ -59,6 +59,9 @@ expect 2 'name two rows on record, or none; there are 1' "$lra" power majority -
 expect 1 'seed' "$lra" diff "$(folder transformer)-s0" "$(folder transformer)-s1"
 expect 0 '' "$lra" diff "$run" "$run"
 expect 0 'accuracy, %' "$lra" watch "$run"
+expect 0 'listops +linear +fair@[0-9]+ +smoke@[0-9]+ +0 +6 of 6 +finished +.* % .test.$' "$lra" runs
+expect 0 '"method": "majority"' "$lra" runs runs --json
+expect 2 'no run records below nothing|nothing.*no such' "$lra" runs nothing
 expect 0 '"state": "finished"' "$lra" watch "$run" --json
 expect 2 'no such run folder' "$lra" watch runs/nothing
 expect 2 'neither curve.jsonl nor' "$lra" watch data/listops
@@ -71,6 +74,7 @@ expect 0 'The score is (as|below|above|between) depth' "$lra" profile "$run"
 expect 0 '"place": ' "$lra" profile "$run" --split validation --json
 expect 2 'no predictions of split train; `lra eval' "$lra" profile "$run" --split train
 expect 1 '--perturb: the inputs of task listops are ids' "$lra" profile "$run" --perturb
+expect 2 'other-data: stored predictions are about the run.s own examples; add --perturb' "$lra" profile "$run" --other-data
 expect 2 'cannot read .runs/nothing/record.textproto' "$lra" profile runs/nothing
 expect 0 '' "$lra" train "${smoke[@]}" --attention linear --out bare --set view.brackets=NONE
 # Baselines take the view of a run, and land in its table, not in one of their own.
@@ -129,9 +133,22 @@ for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   "$python" "$here/write_dataset.py" "$work/numpy"
   # Predictions of another program that uses the root operator's table score what our baseline of that table scores.
   expect 0 'logits \[60, 10\]' "$python" "$here/../examples/score/predict.py" data/listops p.npy
-  expect 0 'listops mine test: .* -> runs/external-mine-listops$' "$lra" score --data data/listops --predictions p.npy --name mine --preset smoke
+  expect 0 'listops mine test: .* -> runs/external-mine-listops$' "$lra" score --data listops --predictions p.npy --name mine --preset smoke
+  # Rows in another order are put in order by their index; the same predictions without it score by chance, and that is said.
+  expect 0 'view-of-listops' "$lra" data export listops --out view-of-listops --preset smoke
+  expect 2 'view-of-listops.* exist' "$lra" data export listops --out view-of-listops
+  expect 0 'q.npz: 60 rows' "$python" "$here/../examples/score/predict_view.py" view-of-listops q.npz
+  expect 0 'listops indexed test: ' "$lra" score --data listops --predictions q.npz --name indexed --preset smoke
+  "$python" -c 'import numpy as np; q = np.load("q.npz"); np.save("q.npy", q["predictions"]); np.save("i.npy", q["index"]); np.save("twice.npy", 0 * q["index"])'
+  expect 0 'warning: test accuracy .* is not above the majority class.*--index FILE' "$lra" score --data listops --predictions q.npy --name misordered --preset smoke
+  expect 0 '"warnings"' "$lra" score --data listops --predictions q.npy --name misordered --preset smoke --json
+  expect 0 'listops ordered test: ' "$lra" score --data listops --predictions q.npy --index i.npy --name ordered --preset smoke
+  expect 2 'twice.npy: row 1: the index 0 stands in row 0 already' "$lra" score --data listops --predictions q.npy --index twice.npy --name twice --preset smoke
+  expect 2 'holds an index, and --index gives another' "$lra" score --data listops --predictions q.npz --index i.npy --name twice --preset smoke
   correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' "$1/record.json"; }
-  expect 0 "^$(correct runs/listops-baseline-root_operator)$" correct runs/external-mine-listops
+  for name in mine indexed ordered; do
+    expect 0 "^$(correct runs/listops-baseline-root_operator)$" correct "runs/external-$name-listops"
+  done
   expect 0 'mine .* (1 run|FAIL 0/1)' "$lra" table runs
   expect 1 'results\[' "$lra" diff runs/external-mine-listops runs/listops-baseline-majority
   expect 2 'p.npy.*60 examples; the train split of listops has 300' "$lra" score --data data/listops --predictions p.npy --name mine --split train
@@ -164,6 +181,10 @@ stop() {
 }
 stop "$pid"
 expect 0 'stopped at step [0-9]+ of 1000000; saved in signals; --resume goes on' cat signals.log
+# The run has no point of its curve yet; its checkpoint says where it stopped.
+step=$(sed -n 's/.*stopped at step \([0-9]*\) of.*/\1/p' signals.log)
+expect 0 "\"step\": $step," "$lra" watch signals --json
+expect 0 '"state": "stopped"' "$lra" runs signals --json
 expect 2 'memory-budget: is 10 B, but a step with one' "$lra" train "${smoke[@]}" --attention linear --out w --memory-budget 10B
 search=(--set search.learning_rate=1e-3,1e-4 --set search.budget_trials=2 --set search.select=VALIDATION)
 expect 2 'learning rate 0.001: .*memory-budget' "$lra" train "${smoke[@]}" --attention linear --out w/w "${search[@]}" --memory-budget 10B
@@ -197,17 +218,18 @@ expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --ou
 expect 0 '"kind": "DIVERGED"' cat y/record.json
 expect 1 'not finite at step' "$lra" train "${smoke[@]}" --attention linear --out y --resume --set schedule.learning_rate=1000 \
   --set optimizer.clip_norm=0 --set schedule.kind=CONSTANT --set schedule.warmup_fraction=0 --set train.steps=200 --set train.eval_every_steps=200
-expect 0 'failed: step' "$lra" watch y
+expect 0 'diverged: step' "$lra" watch y
 expect 1 'it stopped: training: .* is not finite' "$lra" doctor y
 expect 1 'failure.step: .unset. -> ' "$lra" diff "$run" y
 expect 0 'FAIL 0/1' "$lra" table y runs/listops-baseline-majority
+expect 0 'diverged' "$lra" runs y
 expect 0 'linear, seed 0, diverged at step' "$lra" table y
 file=$(ls data/listops/train-*.tokens.npy | head -1)
 printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops
 expect 1 "$(basename "$file")" "$lra" train "${smoke[@]}" --attention linear --out z
 
-for command in attend list config diff profile doctor watch data baseline train eval score table compare power 'data prepare' 'data verify' 'data show' 'data list'; do
+for command in attend list config diff profile doctor watch runs data baseline train eval score table compare power 'data prepare' 'data verify' 'data show' 'data list' 'data export'; do
   # shellcheck disable=SC2086
   expect 0 'Examples:' "$lra" $command --help
 done

@@ -192,7 +192,7 @@ TEST_F(PretrainTest, ALossThatIsNotFiniteNamesStepExamplesAndTensor) {
   const auto watched = ReadActivePart(request.runtime.out_dir());
   ASSERT_TRUE(watched.ok()) << watched.status();
   EXPECT_EQ(watched->part, "pretraining");
-  EXPECT_EQ(watched->state, RunState::kFailed);
+  EXPECT_EQ(watched->state, RunState::kDiverged);
   EXPECT_EQ(watched->failure, message);
 }
 

@@ -95,7 +95,7 @@ TEST_F(SeriesTest, EveryReaderSaysThatARunDiverged) {
   ASSERT_TRUE(HasDiverged(status)) << status;
   const auto watched = ReadActivePart(request.runtime.out_dir());
   ASSERT_TRUE(watched.ok()) << watched.status();
-  EXPECT_EQ(watched->state, RunState::kFailed);
+  EXPECT_EQ(watched->state, RunState::kDiverged);
   EXPECT_EQ(watched->failure, status.message());
   const auto diagnosed =
       GatherCase({.run = request.runtime.out_dir(), .knowledge_of = KnowledgeOfTask});

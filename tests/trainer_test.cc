@@ -291,6 +291,29 @@ TEST_F(TrainerTest, StopsEarlyAndAKilledEndIsFinishedLater) {
   EXPECT_TRUE(EqualExceptVolatile(*record, *again));
 }
 
+// Two passes fewer over the splits, and one look at the test split fewer.
+TEST_F(TrainerTest, TheLastCheckpointNeedNotBeScored) {
+  const std::vector<std::string> sets = {"train.steps=4", "train.eval_every_steps=2",
+                                         "schedule.learning_rate=0"};  // the first is the best
+  const auto checkpoints = [](const RunRecord& record) {
+    std::vector<std::string> names;
+    for (const SplitResult& result : record.results())
+      names.push_back(result.split() + " " + result.checkpoint());
+    return names;
+  };
+  const auto both = TrainRun(Request("both", "linear", sets));
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_THAT(checkpoints(*both), testing::ElementsAre("test selected", "validation selected",
+                                                       "test last", "validation last"));
+  TrainRequest request = Request("no-last", "linear", sets);
+  request.skips_last_checkpoint = true;
+  const auto selected = TrainRun(request);
+  ASSERT_TRUE(selected.ok()) << selected.status();
+  EXPECT_THAT(checkpoints(*selected), testing::ElementsAre("test selected", "validation selected"));
+  EXPECT_EQ(selected->test_looks_size(), 1);
+  EXPECT_EQ(selected->config_fingerprint(), both->config_fingerprint());
+}
+
 TEST_F(TrainerTest, TestsTheFixedStepThatTheProtocolNames) {
   const std::vector<std::string> sets = {"evaluation.selection=FIXED_STEP", "evaluation.step=7",
                                          "train.early_stop_evaluations=1",

@@ -68,7 +68,7 @@ TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndIsOnRecord) {
   // What is needed to find the cause is left: configuration, weights, the curve until then.
   const auto left = ReadRunFolder(request.runtime.out_dir());
   ASSERT_TRUE(left.ok()) << left.status();
-  EXPECT_EQ(left->state, RunState::kFailed);
+  EXPECT_EQ(left->state, RunState::kDiverged);
   EXPECT_EQ(left->failure, status.message());
   EXPECT_EQ(left->step(), failure.step());
   EXPECT_EQ(left->record.method(), "linear");

@@ -51,7 +51,8 @@ absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
 absl::Status ScoreSelectedAndLast(Run* run, const SplitView& test, RunRecord* record) {
   const int64_t selected = SelectedStep(run->state), last = run->state.step();
   absl::Status status = ScoreCheckpoint(run, test, selected, "", record);
-  if (status.ok() && selected != last) status = ScoreCheckpoint(run, test, last, "-last", record);
+  if (status.ok() && selected != last && !run->request.skips_last_checkpoint)
+    status = ScoreCheckpoint(run, test, last, "-last", record);
   if (!absl::IsCancelled(status)) return status;
   return absl::CancelledError(absl::StrCat(
       "stopped at step ", last, " of ", run->config().train().steps(), ", before it was scored (",

@@ -16,9 +16,10 @@ int64_t SelectedStep(const CheckpointState& state);
 // The value of the task's metric at the last validation up to that step.
 double SelectedValidation(const CheckpointState& state);
 
-// Scores validation and test with the selected checkpoint, and test with the last one where it is
-// another; writes predictions and record (atomically, the record last: a run is finished when it
-// has one). Cancelled after SIGINT or SIGTERM: there is no record yet, --resume scores anew.
+// Scores validation and test with the selected checkpoint and, where the last one is another and
+// request.skips_last_checkpoint is not set, with the last one; writes predictions and record
+// (atomically, the record last: a run is finished when it has one). Cancelled after SIGINT or
+// SIGTERM: there is no record yet, --resume scores anew.
 absl::StatusOr<RunRecord> FinishRun(Run* run);
 
 // Writes and returns the record of a run that diverged: the failure, the curve up to it, and no

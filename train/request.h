@@ -21,6 +21,8 @@ struct TrainRequest {
   RuntimeConfig runtime;
   // Go on from the latest checkpoint if there is one.
   bool resume = false;
+  // At the end, score the selected checkpoint only, not the last one as well.
+  bool skips_last_checkpoint = false;
   // This process made that checkpoint: going on from it is no resume that the record counts.
   bool is_same_process = false;
   // The command line as typed; logged with every look at the test split.
@@ -38,6 +40,7 @@ struct TrainChoice {
   // with several seeds "-sSEED" is added to an out_dir that is given.
   RuntimeConfig runtime;
   bool resume = false;
+  bool skips_last_checkpoint = false;
   std::string command_line;
 };
 

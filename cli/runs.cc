@@ -1,0 +1,32 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "lra/status_macros.h"
+#include "run_folder/run_list.h"
+
+namespace lra {
+namespace {
+
+absl::Status PrintRuns(const std::vector<std::string>& paths, const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<ListedRun> runs, ListRuns(paths));
+  std::cout << (context.json ? RunListJson(runs) : RunListText(runs));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddRunsCommand(CLI::App* app, CommandContext* context) {
+  auto paths = std::make_shared<std::vector<std::string>>(1, "runs");
+  CLI::App* command =
+      AddCommand(app, "runs", "List runs: what they are, how far they are, and their scores");
+  AddOption(command, "folders", paths.get(), "Run folders, or folders that hold some",
+            {.shows_default = true});
+  SetBody(command, context, "  lra runs\n  lra runs runs/listops-linear-small-s0 old --json",
+          [paths, context] { return PrintRuns(*paths, *context); });
+}
+
+}  // namespace lra

@@ -1,0 +1,131 @@
+#include "run_folder/run_list.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "eval/curve_values.h"
+#include "eval/run_record.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+using Line = std::array<std::string, 9>;
+
+// The score that stands for a run so far.
+struct ScoreSoFar {
+  const Metric* metric = nullptr;
+  double value = 0;
+  std::string split;
+};
+
+std::optional<ScoreSoFar> ScoreOf(const RunFolder& folder) {
+  const absl::StatusOr<const Metric*> metric = folder.metric();
+  if (!metric.ok()) return std::nullopt;
+  for (const char* split : {"test", "validation"}) {
+    if (const SplitResult* result = FindResult(folder.record, split))
+      return ScoreSoFar{*metric, (*metric)->Value(result->sums()), split};
+  }
+  const CurvePoint* const best = BestPoint(folder.record, **metric);
+  if (best == nullptr) return std::nullopt;
+  return ScoreSoFar{*metric, *FindValue(best->validation(), (*metric)->name()), "validation"};
+}
+
+// "120 of 5,000"; empty for rows that are not trained here.
+std::string StepText(const RunFolder& folder) {
+  if (folder.total_steps() == 0 && folder.step() == 0) return "";
+  return absl::StrCat(
+      FormatCount(folder.step()),
+      folder.total_steps() == 0 ? "" : absl::StrCat(" of ", FormatCount(folder.total_steps())));
+}
+
+std::string StateText(const RunFolder& folder) {
+  return absl::StrCat(RunStateName(folder.state), folder.part.empty() ? "" : ", ", folder.part);
+}
+
+Line LineOf(const ListedRun& run) {
+  const RunRecord& record = run.folder.record;
+  const std::optional<ScoreSoFar> score = ScoreOf(run.folder);
+  return {run.directory,
+          record.config().task(),
+          record.method(),
+          record.config().protocol(),
+          record.config().preset(),
+          record.config().task().empty() ? "" : absl::StrCat(record.seed()),
+          StepText(run.folder),
+          StateText(run.folder),
+          score ? absl::StrCat(score->metric->Text(score->value), " (", score->split, ")") : ""};
+}
+
+nlohmann::ordered_json JsonOf(const ListedRun& run) {
+  const RunFolder& folder = run.folder;
+  const RunRecord& record = folder.record;
+  nlohmann::ordered_json json = {{"run", run.directory}, {"state", RunStateName(folder.state)}};
+  if (!folder.part.empty()) json["part"] = folder.part;
+  if (!record.config().task().empty()) {
+    json["task"] = record.config().task();
+    json["method"] = record.method();
+    json["seed"] = record.seed();
+  }
+  if (!record.config().protocol().empty()) json["protocol"] = record.config().protocol();
+  if (!record.config().preset().empty()) json["preset"] = record.config().preset();
+  json["step"] = folder.step();
+  json["steps"] = folder.total_steps();
+  if (!folder.failure.empty()) json["failure"] = folder.failure;
+  if (const std::optional<ScoreSoFar> score = ScoreOf(folder)) {
+    json["metric"] = score->metric->name();
+    json["value"] = score->value;
+    json["split"] = score->split;
+  }
+  return json;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> paths) {
+  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRunRecords(paths));
+  std::vector<std::string> directories = found.unfinished;
+  for (const LocatedRecord& run : found.runs) directories.push_back(run.directory);
+  std::sort(directories.begin(), directories.end());
+  std::vector<ListedRun> runs;
+  for (const std::string& directory : directories) {
+    absl::StatusOr<RunFolder> folder = ReadActivePart(directory);
+    if (absl::IsNotFound(folder.status())) folder = RunFolder();  // it has written nothing yet
+    LRA_RETURN_IF_ERROR(folder.status());
+    runs.push_back({directory, *std::move(folder)});
+  }
+  return runs;
+}
+
+std::string RunListText(const std::vector<ListedRun>& runs) {
+  std::vector<Line> lines = {
+      {"run", "task", "method", "protocol", "preset", "seed", "step", "state", "score"}};
+  for (const ListedRun& run : runs) lines.push_back(LineOf(run));
+  std::array<size_t, std::tuple_size_v<Line>> widths{};
+  for (const Line& line : lines) {
+    for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  }
+  std::string text;
+  for (const Line& line : lines) {
+    std::string row;
+    for (size_t c = 0; c < line.size(); ++c)
+      absl::StrAppendFormat(&row, "%-*s  ", static_cast<int>(widths[c]), line[c]);
+    row.erase(row.find_last_not_of(' ') + 1);
+    absl::StrAppend(&text, row, "\n");
+  }
+  return text;
+}
+
+std::string RunListJson(const std::vector<ListedRun>& runs) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const ListedRun& run : runs) json.push_back(JsonOf(run));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace lra

@@ -1,0 +1,33 @@
+// What runs there are and how far they are: `lra runs`.
+#ifndef LRA_RUN_FOLDER_RUN_LIST_H_
+#define LRA_RUN_FOLDER_RUN_LIST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "run_folder/run_folder.h"
+
+namespace lra {
+
+struct ListedRun {
+  std::string directory;
+  // Its config is empty before the first checkpoint.
+  RunFolder folder;
+};
+
+// Every run at or below the given folders, sorted by path. The errors of FindRunRecords and
+// ReadActivePart.
+absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> paths);
+
+// A table with a line a run: folder, task, method, protocol, preset, seed, step, state, and the
+// score on the test split or, before there is one, the best on validation.
+std::string RunListText(const std::vector<ListedRun>& runs);
+// An array with an object a run; what is not known is left out.
+std::string RunListJson(const std::vector<ListedRun>& runs);
+
+}  // namespace lra
+
+#endif  // LRA_RUN_FOLDER_RUN_LIST_H_

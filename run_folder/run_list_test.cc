@@ -1,0 +1,118 @@
+#include "run_folder/run_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "eval/run_record.h"
+#include "eval/sums.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "run_folder/checkpoint.h"
+#include "run_folder/curve.h"
+#include "run_folder/divergence.h"
+#include "run_folder/run_claim.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+
+ExperimentConfig ConfigOf(const std::string& attention) {
+  ExperimentConfig config;
+  config.set_task("listops");
+  config.set_protocol("fair@1");
+  config.set_preset("small@2");
+  config.set_seed(3);
+  config.mutable_attention()->set_name(attention);
+  config.mutable_train()->set_steps(5000);
+  return config;
+}
+
+class RunListTest : public testing::Test {
+ protected:
+  // A run that was interrupted at a step behind the last point of its curve.
+  void WriteStopped(const std::string& name, int64_t point, int64_t step) {
+    CheckpointState state;
+    *state.mutable_config() = ConfigOf("linear");
+    state.mutable_spec()->set_name("listops");
+    state.set_step(step);
+    CurvePoint& curve = *state.add_curve();
+    curve.set_step(point);
+    (*curve.mutable_validation())["accuracy"] = 0.25;
+    ParameterStore store(7);
+    store.Create("a.weight", {2, 2}, Initializer::Zeros());
+    ASSERT_TRUE(MakeDirectories(folder_.File(name)).ok());
+    ASSERT_TRUE(RewriteCurve(folder_.File(name), state).ok());
+    ASSERT_TRUE(SaveCheckpoint(folder_.File(name), store, {}, &state).ok());
+  }
+  void WriteFinished(const std::string& name, RunRecord::Kind kind) {
+    RunRecord record;
+    record.set_kind(kind);
+    record.set_method("cosformer");
+    record.set_seed(3);
+    *record.mutable_config() = ConfigOf("cosformer");
+    if (kind != RunRecord::MEASURED) record.mutable_config()->clear_train();
+    if (kind == RunRecord::MEASURED) record.add_curve()->set_step(5000);
+    SplitResult* result = record.add_results();
+    result->set_split("test");
+    result->set_examples(200);
+    (*result->mutable_sums()->mutable_counts())[kTargets] = 200;
+    (*result->mutable_sums()->mutable_counts())[kCorrect] = 71;
+    ASSERT_TRUE(WriteRunRecord(folder_.File(name), record).ok());
+  }
+  std::vector<ListedRun> List() {
+    const auto runs = ListRuns({folder_.path()});
+    EXPECT_TRUE(runs.ok()) << runs.status();
+    return runs.ok() ? *runs : std::vector<ListedRun>();
+  }
+
+  const TestFolder folder_;
+};
+
+TEST_F(RunListTest, EveryStateHasItsLine) {
+  WriteFinished("a", RunRecord::MEASURED);
+  WriteFinished("b", RunRecord::EXTERNAL);
+  WriteStopped("c", 20, 39);
+  WriteStopped("d", 20, 20);
+  ASSERT_TRUE(WriteFileAtomically(folder_.File("d") + "/" + kFailureFile, "loss is nan\n").ok());
+  WriteStopped("e", 100, 60);
+  const auto claim = RunClaim::Take(folder_.File("e"));
+  ASSERT_TRUE(claim.ok()) << claim.status();
+
+  const std::vector<ListedRun> runs = List();
+  ASSERT_EQ(runs.size(), 5);
+  const auto json = nlohmann::json::parse(RunListJson(runs));
+  EXPECT_EQ(json[0]["value"], 0.355);
+  EXPECT_EQ(json[0]["split"], "test");
+  EXPECT_EQ(json[2]["state"], "stopped");
+  EXPECT_EQ(json[2]["step"], 39);
+  EXPECT_EQ(json[2]["split"], "validation");
+  EXPECT_EQ(json[3]["state"], "diverged");
+  EXPECT_EQ(json[3]["failure"], "loss is nan");
+  EXPECT_EQ(json[4]["state"], "running");
+  EXPECT_EQ(json[4]["step"], 100);
+
+  const std::string text = RunListText(runs);
+  const std::string a = folder_.File("a");
+  EXPECT_THAT(text, HasSubstr(a + "  listops  cosformer  fair@1    small@2  3     5,000 of 5,000  "
+                                  "finished  35.50 % (test)\n"));
+  EXPECT_THAT(text, HasSubstr("39 of 5,000     stopped   25.00 % (validation)\n"));
+  EXPECT_THAT(text, testing::StartsWith("run "));
+}
+
+// A run that has written no checkpoint yet is listed all the same.
+TEST_F(RunListTest, WithoutACheckpointOnlyTheFolderIsKnown) {
+  ASSERT_TRUE(MakeDirectories(folder_.File("new")).ok());
+  ASSERT_TRUE(WriteFileAtomically(folder_.File("new") + "/" + kCurveFile, "").ok());
+  const std::vector<ListedRun> runs = List();
+  ASSERT_EQ(runs.size(), 1);
+  EXPECT_THAT(RunListText(runs), HasSubstr("stopped\n"));
+  EXPECT_EQ(nlohmann::json::parse(RunListJson(runs))[0]["step"], 0);
+  EXPECT_EQ(ListRuns({folder_.File("nothing")}).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,98 @@
+// Attention maps of models that were trained for a step on random data of their task.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "datasets/npy.h"
+#include "inspect/attention_maps.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "tests/random_task_request.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+class AttendTest : public testing::Test {
+ protected:
+  // A request about a run of one step.
+  AttendRequest Trained(const std::string& task, const std::vector<std::string>& sets = {}) {
+    WriteRandomTask(task, folder_.File("data"));
+    std::vector<std::string> all = {"train.steps=1", "train.eval_every_steps=1"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    const TrainRequest request = RandomTaskRequest(task, "fair", all, folder_, "run");
+    EXPECT_TRUE(TrainRun(request).ok());
+    AttendRequest attend;
+    attend.checkpoint = folder_.File("run");
+    attend.out_dir = folder_.File("maps");
+    attend.examples = 2;
+    attend.quiet = true;
+    return attend;
+  }
+  FloatArray Array(const std::string& file) {
+    const auto array = ReadNpyFloat(folder_.File("maps/" + file));
+    EXPECT_TRUE(array.ok()) << array.status();
+    return array.value_or(FloatArray());
+  }
+
+  const TestFolder folder_;
+};
+
+// Images have maps without a flag, and what the keys receive is folded back into the picture.
+TEST_F(AttendTest, ImagesFitAndAreFoldedBack) {
+  AttendRequest request = Trained("image", {"model.pooling=CLS"});
+  request.layer = 0;
+  const auto attended = AttendCheckpoint(request);
+  ASSERT_TRUE(attended.ok()) << attended.status();
+  EXPECT_EQ(attended->max_tokens, kMaxImageMapTokens);
+  EXPECT_TRUE(attended->tokens.empty());
+  EXPECT_THAT(attended->maps.back().files,
+              AllOf(Contains("layer0-picture.npy"), Contains("layer0-picture.png")));
+  const FloatArray mean = Array("layer0-mean.npy"), picture = Array("layer0-picture.npy");
+  EXPECT_EQ(mean.shape, (std::vector<int64_t>{1025, 1025}));
+  ASSERT_EQ(picture.shape, (std::vector<int64_t>{32, 32}));
+  double received = 0;  // by the pixel in row 1, column 2; key 0 is CLS
+  for (int64_t i = 0; i < 1025; ++i) received += mean.values[i * 1025 + 1 + 32 + 2];
+  EXPECT_NEAR(picture.values[32 + 2], received / 1025, 1e-7);
+}
+
+TEST_F(AttendTest, OneExampleHasItsTokensNamed) {
+  AttendRequest request = Trained("listops");
+  request.example = 3;
+  const auto attended = AttendCheckpoint(request);
+  ASSERT_TRUE(attended.ok()) << attended.status();
+  EXPECT_THAT(attended->examples, testing::ElementsAre(3));
+  const int64_t tokens = attended->maps.front().tokens;
+  ASSERT_EQ(static_cast<int64_t>(attended->tokens.size()), tokens);
+  EXPECT_EQ(Array("all-mean.npy").shape, (std::vector<int64_t>{tokens, tokens}));
+  const auto json = nlohmann::json::parse(*ReadFile(folder_.File("maps/maps.json")));
+  EXPECT_EQ(json["examples"], std::vector<int64_t>{3});
+  EXPECT_EQ(json["tokens"], attended->tokens);
+  // The names are those of the example's ids.
+  const auto data = Dataset::Open(folder_.File("data"), {.splits = {"validation"}});
+  ASSERT_TRUE(data.ok()) << data.status();
+  const auto split = SplitView::Create(*data, "validation", DataView());
+  ASSERT_TRUE(split.ok()) << split.status();
+  std::vector<int32_t> ids;
+  split->Read(3, &ids);
+  for (int64_t i = 0; i < tokens; ++i)
+    EXPECT_EQ(attended->tokens[i], data->spec().token_names(ids[i]));
+
+  request.example = 10;
+  EXPECT_THAT(std::string(AttendCheckpoint(request).status().message()),
+              HasSubstr("--example: is 10, must be 0 to 9, a place in split validation"));
+  request.example = 3;
+  request.max_tokens = 1;
+  EXPECT_THAT(std::string(AttendCheckpoint(request).status().message()),
+              HasSubstr("--max-tokens: is 1, but example 3 has "));
+}
+
+}  // namespace
+}  // namespace lra
