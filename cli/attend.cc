@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
@@ -17,9 +18,11 @@ namespace lra {
 namespace {
 
 void Print(const AttendRequest& request, const Attended& attended) {
-  std::cout << absl::StrFormat("%s: %s examples of %s", attended.attention,
-                               FormatCount(static_cast<int64_t>(attended.examples.size())),
-                               request.split);
+  const std::string what =
+      request.example
+          ? absl::StrCat("example ", *request.example)
+          : absl::StrCat(FormatCount(static_cast<int64_t>(attended.examples.size())), " examples");
+  std::cout << absl::StrFormat("%s: %s of %s", attended.attention, what, request.split);
   if (attended.skipped > 0) {
     std::cout << absl::StrFormat(" (%s longer than %s tokens passed over)",
                                  FormatCount(attended.skipped), FormatCount(attended.max_tokens));

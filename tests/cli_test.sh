@@ -59,9 +59,9 @@ expect 2 'name two rows on record, or none; there are 1' "$lra" power majority -
 expect 1 'seed' "$lra" diff "$(folder transformer)-s0" "$(folder transformer)-s1"
 expect 0 '' "$lra" diff "$run" "$run"
 expect 0 'accuracy, %' "$lra" watch "$run"
-expect 0 'listops +linear +fair@[0-9]+ +smoke@[0-9]+ +0 +6 of 6 +finished +.* % .test.$' "$lra" runs
+expect 0 'listops +linear +fair@[0-9]+ +smoke +0 +6 of 6 +finished +.* % .test.$' "$lra" runs
 expect 0 '"method": "majority"' "$lra" runs runs --json
-expect 2 'no run records below nothing|nothing.*no such' "$lra" runs nothing
+expect 2 'nothing: does not exist' "$lra" runs nothing
 expect 0 '"state": "finished"' "$lra" watch "$run" --json
 expect 2 'no such run folder' "$lra" watch runs/nothing
 expect 2 'neither curve.jsonl nor' "$lra" watch data/listops
