@@ -175,27 +175,28 @@ TEST_F(PretrainGoalTest, AWarmupInStepsIsNotItsOwn) {
   EXPECT_NEAR(record->curve(3).learning_rate(), 0.03, 1e-9);
 }
 
+at::Tensor GradientOf(const Objective& objective, const lra::Run& run, int64_t examples) {
+  BatchResult result;
+  return Gradients(objective, FirstExamples(run.train, examples), 0, &result);
+}
+
 // Half a batch weighs half, in both stages.
 TEST_F(PretrainGoalTest, ASmallBatchMayWeighWhatItsExamplesDo) {
   const auto full = OpenRun(Pretrained("full", "48", {"model.dropout=0"}));
   const auto by_examples =
       OpenRun(Pretrained("by-examples", "48", {"model.dropout=0", "train.last_batch=BY_EXAMPLES"}));
   ASSERT_TRUE(full.ok() && by_examples.ok());
-  const auto gradient = [](const Objective& objective, const Run& run, int64_t examples) {
-    BatchResult result;
-    return Gradients(objective, FirstExamples(run.train, examples), 0, &result);
-  };
   for (const int64_t examples : {8, 4}) {
-    const at::Tensor labels = gradient(LabelObjective(**full), **full, examples);
-    const at::Tensor tokens = gradient(*TokenObjective::Create(**full).value(), **full, examples);
+    const at::Tensor labels = GradientOf(LabelObjective(**full), **full, examples);
+    const at::Tensor tokens = GradientOf(*TokenObjective::Create(**full).value(), **full, examples);
     const double weight = static_cast<double>(examples) / 8;
     EXPECT_LT(
-        at::linalg_vector_norm(gradient(LabelObjective(**by_examples), **by_examples, examples) -
+        at::linalg_vector_norm(GradientOf(LabelObjective(**by_examples), **by_examples, examples) -
                                labels * weight)
             .item<double>(),
         1e-6);
-    EXPECT_LT(at::linalg_vector_norm(gradient(*TokenObjective::Create(**by_examples).value(),
-                                              **by_examples, examples) -
+    EXPECT_LT(at::linalg_vector_norm(GradientOf(*TokenObjective::Create(**by_examples).value(),
+                                                **by_examples, examples) -
                                      tokens * weight)
                   .item<double>(),
               1e-6);
