@@ -92,6 +92,9 @@ expect 0 'preset smoke' "$lra" config "${smoke[@]}" --attention linear
 expect 0 'train.batch_examples +8 +preset smoke +\(protocol: 32\)' "$lra" config "${smoke[@]}" --attention linear
 expect 0 'warning: the budget is 6 steps of 8 examples' "$lra" config "${smoke[@]}" --attention linear
 expect 2 'the warm-up of 8000 steps .* outlasts the run of 100 ' "$lra" config --task text --attention linear --protocol nystrom --set train.steps=100
+# What training would refuse is refused without data, too.
+expect 2 'view.zero_is_padding is set, but says nothing about data of task .image. under this view' \
+  "$lra" config --task image --attention linear --set view.zero_is_padding=true
 expect 0 'seed +7 +--seeds' "$lra" config "${smoke[@]}" --attention linear --seeds 7 --out x
 expect 0 'cosformer' "$lra" list
 expect 2 'kind "suites"' "$lra" list suites
