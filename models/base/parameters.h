@@ -36,8 +36,8 @@ struct Initializer {
   // Uniform in +-bound.
   static Initializer Uniform(double bound) { return {Kind::kUniform, 1.0, bound}; }
 
-  // Of linear layers; a store with LinearValues::kPyTorch draws the three from Uniform(1 /
-  // sqrt(fan_in)) instead.
+  // The next three are for linear layers. A store with LinearValues::kPyTorch draws them from
+  // Uniform(1 / sqrt(fan_in)) instead.
   // Uniform in +-sqrt(6 / (fan_in + fan_out)); weights are stored [out, in].
   static Initializer XavierUniform() { return {Kind::kXavierUniform}; }
   // Normal truncated at two sigma with variance 1 / fan_in (Flax's default for Dense).

@@ -42,7 +42,7 @@ struct DropoutRun {
   DropoutKey Key(uint32_t site, float p) const {
     return {p, seed, step, first_site + site, example_ids};
   }
-  // Of hidden states, as the model's dropout is.
+  // The model's dropout of hidden states.
   DropoutKey HiddenKey(uint32_t site) const {
     DropoutKey key = Key(site, probability);
     key.is_tied = is_tied;
