@@ -39,6 +39,7 @@
 #include "lra/status_macros.h"
 #include "models/attention/s4d.pb.h"
 #include "models/attention/s4d_start.h"
+#include "models/base/shapes_only.h"
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
 #include "models/kernels/diagonal_state_space.h"
@@ -291,7 +292,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeS4d(const S4dOptions& options,
   p.skip = create("skip", {width}, Initializer::Normal(1));
   p.weight = create("output.weight", {2 * width, width}, Initializer::XavierUniform());
   p.bias = create("output.bias", {2 * width}, Initializer::Bias(width));
-  {
+  if (!IsShapesOnly()) {
     const c10::NoGradGuard no_gradient;
     SpreadSteps(options, p.step);
     StartStateSpaces(options, &p);
