@@ -77,7 +77,7 @@ TEST_F(RunListTest, EveryStateHasItsLine) {
   WriteFinished("b", RunRecord::EXTERNAL);
   WriteStopped("c", 20, 39);
   WriteStopped("d", 20, 20);
-  ASSERT_TRUE(WriteFileAtomically(folder_.File("d") + "/" + kFailureFile, "loss is nan\n").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder_.File("d") + "/" + kOldFailureFile, "loss is nan\n").ok());
   WriteStopped("e", 100, 60);
   const auto claim = RunClaim::Take(folder_.File("e"));
   ASSERT_TRUE(claim.ok()) << claim.status();
