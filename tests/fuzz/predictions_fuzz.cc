@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "absl/strings/match.h"
-#include "eval/external_record.h"
+#include "eval/prediction_file.h"
 #include "tests/fuzz/fuzz_folder.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -12,7 +12,7 @@ LRA_FUZZ_TARGET(predictions) {
   lra::TaskSpec spec;
   spec.set_name("listops");
   spec.set_classes(kClasses);
-  const auto read = lra::ReadPredictions(folder.Write("p.npy", input), spec, "test", kExamples);
+  const auto read = lra::ReadPredictions({folder.Write("p.npy", input)}, {spec, "test", kExamples});
   if (!read.ok()) {
     LRA_CHECK(absl::StrContains(read.status().message(), "p.npy")) << read.status();
     return;
