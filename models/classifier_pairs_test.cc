@@ -81,7 +81,9 @@ TEST(JointStatisticsTest, WhatIsVisitedIsWhatIsComputed) {
   joint->VisitActivations(Batch(kFirst, kSecond), trial,
                           [&](absl::string_view name, const at::Tensor& value) {
                             if (name == "logits") visited = value;
-                            if (name == "pooled") EXPECT_EQ(value.size(0), 4);
+                            if (name == "pooled") {
+                              EXPECT_EQ(value.size(0), 4);
+                            }
                           });
   EXPECT_TRUE(at::equal(visited, logits));
 }

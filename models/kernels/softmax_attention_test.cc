@@ -207,7 +207,9 @@ TEST(SoftmaxAttentionTest, StridedInputsGiveWhatDenseOnesGive) {
         outcome.dq = leaves[0].grad(), outcome.dk = leaves[1].grad(), outcome.dv = leaves[2].grad();
         return outcome;
       };
-      if (is_projected) EXPECT_TRUE(AreEqual(run(false), run(true)));
+      if (is_projected) {
+        EXPECT_TRUE(AreEqual(run(false), run(true)));
+      }
       ExpectSame(run(false), run(true), type == at::kDouble ? 1e-12 : 1e-5);
     }
   }
