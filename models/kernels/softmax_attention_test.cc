@@ -180,8 +180,8 @@ const std::vector<Case>& Cases() {
   return cases;
 }
 
-// Slices of one projection, [B, N, 3, H, D] seen as [B, H, N, D], give values and gradients of dense
-// copies bit for bit. Where channels lie apart, LibTorch's products may add in another order.
+// Slices of one projection, [B, N, 3, H, D] seen as [B, H, N, D], give values and gradients of
+// dense copies bit for bit. Where channels lie apart, LibTorch's products may add in another order.
 TEST(SoftmaxAttentionTest, StridedInputsGiveWhatDenseOnesGive) {
   at::manual_seed(3);
   for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
