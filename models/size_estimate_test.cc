@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lra/config.h"
+#include "lra/experiment.h"
 #include "models/block_facts.h"
 #include "models/classifier.h"
 
@@ -23,12 +23,11 @@ TaskSpec SpecOfSizes() {
 
 ExperimentConfig ConfigOfSizes(const std::string& attention,
                                const std::vector<std::string>& sets = {}) {
-  ConfigBuilder builder("listops");
-  EXPECT_TRUE(builder.AddProtocol("fair").ok());
-  EXPECT_TRUE(builder.AddPreset("smoke").ok());
-  EXPECT_TRUE(builder.AddAttention(attention).ok());
-  for (const std::string& set : sets) EXPECT_TRUE(builder.Set(set).ok()) << set;
-  const auto resolved = builder.Build();
+  const auto resolved = ResolveExperiment({.task = "listops",
+                                           .attention = attention,
+                                           .protocol = "fair",
+                                           .preset = "smoke",
+                                           .sets = sets});
   EXPECT_TRUE(resolved.ok()) << resolved.status();
   return resolved->config;
 }

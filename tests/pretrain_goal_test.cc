@@ -121,15 +121,10 @@ TEST_F(PretrainGoalTest, ALargerBudgetIsNamedAsOne) {
 
 // On more examples than the others have: those would be learned by heart first.
 TEST_F(PretrainGoalTest, BelowTheUnigramLabelsBegin) {
-  PrepareOptions options;
-  options.task = "listops";
-  options.out = *folder_ + "/more";
-  options.quiet = true;
-  options.set = {"min_length_tokens=4", "max_length_tokens=40",   "max_depth=4",
-                 "train_examples=800",  "validation_examples=40", "test_examples=40"};
-  ASSERT_TRUE(Prepare(options).ok());
+  const std::string more = *folder_ + "/more";
+  ASSERT_TRUE(PrepareListOps(more, 800).ok());
   TrainRequest request = Pretrained("below", "1600", {});
-  request.runtime.set_data_dir(options.out);
+  request.runtime.set_data_dir(more);
   const auto record = TrainRun(request);
   ASSERT_TRUE(record.ok()) << record.status();
   const auto run = OpenRun(Resumed(request, request));

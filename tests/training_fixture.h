@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "lra/config.h"
 #include "tasks/prepare.h"
 #include "train/run.h"
@@ -23,17 +25,25 @@ class TrainerTest : public testing::Test {
     std::replace(suite.begin(), suite.end(), '/', '-');
     folder_ = new std::string(testing::TempDir() + "/training-" + suite);
     std::filesystem::remove_all(*folder_);
-    PrepareOptions options;
-    options.task = "listops";
-    options.out = *folder_ + "/data";
-    options.quiet = true;
-    options.set = {"min_length_tokens=4", "max_length_tokens=40",   "max_depth=4",
-                   "train_examples=48",   "validation_examples=40", "test_examples=40"};
-    const auto result = Prepare(options);
-    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_TRUE(PrepareListOps(*folder_ + "/data", 48).ok());
   }
 
   static void TearDownTestSuite() { delete std::exchange(folder_, nullptr); }
+
+  // Short expressions, 40 each for validation and test.
+  static absl::Status PrepareListOps(const std::string& out, int train_examples) {
+    PrepareOptions options;
+    options.task = "listops";
+    options.out = out;
+    options.quiet = true;
+    options.set = {"min_length_tokens=4",
+                   "max_length_tokens=40",
+                   "max_depth=4",
+                   absl::StrCat("train_examples=", train_examples),
+                   "validation_examples=40",
+                   "test_examples=40"};
+    return Prepare(options).status();
+  }
 
   static TrainRequest Request(const std::string& name, const std::string& attention,
                               const std::vector<std::string>& sets) {

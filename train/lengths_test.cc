@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lra/experiment.h"
+
 namespace lra {
 namespace {
 
@@ -10,12 +12,11 @@ using testing::HasSubstr;
 
 // The check's answer where the longest sequence has 100 tokens.
 absl::Status CheckWith(const char* attention, const std::vector<std::string>& sets) {
-  ConfigBuilder builder("listops");
-  EXPECT_TRUE(builder.AddProtocol("fair").ok());
-  EXPECT_TRUE(builder.AddPreset("smoke").ok());
-  EXPECT_TRUE(builder.AddAttention(attention).ok());
-  for (const std::string& set : sets) EXPECT_TRUE(builder.Set(set).ok()) << set;
-  const auto resolved = builder.Build();
+  const auto resolved = ResolveExperiment({.task = "listops",
+                                           .attention = attention,
+                                           .protocol = "fair",
+                                           .preset = "smoke",
+                                           .sets = sets});
   EXPECT_TRUE(resolved.ok()) << resolved.status();
   TaskSpec spec;
   spec.set_name("listops");
