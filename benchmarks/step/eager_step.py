@@ -1,6 +1,6 @@
 """The yardstick of lra_step_benchmark: one training step of the same model in eager PyTorch.
 
-usage: [T=2 L=2 E=64 HD=32 M=128 S=6] eager_step.py {softmax|linear|cosformer} N B
+usage: [T=2 L=2 E=64 HD=32 M=128 S=6] eager_step.py {softmax|linear|cosformer|s4d} N B
 
 Pre-LN encoder with biases everywhere, learned positions, dropout 0.1 (none on attention weights), masked mean pooling,
 Dense-ReLU-Dense head, AdamW. Prints the median step time and the peak resident memory.
@@ -42,9 +42,36 @@ def cosformer(q, k, v, keep):
     return normalised(rotate(q), rotate(k), v)
 
 
+class S4d(nn.Module):
+    """A bidirectional S4D-Lin as published: kernels by exponentials of [E, P, N], convolution by transforms of 2 N."""
+
+    def __init__(self, pairs=32):
+        super().__init__()
+        self.log_step = nn.Parameter(math.log(1e-3) + torch.rand(WIDTH) * math.log(1e2))
+        self.read_out = nn.Parameter(torch.randn(2, WIDTH, pairs, 2) * 0.5**0.5)
+        self.log_decay = nn.Parameter(torch.full((WIDTH, pairs), math.log(0.5)))
+        self.frequency = nn.Parameter(math.pi * torch.arange(pairs).expand(WIDTH, pairs).clone())
+        self.skip = nn.Parameter(torch.randn(WIDTH))
+        self.output = nn.Conv1d(WIDTH, 2 * WIDTH, 1)
+
+    def forward(self, y, keep):
+        u, tokens = (y * keep[:, :, None]).transpose(1, 2), y.shape[1]
+        a = -self.log_decay.exp() + 1j * self.frequency
+        rate = a * self.log_step.exp()[:, None]
+        weight = torch.view_as_complex(self.read_out) * (rate.exp() - 1) / a
+        powers = (rate[:, :, None] * torch.arange(tokens)).exp()
+        kernels = 2 * torch.einsum("xhp,hpl->xhl", weight, powers).real
+        kernel = functional.pad(kernels[0], (0, tokens)) + functional.pad(kernels[1].flip(-1), (tokens, 0))
+        spectrum = torch.fft.rfft(u, n=2 * tokens) * torch.fft.rfft(kernel, n=2 * tokens)
+        mixed = torch.fft.irfft(spectrum, n=2 * tokens)[..., :tokens] + u * self.skip[:, None]
+        return functional.glu(self.output(functional.gelu(mixed)), dim=1).transpose(1, 2)
+
+
 class Layer(nn.Module):
     def __init__(self):
         super().__init__()
+        if KIND == "s4d":
+            self.mixer = S4d()
         self.query, self.key, self.value, self.output = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
         self.attention_norm, self.mlp_norm = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.mlp = nn.Sequential(nn.Linear(WIDTH, MLP), nn.GELU(), nn.Dropout(0.1), nn.Linear(MLP, WIDTH), nn.Dropout(0.1))
@@ -52,10 +79,13 @@ class Layer(nn.Module):
 
     def forward(self, x, keep):
         y = self.attention_norm(x)
+        x = x + self.dropout(self.mixer(y, keep) if KIND == "s4d" else self.attend(y, keep))
+        return x + self.mlp(self.mlp_norm(x))
+
+    def attend(self, y, keep):
         split = lambda t: t.unflatten(-1, (WIDTH // HEAD, HEAD)).transpose(1, 2)
         attended = globals()[KIND](split(self.query(y)), split(self.key(y)), split(self.value(y)), keep)
-        x = x + self.dropout(self.output(attended.transpose(1, 2).flatten(-2)))
-        return x + self.mlp(self.mlp_norm(x))
+        return self.output(attended.transpose(1, 2).flatten(-2))
 
 
 class Model(nn.Module):

@@ -43,7 +43,7 @@
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
 #include "models/kernels/diagonal_state_space.h"
-#include "models/kernels/fourier.h"
+#include "models/kernels/long_convolution.h"
 #include "models/kernels/select_kept.h"
 
 namespace lra {
@@ -89,13 +89,15 @@ class S4d : public Attention {
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {
-    const at::Tensor u = Channels(input.v, input.keep).transpose(1, 2);  // [B, E, N]
+    const at::Tensor u = Channels(input.v, input.keep);  // [B, N, E]
     const Discrete d = Discretise();
     const bool sees_future = SeesFuture(input);
     const at::Tensor kernels = ExponentialSums(
-        d.rate, sees_future ? d.weight : d.weight.narrow(0, 0, 1), u.size(2), u.scalar_type());
-    const at::Tensor y = LongConvolution(u, kernels[0], sees_future ? kernels[1] : at::Tensor());
-    return Output((y + p_.skip.to(u.options()).unsqueeze(1) * u).transpose(1, 2), input);
+        d.rate, sees_future ? d.weight : d.weight.narrow(0, 0, 1), u.size(1), u.scalar_type());
+    // The skip is one more tap, at lag 0.
+    const at::Tensor skip = p_.skip.to(u.options()).unsqueeze(1);
+    const at::Tensor past = kernels[0] + at::constant_pad_nd(skip, {0, u.size(1) - 1});
+    return Output(LongConvolution(u, past, sees_future ? kernels[1] : at::Tensor()), input);
   }
 
   // Runs the recurrence token by token, once in each direction.

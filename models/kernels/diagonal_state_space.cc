@@ -11,12 +11,31 @@
 
 #include <cmath>
 
+#include "models/kernels/dispatch.h"
+
 namespace lra {
+namespace {
+
+constexpr at::ScalarType kTables[] = {at::kComplexDouble};
+constexpr KernelNeeds kNeeds = {.types = kTables};
+
+}  // namespace
+
+int64_t InnerLags(int64_t length) {
+  return static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(length))));
+}
 
 at::Tensor ExponentialSums(const at::Tensor& rate, const at::Tensor& weight, int64_t length,
                            at::ScalarType type) {
-  const int64_t inner_lags =
-      static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(length))));
+  const bool is_tiled =
+      type == at::kFloat && DispatchKernel(kNeeds, {rate, weight}) != KernelPath::kGeneric;
+  return is_tiled ? internal::ExponentialSumsTiled(rate, weight, length)
+                  : internal::ExponentialSumsGeneric(rate, weight, length, type);
+}
+
+at::Tensor internal::ExponentialSumsGeneric(const at::Tensor& rate, const at::Tensor& weight,
+                                            int64_t length, at::ScalarType type) {
+  const int64_t inner_lags = InnerLags(length);
   const int64_t blocks = (length + inner_lags - 1) / inner_lags;
   const at::TensorOptions real = rate.options().dtype(at::kDouble).requires_grad(false);
   const at::Tensor inner = at::exp(rate.unsqueeze(-1) * at::arange(inner_lags, real));  // [C, P, m]

@@ -2,13 +2,22 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/abs.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/complex.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <complex>
+#include <vector>
+
+#include "models/base/kernel_path.h"
 
 namespace lra {
 namespace {
@@ -34,6 +43,40 @@ TEST(ExponentialSumsTest, EqualTheSumsTermByTerm) {
           expected += 2 * (weight[c][p] * std::exp(static_cast<double>(l) * rate[c][p])).real();
         }
         EXPECT_NEAR(sums[0][c][l].item<double>(), expected, 1e-13) << c << " " << l;
+      }
+    }
+  }
+}
+
+// Values and gradients of the tables made by repeated products, against those of one exponential
+// each.
+TEST(ExponentialSumsTest, TilesEqualTheGenericFormOnEveryPath) {
+  for (const KernelPath path : AvailableKernelPaths()) {
+    if (path == KernelPath::kGeneric) continue;
+    const ScopedKernelPath forced(path);
+    for (const auto& [channels, pairs, directions, length] :
+         {std::array<int64_t, 4>{1, 1, 1, 1}, {2, 3, 2, 2}, {3, 8, 1, 17}, {2, 5, 2, 1000}}) {
+      const at::Tensor scale = at::arange(pairs, at::kDouble) / static_cast<double>(pairs);
+      const auto run = [&](bool is_tiled) {
+        at::manual_seed(3);
+        const at::Tensor rate = at::complex(-0.01 * at::rand({channels, pairs}, at::kDouble),
+                                            scale.expand({channels, pairs}) * 3)
+                                    .set_requires_grad(true);
+        const at::Tensor weight =
+            at::randn({directions, channels, pairs}, at::kComplexDouble).set_requires_grad(true);
+        const at::Tensor sums =
+            is_tiled ? internal::ExponentialSumsTiled(rate, weight, length)
+                     : internal::ExponentialSumsGeneric(rate, weight, length, at::kDouble);
+        sums.backward(at::randn(sums.sizes(), at::kDouble).to(sums.scalar_type()));
+        return std::vector<at::Tensor>{
+            at::complex(sums.detach().to(at::kDouble), at::zeros(sums.sizes(), at::kDouble)),
+            rate.grad(), weight.grad()};
+      };
+      const std::vector<at::Tensor> tiled = run(true), exact = run(false);
+      for (size_t i = 0; i < exact.size(); ++i) {
+        EXPECT_LT(at::abs(tiled[i] - exact[i]).max().item<double>(),
+                  2e-6 * (1 + at::abs(exact[i]).max().item<double>()))
+            << KernelPathName(path) << ", length " << length << ", number " << i;
       }
     }
   }

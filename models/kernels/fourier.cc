@@ -4,14 +4,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/fft_fft.h>
-#include <ATen/ops/fft_irfft.h>
 #include <ATen/ops/fft_rfft.h>
 #include <ATen/ops/real.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace lra {
@@ -42,34 +38,10 @@ class FourierMixingFunction : public torch::autograd::Function<FourierMixingFunc
   }
 };
 
-// The smallest 2^a 3^b 5^c that is at least n, because transforms of these lengths are fast.
-int64_t FastLength(int64_t n) {
-  int64_t best = std::numeric_limits<int64_t>::max();
-  for (int64_t fives = 1; fives < 5 * n; fives *= 5) {
-    for (int64_t threes = fives; threes < 3 * n; threes *= 3) {
-      int64_t length = threes;
-      while (length < n) length *= 2;
-      best = std::min(best, length);
-    }
-  }
-  return best;
-}
-
 }  // namespace
 
 at::Tensor FourierMixing(const at::Tensor& x, bool is_orthonormal) {
   return FourierMixingFunction::apply(x, is_orthonormal);
-}
-
-at::Tensor LongConvolution(const at::Tensor& x, const at::Tensor& past, const at::Tensor& future) {
-  const int64_t tokens = x.size(2), length = FastLength(2 * tokens);
-  at::Tensor kernel = past;
-  if (future.defined()) {  // lag -1 - t stands at length - 1 - t
-    const at::Tensor gap = at::zeros({past.size(0), length - 2 * tokens}, past.options());
-    kernel = at::cat({past, gap, future.flip({1})}, 1);
-  }
-  const at::Tensor product = at::fft_rfft(x, length) * at::fft_rfft(kernel, length);
-  return at::fft_irfft(product, length).narrow(2, 0, tokens);
 }
 
 }  // namespace lra

@@ -13,11 +13,6 @@ namespace lra {
 // map is symmetric, so it is its own backward and saves nothing.
 at::Tensor FourierMixing(const at::Tensor& x, bool is_orthonormal);
 
-// y_i = sum_{j <= i} past[i - j] x_j + sum_{j > i} future[j - i - 1] x_j for each channel; without
-// `future`, the first sum only. x [B, C, N], kernels [C, N] -> [B, C, N]. Takes O(N log N) for each
-// channel, by transforms of at least 2 N.
-at::Tensor LongConvolution(const at::Tensor& x, const at::Tensor& past, const at::Tensor& future);
-
 }  // namespace lra
 
 #endif  // LRA_MODELS_KERNELS_FOURIER_H_

@@ -6,7 +6,6 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/sin.h>
-#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,23 +54,6 @@ TEST(FourierMixingTest, IsItsOwnBackward) {
   const at::Tensor x = Numbers({2, 5, 4}, 0.2).set_requires_grad(true), g = Numbers({2, 5, 4}, 1.0);
   FourierMixing(x, true).backward(g);
   EXPECT_LT(Worst(x.grad(), FourierMixing(g, true)), 1e-14);
-}
-
-TEST(LongConvolutionTest, EqualsTheSum) {
-  for (const int64_t tokens : {1, 2, 7, 13}) {
-    const at::Tensor x = Numbers({2, 3, tokens}, 0.4), past = Numbers({3, tokens}, 0.9),
-                     future = Numbers({3, tokens}, 1.3);
-    at::Tensor causal = at::zeros_like(x), both = at::zeros_like(x);
-    for (int64_t i = 0; i < tokens; ++i) {
-      for (int64_t j = 0; j < tokens; ++j) {
-        const at::Tensor weight = j <= i ? past.select(1, i - j) : future.select(1, j - i - 1);
-        both.select(2, i) += weight * x.select(2, j);
-        if (j <= i) causal.select(2, i) += weight * x.select(2, j);
-      }
-    }
-    EXPECT_LT(Worst(LongConvolution(x, past, at::Tensor()), causal), 1e-13) << tokens;
-    EXPECT_LT(Worst(LongConvolution(x, past, future), both), 1e-13) << tokens;
-  }
 }
 
 }  // namespace
