@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "eval/run_record.h"
 #include "lra/status_macros.h"
 #include "run_folder/run_list.h"
 
@@ -12,9 +13,10 @@ namespace lra {
 namespace {
 
 absl::Status PrintRuns(const std::vector<std::string>& paths, const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(const std::vector<ListedRun> runs, ListRuns(paths));
-  std::cout << (context.json ? RunListJson(runs) : RunListText(runs));
-  return absl::OkStatus();
+  std::vector<std::string> damaged;
+  LRA_ASSIGN_OR_RETURN(const std::vector<ListedRun> runs, ListRuns(paths, &damaged));
+  std::cout << (context.json ? RunListJson(runs) : RunListText(runs)) << std::flush;
+  return DamagedRecords(damaged, "the list");
 }
 
 }  // namespace

@@ -49,13 +49,16 @@ absl::Status MakeTable(const TableFlags& flags, const CommandContext& context) {
   }
   LeaderboardOptions options = flags.options;
   options.descriptions = AttentionDescriptions();
-  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(flags.runs));
+  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(flags.runs, Damaged::kSetAside));
   LRA_RETURN_IF_ERROR(AddStoppedRuns(&found));
   LRA_ASSIGN_OR_RETURN(const Leaderboard board, BuildLeaderboard(found, published, options));
   const std::string text = WriteLeaderboard(board, format);
-  if (!flags.out.empty()) return WriteFileAtomically(flags.out, text);
-  std::cout << text;
-  return absl::OkStatus();
+  if (flags.out.empty()) {
+    std::cout << text << std::flush;
+  } else {
+    LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, text));
+  }
+  return DamagedRecords(found.damaged, "the table");
 }
 
 }  // namespace

@@ -151,6 +151,11 @@ struct ViewTransform::Vocabulary {
   std::vector<int32_t> code_points;          // in the order of their ids
 };
 
+TaskSpec SpecWithoutData(const TaskSpec& spec, DataView view) {
+  if (view.unit() == DataView::CODE_POINT) view.set_unit(DataView::BYTE);
+  return ViewTransform(spec, view).spec();
+}
+
 ViewTransform::ViewTransform(const TaskSpec& spec, const DataView& view)
     : stored_(spec), view_(view) {}
 

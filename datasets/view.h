@@ -38,6 +38,10 @@ inline int64_t MaxBatchTokens(const DataView& view) {
   return static_cast<int64_t>(is_rounded ? std::bit_ceil(longest) : longest);
 }
 
+// The spec of what `view` makes of such data, as far as it is known without the data: where a
+// vocabulary of code points would be counted, that of bytes stands for it.
+TaskSpec SpecWithoutData(const TaskSpec& spec, DataView view);
+
 // Immutable, cheap to copy, safe for concurrent use.
 class ViewTransform {
  public:

@@ -165,6 +165,7 @@ absl::StatusOr<std::vector<Entry>> internal::SelectEntries(const FoundRuns& foun
     if (!metric.ok() || stopped.record.kind() != RunRecord::MEASURED) continue;
     entries.push_back({.located = &stopped, .metric = *metric, .is_missing = true});
   }
+  for (const std::string& message : found.damaged) left_out->push_back(message);
   for (const std::string& directory : found.unfinished) {
     left_out->push_back(
         absl::StrCat(directory, ": has no record; it failed, was stopped or is still going"));

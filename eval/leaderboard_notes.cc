@@ -93,12 +93,27 @@ std::string DescribeBudgets(const ColumnRuns& column) {
   });
 }
 
+// ", preset small changes schedule.learning_rate (0.0005 -> 0.001)": the rules of the protocol that
+// the preset replaced and nobody has overridden. Records of before 2026-11 do not say.
+std::string DescribePresetChanges(const RunRecord& record) {
+  std::vector<std::string> changes;
+  for (const ChangedRule& rule : record.changed_rule()) {
+    if (!absl::StartsWith(rule.origin(), "preset ")) continue;
+    const std::string& before = rule.protocol_value();
+    changes.push_back(absl::StrCat(rule.path(), " (", before.empty() ? "(unset)" : before, " -> ",
+                                   rule.value(), ")"));
+  }
+  if (changes.empty()) return "";
+  return absl::StrCat(", which changes the protocol's ", absl::StrJoin(changes, ", "));
+}
+
 std::string DescribeSettings(const ColumnRuns& column) {
   const RunRecord& record = column.entries.front().record();
   const ExperimentConfig& config = record.config();
   const std::string overrides = OverridesOf(record);
   return absl::StrCat(
       column.task, ": protocol ", config.protocol(), ", preset ", config.preset(),
+      DescribePresetChanges(record),
       overrides.empty() ? ", nothing overridden" : absl::StrCat(", overridden: ", overrides), "; ",
       DescribeBudgets(column), ".");
 }

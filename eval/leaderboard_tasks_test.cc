@@ -103,6 +103,32 @@ TEST(LeaderboardTasksTest, OverridesOfOneTaskDoNotTearATableApart) {
             HasSubstr("text: protocol fair@1, preset small, overridden: train.steps=300")));
 }
 
+// What the preset replaced of the protocol is named, what a user replaced stands among overrides.
+TEST(LeaderboardTasksTest, RulesThatAPresetChangesAreNamed) {
+  LocatedRecord run = MakeRun({});
+  const auto change = [&](const char* path, const char* before, const char* now,
+                          const char* origin) {
+    ChangedRule* rule = run.record.add_changed_rule();
+    rule->set_path(path);
+    rule->set_protocol_value(before);
+    rule->set_value(now);
+    rule->set_origin(origin);
+  };
+  change("schedule.learning_rate", "0.0005", "0.001", "preset small under protocol fair");
+  change("train.patience", "", "3", "preset small");
+  change("train.steps", "5000", "150", "--set");
+  EXPECT_THAT(Notes(Build({run}).tables.at(0)),
+              HasSubstr("preset small, which changes the protocol's schedule.learning_rate (0.0005 "
+                        "-> 0.001), train.patience ((unset) -> 3), "));
+}
+
+TEST(LeaderboardTasksTest, DamagedRecordsStandAmongWhatIsLeftOut) {
+  const auto board =
+      BuildLeaderboard({.runs = {MakeRun({})}, .unfinished = {}, .damaged = {"a/b: bad"}}, {}, {});
+  ASSERT_TRUE(board.ok()) << board.status();
+  EXPECT_THAT(board->left_out, testing::Contains("a/b: bad"));
+}
+
 TEST(LeaderboardTasksTest, ATaskWithTwoSettingsIsToldApartByThem) {
   const Leaderboard board = Build({WithSteps("listops", 150), WithSteps("listops", 300),
                                    WithSteps("text", 300), WithSteps("image", 450)});

@@ -63,13 +63,18 @@ absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
   return runs;
 }
 
-absl::Status AddRun(const fs::path& directory, FoundRuns* found) {
+absl::Status AddRun(const fs::path& directory, Damaged damaged, FoundRuns* found) {
   if (IsUnfinishedRun(directory)) {
     found->unfinished.push_back(directory.string());
     return absl::OkStatus();
   }
-  LRA_ASSIGN_OR_RETURN(RunRecord record, ReadRunRecord(directory.string()));
-  found->runs.push_back({directory.string(), std::move(record)});
+  absl::StatusOr<RunRecord> record = ReadRunRecord(directory.string());
+  if (!record.ok() && damaged == Damaged::kSetAside) {
+    found->damaged.emplace_back(record.status().message());
+    return absl::OkStatus();
+  }
+  LRA_RETURN_IF_ERROR(record.status());
+  found->runs.push_back({directory.string(), *std::move(record)});
   return absl::OkStatus();
 }
 
@@ -136,7 +141,7 @@ absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory) {
   return record;
 }
 
-absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths) {
+absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths, Damaged damaged) {
   FoundRuns found;
   std::set<fs::path> seen;  // canonical, so that overlapping arguments count a run once
   for (const std::string& path : paths) {
@@ -144,12 +149,20 @@ absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths) {
     for (const fs::path& run : runs) {
       std::error_code ignored;
       if (seen.insert(fs::weakly_canonical(run, ignored)).second)
-        LRA_RETURN_IF_ERROR(AddRun(run, &found));
+        LRA_RETURN_IF_ERROR(AddRun(run, damaged, &found));
     }
   }
   if (!found.runs.empty() || !found.unfinished.empty()) return found;
+  if (!found.damaged.empty()) return absl::DataLossError(found.damaged.front());
   return absl::NotFoundError(absl::StrCat("no run records below ", absl::StrJoin(paths, ", "),
                                           "; `lra train` and `lra baseline` write them"));
+}
+
+absl::Status DamagedRecords(const std::vector<std::string>& damaged, absl::string_view what) {
+  if (damaged.empty()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      damaged.size(), damaged.size() == 1 ? " record" : " records", " cannot be read and ",
+      damaged.size() == 1 ? "is" : "are", " not in ", what, ": ", absl::StrJoin(damaged, "; ")));
 }
 
 absl::Status CheckPredictions(absl::string_view directory, const RunRecord& record) {

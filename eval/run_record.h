@@ -45,12 +45,22 @@ struct FoundRuns {
   // What is known of such a run that was stopped or is still going: method, seed, config, data. A
   // table counts it as missing. Filled by those who can read checkpoints (run_folder/).
   std::vector<LocatedRecord> stopped{};
+  // What is wrong with records that cannot be read, each with its file.
+  std::vector<std::string> damaged{};
 };
 
+// What becomes of a record that cannot be read: the error of the call, or one of FoundRuns.damaged,
+// for those who show the other runs and then fail all the same (DamagedRecords).
+enum class Damaged { kRefuse, kSetAside };
+
 // Every run at or below the given folders, each once, sorted by path; folders inside a run are its
-// own. A damaged record is an error naming it, never skipped. NotFound for a path that does not
-// exist, and when there is no run at all.
-absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths);
+// own. NotFound for a path that does not exist, and when there is no run at all; the error of the
+// first damaged record where all are.
+absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths,
+                                         Damaged damaged = Damaged::kRefuse);
+
+// OK without damaged records; otherwise DataLoss naming them as left out of `what`, e.g. "the table".
+absl::Status DamagedRecords(const std::vector<std::string>& damaged, absl::string_view what);
 
 // Compares size (header plus examples * C floats) and SHA-256 of every predictions file with the
 // record. DataLoss names the file.

@@ -17,6 +17,7 @@ namespace lra {
 namespace {
 
 using ::lra::testing::MakeRun;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -63,6 +64,17 @@ TEST_F(RunRecordTest, AFlippedByteIsDataLossNamingTheFile) {
   // Where many records are read, it is not skipped either.
   ASSERT_TRUE(WriteRunRecord(Path("good"), MakeRun({}).record).ok());
   EXPECT_EQ(FindRunRecords({root_}).status().code(), absl::StatusCode::kDataLoss);
+  // Unless it is asked for: then the others are there, and it is named.
+  const auto found = FindRunRecords({root_}, Damaged::kSetAside);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->runs.size(), 1u);
+  EXPECT_THAT(found->damaged, ElementsAre(HasSubstr(Path("run/record.textproto"))));
+  EXPECT_EQ(FindRunRecords({Path("run")}, Damaged::kSetAside).status().code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(DamagedRecords({}, "the table").ok());
+  EXPECT_THAT(std::string(DamagedRecords(found->damaged, "the table").message()),
+              AllOf(HasSubstr("1 record cannot be read and is not in the table: "),
+                    HasSubstr(Path("run/record.textproto"))));
 }
 
 TEST_F(RunRecordTest, FindsRunsAtAnyDepthOnce) {

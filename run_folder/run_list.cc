@@ -88,8 +88,10 @@ nlohmann::ordered_json JsonOf(const ListedRun& run) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> paths) {
-  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRunRecords(paths));
+absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> paths,
+                                                std::vector<std::string>* damaged) {
+  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(paths, Damaged::kSetAside));
+  *damaged = std::move(found.damaged);
   std::vector<std::string> directories = found.unfinished;
   for (const LocatedRecord& run : found.runs) directories.push_back(run.directory);
   std::sort(directories.begin(), directories.end());

@@ -18,9 +18,10 @@ struct ListedRun {
   RunFolder folder;
 };
 
-// Every run at or below the given folders, sorted by path. The errors of FindRunRecords and
-// ReadActivePart.
-absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> paths);
+// Every run at or below the given folders, sorted by path, without those whose record cannot be
+// read: `damaged` gets what is wrong with each. The errors of FindRunRecords and ReadActivePart.
+absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> paths,
+                                                std::vector<std::string>* damaged);
 
 // A table with a line a run: folder, task, method, protocol, preset, seed, step, state, and the
 // score on the test split or, before there is one, the best on validation.

@@ -64,12 +64,13 @@ class RunListTest : public testing::Test {
     ASSERT_TRUE(WriteRunRecord(folder_.File(name), record).ok());
   }
   std::vector<ListedRun> List() {
-    const auto runs = ListRuns({folder_.path()});
+    const auto runs = ListRuns({folder_.path()}, &damaged_);
     EXPECT_TRUE(runs.ok()) << runs.status();
     return runs.ok() ? *runs : std::vector<ListedRun>();
   }
 
   const TestFolder folder_;
+  std::vector<std::string> damaged_;
 };
 
 TEST_F(RunListTest, EveryStateHasItsLine) {
@@ -111,7 +112,17 @@ TEST_F(RunListTest, WithoutACheckpointOnlyTheFolderIsKnown) {
   ASSERT_EQ(runs.size(), 1);
   EXPECT_THAT(RunListText(runs), HasSubstr("stopped\n"));
   EXPECT_EQ(nlohmann::json::parse(RunListJson(runs))[0]["step"], 0);
-  EXPECT_EQ(ListRuns({folder_.File("nothing")}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ListRuns({folder_.File("nothing")}, &damaged_).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+// One bad record does not hide the others.
+TEST_F(RunListTest, ARecordThatCannotBeReadIsNamedBesideTheOthers) {
+  WriteFinished("a", RunRecord::MEASURED);
+  ASSERT_TRUE(MakeDirectories(folder_.File("bad")).ok());
+  ASSERT_TRUE(WriteFileAtomically(folder_.File("bad") + "/record.textproto", "method: 7").ok());
+  EXPECT_EQ(List().size(), 1u);
+  EXPECT_THAT(damaged_, testing::ElementsAre(HasSubstr("bad/record.textproto")));
 }
 
 }  // namespace

@@ -97,5 +97,16 @@ TEST(ParameterGroupsTest, RatesAndDecaysOfS4dAreTheOriginals) {
   }
 }
 
+// Without data nobody knows how many code points there are; bytes stand for them, and the page of
+// groups never shows an empty vocabulary.
+TEST(ParameterGroupsTest, AVocabularyThatIsCountedInDataIsThatOfBytes) {
+  const auto groups = GroupsOf("text");
+  const auto token = std::find_if(groups.begin(), groups.end(), [](const ParameterGroup& group) {
+    return group.name == "embedding.token.weight";
+  });
+  ASSERT_NE(token, groups.end());
+  EXPECT_GE(token->scalars, 256 * 256);
+}
+
 }  // namespace
 }  // namespace lra

@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <string>
 
+#include "datasets/manifest.h"
 #include "inspect/evaluate.h"
 #include "models/base/allocation_meter.h"
 #include "models/base/safetensors.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/checkpoint_metadata.h"
 #include "tests/training_fixture.h"
+#include "train/trainable.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -50,6 +52,19 @@ TEST_F(SizeCheckTest, PaddingToAMillionTokensCountsItsActivations) {
                       {"view.max_length_tokens=1000000", "view.pad_to=MAX_LENGTH",
                        "model.layers=128", "model.mlp_width=262144", "model.head_width=64"}));
   EXPECT_THAT(refusal, AllOf(HasSubstr("one example of 1,000,000 tokens"), HasSubstr(" TB")));
+}
+
+// `lra config` checks what can be trained, and so it makes models: without their memory.
+TEST_F(SizeCheckTest, CheckingAConfigurationTakesNoMemory) {
+  const TrainRequest request =
+      Request("checked", "s4d",
+              {"model.width=65536", "model.qkv_width=65536", "model.mlp_width=262144",
+               "model.layers=128", "model.head_width=64"});
+  const auto data = ReadManifest(request.runtime.data_dir());
+  ASSERT_TRUE(data.ok()) << data.status();
+  const MeteredScope metered;
+  EXPECT_EQ(CheckTrainable(request, *data), absl::OkStatus());
+  EXPECT_LT(metered.meter().peak_bytes(), 10'000'000);
 }
 
 TEST_F(SizeCheckTest, ABudgetAboveTheNeedOverrides) {

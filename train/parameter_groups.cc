@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/view.h"
 #include "lra/status_macros.h"
+#include "models/base/shapes_only.h"
 #include "models/classifier.h"
 
 namespace lra {
@@ -33,13 +34,6 @@ bool DecaysByScope(OptimizerConfig::DecayScope scope, const Parameter& parameter
 std::string NameInAllLayers(const std::string& name) {
   if (!absl::StartsWith(name, kLayerPrefix)) return name;
   return absl::StrCat(kLayerPrefix, "*", name.substr(name.find('.', sizeof(kLayerPrefix) - 1)));
-}
-
-// What the view makes of the task's data, as far as that is known without data.
-TaskSpec ViewedSpec(const TaskSpec& stored, const DataView& view) {
-  ViewTransform transform(stored, view);
-  if (transform.NeedsVocabulary()) transform.AddVocabulary(0, ViewTransform::TextSource());
-  return transform.spec();
 }
 
 ParameterGroup GroupOf(const ExperimentConfig& config, const Parameter& parameter) {
@@ -83,8 +77,9 @@ double RateOf(double max_learning_rate, const ScheduleValue& schedule) {
 
 absl::StatusOr<std::vector<ParameterGroup>> ListParameterGroups(const ExperimentConfig& config,
                                                                 const TaskSpec& stored) {
+  const ShapesOnlyScope shapes_only;
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model,
-                       Classifier::Create(config, ViewedSpec(stored, config.view())));
+                       Classifier::Create(config, SpecWithoutData(stored, config.view())));
   std::vector<ParameterGroup> groups;
   for (const Parameter& parameter : model->parameters().parameters()) {
     const ParameterGroup group = GroupOf(config, parameter);

@@ -15,8 +15,8 @@ namespace lra {
 absl::Status CheckTask(const TrainRequest& request, const TaskSpec& spec);
 
 // On stored data: a view that it cannot serve, CheckTask, and what the models refuse that would be
-// made (options, sizes, pretraining that the attention or the view does not allow). Makes the
-// models, which takes their memory.
+// made (options, sizes, pretraining that the attention or the view does not allow). The
+// models are made without memory.
 absl::Status CheckTrainable(const TrainRequest& request, const Manifest& manifest);
 
 }  // namespace lra

@@ -51,7 +51,12 @@ void AttentionSuite::RowStochastic() {
   WithinValues(padded, "padding");
   holes.MaskRandomly(702);
   WithinValues(holes, "a random third masked");
-  if (traits().supports_cross) WithinValues({703, 2, 2, 41, 5, 6}, "41 queries, 5 keys");
+  if (traits().supports_cross) {
+    WithinValues({703, 2, 2, 41, 5, 6}, "41 queries, 5 keys");
+    AttentionCase late(704, 2, 2, 19, 41, 6);
+    late.MaskFromLengths({41, 8});
+    WithinValues(late, "19 queries, 41 keys, 33 of them padding");
+  }
   // These logits are far beyond what float32 can exponentiate, yet nothing may overflow or vanish.
   constexpr double kLarge = 12;
   AttentionCase large = padded;

@@ -12,14 +12,14 @@ namespace lra::factorized {
 namespace {
 
 // The length of each example, [B, 1] or [1, 1] float64: one more than the last position that a key
-// stands at, however many masked ones lie before it, for a distance must not exceed it. Where there
-// are more queries than keys, all of them count.
+// stands at, however many masked ones lie before it, for a distance must not exceed it. Queries of
+// another sequence than the keys' all count; those of the same one are masked where its keys are.
 at::Tensor OwnLength(const AttentionInput& input) {
   const int64_t keys = input.k.size(2), queries = input.q.size(2);
   const auto options = input.k.options().dtype(at::kDouble);
   at::Tensor ends = at::arange(1, keys + 1, options).unsqueeze(0);
   if (input.keep.defined()) ends = ends * input.keep.to(at::kDouble);
-  return ends.amax(1, true).clamp_min(queries > keys ? queries : 1);
+  return ends.amax(1, true).clamp_min(queries == keys || input.causal ? 1 : queries);
 }
 
 }  // namespace
