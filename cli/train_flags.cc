@@ -16,6 +16,10 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
             "Seeds, e.g. 0, 0-4 or 0-2,7 (default: the configuration's)");
   AddSwitch(command, "--resume", &resume_,
             "Go on from the latest checkpoint; a finished run is left as it is");
+  AddOption(
+      command, "--from", &from_,
+      "Start a new run from the weights of a checkpoint, a run (its selected checkpoint) or a "
+      "weights file, with a fresh optimiser; train.steps, data and schedule may differ");
   AddOption(command, "--device", &device_, "cpu, cuda or cuda:NUMBER", {.shows_default = true});
   AddThreads(command, &threads_, ". The last digits of a result depend on it");
   AddKernels(command, &context->kernels);
@@ -40,6 +44,7 @@ TrainChoice TrainFlags::Choice(const CommandContext& context) const {
   choice.experiment = experiment_;
   choice.seeds = seeds_;
   choice.resume = resume_;
+  choice.from = from_;
   choice.skips_last_checkpoint = no_last_;
   choice.command_line = context.command_line;
   RuntimeConfig& runtime = choice.runtime;

@@ -19,7 +19,7 @@ class TrainFlags {
 
  private:
   ExperimentChoice experiment_;
-  std::string data_dir_, out_dir_, device_ = "cpu", seeds_;
+  std::string data_dir_, out_dir_, device_ = "cpu", seeds_, from_;
   int threads_ = 0, checkpoint_every_ = 0, keep_checkpoints_ = 1, micro_batch_ = 0;
   double checkpoint_minutes_ = 0;
   uint64_t memory_budget_bytes_ = 0;

@@ -92,38 +92,6 @@ bool IsDataOfRun(const OpenedCheckpoint& opened, const std::string& split) {
                                  split);
 }
 
-std::string RunOf(const std::string& checkpoint) {
-  if (IsWeightsFile(checkpoint))
-    return std::filesystem::absolute(checkpoint).lexically_normal().parent_path().string();
-  return std::filesystem::path(checkpoint).lexically_normal().parent_path().parent_path().string();
-}
-
-absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
-  if (!FileExists(path))
-    return absl::NotFoundError(absl::StrCat(path, ": no such checkpoint or run folder"));
-  if (IsWeightsFile(path)) {
-    // A weights file inside its checkpoint folder is checked like the folder.
-    const std::string folder = std::filesystem::absolute(path).parent_path().string();
-    return FileExists(JoinPath(folder, "state.textproto")) ? FindCheckpoint(folder) : path;
-  }
-  if (FileExists(JoinPath(path, kRecordFile))) {
-    LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(path));
-    if (record.kind() == RunRecord::EXTERNAL || record.kind() == RunRecord::BASELINE) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": holds ",
-          record.kind() == RunRecord::EXTERNAL ? "predictions of other code" : "a baseline", " (",
-          record.method(), "), which has no checkpoint; give the folder of a run of `lra train`"));
-    }
-    // A run that diverged has no selected step; what it left is the state before the failure.
-    return record.has_failure() ? LatestCheckpoint(path)
-                                : CheckpointPath(path, record.selected_step());
-  }
-  if (!FileExists(JoinPath(path, "state.textproto"))) return LatestCheckpoint(path);
-  std::string trimmed = std::filesystem::absolute(path).lexically_normal().string();
-  if (trimmed.back() == '/') trimmed.pop_back();
-  return trimmed;
-}
-
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   OpenedCheckpoint opened;
   LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(request.checkpoint));

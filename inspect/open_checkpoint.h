@@ -12,15 +12,9 @@
 #include "models/classifier.h"
 #include "models/classifier_factory.h"
 #include "run_folder/checkpoint_state.pb.h"
+#include "run_folder/find_checkpoint.h"
 
 namespace lra {
-
-// The checkpoint folder that a path stands for: itself, or for a run folder its selected checkpoint
-// or, while unfinished, its latest. A weights file stands for the checkpoint folder that it lies in
-// or, outside of one, for itself. NotFound names the path.
-absl::StatusOr<std::string> FindCheckpoint(const std::string& path);
-// RUN of RUN/checkpoint/step-N; for a lone weights file, its folder.
-std::string RunOf(const std::string& checkpoint);
 
 // The folder of the data that a run was trained on, if it is still there; empty for a run without
 // checkpoints, and where its state does not say.

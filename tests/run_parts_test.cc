@@ -1,5 +1,6 @@
 // Tests the parts of a run: how the trials of a search and pretraining are watched, what resuming
 // them counts, and splits that are scored in part.
+#include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +10,10 @@
 
 #include "eval/evaluator.h"
 #include "eval/run_record.h"
+#include "lra/experiment.h"
 #include "lra/files.h"
+#include "run_folder/checkpoint.h"
+#include "run_folder/find_checkpoint.h"
 #include "run_folder/run_claim.h"
 #include "run_folder/run_folder.h"
 #include "tasks/task_facts.h"
@@ -44,6 +48,55 @@ TEST_F(RunPartsTest, ASearchThatNobodyResumedCountsNoResume) {
   ASSERT_TRUE(resumed.ok()) << resumed.status();
   EXPECT_EQ(resumed->efficiency().resumes(), 1);
   EXPECT_TRUE(EqualExceptVolatile(*record, *resumed));
+}
+
+// A fork begins with the weights of another run and nothing else of it, and is another experiment.
+TEST_F(RunPartsTest, ARunStartsFromTheWeightsOfAnother) {
+  const TrainRequest first = Request("origin", "linear", {});
+  ASSERT_TRUE(TrainRun(first).ok());
+  const auto checkpoint = FindCheckpoint(first.runtime.out_dir());
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+  const auto state = LoadCheckpointState(*checkpoint);
+  ASSERT_TRUE(state.ok()) << state.status();
+  const auto forked = [&](const std::string& name, const std::vector<std::string>& sets) {
+    TrainRequest request = Request(name, "linear", sets);
+    request.start_checkpoint = *checkpoint;
+    request.resolved.config.set_start_weights_sha256(state->weights_sha256());
+    return request;
+  };
+  const TrainRequest fork = forked("fork", {"train.steps=7"});
+  EXPECT_NE(ExperimentName(fork.resolved.config), ExperimentName(first.resolved.config));
+  const auto origin = OpenRun(Request("unforked", "linear", {}));
+  ASSERT_TRUE(origin.ok()) << origin.status();
+  ASSERT_TRUE(LoadWeights(*checkpoint, *state, (*origin)->model->parameters()).ok());
+  {
+    const auto opened = OpenRun(fork);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ((*opened)->state.step(), 0);
+    const auto& there = (*origin)->model->parameters().parameters();
+    const auto& here = (*opened)->model->parameters().parameters();
+    ASSERT_EQ(there.size(), here.size());
+    for (size_t i = 0; i < here.size(); ++i)
+      EXPECT_TRUE(at::equal(there[i].value, here[i].value)) << here[i].name;
+  }
+  ASSERT_TRUE(TrainRun(fork).ok());
+  const auto record = ReadRunRecord(fork.runtime.out_dir());
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->config().start_weights_sha256(), state->weights_sha256());
+
+  const auto refusal = [](const TrainRequest& request) {
+    const absl::Status status = OpenRun(request).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(refusal(forked("wider", {"model.width=64", "model.qkv_width=64"})),
+              HasSubstr("missing or has another shape than the model"));
+  TrainRequest nameless = forked("nameless", {});
+  nameless.start_checkpoint.clear();
+  EXPECT_THAT(refusal(nameless), HasSubstr("name their checkpoint with --from"));
+  TrainRequest other = forked("other", {});
+  other.resolved.config.set_start_weights_sha256("0123");
+  EXPECT_THAT(refusal(other), HasSubstr("start_weights_sha256 is 0123"));
 }
 
 // What `lra config` asks, without data, and what training says on data.

@@ -6,6 +6,8 @@
 #include "datasets/data_directory.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "run_folder/checkpoint.h"
+#include "run_folder/find_checkpoint.h"
 #include "run_folder/run_claim.h"
 #include "train/seeds.h"
 
@@ -34,10 +36,30 @@ TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& reso
   return request;
 }
 
+// The weights are a part of the configuration, so runs from different ones have different names.
+absl::Status StartFrom(const std::string& checkpoint, ResolvedConfig* resolved) {
+  if (resolved->config.has_pretrain()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--from ", checkpoint,
+                     ": pretraining starts from initial weights; leave out --from or the ",
+                     "fields of pretrain (objective is ",
+                     PretrainConfig::Objective_Name(resolved->config.pretrain().objective()), ")"));
+  }
+  LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(checkpoint));
+  resolved->config.set_start_weights_sha256(state.weights_sha256());
+  resolved->provenance["start_weights_sha256"] = absl::StrCat("--from ", checkpoint);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice) {
-  LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, ResolveExperiment(choice.experiment));
+  LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, ResolveExperiment(choice.experiment));
+  std::string start_checkpoint;
+  if (!choice.from.empty()) {
+    LRA_ASSIGN_OR_RETURN(start_checkpoint, FindCheckpoint(choice.from));
+    LRA_RETURN_IF_ERROR(StartFrom(start_checkpoint, &resolved));
+  }
   std::vector<uint32_t> seeds = {resolved.config.seed()};
   if (!choice.seeds.empty()) {
     LRA_ASSIGN_OR_RETURN(seeds, ParseSeeds(choice.seeds));
@@ -45,6 +67,7 @@ absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& c
   std::vector<TrainRequest> requests;
   for (const uint32_t seed : seeds)
     requests.push_back(RequestOfSeed(choice, resolved, seed, seeds.size() > 1));
+  for (TrainRequest& request : requests) request.start_checkpoint = start_checkpoint;
   return requests;
 }
 

@@ -21,6 +21,8 @@ struct TrainRequest {
   RuntimeConfig runtime;
   // Go on from the latest checkpoint if there is one.
   bool resume = false;
+  // The checkpoint with config.start_weights_sha256, which a new run needs; empty without one.
+  std::string start_checkpoint{};
   // At the end, score the selected checkpoint only, not the last one as well.
   bool skips_last_checkpoint = false;
   // This process made that checkpoint: going on from it is no resume that the record counts.
@@ -40,11 +42,14 @@ struct TrainChoice {
   // with several seeds "-sSEED" is added to an out_dir that is given.
   RuntimeConfig runtime;
   bool resume = false;
+  // A checkpoint, a run folder or a weights file to start from; empty = initial weights.
+  std::string from{};
   bool skips_last_checkpoint = false;
   std::string command_line;
 };
 
-// One request a seed, in order. The errors of ResolveExperiment and ParseSeeds.
+// One request a seed, in order. The errors of ResolveExperiment, ParseSeeds, FindCheckpoint and
+// LoadCheckpointState.
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice);
 
 // "runs/" and ExperimentName(config), e.g. "runs/listops-linear-small-s0".

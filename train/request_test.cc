@@ -90,5 +90,12 @@ TEST(CheckRunDirectoryTest, AFolderThatHoldsARunIsForResumeOnly) {
   EXPECT_TRUE(CheckRunDirectory(request).ok());
 }
 
+TEST(MakeTrainRequestsTest, WhatIsStartedFromMustBeThere) {
+  TrainChoice choice = Plain();
+  choice.from = "no/such/run";
+  EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+              HasSubstr("no/such/run: no such checkpoint or run folder"));
+}
+
 }  // namespace
 }  // namespace lra

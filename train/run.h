@@ -40,8 +40,9 @@ struct Run {
 // InvalidArgument for a device that is not there, before anything else, and for a task's metric
 // that training with labels cannot give; then, before anything is allocated, for a model that
 // cannot fit (train/size_check.h).
-// AlreadyExists when the run folder is in use and resume is off; InvalidArgument naming the field
-// when the checkpoint was made with another configuration or other data. Until its first step a
+// AlreadyExists when the run folder is in use and resume is off; InvalidArgument where weights to
+// start from are missing, are others or do not fit the model, and naming the field when the
+// checkpoint was made with another configuration or other data. Until its first step a
 // run leaves nothing behind.
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
 
