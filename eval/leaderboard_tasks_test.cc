@@ -126,7 +126,7 @@ TEST(LeaderboardTasksTest, DamagedRecordsStandAmongWhatIsLeftOut) {
   const auto board =
       BuildLeaderboard({.runs = {MakeRun({})}, .unfinished = {}, .damaged = {"a/b: bad"}}, {}, {});
   ASSERT_TRUE(board.ok()) << board.status();
-  EXPECT_THAT(board->left_out, testing::Contains("a/b: bad"));
+  EXPECT_THAT(board->left_out, ::testing::Contains("a/b: bad"));
 }
 
 TEST(LeaderboardTasksTest, ATaskWithTwoSettingsIsToldApartByThem) {
