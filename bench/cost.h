@@ -11,14 +11,14 @@
 namespace lra {
 
 struct PassCost {
-  // Of the method's own products (2 a multiplication with addition); 0 where they are not known
-  // here: hashing, sorting, Fourier transforms, patterns drawn at random.
+  // Those of the method's own products, 2 for a multiplication with addition; 0 where they are not
+  // known here: hashing, sorting, Fourier transforms, patterns drawn at random.
   double operations = 0;
   // Every input read once and every output written once.
   double moved_bytes = 0;
 };
 
-// Of the attention alone (Scope OPERATOR, FORWARD or TRAINING); `tensors` counts its distinct
+// What a pass of the attention alone costs (FORWARD or TRAINING); `tensors` counts its distinct
 // inputs among q, k and v. A backward is two products for each of the forward's; what a kernel
 // computes twice to save memory counts once.
 PassCost OperatorCost(const BenchRequest& request, int tensors);

@@ -142,7 +142,7 @@ TEST_F(GridTest, WhatIsOutOfMemoryStaysSoAtGreaterLengths) {
 
 TEST_F(GridTest, LeavesOutWhatWouldTakeTooLongUntilItMay) {
   GridPlan plan = Plan();
-  plan.base.set_limit_seconds(2);  // the transformer takes 4.2 s at 2,048
+  plan.base.set_limit_seconds(4.15);  // the transformer takes 4.19 s at 2,048, linear 4.10 at 4,096
   EXPECT_EQ(*RunGrid(plan, {{}, path_, true}, CountingRunner{&runs_}), 2 + 4);
   EXPECT_EQ((*ReadRecordFile(path_))[2].result().outcome(), BenchResult::SKIPPED);
   EXPECT_EQ(*RunGrid(plan, {{}, path_, true}, CountingRunner{&runs_}), 0);

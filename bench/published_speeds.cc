@@ -43,7 +43,7 @@ std::optional<double> Measured(const Series* series, double tokens) {
   return std::nullopt;
 }
 
-// Of a method with its own options.
+// The series of a method with its own options.
 const Series* FindSeries(const Panel& panel, const std::string& attention) {
   for (const Series& series : panel.series) {
     const BenchRequest& request = series.cells.front().request();

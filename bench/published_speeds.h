@@ -10,8 +10,8 @@
 
 namespace lra {
 
-// configs/published_speeds/NAME.textproto. InvalidArgument with the known names for an unknown one,
-// and for a row without as many speeds as there are lengths.
+// Reads the file of this name in configs/published_speeds/. InvalidArgument with the known names
+// for an unknown one, and for a row without as many speeds as there are lengths.
 absl::StatusOr<PublishedSpeeds> LoadPublishedSpeeds(const std::string& name);
 
 // Speed over that of `reference` (a registered name) at the same length, the printed one and ours:

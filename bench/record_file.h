@@ -16,7 +16,7 @@ namespace lra {
 // not a record. NotFound where there is no file; InvalidArgument names file and line.
 absl::StatusOr<std::vector<BenchRecord>> ReadRecordFile(const std::string& path);
 
-// Of several files, in order.
+// The records of several files, in order.
 absl::StatusOr<std::vector<BenchRecord>> ReadRecordFiles(const std::vector<std::string>& paths);
 
 // Appends a line to the file, which is made where there is none; a last line without its end is

@@ -1,5 +1,5 @@
-// `lra bench step`: several steps, each measured again and again by fresh processes in turn, so that
-// what else the machine does falls on all of them.
+// `lra bench step`: several steps, each measured again and again by fresh processes in turn, so
+// that what else the machine does falls on all of them.
 #ifndef LRA_BENCH_STEP_COMPARISON_H_
 #define LRA_BENCH_STEP_COMPARISON_H_
 
@@ -48,7 +48,7 @@ std::vector<Contest> Interleave(
 
 // The median over repetitions of each one's median pass.
 MedianInterval SecondsOfContest(const Contest& contest);
-// Of the same repetition each: contest / reference. Nothing where either has no result.
+// The ratio contest / reference within each repetition. Nothing where either has no result.
 std::optional<MedianInterval> RatioOfContests(const Contest& contest, const Contest& reference);
 
 struct StepComparison {

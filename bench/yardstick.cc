@@ -9,7 +9,7 @@
 namespace lra {
 namespace {
 
-// As ForceKernelPath() asks our own libraries.
+// Asks for what ForceKernelPath() asks of our own libraries.
 void HoldToInstructions(const std::string& kernels, ChildCommand* command) {
   const bool is_avx2 = kernels == "avx2";
   if (!is_avx2 && kernels != "baseline") return;

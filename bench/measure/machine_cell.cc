@@ -20,9 +20,9 @@
 namespace lra::internal {
 namespace {
 
-constexpr int64_t kMatrix = 1536;
-constexpr int64_t kCopiedFloats = int64_t{64} << 20;
-constexpr int kTrials = 7;
+constexpr int64_t kMatrix = 1024;
+constexpr int64_t kCopiedFloats = int64_t{32} << 20;
+constexpr int kTrials = 9;
 
 template <class Function>
 double LeastSeconds(Function function) {
