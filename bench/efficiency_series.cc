@@ -61,6 +61,10 @@ std::string TitleOf(const BenchRecord& record) {
     absl::StrAppendFormat(&title, ", %d layers, MLP %d", request.layers(), request.mlp_width());
   absl::StrAppend(&title, request.precision() == NumericsConfig::BF16 ? ", bfloat16" : ", float32");
   if (request.padded()) absl::StrAppend(&title, ", lengths from N to N / 2");
+  if (!record.machine().machine().kernels().empty()) {
+    absl::StrAppendFormat(&title, ", %d threads, %s kernels", record.machine().threads(),
+                          record.machine().machine().kernels());
+  }
   if (request.budget_bytes() > 0)
     absl::StrAppend(&title, ", at most ", FormatBytes(request.budget_bytes()), " of tensors");
   return title;

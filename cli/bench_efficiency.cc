@@ -24,7 +24,7 @@ struct EfficiencyFlags {
   std::vector<std::string> scopes = {"operator"}, modes = {"training"}, paddings = {"none"};
   std::vector<std::string> dtypes = {"float32"}, batches, batch_tokens, head_widths;
   double cell_seconds = 60;
-  int passes = 5;
+  int passes = 5, warm_ups = 2;
   uint64_t budget_bytes = 0;
   std::vector<std::string> table;
   std::vector<std::string> published = {"cosformer2022"};
@@ -54,7 +54,7 @@ absl::Status SetBase(const EfficiencyFlags& flags, GridPlan* plan) {
   plan->base.set_threads(ResolveThreads(flags.bench.threads));
   plan->base.set_kernels(flags.kernels);
   plan->base.set_passes(flags.passes);
-  plan->base.set_warm_ups(2);
+  plan->base.set_warm_ups(flags.warm_ups);
   plan->base.set_limit_seconds(flags.cell_seconds);
   plan->base.set_budget_bytes(static_cast<int64_t>(flags.budget_bytes));
   return absl::OkStatus();
@@ -141,6 +141,8 @@ void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(command, "--padding", &flags->paddings, "none, half (lengths from N to N / 2)");
   AddOption(command, "--passes", &flags->passes, "Timed passes of a cell, at most",
             {.shows_default = true, .allowed = FlagRules::kPositive});
+  AddOption(command, "--warm-ups", &flags->warm_ups, "Passes before the timed ones, at most",
+            {.shows_default = true, .allowed = FlagRules::kPositive});
   AddBytes(command, "--memory-budget", &flags->budget_bytes,
            "Bytes of tensors, e.g. 4GB; what needs more is recorded as out of memory");
   AddOption(command, "--records", &flags->records,
@@ -173,6 +175,7 @@ void AddBenchEfficiency(CLI::App* group, CommandContext* context) {
           "512..8192\n"
           "  lra bench efficiency --scope model --mode forward,training --tokens "
           "1000,2000,3000,4000 --batch 4 --memory-budget 4GB\n"
+          "  lra bench efficiency --attention cosformer --warm-ups 10 --passes 50\n"
           "  lra bench efficiency --batch-tokens 65536 --mode training --records cells.jsonl\n"
           "  lra bench efficiency --table cells.jsonl --figure efficiency --format csv",
           [flags, context] { return RunEfficiency(*flags, *context); });
