@@ -41,7 +41,7 @@ if command -v gnuplot >/dev/null; then
   expect 0 'wrote figure-1.svg' "$lra" bench efficiency --table cells.jsonl --figure figure
   [ -s figure-1.svg ] || { echo "FAILED: no figure-1.svg"; failures=$((failures + 1)); }
 fi
-expect 2 'unknown --mode "train"; did you mean "training"' "$lra" bench efficiency --mode train
+expect 2 'unknown --mode "train". Known: forward, training, streaming' "$lra" bench efficiency --mode train
 expect 2 '"many" is no length' "$lra" bench efficiency --tokens many
 expect 2 'none.jsonl' "$lra" bench efficiency --table none.jsonl
 expect 2 'published speeds "none"' "$lra" bench efficiency --table cells.jsonl --published none
