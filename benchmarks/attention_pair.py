@@ -3,14 +3,15 @@
 
     benchmarks/attention_pair.py OLD NEW [--methods linear,bigbird] [--rounds 3] [--max-tokens 2048]
 
-OLD and NEW are built lra_attention_benchmark programs. Rounds alternate between the builds, on one thread, and the least
+OLD and NEW are built `lra` programs. Rounds alternate between the builds, on one thread, and the least
 time of each cell counts, which is the one that the rest of the machine disturbed least. A cell whose ratio is above
 --limit is measured anew with three times the rounds before it is printed; it is marked if it stays there, and the
 exit code is then 1.
 """
 import argparse
+import json
 import pathlib
-import re
+import statistics
 import subprocess
 import sys
 
@@ -18,17 +19,16 @@ CONFIGS = pathlib.Path(__file__).resolve().parents[1] / "configs" / "attentions"
 
 
 def times(program, method, arguments):
-    """Returns {(label, column): milliseconds} of the program's first growth table."""
-    command = [program, "--skip-speed", "--only", method, "--threads", "1", "--max-tokens", str(arguments.max_tokens),
-               "--repetitions", "5"]
-    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
-    columns, cells = rows[0], {}
-    for row in rows[2:]:
-        if row[0] == "attention":  # the next table, of memory
-            break
-        cells |= {(row[0], column): float(value) for column, value in zip(columns[1:-1], row[1:-1])
-                  if re.fullmatch(r"[\d.]+", value)}
+    """Returns {(label, N): milliseconds} of the growth of one method."""
+    command = [program, "bench", "attention", "--skip-speed", "--only", method, "--threads", "1", "--max-tokens",
+               str(arguments.max_tokens), "--repetitions", "5", "--quiet", "--json"]
+    records = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)["growth"]
+    cells = {}
+    for record in records:
+        request, seconds = record["request"], record["result"].get("passes", {}).get("seconds")
+        if seconds:
+            label = request["attention"] + (", causal" if request.get("causal") else "")
+            cells[label, request["tokens"]] = 1e3 * statistics.median(seconds)
     return cells
 
 

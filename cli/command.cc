@@ -104,6 +104,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddRunsCommand(app, context);
   AddWatchCommand(app, context);
   AddDoctorCommand(app, context);
+  AddBenchCommand(app, context);
 }
 
 // All subcommands, version, help.

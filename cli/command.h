@@ -63,6 +63,7 @@ void AddPowerCommand(CLI::App* app, CommandContext* context);
 void AddRunsCommand(CLI::App* app, CommandContext* context);
 void AddWatchCommand(CLI::App* app, CommandContext* context);
 void AddDoctorCommand(CLI::App* app, CommandContext* context);
+void AddBenchCommand(CLI::App* app, CommandContext* context);
 
 }  // namespace lra
 

@@ -6,11 +6,13 @@ install(TARGETS ${lra_libraries} EXPORT lraTargets)
 install(EXPORT lraTargets NAMESPACE lra:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lra)
 
 # Headers keep their folders under include/lra/, so "lra/files.h" is include/lra/lra/files.h.
-foreach(folder lra datasets tasks models eval run_folder train inspect)
+foreach(folder lra datasets tasks models eval run_folder train inspect bench)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lra FILES_MATCHING PATTERN "*.h"
     PATTERN "*_test_util.h" EXCLUDE)
 endforeach()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/proto/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lra FILES_MATCHING PATTERN "*.h")
+# What `lra bench step --against` runs.
+install(FILES ${PROJECT_SOURCE_DIR}/benchmarks/step/eager_step.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lra/benchmarks/step)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/lra)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lraConfig.cmake.in ${PROJECT_BINARY_DIR}/lraConfig.cmake

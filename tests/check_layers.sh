@@ -6,7 +6,7 @@
 #        check_layers.sh --self-test  plants one violation of each rule and demands that it is found
 set -euo pipefail
 
-folders="lra datasets tasks models eval run_folder train inspect cli"
+folders="lra datasets tasks models eval run_folder train inspect bench cli"
 
 # Reads "file:line:text" of include and import lines; prints one line for each violation, then the number of lines read.
 # A room is a folder, or a sub-folder that has rules of its own; a file belongs to the innermost room above it.
@@ -32,7 +32,9 @@ BEGIN {
   may["run_folder"] = "lra eval models/base"
   may["train"] = "lra datasets models models/base models/encoder eval run_folder"
   may["inspect"] = "lra datasets models models/base models/interface models/encoder eval run_folder train"
-  may["cli"] = "lra datasets tasks models models/base models/interface models/conformance eval run_folder train inspect"
+  may["bench"] = "lra datasets eval"
+  may["bench/measure"] = "lra datasets models models/* eval run_folder train bench"
+  may["cli"] = "lra datasets tasks models models/base models/interface models/conformance eval run_folder train inspect bench bench/measure"
 }
 function room_of(path) {
   while (sub(/\/[^\/]*$/, "", path)) if (path in may) return path
@@ -45,7 +47,7 @@ function allows(from, to,   count, list, i) {
 }
 # Whether a file must be free of LibTorch: the data arm, and in eval everything but the evaluator.
 function torch_free(file, from) {
-  return from ~ /^(lra|datasets|tasks)$/ || (from == "eval" && file !~ /^eval\/evaluator/)
+  return from ~ /^(lra|datasets|tasks|bench)$/ || (from == "eval" && file !~ /^eval\/evaluator/)
 }
 function broken_rule(file, target,   from, to) {
   from = room_of(file)
@@ -148,6 +150,9 @@ self_test() {
   expect "training includes conformance" 1 train/a.cc '#include "models/conformance/report.h"'
   expect "the run folder includes training" 1 run_folder/a.cc '#include "train/optimizer.h"'
   expect "training includes what looks afterwards" 1 train/a.cc '#include "inspect/evaluate.h"'
+  expect "what is measured, with LibTorch" 0 bench/measure/a.cc '#include <ATen/core/Tensor.h>'
+  expect "tables of measurements with LibTorch" 1 bench/a.cc '#include <ATen/core/Tensor.h>'
+  expect "tables of measurements include what measures" 1 bench/a.cc '#include "bench/measure/cases.h"'
   expect "the header that includes everything" 1 cli/a.cc '#include <torch/torch.h>'
 }
 

@@ -1,9 +1,11 @@
-"""The yardstick of lra_step_benchmark: one training step of the same model in eager PyTorch.
+"""The yardstick of `lra bench step --against PYTHON`: one training step of the same model in eager PyTorch.
 
 usage: [T=2 L=2 E=64 HD=32 M=128 S=6] eager_step.py {softmax|linear|cosformer|s4d} N B
 
-Pre-LN encoder with biases everywhere, learned positions, dropout 0.1 (none on attention weights), masked mean pooling,
-Dense-ReLU-Dense head, AdamW. Prints the median step time and the peak resident memory.
+Pre-LN encoder with biases everywhere, learned positions, dropout, masked mean pooling, Dense-ReLU-Dense head, AdamW.
+Prints the median step time and the peak resident memory. T threads, L layers, E model width, HD head width, M MLP width,
+S timed steps; DROPOUT=0.1 of hidden states, WEIGHT_DROPOUT=0 of attention weights (softmax only); with PADDED=1 lengths
+fall evenly from N to N / 2, with BF16=1 matrix products are in bfloat16 (autocast), with COMPILE=1 by torch.compile.
 """
 import math
 import os
@@ -20,10 +22,12 @@ KIND, TOKENS, BATCH = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 THREADS, LAYERS, WIDTH, HEAD, MLP, STEPS = (
     int(os.environ.get(name, default))
     for name, default in (("T", 2), ("L", 2), ("E", 64), ("HD", 32), ("M", 128), ("S", 6)))
+DROPOUT, WEIGHT_DROPOUT = float(os.environ.get("DROPOUT", 0.1)), float(os.environ.get("WEIGHT_DROPOUT", 0))
+PADDED, BF16, COMPILE = (os.environ.get(name, "0") == "1" for name in ("PADDED", "BF16", "COMPILE"))
 
 
 def softmax(q, k, v, keep):
-    return functional.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None, :])
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None, :], dropout_p=WEIGHT_DROPOUT)
 
 
 def normalised(q, k, v):
@@ -74,8 +78,9 @@ class Layer(nn.Module):
             self.mixer = S4d()
         self.query, self.key, self.value, self.output = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
         self.attention_norm, self.mlp_norm = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.mlp = nn.Sequential(nn.Linear(WIDTH, MLP), nn.GELU(), nn.Dropout(0.1), nn.Linear(MLP, WIDTH), nn.Dropout(0.1))
-        self.dropout = nn.Dropout(0.1)
+        self.mlp = nn.Sequential(
+            nn.Linear(WIDTH, MLP), nn.GELU(), nn.Dropout(DROPOUT), nn.Linear(MLP, WIDTH), nn.Dropout(DROPOUT))
+        self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x, keep):
         y = self.attention_norm(x)
@@ -92,7 +97,7 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.token, self.position = nn.Embedding(512, WIDTH), nn.Embedding(TOKENS, WIDTH)
-        self.dropout, self.norm = nn.Dropout(0.1), nn.LayerNorm(WIDTH)
+        self.dropout, self.norm = nn.Dropout(DROPOUT), nn.LayerNorm(WIDTH)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.head = nn.Sequential(nn.Linear(WIDTH, MLP), nn.ReLU(), nn.Linear(MLP, 10))
 
@@ -110,12 +115,16 @@ def main():
     model = Model()
     optimiser = torch.optim.AdamW(model.parameters(), 1e-4)
     tokens, labels = torch.randint(1, 256, (BATCH, TOKENS)), torch.randint(0, 10, (BATCH,))
-    keep = torch.ones(BATCH, TOKENS, dtype=torch.bool)
+    cut = [TOKENS // 2 * b // max(1, BATCH - 1) if PADDED else 0 for b in range(BATCH)]
+    keep = torch.arange(TOKENS)[None, :] < torch.tensor([TOKENS - c for c in cut])[:, None]
+    forward = torch.compile(model) if COMPILE else model
     seconds = []
     for _ in range(STEPS + 2):
         start = time.perf_counter()
         optimiser.zero_grad()
-        functional.cross_entropy(model(tokens, keep), labels).backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=BF16):
+            loss = functional.cross_entropy(forward(tokens, keep), labels)
+        loss.backward()
         optimiser.step()
         seconds.append(time.perf_counter() - start)
     t = statistics.median(seconds[2:])

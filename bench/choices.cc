@@ -1,0 +1,138 @@
+#include "bench/choices.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "lra/config.h"
+#include "lra/status_macros.h"
+#include "lra/suggest.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kMaxTokens = 1 << 20;
+
+absl::StatusOr<int64_t> ParseLength(absl::string_view text) {
+  int64_t tokens = 0;
+  if (!absl::SimpleAtoi(text, &tokens) || tokens < 1 || tokens > kMaxTokens) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text, "\" is no length; lengths are whole numbers from 1 to ",
+                     kMaxTokens, ": 512,1024 or 512..65536, which doubles"));
+  }
+  return tokens;
+}
+
+// "reformer:rounds=4,buckets=8"; texts are split at commas already, so that "buckets=8" may stand
+// alone and belong to the method before it.
+absl::Status AddMethod(const std::string& text, std::vector<MethodChoice>* methods) {
+  const bool is_option = text.find('=') != std::string::npos && text.find(':') == std::string::npos;
+  if (is_option && !methods->empty()) {
+    methods->back().options.push_back(text);
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
+  MethodChoice method;
+  method.attention = parts[0] == "softmax" ? "transformer" : parts[0];
+  if (parts.size() > 1) method.options.push_back(parts[1]);
+  methods->push_back(method);
+  return absl::OkStatus();
+}
+
+absl::Status CheckMethod(MethodChoice* method) {
+  std::vector<std::string> options;
+  for (const std::string& option : method->options) {
+    if (option == "causal") {
+      method->causal = true;
+    } else {
+      options.push_back(option);
+    }
+  }
+  method->options = options;
+  const std::vector<std::string> known = ConfigNames("attentions");
+  if (std::find(known.begin(), known.end(), method->attention) == known.end())
+    return UnknownNameError("attention", method->attention, known);
+  LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(method->attention));
+  return SetOptions("attention", method->attention, file.attention().options(), options).status();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<MethodChoice>> ParseMethods(const std::vector<std::string>& texts) {
+  std::vector<MethodChoice> methods;
+  for (const std::string& text : SplitAtCommas(texts))
+    LRA_RETURN_IF_ERROR(AddMethod(text, &methods));
+  for (MethodChoice& method : methods) LRA_RETURN_IF_ERROR(CheckMethod(&method));
+  return methods;
+}
+
+void SetMethod(const MethodChoice& method, BenchRequest* request) {
+  request->set_attention(method.attention);
+  request->set_causal(method.causal);
+  request->clear_options();
+  for (const std::string& option : method.options) request->add_options(option);
+}
+
+absl::StatusOr<std::vector<int64_t>> ParseLengths(const std::string& text) {
+  std::vector<int64_t> lengths;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const std::vector<std::string> ends = absl::StrSplit(part, "..");
+    LRA_ASSIGN_OR_RETURN(const int64_t first, ParseLength(ends.front()));
+    LRA_ASSIGN_OR_RETURN(const int64_t last, ParseLength(ends.back()));
+    if (ends.size() > 2 || last < first) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", part, "\" is no range; the first length stands first: 512..65536"));
+    }
+    for (int64_t tokens = first; tokens <= last; tokens *= 2) lengths.push_back(tokens);
+  }
+  std::sort(lengths.begin(), lengths.end());
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  return lengths;
+}
+
+std::vector<std::string> SplitAtCommas(const std::vector<std::string>& texts) {
+  std::vector<std::string> words;
+  for (const std::string& text : texts) {
+    for (const absl::string_view word : absl::StrSplit(text, ',', absl::SkipEmpty()))
+      words.emplace_back(word);
+  }
+  return words;
+}
+
+absl::StatusOr<BenchRequest> SizedRequest(const std::string& size) {
+  if (size != "small" && size != "official")
+    return UnknownNameError("size", size, {"small", "official"});
+  const bool is_small = size == "small";
+  BenchRequest request;
+  request.set_scope(BenchRequest::STEP);
+  request.set_precision(NumericsConfig::FP32);
+  request.set_layers(is_small ? 2 : 6);
+  request.set_heads(is_small ? 2 : 8);
+  request.set_head_width(is_small ? 32 : 64);
+  request.set_mlp_width(is_small ? 128 : 2048);
+  request.set_batch(is_small ? 16 : 4);
+  request.set_dropout(0.1);
+  return request;
+}
+
+absl::StatusOr<NumericsConfig::Precision> ParsePrecision(const std::string& name) {
+  if (name == "float32") return NumericsConfig::FP32;
+  if (name == "bfloat16") return NumericsConfig::BF16;
+  return UnknownNameError("--dtype", name, {"float32", "bfloat16"});
+}
+
+std::vector<MethodChoice> MethodsOf(const std::vector<MethodChoice>& registered,
+                                    const std::vector<MethodChoice>& wanted) {
+  if (wanted.empty()) return registered;
+  std::vector<MethodChoice> methods;
+  for (const MethodChoice& method : registered) {
+    const bool is_wanted = std::any_of(wanted.begin(), wanted.end(), [&](const MethodChoice& w) {
+      return w.attention == method.attention && (!w.causal || method.causal);
+    });
+    if (is_wanted) methods.push_back(method);
+  }
+  return methods;
+}
+
+}  // namespace lra

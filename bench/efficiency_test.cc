@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/attention_tables.h"
+#include "bench/efficiency_table.h"
+#include "bench/figure.h"
+#include "bench/published_speeds.h"
+#include "lra/config.h"
+#include "lra/folder_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+BenchRecord Cell(const std::string& attention, int64_t tokens, double seconds, int64_t bytes = 0) {
+  BenchRecord record;
+  record.set_regime("batch 1");
+  BenchRequest* request = record.mutable_request();
+  request->set_scope(BenchRequest::STEP);
+  request->set_mode(BenchRequest::TRAINING);
+  request->set_attention(attention);
+  request->set_tokens(tokens);
+  request->set_batch(1);
+  request->set_heads(2);
+  request->set_head_width(32);
+  record.mutable_result()->set_outcome(BenchResult::MEASURED);
+  record.mutable_result()->mutable_passes()->add_seconds(seconds);
+  record.mutable_result()->mutable_passes()->set_peak_bytes(bytes);
+  record.mutable_result()->set_minimum_bytes(bytes / 2);
+  return record;
+}
+
+std::vector<BenchRecord> Cells() {
+  std::vector<BenchRecord> records;
+  for (int64_t n = 1024; n <= 8192; n *= 2) {
+    records.push_back(Cell("transformer", n, double(n) * n / 4096 * 1e-3, n * n));
+    records.push_back(Cell("cosformer", n, double(n) * 1e-3, n * 1000));
+  }
+  records[6].mutable_result()->set_outcome(BenchResult::OUT_OF_MEMORY);
+  return records;
+}
+
+TEST(GroupPanels, PutsMethodsOfOneSettingTogether) {
+  std::vector<BenchRecord> records = Cells();
+  records.push_back(Cell("cosformer", 1024, 1));
+  records.back().mutable_request()->set_padded(true);
+  const std::vector<Panel> panels = GroupPanels(records);
+  ASSERT_THAT(panels, SizeIs(2));
+  EXPECT_THAT(panels[0].series, SizeIs(2));
+  EXPECT_EQ(panels[0].series[0].label, "transformer");
+  EXPECT_THAT(panels[0].series[0].cells, SizeIs(4));
+  EXPECT_THAT(TimePoints(panels[0].series[0]), SizeIs(3));  // one was out of memory
+}
+
+TEST(GroupSeries, TheLaterOfTwoCellsCounts) {
+  const std::vector<Series> series =
+      GroupSeries({Cell("linear", 2048, 1), Cell("linear", 1024, 1), Cell("linear", 2048, 5)});
+  ASSERT_THAT(series, SizeIs(1));
+  ASSERT_THAT(series[0].cells, SizeIs(2));
+  EXPECT_EQ(TimePoints(series[0])[1].value, 5);
+}
+
+TEST(EfficiencyText, HasTimesExponentsMemoryAndCrossings) {
+  const std::string text = *EfficiencyText(Cells(), {});
+  EXPECT_THAT(text, HasSubstr("| attention   |    1K |   2K |   4K |            8K | exponent |"));
+  EXPECT_THAT(text, HasSubstr("| transformer | 256.0 | 1024 | 4096 | out of memory |     2.00 |"));
+  EXPECT_THAT(text, HasSubstr("2.05 (2.00)"));  // 2,048 kB of tensors, twice the least
+  EXPECT_THAT(text, Not(HasSubstr("| cosformer | transformer")));  // both take the same at 4K
+}
+
+TEST(CrossoverTable, SaysFromWhichLengthOn) {
+  std::vector<BenchRecord> records = Cells();
+  records[6].mutable_result()->set_outcome(BenchResult::MEASURED);
+  const TextTable table = CrossoverTable("", GroupPanels(records)[0].series);
+  ASSERT_THAT(table.rows, SizeIs(1));
+  EXPECT_EQ(table.rows[0], (std::vector<std::string>{"cosformer", "transformer", "4096"}));
+}
+
+TEST(EfficiencyText, HasCsv) {
+  EfficiencyTableChoice choice;
+  choice.is_csv = true;
+  EXPECT_THAT(*EfficiencyText(Cells(), choice), HasSubstr(",transformer,256.0,1024,4096,out of"));
+}
+
+TEST(PublishedTable, SetsPrintedRatiosBesideOurs) {
+  const PublishedSpeeds table5 = *LoadPublishedSpeeds("cosformer2022");
+  const TextTable table = PublishedTable(table5, GroupPanels(Cells())[0], "transformer");
+  ASSERT_THAT(table.rows, SizeIs(2));
+  EXPECT_EQ(table.rows[1][0], "cosFormer");
+  EXPECT_EQ(table.rows[1][1], "1.77 / 0.25");  // 12.27 / 6.95; 256 ms against 1,024
+  EXPECT_EQ(table.rows[1][3], "– / –");        // the paper's transformer is out of memory at 3K
+}
+
+TEST(PublishedTable, IsOfWholeModelsOnly) {
+  std::vector<BenchRecord> records = Cells();
+  for (BenchRecord& record : records) record.mutable_request()->set_scope(BenchRequest::OPERATOR);
+  const PublishedSpeeds table5 = *LoadPublishedSpeeds("cosformer2022");
+  EXPECT_THAT(PublishedTable(table5, GroupPanels(records)[0], "transformer").rows, IsEmpty());
+}
+
+TEST(PublishedSpeeds, EveryFileHasASpeedForEachLengthAndKnownNames) {
+  const std::vector<std::string> attentions = ConfigNames("attentions");
+  for (const std::string& name : ConfigNames("published_speeds")) {
+    const auto published = LoadPublishedSpeeds(name);
+    ASSERT_TRUE(published.ok()) << published.status();
+    EXPECT_NE(published->source(), "");
+    for (const auto& row : published->rows()) {
+      EXPECT_THAT(attentions, ::testing::Contains(row.attention()));
+      EXPECT_EQ(row.training_size(), published->tokens_size());
+    }
+  }
+  EXPECT_THAT(std::string(LoadPublishedSpeeds("none").status().message()),
+              HasSubstr("cosformer2022"));
+}
+
+TEST(GnuplotProgram, DrawsEachSeriesWithItsData) {
+  const std::string program = GnuplotProgram(GroupPanels(Cells())[0], "a.svg");
+  EXPECT_THAT(program, HasSubstr("set output \"a.svg\""));
+  EXPECT_THAT(program, HasSubstr("$time0 << END\n1024 0.256\n"));
+  EXPECT_THAT(program, HasSubstr("title \"cosformer\""));
+}
+
+TEST(DrawFigures, SaysWhatToInstall) {
+  const TestFolder folder;
+  const auto pictures = DrawFigures(GroupPanels(Cells()), folder.path() + "/e", "/no/gnuplot");
+  EXPECT_EQ(pictures.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(pictures.status().message()), HasSubstr("install gnuplot"));
+}
+
+TEST(AttentionTables, StopGrowingWhereACellWouldTakeTooLong) {
+  AttentionPlan plan;
+  plan.methods = {{"transformer", {}, false}};
+  plan.max_tokens = 8192;
+  plan.cell_seconds = 10;
+  plan.is_quiet = true;
+  const CellRunner run = [](const BenchRequest& request) {
+    BenchResult result = Cell("", 0, double(request.tokens()) * request.tokens() * 1e-6).result();
+    if (!request.with_composition()) return result;
+    result.set_batch(request.batch());
+    result.set_composition_name("matmul, softmax, matmul");
+    result.mutable_composition()->add_seconds(3 * MedianSeconds(result.passes()));
+    return result;
+  };
+  const AttentionTables tables = MeasureAttentions(plan, {}, run);
+  ASSERT_THAT(tables.growth, SizeIs(3));  // 1.0 s, 4.2 s, and 16.8 s that are not taken
+  EXPECT_EQ(tables.growth[2].result().outcome(), BenchResult::SKIPPED);
+  ASSERT_THAT(tables.speed, SizeIs(2));
+  EXPECT_EQ(tables.speed[0].request().batch(), 16);
+  EXPECT_THAT(AttentionText(tables), HasSubstr("3.00"));
+}
+
+}  // namespace
+}  // namespace lra

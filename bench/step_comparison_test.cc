@@ -1,0 +1,105 @@
+#include "bench/step_comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nlohmann/json.hpp"
+
+namespace lra {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+BenchResult Measured(double seconds) {
+  BenchResult result;
+  result.set_outcome(BenchResult::MEASURED);
+  result.mutable_passes()->add_seconds(seconds);
+  return result;
+}
+
+void Ignore(const Contender&, int, const BenchResult&) {}
+
+TEST(Interleave, MeasuresAllBeforeAnyAgain) {
+  std::vector<std::string> order;
+  const auto contender = [&](const std::string& label) {
+    return Contender{label, "", [&order, label] {
+                       order.push_back(label);
+                       return Measured(1);
+                     }};
+  };
+  Interleave({contender("a"), contender("b")}, 3, Ignore);
+  EXPECT_THAT(order, ElementsAre("a", "b", "a", "b", "a", "b"));
+}
+
+TEST(Interleave, AsksNobodyAgainWhoDidNotMeasure) {
+  int asked = 0;
+  const Contender contender = {"a", "", [&] {
+                                 ++asked;
+                                 BenchResult result;
+                                 result.set_outcome(BenchResult::OUT_OF_MEMORY);
+                                 return result;
+                               }};
+  const std::vector<Contest> contests = Interleave({contender}, 5, Ignore);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(contests[0].results.size(), 1u);
+  EXPECT_EQ(SecondsOfContest(contests[0]).coverage, 0);
+}
+
+TEST(RatioOfContests, IsOfTheSameRepetition) {
+  // The machine slowed down by 4 in between; the ratio is 1/2 throughout.
+  const Contest a = {"a", "b", {Measured(1), Measured(4), Measured(2)}};
+  const Contest b = {"b", "", {Measured(2), Measured(8), Measured(4)}};
+  const MedianInterval ratio = *RatioOfContests(a, b);
+  EXPECT_EQ(ratio.median, 0.5);
+  EXPECT_EQ(ratio.low, 0.5);
+  EXPECT_EQ(ratio.high, 0.5);
+}
+
+TEST(StepContenders, SetPyTorchAndTheOtherBuildBesideEachMethod) {
+  StepPlan plan;
+  plan.methods = {{"linear", {}, false}, {"rfa", {}, false}};
+  plan.kernels = {"avx2"};
+  plan.base.set_mode(BenchRequest::TRAINING);
+  plan.python = "python3";
+  plan.compiles = true;
+  plan.other = "old/lra";
+  std::vector<std::string> labels, references;
+  for (const Contender& contender : StepContenders(plan, "lra")) {
+    labels.push_back(contender.label);
+    references.push_back(contender.reference);
+  }
+  EXPECT_THAT(labels, ElementsAre("linear, avx2, eager PyTorch", "linear, avx2, torch.compile",
+                                  "linear, avx2, other build", "linear, avx2",
+                                  "rfa, avx2, other build", "rfa, avx2"));
+  EXPECT_THAT(references,
+              ElementsAre("", "linear, avx2, eager PyTorch", "linear, avx2, eager PyTorch",
+                          "linear, avx2, eager PyTorch", "", "rfa, avx2, other build"));
+}
+
+TEST(StepTable, SaysMedianIntervalRatioAndPieces) {
+  StepComparison comparison;
+  comparison.base.set_tokens(1000);
+  comparison.base.set_batch(2);
+  comparison.machine.set_gemm_operations_per_second(100e9);
+  comparison.machine.set_copy_bytes_per_second(10e9);
+  comparison.contests = {{"eager", "", {Measured(0.4), Measured(0.5)}},
+                         {"linear", "eager", {Measured(0.1), Measured(0.25)}}};
+  BenchResult profiled = Measured(0.2);
+  BenchPiece* piece = profiled.add_pieces();
+  piece->set_name("output, MLP");
+  piece->set_seconds(0.1);
+  piece->set_operations(5e9);
+  comparison.profiles = {{"linear", "", {profiled}}};
+  const std::string text = StepTable(comparison);
+  EXPECT_THAT(text, HasSubstr("175.0 (100.0 – 250.0)"));
+  EXPECT_THAT(text, HasSubstr("0.38 (0.25 – 0.50)"));
+  EXPECT_THAT(text, HasSubstr("50 GFLOP/s, 50 %"));
+  EXPECT_THAT(text, HasSubstr("holds the median with 50.0 %"));
+  const auto json = nlohmann::json::parse(StepJson(comparison));
+  EXPECT_EQ(json["rows"][1]["ratio"]["median"], 0.375);
+  EXPECT_EQ(json["rows"][1]["reference"], "eager");
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs `lra bench` as a user types it, at sizes that take no time: what it prints, records, tables, resuming, wrong uses.
+# Nothing here looks at a time.
+# usage: bench_cli_test.sh LRA
+set -euo pipefail
+lra=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export LRA_DATA=$work/data
+source "$here/expect.sh"
+tiny=(--tokens 32 --batch 2 --steps 1 --repetitions 1 --threads 1)
+
+# A step: rows, pieces, machine; JSON on standard output and in a file.
+expect 0 'output, MLP .*(FLOP|GB)/s' "$lra" bench step --attention linear "${tiny[@]}" --padded --out step.json
+expect 0 '"gemm_operations_per_second"' cat step.json
+expect 0 'linear, baseline, other build' "$lra" bench step --attention linear "${tiny[@]}" --beside "$lra" --kernels baseline --quiet --no-profile
+expect 0 '"page_faults"|"allocations"' "$lra" bench step --attention cosformer "${tiny[@]}" --dtype bfloat16 --forward --quiet --json
+expect 2 'unknown attention "lineer"; did you mean "linear"' "$lra" bench step --attention lineer
+expect 2 'unknown size "tiny".*small, official' "$lra" bench step --size tiny
+expect 2 'unknown --dtype "float16"' "$lra" bench step --dtype float16
+expect 2 'a Python that has torch' "$lra" bench step --against /no/such/python
+expect 2 'avx9.*generic' "$lra" bench step --kernels avx9 --attention linear
+expect 2 'did you mean --tokens' "$lra" bench step --token 5
+
+# Attentions.
+expect 0 'features, cumulative sums' "$lra" bench attention --only identity:causal --max-tokens 1024 --speed-tokens 1024 --repetitions 1 --threads 1 --cell-seconds 5 --out a.json
+expect 0 '"growth"' cat a.json
+
+# Records, resumed and made into tables and figures.
+grid=(--attention transformer,linear --threads 1 --passes 1 --records cells.jsonl)
+expect 0 'exponent' "$lra" bench efficiency "${grid[@]}" --tokens 16,32
+[ "$(wc -l <cells.jsonl)" = 4 ] || { echo "FAILED: $(wc -l <cells.jsonl) lines in cells.jsonl, not 4"; failures=$((failures + 1)); }
+expect 0 '6/6' "$lra" bench efficiency "${grid[@]}" --tokens 16..64
+[ "$(wc -l <cells.jsonl)" = 6 ] || { echo "FAILED: $(wc -l <cells.jsonl) lines in cells.jsonl, not 6"; failures=$((failures + 1)); }
+expect 0 'out of memory' "$lra" bench efficiency --attention transformer --tokens 64,128 --threads 1 --passes 1 \
+  --memory-budget 60kB --records small.jsonl --quiet
+expect 0 '"table"|table,attention' "$lra" bench efficiency --table cells.jsonl small.jsonl --format csv
+if command -v gnuplot >/dev/null; then
+  expect 0 'wrote figure-1.svg' "$lra" bench efficiency --table cells.jsonl --figure figure
+  [ -s figure-1.svg ] || { echo "FAILED: no figure-1.svg"; failures=$((failures + 1)); }
+fi
+expect 2 'unknown --mode "train". Known: forward, training, streaming' "$lra" bench efficiency --mode train
+expect 2 '"many" is no length' "$lra" bench efficiency --tokens many
+expect 2 'none.jsonl' "$lra" bench efficiency --table none.jsonl
+expect 2 'published speeds "none"' "$lra" bench efficiency --table cells.jsonl --published none
+
+# A stream.
+expect 0 'does not stream' "$lra" bench generate --attention linear,linformer --tokens 16 --timed-tokens 2 --threads 1 --scope operator
+
+# Data: preparing, reading, waiting.
+small=(min_length_tokens=20 max_length_tokens=120 train_examples=300 validation_examples=60 test_examples=60)
+expect 0 'listops .*420' "$lra" bench data --prepare listops --prepare-set "${small[@]}" --repetitions 1 --threads 1
+"$lra" data prepare listops --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
+expect 0 '% of a step waiting' "$lra" bench data --task listops --preset smoke --attention linear --batches 3 --steps 2 --threads 1
+expect 2 'prepare' "$lra" bench data --task listops --attention linear --raw a.tar
+
+[ "$failures" = 0 ] && echo "lra bench: as expected" || exit 1
