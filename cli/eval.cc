@@ -52,6 +52,7 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
       "Folder for record and predictions (default: evaluations/SPLIT-step-N in the run's "
       "folder, or beside a lone file with its name in front); one that holds a run or another "
       "record is refused");
+  AddHalfLogits(command, &request->half_logits);
   AddThreads(command, &request->threads);
   AddKernels(command, &context->kernels);
   SetBody(command, context,

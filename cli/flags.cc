@@ -85,6 +85,11 @@ void AddKernels(CLI::App* command, std::string* kernels) {
             "this machine). The last digits of a result depend on it");
 }
 
+void AddHalfLogits(CLI::App* command, bool* half_logits) {
+  AddSwitch(command, "--half-logits", half_logits,
+            "Store predictions as float16: half the bytes, the same guesses and scores");
+}
+
 void AddData(CLI::App* command, std::string* directory, const std::string& note) {
   AddOption(command, "--data", directory,
             "Prepared data (default: $LRA_DATA/TASK, ./data/TASK" + note + ")");

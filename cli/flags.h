@@ -39,6 +39,7 @@ void AddBytes(CLI::App* command, const std::string& name, uint64_t* value, const
 // Flags that many subcommands have; a note stands at the end of the text.
 void AddThreads(CLI::App* command, int* threads, const std::string& note = "");
 void AddKernels(CLI::App* command, std::string* kernels);
+void AddHalfLogits(CLI::App* command, bool* half_logits);
 void AddData(CLI::App* command, std::string* directory, const std::string& note = "");
 // --data and --other-data of commands that look at a finished run.
 void AddDataOfRun(CLI::App* command, std::string* directory, bool* allows_other);

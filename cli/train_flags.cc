@@ -32,6 +32,7 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddSwitch(command, "--no-last", &no_last_,
             "At the end score the selected checkpoint only, not the last one as well");
+  AddHalfLogits(command, &half_logits_);
   AddOption(command, "--micro-batch", &micro_batch_,
             "Examples in one forward pass; 0 = as many as the memory budget bears", kCount);
   AddBytes(command, "--memory-budget", &memory_budget_bytes_,
@@ -46,6 +47,7 @@ TrainChoice TrainFlags::Choice(const CommandContext& context) const {
   choice.resume = resume_;
   choice.from = from_;
   choice.skips_last_checkpoint = no_last_;
+  choice.half_logits = half_logits_;
   choice.command_line = context.command_line;
   RuntimeConfig& runtime = choice.runtime;
   runtime.set_data_dir(data_dir_);

@@ -26,10 +26,10 @@ struct TypeFacts {
   int bytes;
 };
 constexpr TypeFacts kTypes[] = {
-    {NpyType::kUint8, "|u1", 1},   {NpyType::kUint16, "<u2", 2}, {NpyType::kInt16, "<i2", 2},
-    {NpyType::kInt32, "<i4", 4},   {NpyType::kInt64, "<i8", 8},  {NpyType::kFloat32, "<f4", 4},
-    {NpyType::kInt8, "|i1", 1},    {NpyType::kUint32, "<u4", 4}, {NpyType::kUint64, "<u8", 8},
-    {NpyType::kFloat64, "<f8", 8},
+    {NpyType::kUint8, "|u1", 1},   {NpyType::kUint16, "<u2", 2},  {NpyType::kInt16, "<i2", 2},
+    {NpyType::kInt32, "<i4", 4},   {NpyType::kInt64, "<i8", 8},   {NpyType::kFloat32, "<f4", 4},
+    {NpyType::kInt8, "|i1", 1},    {NpyType::kUint32, "<u4", 4},  {NpyType::kUint64, "<u8", 8},
+    {NpyType::kFloat64, "<f8", 8}, {NpyType::kFloat16, "<f2", 2},
 };
 
 const TypeFacts& FactsOf(NpyType type) { return kTypes[static_cast<int>(type)]; }
@@ -78,6 +78,18 @@ bool ParseShape(absl::string_view text, NpyHeader* header) {
   return true;
 }
 
+template <class T>
+absl::Status WriteValues(absl::string_view path, absl::Span<const T> values,
+                         absl::Span<const int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape) count *= size;
+  LRA_CHECK(count == static_cast<int64_t>(values.size())) << path;
+  LRA_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Open(path));
+  LRA_RETURN_IF_ERROR(writer.Write(FormatNpyHeader(NpyTypeOf<T>(), shape)));
+  LRA_RETURN_IF_ERROR(writer.Write(values.data(), values.size() * sizeof(T)));
+  return writer.Close();
+}
+
 }  // namespace
 
 int NpyItemBytes(NpyType type) { return FactsOf(type).bytes; }
@@ -114,8 +126,9 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file_bytes, absl::str
     return HeaderError(where, "its header does not begin with {'descr': '");
   }
   if (!ParseType(descr, &header.type)) {
-    return HeaderError(where, absl::StrCat("its type is '", descr.substr(0, 40),
-                                           "'; known: |u1 <u2 <u4 <u8 |i1 <i2 <i4 <i8 <f4 <f8"));
+    return HeaderError(where,
+                       absl::StrCat("its type is '", descr.substr(0, 40),
+                                    "'; known: |u1 <u2 <u4 <u8 |i1 <i2 <i4 <i8 <f2 <f4 <f8"));
   }
   if (!absl::ConsumePrefix(&text, ", 'fortran_order': False, 'shape': (") ||
       !TakeUntil(&text, ")", &shape) || !ParseShape(shape, &header)) {
@@ -152,13 +165,12 @@ absl::StatusOr<MappedNpy> MappedNpy::FromBytes(std::string bytes, absl::string_v
 
 absl::Status WriteNpy(absl::string_view path, absl::Span<const float> values,
                       absl::Span<const int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t size : shape) count *= size;
-  LRA_CHECK(count == static_cast<int64_t>(values.size())) << path;
-  LRA_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Open(path));
-  LRA_RETURN_IF_ERROR(writer.Write(FormatNpyHeader(NpyType::kFloat32, shape)));
-  LRA_RETURN_IF_ERROR(writer.Write(values.data(), values.size() * sizeof(float)));
-  return writer.Close();
+  return WriteValues(path, values, shape);
+}
+
+absl::Status WriteNpyHalf(absl::string_view path, absl::Span<const Half> values,
+                          absl::Span<const int64_t> shape) {
+  return WriteValues(path, values, shape);
 }
 
 absl::StatusOr<FloatArray> ReadNpyFloat(absl::string_view path) {

@@ -16,13 +16,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "datasets/half.h"
 #include "datasets/mapped_file.h"
 #include "lra/check.h"
 
 namespace lra {
 
-// The columns of data sets have one of the first six types; the others occur in predictions of
-// other programs.
+// The columns of data sets have one of the first six types; the others occur in
+// predictions.
 enum class NpyType {
   kUint8,
   kUint16,
@@ -33,7 +34,8 @@ enum class NpyType {
   kInt8,
   kUint32,
   kUint64,
-  kFloat64
+  kFloat64,
+  kFloat16
 };
 
 template <class T>
@@ -48,10 +50,12 @@ constexpr NpyType NpyTypeOf() {
   if constexpr (std::is_same_v<T, uint32_t>) return NpyType::kUint32;
   if constexpr (std::is_same_v<T, uint64_t>) return NpyType::kUint64;
   if constexpr (std::is_same_v<T, double>) return NpyType::kFloat64;
+  if constexpr (std::is_same_v<T, Half>) return NpyType::kFloat16;
 }
 
 int NpyItemBytes(NpyType type);
-// NumPy's name: "|u1", "<u2", "<i2", "<i4", "<i8", "<f4", "|i1", "<u4", "<u8", "<f8".
+// NumPy's name: "|u1", "<u2", "<i2", "<i4", "<i8", "<f4", "|i1", "<u4", "<u8", "<f8",
+// "<f2".
 absl::string_view NpyDescr(NpyType type);
 
 struct NpyHeader {
@@ -96,6 +100,8 @@ class MappedNpy {
 // Writes the file atomically. The number of `values` is the product of `shape`.
 absl::Status WriteNpy(absl::string_view path, absl::Span<const float> values,
                       absl::Span<const int64_t> shape);
+absl::Status WriteNpyHalf(absl::string_view path, absl::Span<const Half> values,
+                          absl::Span<const int64_t> shape);
 
 struct FloatArray {
   std::vector<float> values;

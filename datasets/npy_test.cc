@@ -41,9 +41,9 @@ TEST(NpyHeaderTest, IsWhatNumpyWrites) {
 
 TEST(NpyHeaderTest, ReadsBackEveryTypeAndShape) {
   const std::vector<std::vector<int64_t>> shapes = {{}, {0}, {5}, {2, 3}, {4, 1, 2}, {0, 7}};
-  for (NpyType type :
-       {NpyType::kUint8, NpyType::kUint16, NpyType::kInt16, NpyType::kInt32, NpyType::kInt64,
-        NpyType::kFloat32, NpyType::kInt8, NpyType::kUint32, NpyType::kUint64, NpyType::kFloat64}) {
+  for (NpyType type : {NpyType::kUint8, NpyType::kUint16, NpyType::kInt16, NpyType::kInt32,
+                       NpyType::kInt64, NpyType::kFloat32, NpyType::kInt8, NpyType::kUint32,
+                       NpyType::kUint64, NpyType::kFloat64, NpyType::kFloat16}) {
     for (const auto& shape : shapes) {
       int64_t count = 1;
       for (int64_t size : shape) count *= size;
@@ -74,7 +74,8 @@ TEST(NpyHeaderTest, RefusesWhatIsNotTheFormat) {
       {File(dict("<i4", "False", "(1,)"), "abcd").substr(0, 9), "ends inside"},
       {File(dict("<i4", "False", "(1,)"), "abcd").substr(0, 100), "ends inside"},
       {File(dict(">i4", "False", "(1,)"), "abcd"), "type is '>i4'"},
-      {File(dict("<f2", "False", "(1,)"), "ab"), "type is '<f2'"},
+      {File(dict("<f3", "False", "(1,)"), "abc"),
+       "type is '<f3'; known: |u1 <u2 <u4 <u8 |i1 <i2 <i4 <i8 <f2 <f4 <f8"},
       {File(dict("|O", "False", "(1,)"), "abcd"), "type is '|O'"},
       {File(dict("<i4", "True", "(1,)"), "abcd"), "C order"},
       {File(dict("<i4", "False", "(1)"), "abcd"), "C order and a shape"},
@@ -125,6 +126,19 @@ TEST(NpyFileTest, WritesAndReadsFloats) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_THAT(read->values, ElementsAre(1.5f, -2.0f, 0.25f, 3e30f, 0.0f, -0.0f));
   EXPECT_THAT(read->shape, ElementsAre(3, 2));
+}
+
+// The bytes are those that numpy.float16 has: 1.5 is 0x3e00, -2 is 0xc000.
+TEST(NpyFileTest, WritesAndReadsHalves) {
+  const TestFolder folder;
+  const std::string path = folder.File("predictions.npy");
+  const std::vector<Half> values = {Half::Nearest(1.5f), Half::Nearest(-2)};
+  ASSERT_TRUE(WriteNpyHalf(path, values, {1, 2}).ok());
+  EXPECT_EQ(*ReadFile(path), File("{'descr': '<f2', 'fortran_order': False, 'shape': (1, 2), }",
+                                  std::string("\x00\x3e\x00\xc0", 4)));
+  const auto read = MappedNpy::Open(path);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_THAT(read->values<Half>(), ElementsAre(1.5f, -2));
 }
 
 TEST(NpyFileTest, RefusesAnotherTypeAndAMissingFile) {

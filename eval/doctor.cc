@@ -128,6 +128,10 @@ double Accuracy(const google::protobuf::Map<std::string, double>& values) {
 
 std::string Percent(double share) { return absl::StrFormat("%.1f %%", 100 * share); }
 
+std::string SetFlag(absl::string_view field, const absl::AlphaNum& value) {
+  return absl::StrCat("--set ", field, "=", value);
+}
+
 std::string MajorityLine(const Symptoms& s) {
   return absl::StrFormat("majority class %s, class entropy %.2f nats", Percent(s.majority),
                          s.entropy);

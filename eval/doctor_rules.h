@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "eval/doctor.h"
 
 namespace lra::internal {
@@ -65,6 +67,8 @@ void CheckStart(const Symptoms& s, Findings* findings);
 double Accuracy(const google::protobuf::Map<std::string, double>& values);
 // "12.3 %"
 std::string Percent(double share);
+// "--set schedule.learning_rate=0.000667": a fix that can be pasted behind `lra train ...`.
+std::string SetFlag(absl::string_view field, const absl::AlphaNum& value);
 // "majority class 17.0 %, class entropy 2.21 nats"
 std::string MajorityLine(const Symptoms& s);
 

@@ -141,13 +141,14 @@ void CheckSplits(const Symptoms& s, Findings* findings) {
   }
   if (!s.rules || s.config().view().split() == s.rules->view().split()) return;
   if (s.config().view().split() != DataView::TEST_AS_VALIDATION) return;
-  findings->push_back({.cause = kWrongSplit,
-                       .strength = Finding::kLikely,
-                       .observed = "view.split is TEST_AS_VALIDATION: the checkpoint is selected "
-                                   "on the test split",
-                       .expected = DataView::Split_Name(s.rules->view().split()),
-                       .landmark = s.config().protocol(),
-                       .fix = "leave view.split as the protocol has it"});
+  findings->push_back(
+      {.cause = kWrongSplit,
+       .strength = Finding::kLikely,
+       .observed = "view.split is TEST_AS_VALIDATION: the checkpoint is selected "
+                   "on the test split",
+       .expected = DataView::Split_Name(s.rules->view().split()),
+       .landmark = s.config().protocol(),
+       .fix = SetFlag("view.split", DataView::Split_Name(s.rules->view().split()))});
 }
 
 void CheckLabelBalance(const Symptoms& s, Findings* findings) {
@@ -183,7 +184,8 @@ void CheckLabelBalance(const Symptoms& s, Findings* findings) {
                                    static_cast<int>(classes) - 1, limit),
        .landmark = "label counts of the manifest",
        .fix = is_order
-                  ? "train.shuffle=EXAMPLES; a smaller train.bucket_window_batches"
+                  ? absl::StrCat(SetFlag("train.shuffle", "EXAMPLES"),
+                                 "; a smaller train.bucket_window_batches")
                   : "labels that reach the loss are not those of the data: look at the loader"});
 }
 
@@ -207,7 +209,7 @@ void CheckBrackets(const Symptoms& s, Findings* findings) {
                        .observed = observed,
                        .expected = "CLOSE_ONLY: without brackets trees are ambiguous",
                        .landmark = "google-research/long-range-arena, issues 6 and 20",
-                       .fix = "view.brackets=CLOSE_ONLY"});
+                       .fix = SetFlag("view.brackets", "CLOSE_ONLY")});
 }
 
 void CheckPixels(const Symptoms& s, Findings* findings) {
@@ -226,7 +228,8 @@ void CheckPixels(const Symptoms& s, Findings* findings) {
        .observed = observed,
        .expected = "every pixel is an input",
        .landmark = s.config().protocol(),
-       .fix = "view.zero_is_padding=false, or view.pixels=IDS_PLUS_ONE as fair has it"});
+       .fix = absl::StrCat(SetFlag("view.zero_is_padding", "false"), ", or ",
+                           SetFlag("view.pixels", "IDS_PLUS_ONE"), " as fair has it")});
 }
 
 }  // namespace lra::internal

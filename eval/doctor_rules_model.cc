@@ -29,15 +29,29 @@ constexpr double kChangeTooHigh = 0.01;
 constexpr double kWorseThanNothing = 1.05;
 constexpr double kOverfitGap = 0.1, kOverfitLossNats = 0.1;
 
-Finding TensorFinding(const TensorFacts& tensor, int64_t step) {
+// A learning rate with three digits.
+std::string SetRate(double rate) {
+  return SetFlag("schedule.learning_rate", absl::StrFormat("%.3g", rate));
+}
+
+// ", or a longer warm-up: --set ..." with twice the steps it has now, or a tenth of the run where
+// it has none.
+std::string OrLongerWarmup(const ExperimentConfig& config) {
+  const int64_t steps = config.train().steps(), now = WarmupSteps(config.schedule(), steps);
+  const int64_t longer = std::max({2 * now, steps / 10, int64_t{1}});
+  return absl::StrCat(", or a longer warm-up: ", SetFlag("schedule.warmup_steps", longer));
+}
+
+Finding TensorFinding(const TensorFacts& tensor, const Symptoms& s) {
   Finding finding{.strength = Finding::kProven,
                   .expected = "trained weights are finite and have left their initial values",
                   .landmark = "initial values, a function of seed and name"};
-  const std::string at_step = absl::StrCat(" at step ", step);
+  const std::string at_step = absl::StrCat(" at step ", s.facts->model->step);
   if (!tensor.is_finite) {
     finding.cause = kBrokenLayer;
     finding.observed = absl::StrCat(tensor.name, " is not finite", at_step);
-    finding.fix = "a lower schedule.learning_rate; `lra check ATTENTION` if it persists";
+    finding.fix = absl::StrCat(SetRate(s.config().schedule().learning_rate() / 3), "; `lra check ",
+                               s.config().attention().name(), "` if it persists");
   } else if (tensor.is_zero) {
     const bool is_position = absl::StrContains(tensor.name, "position");
     finding.cause = is_position ? kNoPositions : kBrokenLayer;
@@ -125,6 +139,12 @@ std::string DescribeRate(const Symptoms& s, double ratio) {
   return text;
 }
 
+// Twice the dropout of the run, between 0.1 and 0.5.
+std::string MoreDropout(const ExperimentConfig& config) {
+  const double more = std::clamp(2.0 * config.model().dropout(), 0.1, 0.5);
+  return SetFlag("model.dropout", absl::StrFormat("%.2g", more));
+}
+
 // Says which share of the last point's predictions the commonest class has.
 std::string DescribePredictions(const RunRecord& run) {
   const auto& counts = run.curve(run.curve_size() - 1).predicted_examples();
@@ -161,7 +181,7 @@ void CheckTensors(const Symptoms& s, Findings* findings) {
     const bool is_empty_table =
         tensor.is_zero && tensor.was_zero && absl::StrContains(tensor.name, "position");
     if (tensor.is_finite && !is_unmoved && !is_lost && !is_empty_table) continue;
-    findings->push_back(TensorFinding(tensor, s.facts->model->step));
+    findings->push_back(TensorFinding(tensor, s));
   }
 }
 
@@ -185,7 +205,9 @@ void CheckPositions(const Symptoms& s, Findings* findings) {
                        .observed = observed,
                        .expected = "the order of the tokens changes the logits",
                        .landmark = "the model's own outputs on validation examples",
-                       .fix = "model.positions=SINUSOID or LEARNED; look at the position table"});
+                       .fix = absl::StrCat(SetFlag("model.positions", "SINUSOID"),
+                                           "; where it is set already, look at the position "
+                                           "table")});
 }
 
 void CheckBatchEffect(const Symptoms& s, Findings* findings) {
@@ -204,7 +226,8 @@ void CheckBatchEffect(const Symptoms& s, Findings* findings) {
        .expected =
            absl::StrFormat("below %.0e: padding and neighbours change nothing", kBatchEffectLimit),
        .landmark = "the model's own outputs on validation examples",
-       .fix = is_rule ? "model.pooling=MEAN, model.mask=KEYS"
+       .fix = is_rule ? absl::StrCat(SetFlag("model.pooling", "MEAN"), " ",
+                                     SetFlag("model.mask", "KEYS"))
                       : "pin what is taken from the padded batch, as cosformer's M: "
                         "attention.options.scale_tokens, not the batch's length; masks of keys "
                         "(`lra check ATTENTION`)"});
@@ -224,20 +247,20 @@ void CheckLearningRate(const Symptoms& s, Findings* findings) {
                   .landmark = source};
   if (is_far_above) {
     finding.cause = kRateTooHigh;
-    finding.fix = absl::StrFormat("schedule.learning_rate=%g, or a longer warm-up", known);
+    finding.fix = absl::StrCat(SetRate(known), OrLongerWarmup(s.config()));
   } else if (known > 0 && rate * kRateFactor <= known) {
     finding.cause = kRateTooLow;
-    finding.fix = absl::StrFormat("schedule.learning_rate=%g", known);
+    finding.fix = SetRate(known);
   } else if (ratio > kRatioTooHigh || s.late_loss > kWorseThanNothing * s.entropy) {
     finding.cause = kRateTooHigh;
     finding.strength = Finding::kHint;
     finding.expected = absl::StrFormat("a ratio near 1e-3, a loss below %.2f nats", s.entropy);
-    finding.fix = "a third of schedule.learning_rate, optimizer.clip_norm=1";
+    finding.fix = absl::StrCat(SetRate(rate / 3), " ", SetFlag("optimizer.clip_norm", 1));
   } else if (ratio > 0 && ratio < kRatioTooLow) {
     finding.cause = kRateTooLow;
     finding.strength = Finding::kHint;
     finding.expected = "a ratio near 1e-3";
-    finding.fix = "three times schedule.learning_rate, a shorter warm-up";
+    finding.fix = SetRate(3 * rate);
   } else {
     return;
   }
@@ -263,7 +286,7 @@ void CheckPooling(const Symptoms& s, Findings* findings) {
        .expected = absl::StrFormat("%.0f %% by step %d with %s", s.started->accuracy_percent(),
                                    s.started->step(), better),
        .landmark = landmark,
-       .fix = absl::StrCat("model.pooling=", better, ", or many more steps")});
+       .fix = absl::StrCat(SetFlag("model.pooling", better), ", or many more steps")});
 }
 
 void CheckOverfit(const Symptoms& s, Findings* findings) {
@@ -289,7 +312,8 @@ void CheckOverfit(const Symptoms& s, Findings* findings) {
            Percent(validation)),
        .expected = "a validation loss that falls or stands still",
        .landmark = "the run's own curve",
-       .fix = "train.early_stop_evaluations, model.dropout, optimizer.weight_decay, more data"});
+       .fix = absl::StrCat(MoreDropout(s.config()), " ", SetFlag("train.early_stop_evaluations", 5),
+                           ", a larger optimizer.weight_decay, or more data")});
 }
 
 void CheckStart(const Symptoms& s, Findings* findings) {
@@ -300,9 +324,10 @@ void CheckStart(const Symptoms& s, Findings* findings) {
                                   Percent(s.late_accuracy), s.late_loss),
       .expected = absl::StrCat("more than the ", MajorityLine(s)),
       .landmark = s.started == nullptr ? "label counts of the training split" : s.started->source(),
-      .fix =
-          "more steps, or --seeds 0-2: runs of a bimodal task start late or never; "
-          "a start is told by the loss leaving the class entropy"};
+      .fix = absl::StrCat(
+          SetFlag("train.steps", 2 * std::max<int64_t>(s.config().train().steps(), s.step)),
+          ", or --seeds 0-2: runs of a bimodal task start late or never; "
+          "a start is told by the loss leaving the class entropy")};
   finding.observed += DescribePredictions(s.facts->run);
   findings->push_back(finding);
 }

@@ -12,10 +12,12 @@
 namespace lra {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 // Facts of a run on 4 classes of 100, 300, 300 and 300 examples: the majority class has 30 %, and
 // the class entropy is 1.314 nats. The run made 200 steps of 32 examples. Its curve has a point
@@ -71,6 +73,9 @@ std::vector<std::string> Causes(const DoctorCase& facts) {
   return causes;
 }
 
+// What the first finding says is to be done.
+std::string Fix(const DoctorCase& facts) { return Diagnose(facts)->findings.at(0).fix; }
+
 TEST(Doctor, ASoundRunHasNoFindingAndTheMajorityLineIsSaid) {
   const DoctorCase facts = MakeCase(0.45, 1.1);
   EXPECT_THAT(Causes(facts), IsEmpty());
@@ -98,9 +103,13 @@ TEST(Doctor, SettingsExplainARunThatHasNotStarted) {
   facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
   EXPECT_THAT(Causes(facts), ElementsAre(kWrongPooling, kNotStarted));
   EXPECT_THAT(Diagnose(facts)->findings[0].landmark, HasSubstr("590 steps"));
+  EXPECT_THAT(Fix(facts), StartsWith("--set model.pooling=FIRST,"));
   facts = MakeCase(0.30, 1.31);
   facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-2f);
+  facts.run.mutable_config()->mutable_schedule()->set_warmup_steps(30);
   EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh, kNotStarted));
+  EXPECT_THAT(Fix(facts), AllOf(StartsWith("--set schedule.learning_rate=0.002,"),
+                                HasSubstr("--set schedule.warmup_steps=60")));
   facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-5f);
   EXPECT_THAT(Causes(facts), ElementsAre(kRateTooLow, kNotStarted));
   // The same settings are no finding in a run that learns.
@@ -123,10 +132,14 @@ TEST(Doctor, UpdateRatiosTellARateThatNoLandmarkKnows) {
   DoctorCase facts = MakeCase(0.30, 1.31);
   for (CurvePoint& point : *facts.run.mutable_curve()) point.set_update_ratio(0.2);
   EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh, kNotStarted));
+  // A third of 0.002, three times as much, and twice the 200 steps: each can be pasted.
+  EXPECT_EQ(Fix(facts), "--set schedule.learning_rate=0.000667 --set optimizer.clip_norm=1");
   for (CurvePoint& point : *facts.run.mutable_curve()) point.set_update_ratio(1e-8);
   EXPECT_THAT(Causes(facts), ElementsAre(kRateTooLow, kNotStarted));
+  EXPECT_EQ(Fix(facts), "--set schedule.learning_rate=0.006");
   for (CurvePoint& point : *facts.run.mutable_curve()) point.set_update_ratio(1e-3);
   EXPECT_THAT(Causes(facts), ElementsAre(kNotStarted));
+  EXPECT_THAT(Fix(facts), StartsWith("--set train.steps=400, or --seeds 0-2: "));
 }
 
 TEST(Doctor, LabelsAgainstTheOracle) {
@@ -282,6 +295,8 @@ TEST(Doctor, Overfit) {
   EXPECT_THAT(Causes(facts), IsEmpty());  // a gap alone is no overfit
   last.set_validation_loss(1.25);
   EXPECT_THAT(Causes(facts), ElementsAre(kOverfit));
+  EXPECT_THAT(Fix(facts),
+              StartsWith("--set model.dropout=0.1 --set train.early_stop_evaluations=5"));
 }
 
 TEST(Doctor, ProvenCausesComeFirst) {

@@ -64,13 +64,14 @@ class ExternalRecordTest : public ::testing::Test {
   std::string out_;
 };
 
-TEST_F(ExternalRecordTest, LogitsOfEitherWidthAreScoredAndStored) {
+TEST_F(ExternalRecordTest, LogitsOfAnyWidthAreScoredAndStored) {
   const std::vector<double> logits = {0, 0, 5, 2, 1, 0, 3, 1, 2, -1, 0, -2};  // 2 0 0 1
-  for (const bool is_double : {false, true}) {
-    if (is_double)
-      Predict<double>(logits, {4, 3});
-    else
-      Predict<float>({logits.begin(), logits.end()}, {4, 3});
+  std::vector<Half> halves;
+  for (const double logit : logits) halves.push_back(Half::Nearest(static_cast<float>(logit)));
+  for (const int width_bytes : {2, 4, 8}) {
+    if (width_bytes == 2) Predict<Half>(halves, {4, 3});
+    if (width_bytes == 4) Predict<float>({logits.begin(), logits.end()}, {4, 3});
+    if (width_bytes == 8) Predict<double>(logits, {4, 3});
     const auto record = Write();
     ASSERT_TRUE(record.ok()) << record.status();
     EXPECT_EQ(record->kind(), RunRecord::EXTERNAL);
@@ -117,7 +118,9 @@ TEST_F(ExternalRecordTest, ErrorsNameWhatWasExpectedAndWhatCame) {
   Predict<float>(std::vector<float>(8), {4, 2});
   EXPECT_THAT(Refusal(), HasSubstr("2 logits an example; toy has 3 classes"));
   Predict<float>(std::vector<float>(4), {4});
-  EXPECT_THAT(Refusal(), HasSubstr("<f4 of shape (4); expected logits [examples, 3]"));
+  EXPECT_THAT(Refusal(),
+              HasSubstr("<f4 of shape (4); expected logits [examples, 3] of float16, float32 or "
+                        "float64, or classes [examples] of an integer type"));
   Predict<int64_t>(std::vector<int64_t>(12), {4, 3});
   EXPECT_THAT(Refusal(), HasSubstr("<i8 of shape (4, 3)"));
   std::vector<double> logits(12);

@@ -26,12 +26,16 @@ absl::Status WrongUse(absl::string_view path, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
 }
 
-bool IsFloat(NpyType type) { return type == NpyType::kFloat32 || type == NpyType::kFloat64; }
+bool IsFloat(NpyType type) {
+  return type == NpyType::kFloat16 || type == NpyType::kFloat32 || type == NpyType::kFloat64;
+}
 
 // Calls visit(values) with the array's values as a span of their type.
 template <class Visit>
 auto VisitValues(const MappedNpy& array, Visit visit) {
   switch (array.header().type) {
+    case NpyType::kFloat16:
+      return visit(array.values<Half>());
     case NpyType::kFloat32:
       return visit(array.values<float>());
     case NpyType::kFloat64:
@@ -77,8 +81,8 @@ absl::Status CheckShape(const NamedArray& file, const TaskSpec& spec, int64_t ro
   const bool fits = IsFloat(header.type) ? header.shape.size() == 2 : header.shape.size() == 1;
   if (!fits) {
     return WrongUse(file.name, absl::StrCat(held, "; expected logits [examples, ", spec.classes(),
-                                            "] of float32 or float64, or classes [examples] of an "
-                                            "integer type"));
+                                            "] of float16, float32 or float64, or classes "
+                                            "[examples] of an integer type"));
   }
   if (header.shape[0] != rows) {
     return WrongUse(file.name,
@@ -96,7 +100,7 @@ absl::Status CopyLogits(absl::string_view path, absl::Span<const T> values, int6
     (*logits)[i] = static_cast<float>(values[i]);
     if (std::isfinite((*logits)[i])) continue;
     return WrongUse(path, absl::StrCat("row ", i / classes, ", class ", i % classes, ": the logit ",
-                                       values[i], " is not a finite float32"));
+                                       static_cast<double>(values[i]), " is not a finite float32"));
   }
   return absl::OkStatus();
 }
@@ -118,7 +122,7 @@ absl::Status MarkClasses(absl::string_view path, absl::Span<const T> values, int
 absl::StatusOr<std::vector<float>> ReadLogits(const NamedArray& file, int64_t classes) {
   std::vector<float> logits(file.array.header().shape[0] * classes);
   const absl::Status read = VisitValues(file.array, [&]<class T>(absl::Span<const T> values) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, Half>) {
       return CopyLogits(file.name, values, classes, &logits);
     } else {
       return MarkClasses(file.name, values, classes, &logits);

@@ -15,8 +15,8 @@ namespace lra {
 
 struct PredictionFiles {
   // A .npy file of predictions, or a .npz file with the array "predictions" and perhaps "index".
-  // Predictions are logits [examples, C] of float32 or float64 (rounded to float32), or predicted
-  // classes [examples] of any integer type.
+  // Predictions are logits [examples, C] of float16, float32 or float64 (rounded to float32), or
+  // predicted classes [examples] of any integer type.
   std::string predictions;
   // A .npy file of integers [examples]: the original index of each row (SplitView::stored_index).
   // Empty = the .npz file's, or none: then row i is the split's example i.

@@ -144,6 +144,20 @@ TEST_F(ProfileTest, StoredPredictions) {
   ASSERT_TRUE(stored.ok()) << stored.status();
   *record_.add_results() = *stored;
   EXPECT_EQ(*StoredLogits(folder.path(), record_, "test"), run_);
+  // What float16 rounds is read as it was rounded: 0.1 is 0x2e66.
+  const std::vector<float> logits = {0.1f, 3, -2};
+  const std::vector<int32_t> labels = {1};
+  const auto half = StorePredictions(folder.path(), {.split = "validation",
+                                                     .file = "half.npy",
+                                                     .logits = logits,
+                                                     .labels = labels,
+                                                     .spec = &record_.spec(),
+                                                     .half_logits = true});
+  ASSERT_TRUE(half.ok()) << half.status();
+  RunRecord other = record_;
+  *other.mutable_results(0) = *half;
+  EXPECT_EQ(*StoredLogits(folder.path(), other, "validation"),
+            (std::vector<float>{0.0999755859375f, 3, -2}));
   EXPECT_THAT(std::string(StoredLogits(folder.path(), record_, "validation").status().message()),
               HasSubstr("no predictions of split validation; `lra eval"));
   ASSERT_TRUE(RemoveAll(folder.File("predictions.npy")).ok());

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "datasets/npy.h"
 #include "eval/example_scores.h"
+#include "eval/half_logits.h"
 #include "eval/metric.h"
 #include "eval/schema1.h"
 #include "eval/sums.h"
@@ -118,6 +119,22 @@ absl::Status CheckCounts(const std::string& path, const RunRecord& record) {
   return absl::OkStatus();
 }
 
+// The bytes of one logit by the file's own header. A header that cannot be read gives no more than
+// the least, so that the digest says what is wrong with the file.
+int64_t LogitBytes(const std::string& path) {
+  const absl::StatusOr<MappedNpy> file = MappedNpy::Open(path);
+  return NpyItemBytes(file.ok() ? file->header().type : NpyType::kFloat16);
+}
+
+absl::Status WriteLogits(const std::string& path, const SplitPredictions& predictions) {
+  const int classes = predictions.spec->classes();
+  const auto examples = static_cast<int64_t>(predictions.labels.size());
+  if (!predictions.half_logits) return WriteNpy(path, predictions.logits, {examples, classes});
+  LRA_ASSIGN_OR_RETURN(const std::vector<Half> rounded,
+                       HalfLogits(path, predictions.logits, classes));
+  return WriteNpyHalf(path, rounded, {examples, classes});
+}
+
 }  // namespace
 
 absl::Status WriteRunRecord(absl::string_view directory, RunRecord record) {
@@ -172,8 +189,7 @@ absl::Status CheckPredictions(absl::string_view directory, const RunRecord& reco
     if (!FileExists(path))
       return absl::DataLossError(absl::StrCat(path, ": is missing; the record names it"));
     LRA_ASSIGN_OR_RETURN(const int64_t size, FileSizeBytes(path));
-    const int64_t payload =
-        result.examples() * record.spec().classes() * static_cast<int64_t>(sizeof(float));
+    const int64_t payload = result.examples() * record.spec().classes() * LogitBytes(path);
     if (size <= payload) {
       return absl::DataLossError(absl::StrCat(path, ": has ", size, " bytes; ", result.examples(),
                                               " x ", record.spec().classes(),
@@ -196,7 +212,7 @@ absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
                        ScoreGuesses(*metric, {predictions.logits, predictions.labels, classes}));
   const std::string path = JoinPath(directory, predictions.file);
   LRA_RETURN_IF_ERROR(MakeDirectories(directory));
-  LRA_RETURN_IF_ERROR(WriteNpy(path, predictions.logits, {examples, classes}));
+  LRA_RETURN_IF_ERROR(WriteLogits(path, predictions));
   LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
   SplitResult result;
   result.set_split(predictions.split);

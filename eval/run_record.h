@@ -62,8 +62,8 @@ absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths,
 // OK without damaged records; otherwise DataLoss naming them as left out of `what`, e.g. "the table".
 absl::Status DamagedRecords(const std::vector<std::string>& damaged, absl::string_view what);
 
-// Compares size (header plus examples * C floats) and SHA-256 of every predictions file with the
-// record. DataLoss names the file.
+// Compares size (header plus examples * C numbers of the file's type) and SHA-256 of every
+// predictions file with the record. DataLoss names the file.
 absl::Status CheckPredictions(absl::string_view directory, const RunRecord& record);
 
 // Scores logits [examples, C] against labels by the task's metric and stores them as
@@ -78,6 +78,8 @@ struct SplitPredictions {
   const TaskSpec* spec = nullptr;  // with the classes C
   int64_t step = -1;
   std::string checkpoint{};
+  // The file holds float16 (eval/half_logits.h), which guess the same; what is scored are `logits`.
+  bool half_logits = false;
 };
 absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
                                              const SplitPredictions& predictions);

@@ -148,6 +148,32 @@ TEST_F(RunRecordTest, PredictionsAreStoredScoredAndChecked) {
               HasSubstr("is missing"));
 }
 
+// The first example's logits are equal in float16: what is scored are those of float32.
+TEST_F(RunRecordTest, HalfLogitsTakeHalfTheBytesAndChangeNoScore) {
+  const std::vector<float> logits = {1.0001f, 1.0002f, 1, 0.1f, 0, 1};
+  const std::vector<int32_t> labels = {1, 1, 1};
+  TaskSpec spec;
+  spec.set_classes(2);
+  SplitPredictions predictions = {
+      .split = "test", .logits = logits, .labels = labels, .spec = &spec};
+  const auto whole = StorePredictions(Path("whole"), predictions);
+  predictions.half_logits = true;
+  const auto half = StorePredictions(Path("half"), predictions);
+  ASSERT_TRUE(whole.ok() && half.ok()) << whole.status() << half.status();
+  EXPECT_EQ(CountOf(half->sums(), kCorrect), 2);
+  EXPECT_EQ(TotalOf(half->sums(), kNats), TotalOf(whole->sums(), kNats));
+  EXPECT_EQ(*FileSizeBytes(Path("half/predictions.npy")), 128 + 6 * 2);
+  EXPECT_EQ(*FileSizeBytes(Path("whole/predictions.npy")), 128 + 6 * 4);
+
+  RunRecord record;
+  record.mutable_spec()->set_classes(2);
+  *record.add_results() = *half;
+  EXPECT_TRUE(CheckPredictions(Path("half"), record).ok());
+  record.mutable_results(0)->set_examples(100);
+  EXPECT_THAT(std::string(CheckPredictions(Path("half"), record).message()),
+              HasSubstr("has 140 bytes; 100 x 2 logits need more than 400"));
+}
+
 TEST(DiffRecordsTest, VolatileFieldsAreLeftOut) {
   const RunRecord a = MakeRun({}).record;
   RunRecord b = a;

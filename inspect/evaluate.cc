@@ -73,6 +73,7 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
                     {.record_dir = evaluation.out_dir,
                      .predictions_path = "predictions.npy",
                      .checkpoint = is_selected ? kSelectedCheckpoint : kLastCheckpoint,
+                     .half_logits = request.half_logits,
                      .quiet = request.quiet}));
   *evaluation.record.add_results() = result;
   LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(run_dir));

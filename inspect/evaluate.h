@@ -16,6 +16,8 @@ struct EvaluateRequest : LookRequest {
   // Where record and predictions are written; empty = RUN/evaluations/SPLIT-step-N, for other data
   // than the run's with "-data-" and its fingerprint behind.
   std::string out_dir;
+  // Predictions are stored as float16, not as float32.
+  bool half_logits = false;
 };
 
 struct Evaluation {

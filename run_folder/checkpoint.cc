@@ -27,6 +27,7 @@ constexpr char kLatest[] = "latest";
 constexpr char kWeights[] = "weights.safetensors";
 constexpr char kOptimizer[] = "optimizer.safetensors";
 constexpr char kState[] = "state.textproto";
+constexpr char kTensorsKey[] = "lra.tensors_sha256";
 
 std::string StepName(int64_t step) { return absl::StrCat("step-", step); }
 
@@ -80,9 +81,22 @@ void ConvertEarlier(CheckpointState* state) {
   state->clear_best_validation_accuracy();
 }
 
-// Nothing beside a lone file says what its digest should be, so its actual digest is taken.
+// Nothing beside a lone file says what its tensors should be, so the file itself does.
+absl::Status CheckTensors(absl::string_view path, const SafetensorsFile& file) {
+  const auto expected = file.metadata.find(kTensorsKey);
+  if (expected == file.metadata.end())
+    return absl::OkStatus();  // written before there was a digest
+  const std::string actual = TensorsSha256(file.tensors);
+  if (actual == expected->second) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(path, ": damaged: SHA-256 of its tensors is ", actual,
+                                          ", its metadata \"", kTensorsKey, "\" says ",
+                                          expected->second, "; copy the file again"));
+}
+
+// The digest of the whole file is taken as it is.
 absl::StatusOr<CheckpointState> LoadLoneState(absl::string_view path) {
   LRA_ASSIGN_OR_RETURN(const SafetensorsFile file, ReadSafetensors(path));
+  LRA_RETURN_IF_ERROR(CheckTensors(path, file));
   LRA_ASSIGN_OR_RETURN(CheckpointState state, StateFromMetadata(path, file.metadata));
   LRA_RETURN_IF_ERROR(CheckFormatVersion(path, state));
   LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
@@ -104,6 +118,18 @@ bool IsSaved(const std::string& checkpoint, const CheckpointState& state) {
          stored->has_failure() == state.has_failure();
 }
 
+// Writes both files of tensors into `folder` and their digests into *state.
+absl::Status WriteTensors(const std::string& folder, const NamedTensors& weights,
+                          const NamedTensors& optimizer, CheckpointState* state) {
+  std::map<std::string, std::string> metadata = CheckpointMetadata(*state);
+  LRA_ASSIGN_OR_RETURN(*state->mutable_optimizer_sha256(),
+                       WriteSafetensors(JoinPath(folder, kOptimizer), optimizer, metadata));
+  metadata[kTensorsKey] = TensorsSha256(weights);
+  LRA_ASSIGN_OR_RETURN(*state->mutable_weights_sha256(),
+                       WriteSafetensors(JoinPath(folder, kWeights), weights, metadata));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string CheckpointPath(absl::string_view run_dir, int64_t step) {
@@ -122,13 +148,8 @@ absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& par
   LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(run_dir, kFolder)));
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target, is_there));
   state->set_format_version(kFormatVersion);
-  const std::map<std::string, std::string> metadata = CheckpointMetadata(*state);
-  LRA_ASSIGN_OR_RETURN(
-      *state->mutable_weights_sha256(),
-      WriteSafetensors(JoinPath(staging.path(), kWeights), Weights(parameters), metadata));
-  LRA_ASSIGN_OR_RETURN(*state->mutable_optimizer_sha256(),
-                       WriteSafetensors(JoinPath(staging.path(), kOptimizer),
-                                        OnHost(std::move(optimizer_state)), metadata));
+  LRA_RETURN_IF_ERROR(
+      WriteTensors(staging.path(), Weights(parameters), OnHost(std::move(optimizer_state)), state));
   LRA_RETURN_IF_ERROR(WriteSealedTextProto(JoinPath(staging.path(), kState), *state));
   LRA_RETURN_IF_ERROR(staging.Commit());
   return WriteFileAtomically(JoinPath(JoinPath(run_dir, kFolder), kLatest),

@@ -44,8 +44,9 @@ absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir);
 // (run_folder/checkpoint_metadata.h).
 bool IsWeightsFile(absl::string_view path);
 
-// Loads the state of a checkpoint folder or of a lone weights file. Refuses a damaged state (seal)
-// and a state of another format version.
+// Loads the state of a checkpoint folder or of a lone weights file. Refuses a damaged state (seal),
+// a state of another format version, and a lone file whose tensors do not have the digest that its
+// metadata names (files that name none are older).
 absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint);
 
 // Fills the model's parameters. DataLoss when the file does not match the state's digest, or names

@@ -22,6 +22,9 @@ namespace lra {
 //   lra.state                     JSON of CheckpointState: step, best_step, and best_validation
 //                                 with the metric behind it (best_validation_accuracy)
 //
+// SaveCheckpoint() adds to the weights:
+//   lra.tensors_sha256            SHA-256 of all bytes behind the header, in hexadecimal
+//
 // The metadata depends on configuration, data and progress alone. Times and the origin of fields
 // are left out, so that equal weights give equal files. Beside the token names it takes at most a
 // few KB.

@@ -1,12 +1,15 @@
 #include "run_folder/checkpoint.h"
 
 #include <ATen/ops/rand.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "lra/files.h"
+#include "models/base/safetensors.h"
+#include "run_folder/checkpoint_metadata.h"
 
 namespace lra {
 namespace {
@@ -148,6 +151,44 @@ TEST_F(CheckpointTest, EveryFlippedByteIsRefusedByName) {
     }
   }
   EXPECT_TRUE(LoadWeights(path, *LoadCheckpointState(path), store_).ok());
+}
+
+// Nothing stands beside a lone file that could say what its bytes were.
+TEST_F(CheckpointTest, AFlippedByteOfALoneFileIsRefusedWithBothDigests) {
+  Save(5);
+  const std::string path = run_ + "/lone.safetensors";
+  std::filesystem::copy(CheckpointPath(run_, 5) + "/weights.safetensors", path);
+  const auto state = LoadCheckpointState(path);
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->step(), 5);
+  EXPECT_TRUE(LoadWeights(path, *state, store_).ok());
+  const SafetensorsFile file = *ReadSafetensors(path);
+  const std::string written = file.metadata.at("lra.tensors_sha256");
+  const std::string bytes = *ReadFile(path);
+  // The tensors have 3 * 5, 3 and 2 * 4 floats: the last 104 bytes.
+  EXPECT_EQ(written, Sha256Hex(absl::string_view(bytes).substr(bytes.size() - 104)));
+  FlipByte(path, *FileSizeBytes(path) - 50);
+  const absl::Status damaged = LoadCheckpointState(path).status();
+  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
+  const std::string flipped =
+      Sha256Hex(absl::string_view(*ReadFile(path)).substr(bytes.size() - 104));
+  EXPECT_THAT(std::string(damaged.message()),
+              testing::AllOf(testing::HasSubstr(path), testing::HasSubstr("is " + flipped),
+                             testing::HasSubstr("says " + written)));
+  EXPECT_NE(flipped, written);
+}
+
+TEST_F(CheckpointTest, ALoneFileWithoutADigestIsOlderAndOpens) {
+  state_.set_step(5);
+  state_.set_format_version(1);
+  std::filesystem::create_directories(run_);
+  const std::string path = run_ + "/lone.safetensors";
+  const auto written = WriteSafetensors(path, {{"a.weight", store_.parameters()[0].value.detach()}},
+                                        CheckpointMetadata(state_));
+  ASSERT_TRUE(written.ok()) << written.status();
+  const auto state = LoadCheckpointState(path);
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(state->weights_sha256(), *written);
 }
 
 TEST_F(CheckpointTest, NoCheckpointIsNotFoundAndABadPointerIsDataLoss) {

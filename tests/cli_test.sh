@@ -16,6 +16,8 @@ smoke=(--task listops --preset smoke --quiet --set train.steps=6 --set train.eva
 # The default run folder of an attention under these settings, without "-sSEED": what differs from the preset is in it.
 folder() { echo "runs/listops-$1-smoke-$("$lra" config "${smoke[@]}" --attention "$1" --json | sed -n 's/.*"cell_fingerprint": "\(.\{8\}\).*/\1/p')"; }
 run=$(folder linear)-s0
+# How many examples of the test split a run's record counts as right.
+correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' "$1/record.json"; }
 
 # The main job.
 expect 2 'lra data prepare listops' "$lra" train "${smoke[@]}" --attention linear
@@ -35,6 +37,12 @@ expect 0 '"seed": 2' "$lra" train "${smoke[@]}" --attention transformer --seeds 
 expect 0 'validation step 6' "$lra" eval "$run"
 expect 0 'test step 6' "$lra" eval "$run" --split test
 expect 0 'test_looks' cat "$run/record.textproto"
+# float16 logits guess what float32 logits guess.
+expect 0 'test step 6' "$lra" eval "$run" --split test --half-logits --out halved
+expect 0 "'descr': '<f2'" head -c 128 halved/predictions.npy
+expect 0 'listops of-half-logits test: ' "$lra" score --data listops --predictions halved/predictions.npy --name of-half-logits --preset smoke
+for name in halved runs/external-of-half-logits-listops; do expect 0 "^$(correct "$run")$" correct "$name"; done
+rm -r halved runs/external-of-half-logits-listops
 # A checkpoint is its weights file; it knows its task.
 mkdir lone && cp "$run/checkpoint/step-6/weights.safetensors" lone/
 expect 0 'validation step 6.*lone/evaluations' "$lra" eval lone/weights.safetensors
@@ -148,7 +156,6 @@ for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   expect 0 'listops ordered test: ' "$lra" score --data listops --predictions q.npy --index i.npy --name ordered --preset smoke
   expect 2 'twice.npy: row 1: the index 0 stands in row 0 already' "$lra" score --data listops --predictions q.npy --index twice.npy --name twice --preset smoke
   expect 2 'holds an index, and --index gives another' "$lra" score --data listops --predictions q.npz --index i.npy --name twice --preset smoke
-  correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' "$1/record.json"; }
   for name in mine indexed ordered; do
     expect 0 "^$(correct runs/listops-baseline-root_operator)$" correct "runs/external-$name-listops"
   done

@@ -42,6 +42,7 @@ absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
                        .predictions_path = absl::StrCat(name, suffix, ".npy"),
                        .checkpoint = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint,
                        .limit_examples = run->config().evaluation().scored_examples(),
+                       .half_logits = run->request.half_logits,
                        .quiet = run->request.runtime.quiet()}));
   }
   if (suffix.empty()) record->set_weights_sha256(state.weights_sha256());
@@ -144,7 +145,8 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
                                                              .labels = scored.labels,
                                                              .spec = &state.spec(),
                                                              .step = state.step(),
-                                                             .checkpoint = request.checkpoint}));
+                                                             .checkpoint = request.checkpoint,
+                                                             .half_logits = request.half_logits}));
   const bool is_part = request.limit_examples > 0 && request.limit_examples < split.size();
   if (is_part) result.set_split_examples(split.size());
   return result;

@@ -34,6 +34,7 @@ struct ScoreRequest {
   std::string predictions_path;  // relative to record_dir
   std::string checkpoint;        // kSelectedCheckpoint or kLastCheckpoint (eval/run_record.h)
   int64_t limit_examples = 0;    // the first ones; 0 = all
+  bool half_logits = false;      // stored as float16
   bool quiet = false;
 };
 

@@ -22,6 +22,7 @@ TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& reso
   if (!choice.seeds.empty()) request.resolved.provenance["seed"] = "--seeds";
   request.resume = choice.resume;
   request.skips_last_checkpoint = choice.skips_last_checkpoint;
+  request.half_logits = choice.half_logits;
   request.command_line = choice.command_line;
   request.runtime = choice.runtime;
   const ExperimentConfig& config = request.resolved.config;

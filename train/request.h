@@ -25,6 +25,8 @@ struct TrainRequest {
   std::string start_checkpoint{};
   // At the end, score the selected checkpoint only, not the last one as well.
   bool skips_last_checkpoint = false;
+  // Predictions are stored as float16, not as float32.
+  bool half_logits = false;
   // This process made that checkpoint: going on from it is no resume that the record counts.
   bool is_same_process = false;
   // The command line as typed; logged with every look at the test split.
@@ -45,6 +47,7 @@ struct TrainChoice {
   // A checkpoint, a run folder or a weights file to start from; empty = initial weights.
   std::string from{};
   bool skips_last_checkpoint = false;
+  bool half_logits = false;
   std::string command_line;
 };
 

@@ -315,6 +315,15 @@ absl::StatusOr<std::string> WriteSafetensors(
   return ToHex(writer.digest());
 }
 
+std::string TensorsSha256(const std::vector<std::pair<std::string, at::Tensor>>& tensors) {
+  Sha256 hash;
+  for (const auto& [name, tensor] : tensors) {
+    const at::Tensor bytes = tensor.detach().cpu().contiguous();
+    hash.Update(bytes.const_data_ptr(), bytes.nbytes());
+  }
+  return ToHex(hash.Finish());
+}
+
 absl::StatusOr<SafetensorsFile> ReadSafetensors(absl::string_view path) {
   LRA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   return ParseSafetensors(path, bytes);

@@ -30,6 +30,10 @@ absl::StatusOr<std::string> WriteSafetensors(
     absl::string_view path, const std::vector<std::pair<std::string, at::Tensor>>& tensors,
     const std::map<std::string, std::string>& metadata);
 
+// Returns the SHA-256, in hexadecimal, of all bytes of these tensors in the given order: of what
+// stands behind the header of the file that WriteSafetensors() makes of them.
+std::string TensorsSha256(const std::vector<std::pair<std::string, at::Tensor>>& tensors);
+
 // Reads strictly: every byte after the header belongs to exactly one tensor. DataLoss, naming file
 // and tensor, for anything that a correct writer does not produce, and for more than 250,000 names
 // of tensors and metadata together; NotFound for a missing file. Takes time proportional to the
