@@ -23,8 +23,9 @@ void HoldToInstructions(const std::string& kernels, ChildCommand* command) {
 
 bool YardstickKnows(const BenchRequest& request) {
   const std::string& name = request.attention();
-  return (name == "transformer" || name == "linear" || name == "cosformer") && !request.causal() &&
-         request.options_size() == 0 && request.mode() == BenchRequest::TRAINING &&
+  return (name == "transformer" || name == "linear" || name == "cosformer" || name == "s4d") &&
+         !request.causal() && request.options_size() == 0 &&
+         request.mode() == BenchRequest::TRAINING &&
          (request.weight_dropout() == 0 || name == "transformer");
 }
 

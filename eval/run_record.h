@@ -59,7 +59,8 @@ enum class Damaged { kRefuse, kSetAside };
 absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths,
                                          Damaged damaged = Damaged::kRefuse);
 
-// OK without damaged records; otherwise DataLoss naming them as left out of `what`, e.g. "the table".
+// OK without damaged records; otherwise DataLoss that names them as left out of `what`, e.g. "the
+// table".
 absl::Status DamagedRecords(const std::vector<std::string>& damaged, absl::string_view what);
 
 // Compares size (header plus examples * C numbers of the file's type) and SHA-256 of every

@@ -21,8 +21,8 @@ int64_t InnerLags(int64_t length);
 
 namespace internal {
 
-// The two forms, for tests that hold one against the other: of LibTorch's operations, and channel by
-// channel in the cache, for float32 on the CPU. The second keeps its inputs and no table.
+// The two forms, for tests that hold one against the other: of LibTorch's operations, and channel
+// by channel in the cache, for float32 on the CPU. The second keeps its inputs and no table.
 at::Tensor ExponentialSumsGeneric(const at::Tensor& rate, const at::Tensor& weight, int64_t length,
                                   at::ScalarType type);
 at::Tensor ExponentialSumsTiled(const at::Tensor& rate, const at::Tensor& weight, int64_t length);

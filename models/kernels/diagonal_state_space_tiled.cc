@@ -136,7 +136,7 @@ class SumsWorker {
     std::copy_n(sums_.get(), s_.length, out);
   }
 
-  // From the gradient [length] of those sums to that of the weights, and more for that of the rates.
+  // From the gradient [length] of those sums to that of the weights, and to more of the rates'.
   void Backward(const Complex* weight, const float* gradient, Complex* weight_gradient,
                 Complex* rate_gradient) {
     Left(weight);

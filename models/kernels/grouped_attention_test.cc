@@ -12,20 +12,14 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <limits>
 
+#include "models/base/allocation_meter.h"
 #include "models/kernels/pattern_oracle.h"
 
 namespace lra {
 namespace {
-
-int64_t PeakBytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
-}
 
 at::Tensor Long(std::vector<int64_t> values, at::IntArrayRef shape) {
   return at::tensor(values, at::kLong).view(shape);
@@ -210,11 +204,11 @@ TEST(GroupedAttentionTest, MemoryIsThatOfTheGradients) {
   for (at::Tensor& t : inputs) t = at::ones({1, n, 8, 64}).transpose(1, 2).set_requires_grad(true);
   AttentionGroups own;
   own.queries = own.keys = Blocks(n, 64, at::kCPU);
-  const int64_t before = PeakBytes();
+  const MeteredScope metered;
   const at::Tensor output =
       GroupedAttention(inputs[0], inputs[1], inputs[2], at::Tensor(), {own}, {});
   output.sum().backward();
-  EXPECT_LT(PeakBytes() - before, 2.2 * static_cast<double>(input_bytes));
+  EXPECT_LT(metered.meter().peak_bytes(), 2.2 * static_cast<double>(input_bytes));
 }
 
 }  // namespace
