@@ -35,7 +35,8 @@ const std::map<std::string, std::string>& FileTypes() {
                                              {"protocols", "lra.ConfigFragment"},
                                              {"presets", "lra.ConfigFragment"},
                                              {"doctor", "lra.Landmarks"},
-                                             {"published", "lra.PublishedTable"}};
+                                             {"published", "lra.PublishedTable"},
+                                             {"published_speeds", "lra.PublishedSpeeds"}};
   return *types;
 }
 
@@ -154,7 +155,9 @@ void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::str
       return config.schedule().kind() != ScheduleConfig::PLATEAU;
     if (path == "evaluation.step")
       return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
-    if (path == "evaluation.scored_examples" || path == "block.options") return true;
+    if (path == "evaluation.scored_examples" || path == "block.options" ||
+        path == "start_weights_sha256")
+      return true;
     if (path == "schedule.warmup_steps") return config.schedule().has_warmup_fraction();
     if (path == "schedule.warmup_fraction") return config.schedule().has_warmup_steps();
     return path.rfind("pretrain.", 0) == 0 || path.rfind("search.", 0) == 0;

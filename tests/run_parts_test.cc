@@ -25,6 +25,8 @@
 namespace lra {
 namespace {
 
+using testing::HasSubstr;
+
 class RunPartsTest : public TrainerTest {};
 
 // A search with two trials of four steps.

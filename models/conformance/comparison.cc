@@ -71,9 +71,10 @@ AttentionCase::AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int6
 
 void AttentionCase::MaskFromLengths(const std::vector<int64_t>& lengths) {
   const int64_t batch = input.k.size(0), keys = input.k.size(2);
-  LRA_CHECK(static_cast<int64_t>(lengths.size()) == batch && input.q.size(2) == keys);
+  LRA_CHECK(static_cast<int64_t>(lengths.size()) == batch);
   const at::Tensor positions = at::arange(keys, at::kLong).unsqueeze(0);
   input.keep = positions < at::tensor(lengths, at::kLong).unsqueeze(1);  // [B, Nk]
+  if (input.q.size(2) != keys) return;  // queries of another sequence are all real
   upstream = upstream.masked_fill(input.keep.logical_not().view({batch, 1, keys, 1}), 0);
 }
 

@@ -29,8 +29,8 @@ struct AttentionCase {
   // Random input, E = LayerInputWidth(heads, width); keep undefined.
   AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries, int64_t keys,
                 int64_t width, at::ScalarType type = at::kDouble);
-  // Masks all keys from lengths[b] on, and the upstream gradient of the queries there
-  // (self-attention).
+  // Masks all keys from lengths[b] on, and in self-attention the upstream gradient of the queries
+  // there.
   void MaskFromLengths(const std::vector<int64_t>& lengths);
   // Masks about a third of the keys at random, never the first.
   void MaskRandomly(uint32_t stream);
