@@ -4,23 +4,28 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/ScalarType.h>
 
 #include <cstdint>
 
 namespace lra {
 
-// Memory of one thread, aligned as tensors are, because a BLAS may round differently with another
-// alignment.
-class Floats {
+// Memory of one thread, aligned as tensors are: vectors that lie across two lines of the cache load
+// at half the speed.
+template <class T>
+class Scratch {
  public:
-  explicit Floats(int64_t size)
-      : tensor_(at::empty({size}, at::kFloat)), data_(tensor_.mutable_data_ptr<float>()) {}
-  float* get() const { return data_; }
+  explicit Scratch(int64_t size)
+      : tensor_(at::empty({size}, c10::CppTypeToScalarType<T>::value)),
+        data_(tensor_.mutable_data_ptr<T>()) {}
+  T* get() const { return data_; }
 
  private:
   at::Tensor tensor_;
-  float* data_;
+  T* data_;
 };
+
+using Floats = Scratch<float>;
 
 }  // namespace lra
 

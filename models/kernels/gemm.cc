@@ -1,55 +1,194 @@
 #include "models/kernels/gemm.h"
 
-#ifdef LRA_HAVE_SGEMM
-// The BLAS that LibTorch is built with and exports.
-extern "C" void sgemm_(const char* transpose_a, const char* transpose_b, const int* m, const int* n,
-                       const int* k, const float* alpha, const float* a, const int* lda,
-                       const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
-#else
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/mm.h>
-#endif
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "models/kernels/bfloat16_product.h"
+#include "models/kernels/floats.h"
+#include "models/kernels/four_by_four.h"
+#include "models/kernels/tile_product.h"
 
 namespace lra {
-
-#ifdef LRA_HAVE_SGEMM
-
-void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float beta, float* out,
-          int64_t out_stride) {
-  // BLAS is column-major, so it sees every row-major matrix transposed: out^T = op(b)^T op(a)^T.
-  const char first = b.transposed ? 'T' : 'N', second = a.transposed ? 'T' : 'N';
-  const int rows = static_cast<int>(n), columns = static_cast<int>(m), inner = static_cast<int>(k);
-  const int first_stride = static_cast<int>(b.stride), second_stride = static_cast<int>(a.stride);
-  const int result_stride = static_cast<int>(out_stride);
-  const float one = 1.0f;
-  sgemm_(&first, &second, &rows, &columns, &inner, &one, b.data, &first_stride, a.data,
-         &second_stride, &beta, out, &result_stride);
-}
-
-#else
-
 namespace {
 
-at::Tensor View(MatrixView view, int64_t rows, int64_t columns) {
-  float* data = const_cast<float*>(view.data);
-  if (view.transposed) return at::from_blob(data, {rows, columns}, {1, view.stride}, at::kFloat);
-  return at::from_blob(data, {rows, columns}, {view.stride, 1}, at::kFloat);
+// Long sums are cut into slices, so that a panel of b stays in the second-level cache.
+constexpr int64_t kInnerSlice = 512;
+// Rows of b that lie further apart than this fall into the same few sets of the first-level cache.
+constexpr int64_t kNearStride = 256;
+constexpr std::array<float, kPanelLanes> kZeros = {};
+
+// Memory of this thread that grows and is kept.
+template <class T>
+class GrowingScratch {
+ public:
+  T* AtLeast(int64_t size) {
+    if (size > size_) {
+      memory_.emplace(size);
+      size_ = size;
+    }
+    return memory_->get();
+  }
+
+ private:
+  std::optional<Scratch<T>> memory_;
+  int64_t size_ = 0;
+};
+
+struct ThreadMemory {
+  GrowingScratch<float> panel, block;
+  GrowingScratch<BFloat16> left, right;
+};
+
+ThreadMemory& Memory() {
+  thread_local ThreadMemory memory;
+  return memory;
+}
+
+// The widths of panels, in lanes: at most kPanelLanes, and as even as can be.
+class Panels {
+ public:
+  explicit Panels(int64_t n) : n_(n), vectors_((n + kLaneStep - 1) / kLaneStep) {}
+  int64_t count() const { return (vectors_ * kLaneStep + kPanelLanes - 1) / kPanelLanes; }
+  int64_t First(int64_t panel) const { return vectors_ * panel / count() * kLaneStep; }
+  int64_t Lanes(int64_t panel) const { return First(panel + 1) - First(panel); }
+  // Without the lanes behind the last column.
+  int64_t Columns(int64_t panel) const { return std::min(Lanes(panel), n_ - First(panel)); }
+
+ private:
+  const int64_t n_, vectors_;
+};
+
+MatrixView From(MatrixView view, int64_t row, int64_t column) {
+  view.data += view.transposed ? column * view.stride + row : row * view.stride + column;
+  return view;
+}
+
+struct Slice {
+  int64_t m, inner;
+  MatrixView a, b;  // from the first row of the slice on
+};
+
+// rows [count, width] -> [width][lanes], with zeros behind the count.
+void TransposeRows(const float* rows, int64_t count, int64_t width, int64_t stride, int64_t lanes,
+                   float* out) {
+  int64_t r = 0;
+  for (; r + 4 <= count; r += 4) {
+    int64_t c = 0;
+    for (; c + 4 <= width; c += 4)
+      StoreFour(Transposed(LoadFour(rows + r * stride + c, stride)), out + c * lanes + r, lanes);
+    for (; c < width; ++c) {
+      for (int64_t i = r; i < r + 4; ++i) out[c * lanes + i] = rows[i * stride + c];
+    }
+  }
+  for (; r < lanes; ++r) {
+    for (int64_t c = 0; c < width; ++c)
+      out[c * lanes + r] = r < count ? rows[r * stride + c] : 0.0f;
+  }
+}
+
+// b [inner, columns] -> [inner][lanes], with zeros behind the columns.
+void PackPanel(MatrixView b, int64_t inner, int64_t columns, int64_t lanes, float* out) {
+  if (b.transposed) return TransposeRows(b.data, columns, inner, b.stride, lanes, out);
+  for (int64_t i = 0; i < inner; ++i, out += lanes) {
+    std::copy_n(b.data + i * b.stride, columns, out);
+    std::fill_n(out + columns, lanes - columns, 0.0f);
+  }
+}
+
+// The products of one slice in float32.
+class FloatSlice {
+ public:
+  explicit FloatSlice(const Slice& slice) : s_(slice) {}
+  void Multiply(int64_t first, int64_t columns, int64_t lanes, const float* start, float* out,
+                int64_t out_stride) const {
+    const MatrixView b = From(s_.b, 0, first);
+    const bool is_direct = !b.transposed && columns == lanes && b.stride <= kNearStride;
+    const float* panel = b.data;
+    if (!is_direct) {
+      float* packed = Memory().panel.AtLeast(s_.inner * lanes);
+      PackPanel(b, s_.inner, columns, lanes, packed);
+      panel = packed;
+    }
+    MultiplyTile(TileProduct{s_.m, s_.inner, lanes, s_.a.data, s_.a.stride, s_.a.transposed, panel,
+                             is_direct ? b.stride : lanes, start, out, out_stride});
+  }
+
+ private:
+  const Slice& s_;
+};
+
+// The products of one slice in bfloat16. The left side is rounded once for all panels.
+class Bfloat16Slice {
+ public:
+  explicit Bfloat16Slice(const Slice& slice)
+      : s_(slice),
+        inner_(RoundUp(slice.inner, 2)),
+        left_(Memory().left.AtLeast(slice.m * inner_)) {
+    if (s_.a.transposed) {
+      PairRows({s_.a.data, s_.inner, s_.m, s_.a.stride}, s_.m, left_);
+    } else {
+      RoundRows({s_.a.data, s_.m, s_.inner, s_.a.stride}, inner_, left_);
+    }
+  }
+  void Multiply(int64_t first, int64_t columns, int64_t lanes, const float* start, float* out,
+                int64_t out_stride) const {
+    BFloat16* right = Memory().right.AtLeast(inner_ * lanes);
+    const MatrixView b = From(s_.b, 0, first);
+    if (b.transposed) {
+      PairColumns({b.data, columns, s_.inner, b.stride}, lanes, right);
+    } else {
+      PairRows({b.data, s_.inner, columns, b.stride}, lanes, right);
+    }
+    MultiplyTile(Bfloat16Product{s_.m, inner_, lanes, left_, s_.a.transposed ? s_.m : inner_,
+                                 s_.a.transposed, right, lanes, start, out, out_stride});
+  }
+
+ private:
+  const Slice& s_;
+  const int64_t inner_;
+  BFloat16* const left_;
+};
+
+// out [rows, columns] (+)= block [rows, lanes]
+void CopyBlock(const float* block, int64_t rows, int64_t columns, int64_t lanes, bool adds,
+               float* out, int64_t out_stride) {
+  for (int64_t r = 0; r < rows; ++r, block += lanes, out += out_stride) {
+    for (int64_t c = 0; c < columns; ++c) out[c] = adds ? out[c] + block[c] : block[c];
+  }
+}
+
+template <class Products>
+void MultiplySlice(const Slice& slice, int64_t n, bool adds, float* out, int64_t out_stride) {
+  const Products products(slice);
+  const Panels panels(n);
+  for (int64_t panel = 0; panel < panels.count(); ++panel) {
+    const int64_t first = panels.First(panel), lanes = panels.Lanes(panel);
+    const int64_t columns = panels.Columns(panel);
+    if (columns == lanes) {
+      products.Multiply(first, columns, lanes, adds ? nullptr : kZeros.data(), out + first,
+                        out_stride);
+      continue;
+    }
+    float* block = Memory().block.AtLeast(slice.m * lanes);
+    products.Multiply(first, columns, lanes, kZeros.data(), block, lanes);
+    CopyBlock(block, slice.m, columns, lanes, adds, out + first, out_stride);
+  }
 }
 
 }  // namespace
 
 void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float beta, float* out,
-          int64_t out_stride) {
-  at::Tensor result = View({out, out_stride}, m, n);
-  const at::Tensor left = View(a, m, k), right = View(b, k, n);
-  if (beta == 0.0f) {
-    at::mm_out(result, left, right);
-  } else {
-    at::addmm_out(result, result, left, right, beta);
+          int64_t out_stride, ProductType type) {
+  for (int64_t first = 0; first < k; first += kInnerSlice) {
+    const Slice slice = {m, std::min(kInnerSlice, k - first), From(a, 0, first), From(b, first, 0)};
+    const bool adds = beta != 0.0f || first > 0;
+    if (type == ProductType::kBfloat16) {
+      MultiplySlice<Bfloat16Slice>(slice, n, adds, out, out_stride);
+    } else {
+      MultiplySlice<FloatSlice>(slice, n, adds, out, out_stride);
+    }
   }
 }
-
-#endif
 
 }  // namespace lra

@@ -1,8 +1,10 @@
-// Single-precision matrix products on plain row-major memory, for kernels that work on tiles.
+// Matrix products on plain row-major memory, for kernels that work on tiles.
 #ifndef LRA_MODELS_KERNELS_GEMM_H_
 #define LRA_MODELS_KERNELS_GEMM_H_
 
 #include <cstdint>
+
+#include "models/base/product_type.h"
 
 namespace lra {
 
@@ -14,10 +16,11 @@ struct MatrixView {
   bool transposed = false;
 };
 
-// out [m, n] = op(a) [m, k] op(b) [k, n] + beta * out. Inside a parallel region it runs on the
-// calling thread.
+// out [m, n] = op(a) [m, k] op(b) [k, n] + beta * out, where beta is 0 or 1, k at least 1. It runs on the calling
+// thread. With bfloat16 products, a and b are rounded to bfloat16 and sums are float32; this needs
+// HasBfloat16Products(). Results depend on the shapes only, not on where the matrices are.
 void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float beta, float* out,
-          int64_t out_stride);
+          int64_t out_stride, ProductType type = ProductType::kFloat32);
 
 }  // namespace lra
 

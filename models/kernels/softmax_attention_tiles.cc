@@ -1,107 +1,16 @@
-// This file is built with contraction into fused multiply-adds (models/CMakeLists.txt), because
-// these are matrix products, and BLAS fuses them, too. Results may therefore differ in the last
-// bits between instruction sets.
+// This file is built with contraction into fused multiply-adds (models/CMakeLists.txt), so results
+// may differ in the last bits between instruction sets.
 #include "models/kernels/softmax_attention_tiles.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "models/kernels/four_by_four.h"
 #include "models/kernels/simd.h"
 
 namespace lra {
 namespace {
-
-// A block has kRows x kVectors accumulators. Together with the operands and their broadcasts, these
-// fill the vector registers of each instruction set: 32 of 16 floats, 16 of 8, 16 of 4.
-template <KernelPath kPath>
-struct Registers;
-template <>
-struct Registers<KernelPath::kAvx512> {
-  typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
-  static constexpr int kWidth = 16, kRows = 8, kVectors = 3;
-};
-template <>
-struct Registers<KernelPath::kAvx2> {
-  typedef float Vector __attribute__((vector_size(32), aligned(4), may_alias));
-  static constexpr int kWidth = 8, kRows = 4, kVectors = 3;
-};
-template <>
-struct Registers<KernelPath::kBaseline> {
-  typedef float Vector __attribute__((vector_size(16), aligned(4), may_alias));
-  static constexpr int kWidth = 4, kRows = 4, kVectors = 2;
-};
-
-template <KernelPath kPath, int kVectors, bool kTransposed>
-inline LRA_ALWAYS_INLINE void MultiplyBlock(const TileProduct& p, int64_t row, int64_t lane) {
-  using Level = Registers<kPath>;
-  using Vector = typename Level::Vector;
-  constexpr int kRows = Level::kRows, kWidth = Level::kWidth;
-  Vector sums[kRows][kVectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 3
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = Vector{};
-  }
-  const float* a = p.a + (kTransposed ? row : row * p.a_stride);
-  const float* b = p.b + lane;
-  const int64_t row_step = kTransposed ? 1 : p.a_stride;
-  const int64_t inner_step = kTransposed ? p.a_stride : 1;
-  for (int64_t i = 0; i < p.inner; ++i, a += inner_step, b += p.b_stride) {
-    Vector lanes[kVectors];
-#pragma GCC unroll 3
-    for (int v = 0; v < kVectors; ++v) lanes[v] = *reinterpret_cast<const Vector*>(b + v * kWidth);
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const float factor = a[r * row_step];
-#pragma GCC unroll 3
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * lanes[v];
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-    float* out = p.out + (row + r) * p.out_stride + lane;
-    const float* from = p.start == nullptr ? out : p.start + lane;
-#pragma GCC unroll 3
-    for (int v = 0; v < kVectors; ++v) {
-      *reinterpret_cast<Vector*>(out + v * kWidth) =
-          *reinterpret_cast<const Vector*>(from + v * kWidth) + sums[r][v];
-    }
-  }
-}
-
-template <KernelPath kPath, bool kTransposed>
-inline LRA_ALWAYS_INLINE void MultiplyRows(const TileProduct& p) {
-  using Level = Registers<kPath>;
-  constexpr int kWidth = Level::kWidth;
-  // Blocks of full width are used where they divide the lanes, otherwise blocks of two vectors, and
-  // a single vector for what is left.
-  constexpr int64_t kWide = Level::kVectors * kWidth, kPair = 2 * kWidth;
-  const int64_t wide = p.lanes % kWide == 0 ? p.lanes : 0;
-  const int64_t rows = RoundUp(p.rows, kBlockRows);
-  for (int64_t lane = 0; lane < wide; lane += kWide) {
-    for (int64_t row = 0; row < rows; row += Level::kRows)
-      MultiplyBlock<kPath, Level::kVectors, kTransposed>(p, row, lane);
-  }
-  int64_t lane = wide;
-  for (; lane + kPair <= p.lanes; lane += kPair) {
-    for (int64_t row = 0; row < rows; row += Level::kRows)
-      MultiplyBlock<kPath, 2, kTransposed>(p, row, lane);
-  }
-  for (; lane < p.lanes; lane += kWidth) {
-    for (int64_t row = 0; row < rows; row += Level::kRows)
-      MultiplyBlock<kPath, 1, kTransposed>(p, row, lane);
-  }
-}
-
-template <KernelPath kPath>
-inline LRA_ALWAYS_INLINE void MultiplyTileBody(const TileProduct& p) {
-  if (p.is_transposed) {
-    MultiplyRows<kPath, true>(p);
-  } else {
-    MultiplyRows<kPath, false>(p);
-  }
-}
 
 // Returns 2^x for x < 127, within 2 ulp, and 0 for x < -125. NaN stays NaN. The polynomial is that
 // of Cephes' exp2f.
@@ -190,31 +99,6 @@ inline LRA_ALWAYS_INLINE void ScoreGradientsWithDropoutBody(int64_t keys, const 
   }
 }
 
-// Packing transposes four rows of four floats at a time.
-typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
-struct FourRows {
-  Four row[4];
-};
-
-inline LRA_ALWAYS_INLINE FourRows LoadFour(const float* rows, int64_t stride) {
-  FourRows block;
-  for (int i = 0; i < 4; ++i) block.row[i] = *reinterpret_cast<const Four*>(rows + i * stride);
-  return block;
-}
-
-inline LRA_ALWAYS_INLINE void StoreFour(const FourRows& block, float* rows, int64_t stride) {
-  for (int i = 0; i < 4; ++i) *reinterpret_cast<Four*>(rows + i * stride) = block.row[i];
-}
-
-inline LRA_ALWAYS_INLINE FourRows Transposed(const FourRows& in) {
-  const Four a = __builtin_shufflevector(in.row[0], in.row[1], 0, 4, 1, 5);
-  const Four b = __builtin_shufflevector(in.row[2], in.row[3], 0, 4, 1, 5);
-  const Four c = __builtin_shufflevector(in.row[0], in.row[1], 2, 6, 3, 7);
-  const Four d = __builtin_shufflevector(in.row[2], in.row[3], 2, 6, 3, 7);
-  return {{__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
-           __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)}};
-}
-
 // So many rows ahead are prefetched in software: rows of a projection lie kilobytes apart, where no
 // hardware prefetcher looks.
 constexpr int64_t kRowsAhead = 8;
@@ -226,7 +110,6 @@ inline void PrefetchRow(const float* row, int64_t width) {
 
 }  // namespace
 
-LRA_MULTIVERSION_BY_PATH(MultiplyTile, (const TileProduct& product), (product))
 LRA_MULTIVERSION(HideKeys, (int64_t keys, int64_t first, const int32_t* visible, float* tile),
                  (keys, first, visible, tile))
 LRA_MULTIVERSION(HighestScores, (int64_t keys, const float* tile, float* highest),

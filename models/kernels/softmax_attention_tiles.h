@@ -7,33 +7,16 @@
 #include <cstdint>
 
 #include "models/kernels/dropout.h"
+#include "models/kernels/tile_product.h"
 
 namespace lra {
 
 constexpr int64_t kQueryTile = kDropoutTileQueries;  // 48: three AVX-512 registers
 constexpr int64_t kKeyTile = 64;
-constexpr int64_t kBlockRows = 8;  // rows of a product are computed in whole blocks
+constexpr int64_t kBlockRows = 8;  // tiles have room for whole blocks of so many rows
 
 // The score of hidden keys: finite, so that differences are finite, and far below any real score.
 constexpr float kHiddenScore = -1e30f;
-
-inline int64_t RoundUp(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-
-// out[r][lane] = start[lane] + sum_i a[r][i] b[i][lane], or out += the sum if start is null. With
-// is_transposed, a[i][r] is read instead. Rows are rounded up to kBlockRows; lanes is a multiple of
-// 16. The rows of a and b are a stride of floats apart.
-struct TileProduct {
-  int64_t rows, inner, lanes;
-  const float* a;
-  int64_t a_stride;
-  bool is_transposed;
-  const float* b;
-  int64_t b_stride;
-  const float* start;
-  float* out;
-  int64_t out_stride;
-};
-void MultiplyTile(const TileProduct& product);
 
 // Sets tile[j][q] = kHiddenScore where first + j >= visible[q].
 void HideKeys(int64_t keys, int64_t first, const int32_t* visible, float* tile);

@@ -1,0 +1,28 @@
+#include "models/base/product_type.h"
+
+#include "models/base/kernel_path.h"
+
+namespace lra {
+namespace {
+
+constinit thread_local ProductType type_of_thread = ProductType::kFloat32;
+
+}  // namespace
+
+bool HasBfloat16Products() {
+#if defined(__x86_64__)
+  static const bool has_instructions = __builtin_cpu_supports("avx512bf16");
+  return has_instructions && ActiveKernelPath() == KernelPath::kAvx512;
+#else
+  return false;
+#endif
+}
+
+ProductType ActiveProductType() { return type_of_thread; }
+
+ProductTypeScope::ProductTypeScope(bool wants_bfloat16) : previous_(type_of_thread) {
+  type_of_thread = wants_bfloat16 && HasBfloat16Products() ? ProductType::kBfloat16 : ProductType::kFloat32;
+}
+ProductTypeScope::~ProductTypeScope() { type_of_thread = previous_; }
+
+}  // namespace lra

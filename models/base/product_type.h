@@ -1,0 +1,35 @@
+// In which type the tiles of kernels multiply: a run's numerics.precision, as kernels see it.
+#ifndef LRA_MODELS_BASE_PRODUCT_TYPE_H_
+#define LRA_MODELS_BASE_PRODUCT_TYPE_H_
+
+namespace lra {
+
+enum class ProductType {
+  kFloat32,
+  kBfloat16,  // factors rounded to bfloat16, sums in float32
+};
+
+// Whether this process has tiles with bfloat16 products: its kernels are those for AVX-512
+// (models/base/kernel_path.h) and the processor has AVX512-BF16.
+bool HasBfloat16Products();
+
+// The type in which kernels called by this thread multiply: kFloat32 where no scope says otherwise.
+ProductType ActiveProductType();
+
+// While it lives, kernels that this thread calls and that have tiles with bfloat16 products use
+// them, if `wants_bfloat16` and HasBfloat16Products(); else float32. Tensors stay float32. A
+// backward multiplies as its forward did, wherever it runs.
+class ProductTypeScope {
+ public:
+  explicit ProductTypeScope(bool wants_bfloat16);
+  ~ProductTypeScope();
+  ProductTypeScope(const ProductTypeScope&) = delete;
+  ProductTypeScope& operator=(const ProductTypeScope&) = delete;
+
+ private:
+  const ProductType previous_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_BASE_PRODUCT_TYPE_H_

@@ -1,0 +1,227 @@
+#include "models/kernels/bfloat16_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lra/check.h"
+#include "models/kernels/simd.h"
+#include "models/kernels/tile_product.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define LRA_TARGET_BFLOAT16 \
+  __attribute__((           \
+      target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,prefer-vector-width=512")))
+
+namespace lra {
+namespace {
+
+constexpr int kBlockRows = 8, kVectors = 3;  // 24 accumulators, 3 operands, a broadcast
+
+// One pair of numbers in every lane.
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512bh Broadcast(const BFloat16* pair) {
+  int32_t bits;
+  std::memcpy(&bits, pair, sizeof bits);
+  return reinterpret_cast<__m512bh>(_mm512_set1_epi32(bits));
+}
+
+template <int kRows, int kVectors, bool kPaired>
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE void MultiplyBlock(const Bfloat16Product& p,
+                                                                int64_t row, int64_t lane) {
+  __m512 sums[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_ps();
+  }
+  const BFloat16* a = p.a + (kPaired ? 2 * row : row * p.a_stride);
+  const BFloat16* b = p.b + 2 * lane;
+  const int64_t row_step = kPaired ? 2 : p.a_stride;
+  const int64_t inner_step = kPaired ? 2 * p.a_stride : 2;
+  for (int64_t i = 0; i < p.inner; i += 2, a += inner_step, b += 2 * p.b_stride) {
+    __m512bh lanes[kVectors];
+#pragma GCC unroll 3
+    for (int v = 0; v < kVectors; ++v)
+      lanes[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + 2 * v * kLaneStep));
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const __m512bh factor = Broadcast(a + r * row_step);
+#pragma GCC unroll 3
+      for (int v = 0; v < kVectors; ++v)
+        sums[r][v] = _mm512_dpbf16_ps(sums[r][v], factor, lanes[v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    float* out = p.out + (row + r) * p.out_stride + lane;
+    const float* from = p.start == nullptr ? out : p.start + lane;
+#pragma GCC unroll 3
+    for (int v = 0; v < kVectors; ++v) {
+      _mm512_storeu_ps(out + v * kLaneStep,
+                       _mm512_add_ps(_mm512_loadu_ps(from + v * kLaneStep), sums[r][v]));
+    }
+  }
+}
+
+template <int kVectors, bool kPaired>
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE void MultiplyPanel(const Bfloat16Product& p,
+                                                                int64_t lane) {
+  int64_t row = 0;
+  for (; row + kBlockRows <= p.rows; row += kBlockRows)
+    MultiplyBlock<kBlockRows, kVectors, kPaired>(p, row, lane);
+  for (; row < p.rows; ++row) MultiplyBlock<1, kVectors, kPaired>(p, row, lane);
+}
+
+template <bool kPaired>
+LRA_TARGET_BFLOAT16 void MultiplyRows(const Bfloat16Product& p) {
+  const int64_t wide = p.lanes % kPanelLanes == 0 ? p.lanes : 0;
+  int64_t lane = 0;
+  for (; lane < wide; lane += kPanelLanes) MultiplyPanel<kVectors, kPaired>(p, lane);
+  for (; lane + 2 * kLaneStep <= p.lanes; lane += 2 * kLaneStep)
+    MultiplyPanel<2, kPaired>(p, lane);
+  for (; lane < p.lanes; lane += kLaneStep) MultiplyPanel<1, kPaired>(p, lane);
+}
+
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __mmask16 MaskOf(int64_t count) {
+  return static_cast<__mmask16>(count >= 16 ? 0xffff : count <= 0 ? 0 : (1 << count) - 1);
+}
+
+// Up to 16 numbers of a row from column c on, multiplied by the factor; 0 behind the width.
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512 LoadScaled(const float* row, int64_t width,
+                                                               int64_t c, float factor) {
+  return _mm512_maskz_loadu_ps(MaskOf(width - c), row + c) * _mm512_set1_ps(factor);
+}
+
+inline const float* RowOf(const RoundedBlock& block, int64_t r) {
+  return block.data + (block.index == nullptr ? r : block.index[r]) * block.stride;
+}
+
+LRA_TARGET_BFLOAT16 void RoundRowsAvx512(const RoundedBlock& block, int64_t padded_width,
+                                         BFloat16* out) {
+  for (int64_t r = 0; r < block.rows; ++r, out += padded_width) {
+    const float* row = RowOf(block, r);
+    for (int64_t c = 0; c < padded_width; c += 32) {
+      const __m512bh rounded =
+          _mm512_cvtne2ps_pbh(LoadScaled(row, block.width, c + 16, block.factor),
+                              LoadScaled(row, block.width, c, block.factor));
+      const int64_t left = padded_width - c;
+      const __mmask32 mask = left >= 32 ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
+      _mm512_mask_storeu_epi16(out + c, mask, reinterpret_cast<__m512i>(rounded));
+    }
+  }
+}
+
+// [low 16 | high 16] -> low 0, high 0, low 1, ...
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512i Interleave(__m512bh halves) {
+  const __m512i low = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i order = _mm512_or_si512(
+      low, _mm512_slli_epi32(_mm512_add_epi32(low, _mm512_set1_epi32(16)), 16));
+  return _mm512_permutexvar_epi16(order, reinterpret_cast<__m512i>(halves));
+}
+
+LRA_TARGET_BFLOAT16 void PairRowsAvx512(const RoundedBlock& block, int64_t padded_width,
+                                        BFloat16* out) {
+  for (int64_t r = 0; r < block.rows; r += 2, out += 2 * padded_width) {
+    const float* first = RowOf(block, r);
+    const bool has_second = r + 1 < block.rows;
+    const float* second = has_second ? RowOf(block, r + 1) : first;
+    const int64_t second_width = has_second ? block.width : 0;
+    for (int64_t c = 0; c < padded_width; c += 16) {
+      const __m512i pairs = Interleave(
+          _mm512_cvtne2ps_pbh(LoadScaled(second, second_width, c, block.factor),
+                              LoadScaled(first, block.width, c, block.factor)));
+      _mm512_mask_storeu_epi32(out + 2 * c, MaskOf(padded_width - c), pairs);
+    }
+  }
+}
+
+// Transposes 16 rows of 16 pairs.
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE void Transpose16(__m512i* rows) {
+  __m512i t[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    t[2 * i] = _mm512_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
+    t[2 * i + 1] = _mm512_unpackhi_epi32(rows[2 * i], rows[2 * i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    rows[4 * i] = _mm512_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
+    rows[4 * i + 1] = _mm512_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
+    rows[4 * i + 2] = _mm512_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
+    rows[4 * i + 3] = _mm512_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    t[i] = _mm512_shuffle_i32x4(rows[i], rows[4 + i], 0x88);
+    t[4 + i] = _mm512_shuffle_i32x4(rows[i], rows[4 + i], 0xdd);
+    t[8 + i] = _mm512_shuffle_i32x4(rows[8 + i], rows[12 + i], 0x88);
+    t[12 + i] = _mm512_shuffle_i32x4(rows[8 + i], rows[12 + i], 0xdd);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    rows[i] = _mm512_shuffle_i32x4(t[i], t[8 + i], 0x88);
+    rows[8 + i] = _mm512_shuffle_i32x4(t[i], t[8 + i], 0xdd);
+    rows[4 + i] = _mm512_shuffle_i32x4(t[4 + i], t[12 + i], 0x88);
+    rows[12 + i] = _mm512_shuffle_i32x4(t[4 + i], t[12 + i], 0xdd);
+  }
+}
+
+LRA_TARGET_BFLOAT16 void PairColumnsAvx512(const RoundedBlock& block, int64_t padded_rows,
+                                           BFloat16* out) {
+  const int64_t pairs = (block.width + 1) / 2;
+  for (int64_t r = 0; r < padded_rows; r += 16) {
+    for (int64_t c = 0; c < pairs; c += 16) {
+      __m512i tile[16];
+      for (int i = 0; i < 16; ++i) {
+        const bool is_there = r + i < block.rows;
+        const float* row = is_there ? RowOf(block, r + i) : block.data;
+        const int64_t width = is_there ? block.width : 0;
+        tile[i] = reinterpret_cast<__m512i>(
+            _mm512_cvtne2ps_pbh(LoadScaled(row, width, 2 * c + 16, block.factor),
+                                LoadScaled(row, width, 2 * c, block.factor)));
+      }
+      Transpose16(tile);
+      const int64_t count = std::min<int64_t>(16, pairs - c);
+      for (int64_t i = 0; i < count; ++i) {
+        _mm512_mask_storeu_epi32(out + 2 * ((c + i) * padded_rows + r), MaskOf(padded_rows - r),
+                                 tile[i]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void MultiplyTile(const Bfloat16Product& product) {
+  if (product.is_paired) {
+    MultiplyRows<true>(product);
+  } else {
+    MultiplyRows<false>(product);
+  }
+}
+
+void RoundRows(const RoundedBlock& block, int64_t padded_width, BFloat16* out) {
+  RoundRowsAvx512(block, padded_width, out);
+}
+void PairRows(const RoundedBlock& block, int64_t padded_width, BFloat16* out) {
+  PairRowsAvx512(block, padded_width, out);
+}
+void PairColumns(const RoundedBlock& block, int64_t padded_rows, BFloat16* out) {
+  PairColumnsAvx512(block, padded_rows, out);
+}
+
+}  // namespace lra
+
+#else  // HasBfloat16Products() is false.
+
+namespace lra {
+
+void MultiplyTile(const Bfloat16Product&) { LRA_CHECK(false) << "no bfloat16 products"; }
+void RoundRows(const RoundedBlock&, int64_t, BFloat16*) { LRA_CHECK(false) << "no bfloat16"; }
+void PairRows(const RoundedBlock&, int64_t, BFloat16*) { LRA_CHECK(false) << "no bfloat16"; }
+void PairColumns(const RoundedBlock&, int64_t, BFloat16*) { LRA_CHECK(false) << "no bfloat16"; }
+
+}  // namespace lra
+
+#endif
