@@ -1,21 +1,21 @@
-// The inner loops of dropout: Philox4x32-10 over lanes of blocks, as plain loops that GCC
-// vectorises.
+// The inner loops of dropout: bits of Philox4x32-10 for lanes of blocks, and what they select.
 #include <algorithm>
 #include <cstring>
 
 #include "lra/random.h"
 #include "models/kernels/dropout.h"
+#include "models/kernels/philox_lanes.h"
 #include "models/kernels/simd.h"
 
 namespace lra {
 namespace {
 
-constexpr int kLanes = 16;             // blocks drawn together
+constexpr int kLanes = 8;              // blocks drawn together
 constexpr int kBlock = 8;              // elements of a block
 constexpr int kRun = kLanes * kBlock;  // elements of a run
 
 struct Counters {
-  alignas(64) uint32_t block[kLanes], token[kLanes], example[kLanes];
+  alignas(64) uint64_t block[kLanes], token[kLanes], example[kLanes];
 };
 
 // Walks over the (row, block) pairs of a tile in row-major order.
@@ -27,21 +27,39 @@ class BlockWalk {
         example_(first_row / mask.tokens),
         token_(static_cast<uint32_t>(first_row % mask.tokens)) {}
 
-  // Lanes beyond the end of the tile repeat the last example; their bits are never used.
+  // Lanes beyond the end of the tile keep what they had; their bits are never used.
   LRA_ALWAYS_INLINE void Next(int64_t lanes, Counters* counters) {
+    if (lanes == kLanes && blocks_ % kLanes == 0) return NextOfRow(counters);
     for (int64_t lane = 0; lane < lanes; ++lane) {
       counters->block[lane] = mask_.first_block + block_;
       counters->token[lane] = token_ & mask_.token_bits;
       counters->example[lane] = static_cast<uint32_t>(mask_.example_ids[example_]);
-      if (++block_ < blocks_) continue;
-      block_ = 0;
-      if (++token_ < static_cast<uint32_t>(mask_.tokens)) continue;
-      token_ = 0;
-      ++example_;
+      Move(1);
     }
   }
 
  private:
+  // All lanes are of one row.
+  LRA_ALWAYS_INLINE void NextOfRow(Counters* counters) {
+    const uint64_t token = token_ & mask_.token_bits;
+    const uint64_t example = static_cast<uint32_t>(mask_.example_ids[example_]);
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      counters->block[lane] = uint64_t{mask_.first_block} + block_ + lane;
+      counters->token[lane] = token;
+      counters->example[lane] = example;
+    }
+    Move(kLanes);
+  }
+
+  LRA_ALWAYS_INLINE void Move(uint32_t blocks) {
+    block_ += blocks;
+    if (block_ < blocks_) return;
+    block_ = 0;
+    if (++token_ < static_cast<uint32_t>(mask_.tokens)) return;
+    token_ = 0;
+    ++example_;
+  }
+
   const DropoutRows& mask_;
   uint32_t blocks_;
   int64_t example_;
@@ -49,51 +67,53 @@ class BlockWalk {
   uint32_t block_ = 0;
 };
 
-// Philox4x32-10 (Salmon et al. 2011); dropout_test.cc compares it with Random123. Words 0 to 3 of a
-// block replace the counter.
-inline LRA_ALWAYS_INLINE void Philox10(const DropoutRows& mask, uint32_t* c0, uint32_t* c1,
-                                       uint32_t* c2, uint32_t* c3) {
-  uint32_t k0 = mask.seed, k1 = mask.site_word;
-#pragma GCC unroll 10
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t product0 = uint64_t{0xD2511F53u} * *c0;
-    const uint64_t product1 = uint64_t{0xCD9E8D57u} * *c2;
-    *c0 = static_cast<uint32_t>(product1 >> 32) ^ *c1 ^ k0;
-    *c1 = static_cast<uint32_t>(product1);
-    *c2 = static_cast<uint32_t>(product0 >> 32) ^ *c3 ^ k1;
-    *c3 = static_cast<uint32_t>(product0);
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-}
-
+// The words of each lane side by side: [lane][4], low half first.
+template <KernelPath kPath>
 inline LRA_ALWAYS_INLINE void DrawLanes(const DropoutRows& mask, const Counters& counters,
-                                        uint32_t* words) {
-  for (int lane = 0; lane < kLanes; ++lane) {
-    uint32_t c0 = counters.block[lane], c1 = counters.token[lane], c2 = counters.example[lane];
-    uint32_t c3 = mask.step;
-    Philox10(mask, &c0, &c1, &c2, &c3);
-    words[4 * lane] = c0;
-    words[4 * lane + 1] = c1;
-    words[4 * lane + 2] = c2;
-    words[4 * lane + 3] = c3;
+                                        uint16_t* bits) {
+  using Lanes = PhiloxLanes<kPath>;
+  using Words = typename Lanes::Words;
+  for (int lane = 0; lane < kLanes; lane += Lanes::kCount, bits += Lanes::kCount * kBlock) {
+    Words c0 = *reinterpret_cast<const Words*>(counters.block + lane);
+    Words c1 = *reinterpret_cast<const Words*>(counters.token + lane);
+    Words c2 = *reinterpret_cast<const Words*>(counters.example + lane);
+    Words c3 = Words{} + uint64_t{mask.step};
+    Philox10<kPath>(mask.seed, mask.site_word, &c0, &c1, &c2, &c3);
+    const Words low = (c0 & 0xFFFFFFFFu) | c1 << 32, high = (c2 & 0xFFFFFFFFu) | c3 << 32;
+    Words* out = reinterpret_cast<Words*>(bits);
+    if constexpr (Lanes::kCount == 8) {
+      out[0] = __builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11);
+      out[1] = __builtin_shufflevector(low, high, 4, 12, 5, 13, 6, 14, 7, 15);
+    } else if constexpr (Lanes::kCount == 4) {
+      out[0] = __builtin_shufflevector(low, high, 0, 4, 1, 5);
+      out[1] = __builtin_shufflevector(low, high, 2, 6, 3, 7);
+    } else {
+      out[0] = __builtin_shufflevector(low, high, 0, 2);
+      out[1] = __builtin_shufflevector(low, high, 1, 3);
+    }
   }
 }
 
 // The queries are the lanes, so that the bits of one key lie side by side.
+template <KernelPath kPath>
 inline LRA_ALWAYS_INLINE void DrawTileBody(const DropoutRows& mask, uint32_t block,
                                            uint32_t example, uint32_t first_token, uint16_t* bits) {
-  for (uint32_t lane = 0; lane < kDropoutTileQueries; ++lane) {
-    uint32_t c0 = block, c1 = first_token + lane, c2 = example, c3 = mask.step;
-    Philox10(mask, &c0, &c1, &c2, &c3);
-    bits[lane] = static_cast<uint16_t>(c0);
-    bits[kDropoutTileQueries + lane] = static_cast<uint16_t>(c0 >> 16);
-    bits[2 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c1);
-    bits[3 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c1 >> 16);
-    bits[4 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c2);
-    bits[5 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c2 >> 16);
-    bits[6 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c3);
-    bits[7 * kDropoutTileQueries + lane] = static_cast<uint16_t>(c3 >> 16);
+  using Lanes = PhiloxLanes<kPath>;
+  using Words = typename Lanes::Words;
+  using Halves = typename Lanes::Halves;
+  Words tokens;
+  for (uint32_t i = 0; i < Lanes::kCount; ++i) tokens[i] = uint64_t{first_token} + i;
+  for (int64_t lane = 0; lane < kDropoutTileQueries; lane += Lanes::kCount) {
+    Words words[4] = {Words{} + uint64_t{block}, tokens, Words{} + uint64_t{example},
+                      Words{} + uint64_t{mask.step}};
+    Philox10<kPath>(mask.seed, mask.site_word, &words[0], &words[1], &words[2], &words[3]);
+    for (int i = 0; i < 4; ++i) {
+      uint16_t* to = bits + 2 * i * kDropoutTileQueries + lane;
+      *reinterpret_cast<Halves*>(to) = __builtin_convertvector(words[i], Halves);
+      *reinterpret_cast<Halves*>(to + kDropoutTileQueries) =
+          __builtin_convertvector(words[i] >> 16, Halves);
+    }
+    tokens += Lanes::kCount;
   }
 }
 
@@ -110,6 +130,7 @@ inline LRA_ALWAYS_INLINE void Select(const uint16_t* bits, const DropoutRows& ma
   }
 }
 
+template <KernelPath kPath>
 inline LRA_ALWAYS_INLINE void MaskedRowsBody(const DropoutRows& mask, int64_t first_row,
                                              int64_t rows, int64_t channels, const float* x,
                                              const float* residual, float* out) {
@@ -117,17 +138,12 @@ inline LRA_ALWAYS_INLINE void MaskedRowsBody(const DropoutRows& mask, int64_t fi
   const int64_t blocks = rows * blocks_per_row;
   const bool is_dense = channels % kBlock == 0;
   Counters counters = {};
-  alignas(64) uint32_t words[4 * kLanes];
   alignas(64) uint16_t bits[kRun];
   BlockWalk walk(mask, first_row, blocks_per_row);
   for (int64_t first = 0; first < blocks; first += kLanes) {
     const int64_t lanes = std::min<int64_t>(kLanes, blocks - first);
     walk.Next(lanes, &counters);
-    DrawLanes(mask, counters, words);
-    for (int i = 0; i < 4 * kLanes; ++i) {
-      bits[2 * i] = static_cast<uint16_t>(words[i]);
-      bits[2 * i + 1] = static_cast<uint16_t>(words[i] >> 16);
-    }
+    DrawLanes<kPath>(mask, counters, bits);
     if (is_dense && lanes == kLanes) {
       const int64_t at = first * kBlock;
       Select(bits, mask, x + at, residual ? residual + at : nullptr, kRun, out + at);
@@ -142,14 +158,14 @@ inline LRA_ALWAYS_INLINE void MaskedRowsBody(const DropoutRows& mask, int64_t fi
   }
 }
 
-LRA_MULTIVERSION(MaskedRows,
-                 (const DropoutRows& mask, int64_t first_row, int64_t rows, int64_t channels,
-                  const float* x, const float* residual, float* out),
-                 (mask, first_row, rows, channels, x, residual, out))
-LRA_MULTIVERSION(DrawTile,
-                 (const DropoutRows& mask, uint32_t block, uint32_t example, uint32_t first_token,
-                  uint16_t* bits),
-                 (mask, block, example, first_token, bits))
+LRA_MULTIVERSION_BY_PATH(MaskedRows,
+                         (const DropoutRows& mask, int64_t first_row, int64_t rows,
+                          int64_t channels, const float* x, const float* residual, float* out),
+                         (mask, first_row, rows, channels, x, residual, out))
+LRA_MULTIVERSION_BY_PATH(DrawTile,
+                         (const DropoutRows& mask, uint32_t block, uint32_t example,
+                          uint32_t first_token, uint16_t* bits),
+                         (mask, block, example, first_token, bits))
 
 }  // namespace
 
