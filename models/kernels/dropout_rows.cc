@@ -29,7 +29,6 @@ class BlockWalk {
 
   // Lanes beyond the end of the tile keep what they had; their bits are never used.
   LRA_ALWAYS_INLINE void Next(int64_t lanes, Counters* counters) {
-    if (lanes == kLanes && blocks_ % kLanes == 0) return NextOfRow(counters);
     for (int64_t lane = 0; lane < lanes; ++lane) {
       counters->block[lane] = mask_.first_block + block_;
       counters->token[lane] = token_ & mask_.token_bits;
@@ -38,19 +37,20 @@ class BlockWalk {
     }
   }
 
- private:
-  // All lanes are of one row.
+  // The same for kLanes blocks of one row: `blocks_per_row` is a multiple of kLanes.
   LRA_ALWAYS_INLINE void NextOfRow(Counters* counters) {
-    const uint64_t token = token_ & mask_.token_bits;
+    const uint64_t token = token_ & mask_.token_bits, first = mask_.first_block + block_;
     const uint64_t example = static_cast<uint32_t>(mask_.example_ids[example_]);
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      counters->block[lane] = uint64_t{mask_.first_block} + block_ + lane;
+#pragma GCC unroll 8
+    for (uint64_t lane = 0; lane < kLanes; ++lane) {
+      counters->block[lane] = first + lane;
       counters->token[lane] = token;
       counters->example[lane] = example;
     }
     Move(kLanes);
   }
 
+ private:
   LRA_ALWAYS_INLINE void Move(uint32_t blocks) {
     block_ += blocks;
     if (block_ < blocks_) return;
@@ -117,16 +117,32 @@ inline LRA_ALWAYS_INLINE void DrawTileBody(const DropoutRows& mask, uint32_t blo
   }
 }
 
+// `out` may be x or the residual.
 inline LRA_ALWAYS_INLINE void Select(const uint16_t* bits, const DropoutRows& mask, const float* x,
                                      const float* residual, int64_t n, float* out) {
   const uint32_t threshold = mask.threshold;
   const float scale = mask.scale;
   if (residual == nullptr) {
+#pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) out[i] = bits[i] >= threshold ? x[i] * scale : 0.0f;
   } else {
+#pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
       out[i] = residual[i] + (bits[i] >= threshold ? x[i] * scale : 0.0f);
     }
+  }
+}
+
+// Rows of whole runs.
+template <KernelPath kPath>
+inline LRA_ALWAYS_INLINE void MaskedRuns(const DropoutRows& mask, BlockWalk walk, int64_t runs,
+                                         const float* x, const float* residual, float* out) {
+  Counters counters;
+  alignas(64) uint16_t bits[kRun];
+  for (int64_t at = 0; at < runs * kRun; at += kRun) {
+    walk.NextOfRow(&counters);
+    DrawLanes<kPath>(mask, counters, bits);
+    Select(bits, mask, x + at, residual == nullptr ? nullptr : residual + at, kRun, out + at);
   }
 }
 
@@ -137,9 +153,10 @@ inline LRA_ALWAYS_INLINE void MaskedRowsBody(const DropoutRows& mask, int64_t fi
   const int64_t blocks_per_row = (channels + kBlock - 1) / kBlock;
   const int64_t blocks = rows * blocks_per_row;
   const bool is_dense = channels % kBlock == 0;
+  BlockWalk walk(mask, first_row, blocks_per_row);
+  if (channels % kRun == 0) return MaskedRuns<kPath>(mask, walk, blocks / kLanes, x, residual, out);
   Counters counters = {};
   alignas(64) uint16_t bits[kRun];
-  BlockWalk walk(mask, first_row, blocks_per_row);
   for (int64_t first = 0; first < blocks; first += kLanes) {
     const int64_t lanes = std::min<int64_t>(kLanes, blocks - first);
     walk.Next(lanes, &counters);

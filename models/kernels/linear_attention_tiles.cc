@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernels/prefetch.h"
 #include "models/kernels/simd.h"
 #include "models/kernels/vector_math.h"
 
@@ -52,6 +53,7 @@ inline LRA_ALWAYS_INLINE void FeatureLoop(const TileShape& shape, RowsView x, co
   const float slope = shape.slope;
   for (int64_t r = 0; r < rows; ++r) {
     const float* in = x.data + r * x.stride;
+    PrefetchRow(in + kRowsAhead * x.stride, width);
     float* features = out + r * width;
     if (keep != nullptr && !keep[r]) {
       std::fill_n(features, width, 0.0f);
@@ -129,6 +131,7 @@ inline LRA_ALWAYS_INLINE void ValueTileBody(const TileShape& shape, RowsView v, 
   const int64_t width = shape.value_width;
   for (int64_t r = 0; r < rows; ++r) {
     const float* in = v.data + r * v.stride;
+    PrefetchRow(in + kRowsAhead * v.stride, width);
     float* to = out + r * shape.state_width;
     if (keep != nullptr && !keep[r]) {
       std::fill_n(to, shape.state_width, 0.0f);
@@ -217,6 +220,8 @@ inline LRA_ALWAYS_INLINE void ProductGradientTileBody(const TileShape& shape, Ro
   const int64_t width = shape.value_width;
   for (int64_t r = 0; r < rows; ++r) {
     const float* g = gradient.data + r * gradient.stride;
+    PrefetchRow(g + kRowsAhead * gradient.stride, width);
+    PrefetchRow(output.data + (r + kRowsAhead) * output.stride, width);
     float* to = out + r * shape.state_width;
     const auto [inverse, flows] = NormalizeRow(shape, row_sum[r], floors[r]);
     const float sum_gradient =

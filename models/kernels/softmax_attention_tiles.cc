@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "models/kernels/four_by_four.h"
+#include "models/kernels/prefetch.h"
 #include "models/kernels/simd.h"
 
 namespace lra {
@@ -97,15 +98,6 @@ inline LRA_ALWAYS_INLINE void ScoreGradientsWithDropoutBody(int64_t keys, const 
     weights += kQueryTile;
     gradients += kQueryTile;
   }
-}
-
-// So many rows ahead are prefetched in software: rows of a projection lie kilobytes apart, where no
-// hardware prefetcher looks.
-constexpr int64_t kRowsAhead = 8;
-
-inline void PrefetchRow(const float* row, int64_t width) {
-  constexpr int64_t kLineFloats = 16;
-  for (int64_t c = 0; c < width; c += kLineFloats) __builtin_prefetch(row + c);
 }
 
 }  // namespace
