@@ -62,20 +62,20 @@ class EncoderClassifier : public Classifier {
   }
 
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
-    const AutocastScope precision = Precision();
+    const PrecisionScope precision = Precision();
     const Pooled pooled = PoolTexts(batch, MakeDropoutRun(config_, batch, context), nullptr);
     return head_->Forward(pooled.first, pooled.second).to(at::kFloat);  // [B, C]
   }
 
   void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
-    const AutocastScope precision = Precision();
+    const PrecisionScope precision = Precision();
     encoder_->VisitAttention(FirstTexts(batch), visit);
     if (is_pair_) encoder_->VisitAttention(SecondTexts(batch), visit);
   }
 
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const ActivationVisitor& visit) const override {
-    const AutocastScope precision = Precision();
+    const PrecisionScope precision = Precision();
     const Pooled pooled = PoolTexts(batch, MakeDropoutRun(config_, batch, context), &visit);
     visit("logits", head_->Forward(pooled.first, pooled.second));
   }
@@ -94,8 +94,8 @@ class EncoderClassifier : public Classifier {
   }
 
  private:
-  AutocastScope Precision() const {
-    return AutocastScope(config_.numerics().precision() == NumericsConfig::BF16, device_.type());
+  PrecisionScope Precision() const {
+    return PrecisionScope(config_.numerics().precision() == NumericsConfig::BF16, device_.type());
   }
 
   struct Pooled {

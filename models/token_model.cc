@@ -86,8 +86,8 @@ class EncoderTokenModel : public TokenModel {
     texts.tokens = shown;
     DropoutRun run = MakeDropoutRun(config_, batch, context);
     if (places.column == 1) run.first_site = kSecondTextSites;
-    const AutocastScope precision(config_.numerics().precision() == NumericsConfig::BF16,
-                                  device_.type());
+    const PrecisionScope precision(config_.numerics().precision() == NumericsConfig::BF16,
+                                   device_.type());
     const Encoder::Encoded encoded =
         visit == nullptr ? encoder_->Forward(texts, run) : encoder_->Visit(texts, run, *visit);
     const at::Tensor y =

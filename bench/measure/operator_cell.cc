@@ -116,7 +116,7 @@ absl::Status MeasureOperator(const BenchRequest& request, BenchResult* result) {
       request,
       [&] {
         // One a pass: at its end, what was cast is forgotten.
-        const AutocastScope precision(request.precision() == NumericsConfig::BF16, at::kCPU);
+        const PrecisionScope precision(request.precision() == NumericsConfig::BF16, at::kCPU);
         if (request.mode() == BenchRequest::TRAINING) return c->Run(Attend);
         const c10::NoGradGuard no_gradient;
         Attend(*c);

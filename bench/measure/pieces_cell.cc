@@ -99,7 +99,7 @@ void Pieces::Add(const char* name, double layers, const PassCost& cost,
     for (const Parameter& parameter : store_.parameters())
       at::Tensor(parameter.value).mutable_grad() = at::Tensor();
     const double elapsed = SecondsOf([&] {
-      const AutocastScope precision(request_.precision() == NumericsConfig::BF16, at::kCPU);
+      const PrecisionScope precision(request_.precision() == NumericsConfig::BF16, at::kCPU);
       const std::vector<at::Tensor> outputs = pass();
       for (size_t j = upstream.size(); j < outputs.size(); ++j)
         upstream.push_back(at::randn(outputs[j].sizes()));

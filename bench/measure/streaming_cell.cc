@@ -157,7 +157,7 @@ void TimeTokens(const BenchRequest& request, Stream* stream, BenchResult* result
 
 absl::Status MeasureStreaming(const BenchRequest& request, BenchResult* result) {
   const c10::NoGradGuard no_gradient;
-  const AutocastScope precision(request.precision() == NumericsConfig::BF16, at::kCPU);
+  const PrecisionScope precision(request.precision() == NumericsConfig::BF16, at::kCPU);
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, MakeStream(request));
   const int64_t standing = LiveTensorBytes();
   for (int64_t done = 0; done < request.tokens(); done += kPieceTokens)

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "models/base/product_type.h"
 
 namespace lra {
 
@@ -39,6 +40,18 @@ class AutocastScope {
   const at::DeviceType device_;
   const bool was_on_;
   const at::ScalarType had_type_;
+};
+
+// The precision of a run (numerics.precision) while it lives: with bfloat16, LibTorch's matrix
+// products are of bfloat16, and so are those of kernels that have tiles for it.
+class PrecisionScope {
+ public:
+  PrecisionScope(bool is_bfloat16, at::DeviceType device)
+      : autocast_(is_bfloat16, device), products_(is_bfloat16 && device == at::kCPU) {}
+
+ private:
+  const AutocastScope autocast_;
+  const ProductTypeScope products_;
 };
 
 }  // namespace lra

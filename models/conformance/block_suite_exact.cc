@@ -119,7 +119,7 @@ void BlockSuite::Bfloat16(const Variant& variant) {
   for (at::Tensor* t : {&exact.input.x, &exact.upstream}) *t = t->to(at::kFloat).to(at::kDouble);
   for (at::Tensor* t : {&rounded.input.x, &rounded.upstream}) *t = t->to(at::kFloat);
   const at::Tensor expected = exact.Real(RunOracle(in_float64, exact).output - exact.input.x);
-  const AutocastScope bfloat16(true, setting_.device.type());
+  const PrecisionScope bfloat16(true, setting_.device.type());
   const at::Tensor added = exact.Real(RunFast(variant, rounded).output - rounded.input.x);
   Add("B16", RelativeDifference(added, expected, 1e-30), kBfloat16, "output less input, N = 61");
 }

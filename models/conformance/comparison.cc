@@ -32,9 +32,9 @@ at::Tensor Run(const Attention& attention, Form form, AttentionInput input) {
     case Form::kBfloat16:
       break;
   }
-  const AutocastScope autocast(true, input.q.device().type());
+  const PrecisionScope bfloat16(true, input.q.device().type());
   for (at::Tensor* t : {&input.q, &input.k, &input.v}) *t = ThroughBfloat16(*t);
-  return ThroughBfloat16(AttendInFullPrecision(attention, input));
+  return ThroughBfloat16(AttendWithoutAutocast(attention, input));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace lra {
 
-at::Tensor AttendInFullPrecision(const Attention& attention, const AttentionInput& input) {
+at::Tensor AttendWithoutAutocast(const Attention& attention, const AttentionInput& input) {
   const AutocastScope off(false, input.q.device().type());
   return attention.Attend(input);
 }

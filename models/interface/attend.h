@@ -8,9 +8,9 @@
 
 namespace lra {
 
-// Calls Attend() with the type of its inputs, whatever autocast is set to: attentions use their own
-// kernels, which do not support bfloat16.
-at::Tensor AttendInFullPrecision(const Attention& attention, const AttentionInput& input);
+// Calls Attend() without autocast: attentions use kernels of their own, which take tensors of
+// float32 and multiply as ActiveProductType() says where they have tiles for it.
+at::Tensor AttendWithoutAutocast(const Attention& attention, const AttentionInput& input);
 
 }  // namespace lra
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/base/product_type.h"
 #include "models/base/runtime.h"
 
 namespace lra {
@@ -21,7 +22,8 @@ KernelPath DispatchKernel(const KernelNeeds& needs, KernelOperands operands, int
   const bool is_taken =
       path != KernelPath::kGeneric && rows >= needs.fewest_rows && rows <= needs.most_rows &&
       std::find(needs.types.begin(), needs.types.end(), type) != needs.types.end() &&
-      !(needs.is_full_precision && IsAutocastOn(at::kCPU)) &&
+      !(needs.follows_autocast && IsAutocastOn(at::kCPU) &&
+        ActiveProductType() != ProductType::kBfloat16) &&
       std::all_of(operands.begin(), operands.end(), [&](const at::Tensor& operand) {
         return !operand.defined() || Fits(needs, operand, type);
       });

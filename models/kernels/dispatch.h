@@ -34,8 +34,9 @@ struct KernelNeeds {
   // The tensors are contiguous: the kernel writes them in place. Without it they may have any
   // strides; the kernel copies what it cannot read.
   bool is_contiguous = false;
-  // Autocast is off: under it, matrix products must be of bfloat16, as the generic form's are.
-  bool is_full_precision = false;
+  // Under autocast, matrix products must be of bfloat16, as the generic form's are: the tiles are
+  // taken only where they have such products (models/base/product_type.h).
+  bool follows_autocast = false;
   // Bounds of the `rows` of a call. The kernel defines what they count.
   int64_t fewest_rows = 1;
   int64_t most_rows = std::numeric_limits<int64_t>::max();

@@ -73,11 +73,15 @@ TEST_F(DispatchTest, StridesMatterToKernelsThatWriteInPlace) {
 }
 
 TEST_F(DispatchTest, AutocastMattersToKernelsWithMatrixProducts) {
-  constexpr KernelNeeds kFull = {.is_full_precision = true};
-  EXPECT_EQ(DispatchKernel(kFull, {x_}), tiles_);
-  const AutocastScope autocast(true, at::kCPU);
-  EXPECT_EQ(DispatchKernel(kFull, {x_}), kGeneric);
-  EXPECT_EQ(DispatchKernel(needs_, {x_}), tiles_);
+  constexpr KernelNeeds kFollowing = {.follows_autocast = true};
+  EXPECT_EQ(DispatchKernel(kFollowing, {x_}), tiles_);
+  {
+    const AutocastScope autocast(true, at::kCPU);
+    EXPECT_EQ(DispatchKernel(kFollowing, {x_}), kGeneric);
+    EXPECT_EQ(DispatchKernel(needs_, {x_}), tiles_);
+  }
+  const PrecisionScope bfloat16(true, at::kCPU);
+  EXPECT_EQ(DispatchKernel(kFollowing, {x_}), HasBfloat16Products() ? tiles_ : kGeneric);
 }
 
 TEST_F(DispatchTest, RowsHaveBounds) {

@@ -44,6 +44,7 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     context->save_for_backward({q, k, v, state.output, state.row_sum, state.key_state});
     context->saved_data["keep"] = optional_keep;
     context->saved_data["is_tiled"] = is_tiled;
+    context->saved_data["products"] = static_cast<int64_t>(state.products);
     linear_pieces::SaveSpec(spec, context);
     return state.output;
   }
@@ -53,7 +54,9 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
     const LinearAttentionSpec spec = linear_pieces::LoadSpec(context);
     const at::Tensor keep =
         context->saved_data["keep"].toOptional<at::Tensor>().value_or(at::Tensor());
-    const LinearAttentionState state = {tensors[3], tensors[4], tensors[5]};
+    const LinearAttentionState state = {
+        tensors[3], tensors[4], tensors[5],
+        static_cast<ProductType>(context->saved_data["products"].toInt())};
     const bool is_tiled = context->saved_data["is_tiled"].toBool();
     const LinearAttentionGradients result =
         (is_tiled ? internal::BackwardTiled : internal::BackwardGeneric)(

@@ -13,6 +13,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "models/base/product_type.h"
+
 namespace lra {
 
 enum class FeatureMap {
@@ -73,6 +75,7 @@ struct LinearAttentionState {
   at::Tensor row_sum;    // [B, H, N], before it is made safe
   at::Tensor key_state;  // [B, H, D, W]: sum_j phi(k_j) [v_j, 1] (with angles: the cosine and the
                          // sine part side by side)
+  ProductType products = ProductType::kFloat32;  // of the tiles
 };
 
 struct LinearAttentionGradients {
@@ -87,7 +90,8 @@ LinearAttentionGradients BackwardGeneric(const at::Tensor& gradient, const at::T
                                          const at::Tensor& keep, const LinearAttentionSpec& spec,
                                          const LinearAttentionState& state);
 // For float32 on the CPU: works on tiles of tokens, in parallel over (example, head). Results do
-// not depend on the number of threads.
+// not depend on the number of threads. The forward multiplies as ActiveProductType() says, the
+// backward as its forward did.
 LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const at::Tensor& keep, const LinearAttentionSpec& spec);
 LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Tensor& q,

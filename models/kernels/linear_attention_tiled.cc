@@ -3,8 +3,9 @@
 // over the queries applies it. The backward mirrors this.
 #include <ATen/ops/zeros.h>
 
-#include <vector>
+#include <algorithm>
 
+#include "models/kernels/floats.h"
 #include "models/kernels/gemm.h"
 #include "models/kernels/head_rows.h"
 #include "models/kernels/linear_attention.h"
@@ -74,6 +75,7 @@ LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, cons
   const ExampleShapes shapes(all, spec.floors);
   const int64_t width = all.width, state_width = all.state_width, n = q.size(2);
   LinearAttentionState state;
+  state.products = ActiveProductType();
   state.output = EmptyHeads(q, all.value_width);
   state.row_sum = at::empty({q.size(0), q.size(1), n}, q.options());
   state.key_state = at::zeros({q.size(0), q.size(1), width, state_width}, q.options());
@@ -84,25 +86,25 @@ LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, cons
   float* key_states = state.key_state.mutable_data_ptr<float>();
   ForHeads(q, [&](int64_t example, int64_t head, int64_t index) {
     const TileShape shape = shapes.At(example);
-    std::vector<float> features(kTileTokens * width), wide(kTileTokens * state_width);
-    std::vector<float> inverse_norms(kTileTokens), floors(kTileTokens);
+    const Floats features(kTileTokens * width), wide(kTileTokens * state_width);
+    const Floats inverse_norms(kTileTokens), floors(kTileTokens);
     float* key_state = key_states + index * width * state_width;
     ForTiles(0, k.size(2), [&](int64_t first, int64_t rows) {
       const bool* kept = keep_table.At(example, first);
-      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.data(),
-                  inverse_norms.data());
+      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.get(),
+                  inverse_norms.get());
       ValueTile(shape, values.Rows(example, head, first), kept, key_angles.At(example, first), rows,
-                wide.data());
-      Gemm(width, state_width, rows, {features.data(), width, true}, {wide.data(), state_width},
-           1.0f, key_state, state_width);
+                wide.get());
+      Gemm(width, state_width, rows, {features.get(), width, true}, {wide.get(), state_width}, 1.0f,
+           key_state, state_width, state.products);
     });
     ForTiles(0, n, [&](int64_t first, int64_t rows) {
-      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.data(),
-                  inverse_norms.data());
-      FloorTile(shape, features.data(), key_state, rows, floors.data());
-      Gemm(rows, state_width, width, {features.data(), width}, {key_state, state_width}, 0.0f,
-           wide.data(), state_width);
-      OutputTile(shape, wide.data(), floors.data(), query_angles.At(example, first), rows,
+      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.get(),
+                  inverse_norms.get());
+      FloorTile(shape, features.get(), key_state, rows, floors.get());
+      Gemm(rows, state_width, width, {features.get(), width}, {key_state, state_width}, 0.0f,
+           wide.get(), state_width, state.products);
+      OutputTile(shape, wide.get(), floors.get(), query_angles.At(example, first), rows,
                  output.Rows(example, head, first), row_sums + index * n + first);
     });
   });
@@ -126,39 +128,41 @@ LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Ten
   const float* key_states = state.key_state.const_data_ptr<float>();
   ForHeads(q, [&](int64_t example, int64_t head, int64_t index) {
     const TileShape shape = shapes.At(example);
-    std::vector<float> features(kTileTokens * width), feature_gradient(kTileTokens * width),
-        wide(kTileTokens * state_width);
-    std::vector<float> wide_gradient(kTileTokens * state_width),
-        state_gradient(width * state_width, 0.0f), inverse_norms(kTileTokens), floors(kTileTokens);
+    const Floats features(kTileTokens * width), feature_gradient(kTileTokens * width),
+        wide(kTileTokens * state_width), wide_gradient(kTileTokens * state_width),
+        inverse_norms(kTileTokens), floors(kTileTokens), state_gradient(width * state_width);
+    std::fill_n(state_gradient.get(), width * state_width, 0.0f);
     const float* key_state = key_states + index * width * state_width;
     ForTiles(0, n, [&](int64_t first, int64_t rows) {
-      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.data(),
-                  inverse_norms.data());
-      FloorTile(shape, features.data(), key_state, rows, floors.data());
+      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.get(),
+                  inverse_norms.get());
+      FloorTile(shape, features.get(), key_state, rows, floors.get());
       ProductGradientTile(shape, upstream.Rows(example, head, first),
                           output.Rows(example, head, first), row_sums + index * n + first,
-                          floors.data(), query_angles.At(example, first), rows, wide.data());
-      Gemm(width, state_width, rows, {features.data(), width, true}, {wide.data(), state_width},
-           1.0f, state_gradient.data(), state_width);
-      Gemm(rows, width, state_width, {wide.data(), state_width}, {key_state, state_width, true},
-           0.0f, feature_gradient.data(), width);
-      SlopeTile(shape, features.data(), inverse_norms.data(), feature_gradient.data(), rows,
+                          floors.get(), query_angles.At(example, first), rows, wide.get());
+      Gemm(width, state_width, rows, {features.get(), width, true}, {wide.get(), state_width}, 1.0f,
+           state_gradient.get(), state_width, state.products);
+      // In float32 always: the gradients through numerator and denominator nearly cancel.
+      Gemm(rows, width, state_width, {wide.get(), state_width}, {key_state, state_width, true},
+           0.0f, feature_gradient.get(), width);
+      SlopeTile(shape, features.get(), inverse_norms.get(), feature_gradient.get(), rows,
                 query_gradient.Rows(example, head, first));
     });
     ForTiles(0, k.size(2), [&](int64_t first, int64_t rows) {
       const bool* kept = keep_table.At(example, first);
       const Angles angles = key_angles.At(example, first);
-      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.data(),
-                  inverse_norms.data());
-      ValueTile(shape, values.Rows(example, head, first), kept, angles, rows, wide.data());
+      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.get(),
+                  inverse_norms.get());
+      ValueTile(shape, values.Rows(example, head, first), kept, angles, rows, wide.get());
       // Masked rows are zero in both factors, and so are their gradients.
-      Gemm(rows, width, state_width, {wide.data(), state_width},
-           {state_gradient.data(), state_width, true}, 0.0f, feature_gradient.data(), width);
-      SlopeTile(shape, features.data(), inverse_norms.data(), feature_gradient.data(), rows,
+      Gemm(rows, width, state_width, {wide.get(), state_width},
+           {state_gradient.get(), state_width, true}, 0.0f, feature_gradient.get(), width,
+           state.products);
+      SlopeTile(shape, features.get(), inverse_norms.get(), feature_gradient.get(), rows,
                 key_gradient.Rows(example, head, first));
-      Gemm(rows, state_width, width, {features.data(), width}, {state_gradient.data(), state_width},
-           0.0f, wide_gradient.data(), state_width);
-      ValueGradientTile(shape, wide_gradient.data(), angles, rows,
+      Gemm(rows, state_width, width, {features.get(), width}, {state_gradient.get(), state_width},
+           0.0f, wide_gradient.get(), state_width, state.products);
+      ValueGradientTile(shape, wide_gradient.get(), angles, rows,
                         value_gradient.Rows(example, head, first));
     });
   });

@@ -165,7 +165,7 @@ bool AttentionPart::SpreadsPaddedQueries(const BlockInput& input) const {
 
 at::Tensor AttentionPart::Attend(const BlockInput& input) const {
   const AttentionInput attention_input = Input(input);
-  at::Tensor attended = AttendInFullPrecision(*attention_, attention_input);  // [B, H, N, D]
+  at::Tensor attended = AttendWithoutAutocast(*attention_, attention_input);  // [B, H, N, D]
   if (SpreadsPaddedQueries(input))
     attended = at::where(Rows(input.real), attended, EqualWeights(attention_input));
   if (input.visit != nullptr) (*input.visit)("attention", attended);

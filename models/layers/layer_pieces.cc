@@ -9,7 +9,7 @@
 namespace lra {
 namespace {
 
-constexpr KernelNeeds kLayerNeeds = {.is_full_precision = true};
+constexpr KernelNeeds kLayerNeeds = {.follows_autocast = true};
 
 }  // namespace
 

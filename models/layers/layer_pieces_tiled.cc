@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/base/optional_tensor.h"
+#include "models/kernels/floats.h"
 #include "models/kernels/gemm.h"
 #include "models/kernels/saved_dropout_key.h"
 #include "models/kernels/token_tiles.h"
@@ -21,34 +22,43 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using OptionalTensor = std::optional<at::Tensor>;
 
+// In which type the forward multiplied.
+ProductType SavedType(AutogradContext* context) {
+  return static_cast<ProductType>(context->saved_data["type"].toInt());
+}
+
 const float* Data(const at::Tensor& t) { return t.defined() ? t.const_data_ptr<float>() : nullptr; }
 
 // out [rows, out width] = x [rows, in width] weight^T + bias
-void MapRows(const float* x, int64_t rows, const LinearMap& map, float* out) {
+void MapRows(const float* x, int64_t rows, const LinearMap& map, ProductType type, float* out) {
   const int64_t to = map.weight.size(0), from = map.weight.size(1);
   const bool has_bias = map.bias.defined();
   if (has_bias) FillRows(Data(map.bias), rows, to, out);
-  Gemm(rows, to, from, {x, from}, {Data(map.weight), from, true}, has_bias ? 1.0f : 0.0f, out, to);
+  Gemm(rows, to, from, {x, from}, {Data(map.weight), from, true}, has_bias ? 1.0f : 0.0f, out, to,
+       type);
 }
 
 struct MapGradient {
-  explicit MapGradient(const LinearMap& map) : weight(map.weight), bias(map.bias) {}
+  MapGradient(const LinearMap& map, ProductType type)
+      : weight(map.weight), bias(map.bias), type(type) {}
   ShardedGradient weight, bias;
+  ProductType type;
 };
 
 // Adds the gradients of the parameters of out = MapRows(x), given the gradient of out.
 void AddMapGradients(const float* x, const float* gradient, int64_t rows, const LinearMap& map,
                      int64_t shard, MapGradient* sums) {
   const int64_t to = map.weight.size(0), from = map.weight.size(1);
-  Gemm(to, from, rows, {gradient, to, true}, {x, from}, 1.0f, sums->weight.At(shard), from);
+  Gemm(to, from, rows, {gradient, to, true}, {x, from}, 1.0f, sums->weight.At(shard), from,
+       sums->type);
   if (sums->bias.defined()) AddColumnSums(gradient, rows, to, sums->bias.At(shard));
 }
 
 // dx (+)= gradient weight
-void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, float beta,
-                     float* dx) {
+void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, ProductType type,
+                     float beta, float* dx) {
   const int64_t to = map.weight.size(0), from = map.weight.size(1);
-  Gemm(rows, from, to, {gradient, to}, {Data(map.weight), from}, beta, dx, from);
+  Gemm(rows, from, to, {gradient, to}, {Data(map.weight), from}, beta, dx, from, type);
 }
 
 // Scratch memory for the normalised rows of a tile.
@@ -56,16 +66,16 @@ struct NormTile {
   explicit NormTile(int64_t width) : y(kTileTokens * width), mean(kTileTokens), rstd(kTileTokens) {}
   void Forward(const float* x, int64_t rows, const NormMap& norm) {
     LayerNormRows(x, rows, norm.weight.size(0), Data(norm.weight), Data(norm.bias),
-                  static_cast<float>(norm.epsilon), y.data(), mean.data(), rstd.data());
+                  static_cast<float>(norm.epsilon), y.get(), mean.get(), rstd.get());
   }
   // dx = residual (may be null) + gradient through Forward().
   void Backward(const float* x, const float* dy, int64_t rows, const NormMap& norm,
                 const float* residual, int64_t shard, ShardedGradient* weight,
                 ShardedGradient* bias, float* dx) const {
-    LayerNormBackwardRows(x, dy, rows, norm.weight.size(0), Data(norm.weight), mean.data(),
-                          rstd.data(), residual, dx, weight->At(shard), bias->At(shard));
+    LayerNormBackwardRows(x, dy, rows, norm.weight.size(0), Data(norm.weight), mean.get(),
+                          rstd.get(), residual, dx, weight->At(shard), bias->At(shard));
   }
-  std::vector<float> y, mean, rstd;
+  Floats y, mean, rstd;
 };
 
 // --- LN + q, k, v ---
@@ -80,7 +90,9 @@ class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
     const at::Tensor none;
     context->save_for_backward({x, norm_weight, norm_bias, wq, wk, wv, bq.value_or(none),
                                 bk.value_or(none), bv.value_or(none)});
+    const ProductType type = ActiveProductType();
     context->saved_data["epsilon"] = epsilon;
+    context->saved_data["type"] = static_cast<int64_t>(type);
     const Maps maps = {{norm_weight, norm_bias, epsilon},
                        {{wq, bq.value_or(none)}, {wk, bk.value_or(none)}, {wv, bv.value_or(none)}}};
     const int64_t width = x.size(2), tokens = x.size(0) * x.size(1);
@@ -95,7 +107,8 @@ class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
         tile.Forward(from + first * width, rows, maps.norm);
         for (int i = 0; i < 3; ++i) {
-          MapRows(tile.y.data(), rows, maps.maps[i], to[i] + first * maps.maps[i].weight.size(0));
+          MapRows(tile.y.get(), rows, maps.maps[i], type,
+                  to[i] + first * maps.maps[i].weight.size(0));
         }
       });
     });
@@ -111,24 +124,25 @@ class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
     const at::Tensor dense[3] = {gradients[0].contiguous(), gradients[1].contiguous(),
                                  gradients[2].contiguous()};
     const float* upstream[3] = {Data(dense[0]), Data(dense[1]), Data(dense[2])};
-    MapGradient sums[3] = {MapGradient(maps.maps[0]), MapGradient(maps.maps[1]),
-                           MapGradient(maps.maps[2])};
+    const ProductType type = SavedType(context);
+    MapGradient sums[3] = {MapGradient(maps.maps[0], type), MapGradient(maps.maps[1], type),
+                           MapGradient(maps.maps[2], type)};
     ShardedGradient norm_weight(s[1]), norm_bias(s[2]);
     at::Tensor dx = at::empty_like(x);
     float* to = dx.mutable_data_ptr<float>();
     const float* from = Data(x);
     ForShards(tokens, [&](int64_t shard, int64_t begin, int64_t end) {
       NormTile tile(width);
-      std::vector<float> dy(kTileTokens * width);
+      const Floats dy(kTileTokens * width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
         tile.Forward(from + first * width, rows, maps.norm);
         for (int i = 0; i < 3; ++i) {
           const float* gradient = upstream[i] + first * maps.maps[i].weight.size(0);
-          AddMapGradients(tile.y.data(), gradient, rows, maps.maps[i], shard, &sums[i]);
-          MapBackwardRows(gradient, rows, maps.maps[i], i == 0 ? 0.0f : 1.0f, dy.data());
+          AddMapGradients(tile.y.get(), gradient, rows, maps.maps[i], shard, &sums[i]);
+          MapBackwardRows(gradient, rows, maps.maps[i], type, i == 0 ? 0.0f : 1.0f, dy.get());
         }
-        tile.Backward(from + first * width, dy.data(), rows, maps.norm, nullptr, shard,
-                      &norm_weight, &norm_bias, to + first * width);
+        tile.Backward(from + first * width, dy.get(), rows, maps.norm, nullptr, shard, &norm_weight,
+                      &norm_bias, to + first * width);
       });
     });
     return {dx,
@@ -156,6 +170,7 @@ struct OutputMlpTensors {
   at::Tensor attended, residual;  // [B, N, H D], [B, N, E]
   OutputMlpParameters parameters;
   OutputMlpDropout dropout;
+  ProductType type = ActiveProductType();
 };
 
 // Scratch memory for the loops over tiles.
@@ -166,7 +181,7 @@ struct OutputMlpScratch {
         wide2(kTileTokens * hidden_width),
         narrow(kTileTokens * width) {}
   NormTile norm;
-  std::vector<float> wide, wide2, narrow;
+  Floats wide, wide2, narrow;
 };
 
 // The forward of one tile: writes h [rows, E], the pre-activation u [rows, M] and the output.
@@ -186,25 +201,25 @@ struct OutputMlpForward {
   void Tile(int64_t first, int64_t rows, OutputMlpScratch* scratch, float* h, float* u,
             float* out) const {
     const OutputMlpParameters& p = in.parameters;
-    float* narrow = scratch->narrow.data();
-    MapRows(Data(in.attended) + first * in.attended.size(2), rows, p.output, narrow);
+    float* narrow = scratch->narrow.get();
+    MapRows(Data(in.attended) + first * in.attended.size(2), rows, p.output, in.type, narrow);
     ApplyDropoutRows(attention_mask, first, rows, width, narrow, Data(in.residual) + first * width,
                      h);
     scratch->norm.Forward(h, rows, p.norm);
-    MapRows(scratch->norm.y.data(), rows, p.hidden, u);
-    float* activation = scratch->wide.data();
+    MapRows(scratch->norm.y.get(), rows, p.hidden, in.type, u);
+    float* activation = scratch->wide.get();
     GeluRows(p.gelu, u, rows * hidden_width, activation);
     ApplyDropoutRows(hidden_mask, first, rows, hidden_width, activation, nullptr, activation);
-    MapRows(activation, rows, p.projection, narrow);
+    MapRows(activation, rows, p.projection, in.type, narrow);
     ApplyDropoutRows(mlp_mask, first, rows, width, narrow, h, out);
   }
 };
 
 struct OutputMlpGradients {
-  explicit OutputMlpGradients(const OutputMlpParameters& p)
-      : output(p.output),
-        hidden(p.hidden),
-        projection(p.projection),
+  OutputMlpGradients(const OutputMlpParameters& p, ProductType type)
+      : output(p.output, type),
+        hidden(p.hidden, type),
+        projection(p.projection, type),
         norm_weight(p.norm.weight),
         norm_bias(p.norm.bias) {}
   MapGradient output, hidden, projection;
@@ -218,23 +233,23 @@ void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const floa
                            OutputMlpScratch* scratch, OutputMlpGradients* sums, float* d_attended,
                            float* d_residual) {
   const OutputMlpParameters& p = f.in.parameters;
-  float *narrow = scratch->narrow.data(), *activation = scratch->wide.data(),
-        *du = scratch->wide2.data();
+  float *narrow = scratch->narrow.get(), *activation = scratch->wide.get(),
+        *du = scratch->wide2.get();
   ApplyDropoutRows(f.mlp_mask, first, rows, f.width, gradient, nullptr, narrow);
-  MapBackwardRows(narrow, rows, p.projection, 0.0f, du);
+  MapBackwardRows(narrow, rows, p.projection, f.in.type, 0.0f, du);
   ApplyDropoutRows(f.hidden_mask, first, rows, f.hidden_width, du, nullptr, du);
   GeluBackwardRows(p.gelu, u, rows * f.hidden_width, activation, du);
   ApplyDropoutRows(f.hidden_mask, first, rows, f.hidden_width, activation, nullptr, activation);
   AddMapGradients(activation, narrow, rows, p.projection, shard, &sums->projection);
   scratch->norm.Forward(h, rows, p.norm);
-  AddMapGradients(scratch->norm.y.data(), du, rows, p.hidden, shard, &sums->hidden);
-  MapBackwardRows(du, rows, p.hidden, 0.0f, narrow);
+  AddMapGradients(scratch->norm.y.get(), du, rows, p.hidden, shard, &sums->hidden);
+  MapBackwardRows(du, rows, p.hidden, f.in.type, 0.0f, narrow);
   scratch->norm.Backward(h, narrow, rows, p.norm, gradient, shard, &sums->norm_weight,
                          &sums->norm_bias, d_residual);
   ApplyDropoutRows(f.attention_mask, first, rows, f.width, d_residual, nullptr, narrow);
   AddMapGradients(Data(f.in.attended) + first * f.in.attended.size(2), narrow, rows, p.output,
                   shard, &sums->output);
-  MapBackwardRows(narrow, rows, p.output, 0.0f, d_attended);
+  MapBackwardRows(narrow, rows, p.output, f.in.type, 0.0f, d_attended);
 }
 
 class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
@@ -260,10 +275,10 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
     }
     ForShards(tokens, [&](int64_t, int64_t begin, int64_t end) {
       OutputMlpScratch scratch(width, hidden_width);
-      std::vector<float> tile_h(needs_gradient ? 0 : kTileTokens * width);
+      const Floats tile_h(needs_gradient ? 0 : kTileTokens * width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        forward.Tile(first, rows, &scratch, all_h ? all_h + first * width : tile_h.data(),
-                     all_u ? all_u + first * hidden_width : scratch.wide2.data(),
+        forward.Tile(first, rows, &scratch, all_h ? all_h + first * width : tile_h.get(),
+                     all_u ? all_u + first * hidden_width : scratch.wide2.get(),
                      to + first * width);
       });
     });
@@ -282,7 +297,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
     const float *h = Data(s[9]), *u = Data(s[10]), *upstream = Data(gradient);
     float *to_attended = d_attended.mutable_data_ptr<float>(),
           *to_residual = d_residual.mutable_data_ptr<float>();
-    OutputMlpGradients sums(in.parameters);
+    OutputMlpGradients sums(in.parameters, in.type);
     ForShards(gradient.size(0) * gradient.size(1), [&](int64_t shard, int64_t begin, int64_t end) {
       OutputMlpScratch scratch(width, hidden_width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
@@ -313,6 +328,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
                                 p.norm.bias, p.hidden.weight, p.hidden.bias, p.projection.weight,
                                 p.projection.bias, h, u});
     context->saved_data["epsilon"] = p.norm.epsilon;
+    context->saved_data["type"] = static_cast<int64_t>(in.type);
     context->saved_data["gelu"] = static_cast<int64_t>(p.gelu);
     SaveDropoutKey("attention_output", in.dropout.attention_output, &context->saved_data);
     SaveDropoutKey("hidden", in.dropout.hidden, &context->saved_data);
@@ -321,6 +337,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
 
   static OutputMlpTensors Load(AutogradContext* context, const variable_list& s) {
     OutputMlpTensors in;
+    in.type = SavedType(context);
     in.attended = s[0];
     in.residual = s[9];  // this is h; only its shape is read
     in.parameters.output = {s[1], s[2]};
