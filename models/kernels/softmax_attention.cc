@@ -39,6 +39,7 @@ class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttenti
     saved["keep"] = keep;
     saved["causal"] = causal;
     saved["is_tiled"] = is_tiled;
+    saved["products"] = static_cast<int64_t>(state.products);
     SaveDropoutKey("dropout", dropout, &saved);
     return state.output;
   }
@@ -53,7 +54,8 @@ class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttenti
                                 tensors[5],
                                 LoadDropoutKey("dropout", &saved),
                                 saved["causal"].toBool()};
-    const SoftmaxState state = {tensors[3], tensors[4]};
+    const SoftmaxState state = {tensors[3], tensors[4],
+                                static_cast<ProductType>(saved["products"].toInt())};
     const bool is_tiled = saved["is_tiled"].toBool();
     const SoftmaxGradients result =
         (is_tiled ? internal::SoftmaxBackwardTiled : internal::SoftmaxBackwardGeneric)(

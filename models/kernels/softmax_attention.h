@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "models/base/product_type.h"
 #include "models/kernels/dropout.h"
 
 namespace lra {
@@ -25,7 +26,8 @@ at::Tensor SoftmaxAttention(const at::Tensor& q, const at::Tensor& k, const at::
 namespace internal {
 
 // There are two forms. The register form (Tiled) computes tiles in vector registers; it takes
-// float32 on the CPU. The generic form takes everything else, in tiles of ATen operations. Both
+// float32 on the CPU, and multiplies as ActiveProductType() says, its backward as the forward did.
+// The generic form takes everything else, in tiles of ATen operations. Both
 // share these types.
 struct SoftmaxInput {
   at::Tensor q, k, v, keep, bias;  // keep and bias may be undefined
@@ -41,6 +43,7 @@ struct SoftmaxState {
   // The logarithm of each row's sum of exponentials, [B, H, N], infinite where there are no keys.
   // Its base is 2 in the register form and e in the generic one.
   at::Tensor log_sum;
+  ProductType products = ProductType::kFloat32;  // of the register form
 };
 
 struct SoftmaxGradients {

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "models/kernels/softmax_attention_worker.h"
+#include "models/kernels/softmax_attention_products.h"
 
 namespace lra::internal {
 namespace {
@@ -15,6 +15,7 @@ namespace {
 // dV.
 constexpr int64_t kWantedUnits = 8;
 
+template <class Products>
 class BackwardWorker : public Worker {
  public:
   BackwardWorker(const Problem& p, const at::Tensor& gradient, const SoftmaxState& state,
@@ -25,6 +26,7 @@ class BackwardWorker : public Worker {
         query_gradient_(query_gradient),
         log_sums_(state.log_sum.const_data_ptr<float>()),
         bias_gradient_(bias_gradient),
+        products_(p),
         chunk_(p.chunk_tiles * TileFloats()),
         score_gradients_(kTileFloats),
         key_sums_(p.KeyRows() * p.padded_width),
@@ -37,7 +39,7 @@ class BackwardWorker : public Worker {
     const int64_t kept = p_.kept.Count(at.example), rows = RoundUp(kept, kKeyTile);
     std::fill_n(key_sums_.get(), rows * p_.padded_width, 0.0f);
     std::fill_n(value_sums_.get(), rows * p_.padded_value_width, 0.0f);
-    PackKeys(at);
+    products_.PackKeys(at);
     const int64_t chunk = p_.chunk_tiles * kQueryTile;
     for (int64_t first = begin; first < end; first += chunk)
       RunChunk(at, first, std::min(end, first + chunk));
@@ -52,45 +54,29 @@ class BackwardWorker : public Worker {
   }
 
  private:
-  // The buffers of one tile of queries in a chunk. Columns of q also contain the factor log2(e),
-  // since exponentials are taken to base 2.
+  // The buffers of one tile of queries in a chunk.
   struct QueryTile {
-    float *columns, *upstream_columns;  // q, [D][query], scaled, base 2; dO, [Dv][query]
-    float *rows, *upstream_rows;        // q, [query][D], scaled; dO, [query][Dv]
-    float* totals;                      // [D][query]: dQ before scaling
-    float *log_sums, *row_sums;         // [query]; sum_c dO_c O_c
+    float* totals;               // [D][query]: dQ before scaling
+    float *log_sums, *row_sums;  // [query]; sum_c dO_c O_c
   };
 
-  int64_t TileFloats() const {
-    return kQueryTile * (3 * p_.padded_width + 2 * p_.padded_value_width + 2);
-  }
+  int64_t TileFloats() const { return kQueryTile * (p_.padded_width + 2); }
   QueryTile At(int64_t t) const {
-    float* next = chunk_.get() + t * TileFloats();
-    const auto take = [&next](int64_t rows) {
-      float* taken = next;
-      next += rows * kQueryTile;
-      return taken;
-    };
-    QueryTile tile;
-    tile.columns = take(p_.padded_width);
-    tile.upstream_columns = take(p_.padded_value_width);
-    tile.rows = take(p_.padded_width);
-    tile.upstream_rows = take(p_.padded_value_width);
-    tile.totals = take(p_.padded_width);
-    tile.log_sums = take(1);
-    tile.row_sums = take(1);
-    return tile;
+    float* totals = chunk_.get() + t * TileFloats();
+    float* log_sums = totals + p_.padded_width * kQueryTile;
+    return {totals, log_sums, log_sums + kQueryTile};
   }
 
   void RunChunk(const Place& at, int64_t begin, int64_t end) {
     const int64_t tiles = (end - begin + kQueryTile - 1) / kQueryTile;
     for (int64_t t = 0; t < tiles; ++t) {
       spans_[t] = QuerySpan(p_, at.example, begin + t * kQueryTile, end);
-      PackQueries(at, spans_[t], At(t));
+      products_.PackQueries(at, t, spans_[t], gradient_);
+      StartQueries(at, spans_[t], At(t));
     }
     for (int64_t first = 0; first < spans_[tiles - 1].most; first += kKeyTile) {
       const KeySpan keys = Tile(at, first);
-      for (int64_t t = 0; t < tiles; ++t) AddTile(at, spans_[t], keys, At(t));
+      for (int64_t t = 0; t < tiles; ++t) AddTile(at, t, keys, At(t));
     }
     float factor[kQueryTile];
     std::fill_n(factor, kQueryTile, p_.scale);
@@ -101,55 +87,45 @@ class BackwardWorker : public Worker {
     }
   }
 
-  void PackQueries(const Place& at, const QuerySpan& span, const QueryTile& tile) {
-    const int64_t count = span.count, width = p_.width, value_width = p_.value_width;
-    const float* q = p_.q.At(at.example, at.head, span.first);
-    const float* upstream = gradient_.At(at.example, at.head, span.first);
-    const float* output = output_.At(at.example, at.head, span.first);
-    PackColumns(count, width, q, p_.q.stride(), p_.scale * kLog2E, tile.columns);
-    PackColumns(count, value_width, upstream, gradient_.stride(), 1.0f, tile.upstream_columns);
-    PackRows({count, kQueryTile, width, p_.padded_width}, q, p_.q.stride(), nullptr, p_.scale,
-             tile.rows);
-    PackRows({count, kQueryTile, value_width, p_.padded_value_width}, upstream, gradient_.stride(),
-             nullptr, 1.0f, tile.upstream_rows);
+  void StartQueries(const Place& at, const QuerySpan& span, const QueryTile& tile) {
+    const int64_t count = span.count;
     std::fill_n(tile.totals, p_.padded_width * kQueryTile, 0.0f);
     const float* log_sums = log_sums_ + (at.example * p_.heads + at.head) * p_.queries + span.first;
     for (int64_t lane = 0; lane < kQueryTile; ++lane) {
       // Lanes without a query count as rows without keys.
       tile.log_sums[lane] = lane < count ? log_sums[lane] : std::numeric_limits<float>::infinity();
     }
-    SumRows(count, output, tile);
+    SumRows(at, span, tile.row_sums);
   }
 
   // Computes row_sums[q] = sum_c dO_c O_c, which the gradient of the softmax needs, for all queries
   // of the tile side by side.
-  void SumRows(int64_t count, const float* output, const QueryTile& tile) const {
+  void SumRows(const Place& at, const QuerySpan& span, float* row_sums) const {
     constexpr int64_t kColumns = 16;
-    float columns[kColumns * kQueryTile];
-    std::fill_n(tile.row_sums, kQueryTile, 0.0f);
+    float columns[kColumns * kQueryTile], upstream[kColumns * kQueryTile];
+    std::fill_n(row_sums, kQueryTile, 0.0f);
     for (int64_t first = 0; first < p_.value_width; first += kColumns) {
       const int64_t width = std::min(kColumns, p_.value_width - first);
-      PackColumns(count, width, output + first, output_.stride(), 1.0f, columns);
-      const float* upstream = tile.upstream_columns + first * kQueryTile;
-      for (int64_t c = 0; c < width; ++c) {
-        for (int64_t lane = 0; lane < kQueryTile; ++lane)
-          tile.row_sums[lane] += upstream[c * kQueryTile + lane] * columns[c * kQueryTile + lane];
-      }
+      PackColumns(span.count, width, output_.At(at.example, at.head, span.first) + first,
+                  output_.stride(), 1.0f, columns);
+      PackColumns(span.count, width, gradient_.At(at.example, at.head, span.first) + first,
+                  gradient_.stride(), 1.0f, upstream);
+      for (int64_t i = 0; i < width * kQueryTile; ++i)
+        row_sums[i % kQueryTile] += upstream[i] * columns[i];
     }
   }
 
-  void AddTile(const Place& at, const QuerySpan& span, const KeySpan& keys, const QueryTile& tile) {
-    const int64_t count = span.VisibleOf(keys), width = p_.padded_width;
-    const int64_t value_width = p_.padded_value_width;
+  void AddTile(const Place& at, int64_t t, const KeySpan& keys, const QueryTile& tile) {
+    const QuerySpan& span = spans_[t];
+    const int64_t count = span.VisibleOf(keys);
     if (count == 0) return;
     float* weights = weights_.get();
     float* gradients = score_gradients_.get();
-    Scores(at, span, keys, count, tile.columns, tile.log_sums);
+    Scores(products_, at, t, keys, count, tile.log_sums);
     float unused[kQueryTile] = {};
     const float none[kQueryTile] = {};
     ExponentiateTile(count, none, weights, unused);
-    MultiplyTile({count, p_.value_width, kQueryTile, Values(keys), value_width, false,
-                  tile.upstream_columns, kQueryTile, none, gradients, kQueryTile});
+    products_.ValueProducts(t, keys, count, gradients);
     if (p_.dropout.threshold > 0) {
       DrawBits(at, span, keys, count);
       ScoreGradientsWithDropout(count, tile.row_sums, p_.dropout.threshold, p_.dropout.scale,
@@ -157,12 +133,9 @@ class BackwardWorker : public Worker {
     } else {
       ScoreGradients(count, tile.row_sums, weights, gradients);
     }
-    MultiplyTile({count, kQueryTile, value_width, weights, kQueryTile, false, tile.upstream_rows,
-                  value_width, nullptr, value_sums_.get() + keys.first * value_width, value_width});
-    MultiplyTile({count, kQueryTile, width, gradients, kQueryTile, false, tile.rows, width, nullptr,
-                  key_sums_.get() + keys.first * width, width});
-    MultiplyTile({p_.width, count, kQueryTile, Keys(keys), width, true, gradients, kQueryTile,
-                  nullptr, tile.totals, kQueryTile});
+    products_.AddGradients(t, keys, count, weights, gradients,
+                           key_sums_.get() + keys.first * p_.padded_width,
+                           value_sums_.get() + keys.first * p_.padded_value_width, tile.totals);
     if (bias_gradient_.defined()) AddBiasGradient(at.head, span, keys, count);
   }
 
@@ -179,6 +152,7 @@ class BackwardWorker : public Worker {
   const HeadRows gradient_, output_, query_gradient_;
   const float* const log_sums_;
   const at::Tensor bias_gradient_;
+  Products products_;
   Floats chunk_;                  // the tiles of the chunk
   Floats score_gradients_;        // [key][query]
   Floats key_sums_, value_sums_;  // [kept key][padded width]: dK and dV of the unit
@@ -201,10 +175,9 @@ at::Tensor Total(const std::vector<at::Tensor>& sums) {
   return sums[0];
 }
 
-}  // namespace
-
-SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxInput& input,
-                                      const SoftmaxState& state) {
+template <class Products>
+SoftmaxGradients RunBackward(const at::Tensor& gradient, const SoftmaxInput& input,
+                             const SoftmaxState& state) {
   const Problem p(input);
   const bool has_bias = p.bias.defined();
   const int64_t examples = has_bias ? p.batch : 1;  // that a unit takes in turn
@@ -215,8 +188,8 @@ SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxI
                                    has_bias ? at::zeros_like(p.bias) : at::Tensor()};
   ForUnits(
       p.batch / examples * p.heads * splits,
-      [&] { return BackwardWorker(p, gradient, state, result.q, result.bias); },
-      [&](BackwardWorker* worker, int64_t unit) {
+      [&] { return BackwardWorker<Products>(p, gradient, state, result.q, result.bias); },
+      [&](BackwardWorker<Products>* worker, int64_t unit) {
         const int64_t split = unit % splits, head = unit / splits % p.heads;
         const int64_t first = unit / splits / p.heads * examples;
         const HeadRows keys(key_sums[split]), values(value_sums[split]);
@@ -225,6 +198,15 @@ SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxI
                       keys, values);
       });
   return {result.q, Total(key_sums), Total(value_sums), result.bias};
+}
+
+}  // namespace
+
+SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxInput& input,
+                                      const SoftmaxState& state) {
+  return state.products == ProductType::kBfloat16
+             ? RunBackward<Bfloat16Backward>(gradient, input, state)
+             : RunBackward<FloatBackward>(gradient, input, state);
 }
 
 }  // namespace lra::internal

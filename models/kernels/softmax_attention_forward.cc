@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "models/kernels/softmax_attention_worker.h"
+#include "models/kernels/softmax_attention_products.h"
 
 namespace lra::internal {
 namespace {
@@ -11,20 +11,21 @@ namespace {
 // then at most 2^30, which float32 holds without loss of relative precision.
 constexpr float kHeadroom = 30.0f;
 
+template <class Products>
 class ForwardWorker : public Worker {
  public:
   ForwardWorker(const Problem& p, const SoftmaxState& state)
       : Worker(p),
         output_(state.output),
         log_sums_(const_cast<float*>(state.log_sum.const_data_ptr<float>())),
-        columns_(p.chunk_tiles * p.width * kQueryTile),
+        products_(p),
         totals_(p.chunk_tiles * p.padded_value_width * kQueryTile),
         references_(p.chunk_tiles * kQueryTile),
         sums_(p.chunk_tiles * kQueryTile) {}
 
   // Computes the outputs of the queries [begin, end) of one head.
   void Run(const Place& at, int64_t begin, int64_t end) {
-    PackKeys(at);
+    products_.PackKeys(at);
     const int64_t chunk = p_.chunk_tiles * kQueryTile;
     for (int64_t first = begin; first < end; first += chunk)
       RunChunk(at, first, std::min(end, first + chunk));
@@ -32,7 +33,6 @@ class ForwardWorker : public Worker {
 
  private:
   int64_t TotalFloats() const { return p_.padded_value_width * kQueryTile; }
-  float* Columns(int64_t t) const { return columns_.get() + t * p_.width * kQueryTile; }
 
   void RunChunk(const Place& at, int64_t begin, int64_t end) {
     const int64_t tiles = (end - begin + kQueryTile - 1) / kQueryTile;
@@ -41,8 +41,7 @@ class ForwardWorker : public Worker {
     std::fill_n(sums_.get(), tiles * kQueryTile, 0.0f);
     for (int64_t t = 0; t < tiles; ++t) {
       spans_[t] = QuerySpan(p_, at.example, begin + t * kQueryTile, end);
-      PackColumns(spans_[t].count, p_.width, p_.q.At(at.example, at.head, spans_[t].first),
-                  p_.q.stride(), p_.scale * kLog2E, Columns(t));
+      products_.PackQueries(at, t, spans_[t]);
     }
     for (int64_t first = 0; first < spans_[tiles - 1].most; first += kKeyTile) {
       const KeySpan keys = Tile(at, first);
@@ -56,15 +55,14 @@ class ForwardWorker : public Worker {
     if (count == 0) return;
     float* total = totals_.get() + t * TotalFloats();
     float shift[kQueryTile];
-    Scores(at, spans_[t], keys, count, Columns(t), references_.get() + t * kQueryTile);
+    Scores(products_, at, t, keys, count, references_.get() + t * kQueryTile);
     MoveReference(t, keys.first == 0, count, total, shift);
     ExponentiateTile(count, shift, weights_.get(), sums_.get() + t * kQueryTile);
     if (p_.dropout.threshold > 0) {
       DrawBits(at, spans_[t], keys, count);
       DropWeights(count, p_.dropout.threshold, bits_.data(), weights_.get());
     }
-    MultiplyTile({p_.value_width, count, kQueryTile, Values(keys), p_.padded_value_width, true,
-                  weights_.get(), kQueryTile, nullptr, total, kQueryTile});
+    products_.AddValues(keys, count, weights_.get(), total);
   }
 
   // Exponentials are taken relative to a reference of each row: the maximum of its first tile.
@@ -105,25 +103,36 @@ class ForwardWorker : public Worker {
 
   const HeadRows output_;
   float* const log_sums_;
-  // For each tile of the chunk: [D][query], [Dv][query], [query], [query].
-  Floats columns_, totals_, references_, sums_;
+  Products products_;
+  // For each tile of the chunk: [Dv][query], [query], [query].
+  Floats totals_, references_, sums_;
 };
+
+template <class Products>
+void RunForward(const Problem& p, const SoftmaxState& state) {
+  constexpr int64_t kWantedUnits = 32;
+  const int64_t splits = p.Splits(p.batch * p.heads, kWantedUnits);
+  ForUnits(
+      p.batch * p.heads * splits, [&] { return ForwardWorker<Products>(p, state); },
+      [&](ForwardWorker<Products>* worker, int64_t unit) {
+        const int64_t split = unit % splits, row = unit / splits;
+        worker->Run({row / p.heads, row % p.heads}, p.SplitEdge(split, splits),
+                    p.SplitEdge(split + 1, splits));
+      });
+}
 
 }  // namespace
 
 SoftmaxState SoftmaxForwardTiled(const SoftmaxInput& input) {
   const Problem p(input);
   const SoftmaxState state = {EmptyHeads(input.q, p.value_width),
-                              at::empty({p.batch, p.heads, p.queries}, input.q.options())};
-  constexpr int64_t kWantedUnits = 32;
-  const int64_t splits = p.Splits(p.batch * p.heads, kWantedUnits);
-  ForUnits(
-      p.batch * p.heads * splits, [&] { return ForwardWorker(p, state); },
-      [&](ForwardWorker* worker, int64_t unit) {
-        const int64_t split = unit % splits, row = unit / splits;
-        worker->Run({row / p.heads, row % p.heads}, p.SplitEdge(split, splits),
-                    p.SplitEdge(split + 1, splits));
-      });
+                              at::empty({p.batch, p.heads, p.queries}, input.q.options()),
+                              ActiveProductType()};
+  if (state.products == ProductType::kBfloat16) {
+    RunForward<Bfloat16Forward>(p, state);
+  } else {
+    RunForward<FloatForward>(p, state);
+  }
   return state;
 }
 

@@ -59,38 +59,13 @@ QuerySpan::QuerySpan(const Problem& p, int64_t example, int64_t first, int64_t e
   most = visible[kQueryTile - 1];
 }
 
-Worker::Worker(const Problem& p)
-    : p_(p),
-      keys_(p.KeyRows() * p.padded_width),
-      values_(p.KeyRows() * p.padded_value_width),
-      weights_(kTileFloats),
-      spans_(p.chunk_tiles) {
+Worker::Worker(const Problem& p) : p_(p), weights_(kTileFloats), spans_(p.chunk_tiles) {
   if (p.dropout.threshold > 0) bits_.resize(kTileFloats);
-}
-
-void Worker::PackKeys(const Place& at) {
-  const int64_t count = p_.kept.Count(at.example), rows = RoundUp(count, kKeyTile);
-  const int32_t* index = p_.kept.Index(at.example, 0);
-  PackRows({count, rows, p_.width, p_.padded_width}, p_.k.At(at.example, at.head, 0), p_.k.stride(),
-           index, 1.0f, keys_.get());
-  PackRows({count, rows, p_.value_width, p_.padded_value_width}, p_.v.At(at.example, at.head, 0),
-           p_.v.stride(), index, 1.0f, values_.get());
 }
 
 KeySpan Worker::Tile(const Place& at, int64_t first) const {
   return {first, std::min(kKeyTile, p_.kept.Count(at.example) - first),
           p_.kept.Index(at.example, first)};
-}
-
-void Worker::Scores(const Place& at, const QuerySpan& queries, const KeySpan& keys, int64_t count,
-                    const float* columns, const float* minus) {
-  float start[kQueryTile];
-  for (int64_t lane = 0; lane < kQueryTile; ++lane) start[lane] = -minus[lane];
-  if (p_.bias.defined()) BiasTile(at.head, queries, keys, count, start);
-  MultiplyTile({count, p_.width, kQueryTile, Keys(keys), p_.padded_width, false, columns,
-                kQueryTile, p_.bias.defined() ? nullptr : start, weights_.get(), kQueryTile});
-  if (queries.least < keys.first + count)
-    HideKeys(count, keys.first, queries.visible, weights_.get());
 }
 
 void Worker::BiasTile(int64_t head, const QuerySpan& queries, const KeySpan& keys, int64_t count,

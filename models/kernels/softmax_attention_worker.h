@@ -96,26 +96,26 @@ class Worker {
   explicit Worker(const Problem& p);
 
  protected:
-  // All kept keys of one head into keys_ and values_: rows of a projection lie far apart, and every
-  // chunk of queries passes over them.
-  void PackKeys(const Place& at);
   // The tile of kept keys from number `first` on.
   KeySpan Tile(const Place& at, int64_t first) const;
-  const float* Keys(const KeySpan& tile) const {
-    return keys_.get() + tile.first * p_.padded_width;
-  }
-  const float* Values(const KeySpan& tile) const {
-    return values_.get() + tile.first * p_.padded_value_width;
-  }
   // weights_ = scores, base 2, of the first `count` keys, - minus[q]; hidden ones are hidden.
-  void Scores(const Place& at, const QuerySpan& queries, const KeySpan& keys, int64_t count,
-              const float* columns, const float* minus);
+  // Products: models/kernels/softmax_attention_products.h
+  template <class Products>
+  void Scores(const Products& products, const Place& at, int64_t t, const KeySpan& keys,
+              int64_t count, const float* minus) {
+    float start[kQueryTile];
+    for (int64_t lane = 0; lane < kQueryTile; ++lane) start[lane] = -minus[lane];
+    const QuerySpan& queries = spans_[t];
+    if (p_.bias.defined()) BiasTile(at.head, queries, keys, count, start);
+    products.Scores(t, keys, count, p_.bias.defined() ? nullptr : start, weights_.get());
+    if (queries.least < keys.first + count)
+      HideKeys(count, keys.first, queries.visible, weights_.get());
+  }
   // bits_ = the bits of weight dropout, [key][query].
   void DrawBits(const Place& at, const QuerySpan& queries, const KeySpan& keys, int64_t count);
 
   const Problem& p_;
-  Floats keys_, values_;  // [kept key][padded width]
-  Floats weights_;        // [key][query]
+  Floats weights_;  // [key][query]
   std::vector<uint16_t> bits_;
   std::vector<QuerySpan> spans_;  // of the chunk
 
