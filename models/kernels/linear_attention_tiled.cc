@@ -65,6 +65,12 @@ TileShape MakeShape(const at::Tensor& q, const at::Tensor& v, const LinearAttent
   return shape;
 }
 
+// Weights of both signs cancel in the row sum that divides them, so their products stay in float32.
+ProductType ProductsOf(const LinearAttentionSpec& spec) {
+  return spec.denominator == Denominator::kSignedFloor ? ProductType::kFloat32
+                                                       : ActiveProductType();
+}
+
 }  // namespace
 
 namespace internal {
@@ -75,7 +81,7 @@ LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, cons
   const ExampleShapes shapes(all, spec.floors);
   const int64_t width = all.width, state_width = all.state_width, n = q.size(2);
   LinearAttentionState state;
-  state.products = ActiveProductType();
+  state.products = ProductsOf(spec);
   state.output = EmptyHeads(q, all.value_width);
   state.row_sum = at::empty({q.size(0), q.size(1), n}, q.options());
   state.key_state = at::zeros({q.size(0), q.size(1), width, state_width}, q.options());
