@@ -11,8 +11,7 @@
 #include <immintrin.h>
 
 #define LRA_TARGET_BFLOAT16 \
-  __attribute__((           \
-      target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,prefer-vector-width=512")))
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,prefer-vector-width=512")))
 
 namespace lra {
 namespace {
@@ -78,8 +77,7 @@ LRA_TARGET_BFLOAT16 void MultiplyRows(const Bfloat16Product& p) {
   const int64_t wide = p.lanes % kPanelLanes == 0 ? p.lanes : 0;
   int64_t lane = 0;
   for (; lane < wide; lane += kPanelLanes) MultiplyPanel<kVectors, kPaired>(p, lane);
-  for (; lane + 2 * kLaneStep <= p.lanes; lane += 2 * kLaneStep)
-    MultiplyPanel<2, kPaired>(p, lane);
+  for (; lane + 2 * kLaneStep <= p.lanes; lane += 2 * kLaneStep) MultiplyPanel<2, kPaired>(p, lane);
   for (; lane < p.lanes; lane += kLaneStep) MultiplyPanel<1, kPaired>(p, lane);
 }
 
@@ -97,8 +95,29 @@ inline const float* RowOf(const RoundedBlock& block, int64_t r) {
   return block.data + (block.index == nullptr ? r : block.index[r]) * block.stride;
 }
 
+// Whole vectors, which need no masks, and no factor: most blocks by far.
+bool IsWhole(const RoundedBlock& block, int64_t padded_width) {
+  return block.factor == 1.0f && padded_width == block.width && block.width % 16 == 0;
+}
+
+LRA_TARGET_BFLOAT16 void RoundWholeRows(const RoundedBlock& block, BFloat16* out) {
+  for (int64_t r = 0; r < block.rows; ++r, out += block.width) {
+    const float* row = RowOf(block, r);
+    int64_t c = 0;
+    for (; c + 32 <= block.width; c += 32) {
+      const __m512bh rounded =
+          _mm512_cvtne2ps_pbh(_mm512_loadu_ps(row + c + 16), _mm512_loadu_ps(row + c));
+      _mm512_storeu_si512(out + c, reinterpret_cast<__m512i>(rounded));
+    }
+    if (c == block.width) continue;
+    const __m256bh rounded = _mm512_cvtneps_pbh(_mm512_loadu_ps(row + c));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + c), reinterpret_cast<__m256i>(rounded));
+  }
+}
+
 LRA_TARGET_BFLOAT16 void RoundRowsAvx512(const RoundedBlock& block, int64_t padded_width,
                                          BFloat16* out) {
+  if (IsWhole(block, padded_width)) return RoundWholeRows(block, out);
   for (int64_t r = 0; r < block.rows; ++r, out += padded_width) {
     const float* row = RowOf(block, r);
     for (int64_t c = 0; c < padded_width; c += 32) {
@@ -115,22 +134,38 @@ LRA_TARGET_BFLOAT16 void RoundRowsAvx512(const RoundedBlock& block, int64_t padd
 // [low 16 | high 16] -> low 0, high 0, low 1, ...
 LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512i Interleave(__m512bh halves) {
   const __m512i low = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512i order = _mm512_or_si512(
-      low, _mm512_slli_epi32(_mm512_add_epi32(low, _mm512_set1_epi32(16)), 16));
+  const __m512i order =
+      _mm512_or_si512(low, _mm512_slli_epi32(_mm512_add_epi32(low, _mm512_set1_epi32(16)), 16));
   return _mm512_permutexvar_epi16(order, reinterpret_cast<__m512i>(halves));
+}
+
+// As many whole pairs of rows as there are; returns their number of rows.
+LRA_TARGET_BFLOAT16 int64_t PairWholeRows(const RoundedBlock& block, BFloat16* out) {
+  int64_t r = 0;
+  for (; r + 2 <= block.rows; r += 2, out += 2 * block.width) {
+    const float *first = RowOf(block, r), *second = RowOf(block, r + 1);
+    for (int64_t c = 0; c < block.width; c += 16) {
+      const __m512i pairs =
+          Interleave(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(second + c), _mm512_loadu_ps(first + c)));
+      _mm512_storeu_si512(out + 2 * c, pairs);
+    }
+  }
+  return r;
 }
 
 LRA_TARGET_BFLOAT16 void PairRowsAvx512(const RoundedBlock& block, int64_t padded_width,
                                         BFloat16* out) {
-  for (int64_t r = 0; r < block.rows; r += 2, out += 2 * padded_width) {
+  const int64_t done = IsWhole(block, padded_width) ? PairWholeRows(block, out) : 0;
+  out += done * padded_width;
+  for (int64_t r = done; r < block.rows; r += 2, out += 2 * padded_width) {
     const float* first = RowOf(block, r);
     const bool has_second = r + 1 < block.rows;
     const float* second = has_second ? RowOf(block, r + 1) : first;
     const int64_t second_width = has_second ? block.width : 0;
     for (int64_t c = 0; c < padded_width; c += 16) {
-      const __m512i pairs = Interleave(
-          _mm512_cvtne2ps_pbh(LoadScaled(second, second_width, c, block.factor),
-                              LoadScaled(first, block.width, c, block.factor)));
+      const __m512i pairs =
+          Interleave(_mm512_cvtne2ps_pbh(LoadScaled(second, second_width, c, block.factor),
+                                         LoadScaled(first, block.width, c, block.factor)));
       _mm512_mask_storeu_epi32(out + 2 * c, MaskOf(padded_width - c), pairs);
     }
   }

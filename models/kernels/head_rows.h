@@ -55,13 +55,22 @@ class KeepTable {
   at::Tensor keep_;
 };
 
+// body(scratch, example, head, index) in parallel; each thread makes its own scratch, once.
+template <class MakeScratch, class Body>
+void ForHeads(const at::Tensor& q, MakeScratch make_scratch, Body body) {
+  const int64_t heads = q.size(1);
+  at::parallel_for(0, q.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
+    const auto scratch = make_scratch();
+    for (int64_t i = begin; i < end; ++i) body(scratch, i / heads, i % heads, i);
+  });
+}
+
 // body(example, head, index) in parallel.
 template <class Body>
 void ForHeads(const at::Tensor& q, Body body) {
-  const int64_t heads = q.size(1);
-  at::parallel_for(0, q.size(0) * heads, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(i / heads, i % heads, i);
-  });
+  ForHeads(
+      q, [] { return 0; },
+      [&](int, int64_t example, int64_t head, int64_t index) { body(example, head, index); });
 }
 
 }  // namespace lra

@@ -10,6 +10,7 @@
 #include "models/kernels/head_rows.h"
 #include "models/kernels/linear_attention.h"
 #include "models/kernels/linear_attention_tiles.h"
+#include "models/kernels/tile_product.h"
 #include "models/kernels/token_tiles.h"
 
 namespace lra {
@@ -61,9 +62,28 @@ TileShape MakeShape(const at::Tensor& q, const at::Tensor& v, const LinearAttent
   shape.floor_ratio = static_cast<float>(spec.floor_ratio);
   shape.width = q.size(3);
   shape.value_width = v.size(3);
-  shape.state_width = (v.size(3) + 1) * (spec.query_angles.defined() ? 2 : 1);
+  shape.state_width = RoundUp((v.size(3) + 1) * (spec.query_angles.defined() ? 2 : 1), kLaneStep);
   return shape;
 }
+
+// What a thread needs for the tiles of one (example, head) after the other.
+struct TileScratch {
+  explicit TileScratch(const TileShape& shape)
+      : features(kTileTokens * shape.width),
+        wide(kTileTokens * shape.state_width),
+        inverse_norms(kTileTokens),
+        floors(kTileTokens) {}
+  const Floats features, wide, inverse_norms, floors;
+};
+
+struct BackwardScratch : TileScratch {
+  explicit BackwardScratch(const TileShape& shape)
+      : TileScratch(shape),
+        feature_gradient(kTileTokens * shape.width),
+        wide_gradient(kTileTokens * shape.state_width),
+        state_gradient(shape.width * shape.state_width) {}
+  const Floats feature_gradient, wide_gradient, state_gradient;
+};
 
 // Weights of both signs cancel in the row sum that divides them, so their products stay in float32.
 ProductType ProductsOf(const LinearAttentionSpec& spec) {
@@ -90,10 +110,9 @@ LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, cons
   const KeepTable keep_table(keep);
   float* row_sums = state.row_sum.mutable_data_ptr<float>();
   float* key_states = state.key_state.mutable_data_ptr<float>();
-  ForHeads(q, [&](int64_t example, int64_t head, int64_t index) {
+  const auto run = [&](const TileScratch& scratch, int64_t example, int64_t head, int64_t index) {
     const TileShape shape = shapes.At(example);
-    const Floats features(kTileTokens * width), wide(kTileTokens * state_width);
-    const Floats inverse_norms(kTileTokens), floors(kTileTokens);
+    const auto& [features, wide, inverse_norms, floors] = scratch;
     float* key_state = key_states + index * width * state_width;
     ForTiles(0, k.size(2), [&](int64_t first, int64_t rows) {
       const bool* kept = keep_table.At(example, first);
@@ -113,7 +132,9 @@ LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, cons
       OutputTile(shape, wide.get(), floors.get(), query_angles.At(example, first), rows,
                  output.Rows(example, head, first), row_sums + index * n + first);
     });
-  });
+  };
+  ForHeads(
+      q, [&] { return TileScratch(all); }, run);
   return state;
 }
 
@@ -132,11 +153,14 @@ LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Ten
   const KeepTable keep_table(keep);
   const float* row_sums = state.row_sum.const_data_ptr<float>();
   const float* key_states = state.key_state.const_data_ptr<float>();
-  ForHeads(q, [&](int64_t example, int64_t head, int64_t index) {
+  // The gradient of [v, 1] has a column that nobody reads; with angles it lies in between.
+  const int64_t gradient_width = spec.query_angles.defined() ? state_width : all.value_width;
+  const auto run = [&](const BackwardScratch& scratch, int64_t example, int64_t head,
+                       int64_t index) {
     const TileShape shape = shapes.At(example);
-    const Floats features(kTileTokens * width), feature_gradient(kTileTokens * width),
-        wide(kTileTokens * state_width), wide_gradient(kTileTokens * state_width),
-        inverse_norms(kTileTokens), floors(kTileTokens), state_gradient(width * state_width);
+    const auto& [features, wide, inverse_norms, floors] = static_cast<const TileScratch&>(scratch);
+    const Floats &feature_gradient = scratch.feature_gradient,
+                 &wide_gradient = scratch.wide_gradient, &state_gradient = scratch.state_gradient;
     std::fill_n(state_gradient.get(), width * state_width, 0.0f);
     const float* key_state = key_states + index * width * state_width;
     ForTiles(0, n, [&](int64_t first, int64_t rows) {
@@ -166,12 +190,15 @@ LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Ten
            state.products);
       SlopeTile(shape, features.get(), inverse_norms.get(), feature_gradient.get(), rows,
                 key_gradient.Rows(example, head, first));
-      Gemm(rows, state_width, width, {features.get(), width}, {state_gradient.get(), state_width},
-           0.0f, wide_gradient.get(), state_width, state.products);
+      Gemm(rows, gradient_width, width, {features.get(), width},
+           {state_gradient.get(), state_width}, 0.0f, wide_gradient.get(), state_width,
+           state.products);
       ValueGradientTile(shape, wide_gradient.get(), angles, rows,
                         value_gradient.Rows(example, head, first));
     });
-  });
+  };
+  ForHeads(
+      q, [&] { return BackwardScratch(all); }, run);
   return result;
 }
 

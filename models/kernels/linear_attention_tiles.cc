@@ -126,6 +126,12 @@ inline LRA_ALWAYS_INLINE void SlopeTileBody(const TileShape& shape, const float*
   }
 }
 
+// Zeros behind the columns of a row that are used.
+inline LRA_ALWAYS_INLINE void FillBehind(const TileShape& shape, Angles angles, float* row) {
+  const int64_t used = (shape.value_width + 1) * (angles.cosine != nullptr ? 2 : 1);
+  for (int64_t c = used; c < shape.state_width; ++c) row[c] = 0.0f;
+}
+
 inline LRA_ALWAYS_INLINE void ValueTileBody(const TileShape& shape, RowsView v, const bool* keep,
                                             Angles angles, int64_t rows, float* out) {
   const int64_t width = shape.value_width;
@@ -140,10 +146,12 @@ inline LRA_ALWAYS_INLINE void ValueTileBody(const TileShape& shape, RowsView v, 
     const float cosine = angles.cosine != nullptr ? angles.cosine[r] : 1.0f;
     for (int64_t c = 0; c < width; ++c) to[c] = in[c] * cosine;
     to[width] = cosine;
-    if (angles.cosine == nullptr) continue;
-    const float sine = angles.sine[r];
-    for (int64_t c = 0; c < width; ++c) to[width + 1 + c] = in[c] * sine;
-    to[2 * width + 1] = sine;
+    if (angles.cosine != nullptr) {
+      const float sine = angles.sine[r];
+      for (int64_t c = 0; c < width; ++c) to[width + 1 + c] = in[c] * sine;
+      to[2 * width + 1] = sine;
+    }
+    FillBehind(shape, angles, to);
   }
 }
 
@@ -230,10 +238,12 @@ inline LRA_ALWAYS_INLINE void ProductGradientTileBody(const TileShape& shape, Ro
     const float scale = inverse * cosine;
     for (int64_t c = 0; c < width; ++c) to[c] = g[c] * scale;
     to[width] = sum_gradient * cosine;
-    if (angles.cosine == nullptr) continue;
-    const float second = inverse * angles.sine[r];
-    for (int64_t c = 0; c < width; ++c) to[width + 1 + c] = g[c] * second;
-    to[2 * width + 1] = sum_gradient * angles.sine[r];
+    if (angles.cosine != nullptr) {
+      const float second = inverse * angles.sine[r];
+      for (int64_t c = 0; c < width; ++c) to[width + 1 + c] = g[c] * second;
+      to[2 * width + 1] = sum_gradient * angles.sine[r];
+    }
+    FillBehind(shape, angles, to);
   }
 }
 

@@ -24,7 +24,7 @@ struct TileShape {
   float floor_ratio;
   int64_t width;        // D
   int64_t value_width;  // Dv
-  int64_t state_width;  // W: Dv + 1, or twice that with angles
+  int64_t state_width;  // W: Dv + 1, or twice that with angles; with zeros up to whole vectors
 };
 
 struct Angles {  // of the tile's first token; null = none
