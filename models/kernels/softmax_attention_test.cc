@@ -21,6 +21,7 @@
 #include <string>
 
 #include "models/base/kernel_path.h"
+#include "models/base/product_type.h"
 
 namespace lra {
 namespace {
@@ -232,6 +233,23 @@ TEST(SoftmaxAttentionTest, RegisterFormIsTheDenseOneOnEveryInstructionSet) {
       ScopedKernelPath use(path);
       ExpectSame(Fast(in, at::kFloat), expected, c.stretch > 1 ? 3e-5 : 3e-6);
     }
+  }
+}
+
+// Rounded factors move a score by a share of it, so only scores of ordinary size stay near.
+TEST(SoftmaxAttentionTest, Bfloat16ProductsStayNearTheDenseForm) {
+  if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
+  const ProductTypeScope bfloat16(true);
+  for (const Case& c : Cases()) {
+    if (c.stretch > 1 || c.queries < 8) continue;  // few queries take the generic form
+    SCOPED_TRACE(c.name);
+    Inputs in = Make(c);
+    for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.upstream})
+      *t = t->to(at::kBFloat16).to(t->scalar_type());
+    const Outcome rounded = Fast(in, at::kFloat);
+    ExpectSame(rounded, Dense(in), 3.0 / 256);
+    const ProductTypeScope float32(false);
+    EXPECT_FALSE(at::equal(rounded.output, Fast(in, at::kFloat).output)) << "nothing was rounded";
   }
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "models/base/kernel_path.h"
+#include "models/base/runtime.h"
 
 namespace lra {
 namespace {
@@ -47,11 +48,13 @@ class Leaves {
   std::vector<at::Tensor> tensors_;
 };
 
-void ExpectClose(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+void ExpectClose(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b,
+                 double tolerance = 3e-5) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     const double difference = (a[i] - b[i]).abs().max().item<double>();
-    EXPECT_LE(difference, 3e-5 * std::max(1.0, b[i].abs().max().item<double>())) << "tensor " << i;
+    EXPECT_LE(difference, tolerance * std::max(1.0, b[i].abs().max().item<double>()))
+        << "tensor " << i;
   }
 }
 
@@ -113,6 +116,38 @@ TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
         }
       }
     }
+  }
+}
+
+// The tiles round the factors of products, and their sums stay in float32.
+TEST(LayerPiecesTest, Bfloat16TilesStayNearFloat32) {
+  if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
+  constexpr double kTolerance = 3.0 / 256;
+  for (const Widths& w : kWidths) {
+    Leaves leaves;
+    const at::Tensor attended = leaves.Make({3, 2, 211, w.joined / 2}),
+                     x = leaves.Make({3, 211, w.model});
+    OutputMlpParameters p;
+    p.output = leaves.Linear(w.model, w.joined);
+    p.norm = leaves.Norm(w.model);
+    p.hidden = leaves.Linear(w.hidden, w.model);
+    p.projection = leaves.Linear(w.model, w.hidden);
+    NormQkvParameters qkv;
+    qkv.norm = p.norm;
+    qkv.query = leaves.Linear(w.joined, w.model);
+    qkv.key = leaves.Linear(w.joined, w.model);
+    qkv.value = leaves.Linear(w.joined, w.model);
+    qkv.heads = 2;
+    const auto body = [&] {
+      const Qkv projected = internal::NormQkvTiled(x, qkv);
+      const at::Tensor out = internal::OutputMlpTiled(attended, x, p, OutputMlpDropout());
+      return out.square().sum() + (projected.q * projected.k * projected.v).sum();
+    };
+    const std::vector<at::Tensor> exact = leaves.Gradients(body);
+    const PrecisionScope bfloat16(true, at::kCPU);
+    const std::vector<at::Tensor> rounded = leaves.Gradients(body);
+    ExpectClose(rounded, exact, kTolerance);
+    EXPECT_FALSE(at::equal(rounded[0], exact[0])) << "nothing was rounded";
   }
 }
 
