@@ -20,7 +20,6 @@
 #include <ATen/ops/expm1.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/glu.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/real.h>
@@ -43,6 +42,7 @@
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
 #include "models/kernels/diagonal_state_space.h"
+#include "models/kernels/linear_map.h"
 #include "models/kernels/long_convolution.h"
 #include "models/kernels/select_kept.h"
 
@@ -211,7 +211,7 @@ class S4d : public Attention {
     const InnerDropout& dropout = input.inner_dropout;
     const at::Tensor active =
         Dropout(at::gelu(Dropout(y, dropout.before_activation)), dropout.after_activation);
-    return Heads(at::glu(at::linear(active, p_.weight.to(y.options()), p_.bias.to(y.options()))),
+    return Heads(at::glu(ApplyLinear(active, {p_.weight.to(y.options()), p_.bias.to(y.options())})),
                  input);
   }
 

@@ -1,9 +1,7 @@
 #include "models/layers/layer_pieces.h"
 
 #include <ATen/ops/gelu.h>
-#include <ATen/ops/linear.h>
 
-#include "models/base/optional_tensor.h"
 #include "models/kernels/dispatch.h"
 
 namespace lra {
@@ -13,10 +11,6 @@ constexpr KernelNeeds kLayerNeeds = {.follows_autocast = true};
 
 }  // namespace
 
-at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map) {
-  return at::linear(x, map.weight, IfDefined(map.bias)).to(x.scalar_type());
-}
-
 Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters) {
   const bool is_plain = parameters.key.weight.defined() && !parameters.returns_input;
   const bool is_tiled = is_plain && DispatchKernel(kLayerNeeds, {x}) != KernelPath::kGeneric;
@@ -25,8 +19,7 @@ Qkv NormQkv(const at::Tensor& x, const NormQkvParameters& parameters) {
 
 at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
                      const OutputMlpParameters& parameters, const OutputMlpDropout& dropout) {
-  const bool is_tiled = parameters.output.weight.defined() &&
-                        DispatchKernel(kLayerNeeds, {residual}) != KernelPath::kGeneric;
+  const bool is_tiled = DispatchKernel(kLayerNeeds, {residual}) != KernelPath::kGeneric;
   return (is_tiled ? internal::OutputMlpTiled : internal::OutputMlpGeneric)(attended, residual,
                                                                             parameters, dropout);
 }

@@ -12,19 +12,11 @@
 #include <cstdint>
 
 #include "models/kernels/dropout.h"
+#include "models/kernels/linear_map.h"
 #include "models/kernels/rows.h"
 #include "models/layers/norm.h"
 
 namespace lra {
-
-// Weights are [out, in]; an undefined bias is none.
-struct LinearMap {
-  at::Tensor weight;
-  at::Tensor bias;
-};
-
-// x W^T + b. Under autocast the product is one of bfloat16; the result is of the type of x again.
-at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map);
 
 struct NormQkvParameters {
   NormMap norm;

@@ -10,7 +10,6 @@
 
 #include "models/base/optional_tensor.h"
 #include "models/kernels/floats.h"
-#include "models/kernels/gemm.h"
 #include "models/kernels/saved_dropout_key.h"
 #include "models/kernels/token_tiles.h"
 #include "models/layers/layer_pieces.h"
@@ -28,38 +27,6 @@ ProductType SavedType(AutogradContext* context) {
 }
 
 const float* Data(const at::Tensor& t) { return t.defined() ? t.const_data_ptr<float>() : nullptr; }
-
-// out [rows, out width] = x [rows, in width] weight^T + bias
-void MapRows(const float* x, int64_t rows, const LinearMap& map, ProductType type, float* out) {
-  const int64_t to = map.weight.size(0), from = map.weight.size(1);
-  const bool has_bias = map.bias.defined();
-  if (has_bias) FillRows(Data(map.bias), rows, to, out);
-  Gemm(rows, to, from, {x, from}, {Data(map.weight), from, true}, has_bias ? 1.0f : 0.0f, out, to,
-       type);
-}
-
-struct MapGradient {
-  MapGradient(const LinearMap& map, ProductType type)
-      : weight(map.weight), bias(map.bias), type(type) {}
-  ShardedGradient weight, bias;
-  ProductType type;
-};
-
-// Adds the gradients of the parameters of out = MapRows(x), given the gradient of out.
-void AddMapGradients(const float* x, const float* gradient, int64_t rows, const LinearMap& map,
-                     int64_t shard, MapGradient* sums) {
-  const int64_t to = map.weight.size(0), from = map.weight.size(1);
-  Gemm(to, from, rows, {gradient, to, true}, {x, from}, 1.0f, sums->weight.At(shard), from,
-       sums->type);
-  if (sums->bias.defined()) AddColumnSums(gradient, rows, to, sums->bias.At(shard));
-}
-
-// dx (+)= gradient weight
-void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, ProductType type,
-                     float beta, float* dx) {
-  const int64_t to = map.weight.size(0), from = map.weight.size(1);
-  Gemm(rows, from, to, {gradient, to}, {Data(map.weight), from}, beta, dx, from, type);
-}
 
 // Scratch memory for the normalised rows of a tile.
 struct NormTile {
@@ -138,7 +105,7 @@ class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
         tile.Forward(from + first * width, rows, maps.norm);
         for (int i = 0; i < 3; ++i) {
           const float* gradient = upstream[i] + first * maps.maps[i].weight.size(0);
-          AddMapGradients(tile.y.get(), gradient, rows, maps.maps[i], shard, &sums[i]);
+          sums[i].Add(tile.y.get(), gradient, rows, maps.maps[i], shard);
           MapBackwardRows(gradient, rows, maps.maps[i], type, i == 0 ? 0.0f : 1.0f, dy.get());
         }
         tile.Backward(from + first * width, dy.get(), rows, maps.norm, nullptr, shard, &norm_weight,
@@ -202,9 +169,11 @@ struct OutputMlpForward {
             float* out) const {
     const OutputMlpParameters& p = in.parameters;
     float* narrow = scratch->narrow.get();
-    MapRows(Data(in.attended) + first * in.attended.size(2), rows, p.output, in.type, narrow);
-    ApplyDropoutRows(attention_mask, first, rows, width, narrow, Data(in.residual) + first * width,
-                     h);
+    const float* attended = Data(in.attended) + first * in.attended.size(2);
+    if (p.output.weight.defined()) MapRows(attended, rows, p.output, in.type, narrow);
+    ApplyDropoutRows(attention_mask, first, rows, width,
+                     p.output.weight.defined() ? narrow : attended,
+                     Data(in.residual) + first * width, h);
     scratch->norm.Forward(h, rows, p.norm);
     MapRows(scratch->norm.y.get(), rows, p.hidden, in.type, u);
     float* activation = scratch->wide.get();
@@ -240,15 +209,19 @@ void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const floa
   ApplyDropoutRows(f.hidden_mask, first, rows, f.hidden_width, du, nullptr, du);
   GeluBackwardRows(p.gelu, u, rows * f.hidden_width, activation, du);
   ApplyDropoutRows(f.hidden_mask, first, rows, f.hidden_width, activation, nullptr, activation);
-  AddMapGradients(activation, narrow, rows, p.projection, shard, &sums->projection);
+  sums->projection.Add(activation, narrow, rows, p.projection, shard);
   scratch->norm.Forward(h, rows, p.norm);
-  AddMapGradients(scratch->norm.y.get(), du, rows, p.hidden, shard, &sums->hidden);
+  sums->hidden.Add(scratch->norm.y.get(), du, rows, p.hidden, shard);
   MapBackwardRows(du, rows, p.hidden, f.in.type, 0.0f, narrow);
   scratch->norm.Backward(h, narrow, rows, p.norm, gradient, shard, &sums->norm_weight,
                          &sums->norm_bias, d_residual);
+  if (!p.output.weight.defined()) {
+    ApplyDropoutRows(f.attention_mask, first, rows, f.width, d_residual, nullptr, d_attended);
+    return;
+  }
   ApplyDropoutRows(f.attention_mask, first, rows, f.width, d_residual, nullptr, narrow);
-  AddMapGradients(Data(f.in.attended) + first * f.in.attended.size(2), narrow, rows, p.output,
-                  shard, &sums->output);
+  sums->output.Add(Data(f.in.attended) + first * f.in.attended.size(2), narrow, rows, p.output,
+                   shard);
   MapBackwardRows(narrow, rows, p.output, f.in.type, 0.0f, d_attended);
 }
 
@@ -257,7 +230,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
   // Tensors are passed one by one, because autograd must see them; `rest` brings the dropout keys,
   // epsilon and activation.
   static at::Tensor forward(AutogradContext* context, const at::Tensor& attended,
-                            const at::Tensor& residual, const at::Tensor& wo,
+                            const at::Tensor& residual, const OptionalTensor& wo,
                             const OptionalTensor& bo, const at::Tensor& norm_weight,
                             const at::Tensor& norm_bias, const at::Tensor& w1, const at::Tensor& b1,
                             const at::Tensor& w2, const at::Tensor& b2,
@@ -374,7 +347,7 @@ at::Tensor OutputMlpTiled(const at::Tensor& attended, const at::Tensor& residual
   in.residual = residual.contiguous();
   in.parameters = p;
   in.dropout = dropout;
-  return OutputMlpFunction::apply(in.attended, in.residual, p.output.weight,
+  return OutputMlpFunction::apply(in.attended, in.residual, IfDefined(p.output.weight),
                                   IfDefined(p.output.bias), p.norm.weight, p.norm.bias,
                                   p.hidden.weight, p.hidden.bias, p.projection.weight,
                                   p.projection.bias, in, c10::GradMode::is_enabled());

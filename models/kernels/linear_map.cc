@@ -1,0 +1,98 @@
+#include "models/kernels/linear_map.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/linear.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <vector>
+
+#include "models/base/optional_tensor.h"
+#include "models/kernels/dispatch.h"
+#include "models/kernels/gemm.h"
+#include "models/kernels/rows.h"
+
+namespace lra {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// Rows are tokens. For the few of a classifier's head, tiles are not worth their way.
+constexpr KernelNeeds kMapNeeds = {.follows_autocast = true, .fewest_rows = kTileTokens};
+
+int64_t RowsOf(const at::Tensor& x) { return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1); }
+
+class LinearFunction : public torch::autograd::Function<LinearFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias) {
+    const ProductType type = ActiveProductType();
+    const LinearMap map = {weight, bias.value_or(at::Tensor())};
+    context->save_for_backward({x, weight, map.bias});
+    context->saved_data["type"] = static_cast<int64_t>(type);
+    std::vector<int64_t> shape = x.sizes().vec();
+    shape.back() = weight.size(0);
+    at::Tensor out = at::empty(shape, x.options());
+    const float* from = x.const_data_ptr<float>();
+    float* to = out.mutable_data_ptr<float>();
+    ForShards(RowsOf(x), [&](int64_t, int64_t begin, int64_t end) {
+      ForTiles(begin, end, [&](int64_t first, int64_t rows) {
+        MapRows(from + first * weight.size(1), rows, map, type, to + first * weight.size(0));
+      });
+    });
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& x = saved[0];
+    const LinearMap map = {saved[1], saved[2]};
+    const auto type = static_cast<ProductType>(context->saved_data["type"].toInt());
+    const at::Tensor gradient = gradients[0].contiguous();
+    at::Tensor dx = at::empty_like(x);
+    const float *from = x.const_data_ptr<float>(), *upstream = gradient.const_data_ptr<float>();
+    float* to = dx.mutable_data_ptr<float>();
+    const int64_t in = map.weight.size(1), out = map.weight.size(0);
+    MapGradient sums(map, type);
+    ForShards(RowsOf(x), [&](int64_t shard, int64_t begin, int64_t end) {
+      ForTiles(begin, end, [&](int64_t first, int64_t rows) {
+        sums.Add(from + first * in, upstream + first * out, rows, map, shard);
+        MapBackwardRows(upstream + first * out, rows, map, type, 0.0f, to + first * in);
+      });
+    });
+    return {dx, sums.weight.Total(), sums.bias.Total()};
+  }
+};
+
+}  // namespace
+
+at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map) {
+  if (DispatchKernel(kMapNeeds, {x, map.weight, map.bias}, RowsOf(x)) == KernelPath::kGeneric)
+    return at::linear(x, map.weight, IfDefined(map.bias)).to(x.scalar_type());
+  return LinearFunction::apply(x.contiguous(), map.weight.contiguous(), IfDefined(map.bias));
+}
+
+void MapRows(const float* x, int64_t rows, const LinearMap& map, ProductType type, float* out) {
+  const int64_t to = map.weight.size(0), from = map.weight.size(1);
+  const bool has_bias = map.bias.defined();
+  if (has_bias) FillRows(map.bias.const_data_ptr<float>(), rows, to, out);
+  Gemm(rows, to, from, {x, from}, {map.weight.const_data_ptr<float>(), from, true},
+       has_bias ? 1.0f : 0.0f, out, to, type);
+}
+
+void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, ProductType type,
+                     float beta, float* dx) {
+  const int64_t to = map.weight.size(0), from = map.weight.size(1);
+  Gemm(rows, from, to, {gradient, to}, {map.weight.const_data_ptr<float>(), from}, beta, dx, from,
+       type);
+}
+
+void MapGradient::Add(const float* x, const float* gradient, int64_t rows, const LinearMap& map,
+                      int64_t shard) {
+  const int64_t to = map.weight.size(0), from = map.weight.size(1);
+  Gemm(to, from, rows, {gradient, to, true}, {x, from}, 1.0f, weight.At(shard), from, type);
+  if (bias.defined()) AddColumnSums(gradient, rows, to, bias.At(shard));
+}
+
+}  // namespace lra

@@ -1,0 +1,47 @@
+// x W^T + b over tokens: its loops over tiles, and the differentiable operation.
+#ifndef LRA_MODELS_KERNELS_LINEAR_MAP_H_
+#define LRA_MODELS_KERNELS_LINEAR_MAP_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "models/base/product_type.h"
+#include "models/kernels/token_tiles.h"
+
+namespace lra {
+
+// Weights are [out, in]; an undefined bias is none.
+struct LinearMap {
+  at::Tensor weight;
+  at::Tensor bias;
+};
+
+// x W^T + b for x [.., in] of any float type and device; differentiable. Tiled for many tokens of
+// float32 on the CPU. Under autocast the product is one of bfloat16; the result is of the type of x
+// again.
+at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map);
+
+// --- For kernels that work on tiles of rows: dense float32 on the CPU, on one thread ---
+
+// out [rows, out] = x [rows, in] W^T + b
+void MapRows(const float* x, int64_t rows, const LinearMap& map, ProductType type, float* out);
+// dx [rows, in] = gradient [rows, out] W + beta dx, where beta is 0 or 1
+void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, ProductType type,
+                     float beta, float* dx);
+
+// The gradients of a map's parameters, summed up tile by tile.
+struct MapGradient {
+  MapGradient(const LinearMap& map, ProductType type)
+      : weight(map.weight), bias(map.bias), type(type) {}
+  // Adds what one tile of x and of the output's gradient give.
+  void Add(const float* x, const float* gradient, int64_t rows, const LinearMap& map,
+           int64_t shard);
+
+  ShardedGradient weight, bias;
+  ProductType type;
+};
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_KERNELS_LINEAR_MAP_H_
