@@ -104,14 +104,15 @@ inline LRA_ALWAYS_INLINE void DrawTileBody(const DropoutRows& mask, uint32_t blo
   Words tokens;
   for (uint32_t i = 0; i < Lanes::kCount; ++i) tokens[i] = uint64_t{first_token} + i;
   for (int64_t lane = 0; lane < kDropoutTileQueries; lane += Lanes::kCount) {
-    Words words[4] = {Words{} + uint64_t{block}, tokens, Words{} + uint64_t{example},
-                      Words{} + uint64_t{mask.step}};
-    Philox10<kPath>(mask.seed, mask.site_word, &words[0], &words[1], &words[2], &words[3]);
-    for (int i = 0; i < 4; ++i) {
-      uint16_t* to = bits + 2 * i * kDropoutTileQueries + lane;
-      *reinterpret_cast<Halves*>(to) = __builtin_convertvector(words[i], Halves);
+    Words c0 = Words{} + uint64_t{block}, c1 = tokens, c2 = Words{} + uint64_t{example};
+    Words c3 = Words{} + uint64_t{mask.step};
+    Philox10<kPath>(mask.seed, mask.site_word, &c0, &c1, &c2, &c3);
+    uint16_t* to = bits + lane;
+    for (const Words& word : {c0, c1, c2, c3}) {
+      *reinterpret_cast<Halves*>(to) = __builtin_convertvector(word, Halves);
       *reinterpret_cast<Halves*>(to + kDropoutTileQueries) =
-          __builtin_convertvector(words[i] >> 16, Halves);
+          __builtin_convertvector(word >> 16, Halves);
+      to += 2 * kDropoutTileQueries;
     }
     tokens += Lanes::kCount;
   }

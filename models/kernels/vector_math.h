@@ -59,10 +59,15 @@ inline LRA_ALWAYS_INLINE Lanes LoadLanes(const float* p) {
   return *reinterpret_cast<const Lanes*>(p);
 }
 
+// Halves are added to halves.
 inline LRA_ALWAYS_INLINE float SumLanes(Lanes v) {
-  float sum = 0;
-  for (int i = 0; i < kLanesWidth; ++i) sum += v[i];
-  return sum;
+  typedef float Eight __attribute__((vector_size(32)));
+  typedef float Four __attribute__((vector_size(16)));
+  const Eight eight = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                      __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  const Four four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
+                    __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+  return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 inline LRA_ALWAYS_INLINE float DotLanes(const float* a, const float* b, int64_t n) {
