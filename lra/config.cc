@@ -288,12 +288,9 @@ absl::Status ConfigBuilder::AddOverrides(const ExperimentConfig& overrides,
 absl::Status ConfigBuilder::Set(absl::string_view assignment) {
   const std::string path(absl::StripAsciiWhitespace(
       assignment.substr(0, std::min(assignment.find('='), assignment.size()))));
-  // These four select the fragments that were merged; another name now would contradict what was
-  // merged.
-  for (absl::string_view name : {"task", "protocol", "preset", "attention.name"}) {
-    if (path != name) continue;
+  if (IsChosenByFlag(path)) {
     return absl::InvalidArgumentError(absl::StrCat(assignment, ": is chosen by the flag --",
-                                                   name.substr(0, name.find('.')),
+                                                   path.substr(0, path.find('.')),
                                                    ", not by --set"));
   }
   if (path == "block.name") {

@@ -127,6 +127,11 @@ absl::Status CheckStoredConfig(ExperimentConfig config) {
   return CheckConfig(config, {file.idle_field().begin(), file.idle_field().end()});
 }
 
+bool IsChosenByFlag(absl::string_view path) {
+  // These select the fragments that are merged; another name would contradict them afterwards.
+  return path == "task" || path == "protocol" || path == "preset" || path == "attention.name";
+}
+
 bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path) {
   const auto origin = resolved.provenance.find(path);
   return origin != resolved.provenance.end() &&

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "lra/config.h"
 #include "lra/config.pb.h"
 
@@ -19,6 +20,10 @@ absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::str
 // Does the same for a configuration that was read from a checkpoint or a weights file. What an
 // older file lacks counts as set to its legacy value.
 absl::Status CheckStoredConfig(ExperimentConfig config);
+
+// Whether a field has a flag of its own (task, protocol, preset, attention.name), which chooses
+// what is merged; --set refuses it.
+bool IsChosenByFlag(absl::string_view path);
 
 // Whether the field was set by --set or by a run file, and not by a protocol, preset or plug-in.
 bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path);
