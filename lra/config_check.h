@@ -28,10 +28,17 @@ bool IsChosenByFlag(absl::string_view path);
 // Whether the field was set by --set or by a run file, and not by a protocol, preset or plug-in.
 bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path);
 
-// A sentence for each field that the user set and that says nothing beside the other fields: it is
-// fingerprinted all the same.
-std::vector<std::string> IdleWarnings(const ResolvedConfig& resolved,
+// A field that the user set and that says nothing beside the other fields.
+struct IdleField {
+  std::string path;
+  std::string warning;  // a sentence that says why
+};
+std::vector<IdleField> FindIdleFields(const ResolvedConfig& resolved,
                                       const std::set<std::string>& idle_fields);
+
+// Gives the field at the dotted path the value and the origin that it has in `from`; unset if it is
+// unset there.
+absl::Status RestoreField(const ResolvedConfig& from, const std::string& path, ResolvedConfig* to);
 
 }  // namespace lra
 
