@@ -71,7 +71,8 @@ void AddAttendCommand(CLI::App* app, CommandContext* context) {
       {.is_required = true});
   AddDataOfRun(command, &request->data_dir, &request->allows_other_data);
   AddOption(command, "--split", &request->split,
-            "Split; a look at test is logged in the run's record", {.shows_default = true});
+            "Split; a look at test is logged in the run's record",
+            {.shows_default = true, .value = kSplitValue});
   AddOption(command, "--examples", &request->examples, "Number of examples, the split's first",
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddOption(command, "--example", &request->example,

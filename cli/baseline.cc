@@ -128,7 +128,8 @@ void AddBaselineCommand(CLI::App* app, CommandContext* context) {
   AddOption(
       command, "task", &request.task,
       "Task: `lra list tasks`, and its baselines: `lra list tasks NAME`; may be left out with "
-      "--like");
+      "--like",
+      {.value = kTaskValue});
   AddSwitch(command, "--all", &request.options.all, "Also those that take minutes");
   AddOption(
       command, "--like", &flags->like,
@@ -137,7 +138,8 @@ void AddBaselineCommand(CLI::App* app, CommandContext* context) {
   AddData(command, &request.data_dir);
   AddOption(command, "--out", &flags->out, "Folder of the run folders", {.shows_default = true});
   AddOption(command, "--split", &request.split,
-            "Split to print; validation and test are recorded always", {.shows_default = true});
+            "Split to print; validation and test are recorded always",
+            {.shows_default = true, .value = kSplitValue});
   AddViewFlags(command, &request.view);
   AddThreads(command, &request.options.threads);
   SetBody(command, context,

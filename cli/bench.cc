@@ -117,16 +117,17 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
       AddCommand(group, "step", "A training step: time, memory, where it goes, beside PyTorch");
   AddOption(command, "--attention", &flags->attentions,
             "Attentions, NAME or NAME:OPTION=VALUE, with commas (default: transformer, linear, "
-            "cosformer)");
+            "cosformer)",
+            {.value = kAttentionValue});
   AddOption(command, "--tokens", &flags->tokens, "Length N",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 1, .largest = 1 << 20});
   AddOption(command, "--batch", &flags->batch, "Examples B (default: 16; 4 of --size official)",
             {.allowed = FlagRules::kPositive});
   AddOption(command, "--size", &flags->size,
             "small (2 layers of width 64, MLP 128) or official (6 of 512, MLP 2,048)",
-            {.shows_default = true});
+            {.shows_default = true, .value = "small|official"});
   AddOption(command, "--dtype", &flags->dtype, "float32, or bfloat16 in matrix products",
-            {.shows_default = true});
+            {.shows_default = true, .value = "float32|bfloat16"});
   AddOption(command, "--dropout", &flags->dropout, "Of hidden states",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 0.95});
   AddOption(command, "--weight-dropout", &flags->weight_dropout, "Of attention weights",
@@ -140,7 +141,8 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddOption(command, "--kernels", &flags->kernels,
             "generic, baseline, avx2, avx512, with commas: a row for each (default: "
-            "$LRA_KERNELS, or the best of this machine)");
+            "$LRA_KERNELS, or the best of this machine)",
+            {.value = kKernelsValue});
   AddOption(command, "--against", &flags->plan.python,
             "A Python with torch: the same model in eager PyTorch (transformer, linear, "
             "cosformer)");
@@ -162,7 +164,8 @@ void AddBenchAttention(CLI::App* group, CommandContext* context) {
   CLI::App* command = AddCommand(
       group, "attention",
       "Every attention: growth of time and memory, and speed beside a plain composition");
-  AddOption(command, "--only", &flags->only, "Names of attentions, with commas");
+  AddOption(command, "--only", &flags->only, "Names of attentions, with commas",
+            {.value = kAttentionValue});
   AddOption(command, "--max-tokens", &plan.max_tokens, "Longest sequence of the growth tables",
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddOption(command, "--speed-tokens", &plan.speed_tokens, "Tokens of a cell beside a composition",

@@ -77,11 +77,13 @@ void AddBenchData(CLI::App* group, CommandContext* context) {
   AddOption(command, "--steps", &flags->steps, "Training steps that read; 0 = none",
             {.shows_default = true, .allowed = FlagRules::kNonNegative});
   AddOption(command, "--prepare", &flags->prepared,
-            "Time preparing and verifying this task's data instead, into a temporary folder");
+            "Time preparing and verifying this task's data instead, into a temporary folder",
+            {.value = kTaskValue});
   AddOption(command, "--raw", &flags->prepare.raw, "With --prepare: the archive to read",
             {.needs = "--prepare"});
   AddOption(command, "--prepare-set", &flags->prepare.sets,
-            "With --prepare: FIELD=VALUE of the task's options", {.needs = "--prepare"});
+            "With --prepare: FIELD=VALUE of the task's options",
+            {.needs = "--prepare", .value = kTaskOptionValue});
   AddOption(command, "--repetitions", &flags->prepare.repetitions, "With --prepare: how often",
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddKernels(command, &flags->kernels);

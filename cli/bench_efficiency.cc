@@ -117,14 +117,17 @@ absl::Status RunGenerate(const EfficiencyFlags& flags, const CommandContext& con
 
 void AddSharedFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(command, "--attention", &flags->attentions,
-            "Attentions with commas, with options NAME:OPTION=VALUE and NAME:causal");
+            "Attentions with commas, with options NAME:OPTION=VALUE and NAME:causal",
+            {.value = kAttentionValue});
   AddOption(command, "--tokens", &flags->tokens, "Lengths N: 512,1024 or 512..65536, which doubles",
             {.shows_default = true});
   AddOption(command, "--size", &flags->size,
             "small (2 layers, 2 heads of 32, MLP 128) or official (6, 8 of 64, 2,048)",
-            {.shows_default = true});
-  AddOption(command, "--scope", &flags->scopes, "operator (the attention alone), model");
-  AddOption(command, "--dtype", &flags->dtypes, "float32, bfloat16 (in matrix products)");
+            {.shows_default = true, .value = "small|official"});
+  AddOption(command, "--scope", &flags->scopes, "operator (the attention alone), model",
+            {.value = "operator|model"});
+  AddOption(command, "--dtype", &flags->dtypes, "float32, bfloat16 (in matrix products)",
+            {.value = "float32|bfloat16"});
   AddOption(command, "--batch", &flags->batches, "Examples while N grows (default: 1)");
   AddOption(command, "--head-widths", &flags->head_widths, "Widths D (default: the size's)");
   AddOption(command, "--cell-seconds", &flags->cell_seconds, "What one cell may take; 0 = any time",
@@ -135,10 +138,12 @@ void AddSharedFlags(CLI::App* command, EfficiencyFlags* flags) {
 
 void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(command, "--mode", &flags->modes,
-            "training (forward and backward; of a model the whole step), forward, streaming");
+            "training (forward and backward; of a model the whole step), forward, streaming",
+            {.value = "training|forward|streaming"});
   AddOption(command, "--batch-tokens", &flags->batch_tokens,
             "Tokens in a batch while N grows: B = this / N");
-  AddOption(command, "--padding", &flags->paddings, "none, half (lengths from N to N / 2)");
+  AddOption(command, "--padding", &flags->paddings, "none, half (lengths from N to N / 2)",
+            {.value = "none|half"});
   AddOption(command, "--passes", &flags->passes, "Timed passes of a cell, at most",
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddOption(command, "--warm-ups", &flags->warm_ups, "Passes before the timed ones, at most",
@@ -152,7 +157,8 @@ void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
 
 void AddTableFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(command, "--table", &flags->table, "Measure nothing: tables of these record files");
-  AddOption(command, "--format", &flags->format, "md or csv", {.shows_default = true});
+  AddOption(command, "--format", &flags->format, "md or csv",
+            {.shows_default = true, .value = "md|csv"});
   AddOption(command, "--published", &flags->published,
             "Printed speeds beside ours: cosformer2022, lra2020 (configs/published_speeds)");
   AddOption(command, "--reference", &flags->reference, "Whose speed printed ratios are of",

@@ -132,9 +132,11 @@ void AddCheckCommand(CLI::App* app, CommandContext* context) {
       "Try the promises of a task (on a little of its data), an attention or a block, or compare "
       "an attention with numbers of other code; exit code 1 if one is broken");
   AddOption(command, "name", &flags->name,
-            "Task, attention or block: lra list; with --all, tasks, attentions or blocks");
+            "Task, attention or block: lra list; with --all, tasks, attentions or blocks",
+            {.value = kPlugInValue});
   AddSwitch(command, "--all", &flags->all, "Everything, or everything of a kind");
-  AddSets(command, &flags->set, "An option of what is checked, e.g. max_depth=5; repeatable");
+  AddSets(command, &flags->set, "An option of what is checked, e.g. max_depth=5; repeatable",
+          kOptionValue);
   AddOption(command, "--against", &flags->against.file,
             "safetensors file with q, k, v, out and gradients of other code "
             "(docs/checking_your_attention.md)");
@@ -147,9 +149,11 @@ void AddCheckCommand(CLI::App* app, CommandContext* context) {
             "file's)",
             {.allowed = FlagRules::kNonNegative, .needs = "--against"});
   AddOption(command, "--device", &flags->trial.device,
-            "Of attentions and blocks: cpu, cuda or cuda:NUMBER", {.shows_default = true});
+            "Of attentions and blocks: cpu, cuda or cuda:NUMBER",
+            {.shows_default = true, .value = kDeviceValue});
   AddOption(command, "--dtype", &flags->trial.dtype,
-            "Of attentions and blocks: only the promises about float64, float32 or bfloat16");
+            "Of attentions and blocks: only the promises about float64, float32 or bfloat16",
+            {.value = "float64|float32|bfloat16"});
   AddThreads(command, &flags->threads);
   AddKernels(command, &context->kernels);
   SetBody(command, context,

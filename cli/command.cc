@@ -105,6 +105,8 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddWatchCommand(app, context);
   AddDoctorCommand(app, context);
   AddBenchCommand(app, context);
+  AddCompletionCommand(app, context);
+  AddManCommand(app, context);
 }
 
 // All subcommands, version, help.

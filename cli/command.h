@@ -64,6 +64,8 @@ void AddRunsCommand(CLI::App* app, CommandContext* context);
 void AddWatchCommand(CLI::App* app, CommandContext* context);
 void AddDoctorCommand(CLI::App* app, CommandContext* context);
 void AddBenchCommand(CLI::App* app, CommandContext* context);
+void AddCompletionCommand(CLI::App* app, CommandContext* context);
+void AddManCommand(CLI::App* app, CommandContext* context);
 
 }  // namespace lra
 

@@ -52,16 +52,18 @@ void AddCompareCommand(CLI::App* app, CommandContext* context) {
       "all; several are one family of tests");
   AddOption(command, "--runs", &request->runs, "Folders in which rows are looked for by name",
             {.shows_default = true});
-  AddOption(command, "--task", &request->task,
-            "Compare on this task (default: all that both have)");
+  AddOption(command, "--task", &request->task, "Compare on this task (default: all that both have)",
+            {.value = kTaskValue});
   AddOption(command, "--margin", &request->margin,
             "Also say whether they are equal within this, in the metric's unit (default: 1 for "
             "points; none for other units)");
   AddSwitch(command, "--paired", &request->is_paired,
             "Runs of one seed form pairs: if they were planned to share the order of the data");
-  AddOption(command, "--split", &request->split, "Split", {.shows_default = true});
+  AddOption(command, "--split", &request->split, "Split",
+            {.shows_default = true, .value = kSplitValue});
   AddOption(command, "--metric", &request->metric,
-            "Metric, e.g. nats; a wrong name lists them (default: the task's)");
+            "Metric, e.g. nats; a wrong name lists them (default: the task's)",
+            {.value = kMetricValue});
   AddOption(command, "--confidence", &request->confidence, "Of intervals and verdicts",
             {.shows_default = true});
   SetBody(command, context,

@@ -264,14 +264,15 @@ absl::Status Export(ExportRequest request, const CommandContext& context) {
 void AddPrepare(CLI::App* data, CommandContext* context) {
   auto options = std::make_shared<PrepareOptions>();
   CLI::App* command = AddCommand(data, "prepare", "Make a data set from raw files or a seed");
-  AddOption(command, "task", &options->task, "Task: lra list tasks", {.is_required = true});
+  AddOption(command, "task", &options->task, "Task: lra list tasks",
+            {.is_required = true, .value = kTaskValue});
   AddOption(command, "--raw", &options->raw,
             "Folder or archive of official files; - = an archive on standard input");
   AddOption(command, "--out", &options->out, "Folder (default: $LRA_DATA/TASK, ./data/TASK)");
   AddOption(command, "--seed", &options->seed,
             "Generate with this seed (default: the canonical one)");
   AddThreads(command, &options->threads);
-  AddSets(command, &options->set, "A task option, e.g. max_depth=5; repeatable");
+  AddSets(command, &options->set, "A task option, e.g. max_depth=5; repeatable", kTaskOptionValue);
   AddOption(command, "--shard", &options->shard,
             "Make part k of n (k/n, k from 0) of generated data; see lra data join");
   AddSwitch(command, "--force", &options->force, "Replace a data set that is there");
@@ -302,7 +303,8 @@ void AddVerify(CLI::App* data, CommandContext* context) {
   CLI::App* command = AddCommand(
       data, "verify",
       "Check every byte, and evaluate every label anew; exit code 1 if anything is wrong");
-  AddOption(command, "data", name.get(), "Folder of a data set, or task", {.is_required = true});
+  AddOption(command, "data", name.get(), "Folder of a data set, or task",
+            {.is_required = true, .value = kDataValue});
   AddThreads(command, &options->threads);
   SetBody(command, context,
           "  lra data verify listops\n"
@@ -313,7 +315,8 @@ void AddVerify(CLI::App* data, CommandContext* context) {
 void AddShow(CLI::App* data, CommandContext* context) {
   auto flags = std::make_shared<ShowFlags>();
   CLI::App* command = AddCommand(data, "show", "Print examples in readable form");
-  AddOption(command, "data", &flags->data, "Folder of a data set, or task", {.is_required = true});
+  AddOption(command, "data", &flags->data, "Folder of a data set, or task",
+            {.is_required = true, .value = kDataValue});
   AddOption(command, "--split", &flags->split, "A stored split (default: the first)");
   AddOption(command, "--n", &flags->count, "How many, from the first",
             {.shows_default = true, .allowed = FlagRules::kNonNegative});
@@ -331,9 +334,10 @@ void AddExport(CLI::App* data, CommandContext* context) {
                                  "Write what a model reads under a view as .npy files: token ids, "
                                  "labels, and the original index of each example");
   AddOption(command, "data", &request->data_dir, "Folder of a data set, or task",
-            {.is_required = true});
+            {.is_required = true, .value = kDataValue});
   AddOption(command, "--out", &request->out, "A new folder", {.is_required = true});
-  AddOption(command, "--split", &request->splits, "Splits of the view", {.shows_default = true});
+  AddOption(command, "--split", &request->splits, "Splits of the view",
+            {.shows_default = true, .value = kSplitValue});
   AddSwitch(command, "--without-inputs", &request->without_inputs,
             "Labels and indices only: no token ids");
   AddViewFlags(command, &request->view);

@@ -46,7 +46,8 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
       {.is_required = true});
   AddDataOfRun(command, &request->data_dir, &request->allows_other_data);
   AddOption(command, "--split", &request->split,
-            "Split; a look at test is logged in the run's record", {.shows_default = true});
+            "Split; a look at test is logged in the run's record",
+            {.shows_default = true, .value = kSplitValue});
   AddOption(
       command, "--out", &request->out_dir,
       "Folder for record and predictions (default: evaluations/SPLIT-step-N in the run's "

@@ -5,25 +5,27 @@
 namespace lra {
 
 void AddExperimentFlags(CLI::App* command, ExperimentChoice* choice) {
-  AddOption(command, "--task", &choice->task, "Task: lra list tasks");
-  AddOption(command, "--attention", &choice->attention, "Attention: lra list attentions");
+  AddOption(command, "--task", &choice->task, "Task: lra list tasks", {.value = kTaskValue});
+  AddOption(command, "--attention", &choice->attention, "Attention: lra list attentions",
+            {.value = kAttentionValue});
   AddOption(command, "--protocol", &choice->protocol,
-            absl::StrCat("Rules, e.g. fair or fair@1 (default: ", kDefaultProtocol, ")"));
+            absl::StrCat("Rules, e.g. fair or fair@1 (default: ", kDefaultProtocol, ")"),
+            {.value = kProtocolValue});
   AddOption(command, "--preset", &choice->preset,
-            absl::StrCat("Sizes (default: ", kDefaultPreset, ")"));
+            absl::StrCat("Sizes (default: ", kDefaultPreset, ")"), {.value = kPresetValue});
   AddOption(command, "--config", &choice->run_file,
             "Run file with task, protocol, preset and overrides; flags win over it");
   AddSets(command, &choice->sets,
-          "FIELD=VALUE over everything else, e.g. train.steps=100; may be repeated");
+          "A field over everything else, e.g. train.steps=100; may be repeated");
 }
 
 void AddViewFlags(CLI::App* command, ViewChoice* view) {
   AddOption(command, "--protocol", &view->protocol, "Rules that say how the data is seen",
-            {.shows_default = true});
+            {.shows_default = true, .value = kProtocolValue});
   AddOption(command, "--preset", &view->preset, "Sizes (the length that texts are cut to)",
-            {.shows_default = true});
-  AddSets(command, &view->sets,
-          "A field of the view, e.g. max_length_tokens=1000; may be repeated");
+            {.shows_default = true, .value = kPresetValue});
+  AddSets(command, &view->sets, "A field of the view, e.g. max_length_tokens=1000; may be repeated",
+          kViewFieldValue);
 }
 
 }  // namespace lra

@@ -25,6 +25,7 @@ void Apply(const FlagRules& rules, CLI::App* command, CLI::Option* option) {
       option->check(CLI::Range(rules.least, rules.largest));
       break;
   }
+  if (rules.value != nullptr) option->type_name(rules.value);
   if (rules.needs != nullptr) option->needs(command->get_option(rules.needs));
 }
 
@@ -54,9 +55,10 @@ template void AddOption(CLI::App*, const std::string&, std::optional<double>*, c
 template void AddOption(CLI::App*, const std::string&, std::vector<std::string>*,
                         const std::string&, const FlagRules&);
 
-void AddSets(CLI::App* command, std::vector<std::string>* sets, const std::string& text) {
-  command
-      ->add_option("--set", *sets, text)
+void AddSets(CLI::App* command, std::vector<std::string>* sets, const std::string& text,
+             const char* value) {
+  command->add_option("--set", *sets, text)
+      ->type_name(value)
       // One value a flag: what follows it may be a positional argument.
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -82,7 +84,8 @@ void AddThreads(CLI::App* command, int* threads, const std::string& note) {
 void AddKernels(CLI::App* command, std::string* kernels) {
   AddOption(command, "--kernels", kernels,
             "Force generic, baseline, avx2 or avx512 code (default: $LRA_KERNELS, or the best of "
-            "this machine). The last digits of a result depend on it");
+            "this machine). The last digits of a result depend on it",
+            {.value = kKernelsValue});
 }
 
 void AddHalfLogits(CLI::App* command, bool* half_logits) {

@@ -13,6 +13,26 @@ class App;
 
 namespace lra {
 
+// What the help calls a flag's value. Completion knows the names that stand for each
+// (completion.cc). A value "md|csv" is one of these words; any other is text, a number or a path.
+inline constexpr char kTaskValue[] = "TASK";
+inline constexpr char kAttentionValue[] = "ATTENTION";
+inline constexpr char kProtocolValue[] = "PROTOCOL";
+inline constexpr char kPresetValue[] = "PRESET";
+inline constexpr char kPublishedValue[] = "PUBLISHED";
+inline constexpr char kMetricValue[] = "METRIC";
+inline constexpr char kDataValue[] = "DATA";       // a task, or a folder of prepared data
+inline constexpr char kPlugInValue[] = "PLUG-IN";  // a task, an attention or a block
+inline constexpr char kNameValue[] = "NAME";       // a plug-in, a preset or a protocol
+inline constexpr char kSplitValue[] = "train|validation|test";
+inline constexpr char kDeviceValue[] = "cpu|cuda";
+inline constexpr char kKernelsValue[] = "generic|baseline|avx2|avx512";
+// What --set takes: a field of the configuration or of its view, an option of a task or a plug-in.
+inline constexpr char kFieldValue[] = "FIELD=VALUE";
+inline constexpr char kViewFieldValue[] = "VIEW_FIELD=VALUE";
+inline constexpr char kTaskOptionValue[] = "TASK_OPTION=VALUE";
+inline constexpr char kOptionValue[] = "OPTION=VALUE";
+
 struct FlagRules {
   bool is_required = false;
   // The help shows the value that the flag has when it is not given.
@@ -21,6 +41,8 @@ struct FlagRules {
   double least = 0, largest = 1;  // of kRange
   // Another flag without which this one is refused.
   const char* needs = nullptr;
+  // One of the names above; nullptr = the type of the value ("TEXT", "INT").
+  const char* value = nullptr;
 };
 
 // A flag ("--out") or a positional argument ("run") that is read into *value, which must outlive
@@ -29,8 +51,9 @@ struct FlagRules {
 template <class T>
 void AddOption(CLI::App* command, const std::string& name, T* value, const std::string& text,
                const FlagRules& rules = {});
-// --set FIELD=VALUE, one after each flag.
-void AddSets(CLI::App* command, std::vector<std::string>* sets, const std::string& text);
+// --set, with one assignment after each flag.
+void AddSets(CLI::App* command, std::vector<std::string>* sets, const std::string& text,
+             const char* value = kFieldValue);
 // *value is true where the flag is given.
 void AddSwitch(CLI::App* command, const std::string& name, bool* value, const std::string& text);
 // "800MB", "4GB": a number of bytes.

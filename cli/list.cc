@@ -204,16 +204,17 @@ void AddListCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<ListFlags>();
   CLI::App* command =
       AddCommand(app, "list", "What there is: tasks, attentions, blocks, presets, protocols");
-  AddOption(command, "KIND", &flags->kind, "tasks, attentions, blocks, presets or protocols");
-  AddOption(command, "NAME", &flags->name, "Show this one in full");
+  AddOption(command, "KIND", &flags->kind, "tasks, attentions, blocks, presets or protocols",
+            {.value = "tasks|attentions|blocks|presets|protocols"});
+  AddOption(command, "NAME", &flags->name, "Show this one in full", {.value = kNameValue});
   AddSwitch(command, "--params", &flags->params,
             "Count the parameters of each attention's model, and compare them with the "
             "transformer's");
   AddSwitch(command, "--markdown", &flags->markdown, "Protocols as the page docs/protocols.md");
   AddOption(command, "--task", &flags->model.task, "Task of the models that sizes are of",
-            {.shows_default = true});
+            {.shows_default = true, .value = kTaskValue});
   AddOption(command, "--preset", &flags->model.preset, "Sizes of these models",
-            {.shows_default = true});
+            {.shows_default = true, .value = kPresetValue});
   AddSets(command, &flags->model.sets,
           "A field of these models, e.g. block.name=mixer; repeatable");
   SetBody(command, context,

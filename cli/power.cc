@@ -69,7 +69,8 @@ void AddPowerCommand(CLI::App* app, CommandContext* context) {
             {.shows_default = true});
   AddOption(command, "--runs", &flags->compare.runs, "Folders that hold the rows' runs",
             {.shows_default = true});
-  AddOption(command, "--task", &flags->compare.task, "The rows' task, where they have several");
+  AddOption(command, "--task", &flags->compare.task, "The rows' task, where they have several",
+            {.value = kTaskValue});
   AddSwitch(command, "--paired", &flags->compare.is_paired,
             "The rows' runs of one seed form pairs");
   SetBody(command, context,

@@ -81,7 +81,8 @@ void AddProfileCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "run", &request.checkpoint, "Run folder with a record and predictions",
             {.is_required = true});
   AddDataOfRun(command, &request.data_dir, &request.allows_other_data);
-  AddOption(command, "--split", &request.split, "Split", {.shows_default = true});
+  AddOption(command, "--split", &request.split, "Split",
+            {.shows_default = true, .value = kSplitValue});
   AddSwitch(
       command, "--perturb", &flags->perturb,
       "Also run the model on texts whose blocks or windows are shuffled, or on images whose "

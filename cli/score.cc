@@ -80,7 +80,7 @@ void AddScoreCommand(CLI::App* app, CommandContext* context) {
   CLI::App* command = AddCommand(
       app, "score", "Score predictions of other code: a record that joins tables and `lra diff`");
   AddOption(command, "--data", &request.data_dir, "Folder of a data set, or task",
-            {.is_required = true});
+            {.is_required = true, .value = kDataValue});
   AddOption(command, "--predictions", &flags->files.predictions,
             ".npy of logits [examples, C] or classes [examples], in the data set's order without "
             "an index; or .npz with arrays predictions and index",
@@ -93,7 +93,7 @@ void AddScoreCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--seed", &flags->seed, "Repeats of a row differ in it",
             {.shows_default = true});
   AddOption(command, "--split", &request.split, "Split; a look at test is recorded",
-            {.shows_default = true});
+            {.shows_default = true, .value = kSplitValue});
   AddViewFlags(command, &request.view);
   AddOption(command, "--out", &flags->out,
             "Folder of the record (default: runs/external-NAME-TASK, -sSEED after it unless 0)");

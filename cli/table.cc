@@ -69,14 +69,17 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
       app, "table", "Make a leaderboard from run records; unlike runs get tables of their own");
   AddOption(command, "runs", &flags->runs, "Run folders, or folders that hold some",
             {.is_required = true});
-  AddOption(command, "--format", &flags->format,
-            "md, csv, tex or json (default: --out's, else md)");
+  AddOption(command, "--format", &flags->format, "md, csv, tex or json (default: --out's, else md)",
+            {.value = "md|csv|tex|json"});
   AddOption(command, "--out", &flags->out, "File to write (default: standard output)");
   AddOption(command, "--published", &flags->published,
-            "Published tables to show beside, e.g. cosformer2022; a wrong name lists them");
-  AddOption(command, "--split", &flags->options.split, "Split to show", {.shows_default = true});
+            "Published tables to show beside, e.g. cosformer2022; a wrong name lists them",
+            {.value = kPublishedValue});
+  AddOption(command, "--split", &flags->options.split, "Split to show",
+            {.shows_default = true, .value = kSplitValue});
   AddOption(command, "--metric", &flags->options.metric,
-            "Metric to show, e.g. nats; a wrong name lists them (default: the task's)");
+            "Metric to show, e.g. nats; a wrong name lists them (default: the task's)",
+            {.value = kMetricValue});
   AddOption(command, "--confidence", &flags->options.confidence, "Of the intervals",
             {.shows_default = true});
   SetBody(command, context,

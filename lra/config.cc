@@ -282,20 +282,19 @@ absl::Status ConfigBuilder::AddOverrides(const ExperimentConfig& overrides,
         origin,
         ": overrides must not set protocol, preset or attention.name; they are chosen apart"));
   }
+  if (!before_overrides_) before_overrides_ = resolved_;
   return Merge(overrides, origin);
 }
 
 absl::Status ConfigBuilder::Set(absl::string_view assignment) {
   const std::string path(absl::StripAsciiWhitespace(
       assignment.substr(0, std::min(assignment.find('='), assignment.size()))));
-  // These four select the fragments that were merged; another name now would contradict what was
-  // merged.
-  for (absl::string_view name : {"task", "protocol", "preset", "attention.name"}) {
-    if (path != name) continue;
+  if (IsChosenByFlag(path)) {
     return absl::InvalidArgumentError(absl::StrCat(assignment, ": is chosen by the flag --",
-                                                   name.substr(0, name.find('.')),
+                                                   path.substr(0, path.find('.')),
                                                    ", not by --set"));
   }
+  if (!before_overrides_) before_overrides_ = resolved_;
   if (path == "block.name") {
     ExperimentConfig part;
     LRA_RETURN_IF_ERROR(SetField(&part, assignment));
@@ -341,10 +340,30 @@ void ConfigBuilder::SetDefaults(ResolvedConfig* result) const {
     result->provenance.try_emplace(path, "default");
 }
 
-absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
-  ResolvedConfig result = resolved_;
+absl::StatusOr<ResolvedConfig> ConfigBuilder::WithDefaults(ResolvedConfig result) const {
   SetDefaults(&result);
   LRA_RETURN_IF_ERROR(SetPretrainDefaults(&result));
+  return result;
+}
+
+// Takes back what overrides say in vain; the warnings. What is in vain follows from the
+// configuration with its defaults.
+absl::StatusOr<std::vector<std::string>> ConfigBuilder::LeaveOutIdleFields(
+    ResolvedConfig* result) const {
+  std::vector<std::string> warnings;
+  if (!before_overrides_) return warnings;
+  LRA_ASSIGN_OR_RETURN(const ResolvedConfig whole, WithDefaults(*result));
+  for (IdleField& idle : FindIdleFields(whole, idle_fields_)) {
+    LRA_RETURN_IF_ERROR(RestoreField(*before_overrides_, idle.path, result));
+    warnings.push_back(std::move(idle.warning));
+  }
+  return warnings;
+}
+
+absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
+  ResolvedConfig result = resolved_;
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> idle, LeaveOutIdleFields(&result));
+  LRA_ASSIGN_OR_RETURN(result, WithDefaults(std::move(result)));
   LRA_RETURN_IF_ERROR(CheckConfig(result.config, idle_fields_));
   // When an attention is replaced, the options of the old one are gone, so their origins go as
   // well.
@@ -355,8 +374,7 @@ absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
   LRA_RETURN_IF_ERROR(CheckWarmup(rules_, result));
   result.changed_rules = ChangedRules(rules_, result);
   result.warnings = BudgetWarnings(rules_, result);
-  for (std::string& warning : IdleWarnings(result, idle_fields_))
-    result.warnings.push_back(std::move(warning));
+  result.warnings.insert(result.warnings.end(), idle.begin(), idle.end());
   return result;
 }
 

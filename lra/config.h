@@ -11,6 +11,7 @@
 #define LRA_CONFIG_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -111,7 +112,9 @@ class ConfigBuilder {
   // mlp_width, an unset field with a legacy value has it, ...) and what a run that pretrains leaves
   // unset (configs/pretraining/default.textproto), then checks that values are in
   // range, that every needed field is set and that fields agree (heads divide qkv_width, the
-  // warm-up ends within the run unless it was asked for, ...).
+  // warm-up ends within the run unless it was asked for, ...). A field that overrides set and that
+  // nothing reads beside the others (schedule.plateau_factor without PLATEAU) is warned of and left
+  // out, so it separates no runs.
   absl::StatusOr<ResolvedConfig> Build();
 
  private:
@@ -119,6 +122,8 @@ class ConfigBuilder {
   absl::Status ChooseBlock(absl::string_view name, absl::string_view origin);
   void SetDefaults(ResolvedConfig* result) const;
   absl::Status SetPretrainDefaults(ResolvedConfig* result) const;
+  absl::StatusOr<ResolvedConfig> WithDefaults(ResolvedConfig result) const;
+  absl::StatusOr<std::vector<std::string>> LeaveOutIdleFields(ResolvedConfig* result) const;
   absl::Status AddFragment(absl::string_view kind, const ConfigFragment& fragment);
   absl::Status AddProtocolParts(const ConfigFragment& preset);
   absl::Status AddMethodParts(absl::string_view name);
@@ -129,6 +134,7 @@ class ConfigBuilder {
   std::set<std::string> idle_fields_;  // of the chosen block
   ExperimentConfig rules_;             // what the protocol alone says
   ResolvedConfig resolved_;
+  std::optional<ResolvedConfig> before_overrides_;  // set by the first of them
 };
 
 }  // namespace lra

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/config.h"
 #include "lra/pretrain_budget.h"
+#include "lra/reflection.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -26,6 +27,10 @@ std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>&
   const EvaluationConfig::Selection selection = config.evaluation().selection();
   if (path == "evaluation.step" && selection != EvaluationConfig::FIXED_STEP)
     return absl::StrCat("evaluation.selection is ", EvaluationConfig::Selection_Name(selection));
+  if (path == "model.cls_mask" && config.model().pooling() != ModelConfig::CLS)
+    return absl::StrCat("model.pooling is ", ModelConfig::Pooling_Name(config.model().pooling()));
+  if (path == "optimizer.beta1" && schedule.kind() == ScheduleConfig::ONE_CYCLE)
+    return "schedule.kind is ONE_CYCLE, which moves beta1 itself";
   if (path == "pretrain.masked_fraction" && config.pretrain().objective() == PretrainConfig::CAUSAL)
     return "pretrain.objective is CAUSAL";
   return "";
@@ -45,6 +50,18 @@ bool MayBeUnset(const ExperimentConfig& config, const std::set<std::string>& idl
   return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
          (absl::StartsWith(path, "view.") && path != "view.max_length_tokens") ||
          path == "attention.options" || path == "block.options" || path == "start_weights_sha256";
+}
+
+absl::Status ClearField(absl::string_view path, google::protobuf::Message* message) {
+  const size_t dot = std::min(path.find('.'), path.size());
+  const auto* field = message->GetDescriptor()->FindFieldByName(std::string(path.substr(0, dot)));
+  if (field == nullptr || (dot < path.size() && (!IsMessageField(field) || IsAnyField(field))))
+    return absl::InvalidArgumentError(absl::StrCat("cannot clear the field ", path));
+  const google::protobuf::Reflection* reflection = message->GetReflection();
+  if (dot < path.size())
+    return ClearField(path.substr(dot + 1), reflection->MutableMessage(message, field));
+  reflection->ClearField(message, field);
+  return absl::OkStatus();
 }
 
 absl::Status CheckComplete(const ExperimentConfig& config,
@@ -127,22 +144,36 @@ absl::Status CheckStoredConfig(ExperimentConfig config) {
   return CheckConfig(config, {file.idle_field().begin(), file.idle_field().end()});
 }
 
+bool IsChosenByFlag(absl::string_view path) {
+  // These select the fragments that are merged; another name would contradict them afterwards.
+  return path == "task" || path == "protocol" || path == "preset" || path == "attention.name";
+}
+
 bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path) {
   const auto origin = resolved.provenance.find(path);
   return origin != resolved.provenance.end() &&
          (origin->second == "--set" || absl::StartsWith(origin->second, "run file"));
 }
 
-std::vector<std::string> IdleWarnings(const ResolvedConfig& resolved,
+std::vector<IdleField> FindIdleFields(const ResolvedConfig& resolved,
                                       const std::set<std::string>& idle_fields) {
-  std::vector<std::string> warnings;
+  std::vector<IdleField> found;
   for (const auto& [path, value] : LeafFields(resolved.config)) {
     const std::string why = WhyIdle(resolved.config, idle_fields, path);
     if (why.empty() || !IsGivenByUser(resolved, path)) continue;
-    warnings.push_back(absl::StrCat(path, "=", value, " changes nothing, because ", why,
-                                    "; it counts as a difference of settings all the same"));
+    found.push_back({path, absl::StrCat(path, "=", value, " changes nothing, because ", why,
+                                        "; it is left out")});
   }
-  return warnings;
+  return found;
+}
+
+absl::Status RestoreField(const ResolvedConfig& from, const std::string& path, ResolvedConfig* to) {
+  to->provenance.erase(path);
+  if (const auto origin = from.provenance.find(path); origin != from.provenance.end())
+    to->provenance[path] = origin->second;
+  for (const auto& [leaf, value] : LeafFields(from.config))
+    if (leaf == path) return SetField(&to->config, absl::StrCat(path, "=", value));
+  return ClearField(path, &to->config);
 }
 
 }  // namespace lra

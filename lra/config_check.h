@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "lra/config.h"
 #include "lra/config.pb.h"
 
@@ -20,13 +21,24 @@ absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::str
 // older file lacks counts as set to its legacy value.
 absl::Status CheckStoredConfig(ExperimentConfig config);
 
+// Whether a field has a flag of its own (task, protocol, preset, attention.name), which chooses
+// what is merged; --set refuses it.
+bool IsChosenByFlag(absl::string_view path);
+
 // Whether the field was set by --set or by a run file, and not by a protocol, preset or plug-in.
 bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path);
 
-// A sentence for each field that the user set and that says nothing beside the other fields: it is
-// fingerprinted all the same.
-std::vector<std::string> IdleWarnings(const ResolvedConfig& resolved,
+// A field that the user set and that says nothing beside the other fields.
+struct IdleField {
+  std::string path;
+  std::string warning;  // a sentence that says why
+};
+std::vector<IdleField> FindIdleFields(const ResolvedConfig& resolved,
                                       const std::set<std::string>& idle_fields);
+
+// Gives the field at the dotted path the value and the origin that it has in `from`; unset if it is
+// unset there.
+absl::Status RestoreField(const ResolvedConfig& from, const std::string& path, ResolvedConfig* to);
 
 }  // namespace lra
 

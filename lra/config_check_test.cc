@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "lra/config.h"
+#include "lra/experiment.h"
+#include "lra/fingerprint.h"
 
 namespace lra {
 namespace {
@@ -31,14 +34,18 @@ TEST(CheckConfigTest, IsWhatBuildDemands) {
   EXPECT_THAT(std::string(CheckStoredConfig(part).message()), testing::HasSubstr("model.layers"));
 }
 
-std::vector<std::string> WarningsWith(const std::vector<std::string>& sets) {
+ResolvedConfig BuildWith(const std::vector<std::string>& sets) {
   ConfigBuilder builder("listops");
   EXPECT_TRUE(builder.AddProtocol("fair").ok() && builder.AddPreset("small").ok() &&
               builder.AddAttention("linear").ok());
   for (const std::string& set : sets) EXPECT_EQ(builder.Set(set), absl::OkStatus());
   const auto resolved = builder.Build();
   EXPECT_TRUE(resolved.ok()) << resolved.status();
-  return resolved->warnings;
+  return *resolved;
+}
+
+std::vector<std::string> WarningsWith(const std::vector<std::string>& sets) {
+  return BuildWith(sets).warnings;
 }
 
 TEST(CheckConfigTest, FieldsThatSayNothingAreNamedWhereTheUserSetThem) {
@@ -46,12 +53,69 @@ TEST(CheckConfigTest, FieldsThatSayNothingAreNamedWhereTheUserSetThem) {
   EXPECT_THAT(
       WarningsWith({"schedule.plateau_factor=0.5"}),
       testing::Contains("schedule.plateau_factor=0.5 changes nothing, because schedule.kind is "
-                        "COSINE; it counts as a difference of settings all the same"));
+                        "COSINE; it is left out"));
   EXPECT_THAT(WarningsWith({"schedule.kind=PLATEAU", "schedule.plateau_factor=0.5",
                             "schedule.plateau_patience_evaluations=3"}),
               testing::Not(testing::Contains(testing::HasSubstr("nothing"))));
   EXPECT_THAT(WarningsWith({"evaluation.step=5"}),
               testing::Contains(testing::HasSubstr("evaluation.selection is BEST_VALIDATION")));
+}
+
+std::vector<std::string> Joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(CheckConfigTest, FieldsThatSayNothingSeparateNoRuns) {
+  const struct {
+    std::vector<std::string> others;  // beside which `idle` says nothing
+    std::string idle;
+    std::vector<std::string> matters;  // beside which it does
+  } cases[] = {
+      {{},
+       "schedule.plateau_factor=0.5",
+       {"schedule.kind=PLATEAU", "schedule.plateau_patience_evaluations=3"}},
+      {{}, "evaluation.step=5", {"evaluation.selection=FIXED_STEP"}},
+      {{"schedule.warmup_steps=7"}, "schedule.warmup_fraction=0.3", {}},
+      {{}, "model.cls_mask=AS_FIRST_TOKEN", {"model.pooling=CLS"}},
+      {{"schedule.kind=ONE_CYCLE"}, "optimizer.beta1=0.5", {"schedule.kind=COSINE"}},
+      {{"block.name=gated_attention"}, "model.heads=4", {"block.name=attention_mlp"}},
+      {{"block.name=gated_attention"}, "model.mlp_width=256", {"block.name=attention_mlp"}},
+      {{"pretrain.examples=320", "pretrain.learning_rate=0.001", "pretrain.objective=CAUSAL"},
+       "pretrain.masked_fraction=0.25",
+       {"pretrain.objective=MASKED"}},
+  };
+  for (const auto& [others, idle, matters] : cases) {
+    SCOPED_TRACE(idle);
+    const ResolvedConfig without = BuildWith(others), with = BuildWith(Joined(others, {idle}));
+    EXPECT_EQ(LeafFields(with.config), LeafFields(without.config));
+    EXPECT_EQ(with.provenance, without.provenance);
+    EXPECT_EQ(Fingerprint(with.config), Fingerprint(without.config));
+    EXPECT_EQ(ExperimentName(with.config), ExperimentName(without.config));
+    EXPECT_EQ(with.changed_rules.size(), without.changed_rules.size());
+    EXPECT_EQ(with.warnings.size(), without.warnings.size() + 1);
+    if (matters.empty()) continue;
+    const ResolvedConfig read = BuildWith(Joined(others, Joined({idle}, matters)));
+    const std::vector<std::string> parts = absl::StrSplit(idle, '=');
+    EXPECT_THAT(LeafFields(read.config), testing::Contains(testing::Pair(parts[0], parts[1])));
+    EXPECT_THAT(read.warnings, testing::Not(testing::Contains(testing::HasSubstr("is left out"))));
+  }
+}
+
+// The value of a fragment comes back, with its origin.
+TEST(CheckConfigTest, AnIdleFieldOfARunFileIsLeftOutToo) {
+  ConfigBuilder builder("listops");
+  ASSERT_TRUE(builder.AddProtocol("fair").ok() && builder.AddPreset("small").ok() &&
+              builder.AddAttention("linear").ok());
+  ExperimentConfig overrides;
+  overrides.mutable_block()->set_name("gated_attention");
+  overrides.mutable_model()->set_heads(4);
+  ASSERT_TRUE(builder.AddOverrides(overrides, "run file mine").ok());
+  const auto resolved = builder.Build();
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_EQ(resolved->config.model().heads(), 2);
+  EXPECT_EQ(resolved->provenance.at("model.heads"), "preset small");
+  EXPECT_THAT(resolved->warnings, testing::Contains(testing::StartsWith("model.heads=4 changes")));
 }
 
 TEST(CheckConfigTest, ASelectedStepIsAStepOfTheRun) {

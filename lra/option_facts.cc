@@ -1,6 +1,7 @@
 #include "lra/option_facts.h"
 
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -59,6 +60,26 @@ std::vector<OptionFact> DescribeOptions(const google::protobuf::Message& options
                      field->options().GetExtension(is_length)});
   }
   return facts;
+}
+
+std::vector<SettableField> SettableFields(const google::protobuf::Descriptor* type,
+                                          absl::string_view path) {
+  std::vector<SettableField> fields;
+  for (int i = 0; i < type->field_count(); ++i) {
+    const Field* field = type->field(i);
+    const std::string name = ChildPath(path, field->name());
+    if (IsAnyField(field)) continue;
+    if (IsMessageField(field)) {
+      if (field->is_repeated()) continue;
+      for (SettableField& inner : SettableFields(field->message_type(), name))
+        fields.push_back(std::move(inner));
+      continue;
+    }
+    SettableField& added = fields.emplace_back(SettableField{name, {}});
+    if (field->cpp_type() == Field::CPPTYPE_ENUM) added.choices = EnumNames(field->enum_type());
+    if (field->cpp_type() == Field::CPPTYPE_BOOL) added.choices = {"true", "false"};
+  }
+  return fields;
 }
 
 }  // namespace lra

@@ -1,11 +1,12 @@
-// The fields of an options message as a user sees them: the name for --set, the value, and what is
-// allowed.
+// The fields of a message as a user sees them: the name for --set, the value, and what is allowed.
 #ifndef LRA_OPTION_FACTS_H_
 #define LRA_OPTION_FACTS_H_
 
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 
 namespace lra {
@@ -19,6 +20,16 @@ struct OptionFact {
 
 // Lists the singular scalar fields in the order of the message; only these can be set with --set.
 std::vector<OptionFact> DescribeOptions(const google::protobuf::Message& options);
+
+struct SettableField {
+  std::string path;                  // "model.pooling"
+  std::vector<std::string> choices;  // names of an enum's values, true and false; empty for others
+};
+
+// Lists the scalar fields of a message and of the messages inside it, in order, with `path` and a
+// dot before each. What an Any holds is not known from the type: it is left out.
+std::vector<SettableField> SettableFields(const google::protobuf::Descriptor* type,
+                                          absl::string_view path = "");
 
 }  // namespace lra
 

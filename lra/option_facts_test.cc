@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "lra/config.pb.h"
 #include "models/attention/cosformer.pb.h"
 #include "models/attention/nystromformer.pb.h"
 #include "models/attention/performer.pb.h"
@@ -27,6 +29,23 @@ TEST(DescribeOptionsTest, NamesValuesAndRangesInOrder) {
   EXPECT_THAT(Lines(options), testing::ElementsAre("scale=FIXED (FIXED, LENGTH)",
                                                    "scale_tokens= (whole, 0 to 1048576)",
                                                    "epsilon=1e-06 (0 to 1)"));
+}
+
+TEST(SettableFieldsTest, GoesIntoMessagesAndNamesChoices) {
+  const std::vector<SettableField> fields = SettableFields(ExperimentConfig::descriptor());
+  const auto choices = [&fields](absl::string_view path) {
+    for (const SettableField& field : fields)
+      if (field.path == path) return absl::StrJoin(field.choices, " ");
+    return std::string("no such field");
+  };
+  EXPECT_EQ(choices("schedule.kind"),
+            "CONSTANT LINEAR COSINE ONE_CYCLE INVERSE_SQRT COSINE_CYCLE PLATEAU");
+  EXPECT_EQ(choices("view.end_mark"), "true false");
+  EXPECT_EQ(choices("train.steps"), "");
+  EXPECT_EQ(choices("search.learning_rate"), "");
+  EXPECT_EQ(choices("attention.options"), "no such field");
+  EXPECT_EQ(SettableFields(CosformerOptions::descriptor(), "attention.options").front().path,
+            "attention.options.scale");
 }
 
 TEST(DescribeOptionsTest, FalseAndZeroAreValues) {

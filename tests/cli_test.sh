@@ -171,6 +171,8 @@ for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   expect 0 'valid' "$lra" data verify numpy
   expect 0 'listops linear seed 0' "$lra" train "${smoke[@]}" --attention linear --data numpy --out numpy-run \
     --set train.batch_examples=2
+  # Without --out the run's folder names the data.
+  expect 0 'runs/listops-linear-smoke-[0-9a-f]{8}-data-[0-9a-f]{8}-s0$' "$lra" train "${smoke[@]}" --attention linear --data numpy --set train.batch_examples=2
   break
 done
 

@@ -207,5 +207,44 @@ TEST_F(PretrainGoalTest, ASmallBatchMayWeighWhatItsExamplesDo) {
   }
 }
 
+// 48 examples in batches of 32: one of the two is half a batch, at either place. Adam's steps do
+// not depend on the scale of gradients, so the second one starts from the same weights.
+TEST_F(PretrainGoalTest, TheSmallerBatchOfAnEpochWeighsWhatItsExamplesDo) {
+  const auto train = [](const char* last_batch, bool pretrains) {
+    const std::string name = absl::StrCat("last-", last_batch, pretrains ? "-tokens" : "-labels");
+    std::vector<std::string> sets = {"model.dropout=0", "train.steps=2", "train.log_every_steps=1",
+                                     "train.batch_examples=32",
+                                     absl::StrCat("train.last_batch=", last_batch)};
+    if (pretrains) sets.emplace_back("pretrain.until=NOTHING");
+    return pretrains ? Pretrained(name, "48", sets) : Request(name, "linear", sets);
+  };
+  const auto norms = [](const TrainRequest& request, bool pretrains) {
+    const auto record = TrainRun(request);
+    EXPECT_TRUE(record.ok()) << record.status();
+    std::vector<CurvePoint> curve(record->curve().begin(), record->curve().end());
+    if (pretrains) curve = *ReadCurve(StageOf(request));
+    std::vector<double> norms;
+    for (const CurvePoint& point : curve) norms.push_back(point.gradient_norm());
+    return norms;
+  };
+  for (const bool pretrains : {false, true}) {
+    SCOPED_TRACE(pretrains ? "pretraining" : "labels");
+    const TrainRequest request = train("BY_EXAMPLES", pretrains);
+    const std::vector<double> by_examples = norms(request, pretrains);
+    const std::vector<double> full = norms(train("FULL_STEP", pretrains), pretrains);
+    const auto run = OpenRun(Resumed(request, request));
+    ASSERT_TRUE(run.ok()) << run.status();
+    const auto batches = PlanEpoch(
+        (*run)->train,
+        MakeLoaderOptions((*run)->config().train(), 0,
+                          pretrains ? RandomDomain::kPretrainOrder : RandomDomain::kExampleOrder),
+        0);
+    ASSERT_EQ(batches.size(), 2u);
+    ASSERT_EQ(batches[0].size() + batches[1].size(), 48u);
+    for (int i = 0; i < 2; ++i)
+      EXPECT_NEAR(by_examples[i] / full[i], static_cast<double>(batches[i].size()) / 32, 1e-4) << i;
+  }
+}
+
 }  // namespace
 }  // namespace lra

@@ -1,10 +1,14 @@
 #include "train/request.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "datasets/data_directory.h"
+#include "datasets/manifest.h"
 #include "lra/files.h"
+#include "lra/sha256.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/find_checkpoint.h"
@@ -13,6 +17,27 @@
 
 namespace lra {
 namespace {
+
+constexpr size_t kDataDigits = 8;
+
+bool IsSameFolder(const std::string& a, const std::string& b) {
+  std::error_code failed_a, failed_b;
+  const auto real_a = std::filesystem::weakly_canonical(a, failed_a);
+  const auto real_b = std::filesystem::weakly_canonical(b, failed_b);
+  return !failed_a && !failed_b && real_a == real_b;
+}
+
+// "-data-1a2b3c4d" for data in another folder than the task's own. The folder's name says nothing
+// about what is in it, so the fingerprints of its splits are taken.
+std::string DataInName(const std::string& task, const std::string& data_dir) {
+  if (IsSameFolder(data_dir, DefaultDataDirectory(task))) return "";
+  const absl::StatusOr<Manifest> manifest = ReadManifest(data_dir);
+  if (!manifest.ok()) return "";
+  std::string splits;
+  for (const ManifestSplit& split : manifest->splits())
+    absl::StrAppend(&splits, split.name(), "=", split.content_fingerprint(), "\n");
+  return absl::StrCat("-data-", Sha256Hex(splits).substr(0, kDataDigits));
+}
 
 TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& resolved, uint32_t seed,
                            bool is_one_of_several) {
@@ -30,7 +55,7 @@ TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& reso
   if (choice.runtime.data_dir().empty())
     request.runtime.set_data_dir(DefaultDataDirectory(config.task()));
   if (out.empty()) {
-    request.runtime.set_out_dir(DefaultRunDirectory(config));
+    request.runtime.set_out_dir(DefaultRunDirectory(config, request.runtime.data_dir()));
   } else if (is_one_of_several) {
     request.runtime.set_out_dir(absl::StrCat(out, "-s", seed));
   }
@@ -72,8 +97,10 @@ absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& c
   return requests;
 }
 
-std::string DefaultRunDirectory(const ExperimentConfig& config) {
-  return JoinPath("runs", ExperimentName(config));
+std::string DefaultRunDirectory(const ExperimentConfig& config, const std::string& data_dir) {
+  std::string name = ExperimentName(config);
+  name.insert(name.rfind("-s"), DataInName(config.task(), data_dir));  // the seed stays last
+  return JoinPath("runs", name);
 }
 
 absl::Status CheckRunDirectory(const TrainRequest& request) {

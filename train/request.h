@@ -55,8 +55,11 @@ struct TrainChoice {
 // LoadCheckpointState.
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice);
 
-// "runs/" and ExperimentName(config), e.g. "runs/listops-linear-small-s0".
-std::string DefaultRunDirectory(const ExperimentConfig& config);
+// "runs/" and ExperimentName(config), e.g. "runs/listops-linear-small-s0". Data in another folder
+// than DefaultDataDirectory of the task is a part of the name, by eight digits of a hash of its
+// splits' fingerprints: "runs/listops-linear-small-data-1a2b3c4d-s0". Where `data_dir` holds no
+// data, which training refuses, the name has no such part.
+std::string DefaultRunDirectory(const ExperimentConfig& config, const std::string& data_dir);
 
 // AlreadyExists when the run folder holds a run and resume is off.
 absl::Status CheckRunDirectory(const TrainRequest& request);

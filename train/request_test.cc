@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "datasets/data_test_util.h"
 #include "eval/run_record.h"
 #include "lra/folder_test_util.h"
 
@@ -77,6 +78,34 @@ TEST(MakeTrainRequestsTest, OptionsHaveFoldersOfTheirOwn) {
   const std::string folder = Make(b)[0].runtime.out_dir();
   b.resume = false;
   EXPECT_EQ(Make(b)[0].runtime.out_dir(), folder);
+}
+
+TEST(MakeTrainRequestsTest, OtherDataHasFoldersOfItsOwn) {
+  const TestFolder folder;
+  const std::string own = folder.File("listops"), copy = folder.File("copy");
+  const std::string other = folder.File("other");
+  const TaskSpec spec = SmallSpec();
+  WriteTestData(own, spec, {{"train", RandomExamples(spec, 5, 1)}});
+  WriteTestData(copy, spec, {{"train", RandomExamples(spec, 5, 1)}});
+  WriteTestData(other, spec, {{"train", RandomExamples(spec, 5, 2)}});
+  setenv("LRA_DATA", folder.path().c_str(), 1);
+  const auto folder_with = [](const std::string& data, const std::string& seeds) {
+    TrainChoice choice = Plain();
+    choice.runtime.set_data_dir(data);
+    choice.seeds = seeds;
+    return Make(choice).back().runtime.out_dir();
+  };
+  // The task's own folder, however it is spelt, and one without data, which training refuses.
+  EXPECT_EQ(folder_with("", ""), "runs/listops-linear-small-s0");
+  EXPECT_EQ(folder_with(own, ""), "runs/listops-linear-small-s0");
+  EXPECT_EQ(folder_with(copy + "/../listops/", ""), "runs/listops-linear-small-s0");
+  EXPECT_EQ(folder_with(folder.File("nothing"), ""), "runs/listops-linear-small-s0");
+  const std::string with_copy = folder_with(copy, "");
+  EXPECT_THAT(with_copy, testing::MatchesRegex("runs/listops-linear-small-data-[0-9a-f]{8}-s0"));
+  EXPECT_EQ(folder_with(copy, ""), with_copy);  // found again by --resume
+  EXPECT_NE(folder_with(other, ""), with_copy);
+  EXPECT_THAT(folder_with(other, "3-4"), testing::EndsWith("-s4"));
+  unsetenv("LRA_DATA");
 }
 
 TEST(CheckRunDirectoryTest, AFolderThatHoldsARunIsForResumeOnly) {
