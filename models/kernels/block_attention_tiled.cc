@@ -22,19 +22,19 @@ namespace {
 // Queries of a tile where all see the same keys; fewer where later ones see more.
 constexpr int64_t kCausalLanes = 32;
 
-struct Place {
+struct BlockPlace {
   int64_t example, head, first, count;  // tokens
 };
 
 // One set of keys.
-struct KeySet {
+struct BlockKeySet {
   HeadRows k, v;
   KeepTable keep;
 };
 
-struct Problem {
-  Problem(const at::Tensor& queries, const std::vector<BlockKeys>& keys, int64_t block_tokens,
-          bool is_causal)
+struct BlockProblem {
+  BlockProblem(const at::Tensor& queries, const std::vector<BlockKeys>& keys, int64_t block_tokens,
+               bool is_causal)
       : q(queries),
         batch(queries.size(0)),
         heads(queries.size(1)),
@@ -52,7 +52,7 @@ struct Problem {
   }
 
   const HeadRows q;
-  std::vector<KeySet> sets;
+  std::vector<BlockKeySet> sets;
   const int64_t batch, heads, tokens, width, value_width, padded_width, padded_value_width, block,
       key_rows;
   const bool causal;
@@ -78,14 +78,14 @@ struct KeptPlaces {
 
 // The queries first .. first + count - 1 of a block in `lanes` lanes, and the keys that they see:
 // the first `keys` rows that PackKeys() leaves.
-struct Tile {
+struct BlockTile {
   int64_t first, count, lanes, keys;
 };
 
 // One block at a time; scratch of one thread.
-class Worker {
+class BlockWorker {
  public:
-  explicit Worker(const Problem& p)
+  explicit BlockWorker(const BlockProblem& p)
       : p_(p),
         most_lanes_(std::min(RoundUp(p.block, 16), p.causal ? kCausalLanes : kMostLanes)),
         keys_(p.key_rows * p.padded_width),
@@ -97,10 +97,10 @@ class Worker {
     for (size_t s = 0; s < p.sets.size(); ++s) kept_[s].places.resize(p.block);
   }
 
-  void Forward(const Place& at, const HeadRows& output) {
+  void Forward(const BlockPlace& at, const HeadRows& output) {
     PackKeys(at);
     for (int64_t first = 0; first < at.count; first += most_lanes_) {
-      const Tile tile = TileAt(at, first);
+      const BlockTile tile = TileAt(at, first);
       PackLanes({tile.count, tile.lanes, p_.width}, Row(p_.q, at, first), p_.q.stride(), nullptr,
                 kLog2E, columns_.get());
       Weigh(tile);
@@ -110,10 +110,10 @@ class Worker {
   }
 
   // Lists what the block needs, to be fetched while another is in work.
-  void FetchNext(const Place& at) {
+  void FetchNext(const BlockPlace& at) {
     fetcher_.Clear();
     fetcher_.Add(Row(p_.q, at, 0), p_.q.stride(), at.count, p_.width);
-    for (const KeySet& set : p_.sets) {
+    for (const BlockKeySet& set : p_.sets) {
       fetcher_.Add(Row(set.k, at, 0), set.k.stride(), at.count, p_.width);
       fetcher_.Add(Row(set.v, at, 0), set.v.stride(), at.count, p_.value_width);
     }
@@ -128,11 +128,11 @@ class Worker {
 
   static constexpr float kLog2E = std::numbers::log2e_v<float>;
 
-  static float* Row(const HeadRows& x, const Place& at, int64_t row) {
+  static float* Row(const HeadRows& x, const BlockPlace& at, int64_t row) {
     return x.At(at.example, at.head, at.first + row);
   }
 
-  Tile TileAt(const Place& at, int64_t first) const {
+  BlockTile TileAt(const BlockPlace& at, int64_t first) const {
     const int64_t count = std::min(most_lanes_, at.count - first);
     const int64_t own = p_.causal ? kept_[0].Before(first + count) : kept_[0].count;
     return {first, count, RoundUp(count, 16), kept_[1].count + own};
@@ -140,10 +140,10 @@ class Worker {
 
   // Copies the kept keys and values of the block: those of the second set, then those of the first,
   // so that what a causal query sees comes first. Keys are multiplied by the scale.
-  void PackKeys(const Place& at) {
+  void PackKeys(const BlockPlace& at) {
     int64_t rows = 0;
     for (size_t s = p_.sets.size(); s-- > 0;) {
-      const KeySet& set = p_.sets[s];
+      const BlockKeySet& set = p_.sets[s];
       kept_[s].Find(set.keep.At(at.example, at.first), at.count);
       const int64_t count = kept_[s].count, end = rows + count;
       const int64_t padded = (s == 0 ? RoundUp(end, kBlockRows) : end) - rows;
@@ -158,7 +158,7 @@ class Worker {
 
   // weights_ = 2^(score - the highest score of the query), inverse_ = 1 / their sums, given the
   // queries in columns_; 0 where a query sees no key.
-  void Weigh(const Tile& tile) {
+  void Weigh(const BlockTile& tile) {
     Multiply({tile.keys, p_.width, tile.lanes, keys_.get(), p_.padded_width, false, columns_.get(),
               tile.lanes, zeros_.data(), weights_.get(), tile.lanes});
     if (p_.causal) HideLater(tile);
@@ -173,7 +173,7 @@ class Worker {
   }
 
   // A query sees no later key of the first set.
-  void HideLater(const Tile& tile) {
+  void HideLater(const BlockTile& tile) {
     const int64_t own = tile.keys - kept_[1].count;
     for (int64_t j = own; j-- > 0 && kept_[0].places[j] > tile.first;) {
       float* row = weights_.get() + (kept_[1].count + j) * tile.lanes;
@@ -182,8 +182,8 @@ class Worker {
   }
 
   // The tile's rows of `to` = tile^T rows: [key][lane] and [key][width] -> [query][width].
-  void ToQueries(const Place& at, const Tile& tile, const float* weights, const float* rows,
-                 int64_t width, const HeadRows& to) {
+  void ToQueries(const BlockPlace& at, const BlockTile& tile, const float* weights,
+                 const float* rows, int64_t width, const HeadRows& to) {
     const int64_t padded = RoundUp(width, 16);
     float* target = Row(to, at, tile.first);
     const bool is_direct = padded == width && tile.count % kBlockRows == 0;
@@ -193,7 +193,7 @@ class Worker {
       std::copy_n(results_.get() + q * padded, width, target + q * to.stride());
   }
 
-  const Problem& p_;
+  const BlockProblem& p_;
   const int64_t most_lanes_;
   KeptPlaces kept_[2];
   Floats keys_, values_;  // [kept key][padded width]
@@ -211,11 +211,12 @@ struct SetGradients {
   HeadRows k, v;
 };
 
-class BackwardWorker : public Worker {
+class BlockBackwardWorker : public BlockWorker {
  public:
-  BackwardWorker(const Problem& p, const at::Tensor& upstream, const at::Tensor& query_gradient,
-                 const std::vector<SetGradients>& key_gradients)
-      : Worker(p),
+  BlockBackwardWorker(const BlockProblem& p, const at::Tensor& upstream,
+                      const at::Tensor& query_gradient,
+                      const std::vector<SetGradients>& key_gradients)
+      : BlockWorker(p),
         upstream_(upstream),
         query_gradient_(query_gradient),
         key_gradients_(key_gradients),
@@ -226,7 +227,7 @@ class BackwardWorker : public Worker {
         key_sums_(p.key_rows * p.padded_width),
         value_sums_(p.key_rows * p.padded_value_width) {}
 
-  void Run(const Place& at) {
+  void Run(const BlockPlace& at) {
     PackKeys(at);
     // The last queries come first, because they see all keys that any query of the block sees.
     const int64_t last = (at.count - 1) / most_lanes_ * most_lanes_;
@@ -243,20 +244,20 @@ class BackwardWorker : public Worker {
     }
   }
 
-  void FetchNext(const Place& at) {
-    Worker::FetchNext(at);
+  void FetchNext(const BlockPlace& at) {
+    BlockWorker::FetchNext(at);
     fetcher_.Add(Row(upstream_, at, 0), upstream_.stride(), at.count, p_.value_width);
   }
 
  private:
   // Whether the sums of dK and dV can be formed where they belong.
-  bool AreSumsDirect(const Place& at) const {
+  bool AreSumsDirect(const BlockPlace& at) const {
     bool are_all_kept = at.count % kBlockRows == 0;
     for (size_t s = 0; s < p_.sets.size(); ++s) are_all_kept &= kept_[s].count == at.count;
     return are_all_kept && p_.padded_width == p_.width && p_.padded_value_width == p_.value_width;
   }
 
-  void AddTile(const Place& at, const Tile& tile, bool is_first, bool is_direct) {
+  void AddTile(const BlockPlace& at, const BlockTile& tile, bool is_first, bool is_direct) {
     PackQueries(at, tile);
     Weigh(tile);
     Multiply({tile.keys, p_.value_width, tile.lanes, values_.get(), p_.padded_value_width, false,
@@ -284,7 +285,7 @@ class BackwardWorker : public Worker {
     }
   }
 
-  void PackQueries(const Place& at, const Tile& tile) {
+  void PackQueries(const BlockPlace& at, const BlockTile& tile) {
     PackRows({tile.count, tile.count, p_.width, p_.padded_width}, Row(p_.q, at, tile.first),
              p_.q.stride(), nullptr, 1.0f, query_rows_.get());
     PackRows({tile.count, tile.count, p_.value_width, p_.padded_value_width},
@@ -298,15 +299,15 @@ class BackwardWorker : public Worker {
   }
 
   // out (+)= rows first .. first + keys - 1 of a tile times rows of queries.
-  void ToKeys(const Tile& tile, int64_t first, int64_t keys, const float* weights,
+  void ToKeys(const BlockTile& tile, int64_t first, int64_t keys, const float* weights,
               const float* rows, int64_t width, const float* start, float* out, int64_t stride) {
     Multiply({keys, tile.count, width, weights + first * tile.lanes, tile.lanes, false, rows, width,
               start, out, stride});
   }
 
   // Writes the sums of the kept keys of a block to their places, and 0 to all others.
-  static void Scatter(const Place& at, const KeptPlaces& kept, const float* sums, int64_t stride,
-                      int64_t width, const HeadRows& to) {
+  static void Scatter(const BlockPlace& at, const KeptPlaces& kept, const float* sums,
+                      int64_t stride, int64_t width, const HeadRows& to) {
     for (int64_t i = 0, next = 0; i < at.count; ++i) {
       const bool is_kept = next < kept.count && kept.places[next] == i;
       float* row = Row(to, at, i);
@@ -325,13 +326,14 @@ class BackwardWorker : public Worker {
 
 // body(worker, place) for every block of every head, heads innermost: their rows are neighbours.
 template <class MakeWorker, class Body>
-void ForBlocks(const Problem& p, MakeWorker make_worker, Body body) {
+void ForBlocks(const BlockProblem& p, MakeWorker make_worker, Body body) {
   const int64_t blocks = (p.tokens + p.block - 1) / p.block;
   at::parallel_for(0, p.batch * blocks * p.heads, 1, [&](int64_t begin, int64_t end) {
     auto worker = make_worker();
     const auto place = [&](int64_t i) {
       const int64_t first = i / p.heads % blocks * p.block;
-      return Place{i / p.heads / blocks, i % p.heads, first, std::min(p.block, p.tokens - first)};
+      return BlockPlace{i / p.heads / blocks, i % p.heads, first,
+                        std::min(p.block, p.tokens - first)};
     };
     for (int64_t i = begin; i < end; ++i) {
       worker.FetchNext(place(std::min(i + 1, end - 1)));
@@ -344,19 +346,19 @@ void ForBlocks(const Problem& p, MakeWorker make_worker, Body body) {
 
 at::Tensor BlockAttentionForwardTiled(const at::Tensor& q, const std::vector<BlockKeys>& keys,
                                       int64_t block_tokens, bool causal) {
-  const Problem p(q, keys, block_tokens, causal);
+  const BlockProblem p(q, keys, block_tokens, causal);
   const at::Tensor output = EmptyHeads(q, p.value_width);
   const HeadRows rows(output);
   ForBlocks(
-      p, [&] { return Worker(p); },
-      [&](Worker* worker, const Place& at) { worker->Forward(at, rows); });
+      p, [&] { return BlockWorker(p); },
+      [&](BlockWorker* worker, const BlockPlace& at) { worker->Forward(at, rows); });
   return output;
 }
 
 std::vector<at::Tensor> BlockAttentionBackwardTiled(const at::Tensor& upstream, const at::Tensor& q,
                                                     const std::vector<BlockKeys>& keys,
                                                     int64_t block_tokens, bool causal) {
-  const Problem p(q, keys, block_tokens, causal);
+  const BlockProblem p(q, keys, block_tokens, causal);
   std::vector<at::Tensor> result = {EmptyHeads(q, p.width)};
   std::vector<SetGradients> sums;
   for (size_t s = 0; s < keys.size(); ++s) {
@@ -365,8 +367,8 @@ std::vector<at::Tensor> BlockAttentionBackwardTiled(const at::Tensor& upstream, 
     result.insert(result.end(), {k, v});
   }
   ForBlocks(
-      p, [&] { return BackwardWorker(p, upstream, result[0], sums); },
-      [&](BackwardWorker* worker, const Place& at) { worker->Run(at); });
+      p, [&] { return BlockBackwardWorker(p, upstream, result[0], sums); },
+      [&](BlockBackwardWorker* worker, const BlockPlace& at) { worker->Run(at); });
   return result;
 }
 
