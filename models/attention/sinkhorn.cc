@@ -33,6 +33,7 @@
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
 #include "models/kernels/block_attention.h"
+#include "models/kernels/block_mixing.h"
 #include "models/kernels/noise.h"
 
 namespace lra {
@@ -118,9 +119,10 @@ class Sinkhorn : public Attention {
                                            : at::matmul(mixing.weights, kept.unsqueeze(1));
     const at::Tensor scale = mixing.row_sums / sums.masked_fill(sums == 0, 1);
     const at::Tensor weights = blocks.is_full ? mixing.weights * scale : mixing.weights;
+    const int64_t block = blocks.k.size(3);
     const auto mix = [&](const at::Tensor& x) {
-      const at::Tensor y = at::matmul(weights, x.flatten(3)).view(x.sizes());
-      return Tokens(blocks.is_full ? y : y * scale.unsqueeze(-1));
+      const at::Tensor y = MixBlocks(weights, Tokens(x), block);
+      return blocks.is_full ? y : y * scale.flatten(2).unsqueeze(-1);
     };
     const at::Tensor is_mixed = at::matmul(admitted.to(kept.options()), kept) > 0;  // [B, n, b]
     return {mix(blocks.k), mix(blocks.v), is_mixed.flatten(1)};

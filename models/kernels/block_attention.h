@@ -31,6 +31,14 @@ namespace internal {
 at::Tensor BlockAttentionGeneric(const at::Tensor& q, const std::vector<BlockKeys>& keys,
                                  int64_t block_tokens, bool causal);
 
+// For float32 on the CPU and blocks of any size. The backward returns dq, and then dk and dv of
+// each set. Results do not depend on the number of threads.
+at::Tensor BlockAttentionForwardTiled(const at::Tensor& q, const std::vector<BlockKeys>& keys,
+                                      int64_t block_tokens, bool causal);
+std::vector<at::Tensor> BlockAttentionBackwardTiled(const at::Tensor& upstream, const at::Tensor& q,
+                                                    const std::vector<BlockKeys>& keys,
+                                                    int64_t block_tokens, bool causal);
+
 }  // namespace internal
 }  // namespace lra
 

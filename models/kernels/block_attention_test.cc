@@ -133,7 +133,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, BlockAttentionTest,
                                          Shape{"larger", 1, 2, 9, 4, 4, 64},
                                          Shape{"causal", 2, 2, 45, 8, 8, 10, true},
                                          Shape{"masked", 3, 2, 45, 8, 8, 10, false, true},
-                                         Shape{"both", 3, 2, 40, 8, 8, 10, true, true}),
+                                         Shape{"both", 3, 2, 40, 8, 8, 10, true, true},
+                                         Shape{"aligned", 1, 2, 160, 16, 32, 80, true},
+                                         Shape{"tiles", 2, 2, 200, 16, 16, 90, true, true},
+                                         Shape{"wide", 1, 2, 150, 80, 96, 72, false, true}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(BlockAttentionTest, NanInMaskedKeysHasNoEffect) {

@@ -50,7 +50,8 @@ constexpr double kSelfLogit = -1e5;
 // q, k [B, H, N, D], v [B, H, N, Dv], keep [B, N] bool or undefined -> [B, H, N, Dv]:
 // softmax(q k^T / sqrt(D)) v over the pairs of the parts with kept keys, times WeightDropoutMask().
 // Differentiable once. NaN in masked keys and values has no effect; rows without keys are 0 with
-// zero gradient.
+// zero gradient. float32 on the CPU is computed in vector registers, tile by tile; everything else
+// by ATen's operations on gathered rows.
 at::Tensor GroupedAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const at::Tensor& keep, std::vector<AttentionGroups> parts,
                             const DropoutKey& weight_dropout);

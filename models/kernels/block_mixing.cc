@@ -1,0 +1,181 @@
+#include "models/kernels/block_mixing.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/matmul.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "lra/check.h"
+#include "models/kernels/dispatch.h"
+#include "models/kernels/floats.h"
+#include "models/kernels/head_rows.h"
+#include "models/kernels/lane_tiles.h"
+#include "models/kernels/softmax_attention_tiles.h"
+
+namespace lra {
+namespace {
+
+// So many floats of each block are mixed at a time: those of all blocks stay in the cache.
+constexpr int64_t kMixedFloats = 256;
+
+struct MixingShape {
+  MixingShape(const at::Tensor& weights, const at::Tensor& x, int64_t block_tokens)
+      : heads(x.size(1)),
+        blocks(weights.size(2)),
+        block(block_tokens),
+        width(x.size(3)),
+        tokens(std::clamp<int64_t>(kMixedFloats / width, 1, block)),
+        lanes(RoundUp(tokens * width, 16)),
+        rows(RoundUp(blocks, kBlockRows)),
+        columns(RoundUp(blocks, 16)) {}
+
+  const int64_t heads, blocks, block, width;
+  const int64_t tokens;         // of each block that are in work together
+  const int64_t lanes;          // their floats
+  const int64_t rows, columns;  // blocks, rounded up
+};
+
+// Mixes the blocks of one head; scratch of one thread.
+class BlockMixer {
+ public:
+  explicit BlockMixer(const MixingShape& shape)
+      : s_(shape),
+        from_(shape.rows * shape.lanes),
+        to_(shape.rows * shape.lanes),
+        weights_(shape.rows * shape.columns),
+        sums_(shape.rows * shape.columns),
+        transposed_(shape.lanes * shape.columns),
+        zeros_(shape.lanes) {
+    std::fill_n(from_.get(), shape.rows * shape.lanes, 0.0f);
+  }
+
+  // y = weights x, or weights^T x.
+  void Mix(const float* weights, bool is_transposed, const float* x, int64_t stride, float* y,
+           int64_t y_stride) {
+    LoadWeights(weights);
+    for (int64_t first = 0; first < s_.block; first += s_.tokens) {
+      const int64_t tokens = std::min(s_.tokens, s_.block - first);
+      Copy(x + first * stride, stride, tokens);
+      MultiplyTile({s_.blocks, s_.blocks, s_.lanes, weights_.get(), s_.columns, is_transposed,
+                    from_.get(), s_.lanes, zeros_.data(), to_.get(), s_.lanes});
+      for (int64_t n = 0; n < s_.blocks; ++n) {
+        for (int64_t t = 0; t < tokens; ++t) {
+          std::copy_n(to_.get() + n * s_.lanes + t * s_.width, s_.width,
+                      y + (n * s_.block + first + t) * y_stride);
+        }
+      }
+    }
+  }
+
+  // gradient [n, n] = sum over places and channels of upstream_n x_m.
+  void AddWeightGradient(const float* upstream, int64_t upstream_stride, const float* x,
+                         int64_t stride, float* gradient) {
+    std::fill_n(sums_.get(), s_.rows * s_.columns, 0.0f);
+    for (int64_t first = 0; first < s_.block; first += s_.tokens) {
+      const int64_t tokens = std::min(s_.tokens, s_.block - first);
+      Copy(x + first * stride, stride, tokens);
+      PackLanes({s_.blocks, s_.columns, tokens * s_.width}, from_.get(), s_.lanes, nullptr, 1.0f,
+                transposed_.get());
+      Copy(upstream + first * upstream_stride, upstream_stride, tokens);
+      MultiplyTile({s_.blocks, tokens * s_.width, s_.columns, from_.get(), s_.lanes, false,
+                    transposed_.get(), s_.columns, nullptr, sums_.get(), s_.columns});
+    }
+    for (int64_t n = 0; n < s_.blocks; ++n)
+      std::copy_n(sums_.get() + n * s_.columns, s_.blocks, gradient + n * s_.blocks);
+  }
+
+ private:
+  void LoadWeights(const float* weights) {
+    std::fill_n(weights_.get(), s_.rows * s_.columns, 0.0f);
+    for (int64_t n = 0; n < s_.blocks; ++n)
+      std::copy_n(weights + n * s_.blocks, s_.blocks, weights_.get() + n * s_.columns);
+  }
+
+  // from_ = so many tokens of each block.
+  void Copy(const float* x, int64_t stride, int64_t tokens) {
+    for (int64_t m = 0; m < s_.blocks; ++m) {
+      for (int64_t t = 0; t < tokens; ++t) {
+        std::copy_n(x + (m * s_.block + t) * stride, s_.width,
+                    from_.get() + m * s_.lanes + t * s_.width);
+      }
+    }
+  }
+
+  const MixingShape& s_;
+  Floats from_, to_;       // [block][lane]
+  Floats weights_, sums_;  // [block][block]
+  Floats transposed_;      // [lane][block]
+  std::vector<float> zeros_;
+};
+
+// body(mixer, example, head, index) in parallel.
+template <class Body>
+void ForMixedHeads(const MixingShape& shape, const at::Tensor& x, Body body) {
+  at::parallel_for(0, x.size(0) * shape.heads, 1, [&](int64_t begin, int64_t end) {
+    BlockMixer mixer(shape);
+    for (int64_t i = begin; i < end; ++i) body(&mixer, i / shape.heads, i % shape.heads, i);
+  });
+}
+
+class MixBlocksFunction : public torch::autograd::Function<MixBlocksFunction> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& weights,
+                            const at::Tensor& x, int64_t block_tokens) {
+    const at::Tensor dense = weights.contiguous(), output = EmptyHeads(x, x.size(3));
+    context->save_for_backward({dense, x});
+    context->saved_data["block_tokens"] = block_tokens;
+    const MixingShape shape(dense, x, block_tokens);
+    const HeadRows from(x), to(output);
+    const float* all = dense.const_data_ptr<float>();
+    ForMixedHeads(shape, x, [&](BlockMixer* mixer, int64_t example, int64_t head, int64_t i) {
+      mixer->Mix(all + i * shape.blocks * shape.blocks, false, from.At(example, head, 0),
+                 from.stride(), to.At(example, head, 0), to.stride());
+    });
+    return output;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list upstream) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &weights = saved[0], &x = saved[1];
+    const at::Tensor dx = EmptyHeads(x, x.size(3));
+    const at::Tensor dweights = at::empty(weights.sizes(), weights.options().requires_grad(false));
+    const MixingShape shape(weights, x, context->saved_data["block_tokens"].toInt());
+    const HeadRows inputs(x), gradients(upstream[0]), to(dx);
+    const float* all = weights.const_data_ptr<float>();
+    float* all_gradients = dweights.mutable_data_ptr<float>();
+    ForMixedHeads(shape, x, [&](BlockMixer* mixer, int64_t example, int64_t head, int64_t i) {
+      const float* gradient = gradients.At(example, head, 0);
+      const int64_t matrix = i * shape.blocks * shape.blocks;
+      mixer->Mix(all + matrix, true, gradient, gradients.stride(), to.At(example, head, 0),
+                 to.stride());
+      mixer->AddWeightGradient(gradient, gradients.stride(), inputs.At(example, head, 0),
+                               inputs.stride(), all_gradients + matrix);
+    });
+    return {dweights, dx, at::Tensor()};
+  }
+};
+
+}  // namespace
+
+namespace internal {
+
+at::Tensor MixBlocksGeneric(const at::Tensor& weights, const at::Tensor& x, int64_t block_tokens) {
+  const at::Tensor blocks = x.unflatten(2, {-1, block_tokens});
+  return at::matmul(weights, blocks.flatten(3)).view(blocks.sizes()).flatten(2, 3);
+}
+
+}  // namespace internal
+
+at::Tensor MixBlocks(const at::Tensor& weights, const at::Tensor& x, int64_t block_tokens) {
+  LRA_CHECK(x.dim() == 4 && weights.dim() == 4 && weights.size(2) == weights.size(3) &&
+            weights.size(2) * block_tokens == x.size(2));
+  if (DispatchKernel(KernelNeeds(), {x, weights}) == KernelPath::kGeneric)
+    return internal::MixBlocksGeneric(weights, x, block_tokens);
+  return MixBlocksFunction::apply(weights, x, block_tokens);
+}
+
+}  // namespace lra
