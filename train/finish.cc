@@ -15,7 +15,7 @@
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
-#include "models/base/kernel_path.h"
+#include "models/base/product_type.h"
 #include "models/parameter_count.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/test_looks.h"
@@ -120,7 +120,8 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   record.set_stopped_at_step(state.stopped_at_step());
   *record.mutable_machine() = DescribeMachine();
   record.mutable_machine()->set_cpu_capability(at::get_cpu_capability());
-  record.mutable_machine()->set_kernels(KernelPathName(ActiveKernelPath()));
+  record.mutable_machine()->set_kernels(
+      KernelsName(state.config().numerics().precision() == NumericsConfig::BF16));
   *record.mutable_versions() = RunVersions(TORCH_VERSION);
   return record;
 }

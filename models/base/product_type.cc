@@ -18,10 +18,16 @@ bool HasBfloat16Products() {
 #endif
 }
 
+std::string KernelsName(bool is_bfloat16) {
+  const std::string name = KernelPathName(ActiveKernelPath());
+  return is_bfloat16 && HasBfloat16Products() ? name + "+bfloat16" : name;
+}
+
 ProductType ActiveProductType() { return type_of_thread; }
 
 ProductTypeScope::ProductTypeScope(bool wants_bfloat16) : previous_(type_of_thread) {
-  type_of_thread = wants_bfloat16 && HasBfloat16Products() ? ProductType::kBfloat16 : ProductType::kFloat32;
+  type_of_thread =
+      wants_bfloat16 && HasBfloat16Products() ? ProductType::kBfloat16 : ProductType::kFloat32;
 }
 ProductTypeScope::~ProductTypeScope() { type_of_thread = previous_; }
 

@@ -2,6 +2,8 @@
 #ifndef LRA_MODELS_BASE_PRODUCT_TYPE_H_
 #define LRA_MODELS_BASE_PRODUCT_TYPE_H_
 
+#include <string>
+
 namespace lra {
 
 enum class ProductType {
@@ -12,6 +14,10 @@ enum class ProductType {
 // Whether this process has tiles with bfloat16 products: its kernels are those for AVX-512
 // (models/base/kernel_path.h) and the processor has AVX512-BF16.
 bool HasBfloat16Products();
+
+// What records call the code of a run: the path's name, and "+bfloat16" for a run in bfloat16 whose
+// tiles have such products.
+std::string KernelsName(bool is_bfloat16);
 
 // The type in which kernels called by this thread multiply: kFloat32 where no scope says otherwise.
 ProductType ActiveProductType();

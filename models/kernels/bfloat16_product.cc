@@ -16,7 +16,7 @@
 namespace lra {
 namespace {
 
-constexpr int kBlockRows = 8, kVectors = 3;  // 24 accumulators, 3 operands, a broadcast
+constexpr int kRegisterRows = 8, kRegisterVectors = 3;  // 24 accumulators, 3 operands, a broadcast
 
 // One pair of numbers in every lane.
 LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512bh Broadcast(const BFloat16* pair) {
@@ -67,8 +67,8 @@ template <int kVectors, bool kPaired>
 LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE void MultiplyPanel(const Bfloat16Product& p,
                                                                 int64_t lane) {
   int64_t row = 0;
-  for (; row + kBlockRows <= p.rows; row += kBlockRows)
-    MultiplyBlock<kBlockRows, kVectors, kPaired>(p, row, lane);
+  for (; row + kRegisterRows <= p.rows; row += kRegisterRows)
+    MultiplyBlock<kRegisterRows, kVectors, kPaired>(p, row, lane);
   for (; row < p.rows; ++row) MultiplyBlock<1, kVectors, kPaired>(p, row, lane);
 }
 
@@ -76,7 +76,7 @@ template <bool kPaired>
 LRA_TARGET_BFLOAT16 void MultiplyRows(const Bfloat16Product& p) {
   const int64_t wide = p.lanes % kPanelLanes == 0 ? p.lanes : 0;
   int64_t lane = 0;
-  for (; lane < wide; lane += kPanelLanes) MultiplyPanel<kVectors, kPaired>(p, lane);
+  for (; lane < wide; lane += kPanelLanes) MultiplyPanel<kRegisterVectors, kPaired>(p, lane);
   for (; lane + 2 * kLaneStep <= p.lanes; lane += 2 * kLaneStep) MultiplyPanel<2, kPaired>(p, lane);
   for (; lane < p.lanes; lane += kLaneStep) MultiplyPanel<1, kPaired>(p, lane);
 }

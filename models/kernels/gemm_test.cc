@@ -91,7 +91,10 @@ TEST(GemmTest, ScopesChooseBfloat16WhereThereIsIt) {
     EXPECT_EQ(ActiveProductType(), ProductType::kFloat32);
   }
   EXPECT_EQ(ActiveProductType(), ProductType::kFloat32);
+  EXPECT_EQ(KernelsName(false), KernelPathName(ActiveKernelPath()));
+  EXPECT_EQ(KernelsName(true) != KernelsName(false), HasBfloat16Products());
   const ScopedKernelPath use(KernelPath::kBaseline);
+  EXPECT_EQ(KernelsName(true), "baseline");
   const ProductTypeScope wants(true);
   EXPECT_EQ(ActiveProductType(), ProductType::kFloat32);
 }
