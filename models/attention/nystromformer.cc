@@ -14,7 +14,6 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/floor_divide.h>
@@ -33,6 +32,7 @@
 #include "models/interface/options.h"
 #include "models/kernels/select_kept.h"
 #include "models/kernels/softmax_attention.h"
+#include "models/kernels/token_convolution.h"
 #include "models/kernels/token_projection.h"
 
 namespace lra {
@@ -93,10 +93,7 @@ class Nystromformer : public Attention {
                      v = SelectKept(input.v, input.keep);
     at::Tensor output = AttendByLength(q, k, v, keep);
     if (convolution_.defined()) {
-      const int64_t width = convolution_.size(1);
-      output = output + at::conv2d(v, convolution_.to(v.options()).view({-1, 1, width, 1}), {},
-                                   at::IntArrayRef{1, 1}, at::IntArrayRef{width / 2, 0},
-                                   at::IntArrayRef{1, 1}, v.size(1));
+      output = AddTokenConvolution(output, v, convolution_.to(v.options()));
     }
     return SelectKept(output, input.keep);
   }
