@@ -14,10 +14,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/eye.h>
-#include <ATen/ops/floor_divide.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/softmax.h>
@@ -31,9 +29,10 @@
 #include "models/attention/nystromformer.pb.h"
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
+#include "models/kernels/segment_means.h"
 #include "models/kernels/select_kept.h"
 #include "models/kernels/softmax_attention.h"
-#include "models/kernels/token_projection.h"
+#include "models/kernels/token_convolution.h"
 
 namespace lra {
 namespace {
@@ -50,17 +49,6 @@ Traits MakeTraits() {
   traits.time_order = "N M D + M^3";
   traits.memory_order = "N D + N M";
   return traits;
-}
-
-// Returns the weights [B, M, N] that take the means of M segments of the kept tokens. The t-th of n
-// kept tokens, counted from 0, is in segment floor(t M / n). At least M tokens must be kept.
-at::Tensor SegmentMeans(const at::Tensor& keep, int64_t segments, const at::TensorOptions& type) {
-  const at::Tensor kept = keep.to(at::kLong);
-  const at::Tensor rank = kept.cumsum(1) - kept;
-  const at::Tensor segment = at::floor_divide(rank * segments, kept.sum(1, true));  // [B, N]
-  const at::Tensor rows = at::arange(segments, segment.options()).view({1, segments, 1});
-  const at::Tensor members = rows.eq(segment.unsqueeze(1)).logical_and(keep.unsqueeze(1)).to(type);
-  return members / members.sum(2, true);
 }
 
 at::Tensor PseudoInverse(const at::Tensor& a, int64_t iterations) {
@@ -93,10 +81,7 @@ class Nystromformer : public Attention {
                      v = SelectKept(input.v, input.keep);
     at::Tensor output = AttendByLength(q, k, v, keep);
     if (convolution_.defined()) {
-      const int64_t width = convolution_.size(1);
-      output = output + at::conv2d(v, convolution_.to(v.options()).view({-1, 1, width, 1}), {},
-                                   at::IntArrayRef{1, 1}, at::IntArrayRef{width / 2, 0},
-                                   at::IntArrayRef{1, 1}, v.size(1));
+      output = AddTokenConvolution(output, v, convolution_.to(v.options()));
     }
     return SelectKept(output, input.keep);
   }
@@ -138,8 +123,8 @@ class Nystromformer : public Attention {
 
   at::Tensor AttendThroughLandmarks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                     const at::Tensor& keep) const {
-    const at::Tensor means = SegmentMeans(keep, landmarks_, q.options());
-    const at::Tensor q_marks = ProjectTokens(means, q), k_marks = ProjectTokens(means, k);
+    const at::Tensor q_marks = SegmentMeans(q, keep, landmarks_),
+                     k_marks = SegmentMeans(k, keep, landmarks_);
     const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
     const at::Tensor a = at::softmax(at::matmul(q_marks * scale, k_marks.transpose(-1, -2)), -1);
     const at::Tensor values = SoftmaxAttention(q_marks, k, v, keep, DropoutKey());  // [B, H, M, D]

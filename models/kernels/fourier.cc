@@ -10,15 +10,45 @@
 
 #include <optional>
 
+#include "models/kernels/dispatch.h"
+
 namespace lra {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+constexpr KernelNeeds kFourierNeeds = {};
+
+class FourierMixingFunction : public torch::autograd::Function<FourierMixingFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, bool is_orthonormal) {
+    const bool is_tiled = internal::HasTiledFourierMixing(x.size(1), x.size(2)) &&
+                          DispatchKernel(kFourierNeeds, {x}) != KernelPath::kGeneric;
+    context->saved_data["is_orthonormal"] = is_orthonormal;
+    context->saved_data["is_tiled"] = is_tiled;
+    return Mix(x, is_orthonormal, is_tiled);
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    return {Mix(gradients[0], context->saved_data["is_orthonormal"].toBool(),
+                context->saved_data["is_tiled"].toBool()),
+            at::Tensor()};
+  }
+
+ private:
+  static at::Tensor Mix(const at::Tensor& x, bool is_orthonormal, bool is_tiled) {
+    return (is_tiled ? internal::FourierMixingTiled : internal::FourierMixingGeneric)(
+        x, is_orthonormal);
+  }
+};
+
+}  // namespace
+
+namespace internal {
+
 // For real numbers, channels c and C - c of the transform are each other's conjugates at tokens n
 // and -n (modulo N). So half of the channels are transformed, and the others follow from them.
-at::Tensor Mix(const at::Tensor& x, bool is_orthonormal) {
+at::Tensor FourierMixingGeneric(const at::Tensor& x, bool is_orthonormal) {
   const c10::string_view scaling = is_orthonormal ? "ortho" : "backward";
   const int64_t channels = x.size(2), half = channels / 2 + 1;
   const at::Tensor low =
@@ -27,18 +57,7 @@ at::Tensor Mix(const at::Tensor& x, bool is_orthonormal) {
   return at::cat({low, mirrored}, 2);
 }
 
-class FourierMixingFunction : public torch::autograd::Function<FourierMixingFunction> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, bool is_orthonormal) {
-    context->saved_data["is_orthonormal"] = is_orthonormal;
-    return Mix(x, is_orthonormal);
-  }
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    return {Mix(gradients[0], context->saved_data["is_orthonormal"].toBool()), at::Tensor()};
-  }
-};
-
-}  // namespace
+}  // namespace internal
 
 at::Tensor FourierMixing(const at::Tensor& x, bool is_orthonormal) {
   return FourierMixingFunction::apply(x, is_orthonormal);

@@ -1,8 +1,10 @@
 #include "models/kernels/fourier.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/sin.h>
@@ -10,6 +12,9 @@
 
 #include <cmath>
 #include <numbers>
+
+#include "absl/strings/str_cat.h"
+#include "models/base/kernel_path.h"
 
 namespace lra {
 namespace {
@@ -54,6 +59,40 @@ TEST(FourierMixingTest, IsItsOwnBackward) {
   const at::Tensor x = Numbers({2, 5, 4}, 0.2).set_requires_grad(true), g = Numbers({2, 5, 4}, 1.0);
   FourierMixing(x, true).backward(g);
   EXPECT_LT(Worst(x.grad(), FourierMixing(g, true)), 1e-14);
+}
+
+// Float32 on every path against float64, whose form another test compares with the definition.
+TEST(FourierMixingTest, TilesGiveTheSameTransform) {
+  for (const int64_t tokens : {1, 2, 3, 6, 16, 30, 48, 64, 256}) {
+    for (const int64_t channels : {32, 64, 80, 96}) {
+      const bool is_tiled = tokens != 30 && channels != 80;
+      EXPECT_EQ(internal::HasTiledFourierMixing(tokens, channels), is_tiled);
+      const at::Tensor x = Numbers({3, tokens, channels}, 0.7).requires_grad_(true);
+      const at::Tensor upstream = Numbers({3, tokens, channels}, 0.1);
+      const at::Tensor expected = FourierMixing(x, true);
+      expected.backward(upstream);
+      for (const KernelPath path : AvailableKernelPaths()) {
+        const ScopedKernelPath use(path);
+        SCOPED_TRACE(absl::StrCat(KernelPathName(path), " ", tokens, " x ", channels));
+        const at::Tensor single = x.detach().to(at::kFloat).requires_grad_(true);
+        const at::Tensor actual = FourierMixing(single, true);
+        actual.backward(upstream.to(at::kFloat));
+        EXPECT_LT(Worst(actual, expected), 1e-5);
+        EXPECT_LT(Worst(single.grad(), x.grad()), 1e-5);
+      }
+    }
+  }
+}
+
+TEST(FourierMixingTest, ThreadsChangeNothing) {
+  const at::Tensor x = Numbers({2, 128, 96}, 0.7).to(at::kFloat);
+  const int before = at::get_num_threads();
+  at::set_num_threads(1);
+  const at::Tensor one = FourierMixing(x, false);
+  at::set_num_threads(3);
+  const at::Tensor three = FourierMixing(x, false);
+  at::set_num_threads(before);
+  EXPECT_TRUE(at::equal(one, three));
 }
 
 }  // namespace

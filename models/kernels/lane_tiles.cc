@@ -102,6 +102,21 @@ inline LRA_ALWAYS_INLINE void LaneScoreGradientsBody(int64_t keys, int64_t lanes
   }
 }
 
+inline LRA_ALWAYS_INLINE void AddTapProductsBody(int64_t rows, int64_t width, const float* a,
+                                                 const float* b, float* sums) {
+  Lanes totals[kTapBlock];
+  for (int64_t t = 0; t < kTapBlock; ++t) totals[t] = LoadLanes(sums + t * kLanesWidth);
+  for (int64_t c = 0; c < width; c += kLanesWidth) {
+    for (int64_t n = 0; n < rows; ++n) {
+      const Lanes factor = LoadLanes(a + n * width + c);
+#pragma GCC unroll 12
+      for (int64_t t = 0; t < kTapBlock; ++t)
+        totals[t] += factor * LoadLanes(b + (n + t) * width + c);
+    }
+  }
+  for (int64_t t = 0; t < kTapBlock; ++t) StoreLanes(totals[t], sums + t * kLanesWidth);
+}
+
 // Packing transposes four rows of four floats at a time.
 typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -161,5 +176,8 @@ LRA_MULTIVERSION(LaneScoreGradients,
                  (int64_t keys, int64_t lanes, const float* factor, const float* row_sum,
                   float* weights, float* gradients),
                  (keys, lanes, factor, row_sum, weights, gradients))
+LRA_MULTIVERSION(AddTapProducts,
+                 (int64_t rows, int64_t width, const float* a, const float* b, float* sums),
+                 (rows, width, a, b, sums))
 
 }  // namespace lra

@@ -37,6 +37,11 @@ void AddLaneProducts(int64_t keys, int64_t lanes, const float* weights, const fl
 void LaneScoreGradients(int64_t keys, int64_t lanes, const float* factor, const float* row_sum,
                         float* weights, float* gradients);
 
+// sums[t][i] += sum_n sum_c a[n][16 c + i] b[n + t][16 c + i] for t < kTapBlock: a [rows][width], b
+// [rows + kTapBlock - 1][width]; width is a multiple of 16.
+constexpr int64_t kTapBlock = 12;
+void AddTapProducts(int64_t rows, int64_t width, const float* a, const float* b, float* sums);
+
 }  // namespace lra
 
 #endif  // LRA_MODELS_KERNELS_LANE_TILES_H_
