@@ -46,6 +46,11 @@ function(lra_add_flags target kind)
     target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math ${OpenMP_CXX_FLAGS})
     # By name (LibTorch brings the same libgomp), so that the export needs no further package.
     target_link_libraries(${target} PRIVATE ${OpenMP_CXX_LIB_NAMES})
+    # Clang's libomp may lie in a folder that the linker does not search.
+    if(OpenMP_omp_LIBRARY)
+      cmake_path(GET OpenMP_omp_LIBRARY PARENT_PATH directory)
+      target_link_directories(${target} PUBLIC $<BUILD_INTERFACE:${directory}>)
+    endif()
   endif()
   if(LRA_PRECOMPILE_HEADERS)
     # ccache must see the header's name in preprocessed sources.

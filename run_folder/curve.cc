@@ -1,11 +1,16 @@
 #include "run_folder/curve.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -57,21 +62,34 @@ std::string ToLine(const CurvePoint& point) {
   return line.dump() + "\n";
 }
 
-// A field that an older run's line lacks stays 0. Throws the exceptions of the JSON library.
+// The library would cast any number, and a cast of 1e30 is undefined.
+int64_t Whole(const Json& value) {
+  const bool is_too_large = value.is_number_unsigned() &&
+                            value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()};
+  if (!value.is_number_integer() || is_too_large)
+    throw std::range_error(absl::StrCat(value.dump(), " is not a whole number of 64 bits"));
+  return value.get<int64_t>();
+}
+
+void ReadCounts(absl::string_view key, const Json& line,
+                google::protobuf::RepeatedField<int64_t>* counts) {
+  for (const Json& count : line.value(std::string(key), std::vector<Json>()))
+    counts->Add(Whole(count));
+}
+
+// A field that an older run's line lacks stays 0. Throws std::exception, that of the JSON library
+// among them.
 CurvePoint FromLine(const Json& line) {
   CurvePoint point;
-  point.set_step(line.at("step").get<int64_t>());
+  point.set_step(Whole(line.at("step")));
   point.set_learning_rate(line.at("learning_rate").get<double>());
   point.set_train_loss(line.at("train_loss").get<double>());
   ReadValues(kTrain, line, point.mutable_train());
   point.set_gradient_norm(line.at("gradient_norm").get<double>());
   point.set_max_gradient_norm(line.value("max_gradient_norm", 0.0));
-  point.set_tokens(line.value("tokens", int64_t{0}));
-  for (int64_t n : line.value("label_examples", std::vector<int64_t>()))
-    point.add_label_examples(n);
-  for (int64_t n : line.value("predicted_examples", std::vector<int64_t>())) {
-    point.add_predicted_examples(n);
-  }
+  point.set_tokens(Whole(line.value("tokens", Json(0))));
+  ReadCounts("label_examples", line, point.mutable_label_examples());
+  ReadCounts("predicted_examples", line, point.mutable_predicted_examples());
   point.set_update_ratio(line.value("update_ratio", 0.0));
   point.set_embedding_update_ratio(line.value("embedding_update_ratio", 0.0));
   if (line.contains("validation_loss"))
@@ -128,7 +146,7 @@ absl::StatusOr<std::vector<CurvePoint>> ReadCurve(absl::string_view run_dir) {
   for (size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1) {
     try {
       points.push_back(FromLine(Json::parse(text.substr(begin, end - begin))));
-    } catch (const Json::exception& error) {
+    } catch (const std::exception& error) {
       return absl::DataLossError(
           absl::StrCat(path, ":", points.size() + 1, ": no point of a curve: ", error.what()));
     }

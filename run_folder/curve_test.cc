@@ -132,6 +132,19 @@ TEST(Curve, AHalfWrittenLastLineIsLeftOutAndADamagedLineIsNamed) {
   EXPECT_EQ(ReadCurve(empty.path()).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST(Curve, WholeNumbersAreWhole) {
+  for (const char* fields : {"\"step\":1e30", "\"step\":1.5", "\"step\":18446744073709551615",
+                             "\"step\":1,\"tokens\":1e30", "\"step\":1,\"label_examples\":[2,1e30]",
+                             "\"step\":1,\"predicted_examples\":7"}) {
+    const TestFolder folder;
+    std::ofstream(JoinPath(folder.path(), "curve.jsonl"))
+        << "{\"learning_rate\":0.1,\"train_loss\":2,\"gradient_norm\":1," << fields << "}\n";
+    const absl::Status status = ReadCurve(folder.path()).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << fields;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("curve.jsonl:1")) << fields;
+  }
+}
+
 // A line of an older run lacks the newer fields.
 TEST(Curve, OlderLinesAreRead) {
   const TestFolder folder;

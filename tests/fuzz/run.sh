@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers of foreign bytes with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (clang 14 or newer;
-# Debian: clang libclang-rt-14-dev). Starts from tests/fuzz/corpus/<name>/ and what former runs found (build/fuzz/found).
+# Debian: clang libclang-rt-14-dev libomp-14-dev). Starts from tests/fuzz/corpus/<name>/ and what former runs found
+# (build/fuzz/found).
 #
 # usage: tests/fuzz/run.sh [SECONDS] [NAME...]     60 seconds each of all targets, one after the other
 # Exit code 1 if a target failed: the input is then build/fuzz/failed/<name>-..., and this repeats it:
@@ -16,7 +17,7 @@ fi
 for name in "$@"; do
   if [ ! -e "tests/fuzz/${name}_fuzz.cc" ]; then echo "run.sh: no tests/fuzz/${name}_fuzz.cc" >&2; exit 2; fi
 done
-command -v clang++ >/dev/null || { echo "run.sh: clang++ is missing (Debian: clang libclang-rt-14-dev)" >&2; exit 2; }
+command -v clang++ >/dev/null || { echo "run.sh: clang++ is missing (Debian: clang libclang-rt-14-dev libomp-14-dev)" >&2; exit 2; }
 
 build=build/fuzz
 mkdir -p "$build/failed"
