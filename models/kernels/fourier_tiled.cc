@@ -139,11 +139,15 @@ at::Tensor FourierMixingTiled(const at::Tensor& x, bool is_orthonormal) {
   const double scale =
       is_orthonormal ? 1 / std::sqrt(static_cast<double>(tokens) * static_cast<double>(channels))
                      : 1;
-  const FourierMixer mixer(tokens, channels, scale);
-  for (int64_t b = 0; b < x.size(0); ++b) {
-    const int64_t first = b * tokens * channels;
-    mixer.Mix(dense.const_data_ptr<float>() + first, y.mutable_data_ptr<float>() + first);
-  }
+  const float* from = dense.const_data_ptr<float>();
+  float* to = y.mutable_data_ptr<float>();
+  // Threads take examples or, where there is one only, share its transforms.
+  at::parallel_for(0, x.size(0), 1, [&](int64_t begin, int64_t end) {
+    const FourierMixer mixer(tokens, channels, scale);
+    for (int64_t first = begin * tokens * channels; begin < end;
+         ++begin, first += tokens * channels)
+      mixer.Mix(from + first, to + first);
+  });
   return y;
 }
 
