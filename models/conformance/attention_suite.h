@@ -48,10 +48,9 @@ class AttentionSuite {
   static constexpr double kForward = 1e-10, kGradient = 1e-9, kNumeric = 1e-6, kUnchanged = 1e-12;
   // float32: reordered sums; against the float64 oracle.
   static constexpr double kUnchanged32 = 2e-5, kFloat = 1e-4;
-  // bfloat16: two roundings of 2^-8, one of what comes in and out and one of the factors inside, and
-  // what float32 may err; what roundings of the inputs may do.
-  static constexpr double kRounding = 1.0 / 256, kBfloat16 = 2 * kRounding + kFloat,
-                          kBfloat16Moves = 8 * kRounding;
+  // bfloat16: one rounding, 2^-8, and what float32 may err; what roundings of the inputs may do,
+  // and roundings of the factors inside, where tiles multiply in bfloat16.
+  static constexpr double kRounding = 1.0 / 256, kBfloat16Moves = 8 * kRounding;
 
   static double Unchanged(at::ScalarType type) {
     return type == at::kFloat ? kUnchanged32 : kUnchanged;

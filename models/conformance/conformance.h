@@ -17,9 +17,9 @@
 //   T10 equal bits in equal runs, and of another instance with the same seed
 //   T13 no keys: zeros and zero gradients
 //   F32 float32 stays near the float64 oracle, over several tiles
-//   B16 so does numerics.precision=BF16 on the same rounded inputs: within two roundings of 2^-8, and
-//       F32's bound; rounding the inputs moves the output by no more than 8 roundings, or as
-//       declared
+//   B16 so does numerics.precision=BF16 on the same rounded inputs: within one rounding, 2^-8, and
+//       F32's bound, or 8 where tiles multiply in bfloat16; rounding the inputs moves the output by
+//       no more than 8 roundings, or as declared
 //   W   the implied weights times the values are the output
 //   R   reads what it claims to read; exact softmax where declared
 //   L   refuses sequences above its longest, or not, as declared

@@ -139,7 +139,7 @@ LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512i Interleave(__m512bh halves)
   return _mm512_permutexvar_epi16(order, reinterpret_cast<__m512i>(halves));
 }
 
-// As many whole pairs of rows as there are; returns their number of rows.
+// Writes all whole pairs of rows, and returns how many rows those are.
 LRA_TARGET_BFLOAT16 int64_t PairWholeRows(const RoundedBlock& block, BFloat16* out) {
   int64_t r = 0;
   for (; r + 2 <= block.rows; r += 2, out += 2 * block.width) {

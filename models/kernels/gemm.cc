@@ -122,9 +122,7 @@ class FloatSlice {
 class Bfloat16Slice {
  public:
   explicit Bfloat16Slice(const Slice& slice)
-      : s_(slice),
-        inner_(RoundUp(slice.inner, 2)),
-        left_(Memory().left.AtLeast(slice.m * inner_)) {
+      : s_(slice), inner_(RoundUp(slice.inner, 2)), left_(Memory().left.AtLeast(slice.m * inner_)) {
     if (s_.a.transposed) {
       PairRows({s_.a.data, s_.inner, s_.m, s_.a.stride}, s_.m, left_);
     } else {

@@ -16,9 +16,10 @@ struct MatrixView {
   bool transposed = false;
 };
 
-// out [m, n] = op(a) [m, k] op(b) [k, n] + beta * out, where beta is 0 or 1, k at least 1. It runs on the calling
-// thread. With bfloat16 products, a and b are rounded to bfloat16 and sums are float32; this needs
-// HasBfloat16Products(). Results depend on the shapes only, not on where the matrices are.
+// out [m, n] = op(a) [m, k] op(b) [k, n] + beta * out, where beta is 0 or 1, k at least 1. It runs
+// on the calling thread. With bfloat16 products, a and b are rounded to bfloat16 and sums are
+// float32; this needs HasBfloat16Products(). Results depend on the shapes only, not on where the
+// matrices are.
 void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float beta, float* out,
           int64_t out_stride, ProductType type = ProductType::kFloat32);
 
