@@ -199,10 +199,8 @@ void AttentionSuite::Bfloat16(bool causal) {
   const AttentionCase rounded = In(at::kDouble, In(at::kBFloat16, exact));
   const AttentionOutcome oracle = Oracle(rounded),
                          half = Fast(In(at::kFloat, rounded), Form::kBfloat16),
-                         single = Fast(In(at::kFloat, rounded));
-  // Whatever is the same without bfloat16 products in tiles computes in float32 inside.
-  const bool has_products =
-      !at::equal(half.output, single.output.to(at::kBFloat16).to(half.output.scalar_type()));
+                         without = Fast(In(at::kFloat, rounded), Form::kBfloat16WithoutProducts);
+  const bool has_products = !at::equal(half.output, without.output);
   const double bound = (has_products ? kBfloat16Moves : kRounding) + kFloat;
   const char* what = causal ? ", N = 263, causal" : ", N = 263";
   Add("B16", Relative(RealRows(half.output, exact), RealRows(oracle.output, exact)), bound,

@@ -30,9 +30,11 @@ at::Tensor Run(const Attention& attention, Form form, AttentionInput input) {
     case Form::kOracle:
       return attention.Oracle(input);
     case Form::kBfloat16:
+    case Form::kBfloat16WithoutProducts:
       break;
   }
   const PrecisionScope bfloat16(true, input.q.device().type());
+  const ProductTypeScope products(form == Form::kBfloat16 && input.q.device().is_cpu());
   for (at::Tensor* t : {&input.q, &input.k, &input.v}) *t = ThroughBfloat16(*t);
   return ThroughBfloat16(AttendWithoutAutocast(attention, input));
 }

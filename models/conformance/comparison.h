@@ -52,6 +52,8 @@ enum class Form {
   // k and v from bfloat16 products and the output into one, so that they and their gradients are
   // rounded on the way. Inputs float32.
   kBfloat16,
+  // The same on a processor without bfloat16 products in tiles.
+  kBfloat16WithoutProducts,
 };
 // Runs on `device`, where the attention is, and brings the outcome back to the CPU, where cases
 // are. x is withheld from attentions that do not claim to use it.
