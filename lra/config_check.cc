@@ -111,8 +111,9 @@ absl::Status CheckSearch(const SearchConfig& search) {
   return absl::OkStatus();
 }
 
-absl::Status CheckAgreement(const ModelConfig& model) {
-  if (model.has_heads() && model.qkv_width() % model.heads() != 0) {
+absl::Status CheckAgreement(const ModelConfig& model, const std::set<std::string>& idle_fields) {
+  if (idle_fields.count("model.heads") == 0 && model.has_heads() &&
+      model.qkv_width() % model.heads() != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "model.heads = ", model.heads(), " does not divide model.qkv_width = ", model.qkv_width()));
   }
@@ -131,7 +132,7 @@ absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::str
   LRA_RETURN_IF_ERROR(CheckComplete(config, idle_fields));
   LRA_RETURN_IF_ERROR(CheckRanges(config));
   LRA_RETURN_IF_ERROR(CheckSelection(config));
-  LRA_RETURN_IF_ERROR(CheckAgreement(config.model()));
+  LRA_RETURN_IF_ERROR(CheckAgreement(config.model(), idle_fields));
   return config.has_search() ? CheckSearch(config.search()) : absl::OkStatus();
 }
 
@@ -158,7 +159,12 @@ bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path) {
 std::vector<IdleField> FindIdleFields(const ResolvedConfig& resolved,
                                       const std::set<std::string>& idle_fields) {
   std::vector<IdleField> found;
+  // A width that the block does not read may still be the head's.
+  const auto head_width = resolved.provenance.find("model.head_width");
+  const bool head_follows_mlp =
+      head_width != resolved.provenance.end() && head_width->second == "= model.mlp_width";
   for (const auto& [path, value] : LeafFields(resolved.config)) {
+    if (path == "model.mlp_width" && head_follows_mlp) continue;
     const std::string why = WhyIdle(resolved.config, idle_fields, path);
     if (why.empty() || !IsGivenByUser(resolved, path)) continue;
     found.push_back({path, absl::StrCat(path, "=", value, " changes nothing, because ", why,

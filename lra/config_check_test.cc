@@ -80,7 +80,9 @@ TEST(CheckConfigTest, FieldsThatSayNothingSeparateNoRuns) {
       {{}, "model.cls_mask=AS_FIRST_TOKEN", {"model.pooling=CLS"}},
       {{"schedule.kind=ONE_CYCLE"}, "optimizer.beta1=0.5", {"schedule.kind=COSINE"}},
       {{"block.name=gated_attention"}, "model.heads=4", {"block.name=attention_mlp"}},
-      {{"block.name=gated_attention"}, "model.mlp_width=256", {"block.name=attention_mlp"}},
+      {{"block.name=gated_attention", "model.head_width=128"},
+       "model.mlp_width=256",
+       {"block.name=attention_mlp"}},
       {{"pretrain.examples=320", "pretrain.learning_rate=0.001", "pretrain.objective=CAUSAL"},
        "pretrain.masked_fraction=0.25",
        {"pretrain.objective=MASKED"}},
@@ -100,6 +102,24 @@ TEST(CheckConfigTest, FieldsThatSayNothingSeparateNoRuns) {
     EXPECT_THAT(LeafFields(read.config), testing::Contains(testing::Pair(parts[0], parts[1])));
     EXPECT_THAT(read.warnings, testing::Not(testing::Contains(testing::HasSubstr("is left out"))));
   }
+}
+
+// The block has no MLP, but the head takes its width from there.
+TEST(CheckConfigTest, AWidthThatTheHeadFollowsIsKept) {
+  const ResolvedConfig resolved = BuildWith({"block.name=gated_attention", "model.mlp_width=256"});
+  EXPECT_EQ(resolved.config.model().head_width(), 256);
+  EXPECT_THAT(resolved.warnings, testing::Not(testing::Contains(testing::HasSubstr("left out"))));
+}
+
+TEST(CheckConfigTest, HeadsThatNobodyReadsNeedNotDivideAWidth) {
+  EXPECT_EQ(BuildWith({"block.name=gated_attention", "model.width=102"}).config.model().width(),
+            102);
+  ConfigBuilder builder("listops");
+  ASSERT_TRUE(builder.AddProtocol("fair").ok() && builder.AddPreset("small").ok() &&
+              builder.AddAttention("linear").ok());
+  ASSERT_EQ(builder.Set("model.width=102"), absl::OkStatus());
+  ASSERT_EQ(builder.Set("model.heads=4"), absl::OkStatus());
+  EXPECT_THAT(std::string(builder.Build().status().message()), testing::HasSubstr("model.heads"));
 }
 
 // The value of a fragment comes back, with its origin.

@@ -172,6 +172,7 @@ at::Tensor MixBlocksGeneric(const at::Tensor& weights, const at::Tensor& x, int6
 
 at::Tensor MixBlocks(const at::Tensor& weights, const at::Tensor& x, int64_t block_tokens) {
   LRA_CHECK(x.dim() == 4 && weights.dim() == 4 && weights.size(2) == weights.size(3) &&
+            weights.size(0) == x.size(0) && weights.size(1) == x.size(1) && block_tokens >= 1 &&
             weights.size(2) * block_tokens == x.size(2));
   if (DispatchKernel(KernelNeeds(), {x, weights}) == KernelPath::kGeneric)
     return internal::MixBlocksGeneric(weights, x, block_tokens);

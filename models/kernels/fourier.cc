@@ -23,8 +23,8 @@ constexpr KernelNeeds kFourierNeeds = {};
 class FourierMixingFunction : public torch::autograd::Function<FourierMixingFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, bool is_orthonormal) {
-    const bool is_tiled = internal::HasTiledFourierMixing(x.size(1), x.size(2)) &&
-                          DispatchKernel(kFourierNeeds, {x}) != KernelPath::kGeneric;
+    const bool is_tiled = DispatchKernel(kFourierNeeds, {x}) != KernelPath::kGeneric &&
+                          internal::HasTiledFourierMixing(x.size(1), x.size(2));
     context->saved_data["is_orthonormal"] = is_orthonormal;
     context->saved_data["is_tiled"] = is_tiled;
     return Mix(x, is_orthonormal, is_tiled);

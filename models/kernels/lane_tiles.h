@@ -1,5 +1,5 @@
 // Softmax over tiles of scores whose number of lanes follows the group of queries, for attention
-// within groups of tokens; its matrix products are MultiplyTile() of softmax_attention_tiles.h. A
+// within groups of tokens; its matrix products are MultiplyTile() of tile_product.h. A
 // tile is [key][lane], with the queries in the lanes; `lanes` is a multiple of kLanesWidth.
 #ifndef LRA_MODELS_KERNELS_LANE_TILES_H_
 #define LRA_MODELS_KERNELS_LANE_TILES_H_

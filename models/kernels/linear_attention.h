@@ -74,7 +74,7 @@ struct LinearAttentionState {
   at::Tensor output;     // [B, H, N, Dv]
   at::Tensor row_sum;    // [B, H, N], before it is made safe
   at::Tensor key_state;  // [B, H, D, W]: sum_j phi(k_j) [v_j, 1] (with angles: the cosine and the
-                         // sine part side by side)
+                         // sine part side by side); of the tiles with zeros up to whole vectors
   ProductType products = ProductType::kFloat32;  // of the tiles
 };
 

@@ -18,10 +18,16 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Rows are tokens. For the few of a classifier's head, tiles are not worth their way.
-constexpr KernelNeeds kMapNeeds = {.follows_autocast = true, .fewest_rows = kTileTokens};
+constexpr KernelNeeds kMapNeeds = {.follows_autocast = true};
 
 int64_t RowsOf(const at::Tensor& x) { return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1); }
+
+// For few rows, which are tokens, tiles are not worth their way; in bfloat16 they are taken for any
+// number, so that a short batch is computed as all others are.
+bool IsTiled(const at::Tensor& x, const LinearMap& map) {
+  const bool is_large = RowsOf(x) >= kTileTokens || ActiveProductType() == ProductType::kBfloat16;
+  return is_large && DispatchKernel(kMapNeeds, {x, map.weight, map.bias}) != KernelPath::kGeneric;
+}
 
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
@@ -68,8 +74,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 }  // namespace
 
 at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map) {
-  if (DispatchKernel(kMapNeeds, {x, map.weight, map.bias}, RowsOf(x)) == KernelPath::kGeneric)
-    return at::linear(x, map.weight, IfDefined(map.bias)).to(x.scalar_type());
+  if (!IsTiled(x, map)) return at::linear(x, map.weight, IfDefined(map.bias)).to(x.scalar_type());
   return LinearFunction::apply(x.contiguous(), map.weight.contiguous(), IfDefined(map.bias));
 }
 

@@ -35,7 +35,7 @@ struct PhiloxLanes<KernelPath::kBaseline> {
 // three times as long; intrinsics cannot stand in a body that is compiled for several paths.
 template <KernelPath kPath, class Words>
 inline LRA_ALWAYS_INLINE Words MultiplyLow(Words a, Words b) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)
   Words product;
   if constexpr (kPath == KernelPath::kBaseline) {
     product = a;

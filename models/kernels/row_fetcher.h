@@ -42,7 +42,8 @@ class RowFetcher {
   int64_t count_ = 0, next_ = 0;
 };
 
-// MultiplyTile(), block of rows by block of rows, with `fetched_rows` rows fetched after each.
+// MultiplyTile(), block of rows by block of rows, rounded up to kBlockRows (a and out have room for
+// them), with `fetched_rows` rows fetched after each.
 inline void MultiplyAndFetch(const TileProduct& product, int64_t fetched_rows,
                              RowFetcher* fetcher) {
   TileProduct block = product;

@@ -8,7 +8,8 @@ namespace lra {
 
 // y_n = residual_n + sum_t filters_t x_{n + t - W / 2}, where x is 0 outside of the sequence: x and
 // residual [B, H, N, D], filters [H, W] with odd W -> [B, H, N, D]. Differentiable once in all.
-// Works on any device and float type; it is fast in float32 on the CPU.
+// Works on any device and float type; it is fast in float32 on the CPU, where what is not finite in
+// x may spread over 8 tokens more.
 at::Tensor AddTokenConvolution(const at::Tensor& residual, const at::Tensor& x,
                                const at::Tensor& filters);
 

@@ -83,7 +83,7 @@ at::Tensor Rows(const at::Tensor& real) { return real.view({real.size(0), 1, rea
 
 // What equal weights on all N positions give to every query; dropout acts on these weights, too.
 at::Tensor EqualWeights(const AttentionInput& input) {
-  const AutocastScope full_precision(false, input.v.device().type());
+  const AutocastScope without_autocast(false, input.v.device().type());
   return input.weight_dropout.active()
              ? SoftmaxAttention(at::zeros_like(input.q), at::zeros_like(input.k), input.v,
                                 at::Tensor(), input.weight_dropout)
