@@ -44,7 +44,7 @@ struct BlockProblem {
         padded_width(RoundUp(width, 16)),
         padded_value_width(RoundUp(value_width, 16)),
         block(std::min(block_tokens, tokens)),
-        key_rows(RoundUp(static_cast<int64_t>(keys.size()) * block, kBlockRows)),
+        key_rows(static_cast<int64_t>(keys.size()) * block),
         causal(is_causal),
         scale(static_cast<float>(1 / std::sqrt(static_cast<double>(width)))) {
     for (const BlockKeys& set : keys)
@@ -145,14 +145,13 @@ class BlockWorker {
     for (size_t s = p_.sets.size(); s-- > 0;) {
       const BlockKeySet& set = p_.sets[s];
       kept_[s].Find(set.keep.At(at.example, at.first), at.count);
-      const int64_t count = kept_[s].count, end = rows + count;
-      const int64_t padded = (s == 0 ? RoundUp(end, kBlockRows) : end) - rows;
+      const int64_t count = kept_[s].count;
       const int32_t* index = count == at.count ? nullptr : kept_[s].places.data();
-      PackRows({count, padded, p_.width, p_.padded_width}, Row(set.k, at, 0), set.k.stride(), index,
+      PackRows({count, count, p_.width, p_.padded_width}, Row(set.k, at, 0), set.k.stride(), index,
                p_.scale, keys_.get() + rows * p_.padded_width);
-      PackRows({count, padded, p_.value_width, p_.padded_value_width}, Row(set.v, at, 0),
+      PackRows({count, count, p_.value_width, p_.padded_value_width}, Row(set.v, at, 0),
                set.v.stride(), index, 1.0f, values_.get() + rows * p_.padded_value_width);
-      rows = end;
+      rows += count;
     }
   }
 
@@ -186,7 +185,7 @@ class BlockWorker {
                  const float* rows, int64_t width, const HeadRows& to) {
     const int64_t padded = RoundUp(width, 16);
     float* target = Row(to, at, tile.first);
-    const bool is_direct = padded == width && tile.count % kBlockRows == 0;
+    const bool is_direct = padded == width;
     Multiply({tile.count, tile.keys, padded, weights, tile.lanes, true, rows, padded, zeros_.data(),
               is_direct ? target : results_.get(), is_direct ? to.stride() : padded});
     for (int64_t q = 0; !is_direct && q < tile.count; ++q)
@@ -252,9 +251,10 @@ class BlockBackwardWorker : public BlockWorker {
  private:
   // Whether the sums of dK and dV can be formed where they belong.
   bool AreSumsDirect(const BlockPlace& at) const {
-    bool are_all_kept = at.count % kBlockRows == 0;
-    for (size_t s = 0; s < p_.sets.size(); ++s) are_all_kept &= kept_[s].count == at.count;
-    return are_all_kept && p_.padded_width == p_.width && p_.padded_value_width == p_.value_width;
+    for (size_t s = 0; s < p_.sets.size(); ++s) {
+      if (kept_[s].count != at.count) return false;
+    }
+    return p_.padded_width == p_.width && p_.padded_value_width == p_.value_width;
   }
 
   void AddTile(const BlockPlace& at, const BlockTile& tile, bool is_first, bool is_direct) {

@@ -13,7 +13,7 @@
 #include "models/kernels/floats.h"
 #include "models/kernels/head_rows.h"
 #include "models/kernels/lane_tiles.h"
-#include "models/kernels/softmax_attention_tiles.h"
+#include "models/kernels/tile_product.h"
 
 namespace lra {
 namespace {
@@ -29,13 +29,12 @@ struct MixingShape {
         width(x.size(3)),
         tokens(std::clamp<int64_t>(kMixedFloats / width, 1, block)),
         lanes(RoundUp(tokens * width, 16)),
-        rows(RoundUp(blocks, kBlockRows)),
         columns(RoundUp(blocks, 16)) {}
 
   const int64_t heads, blocks, block, width;
-  const int64_t tokens;         // of each block that are in work together
-  const int64_t lanes;          // their floats
-  const int64_t rows, columns;  // blocks, rounded up
+  const int64_t tokens;   // of each block that are in work together
+  const int64_t lanes;    // their floats
+  const int64_t columns;  // blocks, in whole vectors
 };
 
 // Mixes the blocks of one head; scratch of one thread.
@@ -43,13 +42,13 @@ class BlockMixer {
  public:
   explicit BlockMixer(const MixingShape& shape)
       : s_(shape),
-        from_(shape.rows * shape.lanes),
-        to_(shape.rows * shape.lanes),
-        weights_(shape.rows * shape.columns),
-        sums_(shape.rows * shape.columns),
+        from_(shape.blocks * shape.lanes),
+        to_(shape.blocks * shape.lanes),
+        weights_(shape.blocks * shape.columns),
+        sums_(shape.blocks * shape.columns),
         transposed_(shape.lanes * shape.columns),
         zeros_(shape.lanes) {
-    std::fill_n(from_.get(), shape.rows * shape.lanes, 0.0f);
+    std::fill_n(from_.get(), shape.blocks * shape.lanes, 0.0f);
   }
 
   // y = weights x, or weights^T x.
@@ -73,7 +72,7 @@ class BlockMixer {
   // gradient [n, n] = sum over places and channels of upstream_n x_m.
   void AddWeightGradient(const float* upstream, int64_t upstream_stride, const float* x,
                          int64_t stride, float* gradient) {
-    std::fill_n(sums_.get(), s_.rows * s_.columns, 0.0f);
+    std::fill_n(sums_.get(), s_.blocks * s_.columns, 0.0f);
     for (int64_t first = 0; first < s_.block; first += s_.tokens) {
       const int64_t tokens = std::min(s_.tokens, s_.block - first);
       Copy(x + first * stride, stride, tokens);
@@ -89,7 +88,7 @@ class BlockMixer {
 
  private:
   void LoadWeights(const float* weights) {
-    std::fill_n(weights_.get(), s_.rows * s_.columns, 0.0f);
+    std::fill_n(weights_.get(), s_.blocks * s_.columns, 0.0f);
     for (int64_t n = 0; n < s_.blocks; ++n)
       std::copy_n(weights + n * s_.blocks, s_.blocks, weights_.get() + n * s_.columns);
   }

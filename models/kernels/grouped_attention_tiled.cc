@@ -67,8 +67,7 @@ class GroupForwardWorker : public GroupWorker {
   void Load(const TileData& data, const GroupPlace& at, bool is_first) {
     std::fill_n(highest_, kMostLanes, kHiddenScore);
     std::fill_n(row_sums_, kMostLanes, 0.0f);
-    const int64_t padded_rows = RoundUp(at.count, kBlockRows);
-    std::fill_n(totals_.get(), padded_rows * padded_value_width_, 0.0f);
+    std::fill_n(totals_.get(), at.count * padded_value_width_, 0.0f);
     if (is_first) return;
     GatherQueries(data, at, output_, value_width_, padded_value_width_, totals_.get());
     const int64_t* places = Places(data, at);
@@ -94,7 +93,7 @@ class GroupForwardWorker : public GroupWorker {
 
   // Raises highest_ to the chunk's scores, and scales what was summed down accordingly.
   void Raise(const GroupPlace& at, int64_t count) {
-    float fade[kBlockRows * kMostLanes], unused[kMostLanes] = {};  // one row, filled up to a block
+    float fade[kMostLanes], unused[kMostLanes] = {};
     std::copy_n(highest_, at.lanes, fade);
     RaiseToHighest(count, at.lanes, weights_.get(), highest_);
     if (std::equal(highest_, highest_ + at.lanes, fade)) return;
@@ -150,7 +149,7 @@ class GroupBackwardWorker : public GroupWorker {
   void Run(const TileData& data, const GroupPlace& at) {
     if (at.first == 0) FindKeys(data, at.group);
     if (KeyCount() == 0 || !PackQueries(data, at)) return;
-    std::fill_n(query_sums_.get(), RoundUp(at.count, kBlockRows) * padded_width_, 0.0f);
+    std::fill_n(query_sums_.get(), at.count * padded_width_, 0.0f);
     for (int64_t first = 0; first < KeyCount(); first += kChunkKeys)
       AddChunk(data, at, first, std::min(kChunkKeys, KeyCount() - first));
     const int64_t* places =

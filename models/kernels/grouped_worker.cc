@@ -83,11 +83,10 @@ void GroupWorker::FindKeys(const TileData& data, int64_t group) {
 }
 
 void GroupWorker::PackChunk(const GroupPlace& at, int64_t first, int64_t count) {
-  const int64_t rows = RoundUp(count, kBlockRows);
   const int32_t* index = key_index_.data() + first;
-  PackRows({count, rows, width_, padded_width_}, k_.At(at.example, at.head, 0), k_.stride(), index,
+  PackRows({count, count, width_, padded_width_}, k_.At(at.example, at.head, 0), k_.stride(), index,
            scale_, keys_.get());
-  PackRows({count, rows, value_width_, padded_value_width_}, v_.At(at.example, at.head, 0),
+  PackRows({count, count, value_width_, padded_value_width_}, v_.At(at.example, at.head, 0),
            v_.stride(), index, 1.0f, values_.get());
 }
 

@@ -3,36 +3,15 @@
 #include "models/kernels/lane_tiles.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
+#include "models/kernels/four_by_four.h"
 #include "models/kernels/simd.h"
-#include "models/kernels/softmax_attention_tiles.h"
 #include "models/kernels/vector_math.h"
 
 namespace lra {
 namespace {
 
 inline LRA_ALWAYS_INLINE void StoreLanes(Lanes v, float* p) { *reinterpret_cast<Lanes*>(p) = v; }
-
-// Returns 2^x for x < 127, within 2 ulp, and 0 for x < -125. NaN stays NaN. The polynomial is that
-// of Cephes' exp2f.
-inline LRA_ALWAYS_INLINE float Exp2(float x) {
-  const float bounded = x < -125.0f ? -125.0f : x;
-  // 1.5 * 2^23: x is rounded to an integer in the low bits.
-  const float shifted = bounded + 12582912.0f;
-  const float r = bounded - (shifted - 12582912.0f);
-  float p = 1.535336188319500e-4f;
-  p = p * r + 1.339887440266574e-3f;
-  p = p * r + 9.618437357674640e-3f;
-  p = p * r + 5.550332471162809e-2f;
-  p = p * r + 2.402264791363012e-1f;
-  p = p * r + 6.931472028550421e-1f;
-  p = p * r + 1.0f;
-  const uint32_t exponent = std::bit_cast<uint32_t>(shifted) << 23;
-  const float value = std::bit_cast<float>(std::bit_cast<uint32_t>(p) + exponent);
-  return x < -125.0f ? 0.0f : value;
-}
 
 // Comparisons are plain loops: GCC takes those of Lanes apart where registers are shorter.
 inline LRA_ALWAYS_INLINE void RaiseToHighestBody(int64_t keys, int64_t lanes, const float* tile,
@@ -48,13 +27,8 @@ inline LRA_ALWAYS_INLINE void RaiseToHighestBody(int64_t keys, int64_t lanes, co
   }
 }
 
-inline LRA_ALWAYS_INLINE void ClearRows(int64_t keys, int64_t lanes, float* tile) {
-  std::memset(tile + keys * lanes, 0, (RoundUp(keys, kBlockRows) - keys) * lanes * sizeof(float));
-}
-
 inline LRA_ALWAYS_INLINE void ExponentiateLanesBody(int64_t keys, int64_t lanes, const float* shift,
                                                     float* tile, float* sum) {
-  ClearRows(keys, lanes, tile);
   for (int64_t lane = 0; lane < lanes; lane += kLanesWidth) {
     float minus[kLanesWidth], total[kLanesWidth] = {};
     for (int64_t i = 0; i < kLanesWidth; ++i) minus[i] = shift[lane + i];
@@ -91,7 +65,6 @@ inline LRA_ALWAYS_INLINE void AddLaneProductsBody(int64_t keys, int64_t lanes, c
 inline LRA_ALWAYS_INLINE void LaneScoreGradientsBody(int64_t keys, int64_t lanes,
                                                      const float* factor, const float* row_sum,
                                                      float* weights, float* gradients) {
-  ClearRows(keys, lanes, gradients);
   for (int64_t j = 0; j < keys; ++j, weights += lanes, gradients += lanes) {
     for (int64_t lane = 0; lane < lanes; lane += kLanesWidth) {
       const Lanes weight = LoadLanes(weights + lane) * LoadLanes(factor + lane);
@@ -117,26 +90,6 @@ inline LRA_ALWAYS_INLINE void AddTapProductsBody(int64_t rows, int64_t width, co
   for (int64_t t = 0; t < kTapBlock; ++t) StoreLanes(totals[t], sums + t * kLanesWidth);
 }
 
-// Packing transposes four rows of four floats at a time.
-typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
-
-inline LRA_ALWAYS_INLINE void PackFour(const float* const* rows, int64_t column, float factor,
-                                       float* out, int64_t lanes) {
-  const auto load = [&](int i) {
-    return factor * *reinterpret_cast<const Four*>(rows[i] + column);
-  };
-  const Four r0 = load(0), r1 = load(1), r2 = load(2), r3 = load(3);
-  const Four a = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
-  const Four b = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
-  const Four c = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
-  const Four d = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
-  const auto store = [&](int i, Four v) { *reinterpret_cast<Four*>(out + i * lanes) = v; };
-  store(0, __builtin_shufflevector(a, b, 0, 1, 4, 5));
-  store(1, __builtin_shufflevector(a, b, 2, 3, 6, 7));
-  store(2, __builtin_shufflevector(c, d, 0, 1, 4, 5));
-  store(3, __builtin_shufflevector(c, d, 2, 3, 6, 7));
-}
-
 inline LRA_ALWAYS_INLINE void PackLanesBody(const LaneShape& s, const float* rows, int64_t stride,
                                             const int32_t* index, float factor, float* out) {
   if (s.count < s.lanes) std::fill(out, out + s.width * s.lanes, 0.0f);
@@ -145,7 +98,12 @@ inline LRA_ALWAYS_INLINE void PackLanesBody(const LaneShape& s, const float* row
   for (; q + 4 <= s.count; q += 4) {
     const float* four[] = {row(q), row(q + 1), row(q + 2), row(q + 3)};
     int64_t c = 0;
-    for (; c + 4 <= s.width; c += 4) PackFour(four, c, factor, out + c * s.lanes + q, s.lanes);
+    for (; c + 4 <= s.width; c += 4) {
+      FourRows block;
+      for (int i = 0; i < 4; ++i)
+        block.row[i] = factor * *reinterpret_cast<const Four*>(four[i] + c);
+      StoreFour(Transposed(block), out + c * s.lanes + q, s.lanes);
+    }
     for (; c < s.width; ++c) {
       for (int64_t i = 0; i < 4; ++i) out[c * s.lanes + q + i] = factor * four[i][c];
     }

@@ -22,7 +22,7 @@ void PackLanes(const LaneShape& shape, const float* rows, int64_t stride, const 
 void RaiseToHighest(int64_t keys, int64_t lanes, const float* tile, float* highest);
 
 // Replaces tile by 2^(tile - shift), exactly 0 below 2^-125, and adds the sums over the keys to
-// sum[q]. Rows up to the next multiple of kBlockRows become 0.
+// sum[q].
 void ExponentiateLanes(int64_t keys, int64_t lanes, const float* shift, float* tile, float* sum);
 
 // tile[j][q] *= factor[q].
@@ -32,8 +32,7 @@ void ScaleLanes(int64_t keys, int64_t lanes, const float* factor, float* tile);
 void AddLaneProducts(int64_t keys, int64_t lanes, const float* weights, const float* gradients,
                      float* sum);
 
-// With P = factor[q] * weights: weights = P, and their gradients G = P (G - row_sum[q]). Rows of
-// gradients up to the next multiple of kBlockRows become 0.
+// With P = factor[q] * weights: weights = P, and their gradients G = P (G - row_sum[q]).
 void LaneScoreGradients(int64_t keys, int64_t lanes, const float* factor, const float* row_sum,
                         float* weights, float* gradients);
 

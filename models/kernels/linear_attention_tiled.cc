@@ -91,6 +91,95 @@ ProductType ProductsOf(const LinearAttentionSpec& spec) {
                                                        : ActiveProductType();
 }
 
+// The backward of one (example, head) after the other: a pass over the queries sums the state's
+// gradient, and a pass over the keys applies it.
+class BackwardPasses {
+ public:
+  BackwardPasses(const at::Tensor& gradient, const at::Tensor& q, const at::Tensor& k,
+                 const at::Tensor& v, const at::Tensor& keep, const LinearAttentionSpec& spec,
+                 const LinearAttentionState& state, const LinearAttentionGradients& result)
+      : all_(MakeShape(q, v, spec)),
+        shapes_(all_, spec.floors),
+        query_count_(q.size(2)),
+        key_count_(k.size(2)),
+        // The gradient of [v, 1] has a column that nobody reads; with angles it lies in between.
+        gradient_width_(spec.query_angles.defined() ? all_.state_width : all_.value_width),
+        queries_(q),
+        keys_(k),
+        values_(v),
+        output_(state.output),
+        upstream_(gradient),
+        query_gradient_(result.q),
+        key_gradient_(result.k),
+        value_gradient_(result.v),
+        query_angles_(spec.query_angles),
+        key_angles_(spec.key_angles),
+        keep_(keep),
+        row_sums_(state.row_sum.const_data_ptr<float>()),
+        key_states_(state.key_state.const_data_ptr<float>()),
+        products_(state.products) {}
+
+  BackwardScratch MakeScratch() const { return BackwardScratch(all_); }
+
+  void Queries(const BackwardScratch& scratch, int64_t example, int64_t head, int64_t index) const {
+    const TileShape shape = shapes_.At(example);
+    const int64_t width = shape.width, state_width = shape.state_width;
+    const auto& [features, wide, inverse_norms, floors] = static_cast<const TileScratch&>(scratch);
+    const float* key_state = key_states_ + index * width * state_width;
+    std::fill_n(scratch.state_gradient.get(), width * state_width, 0.0f);
+    ForTiles(0, query_count_, [&](int64_t first, int64_t rows) {
+      FeatureTile(shape, queries_.Rows(example, head, first), nullptr, rows, features.get(),
+                  inverse_norms.get());
+      FloorTile(shape, features.get(), key_state, rows, floors.get());
+      ProductGradientTile(shape, upstream_.Rows(example, head, first),
+                          output_.Rows(example, head, first),
+                          row_sums_ + index * query_count_ + first, floors.get(),
+                          query_angles_.At(example, first), rows, wide.get());
+      Gemm(width, state_width, rows, {features.get(), width, true}, {wide.get(), state_width}, 1.0f,
+           scratch.state_gradient.get(), state_width, products_);
+      // In float32 always: the gradients through numerator and denominator nearly cancel.
+      Gemm(rows, width, state_width, {wide.get(), state_width}, {key_state, state_width, true},
+           0.0f, scratch.feature_gradient.get(), width);
+      SlopeTile(shape, features.get(), inverse_norms.get(), scratch.feature_gradient.get(), rows,
+                query_gradient_.Rows(example, head, first));
+    });
+  }
+
+  void Keys(const BackwardScratch& scratch, int64_t example, int64_t head) const {
+    const TileShape shape = shapes_.At(example);
+    const int64_t width = shape.width, state_width = shape.state_width;
+    const auto& [features, wide, inverse_norms, floors] = static_cast<const TileScratch&>(scratch);
+    const float* state_gradient = scratch.state_gradient.get();
+    ForTiles(0, key_count_, [&](int64_t first, int64_t rows) {
+      const bool* kept = keep_.At(example, first);
+      const Angles angles = key_angles_.At(example, first);
+      FeatureTile(shape, keys_.Rows(example, head, first), kept, rows, features.get(),
+                  inverse_norms.get());
+      ValueTile(shape, values_.Rows(example, head, first), kept, angles, rows, wide.get());
+      // Masked rows are zero in both factors, and so are their gradients.
+      Gemm(rows, width, state_width, {wide.get(), state_width}, {state_gradient, state_width, true},
+           0.0f, scratch.feature_gradient.get(), width, products_);
+      SlopeTile(shape, features.get(), inverse_norms.get(), scratch.feature_gradient.get(), rows,
+                key_gradient_.Rows(example, head, first));
+      Gemm(rows, gradient_width_, width, {features.get(), width}, {state_gradient, state_width},
+           0.0f, scratch.wide_gradient.get(), state_width, products_);
+      ValueGradientTile(shape, scratch.wide_gradient.get(), angles, rows,
+                        value_gradient_.Rows(example, head, first));
+    });
+  }
+
+ private:
+  const TileShape all_;
+  const ExampleShapes shapes_;
+  const int64_t query_count_, key_count_, gradient_width_;
+  const HeadRows queries_, keys_, values_, output_, upstream_;
+  const HeadRows query_gradient_, key_gradient_, value_gradient_;
+  const AngleTable query_angles_, key_angles_;
+  const KeepTable keep_;
+  const float *row_sums_, *key_states_;
+  const ProductType products_;
+};
+
 }  // namespace
 
 namespace internal {
@@ -142,63 +231,15 @@ LinearAttentionGradients BackwardTiled(const at::Tensor& gradient, const at::Ten
                                        const at::Tensor& k, const at::Tensor& v,
                                        const at::Tensor& keep, const LinearAttentionSpec& spec,
                                        const LinearAttentionState& state) {
-  const TileShape all = MakeShape(q, v, spec);
-  const ExampleShapes shapes(all, spec.floors);
-  const int64_t width = all.width, state_width = all.state_width, n = q.size(2);
-  const LinearAttentionGradients result = {EmptyHeads(q, width), EmptyHeads(k, width),
-                                           EmptyHeads(v, all.value_width)};
-  const HeadRows queries(q), keys(k), values(v), output(state.output), upstream(gradient);
-  const HeadRows query_gradient(result.q), key_gradient(result.k), value_gradient(result.v);
-  const AngleTable query_angles(spec.query_angles), key_angles(spec.key_angles);
-  const KeepTable keep_table(keep);
-  const float* row_sums = state.row_sum.const_data_ptr<float>();
-  const float* key_states = state.key_state.const_data_ptr<float>();
-  // The gradient of [v, 1] has a column that nobody reads; with angles it lies in between.
-  const int64_t gradient_width = spec.query_angles.defined() ? state_width : all.value_width;
-  const auto run = [&](const BackwardScratch& scratch, int64_t example, int64_t head,
-                       int64_t index) {
-    const TileShape shape = shapes.At(example);
-    const auto& [features, wide, inverse_norms, floors] = static_cast<const TileScratch&>(scratch);
-    const Floats &feature_gradient = scratch.feature_gradient,
-                 &wide_gradient = scratch.wide_gradient, &state_gradient = scratch.state_gradient;
-    std::fill_n(state_gradient.get(), width * state_width, 0.0f);
-    const float* key_state = key_states + index * width * state_width;
-    ForTiles(0, n, [&](int64_t first, int64_t rows) {
-      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.get(),
-                  inverse_norms.get());
-      FloorTile(shape, features.get(), key_state, rows, floors.get());
-      ProductGradientTile(shape, upstream.Rows(example, head, first),
-                          output.Rows(example, head, first), row_sums + index * n + first,
-                          floors.get(), query_angles.At(example, first), rows, wide.get());
-      Gemm(width, state_width, rows, {features.get(), width, true}, {wide.get(), state_width}, 1.0f,
-           state_gradient.get(), state_width, state.products);
-      // In float32 always: the gradients through numerator and denominator nearly cancel.
-      Gemm(rows, width, state_width, {wide.get(), state_width}, {key_state, state_width, true},
-           0.0f, feature_gradient.get(), width);
-      SlopeTile(shape, features.get(), inverse_norms.get(), feature_gradient.get(), rows,
-                query_gradient.Rows(example, head, first));
-    });
-    ForTiles(0, k.size(2), [&](int64_t first, int64_t rows) {
-      const bool* kept = keep_table.At(example, first);
-      const Angles angles = key_angles.At(example, first);
-      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.get(),
-                  inverse_norms.get());
-      ValueTile(shape, values.Rows(example, head, first), kept, angles, rows, wide.get());
-      // Masked rows are zero in both factors, and so are their gradients.
-      Gemm(rows, width, state_width, {wide.get(), state_width},
-           {state_gradient.get(), state_width, true}, 0.0f, feature_gradient.get(), width,
-           state.products);
-      SlopeTile(shape, features.get(), inverse_norms.get(), feature_gradient.get(), rows,
-                key_gradient.Rows(example, head, first));
-      Gemm(rows, gradient_width, width, {features.get(), width},
-           {state_gradient.get(), state_width}, 0.0f, wide_gradient.get(), state_width,
-           state.products);
-      ValueGradientTile(shape, wide_gradient.get(), angles, rows,
-                        value_gradient.Rows(example, head, first));
-    });
-  };
+  const LinearAttentionGradients result = {EmptyHeads(q, q.size(3)), EmptyHeads(k, k.size(3)),
+                                           EmptyHeads(v, v.size(3))};
+  const BackwardPasses passes(gradient, q, k, v, keep, spec, state, result);
   ForHeads(
-      q, [&] { return BackwardScratch(all); }, run);
+      q, [&] { return passes.MakeScratch(); },
+      [&](const BackwardScratch& scratch, int64_t example, int64_t head, int64_t index) {
+        passes.Queries(scratch, example, head, index);
+        passes.Keys(scratch, example, head);
+      });
   return result;
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "models/kernels/softmax_attention_tiles.h"
+#include "models/kernels/tile_product.h"
 
 namespace lra {
 
@@ -42,14 +42,14 @@ class RowFetcher {
   int64_t count_ = 0, next_ = 0;
 };
 
-// MultiplyTile(), block of rows by block of rows, rounded up to kBlockRows (a and out have room for
-// them), with `fetched_rows` rows fetched after each.
+// MultiplyTile(), block of rows by block of rows, with `fetched_rows` rows fetched after each.
 inline void MultiplyAndFetch(const TileProduct& product, int64_t fetched_rows,
                              RowFetcher* fetcher) {
+  constexpr int64_t kBlockRows = 8;
   TileProduct block = product;
-  block.rows = kBlockRows;
   const int64_t step = product.is_transposed ? 1 : product.a_stride;
   for (int64_t row = 0; row < product.rows; row += kBlockRows) {
+    block.rows = std::min(kBlockRows, product.rows - row);
     block.a = product.a + row * step;
     block.out = product.out + row * product.out_stride;
     MultiplyTile(block);

@@ -37,27 +37,28 @@ void PairQueries(const RoundedBlock& block, int64_t padded_width, BFloat16* out)
 
 }  // namespace
 
-FloatForward::FloatForward(const Problem& p)
+FloatProducts::FloatProducts(const Problem& p)
     : p_(p),
       keys_(p.KeyRows() * p.padded_width),
       values_(p.KeyRows() * p.padded_value_width),
-      columns_(p.chunk_tiles * p.width * kQueryTile) {}
+      columns_(p.chunk_tiles * p.padded_width * kQueryTile) {}
 
-void FloatForward::PackKeys(const Place& at) {
+void FloatProducts::PackKeys(const Place& at) {
   PackKept(p_, at, p_.k, p_.width, p_.padded_width, keys_.get());
   PackKept(p_, at, p_.v, p_.value_width, p_.padded_value_width, values_.get());
 }
 
-void FloatForward::PackQueries(const Place& at, int64_t t, const QuerySpan& span) {
+void FloatProducts::PackQueryColumns(const Place& at, int64_t t, const QuerySpan& span) {
   PackColumns(span.count, p_.width, p_.q.At(at.example, at.head, span.first), p_.q.stride(),
-              p_.scale * kLog2E, columns_.get() + t * p_.width * kQueryTile);
+              p_.scale * kLog2E, columns_.get() + t * p_.padded_width * kQueryTile);
 }
 
-void FloatForward::Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start,
-                          float* out) const {
+void FloatProducts::Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start,
+                           float* out) const {
   MultiplyTile(TileProduct{count, p_.width, kQueryTile, keys_.get() + keys.first * p_.padded_width,
-                           p_.padded_width, false, columns_.get() + t * p_.width * kQueryTile,
-                           kQueryTile, start, out, kQueryTile});
+                           p_.padded_width, false,
+                           columns_.get() + t * p_.padded_width * kQueryTile, kQueryTile, start,
+                           out, kQueryTile});
 }
 
 void FloatForward::AddValues(const KeySpan& keys, int64_t count, const float* weights,
@@ -68,18 +69,10 @@ void FloatForward::AddValues(const KeySpan& keys, int64_t count, const float* we
 }
 
 FloatBackward::FloatBackward(const Problem& p)
-    : p_(p),
-      keys_(p.KeyRows() * p.padded_width),
-      values_(p.KeyRows() * p.padded_value_width),
-      columns_(p.chunk_tiles * p.padded_width * kQueryTile),
+    : FloatProducts(p),
       upstream_columns_(p.chunk_tiles * p.padded_value_width * kQueryTile),
       rows_(p.chunk_tiles * p.padded_width * kQueryTile),
       upstream_rows_(p.chunk_tiles * p.padded_value_width * kQueryTile) {}
-
-void FloatBackward::PackKeys(const Place& at) {
-  PackKept(p_, at, p_.k, p_.width, p_.padded_width, keys_.get());
-  PackKept(p_, at, p_.v, p_.value_width, p_.padded_value_width, values_.get());
-}
 
 void FloatBackward::PackQueries(const Place& at, int64_t t, const QuerySpan& span,
                                 const HeadRows& upstream) {
@@ -87,21 +80,13 @@ void FloatBackward::PackQueries(const Place& at, int64_t t, const QuerySpan& spa
   const float* dO = upstream.At(at.example, at.head, span.first);
   const int64_t tile = t * kQueryTile * p_.padded_width;
   const int64_t value_tile = t * kQueryTile * p_.padded_value_width;
-  PackColumns(span.count, p_.width, q, p_.q.stride(), p_.scale * kLog2E, columns_.get() + tile);
+  PackQueryColumns(at, t, span);
   PackColumns(span.count, p_.value_width, dO, upstream.stride(), 1.0f,
               upstream_columns_.get() + value_tile);
   PackRows({span.count, kQueryTile, p_.width, p_.padded_width}, q, p_.q.stride(), nullptr, p_.scale,
            rows_.get() + tile);
   PackRows({span.count, kQueryTile, p_.value_width, p_.padded_value_width}, dO, upstream.stride(),
            nullptr, 1.0f, upstream_rows_.get() + value_tile);
-}
-
-void FloatBackward::Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start,
-                           float* out) const {
-  MultiplyTile(TileProduct{count, p_.width, kQueryTile, keys_.get() + keys.first * p_.padded_width,
-                           p_.padded_width, false,
-                           columns_.get() + t * p_.padded_width * kQueryTile, kQueryTile, start,
-                           out, kQueryTile});
 }
 
 void FloatBackward::ValueProducts(int64_t t, const KeySpan& keys, int64_t count, float* out) const {
@@ -126,29 +111,28 @@ void FloatBackward::AddGradients(int64_t t, const KeySpan& keys, int64_t count,
                            true, gradients, kQueryTile, nullptr, dq, kQueryTile});
 }
 
-Bfloat16Forward::Bfloat16Forward(const Problem& p)
+Bfloat16Products::Bfloat16Products(const Problem& p)
     : p_(p),
       keys_(p.KeyRows() * p.padded_width),
       values_(p.KeyRows() * p.padded_value_width),
-      columns_(p.chunk_tiles * p.padded_width * kQueryTile),
-      weights_(kTileFloats) {}
+      columns_(p.chunk_tiles * p.padded_width * kQueryTile) {}
 
-void Bfloat16Forward::PackKeys(const Place& at) {
-  RoundRows(KeptBlock(p_, at, p_.k, p_.width), p_.padded_width, keys_.get());
-  PairRows(KeptBlock(p_, at, p_.v, p_.value_width), p_.padded_value_width, values_.get());
-}
-
-void Bfloat16Forward::PackQueries(const Place& at, int64_t t, const QuerySpan& span) {
+void Bfloat16Products::PackQueryColumns(const Place& at, int64_t t, const QuerySpan& span) {
   PairColumns(QueryBlock(at, span, p_.q, p_.width, p_.scale * kLog2E), kQueryTile,
               columns_.get() + t * p_.padded_width * kQueryTile);
 }
 
-void Bfloat16Forward::Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start,
-                             float* out) const {
+void Bfloat16Products::Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start,
+                              float* out) const {
   MultiplyTile(Bfloat16Product{count, RoundUp(p_.width, 2), kQueryTile,
                                keys_.get() + keys.first * p_.padded_width, p_.padded_width, false,
                                columns_.get() + t * p_.padded_width * kQueryTile, kQueryTile, start,
                                out, kQueryTile});
+}
+
+void Bfloat16Forward::PackKeys(const Place& at) {
+  RoundRows(KeptBlock(p_, at, p_.k, p_.width), p_.padded_width, keys_.get());
+  PairRows(KeptBlock(p_, at, p_.v, p_.value_width), p_.padded_value_width, values_.get());
 }
 
 void Bfloat16Forward::AddValues(const KeySpan& keys, int64_t count, const float* weights,
@@ -161,11 +145,8 @@ void Bfloat16Forward::AddValues(const KeySpan& keys, int64_t count, const float*
 }
 
 Bfloat16Backward::Bfloat16Backward(const Problem& p)
-    : p_(p),
-      keys_(p.KeyRows() * p.padded_width),
-      values_(p.KeyRows() * p.padded_value_width),
+    : Bfloat16Products(p),
       key_pairs_(p.KeyRows() * p.padded_width),
-      columns_(p.chunk_tiles * p.padded_width * kQueryTile),
       upstream_columns_(p.chunk_tiles * p.padded_value_width * kQueryTile),
       rows_(p.chunk_tiles * p.padded_width * kQueryTile),
       upstream_rows_(p.chunk_tiles * p.padded_value_width * kQueryTile),
@@ -184,19 +165,10 @@ void Bfloat16Backward::PackQueries(const Place& at, int64_t t, const QuerySpan& 
   const int64_t tile = t * kQueryTile * p_.padded_width;
   const int64_t value_tile = t * kQueryTile * p_.padded_value_width;
   const RoundedBlock dO = QueryBlock(at, span, upstream, p_.value_width, 1.0f);
-  PairColumns(QueryBlock(at, span, p_.q, p_.width, p_.scale * kLog2E), kQueryTile,
-              columns_.get() + tile);
+  PackQueryColumns(at, t, span);
   PairColumns(dO, kQueryTile, upstream_columns_.get() + value_tile);
   PairQueries(QueryBlock(at, span, p_.q, p_.width, p_.scale), p_.padded_width, rows_.get() + tile);
   PairQueries(dO, p_.padded_value_width, upstream_rows_.get() + value_tile);
-}
-
-void Bfloat16Backward::Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start,
-                              float* out) const {
-  MultiplyTile(Bfloat16Product{count, RoundUp(p_.width, 2), kQueryTile,
-                               keys_.get() + keys.first * p_.padded_width, p_.padded_width, false,
-                               columns_.get() + t * p_.padded_width * kQueryTile, kQueryTile, start,
-                               out, kQueryTile});
 }
 
 void Bfloat16Backward::ValueProducts(int64_t t, const KeySpan& keys, int64_t count,

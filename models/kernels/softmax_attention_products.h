@@ -21,73 +21,91 @@
 
 namespace lra::internal {
 
-class FloatForward {
+// What both directions share.
+class FloatProducts {
  public:
-  explicit FloatForward(const Problem& p);
-  void PackKeys(const Place& at);
-  void PackQueries(const Place& at, int64_t t, const QuerySpan& span);
   void Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start, float* out) const;
-  void AddValues(const KeySpan& keys, int64_t count, const float* weights, float* total) const;
+  void PackKeys(const Place& at);
 
- private:
+ protected:
+  explicit FloatProducts(const Problem& p);
+  void PackQueryColumns(const Place& at, int64_t t, const QuerySpan& span);
+
   const Problem& p_;
   const Floats keys_, values_;  // [kept key][padded width]
-  const Floats columns_;        // [tile][D][query]
+
+ private:
+  const Floats columns_;  // [tile][padded width][query]
 };
 
-class FloatBackward {
+class FloatForward : public FloatProducts {
+ public:
+  explicit FloatForward(const Problem& p) : FloatProducts(p) {}
+  void PackQueries(const Place& at, int64_t t, const QuerySpan& span) {
+    PackQueryColumns(at, t, span);
+  }
+  void AddValues(const KeySpan& keys, int64_t count, const float* weights, float* total) const;
+};
+
+class FloatBackward : public FloatProducts {
  public:
   explicit FloatBackward(const Problem& p);
-  void PackKeys(const Place& at);
   void PackQueries(const Place& at, int64_t t, const QuerySpan& span, const HeadRows& upstream);
-  void Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start, float* out) const;
   void ValueProducts(int64_t t, const KeySpan& keys, int64_t count, float* out) const;
   void AddGradients(int64_t t, const KeySpan& keys, int64_t count, const float* weights,
                     const float* gradients, float* dk, float* dv, float* dq) const;
 
  private:
-  const Problem& p_;
-  const Floats keys_, values_;               // [kept key][padded width]
-  const Floats columns_, upstream_columns_;  // [tile][padded width][query]
-  const Floats rows_, upstream_rows_;        // [tile][query][padded width]
+  const Floats upstream_columns_;      // [tile][padded width][query]
+  const Floats rows_, upstream_rows_;  // [tile][query][padded width]
 };
 
 using Bfloat16s = Scratch<BFloat16>;
 
-class Bfloat16Forward {
+class Bfloat16Products {
  public:
-  explicit Bfloat16Forward(const Problem& p);
-  void PackKeys(const Place& at);
-  void PackQueries(const Place& at, int64_t t, const QuerySpan& span);
   void Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start, float* out) const;
+
+ protected:
+  explicit Bfloat16Products(const Problem& p);
+  void PackQueryColumns(const Place& at, int64_t t, const QuerySpan& span);
+
+  const Problem& p_;
+  const Bfloat16s keys_;    // [kept key][padded width]
+  const Bfloat16s values_;  // forward: [kept key / 2][padded width][2]; backward: as keys
+
+ private:
+  const Bfloat16s columns_;  // [tile][padded width / 2][query][2]
+};
+
+class Bfloat16Forward : public Bfloat16Products {
+ public:
+  explicit Bfloat16Forward(const Problem& p) : Bfloat16Products(p), weights_(kTileFloats) {}
+  void PackKeys(const Place& at);
+  void PackQueries(const Place& at, int64_t t, const QuerySpan& span) {
+    PackQueryColumns(at, t, span);
+  }
   void AddValues(const KeySpan& keys, int64_t count, const float* weights, float* total) const;
 
  private:
-  const Problem& p_;
-  const Bfloat16s keys_;     // [kept key][padded width]
-  const Bfloat16s values_;   // [kept key / 2][padded width][2]
-  const Bfloat16s columns_;  // [tile][D / 2][query][2]
   const Bfloat16s weights_;  // [key / 2][query][2]
 };
 
-class Bfloat16Backward {
+class Bfloat16Backward : public Bfloat16Products {
  public:
   explicit Bfloat16Backward(const Problem& p);
   void PackKeys(const Place& at);
   void PackQueries(const Place& at, int64_t t, const QuerySpan& span, const HeadRows& upstream);
-  void Scores(int64_t t, const KeySpan& keys, int64_t count, const float* start, float* out) const;
   void ValueProducts(int64_t t, const KeySpan& keys, int64_t count, float* out) const;
   void AddGradients(int64_t t, const KeySpan& keys, int64_t count, const float* weights,
                     const float* gradients, float* dk, float* dv, float* dq) const;
 
  private:
-  const Problem& p_;
-  const Bfloat16s keys_, values_;               // [kept key][padded width]
-  const Bfloat16s key_pairs_;                   // [kept key / 2][padded width][2]
-  const Bfloat16s columns_, upstream_columns_;  // [tile][padded width / 2][query][2]
-  const Bfloat16s rows_, upstream_rows_;        // [tile][query / 2][padded width][2]
-  const Bfloat16s rounded_;                     // [key][query]: weights, then score gradients
-  const Bfloat16s paired_;                      // [key / 2][query][2]: score gradients
+  const Bfloat16s key_pairs_;             // [kept key / 2][padded width][2]
+  const Bfloat16s upstream_columns_;      // [tile][padded width / 2][query][2]
+  const Bfloat16s rows_, upstream_rows_;  // [tile][query / 2][padded width][2]
+  const Bfloat16s rounded_;               // [key][query]: weights, then score gradients
+  const Bfloat16s paired_;                // [key / 2][query][2]: score gradients
 };
 
 }  // namespace lra::internal

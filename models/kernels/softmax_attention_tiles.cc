@@ -3,34 +3,14 @@
 #include "models/kernels/softmax_attention_tiles.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "models/kernels/four_by_four.h"
 #include "models/kernels/prefetch.h"
 #include "models/kernels/simd.h"
+#include "models/kernels/vector_math.h"
 
 namespace lra {
 namespace {
-
-// Returns 2^x for x < 127, within 2 ulp, and 0 for x < -125. NaN stays NaN. The polynomial is that
-// of Cephes' exp2f.
-inline LRA_ALWAYS_INLINE float Exp2(float x) {
-  const float bounded = x < -125.0f ? -125.0f : x;
-  // 1.5 * 2^23: x is rounded to an integer in the low bits.
-  const float shifted = bounded + 12582912.0f;
-  const float r = bounded - (shifted - 12582912.0f);
-  float p = 1.535336188319500e-4f;
-  p = p * r + 1.339887440266574e-3f;
-  p = p * r + 9.618437357674640e-3f;
-  p = p * r + 5.550332471162809e-2f;
-  p = p * r + 2.402264791363012e-1f;
-  p = p * r + 6.931472028550421e-1f;
-  p = p * r + 1.0f;
-  const uint32_t exponent = std::bit_cast<uint32_t>(shifted) << 23;
-  const float value = std::bit_cast<float>(std::bit_cast<uint32_t>(p) + exponent);
-  return x < -125.0f ? 0.0f : value;
-}
 
 inline LRA_ALWAYS_INLINE void HideKeysBody(int64_t keys, int64_t first, const int32_t* visible,
                                            float* tile) {
@@ -50,15 +30,9 @@ inline LRA_ALWAYS_INLINE void HighestScoresBody(int64_t keys, const float* tile,
   for (int64_t q = 0; q < kQueryTile; ++q) highest[q] = best[q];
 }
 
-inline LRA_ALWAYS_INLINE void ClearRows(int64_t keys, float* tile) {
-  std::memset(tile + keys * kQueryTile, 0,
-              (RoundUp(keys, kBlockRows) - keys) * kQueryTile * sizeof(float));
-}
-
 inline LRA_ALWAYS_INLINE void ExponentiateTileBody(int64_t keys, const float* shift, float* tile,
                                                    float* sum) {
   float total[kQueryTile] = {};
-  ClearRows(keys, tile);
   for (int64_t j = 0; j < keys; ++j, tile += kQueryTile) {
     for (int64_t q = 0; q < kQueryTile; ++q) {
       const float weight = Exp2(tile[q] - shift[q]);
@@ -76,7 +50,6 @@ inline LRA_ALWAYS_INLINE void DropWeightsBody(int64_t keys, uint32_t threshold,
 
 inline LRA_ALWAYS_INLINE void ScoreGradientsBody(int64_t keys, const float* row_sum, float* weights,
                                                  float* gradients) {
-  ClearRows(keys, gradients);
   for (int64_t j = 0; j < keys; ++j, weights += kQueryTile, gradients += kQueryTile) {
     for (int64_t q = 0; q < kQueryTile; ++q)
       gradients[q] = weights[q] * (gradients[q] - row_sum[q]);
@@ -87,7 +60,6 @@ inline LRA_ALWAYS_INLINE void ScoreGradientsWithDropoutBody(int64_t keys, const 
                                                             uint32_t threshold, float scale,
                                                             const uint16_t* bits, float* weights,
                                                             float* gradients) {
-  ClearRows(keys, gradients);
   for (int64_t j = 0; j < keys; ++j) {
     for (int64_t q = 0; q < kQueryTile; ++q) {
       const float mask = bits[q] >= threshold ? scale : 0.0f;

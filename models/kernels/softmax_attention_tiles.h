@@ -13,7 +13,6 @@ namespace lra {
 
 constexpr int64_t kQueryTile = kDropoutTileQueries;  // 48: three AVX-512 registers
 constexpr int64_t kKeyTile = 64;
-constexpr int64_t kBlockRows = 8;  // tiles have room for whole blocks of so many rows
 
 // The score of hidden keys: finite, so that differences are finite, and far below any real score.
 constexpr float kHiddenScore = -1e30f;
@@ -23,13 +22,13 @@ void HideKeys(int64_t keys, int64_t first, const int32_t* visible, float* tile);
 // highest[q] = the largest tile[j][q].
 void HighestScores(int64_t keys, const float* tile, float* highest);
 // Replaces tile by 2^(tile - shift), exactly 0 below 2^-125, and adds the sums over the keys to
-// sum[q]. Rows up to the next multiple of kBlockRows become 0.
+// sum[q].
 void ExponentiateTile(int64_t keys, const float* shift, float* tile, float* sum);
 // Sets tile to 0 where bits[j][q] < threshold.
 void DropWeights(int64_t keys, uint32_t threshold, const uint16_t* bits, float* tile);
 
 // With weights P and their gradients before dropout G, computes G = P (mask G - row_sum[q]) and P =
-// mask P, where mask is `scale` or 0. Rows up to the next multiple of kBlockRows become 0.
+// mask P, where mask is `scale` or 0.
 void ScoreGradients(int64_t keys, const float* row_sum, float* weights, float* gradients);
 void ScoreGradientsWithDropout(int64_t keys, const float* row_sum, uint32_t threshold, float scale,
                                const uint16_t* bits, float* weights, float* gradients);

@@ -73,7 +73,7 @@ void Worker::BiasTile(int64_t head, const QuerySpan& queries, const KeySpan& key
   const int64_t all_keys = p_.bias.size(2);
   const float* bias =
       p_.bias.const_data_ptr<float>() + (head * p_.queries + queries.first) * all_keys;
-  for (int64_t j = 0; j < RoundUp(count, kBlockRows); ++j)
+  for (int64_t j = 0; j < count; ++j)
     std::copy_n(start, kQueryTile, weights_.get() + j * kQueryTile);
   for (int64_t lane = 0; lane < queries.count; ++lane, bias += all_keys) {
     for (int64_t j = 0; j < count; ++j)

@@ -14,14 +14,15 @@
 #include "models/kernels/floats.h"
 #include "models/kernels/head_rows.h"
 #include "models/kernels/lane_tiles.h"
-#include "models/kernels/softmax_attention_tiles.h"
+#include "models/kernels/tile_product.h"
 
 namespace lra {
 namespace {
 
 constexpr int64_t kConvolvedTokens = 128;  // in work together: they stay in the cache
+constexpr int64_t kOutputBlock = 8;        // tokens of one product
 
-// Convolves the tokens of one head; scratch of one thread. A block of kBlockRows outputs is the
+// Convolves the tokens of one head; scratch of one thread. A block of kOutputBlock outputs is the
 // product of a band, [output][input], with the inputs that it reaches.
 class TokenConvolver {
  public:
@@ -30,7 +31,7 @@ class TokenConvolver {
         padded_width_(RoundUp(width, kLaneFloats)),
         taps_(taps),
         reach_(RoundUp(taps, kTapBlock)),
-        band_(kBlockRows * (taps + kBlockRows - 1)),
+        band_(kOutputBlock * (taps + kOutputBlock - 1)),
         inputs_((kConvolvedTokens + reach_) * padded_width_),
         outputs_(kConvolvedTokens * padded_width_),
         sums_(reach_ * kLaneFloats) {}
@@ -38,9 +39,9 @@ class TokenConvolver {
   // y = residual (unless null) + the convolution of x; if is_flipped, with the filter reversed.
   void Convolve(const float* filter, bool is_flipped, const RowsView& x, int64_t tokens,
                 const RowsView* residual, const RowsView& y) {
-    const int64_t inner = taps_ + kBlockRows - 1;
-    std::fill_n(band_.get(), kBlockRows * inner, 0.0f);
-    for (int64_t r = 0; r < kBlockRows; ++r) {
+    const int64_t inner = taps_ + kOutputBlock - 1;
+    std::fill_n(band_.get(), kOutputBlock * inner, 0.0f);
+    for (int64_t r = 0; r < kOutputBlock; ++r) {
       for (int64_t t = 0; t < taps_; ++t)
         band_.get()[r * inner + r + t] = filter[is_flipped ? taps_ - 1 - t : t];
     }
@@ -48,8 +49,8 @@ class TokenConvolver {
       const int64_t count = std::min(kConvolvedTokens, tokens - first);
       Load(x, first - taps_ / 2, tokens);
       LoadOutputs(residual, first, count);
-      for (int64_t row = 0; row < count; row += kBlockRows) {
-        MultiplyTile({kBlockRows, inner, padded_width_, band_.get(), inner, false,
+      for (int64_t row = 0; row < count; row += kOutputBlock) {
+        MultiplyTile({kOutputBlock, inner, padded_width_, band_.get(), inner, false,
                       inputs_.get() + row * padded_width_, padded_width_, nullptr,
                       outputs_.get() + row * padded_width_, padded_width_});
       }
@@ -91,7 +92,7 @@ class TokenConvolver {
 
   // outputs_ = rows, or 0.
   void LoadOutputs(const RowsView* rows, int64_t first, int64_t count) {
-    std::fill_n(outputs_.get(), RoundUp(count, kBlockRows) * padded_width_, 0.0f);
+    std::fill_n(outputs_.get(), RoundUp(count, kOutputBlock) * padded_width_, 0.0f);
     for (int64_t i = 0; rows != nullptr && i < count; ++i) {
       std::copy_n(rows->data + (first + i) * rows->stride, width_,
                   outputs_.get() + i * padded_width_);

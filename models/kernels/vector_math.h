@@ -30,6 +30,25 @@ inline LRA_ALWAYS_INLINE float ExpNonPositive(float x) {
   return value * std::bit_cast<float>(exponent << 23);
 }
 
+// Returns 2^x for x < 127, within 2 ulp, and 0 for x < -125. NaN stays NaN. The polynomial is that
+// of Cephes' exp2f.
+inline LRA_ALWAYS_INLINE float Exp2(float x) {
+  const float bounded = x < -125.0f ? -125.0f : x;
+  // 1.5 * 2^23: x is rounded to an integer in the low bits.
+  const float shifted = bounded + 12582912.0f;
+  const float r = bounded - (shifted - 12582912.0f);
+  float p = 1.535336188319500e-4f;
+  p = p * r + 1.339887440266574e-3f;
+  p = p * r + 9.618437357674640e-3f;
+  p = p * r + 5.550332471162809e-2f;
+  p = p * r + 2.402264791363012e-1f;
+  p = p * r + 6.931472028550421e-1f;
+  p = p * r + 1.0f;
+  const uint32_t exponent = std::bit_cast<uint32_t>(shifted) << 23;
+  const float value = std::bit_cast<float>(std::bit_cast<uint32_t>(p) + exponent);
+  return x < -125.0f ? 0.0f : value;
+}
+
 // sin x and cos x within 2e-7 absolute for |x| <= kSinCosLimit; NaN stays NaN (Cephes' sinf, cosf).
 constexpr float kSinCosLimit = 8192;
 inline LRA_ALWAYS_INLINE void SinCos(float x, float* sine, float* cosine) {
