@@ -110,10 +110,15 @@ int64_t UnixSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
+std::string& ProgramCommit() {
+  static std::string& commit = *new std::string;
+  return commit;
+}
+
 Versions RunVersions(absl::string_view libtorch) {
   Versions versions;
   versions.set_lra(LRA_VERSION);
-  versions.set_commit(LRA_COMMIT);
+  versions.set_commit(ProgramCommit());
   versions.set_libtorch(std::string(libtorch));
 #ifdef __clang__
   versions.set_compiler(absl::StrCat("clang ", __clang_version__));

@@ -27,8 +27,12 @@ int64_t PeakMemoryBytes();
 // Seconds since 1970 by the system's clock.
 int64_t UnixSeconds();
 
-// This program's version, the commit that it was configured at (empty outside a repository), the
-// compiler. `libtorch` is what the caller links, empty for programs without it.
+// The commit that the program was built from, "-dirty" behind it if files had changed since; empty
+// unless main() sets it. A note for people: no fingerprint depends on it.
+std::string& ProgramCommit();
+
+// This program's version and commit, the compiler. `libtorch` is what the caller links, empty for
+// programs without it.
 Versions RunVersions(absl::string_view libtorch);
 
 }  // namespace lra

@@ -76,6 +76,10 @@ TEST(MachineTest, Versions) {
   EXPECT_EQ(versions.lra(), LRA_VERSION);
   EXPECT_EQ(versions.libtorch(), "2.15.0");
   EXPECT_FALSE(versions.compiler().empty());
+  EXPECT_EQ(versions.commit(), "") << "no main() of a test sets it";
+  ProgramCommit() = "abc-dirty";
+  EXPECT_EQ(RunVersions("").commit(), "abc-dirty");
+  ProgramCommit().clear();
 }
 
 }  // namespace

@@ -19,6 +19,11 @@ run=$(folder linear)-s0
 # How many examples of the test split a run's record counts as right.
 correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' "$1/record.json"; }
 
+# The program's malloc keeps freed memory (cli/malloc_conf.cc); programs with sanitizers have their own.
+if ! ldd "$lra" | grep -qE 'libasan|libtsan'; then
+  MALLOC_CONF=stats_print:true expect 0 'opt.dirty_decay_ms: -1' "$lra" --version
+fi
+
 # The main job.
 expect 2 'lra data prepare listops' "$lra" train "${smoke[@]}" --attention linear
 expect 0 '' "$lra" data prepare listops --quiet "${small[@]}"

@@ -69,6 +69,9 @@ struct DropoutRows {
 // `first_row`. `out` may be x or residual. Runs on one thread.
 void ApplyDropoutRows(const DropoutRows& mask, int64_t first_row, int64_t rows, int64_t channels,
                       const float* x, const float* residual, float* out);
+// x = mask * x and y = mask * y, with one drawing.
+void ApplyDropoutRowsToBoth(const DropoutRows& mask, int64_t first_row, int64_t rows,
+                            int64_t channels, float* x, float* y);
 
 // The random bits of attention weights for a tile of 8 keys by kDropoutTileQueries queries:
 // bits[key][query] for the keys 8 key_block .. 8 key_block + 7 and the queries from first_query on,

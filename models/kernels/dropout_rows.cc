@@ -134,28 +134,28 @@ inline LRA_ALWAYS_INLINE void Select(const uint16_t* bits, const DropoutRows& ma
   }
 }
 
-// Rows of whole runs.
-template <KernelPath kPath>
-inline LRA_ALWAYS_INLINE void MaskedRuns(const DropoutRows& mask, BlockWalk walk, int64_t runs,
-                                         const float* x, const float* residual, float* out) {
+// Calls select(bits, at, n) for the elements at .. at + n of rows of whole runs.
+template <KernelPath kPath, class Body>
+inline LRA_ALWAYS_INLINE void ForRuns(const DropoutRows& mask, BlockWalk walk, int64_t runs,
+                                      Body select) {
   Counters counters;
   alignas(64) uint16_t bits[kRun];
   for (int64_t at = 0; at < runs * kRun; at += kRun) {
     walk.NextOfRow(&counters);
     DrawLanes<kPath>(mask, counters, bits);
-    Select(bits, mask, x + at, residual == nullptr ? nullptr : residual + at, kRun, out + at);
+    select(bits, at, kRun);
   }
 }
 
-template <KernelPath kPath>
-inline LRA_ALWAYS_INLINE void MaskedRowsBody(const DropoutRows& mask, int64_t first_row,
-                                             int64_t rows, int64_t channels, const float* x,
-                                             const float* residual, float* out) {
+// The same for any rows.
+template <KernelPath kPath, class Body>
+inline LRA_ALWAYS_INLINE void ForBits(const DropoutRows& mask, int64_t first_row, int64_t rows,
+                                      int64_t channels, Body select) {
   const int64_t blocks_per_row = (channels + kBlock - 1) / kBlock;
   const int64_t blocks = rows * blocks_per_row;
   const bool is_dense = channels % kBlock == 0;
   BlockWalk walk(mask, first_row, blocks_per_row);
-  if (channels % kRun == 0) return MaskedRuns<kPath>(mask, walk, blocks / kLanes, x, residual, out);
+  if (channels % kRun == 0) return ForRuns<kPath>(mask, walk, blocks / kLanes, select);
   Counters counters = {};
   alignas(64) uint16_t bits[kRun];
   for (int64_t first = 0; first < blocks; first += kLanes) {
@@ -163,23 +163,46 @@ inline LRA_ALWAYS_INLINE void MaskedRowsBody(const DropoutRows& mask, int64_t fi
     walk.Next(lanes, &counters);
     DrawLanes<kPath>(mask, counters, bits);
     if (is_dense && lanes == kLanes) {
-      const int64_t at = first * kBlock;
-      Select(bits, mask, x + at, residual ? residual + at : nullptr, kRun, out + at);
+      select(bits, first * kBlock, kRun);
       continue;
     }
     for (int64_t lane = 0; lane < lanes; ++lane) {
       const int64_t channel = (first + lane) % blocks_per_row * kBlock;
-      const int64_t at = (first + lane) / blocks_per_row * channels + channel;
-      Select(bits + lane * kBlock, mask, x + at, residual ? residual + at : nullptr,
-             std::min<int64_t>(kBlock, channels - channel), out + at);
+      select(bits + lane * kBlock, (first + lane) / blocks_per_row * channels + channel,
+             std::min<int64_t>(kBlock, channels - channel));
     }
   }
+}
+
+template <KernelPath kPath>
+inline LRA_ALWAYS_INLINE void MaskedRowsBody(const DropoutRows& mask, int64_t first_row,
+                                             int64_t rows, int64_t channels, const float* x,
+                                             const float* residual, float* out) {
+  ForBits<kPath>(mask, first_row, rows, channels,
+                 [&](const uint16_t* bits, int64_t at, int64_t n) LRA_ALWAYS_INLINE {
+                   Select(bits, mask, x + at, residual == nullptr ? nullptr : residual + at, n,
+                          out + at);
+                 });
+}
+
+template <KernelPath kPath>
+inline LRA_ALWAYS_INLINE void MaskedTwiceBody(const DropoutRows& mask, int64_t first_row,
+                                              int64_t rows, int64_t channels, float* x, float* y) {
+  ForBits<kPath>(mask, first_row, rows, channels,
+                 [&](const uint16_t* bits, int64_t at, int64_t n) LRA_ALWAYS_INLINE {
+                   Select(bits, mask, x + at, nullptr, n, x + at);
+                   Select(bits, mask, y + at, nullptr, n, y + at);
+                 });
 }
 
 LRA_MULTIVERSION_BY_PATH(MaskedRows,
                          (const DropoutRows& mask, int64_t first_row, int64_t rows,
                           int64_t channels, const float* x, const float* residual, float* out),
                          (mask, first_row, rows, channels, x, residual, out))
+LRA_MULTIVERSION_BY_PATH(MaskedTwice,
+                         (const DropoutRows& mask, int64_t first_row, int64_t rows,
+                          int64_t channels, float* x, float* y),
+                         (mask, first_row, rows, channels, x, y))
 LRA_MULTIVERSION_BY_PATH(DrawTile,
                          (const DropoutRows& mask, uint32_t block, uint32_t example,
                           uint32_t first_token, uint16_t* bits),
@@ -207,6 +230,11 @@ void ApplyDropoutRows(const DropoutRows& mask, int64_t first_row, int64_t rows, 
     return;
   }
   for (int64_t i = 0; i < n; ++i) out[i] = residual[i] + x[i];
+}
+
+void ApplyDropoutRowsToBoth(const DropoutRows& mask, int64_t first_row, int64_t rows,
+                            int64_t channels, float* x, float* y) {
+  if (mask.threshold > 0) MaskedTwice(mask, first_row, rows, channels, x, y);
 }
 
 void DrawWeightDropoutTile(const DropoutRows& mask, int64_t example, int64_t head,

@@ -62,6 +62,31 @@ TEST(DropoutTest, EveryInstructionSetEqualsTheDefinition) {
   }
 }
 
+TEST(DropoutTest, OneDrawingForTwoTensorsIsTheSameMask) {
+  const at::Tensor ids = at::tensor(std::vector<int64_t>{7, 3}, at::kLong);
+  for (const KernelPath path : AvailableKernelPaths()) {
+    ScopedKernelPath use(path);
+    for (const int64_t channels : {128, 40, 13}) {
+      for (const double probability : {0.0, 0.3}) {
+        const DropoutRows mask({probability, 5, 6, 7, ids}, 11);
+        const at::Tensor x = at::randn({2 * 11 - 4, channels}), y = at::randn(x.sizes());
+        at::Tensor expected_x = at::empty_like(x), expected_y = at::empty_like(y);
+        const auto apply = [&](const at::Tensor& from, at::Tensor* to) {
+          ApplyDropoutRows(mask, 4, x.size(0), channels, from.const_data_ptr<float>(), nullptr,
+                           to->mutable_data_ptr<float>());
+        };
+        apply(x, &expected_x);
+        apply(y, &expected_y);
+        at::Tensor both_x = x.clone(), both_y = y.clone();
+        ApplyDropoutRowsToBoth(mask, 4, x.size(0), channels, both_x.mutable_data_ptr<float>(),
+                               both_y.mutable_data_ptr<float>());
+        EXPECT_TRUE(at::equal(both_x, expected_x)) << channels << " channels";
+        EXPECT_TRUE(at::equal(both_y, expected_y)) << channels << " channels";
+      }
+    }
+  }
+}
+
 TEST(DropoutTest, WeightMaskEqualsTheDefinition) {
   const DropoutKey key = MakeKey({4, 8});
   const at::Tensor mask = WeightDropoutMask(key, 3, 5, 21);

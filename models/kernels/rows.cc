@@ -9,40 +9,44 @@
 namespace lra {
 namespace {
 
+template <KernelPath kPath>
 inline LRA_ALWAYS_INLINE float SumOf(const float* x, int64_t n) {
-  Lanes lanes = {};
+  SplitLanes<kPath> lanes;
   int64_t i = 0;
-  for (; i + kLanesWidth <= n; i += kLanesWidth) lanes += LoadLanes(x + i);
-  float sum = SumLanes(lanes);
+  for (; i + kLanesWidth <= n; i += kLanesWidth) lanes += SplitLanes<kPath>(x + i);
+  float sum = lanes.Sum();
   for (; i < n; ++i) sum += x[i];
   return sum;
 }
 
+template <KernelPath kPath>
 inline LRA_ALWAYS_INLINE float SumOfSquares(const float* x, float mean, int64_t n) {
-  Lanes lanes = {};
+  SplitLanes<kPath> lanes;
   int64_t i = 0;
   for (; i + kLanesWidth <= n; i += kLanesWidth) {
-    const Lanes centred = LoadLanes(x + i) - mean;
+    const SplitLanes<kPath> centred = SplitLanes<kPath>(x + i) - mean;
     lanes += centred * centred;
   }
-  float sum = SumLanes(lanes);
+  float sum = lanes.Sum();
   for (; i < n; ++i) sum += (x[i] - mean) * (x[i] - mean);
   return sum;
 }
 
+template <KernelPath kPath>
 inline LRA_ALWAYS_INLINE void LayerNormRowsBody(const float* x, int64_t rows, int64_t width,
                                                 const float* weight, const float* bias,
                                                 float epsilon, float* y, float* mean, float* rstd) {
   const float inverse_width = 1.0f / static_cast<float>(width);
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
-    mean[r] = SumOf(x, width) * inverse_width;
-    rstd[r] = 1.0f / std::sqrt(SumOfSquares(x, mean[r], width) * inverse_width + epsilon);
+    mean[r] = SumOf<kPath>(x, width) * inverse_width;
+    rstd[r] = 1.0f / std::sqrt(SumOfSquares<kPath>(x, mean[r], width) * inverse_width + epsilon);
     const float m = mean[r], s = rstd[r];
 #pragma GCC ivdep
     for (int64_t i = 0; i < width; ++i) y[i] = (x[i] - m) * s * weight[i] + bias[i];
   }
 }
 
+template <KernelPath kPath>
 inline LRA_ALWAYS_INLINE void LayerNormBackwardRowsBody(const float* x, const float* dy,
                                                         int64_t rows, int64_t width,
                                                         const float* weight, const float* mean,
@@ -52,14 +56,14 @@ inline LRA_ALWAYS_INLINE void LayerNormBackwardRowsBody(const float* x, const fl
   const float inverse_width = 1.0f / static_cast<float>(width);
   for (int64_t r = 0; r < rows; ++r, x += width, dy += width, dx += width) {
     const float m = mean[r], s = rstd[r];
-    Lanes sums = {}, dots = {};
+    SplitLanes<kPath> sums, dots;
     int64_t i = 0;
     for (; i + kLanesWidth <= width; i += kLanesWidth) {
-      const Lanes g = LoadLanes(dy + i) * LoadLanes(weight + i);
+      const SplitLanes<kPath> g = SplitLanes<kPath>(dy + i) * SplitLanes<kPath>(weight + i);
       sums += g;
-      dots += g * ((LoadLanes(x + i) - m) * s);
+      dots += g * ((SplitLanes<kPath>(x + i) - m) * s);
     }
-    float sum = SumLanes(sums), dot = SumLanes(dots);
+    float sum = sums.Sum(), dot = dots.Sum();
     for (; i < width; ++i) {
       sum += dy[i] * weight[i];
       dot += dy[i] * weight[i] * ((x[i] - m) * s);
@@ -144,16 +148,17 @@ inline LRA_ALWAYS_INLINE void AddColumnSumsBody(const float* x, int64_t rows, in
 
 }  // namespace
 
-LRA_MULTIVERSION(LayerNormRows,
-                 (const float* x, int64_t rows, int64_t width, const float* weight,
-                  const float* bias, float epsilon, float* y, float* mean, float* rstd),
-                 (x, rows, width, weight, bias, epsilon, y, mean, rstd))
-LRA_MULTIVERSION(LayerNormBackwardRows,
-                 (const float* x, const float* dy, int64_t rows, int64_t width, const float* weight,
-                  const float* mean, const float* rstd, const float* residual, float* dx,
-                  float* weight_gradient, float* bias_gradient),
-                 (x, dy, rows, width, weight, mean, rstd, residual, dx, weight_gradient,
-                  bias_gradient))
+LRA_MULTIVERSION_BY_PATH(LayerNormRows,
+                         (const float* x, int64_t rows, int64_t width, const float* weight,
+                          const float* bias, float epsilon, float* y, float* mean, float* rstd),
+                         (x, rows, width, weight, bias, epsilon, y, mean, rstd))
+LRA_MULTIVERSION_BY_PATH(LayerNormBackwardRows,
+                         (const float* x, const float* dy, int64_t rows, int64_t width,
+                          const float* weight, const float* mean, const float* rstd,
+                          const float* residual, float* dx, float* weight_gradient,
+                          float* bias_gradient),
+                         (x, dy, rows, width, weight, mean, rstd, residual, dx, weight_gradient,
+                          bias_gradient))
 LRA_MULTIVERSION(GeluRows, (GeluKind kind, const float* x, int64_t n, float* out),
                  (kind, x, n, out))
 LRA_MULTIVERSION(GeluBackwardRows,

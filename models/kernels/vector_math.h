@@ -79,15 +79,62 @@ inline LRA_ALWAYS_INLINE Lanes LoadLanes(const float* p) {
 }
 
 // Halves are added to halves.
-inline LRA_ALWAYS_INLINE float SumLanes(Lanes v) {
-  typedef float Eight __attribute__((vector_size(32)));
-  typedef float Four __attribute__((vector_size(16)));
-  const Eight eight = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-                      __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-  const Four four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
-                    __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
-  return (four[0] + four[2]) + (four[1] + four[3]);
+typedef float FourLanes __attribute__((vector_size(16)));
+typedef float EightLanes __attribute__((vector_size(32)));
+inline LRA_ALWAYS_INLINE float SumFour(FourLanes v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+inline LRA_ALWAYS_INLINE float SumEight(EightLanes v) {
+  return SumFour(__builtin_shufflevector(v, v, 0, 1, 2, 3) +
+                 __builtin_shufflevector(v, v, 4, 5, 6, 7));
 }
+inline LRA_ALWAYS_INLINE float SumLanes(Lanes v) {
+  return SumEight(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                  __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+
+// Lanes in the registers of a path, with the same order of sums. GCC takes vectors that are longer
+// than a register apart through memory.
+template <KernelPath kPath>
+struct SplitLanes {
+  static constexpr int kWidth =
+      kPath == KernelPath::kAvx512 ? 16 : (kPath == KernelPath::kAvx2 ? 8 : 4);
+  static constexpr int kParts = kLanesWidth / kWidth;
+  typedef float Part __attribute__((vector_size(4 * kWidth), aligned(4), may_alias));
+  Part part[kParts];
+
+  LRA_ALWAYS_INLINE SplitLanes() : part() {}
+  explicit LRA_ALWAYS_INLINE SplitLanes(const float* p) {
+    for (int i = 0; i < kParts; ++i) part[i] = *reinterpret_cast<const Part*>(p + i * kWidth);
+  }
+  LRA_ALWAYS_INLINE SplitLanes& operator+=(const SplitLanes& x) {
+    for (int i = 0; i < kParts; ++i) part[i] += x.part[i];
+    return *this;
+  }
+  LRA_ALWAYS_INLINE SplitLanes operator*(const SplitLanes& x) const {
+    SplitLanes y;
+    for (int i = 0; i < kParts; ++i) y.part[i] = part[i] * x.part[i];
+    return y;
+  }
+  LRA_ALWAYS_INLINE SplitLanes operator*(float x) const {
+    SplitLanes y;
+    for (int i = 0; i < kParts; ++i) y.part[i] = part[i] * x;
+    return y;
+  }
+  LRA_ALWAYS_INLINE SplitLanes operator-(float x) const {
+    SplitLanes y;
+    for (int i = 0; i < kParts; ++i) y.part[i] = part[i] - x;
+    return y;
+  }
+  // Halves are added to halves, as in SumLanes().
+  LRA_ALWAYS_INLINE float Sum() const {
+    if constexpr (kParts == 1) {
+      return SumLanes(*reinterpret_cast<const Lanes*>(part));
+    } else if constexpr (kParts == 2) {
+      return SumEight(part[0] + part[1]);
+    } else {
+      return SumFour((part[0] + part[2]) + (part[1] + part[3]));
+    }
+  }
+};
 
 inline LRA_ALWAYS_INLINE float DotLanes(const float* a, const float* b, int64_t n) {
   Lanes lanes = {};

@@ -59,8 +59,10 @@ void ExpectClose(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>
 }
 
 const Widths kWidths[] = {{64, 64, 128}, {24, 32, 40}, {13, 6, 7}};
-// Without an output projection, the heads side by side are as wide as the model.
-const Widths kWidthsOfOutputMlp[] = {{64, 64, 128}, {24, 32, 40}, {13, 6, 7}, {24, 24, 40}};
+// Without an output projection, the heads side by side are as wide as the model. The pre-activation
+// of the widest is stored, that of the others is made again.
+const Widths kWidthsOfOutputMlp[] = {
+    {64, 64, 128}, {24, 32, 40}, {13, 6, 7}, {24, 24, 40}, {136, 20, 24}};
 
 TEST(LayerPiecesTest, NormQkvTiledEqualsGeneric) {
   for (const KernelPath path : AvailableKernelPaths()) {

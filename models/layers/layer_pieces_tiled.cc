@@ -1,6 +1,6 @@
 // The tiled forms, for float32 on the CPU. A tile of tokens goes through a whole piece while it is
-// in the cache. Only what the backward cannot cheaply compute again is stored (h and the MLP's
-// pre-activation); masks are drawn again.
+// in the cache. Only what the backward cannot cheaply compute again is stored (h, and of
+// wide models the MLP's pre-activation); masks are drawn again.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
@@ -140,15 +140,20 @@ struct OutputMlpTensors {
   ProductType type = ActiveProductType();
 };
 
+// The pre-activation is the largest tensor of a layer. Of narrow models it is made again in the
+// backward, which costs 2 E operations a number: about what writing and reading it would.
+bool IsHiddenStored(int64_t width) { return width > 128; }
+
 // Scratch memory for the loops over tiles.
 struct OutputMlpScratch {
   OutputMlpScratch(int64_t width, int64_t hidden_width)
       : norm(width),
         wide(kTileTokens * hidden_width),
         wide2(kTileTokens * hidden_width),
+        wide3(IsHiddenStored(width) ? 0 : kTileTokens * hidden_width),
         narrow(kTileTokens * width) {}
   NormTile norm;
-  Floats wide, wide2, narrow;
+  Floats wide, wide2, wide3, narrow;
 };
 
 // The forward of one tile: writes h [rows, E], the pre-activation u [rows, M] and the output.
@@ -195,7 +200,7 @@ struct OutputMlpGradients {
   ShardedGradient norm_weight, norm_bias;
 };
 
-// The backward of one tile from the stored h and u: the gradients of attended and residual, and
+// The backward of one tile from the stored h, and u unless it is made again (null): the gradients of attended and residual, and
 // sums for the parameters.
 void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const float* u,
                            const float* gradient, int64_t first, int64_t rows, int64_t shard,
@@ -204,13 +209,16 @@ void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const floa
   const OutputMlpParameters& p = f.in.parameters;
   float *narrow = scratch->narrow.get(), *activation = scratch->wide.get(),
         *du = scratch->wide2.get();
+  scratch->norm.Forward(h, rows, p.norm);
+  if (u == nullptr) {
+    MapRows(scratch->norm.y.get(), rows, p.hidden, f.in.type, scratch->wide3.get());
+    u = scratch->wide3.get();
+  }
   ApplyDropoutRows(f.mlp_mask, first, rows, f.width, gradient, nullptr, narrow);
   MapBackwardRows(narrow, rows, p.projection, f.in.type, 0.0f, du);
-  ApplyDropoutRows(f.hidden_mask, first, rows, f.hidden_width, du, nullptr, du);
   GeluBackwardRows(p.gelu, u, rows * f.hidden_width, activation, du);
-  ApplyDropoutRows(f.hidden_mask, first, rows, f.hidden_width, activation, nullptr, activation);
+  ApplyDropoutRowsToBoth(f.hidden_mask, first, rows, f.hidden_width, activation, du);
   sums->projection.Add(activation, narrow, rows, p.projection, shard);
-  scratch->norm.Forward(h, rows, p.norm);
   sums->hidden.Add(scratch->norm.y.get(), du, rows, p.hidden, shard);
   MapBackwardRows(du, rows, p.hidden, f.in.type, 0.0f, narrow);
   scratch->norm.Backward(h, narrow, rows, p.norm, gradient, shard, &sums->norm_weight,
@@ -242,8 +250,10 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
     float *to = out.mutable_data_ptr<float>(), *all_h = nullptr, *all_u = nullptr;
     if (needs_gradient) {
       h = at::empty_like(residual);
-      u = at::empty({tokens, hidden_width}, residual.options());
       all_h = h.mutable_data_ptr<float>();
+    }
+    if (needs_gradient && IsHiddenStored(width)) {
+      u = at::empty({tokens, hidden_width}, residual.options());
       all_u = u.mutable_data_ptr<float>();
     }
     ForShards(tokens, [&](int64_t, int64_t begin, int64_t end) {
@@ -267,14 +277,16 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
                   joined_width = in.attended.size(2);
     const at::Tensor gradient = gradients[0].contiguous();
     at::Tensor d_attended = at::empty_like(in.attended), d_residual = at::empty_like(gradient);
-    const float *h = Data(s[9]), *u = Data(s[10]), *upstream = Data(gradient);
+    const float *h = Data(s[9]), *upstream = Data(gradient),
+                *all_u = s[10].defined() ? Data(s[10]) : nullptr;
     float *to_attended = d_attended.mutable_data_ptr<float>(),
           *to_residual = d_residual.mutable_data_ptr<float>();
     OutputMlpGradients sums(in.parameters, in.type);
     ForShards(gradient.size(0) * gradient.size(1), [&](int64_t shard, int64_t begin, int64_t end) {
       OutputMlpScratch scratch(width, hidden_width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        OutputMlpBackwardTile(forward, h + first * width, u + first * hidden_width,
+        OutputMlpBackwardTile(forward, h + first * width,
+                              all_u ? all_u + first * hidden_width : nullptr,
                               upstream + first * width, first, rows, shard, &scratch, &sums,
                               to_attended + first * joined_width, to_residual + first * width);
       });
