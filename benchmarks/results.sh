@@ -23,6 +23,7 @@ train() {
   for task in retrieval pathfinder32; do
     "$lra" train --config "configs/results_$task.textproto" --attention cosformer --seeds "$1" \
       --out "runs/results/$task-cosformer" --resume
+    "$lra" baseline --like "runs/results/$task-cosformer-s0" --out runs/results --quiet
   done
   "$lra" train --config configs/results_pretrained_text.textproto --attention cosformer --seeds "$1" \
     --out runs/results/text-pretrained-cosformer --resume
@@ -36,7 +37,7 @@ table() {
   printf '\n## First steps of the other tasks\n\n'
   "$lra" table docs/records/first_steps --format md | sed 's/^## Leaderboard/### Leaderboard/'
   local run
-  for run in docs/records/first_steps/*; do
+  for run in docs/records/first_steps/*-s0; do
     printf '\n### Curve of %s\n\n```text\n' "${run##*/}"
     COLUMNS=100 LC_ALL=C "$lra" watch "$run" --once | tail -n +3 | sed 's/ *$//'
     printf '```\n'
