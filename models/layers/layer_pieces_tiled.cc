@@ -200,8 +200,8 @@ struct OutputMlpGradients {
   ShardedGradient norm_weight, norm_bias;
 };
 
-// The backward of one tile from the stored h, and u unless it is made again (null): the gradients of attended and residual, and
-// sums for the parameters.
+// The backward of one tile from the stored h, and u unless it is made again (null): the gradients
+// of attended and residual, and sums for the parameters.
 void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const float* u,
                            const float* gradient, int64_t first, int64_t rows, int64_t shard,
                            OutputMlpScratch* scratch, OutputMlpGradients* sums, float* d_attended,
