@@ -55,9 +55,11 @@ TEST(ParseLengths, TakesListsAndDoublingRanges) {
   EXPECT_THAT(std::string(ParseLengths("many").status().message()), HasSubstr("\"many\""));
 }
 
-TEST(SizedRequest, KnowsTwoSizes) {
+TEST(SizedRequest, KnowsThreeSizes) {
   EXPECT_EQ(SizedRequest("official")->layers(), 6);
-  EXPECT_THAT(std::string(SizedRequest("tiny").status().message()), HasSubstr("small, official"));
+  EXPECT_EQ(SizedRequest("released")->mlp_width(), 1024);
+  EXPECT_THAT(std::string(SizedRequest("tiny").status().message()),
+              HasSubstr("small, released, official"));
 }
 
 TEST(MethodsOf, KeepsBothFormsOfWhatIsWanted) {

@@ -1,6 +1,7 @@
 #include "bench/choices.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -101,17 +102,23 @@ std::vector<std::string> SplitAtCommas(const std::vector<std::string>& texts) {
 }
 
 absl::StatusOr<BenchRequest> SizedRequest(const std::string& size) {
-  if (size != "small" && size != "official")
-    return UnknownNameError("size", size, {"small", "official"});
-  const bool is_small = size == "small";
+  struct Size {
+    int layers, heads, head_width, mlp_width, batch;
+  };
+  const std::map<std::string, Size> sizes = {{"small", {2, 2, 32, 128, 16}},
+                                             {"released", {4, 4, 64, 1024, 8}},
+                                             {"official", {6, 8, 64, 2048, 4}}};
+  const auto found = sizes.find(size);
+  if (found == sizes.end())
+    return UnknownNameError("size", size, {"small", "released", "official"});
   BenchRequest request;
   request.set_scope(BenchRequest::STEP);
   request.set_precision(NumericsConfig::FP32);
-  request.set_layers(is_small ? 2 : 6);
-  request.set_heads(is_small ? 2 : 8);
-  request.set_head_width(is_small ? 32 : 64);
-  request.set_mlp_width(is_small ? 128 : 2048);
-  request.set_batch(is_small ? 16 : 4);
+  request.set_layers(found->second.layers);
+  request.set_heads(found->second.heads);
+  request.set_head_width(found->second.head_width);
+  request.set_mlp_width(found->second.mlp_width);
+  request.set_batch(found->second.batch);
   request.set_dropout(0.1);
   return request;
 }

@@ -27,8 +27,10 @@ absl::StatusOr<std::vector<int64_t>> ParseLengths(const std::string& text);
 // Words at commas: "a,b" "c" are a, b and c.
 std::vector<std::string> SplitAtCommas(const std::vector<std::string>& texts);
 
-// "small" (2 layers of width 64 with 2 heads, MLP 128, B = 16) or "official" (6 of 512 with 8, MLP
-// 2,048, B = 4): a STEP request with these sizes, float32. InvalidArgument for another.
+// "small" (2 layers of width 64 with 2 heads, MLP 128, B = 16), "released" (4 of 256 with 4, MLP
+// 1,024, B = 8: the text task's configuration in google-research/long-range-arena) or "official" (6
+// of 512 with 8, MLP 2,048, B = 4: the LRA paper): a STEP request with these sizes, float32.
+// InvalidArgument for another.
 absl::StatusOr<BenchRequest> SizedRequest(const std::string& size);
 
 // "float32" or "bfloat16".

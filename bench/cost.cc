@@ -1,6 +1,7 @@
 #include "bench/cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -45,10 +46,27 @@ double HeadOperations(const BenchRequest& request) {
   // Features of q and k, then the products with them; of sines and cosines there are two a draw.
   if (name == "performer") return 8 * n * d * Option(request, "features");
   if (name == "rfa") return 12 * n * d * Option(request, "features");
-  // Keys and values projected over tokens, then attention over what is left of them.
-  if (name == "linformer") return 8 * n * d * Option(request, "rank");
+  // Keys and values projected over tokens, then attention over what is left of them. Rank 0 chooses
+  // 128, or the length if that is less.
+  if (name == "linformer") {
+    const double rank = Option(request, "rank");
+    return 8 * n * d * (rank > 0 ? rank : std::min(n, 128.0));
+  }
+  // Queries by landmarks, landmarks by keys and by values, queries by the result; four products of
+  // landmarks an iteration of the inverse.
+  if (name == "nystromformer") {
+    const double landmarks = std::min(n, Option(request, "landmarks"));
+    return 8 * n * d * landmarks +
+           Option(request, "iterations") * 8 * landmarks * landmarks * landmarks;
+  }
   if (name == "local")
     return (request.causal() ? 2 : 4) * n * d * std::min(n, Option(request, "block_tokens"));
+  // The own block (causal: half of it) and a sorted one, which is a mixture of all blocks.
+  if (name == "sinkhorn") {
+    const double block = std::min(n, Option(request, "block_tokens"));
+    const double blocks = std::ceil(n / block);
+    return (request.causal() ? 6 : 8) * n * d * block + 4 * n * d * blocks;
+  }
   return 0;
 }
 

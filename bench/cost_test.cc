@@ -45,7 +45,18 @@ TEST(OperatorCost, ReadsTheMethodsOptions) {
   BenchRequest request = Request("linformer", BenchRequest::FORWARD);
   request.add_options("rank=32");
   EXPECT_DOUBLE_EQ(OperatorCost(request, 3).operations, 8.0 * 1000 * 64 * 32 * 2 * 8);
+  // A rank of 0 chooses 128.
+  EXPECT_DOUBLE_EQ(OperatorCost(Request("linformer", BenchRequest::FORWARD), 3).operations,
+                   8.0 * 1000 * 64 * 128 * 2 * 8);
   EXPECT_EQ(OperatorCost(Request("reformer", BenchRequest::FORWARD), 2).operations, 0);
+}
+
+TEST(OperatorCost, OfBlocksAndLandmarks) {
+  // Own and sorted block of 64 tokens; 16 blocks are mixed, for keys and for values.
+  EXPECT_DOUBLE_EQ(OperatorCost(Request("sinkhorn", BenchRequest::FORWARD), 3).operations,
+                   (8.0 * 1000 * 64 * 64 + 4.0 * 1000 * 64 * 16) * 2 * 8);
+  EXPECT_DOUBLE_EQ(OperatorCost(Request("nystromformer", BenchRequest::FORWARD), 3).operations,
+                   (8.0 * 1000 * 64 * 64 + 6 * 8.0 * 64 * 64 * 64) * 2 * 8);
 }
 
 TEST(OperatorMinimumBytes, AreOutputAndGradients) {

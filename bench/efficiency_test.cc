@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/attention_tables.h"
+#include "bench/efficiency_grid.h"
 #include "bench/efficiency_table.h"
 #include "bench/figure.h"
 #include "bench/published_speeds.h"
@@ -115,6 +116,42 @@ TEST(PublishedSpeeds, EveryFileHasASpeedForEachLengthAndKnownNames) {
   }
   EXPECT_THAT(std::string(LoadPublishedSpeeds("none").status().message()),
               HasSubstr("cosformer2022"));
+}
+
+TEST(EfficiencyGrids, EveryFileHasCellsAndASource) {
+  for (const std::string& name : ConfigNames("efficiency")) {
+    auto grid = LoadEfficiencyGrid(name);
+    ASSERT_TRUE(grid.ok()) << grid.status();
+    EXPECT_NE(grid->source(), "") << name;
+    EXPECT_NE(grid->note(), "") << name;
+    for (const std::string& published : grid->published())
+      EXPECT_TRUE(LoadPublishedSpeeds(published).ok()) << name;
+    EfficiencyGrid given;
+    if (grid->dtype().empty()) given.add_dtype("float32");
+    if (grid->padding().empty()) given.add_padding("none");
+    OverrideGrid(given, &*grid);
+    const auto plan = PlanOfGrid(*grid);
+    ASSERT_TRUE(plan.ok()) << name << ": " << plan.status();
+    EXPECT_GE(ExpandGrid(*plan).size(), plan->methods.size()) << name;
+  }
+  EXPECT_THAT(std::string(LoadEfficiencyGrid("table5").status().message()),
+              HasSubstr("cosformer_table5"));
+}
+
+TEST(EfficiencyGrids, WhatIsGivenGoesBefore) {
+  EfficiencyGrid grid = *LoadEfficiencyGrid("cosformer_table5"), given;
+  given.add_batch_tokens("4096");
+  given.set_tokens("1024");
+  OverrideGrid(given, &grid);
+  grid.add_dtype("float32");
+  grid.add_padding("none");
+  const GridPlan plan = *PlanOfGrid(grid);
+  EXPECT_THAT(plan.batches, IsEmpty());
+  EXPECT_THAT(plan.tokens_in_batch, ::testing::ElementsAre(4096));
+  EXPECT_THAT(plan.tokens, ::testing::ElementsAre(1024));
+  EXPECT_THAT(plan.methods, SizeIs(12));
+  EXPECT_EQ(plan.base.layers(), 4);
+  EXPECT_EQ(plan.base.passes(), 50);
 }
 
 TEST(GnuplotProgram, DrawsEachSeriesWithItsData) {

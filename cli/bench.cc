@@ -121,11 +121,13 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
             {.value = kAttentionValue});
   AddOption(command, "--tokens", &flags->tokens, "Length N",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 1, .largest = 1 << 20});
-  AddOption(command, "--batch", &flags->batch, "Examples B (default: 16; 4 of --size official)",
+  AddOption(command, "--batch", &flags->batch,
+            "Examples B (default: 16; 8 of --size released, 4 of official)",
             {.allowed = FlagRules::kPositive});
   AddOption(command, "--size", &flags->size,
-            "small (2 layers of width 64, MLP 128) or official (6 of 512, MLP 2,048)",
-            {.shows_default = true, .value = "small|official"});
+            "small (2 layers of width 64, MLP 128), released (4 of 256, MLP 1,024) or official (6 "
+            "of 512, MLP 2,048)",
+            {.shows_default = true, .value = "small|released|official"});
   AddOption(command, "--dtype", &flags->dtype, "float32, or bfloat16 in matrix products",
             {.shows_default = true, .value = "float32|bfloat16"});
   AddOption(command, "--dropout", &flags->dropout, "Of hidden states",

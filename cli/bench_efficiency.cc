@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/child.h"
+#include "bench/efficiency_grid.h"
 #include "bench/efficiency_table.h"
 #include "bench/figure.h"
 #include "bench/grid.h"
@@ -19,67 +20,97 @@ namespace lra {
 namespace {
 
 struct EfficiencyFlags {
-  std::vector<std::string> attentions = {"transformer", "linear", "cosformer"};
-  std::string tokens = "512..65536", size = "small", kernels, records = "efficiency.jsonl";
-  std::vector<std::string> scopes = {"operator"}, modes = {"training"}, paddings = {"none"};
-  std::vector<std::string> dtypes = {"float32"}, batches, batch_tokens, head_widths;
+  std::string grid;
+  // Empty and 0: as the named grid says, or the default.
+  std::vector<std::string> attentions, scopes, modes, paddings, dtypes, batches, batch_tokens;
+  std::vector<std::string> head_widths, published;
+  std::string tokens, size;
+  int passes = 0, warm_ups = 0;
+  std::string kernels, records = "efficiency.jsonl";
   double cell_seconds = 60;
-  int passes = 5, warm_ups = 2;
   uint64_t budget_bytes = 0;
   std::vector<std::string> table;
-  std::vector<std::string> published = {"cosformer2022"};
   std::string format = "md", figure, reference = "transformer";
   BenchFlags bench;
 };
 
-absl::StatusOr<std::vector<int64_t>> ParseNumbers(const std::vector<std::string>& texts) {
-  std::vector<int64_t> numbers;
-  for (const std::string& word : SplitAtCommas(texts)) {
-    LRA_ASSIGN_OR_RETURN(const std::vector<int64_t> parsed, ParseLengths(word));
-    numbers.insert(numbers.end(), parsed.begin(), parsed.end());
+EfficiencyGrid DefaultGrid() {
+  EfficiencyGrid grid;
+  for (const char* attention : {"transformer", "linear", "cosformer"})
+    grid.add_attention(attention);
+  grid.set_tokens("512..65536");
+  grid.set_size("small");
+  grid.add_scope("operator");
+  grid.add_mode("training");
+  grid.add_dtype("float32");
+  grid.add_padding("none");
+  grid.set_passes(5);
+  grid.set_warm_ups(2);
+  grid.add_published("cosformer2022");
+  return grid;
+}
+
+EfficiencyGrid DefaultStreams() {
+  EfficiencyGrid grid = DefaultGrid();
+  grid.set_tokens("512..8192");
+  grid.add_scope("model");
+  grid.set_mode(0, "streaming");
+  grid.set_passes(64);
+  return grid;
+}
+
+// What flags say.
+EfficiencyGrid GivenGrid(const EfficiencyFlags& flags) {
+  EfficiencyGrid given;
+  *given.mutable_attention() = {flags.attentions.begin(), flags.attentions.end()};
+  given.set_tokens(flags.tokens);
+  given.set_size(flags.size);
+  *given.mutable_scope() = {flags.scopes.begin(), flags.scopes.end()};
+  *given.mutable_mode() = {flags.modes.begin(), flags.modes.end()};
+  *given.mutable_dtype() = {flags.dtypes.begin(), flags.dtypes.end()};
+  *given.mutable_padding() = {flags.paddings.begin(), flags.paddings.end()};
+  *given.mutable_batch() = {flags.batches.begin(), flags.batches.end()};
+  *given.mutable_batch_tokens() = {flags.batch_tokens.begin(), flags.batch_tokens.end()};
+  *given.mutable_head_widths() = {flags.head_widths.begin(), flags.head_widths.end()};
+  given.set_passes(flags.passes);
+  given.set_warm_ups(flags.warm_ups);
+  *given.mutable_published() = {flags.published.begin(), flags.published.end()};
+  return given;
+}
+
+absl::StatusOr<EfficiencyGrid> WholeGrid(const EfficiencyFlags& flags) {
+  EfficiencyGrid grid = DefaultGrid();
+  if (!flags.grid.empty()) {
+    LRA_ASSIGN_OR_RETURN(const EfficiencyGrid named, LoadEfficiencyGrid(flags.grid));
+    OverrideGrid(named, &grid);
   }
-  return numbers;
+  OverrideGrid(GivenGrid(flags), &grid);
+  return grid;
 }
 
-// What both subcommands' cells share.
-absl::Status SetBase(const EfficiencyFlags& flags, GridPlan* plan) {
-  LRA_ASSIGN_OR_RETURN(plan->methods, ParseMethods(flags.attentions));
-  LRA_ASSIGN_OR_RETURN(plan->tokens, ParseLengths(flags.tokens));
-  LRA_ASSIGN_OR_RETURN(plan->base, SizedRequest(flags.size));
-  LRA_ASSIGN_OR_RETURN(plan->precisions, ParsePrecisions(flags.dtypes));
-  LRA_ASSIGN_OR_RETURN(plan->scopes, ParseScopes(flags.scopes));
-  LRA_ASSIGN_OR_RETURN(const std::vector<int64_t> widths, ParseNumbers(flags.head_widths));
-  plan->head_widths.assign(widths.begin(), widths.end());
-  if (plan->head_widths.empty()) plan->head_widths.push_back(plan->base.head_width());
-  plan->base.set_threads(ResolveThreads(flags.bench.threads));
-  plan->base.set_kernels(flags.kernels);
-  plan->base.set_passes(flags.passes);
-  plan->base.set_warm_ups(flags.warm_ups);
-  plan->base.set_limit_seconds(flags.cell_seconds);
-  plan->base.set_budget_bytes(static_cast<int64_t>(flags.budget_bytes));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<GridPlan> EfficiencyPlan(const EfficiencyFlags& flags) {
-  GridPlan plan;
-  LRA_RETURN_IF_ERROR(SetBase(flags, &plan));
-  LRA_ASSIGN_OR_RETURN(plan.modes, ParseModes(flags.modes));
-  LRA_ASSIGN_OR_RETURN(plan.paddings, ParsePaddings(flags.paddings));
-  LRA_ASSIGN_OR_RETURN(plan.batches, ParseNumbers(flags.batches));
-  LRA_ASSIGN_OR_RETURN(plan.tokens_in_batch, ParseNumbers(flags.batch_tokens));
-  if (plan.batches.empty() && plan.tokens_in_batch.empty()) plan.batches = {1};
+absl::StatusOr<GridPlan> PlanOf(const EfficiencyGrid& grid, const EfficiencyFlags& flags) {
+  LRA_ASSIGN_OR_RETURN(GridPlan plan, PlanOfGrid(grid));
+  plan.base.set_threads(ResolveThreads(flags.bench.threads));
+  plan.base.set_kernels(flags.kernels);
+  plan.base.set_limit_seconds(flags.cell_seconds);
+  plan.base.set_budget_bytes(static_cast<int64_t>(flags.budget_bytes));
   return plan;
 }
 
-absl::Status PrintRecords(const EfficiencyFlags& flags, const std::vector<BenchRecord>& records,
-                          const CommandContext& context) {
+absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& grid,
+                          const std::vector<BenchRecord>& records, const CommandContext& context) {
   if (flags.format != "md" && flags.format != "csv") {
     return absl::InvalidArgumentError(absl::StrCat("--format \"", flags.format, "\": md or csv"));
   }
-  LRA_ASSIGN_OR_RETURN(
-      const std::string text,
-      EfficiencyText(records, {flags.format == "csv", flags.published, flags.reference}));
-  LRA_RETURN_IF_ERROR(PrintBench(text, RecordsJson(records), flags.bench, context));
+  LRA_ASSIGN_OR_RETURN(const std::string text,
+                       EfficiencyText(records, {flags.format == "csv",
+                                                {grid.published().begin(), grid.published().end()},
+                                                flags.reference}));
+  const bool has_source = flags.format == "md" && !grid.source().empty();
+  const std::string heading =
+      has_source ? absl::StrCat("# ", grid.source(), "\n\n", grid.note(), "\n\n") : "";
+  LRA_RETURN_IF_ERROR(
+      PrintBench(absl::StrCat(heading, text), RecordsJson(records), flags.bench, context));
   if (flags.figure.empty()) return absl::OkStatus();
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> pictures,
                        DrawFigures(GroupPanels(records), flags.figure));
@@ -88,26 +119,24 @@ absl::Status PrintRecords(const EfficiencyFlags& flags, const std::vector<BenchR
 }
 
 absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const EfficiencyGrid grid, WholeGrid(flags));
   if (!flags.table.empty()) {
     LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, ReadRecordFiles(flags.table));
-    return PrintRecords(flags, records, context);
+    return PrintRecords(flags, grid, records, context);
   }
-  LRA_ASSIGN_OR_RETURN(const GridPlan plan, EfficiencyPlan(flags));
+  LRA_ASSIGN_OR_RETURN(const GridPlan plan, PlanOf(grid, flags));
   const CellRunner run = ChildRunner(ThisProgram());
-  GridRun grid = {{}, flags.records, context.quiet};
-  LRA_ASSIGN_OR_RETURN(grid.machine, MeasureMachine(run, plan.base.threads(), flags.kernels));
-  LRA_RETURN_IF_ERROR(RunGrid(plan, grid, run).status());
+  GridRun to_run = {{}, flags.records, context.quiet};
+  LRA_ASSIGN_OR_RETURN(to_run.machine, MeasureMachine(run, plan.base.threads(), flags.kernels));
+  LRA_RETURN_IF_ERROR(RunGrid(plan, to_run, run).status());
   LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, ReadRecordFile(flags.records));
-  return PrintRecords(flags, records, context);
+  return PrintRecords(flags, grid, records, context);
 }
 
 absl::Status RunGenerate(const EfficiencyFlags& flags, const CommandContext& context) {
-  GridPlan plan;
-  LRA_RETURN_IF_ERROR(SetBase(flags, &plan));
-  plan.modes = {BenchRequest::STREAMING};
-  plan.paddings = {false};
-  LRA_ASSIGN_OR_RETURN(plan.batches, ParseNumbers(flags.batches));
-  if (plan.batches.empty()) plan.batches = {1};
+  EfficiencyGrid streams = DefaultStreams();
+  OverrideGrid(GivenGrid(flags), &streams);
+  LRA_ASSIGN_OR_RETURN(const GridPlan plan, PlanOf(streams, flags));
   const CellRunner run = ChildRunner(ThisProgram());
   GridRun grid = {{}, "", context.quiet};
   LRA_ASSIGN_OR_RETURN(grid.machine, MeasureMachine(run, plan.base.threads(), flags.kernels));
@@ -117,17 +146,19 @@ absl::Status RunGenerate(const EfficiencyFlags& flags, const CommandContext& con
 
 void AddSharedFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(command, "--attention", &flags->attentions,
-            "Attentions with commas, with options NAME:OPTION=VALUE and NAME:causal",
+            "Attentions with commas, with options NAME:OPTION=VALUE and NAME:causal (default: "
+            "transformer,linear,cosformer)",
             {.value = kAttentionValue});
-  AddOption(command, "--tokens", &flags->tokens, "Lengths N: 512,1024 or 512..65536, which doubles",
-            {.shows_default = true});
-  AddOption(command, "--size", &flags->size,
-            "small (2 layers, 2 heads of 32, MLP 128) or official (6, 8 of 64, 2,048)",
-            {.shows_default = true, .value = "small|official"});
-  AddOption(command, "--scope", &flags->scopes, "operator (the attention alone), model",
+  AddOption(
+      command, "--size", &flags->size,
+      "small (the default: 2 layers, 2 heads of 32, MLP 128), released (4, 4 of 64, 1,024) or "
+      "official (6, 8 of 64, 2,048)",
+      {.value = "small|released|official"});
+  AddOption(command, "--scope", &flags->scopes,
+            "operator (the attention alone), model (default: operator; generate: both)",
             {.value = "operator|model"});
-  AddOption(command, "--dtype", &flags->dtypes, "float32, bfloat16 (in matrix products)",
-            {.value = "float32|bfloat16"});
+  AddOption(command, "--dtype", &flags->dtypes,
+            "float32 (the default), bfloat16 (in matrix products)", {.value = "float32|bfloat16"});
   AddOption(command, "--batch", &flags->batches, "Examples while N grows (default: 1)");
   AddOption(command, "--head-widths", &flags->head_widths, "Widths D (default: the size's)");
   AddOption(command, "--cell-seconds", &flags->cell_seconds, "What one cell may take; 0 = any time",
@@ -137,17 +168,24 @@ void AddSharedFlags(CLI::App* command, EfficiencyFlags* flags) {
 }
 
 void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
+  AddOption(
+      command, "--grid", &flags->grid,
+      "A table or figure of a paper (configs/efficiency); other flags go before what it says");
+  AddOption(command, "--tokens", &flags->tokens,
+            "Lengths N: 512,1024 or 512..65536, which doubles (default: 512..65536)");
   AddOption(command, "--mode", &flags->modes,
-            "training (forward and backward; of a model the whole step), forward, streaming",
+            "training (the default: forward and backward; of a model the whole step), forward, "
+            "streaming",
             {.value = "training|forward|streaming"});
   AddOption(command, "--batch-tokens", &flags->batch_tokens,
             "Tokens in a batch while N grows: B = this / N");
-  AddOption(command, "--padding", &flags->paddings, "none, half (lengths from N to N / 2)",
-            {.value = "none|half"});
-  AddOption(command, "--passes", &flags->passes, "Timed passes of a cell, at most",
-            {.shows_default = true, .allowed = FlagRules::kPositive});
-  AddOption(command, "--warm-ups", &flags->warm_ups, "Passes before the timed ones, at most",
-            {.shows_default = true, .allowed = FlagRules::kPositive});
+  AddOption(command, "--padding", &flags->paddings,
+            "none (the default), half (lengths from N to N / 2)", {.value = "none|half"});
+  AddOption(command, "--passes", &flags->passes, "Timed passes of a cell, at most (default: 5)",
+            {.allowed = FlagRules::kPositive});
+  AddOption(command, "--warm-ups", &flags->warm_ups,
+            "Passes before the timed ones, at most (default: 2)",
+            {.allowed = FlagRules::kPositive});
   AddBytes(command, "--memory-budget", &flags->budget_bytes,
            "Bytes of tensors, e.g. 4GB; what needs more is recorded as out of memory");
   AddOption(command, "--records", &flags->records,
@@ -181,7 +219,7 @@ void AddBenchEfficiency(CLI::App* group, CommandContext* context) {
           "512..8192\n"
           "  lra bench efficiency --scope model --mode forward,training --tokens "
           "1000,2000,3000,4000 --batch 4 --memory-budget 4GB\n"
-          "  lra bench efficiency --attention cosformer --warm-ups 10 --passes 50\n"
+          "  lra bench efficiency --grid cosformer_table5 --batch 4 --passes 5 --warm-ups 2\n"
           "  lra bench efficiency --batch-tokens 65536 --mode training --records cells.jsonl\n"
           "  lra bench efficiency --table cells.jsonl --figure efficiency --format csv",
           [flags, context] { return RunEfficiency(*flags, *context); });
@@ -189,14 +227,13 @@ void AddBenchEfficiency(CLI::App* group, CommandContext* context) {
 
 void AddBenchGenerate(CLI::App* group, CommandContext* context) {
   auto flags = std::make_shared<EfficiencyFlags>();
-  flags->tokens = "512..8192";
-  flags->scopes = {"operator", "model"};
-  flags->passes = 64;
   CLI::App* command =
       AddCommand(group, "generate", "A stream, token by token: time of a token, size of the state");
   AddSharedFlags(command, flags.get());
-  AddOption(command, "--timed-tokens", &flags->passes, "Tokens timed after N others",
-            {.shows_default = true, .allowed = FlagRules::kPositive});
+  AddOption(command, "--tokens", &flags->tokens,
+            "Lengths N: 512,1024 or 512..65536, which doubles (default: 512..8192)");
+  AddOption(command, "--timed-tokens", &flags->passes, "Tokens timed after N others (default: 64)",
+            {.allowed = FlagRules::kPositive});
   SetBody(command, context,
           "  lra bench generate --attention transformer,linear,cosformer\n"
           "  lra bench generate --attention linear --scope model --size official --tokens "

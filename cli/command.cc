@@ -93,6 +93,8 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddCheckCommand(app, context);
   AddConfigCommand(app, context);
   AddTrainCommand(app, context);
+  AddRunCommand(app, context);
+  AddStatusCommand(app, context);
   AddEvalCommand(app, context);
   AddAttendCommand(app, context);
   AddScoreCommand(app, context);

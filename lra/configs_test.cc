@@ -35,6 +35,8 @@ const std::map<std::string, std::string>& FileTypes() {
                                              {"protocols", "lra.ConfigFragment"},
                                              {"presets", "lra.ConfigFragment"},
                                              {"doctor", "lra.Landmarks"},
+                                             {"efficiency", "lra.EfficiencyGrid"},
+                                             {"suites", "lra.SuiteFile"},
                                              {"published", "lra.PublishedTable"},
                                              {"published_speeds", "lra.PublishedSpeeds"}};
   return *types;

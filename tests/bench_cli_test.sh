@@ -18,7 +18,7 @@ expect 0 '"gemm_operations_per_second"' cat step.json
 expect 0 'linear, baseline, other build' "$lra" bench step --attention linear "${tiny[@]}" --beside "$lra" --kernels baseline --quiet --no-profile
 expect 0 '"page_faults"|"allocations"' "$lra" bench step --attention cosformer "${tiny[@]}" --dtype bfloat16 --forward --quiet --json
 expect 2 'unknown attention "lineer"; did you mean "linear"' "$lra" bench step --attention lineer
-expect 2 'unknown size "tiny".*small, official' "$lra" bench step --size tiny
+expect 2 'unknown size "tiny".*small, released, official' "$lra" bench step --size tiny
 expect 2 'unknown --dtype "float16"' "$lra" bench step --dtype float16
 expect 2 'a Python that has torch' "$lra" bench step --against /no/such/python
 expect 2 'avx9.*generic' "$lra" bench step --kernels avx9 --attention linear
@@ -41,6 +41,10 @@ if command -v gnuplot >/dev/null; then
   expect 0 'wrote figure-1.svg' "$lra" bench efficiency --table cells.jsonl --figure figure
   [ -s figure-1.svg ] || { echo "FAILED: no figure-1.svg"; failures=$((failures + 1)); }
 fi
+# Grids by name; flags go before.
+expect 0 'rounds=8, training_rounds=8' "$lra" bench efficiency --grid linear_transformers_figure1 --tokens 64,128 --batch-tokens 128 --threads 1 --passes 1 --warm-ups 1 --records grid.jsonl --quiet
+[ "$(wc -l <grid.jsonl)" = 10 ] || { echo "FAILED: $(wc -l <grid.jsonl) lines in grid.jsonl, not 5 methods by 2 lengths"; failures=$((failures + 1)); }
+expect 2 'unknown grid "table5".*cosformer_table5' "$lra" bench efficiency --grid table5
 expect 2 'unknown --mode "train". Known: forward, training, streaming' "$lra" bench efficiency --mode train
 expect 2 '"many" is no length' "$lra" bench efficiency --tokens many
 expect 2 'none.jsonl' "$lra" bench efficiency --table none.jsonl

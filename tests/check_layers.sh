@@ -6,7 +6,7 @@
 #        check_layers.sh --self-test  plants one violation of each rule and demands that it is found
 set -euo pipefail
 
-folders="lra datasets tasks models eval run_folder train inspect bench cli"
+folders="lra datasets tasks models eval run_folder train suite inspect bench cli"
 
 # Reads "file:line:text" of include and import lines; prints one line for each violation, then the number of lines read.
 # A room is a folder, or a sub-folder that has rules of its own; a file belongs to the innermost room above it.
@@ -31,10 +31,11 @@ BEGIN {
   may["eval"] = "lra datasets models models/base"
   may["run_folder"] = "lra eval models/base"
   may["train"] = "lra datasets models models/base models/encoder eval run_folder"
+  may["suite"] = "lra datasets eval run_folder train"
   may["inspect"] = "lra datasets models models/base models/interface models/encoder eval run_folder train"
   may["bench"] = "lra datasets eval"
   may["bench/measure"] = "lra datasets models models/* eval run_folder train bench"
-  may["cli"] = "lra datasets tasks models models/base models/interface models/conformance eval run_folder train inspect bench bench/measure"
+  may["cli"] = "lra datasets tasks models models/base models/interface models/conformance eval run_folder train suite inspect bench bench/measure"
 }
 function room_of(path) {
   while (sub(/\/[^\/]*$/, "", path)) if (path in may) return path

@@ -1,0 +1,77 @@
+#include "bench/efficiency_grid.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bench/choices.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "lra/suggest.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+constexpr char kKind[] = "efficiency";
+
+using Words = google::protobuf::RepeatedPtrField<std::string>;
+
+std::vector<std::string> ToList(const Words& words) { return {words.begin(), words.end()}; }
+
+absl::StatusOr<std::vector<int64_t>> ParseNumbers(const Words& words) {
+  std::vector<int64_t> numbers;
+  for (const std::string& word : SplitAtCommas(ToList(words))) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<int64_t> parsed, ParseLengths(word));
+    numbers.insert(numbers.end(), parsed.begin(), parsed.end());
+  }
+  return numbers;
+}
+
+}  // namespace
+
+absl::StatusOr<EfficiencyGrid> LoadEfficiencyGrid(const std::string& name) {
+  const std::vector<std::string> known = ConfigNames(kKind);
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    return UnknownNameError("grid", name, known);
+  EfficiencyGrid grid;
+  LRA_RETURN_IF_ERROR(ReadTextProto(
+      JoinPath(ConfigDirectory(), absl::StrCat(kKind, "/", name, ".textproto")), &grid));
+  return grid;
+}
+
+void OverrideGrid(const EfficiencyGrid& given, EfficiencyGrid* grid) {
+  if (given.batch_size() + given.batch_tokens_size() > 0) {
+    grid->clear_batch();
+    grid->clear_batch_tokens();
+  }
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  given.GetReflection()->ListFields(given, &fields);
+  for (const auto* field : fields) grid->GetReflection()->ClearField(grid, field);
+  grid->MergeFrom(given);
+}
+
+absl::StatusOr<GridPlan> PlanOfGrid(const EfficiencyGrid& grid) {
+  GridPlan plan;
+  LRA_ASSIGN_OR_RETURN(plan.methods, ParseMethods(ToList(grid.attention())));
+  LRA_ASSIGN_OR_RETURN(plan.tokens, ParseLengths(grid.tokens()));
+  LRA_ASSIGN_OR_RETURN(plan.base, SizedRequest(grid.size()));
+  LRA_ASSIGN_OR_RETURN(plan.precisions, ParsePrecisions(ToList(grid.dtype())));
+  LRA_ASSIGN_OR_RETURN(plan.scopes, ParseScopes(ToList(grid.scope())));
+  LRA_ASSIGN_OR_RETURN(plan.modes, ParseModes(ToList(grid.mode())));
+  LRA_ASSIGN_OR_RETURN(plan.paddings, ParsePaddings(ToList(grid.padding())));
+  LRA_ASSIGN_OR_RETURN(plan.batches, ParseNumbers(grid.batch()));
+  LRA_ASSIGN_OR_RETURN(plan.tokens_in_batch, ParseNumbers(grid.batch_tokens()));
+  LRA_ASSIGN_OR_RETURN(const std::vector<int64_t> widths, ParseNumbers(grid.head_widths()));
+  plan.head_widths.assign(widths.begin(), widths.end());
+  if (plan.head_widths.empty()) plan.head_widths.push_back(plan.base.head_width());
+  if (plan.batches.empty() && plan.tokens_in_batch.empty()) plan.batches = {1};
+  if (grid.heads() > 0) plan.base.set_heads(grid.heads());
+  plan.base.set_passes(grid.passes());
+  plan.base.set_warm_ups(grid.warm_ups());
+  return plan;
+}
+
+}  // namespace lra

@@ -1,0 +1,26 @@
+// Grids of `lra bench efficiency` by name, and what their words mean.
+#ifndef LRA_BENCH_EFFICIENCY_GRID_H_
+#define LRA_BENCH_EFFICIENCY_GRID_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "bench/bench.pb.h"
+#include "bench/grid.h"
+
+namespace lra {
+
+// A file of configs/efficiency/. InvalidArgument names the known ones.
+absl::StatusOr<EfficiencyGrid> LoadEfficiencyGrid(const std::string& name);
+
+// Fields that `given` sets replace those of `grid`; a batch or a number of tokens in a batch
+// replaces both.
+void OverrideGrid(const EfficiencyGrid& given, EfficiencyGrid* grid);
+
+// The cells of a grid that has all but optional fields; threads, kernels, limit and budget are left
+// to the caller. InvalidArgument for a word that is none.
+absl::StatusOr<GridPlan> PlanOfGrid(const EfficiencyGrid& grid);
+
+}  // namespace lra
+
+#endif  // LRA_BENCH_EFFICIENCY_GRID_H_

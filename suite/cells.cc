@@ -1,0 +1,154 @@
+#include "suite/cells.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "lra/suggest.h"
+#include "lra/textproto.h"
+#include "train/seeds.h"
+
+namespace lra {
+namespace {
+
+constexpr char kKind[] = "suites";
+constexpr char kEnding[] = ".textproto";
+
+using Sets = std::vector<std::string>;
+
+Sets Joined(Sets sets, const google::protobuf::RepeatedPtrField<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+// The settings of every combination of levels; one without settings where there are no factors.
+std::vector<Sets> Combinations(const SuiteGroup& group) {
+  std::vector<Sets> all = {{}};
+  for (const SuiteFactor& factor : group.factor()) {
+    std::vector<Sets> longer;
+    for (const Sets& sets : all) {
+      for (const SuiteLevel& level : factor.level()) longer.push_back(Joined(sets, level.set()));
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+Sets SetsOfTask(const SuiteGroup& group, const std::string& task) {
+  Sets sets = Joined({}, group.set());
+  for (const SuiteTask& of : group.for_task()) {
+    if (of.task() == task) sets = Joined(std::move(sets), of.set());
+  }
+  return sets;
+}
+
+absl::Status CheckGroup(const SuiteGroup& group) {
+  if (group.task().empty()) return absl::InvalidArgumentError("it names no task");
+  if (group.attention().empty()) return absl::InvalidArgumentError("it names no attention");
+  for (const SuiteFactor& factor : group.factor()) {
+    if (factor.level_size() < 2) {
+      return absl::InvalidArgumentError(absl::StrCat("factor \"", factor.name(), "\" has ",
+                                                     factor.level_size(),
+                                                     " levels; a comparison needs two"));
+    }
+  }
+  for (const SuiteTask& of : group.for_task()) {
+    if (std::find(group.task().begin(), group.task().end(), of.task()) == group.task().end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("for_task \"", of.task(), "\" is no task of the group"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string RunFilePath(const std::string& name) {
+  return name.empty() ? "" : JoinPath(ConfigDirectory(), absl::StrCat(name, kEnding));
+}
+
+// The runs of one group, seed by seed.
+absl::Status AddGroup(const SuiteGroup& group, std::vector<SuiteCell>* cells) {
+  LRA_RETURN_IF_ERROR(CheckGroup(group));
+  LRA_ASSIGN_OR_RETURN(const std::vector<uint32_t> seeds,
+                       ParseSeeds(group.seeds().empty() ? "0" : group.seeds()));
+  for (const std::string& task : group.task()) {
+    const Sets of_task = SetsOfTask(group, task);
+    for (const std::string& attention : group.attention()) {
+      for (const Sets& levels : Combinations(group)) {
+        SuiteCell cell;
+        cell.choice = {
+            task,   attention, group.protocol(), group.preset(), RunFilePath(group.run_file()),
+            of_task};
+        cell.choice.sets.insert(cell.choice.sets.end(), levels.begin(), levels.end());
+        LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, ResolveExperiment(cell.choice));
+        cell.config = resolved.config;
+        for (const uint32_t seed : seeds) {
+          cell.seed = seed;
+          cell.config.set_seed(seed);
+          cell.name = ExperimentName(cell.config);
+          cells->push_back(cell);
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path) {
+  std::string path = name_or_path;
+  if (!absl::EndsWith(path, kEnding)) {
+    const std::vector<std::string> known = ConfigNames(kKind);
+    if (std::find(known.begin(), known.end(), path) == known.end())
+      return UnknownNameError("suite", path, known);
+    path = JoinPath(ConfigDirectory(), absl::StrCat(kKind, "/", path, kEnding));
+  }
+  SuiteFile suite;
+  LRA_RETURN_IF_ERROR(ReadTextProto(path, &suite));
+  return suite;
+}
+
+std::string SuiteName(const std::string& name_or_path) {
+  return std::filesystem::path(name_or_path).stem().string();
+}
+
+absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
+  std::vector<SuiteCell> all;
+  for (int i = 0; i < suite.group_size(); ++i) {
+    const absl::Status added = AddGroup(suite.group(i), &all);
+    if (!added.ok())
+      return absl::Status(added.code(), absl::StrCat("group ", i + 1, ": ", added.message()));
+  }
+  if (all.empty()) return absl::InvalidArgumentError("a suite without a group has no runs");
+  std::stable_sort(all.begin(), all.end(),
+                   [](const SuiteCell& a, const SuiteCell& b) { return a.seed < b.seed; });
+  std::set<std::string> names;
+  std::vector<SuiteCell> cells;
+  for (SuiteCell& cell : all) {
+    if (names.insert(cell.name).second) cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
+absl::StatusOr<std::vector<SuiteCell>> ShardOf(const std::vector<SuiteCell>& cells,
+                                               const std::string& shard) {
+  const std::vector<std::string> parts = absl::StrSplit(shard, '/');
+  size_t index = 0, count = 0;
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &index) ||
+      !absl::SimpleAtoi(parts[1], &count) || index >= count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--shard \"", shard, "\": k/n, with k from 0 to n - 1"));
+  }
+  std::vector<SuiteCell> part;
+  for (size_t i = index; i < cells.size(); i += count) part.push_back(cells[i]);
+  return part;
+}
+
+}  // namespace lra

@@ -1,0 +1,41 @@
+// The runs of a suite.
+#ifndef LRA_SUITE_CELLS_H_
+#define LRA_SUITE_CELLS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lra/experiment.h"
+#include "suite/suite.pb.h"
+
+namespace lra {
+
+// One run: a cell of the table with one seed.
+struct SuiteCell {
+  ExperimentChoice choice;
+  uint32_t seed = 0;
+  std::string name;  // ExperimentName(): unlike configurations have unlike names
+  ExperimentConfig config;
+};
+
+// A file of configs/suites/ by its name, or any that ends with ".textproto" by its path.
+// InvalidArgument names the known ones.
+absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path);
+
+// "listops_smoke" of "configs/suites/listops_smoke.textproto".
+std::string SuiteName(const std::string& name_or_path);
+
+// Every run once: all runs of the lowest seed first, so that a suite that is stopped has whole
+// comparisons; within a seed in the file's order. InvalidArgument names the group and what is wrong
+// with it: no task, no attention, settings that no configuration has.
+absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite);
+
+// "1/3": the second of three parts, every third run. InvalidArgument for anything else.
+absl::StatusOr<std::vector<SuiteCell>> ShardOf(const std::vector<SuiteCell>& cells,
+                                               const std::string& shard);
+
+}  // namespace lra
+
+#endif  // LRA_SUITE_CELLS_H_

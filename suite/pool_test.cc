@@ -1,0 +1,131 @@
+#include "suite/pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<SuiteCell> Cells(int count) {
+  std::vector<SuiteCell> cells(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) cells[static_cast<size_t>(i)].name = absl::StrCat("run", i);
+  return cells;
+}
+
+// Runs a shell command for each cell, with NAME and OUT in it.
+PoolOptions Shell(const TestFolder& folder, const std::string& script) {
+  PoolOptions options;
+  options.out = folder.path();
+  options.workers = 2;
+  options.is_quiet = true;
+  options.command = [out = folder.path(), script](const SuiteCell& cell) {
+    return std::vector<std::string>{"sh", "-c",
+                                    absl::StrCat("NAME=", cell.name, "; OUT=", out, "; ", script)};
+  };
+  EXPECT_EQ(ClaimSuiteFolder(options.out, SuiteFile()), absl::OkStatus());
+  return options;
+}
+
+TEST(RunCells, StartsEachOnceAndNotesHowItFailed) {
+  const TestFolder folder;
+  const std::vector<SuiteCell> cells = Cells(5);
+  const PoolOptions options = Shell(folder, "echo begin >> $OUT/$NAME.count; echo no data; exit 3");
+  ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
+  for (const SuiteCell& cell : cells) {
+    EXPECT_EQ(*ReadFile(JoinPath(folder.path(), cell.name + ".count")), "begin\n");
+    const CellStatus status = *ReadCellStatus(folder.path(), cell);
+    EXPECT_EQ(status.state, CellState::kFailed);
+    EXPECT_EQ(status.failure.exit_code(), 3);
+    EXPECT_EQ(status.failure.message(), "no data");
+  }
+  // A failed run is tried again when somebody asks, and only then.
+  ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
+  EXPECT_EQ(*ReadFile(JoinPath(folder.path(), "run0.count")), "begin\n");
+  PoolOptions again = options;
+  again.retries_failed = true;
+  ASSERT_EQ(RunCells(cells, again), absl::OkStatus());
+  EXPECT_EQ(*ReadFile(JoinPath(folder.path(), "run0.count")), "begin\nbegin\n");
+}
+
+TEST(RunCells, NotesASignal) {
+  const TestFolder folder;
+  const std::vector<SuiteCell> cells = Cells(1);
+  ASSERT_EQ(RunCells(cells, Shell(folder, "kill -9 $$")), absl::OkStatus());
+  EXPECT_EQ(ReadCellStatus(folder.path(), cells[0])->failure.signal(), SIGKILL);
+}
+
+TEST(RunCells, WhatIsNoProgramFails) {
+  const TestFolder folder;
+  PoolOptions options = Shell(folder, "");
+  options.command = [](const SuiteCell&) { return std::vector<std::string>{"/no/such/program"}; };
+  ASSERT_EQ(RunCells(Cells(1), options), absl::OkStatus());
+  EXPECT_EQ(ReadCellStatus(folder.path(), Cells(1)[0])->failure.exit_code(), 127);
+}
+
+TEST(RunCells, ABudgetEndsRunsAndIsNoFailure) {
+  const TestFolder folder;
+  const std::vector<SuiteCell> cells = Cells(6);
+  PoolOptions options = Shell(folder, "echo begun > $OUT/$NAME.begun; sleep 600");
+  options.budget_seconds = 0.5;
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_TRUE(ReadFile(JoinPath(folder.path(), "run1.begun")).ok());
+  EXPECT_FALSE(ReadFile(JoinPath(folder.path(), "run2.begun")).ok());
+  for (const SuiteCell& cell : cells)
+    EXPECT_EQ(ReadCellStatus(folder.path(), cell)->state, CellState::kWaiting);
+}
+
+TEST(RunCells, StopsWhenAskedTo) {
+  const TestFolder folder;
+  const std::vector<SuiteCell> cells = Cells(3);
+  std::thread asking([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    StopSuite();
+  });
+  EXPECT_EQ(RunCells(cells, Shell(folder, "sleep 600")), absl::OkStatus());
+  asking.join();
+}
+
+TEST(CoresOfWorkers, AreDisjointWhereThereAreEnough) {
+  EXPECT_THAT(CoresOfWorkers(2, 2, {0, 1, 4, 5}),
+              ElementsAre(ElementsAre(0, 1), ElementsAre(4, 5)));
+  EXPECT_THAT(CoresOfWorkers(2, 1, {3}), ElementsAre(IsEmpty(), IsEmpty()));
+}
+
+TEST(TrainCommand, SaysEverythingOfTheRun) {
+  SuiteCell cell;
+  cell.choice = {"text", "linear", "fair", "small", "", {"train.steps=5"}};
+  cell.seed = 3;
+  cell.name = "text-linear-s3";
+  EXPECT_THAT(TrainCommand("lra", "out", cell, 2),
+              ElementsAre("lra", "train", "--task", "text", "--attention", "linear", "--protocol",
+                          "fair", "--preset", "small", "--set", "train.steps=5", "--seeds", "3",
+                          "--out", "out/text-linear-s3", "--threads", "2", "--resume", "--quiet"));
+}
+
+TEST(ClaimSuiteFolder, RefusesAnotherSuite) {
+  const TestFolder folder;
+  SuiteFile suite;
+  suite.set_description("one");
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  suite.set_description("two");
+  EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
+              HasSubstr("another suite"));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,72 @@
+// How far the runs of a suite are, as their folders say.
+//
+//   OUT/suite.textproto              the suite (SuiteFile)
+//   OUT/NAME/                        a run's folder (docs/results_format.md)
+//   OUT/failures/NAME.textproto      a run that ended without a record (SuiteFailure)
+//   OUT/logs/NAME.log                what it wrote
+#ifndef LRA_SUITE_STATE_H_
+#define LRA_SUITE_STATE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "run_folder/run_folder.h"
+#include "suite/cells.h"
+
+namespace lra {
+
+enum class CellState {
+  kWaiting,   // nothing is there
+  kStopped,   // begun; it can be continued
+  kRunning,   // some process trains it
+  kFinished,  // with a record
+  kDiverged,  // with a record of it
+  kFailed,    // it ended without a record
+};
+
+// "waiting", ...
+const char* CellStateName(CellState state);
+
+struct CellStatus {
+  CellState state = CellState::kWaiting;
+  RunFolder folder;      // of a run that has begun
+  SuiteFailure failure;  // of kFailed
+};
+
+std::string RunDirectory(const std::string& out, const SuiteCell& cell);
+std::string LogPath(const std::string& out, const SuiteCell& cell);
+
+// The errors of ReadRunFolder but NotFound.
+absl::StatusOr<CellStatus> ReadCellStatus(const std::string& out, const SuiteCell& cell);
+absl::StatusOr<std::vector<CellStatus>> ReadStatuses(const std::string& out,
+                                                     const std::vector<SuiteCell>& cells);
+
+// Whether a run of the suite has to be trained still; failed ones only if they are to be tried
+// again.
+bool IsLeft(const CellStatus& status, bool retries_failed);
+
+absl::Status WriteFailure(const std::string& out, const SuiteCell& cell,
+                          const SuiteFailure& failure);
+absl::Status RemoveFailure(const std::string& out, const SuiteCell& cell);
+
+// Makes OUT and its suite.textproto. FailedPrecondition if it holds another suite.
+absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);
+// The suite of a folder; NotFound if it has none.
+absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out);
+
+// A line a run with its state, and how many are in each: `lra status`.
+std::string StatusText(const std::vector<SuiteCell>& cells,
+                       const std::vector<CellStatus>& statuses);
+std::string StatusJson(const std::vector<SuiteCell>& cells,
+                       const std::vector<CellStatus>& statuses);
+// "5 of 12 runs finished, 1 diverged, 1 failed, 5 left, about 1 h 20 min on 2 workers": the time
+// only where each run that is left has a finished one of the same cell.
+std::string SummaryText(const std::vector<SuiteCell>& cells,
+                        const std::vector<CellStatus>& statuses, int workers);
+
+}  // namespace lra
+
+#endif  // LRA_SUITE_STATE_H_

@@ -1,0 +1,98 @@
+#include "suite/state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "nlohmann/json.hpp"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+SuiteCell Cell(const std::string& attention, uint32_t seed) {
+  SuiteCell cell;
+  cell.seed = seed;
+  cell.config.set_task("listops");
+  cell.config.set_preset("small");
+  cell.config.set_protocol("fair@1");
+  cell.config.mutable_attention()->set_name(attention);
+  cell.config.mutable_train()->set_steps(100);
+  cell.config.set_seed(seed);
+  cell.name = absl::StrCat(attention, "-s", seed);
+  return cell;
+}
+
+class SuiteStateTest : public testing::Test {
+ protected:
+  void WriteRecord(const SuiteCell& cell, double wall_seconds, bool has_diverged) {
+    RunRecord record;
+    record.set_kind(RunRecord::MEASURED);
+    record.set_method(cell.config.attention().name());
+    record.set_seed(cell.seed);
+    *record.mutable_config() = cell.config;
+    record.mutable_spec()->set_name("listops");
+    record.mutable_efficiency()->set_wall_seconds(wall_seconds);
+    record.add_curve()->set_step(100);
+    if (has_diverged) {
+      record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+      record.mutable_failure()->set_step(7);
+      record.mutable_failure()->set_cause("the loss is not finite");
+    }
+    const std::string directory = RunDirectory(folder_.path(), cell);
+    ASSERT_TRUE(MakeDirectories(directory).ok());
+    ASSERT_TRUE(WriteRunRecord(directory, record).ok());
+  }
+  const std::vector<SuiteCell> cells_ = {Cell("linear", 0), Cell("linear", 1), Cell("relu", 0),
+                                         Cell("relu", 1)};
+  TestFolder folder_;
+};
+
+TEST_F(SuiteStateTest, IsReadFromTheFolders) {
+  WriteRecord(cells_[0], 60, false);
+  WriteRecord(cells_[2], 60, true);
+  SuiteFailure failure;
+  failure.set_exit_code(2);
+  failure.set_message("no space left");
+  ASSERT_TRUE(WriteFailure(folder_.path(), cells_[3], failure).ok());
+  const std::vector<CellStatus> statuses = *ReadStatuses(folder_.path(), cells_);
+  EXPECT_EQ(statuses[0].state, CellState::kFinished);
+  EXPECT_EQ(statuses[1].state, CellState::kWaiting);
+  EXPECT_EQ(statuses[2].state, CellState::kDiverged);
+  EXPECT_EQ(statuses[3].state, CellState::kFailed);
+  EXPECT_TRUE(IsLeft(statuses[1], false));
+  EXPECT_FALSE(IsLeft(statuses[3], false));
+  EXPECT_TRUE(IsLeft(statuses[3], true));
+  const std::string text = StatusText(cells_, statuses);
+  EXPECT_THAT(text, HasSubstr("relu-s1    failed    no space left"));
+  EXPECT_THAT(text, HasSubstr("linear-s1  waiting"));
+  // One run of linear took a minute, and one is left.
+  EXPECT_EQ(SummaryText(cells_, statuses, 1),
+            "1 of 4 runs finished, 1 diverged, 1 failed, 1 left, about 1 min 00 s on 1 worker");
+  const auto json = nlohmann::json::parse(StatusJson(cells_, statuses));
+  EXPECT_EQ(json["runs"][2]["state"], "diverged");
+  ASSERT_TRUE(RemoveFailure(folder_.path(), cells_[3]).ok());
+  EXPECT_EQ(ReadCellStatus(folder_.path(), cells_[3])->state, CellState::kWaiting);
+}
+
+TEST_F(SuiteStateTest, SaysNoTimeThatNothingMeasured) {
+  WriteRecord(cells_[0], 60, false);
+  const std::vector<CellStatus> statuses = *ReadStatuses(folder_.path(), cells_);
+  EXPECT_THAT(SummaryText(cells_, statuses, 2), HasSubstr("3 left"));
+  EXPECT_THAT(SummaryText(cells_, statuses, 2), Not(HasSubstr("about")));
+}
+
+TEST_F(SuiteStateTest, ADamagedRecordIsAnError) {
+  WriteRecord(cells_[0], 60, false);
+  const std::string path = JoinPath(RunDirectory(folder_.path(), cells_[0]), kRecordFile);
+  ASSERT_TRUE(WriteFileAtomically(path, "method: 3 {").ok());
+  EXPECT_FALSE(ReadStatuses(folder_.path(), cells_).ok());
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,79 @@
+#include "suite/worker.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace lra {
+namespace {
+
+constexpr int kNoProgram = 127;
+
+// Between fork and exec of a program with threads nothing may be called that takes a lock, so
+// everything that is needed is made before.
+struct Prepared {
+  std::vector<char*> words;
+  cpu_set_t cores;
+  bool has_cores = false;
+  int log = -1;
+  pid_t parent = 0;
+};
+
+[[noreturn]] void Become(const Prepared& prepared) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != prepared.parent) _exit(kNoProgram);  // it ended before the call above
+  if (prepared.has_cores) sched_setaffinity(0, sizeof prepared.cores, &prepared.cores);
+  dup2(prepared.log, STDOUT_FILENO);
+  dup2(prepared.log, STDERR_FILENO);
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  execvp(prepared.words[0], prepared.words.data());
+  _exit(kNoProgram);
+}
+
+}  // namespace
+
+absl::StatusOr<pid_t> StartWorker(const WorkerCommand& command) {
+  Prepared prepared;
+  for (const std::string& word : command.words)
+    prepared.words.push_back(const_cast<char*>(word.c_str()));
+  prepared.words.push_back(nullptr);
+  CPU_ZERO(&prepared.cores);
+  for (const int core : command.cores) CPU_SET(core, &prepared.cores);
+  prepared.has_cores = !command.cores.empty();
+  prepared.parent = getpid();
+  prepared.log = open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (prepared.log < 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot write ", command.log, ": ", std::strerror(errno)));
+  }
+  const pid_t worker = fork();
+  if (worker == 0) Become(prepared);
+  const int error = errno;
+  close(prepared.log);
+  if (worker > 0) setpgid(worker, worker);  // whichever of both comes first
+  if (worker < 0)
+    return absl::InternalError(absl::StrCat("no process for a run: ", std::strerror(error)));
+  return worker;
+}
+
+WorkerEnd WaitForWorker(pid_t worker) {
+  int status = 0;
+  while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+  }
+  WorkerEnd end;
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+  return end;
+}
+
+}  // namespace lra

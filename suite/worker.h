@@ -1,0 +1,35 @@
+// A process that trains one run, on cores of its own.
+#ifndef LRA_SUITE_WORKER_H_
+#define LRA_SUITE_WORKER_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace lra {
+
+struct WorkerCommand {
+  std::vector<std::string> words;  // program and arguments
+  std::string log;                 // a file that standard output and errors are added to
+  std::vector<int> cores;          // empty = all
+};
+
+// Starts it in a process group of its own, so that Ctrl-C reaches this program alone; the
+// kernel sends SIGTERM to it when the calling thread ends, so that no worker outlives a killed
+// suite for longer than a step. Internal where the system gives no process.
+absl::StatusOr<pid_t> StartWorker(const WorkerCommand& command);
+
+struct WorkerEnd {
+  int exit_code = 0;  // where `signal` is 0; 127 where the program could not be started
+  int signal = 0;
+};
+
+// Waits for its end.
+WorkerEnd WaitForWorker(pid_t worker);
+
+}  // namespace lra
+
+#endif  // LRA_SUITE_WORKER_H_

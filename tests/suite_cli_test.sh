@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Runs a suite as a user types it: from nothing to a table, killed on the way, stopped by its budget, in parts.
+# usage: suite_cli_test.sh LRA
+set -euo pipefail
+lra=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export LRA_DATA=$work/data
+source "$here/expect.sh"
+
+expect 2 'unknown suite "listops_smok"; did you mean "listops_smoke"' "$lra" run listops_smok
+expect 2 'lra data prepare listops' "$lra" run listops_smoke
+small=(min_length_tokens=20 max_length_tokens=120 train_examples=300 validation_examples=60 test_examples=60)
+"$lra" data prepare listops --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
+cat >mine.textproto <<END
+description: "of this test"
+group {
+  task: "listops"
+  attention: ["linear", "relu"]
+  seeds: "0-1"
+  preset: "smoke"
+  set: ["train.steps=40", "train.eval_every_steps=20"]
+}
+END
+
+# Undisturbed.
+expect 0 '0 of 4 runs finished, 4 left' "$lra" run mine.textproto --dry-run
+expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out whole
+expect 0 'finished .*test' "$lra" status whole
+expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out whole
+"$lra" table whole >whole.txt
+
+# Killed again and again; each time it goes on.
+for delay in 0.3 0.7 1.1 1.6; do
+  "$lra" run mine.textproto --quiet --out killed --workers 2 >/dev/null 2>&1 &
+  sleep "$delay"
+  kill -9 $! 2>/dev/null || true
+  wait $! 2>/dev/null || true
+  while pgrep -f "train .*--out killed/" >/dev/null; do sleep 0.1; done
+done
+expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out killed
+"$lra" table killed >killed.txt
+diff whole.txt killed.txt || { echo "FAILED: the table of the killed suite differs"; failures=$((failures + 1)); }
+
+# A budget stops it with an exit code; parts come together; a shard is a part.
+expect 2 'is no time' "$lra" run mine.textproto --budget soon
+expect 1 'the same command goes on' "$lra" run mine.textproto --quiet --out parts --budget 10ms
+expect 2 'k/n' "$lra" run mine.textproto --shard 2/2
+expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --shard 0/2
+expect 0 '2 of 4 runs finished' "$lra" status parts
+expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --shard 1/2
+"$lra" table parts >parts.txt
+diff whole.txt parts.txt || { echo "FAILED: the table of the parts differs"; failures=$((failures + 1)); }
+
+# Another suite does not go into the same folder.
+sed 's/steps=40/steps=60/' mine.textproto >other.textproto
+expect 1 'another suite' "$lra" run other.textproto --quiet --out whole
+expect 2 'suite.textproto' "$lra" status data
+
+[ "$failures" = 0 ] && echo "lra run: as expected" || exit 1
