@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "bench/child.h"
 #include "google/protobuf/util/json_util.h"
+#include "lra/excerpt.h"
 #include "lra/progress.h"
 
 namespace lra {

@@ -6,6 +6,7 @@
 #include "bench/child.h"
 #include "bench/choices.h"
 #include "bench/yardstick.h"
+#include "lra/excerpt.h"
 
 namespace lra {
 namespace {

@@ -15,7 +15,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 
 extern char** environ;
 
@@ -120,14 +119,6 @@ std::string ThisProgram() {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
   return error ? "lra" : path.string();
-}
-
-std::string LastLine(const std::string& text) {
-  std::string last;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (!absl::StripAsciiWhitespace(line).empty()) last = std::string(line);
-  }
-  return last;
 }
 
 }  // namespace lra

@@ -33,9 +33,6 @@ absl::StatusOr<ChildOutcome> RunChild(const ChildCommand& command);
 // The program that runs now, as a path.
 std::string ThisProgram();
 
-// The last line that is not empty: what a failed program has to say.
-std::string LastLine(const std::string& text);
-
 }  // namespace lra
 
 #endif  // LRA_BENCH_CHILD_H_

@@ -15,20 +15,25 @@
 namespace lra {
 namespace {
 
-// An option of the method as the request sets it; 0 where it is not a number.
-double Option(const BenchRequest& request, const std::string& name) {
+// An option of the method as the request sets it; empty where it has none of this name.
+std::string OptionText(const BenchRequest& request, const std::string& name) {
   const absl::StatusOr<AttentionFile> file = LoadAttentionFile(request.attention());
-  if (!file.ok()) return 0;
+  if (!file.ok()) return "";
   auto options = SetOptions("attention", request.attention(), file->attention().options(),
                             {request.options().begin(), request.options().end()});
-  if (!options.ok()) return 0;
+  if (!options.ok()) return "";
   AttentionConfig config;
   *config.mutable_options() = *options;
-  double value = 0;
   for (const auto& [path, text] : LeafFields(config)) {
-    if (absl::EndsWith(path, absl::StrCat(".", name)) && !absl::SimpleAtod(text, &value)) return 0;
+    if (absl::EndsWith(path, absl::StrCat(".", name))) return text;
   }
-  return value;
+  return "";
+}
+
+// 0 where it is not a number.
+double Option(const BenchRequest& request, const std::string& name) {
+  double value = 0;
+  return absl::SimpleAtod(OptionText(request, name), &value) ? value : 0;
 }
 
 // How the forward's products grow: operations of a head of N tokens of width D.
@@ -44,6 +49,8 @@ double HeadOperations(const BenchRequest& request) {
   if (const auto found = linear.find(name); found != linear.end())
     return found->second * 4 * n * d * d;
   // Features of q and k, then the products with them; of sines and cosines there are two a draw.
+  // RELU has no draws: its features are those of q and k.
+  if (name == "performer" && OptionText(request, "kernel") == "RELU") return 4 * n * d * d;
   if (name == "performer") return 8 * n * d * Option(request, "features");
   if (name == "rfa") return 12 * n * d * Option(request, "features");
   // Keys and values projected over tokens, then attention over what is left of them. Rank 0 chooses

@@ -45,6 +45,10 @@ TEST(OperatorCost, ReadsTheMethodsOptions) {
   BenchRequest request = Request("linformer", BenchRequest::FORWARD);
   request.add_options("rank=32");
   EXPECT_DOUBLE_EQ(OperatorCost(request, 3).operations, 8.0 * 1000 * 64 * 32 * 2 * 8);
+  BenchRequest relu = Request("performer", BenchRequest::FORWARD);
+  EXPECT_DOUBLE_EQ(OperatorCost(relu, 3).operations, 8.0 * 1000 * 64 * 128 * 2 * 8);
+  relu.add_options("kernel=RELU");
+  EXPECT_DOUBLE_EQ(OperatorCost(relu, 3).operations, 4.0 * 1000 * 64 * 64 * 2 * 8);
   // A rank of 0 chooses 128.
   EXPECT_DOUBLE_EQ(OperatorCost(Request("linformer", BenchRequest::FORWARD), 3).operations,
                    8.0 * 1000 * 64 * 128 * 2 * 8);

@@ -10,6 +10,7 @@
 #include "bench/child.h"
 #include "bench/report.h"
 #include "datasets/manifest.h"
+#include "lra/excerpt.h"
 #include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "bench/child.h"
+#include "lra/excerpt.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
+#include "lra/excerpt.h"
 #include "lra/files.h"
 
 namespace lra {

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bench/child.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "datasets/data_directory.h"
@@ -59,25 +58,31 @@ void StopSuiteAtSignals() {
   }
 }
 
-absl::Status Print(const std::string& out, const std::vector<SuiteCell>& cells, int workers,
-                   const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(const std::vector<CellStatus> statuses, ReadStatuses(out, cells));
+void Print(const std::string& out, const std::vector<SuiteCell>& cells, int workers,
+           const CommandContext& context) {
+  const std::vector<CellStatus> statuses = ReadStatuses(out, cells);
   if (context.json) {
     std::cout << StatusJson(cells, statuses) << std::flush;
   } else {
     std::cout << StatusText(cells, statuses) << SummaryText(cells, statuses, workers) << std::endl;
   }
-  return absl::OkStatus();
 }
 
-// An error where a run is left, failed or diverged, so that scripts need not read the text.
-absl::Status JudgeSuite(const std::string& out, const std::vector<SuiteCell>& cells, int workers) {
-  LRA_ASSIGN_OR_RETURN(const std::vector<CellStatus> statuses, ReadStatuses(out, cells));
-  for (const CellStatus& status : statuses) {
-    if (status.state == CellState::kFinished) continue;
-    return absl::AbortedError(absl::StrCat(SummaryText(cells, statuses, workers),
-                                           "; the same command goes on with what is left"));
+// An error where a run has no result, so that scripts need not read the text; it says what to do.
+absl::Status JudgeSuite(const std::string& out, const std::vector<SuiteCell>& cells) {
+  bool is_left = false, has_failed = false, has_diverged = false;
+  for (const CellStatus& status : ReadStatuses(out, cells)) {
+    is_left |= IsLeft(status, false) || status.state == CellState::kRunning;
+    has_failed |= status.state == CellState::kFailed;
+    has_diverged |= status.state == CellState::kDiverged;
   }
+  if (is_left) return absl::AbortedError("runs are left: the same command goes on with them");
+  if (has_failed) {
+    return absl::AbortedError(absl::StrCat("runs failed: what they wrote is in ",
+                                           JoinPath(out, "logs"), "; --retry-failed tries again"));
+  }
+  if (has_diverged)
+    return absl::AbortedError("runs diverged: they have records of it, which tables count");
   return absl::OkStatus();
 }
 
@@ -93,25 +98,28 @@ absl::Status RunSuite(const RunFlags& flags, const CommandContext& context) {
   options.workers =
       flags.workers > 0 ? flags.workers : std::max(1, AvailableCores() / flags.threads);
   LRA_ASSIGN_OR_RETURN(options.budget_seconds, BudgetSeconds(flags.budget));
-  if (flags.is_dry) return Print(options.out, cells, options.workers, context);
+  if (flags.is_dry) {
+    Print(options.out, cells, options.workers, context);
+    return absl::OkStatus();
+  }
   LRA_RETURN_IF_ERROR(CheckData(cells));
   LRA_RETURN_IF_ERROR(ClaimSuiteFolder(options.out, suite));
   options.retries_failed = flags.retries_failed;
   options.is_quiet = context.quiet;
-  const std::string program = ThisProgram();
   options.command = [&](const SuiteCell& cell) {
-    return TrainCommand(program, options.out, cell, options.threads);
+    return TrainCommand("/proc/self/exe", options.out, cell, options.threads);
   };
   StopSuiteAtSignals();
   LRA_RETURN_IF_ERROR(RunCells(cells, options));
-  LRA_RETURN_IF_ERROR(Print(options.out, cells, options.workers, context));
-  return JudgeSuite(options.out, cells, options.workers);
+  Print(options.out, cells, options.workers, context);
+  return JudgeSuite(options.out, cells);
 }
 
 absl::Status PrintStatus(const std::string& folder, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfFolder(folder));
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
-  return Print(folder, cells, AvailableCores(), context);
+  Print(folder, cells, /*workers=*/0, context);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -123,12 +131,15 @@ void AddRunCommand(CLI::App* app, CommandContext* context) {
             "A suite (configs/suites), or the path of a file like these", {.is_required = true});
   AddOption(command, "--out", &flags->out, "Folder of the run folders (default: runs/SUITE)");
   AddSwitch(command, "--dry-run", &flags->is_dry, "Only show the runs and how far they are");
-  AddOption(command, "--workers", &flags->workers,
-            "Runs at once (default: as many as cores for their threads)",
-            {.allowed = FlagRules::kPositive});
-  AddOption(command, "--threads", &flags->threads,
-            "Threads, and where there are enough cores, of each run",
-            {.shows_default = true, .allowed = FlagRules::kPositive});
+  AddOption(
+      command, "--workers", &flags->workers,
+      "Runs at once (default: as many as there are cores for their threads)",
+      {.allowed = FlagRules::kRange, .least = 1, .largest = static_cast<double>(MaxThreads())});
+  AddOption(command, "--threads", &flags->threads, "Threads of each run",
+            {.shows_default = true,
+             .allowed = FlagRules::kRange,
+             .least = 1,
+             .largest = static_cast<double>(MaxThreads())});
   AddOption(command, "--budget", &flags->budget,
             "Time after which runs are saved and stopped, e.g. 2h or 90m");
   AddOption(command, "--shard", &flags->shard, "Only part k of n of the runs (k/n, k from 0)");

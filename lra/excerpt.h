@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace lra {
 
@@ -16,6 +17,13 @@ namespace lra {
 inline std::string Excerpt(absl::string_view text, size_t max_bytes = 40) {
   return absl::StrCat("\"", absl::CHexEscape(text.substr(0, max_bytes)),
                       text.size() > max_bytes ? "\"..." : "\"");
+}
+
+// The last line that is not empty: what a failed program has to say.
+inline std::string LastLine(absl::string_view text) {
+  const absl::string_view written = absl::StripTrailingAsciiWhitespace(text);
+  const size_t end = written.rfind('\n');
+  return std::string(end == absl::string_view::npos ? written : written.substr(end + 1));
 }
 
 }  // namespace lra

@@ -21,12 +21,6 @@
 namespace lra {
 namespace {
 
-// Whether another process holds the lock; tried by taking it and releasing it at once.
-bool IsLocked(const std::string& path) {
-  const std::string lock = JoinPath(path, ".lock");
-  return FileExists(lock) && absl::IsFailedPrecondition(FileLock::Acquire(lock).status());
-}
-
 std::optional<double> AgeSeconds(const std::string& file) {
   std::error_code failed;
   const auto written = std::filesystem::last_write_time(file, failed);
@@ -36,7 +30,7 @@ std::optional<double> AgeSeconds(const std::string& file) {
 }
 
 RunState StateOf(const std::string& unfinished) {
-  return IsLocked(unfinished) ? RunState::kRunning : RunState::kStopped;
+  return IsTraining(unfinished) ? RunState::kRunning : RunState::kStopped;
 }
 
 // Adds what the newest checkpoint of an unfinished run says; without a checkpoint, nothing.
@@ -94,7 +88,7 @@ std::pair<bool, std::filesystem::file_time_type> Activity(const std::string& tri
     const auto written = std::filesystem::last_write_time(JoinPath(folder, kCurveFile), failed);
     if (!failed) newest = std::max(newest, written);
   }
-  return {IsLocked(trial), newest};
+  return {IsTraining(trial), newest};
 }
 
 // Folders of the trials so far, in the order of training.
@@ -175,6 +169,11 @@ std::optional<double> RunFolder::eta_seconds() const {
   return static_cast<double>(total_steps() - step()) / rate;
 }
 
+bool IsTraining(const std::string& path) {
+  const std::string lock = JoinPath(path, ".lock");
+  return FileExists(lock) && absl::IsFailedPrecondition(FileLock::Acquire(lock).status());
+}
+
 absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
   if (!FileExists(path)) return absl::NotFoundError(absl::StrCat(path, ": no such run folder"));
   RunFolder folder;
@@ -213,7 +212,7 @@ absl::StatusOr<RunFolder> ReadActivePart(const std::string& path) {
   stage.part = "pretraining";
   stage.is_pretraining = true;
   // A stage has no lock of its own.
-  if (stage.state != RunState::kDiverged || IsLocked(path)) stage.state = StateOf(path);
+  if (stage.state != RunState::kDiverged || IsTraining(path)) stage.state = StateOf(path);
   return stage;
 }
 

@@ -57,6 +57,9 @@ struct RunFolder {
   std::optional<double> eta_seconds() const;
 };
 
+// Whether another process holds the folder's lock; tried by taking it and releasing it at once.
+bool IsTraining(const std::string& path);
+
 // NotFound, with a description of a run's folder, if the folder does not exist or holds neither
 // curve nor record; DataLoss for a damaged one.
 absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path);

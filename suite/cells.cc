@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -23,18 +24,28 @@ constexpr char kEnding[] = ".textproto";
 
 using Sets = std::vector<std::string>;
 
+// One level of each factor: their names and settings.
+struct Combination {
+  std::string name;
+  Sets sets;
+};
+
 Sets Joined(Sets sets, const google::protobuf::RepeatedPtrField<std::string>& more) {
   sets.insert(sets.end(), more.begin(), more.end());
   return sets;
 }
 
-// The settings of every combination of levels; one without settings where there are no factors.
-std::vector<Sets> Combinations(const SuiteGroup& group) {
-  std::vector<Sets> all = {{}};
+// Every combination of levels; one without settings where there are no factors.
+std::vector<Combination> Combinations(const SuiteGroup& group) {
+  std::vector<Combination> all = {{}};
   for (const SuiteFactor& factor : group.factor()) {
-    std::vector<Sets> longer;
-    for (const Sets& sets : all) {
-      for (const SuiteLevel& level : factor.level()) longer.push_back(Joined(sets, level.set()));
+    std::vector<Combination> longer;
+    for (const Combination& one : all) {
+      for (const SuiteLevel& level : factor.level()) {
+        longer.push_back(
+            {absl::StrCat(one.name, one.name.empty() ? "" : ", ", factor.name(), " ", level.name()),
+             Joined(one.sets, level.set())});
+      }
     }
     all = std::move(longer);
   }
@@ -72,29 +83,47 @@ std::string RunFilePath(const std::string& name) {
   return name.empty() ? "" : JoinPath(ConfigDirectory(), absl::StrCat(name, kEnding));
 }
 
-// The runs of one group, seed by seed.
+// The runs of one task and attention. Two combinations of levels with the same configuration would
+// be one run, and what they compare would be missing.
+absl::Status AddCombinations(const SuiteGroup& group, const ExperimentChoice& choice,
+                             const std::vector<uint32_t>& seeds, std::vector<SuiteCell>* cells) {
+  std::map<std::string, std::string> combination_of;  // by the run's name
+  for (const Combination& combination : Combinations(group)) {
+    SuiteCell cell;
+    cell.choice = choice;
+    cell.choice.sets.insert(cell.choice.sets.end(), combination.sets.begin(),
+                            combination.sets.end());
+    LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, ResolveExperiment(cell.choice));
+    cell.config = resolved.config;
+    for (const uint32_t seed : seeds) {
+      cell.seed = seed;
+      cell.config.set_seed(seed);
+      cell.name = ExperimentName(cell.config);
+      const auto [other, is_new] = combination_of.emplace(cell.name, combination.name);
+      if (!is_new) {
+        return absl::InvalidArgumentError(absl::StrCat(choice.task, ", ", choice.attention, ": \"",
+                                                       other->second, "\" and \"", combination.name,
+                                                       "\" are the same configuration"));
+      }
+      cells->push_back(cell);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AddGroup(const SuiteGroup& group, std::vector<SuiteCell>* cells) {
   LRA_RETURN_IF_ERROR(CheckGroup(group));
   LRA_ASSIGN_OR_RETURN(const std::vector<uint32_t> seeds,
                        ParseSeeds(group.seeds().empty() ? "0" : group.seeds()));
   for (const std::string& task : group.task()) {
-    const Sets of_task = SetsOfTask(group, task);
     for (const std::string& attention : group.attention()) {
-      for (const Sets& levels : Combinations(group)) {
-        SuiteCell cell;
-        cell.choice = {
-            task,   attention, group.protocol(), group.preset(), RunFilePath(group.run_file()),
-            of_task};
-        cell.choice.sets.insert(cell.choice.sets.end(), levels.begin(), levels.end());
-        LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, ResolveExperiment(cell.choice));
-        cell.config = resolved.config;
-        for (const uint32_t seed : seeds) {
-          cell.seed = seed;
-          cell.config.set_seed(seed);
-          cell.name = ExperimentName(cell.config);
-          cells->push_back(cell);
-        }
-      }
+      const ExperimentChoice choice = {task,
+                                       attention,
+                                       group.protocol(),
+                                       group.preset(),
+                                       RunFilePath(group.run_file()),
+                                       SetsOfTask(group, task)};
+      LRA_RETURN_IF_ERROR(AddCombinations(group, choice, seeds, cells));
     }
   }
   return absl::OkStatus();

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "lra/config.h"
 
 namespace lra {
@@ -26,8 +29,12 @@ SuiteFile Grid() {
   task->add_set("train.steps=7");
   SuiteFactor* factor = group->add_factor();
   factor->set_name("positions");
-  factor->add_level()->add_set("model.positions=SINUSOID");
-  factor->add_level()->add_set("model.positions=NO_POSITIONS");
+  for (const auto& [name, value] :
+       {std::pair("some", "SINUSOID"), std::pair("no", "NO_POSITIONS")}) {
+    SuiteLevel* level = factor->add_level();
+    level->set_name(name);
+    level->add_set(absl::StrCat("model.positions=", value));
+  }
   return suite;
 }
 
@@ -67,6 +74,11 @@ TEST(ExpandSuite, SaysWhichGroupIsWrong) {
   suite.mutable_group(0)->mutable_factor(0)->mutable_level()->RemoveLast();
   EXPECT_THAT(std::string(ExpandSuite(suite).status().message()), HasSubstr("has 1 levels"));
   EXPECT_FALSE(ExpandSuite(SuiteFile()).ok());
+  suite = Grid();
+  suite.mutable_group(0)->mutable_factor(0)->mutable_level(1)->set_set(0,
+                                                                       "model.positions=SINUSOID");
+  EXPECT_THAT(std::string(ExpandSuite(suite).status().message()),
+              HasSubstr("listops, relu: \"positions some\" and \"positions no\" are the same"));
 }
 
 TEST(ShardOf, PartsAreDisjointAndWhole) {

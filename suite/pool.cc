@@ -7,14 +7,17 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
+#include <fstream>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "eval/machine.h"
+#include "lra/excerpt.h"
 #include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
@@ -23,7 +26,8 @@ namespace lra {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{50};
-constexpr int64_t kLogTailBytes = 1 << 20;
+constexpr std::chrono::milliseconds kRetry{200};
+constexpr int64_t kLogTailBytes = 1 << 16;
 
 std::atomic<bool> stop_was_asked{false};
 
@@ -38,26 +42,28 @@ std::vector<int> AllowedCores() {
   return cores;
 }
 
-// The last line that a run wrote.
-std::string LastWords(const std::string& log) {
-  const absl::StatusOr<std::string> text = ReadFile(log, kLogTailBytes);
-  if (!text.ok()) return "";
-  std::string last;
-  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
-    if (!absl::StripAsciiWhitespace(line).empty()) last = std::string(line);
-  }
-  return last;
+int64_t SizeOf(const std::string& path) { return FileSizeBytes(path).value_or(0); }
+
+// The last line that was written behind `begin`, of the last 64 kB.
+std::string LastWords(const std::string& log, int64_t begin) {
+  std::ifstream file(log, std::ios::binary);
+  file.seekg(std::max(begin, SizeOf(log) - kLogTailBytes));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return LastLine(text.str());
 }
 
 class Pool {
  public:
   Pool(const std::vector<SuiteCell>& cells, const PoolOptions& options)
-      : cells_(cells),
-        options_(options),
+      : options_(options),
         cores_(CoresOfWorkers(options.workers, options.threads, AllowedCores())),
+        queue_(Left(cells, options)),
+        ended_(static_cast<int64_t>(cells.size() - queue_.size())),
         progress_({.label = "suite",
                    .unit = "runs",
                    .total = static_cast<int64_t>(cells.size()),
+                   .start = ended_,
                    .quiet = options.is_quiet}) {}
 
   absl::Status Run() {
@@ -71,6 +77,18 @@ class Pool {
   }
 
  private:
+  // What is to be trained, and what others train now.
+  static std::deque<const SuiteCell*> Left(const std::vector<SuiteCell>& cells,
+                                           const PoolOptions& options) {
+    std::deque<const SuiteCell*> left;
+    for (const SuiteCell& cell : cells) {
+      const CellStatus status = ReadCellStatus(options.out, cell);
+      if (IsLeft(status, options.retries_failed) || status.state == CellState::kRunning)
+        left.push_back(&cell);
+    }
+    return left;
+  }
+
   // Waits until all workers have ended; when time is up or somebody asks, tells them to.
   void Supervise() {
     const auto begin = std::chrono::steady_clock::now();
@@ -88,10 +106,20 @@ class Pool {
 
   void Work(int worker) {
     while (const SuiteCell* cell = Next()) {
-      const absl::Status status = Train(*cell, worker);
+      const CellStatus status = ReadCellStatus(options_.out, *cell);
+      absl::Status trained;
+      if (status.state == CellState::kRunning) {
+        // The worker of a killed suite saves, or another suite's trains: its turn comes again.
+        std::this_thread::sleep_for(kRetry);
+        std::lock_guard<std::mutex> lock(mutex_);
+        queue_.push_back(cell);
+        continue;
+      }
+      if (IsLeft(status, options_.retries_failed)) trained = Train(*cell, worker);
+      const bool has_ended = !IsLeft(ReadCellStatus(options_.out, *cell), false);
       std::lock_guard<std::mutex> lock(mutex_);
-      error_.Update(status);
-      progress_.Update(++ended_, cell->name);
+      error_.Update(trained);
+      if (has_ended) progress_.Update(++ended_, cell->name);
     }
     std::lock_guard<std::mutex> lock(mutex_);
     --working_;
@@ -100,54 +128,58 @@ class Pool {
 
   const SuiteCell* Next() {
     std::lock_guard<std::mutex> lock(mutex_);
-    return is_stopping_ || next_ == cells_.size() ? nullptr : &cells_[next_++];
+    if (is_stopping_ || queue_.empty()) return nullptr;
+    const SuiteCell* cell = queue_.front();
+    queue_.pop_front();
+    return cell;
   }
 
   absl::Status Train(const SuiteCell& cell, int worker) {
-    LRA_ASSIGN_OR_RETURN(const CellStatus before, ReadCellStatus(options_.out, cell));
-    if (!IsLeft(before, options_.retries_failed)) return absl::OkStatus();
-    const WorkerCommand command = {options_.command(cell), LogPath(options_.out, cell),
-                                   cores_[static_cast<size_t>(worker)]};
+    const std::string log = LogPath(options_.out, cell);
+    const int64_t log_begin = SizeOf(log);
     pid_t process = 0;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (is_stopping_) return absl::OkStatus();
-      LRA_ASSIGN_OR_RETURN(process, StartWorker(command));
+      LRA_ASSIGN_OR_RETURN(
+          process, StartWorker({options_.command(cell), log, cores_[static_cast<size_t>(worker)]}));
       processes_.insert(process);
     }
-    const WorkerEnd end = WaitForWorker(process);
+    AwaitWorker(process);
+    WorkerEnd end;
     bool was_stopped = false;
     {
+      // Supervise() must not signal a number that the system has given to another process.
       std::lock_guard<std::mutex> lock(mutex_);
       processes_.erase(process);
+      end = ReapWorker(process);
       was_stopped = is_stopping_;
     }
-    return Note(cell, end, was_stopped);
+    if (end.signal == 0 && end.exit_code == kNotStarted)
+      return absl::InternalError(absl::StrCat("cannot start ", options_.command(cell).front()));
+    return Note(cell, end, was_stopped, log_begin);
   }
 
-  absl::Status Note(const SuiteCell& cell, const WorkerEnd& end, bool was_stopped) const {
+  absl::Status Note(const SuiteCell& cell, const WorkerEnd& end, bool was_stopped,
+                    int64_t log_begin) const {
     LRA_RETURN_IF_ERROR(RemoveFailure(options_.out, cell));
-    LRA_ASSIGN_OR_RETURN(const CellStatus after, ReadCellStatus(options_.out, cell));
-    if (was_stopped || !IsLeft(after, false)) return absl::OkStatus();
+    if (was_stopped || !IsLeft(ReadCellStatus(options_.out, cell), false)) return absl::OkStatus();
     SuiteFailure failure;
     failure.set_exit_code(end.exit_code);
     failure.set_signal(end.signal);
-    failure.set_message(LastWords(LogPath(options_.out, cell)));
-    failure.set_unix_seconds(std::chrono::duration_cast<std::chrono::seconds>(
-                                 std::chrono::system_clock::now().time_since_epoch())
-                                 .count());
+    failure.set_message(LastWords(LogPath(options_.out, cell), log_begin));
+    failure.set_unix_seconds(UnixSeconds());
     return WriteFailure(options_.out, cell, failure);
   }
 
-  const std::vector<SuiteCell>& cells_;
   const PoolOptions& options_;
   const std::vector<std::vector<int>> cores_;
   std::mutex mutex_;
   std::condition_variable done_;
   // Guarded by mutex_.
+  std::deque<const SuiteCell*> queue_;
+  int64_t ended_;
   Progress progress_;
-  size_t next_ = 0;
-  int64_t ended_ = 0;
   int working_ = 0;
   bool is_stopping_ = false;
   std::set<pid_t> processes_;
@@ -177,7 +209,7 @@ std::vector<std::string> TrainCommand(const std::string& program, const std::str
 std::vector<std::vector<int>> CoresOfWorkers(int workers, int threads,
                                              const std::vector<int>& allowed) {
   std::vector<std::vector<int>> cores(static_cast<size_t>(workers));
-  if (allowed.size() < static_cast<size_t>(workers) * static_cast<size_t>(threads)) return cores;
+  if (allowed.size() != static_cast<size_t>(workers) * static_cast<size_t>(threads)) return cores;
   for (size_t i = 0; i < static_cast<size_t>(workers * threads); ++i)
     cores[i / static_cast<size_t>(threads)].push_back(allowed[i]);
   return cores;

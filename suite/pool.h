@@ -24,12 +24,13 @@ struct PoolOptions {
   std::function<std::vector<std::string>(const SuiteCell&)> command;
 };
 
-// `program train ...` for a run in its folder, going on with what is there.
+// `program train ...` for a run in its folder, going on with what is there. "/proc/self/exe" is the
+// program that runs now, even when its file has been replaced.
 std::vector<std::string> TrainCommand(const std::string& program, const std::string& out,
                                       const SuiteCell& cell, int threads);
 
-// Which cores each worker has to itself; none where there are not enough of those that this process
-// may use.
+// Which cores each worker has to itself: those of `allowed` in order where they are just as many as
+// all workers need, else none, because other programs may be on them.
 std::vector<std::vector<int>> CoresOfWorkers(int workers, int threads,
                                              const std::vector<int>& allowed);
 
@@ -37,9 +38,10 @@ std::vector<std::vector<int>> CoresOfWorkers(int workers, int threads,
 // handler.
 void StopSuite();
 
-// Trains what is left, in order. A run that ends without a record is noted as failed (unless it was
-// stopped) and the next begins; the caller reads how it ended from the folders. The errors of
-// StartWorker, of reading a run's folder and of writing into OUT.
+// Trains what is left, in order, and waits for what other processes train. A run that ends without
+// a record is noted as failed (unless it was stopped) and the next begins; the caller reads how it
+// ended from the folders. The errors of StartWorker and of writing into OUT; Internal where the
+// program cannot be started.
 absl::Status RunCells(const std::vector<SuiteCell>& cells, const PoolOptions& options);
 
 }  // namespace lra

@@ -26,7 +26,10 @@ std::string FailurePath(const std::string& out, const SuiteCell& cell) {
   return JoinPath(JoinPath(out, "failures"), absl::StrCat(cell.name, ".textproto"));
 }
 
-CellState StateOf(const RunFolder& folder) {
+// A search's trial or pretraining is a part of a run that has not ended, however it ended itself.
+CellState StateOf(const RunFolder& folder, bool is_training) {
+  if (is_training) return CellState::kRunning;
+  if (!folder.part.empty()) return CellState::kStopped;
   switch (folder.state) {
     case RunState::kFinished:
       return CellState::kFinished;
@@ -38,6 +41,32 @@ CellState StateOf(const RunFolder& folder) {
       break;
   }
   return CellState::kStopped;
+}
+
+CellStatus Failed(std::string message) {
+  CellStatus status;
+  status.state = CellState::kFailed;
+  status.failure.set_message(std::move(message));
+  return status;
+}
+
+// Why the folder's run is not the cell's; empty if it is. A run has no configuration before its
+// first checkpoint.
+std::string Mismatch(const RunRecord& record, const std::string& directory, const SuiteCell& cell) {
+  if (record.config().task().empty()) return "";
+  const std::string there = CellFingerprint(record.config()), wanted = CellFingerprint(cell.config);
+  if (there == wanted && record.config().seed() == cell.seed) return "";
+  return absl::StrCat(directory, " holds a run with other settings (cell ", there.substr(0, 8),
+                      ", seed ", record.config().seed(), "; wanted ", wanted.substr(0, 8),
+                      ", seed ", cell.seed, "): move it away");
+}
+
+std::string DescribeFailure(const SuiteFailure& failure) {
+  if (failure.signal() != 0)
+    return absl::StrCat("signal ", failure.signal(), ": ", failure.message());
+  if (failure.exit_code() != 0)
+    return absl::StrCat("exit code ", failure.exit_code(), ": ", failure.message());
+  return failure.message();
 }
 
 std::map<CellState, int> Count(const std::vector<CellStatus>& statuses) {
@@ -59,7 +88,7 @@ std::string DetailOf(const CellStatus& status) {
     case CellState::kDiverged:
       return status.folder.failure;
     case CellState::kFailed:
-      return status.failure.message();
+      return DescribeFailure(status.failure);
     case CellState::kRunning:
     case CellState::kStopped:
       return absl::StrCat("step ", FormatCount(status.folder.step()), " of ",
@@ -85,19 +114,22 @@ std::map<std::string, double> MeanSeconds(const std::vector<SuiteCell>& cells,
   return means;
 }
 
-// What the runs that are left will take; nothing where one has no finished run beside it.
+// What the runs that are left or running will take; nothing where one has no finished run beside
+// it.
 std::optional<double> RemainingSeconds(const std::vector<SuiteCell>& cells,
                                        const std::vector<CellStatus>& statuses, int workers) {
   const std::map<std::string, double> means = MeanSeconds(cells, statuses);
   double seconds = 0;
+  int count = 0;
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (!IsLeft(statuses[i], false)) continue;
+    if (!IsLeft(statuses[i], false) && statuses[i].state != CellState::kRunning) continue;
     const auto mean = means.find(CellFingerprint(cells[i].config));
     if (mean == means.end()) return std::nullopt;
     const double total = static_cast<double>(std::max<int64_t>(1, cells[i].config.train().steps()));
     seconds += mean->second * (1 - static_cast<double>(statuses[i].folder.step()) / total);
+    ++count;
   }
-  return seconds / workers;
+  return seconds / std::clamp(workers, 1, std::max(1, count));
 }
 
 }  // namespace
@@ -128,28 +160,33 @@ std::string LogPath(const std::string& out, const SuiteCell& cell) {
   return JoinPath(JoinPath(out, "logs"), absl::StrCat(cell.name, ".log"));
 }
 
-absl::StatusOr<CellStatus> ReadCellStatus(const std::string& out, const SuiteCell& cell) {
+CellStatus ReadCellStatus(const std::string& out, const SuiteCell& cell) {
+  const std::string directory = RunDirectory(out, cell);
+  const bool is_training = IsTraining(directory);
   CellStatus status;
-  absl::StatusOr<RunFolder> folder = ReadRunFolder(RunDirectory(out, cell));
+  absl::StatusOr<RunFolder> folder = ReadActivePart(directory);
   if (folder.ok()) {
+    const std::string mismatch =
+        folder->part.empty() ? Mismatch(folder->record, directory, cell) : "";
+    if (!mismatch.empty()) return Failed(mismatch);
     status.folder = *std::move(folder);
-    status.state = StateOf(status.folder);
+    status.state = StateOf(status.folder, is_training);
   } else if (!absl::IsNotFound(folder.status())) {
-    return folder.status();
+    return Failed(std::string(folder.status().message()));
+  } else if (is_training) {
+    status.state = CellState::kRunning;
   }
-  if (status.state != CellState::kWaiting && status.state != CellState::kStopped) return status;
+  if (!IsLeft(status, false)) return status;
   const absl::Status read = ReadTextProto(FailurePath(out, cell), &status.failure);
-  if (read.ok()) status.state = CellState::kFailed;
+  if (absl::IsNotFound(read)) return status;
+  if (!read.ok()) return Failed(std::string(read.message()));
+  status.state = CellState::kFailed;
   return status;
 }
 
-absl::StatusOr<std::vector<CellStatus>> ReadStatuses(const std::string& out,
-                                                     const std::vector<SuiteCell>& cells) {
+std::vector<CellStatus> ReadStatuses(const std::string& out, const std::vector<SuiteCell>& cells) {
   std::vector<CellStatus> statuses;
-  for (const SuiteCell& cell : cells) {
-    LRA_ASSIGN_OR_RETURN(CellStatus status, ReadCellStatus(out, cell));
-    statuses.push_back(std::move(status));
-  }
+  for (const SuiteCell& cell : cells) statuses.push_back(ReadCellStatus(out, cell));
   return statuses;
 }
 
@@ -179,6 +216,7 @@ absl::Status RemoveFailure(const std::string& out, const SuiteCell& cell) {
 }
 
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
+  LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(out, "logs")));
   const absl::StatusOr<SuiteFile> there = SuiteOfFolder(out);
   if (there.ok()) {
     if (google::protobuf::util::MessageDifferencer::Equals(*there, suite)) return absl::OkStatus();
@@ -189,7 +227,6 @@ absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
                      "runs there are still to count"));
   }
   if (!absl::IsNotFound(there.status())) return there.status();
-  LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(out, "logs")));
   return WriteFileAtomically(JoinPath(out, kSuiteFile), ToTextProto(suite));
 }
 
@@ -226,7 +263,8 @@ std::string StatusJson(const std::vector<SuiteCell>& cells,
                     {"steps", cells[i].config.train().steps()},
                     {"detail", DetailOf(statuses[i])}});
   }
-  return nlohmann::ordered_json{{"runs", runs}}.dump(2) + "\n";
+  using Json = nlohmann::ordered_json;
+  return Json{{"runs", runs}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string SummaryText(const std::vector<SuiteCell>& cells,
@@ -238,12 +276,14 @@ std::string SummaryText(const std::vector<SuiteCell>& cells,
     if (counts[state] > 0) absl::StrAppend(&text, ", ", counts[state], " ", CellStateName(state));
   }
   const int left = counts[CellState::kWaiting] + counts[CellState::kStopped];
-  if (left == 0) return text;
-  absl::StrAppend(&text, ", ", left, " left");
-  if (const std::optional<double> seconds = RemainingSeconds(cells, statuses, workers)) {
-    absl::StrAppend(&text, ", about ", FormatSeconds(*seconds), " on ", workers,
-                    workers == 1 ? " worker" : " workers");
-  }
+  if (left > 0) absl::StrAppend(&text, ", ", left, " left");
+  const std::optional<double> seconds = RemainingSeconds(cells, statuses, workers);
+  if (left + counts[CellState::kRunning] == 0 || !seconds) return text;
+  absl::StrAppend(&text, ", about ", FormatSeconds(*seconds));
+  if (workers > 0)
+    absl::StrAppend(&text, " on ", workers, workers == 1 ? " worker" : " workers");
+  else
+    absl::StrAppend(&text, " of one worker");
   return text;
 }
 

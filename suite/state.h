@@ -24,7 +24,7 @@ enum class CellState {
   kRunning,   // some process trains it
   kFinished,  // with a record
   kDiverged,  // with a record of it
-  kFailed,    // it ended without a record
+  kFailed,    // it ended without a record, or its folder cannot be read or is another run's
 };
 
 // "waiting", ...
@@ -32,17 +32,16 @@ const char* CellStateName(CellState state);
 
 struct CellStatus {
   CellState state = CellState::kWaiting;
-  RunFolder folder;      // of a run that has begun
+  RunFolder folder;      // of a run that has begun; its search or pretraining while that goes on
   SuiteFailure failure;  // of kFailed
 };
 
 std::string RunDirectory(const std::string& out, const SuiteCell& cell);
 std::string LogPath(const std::string& out, const SuiteCell& cell);
 
-// The errors of ReadRunFolder but NotFound.
-absl::StatusOr<CellStatus> ReadCellStatus(const std::string& out, const SuiteCell& cell);
-absl::StatusOr<std::vector<CellStatus>> ReadStatuses(const std::string& out,
-                                                     const std::vector<SuiteCell>& cells);
+// What is wrong with a folder is the state of its run alone: kFailed, with the message.
+CellStatus ReadCellStatus(const std::string& out, const SuiteCell& cell);
+std::vector<CellStatus> ReadStatuses(const std::string& out, const std::vector<SuiteCell>& cells);
 
 // Whether a run of the suite has to be trained still; failed ones only if they are to be tried
 // again.
@@ -63,7 +62,8 @@ std::string StatusText(const std::vector<SuiteCell>& cells,
 std::string StatusJson(const std::vector<SuiteCell>& cells,
                        const std::vector<CellStatus>& statuses);
 // "5 of 12 runs finished, 1 diverged, 1 failed, 5 left, about 1 h 20 min on 2 workers": the time
-// only where each run that is left has a finished one of the same cell.
+// only where each run that is left or running has a finished one of the same cell. `workers` 0 =
+// not known: the time of one.
 std::string SummaryText(const std::vector<SuiteCell>& cells,
                         const std::vector<CellStatus>& statuses, int workers);
 

@@ -60,7 +60,7 @@ TEST_F(SuiteStateTest, IsReadFromTheFolders) {
   failure.set_exit_code(2);
   failure.set_message("no space left");
   ASSERT_TRUE(WriteFailure(folder_.path(), cells_[3], failure).ok());
-  const std::vector<CellStatus> statuses = *ReadStatuses(folder_.path(), cells_);
+  const std::vector<CellStatus> statuses = ReadStatuses(folder_.path(), cells_);
   EXPECT_EQ(statuses[0].state, CellState::kFinished);
   EXPECT_EQ(statuses[1].state, CellState::kWaiting);
   EXPECT_EQ(statuses[2].state, CellState::kDiverged);
@@ -69,29 +69,58 @@ TEST_F(SuiteStateTest, IsReadFromTheFolders) {
   EXPECT_FALSE(IsLeft(statuses[3], false));
   EXPECT_TRUE(IsLeft(statuses[3], true));
   const std::string text = StatusText(cells_, statuses);
-  EXPECT_THAT(text, HasSubstr("relu-s1    failed    no space left"));
+  EXPECT_THAT(text, HasSubstr("relu-s1    failed    exit code 2: no space left"));
   EXPECT_THAT(text, HasSubstr("linear-s1  waiting"));
   // One run of linear took a minute, and one is left.
   EXPECT_EQ(SummaryText(cells_, statuses, 1),
             "1 of 4 runs finished, 1 diverged, 1 failed, 1 left, about 1 min 00 s on 1 worker");
+  // Four workers are no faster on it.
+  EXPECT_THAT(SummaryText(cells_, statuses, 4), HasSubstr("about 1 min 00 s on 4 workers"));
+  EXPECT_THAT(SummaryText(cells_, statuses, 0), HasSubstr("about 1 min 00 s of one worker"));
   const auto json = nlohmann::json::parse(StatusJson(cells_, statuses));
   EXPECT_EQ(json["runs"][2]["state"], "diverged");
   ASSERT_TRUE(RemoveFailure(folder_.path(), cells_[3]).ok());
-  EXPECT_EQ(ReadCellStatus(folder_.path(), cells_[3])->state, CellState::kWaiting);
+  EXPECT_EQ(ReadCellStatus(folder_.path(), cells_[3]).state, CellState::kWaiting);
 }
 
 TEST_F(SuiteStateTest, SaysNoTimeThatNothingMeasured) {
   WriteRecord(cells_[0], 60, false);
-  const std::vector<CellStatus> statuses = *ReadStatuses(folder_.path(), cells_);
+  const std::vector<CellStatus> statuses = ReadStatuses(folder_.path(), cells_);
   EXPECT_THAT(SummaryText(cells_, statuses, 2), HasSubstr("3 left"));
   EXPECT_THAT(SummaryText(cells_, statuses, 2), Not(HasSubstr("about")));
 }
 
-TEST_F(SuiteStateTest, ADamagedRecordIsAnError) {
+TEST_F(SuiteStateTest, WhatCannotBeReadIsThatRunsStateAlone) {
   WriteRecord(cells_[0], 60, false);
+  WriteRecord(cells_[1], 60, false);
   const std::string path = JoinPath(RunDirectory(folder_.path(), cells_[0]), kRecordFile);
   ASSERT_TRUE(WriteFileAtomically(path, "method: 3 {").ok());
-  EXPECT_FALSE(ReadStatuses(folder_.path(), cells_).ok());
+  SuiteFailure failure;
+  ASSERT_TRUE(WriteFailure(folder_.path(), cells_[2], failure).ok());
+  ASSERT_TRUE(
+      WriteFileAtomically(JoinPath(folder_.path(), "failures/relu-s0.textproto"), "x").ok());
+  const std::vector<CellStatus> statuses = ReadStatuses(folder_.path(), cells_);
+  EXPECT_EQ(statuses[0].state, CellState::kFailed);
+  EXPECT_THAT(statuses[0].failure.message(), HasSubstr(path));
+  EXPECT_EQ(statuses[1].state, CellState::kFinished);
+  EXPECT_EQ(statuses[2].state, CellState::kFailed);
+}
+
+TEST_F(SuiteStateTest, ARecordOfOtherSettingsIsNotTheRuns) {
+  WriteRecord(cells_[0], 60, false);
+  std::vector<SuiteCell> changed = cells_;
+  changed[0].config.mutable_train()->set_steps(200);
+  const CellStatus status = ReadCellStatus(folder_.path(), changed[0]);
+  EXPECT_EQ(status.state, CellState::kFailed);
+  EXPECT_THAT(status.failure.message(), HasSubstr("holds a run with other settings"));
+}
+
+TEST_F(SuiteStateTest, AMessageOfAnyBytesIsPrintedAsJson) {
+  SuiteFailure failure;
+  failure.set_message("\xff\xfe");
+  ASSERT_TRUE(WriteFailure(folder_.path(), cells_[0], failure).ok());
+  const std::vector<CellStatus> statuses = ReadStatuses(folder_.path(), cells_);
+  EXPECT_EQ(nlohmann::json::parse(StatusJson(cells_, statuses))["runs"][0]["state"], "failed");
 }
 
 }  // namespace

@@ -15,8 +15,6 @@
 namespace lra {
 namespace {
 
-constexpr int kNoProgram = 127;
-
 // Between fork and exec of a program with threads nothing may be called that takes a lock, so
 // everything that is needed is made before.
 struct Prepared {
@@ -25,19 +23,23 @@ struct Prepared {
   bool has_cores = false;
   int log = -1;
   pid_t parent = 0;
+  sigset_t signals;  // what this thread blocks
 };
 
 [[noreturn]] void Become(const Prepared& prepared) {
+  // This program's handlers would take a signal that is meant to end the worker; exec forgets it.
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) signal(number, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &prepared.signals, nullptr);
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != prepared.parent) _exit(kNoProgram);  // it ended before the call above
+  if (getppid() != prepared.parent) _exit(kNotStarted);  // it ended before the call above
   if (prepared.has_cores) sched_setaffinity(0, sizeof prepared.cores, &prepared.cores);
   dup2(prepared.log, STDOUT_FILENO);
   dup2(prepared.log, STDERR_FILENO);
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   execvp(prepared.words[0], prepared.words.data());
-  _exit(kNoProgram);
+  _exit(kNotStarted);
 }
 
 }  // namespace
@@ -56,9 +58,13 @@ absl::StatusOr<pid_t> StartWorker(const WorkerCommand& command) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot write ", command.log, ": ", std::strerror(errno)));
   }
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &prepared.signals);
   const pid_t worker = fork();
   if (worker == 0) Become(prepared);
   const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &prepared.signals, nullptr);
   close(prepared.log);
   if (worker > 0) setpgid(worker, worker);  // whichever of both comes first
   if (worker < 0)
@@ -66,7 +72,14 @@ absl::StatusOr<pid_t> StartWorker(const WorkerCommand& command) {
   return worker;
 }
 
-WorkerEnd WaitForWorker(pid_t worker) {
+void AwaitWorker(pid_t worker) {
+  siginfo_t ended;
+  while (waitid(P_PID, static_cast<id_t>(worker), &ended, WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
+  }
+}
+
+WorkerEnd ReapWorker(pid_t worker) {
   int status = 0;
   while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
   }

@@ -22,13 +22,17 @@ struct WorkerCommand {
 // suite for longer than a step. Internal where the system gives no process.
 absl::StatusOr<pid_t> StartWorker(const WorkerCommand& command);
 
+// The exit code of a worker whose program could not be started.
+inline constexpr int kNotStarted = 127;
+
 struct WorkerEnd {
-  int exit_code = 0;  // where `signal` is 0; 127 where the program could not be started
+  int exit_code = 0;  // where `signal` is 0
   int signal = 0;
 };
 
-// Waits for its end.
-WorkerEnd WaitForWorker(pid_t worker);
+// Waits for its end; the number stays taken until ReapWorker().
+void AwaitWorker(pid_t worker);
+WorkerEnd ReapWorker(pid_t worker);
 
 }  // namespace lra
 

@@ -31,7 +31,7 @@ BEGIN {
   may["eval"] = "lra datasets models models/base"
   may["run_folder"] = "lra eval models/base"
   may["train"] = "lra datasets models models/base models/encoder eval run_folder"
-  may["suite"] = "lra datasets eval run_folder train"
+  may["suite"] = "lra eval run_folder train"
   may["inspect"] = "lra datasets models models/base models/interface models/encoder eval run_folder train"
   may["bench"] = "lra datasets eval"
   may["bench/measure"] = "lra datasets models models/* eval run_folder train bench"

@@ -20,7 +20,7 @@ run=$(folder linear)-s0
 correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' "$1/record.json"; }
 
 # The program's malloc keeps freed memory (cli/malloc_conf.cc); programs with sanitizers have their own.
-if ! ldd "$lra" | grep -qE 'libasan|libtsan'; then
+if [ -z "${LRA_SANITIZE:-}" ]; then
   MALLOC_CONF=stats_print:true expect 0 'opt.dirty_decay_ms: -1' "$lra" --version
 fi
 

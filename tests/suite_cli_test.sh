@@ -32,13 +32,13 @@ expect 0 'finished .*test' "$lra" status whole
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out whole
 "$lra" table whole >whole.txt
 
-# Killed again and again; each time it goes on.
-for delay in 0.3 0.7 1.1 1.6; do
+# Killed again and again, each time when one more run has begun; each time it goes on, without waiting for the workers of the
+# one before.
+for begun in 1 2 3; do
   "$lra" run mine.textproto --quiet --out killed --workers 2 >/dev/null 2>&1 &
-  sleep "$delay"
-  kill -9 $! 2>/dev/null || true
+  while [ "$(ls killed/*/curve.jsonl 2>/dev/null | wc -l)" -lt "$begun" ] && kill -0 $! 2>/dev/null; do sleep 0.02; done
+  kill -9 $! || { echo "FAILED: the suite ended before kill number $begun"; failures=$((failures + 1)); }
   wait $! 2>/dev/null || true
-  while pgrep -f "train .*--out killed/" >/dev/null; do sleep 0.1; done
 done
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out killed
 "$lra" table killed >killed.txt
@@ -46,7 +46,7 @@ diff whole.txt killed.txt || { echo "FAILED: the table of the killed suite diffe
 
 # A budget stops it with an exit code; parts come together; a shard is a part.
 expect 2 'is no time' "$lra" run mine.textproto --budget soon
-expect 1 'the same command goes on' "$lra" run mine.textproto --quiet --out parts --budget 10ms
+expect 1 'runs are left: the same command goes on' "$lra" run mine.textproto --quiet --out parts --budget 10ms
 expect 2 'k/n' "$lra" run mine.textproto --shard 2/2
 expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --shard 0/2
 expect 0 '2 of 4 runs finished' "$lra" status parts

@@ -3,8 +3,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/normal.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <functional>
 #include <memory>
@@ -101,10 +104,10 @@ void Pieces::Add(const char* name, double layers, const PassCost& cost,
     const double elapsed = SecondsOf([&] {
       const PrecisionScope precision(request_.precision() == NumericsConfig::BF16, at::kCPU);
       const std::vector<at::Tensor> outputs = pass();
+      // Laid out as the outputs are, as the next piece's backward leaves it.
       for (size_t j = upstream.size(); j < outputs.size(); ++j)
-        upstream.push_back(at::randn(outputs[j].sizes()));
-      for (size_t j = 0; j < outputs.size(); ++j)
-        outputs[j].backward(upstream[j], /*retain_graph=*/j + 1 < outputs.size());
+        upstream.push_back(at::empty_like(outputs[j].detach()).normal_());
+      torch::autograd::backward(outputs, upstream);
     });
     if (i >= 0) seconds.push_back(elapsed);
   }

@@ -5,6 +5,8 @@
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
+#include "models/base/kernel_path.h"
+
 namespace lra {
 namespace {
 
@@ -18,6 +20,30 @@ TEST(TokenProjectionTest, EveryKindOfMapIsTheSumOverTokens) {
     const at::Tensor expected = (all.unsqueeze(-1) * x.unsqueeze(2)).sum(3);
     ASSERT_EQ(out.sizes(), expected.sizes());
     EXPECT_LT((out - expected).abs().max().item<double>(), 1e-12);
+  }
+}
+
+// Across several tiles of tokens, a last one that is not whole, and rows that lie apart.
+TEST(TokenProjectionTest, TilesEqualTheGenericForm) {
+  for (const KernelPath path : AvailableKernelPaths()) {
+    ScopedKernelPath use(path);
+    for (const int64_t tokens : {3, 128, 301}) {
+      const int64_t b = 2, h = 3, d = 20, r = 13;
+      at::Tensor whole = at::randn({r, tokens + 9}).set_requires_grad(true);
+      at::Tensor rows = at::randn({b, tokens, h, d}).set_requires_grad(true);
+      const at::Tensor map = whole.narrow(1, 0, tokens), x = rows.transpose(1, 2);
+      const at::Tensor upstream = at::randn({b, h, r, d});
+      const at::Tensor tiled = ProjectTokens(map, x),
+                       generic = internal::ProjectTokensGeneric(map, x);
+      EXPECT_LT((tiled - generic).abs().max().item<double>(), 1e-4);
+      generic.backward(upstream);
+      const at::Tensor expected_map = whole.grad().clone(), expected_rows = rows.grad().clone();
+      whole.mutable_grad() = at::Tensor();
+      rows.mutable_grad() = at::Tensor();
+      tiled.backward(upstream);
+      EXPECT_LT((whole.grad() - expected_map).abs().max().item<double>(), 1e-4);
+      EXPECT_LT((rows.grad() - expected_rows).abs().max().item<double>(), 1e-4);
+    }
   }
 }
 

@@ -149,11 +149,11 @@ bool IsHiddenStored(int64_t width) {
 
 // Scratch memory for the loops over tiles.
 struct OutputMlpScratch {
-  OutputMlpScratch(int64_t width, int64_t hidden_width)
+  OutputMlpScratch(int64_t width, int64_t hidden_width, bool makes_hidden)
       : norm(width),
         wide(kTileTokens * hidden_width),
         wide2(kTileTokens * hidden_width),
-        wide3(IsHiddenStored(width) ? 0 : kTileTokens * hidden_width),
+        wide3(makes_hidden ? kTileTokens * hidden_width : 0),
         narrow(kTileTokens * width) {}
   NormTile norm;
   Floats wide, wide2, wide3, narrow;
@@ -260,7 +260,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
       all_u = u.mutable_data_ptr<float>();
     }
     ForShards(tokens, [&](int64_t, int64_t begin, int64_t end) {
-      OutputMlpScratch scratch(width, hidden_width);
+      OutputMlpScratch scratch(width, hidden_width, /*makes_hidden=*/false);
       const Floats tile_h(needs_gradient ? 0 : kTileTokens * width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
         forward.Tile(first, rows, &scratch, all_h ? all_h + first * width : tile_h.get(),
@@ -286,7 +286,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
           *to_residual = d_residual.mutable_data_ptr<float>();
     OutputMlpGradients sums(in.parameters, in.type);
     ForShards(gradient.size(0) * gradient.size(1), [&](int64_t shard, int64_t begin, int64_t end) {
-      OutputMlpScratch scratch(width, hidden_width);
+      OutputMlpScratch scratch(width, hidden_width, /*makes_hidden=*/all_u == nullptr);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
         OutputMlpBackwardTile(forward, h + first * width,
                               all_u ? all_u + first * hidden_width : nullptr,
