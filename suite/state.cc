@@ -232,7 +232,12 @@ absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
 
 absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out) {
   SuiteFile suite;
-  LRA_RETURN_IF_ERROR(ReadTextProto(JoinPath(out, kSuiteFile), &suite));
+  const absl::Status read = ReadTextProto(JoinPath(out, kSuiteFile), &suite);
+  if (absl::IsNotFound(read)) {
+    return absl::NotFoundError(absl::StrCat(out, " holds no suite (it has no ", kSuiteFile,
+                                            "); give the folder that `lra run` wrote"));
+  }
+  LRA_RETURN_IF_ERROR(read);
   return suite;
 }
 
