@@ -6,13 +6,12 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
 #include "lra/config.h"
 #include "lra/files.h"
+#include "lra/part.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
@@ -42,26 +41,19 @@ absl::Status CheckAsked(const PrepareOptions& options, const Task& task) {
 }
 
 absl::StatusOr<DataPart> ParseShard(const PrepareOptions& options, const Task& task) {
-  DataPart part;
-  const std::vector<std::string> numbers = absl::StrSplit(options.shard, '/');
-  int32_t index = 0, parts = 0;
-  if (numbers.size() != 2 || !absl::SimpleAtoi(numbers[0], &index) ||
-      !absl::SimpleAtoi(numbers[1], &parts) || parts < 1 || index < 0 || index >= parts) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--shard is \"", options.shard,
-                     "\"; k/n with 0 <= k < n is expected, 0/8 for the first of 8"));
-  }
+  LRA_ASSIGN_OR_RETURN(const Part asked, ParsePart(options.shard));
   if (!options.raw.empty()) {
     return absl::InvalidArgumentError("--shard is for generated data; --raw imports");
   }
   for (const SplitSize& split : task.Splits()) {
-    if (parts <= split.examples) continue;
+    if (asked.parts <= split.examples) continue;
     return absl::InvalidArgumentError(absl::StrCat("--shard ", options.shard, ": split ",
                                                    split.name, " has only ", split.examples,
                                                    " examples"));
   }
-  part.set_index(index);
-  part.set_parts(parts);
+  DataPart part;
+  part.set_index(asked.index);
+  part.set_parts(asked.parts);
   return part;
 }
 
