@@ -1,21 +1,15 @@
 #include "bench/efficiency_grid.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "bench/choices.h"
 #include "lra/config.h"
-#include "lra/files.h"
 #include "lra/status_macros.h"
-#include "lra/suggest.h"
 #include "lra/textproto.h"
 
 namespace lra {
 namespace {
-
-constexpr char kKind[] = "efficiency";
 
 using Words = google::protobuf::RepeatedPtrField<std::string>;
 
@@ -33,12 +27,9 @@ absl::StatusOr<std::vector<int64_t>> ParseNumbers(const Words& words) {
 }  // namespace
 
 absl::StatusOr<EfficiencyGrid> LoadEfficiencyGrid(const std::string& name) {
-  const std::vector<std::string> known = ConfigNames(kKind);
-  if (std::find(known.begin(), known.end(), name) == known.end())
-    return UnknownNameError("grid", name, known);
+  LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath("efficiency", "grid", name));
   EfficiencyGrid grid;
-  LRA_RETURN_IF_ERROR(ReadTextProto(
-      JoinPath(ConfigDirectory(), absl::StrCat(kKind, "/", name, ".textproto")), &grid));
+  LRA_RETURN_IF_ERROR(ReadTextProto(path, &grid));
   return grid;
 }
 

@@ -8,15 +8,11 @@
 #include "absl/strings/str_format.h"
 #include "bench/cell.h"
 #include "lra/config.h"
-#include "lra/files.h"
 #include "lra/status_macros.h"
-#include "lra/suggest.h"
 #include "lra/textproto.h"
 
 namespace lra {
 namespace {
-
-constexpr char kKind[] = "published_speeds";
 
 using Row = PublishedSpeeds::Row;
 
@@ -60,11 +56,8 @@ std::string RatioText(std::optional<double> speed, std::optional<double> referen
 }  // namespace
 
 absl::StatusOr<PublishedSpeeds> LoadPublishedSpeeds(const std::string& name) {
-  const std::vector<std::string> known = ConfigNames(kKind);
-  if (std::find(known.begin(), known.end(), name) == known.end())
-    return UnknownNameError("published speeds", name, known);
-  const std::string path =
-      JoinPath(ConfigDirectory(), absl::StrCat(kKind, "/", name, ".textproto"));
+  LRA_ASSIGN_OR_RETURN(const std::string path,
+                       ConfigPath("published_speeds", "published speeds", name));
   PublishedSpeeds published;
   LRA_RETURN_IF_ERROR(ReadTextProto(path, &published));
   for (const Row& row : published.rows()) {

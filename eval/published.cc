@@ -8,9 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "lra/check.h"
 #include "lra/config.h"
-#include "lra/files.h"
 #include "lra/status_macros.h"
-#include "lra/suggest.h"
 #include "lra/textproto.h"
 
 namespace lra {
@@ -52,12 +50,7 @@ absl::Status CheckTable(const PublishedTable& table, absl::string_view name) {
 }  // namespace
 
 absl::StatusOr<PublishedTable> LoadPublishedTable(absl::string_view name) {
-  const std::vector<std::string> known = ConfigNames("published");
-  if (std::find(known.begin(), known.end(), name) == known.end()) {
-    return UnknownNameError("published table", name, known);
-  }
-  const std::string path =
-      JoinPath(JoinPath(ConfigDirectory(), "published"), absl::StrCat(name, ".textproto"));
+  LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath("published", "published table", name));
   PublishedTable table;
   LRA_RETURN_IF_ERROR(ReadTextProto(path, &table));
   LRA_RETURN_IF_ERROR(Annotate(CheckTable(table, name), path));

@@ -33,17 +33,9 @@ absl::string_view Singular(absl::string_view kind) {
 
 template <class File>
 absl::StatusOr<File> LoadConfig(absl::string_view kind, absl::string_view name) {
-  const std::vector<std::string> known = ConfigNames(kind);
-  const std::string folder = JoinPath(ConfigDirectory(), kind);
-  if (known.empty()) {
-    return absl::NotFoundError(absl::StrCat("no ", kind, " in \"", folder,
-                                            "\"; set LRA_CONFIGS to the folder with the configs"));
-  }
-  if (std::find(known.begin(), known.end(), std::string(name)) == known.end()) {
-    return UnknownNameError(Singular(kind), name, known);
-  }
+  LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath(kind, Singular(kind), name));
   File file;
-  LRA_RETURN_IF_ERROR(ReadTextProto(absl::StrCat(folder, "/", name, kExtension), &file));
+  LRA_RETURN_IF_ERROR(ReadTextProto(path, &file));
   return file;
 }
 
@@ -114,6 +106,19 @@ std::vector<std::string> ConfigNames(absl::string_view kind) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+absl::StatusOr<std::string> ConfigPath(absl::string_view kind, absl::string_view what,
+                                       absl::string_view name) {
+  const std::vector<std::string> known = ConfigNames(kind);
+  const std::string folder = JoinPath(ConfigDirectory(), kind);
+  if (known.empty()) {
+    return absl::NotFoundError(absl::StrCat("no ", kind, " in \"", folder,
+                                            "\"; set LRA_CONFIGS to the folder with the configs"));
+  }
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    return UnknownNameError(what, name, known);
+  return JoinPath(folder, absl::StrCat(name, kExtension));
 }
 
 absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name) {

@@ -34,6 +34,11 @@ std::string ConfigDirectory();
 // "presets", "published").
 std::vector<std::string> ConfigNames(absl::string_view kind);
 
+// The path of configs/<kind>/<name>.textproto. InvalidArgument calls an unknown one
+// "unknown <what>" with the nearest and all known names; NotFound where there are none at all.
+absl::StatusOr<std::string> ConfigPath(absl::string_view kind, absl::string_view what,
+                                       absl::string_view name);
+
 absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name);
 absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name);
 absl::StatusOr<BlockFile> LoadBlockFile(absl::string_view name);

@@ -6,20 +6,17 @@
 #include <set>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "lra/config.h"
 #include "lra/files.h"
+#include "lra/part.h"
 #include "lra/status_macros.h"
-#include "lra/suggest.h"
 #include "lra/textproto.h"
 #include "train/seeds.h"
 
 namespace lra {
 namespace {
 
-constexpr char kKind[] = "suites";
 constexpr char kEnding[] = ".textproto";
 
 using Sets = std::vector<std::string>;
@@ -134,10 +131,7 @@ absl::Status AddGroup(const SuiteGroup& group, std::vector<SuiteCell>* cells) {
 absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path) {
   std::string path = name_or_path;
   if (!absl::EndsWith(path, kEnding)) {
-    const std::vector<std::string> known = ConfigNames(kKind);
-    if (std::find(known.begin(), known.end(), path) == known.end())
-      return UnknownNameError("suite", path, known);
-    path = JoinPath(ConfigDirectory(), absl::StrCat(kKind, "/", path, kEnding));
+    LRA_ASSIGN_OR_RETURN(path, ConfigPath("suites", "suite", name_or_path));
   }
   SuiteFile suite;
   LRA_RETURN_IF_ERROR(ReadTextProto(path, &suite));
@@ -168,15 +162,9 @@ absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
 
 absl::StatusOr<std::vector<SuiteCell>> ShardOf(const std::vector<SuiteCell>& cells,
                                                const std::string& shard) {
-  const std::vector<std::string> parts = absl::StrSplit(shard, '/');
-  size_t index = 0, count = 0;
-  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &index) ||
-      !absl::SimpleAtoi(parts[1], &count) || index >= count) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--shard \"", shard, "\": k/n, with k from 0 to n - 1"));
-  }
+  LRA_ASSIGN_OR_RETURN(const Part numbers, ParsePart(shard));
   std::vector<SuiteCell> part;
-  for (size_t i = index; i < cells.size(); i += count) part.push_back(cells[i]);
+  for (size_t i = numbers.index; i < cells.size(); i += numbers.parts) part.push_back(cells[i]);
   return part;
 }
 

@@ -32,7 +32,7 @@ std::string SuiteName(const std::string& name_or_path);
 // with it: no task, no attention, settings that no configuration has.
 absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite);
 
-// "1/3": the second of three parts, every third run. InvalidArgument for anything else.
+// "1/3": the second of three parts, every third run. The errors of ParsePart.
 absl::StatusOr<std::vector<SuiteCell>> ShardOf(const std::vector<SuiteCell>& cells,
                                                const std::string& shard);
 

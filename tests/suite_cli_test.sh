@@ -38,7 +38,7 @@ for begun in 1 2 3; do
   "$lra" run mine.textproto --quiet --out killed --workers 2 >/dev/null 2>&1 &
   while [ "$(ls killed/*/curve.jsonl 2>/dev/null | wc -l)" -lt "$begun" ] && kill -0 $! 2>/dev/null; do sleep 0.02; done
   kill -9 $! || { echo "FAILED: the suite ended before kill number $begun"; failures=$((failures + 1)); }
-  wait $! 2>/dev/null || true
+  wait $! 2>/dev/null || [ $? = 137 ] || { echo "FAILED: the suite did not end by kill number $begun"; failures=$((failures + 1)); }
 done
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out killed
 "$lra" table killed >killed.txt
