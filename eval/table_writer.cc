@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "eval/published.h"
 #include "lra/progress.h"
 #include "lra/suggest.h"
 
@@ -119,15 +120,43 @@ std::string SectionTitle(RunRecord::Kind kind) {
   }
 }
 
-void AddPublished(const PublishedRows& published, bool has_average, Grid* grid) {
+std::string PrintedText(const std::optional<PublishedCell>& cell) {
+  if (!cell) return "-";
+  if (cell->is_failed()) return "FAIL";
+  return absl::StrCat(absl::StrFormat("%.2f", cell->value()),
+                      cell->has_spread() ? absl::StrFormat(" (%.2f)", cell->spread()) : "");
+}
+
+// "+0.54 [-1.62, 2.70]".
+std::string DifferenceText(const Metric& metric,
+                           const std::optional<PublishedDifference>& difference) {
+  if (!difference) return "-";
+  return absl::StrCat(difference->value > 0 ? "+" : "",
+                      ValueText(metric, difference->value, difference->interval));
+}
+
+std::vector<std::string> PrintedCells(const PublishedRows::Row& row, bool has_average) {
+  std::vector<std::string> cells = {absl::StrCat(row.row.label(), " (published)")};
+  for (const auto& cell : row.cells) cells.push_back(PrintedText(cell));
+  if (has_average) cells.push_back(row.average ? absl::StrFormat("%.2f", *row.average) : "-");
+  return cells;
+}
+
+std::vector<std::string> DifferenceCells(const Metric& metric, const PublishedRows::Beside& ours,
+                                         bool has_average) {
+  std::vector<std::string> cells = {absl::StrCat(ours.label, ": ours - published")};
+  for (const auto& cell : ours.cells) cells.push_back(DifferenceText(metric, cell));
+  if (has_average) cells.push_back(DifferenceText(metric, ours.average));
+  return cells;
+}
+
+void AddPublished(const Metric& metric, const PublishedRows& published, bool has_average,
+                  Grid* grid) {
   Grid::Section section{absl::StrCat("Published, not measured here: ", published.table.name()), {}};
   for (const PublishedRows::Row& row : published.rows) {
-    std::vector<std::string> cells = {absl::StrCat(row.label, " (published)")};
-    for (const auto& percent : row.percents)
-      cells.push_back(percent ? absl::StrFormat("%.2f", *percent) : "-");
-    if (has_average)
-      cells.push_back(row.average_percent ? absl::StrFormat("%.2f", *row.average_percent) : "-");
-    section.rows.push_back(std::move(cells));
+    section.rows.push_back(PrintedCells(row, has_average));
+    for (const PublishedRows::Beside& ours : row.ours)
+      section.rows.push_back(DifferenceCells(metric, ours, has_average));
   }
   grid->sections.push_back(std::move(section));
 }
@@ -150,8 +179,20 @@ Grid MakeGrid(const LeaderboardTable& table) {
       grid.sections.back().rows.push_back(*std::move(tuning));
   }
   for (const PublishedRows& published : table.published)
-    AddPublished(published, has_average, &grid);
+    AddPublished(*table.metric, published, has_average, &grid);
   return grid;
+}
+
+// "Published DSS: README.md of ..., evidence class P; copies disagree."; empty if there is nothing
+// to say that the table's note has not said.
+std::string PublishedRowNote(const PublishedRow& row) {
+  std::vector<std::string> parts;
+  if (!row.source().empty()) parts.push_back(row.source());
+  if (!row.evidence_class().empty())
+    parts.push_back(absl::StrCat("evidence class ", row.evidence_class()));
+  if (!row.note().empty()) parts.push_back(row.note());
+  if (parts.empty()) return "";
+  return absl::StrCat("Published ", row.label(), ": ", absl::StrJoin(parts, "; "), ".");
 }
 
 // Source, protocol and remarks of the published rows that a table shows.
@@ -159,12 +200,14 @@ std::vector<std::string> PublishedNotes(const LeaderboardTable& table) {
   std::vector<std::string> notes;
   for (const PublishedRows& published : table.published) {
     const PublishedTable& source = published.table;
-    notes.push_back(absl::StrCat("Published ", source.name(), ": ", source.source(), "; protocol ",
-                                 source.protocol(), ", evidence class ", source.evidence_class(),
-                                 ".", source.note().empty() ? "" : " ", source.note()));
+    notes.push_back(absl::StrCat(
+        "Published ", source.name(), ": ", SourceText(source), "; protocol ", source.protocol(),
+        ", evidence class ", source.evidence_class(), ".",
+        source.spread().empty() ? "" : absl::StrCat(" In brackets: ", source.spread(), "."),
+        source.note().empty() ? "" : " ", source.note()));
     for (const PublishedRows::Row& row : published.rows) {
-      if (!row.note.empty())
-        notes.push_back(absl::StrCat("Published ", row.label, ": ", row.note, "."));
+      if (std::string note = PublishedRowNote(row.row); !note.empty())
+        notes.push_back(std::move(note));
     }
   }
   return notes;

@@ -28,8 +28,8 @@ PublishedTable TinyPublished() {
   PublishedRow* row = table.add_rows();
   row->set_method("linear");
   row->set_label("Linéar");  // two bytes, one column wide
-  row->add_cells()->set_task("listops");
-  row->mutable_cells(0)->set_accuracy_percent(16.13);
+  row->add_cells()->set_column("listops");
+  row->mutable_cells(0)->set_value(16.13);
   return table;
 }
 
@@ -60,6 +60,7 @@ TEST(TableWriterTest, MarkdownGolden) {
 | linear                                     | 35.5 [29.2, 42.2] (counts); 0/2 above                   |
 | **Published, not measured here: tiny2020** |                                                         |
 | Linéar (published)                         | 16.13                                                   |
+| linear: ours - published                   | +19.4 [13.0, 26.1]                                      |
 
 How it was obtained:
 
@@ -87,16 +88,18 @@ TEST(TableWriterTest, CsvGolden) {
       "trained,missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,"
       "all_runs,all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,"
       "pretrain_examples,"
-      "parameter_excess_percent,tuning,source,metric,unit\n"
+      "parameter_excess_percent,tuning,source,metric,unit,evidence_class\n"
       "1,baseline,majority,majority,listops,test,17.0000,15.3780,18.7193,exact "
-      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%\n"
+      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%,\n"
       "1,baseline,root_operator,root_operator,listops,test,36.0000,33.8932,38.1480,exact "
-      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%\n"
+      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%,\n"
       "1,measured,cosformer,cosformer,listops,test,45.0000,42.8034,47.2113,exact "
-      "binomial,0.95,0,1,1,0,2000,,no,1,,,,,,,0,0,0,,,,accuracy,%\n"
+      "binomial,0.95,0,1,1,0,2000,,no,1,,,,,,,0,0,0,,,,accuracy,%,\n"
       "1,measured,linear,linear,listops,test,35.5000,29.1596,42.2403,\"crossed, bounded by "
-      "counts\",0.95,0;1,2,2,0,2000,,no,0,0.588588,0.588588,,,,,0,0,0,,,,accuracy,%\n"
-      "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,,,,,,,,,,tiny2020,accuracy,%\n");
+      "counts\",0.95,0;1,2,2,0,2000,,no,0,0.588588,0.588588,,,,,0,0,0,,,,accuracy,%,\n"
+      "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,,,,,,,,,,tiny2020,accuracy,%,P\n"
+      "1,difference,linear,linear,listops,test,19.3700,13.0296,26.1103,,0.95,,,,,,,,,,,,,,,,,,,,"
+      "tiny2020,accuracy,%,P\n");
 }
 
 TEST(TableWriterTest, CsvQuotesWhatNeedsIt) {
@@ -137,7 +140,7 @@ TEST(TableWriterTest, JsonHoldsEverything) {
   EXPECT_EQ(table["rows"][3]["cells"]["listops"]["runs_trained"], 2);
   EXPECT_EQ(table["rows"][3]["cells"]["listops"]["statistics"]["nu"], 1);
   EXPECT_EQ(table["rows"][2]["cells"]["listops"]["runs"][0], "runs/listops-cosformer-s0");
-  EXPECT_EQ(table["published"][0]["rows"][0]["percents"]["listops"], 16.13);
+  EXPECT_EQ(table["published"][0]["rows"][0]["values"]["listops"], 16.13);
   EXPECT_EQ(json["left_out"].size(), 1);
   EXPECT_EQ(json["split"], "test");
 }
