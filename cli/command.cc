@@ -95,6 +95,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddTrainCommand(app, context);
   AddRunCommand(app, context);
   AddStatusCommand(app, context);
+  AddPapersCommand(app, context);
   AddEvalCommand(app, context);
   AddAttendCommand(app, context);
   AddScoreCommand(app, context);

@@ -56,6 +56,7 @@ void AddCheckCommand(CLI::App* app, CommandContext* context);
 void AddTrainCommand(CLI::App* app, CommandContext* context);
 void AddRunCommand(CLI::App* app, CommandContext* context);
 void AddStatusCommand(CLI::App* app, CommandContext* context);
+void AddPapersCommand(CLI::App* app, CommandContext* context);
 void AddEvalCommand(CLI::App* app, CommandContext* context);
 void AddAttendCommand(CLI::App* app, CommandContext* context);
 void AddScoreCommand(CLI::App* app, CommandContext* context);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "eval/metric.h"
 #include "lra/check.h"
 #include "lra/config.h"
@@ -14,6 +15,10 @@
 
 namespace lra {
 namespace {
+
+int AverageDecimals(const PublishedTable& table) {
+  return table.has_average_decimals() ? static_cast<int>(table.average_decimals()) : 2;
+}
 
 bool IsClass(absl::string_view name) { return name == "P" || name == "S" || name == "R"; }
 
@@ -127,6 +132,10 @@ std::vector<std::string> AveragedColumns(const PublishedRow& row) {
   return columns;
 }
 
+std::string AverageText(const PublishedTable& table, const PublishedRow& row) {
+  return row.has_average() ? absl::StrFormat("%.*f", AverageDecimals(table), row.average()) : "-";
+}
+
 std::string EvidenceOf(const PublishedTable& table, const PublishedRow& row) {
   return row.evidence_class().empty() ? table.evidence_class() : row.evidence_class();
 }
@@ -145,6 +154,15 @@ std::string SourceText(const PublishedTable& table) {
   return absl::StrCat(table.source(), table.item().empty() ? "" : ", ", table.item());
 }
 
+std::string RemarksOn(const PublishedRow& row) {
+  std::vector<std::string> parts;
+  if (!row.source().empty()) parts.push_back(row.source());
+  if (!row.evidence_class().empty())
+    parts.push_back(absl::StrCat("evidence class ", row.evidence_class()));
+  if (!row.note().empty()) parts.push_back(row.note());
+  return absl::StrJoin(parts, "; ");
+}
+
 double MeanOfCells(const PublishedRow& row) {
   double sum = 0;
   int count = 0;
@@ -158,9 +176,9 @@ double MeanOfCells(const PublishedRow& row) {
 }
 
 std::vector<std::string> AuditAverages(const PublishedTable& table) {
-  const uint32_t decimals = table.has_average_decimals() ? table.average_decimals() : 2;
+  const int decimals = AverageDecimals(table);
   // Half a unit of the last printed digit, plus a little for the rounding of binary fractions.
-  const double rounding = 0.5 * std::pow(10.0, -static_cast<double>(decimals)) + 1e-9;
+  const double rounding = 0.5 * std::pow(10.0, -decimals) + 1e-9;
   std::vector<std::string> findings;
   for (const PublishedRow& row : table.rows()) {
     if (!row.has_average() || !row.average_of().empty()) continue;

@@ -29,6 +29,9 @@ std::vector<std::string> ColumnNames(const PublishedTable& table);
 // Columns that the row's average is over.
 std::vector<std::string> AveragedColumns(const PublishedRow& row);
 
+// As printed: "85.70"; "-" without one.
+std::string AverageText(const PublishedTable& table, const PublishedRow& row);
+
 // The row's own, or the table's.
 std::string EvidenceOf(const PublishedTable& table, const PublishedRow& row);
 
@@ -37,6 +40,9 @@ PublishedTable WithoutRecalled(PublishedTable table);
 
 // "cosFormer, ICLR 2022, Table 4".
 std::string SourceText(const PublishedTable& table);
+
+// "README.md of ...; evidence class P; copies disagree": what the table has not said of the row.
+std::string RemarksOn(const PublishedRow& row);
 
 // Mean of the cells that the row's average is over, as printed; needs at least one.
 double MeanOfCells(const PublishedRow& row);

@@ -64,7 +64,7 @@ TEST(PublishedTest, TheAuditFindsAPlantedError) {
   EXPECT_THAT(AuditAverages(table), IsEmpty());
   table.mutable_rows(0)->set_average(table.rows(0).average() + 0.01);
   EXPECT_EQ(AuditAverages(table).size(), 1);
-  // Of one printed decimal.
+  // Averages with one printed decimal are rounded more.
   PublishedTable glue = Load("cottention2024_table1");
   EXPECT_THAT(AuditAverages(glue), IsEmpty());
   glue.mutable_rows(1)->set_average(83.2);

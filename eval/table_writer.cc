@@ -183,18 +183,6 @@ Grid MakeGrid(const LeaderboardTable& table) {
   return grid;
 }
 
-// "Published DSS: README.md of ..., evidence class P; copies disagree."; empty if there is nothing
-// to say that the table's note has not said.
-std::string PublishedRowNote(const PublishedRow& row) {
-  std::vector<std::string> parts;
-  if (!row.source().empty()) parts.push_back(row.source());
-  if (!row.evidence_class().empty())
-    parts.push_back(absl::StrCat("evidence class ", row.evidence_class()));
-  if (!row.note().empty()) parts.push_back(row.note());
-  if (parts.empty()) return "";
-  return absl::StrCat("Published ", row.label(), ": ", absl::StrJoin(parts, "; "), ".");
-}
-
 // Source, protocol and remarks of the published rows that a table shows.
 std::vector<std::string> PublishedNotes(const LeaderboardTable& table) {
   std::vector<std::string> notes;
@@ -206,8 +194,9 @@ std::vector<std::string> PublishedNotes(const LeaderboardTable& table) {
         source.spread().empty() ? "" : absl::StrCat(" In brackets: ", source.spread(), "."),
         source.note().empty() ? "" : " ", source.note()));
     for (const PublishedRows::Row& row : published.rows) {
-      if (std::string note = PublishedRowNote(row.row); !note.empty())
-        notes.push_back(std::move(note));
+      const std::string remarks = RemarksOn(row.row);
+      if (!remarks.empty())
+        notes.push_back(absl::StrCat("Published ", row.row.label(), ": ", remarks, "."));
     }
   }
   return notes;
