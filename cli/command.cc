@@ -100,6 +100,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddAttendCommand(app, context);
   AddScoreCommand(app, context);
   AddTableCommand(app, context);
+  AddReportCommand(app, context);
   AddCompareCommand(app, context);
   AddPowerCommand(app, context);
   AddDiffCommand(app, context);

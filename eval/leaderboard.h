@@ -88,6 +88,9 @@ struct LeaderboardCell {
   // (parameters - the transformer's) / the transformer's at the same configuration; unset where a
   // record does not say.
   std::optional<double> parameter_excess;
+  // What one run took on average, in core-hours: wall time of training times threads. Unset where
+  // no run says.
+  std::optional<double> core_hours;
   // The trials of a search, e.g. "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)"; empty
   // without one.
   std::string tuning;

@@ -1,0 +1,49 @@
+// lra report
+#include "report/report.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/leaderboard_flags.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+struct ReportFlags {
+  LeaderboardFlags board;
+  std::string out = "report.html";
+};
+
+absl::Status WriteReport(const ReportFlags& flags, const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const LoadedBoard loaded, LoadBoard(flags.board));
+  const std::string page = MakeReport({.folders = flags.board.runs,
+                                       .found = &loaded.found,
+                                       .board = &loaded.board,
+                                       .page = flags.out});
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, page));
+  if (!context.quiet) std::cerr << flags.out << ": " << page.size() << " bytes\n";
+  return DamagedRecords(loaded.found.damaged, "the report");
+}
+
+}  // namespace
+
+void AddReportCommand(CLI::App* app, CommandContext* context) {
+  auto flags = std::make_shared<ReportFlags>();
+  CLI::App* command = AddCommand(
+      app, "report", "Make one HTML page from run records: leaderboard, and the runs behind it");
+  AddRunsArgument(command, &flags->board);
+  AddOption(command, "--out", &flags->out, "Page to write", {.shows_default = true});
+  AddLeaderboardFlags(command, &flags->board);
+  SetBody(command, context,
+          "  lra report runs\n"
+          "  lra report runs --published cosformer2022 --out runs/report.html",
+          [flags, context] { return WriteReport(*flags, *context); });
+}
+
+}  // namespace lra

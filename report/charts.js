@@ -1,0 +1,186 @@
+'use strict';
+// Small charts as SVG. Colours come from the style sheet, classes c0 to c7; every chart has a text alternative.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+// An HTML element; text is never parsed as HTML.
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function shape(name, attributes, text) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// "0.0012", "12,300", "1.2e-7": four significant digits at most.
+function short(value) {
+  if (value === null || value === undefined) return '–';
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e9)) return value.toExponential(1).replace('e+', 'e');
+  return value.toLocaleString('en-US', { maximumSignificantDigits: 4 });
+}
+
+// Numbers 1, 2, 5 times powers of ten within [low, high].
+function ticks(low, high, count) {
+  const raw = (high - low) / count || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].find((multiple) => multiple * power >= raw) * power;
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step);
+  return found;
+}
+
+function logTicks(low, high, count) {
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+    for (const multiple of [1, 2, 5]) {
+      const value = multiple * 10 ** power;
+      if (value >= low * 0.999 && value <= high * 1.001) found.push(value);
+    }
+  }
+  const every = Math.ceil(found.length / count);
+  return found.filter((_, i) => i % every === 0);
+}
+
+// Maps numbers to pixels.
+function makeScale(values, from, to, isLog, count) {
+  let low = Math.min(...values), high = Math.max(...values);
+  if (low === high) {
+    low = isLog ? low / 2 : low - (Math.abs(low) / 10 || 1);
+    high = isLog ? high * 2 : high + (Math.abs(high) / 10 || 1);
+  } else if (isLog) {
+    const margin = (high / low) ** 0.06;
+    low /= margin;
+    high *= margin;
+  } else {
+    const margin = (high - low) * 0.05;
+    low -= margin;
+    high += margin;
+  }
+  const bend = isLog ? Math.log10 : (value) => value;
+  const place = (value) => from + ((bend(value) - bend(low)) / (bend(high) - bend(low))) * (to - from);
+  return { place, ticks: isLog ? logTicks(low, high, count) : ticks(low, high, count) };
+}
+
+const MARGIN = { left: 52, right: 14, top: 12, bottom: 40 };
+
+// The frame of a chart: axes with numbers and names. `xs` and `ys` are all values that must fit.
+function makeFrame(options, xs, ys) {
+  const width = Math.max(260, Math.min(options.width || 480, 640)), height = options.height || 240;
+  const x = makeScale(xs, MARGIN.left, width - MARGIN.right, options.logX, Math.max(3, width / 110));
+  const y = makeScale(ys, height - MARGIN.bottom, MARGIN.top, options.logY, 5);
+  const picture = shape('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', class: 'chart',
+                                 'aria-label': options.alternative });
+  for (const value of y.ticks) {
+    picture.append(shape('line', { x1: MARGIN.left, x2: width - MARGIN.right, y1: y.place(value), y2: y.place(value), class: 'grid' }),
+                   shape('text', { x: MARGIN.left - 6, y: y.place(value) + 4, 'text-anchor': 'end' }, short(value)));
+  }
+  for (const value of x.ticks) {
+    picture.append(shape('line', { x1: x.place(value), x2: x.place(value), y1: height - MARGIN.bottom, y2: height - MARGIN.bottom + 4, class: 'axis' }),
+                   shape('text', { x: x.place(value), y: height - MARGIN.bottom + 17, 'text-anchor': 'middle' }, short(value)));
+  }
+  picture.append(shape('line', { x1: MARGIN.left, x2: width - MARGIN.right, y1: height - MARGIN.bottom, y2: height - MARGIN.bottom, class: 'axis' }),
+                 shape('text', { x: (MARGIN.left + width - MARGIN.right) / 2, y: height - 5, 'text-anchor': 'middle' }, options.xName));
+  return { picture, x, y, width, height };
+}
+
+function isNumber(value) {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function pathOf(points, frame) {
+  return points.map(([x, y], i) => `${i ? 'L' : 'M'}${frame.x.place(x).toFixed(1)} ${frame.y.place(y).toFixed(1)}`).join('');
+}
+
+function drawSeries(series, number, frame) {
+  const color = `c${number % 8}`;
+  if (series.band && series.band.length > 1) {
+    const upper = series.band.map(([x, , high]) => [x, high]);
+    const lower = series.band.map(([x, low]) => [x, low]).reverse();
+    frame.picture.append(shape('path', { d: `${pathOf(upper.concat(lower), frame)}Z`, class: `band ${color}` }));
+  }
+  frame.picture.append(shape('path', { d: pathOf(series.points, frame), class: `line ${color}${number >= 8 || series.isDashed ? ' dashed' : ''}` }));
+  if (!series.hasMarks && series.points.length > 1) return;
+  for (const [x, y] of series.points)
+    frame.picture.append(shape('circle', { cx: frame.x.place(x), cy: frame.y.place(y), r: 2.5, class: `mark ${color}` }));
+}
+
+function sampleOf(number, isDashed) {
+  const sample = shape('svg', { viewBox: '0 0 22 10', width: 22, height: 10, 'aria-hidden': 'true' });
+  sample.append(shape('path', { d: 'M1 5H21', class: `line c${number % 8}${isDashed ? ' dashed' : ''}` }));
+  return sample;
+}
+
+// "Loss. train: 2.3 at 50 to 1.9 at 500": what a picture shows, in words.
+function describe(title, series) {
+  const parts = series.map((one) => {
+    const first = one.points[0], last = one.points[one.points.length - 1];
+    return `${one.label}: ${short(first[1])} at ${short(first[0])} to ${short(last[1])} at ${short(last[0])}`;
+  });
+  return `${title}. ${parts.join('; ')}`;
+}
+
+// A figure of curves: series have a label, points [x, y], and perhaps a band [x, low, high]. null without any point.
+function lineChart(options, allSeries) {
+  const series = allSeries
+    .map((one) => ({ ...one, points: one.points.filter(([x, y]) => isNumber(x) && isNumber(y)) }))
+    .filter((one) => one.points.length > 0);
+  if (series.length === 0) return null;
+  const xs = series.flatMap((one) => one.points.map(([x]) => x));
+  const ys = series.flatMap((one) => one.points.map(([, y]) => y).concat((one.band || []).flatMap(([, low, high]) => [low, high])));
+  const frame = makeFrame({ ...options, alternative: describe(options.title, series) }, xs, ys);
+  series.forEach((one, number) => drawSeries(one, number, frame));
+  const legend = element('ul', { class: 'legend' });
+  series.forEach((one, number) => legend.append(element('li', {}, sampleOf(number, number >= 8 || one.isDashed), ` ${one.label}`)));
+  return element('figure', {}, element('figcaption', {}, options.title), frame.picture, legend);
+}
+
+// Moves labels down until none lies on another: [{x, y, width}], heights of 14 pixels.
+function spreadLabels(labels) {
+  const placed = [];
+  for (const label of [...labels].sort((a, b) => a.y - b.y)) {
+    let isFree = false;
+    while (!isFree) {
+      isFree = true;
+      for (const other of placed) {
+        const overlaps = label.x < other.x + other.width && other.x < label.x + label.width && Math.abs(label.y - other.y) < 13;
+        if (!overlaps) continue;
+        label.y = other.y + 13;
+        isFree = false;
+      }
+    }
+    placed.push(label);
+  }
+}
+
+function drawPoint(point, frame) {
+  const x = frame.x.place(point.x), y = frame.y.place(point.y);
+  if (isNumber(point.low) && isNumber(point.high))
+    frame.picture.append(shape('line', { x1: x, x2: x, y1: frame.y.place(point.low), y2: frame.y.place(point.high), class: 'whisker c0' }));
+  frame.picture.append(shape('circle', { cx: x, cy: y, r: 4, class: 'mark c0' }));
+  const width = 6.6 * point.label.length;
+  const isRight = x + 8 + width < frame.width;
+  return { x: isRight ? x + 8 : x - 8 - width, y: y + 4, width, label: point.label, isRight };
+}
+
+// A figure of named points {label, x, y, low, high}; x is logarithmic. null without any point.
+function pointChart(options, points) {
+  const shown = points.filter((point) => isNumber(point.y) && point.x > 0);
+  if (shown.length === 0) return null;
+  const ys = shown.flatMap((point) => [point.y, point.low, point.high].filter(isNumber));
+  const words = shown.map((point) => `${point.label}: ${short(point.y)} for ${short(point.x)}`).join('; ');
+  const frame = makeFrame({ ...options, logX: true, alternative: `${options.title}. ${words}` }, shown.map((point) => point.x), ys);
+  const labels = shown.map((point) => drawPoint(point, frame));
+  spreadLabels(labels);
+  for (const label of labels) {
+    frame.picture.append(shape('text', { x: label.isRight ? label.x : label.x + label.width, y: label.y,
+                                         'text-anchor': label.isRight ? 'start' : 'end' }, label.label));
+  }
+  return element('figure', {}, element('figcaption', {}, options.title), frame.picture);
+}
