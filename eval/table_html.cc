@@ -117,7 +117,9 @@ std::string CostCell(const LeaderboardRow& row) {
 }
 
 std::string RowHead(absl::string_view label) {
-  return absl::StrCat("<tr><th scope=\"row\">", EscapeHtml(label), "</th>");
+  // Long names may break at their underscores.
+  return absl::StrCat("<tr><th scope=\"row\">",
+                      absl::StrReplaceAll(EscapeHtml(label), {{"_", "_<wbr>"}}), "</th>");
 }
 
 std::string Row(const LeaderboardTable& table, const LeaderboardRow& row, const Shape& shape,
@@ -230,7 +232,7 @@ std::string OpenSection(const LeaderboardTable& table, size_t index, size_t coun
       " data-unit=\"", EscapeHtml(traits.unit), "\" data-metric=\"", EscapeHtml(traits.name),
       "\">\n<h2 id=\"", id, "-title\">", EscapeHtml(internal::TableTitle(index, count)), "</h2>\n",
       table.differs.empty() ? "" : absl::StrCat("<p>", EscapeHtml(table.differs), "</p>\n"),
-      "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-labelledby=\"", id, "-title\">\n");
+      "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-labelledby=\"", id, "-title\">\n");
 }
 
 }  // namespace
@@ -252,8 +254,8 @@ std::string HtmlTables(const Leaderboard& board, const std::map<std::string, int
   for (size_t t = 0; t < board.tables.size(); ++t) {
     const LeaderboardTable& table = board.tables[t];
     const Shape shape(table);
-    absl::StrAppend(&text, OpenSection(table, t, board.tables.size()), "<table>\n<caption>",
-                    Caption(table, shape, board.options), "</caption>\n", Head(table, shape),
+    absl::StrAppend(&text, OpenSection(table, t, board.tables.size()), "<table>\n<caption><span>",
+                    Caption(table, shape, board.options), "</span></caption>\n", Head(table, shape),
                     Groups(table, shape, run_numbers), "</table>\n</div>\n",
                     "<details><summary>How it was obtained</summary>\n",
                     HtmlList(internal::TableNotes(table)), "</details>\n</section>\n");

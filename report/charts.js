@@ -32,7 +32,7 @@ function ticks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].find((multiple) => multiple * power >= raw) * power;
   const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step + 0);
   return found;
 }
 
@@ -141,21 +141,25 @@ function lineChart(options, allSeries) {
   return element('figure', {}, element('figcaption', {}, options.title), frame.picture, legend);
 }
 
-// Moves labels down until none lies on another: [{x, y, width}], heights of 14 pixels.
-function spreadLabels(labels) {
-  const placed = [];
-  for (const label of [...labels].sort((a, b) => a.y - b.y)) {
-    let isFree = false;
-    while (!isFree) {
-      isFree = true;
-      for (const other of placed) {
-        const overlaps = label.x < other.x + other.width && other.x < label.x + label.width && Math.abs(label.y - other.y) < 13;
-        if (!overlaps) continue;
-        label.y = other.y + 13;
-        isFree = false;
-      }
-    }
-    placed.push(label);
+// Where a name may stand beside a point, best first: offsets of its left end, and of its base line.
+const LABEL_PLACES = [[8, 4, 0], [-8, 4, 1], [-0.5, -9, 0.5], [-0.5, 18, 0.5], [7, -8, 0], [-7, -8, 1], [7, 17, 0], [-7, 17, 1]];
+
+function overlap(a, b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+// Names a point where that hides no other point or name; a name that fits nowhere is a tooltip only.
+function placeLabel(point, taken, frame) {
+  const text = point.label.length > 28 ? `${point.label.slice(0, 27)}…` : point.label;
+  const width = 6.8 * text.length;
+  for (const [dx, dy, share] of LABEL_PLACES) {
+    const left = point.left + dx - share * width, base = point.top + dy;
+    const box = { left, right: left + width, top: base - 10, bottom: base + 3 };
+    const isInside = box.left >= 2 && box.right <= frame.width - 2 && box.top >= 0 && box.bottom <= frame.height - MARGIN.bottom;
+    if (!isInside || taken.some((other) => overlap(box, other))) continue;
+    taken.push(box);
+    frame.picture.append(shape('text', { x: left, y: base }, text));
+    return;
   }
 }
 
@@ -163,10 +167,10 @@ function drawPoint(point, frame) {
   const x = frame.x.place(point.x), y = frame.y.place(point.y);
   if (isNumber(point.low) && isNumber(point.high))
     frame.picture.append(shape('line', { x1: x, x2: x, y1: frame.y.place(point.low), y2: frame.y.place(point.high), class: 'whisker c0' }));
-  frame.picture.append(shape('circle', { cx: x, cy: y, r: 4, class: 'mark c0' }));
-  const width = 6.6 * point.label.length;
-  const isRight = x + 8 + width < frame.width;
-  return { x: isRight ? x + 8 : x - 8 - width, y: y + 4, width, label: point.label, isRight };
+  const circle = shape('circle', { cx: x, cy: y, r: 4, class: 'mark c0' });
+  circle.append(shape('title', {}, point.label));
+  frame.picture.append(circle);
+  return { left: x, top: y, label: point.label };
 }
 
 // A figure of named points {label, x, y, low, high}; x is logarithmic. null without any point.
@@ -176,11 +180,8 @@ function pointChart(options, points) {
   const ys = shown.flatMap((point) => [point.y, point.low, point.high].filter(isNumber));
   const words = shown.map((point) => `${point.label}: ${short(point.y)} for ${short(point.x)}`).join('; ');
   const frame = makeFrame({ ...options, logX: true, alternative: `${options.title}. ${words}` }, shown.map((point) => point.x), ys);
-  const labels = shown.map((point) => drawPoint(point, frame));
-  spreadLabels(labels);
-  for (const label of labels) {
-    frame.picture.append(shape('text', { x: label.isRight ? label.x : label.x + label.width, y: label.y,
-                                         'text-anchor': label.isRight ? 'start' : 'end' }, label.label));
-  }
+  const drawn = shown.map((point) => drawPoint(point, frame));
+  const taken = drawn.map(({ left, top }) => ({ left: left - 4, right: left + 4, top: top - 4, bottom: top + 4 }));
+  for (const point of drawn) placeLabel(point, taken, frame);
   return element('figure', {}, element('figcaption', {}, options.title), frame.picture);
 }

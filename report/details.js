@@ -2,13 +2,13 @@
 
 // Tables of rows of texts or nodes; the first cell of a row is its head.
 function makeTable(caption, head, rows) {
-  const table = element('table', {}, element('caption', {}, caption));
+  const table = element('table', {}, element('caption', {}, element('span', {}, caption)));
   if (head) table.append(element('thead', {}, element('tr', {}, ...head.map((text) => element('th', { scope: 'col' }, text)))));
   const body = element('tbody');
   for (const row of rows)
     body.append(element('tr', {}, ...row.map((cell, i) => element(i ? 'td' : 'th', i ? {} : { scope: 'row' }, cell))));
   table.append(body);
-  return element('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': caption }, table);
+  return element('div', { class: 'scroll', role: 'group', tabindex: '0', 'aria-label': caption }, table);
 }
 
 function fold(summary, ...content) {
@@ -20,8 +20,8 @@ function bytes(count) {
 }
 
 function time(seconds) {
-  if (seconds >= 5400) return `${short(seconds / 3600)} h`;
-  return seconds >= 90 ? `${short(seconds / 60)} min` : `${short(seconds)} s`;
+  const [unit, name] = seconds >= 5400 ? [3600, 'h'] : seconds >= 90 ? [60, 'min'] : [1, 's'];
+  return `${Number((seconds / unit).toPrecision(3))} ${name}`;
 }
 
 // The mean over seeds at the steps that all of them have, and a band from the lowest to the highest.
@@ -114,7 +114,9 @@ function runTable(runs, metric) {
             used.peak_memory_bytes ? bytes(used.peak_memory_bytes) : '–',
             used.tokens_per_second ? short(used.tokens_per_second) : '–', String(run.test_looks || 0), name];
   });
-  return makeTable('Runs', ['seed', 'score', 'step scored', 'parameters', 'time × threads', 'peak memory', 'tokens/s', 'test looks', 'record'], rows);
+  const table = makeTable('Runs', ['seed', 'score', 'step scored', 'parameters', 'time × threads', 'peak memory', 'tokens/s', 'test looks', 'record'], rows);
+  table.classList.add('runs');
+  return table;
 }
 
 function machineList(runs) {
@@ -147,12 +149,14 @@ function profiles(runs, metric) {
 }
 
 function remarks(runs) {
-  const lines = runs.flatMap((run) => [
-    ...(run.failure ? [`seed ${run.seed}: ${run.failure.cause}`] : []),
-    ...(run.warnings || []).map((warning) => `seed ${run.seed}: ${warning}`),
-    ...(run.pretrain ? [`seed ${run.seed}: pretrained ${short(run.pretrain.steps)} steps, loss ${short(run.pretrain.first_loss)} to ${short(run.pretrain.last_loss)}`] : []),
-    ...(run.trials ? [`seed ${run.seed}: learning rates tried ${run.trials.map((trial) => trial.learning_rate + (trial.selected ? ' (chosen)' : '')).join(', ')}`] : []),
-  ]);
+  const said = runs.flatMap((run) => [
+    ...(run.failure ? [run.failure.cause] : []),
+    ...(run.warnings || []),
+    ...(run.pretrain ? [`pretrained ${short(run.pretrain.steps)} steps, loss ${short(run.pretrain.first_loss)} to ${short(run.pretrain.last_loss)}`] : []),
+    ...(run.trials ? [`learning rates tried: ${run.trials.map((trial) => trial.learning_rate + (trial.selected ? ' (chosen)' : '')).join(', ')}`] : []),
+  ].map((text) => [text, run.seed]));
+  const seeds = Map.groupBy(said, ([text]) => text);
+  const lines = [...seeds].map(([text, of]) => `seed${of.length > 1 ? 's' : ''} ${of.map(([, seed]) => seed).join(', ')}: ${text}`);
   return lines.length ? [element('h3', {}, 'Remarks'), element('ul', {}, ...lines.map((line) => element('li', {}, line)))] : [];
 }
 
@@ -172,7 +176,7 @@ function saveButton(runs) {
 function openRuns(title, numbers, metric) {
   const dialog = document.getElementById('runs');
   const runs = numbers.map((number) => report.runs[number]);
-  const close = element('button', { type: 'button', class: 'close' }, 'Close');
+  const close = element('button', { type: 'button', class: 'close', autofocus: '' }, 'Close');
   close.addEventListener('click', () => dialog.close());
   const described = [...new Set(runs.map((run) => run.description).filter(Boolean))].map((text) => element('p', {}, text));
   dialog.replaceChildren(element('div', { class: 'bar' }, element('h2', { id: 'runs-title' }, title), saveButton(runs), close));

@@ -43,8 +43,8 @@ std::set<std::string> CellFiles(const std::vector<std::string>& folders) {
 std::string Html(const TextTable& table) {
   if (table.rows.empty()) return "";
   std::string text = absl::StrCat(
-      "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", EscapeHtml(table.title),
-      "\">\n<table>\n<caption>", EscapeHtml(table.title), "</caption>\n<thead><tr>");
+      "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"", EscapeHtml(table.title),
+      "\">\n<table>\n<caption><span>", EscapeHtml(table.title), "</span></caption>\n<thead><tr>");
   for (const std::string& head : table.header)
     absl::StrAppend(&text, "<th scope=\"col\">", EscapeHtml(head), "</th>");
   absl::StrAppend(&text, "</tr></thead>\n<tbody>\n");

@@ -1,4 +1,4 @@
-// What stands beside a record in a run's folder: pictures of attention and the profile of the score.
+// What stands beside a record in a run's folder: pictures of attention, the profile of the score.
 #ifndef LRA_REPORT_RUN_FILES_H_
 #define LRA_REPORT_RUN_FILES_H_
 
@@ -11,7 +11,7 @@
 
 namespace lra {
 
-// Of one run; further pictures, and larger ones, stay where they are.
+// A run's further pictures, and larger ones, stay where they are.
 inline constexpr int kMostPictures = 8;
 inline constexpr int64_t kMostPictureBytes = 256 << 10;
 

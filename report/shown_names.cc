@@ -11,7 +11,7 @@
 namespace lra {
 namespace {
 
-// As FindRunRecords writes the paths of what it finds, without a slash at the end.
+// The form that FindRunRecords gives to paths, without a slash at the end.
 std::string Normal(const std::string& folder) {
   std::string path = std::filesystem::path(folder).lexically_normal().string();
   while (path.size() > 1 && path.back() == '/') path.pop_back();
