@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
@@ -11,13 +12,14 @@
 #include "cli/leaderboard_flags.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "report/figures.h"
 
 namespace lra {
 namespace {
 
 struct ReportFlags {
   LeaderboardFlags board;
-  std::string out = "report.html";
+  std::string out = "report.html", figures;
 };
 
 absl::Status WriteReport(const ReportFlags& flags, const CommandContext& context) {
@@ -27,6 +29,12 @@ absl::Status WriteReport(const ReportFlags& flags, const CommandContext& context
                                        .board = &loaded.board,
                                        .page = flags.out});
   LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, page));
+  if (!flags.figures.empty()) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<std::string> stems,
+                         DrawReportFigures(loaded.board, loaded.found.runs, flags.figures));
+    if (!context.quiet)
+      std::cerr << flags.figures << ": " << stems.size() << " figures, each as svg, pdf and png\n";
+  }
   if (!context.quiet) std::cerr << flags.out << ": " << page.size() << " bytes\n";
   return DamagedRecords(loaded.found.damaged, "the report");
 }
@@ -39,10 +47,13 @@ void AddReportCommand(CLI::App* app, CommandContext* context) {
       app, "report", "Make one HTML page from run records: leaderboard, and the runs behind it");
   AddRunsArgument(command, &flags->board);
   AddOption(command, "--out", &flags->out, "Page to write", {.shows_default = true});
+  AddOption(command, "--figures", &flags->figures,
+            "Folder for figures as SVG, PDF and PNG, a column wide (needs gnuplot)");
   AddLeaderboardFlags(command, &flags->board);
   SetBody(command, context,
           "  lra report runs\n"
-          "  lra report runs --published cosformer2022 --out runs/report.html",
+          "  lra report runs --published cosformer2022 --out runs/report.html\n"
+          "  lra report runs --figures figures",
           [flags, context] { return WriteReport(*flags, *context); });
 }
 

@@ -150,8 +150,8 @@ std::string OpenGroup(absl::string_view kind, absl::string_view title, const Sha
 }
 
 // A row of texts with the number behind each, NaN where there is none; the cost is never printed.
-std::string PublishedRow(const std::vector<std::string>& texts, const std::vector<double>& values,
-                         const Shape& shape) {
+std::string TextRow(const std::vector<std::string>& texts, const std::vector<double>& values,
+                    const Shape& shape) {
   std::string text = RowHead(texts.front());
   for (size_t c = 0; c < values.size(); ++c) {
     absl::StrAppend(&text,
@@ -180,13 +180,12 @@ std::string PublishedGroup(const LeaderboardTable& table, const PublishedRows& p
       "published", absl::StrCat("Published, not measured here: ", published.table.name()), shape);
   for (const PublishedRows::Row& row : published.rows) {
     const std::vector<double> values = PrintedValues(*table.metric, row, shape);
-    absl::StrAppend(&text,
-                    PublishedRow(internal::PrintedCells(row, shape.has_average), values, shape));
+    absl::StrAppend(&text, TextRow(internal::PrintedCells(row, shape.has_average), values, shape));
     for (const PublishedRows::Beside& ours : row.ours) {
       const std::vector<double> none(values.size(), std::numeric_limits<double>::quiet_NaN());
       absl::StrAppend(
-          &text, PublishedRow(internal::DifferenceCells(*table.metric, ours, shape.has_average),
-                              none, shape));
+          &text,
+          TextRow(internal::DifferenceCells(*table.metric, ours, shape.has_average), none, shape));
     }
   }
   return absl::StrCat(text, "</tbody>\n");

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "eval/leaderboard_test_util.h"
+#include "lra/golden_test_util.h"
 
 namespace lra {
 namespace {
@@ -81,25 +83,12 @@ TEST(TableWriterTest, MarkdownKeepsBarsInLabelsApart) {
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown), HasSubstr("| a\\|b "));
 }
 
-TEST(TableWriterTest, CsvGolden) {
-  EXPECT_EQ(
-      WriteLeaderboard(Board(), TableFormat::kCsv),
-      "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,runs,"
-      "trained,missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,"
-      "all_runs,all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,"
-      "pretrain_examples,"
-      "parameter_excess_percent,tuning,source,metric,unit,evidence_class\n"
-      "1,baseline,majority,majority,listops,test,17.0000,15.3780,18.7193,exact "
-      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%,\n"
-      "1,baseline,root_operator,root_operator,listops,test,36.0000,33.8932,38.1480,exact "
-      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%,\n"
-      "1,measured,cosformer,cosformer,listops,test,45.0000,42.8034,47.2113,exact "
-      "binomial,0.95,0,1,1,0,2000,,no,1,,,,,,,0,0,0,,,,accuracy,%,\n"
-      "1,measured,linear,linear,listops,test,35.5000,29.1596,42.2403,\"crossed, bounded by "
-      "counts\",0.95,0;1,2,2,0,2000,,no,0,0.588588,0.588588,,,,,0,0,0,,,,accuracy,%,\n"
-      "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,,,,,,,,,,tiny2020,accuracy,%,P\n"
-      "1,difference,linear,linear,listops,test,19.3700,13.0296,26.1103,,0.95,,,,,,,,,,,,,,,,,,,,"
-      "tiny2020,accuracy,%,P\n");
+// Each format whole, as a file: a change of its text is seen where it is reviewed.
+TEST(TableWriterTest, GoldenFiles) {
+  const std::string stem = absl::StrCat(LRA_GOLDEN, "/leaderboard.");
+  for (const char* format : {"md", "csv", "tex", "json", "html"}) {
+    ExpectGolden(absl::StrCat(stem, format), WriteLeaderboard(Board(), *ParseTableFormat(format)));
+  }
 }
 
 TEST(TableWriterTest, CsvQuotesWhatNeedsIt) {
@@ -145,6 +134,25 @@ TEST(TableWriterTest, JsonHoldsEverything) {
   EXPECT_EQ(json["split"], "test");
 }
 
+TEST(TableWriterTest, HtmlEscapesWhatRecordsSay) {
+  Leaderboard board = Board();
+  board.tables[0].rows[0].label = "<b>\"a\" & 'b'</b>";
+  board.left_out = {"<script>alert(1)</script>"};
+  const std::string text = WriteLeaderboard(board, TableFormat::kHtml);
+  EXPECT_THAT(text, HasSubstr("&lt;b&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/b&gt;"));
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+}
+
+TEST(TableWriterTest, HtmlHasHeadsGroupsAndNumbers) {
+  const std::string text = WriteLeaderboard(Board(), TableFormat::kHtml);
+  EXPECT_THAT(text, HasSubstr("<th scope=\"col\" data-column=\"task:listops\">listops</th>"));
+  EXPECT_THAT(text, HasSubstr("<tbody data-kind=\"measured\">"));
+  EXPECT_THAT(text, HasSubstr("data-value=\"0.355\""));
+  EXPECT_THAT(text, HasSubstr("<span class=\"value\">35.5</span>"
+                              "<span class=\"standing\"> [29.2, 42.2] (counts)</span>"
+                              "<span class=\"marks\">0/2 above</span>"));
+}
+
 TEST(TableWriterTest, SeveralTablesAreNumberedAndSayWhy) {
   LocatedRecord other = MakeRun({.method = "cosformer"});
   other.record.mutable_config()->mutable_train()->set_steps(9);
@@ -160,7 +168,8 @@ TEST(TableWriterTest, FormatsByNameAndExtension) {
   EXPECT_EQ(*ParseTableFormat("md"), TableFormat::kMarkdown);
   EXPECT_EQ(*ParseTableFormat("csv"), TableFormat::kCsv);
   EXPECT_EQ(*ParseTableFormat("json"), TableFormat::kJson);
-  EXPECT_EQ(ParseTableFormat("html").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(*ParseTableFormat("html"), TableFormat::kHtml);
+  EXPECT_EQ(ParseTableFormat("htm").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(TableFormatOfPath("table").status().code(), absl::StatusCode::kInvalidArgument);
 }
 

@@ -77,7 +77,7 @@ function makeFrame(options, xs, ys) {
   const y = makeScale(ys, height - MARGIN.bottom, MARGIN.top, options.logY, 5);
   const picture = shape('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', class: 'chart',
                                  'aria-label': options.alternative });
-  for (const value of y.ticks) {
+  for (const value of options.hidesY ? [] : y.ticks) {
     picture.append(shape('line', { x1: MARGIN.left, x2: width - MARGIN.right, y1: y.place(value), y2: y.place(value), class: 'grid' }),
                    shape('text', { x: MARGIN.left - 6, y: y.place(value) + 4, 'text-anchor': 'end' }, short(value)));
   }
@@ -184,4 +184,25 @@ function pointChart(options, points) {
   const taken = drawn.map(({ left, top }) => ({ left: left - 4, right: left + 4, top: top - 4, bottom: top + 4 }));
   for (const point of drawn) placeLabel(point, taken, frame);
   return element('figure', {}, element('figcaption', {}, options.title), frame.picture);
+}
+
+// A figure of effects with their intervals, a line each: {title, unit, effects: [{label, value, low, high}]}.
+function effectChart(design, width) {
+  const effects = design.effects.filter((effect) => isNumber(effect.value));
+  if (effects.length === 0) return null;
+  const places = effects.map((_, i) => i);
+  const words = effects.map((effect) => `${effect.label}: ${short(effect.value)}, from ${short(effect.low)} to ${short(effect.high)}`).join('; ');
+  const title = `${design.title}: effects in ${design.unit}, with their intervals`;
+  const xs = effects.flatMap((effect) => [effect.value, effect.low, effect.high, 0].filter(isNumber));
+  const frame = makeFrame({ width, height: 60 + 34 * effects.length, xName: design.unit, hidesY: true, alternative: `${title}. ${words}` },
+                          xs, [-0.7, ...places]);
+  const top = frame.y.place(effects.length - 1), bottom = frame.y.place(-0.7);
+  frame.picture.append(shape('line', { x1: frame.x.place(0), x2: frame.x.place(0), y1: top - 8, y2: bottom, class: 'axis' }));
+  effects.forEach((effect, i) => {
+    const y = frame.y.place(effects.length - 1 - i);
+    if (isNumber(effect.low) && isNumber(effect.high))
+      frame.picture.append(shape('line', { x1: frame.x.place(effect.low), x2: frame.x.place(effect.high), y1: y + 8, y2: y + 8, class: 'whisker c0' }));
+    frame.picture.append(shape('circle', { cx: frame.x.place(effect.value), cy: y + 8, r: 4, class: 'mark c0' }), shape('text', { x: 4, y }, effect.label));
+  });
+  return element('figure', {}, element('figcaption', {}, title), frame.picture);
 }

@@ -1,62 +1,18 @@
 #include "report/efficiency_part.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <set>
-#include <system_error>
-
 #include "absl/strings/str_cat.h"
 #include "bench/efficiency_series.h"
 #include "bench/record_file.h"
-#include "eval/run_record.h"
-#include "eval/table_html.h"
-#include "lra/files.h"
+#include "report/folder_files.h"
 #include "report/thin_curve.h"
 
 namespace lra {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Files of a run, whose curve.jsonl is another thing, are its own.
-bool IsRun(const fs::path& directory) {
-  return FileExists((directory / kRecordFile).string()) ||
-         FileExists((directory / "curve.jsonl").string());
-}
-
-std::set<std::string> CellFiles(const std::vector<std::string>& folders) {
-  std::set<std::string> files;
-  for (const std::string& folder : folders) {
-    if (IsRun(folder)) continue;
-    std::error_code error;
-    fs::recursive_directory_iterator it(folder, error), end;
-    for (; !error && it != end; it.increment(error)) {
-      std::error_code ignored;
-      if (it->is_directory(ignored) && IsRun(it->path())) it.disable_recursion_pending();
-      if (it->path().extension() == ".jsonl") files.insert(it->path().lexically_normal().string());
-    }
-  }
-  return files;
-}
-
 std::string Html(const TextTable& table) {
-  if (table.rows.empty()) return "";
-  std::string text = absl::StrCat(
-      "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"", EscapeHtml(table.title),
-      "\">\n<table>\n<caption><span>", EscapeHtml(table.title), "</span></caption>\n<thead><tr>");
-  for (const std::string& head : table.header)
-    absl::StrAppend(&text, "<th scope=\"col\">", EscapeHtml(head), "</th>");
-  absl::StrAppend(&text, "</tr></thead>\n<tbody>\n");
-  for (const std::vector<std::string>& row : table.rows) {
-    absl::StrAppend(&text, "<tr>");
-    for (size_t c = 0; c < row.size(); ++c) {
-      absl::StrAppend(&text, c == 0 ? "<th scope=\"row\">" : "<td>", EscapeHtml(row[c]),
-                      c == 0 ? "</th>" : "</td>");
-    }
-    absl::StrAppend(&text, "</tr>\n");
-  }
-  return absl::StrCat(text, "</tbody>\n</table>\n</div>\n");
+  return HtmlTextTable(table.title, table.header, table.rows);
 }
 
 Json PointsJson(const std::vector<LengthPoint>& points) {
@@ -81,7 +37,7 @@ Json PanelJson(const Panel& panel) {
 EfficiencyPart ReadEfficiency(const std::vector<std::string>& folders,
                               std::vector<std::string>* problems) {
   std::vector<BenchRecord> records;
-  for (const std::string& path : CellFiles(folders)) {
+  for (const std::string& path : FilesOutsideRuns(folders, ".jsonl")) {
     const auto read = ReadRecordFile(path);
     if (!read.ok()) {
       problems->emplace_back(read.status().message());

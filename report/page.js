@@ -44,6 +44,10 @@ function drawEfficiency(place, panel) {
 document.body.append(live);
 document.querySelector('header').append(makeThemeSwitch());
 document.querySelectorAll('.leaderboard').forEach((section, number) => new LeaderboardTable(section, number));
+document.querySelectorAll('#ablations .design').forEach((place, number) => whenSeen(place, () => {
+  const chart = effectChart(report.ablations[number], place.clientWidth);
+  if (chart) place.replaceChildren(chart);
+}));
 document.querySelectorAll('#efficiency .panel').forEach((place, number) => whenSeen(place, () => drawEfficiency(place, report.efficiency[number])));
 document.getElementById('runs').addEventListener('click', (event) => {
   if (event.target === event.currentTarget) event.currentTarget.close();

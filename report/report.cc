@@ -14,6 +14,7 @@
 #include "eval/table_writer.h"
 #include "lra/progress.h"
 #include "lra/sha256.h"
+#include "report/ablation_part.h"
 #include "report/efficiency_part.h"
 #include "report/page_files.h"
 #include "report/run_files.h"
@@ -107,7 +108,7 @@ Leaderboard WithShownNames(const Leaderboard& board, const ShownNames& names) {
 struct PageData {
   Json json;
   std::map<std::string, int> run_numbers;  // by folder
-  std::string efficiency_html;
+  std::string efficiency_html, ablation_html;
   std::vector<std::string> problems;  // files beside records that cannot be read
 };
 
@@ -124,6 +125,9 @@ PageData CollectData(const ReportRequest& request, const ShownNames& names) {
   EfficiencyPart efficiency = ReadEfficiency(request.folders, &data.problems);
   data.json["efficiency"] = std::move(efficiency.panels);
   data.efficiency_html = std::move(efficiency.html);
+  AblationPart ablations = ReadAblations(request.folders);
+  data.json["ablations"] = std::move(ablations.designs);
+  data.ablation_html = std::move(ablations.html);
   for (const LeaderboardTable& table : request.board->tables)
     data.json["comparisons"].push_back(ComparisonsJson(table));
   return data;
@@ -142,6 +146,7 @@ std::string MakeReport(const ReportRequest& request) {
                       {"{{style}}", kPageStyle},
                       {"{{summary}}", EscapeHtml(Summary(request))},
                       {"{{tables}}", HtmlTables(board, data.run_numbers)},
+                      {"{{ablations}}", Section("ablations", "Effects", data.ablation_html)},
                       {"{{efficiency}}", Section("efficiency", "Efficiency", data.efficiency_html)},
                       {"{{left_out}}", Section("left-out", "Not in a table", HtmlList(left_out))},
                       {"{{legend}}", Section("legend", "How to read it", HtmlList(Legend(board)))},

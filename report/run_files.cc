@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
-#include "report/thin_curve.h"
+#include "report/folder_files.h"
 
 namespace lra {
 namespace {
@@ -21,19 +21,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kMapsFile[] = "maps.json";
 constexpr char kProfileFile[] = "profile.json";
-constexpr int64_t kMostJsonBytes = 4 << 20;
-
-absl::StatusOr<Json> ReadJson(const std::string& path) {
-  LRA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostJsonBytes));
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return absl::DataLossError(absl::StrCat(path, ": is no JSON object"));
-  return json;
-}
-
-std::string TextOf(const Json& json, const char* name) {
-  const auto field = json.find(name);
-  return field != json.end() && field->is_string() ? field->get<std::string>() : "";
-}
 
 // The folders of the run that hold maps, sorted.
 std::vector<std::string> MapFolders(absl::string_view directory) {
@@ -65,7 +52,7 @@ absl::Status AddPicture(const std::string& path, absl::string_view name, Json* m
 }
 
 absl::Status AddMaps(const std::string& folder, Json* maps) {
-  LRA_ASSIGN_OR_RETURN(const Json json, ReadJson(JoinPath(folder, kMapsFile)));
+  LRA_ASSIGN_OR_RETURN(const Json json, ReadJsonObject(JoinPath(folder, kMapsFile)));
   const Json& named = json.contains("maps") ? json["maps"] : json;
   for (const auto& [name, files] : named.items()) {
     if (!IsAverage(name) || !files.is_array()) continue;
@@ -81,7 +68,7 @@ absl::Status AddMaps(const std::string& folder, Json* maps) {
 
 // One kind of example of a profile.
 Json ProfileRowJson(const Json& row) {
-  Json shown = {{"name", TextOf(row, "name")}};
+  Json shown = {{"name", TextField(row, "name")}};
   for (const char* number : {"examples", "value"}) {
     const auto field = row.find(number);
     if (field != row.end() && field->is_number()) shown[number] = *field;
@@ -95,7 +82,7 @@ Json ProfileRowJson(const Json& row) {
 }
 
 absl::StatusOr<Json> ReadProfile(const std::string& path) {
-  LRA_ASSIGN_OR_RETURN(const Json profile, ReadJson(path));
+  LRA_ASSIGN_OR_RETURN(const Json profile, ReadJsonObject(path));
   Json tables = Json::array();
   if (!profile.contains("tables") || !profile["tables"].is_array())
     return absl::DataLossError(
@@ -106,8 +93,8 @@ absl::StatusOr<Json> ReadProfile(const std::string& path) {
     for (const Json& row : table["rows"]) {
       if (row.is_object()) rows.push_back(ProfileRowJson(row));
     }
-    tables.push_back({{"by", TextOf(table, "by")},
-                      {"definition", TextOf(table, "definition")},
+    tables.push_back({{"by", TextField(table, "by")},
+                      {"definition", TextField(table, "definition")},
                       {"rows", std::move(rows)}});
   }
   return tables;

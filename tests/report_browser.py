@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A browser, driven over its debugging pipe with Python's standard library alone."""
 import json, os, shutil, subprocess, tempfile
 

@@ -55,7 +55,7 @@ offers 'lra data verify ' $(names tasks)
 offers_only 'lra check cosf' cosformer
 offers_only 'lra list ' 'tasks attentions blocks presets protocols'
 offers_only 'lra list blocks mix' mixer
-offers_only 'lra table runs --format ' 'md csv tex json'
+offers_only 'lra table runs --format ' 'md csv tex json html'
 offers 'lra table runs --published ' cosformer2022
 offers 'lra table runs --metric ' accuracy
 offers 'lra papers ' $(names papers)
