@@ -39,7 +39,8 @@ std::string NumberAttribute(absl::string_view name, double value) {
 }
 
 std::string CellAttributes(const LeaderboardCell& cell, const std::map<std::string, int>& numbers) {
-  std::string text = NumberAttribute("value", cell.value);
+  // What did not train has no score that could be sorted, compared or drawn.
+  std::string text = cell.trained > 0 ? NumberAttribute("value", cell.value) : "";
   if (cell.interval) {
     absl::StrAppend(&text, NumberAttribute("low", cell.interval->low),
                     NumberAttribute("high", cell.interval->high));

@@ -47,10 +47,12 @@ EfficiencyPart ReadEfficiency(const std::vector<std::string>& folders,
   }
   EfficiencyPart part;
   for (const Panel& panel : GroupPanels(records)) {
-    absl::StrAppend(&part.html, "<div class=\"panel\"></div>\n",
-                    Html(TimeTable(panel.title, panel.series)),
-                    Html(MemoryTable(panel.title, panel.series)),
-                    Html(CrossoverTable(panel.title, panel.series)));
+    const auto titled = [&](const char* what) { return absl::StrCat(panel.title, ": ", what); };
+    absl::StrAppend(
+        &part.html, "<div class=\"panel\"></div>\n",
+        Html(TimeTable(titled("milliseconds"), panel.series)),
+        Html(MemoryTable(titled("peak MB"), panel.series)),
+        Html(CrossoverTable(titled("who is faster, and from which length on"), panel.series)));
     part.panels.push_back(PanelJson(panel));
   }
   return part;

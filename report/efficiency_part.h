@@ -17,8 +17,8 @@ struct EfficiencyPart {
   nlohmann::ordered_json panels = nlohmann::ordered_json::array();
 };
 
-// Reads all files "*.jsonl" of cells at or below the folders, outside of runs, by path. Empty without
-// any; files that are no such records are named in `problems`.
+// Reads all files "*.jsonl" of cells at or below the folders, outside of runs, by path. Empty
+// without any; files that are no such records are named in `problems`.
 EfficiencyPart ReadEfficiency(const std::vector<std::string>& folders,
                               std::vector<std::string>* problems);
 

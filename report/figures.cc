@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -29,12 +30,22 @@ constexpr char kLineTypes[] =
     "set linetype 6 lc rgb '#e69f00' dt 1 pt 6 lw 1.5\n"
     "set linetype 7 lc rgb '#000000' dt 2 pt 4 lw 1.5\n"
     "set linetype cycle 7\n";
+// More curves than line types could not be told apart; the best are drawn.
+constexpr size_t kMostCurves = 7;
+constexpr size_t kMostLabelBytes = 24;
 constexpr int kWidthPoints = 238;  // 84 mm
-constexpr int kPngScale = 4;       // 288 dots an inch
+constexpr int kPngScale = 4;       // 288 dots an inch; its 6 points are 8, as gnuplot thinks of 96
 
 // Shown as it is: without markup, and in single quotes, inside of which gnuplot runs no commands.
 std::string Quoted(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}, {"\n", " "}}), "'");
+}
+
+// A row's name, cut to what a column has room for, between two characters of UTF-8.
+std::string ShortLabel(const LeaderboardRow& row) {
+  size_t end = std::min(row.label.size(), kMostLabelBytes);
+  while (end < row.label.size() && end > 0 && (row.label[end] & 0xC0) == 0x80) --end;
+  return absl::StrCat(row.label.substr(0, end), end < row.label.size() ? "..." : "");
 }
 
 std::string Open(const std::string& stem, int height_points) {
@@ -48,7 +59,7 @@ std::string Open(const std::string& stem, int height_points) {
 std::string Close(const std::string& stem, int height_points) {
   return absl::StrFormat(
       "set terminal pdfcairo size %gin,%gin noenhanced font 'sans,8'\nset output %s\nreplot\n"
-      "set terminal pngcairo size %d,%d noenhanced font 'sans,8' fontscale %d linewidth %d "
+      "set terminal pngcairo size %d,%d noenhanced font 'sans,6' fontscale %d linewidth %d "
       "pointscale %d\nset output %s\nreplot\nunset output\n",
       kWidthPoints / 72.0, height_points / 72.0, Quoted(stem + ".pdf"), kPngScale * kWidthPoints,
       kPngScale * height_points, kPngScale, kPngScale, kPngScale, Quoted(stem + ".png"));
@@ -59,7 +70,7 @@ std::string Name(const LeaderboardTable& table, size_t column) {
                       table.metric->traits().unit);
 }
 
-// A row that has a score in the column.
+// A row that has a score in the column: one of whose runs trained.
 struct Shown {
   const LeaderboardRow* row;
   const LeaderboardCell* cell;
@@ -69,7 +80,7 @@ std::vector<Shown> ShownRows(const LeaderboardTable& table, size_t column) {
   std::vector<Shown> shown;
   for (const LeaderboardRow& row : table.rows) {
     const auto& cell = row.cells[column];
-    if (cell && std::isfinite(cell->value)) shown.push_back({&row, &*cell});
+    if (cell && cell->trained > 0 && std::isfinite(cell->value)) shown.push_back({&row, &*cell});
   }
   return shown;
 }
@@ -84,16 +95,33 @@ std::string Score(const Metric& metric, const LeaderboardCell& cell) {
                          scale * (is_known ? interval.high : cell.value));
 }
 
+// The distance of ticks, 1, 2 or 5 times a power of ten, of which at most five fit: gnuplot's own
+// numbers run into each other in a narrow figure.
+std::string TickDistance(double low, double high) {
+  const double least = (high - low) / 5;
+  if (!(least > 0)) return "autofreq";
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double multiple : {1, 2, 5}) {
+    if (multiple * power >= least) return absl::StrFormat("%g", multiple * power);
+  }
+  return absl::StrFormat("%g", 10 * power);
+}
+
 // --- Scores with their intervals, a line a row ---
 
 std::string ScoresProgram(const LeaderboardTable& table, size_t column, const std::string& stem) {
   const std::vector<Shown> shown = ShownRows(table, column);
   if (shown.empty()) return "";
   std::string measured, others, tics;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
   for (size_t i = 0; i < shown.size(); ++i) {
+    const Interval ends =
+        shown[i].cell->interval.value_or(Interval{shown[i].cell->value, shown[i].cell->value});
+    low = std::fmin(low, table.metric->traits().scale * ends.low);
+    high = std::fmax(high, table.metric->traits().scale * ends.high);
     std::string* const block = shown[i].row->kind == RunRecord::MEASURED ? &measured : &others;
     absl::StrAppend(block, Score(*table.metric, *shown[i].cell), " ", i, "\n");
-    absl::StrAppend(&tics, i == 0 ? "" : ", ", Quoted(shown[i].row->label), " ", i);
+    absl::StrAppend(&tics, i == 0 ? "" : ", ", Quoted(ShortLabel(*shown[i].row)), " ", i);
   }
   const int height = 50 + 12 * static_cast<int>(shown.size());
   std::vector<std::string> plots;
@@ -101,8 +129,9 @@ std::string ScoresProgram(const LeaderboardTable& table, size_t column, const st
   if (!others.empty()) plots.push_back("$others using 1:4:2:3 with xerrorbars lt 7 dt 1 ps 0.5");
   return absl::StrCat(Open(stem, height), "$measured << END\n", measured, "END\n$others << END\n",
                       others, "END\nset ytics (", tics, ")\nset yrange [", shown.size() - 1,
-                      ".5:-0.5]\nset key off\nset xlabel ", Quoted(Name(table, column)), "\nplot ",
-                      absl::StrJoin(plots, ", "), "\n", Close(stem, height));
+                      ".5:-0.5]\nset key off\nset xtics ", TickDistance(low, high), "\nset xlabel ",
+                      Quoted(Name(table, column)), "\nplot ", absl::StrJoin(plots, ", "), "\n",
+                      Close(stem, height));
 }
 
 // --- Validation scores by step ---
@@ -133,9 +162,11 @@ std::string CurvesProgram(const LeaderboardTable& table, size_t column,
                           const std::vector<LocatedRecord>& runs, const std::string& stem) {
   std::string blocks;
   std::vector<std::string> bands, lines;
+  int64_t last = 0;
   for (const Shown& shown : ShownRows(table, column)) {
     const auto values = ValidationOf(*shown.cell, runs, *table.metric);
-    if (values.empty()) continue;
+    if (values.empty() || lines.size() == kMostCurves) continue;
+    last = std::max(last, values.rbegin()->first);
     const int number = static_cast<int>(lines.size()) + 1;
     absl::StrAppend(&blocks, "$curve", number, " << END\n");
     for (const auto& [step, seeds] : values) {
@@ -147,39 +178,48 @@ std::string CurvesProgram(const LeaderboardTable& table, size_t column,
         "$curve%d using 1:3:4 with filledcurves lt %d fs transparent solid 0.15 noborder notitle",
         number, number));
     lines.push_back(absl::StrFormat("$curve%d using 1:2 with linespoints lt %d ps 0.4 title %s",
-                                    number, number, Quoted(shown.row->label)));
+                                    number, number, Quoted(ShortLabel(*shown.row))));
   }
   if (lines.empty()) return "";
   bands.insert(bands.end(), lines.begin(), lines.end());
-  const int height = 160 + 6 * static_cast<int>(lines.size());
-  return absl::StrCat(Open(stem, height), blocks, "set key below samplen 2\nset xlabel 'step'\n",
-                      "set ylabel ", Quoted(absl::StrCat("validation: ", Name(table, column))),
-                      "\nplot ", absl::StrJoin(bands, ", \\\n  "), "\n", Close(stem, height));
+  const int height = 175 + 6 * static_cast<int>(lines.size());
+  return absl::StrCat(Open(stem, height), blocks,
+                      "set key below left Left reverse samplen 2\nset xlabel 'step'\nset xtics ",
+                      TickDistance(0, static_cast<double>(last)), "\n", "set title ",
+                      Quoted(absl::StrCat("validation: ", Name(table, column))), "\nplot ",
+                      absl::StrJoin(bands, ", \\\n  "), "\n", Close(stem, height));
 }
 
 // --- Scores by cost ---
 
+// Names stand beside their points, right and left by turns, because neighbours are often close.
 std::string CostProgram(const LeaderboardTable& table, size_t column, const std::string& stem) {
-  std::string block = "$cost << END\n";
-  bool has_points = false;
+  std::string blocks[2];
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  size_t count = 0;
   for (const Shown& shown : ShownRows(table, column)) {
     if (!shown.cell->core_hours || *shown.cell->core_hours <= 0) continue;
     // gnuplot reads a label in double quotes as one word, whatever else is in it.
     const std::string label =
-        absl::StrReplaceAll(shown.row->label, {{"\"", "'"}, {"\n", " "}, {"\\", "/"}});
-    absl::StrAppendFormat(&block, "%.9g %s \"%s\"\n", *shown.cell->core_hours,
+        absl::StrReplaceAll(ShortLabel(*shown.row), {{"\"", "'"}, {"\n", " "}, {"\\", "/"}});
+    absl::StrAppendFormat(&blocks[count++ % 2], "%.9g %s \"%s\"\n", *shown.cell->core_hours,
                           Score(*table.metric, *shown.cell), label);
-    has_points = true;
+    least = std::min(least, *shown.cell->core_hours);
+    most = std::max(most, *shown.cell->core_hours);
   }
-  if (!has_points) return "";
-  const int height = 170;
-  return absl::StrCat(Open(stem, height), block,
-                      "END\nset key off\nset logscale x\nset offsets graph 0.1, graph ",
-                      "0.25, graph 0.05, graph 0.05\nset xlabel 'core-hours of a run'\nset ylabel ",
-                      Quoted(Name(table, column)),
-                      "\nplot $cost using 1:2:3:4 with yerrorbars lt 1 ps 0.5, "
-                      "$cost using 1:2:5 with labels left offset 0.6,0.3 notitle\n",
-                      Close(stem, height));
+  if (count == 0) return "";
+  const int height = 150 + 8 * static_cast<int>(count);
+  const char* const points = "$%s using 1:2:3:4 with yerrorbars lt 1 ps 0.5, ";
+  std::string plots = absl::StrFormat(points, "right");
+  if (count > 1) absl::StrAppend(&plots, absl::StrFormat(points, "left"));
+  absl::StrAppend(&plots, "$right using 1:2:5 with labels left offset 0.6,0.3");
+  if (count > 1) absl::StrAppend(&plots, ", $left using 1:2:5 with labels right offset -0.6,-0.3");
+  return absl::StrCat(
+      Open(stem, height), "$right << END\n", blocks[0], "END\n$left << END\n", blocks[1],
+      "END\nset key off\nset logscale x\n",
+      absl::StrFormat("set xrange [%.3g:%.3g]\n", least / 4, 4 * most),  // room for names
+      "set xlabel 'core-hours of a run'\nset title ", Quoted(Name(table, column)), "\nplot ", plots,
+      "\n", Close(stem, height));
 }
 
 // The time of drawing, which cairo writes into the file, becomes that of no day.
