@@ -17,6 +17,8 @@ struct ReportRequest {
   std::vector<std::string> folders;
   const FoundRuns* found = nullptr;
   const Leaderboard* board = nullptr;
+  // Sentences about runs that are still to come, below the title.
+  std::vector<std::string> progress{};
   // Where the page will be: runs at or below its folder are linked. Empty = no links.
   std::string page;
 };

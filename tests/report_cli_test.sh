@@ -35,6 +35,15 @@ for format in md csv tex html; do
 done
 expect 0 '"tables"' "$lra" table one --format json
 
+# A suite that is not finished says how far it is.
+cp -r one half
+cat >half/suite.textproto <<END
+description: "of this test"
+group { task: "listops" attention: ["linear", "relu"] seeds: "0-1" preset: "smoke" }
+END
+expect 0 'half.html' "$lra" report half --out half.html
+has half.html '<li>half: 0 of 4 runs finished, 4 waiting</li>'
+
 # Truncated, changed, foreign and newer records are named and left out, and the exit code says so.
 cp -r one bad
 head -c 500 one/listops-cosformer-s0/record.textproto >bad/listops-cosformer-s0/record.textproto
