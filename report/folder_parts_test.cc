@@ -57,6 +57,16 @@ TEST(EfficiencyPartTest, OtherFilesAreNamed) {
   EXPECT_THAT(problems, ElementsAre(HasSubstr("notes.jsonl")));
 }
 
+TEST(EfficiencyPartTest, CellsThatCannotBeAreNamed) {
+  const TestFolder folder;
+  const std::string path = folder.File("cells.jsonl");
+  ASSERT_TRUE(AppendRecord(path, Cell("linear", 512, 0)).ok());
+  std::vector<std::string> problems;
+  EXPECT_EQ(ReadEfficiency({folder.path()}, &problems).html, "");
+  EXPECT_THAT(problems,
+              ElementsAre(HasSubstr("cells.jsonl:1: a measured cell has a pass of 0 seconds")));
+}
+
 constexpr char kDesigns[] = R"({"suite": "mine", "designs": [{
   "title": "<b>re-weighting</b>", "words": ["The cosine raises the score."],
   "effects": [

@@ -1,9 +1,9 @@
 """A browser, driven over its debugging pipe with Python's standard library alone."""
-import json, os, shutil, subprocess, tempfile
+import base64, json, os, shutil, subprocess, tempfile
 
 
 def find_chromium():
-    return next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 class Browser:
@@ -21,8 +21,8 @@ class Browser:
             os.set_inheritable(3, True), os.set_inheritable(4, True)
 
         self.process = subprocess.Popen(
-            [find_chromium(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
-             f"--user-data-dir={self.profile}", "about:blank"],
+            [find_chromium(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+             "--remote-debugging-pipe", f"--user-data-dir={self.profile}", "about:blank"],
             preexec_fn=connect, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(commands_read), os.close(answers_write)
         self.buffer, self.number, self.events = b"", 0, []
@@ -78,7 +78,8 @@ class Browser:
         """The value of an expression in the page; a promise is waited for."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
-            raise AssertionError(f"{script[:80]}: {answer['exceptionDetails'].get('exception', answer['exceptionDetails'])}")
+            details = answer["exceptionDetails"]
+            raise AssertionError(f"{script[:80]}: {details.get('exception', details)}")
         return answer["result"].get("value")
 
     def problems(self):
@@ -102,9 +103,9 @@ class Browser:
 
     def press(self, key, code):
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, text="\r" if key == "Enter" and kind == "keyDown" else "")
+            text = "\r" if key == "Enter" and kind == "keyDown" else ""
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, text=text)
 
     def screenshot(self, path):
-        import base64
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

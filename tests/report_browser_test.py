@@ -11,7 +11,26 @@ import report_records
 from report_browser import Browser, find_chromium
 
 METHODS, SEEDS, MOST_MILLISECONDS = 20, 10, 1000
-FIRST_ROWS = "[...document.querySelectorAll('tbody tr:not(.group)')].filter(row => !row.hidden).map(row => row.cells[0].textContent)"
+# What the checks below ask the page, by short names.
+HELPERS = """globalThis.test = {
+  rows: () => [...document.querySelectorAll('tbody tr:not(.group)')],
+  shown: () => test.rows().filter((row) => !row.hidden).map((row) => row.cells[0].textContent),
+  heads: () => [...document.querySelectorAll('.leaderboard thead th')],
+  column: (task) => test.heads().findIndex((head) => head.dataset.column === `task:${task}`),
+  values: (task) => test.rows().map((row) => Number(row.cells[test.column(task)].dataset.value)),
+  cell: (label, task) => test.rows().find((row) => row.cells[0].textContent === label).cells[test.column(task)],
+  cells: () => [...document.querySelectorAll('button.value')],
+  set: (control, value, event) => { control.value = value; control.dispatchEvent(new Event(event)); },
+  filter: (text) => test.set(document.querySelector('input[type=search]'), text, 'input'),
+  relativeTo: (label) => {
+    const show = document.querySelector('.tools select');
+    const option = [...show.options].find((one) => one.text === (label ? `differences to ${label}` : 'scores'));
+    test.set(show, option.value, 'change');
+  },
+  tick: (number) => document.querySelectorAll('fieldset input')[number].click(),
+  dialog: document.getElementById('runs'),
+  wait: (milliseconds) => new Promise((done) => setTimeout(done, milliseconds)),
+}; 0"""
 
 # What can be checked without a library: names of controls, structure of tables, alternatives of pictures, contrast of texts.
 OWN_RULES = """(() => {
@@ -22,8 +41,8 @@ OWN_RULES = """(() => {
   for (const one of document.querySelectorAll('table')) if (!one.caption) complain('no caption', one);
   for (const one of document.querySelectorAll('th')) if (!one.scope) complain('no scope', one);
   for (const one of document.querySelectorAll('img')) if (!one.alt) complain('no alt', one);
-  for (const one of document.querySelectorAll('svg')) {
-    if (!one.closest('[aria-hidden]') && !(one.getAttribute('role') === 'img' && one.getAttribute('aria-label'))) complain('no alternative', one);
+  for (const one of document.querySelectorAll('svg:not([aria-hidden])')) {
+    if (one.getAttribute('role') !== 'img' || !one.getAttribute('aria-label')) complain('no alternative', one);
   }
   for (const one of document.querySelectorAll('[id]')) {
     if (document.querySelectorAll(`[id="${one.id}"]`).length > 1) complain('id is not unique', one);
@@ -37,8 +56,9 @@ CONTRAST = """(() => {
     const canvas = document.createElement('canvas').getContext('2d');
     canvas.fillStyle = color;
     canvas.fillRect(0, 0, 1, 1);
-    const linear = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+    const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map((v) => linear(v / 255));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
   const paper = luminance(getComputedStyle(document.body).backgroundColor);
   const ratio = (selector) => {
@@ -71,7 +91,8 @@ def check_access(browser, where):
         return
     with open(find_axe()) as file:
         browser.run(file.read() + "; 0")
-    violations = browser.run("axe.run(document).then(result => result.violations.map(v => `${v.impact} ${v.id}: ${v.nodes[0].html.slice(0, 120)}`))")
+    violations = browser.run(
+        "axe.run(document).then((result) => result.violations.map((v) => `${v.impact} ${v.id}: ${v.nodes[0].html.slice(0, 120)}`))")
     expect(f"{where}: axe-core", violations, [])
 
 
@@ -80,67 +101,73 @@ def keep(browser, name):
         browser.screenshot(f"{os.environ['LRA_SCREENSHOTS']}/{name}.png")
 
 
+def open_page(browser, page):
+    browser.open(page)
+    browser.run(HELPERS)
+
+
 def check_loading(browser, page):
     times = []
     for _ in range(3):
-        browser.open(page)
+        open_page(browser, page)
         times.append(browser.run("performance.getEntriesByType('navigation')[0].loadEventEnd"))
     print(f"{METHODS * SEEDS * 5} records: loaded in {', '.join(f'{t:.0f}' for t in times)} ms")
     if min(times) > MOST_MILLISECONDS:
         failures.append(f"loading takes {min(times):.0f} ms, at most {MOST_MILLISECONDS}")
     expect("title, which hostile records would change", browser.run("document.title"), "Long-Range Arena: report")
-    expect("rows", browser.run("document.querySelectorAll('tbody tr:not(.group)').length"), METHODS)
-    expect("cells that open", browser.run("document.querySelectorAll('button.value').length"), METHODS * 5)
+    expect("rows", browser.run("test.rows().length"), METHODS)
+    expect("cells that open", browser.run("test.cells().length"), METHODS * 5)
 
 
 def check_sorting(browser):
-    sort = "[...document.querySelectorAll('thead th')].find(th => th.dataset.column === 'task:listops')"
-    values = "[...document.querySelectorAll('tbody tr:not(.group)')].map(row => Number(row.cells[[...document.querySelectorAll('thead th')].findIndex(th => th.dataset.column === 'task:listops')].dataset.value))"
     for order, is_falling in (("descending", True), ("ascending", False)):
-        browser.run(f"{sort}.querySelector('button').click()")
-        expect("aria-sort", browser.run(f"{sort}.getAttribute('aria-sort')"), order)
-        expect("order of values", browser.run(values), sorted(browser.run(values), reverse=is_falling))
-    expect("what is announced", browser.run("document.querySelector('[role=status]').textContent"), "Sorted by listops, ascending")
+        browser.run("test.heads()[test.column('listops')].querySelector('button').click()")
+        expect("aria-sort", browser.run("test.heads()[test.column('listops')].getAttribute('aria-sort')"), order)
+        values = browser.run("test.values('listops')")
+        expect("order of values", values, sorted(values, reverse=is_falling))
+    expect("announced", browser.run("document.querySelector('[role=status]').textContent"), "Sorted by listops, ascending")
 
 
 def check_tools(browser):
-    browser.run("{ const filter = document.querySelector('input[type=search]'); filter.value = 'Method_03'; filter.dispatchEvent(new Event('input')); }")
-    expect("filtered rows", browser.run(FIRST_ROWS), ["method_03"])
-    browser.run("{ const filter = document.querySelector('input[type=search]'); filter.value = ''; filter.dispatchEvent(new Event('input')); }")
-    browser.run("document.querySelectorAll('fieldset input')[1].click()")
-    expect("columns shown", browser.run("[...document.querySelectorAll('.leaderboard thead th')].filter(th => !th.hidden).length"), 7)
-    browser.run("document.querySelectorAll('fieldset input')[1].click()")
-    browser.run("{ const show = document.querySelector('.tools select'); show.value = [...show.options].find(o => o.text.endsWith('method_00')).value; show.dispatchEvent(new Event('change')); }")
-    cell = "[...document.querySelectorAll('tbody tr')].find(row => row.cells[0].textContent === 'method_05').cells[1].querySelector('.difference').textContent"
-    difference = browser.run(cell)
+    browser.run("test.filter('Method_03')")
+    expect("filtered rows", browser.run("test.shown()"), ["method_03"])
+    browser.run("test.filter('')")
+    browser.run("test.tick(1)")
+    expect("columns shown", browser.run("test.heads().filter((head) => !head.hidden).length"), 7)
+    browser.run("test.tick(1)")
+    browser.run("test.relativeTo('method_00')")
+    difference = browser.run("test.cell('method_05', 'listops').querySelector('.difference').textContent")
     if not difference.startswith("−") or "[" not in difference or ", p " not in difference:
         failures.append(f"difference to method_00: {difference!r}, expected a negative one with its interval and p")
     keep(browser, "differences")
-    browser.run("{ const show = document.querySelector('.tools select'); show.value = ''; show.dispatchEvent(new Event('change')); }")
+    browser.run("test.relativeTo('')")
+    expect("differences left", browser.run("document.querySelectorAll('.difference').length"), 0)
 
 
 def check_dialog(browser):
-    browser.run("document.querySelectorAll('button.value')[7].focus()")
+    browser.run("test.cells()[7].focus()")
     browser.press("Enter", 13)
-    expect("dialog opens", browser.run("document.getElementById('runs').open"), True)
-    expect("runs in it", browser.run("document.querySelectorAll('#runs .runs tbody tr').length"), SEEDS)
-    expect("curves", browser.run("[...document.querySelectorAll('#runs svg.chart')].map(svg => svg.querySelectorAll('.band').length)"), [2, 2])
-    expect("confusion's rows", browser.run("document.querySelectorAll('#runs .confusion tbody tr').length in {2: 1, 10: 1}"), True)
+    expect("dialog opens", browser.run("test.dialog.open"), True)
+    expect("runs in it", browser.run("test.dialog.querySelectorAll('.runs tbody tr').length"), SEEDS)
+    bands = "[...test.dialog.querySelectorAll('svg.chart')].map((chart) => chart.querySelectorAll('.band').length)"
+    expect("bands of the curves", browser.run(bands), [2, 2])
+    counts = browser.run("[...test.dialog.querySelectorAll('.share')].map((cell) => Number(cell.textContent.replaceAll(',', '')))")
+    expect("examples in the confusion", sum(counts) / SEEDS in {size for _, size in report_records.TASKS.values()}, True)
     check_access(browser, "dialog")
     keep(browser, "dialog")
     browser.press("Escape", 27)
-    expect("dialog closes", browser.run("document.getElementById('runs').open"), False)
-    expect("focus returns", browser.run("document.activeElement === document.querySelectorAll('button.value')[7]"), True)
-    browser.run("[...document.querySelectorAll('button.value')].find(b => b.textContent.includes('script')).click()")
+    expect("dialog closes", browser.run("test.dialog.open"), False)
+    expect("focus returns", browser.run("document.activeElement === test.cells()[7]"), True)
+    browser.run("test.cells().find((button) => button.textContent.includes('script')).click()")
     expect("hostile text is text", browser.run("document.getElementById('runs-title').textContent.includes('</script>')"), True)
-    expect("hostile elements", browser.run("document.querySelectorAll('#runs img, #runs script').length"), 0)
-    browser.run("document.getElementById('runs').close()")
+    expect("hostile elements", browser.run("test.dialog.querySelectorAll('img, script').length"), 0)
+    browser.run("test.dialog.close()")
 
 
 def check_looks(browser, page):
     keep(browser, "wide")
     check_access(browser, "light")
-    browser.run("document.querySelector('.cost').scrollIntoView(); new Promise(done => setTimeout(done, 300))")
+    browser.run("document.querySelector('.cost').scrollIntoView(); test.wait(300)")
     expect("cost figure's points", browser.run("document.querySelectorAll('.cost circle').length"), METHODS)
     keep(browser, "cost")
     browser.prefer("dark")
@@ -150,7 +177,7 @@ def check_looks(browser, page):
     expect("switched to light", browser.run("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
     browser.prefer("light")
     browser.resize(360, 740, is_phone=True)
-    browser.open(page)
+    open_page(browser, page)
     expect("width on a phone", browser.run("document.documentElement.scrollWidth"), 360)
     check_access(browser, "phone")
     keep(browser, "phone")

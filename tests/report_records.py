@@ -17,8 +17,10 @@ def curve(points, final, seed):
     for i in range(1, points + 1):
         loss = 2.3 * math.exp(-3 * i / points) + 0.5 + 0.01 * math.sin(i + seed)
         value = final * (1 - math.exp(-4 * i / points))
-        lines.append(f'curve {{ step: {10 * i} learning_rate: 0.001 train_loss: {loss:.6f} train {{ key: "accuracy" value: {value:.6f} }} '
-                     + (f'validation_loss: {loss + 0.1:.6f} validation {{ key: "accuracy" value: {value * 0.97:.6f} }} ' if i % 10 == 0 else "") + "}")
+        point = f'step: {10 * i} learning_rate: 0.001 train_loss: {loss:.6f} train {{ key: "accuracy" value: {value:.6f} }}'
+        if i % 10 == 0:
+            point += f' validation_loss: {loss + 0.1:.6f} validation {{ key: "accuracy" value: {0.97 * value:.6f} }}'
+        lines.append(f"curve {{ {point} }}")
     return "\n".join(lines)
 
 
@@ -39,7 +41,8 @@ seed: {seed}
 parameters: {77000 + rank}
 {curve(points, share, seed)}
 results {{ split: "test" examples: {examples} step: {10 * points} checkpoint: "selected"
-  sums {{ counts {{ key: "correct" value: {correct} }} counts {{ key: "targets" value: {examples} }} totals {{ key: "nats" value: {examples}.5 }} }}
+  sums {{ counts {{ key: "correct" value: {correct} }} counts {{ key: "targets" value: {examples} }}
+    totals {{ key: "nats" value: {examples}.5 }} }}
   {"".join(f"confusion: {n} " for n in confusion(classes, examples, correct))} }}
 selected_step: {10 * points}
 machine {{ cpu: "a processor" cores: 2 memory_bytes: 8000000000 system: "a system" kernels: "avx2" }}
