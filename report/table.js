@@ -177,8 +177,7 @@ class LeaderboardTable {
   makeCostFigure() {
     const columns = this.heads.map((head, column) => [head.dataset.column, column])
                         .filter(([name]) => name.startsWith('task:'));
-    const known = columns.filter(
-        ([, column]) => this.allRows().some((row) => numberOf(row.cells[column], 'cost')));
+    const known = columns.filter(([, column]) => this.pricedRows(column).length > 1);
     if (known.length === 0) return;
     const place = element('div', {class: 'cost'});
     const choose = element(
@@ -187,29 +186,34 @@ class LeaderboardTable {
     const draw = () =>
         place.replaceChildren(this.costFigure(Number(choose.value), this.section.clientWidth));
     choose.addEventListener('change', draw);
-    this.section.append(
-        element('h3', {}, 'Score against cost'), element('label', {}, 'Task ', choose), place);
+    const label = element('label', {}, 'Task ', choose);
+    label.hidden = known.length === 1;
+    this.section.append(element('h3', {}, 'Score against cost'), label, place);
     whenSeen(place, draw);
   }
 
+  // The rows with both a score and a cost.
+  pricedRows(column) {
+    return this.allRows().filter(
+        (row) => numberOf(row.cells[column], 'cost') > 0 &&
+            numberOf(row.cells[column], 'value') !== null);
+  }
+
   costFigure(column, width) {
-    const points =
-        this.allRows().filter((row) => numberOf(row.cells[column], 'cost')).map((row) => {
-          const cell = row.cells[column],
-                scaled = (name) =>
-                    (numberOf(cell, name) === null ? null :
-                                                     this.metric.scale * numberOf(cell, name));
-          return {
-            label: this.labelOf(row),
-            x: numberOf(cell, 'cost'),
-            y: scaled('value'),
-            low: scaled('low'),
-            high: scaled('high')
-          };
-        });
+    const points = this.pricedRows(column).map((row) => {
+      const cell = row.cells[column],
+            scaled = (name) =>
+                (numberOf(cell, name) === null ? null : this.metric.scale * numberOf(cell, name));
+      return {
+        label: this.labelOf(row),
+        x: numberOf(cell, 'cost'),
+        y: scaled('value'),
+        low: scaled('low'),
+        high: scaled('high')
+      };
+    });
     const title = `${this.heads[column].dataset.column.slice(5)}: ${this.metric.name} in ${
         this.metric.unit}, with its interval, against core-hours of a run`;
-    return pointChart({title, xName: 'core-hours of a run', width, height: 320}, points) ||
-        element('p', {}, 'No run of this task has both.');
+    return pointChart({title, xName: 'core-hours of a run', width, height: 320}, points);
   }
 }
