@@ -146,7 +146,7 @@ std::string MakeReport(const ReportRequest& request) {
                       {"{{style}}", kPageStyle},
                       {"{{summary}}", EscapeHtml(Summary(request))},
                       {"{{progress}}", HtmlList(request.progress)},
-       {"{{tables}}", HtmlTables(board, data.run_numbers)},
+                      {"{{tables}}", HtmlTables(board, data.run_numbers)},
                       {"{{ablations}}", Section("ablations", "Effects", data.ablation_html)},
                       {"{{efficiency}}", Section("efficiency", "Efficiency", data.efficiency_html)},
                       {"{{left_out}}", Section("left-out", "Not in a table", HtmlList(left_out))},
