@@ -41,6 +41,9 @@ std::vector<std::string> Texts(const Json& object, const char* name) {
   return texts;
 }
 
+// Whether an effect can be of that size; what is larger is no number that somebody measured.
+bool IsAmount(double value) { return std::isfinite(value) && std::abs(value) < 1e9; }
+
 // An effect as people read it. Its numbers are in the metric's own scale.
 struct Effect {
   explicit Effect(const Json& json)
@@ -57,7 +60,9 @@ struct Effect {
     if (const std::string less = TextField(json, "less_task"); !less.empty())
       absl::StrAppend(&task, " less ", less);
   }
-  bool is_known() const { return metric != nullptr && std::isfinite(difference); }
+  bool is_known() const {
+    return metric != nullptr && IsAmount(difference) && IsAmount(low) && IsAmount(high);
+  }
   std::string Text() const {
     if (!is_known()) return "-";
     const int more = metric->DecimalsFor((high - low) / 2);
