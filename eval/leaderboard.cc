@@ -65,6 +65,20 @@ absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
   return options.metric.empty() ? MetricOf(record.spec()) : FindMetric(options.metric);
 }
 
+// Why rows of a column that were compared have no letters; empty if they have.
+std::string DescribeMissingLetters(const LeaderboardTable& table, size_t column) {
+  const auto is_of_column = [&](const TableComparison& comparison) {
+    return comparison.task == table.tasks[column];
+  };
+  if (std::none_of(table.comparisons.begin(), table.comparisons.end(), is_of_column)) return "";
+  for (const LeaderboardRow& row : table.rows) {
+    if (row.cells[column] && !row.cells[column]->letters.empty()) return "";
+  }
+  return absl::StrCat(table.tasks[column],
+                      ": no letters, because too many sets of rows could not be told apart; JSON "
+                      "has every comparison.");
+}
+
 // Rows, their statistics and comparisons.
 void FillTable(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
                std::vector<std::string>* left_out, LeaderboardTable* table) {
@@ -141,6 +155,10 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     if (&columns != &tables.front())
       table.differs = internal::DescribeDifference(tables.front(), columns);
     table.notes = internal::MakeNotes(columns, options);
+    for (size_t c = 0; c < table.tasks.size(); ++c) {
+      if (std::string missing = DescribeMissingLetters(table, c); !missing.empty())
+        table.notes.push_back(std::move(missing));
+    }
     const std::string incomplete = DescribeIncomplete(table.rows);
     if (!incomplete.empty()) table.notes.push_back(incomplete);
     internal::AddPublished(shown_published, &table);
