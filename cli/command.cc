@@ -95,10 +95,12 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddTrainCommand(app, context);
   AddRunCommand(app, context);
   AddStatusCommand(app, context);
+  AddPapersCommand(app, context);
   AddEvalCommand(app, context);
   AddAttendCommand(app, context);
   AddScoreCommand(app, context);
   AddTableCommand(app, context);
+  AddReportCommand(app, context);
   AddCompareCommand(app, context);
   AddPowerCommand(app, context);
   AddDiffCommand(app, context);
