@@ -11,11 +11,13 @@
 #include "lra/suggest.h"
 #include "lra/version.h"
 #include "nlohmann/json.hpp"
+#include "run_folder/run_claim.h"
 
 namespace lra {
 namespace {
 
 int ExitCode(const absl::Status& status) {
+  if (IsInUse(status)) return kInUseExitCode;
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return 0;

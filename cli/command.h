@@ -3,7 +3,8 @@
 // standard error.
 //
 // Exit codes: 0 done; 1 the answer is no (a verification, a check or a run failed); 2 wrong use
-// (unknown flag, name, field or value: nothing was started).
+// (unknown flag, name, field or value: nothing was started); 75 another process has the run's
+// folder: try again later.
 #ifndef LRA_CLI_COMMAND_H_
 #define LRA_CLI_COMMAND_H_
 

@@ -5,12 +5,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "cli/train_flags.h"
 #include "eval/score_text.h"
+#include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "lra/textproto.h"
 #include "models/base/runtime.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task.h"
+#include "train/run_estimate.h"
 #include "train/series.h"
 #include "train/trainer.h"
 
@@ -51,16 +55,35 @@ void ListenToSignals() {
   }
 }
 
-absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
+// Seeds differ in nothing that takes time.
+absl::Status PrintEstimate(const std::vector<TrainRequest>& requests,
+                           const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const RunEstimate estimate, EstimateRun(requests.front()));
+  if (context.json) {
+    std::cout << ToJson(estimate) << std::flush;
+    return absl::OkStatus();
+  }
+  std::cout << DescribeRunEstimate(estimate);
+  const auto runs = static_cast<double>(requests.size());
+  if (requests.size() > 1) {
+    std::cout << requests.size() << " runs one after the other: about "
+              << FormatSeconds(runs * estimate.wall_seconds()) << "\n";
+  }
+  std::cout << std::flush;
+  return absl::OkStatus();
+}
+
+absl::Status Train(const TrainFlags& flags, bool is_dry, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
                        MakeTrainRequests(flags.Choice(context)));
   for (const TrainRequest& request : requests) {
-    LRA_RETURN_IF_ERROR(CheckRunDirectory(request));  // before hours of other seeds
+    if (!is_dry) LRA_RETURN_IF_ERROR(CheckRunDirectory(request));  // before hours of other seeds
     LRA_RETURN_IF_ERROR(
         CheckDataOfTask(request.runtime.data_dir(), request.resolved.config.task()));
   }
   const RuntimeConfig& runtime = requests.front().runtime;
   LRA_RETURN_IF_ERROR(StartRuntime(runtime.threads(), runtime.kernels()));
+  if (is_dry) return PrintEstimate(requests, context);
   ListenToSignals();
   nlohmann::json results = nlohmann::json::array();
   const absl::Status status = TrainSeries(
@@ -81,11 +104,14 @@ void AddTrainCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* command =
       AddCommand(app, "train", "Train, select, test and record one model, for one or more seeds");
+  auto is_dry = std::make_shared<bool>(false);
   flags->Add(command, context);
+  AddSwitch(command, "--dry-run", is_dry.get(),
+            "Only measure some steps, and print the time, memory and disk that a run will take");
   SetBody(command, context,
           "  lra train --task listops --attention linear --preset small --seeds 0-2\n"
           "  lra train --config configs/runs/quickstart.textproto --attention cosformer --resume",
-          [flags, context] { return Train(*flags, *context); });
+          [flags, is_dry, context] { return Train(*flags, *is_dry, *context); });
 }
 
 }  // namespace lra

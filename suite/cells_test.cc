@@ -83,15 +83,16 @@ TEST(ExpandSuite, SaysWhichGroupIsWrong) {
 
 TEST(ShardOf, PartsAreDisjointAndWhole) {
   const std::vector<SuiteCell> cells = *ExpandSuite(Grid());
+  const std::vector<double> costs(cells.size(), 1);
   std::vector<std::string> names, all;
   for (const SuiteCell& cell : cells) all.push_back(cell.name);
   for (const char* shard : {"0/3", "1/3", "2/3"}) {
-    const std::vector<SuiteCell> part = *ShardOf(cells, shard);
+    const std::vector<SuiteCell> part = *ShardOf(cells, costs, shard);
     for (const SuiteCell& cell : part) names.push_back(cell.name);
   }
   EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(all));
   for (const char* wrong : {"3/3", "1", "a/2", "1/0", "-1/2"})
-    EXPECT_FALSE(ShardOf(cells, wrong).ok()) << wrong;
+    EXPECT_FALSE(ShardOf(cells, costs, wrong).ok()) << wrong;
 }
 
 TEST(LoadSuite, EveryFileOfTheProjectExpands) {

@@ -81,7 +81,7 @@ TEST(RunCells, ABudgetEndsRunsAndIsNoFailure) {
   const TestFolder folder;
   const std::vector<SuiteCell> cells = Cells(6);
   PoolOptions options = Shell(folder, "echo begun > $OUT/$NAME.begun; sleep 600");
-  options.budget_seconds = 0.5;
+  options.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
   ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
   EXPECT_FALSE(ReadFile(JoinPath(folder.path(), "run2.begun")).ok());
   for (const SuiteCell& cell : cells)
@@ -133,7 +133,7 @@ TEST(TrainCommand, SaysEverythingOfTheRun) {
   cell.choice = {"text", "linear", "fair", "small", "", {"train.steps=5"}};
   cell.seed = 3;
   cell.name = "text-linear-s3";
-  EXPECT_THAT(TrainCommand("lra", "out", cell, 2),
+  EXPECT_THAT(TrainCommand("lra", "out/text-linear-s3", cell, 2),
               ElementsAre("lra", "train", "--task", "text", "--attention", "linear", "--protocol",
                           "fair", "--preset", "small", "--set", "train.steps=5", "--seeds", "3",
                           "--out", "out/text-linear-s3", "--threads", "2", "--resume", "--quiet"));
