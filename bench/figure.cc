@@ -4,21 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
-#include "bench/child.h"
-#include "lra/excerpt.h"
-#include "lra/files.h"
-#include "lra/status_macros.h"
+#include "bench/gnuplot.h"
 
 namespace lra {
 namespace {
 
 using Points = std::vector<LengthPoint> (*)(const Series&);
-
-std::string Quoted(const std::string& text) {
-  return absl::StrCat(
-      "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"_", "\\\\_"}}), "\"");
-}
 
 // Inline data of each series, by name.
 std::string DataBlocks(const Panel& panel, const char* name, Points points) {
@@ -37,7 +28,7 @@ std::string Plot(const Panel& panel, const char* name, Points points, const char
   for (size_t i = 0; i < panel.series.size(); ++i) {
     if (points(panel.series[i]).empty()) continue;
     curves.push_back(absl::StrFormat("$%s%d using 1:($2%s) with linespoints title %s", name, i,
-                                     scale, Quoted(panel.series[i].label)));
+                                     scale, GnuplotText(panel.series[i].label)));
   }
   std::string text;
   for (const std::string& curve : curves)
@@ -50,24 +41,13 @@ bool HasPoints(const Panel& panel) {
                      [](const Series& series) { return !TimePoints(series).empty(); });
 }
 
-absl::Status Draw(const std::string& gnuplot, const std::string& program) {
-  const absl::StatusOr<ChildOutcome> child = RunChild({{gnuplot, program}, {}});
-  if (!child.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("no figure: ", child.status().message(),
-                     "; install gnuplot (Debian: gnuplot-nox) and run: gnuplot ", program));
-  }
-  if (child->exit_code == 0 && child->signal == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("gnuplot ", program, ": ", LastLine(child->errors)));
-}
-
 }  // namespace
 
 std::string GnuplotProgram(const Panel& panel, const std::string& svg) {
   std::string text = absl::StrCat(
       "set terminal svg size 1200,560 dynamic\nset output ", "\"", svg, "\"\n",
       DataBlocks(panel, "time", TimePoints), DataBlocks(panel, "memory", MemoryPoints),
-      "set multiplot layout 1,2 title ", Quoted(panel.title),
+      "set multiplot layout 1,2 title ", GnuplotText(panel.title),
       "\nset logscale xy\nset logscale x 2\nset xlabel \"N\"\nset key left top\nset grid\n",
       "set ylabel \"ms\"\n", Plot(panel, "time", TimePoints, "*1e3"));
   const std::string memory = Plot(panel, "memory", MemoryPoints, "/1e6");
@@ -78,17 +58,12 @@ std::string GnuplotProgram(const Panel& panel, const std::string& svg) {
 absl::StatusOr<std::vector<std::string>> DrawFigures(const std::vector<Panel>& panels,
                                                      const std::string& prefix,
                                                      const std::string& gnuplot) {
-  std::vector<std::string> pictures, programs;
+  std::vector<GnuplotPicture> pictures;
   for (const Panel& panel : panels) {
     if (!HasPoints(panel)) continue;
-    const std::string name = absl::StrCat(prefix, "-", programs.size() + 1);
-    pictures.push_back(name + ".svg");
-    programs.push_back(name + ".gp");
-    LRA_RETURN_IF_ERROR(
-        WriteFileAtomically(programs.back(), GnuplotProgram(panel, pictures.back())));
+    pictures.push_back([&panel](const std::string& svg) { return GnuplotProgram(panel, svg); });
   }
-  for (const std::string& program : programs) LRA_RETURN_IF_ERROR(Draw(gnuplot, program));
-  return pictures;
+  return DrawPictures(pictures, prefix, gnuplot);
 }
 
 }  // namespace lra

@@ -13,9 +13,7 @@ namespace lra {
 // The program that draws both curves of a panel, data included, into `svg`: both axes logarithmic.
 std::string GnuplotProgram(const Panel& panel, const std::string& svg);
 
-// Writes PREFIX-1.gp and PREFIX-1.svg, ... for every panel with a measured cell, and returns the
-// pictures' names. FailedPrecondition, with what to install, where there is no `gnuplot`; the
-// programs are then there all the same.
+// A picture for every panel with a measured cell: PREFIX-1.svg, ... The errors of DrawPictures.
 absl::StatusOr<std::vector<std::string>> DrawFigures(const std::vector<Panel>& panels,
                                                      const std::string& prefix,
                                                      const std::string& gnuplot = "gnuplot");

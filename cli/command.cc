@@ -100,6 +100,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddScoreCommand(app, context);
   AddTableCommand(app, context);
   AddCompareCommand(app, context);
+  AddAblateCommand(app, context);
   AddPowerCommand(app, context);
   AddDiffCommand(app, context);
   AddProfileCommand(app, context);

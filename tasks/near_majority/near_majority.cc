@@ -51,7 +51,7 @@ class NearMajority : public Task {
     spec.set_version(1);
     spec.set_vocabulary_size(kVocabularySize);
     for (const char* name : kNames) spec.add_token_names(name);
-    spec.set_max_length_tokens(options_.length_tokens());
+    spec.set_max_length_tokens(options_.max_length_tokens());
     spec.set_classes(2);
     spec.set_metric(TaskSpec::ACCURACY);
     return spec;
@@ -74,7 +74,7 @@ class NearMajority : public Task {
     }
     return absl::InvalidArgumentError(
         absl::StrCat("no new example without a tie in ", kMaxAttempts, " attempts for example ",
-                     index, "; raise length_tokens, or ask for fewer examples"));
+                     index, "; raise max_length_tokens, or ask for fewer examples"));
   }
 
   // Where any votes may count, the label does not follow from the example.
@@ -120,9 +120,9 @@ class NearMajority : public Task {
   static constexpr const char* kNames[kVocabularySize] = {"<pad>", "-", "+", "*"};
 
   // Marks far enough from each other and from the ends: of all such places, each alike.
-  std::vector<int64_t> DrawMarks(RandomStream* random) const {
+  std::vector<int64_t> DrawMarks(int64_t length, RandomStream* random) const {
     const int64_t d = options_.distance_tokens(), marks = options_.marks();
-    std::vector<int64_t> places = Choose(marks, options_.length_tokens() - 2 * d * marks, random);
+    std::vector<int64_t> places = Choose(marks, length - 2 * d * marks, random);
     for (int64_t m = 0; m < marks; ++m) places[m] += d + 2 * d * m;
     return places;
   }
@@ -144,10 +144,10 @@ class NearMajority : public Task {
     const bool counts_near = random->Uniform() < options_.near_probability();
     const int64_t d = options_.distance_tokens();
     std::vector<uint16_t>& tokens = example->tokens;
-    tokens.resize(options_.length_tokens());
+    tokens.resize(random->Between(options_.min_length_tokens(), options_.max_length_tokens()));
     for (uint16_t& token : tokens) token = random->Below(2) == 1 ? kFor : kAgainst;
     int64_t margin = 0;
-    for (const int64_t mark : DrawMarks(random)) {
+    for (const int64_t mark : DrawMarks(static_cast<int64_t>(tokens.size()), random)) {
       tokens[mark] = kMark;
       for (int64_t i = 1; i <= d; ++i) {
         margin += tokens[mark - i] == kFor ? 1 : -1;
@@ -166,10 +166,15 @@ class NearMajority : public Task {
 absl::StatusOr<std::unique_ptr<Task>> MakeNearMajority(const google::protobuf::Any& packed) {
   LRA_ASSIGN_OR_RETURN(NearMajorityOptions options,
                        UnpackOptions<NearMajorityOptions>("task", "near_majority", packed));
-  const int64_t least = int64_t{options.marks()} * (2 * options.distance_tokens() + 1);
-  if (options.length_tokens() < least) {
+  if (options.min_length_tokens() > options.max_length_tokens()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("task near_majority: length_tokens is ", options.length_tokens(), "; ",
+        absl::StrCat("task near_majority: min_length_tokens is ", options.min_length_tokens(),
+                     ", above max_length_tokens, ", options.max_length_tokens()));
+  }
+  const int64_t least = int64_t{options.marks()} * (2 * options.distance_tokens() + 1);
+  if (options.min_length_tokens() < least) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("task near_majority: min_length_tokens is ", options.min_length_tokens(), "; ",
                      options.marks(), " marks (marks) with the ", 2 * options.distance_tokens(),
                      " votes near each (distance_tokens) take ", least));
   }

@@ -97,7 +97,8 @@ double ExpectedTotalRight(int near, int far) {
 
 TEST(NearMajorityTest, CountingAllSaysALittleAndDistanceTheRest) {
   const TestFolder folder;
-  const Dataset data = Prepared(folder.File("data"), {"train_examples=50", "test_examples=8000"});
+  const Dataset data = Prepared(
+      folder.File("data"), {"min_length_tokens=64", "train_examples=50", "test_examples=8000"});
   EXPECT_EQ(NearRight(data, 4), 1);
   EXPECT_LT(NearRight(data, 3), 0.95);
   EXPECT_LT(NearRight(data, 5), 0.95);
@@ -107,6 +108,29 @@ TEST(NearMajorityTest, CountingAllSaysALittleAndDistanceTheRest) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->ok());
   EXPECT_EQ(report->labels_checked, 50 + 2000 + 8000);
+}
+
+// What the description of the canonical data says.
+TEST(NearMajorityTest, LengthsAreUniform) {
+  double right = 0;
+  for (int length = 32; length <= 64; ++length) right += ExpectedTotalRight(16, length - 18) / 33;
+  EXPECT_NEAR(right, 0.7494, 0.00005);
+  const TestFolder folder;
+  const Dataset data = Prepared(folder.File("data"), {"train_examples=50", "test_examples=8000"});
+  EXPECT_NEAR(TotalRight(data), right, 4 * std::sqrt(0.19 / 8000));
+  const DataView view = LoadView("near_majority", "fair", "smoke", {}).value();
+  const SplitView split = *SplitView::Create(data, "test", view);
+  std::vector<int64_t> seen(65);
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < split.size(); ++i) {
+    split.Read(i, &ids);
+    ASSERT_LT(ids.size(), seen.size());
+    ++seen[ids.size()];
+  }
+  for (int length = 0; length <= 64; ++length) {
+    // 8,000 / 33 = 242, with a standard deviation of 15.
+    EXPECT_NEAR(seen[length], length < 32 ? 0 : 242, length < 32 ? 0 : 75) << length;
+  }
 }
 
 // The null: counting all says as much as it does with the effect, and near votes say no more than
@@ -125,9 +149,9 @@ TEST(NearMajorityTest, WithoutTheEffectNearVotesSayNoMoreThanAll) {
 
 TEST(NearMajorityTest, MarksStandApartAndAnywhere) {
   const TestFolder folder;
-  const Dataset data =
-      Prepared(folder.File("data"), {"length_tokens=12", "distance_tokens=2", "test_examples=1000",
-                                     "train_examples=50", "validation_examples=50"});
+  const Dataset data = Prepared(
+      folder.File("data"), {"min_length_tokens=12", "max_length_tokens=12", "distance_tokens=2",
+                            "test_examples=1000", "train_examples=50", "validation_examples=50"});
   const DataView view = LoadView("near_majority", "fair", "smoke", {}).value();
   const SplitView split = *SplitView::Create(data, "test", view);
   std::vector<int64_t> at(12);
@@ -171,10 +195,10 @@ TEST(NearMajorityTest, TooManyMarksAreAnError) {
   PrepareOptions options;
   options.task = "near_majority";
   options.out = folder.File("data");
-  options.set = {"length_tokens=17"};
+  options.set = {"min_length_tokens=17"};
   options.quiet = true;
   EXPECT_THAT(std::string(Prepare(options).status().message()),
-              HasSubstr("length_tokens is 17; 2 marks (marks) with the 8 votes near each "
+              HasSubstr("min_length_tokens is 17; 2 marks (marks) with the 8 votes near each "
                         "(distance_tokens) take 18"));
 }
 
