@@ -3,24 +3,13 @@
 #define LRA_BENCH_REPORT_H_
 
 #include <string>
-#include <vector>
 
 #include "bench/bench.pb.h"
 #include "bench/spread.h"
+#include "lra/text_table.h"
 #include "nlohmann/json_fwd.hpp"
 
 namespace lra {
-
-struct TextTable {
-  std::string title;
-  std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;
-};
-
-// Padded, so that it can be read in a terminal; numbers stand right.
-std::string ToMarkdown(const TextTable& table);
-// One line a row, fields quoted where they must be; the title in a first column.
-std::string ToCsv(const TextTable& table);
 
 // "374.8 (370.1 – 381.0)"
 std::string WithInterval(const MedianInterval& interval, double scale, int digits);

@@ -104,6 +104,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddTableCommand(app, context);
   AddReportCommand(app, context);
   AddCompareCommand(app, context);
+  AddAblateCommand(app, context);
   AddPowerCommand(app, context);
   AddDiffCommand(app, context);
   AddProfileCommand(app, context);

@@ -64,6 +64,7 @@ void AddScoreCommand(CLI::App* app, CommandContext* context);
 void AddTableCommand(CLI::App* app, CommandContext* context);
 void AddReportCommand(CLI::App* app, CommandContext* context);
 void AddCompareCommand(CLI::App* app, CommandContext* context);
+void AddAblateCommand(CLI::App* app, CommandContext* context);
 void AddPowerCommand(CLI::App* app, CommandContext* context);
 void AddRunsCommand(CLI::App* app, CommandContext* context);
 void AddWatchCommand(CLI::App* app, CommandContext* context);

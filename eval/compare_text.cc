@@ -1,5 +1,4 @@
 // What `lra compare` prints.
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -9,26 +8,12 @@
 #include "absl/strings/str_join.h"
 #include "eval/compare_contrast.h"
 #include "eval/compare_methods.h"
+#include "eval/difference_text.h"
 
 namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// "-0.5 points [-1.9, +0.9]", with decimals that give the half width two digits.
-std::string SignedText(const Metric& metric, double mean, const Interval& interval) {
-  const MetricTraits& traits = metric.traits();
-  const int decimals =
-      std::max(0, traits.decimals + metric.DecimalsFor((interval.high - interval.low) / 2));
-  const auto number = [&](double value) {
-    return absl::StrFormat("%+.*f", decimals, traits.scale * value);
-  };
-  return absl::StrCat(number(mean), " ", metric.difference_unit(), " [", number(interval.low), ", ",
-                      number(interval.high), "]");
-}
-
-// "0.032", "0.00047", "below 1e-10".
-std::string PText(double p) { return p < 1e-10 ? "p < 1e-10" : absl::StrFormat("p = %.2g", p); }
 
 std::string RunsText(const TaskDifference& task) {
   const auto side = [](int64_t trained, int64_t runs) {

@@ -16,6 +16,23 @@
 
 namespace lra::testing {
 
+// Writes the record into its folder, with these values beside it, by which it is given its counts.
+inline void StoreScoredRun(const ExampleValues& values, LocatedRecord* located) {
+  ASSERT_TRUE(MakeDirectories(located->directory).ok());
+  SplitResult* result = located->record.mutable_results(0);
+  ExampleSums sums;
+  for (const double value : values) {
+    sums.counts[kCorrect].push_back(static_cast<int64_t>(value));
+    sums.counts[kTargets].push_back(1);
+  }
+  result->set_examples(static_cast<int64_t>(values.size()));
+  *result->mutable_sums() = sums.Total();
+  result->set_predictions_file("predictions.npy");
+  const Metric* const accuracy = *FindMetric(kAccuracy);
+  ASSERT_TRUE(StoreExampleScores(located->directory, {&accuracy, 1}, sums, result).ok());
+  ASSERT_TRUE(WriteRunRecord(located->directory, located->record).ok());
+}
+
 // Base of fixtures: records in a folder of their own.
 class ScoredRuns : public ::testing::Test {
  protected:
@@ -23,19 +40,7 @@ class ScoredRuns : public ::testing::Test {
   void Add(const RunSpec& spec, const ExampleValues& values) {
     LocatedRecord located = MakeRun(spec);
     located.directory = JoinPath(folder_.path(), absl::StrCat("run", found_.runs.size()));
-    ASSERT_TRUE(MakeDirectories(located.directory).ok());
-    SplitResult* result = located.record.mutable_results(0);
-    ExampleSums sums;
-    for (const double value : values) {
-      sums.counts[kCorrect].push_back(static_cast<int64_t>(value));
-      sums.counts[kTargets].push_back(1);
-    }
-    result->set_examples(static_cast<int64_t>(values.size()));
-    *result->mutable_sums() = sums.Total();
-    result->set_predictions_file("predictions.npy");
-    const Metric* const accuracy = *FindMetric(kAccuracy);
-    ASSERT_TRUE(StoreExampleScores(located.directory, {&accuracy, 1}, sums, result).ok());
-    ASSERT_TRUE(WriteRunRecord(located.directory, located.record).ok());
+    StoreScoredRun(values, &located);
     found_.runs.push_back(located);
   }
   void AddRow(const std::string& method, const std::vector<ExampleValues>& runs) {

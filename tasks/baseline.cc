@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<std::string>> BaselineNamesOf(const Manifest& manifes
 absl::StatusOr<OpenedTaskData> OpenTaskData(const TaskDataRequest& request,
                                             const std::vector<std::string>& splits, int threads) {
   OpenedTaskData opened;
-  LRA_ASSIGN_OR_RETURN(opened.task, MakeTask(request.task));
+  LRA_RETURN_IF_ERROR(MakeTask(request.task).status());  // names the known tasks
   LRA_ASSIGN_OR_RETURN(opened.view, ViewOf(request));
   const std::string data_dir =
       request.data_dir.empty() ? DefaultDataDirectory(request.task) : request.data_dir;
@@ -82,6 +82,8 @@ absl::StatusOr<OpenedTaskData> OpenTaskData(const TaskDataRequest& request,
     LRA_ASSIGN_OR_RETURN(opened.splits.emplace_back(), SplitView::Create(data, name, opened.view));
   }
   opened.manifest = data.manifest();
+  // Baselines and strata may depend on the options that the data was made with.
+  LRA_ASSIGN_OR_RETURN(opened.task, TaskOf(opened.manifest));
   return opened;
 }
 

@@ -1,0 +1,164 @@
+#include "eval/ablation.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "eval/all_runs.h"
+#include "eval/compare_methods.h"
+#include "eval/comparison.h"
+#include "eval/multiple.h"
+#include "eval/power.h"
+#include "eval/row_statistics.h"
+
+namespace lra {
+namespace {
+
+void Conclude(double confidence, AblationEffect* effect) {
+  effect->interval = MeanInterval(*effect->estimate, confidence);
+  effect->p = TwoSidedP(*effect->estimate, 0);
+  effect->smallest_difference = SmallestDifferenceOf(*effect->estimate, kShownPower, confidence);
+}
+
+// Sets which seeds trained in every cell that the contrast needs.
+void SortSeeds(const AblationTask& task, AblationEffect* effect) {
+  for (size_t s = 0; s < task.seeds.size(); ++s) {
+    const bool has_trained =
+        std::all_of(effect->plan.weights.begin(), effect->plan.weights.end(),
+                    [&](const auto& weight) { return !task.runs[weight.first][s].empty(); });
+    (has_trained ? effect->seeds : effect->dropped_seeds).push_back(task.seeds[s]);
+  }
+}
+
+AblationEffect EffectOn(const AblationTask& task, const PlannedEffect& plan, double confidence) {
+  AblationEffect effect;
+  effect.plan = plan;
+  effect.task = task.task;
+  effect.metric = task.metric;
+  SortSeeds(task, &effect);
+  if (static_cast<int64_t>(effect.seeds.size()) < kLeastPairedSeeds) return effect;
+  std::vector<WeightedCell> cells;
+  for (const auto& [cell, weight] : plan.weights) cells.push_back({weight, task.runs[cell]});
+  effect.estimate = ContrastOf(cells).estimate;
+  Conclude(confidence, &effect);
+  return effect;
+}
+
+// Every effect of the plan on each task: [effect][task].
+std::vector<std::vector<AblationEffect>> EffectsOnTasks(const Ablation& ablation,
+                                                        double confidence) {
+  std::vector<std::vector<AblationEffect>> effects;
+  for (const PlannedEffect& plan : PlanEffects(ablation.factors)) {
+    std::vector<AblationEffect>& of_plan = effects.emplace_back();
+    for (const AblationTask& task : ablation.tasks)
+      of_plan.push_back(EffectOn(task, plan, confidence));
+  }
+  return effects;
+}
+
+// Where all tasks have the effect and one metric. Seeds are those of the tasks, each its own.
+std::optional<AblationEffect> AverageOf(const std::vector<AblationEffect>& tasks,
+                                        double confidence) {
+  std::vector<Estimate> parts;
+  for (const AblationEffect& task : tasks) {
+    if (!task.estimate || task.metric != tasks.front().metric) return std::nullopt;
+    parts.push_back(*task.estimate);
+  }
+  if (parts.size() < 2) return std::nullopt;
+  AblationEffect average;
+  average.plan = tasks.front().plan;
+  average.metric = tasks.front().metric;
+  average.estimate = AverageEstimate(parts);
+  Conclude(confidence, &average);
+  return average;
+}
+
+// A main effect on `task` less that on `first`.
+std::optional<AblationEffect> TaskInteraction(const AblationEffect& task,
+                                              const AblationEffect& first, double confidence) {
+  if (!task.estimate || !first.estimate || task.metric != first.metric) return std::nullopt;
+  AblationEffect effect;
+  effect.plan = task.plan;
+  effect.task = task.task;
+  effect.less_task = first.task;
+  effect.metric = task.metric;
+  effect.estimate = DifferenceOfTasks(*task.estimate, *first.estimate);
+  Conclude(confidence, &effect);
+  return effect;
+}
+
+// What is corrected together: main effects by factor, interactions all, averages apart.
+using Family = std::tuple<bool, int>;
+std::optional<Family> FamilyOf(const AblationEffect& effect) {
+  if (!effect.estimate || effect.plan.kind == EffectKind::kSimple) return std::nullopt;
+  const bool is_main = effect.plan.kind == EffectKind::kMain && effect.less_task.empty();
+  return Family(effect.is_average(), is_main ? effect.plan.changes.front().factor : -1);
+}
+
+void CorrectFamilies(double confidence, std::vector<AblationEffect>* effects) {
+  std::map<Family, std::vector<AblationEffect*>> families;
+  for (AblationEffect& effect : *effects) {
+    if (const std::optional<Family> family = FamilyOf(effect)) families[*family].push_back(&effect);
+  }
+  for (const auto& [family, members] : families) {
+    std::vector<double> p;
+    for (const AblationEffect* effect : members) p.push_back(effect->p);
+    const std::vector<double> corrected = HolmP(p);
+    for (size_t i = 0; i < members.size(); ++i) {
+      members[i]->corrected_p = corrected[i];
+      members[i]->family_tests = static_cast<int>(members.size());
+      members[i]->is_told_apart = corrected[i] <= 1 - confidence + 1e-12;
+    }
+  }
+}
+
+}  // namespace
+
+int64_t AblationTask::examples() const {
+  for (const std::vector<ExampleValues>& cell : runs) {
+    for (const ExampleValues& run : cell) {
+      if (!run.empty()) return static_cast<int64_t>(run.size());
+    }
+  }
+  return 0;
+}
+
+AblationResult AnalyseAblation(Ablation ablation, double confidence) {
+  AblationResult result{std::move(ablation), confidence, {}};
+  std::vector<AblationEffect> averages, of_tasks;
+  for (const std::vector<AblationEffect>& on_tasks : EffectsOnTasks(result.ablation, confidence)) {
+    result.effects.insert(result.effects.end(), on_tasks.begin(), on_tasks.end());
+    if (auto average = AverageOf(on_tasks, confidence)) averages.push_back(*std::move(average));
+    for (size_t t = 1; t < on_tasks.size() && on_tasks[0].plan.kind == EffectKind::kMain; ++t) {
+      if (auto effect = TaskInteraction(on_tasks[t], on_tasks[0], confidence))
+        of_tasks.push_back(*std::move(effect));
+    }
+  }
+  result.effects.insert(result.effects.end(), averages.begin(), averages.end());
+  result.effects.insert(result.effects.end(), of_tasks.begin(), of_tasks.end());
+  CorrectFamilies(confidence, &result.effects);
+  return result;
+}
+
+CellScore ScoreOf(const AblationTask& task, int cell, double confidence) {
+  CellScore score;
+  RowRuns row;
+  row.metric = task.metric;
+  row.examples = task.examples();
+  for (const ExampleValues& run : task.runs[cell]) {
+    ++score.runs;
+    if (run.empty()) continue;
+    row.runs.push_back({Mean(run), std::make_shared<const ExampleValues>(run)});
+  }
+  score.trained = row.count();
+  if (row.runs.empty()) return score;
+  const std::optional<RowEstimate> estimate = EstimateRow(row);
+  if (!estimate) return score;
+  score.mean = estimate->estimate.mean;
+  score.interval = RowInterval(row, *estimate, confidence);
+  return score;
+}
+
+}  // namespace lra

@@ -1,0 +1,80 @@
+// `lra ablate`: the effects of a designed ablation, from every run's score of every example
+// (docs/statistics.md). Runs of equal seed are paired across cells.
+#ifndef LRA_EVAL_ABLATION_H_
+#define LRA_EVAL_ABLATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/contrast.h"
+#include "eval/effect_plan.h"
+#include "eval/metric.h"
+
+namespace lra {
+
+// What was measured of the grid on one task.
+struct AblationTask {
+  std::string task;
+  const Metric* metric = nullptr;
+  std::vector<uint32_t> seeds;
+  // [cell][seed]: the score of each example; empty where that run did not train.
+  std::vector<std::vector<ExampleValues>> runs;
+  int64_t examples() const;
+};
+
+struct Ablation {
+  std::string title;        // of the suite's group, if it has several
+  std::string description;  // of the suite
+  std::string split;
+  AblationFactors factors;
+  std::vector<AblationTask> tasks;
+};
+
+// One effect on one task, on the average of the tasks, or of one task against another.
+struct AblationEffect {
+  PlannedEffect plan;
+  std::string task;  // empty: the average of all tasks, with equal weights
+  // Of task x factor: the effect on `task` less that on this one. Empty otherwise.
+  std::string less_task;
+  const Metric* metric = nullptr;
+  // Seeds that trained in every cell of the contrast, and the others.
+  std::vector<uint32_t> seeds, dropped_seeds;
+  // Unset where fewer than kLeastPairedSeeds seeds trained in every cell: nothing can be said.
+  std::optional<Estimate> estimate;
+  Interval interval;
+  double p = 1;
+  // Unset of simple effects, which are exploratory: they are shown, and nothing is claimed of them.
+  std::optional<double> corrected_p;
+  int family_tests = 0;  // over how many tests p was corrected (Holm)
+  bool is_told_apart = false;
+  // The smallest difference that would have been told from 0 with kShownPower.
+  std::optional<double> smallest_difference;
+
+  bool is_average() const { return task.empty(); }
+};
+
+struct AblationResult {
+  Ablation ablation;  // with the scores of examples
+  double confidence = 0.95;
+  std::vector<AblationEffect> effects;
+};
+
+// Main effects and interactions on each task, their averages over tasks of equal metric, task x
+// factor (each further task against the first), and simple effects. Families for Holm's correction:
+// each factor's main effects over all tasks; all interactions, with task x factor; the same of
+// averages. Every task has as many runs as the grid has cells, all of them as many seeds.
+AblationResult AnalyseAblation(Ablation ablation, double confidence);
+
+// The score of one cell over the seeds that trained, as a leaderboard has it; nullopt if none did.
+struct CellScore {
+  int64_t trained = 0, runs = 0;
+  std::optional<double> mean;
+  std::optional<Interval> interval;
+};
+CellScore ScoreOf(const AblationTask& task, int cell, double confidence);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_ABLATION_H_

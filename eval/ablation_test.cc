@@ -1,0 +1,218 @@
+#include "eval/ablation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "eval/ablation_text.h"
+#include "eval/crossed_test_util.h"
+#include "eval/scored_runs_test_util.h"
+#include "eval/trained_runs.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::FirstRight;
+using ::lra::testing::RunsOf;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Data set P as two factors of two levels: A and C have the cosine, B and D have none; A and B no
+// positions, C and D some.
+Ablation DataSetP(const std::string& task = "listops") {
+  Ablation ablation;
+  ablation.split = "test";
+  ablation.factors = {{"positions", {"none", "absolute"}}, {"reweighting", {"none", "cosine"}}};
+  ablation.tasks.push_back({task,
+                            *FindMetric(kAccuracy),
+                            {0, 1, 2},
+                            {RunsOf('B'), RunsOf('A'), RunsOf('D'), RunsOf('C')}});
+  return ablation;
+}
+
+const AblationEffect& EffectOf(const AblationResult& result, const std::string& text,
+                               const std::string& where = "listops") {
+  for (const AblationEffect& effect : result.effects) {
+    if (EffectText(result.ablation.factors, effect.plan) == text && WhereText(effect) == where)
+      return effect;
+  }
+  ADD_FAILURE() << "no effect " << text << " on " << where;
+  return result.effects.front();
+}
+
+TEST(Ablation, GoldenMainEffectAndInteraction) {
+  const AblationResult result = AnalyseAblation(DataSetP(), 0.95);
+  const AblationEffect& cosine = EffectOf(result, "reweighting: cosine - none");
+  EXPECT_NEAR(cosine.estimate->mean, 0.02375, 1e-12);
+  EXPECT_NEAR(cosine.interval.high - cosine.estimate->mean, 0.021901928, 5e-10);
+  EXPECT_NEAR(cosine.p, 0.04202962, 5e-9);
+  EXPECT_EQ(cosine.plan.matches, 2);
+  EXPECT_THAT(cosine.seeds, ElementsAre(0, 1, 2));
+  // Alone in its family: the other factor's main effects are another.
+  EXPECT_EQ(cosine.family_tests, 1);
+  EXPECT_NEAR(*cosine.corrected_p, 0.04202962, 5e-9);
+  EXPECT_TRUE(cosine.is_told_apart);
+  const AblationEffect& both =
+      EffectOf(result, "(positions: absolute - none) x (reweighting: cosine - none)");
+  // (A - B) - (C - D), seen from the reference, positions none.
+  EXPECT_NEAR(both.estimate->mean, 0.010833333, 5e-10);
+  EXPECT_NEAR(both.interval.high - both.estimate->mean, 0.015629024, 5e-10);
+  EXPECT_NEAR(both.p, 0.096437539, 5e-10);
+  EXPECT_FALSE(both.is_told_apart);
+}
+
+TEST(Ablation, SimpleEffectsArePairedDifferencesAndClaimNothing) {
+  const AblationResult result = AnalyseAblation(DataSetP(), 0.95);
+  const AblationEffect& simple = EffectOf(result, "reweighting: cosine - none, at positions none");
+  EXPECT_NEAR(simple.estimate->mean, 0.018333333, 5e-10);  // A - B, paired
+  EXPECT_NEAR(simple.p, 0.031606279, 5e-10);
+  EXPECT_FALSE(simple.corrected_p.has_value());
+  EXPECT_FALSE(simple.is_told_apart);
+}
+
+TEST(Ablation, TasksAreAveragedComparedAndCorrectedTogether) {
+  Ablation ablation = DataSetP();
+  ablation.tasks.push_back(DataSetP("text").tasks[0]);
+  std::swap(ablation.tasks[1].runs[0], ablation.tasks[1].runs[1]);  // the effect turned round
+  std::swap(ablation.tasks[1].runs[2], ablation.tasks[1].runs[3]);
+  const AblationResult result = AnalyseAblation(std::move(ablation), 0.95);
+  const std::string cosine = "reweighting: cosine - none";
+  const AblationEffect& first = EffectOf(result, cosine, "listops");
+  EXPECT_EQ(first.family_tests, 2);
+  EXPECT_NEAR(*first.corrected_p, 2 * 0.04202962, 1e-8);
+  EXPECT_NEAR(EffectOf(result, cosine, "text").estimate->mean, -0.02375, 1e-12);
+  const AblationEffect& average = EffectOf(result, cosine, "the average of the tasks");
+  EXPECT_NEAR(average.estimate->mean, 0, 1e-12);
+  EXPECT_EQ(average.family_tests, 1);
+  const AblationEffect& between = EffectOf(result, cosine, "text less listops");
+  EXPECT_NEAR(between.estimate->mean, -0.0475, 1e-12);
+  EXPECT_NEAR(between.estimate->seed_variance, 2 * first.estimate->seed_variance, 1e-15);
+  // Two interactions on the tasks, and two main effects of the tasks' difference.
+  EXPECT_EQ(between.family_tests, 4);
+}
+
+TEST(Ablation, ASeedThatDidNotTrainIsDroppedWhereItIsNeeded) {
+  Ablation ablation = DataSetP();
+  AblationTask& task = ablation.tasks[0];
+  task.seeds.push_back(9);
+  for (auto& cell : task.runs) cell.push_back(FirstRight(700));
+  task.runs[3][3].clear();
+  const AblationResult result = AnalyseAblation(std::move(ablation), 0.95);
+  EXPECT_NEAR(EffectOf(result, "reweighting: cosine - none").p, 0.04202962, 5e-9);
+  EXPECT_THAT(EffectOf(result, "reweighting: cosine - none").dropped_seeds, ElementsAre(9));
+  EXPECT_THAT(EffectOf(result, "reweighting: cosine - none, at positions none").dropped_seeds,
+              IsEmpty());
+  EXPECT_THAT(absl::StrJoin(AblationWords(result), " "),
+              HasSubstr("Some runs did not train (listops seed 9)"));
+}
+
+TEST(Ablation, WithoutEnoughSeedsNothingIsSaid) {
+  Ablation ablation = DataSetP();
+  ablation.tasks[0].runs[3][1].clear();
+  const AblationResult result = AnalyseAblation(std::move(ablation), 0.95);
+  const AblationEffect& effect = EffectOf(result, "reweighting: cosine - none");
+  EXPECT_FALSE(effect.estimate.has_value());
+  EXPECT_FALSE(effect.is_told_apart);
+  EXPECT_EQ(EffectSentence(result, effect),
+            "The effect of reweighting cosine instead of none on listops is not known: seeds 0, 2 "
+            "trained in every cell of it, and at least 3 must.");
+  // The pair that is whole is known.
+  EXPECT_TRUE(EffectOf(result, "reweighting: cosine - none, at positions none").estimate);
+}
+
+TEST(AblationText, WordsAreNoStrongerThanTheNumbers) {
+  const AblationResult result = AnalyseAblation(DataSetP(), 0.95);
+  EXPECT_EQ(EffectSentence(result, EffectOf(result, "reweighting: cosine - none")),
+            "The effect of reweighting cosine instead of none on listops is +2.4 points [+0.2, "
+            "+4.6] (p = 0.042).");
+  const std::string positions =
+      EffectSentence(result, EffectOf(result, "positions: absolute - none"));
+  EXPECT_THAT(positions,
+              AllOf(HasSubstr("was not told apart from 0: "), HasSubstr("would have been seen")));
+  const std::string words = absl::StrJoin(AblationWords(result), " ");
+  EXPECT_THAT(words,
+              AllOf(HasSubstr("None of the 1 interactions was told apart from 0, which does not "
+                              "show that there is none."),
+                    HasSubstr("These are 3 seeds; 5 or more are advised."),
+                    Not(HasSubstr("did not train"))));
+}
+
+// A mean over cells that differ is told as such, with the cells' own effects.
+TEST(AblationText, AMeanThatDependsIsTakenBack) {
+  Ablation ablation = DataSetP();
+  ablation.tasks[0].runs = {{FirstRight(1000), FirstRight(1010), FirstRight(1005)},
+                            {FirstRight(1800), FirstRight(1805), FirstRight(1790)},
+                            {FirstRight(1700), FirstRight(1715), FirstRight(1710)},
+                            {FirstRight(1800), FirstRight(1795), FirstRight(1810)}};
+  const AblationResult result = AnalyseAblation(std::move(ablation), 0.95);
+  EXPECT_TRUE(EffectOf(result, "(positions: absolute - none) x (reweighting: cosine - none)")
+                  .is_told_apart);
+  const std::string words = absl::StrJoin(AblationWords(result), " ");
+  EXPECT_THAT(words, HasSubstr("so the mean stands for none of them; one by one, without a claim: "
+                               "at positions none +3"));
+  EXPECT_THAT(words, HasSubstr("The effect of positions absolute instead of none on listops with "
+                               "reweighting cosine less that with none is -"));
+}
+
+TEST(AblationText, GoldenMarkdown) {
+  const AblationReport report = {"mine", "What helps", {AnalyseAblation(DataSetP(), 0.95)}};
+  const std::string text = WriteAblation(report);
+  EXPECT_THAT(text,
+              StartsWith("# Ablation: mine\n\nWhat helps.\n\nFactors, each with its reference "
+                         "first: positions (none, absolute); reweighting (none, cosine). "
+                         "Scored: listops, 2,000 test examples, seeds 0, 1, 2.\n"));
+  EXPECT_THAT(text, HasSubstr("| none      | cosine      | 38.5 [36.2, 40.8] |"));
+  EXPECT_THAT(text,
+              HasSubstr("| reweighting: cosine - none | listops | +2.4 points [+0.2, +4.6] "));
+  EXPECT_THAT(text, HasSubstr("Simple effects (exploratory)"));
+}
+
+TEST(AblationText, CsvAndJsonHoldTheNumbers) {
+  const AblationReport report = {"mine", "", {AnalyseAblation(DataSetP(), 0.95)}};
+  const auto json = nlohmann::json::parse(WriteAblationJson(report));
+  const auto& effects = json["designs"][0]["effects"];
+  const auto cosine = std::find_if(effects.begin(), effects.end(), [](const auto& effect) {
+    return effect["effect"] == "reweighting: cosine - none";
+  });
+  ASSERT_NE(cosine, effects.end());
+  EXPECT_NEAR((*cosine)["difference"], 0.02375, 1e-12);
+  EXPECT_NEAR((*cosine)["p_corrected"], 0.04202962, 5e-9);
+  EXPECT_EQ((*cosine)["changes"][0]["reference"], "none");
+  EXPECT_EQ((*cosine)["verdict"], "told apart");
+  EXPECT_NEAR(json["designs"][0]["tasks"][0]["cells"][1]["mean"], 0.385, 1e-12);
+  EXPECT_NEAR(json["designs"][0]["tasks"][0]["cells"][1]["low"], 0.36215271, 5e-9);
+  const std::string csv = WriteAblationCsv(report);
+  EXPECT_THAT(csv, StartsWith("table,kind,effect,task,less_task,metric,difference,low,high,p,"));
+  EXPECT_THAT(csv, HasSubstr("\nmine,main,reweighting: cosine - none,listops,,accuracy,0.02375,"));
+  EXPECT_THAT(csv, HasSubstr(",0 1 2,,told apart,"));
+}
+
+class TrainedRunsTest : public ::lra::testing::ScoredRuns {};
+
+TEST_F(TrainedRunsTest, ARunTrainedIfItIsAboveTheMajorityClass) {
+  Add({.method = "good", .seed = 0}, FirstRight(1200));
+  Add({.method = "poor", .seed = 0}, FirstRight(1001));
+  AddBaseline("majority", FirstRight(1000));
+  AddDiverged("good", 1);
+  auto found = FindTrainedRuns(found_, "test", "");
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->by_directory.size(), 3u);  // baselines are no runs
+  EXPECT_TRUE(found->by_directory.at(found_.runs[0].directory).has_trained);
+  EXPECT_FALSE(found->by_directory.at(found_.runs[1].directory).has_trained);
+  EXPECT_TRUE(found->by_directory.at(found_.runs[3].directory).has_diverged);
+  EXPECT_FALSE(found->by_directory.at(found_.runs[3].directory).has_trained);
+  EXPECT_EQ(FindTrainedRuns(found_, "test", "accuracies").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,35 @@
+// What `lra ablate` prints.
+#ifndef LRA_EVAL_ABLATION_TEXT_H_
+#define LRA_EVAL_ABLATION_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "eval/ablation.h"
+
+namespace lra {
+
+// The designs of one suite.
+struct AblationReport {
+  std::string suite, description;
+  std::vector<AblationResult> designs;
+};
+
+// Of each design: its cells, what follows in words, and tables of effects. Padded Markdown.
+std::string WriteAblation(const AblationReport& report);
+// A line for each effect on each task; numbers in the metric's own unit, not in points.
+std::string WriteAblationCsv(const AblationReport& report);
+std::string WriteAblationJson(const AblationReport& report);
+
+// The effect on this task in one sentence or two, no stronger than the numbers.
+std::string EffectSentence(const AblationResult& result, const AblationEffect& effect);
+// What the design's numbers say, sentence by sentence: main effects, then interactions and the
+// simple effects behind those that were told apart, then what limits all of it.
+std::vector<std::string> AblationWords(const AblationResult& result);
+
+// "near_majority", "the average of the tasks", "text less image".
+std::string WhereText(const AblationEffect& effect);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_ABLATION_TEXT_H_

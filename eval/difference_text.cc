@@ -1,0 +1,23 @@
+#include "eval/difference_text.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace lra {
+
+std::string SignedText(const Metric& metric, double mean, const Interval& interval) {
+  const MetricTraits& traits = metric.traits();
+  const int decimals =
+      std::max(0, traits.decimals + metric.DecimalsFor((interval.high - interval.low) / 2));
+  const auto number = [&](double value) {
+    return absl::StrFormat("%+.*f", decimals, traits.scale * value);
+  };
+  return absl::StrCat(number(mean), " ", metric.difference_unit(), " [", number(interval.low), ", ",
+                      number(interval.high), "]");
+}
+
+std::string PText(double p) { return p < 1e-10 ? "p < 1e-10" : absl::StrFormat("p = %.2g", p); }
+
+}  // namespace lra

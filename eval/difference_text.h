@@ -1,0 +1,20 @@
+// How differences and their p are written, wherever they stand.
+#ifndef LRA_EVAL_DIFFERENCE_TEXT_H_
+#define LRA_EVAL_DIFFERENCE_TEXT_H_
+
+#include <string>
+
+#include "eval/metric.h"
+#include "eval/statistics.h"
+
+namespace lra {
+
+// "-0.5 points [-1.9, +0.9]", with decimals that give the half width two digits.
+std::string SignedText(const Metric& metric, double mean, const Interval& interval);
+
+// "p = 0.032", "p = 0.00047", "p < 1e-10".
+std::string PText(double p);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_DIFFERENCE_TEXT_H_

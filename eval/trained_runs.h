@@ -1,0 +1,43 @@
+// Runs with the score of every example, and whether they trained: what contrasts across settings
+// are made of, whose runs stand in different tables.
+#ifndef LRA_EVAL_TRAINED_RUNS_H_
+#define LRA_EVAL_TRAINED_RUNS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "eval/crossed.h"
+#include "eval/metric.h"
+#include "eval/run_record.h"
+
+namespace lra {
+
+struct TrainedRun {
+  const Metric* metric = nullptr;
+  // Content fingerprint of the split.
+  std::string examples_fingerprint;
+  // Null of a run that diverged, and where scores of examples are not on record.
+  std::shared_ptr<const ExampleValues> scores;
+  // As leaderboards have it: it did not diverge, and it is above the majority class on the same
+  // examples, where that is among the records.
+  bool has_trained = false;
+  bool has_diverged = false;
+};
+
+struct TrainedRuns {
+  std::map<std::string, TrainedRun> by_directory;
+  // Why records cannot be used, each with its folder.
+  std::vector<std::string> left_out;
+};
+
+// The runs among `found` that were scored on the split, or that diverged. `metric` empty = each
+// task's. InvalidArgument for an unknown metric, DataLoss for scores that were changed.
+absl::StatusOr<TrainedRuns> FindTrainedRuns(const FoundRuns& found, const std::string& split,
+                                            const std::string& metric);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_TRAINED_RUNS_H_

@@ -1,0 +1,224 @@
+#include "suite/designs.h"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "eval/trained_runs.h"
+#include "lra/status_macros.h"
+#include "suite/cells.h"
+#include "suite/state.h"
+
+namespace lra {
+namespace {
+
+constexpr char kAttentionFactor[] = "attention";
+
+// The group with one task, one attention and one level of each factor. The levels' settings come
+// last, as in the suite itself.
+SuiteFile SuiteOfCell(const SuiteGroup& group, const std::string& task,
+                      const AblationFactors& factors, const std::vector<int>& levels) {
+  SuiteFile suite;
+  SuiteGroup* const one = suite.add_group();
+  *one = group;
+  one->clear_task();
+  one->add_task(task);
+  one->clear_factor();
+  SuiteTask* const last = one->add_for_task();
+  last->set_task(task);
+  size_t next = 0;
+  if (factors.size() > static_cast<size_t>(group.factor_size())) {
+    one->clear_attention();
+    one->add_attention(factors[0].levels[levels[next++]]);
+  }
+  for (const SuiteFactor& factor : group.factor())
+    last->mutable_set()->MergeFrom(factor.level(levels[next++]).set());
+  // Settings of other tasks would be refused.
+  for (int i = one->for_task_size(); i-- > 0;) {
+    if (one->for_task(i).task() != task) one->mutable_for_task()->DeleteSubrange(i, 1);
+  }
+  return suite;
+}
+
+// Reads the runs of one task of a design, and notes what is missing.
+class TaskReader {
+ public:
+  TaskReader(const std::string& folder, const TrainedRuns& runs, AblationTask* task)
+      : folder_(folder), runs_(runs), task_(*task) {}
+
+  absl::Status AddCell(const SuiteFile& suite, const std::string& cell_text) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
+    std::vector<ExampleValues>& runs = task_.runs.emplace_back();
+    task_.seeds.clear();  // each cell has the group's
+    std::vector<std::string> gaps;
+    for (const SuiteCell& cell : cells) {
+      task_.seeds.push_back(cell.seed);
+      LRA_ASSIGN_OR_RETURN(ExampleValues scores, ScoresOf(cell, &gaps));
+      runs.push_back(std::move(scores));
+    }
+    if (!gaps.empty()) missing_.push_back(absl::StrCat(cell_text, ": ", absl::StrJoin(gaps, ", ")));
+    return absl::OkStatus();
+  }
+
+  const std::vector<std::string>& missing() const { return missing_; }
+
+ private:
+  // Empty of a run that did not train, and of one that is missing, which is noted.
+  absl::StatusOr<ExampleValues> ScoresOf(const SuiteCell& cell, std::vector<std::string>* gaps) {
+    const std::string directory = RunDirectory(folder_, cell);
+    const CellStatus status = ReadCellStatus(folder_, cell);
+    const auto found = runs_.by_directory.find(directory);
+    const bool has_ended =
+        status.state == CellState::kFinished || status.state == CellState::kDiverged;
+    if (!has_ended || found == runs_.by_directory.end()) {
+      gaps->push_back(absl::StrCat("seed ", cell.seed, " (", WhyMissing(directory, status), ")"));
+      return ExampleValues();
+    }
+    const TrainedRun& run = found->second;
+    if (run.has_diverged) return ExampleValues();
+    LRA_RETURN_IF_ERROR(CheckLikeFirst(directory, run));
+    return run.has_trained ? *run.scores : ExampleValues();
+  }
+
+  std::string WhyMissing(const std::string& directory, const CellStatus& status) const {
+    if (status.state == CellState::kFailed)
+      return absl::StrCat("failed: ", status.failure.message());
+    if (status.state != CellState::kFinished) return CellStateName(status.state);
+    for (const std::string& reason : runs_.left_out) {
+      absl::string_view rest = reason;
+      if (absl::ConsumePrefix(&rest, directory + ": ")) return std::string(rest);
+    }
+    return "its record was not found";
+  }
+
+  // Cells are compared example by example.
+  absl::Status CheckLikeFirst(const std::string& directory, const TrainedRun& run) {
+    if (run.scores == nullptr) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(directory, ": scores of examples are not on record, which effects need"));
+    }
+    if (task_.metric == nullptr) {
+      task_.metric = run.metric;
+      first_ = &run;
+      first_directory_ = directory;
+    }
+    const char* what = run.metric != first_->metric ? "the metric"
+                       : run.examples_fingerprint != first_->examples_fingerprint
+                           ? "the fingerprint of the examples"
+                       : run.scores->size() != first_->scores->size() ? "the number of examples"
+                                                                      : nullptr;
+    if (what == nullptr) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat(directory, " and ", first_directory_,
+                     " were not scored alike, so they cannot be compared: ", what, " differs"));
+  }
+
+  const std::string& folder_;
+  const TrainedRuns& runs_;
+  AblationTask& task_;
+  const TrainedRun* first_ = nullptr;
+  std::string first_directory_;
+  std::vector<std::string> missing_;
+};
+
+// What a group is called among several: "attention x positions on image, text".
+std::string TitleOf(const SuiteGroup& group, const AblationFactors& factors) {
+  return absl::StrCat(
+      absl::StrJoin(factors, " x ",
+                    [](std::string* out, const AblationFactor& factor) { *out += factor.name; }),
+      " on ", absl::StrJoin(group.task(), ", "));
+}
+
+absl::Status Missing(const std::string& folder, const std::vector<std::string>& missing) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(folder, ": the design is not complete; missing are\n  ",
+                   absl::StrJoin(missing, "\n  "), "\n`lra run` goes on with what is left"));
+}
+
+absl::StatusOr<Ablation> ReadDesign(const SuiteGroup& group, const std::string& folder,
+                                    const TrainedRuns& runs, std::vector<std::string>* missing) {
+  Ablation ablation;
+  ablation.factors = FactorsOf(group);
+  ablation.title = TitleOf(group, ablation.factors);
+  for (const std::string& name : group.task()) {
+    AblationTask& task = ablation.tasks.emplace_back();
+    task.task = name;
+    TaskReader reader(folder, runs, &task);
+    for (int cell = 0; cell < CellCount(ablation.factors); ++cell) {
+      const SuiteFile suite =
+          SuiteOfCell(group, name, ablation.factors, LevelsOf(ablation.factors, cell));
+      LRA_RETURN_IF_ERROR(
+          reader.AddCell(suite, absl::StrCat(name, ", ", CellText(ablation.factors, cell))));
+    }
+    missing->insert(missing->end(), reader.missing().begin(), reader.missing().end());
+    if (task.metric == nullptr && reader.missing().empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(folder, ": no run on ", name, " has a score: all diverged"));
+    }
+  }
+  return ablation;
+}
+
+absl::StatusOr<FoundRuns> FindRuns(const AblateRequest& request, const std::string& folder) {
+  std::vector<std::string> paths = {folder};
+  paths.insert(paths.end(), request.baselines.begin(), request.baselines.end());
+  absl::StatusOr<FoundRuns> found = FindRunRecords(paths, Damaged::kSetAside);
+  // A suite that was just begun has no run at all: what is missing says more.
+  if (!found.ok() && request.baselines.empty()) return FoundRuns();
+  if (found.ok() && request.add_stopped) LRA_RETURN_IF_ERROR(request.add_stopped(&*found));
+  return found;
+}
+
+// The folder as records name it: without a slash at its end.
+std::string Trimmed(const std::string& folder) {
+  return folder.size() > 1 ? std::string(absl::StripSuffix(folder, "/")) : folder;
+}
+
+}  // namespace
+
+AblationFactors FactorsOf(const SuiteGroup& group) {
+  AblationFactors factors;
+  if (group.attention_size() > 1)
+    factors.push_back({kAttentionFactor, {group.attention().begin(), group.attention().end()}});
+  for (const SuiteFactor& factor : group.factor()) {
+    AblationFactor& added = factors.emplace_back();
+    added.name = factor.name();
+    for (const SuiteLevel& level : factor.level()) added.levels.push_back(level.name());
+  }
+  return factors;
+}
+
+absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
+  if (!(request.confidence > 0 && request.confidence < 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("confidence ", request.confidence, " is not between 0 and 1, e.g. 0.95"));
+  }
+  const std::string folder = Trimmed(request.folder);
+  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfFolder(folder));
+  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRuns(request, folder));
+  LRA_ASSIGN_OR_RETURN(const TrainedRuns runs,
+                       FindTrainedRuns(found, request.split, request.metric));
+  AblationReport report{std::filesystem::path(folder).filename(), suite.description(), {}};
+  std::vector<std::string> missing;
+  std::vector<Ablation> designs;
+  for (const SuiteGroup& group : suite.group()) {
+    if (FactorsOf(group).empty()) continue;
+    LRA_ASSIGN_OR_RETURN(designs.emplace_back(), ReadDesign(group, folder, runs, &missing));
+  }
+  if (designs.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        folder, ": its suite compares nothing; a group needs a factor, or several attentions"));
+  }
+  if (!missing.empty()) return Missing(folder, missing);
+  for (Ablation& design : designs) {
+    design.split = request.split;
+    if (designs.size() == 1) design.title.clear();
+    report.designs.push_back(AnalyseAblation(std::move(design), request.confidence));
+  }
+  return report;
+}
+
+}  // namespace lra

@@ -1,0 +1,41 @@
+// The designed ablations of a suite: which cell of which grid each of its runs is.
+#ifndef LRA_SUITE_DESIGNS_H_
+#define LRA_SUITE_DESIGNS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "eval/ablation.h"
+#include "eval/ablation_text.h"
+#include "eval/run_record.h"
+#include "suite/suite.pb.h"
+
+namespace lra {
+
+struct AblateRequest {
+  std::string folder;  // that `lra run` wrote
+  // Folders beside it with records of baselines, which say which runs trained.
+  std::vector<std::string> baselines;
+  std::string split = "test";
+  std::string metric{};  // empty: the task's
+  double confidence = 0.95;
+  // Adds what is known of runs that left no record but diverged (run_folder/); unset: nothing.
+  std::function<absl::Status(FoundRuns*)> add_stopped{};
+};
+
+// A group's factors: the attentions where it names several, then its own. A group without any
+// compares nothing.
+AblationFactors FactorsOf(const SuiteGroup& group);
+
+// Each group of the suite that has factors is a design of its own, analysed by itself. Errors:
+// NotFound for a folder without a suite; InvalidArgument for a suite without factors and for a
+// confidence outside (0, 1); FailedPrecondition where runs are missing (it names cells and seeds),
+// where cells were not scored on the same examples, and where scores of examples are not on record.
+absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request);
+
+}  // namespace lra
+
+#endif  // LRA_SUITE_DESIGNS_H_

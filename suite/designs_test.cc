@@ -1,0 +1,211 @@
+#include "suite/designs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "eval/crossed_test_util.h"
+#include "eval/scored_runs_test_util.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "lra/textproto.h"
+#include "suite/cells.h"
+#include "suite/state.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::FirstRight;
+using ::lra::testing::RunsOf;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+// Two attentions, two levels of positions, three seeds: data set P.
+SuiteFile TwoByTwo() {
+  SuiteFile suite;
+  suite.set_description("Data set P");
+  SuiteGroup* group = suite.add_group();
+  group->add_task("listops");
+  group->add_attention("relu");
+  group->add_attention("cosformer");
+  group->set_seeds("0-2");
+  group->set_preset("smoke");
+  group->add_set("model.dropout=0.2");
+  SuiteTask* task = group->add_for_task();
+  task->set_task("listops");
+  task->add_set("model.dropout=0.3");
+  SuiteFactor* factor = group->add_factor();
+  factor->set_name("positions");
+  for (const auto& [name, value] :
+       {std::pair("absolute", "SINUSOID"), std::pair("none", "NO_POSITIONS")}) {
+    SuiteLevel* level = factor->add_level();
+    level->set_name(name);
+    level->add_set(absl::StrCat("model.positions=", value));
+    level->add_set("model.dropout=0.4");  // over the others
+  }
+  return suite;
+}
+
+class DesignsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Begin(TwoByTwo()); }
+
+  void Begin(const SuiteFile& suite) {
+    cells_ = *ExpandSuite(suite);
+    ASSERT_TRUE(WriteFileAtomically(Folder() + "/suite.textproto", ToTextProto(suite)).ok());
+  }
+  std::string Folder() const { return folder_.path(); }
+
+  // cosformer is A and C of the data set, relu B and D; A and B have no positions.
+  static char RowOf(const SuiteCell& cell) {
+    const bool has_cosine = cell.config.attention().name() == "cosformer";
+    const bool has_positions = cell.config.model().positions() == ModelConfig::SINUSOID;
+    return has_positions ? (has_cosine ? 'C' : 'D') : (has_cosine ? 'A' : 'B');
+  }
+  LocatedRecord RecordOf(const SuiteCell& cell) {
+    LocatedRecord located =
+        lra::testing::MakeRun({.method = cell.config.attention().name(), .seed = cell.seed});
+    located.directory = RunDirectory(Folder(), cell);
+    located.record.mutable_spec()->set_name("listops");
+    *located.record.mutable_config() = cell.config;
+    return located;
+  }
+  void Write(const SuiteCell& cell, const ExampleValues& values) {
+    LocatedRecord located = RecordOf(cell);
+    lra::testing::StoreScoredRun(values, &located);
+  }
+  void WriteAll() {
+    for (const SuiteCell& cell : cells_) Write(cell, RunsOf(RowOf(cell))[cell.seed]);
+  }
+  void WriteDiverged(const SuiteCell& cell) {
+    LocatedRecord located = RecordOf(cell);
+    located.record.clear_results();
+    located.record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+    ASSERT_TRUE(WriteRunRecord(located.directory, located.record).ok());
+  }
+  std::string Refusal(absl::StatusCode code) {
+    const absl::Status status = AblateSuite({.folder = Folder()}).status();
+    EXPECT_EQ(status.code(), code) << status;
+    return std::string(status.message());
+  }
+  static const AblationEffect& EffectOf(const AblationResult& result, const std::string& text) {
+    for (const AblationEffect& effect : result.effects) {
+      if (EffectText(result.ablation.factors, effect.plan) == text) return effect;
+    }
+    ADD_FAILURE() << text;
+    return result.effects.front();
+  }
+
+  TestFolder folder_;
+  std::vector<SuiteCell> cells_;
+};
+
+TEST_F(DesignsTest, ReadsEachCellOfTheGrid) {
+  WriteAll();
+  const auto report = AblateSuite({.folder = Folder() + "/"});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->description, "Data set P");
+  ASSERT_THAT(report->designs, SizeIs(1));
+  const AblationResult& result = report->designs[0];
+  EXPECT_THAT(result.ablation.title, IsEmpty());
+  ASSERT_THAT(result.ablation.factors, SizeIs(2));
+  EXPECT_EQ(result.ablation.factors[0].name, "attention");
+  EXPECT_THAT(result.ablation.factors[0].levels, ElementsAre("relu", "cosformer"));
+  EXPECT_THAT(result.ablation.tasks[0].seeds, ElementsAre(0, 1, 2));
+  const AblationEffect& cosine = EffectOf(result, "attention: cosformer - relu");
+  EXPECT_NEAR(cosine.estimate->mean, 0.02375, 1e-12);
+  EXPECT_NEAR(cosine.p, 0.04202962, 5e-9);
+  const AblationEffect& simple = EffectOf(result, "attention: cosformer - relu, at positions none");
+  EXPECT_NEAR(simple.p, 0.031606279, 5e-10);  // A - B
+}
+
+TEST_F(DesignsTest, NamesWhatIsMissing) {
+  WriteAll();
+  ASSERT_TRUE(RemoveAll(RunDirectory(Folder(), cells_[0])).ok());
+  ASSERT_TRUE(RemoveAll(RunDirectory(Folder(), cells_[5])).ok());
+  SuiteFailure failure;
+  failure.set_exit_code(2);
+  failure.set_message("no space left");
+  ASSERT_TRUE(WriteFailure(Folder(), cells_[5], failure).ok());
+  EXPECT_EQ(cells_[5].seed, 1u);
+  EXPECT_THAT(
+      Refusal(absl::StatusCode::kFailedPrecondition),
+      AllOf(HasSubstr("the design is not complete; missing are\n"),
+            HasSubstr("listops, attention relu, positions absolute: seed 0 (waiting)"),
+            HasSubstr("listops, attention relu, positions none: seed 1 (failed: no space left)"),
+            Not(HasSubstr("cosformer")), HasSubstr("`lra run` goes on")));
+}
+
+TEST_F(DesignsTest, AFolderWithoutARunIsAllMissing) {
+  EXPECT_THAT(Refusal(absl::StatusCode::kFailedPrecondition),
+              HasSubstr("positions none: seed 0 (waiting), seed 1 (waiting), seed 2 (waiting)"));
+}
+
+TEST_F(DesignsTest, ARunWithOtherSettingsIsMissing) {
+  WriteAll();
+  SuiteCell other = cells_[2];
+  other.config.mutable_train()->set_steps(99);
+  Write(other, FirstRight(700));
+  EXPECT_THAT(Refusal(absl::StatusCode::kFailedPrecondition),
+              HasSubstr("holds a run with other settings"));
+}
+
+TEST_F(DesignsTest, UnlikeExamplesAreRefused) {
+  WriteAll();
+  LocatedRecord located = RecordOf(cells_[3]);
+  (*located.record.mutable_data()->mutable_split_fingerprint())["test"] = "bbbb";
+  lra::testing::StoreScoredRun(FirstRight(700), &located);
+  EXPECT_THAT(
+      Refusal(absl::StatusCode::kFailedPrecondition),
+      AllOf(HasSubstr("the fingerprint of the examples differs"), HasSubstr(located.directory)));
+  WriteAll();
+  Write(cells_[3], FirstRight(700, 1999));
+  EXPECT_THAT(Refusal(absl::StatusCode::kFailedPrecondition),
+              HasSubstr("the number of examples differs"));
+}
+
+TEST_F(DesignsTest, ADivergedRunDropsItsSeed) {
+  SuiteFile suite = TwoByTwo();
+  suite.mutable_group(0)->set_seeds("0-3");
+  Begin(suite);
+  for (const SuiteCell& cell : cells_) {
+    if (cell.seed < 3) Write(cell, RunsOf(RowOf(cell))[cell.seed]);
+    if (cell.seed == 3 && RowOf(cell) == 'A') WriteDiverged(cell);
+    if (cell.seed == 3 && RowOf(cell) != 'A') Write(cell, FirstRight(600));
+  }
+  const auto report = AblateSuite({.folder = Folder()});
+  ASSERT_TRUE(report.ok()) << report.status();
+  const AblationEffect& effect = EffectOf(report->designs[0], "attention: cosformer - relu");
+  EXPECT_THAT(effect.dropped_seeds, ElementsAre(3));
+  EXPECT_NEAR(effect.p, 0.04202962, 5e-9);
+}
+
+TEST_F(DesignsTest, EachGroupIsADesignAndThoseWithoutFactorsAreNone) {
+  SuiteFile suite = TwoByTwo();
+  *suite.add_group() = suite.group(0);
+  suite.mutable_group(1)->clear_factor();
+  *suite.add_group() = suite.group(1);
+  suite.mutable_group(2)->clear_attention();
+  suite.mutable_group(2)->add_attention("relu");
+  Begin(suite);
+  WriteAll();
+  const auto report = AblateSuite({.folder = Folder()});
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_THAT(report->designs, SizeIs(2));
+  EXPECT_EQ(report->designs[0].ablation.title, "attention x positions on listops");
+  EXPECT_EQ(report->designs[1].ablation.title, "attention on listops");
+  suite.mutable_group()->DeleteSubrange(0, 2);
+  Begin(suite);
+  EXPECT_THAT(Refusal(absl::StatusCode::kInvalidArgument), HasSubstr("compares nothing"));
+}
+
+}  // namespace
+}  // namespace lra
