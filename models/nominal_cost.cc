@@ -12,7 +12,7 @@
 namespace lra {
 namespace {
 
-// Of a forward and a backward pass, for each parameter of a product and token.
+// A forward and a backward pass, for each parameter of a product and token.
 constexpr double kOperationsPerParameter = 6;
 // Weights, and their sum of values.
 constexpr double kProductsOfWeights = 2;

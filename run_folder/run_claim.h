@@ -27,7 +27,7 @@ bool HoldsRun(absl::string_view run_dir);
 // was refused may be tried again.
 bool IsInUse(const absl::Status& status);
 
-// The exit code of `lra train` then (EX_TEMPFAIL of sysexits.h).
+// The exit code of `lra train` then: that of BSD's EX_TEMPFAIL.
 inline constexpr int kInUseExitCode = 75;
 
 class RunClaim {

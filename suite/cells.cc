@@ -150,6 +150,7 @@ absl::Status CheckGroup(const SuiteGroup& group) {
 }
 
 std::string RunFilePath(const std::string& name) {
+  if (absl::EndsWith(name, kEnding)) return name;
   return name.empty() ? "" : JoinPath(ConfigDirectory(), absl::StrCat(name, kEnding));
 }
 

@@ -29,7 +29,8 @@ std::string SuiteName(const std::string& name_or_path);
 
 // Every run once: all runs of the lowest seed first, so that a suite that is stopped has whole
 // comparisons; within a seed in the file's order. InvalidArgument names the group and what is wrong
-// with it: no task, no attention, settings that no configuration has, methods with unequal searches.
+// with it: no task, no attention, settings that no configuration has, methods with
+// unequal searches.
 absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite);
 
 // Two runs that the suite declares to be compared with each other.
@@ -38,7 +39,7 @@ struct SuitePairing {
   std::string first, second;  // names of runs
 };
 
-// Of every pair of every group, in the file's order. The errors of ExpandSuite.
+// The runs of every pair of every group, in the file's order. The errors of ExpandSuite.
 absl::StatusOr<std::vector<SuitePairing>> PairsOf(const SuiteFile& suite);
 
 // The name of all runs of a cell: the run's without its seed.

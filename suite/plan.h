@@ -14,7 +14,7 @@
 
 namespace lra {
 
-// Of one run.
+// What one run takes.
 struct RunCost {
   double wall_seconds = 0;
   double cpu_seconds = 0;
@@ -65,8 +65,8 @@ std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan)
 // "12 runs left: about 1 h 20 min on 2 workers, ..."
 std::string TotalText(const SuitePlan& plan);
 
-// The predicted times of runs that have ended beside those that they took: "12 runs took 1 h 22 min,
-// predicted 1 h 20 min (-2.4 %; single runs -8.1 to +3.0 %)"; empty where there is none.
+// The times of runs that have ended beside the predicted ones: "12 runs took 1 h 22 min, predicted
+// were 1 h 20 min (+2.5 %; single runs -3.0 % to +8.1 %)"; empty where there is none.
 std::string PredictionErrorText(const std::string& out, const std::vector<SuiteCell>& cells,
                                 const std::vector<CellStatus>& statuses,
                                 const EstimateOfCell& estimates);

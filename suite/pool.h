@@ -25,8 +25,8 @@ struct PoolOptions {
   std::vector<double> seconds_left;
 };
 
-// `program train ...` for a run in this folder, going on with what is there; `flags` are further ones
-// of `lra train`. "/proc/self/exe" is the program that runs now, even when its file has been
+// `program train ...` for a run in this folder, going on with what is there; `flags` are further
+// ones of `lra train`. "/proc/self/exe" is the program that runs now, even when its file has been
 // replaced.
 std::vector<std::string> TrainCommand(const std::string& program, const std::string& run_directory,
                                       const SuiteCell& cell, int threads,

@@ -121,6 +121,37 @@ TEST(RunCells, WaitsForARunThatAnotherProcessTrains) {
   EXPECT_EQ(ReadCellStatus(folder.path(), cells[0]).failure.exit_code(), 3);
 }
 
+// The worker finds the folder taken by a process that came between the look at it and its start.
+TEST(RunCells, ARunThatAnotherProcessTookIsNoFailure) {
+  const TestFolder folder;
+  const std::vector<SuiteCell> cells = Cells(2);
+  const PoolOptions options = Shell(
+      folder,
+      "echo begin >> $OUT/$NAME.count; [ $(wc -l < $OUT/$NAME.count) = 3 ] || exit 75; exit 3");
+  ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
+  for (const SuiteCell& cell : cells) {
+    EXPECT_EQ(*ReadFile(JoinPath(folder.path(), cell.name + ".count")), "begin\nbegin\nbegin\n");
+    EXPECT_EQ(ReadCellStatus(folder.path(), cell).failure.exit_code(), 3);
+  }
+}
+
+// The order in which one worker begins the runs.
+std::string OrderOf(const std::vector<double>& seconds_left, Deadline deadline) {
+  const TestFolder folder;
+  PoolOptions options = Shell(folder, "echo $NAME >> $OUT/order; exit 3");
+  options.workers = 1;
+  options.seconds_left = seconds_left;
+  options.deadline = deadline;
+  EXPECT_EQ(RunCells(Cells(static_cast<int>(seconds_left.size())), options), absl::OkStatus());
+  return *ReadFile(JoinPath(folder.path(), "order"));
+}
+
+TEST(RunCells, WhatDoesNotEndInTimeGivesWay) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1000);
+  EXPECT_EQ(OrderOf({5000, 10, 3000, 20}, deadline), "run1\nrun3\nrun2\nrun0\n");
+  EXPECT_EQ(OrderOf({5000, 10, 3000, 20}, std::nullopt), "run0\nrun1\nrun2\nrun3\n");
+}
+
 TEST(CoresOfWorkers, AreDisjointWhereTheyAreAllNeeded) {
   EXPECT_THAT(CoresOfWorkers(2, 2, {0, 1, 4, 5}),
               ElementsAre(ElementsAre(0, 1), ElementsAre(4, 5)));

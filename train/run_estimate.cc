@@ -1,15 +1,22 @@
 #include "train/run_estimate.h"
 
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "datasets/dataset.h"
 #include "datasets/loader.h"
 #include "eval/machine.h"
@@ -43,6 +50,24 @@ double CpuSeconds() {
   return SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
 }
 
+// Wall time since this process was started, by what the kernel noted of it (field 22 of proc(5)'s
+// stat, in clock ticks since boot); 0 where it does not tell.
+double SecondsSinceStart() {
+  std::string stat;
+  std::getline(std::ifstream("/proc/self/stat"), stat);
+  // Behind the program's name, which may hold anything, comes field 3.
+  const std::vector<std::string> fields =
+      absl::StrSplit(stat.substr(stat.rfind(')') + 1), ' ', absl::SkipEmpty());
+  constexpr size_t kStartTime = 22 - 3;
+  double ticks = 0;
+  timespec now{};
+  if (fields.size() <= kStartTime || !absl::SimpleAtod(fields[kStartTime], &ticks) ||
+      clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+    return 0;
+  const double seconds = static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  return std::max(0.0, seconds - ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
 // Wall and processor time since it was made.
 class Timer {
  public:
@@ -71,8 +96,7 @@ absl::StatusOr<double> ProbeStep(const Run& run, const Stage& stage,
   return timer.wall();
 }
 
-// Mean seconds of a forward pass over a batch of the validation split, and how many batches the
-// first `limit` examples (0 = all) of a split of this size fill.
+// Mean seconds of a forward pass over a batch of the validation split.
 absl::StatusOr<double> BatchSeconds(const Run& run) {
   const int64_t batch_examples = run.config().train().batch_examples();
   const BatchPlan plan = PlanEvaluation(run.validation, batch_examples, run.validation.size());
@@ -80,6 +104,7 @@ absl::StatusOr<double> BatchSeconds(const Run& run) {
                    [&](const auto& batch) { return ProbeForward(run, run.validation, batch); });
 }
 
+// How many batches the first `limit` examples (0 = all) of a split of this size fill.
 double BatchesOf(const Run& run, int64_t split_examples, int64_t limit) {
   const int64_t batch_examples = run.config().train().batch_examples();
   const int64_t examples = EvaluatedExamples(split_examples, batch_examples, limit,
@@ -134,19 +159,24 @@ absl::StatusOr<StageCost> MeasurePretraining(const Run& run, double batch_second
   return MeasureStage(run, stage, batch_seconds);
 }
 
-// The examples of test and validation that are scored in the end.
-absl::StatusOr<double> ScoredExamples(const Run& run, double* batches) {
+// The scoring of test and validation in the end.
+struct Scoring {
+  double batches = 0;
+  double open_seconds = 0;  // of the test split, whose hashes are checked
+};
+
+absl::StatusOr<Scoring> MeasureScoring(const Run& run) {
   const DataView& view = run.config().view();
+  const Timer timer;
   LRA_ASSIGN_OR_RETURN(
       const Dataset data,
-      Dataset::Open(run.request.runtime.data_dir(), {.splits = {"test"},
-                                                     .view = &view,
-                                                     .check_hashes = false,
-                                                     .threads = run.request.runtime.threads()}));
+      Dataset::Open(run.request.runtime.data_dir(),
+                    {.splits = {"test"}, .view = &view, .threads = run.request.runtime.threads()}));
   LRA_ASSIGN_OR_RETURN(const SplitView test, SplitView::Create(data, "test", view));
   const int64_t limit = run.config().evaluation().scored_examples();
-  *batches = BatchesOf(run, test.size(), limit) + BatchesOf(run, run.validation.size(), limit);
-  return *batches * run.config().train().batch_examples();
+  return Scoring{
+      .batches = BatchesOf(run, test.size(), limit) + BatchesOf(run, run.validation.size(), limit),
+      .open_seconds = timer.wall()};
 }
 
 double StageSeconds(const StageCost& stage) {
@@ -169,15 +199,15 @@ int64_t CheckpointFolders(const RunEstimate& estimate) {
   return estimate.trials() * estimate.stage_size() + (estimate.trials() > 1 ? 1 : 0);
 }
 
-int64_t PredictionBytes(const Run& run, double examples) {
+int64_t PredictionBytes(const Run& run, double batches) {
+  const double examples = batches * run.config().train().batch_examples();
   const double value_bytes = run.request.half_logits ? 2 : 4;
   const int checkpoints = run.request.skips_last_checkpoint ? 1 : kCheckpointsKept;
   return static_cast<int64_t>(examples * run.data.spec().classes() * value_bytes * checkpoints);
 }
 
 absl::StatusOr<RunEstimate> Measure(const TrainRequest& request) {
-  // What the program took to get here: its libraries.
-  const double loading_seconds = CpuSeconds();
+  const double loading_seconds = SecondsSinceStart();
   const Timer timer;
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Run> run, OpenRun(request));
   const LabelObjective objective(*run);
@@ -192,10 +222,9 @@ absl::StatusOr<RunEstimate> Measure(const TrainRequest& request) {
   }
   LRA_ASSIGN_OR_RETURN(*estimate.add_stage(), MeasureStage(*run, stage, batch_seconds));
   const double cpu_share = probes.cpu() / probes.wall();
-  double batches = 0;
-  LRA_ASSIGN_OR_RETURN(const double scored, ScoredExamples(*run, &batches));
+  LRA_ASSIGN_OR_RETURN(const Scoring scoring, MeasureScoring(*run));
   const double checkpoints = request.skips_last_checkpoint ? 1 : kCheckpointsScored;
-  estimate.set_score_seconds(checkpoints * batches * batch_seconds);
+  estimate.set_score_seconds(scoring.open_seconds + checkpoints * scoring.batches * batch_seconds);
   const SearchConfig& search = run->config().search();
   estimate.set_trials(std::max(1, search.budget_trials()));
   AddSums(cpu_share, &estimate);
@@ -203,7 +232,7 @@ absl::StatusOr<RunEstimate> Measure(const TrainRequest& request) {
   estimate.set_checkpoint_bytes(DirectoryBytes(stage.directory));
   estimate.set_disk_bytes(CheckpointFolders(estimate) * kCheckpointsKept *
                               estimate.checkpoint_bytes() +
-                          PredictionBytes(*run, scored));
+                          PredictionBytes(*run, scoring.batches));
   estimate.set_parameters(objective.parameters().count());
   estimate.set_micro_batch_examples(stage.micro_batch_examples);
   estimate.set_threads(ResolveThreads(request.runtime.threads()));
