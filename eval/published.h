@@ -29,7 +29,7 @@ std::vector<std::string> ColumnNames(const PublishedTable& table);
 // Columns that the row's average is over.
 std::vector<std::string> AveragedColumns(const PublishedRow& row);
 
-// The average as printed: "85.70"; "-" without one.
+// The printed average, "85.70"; "-" without one.
 std::string AverageText(const PublishedTable& table, const PublishedRow& row);
 
 // The row's own, or the table's.
