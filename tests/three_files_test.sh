@@ -140,6 +140,8 @@ mkdir "$work/scratch" && cd "$work/scratch"
 plugin task parity parity tasks/my_parity configs/tasks
 plugin attention taylor_attention taylor models/attention configs/attentions
 plugin block average_block average models/block configs/blocks
+# The step that docs/adding_a_task.md asks for.
+"$lra" list protocols --markdown >"$tree/docs/protocols.md"
 begin=$SECONDS
 ctest --test-dir "$build" --output-on-failure -R "^($(IFS='|'; echo "${tests[*]}"))\$" >"$work/ctest.log" 2>&1 ||
   { cat "$work/ctest.log"; failures=$((failures + 1)); }
