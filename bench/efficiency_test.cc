@@ -5,6 +5,7 @@
 #include "bench/efficiency_grid.h"
 #include "bench/efficiency_table.h"
 #include "bench/figure.h"
+#include "bench/gnuplot.h"
 #include "bench/published_speeds.h"
 #include "lra/config.h"
 #include "lra/folder_test_util.h"
@@ -158,7 +159,13 @@ TEST(GnuplotProgram, DrawsEachSeriesWithItsData) {
   const std::string program = GnuplotProgram(GroupPanels(Cells())[0], "a.svg");
   EXPECT_THAT(program, HasSubstr("set output \"a.svg\""));
   EXPECT_THAT(program, HasSubstr("$time0 << END\n1024 0.256\n"));
-  EXPECT_THAT(program, HasSubstr("title \"cosformer\""));
+  EXPECT_THAT(program, HasSubstr("title 'cosformer'"));
+}
+
+// gnuplot runs what stands in backquotes, but not inside of single quotes.
+TEST(GnuplotText, IsATextAndNothingElse) {
+  EXPECT_EQ(GnuplotText("a_b `rm` \"c\""), "'a\\_b `rm` \"c\"'");
+  EXPECT_EQ(GnuplotText("it's\n{x}^2"), "'it''s \\{x\\}\\^2'");
 }
 
 TEST(DrawFigures, SaysWhatToInstall) {

@@ -24,8 +24,17 @@ absl::Status Draw(const std::string& gnuplot, const std::string& program) {
 }  // namespace
 
 std::string GnuplotText(const std::string& text) {
-  return absl::StrCat(
-      "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"_", "\\\\_"}}), "\"");
+  return absl::StrCat("'",
+                      absl::StrReplaceAll(text, {{"'", "''"},
+                                                 {"\n", " "},
+                                                 {"\\", "\\\\"},
+                                                 {"_", "\\_"},
+                                                 {"^", "\\^"},
+                                                 {"{", "\\{"},
+                                                 {"}", "\\}"},
+                                                 {"@", "\\@"},
+                                                 {"&", "\\&"}}),
+                      "'");
 }
 
 absl::StatusOr<std::vector<std::string>> DrawPictures(const std::vector<GnuplotPicture>& pictures,

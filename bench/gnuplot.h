@@ -10,7 +10,8 @@
 
 namespace lra {
 
-// A quoted text that is shown as it is.
+// A text that is shown as it is, without markup: in single quotes, inside of which gnuplot runs no
+// commands.
 std::string GnuplotText(const std::string& text);
 
 // The program, data included, that draws a picture into the file `svg`.

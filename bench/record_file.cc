@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,26 @@ absl::Status WriteAll(const std::string& path, int descriptor, const std::string
   return fsync(descriptor) == 0 ? absl::OkStatus() : FileError(path, "cannot flush");
 }
 
+// What tables and figures take for granted of a measured cell.
+absl::Status CheckMeasured(const std::string& where, const BenchRecord& record) {
+  if (record.result().outcome() != BenchResult::MEASURED ||
+      record.request().scope() == BenchRequest::MACHINE)
+    return absl::OkStatus();
+  const auto refuse = [&](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat(where, ": a measured cell ", what...));
+  };
+  if (record.request().tokens() < 1)
+    return refuse("has ", record.request().tokens(), " tokens, must have 1 at least");
+  const BenchPasses& passes = record.result().passes();
+  if (passes.seconds().empty()) return refuse("has no passes, must have 1 at least");
+  for (const double seconds : passes.seconds()) {
+    if (!std::isfinite(seconds) || seconds <= 0)
+      return refuse("has a pass of ", seconds, " seconds, must be above 0");
+  }
+  if (passes.peak_bytes() < 0) return refuse("has ", passes.peak_bytes(), " peak bytes");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<BenchRecord>> ReadRecordFile(const std::string& path) {
@@ -47,7 +68,9 @@ absl::StatusOr<std::vector<BenchRecord>> ReadRecordFile(const std::string& path)
     ++line_number;
     if (line.empty()) continue;
     BenchRecord record;
-    LRA_RETURN_IF_ERROR(FromJsonLine(line, absl::StrCat(path, ":", line_number), &record));
+    const std::string where = absl::StrCat(path, ":", line_number);
+    LRA_RETURN_IF_ERROR(FromJsonLine(line, where, &record));
+    LRA_RETURN_IF_ERROR(CheckMeasured(where, record));
     records.push_back(std::move(record));
   }
   return records;

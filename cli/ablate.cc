@@ -25,9 +25,10 @@ absl::StatusOr<TableFormat> FormatOf(const AblateFlags& flags, const CommandCont
       !flags.format.empty() ? ParseTableFormat(flags.format)
       : !flags.out.empty()  ? TableFormatOfPath(flags.out)
                             : (context.json ? TableFormat::kJson : TableFormat::kMarkdown);
-  if (format.ok() && *format == TableFormat::kLatex)
-    return absl::InvalidArgumentError("an ablation is written as md, csv or json, not as tex");
-  return format;
+  if (!format.ok() || *format == TableFormat::kMarkdown || *format == TableFormat::kCsv ||
+      *format == TableFormat::kJson)
+    return format;
+  return absl::InvalidArgumentError("an ablation is written as md, csv or json only");
 }
 
 std::string Write(const AblationReport& report, TableFormat format) {

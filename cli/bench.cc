@@ -22,7 +22,7 @@ struct StepFlags {
   std::vector<std::string> attentions = {"transformer", "linear", "cosformer"};
   std::vector<std::string> kernels;
   std::string size = "small", dtype = "float32";
-  int64_t tokens = 2000, batch = 0;
+  int64_t tokens = 2000, batch = 0, layers = 0;
   double dropout = 0.1, weight_dropout = 0;
   int steps = 6;
   bool is_padded = false, is_forward = false, skips_profile = false;
@@ -39,6 +39,7 @@ absl::StatusOr<StepPlan> PlanOf(const StepFlags& flags, const CommandContext& co
   plan.base.set_precision(precision);
   plan.base.set_tokens(flags.tokens);
   if (flags.batch > 0) plan.base.set_batch(flags.batch);
+  if (flags.layers > 0) plan.base.set_layers(flags.layers);
   plan.base.set_padded(flags.is_padded);
   plan.base.set_dropout(flags.dropout);
   plan.base.set_weight_dropout(flags.weight_dropout);
@@ -128,6 +129,8 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
             "small (2 layers of width 64, MLP 128), released (4 of 256, MLP 1,024) or official (6 "
             "of 512, MLP 2,048)",
             {.shows_default = true, .value = "small|released|official"});
+  AddOption(command, "--layers", &flags->layers, "Layers instead of the size's",
+            {.allowed = FlagRules::kPositive});
   AddOption(command, "--dtype", &flags->dtype, "float32, or bfloat16 in matrix products",
             {.shows_default = true, .value = "float32|bfloat16"});
   AddOption(command, "--dropout", &flags->dropout, "Of hidden states",

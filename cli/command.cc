@@ -11,11 +11,13 @@
 #include "lra/suggest.h"
 #include "lra/version.h"
 #include "nlohmann/json.hpp"
+#include "run_folder/run_claim.h"
 
 namespace lra {
 namespace {
 
 int ExitCode(const absl::Status& status) {
+  if (IsInUse(status)) return kInUseExitCode;
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return 0;
@@ -95,10 +97,12 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddTrainCommand(app, context);
   AddRunCommand(app, context);
   AddStatusCommand(app, context);
+  AddPapersCommand(app, context);
   AddEvalCommand(app, context);
   AddAttendCommand(app, context);
   AddScoreCommand(app, context);
   AddTableCommand(app, context);
+  AddReportCommand(app, context);
   AddCompareCommand(app, context);
   AddAblateCommand(app, context);
   AddPowerCommand(app, context);

@@ -3,7 +3,8 @@
 // standard error.
 //
 // Exit codes: 0 done; 1 the answer is no (a verification, a check or a run failed); 2 wrong use
-// (unknown flag, name, field or value: nothing was started).
+// (unknown flag, name, field or value: nothing was started); 75 another process has the run's
+// folder: try again later.
 #ifndef LRA_CLI_COMMAND_H_
 #define LRA_CLI_COMMAND_H_
 
@@ -56,10 +57,12 @@ void AddCheckCommand(CLI::App* app, CommandContext* context);
 void AddTrainCommand(CLI::App* app, CommandContext* context);
 void AddRunCommand(CLI::App* app, CommandContext* context);
 void AddStatusCommand(CLI::App* app, CommandContext* context);
+void AddPapersCommand(CLI::App* app, CommandContext* context);
 void AddEvalCommand(CLI::App* app, CommandContext* context);
 void AddAttendCommand(CLI::App* app, CommandContext* context);
 void AddScoreCommand(CLI::App* app, CommandContext* context);
 void AddTableCommand(CLI::App* app, CommandContext* context);
+void AddReportCommand(CLI::App* app, CommandContext* context);
 void AddCompareCommand(CLI::App* app, CommandContext* context);
 void AddAblateCommand(CLI::App* app, CommandContext* context);
 void AddPowerCommand(CLI::App* app, CommandContext* context);

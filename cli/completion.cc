@@ -91,6 +91,7 @@ void AddNames(ValueWords* words) {
   (*words)[kProtocolValue] = ConfigNames("protocols");
   (*words)[kPresetValue] = ConfigNames("presets");
   (*words)[kPublishedValue] = ConfigNames("published");
+  (*words)[kPaperValue] = ConfigNames("papers");
   (*words)[kMetricValue] = MetricRegistry::Get().Names();
   (*words)[kDataValue] = tasks;
   Words& plug_ins = (*words)[kPlugInValue] = tasks;

@@ -20,6 +20,7 @@ inline constexpr char kAttentionValue[] = "ATTENTION";
 inline constexpr char kProtocolValue[] = "PROTOCOL";
 inline constexpr char kPresetValue[] = "PRESET";
 inline constexpr char kPublishedValue[] = "PUBLISHED";
+inline constexpr char kPaperValue[] = "PAPER";
 inline constexpr char kMetricValue[] = "METRIC";
 inline constexpr char kDataValue[] = "DATA";       // a task, or a folder of prepared data
 inline constexpr char kPlugInValue[] = "PLUG-IN";  // a task, an attention or a block

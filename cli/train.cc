@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <memory>
@@ -5,12 +6,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/suite_command.h"
 #include "cli/train_flags.h"
 #include "eval/score_text.h"
+#include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "lra/textproto.h"
 #include "models/base/runtime.h"
 #include "nlohmann/json.hpp"
+#include "suite/lists.h"
 #include "tasks/task.h"
+#include "train/run_estimate.h"
 #include "train/series.h"
 #include "train/trainer.h"
 
@@ -51,16 +58,69 @@ void ListenToSignals() {
   }
 }
 
-absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
+// Seeds differ in nothing that takes time.
+absl::Status PrintEstimate(const std::vector<TrainRequest>& requests,
+                           const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const RunEstimate estimate, EstimateRun(requests.front()));
+  if (context.json) {
+    std::cout << ToJson(estimate) << std::flush;
+    return absl::OkStatus();
+  }
+  std::cout << DescribeRunEstimate(estimate);
+  const auto runs = static_cast<double>(requests.size());
+  if (requests.size() > 1) {
+    std::cout << requests.size() << " runs one after the other: about "
+              << FormatSeconds(runs * estimate.wall_seconds()) << "\n";
+  }
+  std::cout << std::flush;
+  return absl::OkStatus();
+}
+
+// Flags of the program's own suites, which lists make one of.
+struct ListFlags {
+  SuiteFlags suite;
+  bool is_given() const {
+    return suite.workers > 0 || !suite.budget.empty() || !suite.shard.empty() ||
+           suite.retries_failed;
+  }
+};
+
+absl::Status TrainLists(const TrainFlags& flags, const SuiteFlags& suite_flags,
+                        const CommandContext& context) {
+  const TrainChoice choice = flags.Choice(context);
+  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfLists(choice.experiment, choice.seeds));
+  SuiteRunOptions options;
+  options.out =
+      choice.runtime.out_dir().empty() ? DefaultListFolder(suite) : choice.runtime.out_dir();
+  options.threads = std::max(1, choice.runtime.threads());
+  options.train_flags = flags.PassedOn(context);
+  if (!choice.runtime.data_dir().empty() && suite.group(0).task_size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--data ", choice.runtime.data_dir(),
+                     ": several tasks have their data in $LRA_DATA/TASK or ./data/TASK"));
+  }
+  if (!context.quiet) std::cerr << "runs: " << options.out << "\n";
+  return RunSuiteFile(suite, suite_flags, options, context);
+}
+
+absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const CommandContext& context) {
+  if (flags.is_list()) return TrainLists(flags, lists.suite, context);
+  if (lists.is_given()) {
+    return absl::InvalidArgumentError(
+        "--workers, --budget, --shard and --retry-failed are about lists: --task or --attention "
+        "with several names, such as relu,cosformer");
+  }
+  const bool is_dry = lists.suite.is_dry;
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
                        MakeTrainRequests(flags.Choice(context)));
   for (const TrainRequest& request : requests) {
-    LRA_RETURN_IF_ERROR(CheckRunDirectory(request));  // before hours of other seeds
+    if (!is_dry) LRA_RETURN_IF_ERROR(CheckRunDirectory(request));  // before hours of other seeds
     LRA_RETURN_IF_ERROR(
         CheckDataOfTask(request.runtime.data_dir(), request.resolved.config.task()));
   }
   const RuntimeConfig& runtime = requests.front().runtime;
   LRA_RETURN_IF_ERROR(StartRuntime(runtime.threads(), runtime.kernels()));
+  if (is_dry) return PrintEstimate(requests, context);
   ListenToSignals();
   nlohmann::json results = nlohmann::json::array();
   const absl::Status status = TrainSeries(
@@ -79,13 +139,19 @@ absl::Status Train(const TrainFlags& flags, const CommandContext& context) {
 
 void AddTrainCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<TrainFlags>();
-  CLI::App* command =
-      AddCommand(app, "train", "Train, select, test and record one model, for one or more seeds");
+  CLI::App* command = AddCommand(
+      app, "train",
+      "Train, select, test and record a model, for one or more seeds; or many, by lists");
+  auto lists = std::make_shared<ListFlags>();
   flags->Add(command, context);
+  AddSwitch(command, "--dry-run", &lists->suite.is_dry,
+            "Only measure some steps, and print the time, memory and disk that a run will take");
+  AddSuiteFlags(command, &lists->suite);
   SetBody(command, context,
           "  lra train --task listops --attention linear --preset small --seeds 0-2\n"
-          "  lra train --config configs/runs/quickstart.textproto --attention cosformer --resume",
-          [flags, context] { return Train(*flags, *context); });
+          "  lra train --config configs/runs/quickstart.textproto --attention cosformer --resume\n"
+          "  lra train --task listops,text --attention relu,cosformer --seeds 0-4 --dry-run",
+          [flags, lists, context] { return Train(*flags, *lists, *context); });
 }
 
 }  // namespace lra

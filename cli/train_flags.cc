@@ -1,5 +1,7 @@
 #include "cli/train_flags.h"
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
 
@@ -63,6 +65,30 @@ TrainChoice TrainFlags::Choice(const CommandContext& context) const {
   runtime.set_memory_budget_bytes(static_cast<int64_t>(memory_budget_bytes_));
   runtime.set_quiet(context.quiet);
   return choice;
+}
+
+bool TrainFlags::is_list() const {
+  return absl::StrContains(experiment_.task, ',') || absl::StrContains(experiment_.attention, ',');
+}
+
+std::vector<std::string> TrainFlags::PassedOn(const CommandContext& context) const {
+  std::vector<std::string> words;
+  const TrainFlags unset;
+  const auto add = [&](const char* flag, const auto& value, const auto& default_value) {
+    if (value != default_value) words.insert(words.end(), {flag, absl::StrCat(value)});
+  };
+  add("--data", data_dir_, unset.data_dir_);
+  add("--from", from_, unset.from_);
+  add("--device", device_, unset.device_);
+  add("--kernels", context.kernels, std::string());
+  add("--checkpoint-every", checkpoint_every_, unset.checkpoint_every_);
+  add("--checkpoint-minutes", checkpoint_minutes_, unset.checkpoint_minutes_);
+  add("--keep-checkpoints", keep_checkpoints_, unset.keep_checkpoints_);
+  add("--micro-batch", micro_batch_, unset.micro_batch_);
+  add("--memory-budget", memory_budget_bytes_, unset.memory_budget_bytes_);
+  if (no_last_) words.push_back("--no-last");
+  if (half_logits_) words.push_back("--half-logits");
+  return words;
 }
 
 }  // namespace lra

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "train/request.h"
@@ -16,6 +17,10 @@ class TrainFlags {
   void Add(CLI::App* command, CommandContext* context);
   // What the flags ask for.
   TrainChoice Choice(const CommandContext& context) const;
+  // Whether --task or --attention is a list ("text,image"), so that a suite is asked for.
+  bool is_list() const;
+  // The flags that a suite passes on to each of its runs.
+  std::vector<std::string> PassedOn(const CommandContext& context) const;
 
  private:
   ExperimentChoice experiment_;

@@ -1,18 +1,14 @@
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
-#include <thread>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/suite_command.h"
+#include "cli/terminal.h"
 #include "eval/curve_plot.h"
 #include "eval/curve_values.h"
 #include "eval/pretrain_text.h"
@@ -20,36 +16,18 @@
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "run_folder/run_folder.h"
+#include "suite/state.h"
 
 namespace lra {
 namespace {
 
 struct WatchFlags {
-  std::string run;
-  bool once = false;
-  double every_seconds = 2;
+  std::vector<std::string> runs;
+  FollowFlags follow;
 };
 
-int TerminalColumns() {
-  winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// By the locale's variables in their order of precedence; NO_COLOR asks for plain output.
-bool WantsUnicode() {
-  if (!Environment("NO_COLOR").empty()) return false;
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string value = Environment(name);
-    if (value.empty()) continue;
-    return absl::EndsWithIgnoreCase(value, "UTF-8") || absl::EndsWithIgnoreCase(value, "UTF8");
-  }
-  return false;
-}
+// Curves are drawn of so many running ones at most: more do not fit on a screen.
+constexpr int kMostPictures = 2;
 
 // "running: trial 2 of 3, learning rate 0.001: step 120 of 5,000  ETA 3 min 20 s  best validation
 // 34.0 % at step 100  last point 4.2 s ago"
@@ -98,23 +76,72 @@ nlohmann::ordered_json ToJsonResult(const std::string& path, const RunFolder& ru
   return json;
 }
 
-absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {
-  const bool follow = !flags.once && !context.json && isatty(STDOUT_FILENO);
-  while (true) {
-    LRA_ASSIGN_OR_RETURN(const RunFolder run, ReadActivePart(flags.run));
-    LRA_ASSIGN_OR_RETURN(const Metric* const metric, run.metric());
-    if (context.json) {
-      PrintJson(ToJsonResult(flags.run, run, *metric));
-      return absl::OkStatus();
+bool IsOver(const RunFolder& run) {
+  return run.state == RunState::kFinished || run.state == RunState::kDiverged;
+}
+
+// The run folders that the flags name: those of a suite are the ones that have begun.
+absl::StatusOr<std::vector<std::string>> RunsOf(const WatchFlags& flags) {
+  std::vector<std::string> runs;
+  for (const std::string& name : flags.runs) {
+    const std::string folder = SuiteFolder(name);
+    const absl::StatusOr<SuiteFile> suite = SuiteOfFolder(folder);
+    if (absl::IsNotFound(suite.status())) {
+      runs.push_back(name);
+      continue;
     }
-    if (follow) std::cout << "\033[H\033[2J";  // the picture before this one
-    std::cout << flags.run << "\n\n"
-              << PlotRun(run.record, *metric, TerminalColumns(), WantsUnicode()) << "\n"
-              << StateLine(run, *metric) << std::endl;
-    const bool is_over = run.state == RunState::kFinished || run.state == RunState::kDiverged;
-    if (!follow || is_over) return absl::OkStatus();
-    std::this_thread::sleep_for(std::chrono::duration<double>(flags.every_seconds));
+    LRA_RETURN_IF_ERROR(suite.status());
+    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(*suite));
+    for (const SuiteCell& cell : cells) {
+      const std::string run = RunDirectory(folder, cell);
+      if (!absl::IsNotFound(ReadActivePart(run).status())) runs.push_back(run);
+    }
   }
+  return runs;
+}
+
+absl::Status DrawOne(const std::string& path, const RunFolder& run, bool with_picture) {
+  LRA_ASSIGN_OR_RETURN(const Metric* const metric, run.metric());
+  std::cout << path << "\n";
+  if (with_picture) {
+    std::cout << "\n" << PlotRun(run.record, *metric, TerminalColumns(), WantsUnicode()) << "\n";
+  }
+  std::cout << (with_picture ? "" : "  ") << StateLine(run, *metric) << "\n";
+  return absl::OkStatus();
+}
+
+// Whether there is more to come.
+absl::StatusOr<bool> Draw(const WatchFlags& flags) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> paths, RunsOf(flags));
+  const bool is_alone = flags.runs.size() == 1 && paths == flags.runs;
+  if (paths.empty()) std::cout << "no run has begun\n";
+  bool goes_on = paths.empty();
+  int pictures = 0;
+  for (const std::string& path : paths) {
+    LRA_ASSIGN_OR_RETURN(const RunFolder run, ReadActivePart(path));
+    goes_on |= is_alone ? !IsOver(run) : run.state == RunState::kRunning;
+    const bool with_picture =
+        is_alone || (run.state == RunState::kRunning && ++pictures <= kMostPictures);
+    LRA_RETURN_IF_ERROR(DrawOne(path, run, with_picture));
+  }
+  return goes_on;
+}
+
+absl::Status PrintAsJson(const WatchFlags& flags) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> paths, RunsOf(flags));
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const std::string& path : paths) {
+    LRA_ASSIGN_OR_RETURN(const RunFolder run, ReadActivePart(path));
+    LRA_ASSIGN_OR_RETURN(const Metric* const metric, run.metric());
+    all.push_back(ToJsonResult(path, run, *metric));
+  }
+  PrintJson(paths == flags.runs && all.size() == 1 ? all.front() : all);
+  return absl::OkStatus();
+}
+
+absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {
+  if (context.json) return PrintAsJson(flags);
+  return Follow(flags.follow, [&] { return Draw(flags); });
 }
 
 }  // namespace
@@ -122,15 +149,17 @@ absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {
 void AddWatchCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<WatchFlags>();
   CLI::App* command = AddCommand(
-      app, "watch", "Draw a run's curves in the terminal; on a terminal until the run ends");
-  AddOption(command, "run", &flags->run, "Run folder", {.is_required = true});
-  AddSwitch(command, "--once", &flags->once, "Draw once (always so when not on a terminal)");
-  AddOption(command, "--every", &flags->every_seconds, "Seconds between two drawings",
-            {.shows_default = true, .allowed = FlagRules::kRange, .least = 0.1, .largest = 3600});
+      app, "watch", "Draw the curves of runs in the terminal; on a terminal until they end");
+  AddOption(command, "runs", &flags->runs,
+            "Run folders, or suites (their folders, or their names: runs/SUITE)",
+            {.is_required = true});
+  AddSwitch(command, "--once", &flags->follow.once, "Draw once (always so when not on a terminal)");
+  AddEvery(command, &flags->follow);
   SetBody(command, context,
           "  lra watch runs/listops-linear-small-s0\n"
           "  lra watch runs/listops-linear-small-s0 --once\n"
-          "  lra watch runs/listops-linear-small-s0 --json",
+          "  lra watch runs/listops-linear-small-s0 --json\n"
+          "  lra watch listops_smoke",
           [flags, context] { return Watch(*flags, *context); });
 }
 

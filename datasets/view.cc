@@ -69,6 +69,7 @@ void SetDefaults(const TaskSpec& spec, DataView* view) {
   if (unset("grey")) view->set_grey(DataView::TENSORFLOW);
   if (unset("pixels")) view->set_pixels(DataView::IDS);
   if (unset("zero_is_padding")) view->set_zero_is_padding(false);
+  if (unset("unknown_id")) view->set_unknown_id(false);
   if (unset("pad_to")) view->set_pad_to(DataView::LONGEST);
   if (unset("real_mean")) view->set_real_mean(0.5f);
   if (unset("real_stddev")) view->set_real_stddev(0.5f);
@@ -109,6 +110,7 @@ std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view) 
   const bool text = spec.content() == TaskSpec::TEXT;
   if (text) fields.push_back("unit");
   if (!IsImage(spec)) fields.push_back("end_mark");
+  if (spec.content() == TaskSpec::IDS && view.end_mark()) fields.push_back("unknown_id");
   if (text && view.unit() == DataView::CODE_POINT) fields.push_back("min_code_point_count");
   if (text && spec.is_pair()) fields.push_back("literals");
   if (spec.content() == TaskSpec::RGB_IMAGE) fields.push_back("grey");
@@ -210,8 +212,10 @@ TaskSpec ViewTransform::spec() const {
     return spec;
   }
   const int32_t ids = stored_.content() == TaskSpec::TEXT ? kByteIds : stored_.vocabulary_size();
-  spec.set_vocabulary_size(ids + (view_.end_mark() ? 1 : 0));
-  if (view_.end_mark() && spec.token_names_size() > 0) spec.add_token_names("<eos>");
+  spec.set_vocabulary_size(ids + (view_.end_mark() ? 1 : 0) + (view_.unknown_id() ? 1 : 0));
+  if (spec.token_names_size() == 0) return spec;
+  if (view_.end_mark()) spec.add_token_names("<eos>");
+  if (view_.unknown_id()) spec.add_token_names("<unk>");
   return spec;
 }
 

@@ -84,6 +84,11 @@ TEST(ResolveViewTest, AFieldThatSaysNothingIsRefusedByName) {
   refused(text, "brackets", [](auto* v) { v->set_brackets(DataView::CLOSE_ONLY); });
   refused(ids, "unit", [](auto* v) { v->set_unit(DataView::BYTE); });
   refused(grey, "end_mark", [](auto* v) { v->set_end_mark(false); });
+  refused(ids, "unknown_id", [](auto* v) { v->set_unknown_id(true); });
+  refused(text, "unknown_id", [](auto* v) {
+    v->set_end_mark(true);
+    v->set_unknown_id(true);
+  });
   refused(text, "min_code_point_count", [](auto* v) { v->set_min_code_point_count(3); });
   refused(text, "literals", [](auto* v) { v->set_literals(DataView::RAW); });
   refused(grey, "grey", [](auto* v) { v->set_grey(DataView::PILLOW); });
@@ -152,6 +157,11 @@ TEST(ViewTest, TheEndMarkComesLastAndCounts) {
   EXPECT_EQ(Apply(ids, {4, 1, 2, 5}), (Ids{4, 1, 2, 6}));
   EXPECT_EQ(ids.spec().vocabulary_size(), 7);
   EXPECT_EQ(ids.spec().token_names(6), "<eos>");
+  view.set_unknown_id(true);  // after all others, and no example has it
+  const ViewTransform unknown = Transform(IdSpec(), view);
+  EXPECT_EQ(Apply(unknown, {4, 1, 2, 5}), (Ids{4, 1, 2, 6}));
+  EXPECT_EQ(unknown.spec().vocabulary_size(), 8);
+  EXPECT_EQ(unknown.spec().token_names(7), "<unk>");
 }
 
 TEST(ViewTest, LongerExamplesKeepTheirFirstTokens) {

@@ -36,7 +36,7 @@ struct Ablation {
 struct AblationEffect {
   PlannedEffect plan;
   std::string task;  // empty: the average of all tasks, with equal weights
-  // Of task x factor: the effect on `task` less that on this one. Empty otherwise.
+  // For task x factor: the effect on `task` less that on this one. Empty otherwise.
   std::string less_task;
   const Metric* metric = nullptr;
   // Seeds that trained in every cell of the contrast, and the others.

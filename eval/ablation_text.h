@@ -15,7 +15,7 @@ struct AblationReport {
   std::vector<AblationResult> designs;
 };
 
-// Of each design: its cells, what follows in words, and tables of effects. Padded Markdown.
+// For each design: its cells, what follows in words, and tables of effects. Padded Markdown.
 std::string WriteAblation(const AblationReport& report);
 // A line for each effect on each task; numbers in the metric's own unit, not in points.
 std::string WriteAblationCsv(const AblationReport& report);

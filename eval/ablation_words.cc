@@ -65,7 +65,7 @@ std::string SeedsText(const std::vector<uint32_t>& seeds) {
              : absl::StrCat(seeds.size() == 1 ? "seed " : "seeds ", absl::StrJoin(seeds, ", "));
 }
 
-// Of the sort that the words are about: main effects, or what they depend on.
+// Those of the sort that the words are about: main effects, or what they depend on.
 std::vector<const AblationEffect*> Claims(const AblationResult& result, bool is_interaction) {
   std::vector<const AblationEffect*> claims;
   for (const AblationEffect& effect : result.effects) {

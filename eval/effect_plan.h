@@ -41,7 +41,7 @@ struct LevelChange {
 struct PlannedEffect {
   EffectKind kind = EffectKind::kMain;
   std::vector<LevelChange> changes;  // one; two of an interaction
-  // Of a simple effect: the level of each other factor, and 0 for the one that changes.
+  // For a simple effect: the level of each other factor, and 0 for the one that changes.
   std::vector<int> at;
   // Cell and weight. Cells with weights of unlike sign differ in `changes` alone.
   std::vector<std::pair<int, double>> weights;

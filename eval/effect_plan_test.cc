@@ -66,7 +66,7 @@ TEST(EffectPlan, ASimpleEffectIsOnePair) {
 TEST(EffectPlan, HasEveryEffectOnce) {
   // Main 1 + 2, interactions 2, simple 1 x 3 + 2 x 2.
   EXPECT_THAT(Named(TwoByThree()), SizeIs(3 + 2 + 7));
-  // Of one factor, main effects are the simple ones.
+  // With one factor, main effects are the simple ones.
   EXPECT_THAT(Named({{"a", {"x", "y", "z"}}}), SizeIs(2));
   // Main 1 + 1 + 2, interactions 1 + 2 + 2, simple 6 + 6 + 2 x 4.
   EXPECT_THAT(Named({{"a", {"x", "y"}}, {"b", {"x", "y"}}, {"c", {"x", "y", "z"}}}),

@@ -20,67 +20,6 @@ namespace {
 using internal::ColumnRuns;
 using internal::Entry;
 
-// --- Published rows ---
-
-PublishedRows::Row AlignRow(const PublishedRow& row, const std::vector<std::string>& tasks) {
-  PublishedRows::Row aligned{row.method(), row.label(), row.note(),
-                             std::vector<std::optional<double>>(tasks.size()), std::nullopt};
-  size_t shown = 0;
-  for (const PublishedCell& cell : row.cells()) {
-    const auto it = std::find(tasks.begin(), tasks.end(), cell.task());
-    if (it == tasks.end()) continue;
-    aligned.percents[it - tasks.begin()] = cell.accuracy_percent();
-    ++shown;
-  }
-  const bool same_tasks =
-      shown == tasks.size() && static_cast<int>(shown) == row.cells_size() && shown > 1;
-  if (same_tasks && row.average_percent() > 0) aligned.average_percent = row.average_percent();
-  return aligned;
-}
-
-PublishedRows AlignPublished(const PublishedTable& table, const std::vector<std::string>& tasks) {
-  PublishedRows published{table, {}};
-  for (const PublishedRow& row : table.rows()) {
-    PublishedRows::Row aligned = AlignRow(row, tasks);
-    const auto is_set = [](const std::optional<double>& percent) { return percent.has_value(); };
-    if (std::any_of(aligned.percents.begin(), aligned.percents.end(), is_set)) {
-      published.rows.push_back(std::move(aligned));
-    }
-  }
-  return published;
-}
-
-bool IsCopy(const PublishedRow& a, const PublishedRow& b) {
-  return a.method() == b.method() && a.average_percent() == b.average_percent() &&
-         std::equal(a.cells().begin(), a.cells().end(), b.cells().begin(), b.cells().end(),
-                    [](const PublishedCell& x, const PublishedCell& y) {
-                      return x.task() == y.task() && x.accuracy_percent() == y.accuracy_percent();
-                    });
-}
-
-// Takes out the rows that an earlier table of the list has as well, because papers copy rows of
-// earlier ones, and says so in the table's note.
-std::vector<PublishedTable> WithoutCopies(std::vector<PublishedTable> tables) {
-  for (auto table = tables.begin(); table != tables.end(); ++table) {
-    for (auto earlier = tables.begin(); earlier != table; ++earlier) {
-      auto* rows = table->mutable_rows();
-      const auto copies = std::stable_partition(rows->begin(), rows->end(), [&](const auto& row) {
-        return std::none_of(earlier->rows().begin(), earlier->rows().end(),
-                            [&](const PublishedRow& other) { return IsCopy(row, other); });
-      });
-      const auto count = std::distance(copies, rows->end());
-      if (count == 0) continue;
-      rows->erase(copies, rows->end());
-      table->set_note(absl::StrCat(table->note(), table->note().empty() ? "" : " ",
-                                   "Rows that it shares with ", earlier->name(),
-                                   " are shown there only (", count, ")."));
-    }
-  }
-  return tables;
-}
-
-// --- Assembly ---
-
 // Why rows of several columns have no average.
 std::string DescribeIncomplete(const std::vector<LeaderboardRow>& rows) {
   std::vector<std::string> parts;
@@ -124,6 +63,20 @@ std::string DamageOf(const LocatedRecord& located, const SplitResult& result) {
 absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
                                           const LeaderboardOptions& options) {
   return options.metric.empty() ? MetricOf(record.spec()) : FindMetric(options.metric);
+}
+
+// Why rows of a column that were compared have no letters; empty if they have.
+std::string DescribeMissingLetters(const LeaderboardTable& table, size_t column) {
+  const auto is_of_column = [&](const TableComparison& comparison) {
+    return comparison.task == table.tasks[column];
+  };
+  if (std::none_of(table.comparisons.begin(), table.comparisons.end(), is_of_column)) return "";
+  for (const LeaderboardRow& row : table.rows) {
+    if (row.cells[column] && !row.cells[column]->letters.empty()) return "";
+  }
+  return absl::StrCat(table.tasks[column],
+                      ": no letters, because too many sets of rows could not be told apart; JSON "
+                      "has every comparison.");
 }
 
 // Rows, their statistics and comparisons.
@@ -190,7 +143,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
         "no run to show on the ", options.split, " split: ", absl::StrJoin(board.left_out, "; ")));
   }
   const std::vector<std::vector<ColumnRuns>> tables = internal::MakeTables(entries);
-  const std::vector<PublishedTable> shown_published = WithoutCopies(published);
+  const std::vector<PublishedTable> shown_published = internal::ShownPublished(published);
   std::set<std::string> left_out;  // a baseline may join several tables, its reason is told once
   for (const std::vector<ColumnRuns>& columns : tables) {
     LeaderboardTable table;
@@ -199,16 +152,16 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     std::vector<std::string> refused;
     FillTable(columns, options, &refused, &table);
     left_out.insert(refused.begin(), refused.end());
-    for (const PublishedTable& source : shown_published) {
-      if (table.metric->name() != kAccuracy) break;  // what is published here is accuracy
-      PublishedRows rows = AlignPublished(source, table.tasks);
-      if (!rows.rows.empty()) table.published.push_back(std::move(rows));
-    }
     if (&columns != &tables.front())
       table.differs = internal::DescribeDifference(tables.front(), columns);
     table.notes = internal::MakeNotes(columns, options);
+    for (size_t c = 0; c < table.tasks.size(); ++c) {
+      if (std::string missing = DescribeMissingLetters(table, c); !missing.empty())
+        table.notes.push_back(std::move(missing));
+    }
     const std::string incomplete = DescribeIncomplete(table.rows);
     if (!incomplete.empty()) table.notes.push_back(incomplete);
+    internal::AddPublished(shown_published, &table);
     board.tables.push_back(std::move(table));
   }
   board.left_out.insert(board.left_out.end(), left_out.begin(), left_out.end());

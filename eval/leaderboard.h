@@ -88,6 +88,9 @@ struct LeaderboardCell {
   // (parameters - the transformer's) / the transformer's at the same configuration; unset where a
   // record does not say.
   std::optional<double> parameter_excess;
+  // What one run took on average, in core-hours: wall time of training times threads. Unset where
+  // no run says.
+  std::optional<double> core_hours;
   // The trials of a search, e.g. "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)"; empty
   // without one.
   std::string tuning;
@@ -130,13 +133,27 @@ struct TableComparison {
 // Rows of a column are told apart at this level, corrected over its pairs.
 inline constexpr double kLetterLevel = 0.05;
 
+// Ours - published, of one method in one column.
+struct PublishedDifference {
+  double value = 0;  // in the table's metric
+  // That of ours, moved: the published number is taken as exact.
+  std::optional<Interval> interval;
+};
+
 struct PublishedRows {
   PublishedTable table;  // source, protocol, notes
+  // A measured row of the same method beside it.
+  struct Beside {
+    std::string label;
+    std::vector<std::optional<PublishedDifference>> cells;  // by column
+    std::optional<PublishedDifference> average;
+  };
   struct Row {
-    std::string method, label, note;
-    std::vector<std::optional<double>> percents;  // by column, as printed
-    // The printed average, set only if the columns are exactly the tasks that it averages.
-    std::optional<double> average_percent;
+    PublishedRow row;
+    std::vector<std::optional<PublishedCell>> cells;  // by column
+    // The printed average, set only if the columns are exactly those that it is over.
+    std::optional<double> average;
+    std::vector<Beside> ours;
   };
   std::vector<Row> rows;
 };

@@ -111,6 +111,16 @@ std::string DescribeTuning(const std::vector<Entry>& runs) {
   return absl::StrCat(trials, " trials: ", absl::StrJoin(parts, ", "));
 }
 
+std::optional<double> MeanCoreHours(const std::vector<Entry>& runs) {
+  std::vector<double> hours;
+  for (const Entry& run : runs) {
+    const Efficiency& efficiency = run.record().efficiency();
+    if (efficiency.wall_seconds() > 0)
+      hours.push_back(efficiency.wall_seconds() * std::max(1, efficiency.threads()) / 3600);
+  }
+  return hours.empty() ? std::nullopt : std::optional<double>(Mean(hours));
+}
+
 void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
   for (const Entry& run : runs) {
     const RunRecord& record = run.record();
@@ -124,6 +134,7 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
         static_cast<double>(record.transformer_parameters());
     cell->parameter_excess = std::max(cell->parameter_excess.value_or(excess), excess);
   }
+  cell->core_hours = MeanCoreHours(runs);
   cell->last_value = LastValue(runs);
   cell->tuning = DescribeTuning(runs);
 }

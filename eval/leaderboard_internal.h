@@ -122,6 +122,13 @@ std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, WhichBaselines which)
 std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
                                    const LeaderboardOptions& options);
 
+// leaderboard_published.cc: the tables as they are shown, without recalled rows and without those
+// that an earlier table of the list has as well; the table's note says so.
+std::vector<PublishedTable> ShownPublished(std::vector<PublishedTable> tables);
+// Sets the published rows beside the columns, and our differences beside these. A note says which
+// published table has nothing for these columns.
+void AddPublished(const std::vector<PublishedTable>& published, LeaderboardTable* table);
+
 }  // namespace lra::internal
 
 #endif  // LRA_EVAL_LEADERBOARD_INTERNAL_H_

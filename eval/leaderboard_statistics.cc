@@ -146,6 +146,7 @@ std::vector<TableComparison> CompareColumn(const ColumnRuns& column, size_t c,
     if (comparisons[i].is_told_apart) differing.push_back(pairs[i]);
   }
   const auto groups = LetterGroups(static_cast<int>(compared.size()), differing);
+  if (groups.empty()) return comparisons;  // too many for letters; the table's notes say so
   int group_count = 0;
   for (const auto& of_row : groups) group_count = std::max(group_count, of_row.back() + 1);
   for (size_t r = 0; r < compared.size() && compared.size() > 1; ++r)

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "eval/leaderboard_test_util.h"
-#include "eval/published.h"
 
 namespace lra {
 namespace {
@@ -20,9 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Leaderboard Build(const std::vector<LocatedRecord>& runs,
-                  const std::vector<PublishedTable>& published = {}) {
-  auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, published, {});
+Leaderboard Build(const std::vector<LocatedRecord>& runs) {
+  auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
   EXPECT_TRUE(board.ok()) << board.status();
   return board.ok() ? *board : Leaderboard();
 }
@@ -206,39 +204,6 @@ TEST(LeaderboardTest, TheLastCheckpointDoesNotStandForTheRun) {
   *run.record.add_results() = last;
   *run.record.add_results() = selected;
   EXPECT_DOUBLE_EQ(Build({run}).tables.at(0).rows.at(0).cells.at(0)->value, 0.35);
-}
-
-TEST(LeaderboardTest, PublishedRowsKeepToTheColumnsShown) {
-  const auto published = LoadPublishedTable("cosformer2022");
-  ASSERT_TRUE(published.ok());
-  const Leaderboard one = Build({MakeRun({})}, {*published});
-  ASSERT_EQ(one.tables.at(0).published.size(), 1);
-  const PublishedRows& rows = one.tables[0].published[0];
-  ASSERT_EQ(rows.rows.size(), 12);
-  EXPECT_EQ(rows.rows[11].percents.at(0), 37.9);
-  EXPECT_FALSE(
-      rows.rows[11].average_percent.has_value());  // the published average is over five tasks
-
-  std::vector<LocatedRecord> runs;
-  for (const char* task : {"listops", "text", "retrieval", "image", "pathfinder32"})
-    runs.push_back(MakeRun({.task = task}));
-  const Leaderboard five = Build(runs, {*published});
-  EXPECT_EQ(five.tables.at(0).published.at(0).rows[11].average_percent, 55.23);
-  EXPECT_THAT(Build({MakeRun({.task = "other"})}, {*published}).tables.at(0).published, IsEmpty());
-}
-
-// The 2020 rows of the cosFormer paper are copies of the benchmark's own table.
-TEST(LeaderboardTest, CopiedPublishedRowsAreShownOnce) {
-  const auto first = LoadPublishedTable("lra2020"), second = LoadPublishedTable("cosformer2022");
-  ASSERT_TRUE(first.ok() && second.ok());
-  const Leaderboard board = Build({MakeRun({})}, {*first, *second});
-  const std::vector<PublishedRows>& shown = board.tables.at(0).published;
-  ASSERT_EQ(shown.size(), 2);
-  EXPECT_EQ(static_cast<int>(shown[0].rows.size()), first->rows_size());
-  ASSERT_EQ(shown[1].rows.size(), 1);
-  EXPECT_EQ(shown[1].rows[0].method, "cosformer");
-  EXPECT_THAT(shown[1].table.note(),
-              HasSubstr("Rows that it shares with lra2020 are shown there only (11)."));
 }
 
 TEST(LeaderboardTest, NotesSayHowTheRowsWereObtained) {

@@ -11,34 +11,35 @@ namespace {
 
 using Group = std::set<int>;
 
-// Without repeats and without groups that lie inside another.
-std::vector<Group> Absorb(const std::vector<Group>& groups) {
-  std::vector<Group> kept;
-  for (size_t g = 0; g < groups.size(); ++g) {
-    const auto holds = [&](size_t other) {
-      if (other == g || groups[other].size() < groups[g].size()) return false;
-      if (groups[other] == groups[g]) return other < g;
-      return std::includes(groups[other].begin(), groups[other].end(), groups[g].begin(),
-                           groups[g].end());
-    };
-    bool is_inside = false;
-    for (size_t other = 0; other < groups.size() && !is_inside; ++other) is_inside = holds(other);
-    if (!is_inside) kept.push_back(groups[g]);
-  }
-  return kept;
+bool IsInside(const Group& inner, const Group& outer) {
+  return inner.size() <= outer.size() &&
+         std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
 }
 
+// Splits the groups that hold the pair; parts that lie inside another group are absorbed by it.
+// Groups that stay are no part of each other and of no part, so only parts need be looked at.
 std::vector<Group> Split(const std::vector<Group>& groups, std::pair<int, int> pair) {
-  std::vector<Group> split;
+  std::vector<Group> split, parts;
   for (const Group& group : groups) {
     if (!group.contains(pair.first) || !group.contains(pair.second)) {
       split.push_back(group);
       continue;
     }
     for (const int gone : {pair.first, pair.second}) {
-      split.push_back(group);
-      split.back().erase(gone);
+      parts.push_back(group);
+      parts.back().erase(gone);
     }
+  }
+  const size_t stayed = split.size();
+  for (size_t p = 0; p < parts.size(); ++p) {
+    bool is_inside = false;
+    for (size_t g = 0; g < stayed && !is_inside; ++g) is_inside = IsInside(parts[p], split[g]);
+    for (size_t other = 0; other < parts.size() && !is_inside; ++other) {
+      // The first of equal parts is kept.
+      is_inside = other != p && IsInside(parts[p], parts[other]) &&
+                  (parts[p].size() < parts[other].size() || other < p);
+    }
+    if (!is_inside) split.push_back(parts[p]);
   }
   return split;
 }
@@ -63,7 +64,10 @@ std::vector<std::vector<int>> LetterGroups(int count,
   Group everything;
   for (int row = 0; row < count; ++row) everything.insert(row);
   std::vector<Group> groups = {everything};
-  for (const std::pair<int, int>& pair : differing) groups = Absorb(Split(groups, pair));
+  for (const std::pair<int, int>& pair : differing) {
+    groups = Split(groups, pair);
+    if (groups.size() > kMostLetterGroups) return {};
+  }
   std::sort(groups.begin(), groups.end());  // sets compare by their best members first
   std::vector<std::vector<int>> of_row(count);
   for (size_t g = 0; g < groups.size(); ++g) {

@@ -3,6 +3,7 @@
 #ifndef LRA_EVAL_MULTIPLE_H_
 #define LRA_EVAL_MULTIPLE_H_
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,9 @@ std::vector<double> HolmP(absl::Span<const double> p);
 // The largest sets of rows without a differing pair, by insert and absorb (Piepho, JCGS 13:456,
 // 2004). Rows are 0 .. count - 1, the best first; the result has, for each row, the numbers of its
 // groups in ascending order, and groups are numbered by their best members. The order of
-// `differing` does not matter.
+// `differing` does not matter. Empty where more than kMostLetterGroups come up on the way: there
+// can be exponentially many, and nobody could read their letters.
+inline constexpr size_t kMostLetterGroups = 200;
 std::vector<std::vector<int>> LetterGroups(int count,
                                            const std::vector<std::pair<int, int>>& differing);
 

@@ -80,5 +80,14 @@ TEST(LettersTest, NumbersBeyondTheAlphabet) {
   EXPECT_EQ(LetterText({0, 30}, 31), "1,31");
 }
 
+// 2 k rows of which each differs from one other have 2^k largest sets.
+TEST(LettersTest, ThereAreNoneWhereTheyWouldBeExponentiallyMany) {
+  Pairs matching;
+  for (int k = 0; k < 7; ++k) matching.emplace_back(2 * k, 2 * k + 1);
+  EXPECT_EQ(Letters(14, matching).size(), 14u);  // 128 sets
+  matching.emplace_back(14, 15);
+  EXPECT_THAT(LetterGroups(16, matching), IsEmpty());  // 256
+}
+
 }  // namespace
 }  // namespace lra

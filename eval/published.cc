@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "eval/metric.h"
 #include "lra/check.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
@@ -14,25 +16,62 @@
 namespace lra {
 namespace {
 
-// Half a unit of the last printed digit, plus a little for the rounding of binary fractions.
-constexpr double kRounding = 0.005 + 1e-9;
+int AverageDecimals(const PublishedTable& table) {
+  return table.has_average_decimals() ? static_cast<int>(table.average_decimals()) : 2;
+}
 
-absl::Status CheckRow(const PublishedRow& row) {
-  const auto refuse = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat("row \"", row.method(), "\": ", what));
-  };
-  if (row.method().empty() || row.label().empty()) return refuse("needs method and label");
-  if (row.cells().empty()) return refuse("has no cells");
-  std::set<std::string> tasks;
-  for (const PublishedCell& cell : row.cells()) {
-    if (!tasks.insert(cell.task()).second)
-      return refuse(absl::StrCat("task ", cell.task(), " occurs twice"));
-    if (!(cell.accuracy_percent() >= 0 && cell.accuracy_percent() <= 100)) {
-      return refuse(
-          absl::StrCat(cell.task(), " is ", cell.accuracy_percent(), ", outside 0 .. 100 percent"));
-    }
+bool IsClass(absl::string_view name) { return name == "P" || name == "S" || name == "R"; }
+
+absl::Status CheckCell(const PublishedTable& table, const PublishedCell& cell) {
+  if (!cell.has_value() && !cell.is_failed())
+    return absl::InvalidArgumentError(absl::StrCat(cell.column(), " has no value"));
+  const bool is_percent = ColumnOf(table, cell.column()).unit() == "%";
+  if (!std::isfinite(cell.value()) || cell.value() < 0 || (is_percent && cell.value() > 100)) {
+    return absl::InvalidArgumentError(absl::StrCat(cell.column(), " is ", cell.value(), ", outside",
+                                                   is_percent ? " 0 .. 100 percent" : " 0 .. inf"));
+  }
+  if (cell.has_spread() && table.spread().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(cell.column(), " has a spread; `spread` of the table does not say which"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckCells(const PublishedTable& table, const PublishedRow& row) {
+  if (row.cells().empty() && row.average_of().empty())
+    return absl::InvalidArgumentError("has neither cells nor average_of");
+  if (!row.has_average() && !row.average_of().empty())
+    return absl::InvalidArgumentError("has average_of and no average");
+  std::set<std::string> columns;
+  for (const PublishedCell& cell : row.cells()) {
+    if (!columns.insert(cell.column()).second)
+      return absl::InvalidArgumentError(absl::StrCat("column ", cell.column(), " occurs twice"));
+    LRA_RETURN_IF_ERROR(CheckCell(table, cell));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRow(const PublishedTable& table, const PublishedRow& row) {
+  absl::Status status = CheckCells(table, row);
+  if (row.method().empty() || row.label().empty()) {
+    status = absl::InvalidArgumentError("needs method and label");
+  } else if (!IsClass(EvidenceOf(table, row))) {
+    status = absl::InvalidArgumentError(
+        absl::StrCat("evidence_class is \"", EvidenceOf(table, row), "\"; there are P, S and R"));
+  }
+  return Annotate(status, absl::StrCat("row \"", row.method(), "\""));
+}
+
+// A column under the name of our metric is in our unit.
+absl::Status CheckColumn(const PublishedColumn& column) {
+  if (column.name().empty() || column.metric().empty())
+    return absl::InvalidArgumentError("a column needs name and metric");
+  const auto metric = FindMetric(column.metric());
+  if (!metric.ok() || column.unit().empty() || column.unit() == (*metric)->traits().unit)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("column \"", column.name(), "\": ", column.metric(), " is in ",
+                   (*metric)->traits().unit, ", not in ", column.unit()));
 }
 
 absl::Status CheckTable(const PublishedTable& table, absl::string_view name) {
@@ -43,7 +82,8 @@ absl::Status CheckTable(const PublishedTable& table, absl::string_view name) {
   if (table.source().empty() || table.protocol().empty() || table.evidence_class().empty()) {
     return absl::InvalidArgumentError("needs source, protocol and evidence_class");
   }
-  for (const PublishedRow& row : table.rows()) LRA_RETURN_IF_ERROR(CheckRow(row));
+  for (const PublishedColumn& column : table.columns()) LRA_RETURN_IF_ERROR(CheckColumn(column));
+  for (const PublishedRow& row : table.rows()) LRA_RETURN_IF_ERROR(CheckRow(table, row));
   return absl::OkStatus();
 }
 
@@ -57,22 +97,96 @@ absl::StatusOr<PublishedTable> LoadPublishedTable(absl::string_view name) {
   return table;
 }
 
+PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name) {
+  PublishedColumn column;
+  const auto declared =
+      std::find_if(table.columns().begin(), table.columns().end(),
+                   [&](const PublishedColumn& one) { return one.name() == name; });
+  if (declared != table.columns().end()) column = *declared;
+  column.set_name(std::string(name));
+  if (column.metric().empty()) column.set_metric(kAccuracy);
+  if (const auto metric = FindMetric(column.metric()); metric.ok()) {
+    column.set_unit((*metric)->traits().unit);
+    column.set_is_lower_better(!(*metric)->traits().is_higher_better);
+  }
+  return column;
+}
+
+std::vector<std::string> ColumnNames(const PublishedTable& table) {
+  std::vector<std::string> names;
+  for (const PublishedRow& row : table.rows()) {
+    for (const PublishedCell& cell : row.cells()) {
+      if (std::find(names.begin(), names.end(), cell.column()) == names.end())
+        names.push_back(cell.column());
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> AveragedColumns(const PublishedRow& row) {
+  if (!row.average_of().empty()) return {row.average_of().begin(), row.average_of().end()};
+  std::vector<std::string> columns;
+  for (const PublishedCell& cell : row.cells()) {
+    if (cell.has_value()) columns.push_back(cell.column());
+  }
+  return columns;
+}
+
+std::string AverageText(const PublishedTable& table, const PublishedRow& row) {
+  return row.has_average() ? absl::StrFormat("%.*f", AverageDecimals(table), row.average()) : "-";
+}
+
+std::string EvidenceOf(const PublishedTable& table, const PublishedRow& row) {
+  return row.evidence_class().empty() ? table.evidence_class() : row.evidence_class();
+}
+
+PublishedTable WithoutRecalled(PublishedTable table) {
+  auto* rows = table.mutable_rows();
+  rows->erase(std::remove_if(rows->begin(), rows->end(),
+                             [&](const PublishedRow& row) {
+                               return EvidenceOf(table, row) == kRecalledClass;
+                             }),
+              rows->end());
+  return table;
+}
+
+std::string SourceText(const PublishedTable& table) {
+  return absl::StrCat(table.source(), table.item().empty() ? "" : ", ", table.item());
+}
+
+std::string RemarksOn(const PublishedRow& row) {
+  std::vector<std::string> parts;
+  if (!row.source().empty()) parts.push_back(row.source());
+  if (!row.evidence_class().empty())
+    parts.push_back(absl::StrCat("evidence class ", row.evidence_class()));
+  if (!row.note().empty()) parts.push_back(row.note());
+  return absl::StrJoin(parts, "; ");
+}
+
 double MeanOfCells(const PublishedRow& row) {
-  LRA_CHECK(!row.cells().empty()) << row.method();
   double sum = 0;
-  for (const PublishedCell& cell : row.cells()) sum += cell.accuracy_percent();
-  return sum / row.cells_size();
+  int count = 0;
+  for (const PublishedCell& cell : row.cells()) {
+    if (!cell.has_value()) continue;
+    sum += cell.value();
+    ++count;
+  }
+  LRA_CHECK(count > 0) << row.method();
+  return sum / count;
 }
 
 std::vector<std::string> AuditAverages(const PublishedTable& table) {
+  const int decimals = AverageDecimals(table);
+  // Half a unit of the last printed digit, plus a little for the rounding of binary fractions.
+  const double rounding = 0.5 * std::pow(10.0, -decimals) + 1e-9;
   std::vector<std::string> findings;
   for (const PublishedRow& row : table.rows()) {
-    if (row.average_percent() == 0) continue;
+    if (!row.has_average() || !row.average_of().empty()) continue;
     const double mean = MeanOfCells(row);
-    if (std::abs(mean - row.average_percent()) <= kRounding) continue;
+    if (std::abs(mean - row.average()) <= rounding) continue;
     findings.push_back(
-        absl::StrFormat("%s: the printed average of %s is %.2f, its cells average %.2f",
-                        table.name(), row.method(), row.average_percent(), mean));
+        absl::StrFormat("%s: the printed average of %s is %.*f, its cells average %.*f",
+                        table.name(), row.method(), decimals, row.average(), decimals, mean));
   }
   return findings;
 }

@@ -12,16 +12,43 @@
 
 namespace lra {
 
+// Rows of this class were recalled and nobody has read them: nothing shows them.
+inline constexpr char kRecalledClass[] = "R";
+
 // Loads configs/published/<name>.textproto. InvalidArgument (with the known names) for an unknown
-// one, and for a file that is incomplete: no source, a task twice in a row, a cell outside 0 ..
-// 100.
+// one, and for a file that is incomplete or contradicts itself: no source, an unknown class of
+// evidence, a column twice, a cell without a value, a percentage outside 0 .. 100.
 absl::StatusOr<PublishedTable> LoadPublishedTable(absl::string_view name);
 
-// Mean of the row's cells in percent; needs at least one cell.
+// What the column's numbers are, with the fields filled that the table leaves empty.
+PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name);
+
+// Names of the columns that rows with cells have, in the order of their first cells.
+std::vector<std::string> ColumnNames(const PublishedTable& table);
+
+// Columns that the row's average is over.
+std::vector<std::string> AveragedColumns(const PublishedRow& row);
+
+// The printed average, "85.70"; "-" without one.
+std::string AverageText(const PublishedTable& table, const PublishedRow& row);
+
+// The row's own, or the table's.
+std::string EvidenceOf(const PublishedTable& table, const PublishedRow& row);
+
+// The table without rows of class R.
+PublishedTable WithoutRecalled(PublishedTable table);
+
+// "cosFormer, ICLR 2022, Table 4".
+std::string SourceText(const PublishedTable& table);
+
+// "README.md of ...; evidence class P; copies disagree": what the table has not said of the row.
+std::string RemarksOn(const PublishedRow& row);
+
+// Mean of the cells that the row's average is over, as printed; needs at least one.
 double MeanOfCells(const PublishedRow& row);
 
 // Checks the arithmetic: returns one sentence for each row whose printed average differs from the
-// mean of its cells by more than rounding to two decimals explains.
+// mean of its cells by more than the rounding of the average explains.
 std::vector<std::string> AuditAverages(const PublishedTable& table);
 
 }  // namespace lra

@@ -28,6 +28,8 @@ namespace fs = std::filesystem;
 constexpr char kJsonFile[] = "record.json";
 // What a run leaves in its folder before it has a record.
 constexpr const char* kTraces[] = {"checkpoint", "curve.jsonl"};
+// A matrix of more classes would outweigh the rest of a record.
+constexpr int kMaxConfusionClasses = 64;
 
 bool IsUnfinishedRun(const fs::path& directory) {
   if (FileExists((directory / kRecordFile).string())) return false;
@@ -113,9 +115,30 @@ absl::Status CheckResult(const std::string& where, const SplitResult& result) {
   return absl::OkStatus();
 }
 
+// Every scored example stands in the matrix once.
+absl::Status CheckConfusion(const std::string& where, int64_t classes, const SplitResult& result) {
+  if (result.confusion().empty()) return absl::OkStatus();
+  int64_t examples = 0;
+  for (const int64_t count : result.confusion()) {
+    if (count < 0 || count > result.examples()) {
+      return absl::DataLossError(absl::StrCat(where, ".confusion: has the count ", count,
+                                              ", must be 0 to ", result.examples()));
+    }
+    examples += count;
+  }
+  if (result.confusion_size() == classes * classes && examples == result.examples())
+    return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(where, ".confusion: has ", result.confusion_size(),
+                                          " counts of ", examples, " examples, must be ",
+                                          classes * classes, " of ", result.examples()));
+}
+
 absl::Status CheckCounts(const std::string& path, const RunRecord& record) {
-  for (int i = 0; i < record.results_size(); ++i)
-    LRA_RETURN_IF_ERROR(CheckResult(absl::StrCat(path, ": results[", i, "]"), record.results(i)));
+  for (int i = 0; i < record.results_size(); ++i) {
+    const std::string where = absl::StrCat(path, ": results[", i, "]");
+    LRA_RETURN_IF_ERROR(CheckResult(where, record.results(i)));
+    LRA_RETURN_IF_ERROR(CheckConfusion(where, record.spec().classes(), record.results(i)));
+  }
   return absl::OkStatus();
 }
 
@@ -133,6 +156,19 @@ absl::Status WriteLogits(const std::string& path, const SplitPredictions& predic
   LRA_ASSIGN_OR_RETURN(const std::vector<Half> rounded,
                        HalfLogits(path, predictions.logits, classes));
   return WriteNpyHalf(path, rounded, {examples, classes});
+}
+
+// Guesses are those of the categorical scorer: the first of the largest logits.
+void CountConfusion(const SplitPredictions& predictions, SplitResult* result) {
+  const int classes = predictions.spec->classes();
+  if (classes > kMaxConfusionClasses) return;
+  result->mutable_confusion()->Resize(classes * classes, 0);
+  for (size_t i = 0; i < predictions.labels.size(); ++i) {
+    const auto row = predictions.logits.subspan(i * classes, classes);
+    const auto guess = std::max_element(row.begin(), row.end()) - row.begin();
+    int64_t& count = (*result->mutable_confusion())[predictions.labels[i] * classes + guess];
+    ++count;
+  }
 }
 
 }  // namespace
@@ -222,6 +258,7 @@ absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
   result.set_predictions_sha256(ToHex(digest));
   result.set_step(predictions.step);
   result.set_checkpoint(predictions.checkpoint);
+  CountConfusion(predictions, &result);
   LRA_ASSIGN_OR_RETURN(const std::vector<const Metric*> kept, KeptMetrics(*metric));
   LRA_RETURN_IF_ERROR(StoreExampleScores(directory, kept, sums, &result));
   return result;

@@ -127,6 +127,7 @@ TEST_F(RunRecordTest, PredictionsAreStoredScoredAndChecked) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(CountOf(result->sums(), kCorrect), 2);
   EXPECT_EQ(result->examples(), 3);
+  EXPECT_THAT(result->confusion(), ElementsAre(0, 0, 1, 2));
   const auto stored = ReadNpyFloat(Path("run/predictions.npy"));
   ASSERT_TRUE(stored.ok()) << stored.status();
   EXPECT_EQ(stored->values, logits);
@@ -172,6 +173,22 @@ TEST_F(RunRecordTest, HalfLogitsTakeHalfTheBytesAndChangeNoScore) {
   record.mutable_results(0)->set_examples(100);
   EXPECT_THAT(std::string(CheckPredictions(Path("half"), record).message()),
               HasSubstr("has 140 bytes; 100 x 2 logits need more than 400"));
+}
+
+TEST_F(RunRecordTest, AConfusionMatrixCountsEveryExampleOnce) {
+  RunRecord record = MakeRun({}).record;
+  record.mutable_spec()->set_classes(2);
+  for (const int64_t count : {500, 800, 500, 200}) record.mutable_results(0)->add_confusion(count);
+  ASSERT_TRUE(WriteRunRecord(Path("run"), record).ok());
+  EXPECT_EQ(ReadRunRecord(Path("run"))->results(0).confusion_size(), 4);
+  record.mutable_results(0)->set_confusion(0, 501);
+  ASSERT_TRUE(WriteRunRecord(Path("run"), record).ok());
+  EXPECT_THAT(std::string(ReadRunRecord(Path("run")).status().message()),
+              HasSubstr("confusion: has 4 counts of 2001 examples, must be 4 of 2000"));
+  record.mutable_results(0)->set_confusion(0, -500);
+  ASSERT_TRUE(WriteRunRecord(Path("run"), record).ok());
+  EXPECT_THAT(std::string(ReadRunRecord(Path("run")).status().message()),
+              HasSubstr("has the count -500, must be 0 to 2000"));
 }
 
 TEST(DiffRecordsTest, VolatileFieldsAreLeftOut) {

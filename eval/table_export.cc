@@ -10,6 +10,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "eval/published.h"
 #include "eval/table_writer.h"
 
 namespace lra::internal {
@@ -26,39 +28,11 @@ std::string VerdictName(Verdict verdict) {
 // A line by the names of its columns; those that it lacks are empty.
 using CsvRow = std::map<std::string, std::string>;
 
-constexpr const char* kCsvColumns[] = {"table",
-                                       "kind",
-                                       "method",
-                                       "label",
-                                       "task",
-                                       "split",
-                                       "value",
-                                       "low",
-                                       "high",
-                                       "interval",
-                                       "confidence",
-                                       "seeds",
-                                       "runs",
-                                       "trained",
-                                       "missing",
-                                       "examples",
-                                       "letters",
-                                       "learned",
-                                       "runs_above",
-                                       "learned_p",
-                                       "learned_p_corrected",
-                                       "all_runs",
-                                       "all_runs_low",
-                                       "all_runs_high",
-                                       "last_value",
-                                       "early_stopped_runs",
-                                       "pretrain_steps",
-                                       "pretrain_examples",
-                                       "parameter_excess_percent",
-                                       "tuning",
-                                       "source",
-                                       "metric",
-                                       "unit"};
+constexpr char kCsvColumns[] =
+    "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,runs,trained,"
+    "missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,all_runs,"
+    "all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,pretrain_examples,"
+    "parameter_excess_percent,tuning,source,metric,unit,evidence_class,core_hours";
 
 // RFC 4180: quoted where needed, quotes doubled.
 std::string CsvField(const std::string& text) {
@@ -68,8 +42,8 @@ std::string CsvField(const std::string& text) {
 
 std::string CsvLine(const CsvRow& row) {
   std::vector<std::string> fields;
-  for (const char* column : kCsvColumns) {
-    const auto it = row.find(column);
+  for (const absl::string_view column : absl::StrSplit(kCsvColumns, ',')) {
+    const auto it = row.find(std::string(column));
     fields.push_back(it == row.end() ? "" : CsvField(it->second));
   }
   return absl::StrCat(absl::StrJoin(fields, ","), "\n");
@@ -112,6 +86,7 @@ void FillCircumstances(const Metric& metric, const LeaderboardCell& cell, CsvRow
   if (cell.parameter_excess)
     (*line)["parameter_excess_percent"] = absl::StrFormat("%.4f", 100 * *cell.parameter_excess);
   (*line)["tuning"] = cell.tuning;
+  if (cell.core_hours) (*line)["core_hours"] = absl::StrFormat("%.6g", *cell.core_hours);
 }
 
 void FillCell(const Metric& metric, const LeaderboardCell& cell, double confidence, CsvRow* line) {
@@ -153,24 +128,58 @@ void AppendMeasured(const LeaderboardTable& table, const std::string& number,
   }
 }
 
-void AppendPublished(const LeaderboardTable& table, const std::string& number, std::string* text) {
+// What a published number and ours beside it have in common.
+CsvRow PublishedLine(const LeaderboardTable& table, const std::string& number,
+                     const PublishedRows& published, const PublishedRow& row,
+                     const std::string& task) {
+  return {{"table", number},
+          {"method", row.method()},
+          {"task", task},
+          {"source", published.table.name()},
+          {"metric", table.metric->name()},
+          {"unit", table.metric->traits().unit},
+          {"evidence_class", EvidenceOf(published.table, row)}};
+}
+
+void AppendPrinted(const PublishedRow& row, double value, CsvRow line, std::string* text) {
+  line["kind"] = "published";
+  line["label"] = row.label();
+  line["value"] = absl::StrCat(value);
+  *text += CsvLine(line);
+}
+
+void AppendDifference(const Metric& metric, const std::string& label,
+                      const std::optional<PublishedDifference>& difference,
+                      const LeaderboardOptions& options, CsvRow line, std::string* text) {
+  if (!difference) return;
+  line["kind"] = "difference";
+  line["label"] = label;
+  line["split"] = options.split;
+  line["value"] = Exact(metric, difference->value);
+  if (difference->interval) SetEnds(metric, "", *difference->interval, &line);
+  line["confidence"] = absl::StrCat(options.confidence);
+  *text += CsvLine(line);
+}
+
+void AppendPublished(const LeaderboardTable& table, const std::string& number,
+                     const LeaderboardOptions& options, std::string* text) {
   for (const PublishedRows& published : table.published) {
-    const auto line = [&](const PublishedRows::Row& row, const std::string& task, double percent) {
-      *text += CsvLine({{"table", number},
-                        {"kind", "published"},
-                        {"method", row.method},
-                        {"label", row.label},
-                        {"task", task},
-                        {"value", absl::StrCat(percent)},
-                        {"source", published.table.name()},
-                        {"metric", table.metric->name()},
-                        {"unit", table.metric->traits().unit}});
-    };
     for (const PublishedRows::Row& row : published.rows) {
-      for (size_t c = 0; c < row.percents.size(); ++c) {
-        if (row.percents[c]) line(row, table.tasks[c], *row.percents[c]);
+      const auto line = [&](const std::string& task) {
+        return PublishedLine(table, number, published, row.row, task);
+      };
+      for (size_t c = 0; c < row.cells.size(); ++c) {
+        if (row.cells[c] && !row.cells[c]->is_failed())
+          AppendPrinted(row.row, row.cells[c]->value(), line(table.tasks[c]), text);
       }
-      if (row.average_percent) line(row, "average", *row.average_percent);
+      if (row.average) AppendPrinted(row.row, *row.average, line("average"), text);
+      for (const PublishedRows::Beside& ours : row.ours) {
+        for (size_t c = 0; c < ours.cells.size(); ++c) {
+          AppendDifference(*table.metric, ours.label, ours.cells[c], options, line(table.tasks[c]),
+                           text);
+        }
+        AppendDifference(*table.metric, ours.label, ours.average, options, line("average"), text);
+      }
     }
   }
 }
@@ -231,6 +240,7 @@ Json CellJson(const Metric& metric, const LeaderboardCell& cell) {
   if (cell.pretrain_steps > 0) json["pretrain_steps"] = cell.pretrain_steps;
   if (cell.pretrain_examples > 0) json["pretrain_examples"] = cell.pretrain_examples;
   if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
+  if (cell.core_hours) json["core_hours"] = *cell.core_hours;
   if (!cell.tuning.empty()) json["tuning"] = cell.tuning;
   return json;
 }
@@ -268,22 +278,60 @@ Json RowJson(const LeaderboardRow& row, const LeaderboardTable& table) {
   return json;
 }
 
-Json PublishedJson(const PublishedRows& published, const std::vector<std::string>& tasks) {
+// In the metric's own scale, as values of cells are: accuracy as a fraction.
+Json DifferenceJson(const PublishedDifference& difference) {
+  Json json = {{"difference", difference.value}};
+  if (difference.interval) json.update(IntervalJson(*difference.interval));
+  return json;
+}
+
+Json BesideJson(const PublishedRows::Beside& ours, const std::vector<std::string>& tasks) {
+  Json json = {{"label", ours.label}, {"cells", Json::object()}};
+  for (size_t c = 0; c < tasks.size(); ++c) {
+    if (ours.cells[c]) json["cells"][tasks[c]] = DifferenceJson(*ours.cells[c]);
+  }
+  if (ours.average) json["average"] = DifferenceJson(*ours.average);
+  return json;
+}
+
+Json PublishedRowJson(const PublishedTable& source, const PublishedRows::Row& row,
+                      const std::vector<std::string>& tasks) {
+  Json values = Json::object(), spreads = Json::object(), failed = Json::array();
+  for (size_t c = 0; c < tasks.size(); ++c) {
+    if (!row.cells[c]) continue;
+    if (row.cells[c]->is_failed()) failed.push_back(tasks[c]);
+    if (!row.cells[c]->is_failed()) values[tasks[c]] = row.cells[c]->value();
+    if (row.cells[c]->has_spread()) spreads[tasks[c]] = row.cells[c]->spread();
+  }
+  Json json = {{"method", row.row.method()},
+               {"label", row.row.label()},
+               {"evidence_class", EvidenceOf(source, row.row)},
+               {"values", std::move(values)}};
+  if (!spreads.empty()) json["spreads"] = std::move(spreads);
+  if (!failed.empty()) json["failed"] = std::move(failed);
+  if (row.average) json["average"] = *row.average;
+  if (!row.row.source().empty()) json["source"] = row.row.source();
+  if (!row.row.note().empty()) json["note"] = row.row.note();
+  for (const PublishedRows::Beside& ours : row.ours)
+    json["ours_minus_published"].push_back(BesideJson(ours, tasks));
+  return json;
+}
+
+// Values are as printed, in `unit`.
+Json PublishedJson(const PublishedRows& published, const LeaderboardTable& table) {
   const PublishedTable& source = published.table;
   Json rows = Json::array();
-  for (const PublishedRows::Row& row : published.rows) {
-    Json percents = Json::object();
-    for (size_t c = 0; c < tasks.size(); ++c) {
-      if (row.percents[c]) percents[tasks[c]] = *row.percents[c];
-    }
-    Json json = {{"method", row.method}, {"label", row.label}, {"percents", std::move(percents)}};
-    if (row.average_percent) json["average_percent"] = *row.average_percent;
-    if (!row.note.empty()) json["note"] = row.note;
-    rows.push_back(std::move(json));
-  }
-  return {{"name", source.name()},         {"source", source.source()},
-          {"protocol", source.protocol()}, {"evidence_class", source.evidence_class()},
-          {"note", source.note()},         {"rows", std::move(rows)}};
+  for (const PublishedRows::Row& row : published.rows)
+    rows.push_back(PublishedRowJson(source, row, table.tasks));
+  return {{"name", source.name()},
+          {"source", source.source()},
+          {"item", source.item()},
+          {"protocol", source.protocol()},
+          {"evidence_class", source.evidence_class()},
+          {"unit", table.metric->traits().unit},
+          {"spread", source.spread()},
+          {"note", source.note()},
+          {"rows", std::move(rows)}};
 }
 
 Json TableJson(const LeaderboardTable& table) {
@@ -298,7 +346,7 @@ Json TableJson(const LeaderboardTable& table) {
   for (const TableComparison& comparison : table.comparisons)
     json["comparisons"].push_back(ComparisonJson(comparison));
   for (const PublishedRows& rows : table.published)
-    json["published"].push_back(PublishedJson(rows, table.tasks));
+    json["published"].push_back(PublishedJson(rows, table));
   return json;
 }
 
@@ -317,10 +365,10 @@ std::string KindName(RunRecord::Kind kind) {
 
 // Numbers only; notes and runs that were left out are in the other formats.
 std::string WriteCsv(const Leaderboard& board) {
-  std::string text = absl::StrCat(absl::StrJoin(kCsvColumns, ","), "\n");
+  std::string text = absl::StrCat(kCsvColumns, "\n");
   for (size_t t = 0; t < board.tables.size(); ++t) {
     AppendMeasured(board.tables[t], absl::StrCat(t + 1), board.options, &text);
-    AppendPublished(board.tables[t], absl::StrCat(t + 1), &text);
+    AppendPublished(board.tables[t], absl::StrCat(t + 1), board.options, &text);
   }
   return text;
 }

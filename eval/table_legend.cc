@@ -28,6 +28,17 @@ bool AnyCell(const Leaderboard& board, CellTest test) {
   return false;
 }
 
+bool HasDifferences(const Leaderboard& board) {
+  for (const LeaderboardTable& table : board.tables) {
+    for (const PublishedRows& published : table.published) {
+      for (const PublishedRows::Row& row : published.rows) {
+        if (!row.ours.empty()) return true;
+      }
+    }
+  }
+  return false;
+}
+
 // Sentences about marks that only some boards have.
 std::vector<std::string> ExplainMarks(const Leaderboard& board) {
   const struct {
@@ -89,6 +100,12 @@ std::vector<std::string> Legend(const Leaderboard& board) {
       "carry no interval and are no part of the order.",
   };
   sentences.insert(sentences.end(), rest.begin(), rest.end());
+  if (HasDifferences(board)) {
+    sentences.push_back(
+        "Ours - published: of the same method and task, with our interval moved by the printed "
+        "number, which is taken as exact. Code, data, sizes and budget differ too, unless the "
+        "notes say that they are the same.");
+  }
   return sentences;
 }
 

@@ -1,13 +1,12 @@
 #include "eval/table_writer.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "lra/progress.h"
+#include "eval/table_html.h"
 #include "lra/suggest.h"
 
 namespace lra {
@@ -23,78 +22,6 @@ struct Grid {
   std::vector<Section> sections;
 };
 
-// "; last step 35.10; pretrained 500 steps; 2 stopped early; +23.1 % parameters".
-std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
-  std::string text;
-  if (cell.last_value) absl::StrAppend(&text, "; last step ", metric.Number(*cell.last_value));
-  if (cell.pretrain_examples > 0)
-    absl::StrAppend(&text, "; pretrained ", FormatCount(cell.pretrain_examples), " examples");
-  else if (cell.pretrain_steps > 0)
-    absl::StrAppend(&text, "; pretrained ", cell.pretrain_steps, " steps");
-  if (cell.early_stopped_runs > 0) {
-    absl::StrAppend(&text, "; ",
-                    cell.seeds.size() == 1 ? "" : absl::StrCat(cell.early_stopped_runs, " "),
-                    "stopped early");
-  }
-  if (cell.parameter_excess.value_or(0) > kParameterAllowance)
-    absl::StrAppendFormat(&text, "; %+.1f %% parameters", 100 * *cell.parameter_excess);
-  return text;
-}
-
-// "38.5 [36.2, 40.8]", with decimals that give the half width two digits.
-std::string ValueText(const Metric& metric, double value, const std::optional<Interval>& interval) {
-  if (!interval || std::isnan(interval->low)) return metric.Number(value);
-  const int more = metric.DecimalsFor((interval->high - interval->low) / 2);
-  return absl::StrCat(metric.Number(value, more), " [", metric.Number(interval->low, more), ", ",
-                      metric.Number(interval->high, more), "]");
-}
-
-// " ab 4/5": letters, what the interval rests on where that is less than usual, and how many runs
-// trained.
-std::string Standing(const LeaderboardCell& cell) {
-  std::string text = cell.letters.empty() ? "" : absl::StrCat(" ", cell.letters);
-  if (cell.trained < cell.runs()) absl::StrAppend(&text, " ", cell.trained, "/", cell.runs());
-  if (cell.trained == 1) return absl::StrCat(text, " 1 run");
-  if (cell.basis == Basis::kCounts) absl::StrAppend(&text, " (counts)");
-  if (cell.basis == Basis::kSeeds) absl::StrAppend(&text, " (seeds only)");
-  return text;
-}
-
-// "; learned, 3/3 above; beats order", or the count alone.
-std::string Learned(const LeaderboardCell& cell) {
-  if (!cell.learned.runs_above || cell.trained == 0) return "";
-  return absl::StrCat(cell.learned.verdict == Verdict::kYes ? "; learned, " : "; ",
-                      *cell.learned.runs_above, "/", cell.runs(), " above",
-                      cell.learned.above.empty() ? "" : "; beats ",
-                      absl::StrJoin(cell.learned.above, ", "));
-}
-
-std::string CellText(const Metric& metric, RunRecord::Kind kind,
-                     const std::optional<LeaderboardCell>& cell) {
-  if (!cell) return kind == RunRecord::BASELINE ? "-" : "missing";
-  if (cell->runs() == 0) return absl::StrCat("missing (", cell->missing, ")");
-  std::string text;
-  if (cell->trained == 0) {
-    text = absl::StrCat("FAIL 0/", cell->runs());
-    if (!std::isnan(cell->value)) absl::StrAppend(&text, " (", metric.Number(cell->value), ")");
-  } else {
-    text = absl::StrCat(ValueText(metric, cell->value, cell->interval), Standing(*cell),
-                        Learned(*cell));
-    if (cell->all_runs) {
-      absl::StrAppend(&text, "; all runs ",
-                      ValueText(metric, cell->all_runs->mean, cell->all_runs->interval));
-    }
-  }
-  if (cell->missing > 0) absl::StrAppend(&text, "; ", cell->missing, " missing");
-  return absl::StrCat(text, Circumstances(metric, *cell));
-}
-
-std::string AverageText(const Metric& metric, const LeaderboardRow& row) {
-  if (!row.average) return "-";
-  return absl::StrCat(ValueText(metric, *row.average, row.average_interval),
-                      row.average_has_single_runs ? " 1 run" : "");
-}
-
 // Under a row that was tuned: what was tried, by column.
 std::optional<std::vector<std::string>> TuningRow(const LeaderboardRow& row, size_t width) {
   std::vector<std::string> cells = {absl::StrCat(row.method, ": learning rates tried")};
@@ -108,26 +35,13 @@ std::optional<std::vector<std::string>> TuningRow(const LeaderboardRow& row, siz
   return is_tuned ? std::optional(cells) : std::nullopt;
 }
 
-std::string SectionTitle(RunRecord::Kind kind) {
-  switch (kind) {
-    case RunRecord::BASELINE:
-      return "Baselines (no attention)";
-    case RunRecord::EXTERNAL:
-      return "External predictions, scored here";
-    default:
-      return "Measured here";
-  }
-}
-
-void AddPublished(const PublishedRows& published, bool has_average, Grid* grid) {
+void AddPublished(const Metric& metric, const PublishedRows& published, bool has_average,
+                  Grid* grid) {
   Grid::Section section{absl::StrCat("Published, not measured here: ", published.table.name()), {}};
   for (const PublishedRows::Row& row : published.rows) {
-    std::vector<std::string> cells = {absl::StrCat(row.label, " (published)")};
-    for (const auto& percent : row.percents)
-      cells.push_back(percent ? absl::StrFormat("%.2f", *percent) : "-");
-    if (has_average)
-      cells.push_back(row.average_percent ? absl::StrFormat("%.2f", *row.average_percent) : "-");
-    section.rows.push_back(std::move(cells));
+    section.rows.push_back(internal::PrintedCells(row, has_average));
+    for (const PublishedRows::Beside& ours : row.ours)
+      section.rows.push_back(internal::DifferenceCells(metric, ours, has_average));
   }
   grid->sections.push_back(std::move(section));
 }
@@ -139,45 +53,20 @@ Grid MakeGrid(const LeaderboardTable& table) {
   for (const std::string& task : table.tasks) grid.header.push_back(table.metric->Heading(task));
   if (has_average) grid.header.push_back("average");
   for (const LeaderboardRow& row : table.rows) {
-    const std::string title = SectionTitle(row.kind);
+    const std::string title = internal::SectionTitle(row.kind);
     if (grid.sections.empty() || grid.sections.back().title != title)
       grid.sections.push_back({title, {}});
     std::vector<std::string> cells = {row.label};
-    for (const auto& cell : row.cells) cells.push_back(CellText(*table.metric, row.kind, cell));
-    if (has_average) cells.push_back(AverageText(*table.metric, row));
+    for (const auto& cell : row.cells)
+      cells.push_back(internal::CellText(*table.metric, row.kind, cell));
+    if (has_average) cells.push_back(internal::AverageText(*table.metric, row));
     grid.sections.back().rows.push_back(std::move(cells));
     if (auto tuning = TuningRow(row, grid.header.size()))
       grid.sections.back().rows.push_back(*std::move(tuning));
   }
   for (const PublishedRows& published : table.published)
-    AddPublished(published, has_average, &grid);
+    AddPublished(*table.metric, published, has_average, &grid);
   return grid;
-}
-
-// Source, protocol and remarks of the published rows that a table shows.
-std::vector<std::string> PublishedNotes(const LeaderboardTable& table) {
-  std::vector<std::string> notes;
-  for (const PublishedRows& published : table.published) {
-    const PublishedTable& source = published.table;
-    notes.push_back(absl::StrCat("Published ", source.name(), ": ", source.source(), "; protocol ",
-                                 source.protocol(), ", evidence class ", source.evidence_class(),
-                                 ".", source.note().empty() ? "" : " ", source.note()));
-    for (const PublishedRows::Row& row : published.rows) {
-      if (!row.note.empty())
-        notes.push_back(absl::StrCat("Published ", row.label, ": ", row.note, "."));
-    }
-  }
-  return notes;
-}
-
-std::vector<std::string> TableNotes(const LeaderboardTable& table) {
-  std::vector<std::string> notes = table.notes;
-  for (std::string& note : PublishedNotes(table)) notes.push_back(std::move(note));
-  return notes;
-}
-
-std::string TableTitle(size_t index, size_t count) {
-  return count == 1 ? "Leaderboard" : absl::StrCat("Leaderboard, table ", index + 1, " of ", count);
 }
 
 // --- Markdown ---
@@ -237,10 +126,10 @@ std::string WriteMarkdown(const Leaderboard& board) {
   std::string text;
   for (size_t t = 0; t < board.tables.size(); ++t) {
     const LeaderboardTable& table = board.tables[t];
-    absl::StrAppend(&text, "## ", TableTitle(t, board.tables.size()), "\n\n");
+    absl::StrAppend(&text, "## ", internal::TableTitle(t, board.tables.size()), "\n\n");
     if (!table.differs.empty()) absl::StrAppend(&text, table.differs, "\n\n");
     absl::StrAppend(&text, MarkdownGrid(MakeGrid(table)), "\n",
-                    Bullets("How it was obtained:", TableNotes(table)));
+                    Bullets("How it was obtained:", internal::TableNotes(table)));
   }
   absl::StrAppend(&text, Bullets("How to read it:", Legend(board)),
                   Bullets("Not in a table:", board.left_out));
@@ -297,11 +186,11 @@ std::string WriteLatex(const Leaderboard& board) {
       "\\input this file.\n";
   for (size_t t = 0; t < board.tables.size(); ++t) {
     const LeaderboardTable& table = board.tables[t];
-    const std::string caption = absl::StrCat(TableTitle(t, board.tables.size()), ".",
+    const std::string caption = absl::StrCat(internal::TableTitle(t, board.tables.size()), ".",
                                              table.differs.empty() ? "" : " ", table.differs);
     absl::StrAppend(&text, "\\begin{table}\n\\centering\n\\caption{", EscapeLatex(caption), "}\n",
                     LatexGrid(MakeGrid(table)), "\\par\\medskip\\raggedright\\footnotesize\n",
-                    LatexNotes(TableNotes(table)), LatexNotes(Legend(board)));
+                    LatexNotes(internal::TableNotes(table)), LatexNotes(Legend(board)));
     for (const std::string& reason : board.left_out) {
       absl::StrAppend(&text, LatexNotes({absl::StrCat("Not in a table: ", reason, ".")}));
     }
@@ -317,7 +206,8 @@ absl::StatusOr<TableFormat> ParseTableFormat(absl::string_view name) {
   if (name == "csv") return TableFormat::kCsv;
   if (name == "tex") return TableFormat::kLatex;
   if (name == "json") return TableFormat::kJson;
-  return UnknownNameError("table format", name, {"csv", "json", "md", "tex"});
+  if (name == "html") return TableFormat::kHtml;
+  return UnknownNameError("table format", name, {"csv", "html", "json", "md", "tex"});
 }
 
 absl::StatusOr<TableFormat> TableFormatOfPath(absl::string_view path) {
@@ -335,6 +225,8 @@ std::string WriteLeaderboard(const Leaderboard& board, TableFormat format) {
       return WriteLatex(board);
     case TableFormat::kJson:
       return internal::WriteJson(board);
+    case TableFormat::kHtml:
+      return HtmlLeaderboard(board);
   }
   return "";
 }

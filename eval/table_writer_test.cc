@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "eval/leaderboard_test_util.h"
+#include "lra/golden_test_util.h"
 
 namespace lra {
 namespace {
@@ -28,8 +30,8 @@ PublishedTable TinyPublished() {
   PublishedRow* row = table.add_rows();
   row->set_method("linear");
   row->set_label("Linéar");  // two bytes, one column wide
-  row->add_cells()->set_task("listops");
-  row->mutable_cells(0)->set_accuracy_percent(16.13);
+  row->add_cells()->set_column("listops");
+  row->mutable_cells(0)->set_value(16.13);
   return table;
 }
 
@@ -60,6 +62,7 @@ TEST(TableWriterTest, MarkdownGolden) {
 | linear                                     | 35.5 [29.2, 42.2] (counts); 0/2 above                   |
 | **Published, not measured here: tiny2020** |                                                         |
 | Linéar (published)                         | 16.13                                                   |
+| linear: ours - published                   | +19.4 [13.0, 26.1]                                      |
 
 How it was obtained:
 
@@ -80,23 +83,12 @@ TEST(TableWriterTest, MarkdownKeepsBarsInLabelsApart) {
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown), HasSubstr("| a\\|b "));
 }
 
-TEST(TableWriterTest, CsvGolden) {
-  EXPECT_EQ(
-      WriteLeaderboard(Board(), TableFormat::kCsv),
-      "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,runs,"
-      "trained,missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,"
-      "all_runs,all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,"
-      "pretrain_examples,"
-      "parameter_excess_percent,tuning,source,metric,unit\n"
-      "1,baseline,majority,majority,listops,test,17.0000,15.3780,18.7193,exact "
-      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%\n"
-      "1,baseline,root_operator,root_operator,listops,test,36.0000,33.8932,38.1480,exact "
-      "binomial,0.95,0,1,1,0,2000,,unknown,,,,,,,,0,0,0,,,,accuracy,%\n"
-      "1,measured,cosformer,cosformer,listops,test,45.0000,42.8034,47.2113,exact "
-      "binomial,0.95,0,1,1,0,2000,,no,1,,,,,,,0,0,0,,,,accuracy,%\n"
-      "1,measured,linear,linear,listops,test,35.5000,29.1596,42.2403,\"crossed, bounded by "
-      "counts\",0.95,0;1,2,2,0,2000,,no,0,0.588588,0.588588,,,,,0,0,0,,,,accuracy,%\n"
-      "1,published,linear,Linéar,listops,,16.13,,,,,,,,,,,,,,,,,,,,,,,,tiny2020,accuracy,%\n");
+// Each format whole, as a file: a change of its text is seen where it is reviewed.
+TEST(TableWriterTest, GoldenFiles) {
+  const std::string stem = absl::StrCat(LRA_GOLDEN, "/leaderboard.");
+  for (const char* format : {"md", "csv", "tex", "json", "html"}) {
+    ExpectGolden(absl::StrCat(stem, format), WriteLeaderboard(Board(), *ParseTableFormat(format)));
+  }
 }
 
 TEST(TableWriterTest, CsvQuotesWhatNeedsIt) {
@@ -137,9 +129,28 @@ TEST(TableWriterTest, JsonHoldsEverything) {
   EXPECT_EQ(table["rows"][3]["cells"]["listops"]["runs_trained"], 2);
   EXPECT_EQ(table["rows"][3]["cells"]["listops"]["statistics"]["nu"], 1);
   EXPECT_EQ(table["rows"][2]["cells"]["listops"]["runs"][0], "runs/listops-cosformer-s0");
-  EXPECT_EQ(table["published"][0]["rows"][0]["percents"]["listops"], 16.13);
+  EXPECT_EQ(table["published"][0]["rows"][0]["values"]["listops"], 16.13);
   EXPECT_EQ(json["left_out"].size(), 1);
   EXPECT_EQ(json["split"], "test");
+}
+
+TEST(TableWriterTest, HtmlEscapesWhatRecordsSay) {
+  Leaderboard board = Board();
+  board.tables[0].rows[0].label = "<b>\"a\" & 'b'</b>";
+  board.left_out = {"<script>alert(1)</script>"};
+  const std::string text = WriteLeaderboard(board, TableFormat::kHtml);
+  EXPECT_THAT(text, HasSubstr("&lt;b&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/b&gt;"));
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+}
+
+TEST(TableWriterTest, HtmlHasHeadsGroupsAndNumbers) {
+  const std::string text = WriteLeaderboard(Board(), TableFormat::kHtml);
+  EXPECT_THAT(text, HasSubstr("<th scope=\"col\" data-column=\"task:listops\">listops</th>"));
+  EXPECT_THAT(text, HasSubstr("<tbody data-kind=\"measured\">"));
+  EXPECT_THAT(text, HasSubstr("data-value=\"0.355\""));
+  EXPECT_THAT(text, HasSubstr("<span class=\"value\">35.5</span>"
+                              "<span class=\"standing\"> [29.2, 42.2] (counts)</span>"
+                              "<span class=\"marks\">0/2 above</span>"));
 }
 
 TEST(TableWriterTest, SeveralTablesAreNumberedAndSayWhy) {
@@ -157,7 +168,8 @@ TEST(TableWriterTest, FormatsByNameAndExtension) {
   EXPECT_EQ(*ParseTableFormat("md"), TableFormat::kMarkdown);
   EXPECT_EQ(*ParseTableFormat("csv"), TableFormat::kCsv);
   EXPECT_EQ(*ParseTableFormat("json"), TableFormat::kJson);
-  EXPECT_EQ(ParseTableFormat("html").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(*ParseTableFormat("html"), TableFormat::kHtml);
+  EXPECT_EQ(ParseTableFormat("htm").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(TableFormatOfPath("table").status().code(), absl::StatusCode::kInvalidArgument);
 }
 

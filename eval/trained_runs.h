@@ -21,8 +21,8 @@ struct TrainedRun {
   std::string examples_fingerprint;
   // Null of a run that diverged, and where scores of examples are not on record.
   std::shared_ptr<const ExampleValues> scores;
-  // As leaderboards have it: it did not diverge, and it is above the majority class on the same
-  // examples, where that is among the records.
+  // It counts as trained in leaderboards: it did not diverge and is above the majority class on the
+  // same examples, where that is among the records.
   bool has_trained = false;
   bool has_diverged = false;
 };

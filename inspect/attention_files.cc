@@ -35,7 +35,7 @@ NamedMaps NameMaps(const AttendRequest& request, const HeadSums& sums, MapOf map
 
 // What the files of one kind have in common.
 struct Kind {
-  std::string name;  // "mean", "coverage" or "picture": NAME-mean.npy
+  std::string name;  // "mean", "coverage", "reweighting" or "picture": NAME-mean.npy
   HeatMapLabels labels;
 };
 
@@ -73,7 +73,8 @@ std::string Subject(const AttendRequest& request, const Attended& attended) {
 }  // namespace
 
 absl::Status WriteMapFiles(const AttendRequest& request, const HeadSums& sums,
-                           const PictureKeys& picture, Attended* attended) {
+                           const HeadSums& reweightings, const PictureKeys& picture,
+                           Attended* attended) {
   const std::string of = Subject(request, *attended);
   const NamedMaps means = NameMaps(request, sums, [](const auto& sum) { return sum.Mean(); });
   Kind kind = {"mean", {.title = "mean weight, " + of, .tokens = attended->tokens}};
@@ -83,6 +84,11 @@ absl::Status WriteMapFiles(const AttendRequest& request, const HeadSums& sums,
     kind.labels.title = absl::StrFormat("coverage of %g, %s", request.threshold, of);
     const auto coverage = NameMaps(request, sums, [](const auto& sum) { return sum.Coverage(); });
     LRA_RETURN_IF_ERROR(WriteMaps(request, coverage, kind, attended));
+  }
+  if (!reweightings.empty()) {
+    kind = {"reweighting", {.title = "weight of equal keys, own = 1, " + attended->attention}};
+    const auto maps = NameMaps(request, reweightings, [](const auto& sum) { return sum.Mean(); });
+    LRA_RETURN_IF_ERROR(WriteMaps(request, maps, kind, attended));
   }
   if (picture.side == 0) return absl::OkStatus();
   return WriteMaps(

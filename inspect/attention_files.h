@@ -22,9 +22,11 @@ struct PictureKeys {
   int64_t first_key = 0;
 };
 
-// Writes the maps of `sums` into request.out_dir and names them in attended->maps.
+// Writes the maps of `sums`, and of `reweightings` unless there are none, into request.out_dir and
+// names them in attended->maps.
 absl::Status WriteMapFiles(const AttendRequest& request, const HeadSums& sums,
-                           const PictureKeys& picture, Attended* attended);
+                           const HeadSums& reweightings, const PictureKeys& picture,
+                           Attended* attended);
 
 }  // namespace lra
 

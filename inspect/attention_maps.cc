@@ -1,6 +1,9 @@
 #include "inspect/attention_maps.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/ones.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -122,10 +125,34 @@ absl::Status AddWeights(const AttendRequest& request, int64_t layer, const at::T
   return absl::OkStatus();
 }
 
+// Adds what positions alone do in one layer; nothing where that is nothing, where it depends on the
+// layer's input, or where a query gives its own position no weight.
+absl::Status AddReweighting(const AttendRequest& request, int64_t layer, const Attention& attention,
+                            const AttentionInput& input, int64_t tokens, HeadSums* reweightings) {
+  if (attention.traits().uses_layer_input) return absl::OkStatus();
+  AttentionInput equal;
+  equal.q = equal.k = at::ones({1, input.q.size(1), tokens, input.q.size(3)}, input.q.options());
+  equal.causal = input.causal;
+  LRA_ASSIGN_OR_RETURN(const at::Tensor weights, ImpliedWeights(attention, equal));
+  const at::Tensor ratios = weights / weights.diagonal(0, 2, 3).unsqueeze(-1);
+  if (!at::isfinite(ratios).all().item<bool>()) return absl::OkStatus();
+  constexpr double kRounding = 1e-4;
+  if ((ratios - 1).abs().max().item<double>() < kRounding) return absl::OkStatus();
+  return AddWeights(request, layer, ratios, reweightings);
+}
+
+// What the examples are summed to.
+struct MapSums {
+  HeadSums weights, reweightings;
+};
+
 // Fills *sums and has_coverage.
 absl::Status SumExamples(const AttendRequest& request, const OpenedCheckpoint& opened,
-                         HeadSums* sums, Attended* attended) {
+                         MapSums* sums, Attended* attended) {
   const c10::NoGradGuard no_grad;
+  int64_t longest = 0;
+  for (const int64_t example : attended->examples)
+    longest = std::max(longest, MapTokens(opened, example));
   Progress progress({.label = "attend",
                      .unit = "examples",
                      .total = static_cast<int64_t>(attended->examples.size()),
@@ -137,7 +164,10 @@ absl::Status SumExamples(const AttendRequest& request, const OpenedCheckpoint& o
       attended->has_coverage = attention.traits().is_row_stochastic;
       if (!status.ok() || (request.layer && layer != *request.layer)) return;
       const absl::StatusOr<at::Tensor> weights = ImpliedWeights(attention, input);
-      status = weights.ok() ? AddWeights(request, layer, *weights, sums) : weights.status();
+      status =
+          weights.ok() ? AddWeights(request, layer, *weights, &sums->weights) : weights.status();
+      if (!status.ok() || done > 0) return;
+      status = AddReweighting(request, layer, attention, input, longest, &sums->reweightings);
     };
     const HostBatch batch = MakeBatch(opened.split, {example});
     opened.model->VisitAttention(opened.model->depends_on_padding() ? batch : TrimPadding(batch),
@@ -179,12 +209,12 @@ absl::StatusOr<Attended> AttendCheckpoint(const AttendRequest& request) {
   LRA_RETURN_IF_ERROR(SelectExamples(request, opened, &attended));
   attended.tokens = TokensOf(opened, attended);
   LRA_RETURN_IF_ERROR(LogLook(request, look));
-  HeadSums sums;
+  MapSums sums;
   LRA_RETURN_IF_ERROR(CatchTorch([&] { return SumExamples(request, opened, &sums, &attended); }));
   LRA_RETURN_IF_ERROR(MakeDirectories(request.out_dir));
   const PictureKeys picture = {.side = opened.split.spec().image_side_pixels(),
                                .first_key = HasCls(opened) ? 1 : 0};
-  LRA_RETURN_IF_ERROR(WriteMapFiles(request, sums, picture, &attended));
+  LRA_RETURN_IF_ERROR(WriteMapFiles(request, sums.weights, sums.reweightings, picture, &attended));
   LRA_RETURN_IF_ERROR(WriteDescription(request, look, attended));
   return attended;
 }

@@ -50,7 +50,10 @@ struct Attended {
 };
 
 // Writes NAME-mean.npy and .png and, where weights are >= 0 and sum to 1, NAME-coverage.npy and
-// .png: for each head, for each layer (the mean of its heads) and for all. Of images also
+// .png: for each head, for each layer (the mean of its heads) and for all. Where positions alone
+// change weights, NAME-reweighting.npy and .png: the weights where all queries and keys are equal,
+// each divided by that of the query's own position (Qin et al. 2022, Figure 3 (4), of cosFormer).
+// Of images also
 // NAME-picture.npy and .png: the weight that each pixel receives. maps.json describes them. Each
 // example is run alone and without dropout, and without padding unless padding affects the model.
 // Maps of pairs include both texts. If the split is test, the look is logged in the run's record.

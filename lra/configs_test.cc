@@ -37,6 +37,7 @@ const std::map<std::string, std::string>& FileTypes() {
                                              {"doctor", "lra.Landmarks"},
                                              {"efficiency", "lra.EfficiencyGrid"},
                                              {"suites", "lra.SuiteFile"},
+                                             {"papers", "lra.PaperFile"},
                                              {"published", "lra.PublishedTable"},
                                              {"published_speeds", "lra.PublishedSpeeds"}};
   return *types;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
 #include "lra/status_macros.h"
@@ -11,6 +12,8 @@
 
 namespace lra {
 namespace {
+
+constexpr char kInUsePayload[] = "lra/in-use";
 
 // The folder and those above it that do not exist, innermost first.
 std::vector<std::string> MissingFolders(const std::string& path) {
@@ -43,6 +46,8 @@ bool HoldsRun(absl::string_view run_dir) {
          FileExists(JoinPath(run_dir, kPretrainFolder));
 }
 
+bool IsInUse(const absl::Status& status) { return status.GetPayload(kInUsePayload).has_value(); }
+
 absl::StatusOr<RunClaim> RunClaim::Take(const std::string& run_dir) {
   const std::string lock_path = JoinPath(run_dir, ".lock");
   std::vector<std::string> made_folders = MissingFolders(run_dir);
@@ -51,7 +56,9 @@ absl::StatusOr<RunClaim> RunClaim::Take(const std::string& run_dir) {
   absl::StatusOr<FileLock> lock = FileLock::Acquire(lock_path);
   if (!lock.ok()) {
     RemoveEmptyFolders(made_folders);
-    return Annotate(lock.status(), absl::StrCat("cannot train in ", run_dir));
+    absl::Status refused = Annotate(lock.status(), absl::StrCat("cannot train in ", run_dir));
+    if (absl::IsFailedPrecondition(refused)) refused.SetPayload(kInUsePayload, absl::Cord());
+    return refused;
   }
   return RunClaim(run_dir, std::move(made_folders), makes_lock, *std::move(lock));
 }

@@ -23,10 +23,17 @@ std::string TrialFolder(float learning_rate);
 // pretraining.
 bool HoldsRun(absl::string_view run_dir);
 
+// Whether a claim was refused because another process has the folder, if only to look at it: what
+// was refused may be tried again.
+bool IsInUse(const absl::Status& status);
+
+// The exit code of `lra train` then: that of BSD's EX_TEMPFAIL.
+inline constexpr int kInUseExitCode = 75;
+
 class RunClaim {
  public:
-  // Makes the folder, and missing ones above it, and locks it. FailedPrecondition while another
-  // process trains there.
+  // Makes the folder, and missing ones above it, and locks it. FailedPrecondition, with IsInUse(),
+  // while another process trains there.
   static absl::StatusOr<RunClaim> Take(const std::string& run_dir);
   RunClaim(RunClaim&& other) noexcept
       : run_dir_(std::exchange(other.run_dir_, "")),

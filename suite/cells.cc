@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/part.h"
@@ -50,16 +54,84 @@ std::vector<Combination> Combinations(const SuiteGroup& group) {
 }
 
 Sets SetsOfTask(const SuiteGroup& group, const std::string& task) {
-  Sets sets = Joined({}, group.set());
+  Sets sets;
   for (const SuiteTask& of : group.for_task()) {
     if (of.task() == task) sets = Joined(std::move(sets), of.set());
   }
   return sets;
 }
 
+// The fields of a search over the rates that hold for the method.
+Sets SetsOfSearch(const SuiteGroup& group, const std::string& attention) {
+  if (!group.has_search()) return {};
+  auto rates = group.search().learning_rate();
+  for (const SuiteMethodSearch& of : group.search().for_attention()) {
+    if (of.attention() == attention) rates = of.learning_rate();
+  }
+  return {absl::StrCat("search.learning_rate=", absl::StrJoin(rates, ",")),
+          absl::StrCat("search.budget_trials=", rates.size()), "search.select=VALIDATION"};
+}
+
+bool Holds(const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+absl::Status CheckPairs(const SuiteGroup& group) {
+  std::set<std::string> names;
+  for (const SuitePair& pair : group.pair()) {
+    const std::string what = absl::StrCat("pair \"", pair.name(), "\"");
+    if (pair.name().empty()) return absl::InvalidArgumentError("a pair has no name");
+    if (!names.insert(pair.name()).second)
+      return absl::InvalidArgumentError(absl::StrCat("two pairs are named \"", pair.name(), "\""));
+    if (!pair.has_first() || !pair.has_second())
+      return absl::InvalidArgumentError(absl::StrCat(what, " needs `first` and `second`"));
+    if (pair.first().task() != pair.second().task()) {
+      return absl::InvalidArgumentError(absl::StrCat(what, " compares task \"", pair.first().task(),
+                                                     "\" with \"", pair.second().task(),
+                                                     "\"; both cells are of the same task"));
+    }
+    if (pair.first().attention().empty() != pair.second().attention().empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": both cells name an attention, or neither does"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<SuiteCase> CasesOf(const SuiteGroup& group) {
+  std::vector<SuiteCase> cases(group.cell().begin(), group.cell().end());
+  for (const SuitePair& pair : group.pair())
+    cases.insert(cases.end(), {pair.first(), pair.second()});
+  if (cases.empty()) cases.emplace_back();
+  return cases;
+}
+
+bool NamesAttention(const SuiteGroup& group, const std::string& attention) {
+  const std::vector<SuiteCase> cases = CasesOf(group);
+  return Holds(group.attention(), attention) ||
+         std::any_of(cases.begin(), cases.end(),
+                     [&](const SuiteCase& one) { return one.attention() == attention; });
+}
+
+absl::Status CheckSearch(const SuiteGroup& group) {
+  if (!group.has_search()) return absl::OkStatus();
+  const int trials = group.search().learning_rate_size();
+  if (trials == 0) return absl::InvalidArgumentError("search names no learning_rate");
+  for (const SuiteMethodSearch& of : group.search().for_attention()) {
+    if (!NamesAttention(group, of.attention())) {
+      return absl::InvalidArgumentError(absl::StrCat("search.for_attention \"", of.attention(),
+                                                     "\" is no attention of the group"));
+    }
+    if (of.learning_rate_size() != trials) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "search.for_attention \"", of.attention(), "\" has ", of.learning_rate_size(),
+          " learning rates, the others have ", trials, "; every method gets the same number"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckGroup(const SuiteGroup& group) {
-  if (group.task().empty()) return absl::InvalidArgumentError("it names no task");
-  if (group.attention().empty()) return absl::InvalidArgumentError("it names no attention");
   for (const SuiteFactor& factor : group.factor()) {
     if (factor.level_size() < 2) {
       return absl::InvalidArgumentError(absl::StrCat("factor \"", factor.name(), "\" has ",
@@ -68,15 +140,17 @@ absl::Status CheckGroup(const SuiteGroup& group) {
     }
   }
   for (const SuiteTask& of : group.for_task()) {
-    if (std::find(group.task().begin(), group.task().end(), of.task()) == group.task().end()) {
+    if (!Holds(group.task(), of.task())) {
       return absl::InvalidArgumentError(
           absl::StrCat("for_task \"", of.task(), "\" is no task of the group"));
     }
   }
-  return absl::OkStatus();
+  LRA_RETURN_IF_ERROR(CheckPairs(group));
+  return CheckSearch(group);
 }
 
 std::string RunFilePath(const std::string& name) {
+  if (absl::EndsWith(name, kEnding)) return name;
   return name.empty() ? "" : JoinPath(ConfigDirectory(), absl::StrCat(name, kEnding));
 }
 
@@ -108,22 +182,81 @@ absl::Status AddCombinations(const SuiteGroup& group, const ExperimentChoice& ch
   return absl::OkStatus();
 }
 
-absl::Status AddGroup(const SuiteGroup& group, std::vector<SuiteCell>* cells) {
-  LRA_RETURN_IF_ERROR(CheckGroup(group));
+// What a case names, or each of the group's.
+absl::StatusOr<std::vector<std::string>> NamesOf(
+    const char* what, const std::string& own,
+    const google::protobuf::RepeatedPtrField<std::string>& of_group) {
+  if (!own.empty()) return std::vector<std::string>{own};
+  if (of_group.empty()) return absl::InvalidArgumentError(absl::StrCat("it names no ", what));
+  return std::vector<std::string>(of_group.begin(), of_group.end());
+}
+
+absl::StatusOr<std::vector<SuiteCell>> ExpandCase(const SuiteGroup& group, const SuiteCase& one) {
   LRA_ASSIGN_OR_RETURN(const std::vector<uint32_t> seeds,
                        ParseSeeds(group.seeds().empty() ? "0" : group.seeds()));
-  for (const std::string& task : group.task()) {
-    for (const std::string& attention : group.attention()) {
+  LRA_ASSIGN_OR_RETURN(const auto tasks, NamesOf("task", one.task(), group.task()));
+  LRA_ASSIGN_OR_RETURN(const auto attentions,
+                       NamesOf("attention", one.attention(), group.attention()));
+  std::vector<SuiteCell> cells;
+  for (const std::string& task : tasks) {
+    for (const std::string& attention : attentions) {
+      Sets sets = Joined({}, group.set());
+      for (const Sets& more : {SetsOfSearch(group, attention), SetsOfTask(group, task)})
+        sets.insert(sets.end(), more.begin(), more.end());
       const ExperimentChoice choice = {task,
                                        attention,
                                        group.protocol(),
                                        group.preset(),
                                        RunFilePath(group.run_file()),
-                                       SetsOfTask(group, task)};
-      LRA_RETURN_IF_ERROR(AddCombinations(group, choice, seeds, cells));
+                                       Joined(std::move(sets), one.set())};
+      LRA_RETURN_IF_ERROR(AddCombinations(group, choice, seeds, &cells));
+    }
+  }
+  return cells;
+}
+
+// A number of trials is a part of the method's chances.
+absl::Status CheckBudgets(const std::vector<SuiteCell>& cells) {
+  for (const SuiteCell& cell : cells) {
+    const int here = cell.config.search().budget_trials();
+    const int there = cells.front().config.search().budget_trials();
+    if (here == there) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        CellName(cell), " has ", here, " trials of a search, ", CellName(cells.front()), " has ",
+        there, "; every run of a group gets the same number: state it in `search`"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddGroup(const SuiteGroup& group, std::vector<SuiteCell>* cells) {
+  LRA_RETURN_IF_ERROR(CheckGroup(group));
+  std::vector<SuiteCell> of_group;
+  for (const SuiteCase& one : CasesOf(group)) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> more, ExpandCase(group, one));
+    of_group.insert(of_group.end(), more.begin(), more.end());
+  }
+  LRA_RETURN_IF_ERROR(CheckBudgets(of_group));
+  cells->insert(cells->end(), of_group.begin(), of_group.end());
+  return absl::OkStatus();
+}
+
+absl::Status AddPairs(const SuiteGroup& group, std::vector<SuitePairing>* pairings) {
+  for (const SuitePair& pair : group.pair()) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> first, ExpandCase(group, pair.first()));
+    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> second, ExpandCase(group, pair.second()));
+    // Both are of the same tasks, levels and seeds, in the same order.
+    for (size_t i = 0; i < first.size(); ++i)
+      pairings->push_back({pair.name(), first[i].name, second[i].name});
+    if (first.front().name == second.front().name) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("pair \"", pair.name(), "\": both cells are the same configuration"));
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status InGroup(int index, const absl::Status& status) {
+  return Annotate(status, absl::StrCat("group ", index + 1));
 }
 
 }  // namespace
@@ -145,10 +278,9 @@ std::string SuiteName(const std::string& name_or_path) {
 absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
   std::vector<SuiteCell> all;
   for (int i = 0; i < suite.group_size(); ++i) {
-    const absl::Status added = AddGroup(suite.group(i), &all);
-    if (!added.ok())
-      return absl::Status(added.code(), absl::StrCat("group ", i + 1, ": ", added.message()));
+    LRA_RETURN_IF_ERROR(InGroup(i, AddGroup(suite.group(i), &all)));
   }
+  LRA_RETURN_IF_ERROR(PairsOf(suite).status());
   if (all.empty()) return absl::InvalidArgumentError("a suite without a group has no runs");
   std::stable_sort(all.begin(), all.end(),
                    [](const SuiteCell& a, const SuiteCell& b) { return a.seed < b.seed; });
@@ -160,11 +292,36 @@ absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
   return cells;
 }
 
+absl::StatusOr<std::vector<SuitePairing>> PairsOf(const SuiteFile& suite) {
+  std::vector<SuitePairing> pairings;
+  for (int i = 0; i < suite.group_size(); ++i)
+    LRA_RETURN_IF_ERROR(InGroup(i, AddPairs(suite.group(i), &pairings)));
+  return pairings;
+}
+
+std::string CellName(const SuiteCell& cell) { return cell.name.substr(0, cell.name.rfind("-s")); }
+
 absl::StatusOr<std::vector<SuiteCell>> ShardOf(const std::vector<SuiteCell>& cells,
+                                               const std::vector<double>& costs,
                                                const std::string& shard) {
   LRA_ASSIGN_OR_RETURN(const Part numbers, ParsePart(shard));
+  std::vector<size_t> order(cells.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::make_tuple(cells[a].seed, -costs[a], cells[a].name) <
+           std::make_tuple(cells[b].seed, -costs[b], cells[b].name);
+  });
+  std::vector<double> loads(static_cast<size_t>(numbers.parts));
+  std::vector<bool> is_mine(cells.size());
+  for (const size_t i : order) {
+    const auto least = std::min_element(loads.begin(), loads.end());
+    *least += costs[i];
+    is_mine[i] = least - loads.begin() == numbers.index;
+  }
   std::vector<SuiteCell> part;
-  for (size_t i = numbers.index; i < cells.size(); i += numbers.parts) part.push_back(cells[i]);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (is_mine[i]) part.push_back(cells[i]);
+  }
   return part;
 }
 

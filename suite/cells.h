@@ -29,11 +29,27 @@ std::string SuiteName(const std::string& name_or_path);
 
 // Every run once: all runs of the lowest seed first, so that a suite that is stopped has whole
 // comparisons; within a seed in the file's order. InvalidArgument names the group and what is wrong
-// with it: no task, no attention, settings that no configuration has.
+// with it: no task, no attention, settings that no configuration has, methods with
+// unequal searches.
 absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite);
 
-// "1/3": the second of three parts, every third run. The errors of ParsePart.
+// Two runs that the suite declares to be compared with each other.
+struct SuitePairing {
+  std::string pair;           // its name in the file
+  std::string first, second;  // names of runs
+};
+
+// The runs of every pair of every group, in the file's order. The errors of ExpandSuite.
+absl::StatusOr<std::vector<SuitePairing>> PairsOf(const SuiteFile& suite);
+
+// The name of all runs of a cell: the run's without its seed.
+std::string CellName(const SuiteCell& cell);
+
+// "1/3": the second of three parts. Seed by seed, the costliest run goes to the part with the least
+// so far. `costs` (of each run, in any unit) must not depend on the machine, so that all machines
+// part alike. The errors of ParsePart.
 absl::StatusOr<std::vector<SuiteCell>> ShardOf(const std::vector<SuiteCell>& cells,
+                                               const std::vector<double>& costs,
                                                const std::string& shard);
 
 }  // namespace lra

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +13,7 @@
 namespace lra {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -83,15 +86,153 @@ TEST(ExpandSuite, SaysWhichGroupIsWrong) {
 
 TEST(ShardOf, PartsAreDisjointAndWhole) {
   const std::vector<SuiteCell> cells = *ExpandSuite(Grid());
+  const std::vector<double> costs(cells.size(), 1);
   std::vector<std::string> names, all;
   for (const SuiteCell& cell : cells) all.push_back(cell.name);
   for (const char* shard : {"0/3", "1/3", "2/3"}) {
-    const std::vector<SuiteCell> part = *ShardOf(cells, shard);
+    const std::vector<SuiteCell> part = *ShardOf(cells, costs, shard);
     for (const SuiteCell& cell : part) names.push_back(cell.name);
   }
   EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(all));
   for (const char* wrong : {"3/3", "1", "a/2", "1/0", "-1/2"})
-    EXPECT_FALSE(ShardOf(cells, wrong).ok()) << wrong;
+    EXPECT_FALSE(ShardOf(cells, costs, wrong).ok()) << wrong;
+}
+
+TEST(ShardOf, PartsAreEqualInCostSeedBySeed) {
+  std::vector<SuiteCell> cells;
+  std::vector<double> costs;
+  for (const uint32_t seed : {0u, 1u}) {
+    for (const double cost : {1.0, 1.0, 1.0, 1.0, 4.0}) {
+      SuiteCell cell;
+      cell.seed = seed;
+      cell.name = absl::StrCat("cell", cells.size(), "-s", seed);
+      cells.push_back(cell);
+      costs.push_back(cost);
+    }
+  }
+  // The run that costs 4 is one part of each seed, the four others are the other.
+  const std::vector<SuiteCell> first = *ShardOf(cells, costs, "0/2");
+  std::vector<std::string> names;
+  for (const SuiteCell& cell : first) names.push_back(cell.name);
+  EXPECT_THAT(names, ElementsAre("cell4-s0", "cell9-s1"));
+  EXPECT_THAT(*ShardOf(cells, costs, "1/2"), SizeIs(8));
+}
+
+// Adds a group of one preset, without tasks and attentions.
+SuiteGroup* AddGroup(SuiteFile* suite) {
+  SuiteGroup* group = suite->add_group();
+  group->set_preset("smoke");
+  group->set_seeds("0-1");
+  return group;
+}
+
+TEST(ExpandSuite, AListHasItsCellsAndNoOthers) {
+  SuiteFile suite;
+  SuiteGroup* group = AddGroup(&suite);
+  SuiteCase* first = group->add_cell();
+  first->set_task("listops");
+  first->set_attention("relu");
+  first->add_set("train.steps=3");
+  SuiteCase* second = group->add_cell();
+  second->set_attention("linear");
+  EXPECT_THAT(std::string(ExpandSuite(suite).status().message()), HasSubstr("names no task"));
+  group->add_task("image");
+  group->add_task("text");
+  const std::vector<SuiteCell> cells = *ExpandSuite(suite);
+  ASSERT_THAT(cells, SizeIs(2 * (1 + 2)));
+  EXPECT_EQ(cells[0].config.task(), "listops");
+  EXPECT_EQ(cells[0].config.train().steps(), 3);
+  EXPECT_EQ(cells[1].config.task(), "image");
+  EXPECT_EQ(cells[2].config.attention().name(), "linear");
+}
+
+SuiteFile Paired() {
+  SuiteFile suite;
+  SuiteGroup* group = AddGroup(&suite);
+  group->add_task("listops");
+  group->add_task("text");
+  SuitePair* pair = group->add_pair();
+  pair->set_name("re-weighting");
+  pair->mutable_first()->set_attention("relu");
+  pair->mutable_second()->set_attention("cosformer");
+  pair = group->add_pair();
+  pair->set_name("positions");
+  pair->mutable_first()->set_attention("relu");
+  pair->mutable_second()->set_attention("relu");
+  pair->mutable_second()->add_set("model.positions=NO_POSITIONS");
+  return suite;
+}
+
+TEST(PairsOf, AreRunsWithEqualSeedsOfOneTask) {
+  const SuiteFile suite = Paired();
+  // The ReLU runs of both pairs are the same.
+  const std::vector<SuiteCell> cells = *ExpandSuite(suite);
+  EXPECT_THAT(cells, SizeIs(2 * 2 * 3));
+  const std::vector<SuitePairing> pairs = *PairsOf(suite);
+  ASSERT_THAT(pairs, SizeIs(2 * 2 * 2));
+  EXPECT_EQ(pairs[0].pair, "re-weighting");
+  EXPECT_EQ(pairs[0].first, "listops-relu-smoke-s0");
+  EXPECT_EQ(pairs[0].second, "listops-cosformer-smoke-s0");
+  EXPECT_EQ(pairs[3].first, "text-relu-smoke-s1");
+  EXPECT_EQ(pairs[4].pair, "positions");
+  for (const SuitePairing& pair : pairs) {
+    for (const std::string& name : {pair.first, pair.second}) {
+      EXPECT_TRUE(std::any_of(cells.begin(), cells.end(), [&](const SuiteCell& cell) {
+        return cell.name == name;
+      })) << name;
+    }
+  }
+  EXPECT_THAT(*PairsOf(Grid()), SizeIs(0));
+}
+
+TEST(PairsOf, RefusesWhatIsNoPair) {
+  const auto refusal = [](const std::function<void(SuitePair*)>& spoil) {
+    SuiteFile suite = Paired();
+    spoil(suite.mutable_group(0)->mutable_pair(0));
+    return std::string(ExpandSuite(suite).status().message());
+  };
+  EXPECT_THAT(refusal([](SuitePair* pair) { pair->clear_second(); }),
+              HasSubstr("group 1: pair \"re-weighting\" needs `first` and `second`"));
+  EXPECT_THAT(refusal([](SuitePair* pair) { pair->clear_name(); }), HasSubstr("no name"));
+  EXPECT_THAT(refusal([](SuitePair* pair) { pair->set_name("positions"); }),
+              HasSubstr("two pairs are named"));
+  EXPECT_THAT(refusal([](SuitePair* pair) { pair->mutable_first()->set_task("text"); }),
+              HasSubstr("both cells are of the same task"));
+  EXPECT_THAT(refusal([](SuitePair* pair) { pair->mutable_first()->clear_attention(); }),
+              HasSubstr("both cells name an attention"));
+  EXPECT_THAT(refusal([](SuitePair* pair) { pair->mutable_second()->set_attention("relu"); }),
+              HasSubstr("are the same configuration"));
+}
+
+TEST(ExpandSuite, EveryMethodHasAsManyTrials) {
+  SuiteFile suite = Grid();
+  SuiteSearch* search = suite.mutable_group(0)->mutable_search();
+  for (const float rate : {1e-3f, 3e-3f}) search->add_learning_rate(rate);
+  SuiteMethodSearch* other = search->add_for_attention();
+  other->set_attention("relu");
+  for (const float rate : {1e-4f, 3e-4f}) other->add_learning_rate(rate);
+  const std::vector<SuiteCell> cells = *ExpandSuite(suite);
+  for (const SuiteCell& cell : cells) {
+    const SearchConfig& of_cell = cell.config.search();
+    EXPECT_EQ(of_cell.budget_trials(), 2);
+    EXPECT_EQ(of_cell.select(), SearchConfig::VALIDATION);
+    EXPECT_THAT(of_cell.learning_rate(), cell.config.attention().name() == "relu"
+                                             ? ElementsAre(1e-4f, 3e-4f)
+                                             : ElementsAre(1e-3f, 3e-3f));
+  }
+  other->add_learning_rate(1e-3f);
+  EXPECT_THAT(std::string(ExpandSuite(suite).status().message()),
+              HasSubstr("\"relu\" has 3 learning rates, the others have 2"));
+  other->set_attention("linear");
+  EXPECT_THAT(std::string(ExpandSuite(suite).status().message()),
+              HasSubstr("\"linear\" is no attention of the group"));
+  // However the search is written.
+  suite = Grid();
+  for (const char* set :
+       {"search.learning_rate=1e-3", "search.budget_trials=1", "search.select=VALIDATION"})
+    suite.mutable_group(0)->mutable_for_task(0)->add_set(set);
+  EXPECT_THAT(std::string(ExpandSuite(suite).status().message()),
+              HasSubstr("has 1 trials of a search, "));
 }
 
 TEST(LoadSuite, EveryFileOfTheProjectExpands) {

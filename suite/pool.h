@@ -8,40 +8,35 @@
 
 #include "absl/status/status.h"
 #include "suite/cells.h"
+#include "suite/processes.h"
 #include "suite/state.h"
-#include "suite/worker.h"
 
 namespace lra {
 
 struct PoolOptions {
   std::string out;  // ClaimSuiteFolder() made it
   int workers = 1;
-  int threads = 1;            // of each run
-  double budget_seconds = 0;  // after that runs are saved and stopped; 0 = no limit
+  int threads = 1;    // of each run
+  Deadline deadline;  // then runs are saved and stopped
   bool retries_failed = false;
   bool is_quiet = false;
-  // What trains a run; TrainCommand() where nothing else is said.
-  std::function<std::vector<std::string>(const SuiteCell&)> command;
+  std::function<std::vector<std::string>(const SuiteCell&)> command;  // what trains a run
+  // Predicted seconds that are left of each of the cells; empty = nothing is known of any.
+  std::vector<double> seconds_left;
 };
 
-// `program train ...` for a run in its folder, going on with what is there. "/proc/self/exe" is the
-// program that runs now, even when its file has been replaced.
-std::vector<std::string> TrainCommand(const std::string& program, const std::string& out,
-                                      const SuiteCell& cell, int threads);
+// `program train ...` for a run in this folder, going on with what is there; `flags` are further
+// ones of `lra train`. "/proc/self/exe" is the program that runs now, even when its file has been
+// replaced.
+std::vector<std::string> TrainCommand(const std::string& program, const std::string& run_directory,
+                                      const SuiteCell& cell, int threads,
+                                      const std::vector<std::string>& flags = {});
 
-// Which cores each worker has to itself: those of `allowed` in order where they are just as many as
-// all workers need, else none, because other programs may be on them.
-std::vector<std::vector<int>> CoresOfWorkers(int workers, int threads,
-                                             const std::vector<int>& allowed);
-
-// Asks RunCells to stop: running workers save and end, and nothing new is begun. Safe in a signal
-// handler.
-void StopSuite();
-
-// Trains what is left, in order, and waits for what other processes train. A run that ends without
-// a record is noted as failed (unless it was stopped) and the next begins; the caller reads how it
-// ended from the folders. The errors of StartWorker and of writing into OUT; Internal where the
-// program cannot be started.
+// Trains what is left, in order, and waits for what other processes train. A run that is predicted
+// to end after the deadline gives way to the first that ends before it; where none does, the one
+// with the least left is begun, and stopped in time. A run that ends without a record is noted as
+// failed (unless it was stopped or another process has it) and the next begins; the caller reads
+// how it ended from the folders. The errors of RunProcess and of writing into OUT.
 absl::Status RunCells(const std::vector<SuiteCell>& cells, const PoolOptions& options);
 
 }  // namespace lra

@@ -81,7 +81,7 @@ TEST(RunCells, ABudgetEndsRunsAndIsNoFailure) {
   const TestFolder folder;
   const std::vector<SuiteCell> cells = Cells(6);
   PoolOptions options = Shell(folder, "echo begun > $OUT/$NAME.begun; sleep 600");
-  options.budget_seconds = 0.5;
+  options.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
   ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
   EXPECT_FALSE(ReadFile(JoinPath(folder.path(), "run2.begun")).ok());
   for (const SuiteCell& cell : cells)
@@ -121,6 +121,37 @@ TEST(RunCells, WaitsForARunThatAnotherProcessTrains) {
   EXPECT_EQ(ReadCellStatus(folder.path(), cells[0]).failure.exit_code(), 3);
 }
 
+// The worker finds the folder taken by a process that came between the look at it and its start.
+TEST(RunCells, ARunThatAnotherProcessTookIsNoFailure) {
+  const TestFolder folder;
+  const std::vector<SuiteCell> cells = Cells(2);
+  const PoolOptions options = Shell(
+      folder,
+      "echo begin >> $OUT/$NAME.count; [ $(wc -l < $OUT/$NAME.count) = 3 ] || exit 75; exit 3");
+  ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
+  for (const SuiteCell& cell : cells) {
+    EXPECT_EQ(*ReadFile(JoinPath(folder.path(), cell.name + ".count")), "begin\nbegin\nbegin\n");
+    EXPECT_EQ(ReadCellStatus(folder.path(), cell).failure.exit_code(), 3);
+  }
+}
+
+// The order in which one worker begins the runs.
+std::string OrderOf(const std::vector<double>& seconds_left, Deadline deadline) {
+  const TestFolder folder;
+  PoolOptions options = Shell(folder, "echo $NAME >> $OUT/order; exit 3");
+  options.workers = 1;
+  options.seconds_left = seconds_left;
+  options.deadline = deadline;
+  EXPECT_EQ(RunCells(Cells(static_cast<int>(seconds_left.size())), options), absl::OkStatus());
+  return *ReadFile(JoinPath(folder.path(), "order"));
+}
+
+TEST(RunCells, WhatDoesNotEndInTimeGivesWay) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1000);
+  EXPECT_EQ(OrderOf({5000, 10, 3000, 20}, deadline), "run1\nrun3\nrun2\nrun0\n");
+  EXPECT_EQ(OrderOf({5000, 10, 3000, 20}, std::nullopt), "run0\nrun1\nrun2\nrun3\n");
+}
+
 TEST(CoresOfWorkers, AreDisjointWhereTheyAreAllNeeded) {
   EXPECT_THAT(CoresOfWorkers(2, 2, {0, 1, 4, 5}),
               ElementsAre(ElementsAre(0, 1), ElementsAre(4, 5)));
@@ -133,7 +164,7 @@ TEST(TrainCommand, SaysEverythingOfTheRun) {
   cell.choice = {"text", "linear", "fair", "small", "", {"train.steps=5"}};
   cell.seed = 3;
   cell.name = "text-linear-s3";
-  EXPECT_THAT(TrainCommand("lra", "out", cell, 2),
+  EXPECT_THAT(TrainCommand("lra", "out/text-linear-s3", cell, 2),
               ElementsAre("lra", "train", "--task", "text", "--attention", "linear", "--protocol",
                           "fair", "--preset", "small", "--set", "train.steps=5", "--seeds", "3",
                           "--out", "out/text-linear-s3", "--threads", "2", "--resume", "--quiet"));

@@ -99,39 +99,6 @@ std::string DetailOf(const CellStatus& status) {
   return "";
 }
 
-// The mean time of finished runs of each cell.
-std::map<std::string, double> MeanSeconds(const std::vector<SuiteCell>& cells,
-                                          const std::vector<CellStatus>& statuses) {
-  std::map<std::string, std::pair<double, int>> sums;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (statuses[i].state != CellState::kFinished) continue;
-    auto& [seconds, count] = sums[CellFingerprint(cells[i].config)];
-    seconds += statuses[i].folder.record.efficiency().wall_seconds();
-    ++count;
-  }
-  std::map<std::string, double> means;
-  for (const auto& [cell, sum] : sums) means[cell] = sum.first / sum.second;
-  return means;
-}
-
-// What the runs that are left or running will take; nothing where one has no finished run beside
-// it.
-std::optional<double> RemainingSeconds(const std::vector<SuiteCell>& cells,
-                                       const std::vector<CellStatus>& statuses, int workers) {
-  const std::map<std::string, double> means = MeanSeconds(cells, statuses);
-  double seconds = 0;
-  int count = 0;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (!IsLeft(statuses[i], false) && statuses[i].state != CellState::kRunning) continue;
-    const auto mean = means.find(CellFingerprint(cells[i].config));
-    if (mean == means.end()) return std::nullopt;
-    const double total = static_cast<double>(std::max<int64_t>(1, cells[i].config.train().steps()));
-    seconds += mean->second * (1 - static_cast<double>(statuses[i].folder.step()) / total);
-    ++count;
-  }
-  return seconds / std::clamp(workers, 1, std::max(1, count));
-}
-
 }  // namespace
 
 const char* CellStateName(CellState state) {
@@ -272,23 +239,15 @@ std::string StatusJson(const std::vector<SuiteCell>& cells,
   return Json{{"runs", runs}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string SummaryText(const std::vector<SuiteCell>& cells,
-                        const std::vector<CellStatus>& statuses, int workers) {
+std::string SummaryText(const std::vector<CellStatus>& statuses) {
   std::map<CellState, int> counts = Count(statuses);
   std::string text =
-      absl::StrCat(counts[CellState::kFinished], " of ", cells.size(), " runs finished");
+      absl::StrCat(counts[CellState::kFinished], " of ", statuses.size(), " runs finished");
   for (const CellState state : {CellState::kDiverged, CellState::kFailed, CellState::kRunning}) {
     if (counts[state] > 0) absl::StrAppend(&text, ", ", counts[state], " ", CellStateName(state));
   }
   const int left = counts[CellState::kWaiting] + counts[CellState::kStopped];
   if (left > 0) absl::StrAppend(&text, ", ", left, " left");
-  const std::optional<double> seconds = RemainingSeconds(cells, statuses, workers);
-  if (left + counts[CellState::kRunning] == 0 || !seconds) return text;
-  absl::StrAppend(&text, ", about ", FormatSeconds(*seconds));
-  if (workers > 0)
-    absl::StrAppend(&text, " on ", workers, workers == 1 ? " worker" : " workers");
-  else
-    absl::StrAppend(&text, " of one worker");
   return text;
 }
 

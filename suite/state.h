@@ -4,10 +4,11 @@
 //   OUT/NAME/                        a run's folder (docs/results_format.md)
 //   OUT/failures/NAME.textproto      a run that ended without a record (SuiteFailure)
 //   OUT/logs/NAME.log                what it wrote
+//   OUT/times/NAME.textproto         what it took (SuiteTime)
+//   OUT/plan/CELL.textproto          what it was predicted to take (SuiteEstimate)
 #ifndef LRA_SUITE_STATE_H_
 #define LRA_SUITE_STATE_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,11 +62,8 @@ std::string StatusText(const std::vector<SuiteCell>& cells,
                        const std::vector<CellStatus>& statuses);
 std::string StatusJson(const std::vector<SuiteCell>& cells,
                        const std::vector<CellStatus>& statuses);
-// "5 of 12 runs finished, 1 diverged, 1 failed, 5 left, about 1 h 20 min on 2 workers": the time
-// only where each run that is left or running has a finished one of the same cell. `workers` 0 =
-// not known: the time of one.
-std::string SummaryText(const std::vector<SuiteCell>& cells,
-                        const std::vector<CellStatus>& statuses, int workers);
+// "5 of 12 runs finished, 1 diverged, 1 failed, 5 left"
+std::string SummaryText(const std::vector<CellStatus>& statuses);
 
 }  // namespace lra
 

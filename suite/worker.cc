@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "lra/status_macros.h"
 
 namespace lra {
 namespace {
@@ -21,7 +23,7 @@ struct Prepared {
   std::vector<char*> words;
   cpu_set_t cores;
   bool has_cores = false;
-  int log = -1;
+  int log = -1, output = -1;
   pid_t parent = 0;
   sigset_t signals;  // what this thread blocks
 };
@@ -34,12 +36,38 @@ struct Prepared {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != prepared.parent) _exit(kNotStarted);  // it ended before the call above
   if (prepared.has_cores) sched_setaffinity(0, sizeof prepared.cores, &prepared.cores);
-  dup2(prepared.log, STDOUT_FILENO);
+  dup2(prepared.output, STDOUT_FILENO);
   dup2(prepared.log, STDERR_FILENO);
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   execvp(prepared.words[0], prepared.words.data());
   _exit(kNotStarted);
+}
+
+// Opens the worker's files; FailedPrecondition names the one that cannot be written.
+absl::Status OpenFiles(const WorkerCommand& command, Prepared* prepared) {
+  constexpr int kAlways = O_WRONLY | O_CREAT | O_CLOEXEC;
+  prepared->log = open(command.log.c_str(), kAlways | O_APPEND, 0644);
+  if (prepared->log < 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot write ", command.log, ": ", std::strerror(errno)));
+  }
+  prepared->output = command.output.empty() ? prepared->log
+                                            : open(command.output.c_str(), kAlways | O_TRUNC, 0644);
+  if (prepared->output >= 0) return absl::OkStatus();
+  const int error = errno;
+  close(prepared->log);
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot write ", command.output, ": ", std::strerror(error)));
+}
+
+void CloseFiles(const Prepared& prepared) {
+  if (prepared.output != prepared.log) close(prepared.output);
+  close(prepared.log);
+}
+
+double SecondsOf(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
 }  // namespace
@@ -53,11 +81,7 @@ absl::StatusOr<pid_t> StartWorker(const WorkerCommand& command) {
   for (const int core : command.cores) CPU_SET(core, &prepared.cores);
   prepared.has_cores = !command.cores.empty();
   prepared.parent = getpid();
-  prepared.log = open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (prepared.log < 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot write ", command.log, ": ", std::strerror(errno)));
-  }
+  LRA_RETURN_IF_ERROR(OpenFiles(command, &prepared));
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &prepared.signals);
@@ -65,7 +89,7 @@ absl::StatusOr<pid_t> StartWorker(const WorkerCommand& command) {
   if (worker == 0) Become(prepared);
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &prepared.signals, nullptr);
-  close(prepared.log);
+  CloseFiles(prepared);
   if (worker > 0) setpgid(worker, worker);  // whichever of both comes first
   if (worker < 0)
     return absl::InternalError(absl::StrCat("no process for a run: ", std::strerror(error)));
@@ -81,9 +105,12 @@ void AwaitWorker(pid_t worker) {
 
 WorkerEnd ReapWorker(pid_t worker) {
   int status = 0;
-  while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+  rusage usage{};
+  while (wait4(worker, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   WorkerEnd end;
+  end.cpu_seconds = SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
+  end.peak_memory_bytes = int64_t{usage.ru_maxrss} * 1024;
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   return end;

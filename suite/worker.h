@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace lra {
 struct WorkerCommand {
   std::vector<std::string> words;  // program and arguments
   std::string log;                 // a file that standard output and errors are added to
+  std::string output;              // a file for standard output instead; empty = the log
   std::vector<int> cores;          // empty = all
 };
 
@@ -28,6 +30,8 @@ inline constexpr int kNotStarted = 127;
 struct WorkerEnd {
   int exit_code = 0;  // where `signal` is 0
   int signal = 0;
+  double cpu_seconds = 0;
+  int64_t peak_memory_bytes = 0;  // resident
 };
 
 // Waits for its end; the number stays taken until ReapWorker().

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -19,15 +22,17 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class AttendTest : public testing::Test {
  protected:
   // A request about a run of one step.
-  AttendRequest Trained(const std::string& task, const std::vector<std::string>& sets = {}) {
+  AttendRequest Trained(const std::string& task, const std::vector<std::string>& sets = {},
+                        const std::string& attention = "transformer") {
     WriteRandomTask(task, folder_.File("data"));
     std::vector<std::string> all = {"train.steps=1", "train.eval_every_steps=1"};
     all.insert(all.end(), sets.begin(), sets.end());
-    const TrainRequest request = RandomTaskRequest(task, "fair", all, folder_, "run");
+    const TrainRequest request = RandomTaskRequest(task, "fair", all, folder_, "run", attention);
     EXPECT_TRUE(TrainRun(request).ok());
     AttendRequest attend;
     attend.checkpoint = folder_.File("run");
@@ -92,6 +97,32 @@ TEST_F(AttendTest, OneExampleHasItsTokensNamed) {
   request.max_tokens = 1;
   EXPECT_THAT(std::string(AttendCheckpoint(request).status().message()),
               HasSubstr("--max-tokens: is 1, but example 3 has "));
+}
+
+// Entry (i, j) is cos(pi (i - j) / 2M), whatever the queries and keys of the examples.
+TEST_F(AttendTest, TheReweightingIsWhatPositionsDo) {
+  AttendRequest request = Trained("listops", {"attention.options.scale_tokens=3000"}, "cosformer");
+  const auto attended = AttendCheckpoint(request);
+  ASSERT_TRUE(attended.ok()) << attended.status();
+  const FloatArray map = Array("all-reweighting.npy");
+  const int64_t tokens = attended->maps.back().tokens;
+  ASSERT_EQ(map.shape, (std::vector<int64_t>{tokens, tokens}));
+  double largest_error = 0;
+  for (int64_t i = 0; i < tokens; ++i) {
+    for (int64_t j = 0; j < tokens; ++j) {
+      const double expected = std::cos(std::numbers::pi * static_cast<double>(i - j) / 6000);
+      largest_error = std::max(largest_error, std::abs(map.values[i * tokens + j] - expected));
+    }
+  }
+  EXPECT_LT(largest_error, 1e-5);
+}
+
+TEST_F(AttendTest, WithoutReweightingThereIsNoMapOfIt) {
+  AttendRequest request = Trained("listops", {}, "relu");
+  const auto attended = AttendCheckpoint(request);
+  ASSERT_TRUE(attended.ok()) << attended.status();
+  EXPECT_THAT(attended->maps.back().files, Contains("all-coverage.npy"));
+  EXPECT_THAT(attended->maps.back().files, Not(Contains("all-reweighting.npy")));
 }
 
 }  // namespace

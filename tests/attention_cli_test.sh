@@ -76,7 +76,7 @@ expect 0 'layer0-head1 .*layer0-head1-mean.npy layer0-head1-mean.png layer0-head
 expect 0 'all-coverage.png' cat maps/maps.json
 expect 0 'PNG' head -c 4 maps/all-mean.png
 expect 0 '"name": "layer0-head0"' "$lra" attend $run --examples 2 --layer 0 --head 0 --out one --quiet --json
-[ "$(ls one | wc -l)" = 5 ] || { echo "FAILED: one head gives four files and maps.json, not: $(ls one)"; failures=$((failures + 1)); }
+[ "$(ls one | wc -l)" = 7 ] || { echo "FAILED: one head gives six files (mean, coverage, reweighting) and maps.json, not: $(ls one)"; failures=$((failures + 1)); }
 expect 0 'no coverage: its weights are no shares of 1' "$lra" attend "$signed_run" --out signed --quiet
 expect 2 'layer: is 9, must be 0 to' "$lra" attend $run --layer 9 --out x
 expect 2 'head: is 9, must be 0 to' "$lra" attend $run --head 9 --out x --quiet

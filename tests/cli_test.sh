@@ -54,6 +54,10 @@ expect 0 'validation step 6.*lone/evaluations' "$lra" eval lone/weights.safetens
 expect 0 'Linear' "$lra" table runs
 expect 0 'toprule' "$lra" table runs --format tex
 expect 0 'published' "$lra" table runs --published cosformer2022
+expect 0 'cosformer2022_table2 .* has nothing that these columns show' "$lra" table runs --published cosformer2022_table2
+expect 0 'Table 6.*lra run cosformer_table6_small' "$lra" papers cosformer2022
+expect 0 '"item": "Table 6"' "$lra" papers cosformer2022 --json
+expect 2 'unknown paper "cosformer"\. Known: cosformer2022' "$lra" papers cosformer
 # Records keep the scores of examples, so two rows can be compared; predictions are not needed.
 [ -s "$run/accuracy.npy" ] || { echo "FAILED: no accuracy.npy in $run"; failures=$((failures + 1)); }
 expect 0 'majority - root_operator, listops: -.* points \[.*1 . 1 runs .these two models: exact McNemar test' "$lra" compare majority root_operator

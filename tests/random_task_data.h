@@ -67,14 +67,14 @@ inline void WriteRandomTask(const std::string& task_name, const std::string& dir
   WriteTestData(directory, (*task)->Spec(), splits);
 }
 
-// A small transformer that trains for three steps; `sets` are applied last.
-inline absl::StatusOr<ResolvedConfig> ResolveRandomTask(const std::string& task,
-                                                        const std::string& protocol,
-                                                        const std::vector<std::string>& sets) {
+// A small model that trains for three steps; `sets` are applied last.
+inline absl::StatusOr<ResolvedConfig> ResolveRandomTask(
+    const std::string& task, const std::string& protocol, const std::vector<std::string>& sets,
+    const std::string& attention = "transformer") {
   ConfigBuilder builder(task);
   LRA_RETURN_IF_ERROR(builder.AddProtocol(protocol));
   LRA_RETURN_IF_ERROR(builder.AddPreset("smoke"));
-  LRA_RETURN_IF_ERROR(builder.AddAttention("transformer"));
+  LRA_RETURN_IF_ERROR(builder.AddAttention(attention));
   std::vector<std::string> all = {"train.steps=3",
                                   absl::StrCat("train.batch_examples=", kRandomTaskBatch),
                                   "train.eval_every_steps=3",

@@ -17,8 +17,9 @@ namespace lra {
 // where the configuration is refused.
 inline TrainRequest RandomTaskRequest(const std::string& task, const std::string& protocol,
                                       const std::vector<std::string>& sets,
-                                      const TestFolder& folder, const std::string& name) {
-  const auto resolved = ResolveRandomTask(task, protocol, sets);
+                                      const TestFolder& folder, const std::string& name,
+                                      const std::string& attention = "transformer") {
+  const auto resolved = ResolveRandomTask(task, protocol, sets, attention);
   EXPECT_TRUE(resolved.ok()) << resolved.status();
   TrainRequest request;
   request.resolved = resolved.value_or(ResolvedConfig());

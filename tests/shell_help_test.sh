@@ -55,9 +55,10 @@ offers 'lra data verify ' $(names tasks)
 offers_only 'lra check cosf' cosformer
 offers_only 'lra list ' 'tasks attentions blocks presets protocols'
 offers_only 'lra list blocks mix' mixer
-offers_only 'lra table runs --format ' 'md csv tex json'
+offers_only 'lra table runs --format ' 'md csv tex json html'
 offers 'lra table runs --published ' cosformer2022
 offers 'lra table runs --metric ' accuracy
+offers 'lra papers ' $(names papers)
 offers_only 'lra train --task listops --set train.st' train.steps=
 offers_only 'lra train --set train.steps=10 --set schedule.ki' schedule.kind=
 offers_only 'lra train --set model.pooling=ME' 'MEAN MEAN_OF_ALL'

@@ -1,50 +1,26 @@
 #include "train/estimate.h"
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "datasets/loader.h"
 #include "eval/machine.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "models/base/allocation_meter.h"
-#include "models/base/torch_status.h"
 #include "models/parameter_count.h"
+#include "train/probe.h"
 
 namespace lra {
 namespace {
 
 // The share of free memory that a step may use without being told.
 constexpr double kShareOfFree = 0.8;
-
-using Plan = std::vector<std::vector<int64_t>>;
-
-double Seconds(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-// Forward and backward as in training; the gradients are thrown away.
-absl::StatusOr<double> ProbeTraining(const Run& run, const Stage& stage,
-                                     const std::vector<int64_t>& examples,
-                                     int64_t micro_batch_examples) {
-  const auto begin = std::chrono::steady_clock::now();
-  const HostBatch batch = MakeBatch(run.train, examples);
-  const absl::Status status = stage.objective
-                                  ->AddGradient(batch, micro_batch_examples,
-                                                {.training = true, .updates_statistics = false})
-                                  .status();
-  stage.optimizer->ZeroGradients();
-  LRA_RETURN_IF_ERROR(status);
-  return Seconds(begin);
-}
 
 // Peak allocations of a step with the `count` longest training examples at once.
 absl::StatusOr<int64_t> StepBytes(const Run& run, const Stage& stage, int64_t count) {
@@ -109,35 +85,6 @@ absl::Status CheckParts(const Run& run, const MicroBatch& choice) {
       "; leave --micro-batch out, raise --memory-budget, or lower train.batch_examples"));
 }
 
-absl::StatusOr<double> ProbeForward(const Run& run, const std::vector<int64_t>& examples) {
-  const auto begin = std::chrono::steady_clock::now();
-  LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    c10::NoGradGuard no_grad;
-    run.model->Forward(MakeBatch(run.train, examples), {});
-    return absl::OkStatus();
-  }));
-  return Seconds(begin);
-}
-
-int64_t PaddedLength(const SplitView& split, const std::vector<int64_t>& examples) {
-  int64_t longest = 0;
-  for (int64_t example : examples)
-    longest = std::max<int64_t>(longest, split.longest_tokens(example));
-  return longest;
-}
-
-// Batches of the first epoch by padded length; a short last batch is no measure of the others.
-Plan BatchesByLength(const Run& run, RandomDomain order) {
-  const TrainConfig& train = run.config().train();
-  Plan plan = PlanEpoch(run.train, MakeLoaderOptions(train, run.config().seed(), order), 0);
-  const size_t full = std::min<size_t>(train.batch_examples(), run.train.size());
-  std::erase_if(plan, [&](const auto& batch) { return batch.size() < full; });
-  std::stable_sort(plan.begin(), plan.end(), [&](const auto& a, const auto& b) {
-    return PaddedLength(run.train, a) < PaddedLength(run.train, b);
-  });
-  return plan;
-}
-
 // Forward passes of all validations, and of test (taken as large as validation) at the end, in
 // batches.
 double EvaluationBatches(const Run& run, const Objective& objective) {
@@ -155,7 +102,7 @@ double EvaluationBatches(const Run& run, const Objective& objective) {
 }  // namespace
 
 absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) {
-  const Plan plan = BatchesByLength(run, stage.objective->order());
+  const BatchPlan plan = BatchesByLength(run, stage.objective->order());
   StageEstimate estimate;
   estimate.steps = stage.objective->steps();
   estimate.parameters = stage.objective->parameters().count();
@@ -168,7 +115,7 @@ absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) 
     const auto& examples = plan[plan.size() * quarter / 4];
     LRA_ASSIGN_OR_RETURN(const double training, ProbeTraining(run, stage, examples, parts));
     estimate.step_seconds += training / 3;
-    LRA_ASSIGN_OR_RETURN(const double forward, ProbeForward(run, examples));
+    LRA_ASSIGN_OR_RETURN(const double forward, ProbeForward(run, run.train, examples));
     estimate.total_seconds += EvaluationBatches(run, *stage.objective) * forward / 3;
   }
   estimate.total_seconds += estimate.steps * estimate.step_seconds;

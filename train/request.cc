@@ -31,12 +31,8 @@ bool IsSameFolder(const std::string& a, const std::string& b) {
 // about what is in it, so the fingerprints of its splits are taken.
 std::string DataInName(const std::string& task, const std::string& data_dir) {
   if (IsSameFolder(data_dir, DefaultDataDirectory(task))) return "";
-  const absl::StatusOr<Manifest> manifest = ReadManifest(data_dir);
-  if (!manifest.ok()) return "";
-  std::string splits;
-  for (const ManifestSplit& split : manifest->splits())
-    absl::StrAppend(&splits, split.name(), "=", split.content_fingerprint(), "\n");
-  return absl::StrCat("-data-", Sha256Hex(splits).substr(0, kDataDigits));
+  const std::string digest = DataDigest(data_dir);
+  return digest.empty() ? "" : absl::StrCat("-data-", digest.substr(0, kDataDigits));
 }
 
 TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& resolved, uint32_t seed,
@@ -101,6 +97,15 @@ std::string DefaultRunDirectory(const ExperimentConfig& config, const std::strin
   std::string name = ExperimentName(config);
   name.insert(name.rfind("-s"), DataInName(config.task(), data_dir));  // the seed stays last
   return JoinPath("runs", name);
+}
+
+std::string DataDigest(const std::string& data_dir) {
+  const absl::StatusOr<Manifest> manifest = ReadManifest(data_dir);
+  if (!manifest.ok()) return "";
+  std::string splits;
+  for (const ManifestSplit& split : manifest->splits())
+    absl::StrAppend(&splits, split.name(), "=", split.content_fingerprint(), "\n");
+  return Sha256Hex(splits);
 }
 
 absl::Status CheckRunDirectory(const TrainRequest& request) {

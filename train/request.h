@@ -61,6 +61,9 @@ absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& c
 // data, which training refuses, the name has no such part.
 std::string DefaultRunDirectory(const ExperimentConfig& config, const std::string& data_dir);
 
+// SHA-256 over the fingerprints of the data's splits; empty where `data_dir` holds no data.
+std::string DataDigest(const std::string& data_dir);
+
 // AlreadyExists when the run folder holds a run and resume is off.
 absl::Status CheckRunDirectory(const TrainRequest& request);
 

@@ -23,6 +23,7 @@
 #include "models/interface/options.h"
 #include "models/kernels/grouped_attention.h"
 #include "models/kernels/pattern_oracle.h"
+#include "models/kernels/softmax_attention.h"
 
 namespace lra {
 namespace {
@@ -74,24 +75,19 @@ class Longformer : public Attention {
     const at::Device device = input.q.device();
     const int64_t after = input.causal ? 0 : s_.after;
     if (globals == 0) return Grouped(input, {Window(n, s_.before, after, device)});
-    AttentionGroups columns, rows;
-    columns.keys = rows.queries = AllTokens(globals, device);
+    AttentionGroups columns;
+    columns.keys = AllTokens(globals, device);
     columns.queries = {columns.keys.starts + globals, n - globals};
-    rows.keys = AllTokens(n, device);
     std::vector<AttentionGroups> parts = {columns};
     if (n > globals) {
       // The window of all other tokens, without the global keys, which `columns` already has.
       AttentionGroups window = Window(n - globals, s_.before, after, device);
       window.queries.starts = window.queries.starts + globals;
       window.keys.starts = window.keys.starts + globals;
-      window.sees = [=](const GroupTile& tile) { return tile.keys >= globals; };
+      window.keys.first_token = globals;
       parts.push_back(window);
     }
-    if (!global_.query.defined()) {
-      parts.push_back(rows);
-      return Grouped(input, std::move(parts));
-    }
-    return at::cat({Grouped(GlobalInput(input), {rows}).narrow(2, 0, globals),
+    return at::cat({GlobalRows(input, globals),
                     Grouped(input, std::move(parts)).narrow(2, globals, n - globals)},
                    2);
   }
@@ -103,7 +99,8 @@ class Longformer : public Attention {
     if (input.causal) pairs = pairs.logical_and(j <= i);
     const at::Tensor local = Dense(input, pairs);
     if (!global_.query.defined()) return local;
-    return at::where(i < s_.global_tokens, Dense(GlobalInput(input), i.eq(i)), local);
+    return at::where(i < s_.global_tokens, Dense(GlobalInput(input, input.q.size(2)), i.eq(i)),
+                     local);
   }
 
   AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override {
@@ -130,22 +127,30 @@ class Longformer : public Attention {
                                  input.weight_dropout);
   }
 
-  // Returns the input with the q', k' and v' of the global tokens, [B, H, N, D] each.
-  AttentionInput GlobalInput(const AttentionInput& input) const {
+  // The outputs of the first tokens, which see all, [B, H, globals, Dv].
+  at::Tensor GlobalRows(const AttentionInput& input, int64_t globals) const {
+    AttentionInput global = input;
+    if (global_.query.defined()) global = GlobalInput(input, globals);
+    return SoftmaxAttention(global.q.narrow(2, 0, globals), global.k, global.v, global.keep,
+                            global.weight_dropout);
+  }
+
+  // Returns the input with the q' of the first tokens, [B, H, queries, D], and k' and v' of all.
+  AttentionInput GlobalInput(const AttentionInput& input, int64_t queries) const {
     at::Tensor x = input.x;  // [B, N, E]
     TORCH_CHECK(x.defined() && x.size(2) == global_.query.size(1),
                 "longformer: its projections for global tokens want a layer input of width ",
                 global_.query.size(1));
     if (input.keep.defined()) x = x.masked_fill(input.keep.logical_not().unsqueeze(2), 0);
-    const auto project = [&](const at::Tensor& map) {
-      return at::matmul(x, map.to(x.options()).t())
-          .view({x.size(0), x.size(1), heads_, head_width_})
+    const auto project = [&](const at::Tensor& tokens, const at::Tensor& map) {
+      return at::matmul(tokens, map.to(x.options()).t())
+          .unflatten(2, {heads_, head_width_})
           .transpose(1, 2);
     };
     AttentionInput global = input;
-    global.q = project(global_.query);
-    global.k = project(global_.key);
-    global.v = project(global_.value);
+    global.q = project(x.narrow(1, 0, queries), global_.query);
+    global.k = project(x, global_.key);
+    global.v = project(x, global_.value);
     return global;
   }
 

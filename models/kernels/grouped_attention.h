@@ -20,10 +20,11 @@
 namespace lra {
 
 // The tokens start .. start + run_tokens - 1 for each start, one run after the other; positions
-// outside of the sequence are left out.
+// before `first_token` or after the sequence are left out.
 struct TokenRuns {
   at::Tensor starts;  // int64 [1 or B, 1 or H, 1 or G, runs]
   int64_t run_tokens = 1;
+  int64_t first_token = 0;
 };
 constexpr int64_t kNoRun = std::numeric_limits<int64_t>::min() / 4;  // the start of an empty run
 

@@ -38,7 +38,7 @@ at::Tensor PatternTile::PositionsOf(const TokenRuns& runs, int64_t tokens) const
   if (runs.run_tokens > 1) {
     place = (place.unsqueeze(2) + at::arange(runs.run_tokens, place.options())).flatten(1);
   }
-  return place.masked_fill_(place.lt(0).logical_or(place.ge(tokens)), -1);
+  return place.masked_fill_(place.lt(runs.first_token).logical_or(place.ge(tokens)), -1);
 }
 
 void PatternTile::DropMaskedKeys(int64_t tokens) {

@@ -1,0 +1,57 @@
+#include "cli/leaderboard_flags.h"
+
+#include <map>
+#include <utility>
+
+#include "eval/published.h"
+#include "lra/config.h"
+#include "lra/status_macros.h"
+#include "run_folder/stopped_runs.h"
+
+namespace lra {
+namespace {
+
+std::map<std::string, std::string> AttentionDescriptions() {
+  std::map<std::string, std::string> descriptions;
+  for (const std::string& name : ConfigNames("attentions")) {
+    if (const auto description = ConfigDescription("attentions", name); description.ok())
+      descriptions[name] = *description;
+  }
+  return descriptions;
+}
+
+}  // namespace
+
+void AddRunsArgument(CLI::App* command, LeaderboardFlags* flags) {
+  AddOption(command, "runs", &flags->runs, "Run folders, or folders that hold some",
+            {.is_required = true});
+}
+
+void AddLeaderboardFlags(CLI::App* command, LeaderboardFlags* flags) {
+  AddOption(command, "--published", &flags->published,
+            "Published tables to show beside, e.g. cosformer2022; a wrong name lists them",
+            {.value = kPublishedValue});
+  AddOption(command, "--split", &flags->options.split, "Split to show",
+            {.shows_default = true, .value = kSplitValue});
+  AddOption(command, "--metric", &flags->options.metric,
+            "Metric to show, e.g. nats; a wrong name lists them (default: the task's)",
+            {.value = kMetricValue});
+  AddOption(command, "--confidence", &flags->options.confidence, "Of the intervals",
+            {.shows_default = true});
+}
+
+absl::StatusOr<LoadedBoard> LoadBoard(const LeaderboardFlags& flags) {
+  std::vector<PublishedTable> published;
+  for (const std::string& name : flags.published) {
+    LRA_ASSIGN_OR_RETURN(PublishedTable table, LoadPublishedTable(name));
+    published.push_back(std::move(table));
+  }
+  LeaderboardOptions options = flags.options;
+  options.descriptions = AttentionDescriptions();
+  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(flags.runs, Damaged::kSetAside));
+  LRA_RETURN_IF_ERROR(AddStoppedRuns(&found));
+  LRA_ASSIGN_OR_RETURN(Leaderboard board, BuildLeaderboard(found, published, options));
+  return LoadedBoard{std::move(found), std::move(board)};
+}
+
+}  // namespace lra

@@ -1,0 +1,35 @@
+// What commands that make leaderboards share: which runs, which split and metric, published rows.
+#ifndef LRA_CLI_LEADERBOARD_FLAGS_H_
+#define LRA_CLI_LEADERBOARD_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/flags.h"
+#include "eval/leaderboard.h"
+
+namespace lra {
+
+struct LeaderboardFlags {
+  std::vector<std::string> runs, published;
+  LeaderboardOptions options;
+};
+
+// The folders, a positional argument.
+void AddRunsArgument(CLI::App* command, LeaderboardFlags* flags);
+// --published, --split, --metric, --confidence.
+void AddLeaderboardFlags(CLI::App* command, LeaderboardFlags* flags);
+
+struct LoadedBoard {
+  FoundRuns found;
+  Leaderboard board;
+};
+
+// Reads the records and makes the leaderboard. Records that cannot be read are set aside
+// (found.damaged). The errors of FindRunRecords and BuildLeaderboard.
+absl::StatusOr<LoadedBoard> LoadBoard(const LeaderboardFlags& flags);
+
+}  // namespace lra
+
+#endif  // LRA_CLI_LEADERBOARD_FLAGS_H_

@@ -1,0 +1,84 @@
+// lra status
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/suite_command.h"
+#include "cli/terminal.h"
+#include "lra/status_macros.h"
+#include "suite/plan.h"
+#include "suite/state.h"
+
+namespace lra {
+namespace {
+
+struct StatusFlags {
+  std::string suite;
+  bool watch = false;
+  FollowFlags follow;
+};
+
+// Workers of the measurements, which are those of the last `lra run`; 1 where nothing was measured.
+int WorkersOf(const EstimateOfCell& estimates) {
+  int64_t newest = -1;
+  int workers = 1;
+  for (const auto& [cell, estimate] : estimates) {
+    if (estimate.unix_seconds() <= newest) continue;
+    newest = estimate.unix_seconds();
+    workers = estimate.workers();
+  }
+  return workers;
+}
+
+absl::Status PrintOnce(const std::string& folder, const std::vector<SuiteCell>& cells,
+                       bool* goes_on, const CommandContext& context) {
+  const std::vector<CellStatus> statuses = ReadStatuses(folder, cells);
+  const EstimateOfCell estimates = ReadEstimates(folder, cells);
+  const SuitePlan plan = MakePlan(folder, cells, statuses, estimates, WorkersOf(estimates));
+  *goes_on = plan.left > 0;
+  if (context.json) {
+    std::cout << StatusJson(cells, statuses) << std::flush;
+    return absl::OkStatus();
+  }
+  std::cout << StatusText(cells, statuses) << SummaryText(statuses) << "\n";
+  if (plan.left > plan.unknown) std::cout << TotalText(plan) << "\n";
+  const std::string error = PredictionErrorText(folder, cells, statuses, estimates);
+  if (!error.empty()) std::cout << error << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status PrintStatus(const StatusFlags& flags, const CommandContext& context) {
+  const std::string folder = SuiteFolder(flags.suite);
+  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfFolder(folder));
+  LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
+  bool goes_on = false;
+  if (context.json) return PrintOnce(folder, cells, &goes_on, context);
+  FollowFlags follow = flags.follow;
+  follow.once = !flags.watch;
+  return Follow(follow, [&]() -> absl::StatusOr<bool> {
+    LRA_RETURN_IF_ERROR(PrintOnce(folder, cells, &goes_on, context));
+    return goes_on;
+  });
+}
+
+}  // namespace
+
+void AddStatusCommand(CLI::App* app, CommandContext* context) {
+  auto flags = std::make_shared<StatusFlags>();
+  CLI::App* command = AddCommand(app, "status", "How far the runs of a suite are");
+  AddOption(command, "suite", &flags->suite,
+            "A suite whose runs are in runs/SUITE, or the folder that `lra run` wrote",
+            {.is_required = true});
+  AddSwitch(command, "--watch", &flags->watch,
+            "Print it again and again until no run is left (on a terminal)");
+  AddEvery(command, &flags->follow);
+  SetBody(command, context,
+          "  lra status listops_smoke\n"
+          "  lra status runs/listops_smoke --watch",
+          [flags, context] { return PrintStatus(*flags, *context); });
+}
+
+}  // namespace lra

@@ -1,0 +1,34 @@
+// What the subcommands that train suites share: `run`, and `train` with lists.
+#ifndef LRA_CLI_SUITE_COMMAND_H_
+#define LRA_CLI_SUITE_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cli/command.h"
+#include "suite/run_suite.h"
+
+namespace lra {
+
+struct SuiteFlags {
+  std::string budget, shard;
+  int workers = 0;
+  bool is_dry = false, retries_failed = false;
+};
+
+// --workers, --budget, --shard, --retry-failed.
+void AddSuiteFlags(CLI::App* command, SuiteFlags* flags);
+
+// Measures and plans the suite; prints the plan (is_dry), or trains what is left in options.out and
+// prints how far all runs are. `options` has the folder, the threads and further flags of `train`.
+// Aborted where a run has no result: it says what to do.
+absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
+                          const CommandContext& context);
+
+// "runs/NAME" of a suite's name, if that is no folder itself but one is there; else as it is.
+std::string SuiteFolder(const std::string& name_or_folder);
+
+}  // namespace lra
+
+#endif  // LRA_CLI_SUITE_COMMAND_H_

@@ -1,0 +1,127 @@
+#include "report/ablation_part.h"
+
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "eval/metric.h"
+#include "eval/table_html.h"
+#include "report/folder_files.h"
+#include "report/thin_curve.h"
+
+namespace lra {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double Number(const Json& object, const char* name) {
+  const auto field = object.find(name);
+  return field != object.end() && field->is_number() ? field->get<double>()
+                                                     : std::numeric_limits<double>::quiet_NaN();
+}
+
+// The elements of a field that are objects.
+std::vector<Json> Objects(const Json& object, const char* name) {
+  std::vector<Json> objects;
+  const auto field = object.find(name);
+  if (field == object.end() || !field->is_array()) return objects;
+  for (const Json& element : *field) {
+    if (element.is_object()) objects.push_back(element);
+  }
+  return objects;
+}
+
+std::vector<std::string> Texts(const Json& object, const char* name) {
+  std::vector<std::string> texts;
+  const auto field = object.find(name);
+  if (field == object.end() || !field->is_array()) return texts;
+  for (const Json& element : *field) {
+    if (element.is_string()) texts.push_back(element.get<std::string>());
+  }
+  return texts;
+}
+
+// Whether an effect can be of that size; what is larger is no number that somebody measured.
+bool IsAmount(double value) { return std::isfinite(value) && std::abs(value) < 1e9; }
+
+// An effect as people read it. Its numbers are in the metric's own scale.
+struct Effect {
+  explicit Effect(const Json& json)
+      : kind(TextField(json, "kind")),
+        name(TextField(json, "effect")),
+        task(TextField(json, "task")),
+        verdict(TextField(json, "verdict")),
+        p(Number(json, "p_corrected")) {
+    const auto found = FindMetric(TextField(json, "metric"));
+    metric = found.ok() ? *found : nullptr;
+    difference = Number(json, "difference");
+    low = Number(json, "low");
+    high = Number(json, "high");
+    if (const std::string less = TextField(json, "less_task"); !less.empty())
+      absl::StrAppend(&task, " less ", less);
+  }
+  bool is_known() const {
+    return metric != nullptr && IsAmount(difference) && IsAmount(low) && IsAmount(high);
+  }
+  std::string Text() const {
+    if (!is_known()) return "-";
+    const int more = metric->DecimalsFor((high - low) / 2);
+    return absl::StrCat(difference > 0 ? "+" : "", metric->Number(difference, more), " [",
+                        metric->Number(low, more), ", ", metric->Number(high, more), "] ",
+                        metric->difference_unit());
+  }
+
+  std::string kind, name, task, verdict;
+  double difference, low, high, p;
+  const Metric* metric;
+};
+
+std::string EffectTable(const std::string& title, const std::vector<Effect>& effects) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Effect& effect : effects) {
+    rows.push_back({effect.name, effect.kind, effect.task, effect.Text(),
+                    std::isfinite(effect.p) ? ShortNumber(effect.p).dump() : "-", effect.verdict});
+  }
+  return HtmlTextTable(title, {"effect", "kind", "task", "difference", "corrected p", "verdict"},
+                       rows);
+}
+
+Json FigureJson(const std::string& title, const std::vector<Effect>& effects) {
+  Json shown = Json::array();
+  std::string unit;
+  for (const Effect& effect : effects) {
+    if (!effect.is_known() || effect.kind == "simple") continue;
+    const double scale = effect.metric->traits().scale;
+    unit = effect.metric->difference_unit();
+    shown.push_back({{"label", absl::StrCat(effect.name, " (", effect.task, ")")},
+                     {"value", ShortNumber(scale * effect.difference)},
+                     {"low", ShortNumber(scale * effect.low)},
+                     {"high", ShortNumber(scale * effect.high)}});
+  }
+  return {{"title", title}, {"unit", unit}, {"effects", std::move(shown)}};
+}
+
+void AddDesign(const std::string& suite, const Json& design, AblationPart* part) {
+  std::string title = TextField(design, "title");
+  if (title.empty()) title = suite;
+  std::vector<Effect> effects;
+  for (const Json& effect : Objects(design, "effects")) effects.emplace_back(effect);
+  absl::StrAppend(&part->html, "<h3>", EscapeHtml(title), "</h3>\n<div class=\"design\"></div>\n",
+                  HtmlList(Texts(design, "words")), EffectTable(title, effects));
+  part->designs.push_back(FigureJson(title, effects));
+}
+
+}  // namespace
+
+AblationPart ReadAblations(const std::vector<std::string>& folders) {
+  AblationPart part;
+  for (const std::string& path : FilesOutsideRuns(folders, ".json")) {
+    const auto json = ReadJsonObject(path);
+    if (!json.ok()) continue;
+    for (const Json& design : Objects(*json, "designs"))
+      AddDesign(TextField(*json, "suite"), design, &part);
+  }
+  return part;
+}
+
+}  // namespace lra

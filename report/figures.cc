@@ -1,0 +1,281 @@
+#include "report/figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "bench/gnuplot.h"
+#include "eval/curve_values.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+// Okabe and Ito's colours but yellow, which is faint on paper; lines and points differ as well.
+constexpr char kLineTypes[] =
+    "set linetype 1 lc rgb '#0072b2' dt 1 pt 7 lw 1.5\n"
+    "set linetype 2 lc rgb '#d55e00' dt 2 pt 5 lw 1.5\n"
+    "set linetype 3 lc rgb '#009e73' dt 3 pt 9 lw 1.5\n"
+    "set linetype 4 lc rgb '#cc79a7' dt 4 pt 11 lw 1.5\n"
+    "set linetype 5 lc rgb '#56b4e9' dt 5 pt 13 lw 1.5\n"
+    "set linetype 6 lc rgb '#e69f00' dt 1 pt 6 lw 1.5\n"
+    "set linetype 7 lc rgb '#000000' dt 2 pt 4 lw 1.5\n"
+    "set linetype cycle 7\n";
+// More curves than line types could not be told apart; the best are drawn.
+constexpr size_t kMostCurves = 7;
+constexpr size_t kMostLabelBytes = 24;
+constexpr int kWidthPoints = 238;  // 84 mm
+constexpr int kPngScale = 4;       // 288 dots an inch; its 6 points are 8, as gnuplot thinks of 96
+
+// Shown as it is: without markup, and in single quotes, inside of which gnuplot runs no commands.
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}, {"\n", " "}}), "'");
+}
+
+// A row's name, cut to what a column has room for, between two characters of UTF-8.
+std::string ShortLabel(const LeaderboardRow& row) {
+  size_t end = std::min(row.label.size(), kMostLabelBytes);
+  while (end < row.label.size() && end > 0 && (row.label[end] & 0xC0) == 0x80) --end;
+  return absl::StrCat(row.label.substr(0, end), end < row.label.size() ? "..." : "");
+}
+
+std::string Open(const std::string& stem, int height_points) {
+  return absl::StrFormat(
+      "set terminal svg size %d,%d noenhanced font 'sans,8' background 'white'\nset output %s\n%s"
+      "set border 3\nset tics nomirror out scale 0.5\nset grid back lc rgb '#d0d0d0' dt 3\n",
+      kWidthPoints, height_points, Quoted(stem + ".svg"), kLineTypes);
+}
+
+// The same plot into the other formats.
+std::string Close(const std::string& stem, int height_points) {
+  return absl::StrFormat(
+      "set terminal pdfcairo size %gin,%gin noenhanced font 'sans,8'\nset output %s\nreplot\n"
+      "set terminal pngcairo size %d,%d noenhanced font 'sans,6' fontscale %d linewidth %d "
+      "pointscale %d\nset output %s\nreplot\nunset output\n",
+      kWidthPoints / 72.0, height_points / 72.0, Quoted(stem + ".pdf"), kPngScale * kWidthPoints,
+      kPngScale * height_points, kPngScale, kPngScale, kPngScale, Quoted(stem + ".png"));
+}
+
+std::string Name(const LeaderboardTable& table, size_t column) {
+  return absl::StrCat(table.tasks[column], ", ", table.metric->name(), " in ",
+                      table.metric->traits().unit);
+}
+
+// A row that has a score in the column: one of whose runs trained.
+struct Shown {
+  const LeaderboardRow* row;
+  const LeaderboardCell* cell;
+};
+
+std::vector<Shown> ShownRows(const LeaderboardTable& table, size_t column) {
+  std::vector<Shown> shown;
+  for (const LeaderboardRow& row : table.rows) {
+    const auto& cell = row.cells[column];
+    if (cell && cell->trained > 0 && std::isfinite(cell->value)) shown.push_back({&row, &*cell});
+  }
+  return shown;
+}
+
+// "0.35 0.33 0.37": score and the ends of its interval, which is the score where there is none.
+std::string Score(const Metric& metric, const LeaderboardCell& cell) {
+  const double scale = metric.traits().scale;
+  const Interval interval = cell.interval.value_or(Interval{cell.value, cell.value});
+  const bool is_known = std::isfinite(interval.low) && std::isfinite(interval.high);
+  return absl::StrFormat("%.9g %.9g %.9g", scale * cell.value,
+                         scale * (is_known ? interval.low : cell.value),
+                         scale * (is_known ? interval.high : cell.value));
+}
+
+// The distance of ticks, 1, 2 or 5 times a power of ten, of which at most five fit: gnuplot's own
+// numbers run into each other in a narrow figure.
+std::string TickDistance(double low, double high) {
+  const double least = (high - low) / 5;
+  if (!(least > 0)) return "autofreq";
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double multiple : {1, 2, 5}) {
+    if (multiple * power >= least) return absl::StrFormat("%g", multiple * power);
+  }
+  return absl::StrFormat("%g", 10 * power);
+}
+
+// --- Scores with their intervals, a line a row ---
+
+std::string ScoresProgram(const LeaderboardTable& table, size_t column, const std::string& stem) {
+  const std::vector<Shown> shown = ShownRows(table, column);
+  if (shown.empty()) return "";
+  std::string measured, others, tics;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const Interval ends =
+        shown[i].cell->interval.value_or(Interval{shown[i].cell->value, shown[i].cell->value});
+    low = std::fmin(low, table.metric->traits().scale * ends.low);
+    high = std::fmax(high, table.metric->traits().scale * ends.high);
+    std::string* const block = shown[i].row->kind == RunRecord::MEASURED ? &measured : &others;
+    absl::StrAppend(block, Score(*table.metric, *shown[i].cell), " ", i, "\n");
+    absl::StrAppend(&tics, i == 0 ? "" : ", ", Quoted(ShortLabel(*shown[i].row)), " ", i);
+  }
+  const int height = 50 + 12 * static_cast<int>(shown.size());
+  std::vector<std::string> plots;
+  if (!measured.empty()) plots.push_back("$measured using 1:4:2:3 with xerrorbars lt 1 ps 0.5");
+  if (!others.empty()) plots.push_back("$others using 1:4:2:3 with xerrorbars lt 7 dt 1 ps 0.5");
+  return absl::StrCat(Open(stem, height), "$measured << END\n", measured, "END\n$others << END\n",
+                      others, "END\nset ytics (", tics, ")\nset yrange [", shown.size() - 1,
+                      ".5:-0.5]\nset key off\nset xtics ", TickDistance(low, high), "\nset xlabel ",
+                      Quoted(Name(table, column)), "\nplot ", absl::StrJoin(plots, ", "), "\n",
+                      Close(stem, height));
+}
+
+// --- Validation scores by step ---
+
+// Values of the runs at each step that all of them have.
+std::map<int64_t, std::vector<double>> ValidationOf(const LeaderboardCell& cell,
+                                                    const std::vector<LocatedRecord>& runs,
+                                                    const Metric& metric) {
+  std::map<int64_t, std::vector<double>> values;
+  size_t count = 0;
+  for (const LocatedRecord& run : runs) {
+    const auto& own = cell.directories;
+    if (std::find(own.begin(), own.end(), run.directory) == own.end()) continue;
+    bool has_curve = false;
+    for (const CurvePoint& point : run.record.curve()) {
+      const auto value = FindValue(point.validation(), metric.name());
+      if (!value || !std::isfinite(*value)) continue;
+      values[point.step()].push_back(metric.traits().scale * *value);
+      has_curve = true;
+    }
+    count += has_curve ? 1 : 0;
+  }
+  std::erase_if(values, [&](const auto& step) { return step.second.size() != count; });
+  return values;
+}
+
+std::string CurvesProgram(const LeaderboardTable& table, size_t column,
+                          const std::vector<LocatedRecord>& runs, const std::string& stem) {
+  std::string blocks;
+  std::vector<std::string> bands, lines;
+  int64_t last = 0;
+  for (const Shown& shown : ShownRows(table, column)) {
+    const auto values = ValidationOf(*shown.cell, runs, *table.metric);
+    if (values.empty() || lines.size() == kMostCurves) continue;
+    last = std::max(last, values.rbegin()->first);
+    const int number = static_cast<int>(lines.size()) + 1;
+    absl::StrAppend(&blocks, "$curve", number, " << END\n");
+    for (const auto& [step, seeds] : values) {
+      const auto [low, high] = std::minmax_element(seeds.begin(), seeds.end());
+      absl::StrAppendFormat(&blocks, "%d %.9g %.9g %.9g\n", step, Mean(seeds), *low, *high);
+    }
+    absl::StrAppend(&blocks, "END\n");
+    bands.push_back(absl::StrFormat(
+        "$curve%d using 1:3:4 with filledcurves lt %d fs transparent solid 0.15 noborder notitle",
+        number, number));
+    lines.push_back(absl::StrFormat("$curve%d using 1:2 with linespoints lt %d ps 0.4 title %s",
+                                    number, number, Quoted(ShortLabel(*shown.row))));
+  }
+  if (lines.empty()) return "";
+  bands.insert(bands.end(), lines.begin(), lines.end());
+  const int height = 175 + 6 * static_cast<int>(lines.size());
+  return absl::StrCat(Open(stem, height), blocks,
+                      "set key below left Left reverse samplen 2\nset xlabel 'step'\nset xtics ",
+                      TickDistance(0, static_cast<double>(last)), "\n", "set title ",
+                      Quoted(absl::StrCat("validation: ", Name(table, column))), "\nplot ",
+                      absl::StrJoin(bands, ", \\\n  "), "\n", Close(stem, height));
+}
+
+// --- Scores by cost ---
+
+// Names stand beside their points, right and left by turns, because neighbours are often close.
+std::string CostProgram(const LeaderboardTable& table, size_t column, const std::string& stem) {
+  std::string blocks[2];
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  size_t count = 0;
+  for (const Shown& shown : ShownRows(table, column)) {
+    if (!shown.cell->core_hours || *shown.cell->core_hours <= 0) continue;
+    // gnuplot reads a label in double quotes as one word, whatever else is in it.
+    const std::string label =
+        absl::StrReplaceAll(ShortLabel(*shown.row), {{"\"", "'"}, {"\n", " "}, {"\\", "/"}});
+    absl::StrAppendFormat(&blocks[count++ % 2], "%.9g %s \"%s\"\n", *shown.cell->core_hours,
+                          Score(*table.metric, *shown.cell), label);
+    least = std::min(least, *shown.cell->core_hours);
+    most = std::max(most, *shown.cell->core_hours);
+  }
+  if (count == 0) return "";
+  const int height = 150 + 8 * static_cast<int>(count);
+  const char* const points = "$%s using 1:2:3:4 with yerrorbars lt 1 ps 0.5, ";
+  std::string plots = absl::StrFormat(points, "right");
+  if (count > 1) absl::StrAppend(&plots, absl::StrFormat(points, "left"));
+  absl::StrAppend(&plots, "$right using 1:2:5 with labels left offset 0.6,0.3");
+  if (count > 1) absl::StrAppend(&plots, ", $left using 1:2:5 with labels right offset -0.6,-0.3");
+  return absl::StrCat(
+      Open(stem, height), "$right << END\n", blocks[0], "END\n$left << END\n", blocks[1],
+      "END\nset key off\nset logscale x\n",
+      absl::StrFormat("set xrange [%.3g:%.3g]\n", least / 4, 4 * most),  // room for names
+      "set xlabel 'core-hours of a run'\nset title ", Quoted(Name(table, column)), "\nplot ", plots,
+      "\n", Close(stem, height));
+}
+
+// The time of drawing, which cairo writes into the file, becomes that of no day.
+absl::Status RemoveDate(const std::string& path) {
+  LRA_ASSIGN_OR_RETURN(std::string pdf, ReadFile(path));
+  const std::string date = "/CreationDate (D:", no_date = "19700101000000Z";
+  const size_t at = pdf.find(date);
+  if (at == std::string::npos) return absl::OkStatus();
+  const size_t begin = at + date.size(), end = pdf.find(')', begin);
+  // The length stays, because the file says where its parts begin.
+  if (end == begin + no_date.size()) pdf.replace(begin, no_date.size(), no_date);
+  return WriteFileAtomically(path, pdf);
+}
+
+constexpr std::pair<FigureKind, const char*> kKinds[] = {
+    {FigureKind::kScores, "scores"}, {FigureKind::kCurves, "curves"}, {FigureKind::kCost, "cost"}};
+
+}  // namespace
+
+std::string FigureProgram(FigureKind kind, const LeaderboardTable& table, size_t column,
+                          const std::vector<LocatedRecord>& runs, const std::string& stem) {
+  switch (kind) {
+    case FigureKind::kScores:
+      return ScoresProgram(table, column, stem);
+    case FigureKind::kCurves:
+      return CurvesProgram(table, column, runs, stem);
+    case FigureKind::kCost:
+      return CostProgram(table, column, stem);
+  }
+  return "";
+}
+
+absl::StatusOr<std::vector<std::string>> DrawReportFigures(const Leaderboard& board,
+                                                           const std::vector<LocatedRecord>& runs,
+                                                           const std::string& folder,
+                                                           const std::string& gnuplot) {
+  LRA_RETURN_IF_ERROR(MakeDirectories(folder));
+  std::vector<std::string> stems;
+  for (const auto& [kind, name] : kKinds) {
+    std::vector<GnuplotPicture> pictures;
+    for (const LeaderboardTable& table : board.tables) {
+      for (size_t c = 0; c < table.tasks.size(); ++c) {
+        if (FigureProgram(kind, table, c, runs, "").empty()) continue;
+        pictures.push_back([&, c, kind = kind](const std::string& svg) {
+          return FigureProgram(kind, table, c, runs, std::string(absl::StripSuffix(svg, ".svg")));
+        });
+      }
+    }
+    LRA_ASSIGN_OR_RETURN(const std::vector<std::string> drawn,
+                         DrawPictures(pictures, JoinPath(folder, name), gnuplot));
+    for (const std::string& svg : drawn) {
+      stems.emplace_back(absl::StripSuffix(svg, ".svg"));
+      LRA_RETURN_IF_ERROR(RemoveDate(stems.back() + ".pdf"));
+    }
+  }
+  return stems;
+}
+
+}  // namespace lra

@@ -1,0 +1,60 @@
+#include "suite/lists.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "lra/config.pb.h"
+#include "lra/files.h"
+#include "lra/fingerprint.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+constexpr size_t kNameDigits = 8;
+
+absl::Status AddNames(const char* flag, const std::string& list,
+                      google::protobuf::RepeatedPtrField<std::string>* names) {
+  if (list.empty()) return absl::OkStatus();
+  names->Clear();
+  for (const absl::string_view name : absl::StrSplit(list, ',')) {
+    if (name.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, " \"", list, "\" has an empty name; write a,b,c"));
+    }
+    *names->Add() = std::string(name);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SuiteFile> SuiteOfLists(const ExperimentChoice& choice, const std::string& seeds) {
+  SuiteFile suite;
+  suite.set_description("lra train with lists");
+  SuiteGroup& group = *suite.add_group();
+  if (!choice.run_file.empty()) {
+    RunFile run;
+    LRA_RETURN_IF_ERROR(ReadTextProto(choice.run_file, &run));
+    if (!run.task().empty()) group.add_task(run.task());
+    *group.mutable_attention() = run.attention();
+    // The suite is read again from anywhere.
+    group.set_run_file(std::filesystem::absolute(choice.run_file).lexically_normal().string());
+  }
+  LRA_RETURN_IF_ERROR(AddNames("--task", choice.task, group.mutable_task()));
+  LRA_RETURN_IF_ERROR(AddNames("--attention", choice.attention, group.mutable_attention()));
+  group.set_seeds(seeds);
+  group.set_protocol(choice.protocol);
+  group.set_preset(choice.preset);
+  group.mutable_set()->Assign(choice.sets.begin(), choice.sets.end());
+  return suite;
+}
+
+std::string DefaultListFolder(const SuiteFile& suite) {
+  return JoinPath("runs", absl::StrCat("lists-", Fingerprint(suite).substr(0, kNameDigits)));
+}
+
+}  // namespace lra

@@ -1,0 +1,53 @@
+#include "suite/lists.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "suite/cells.h"
+
+namespace lra {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(SuiteOfLists, IsTheProduct) {
+  const ExperimentChoice choice = {.task = "listops,text",
+                                   .attention = "relu,cosformer",
+                                   .preset = "smoke",
+                                   .sets = {"train.steps=5"}};
+  const SuiteFile suite = *SuiteOfLists(choice, "0-2");
+  const std::vector<SuiteCell> cells = *ExpandSuite(suite);
+  ASSERT_EQ(cells.size(), 2u * 2 * 3);
+  EXPECT_EQ(cells[3].config.task(), "text");
+  EXPECT_EQ(cells[3].config.attention().name(), "cosformer");
+  EXPECT_EQ(cells[3].config.train().steps(), 5);
+  EXPECT_EQ(cells[11].seed, 2u);
+  EXPECT_EQ(DefaultListFolder(suite).substr(0, 11), "runs/lists-");
+  EXPECT_NE(DefaultListFolder(suite), DefaultListFolder(*SuiteOfLists(choice, "0-3")));
+  EXPECT_THAT(
+      std::string(SuiteOfLists({.task = "listops,", .attention = "relu"}, "0").status().message()),
+      HasSubstr("--task \"listops,\" has an empty name"));
+}
+
+TEST(SuiteOfLists, TakesTheRunFilesTaskWhereNoneIsGiven) {
+  const TestFolder folder;
+  const std::string path = folder.File("mine.textproto");
+  ASSERT_TRUE(WriteFileAtomically(path,
+                                  "task: \"listops\" attention: \"relu\" preset: \"smoke\" "
+                                  "overrides { train { steps: 7 } }")
+                  .ok());
+  const SuiteFile suite = *SuiteOfLists({.attention = "linear,relu", .run_file = path}, "");
+  EXPECT_THAT(suite.group(0).task(), ElementsAre("listops"));
+  const std::vector<SuiteCell> cells = *ExpandSuite(suite);
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(cells[0].config.train().steps(), 7);
+  EXPECT_EQ(cells[0].config.preset().substr(0, 5), "smoke");
+  EXPECT_THAT(SuiteOfLists({.task = "listops,text", .run_file = path}, "0")->group(0).attention(),
+              ElementsAre("relu"));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,126 @@
+#include "suite/paper.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+#include "suite/cells.h"
+#include "suite/state.h"
+
+namespace lra {
+namespace {
+
+constexpr char kSuites[] = "suites";
+
+absl::Status CheckNamed(absl::string_view kind, absl::string_view what, const std::string& name) {
+  return name.empty() ? absl::OkStatus() : ConfigPath(kind, what, name).status();
+}
+
+absl::Status CheckItem(const PaperItem& item) {
+  if (item.name().empty() || item.shows().empty())
+    return absl::InvalidArgumentError("needs name and shows");
+  if (item.suite().empty() && item.grid().empty() && item.command().empty() &&
+      item.reason().empty()) {
+    return absl::InvalidArgumentError("needs a suite, a grid, a command or a reason");
+  }
+  LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", item.suite()));
+  LRA_RETURN_IF_ERROR(CheckNamed("efficiency", "grid", item.grid()));
+  LRA_RETURN_IF_ERROR(CheckNamed("published", "published table", item.published()));
+  return CheckNamed("published", "published table", item.beside());
+}
+
+absl::Status CheckPaper(const PaperFile& paper) {
+  if (paper.title().empty()) return absl::InvalidArgumentError("needs a title");
+  std::set<std::string> names;
+  for (const PaperItem& item : paper.item()) {
+    LRA_RETURN_IF_ERROR(Annotate(CheckItem(item), absl::StrCat("item \"", item.name(), "\"")));
+    if (!names.insert(item.name()).second)
+      return absl::InvalidArgumentError(absl::StrCat("item \"", item.name(), "\" occurs twice"));
+  }
+  return absl::OkStatus();
+}
+
+// Expanding a suite takes longer than to see that nothing of it is kept.
+absl::StatusOr<KeptResult> KeptRuns(const std::string& suite, const std::string& records) {
+  if (!std::filesystem::exists(JoinPath(records, suite))) return KeptResult{suite, 0, 0};
+  LRA_ASSIGN_OR_RETURN(const SuiteFile file, LoadSuite(suite));
+  LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(file));
+  KeptResult kept{suite, 0, static_cast<int>(cells.size())};
+  for (const CellStatus& status : ReadStatuses(JoinPath(records, suite), cells)) {
+    const bool has_ended =
+        status.state == CellState::kFinished || status.state == CellState::kDiverged;
+    kept.finished += has_ended ? 1 : 0;
+  }
+  return kept;
+}
+
+// The suite and its twin.
+std::vector<std::string> SuitesOf(const PaperItem& item) {
+  std::vector<std::string> suites;
+  if (item.suite().empty()) return suites;
+  if (const std::string small = SmallTwin(item.suite()); !small.empty()) suites.push_back(small);
+  suites.push_back(item.suite());
+  return suites;
+}
+
+// What there is to say where nothing is kept.
+std::string NothingKept(const PaperItem& item) {
+  if (!item.suite().empty() || !item.grid().empty() || !item.record().empty()) return "not run";
+  return item.command().empty() ? "not to be run here" : "not kept";
+}
+
+}  // namespace
+
+absl::StatusOr<PaperFile> LoadPaper(absl::string_view name) {
+  LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath("papers", "paper", name));
+  PaperFile paper;
+  LRA_RETURN_IF_ERROR(ReadTextProto(path, &paper));
+  LRA_RETURN_IF_ERROR(Annotate(CheckPaper(paper), path));
+  return paper;
+}
+
+std::string SmallTwin(absl::string_view suite) {
+  const std::string twin = absl::StrCat(suite, "_small");
+  const std::vector<std::string> names = ConfigNames(kSuites);
+  return std::find(names.begin(), names.end(), twin) == names.end() ? "" : twin;
+}
+
+std::vector<std::string> CommandsOf(const PaperItem& item) {
+  std::vector<std::string> commands;
+  const std::vector<std::string> suites = SuitesOf(item);
+  for (const std::string& suite : suites) commands.push_back(absl::StrCat("lra run ", suite));
+  if (!suites.empty()) {
+    commands.push_back(
+        absl::StrCat("lra table runs/", suites.front(),
+                     item.beside().empty() ? "" : absl::StrCat(" --published ", item.beside())));
+  }
+  if (!item.grid().empty())
+    commands.push_back(absl::StrCat("lra bench efficiency --grid ", item.grid()));
+  commands.insert(commands.end(), item.command().begin(), item.command().end());
+  return commands;
+}
+
+absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& records) {
+  ItemStatus status;
+  std::vector<std::string> parts;
+  for (const std::string& suite : SuitesOf(item)) {
+    LRA_ASSIGN_OR_RETURN(KeptResult kept, KeptRuns(suite, records));
+    if (kept.finished == 0) continue;
+    parts.push_back(absl::StrCat(kept.finished, " of ", kept.runs, " runs"));
+    status.kept.push_back(std::move(kept));
+  }
+  if (!item.record().empty() && std::filesystem::exists(JoinPath(records, item.record()))) {
+    parts.push_back("kept");
+    status.kept.push_back({item.record(), 0, 0});
+  }
+  status.text = parts.empty() ? NothingKept(item) : absl::StrJoin(parts, ", ");
+  return status;
+}
+
+}  // namespace lra

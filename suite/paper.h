@@ -1,0 +1,45 @@
+// The tables and figures of papers (configs/papers/): what makes them here, and how far that is.
+#ifndef LRA_SUITE_PAPER_H_
+#define LRA_SUITE_PAPER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "suite/paper.pb.h"
+
+namespace lra {
+
+// Loads configs/papers/<name>.textproto. InvalidArgument (with the known names) for an unknown one,
+// and for a file with an item twice, one without a name or that says neither how it is made nor why
+// not, and one that names a suite, grid or published table that does not exist.
+absl::StatusOr<PaperFile> LoadPaper(absl::string_view name);
+
+// "cosformer_table6_small": the suite's twin for two cores; empty if there is none.
+std::string SmallTwin(absl::string_view suite);
+
+// What to type for it, the small twin of a suite first.
+std::vector<std::string> CommandsOf(const PaperItem& item);
+
+// Where results are kept.
+struct KeptResult {
+  std::string path;  // below the folder of records
+  int finished = 0;
+  int runs = 0;  // 0 = no suite's
+};
+
+struct ItemStatus {
+  // "12 of 40 runs", "kept", "not run", "not kept" (a command whose output is not kept), "not to be
+  // run here".
+  std::string text;
+  std::vector<KeptResult> kept;  // that are there
+};
+
+// Counts the runs of the item's suite, and of its small twin, whose records are in
+// RECORDS/SUITE/NAME and have the suite's settings. Errors: those of the suite's file.
+absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& records);
+
+}  // namespace lra
+
+#endif  // LRA_SUITE_PAPER_H_

@@ -1,0 +1,221 @@
+#include "suite/paper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "eval/run_record.h"
+#include "lra/config.h"
+#include "lra/config_folder_test_util.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "nlohmann/json.hpp"
+#include "suite/cells.h"
+#include "suite/paper_page.h"
+#include "suite/state.h"
+
+namespace lra {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::vector<SuiteCell> Cells(const std::string& suite) {
+  const auto file = LoadSuite(suite);
+  EXPECT_TRUE(file.ok()) << file.status();
+  if (!file.ok()) return {};
+  const auto cells = ExpandSuite(*file);
+  EXPECT_TRUE(cells.ok()) << suite << ": " << cells.status();
+  return cells.ok() ? *cells : std::vector<SuiteCell>();
+}
+
+// --- The files of the project ---
+
+std::vector<PaperItem> AllItems() {
+  std::vector<PaperItem> items;
+  for (const std::string& name : ConfigNames("papers")) {
+    const auto paper = LoadPaper(name);
+    EXPECT_TRUE(paper.ok()) << paper.status();
+    if (paper.ok()) items.insert(items.end(), paper->item().begin(), paper->item().end());
+  }
+  return items;
+}
+
+TEST(Papers, NameEveryPublishedTableOnceAtLeast) {
+  std::set<std::string> named;
+  for (const PaperItem& item : AllItems()) named.insert(item.published());
+  for (const std::string& table : ConfigNames("published"))
+    EXPECT_EQ(named.count(table), 1) << table;
+}
+
+TEST(Papers, NameEveryGrid) {
+  std::set<std::string> named;
+  for (const PaperItem& item : AllItems()) named.insert(item.grid());
+  for (const std::string& grid : ConfigNames("efficiency")) EXPECT_EQ(named.count(grid), 1) << grid;
+}
+
+// What is compared has the same steps of the same batches and one learning rate for every method,
+// under the small budget as under the official one.
+TEST(Papers, SuitesGiveEveryMethodTheSameBudget) {
+  using Budget = std::tuple<int64_t, int64_t, std::string, int64_t>;
+  for (const PaperItem& item : AllItems()) {
+    if (item.suite().empty()) continue;
+    const std::string small = SmallTwin(item.suite());
+    ASSERT_NE(small, "") << item.suite();
+    for (const std::string& suite : {item.suite(), small}) {
+      std::map<std::string, std::set<Budget>> budgets;
+      for (const SuiteCell& cell : Cells(suite)) {
+        const TrainConfig& train = cell.config.train();
+        budgets[cell.config.task()].insert({train.steps(), train.batch_examples(),
+                                            cell.config.schedule().ShortDebugString(),
+                                            cell.config.view().max_length_tokens()});
+      }
+      for (const auto& [task, all] : budgets) EXPECT_THAT(all, SizeIs(1)) << suite << " " << task;
+    }
+  }
+}
+
+// Runs of the small twins that two suites have are the same runs.
+TEST(Papers, SmallSuitesShareTheirCells) {
+  std::set<std::string> of_table4;
+  for (const SuiteCell& cell : Cells("cosformer_table4_small")) of_table4.insert(cell.name);
+  EXPECT_THAT(of_table4, SizeIs(12 * 4 * 2));
+  for (const SuiteCell& cell : Cells("lra2020_table1_small"))
+    EXPECT_EQ(of_table4.count(cell.name), 1) << cell.name;
+  for (const SuiteCell& cell : Cells("cottention_lra_small")) {
+    if (cell.config.attention().name() == "transformer" && cell.seed < 2)
+      EXPECT_EQ(of_table4.count(cell.name), 1) << cell.name;
+  }
+}
+
+TEST(Papers, AskForCommandsThatThePageShows) {
+  const auto paper = LoadPaper("cosformer2022");
+  ASSERT_TRUE(paper.ok()) << paper.status();
+  std::map<std::string, PaperItem> items;
+  for (const PaperItem& item : paper->item()) items[item.name()] = item;
+  EXPECT_THAT(
+      CommandsOf(items.at("Table 6")),
+      ElementsAre("lra run cosformer_table6_small", "lra run cosformer_table6",
+                  "lra table runs/cosformer_table6_small --published cosformer2022_table6"));
+  EXPECT_THAT(CommandsOf(items.at("Table 5")),
+              ElementsAre("lra bench efficiency --grid cosformer_table5"));
+  EXPECT_THAT(CommandsOf(items.at("Table 2")), IsEmpty());
+  EXPECT_EQ(StatusOf(items.at("Table 2"), "nowhere")->text, "not to be run here");
+  EXPECT_EQ(StatusOf(items.at("Table 6"), "nowhere")->text, "not run");
+}
+
+// --- Status ---
+
+class PaperStatusTest : public testing::Test {
+ protected:
+  void Keep(const std::string& suite, const SuiteCell& cell) {
+    RunRecord record;
+    record.set_kind(RunRecord::MEASURED);
+    record.set_method(cell.config.attention().name());
+    record.set_seed(cell.seed);
+    *record.mutable_config() = cell.config;
+    record.mutable_spec()->set_name(cell.config.task());
+    const std::string directory = RunDirectory(folder_.File(suite), cell);
+    ASSERT_TRUE(MakeDirectories(directory).ok());
+    ASSERT_TRUE(WriteRunRecord(directory, record).ok());
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(PaperStatusTest, CountsTheRecordsOfTheSuitesSettings) {
+  PaperItem item;
+  item.set_suite("cosformer_table6");
+  std::vector<SuiteCell> cells = Cells("cosformer_table6_small");
+  Keep("cosformer_table6_small", cells[0]);
+  Keep("cosformer_table6_small", cells[1]);
+  cells[2].config.mutable_train()->set_steps(7);  // not the suite's
+  Keep("cosformer_table6_small", cells[2]);
+  const auto status = StatusOf(item, folder_.path());
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->text, "2 of 40 runs");
+  ASSERT_THAT(status->kept, SizeIs(1));
+  EXPECT_EQ(status->kept[0].path, "cosformer_table6_small");
+
+  const auto page = PaperMarkdown({{"cosformer2022"}, folder_.path()});
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page, HasSubstr("| 2 of 40 runs<br>[cosformer_table6_small]("));
+  const auto json = nlohmann::json::parse(*PaperJson({{"cosformer2022"}, folder_.path()}));
+  for (const auto& one : json["papers"][0]["items"]) {
+    if (one["item"] == "Table 6") EXPECT_EQ(one["kept"][0]["finished"], 2);
+    if (one["item"] == "Table 4") EXPECT_EQ(one["status"], "not run");
+  }
+}
+
+TEST_F(PaperStatusTest, AKeptFileCounts) {
+  PaperItem item;
+  item.set_grid("cosformer_table5");
+  item.set_record("cosformer_table5.jsonl");
+  EXPECT_EQ(StatusOf(item, folder_.path())->text, "not run");
+  ASSERT_TRUE(WriteFileAtomically(folder_.File("cosformer_table5.jsonl"), "{}\n").ok());
+  EXPECT_EQ(StatusOf(item, folder_.path())->text, "kept");
+}
+
+// --- Files of a user's ---
+
+class PaperFileTest : public ConfigFolderTest {
+ protected:
+  void SetUp() override {
+    for (const char* kind : {"papers", "published", "suites"})
+      ASSERT_TRUE(MakeDirectories(folder_.File(kind)).ok());
+    Write("suites/one", "");
+    Write("published/printed", R"(
+      name: "printed" source: "Someone" protocol: "theirs" evidence_class: "P"
+      columns { name: "ppl" metric: "perplexity" is_lower_better: true }
+      rows { method: "a" label: "A" cells { column: "ppl" value: 24.5 } }
+      rows { method: "b" label: "B|b" cells { column: "ppl" is_failed: true } average: 3.5 average_of: "text" }
+      rows { method: "c" label: "C" evidence_class: "R" cells { column: "ppl" value: 99.25 } })");
+  }
+  std::string Refusal(const std::string& items) {
+    Write("papers/mine", absl::StrCat("title: 'Mine' ", items));
+    return std::string(LoadPaper("mine").status().message());
+  }
+};
+
+TEST_F(PaperFileTest, ContradictionsAreNamed) {
+  EXPECT_EQ(Refusal("item { name: 'T' shows: 'x' reason: 'y' }"), "");
+  EXPECT_THAT(
+      Refusal("item { name: 'T' shows: 'x' }"),
+      HasSubstr("mine.textproto: item \"T\": needs a suite, a grid, a command or a reason"));
+  EXPECT_THAT(Refusal("item { shows: 'x' }"), HasSubstr("needs name and shows"));
+  EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' suite: 'two' }"),
+              HasSubstr("unknown suite \"two\""));
+  EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' reason: 'y' published: 'print' }"),
+              HasSubstr("unknown published table \"print\""));
+  EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' reason: 'y' } "
+                      "item { name: 'T' shows: 'x' reason: 'y' }"),
+              HasSubstr("item \"T\" occurs twice"));
+}
+
+// Every number but those that nobody has read.
+TEST_F(PaperFileTest, ThePageHasWhatIsPrinted) {
+  EXPECT_EQ(Refusal("item { name: 'T' shows: 'x' reason: 'y' published: 'printed' }"), "");
+  const auto page = PaperMarkdown({{"mine"}, folder_.path()});
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page, HasSubstr("## mine\n\nMine\n\n| item | shows | command | status |\n"
+                               "| --- | --- | --- | --- |\n"
+                               "| T | x | y | not to be run here |\n"));
+  EXPECT_THAT(*page, HasSubstr("### mine: T as printed\n\n"
+                               "| method | ppl (perplexity, lower is better) | average of text |\n"
+                               "| --- | --- | --- |\n"
+                               "| A | 24.5 | - |\n"
+                               "| B\\|b | FAIL | 3.50 |\n"));
+  EXPECT_THAT(*page, Not(HasSubstr("99.25")));
+  EXPECT_THAT(*page, Not(HasSubstr("# The papers' tables")));
+  EXPECT_THAT(*PaperMarkdown({{}, folder_.path()}), HasSubstr("# The papers' tables"));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,163 @@
+#include "suite/plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lra/fingerprint.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "suite/times.h"
+
+namespace lra {
+namespace {
+
+struct Sum {
+  RunCost cost;
+  void Add(const SuiteTime& time) {
+    cost.wall_seconds += time.wall_seconds();
+    cost.cpu_seconds += time.cpu_seconds();
+    cost.memory_bytes = std::max(cost.memory_bytes, time.peak_memory_bytes());
+    ++cost.finished_runs;
+  }
+  RunCost Mean() const {
+    RunCost mean = cost;
+    mean.wall_seconds /= cost.finished_runs;
+    mean.cpu_seconds /= cost.finished_runs;
+    return mean;
+  }
+};
+
+std::map<std::string, RunCost> FinishedCosts(const std::string& out,
+                                             const std::vector<SuiteCell>& cells,
+                                             const std::vector<CellStatus>& statuses) {
+  std::map<std::string, Sum> sums;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (const auto time = WholeTime(out, cells[i], statuses[i]))
+      sums[CellName(cells[i])].Add(*time);
+  }
+  std::map<std::string, RunCost> costs;
+  for (const auto& [name, sum] : sums) costs[name] = sum.Mean();
+  return costs;
+}
+
+RunCost CostOf(const RunEstimate& estimate) {
+  return {.wall_seconds = estimate.wall_seconds(),
+          .cpu_seconds = estimate.cpu_seconds(),
+          .memory_bytes = estimate.peak_memory_bytes(),
+          .disk_bytes = estimate.disk_bytes()};
+}
+
+// Within a search or pretraining a step is one of a part, so that nothing is known of the whole.
+double LeftShare(const SuiteCell& cell, const CellStatus& status) {
+  const auto steps = static_cast<double>(std::max<int64_t>(1, cell.config.train().steps()));
+  if (!status.folder.part.empty()) return 1;
+  return std::clamp(1 - static_cast<double>(status.folder.step()) / steps, 0.0, 1.0);
+}
+
+// The times at which workers end that each take the next run.
+double SecondsOnWorkers(const std::vector<RunPlan>& runs, int workers) {
+  std::vector<double> ends(static_cast<size_t>(workers));
+  for (const RunPlan& run : runs) *std::min_element(ends.begin(), ends.end()) += run.seconds_left();
+  return *std::max_element(ends.begin(), ends.end());
+}
+
+std::vector<int64_t> LargestFirst(const SuitePlan& plan) {
+  std::vector<int64_t> bytes;
+  for (const RunPlan& run : plan.runs) {
+    if (run.is_left && run.cost) bytes.push_back(run.cost->memory_bytes);
+  }
+  std::sort(bytes.begin(), bytes.end(), std::greater<>());
+  return bytes;
+}
+
+void AddTotals(SuitePlan* plan) {
+  for (const RunPlan& run : plan->runs) {
+    if (!run.is_left) continue;
+    ++plan->left;
+    plan->unknown += run.cost ? 0 : 1;
+    if (!run.cost) continue;
+    plan->cpu_seconds += run.left_share * run.cost->cpu_seconds;
+    plan->disk_bytes += run.cost->disk_bytes;
+  }
+  plan->wall_seconds = SecondsOnWorkers(plan->runs, plan->workers);
+  std::vector<int64_t> bytes = LargestFirst(*plan);
+  bytes.resize(std::min(bytes.size(), static_cast<size_t>(plan->workers)));
+  plan->memory_bytes = std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+}
+
+// The nearest folder above that is there.
+std::filesystem::path ExistingFolder(const std::string& path) {
+  std::filesystem::path folder = std::filesystem::absolute(path);
+  std::error_code failed;
+  while (!std::filesystem::exists(folder, failed) && folder.has_relative_path())
+    folder = folder.parent_path();
+  return folder;
+}
+
+}  // namespace
+
+SuitePlan MakePlan(const std::string& out, const std::vector<SuiteCell>& cells,
+                   const std::vector<CellStatus>& statuses, const EstimateOfCell& estimates,
+                   int workers, bool retries_failed) {
+  const std::map<std::string, RunCost> finished = FinishedCosts(out, cells, statuses);
+  SuitePlan plan;
+  plan.workers = workers;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    RunPlan run;
+    const std::string name = CellName(cells[i]);
+    if (const auto found = estimates.find(name); found != estimates.end())
+      run.cost = CostOf(found->second.estimate());
+    if (const auto found = finished.find(name); found != finished.end()) {
+      const int64_t disk_bytes = run.cost ? run.cost->disk_bytes : 0;
+      run.cost = found->second;
+      run.cost->disk_bytes = disk_bytes;
+    }
+    run.is_left = IsLeft(statuses[i], retries_failed) || statuses[i].state == CellState::kRunning;
+    if (run.is_left) run.left_share = LeftShare(cells[i], statuses[i]);
+    plan.runs.push_back(run);
+  }
+  AddTotals(&plan);
+  return plan;
+}
+
+std::vector<SuiteCell> CheapestFirst(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
+  std::vector<size_t> order(cells.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto key = [&](size_t i) {
+    return std::make_tuple(cells[i].seed, !plan.runs[i].cost, plan.runs[i].seconds_left());
+  };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+  std::vector<SuiteCell> sorted;
+  for (const size_t i : order) sorted.push_back(cells[i]);
+  return sorted;
+}
+
+int WorkersThatFit(const SuitePlan& plan, int64_t memory_bytes) {
+  int64_t taken = 0;
+  int fit = 0;
+  for (const int64_t bytes : LargestFirst(plan)) {
+    taken += bytes;
+    if (taken > memory_bytes) return fit;
+    if (++fit == plan.workers) break;
+  }
+  return plan.workers;
+}
+
+absl::Status CheckDisk(const SuitePlan& plan, const std::string& out) {
+  const std::filesystem::path folder = ExistingFolder(out);
+  std::error_code failed;
+  const std::filesystem::space_info space = std::filesystem::space(folder, failed);
+  const auto free = static_cast<int64_t>(space.available);
+  if (failed || plan.disk_bytes <= free) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the runs that are left need ", FormatBytes(plan.disk_bytes), " of disk, ",
+                   folder.string(), " has ", FormatBytes(free),
+                   " free: make room, give --out on another disk, or train a part (--shard)"));
+}
+
+}  // namespace lra

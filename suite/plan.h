@@ -1,0 +1,76 @@
+// What the runs of a suite will take, predicted from measured steps and from runs that have ended.
+#ifndef LRA_SUITE_PLAN_H_
+#define LRA_SUITE_PLAN_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "suite/estimates.h"
+#include "suite/state.h"
+
+namespace lra {
+
+// What one run takes.
+struct RunCost {
+  double wall_seconds = 0;
+  double cpu_seconds = 0;
+  int64_t memory_bytes = 0;
+  int64_t disk_bytes = 0;
+  int finished_runs = 0;  // of the same cell, whose mean this is; 0 = from measured steps
+};
+
+// What is known of a run, and of what is left of it.
+struct RunPlan {
+  std::optional<RunCost> cost;
+  bool is_left = false;
+  double left_share = 0;  // of its steps
+  double seconds_left() const { return cost ? left_share * cost->wall_seconds : 0; }
+};
+
+struct SuitePlan {
+  std::vector<RunPlan> runs;  // in the order of the cells
+  int workers = 1;
+  int left = 0, unknown = 0;  // runs that are left, and those of them whose cost is not known
+  double wall_seconds = 0;    // until the last worker has ended
+  double cpu_seconds = 0;
+  int64_t memory_bytes = 0;  // of as many of the largest as there are workers
+  int64_t disk_bytes = 0;    // of what is left
+};
+
+// The mean of finished runs of the same cell where there are any; else the estimate. A run that was
+// finished, diverged or failed (unless these are tried again) takes no more. `workers` at least 1.
+SuitePlan MakePlan(const std::string& out, const std::vector<SuiteCell>& cells,
+                   const std::vector<CellStatus>& statuses, const EstimateOfCell& estimates,
+                   int workers, bool retries_failed = false);
+
+// The cells with the cheapest of each seed first, of equals in the given order. Runs whose cost is
+// not known come last within their seed.
+std::vector<SuiteCell> CheapestFirst(const std::vector<SuiteCell>& cells, const SuitePlan& plan);
+
+// How many of the plan's workers the memory bears at once; 0 where it does not bear the largest run
+// alone.
+int WorkersThatFit(const SuitePlan& plan, int64_t memory_bytes);
+
+// ResourceExhausted, with both figures, where less of the disk is free than what is left needs.
+absl::Status CheckDisk(const SuitePlan& plan, const std::string& out);
+
+// A line a cell with the cost of a run, and the totals.
+std::string PlanText(const std::vector<SuiteCell>& cells, const SuitePlan& plan);
+std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan);
+
+// "12 runs left: about 1 h 20 min on 2 workers, ..."
+std::string TotalText(const SuitePlan& plan);
+
+// The times of runs that have ended beside the predicted ones: "12 runs took 1 h 22 min, predicted
+// were 1 h 20 min (+2.5 %; single runs -3.0 % to +8.1 %)"; empty where there is none.
+std::string PredictionErrorText(const std::string& out, const std::vector<SuiteCell>& cells,
+                                const std::vector<CellStatus>& statuses,
+                                const EstimateOfCell& estimates);
+
+}  // namespace lra
+
+#endif  // LRA_SUITE_PLAN_H_

@@ -1,0 +1,219 @@
+#include "suite/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "nlohmann/json.hpp"
+#include "suite/run_suite.h"
+#include "suite/times.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+SuiteCell CellOf(const std::string& attention, uint32_t seed) {
+  SuiteCell cell;
+  cell.seed = seed;
+  cell.config.set_task("listops");
+  cell.config.mutable_attention()->set_name(attention);
+  cell.config.mutable_train()->set_steps(100);
+  cell.config.set_seed(seed);
+  cell.name = absl::StrCat(attention, "-s", seed);
+  return cell;
+}
+
+SuiteEstimate Estimate(double wall_seconds, int64_t memory_bytes) {
+  SuiteEstimate estimate;
+  estimate.mutable_estimate()->set_wall_seconds(wall_seconds);
+  estimate.mutable_estimate()->set_cpu_seconds(wall_seconds / 2);
+  estimate.mutable_estimate()->set_peak_memory_bytes(memory_bytes);
+  estimate.mutable_estimate()->set_disk_bytes(1000);
+  return estimate;
+}
+
+CellStatus At(CellState state, int64_t step) {
+  CellStatus status;
+  status.state = state;
+  status.folder.checkpoint_step = step;
+  return status;
+}
+
+class PlanTest : public testing::Test {
+ protected:
+  // A process that trained the run from one step to another.
+  void Trained(size_t i, CellStatus before, CellStatus after, double seconds) {
+    const WorkerEnd end = {.cpu_seconds = seconds / 4, .peak_memory_bytes = 7};
+    ASSERT_EQ(AddTime(folder_.path(), cells_[i], before, after, end, seconds), absl::OkStatus());
+    statuses_[i] = after;
+  }
+  SuitePlan Plan(int workers) {
+    return MakePlan(folder_.path(), cells_, statuses_, estimates_, workers);
+  }
+  const std::vector<SuiteCell> cells_ = {CellOf("relu", 0), CellOf("linear", 0), CellOf("relu", 1),
+                                         CellOf("linear", 1)};
+  std::vector<CellStatus> statuses_ = std::vector<CellStatus>(4);
+  EstimateOfCell estimates_ = {{"relu", Estimate(40, 300)}, {"linear", Estimate(10, 200)}};
+  TestFolder folder_;
+};
+
+TEST_F(PlanTest, AddsUpWhatIsLeft) {
+  SuitePlan plan = Plan(1);
+  EXPECT_EQ(plan.left, 4);
+  EXPECT_DOUBLE_EQ(plan.wall_seconds, 100);
+  EXPECT_DOUBLE_EQ(plan.cpu_seconds, 50);
+  EXPECT_EQ(plan.memory_bytes, 300);
+  EXPECT_EQ(plan.disk_bytes, 4000);
+  // One worker trains relu (40), the other linear (10), relu (40): then linear (10) goes to the
+  // first.
+  plan = Plan(2);
+  EXPECT_DOUBLE_EQ(plan.wall_seconds, 50);
+  EXPECT_EQ(plan.memory_bytes, 600);
+  // A quarter of a run is left; one that failed is not.
+  statuses_[0] = At(CellState::kStopped, 75);
+  statuses_[1] = At(CellState::kFailed, 0);
+  plan = Plan(1);
+  EXPECT_EQ(plan.left, 3);
+  EXPECT_DOUBLE_EQ(plan.wall_seconds, 10 + 40 + 10);
+  EXPECT_EQ(MakePlan(folder_.path(), cells_, statuses_, estimates_, 1, true).left, 4);
+}
+
+TEST_F(PlanTest, AFinishedRunSaysWhatOthersOfItsCellTake) {
+  Trained(0, At(CellState::kWaiting, 0), At(CellState::kStopped, 50), 11);
+  Trained(0, At(CellState::kStopped, 50), At(CellState::kFinished, 100), 13);
+  const SuitePlan plan = Plan(1);
+  EXPECT_DOUBLE_EQ(plan.runs[2].cost->wall_seconds, 24);
+  EXPECT_DOUBLE_EQ(plan.runs[2].cost->cpu_seconds, 6);
+  EXPECT_EQ(plan.runs[2].cost->memory_bytes, 7);
+  EXPECT_EQ(plan.runs[2].cost->disk_bytes, 1000);
+  EXPECT_EQ(plan.runs[2].cost->finished_runs, 1);
+  EXPECT_DOUBLE_EQ(plan.runs[1].cost->wall_seconds, 10);
+  EXPECT_DOUBLE_EQ(plan.wall_seconds, 10 + 24 + 10);
+  EXPECT_EQ(PredictionErrorText(folder_.path(), cells_, statuses_, estimates_),
+            "1 run took 24.0 s, predicted were 40.0 s (-40.0 %; single runs -40.0 % to -40.0 %)");
+}
+
+TEST_F(PlanTest, ATimeWithStepsThatNobodySawIsNoTime) {
+  Trained(0, At(CellState::kWaiting, 0), At(CellState::kStopped, 50), 11);
+  Trained(0, At(CellState::kStopped, 60), At(CellState::kFinished, 100), 13);
+  Trained(2, At(CellState::kStopped, 5), At(CellState::kFinished, 100), 13);
+  EXPECT_FALSE(WholeTime(folder_.path(), cells_[0], statuses_[0]));
+  EXPECT_FALSE(WholeTime(folder_.path(), cells_[2], statuses_[2]));
+  EXPECT_THAT(PredictionErrorText(folder_.path(), cells_, statuses_, estimates_), IsEmpty());
+  // Begun anew, it is whole again.
+  Trained(0, At(CellState::kWaiting, 0), At(CellState::kFinished, 100), 13);
+  EXPECT_DOUBLE_EQ(WholeTime(folder_.path(), cells_[0], statuses_[0])->wall_seconds(), 13);
+}
+
+TEST_F(PlanTest, TheCheapestOfTheLowestSeedComesFirst) {
+  const auto names = [&](const SuitePlan& plan) {
+    std::string text;
+    for (const SuiteCell& cell : CheapestFirst(cells_, plan))
+      absl::StrAppend(&text, cell.name, " ");
+    return text;
+  };
+  EXPECT_EQ(names(Plan(1)), "linear-s0 relu-s0 linear-s1 relu-s1 ");
+  estimates_.erase("linear");  // not known: last
+  EXPECT_EQ(names(Plan(1)), "relu-s0 linear-s0 relu-s1 linear-s1 ");
+}
+
+TEST_F(PlanTest, FewerWorkersFitIntoLessMemory) {
+  const SuitePlan plan = Plan(3);
+  EXPECT_EQ(plan.memory_bytes, 300 + 300 + 200);
+  EXPECT_EQ(WorkersThatFit(plan, 800), 3);
+  EXPECT_EQ(WorkersThatFit(plan, 799), 2);
+  EXPECT_EQ(WorkersThatFit(plan, 300), 1);
+  EXPECT_EQ(WorkersThatFit(plan, 299), 0);
+  statuses_.assign(4, At(CellState::kFinished, 100));
+  EXPECT_EQ(WorkersThatFit(Plan(3), 0), 3);
+}
+
+TEST_F(PlanTest, RefusesADiskThatIsTooSmall) {
+  SuitePlan plan = Plan(1);
+  EXPECT_EQ(CheckDisk(plan, folder_.path() + "/not/made/yet"), absl::OkStatus());
+  plan.disk_bytes = int64_t{1} << 60;
+  const absl::Status refused = CheckDisk(plan, folder_.path() + "/not/made/yet");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("need 1152921.5 TB of disk"));
+}
+
+TEST_F(PlanTest, IsPrinted) {
+  estimates_.erase("linear");
+  const SuitePlan plan = Plan(2);
+  const std::string text = PlanText(cells_, plan);
+  EXPECT_THAT(text, HasSubstr("relu    2 of 2  40.0 s  20.0 s    300 B   1.0 kB  measured steps"));
+  EXPECT_THAT(text, HasSubstr("linear  2 of 2                                     not known"));
+  EXPECT_THAT(text, HasSubstr("4 runs left: about 40.0 s on 2 workers, 40.0 s of CPU time, 600 B "
+                              "of memory at most, 2.0 kB of disk, and 2 of unknown size"));
+  const auto json = nlohmann::json::parse(PlanJson(cells_, plan));
+  EXPECT_THAT(json["left"], SizeIs(4));
+  EXPECT_EQ(json["cells"][0]["wall_seconds"], 40);
+  EXPECT_FALSE(json["cells"][1].contains("wall_seconds"));
+  EXPECT_EQ(json["unknown"], 2);
+}
+
+// Stands for `lra train --dry-run --json`, whose flags it ignores.
+std::string Program(const TestFolder& folder, const std::string& script) {
+  const std::string path = folder.path() + "/program";
+  EXPECT_TRUE(WriteFileAtomically(path, absl::StrCat("#!/bin/sh\n", script, "\n")).ok());
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+TEST_F(PlanTest, EachCellIsMeasuredOnceAndKept) {
+  SuiteRunOptions options;
+  options.program =
+      Program(folder_, absl::StrCat("echo x >> ", folder_.path(), "/count\n",
+                                    R"(echo '{"wall_seconds": 30, "diskBytes": "5"}')"));
+  options.out = folder_.path() + "/out";
+  options.workers = 2;
+  options.is_quiet = true;
+  const auto count = [&] { return ReadFile(folder_.path() + "/count").value_or("").size() / 2; };
+  auto planned = PlanSuite(cells_, options);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(count(), 2);
+  EXPECT_DOUBLE_EQ(planned->plan.wall_seconds, 60);
+  ASSERT_TRUE(PlanSuite(cells_, options).ok());
+  EXPECT_EQ(count(), 2);
+  // Other data: measured anew.
+  options.data_of_task["listops"] = "digest";
+  ASSERT_TRUE(PlanSuite(cells_, options).ok());
+  EXPECT_EQ(count(), 4);
+  EXPECT_THAT(ReadEstimates(options.out, cells_), SizeIs(2));
+}
+
+TEST_F(PlanTest, WhatCannotBeMeasuredIsSaid) {
+  SuiteRunOptions options;
+  options.program = Program(folder_, "echo no data >&2; exit 2");
+  options.out = folder_.path() + "/out";
+  options.is_quiet = true;
+  const auto planned = PlanSuite(cells_, options);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->plan.unknown, 4);
+  EXPECT_EQ(planned->failures.at("relu"), "no data");
+}
+
+TEST_F(PlanTest, MemoryForFewerIsSaidOrAskedFor) {
+  SuiteRunOptions options;
+  options.program =
+      Program(folder_, absl::StrCat(R"(echo '{"wall_seconds": 30, "peakMemoryBytes": ")",
+                                    int64_t{1} << 50, R"("}')"));
+  options.out = folder_.path() + "/out";
+  options.is_quiet = true;
+  const auto planned = PlanSuite(cells_, options);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->fits.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(planned->fits.message()), HasSubstr("the largest fits on no worker"));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,161 @@
+// The plan and its error, as text and JSON.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lra/experiment.h"
+#include "lra/progress.h"
+#include "suite/plan.h"
+#include "suite/times.h"
+
+namespace lra {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Line = std::array<std::string, 7>;
+
+// The runs of one cell.
+struct CellRuns {
+  const SuiteCell* cell = nullptr;
+  const RunPlan* plan = nullptr;
+  int runs = 0, left = 0;
+};
+
+// In the order of the cells.
+std::vector<CellRuns> ByCell(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
+  std::vector<CellRuns> all;
+  std::map<std::string, size_t> index;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const auto [found, is_new] = index.emplace(CellName(cells[i]), all.size());
+    if (is_new) all.push_back({&cells[i], &plan.runs[i]});
+    CellRuns& of_cell = all[found->second];
+    ++of_cell.runs;
+    of_cell.left += plan.runs[i].is_left ? 1 : 0;
+  }
+  return all;
+}
+
+std::string BasisOf(const std::optional<RunCost>& cost) {
+  if (!cost) return "not known";
+  if (cost->finished_runs == 0) return "measured steps";
+  return absl::StrCat(cost->finished_runs, cost->finished_runs == 1 ? " run" : " runs");
+}
+
+Line LineOf(const CellRuns& runs) {
+  const std::optional<RunCost>& cost = runs.plan->cost;
+  Line line = {CellName(*runs.cell), absl::StrCat(runs.left, " of ", runs.runs)};
+  if (cost) {
+    line[2] = FormatSeconds(cost->wall_seconds);
+    line[3] = FormatSeconds(cost->cpu_seconds);
+    line[4] = FormatBytes(cost->memory_bytes);
+    line[5] = cost->disk_bytes > 0 ? FormatBytes(cost->disk_bytes) : "";
+  }
+  line[6] = BasisOf(cost);
+  return line;
+}
+
+std::string TableText(const std::vector<Line>& lines) {
+  std::array<size_t, std::tuple_size_v<Line>> widths{};
+  for (const Line& line : lines) {
+    for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  }
+  std::string text;
+  for (const Line& line : lines) {
+    std::string row;
+    for (size_t c = 0; c < line.size(); ++c)
+      absl::StrAppendFormat(&row, "%-*s  ", static_cast<int>(widths[c]), line[c]);
+    row.erase(row.find_last_not_of(' ') + 1);
+    absl::StrAppend(&text, row, "\n");
+  }
+  return text;
+}
+
+Json CellJson(const CellRuns& runs) {
+  const ExperimentConfig& config = runs.cell->config;
+  Json json = {{"cell", CellName(*runs.cell)},
+               {"task", config.task()},
+               {"method", MethodOf(config)},
+               {"runs", runs.runs},
+               {"left", runs.left},
+               {"basis", BasisOf(runs.plan->cost)}};
+  if (const std::optional<RunCost>& cost = runs.plan->cost) {
+    json["wall_seconds"] = cost->wall_seconds;
+    json["cpu_seconds"] = cost->cpu_seconds;
+    json["memory_bytes"] = cost->memory_bytes;
+    if (cost->disk_bytes > 0) json["disk_bytes"] = cost->disk_bytes;
+  }
+  return json;
+}
+
+std::string Percent(double real, double predicted) {
+  return absl::StrFormat("%+.1f %%", 100 * (real / predicted - 1));
+}
+
+}  // namespace
+
+std::string TotalText(const SuitePlan& plan) {
+  if (plan.left == 0) return "no run is left";
+  std::string text = absl::StrCat(plan.left, plan.left == 1 ? " run left: " : " runs left: ");
+  if (plan.unknown == plan.left) return absl::StrCat(text, "what they take is not known");
+  absl::StrAppend(&text, "about ", FormatSeconds(plan.wall_seconds), " on ", plan.workers,
+                  plan.workers == 1 ? " worker" : " workers", ", ", FormatSeconds(plan.cpu_seconds),
+                  " of CPU time, ", FormatBytes(plan.memory_bytes), " of memory at most, ",
+                  FormatBytes(plan.disk_bytes), " of disk");
+  if (plan.unknown > 0) absl::StrAppend(&text, ", and ", plan.unknown, " of unknown size");
+  return text;
+}
+
+std::string PlanText(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
+  std::vector<Line> lines = {{"cell", "left", "a run", "CPU time", "memory", "disk", "by"}};
+  for (const CellRuns& runs : ByCell(cells, plan)) lines.push_back(LineOf(runs));
+  return absl::StrCat(TableText(lines), TotalText(plan), "\n");
+}
+
+std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
+  Json of_cells = Json::array();
+  for (const CellRuns& runs : ByCell(cells, plan)) of_cells.push_back(CellJson(runs));
+  Json order = Json::array();
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (plan.runs[i].is_left) order.push_back(cells[i].name);
+  }
+  const Json json = {{"cells", of_cells},
+                     {"left", order},
+                     {"unknown", plan.unknown},
+                     {"workers", plan.workers},
+                     {"wall_seconds", plan.wall_seconds},
+                     {"cpu_seconds", plan.cpu_seconds},
+                     {"memory_bytes", plan.memory_bytes},
+                     {"disk_bytes", plan.disk_bytes}};
+  return json.dump(2) + "\n";
+}
+
+std::string PredictionErrorText(const std::string& out, const std::vector<SuiteCell>& cells,
+                                const std::vector<CellStatus>& statuses,
+                                const EstimateOfCell& estimates) {
+  double real = 0, predicted = 0, least = 0, most = 0;
+  int runs = 0;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const auto estimate = estimates.find(CellName(cells[i]));
+    const std::optional<SuiteTime> time = WholeTime(out, cells[i], statuses[i]);
+    if (!time || estimate == estimates.end()) continue;
+    const double of_run = estimate->second.estimate().wall_seconds();
+    const double ratio = time->wall_seconds() / of_run;
+    least = runs == 0 ? ratio : std::min(least, ratio);
+    most = runs == 0 ? ratio : std::max(most, ratio);
+    real += time->wall_seconds();
+    predicted += of_run;
+    ++runs;
+  }
+  if (runs == 0) return "";
+  return absl::StrCat(runs, runs == 1 ? " run" : " runs", " took ", FormatSeconds(real),
+                      ", predicted were ", FormatSeconds(predicted), " (", Percent(real, predicted),
+                      "; single runs ", Percent(least, 1), " to ", Percent(most, 1), ")");
+}
+
+}  // namespace lra

@@ -1,0 +1,116 @@
+#include "suite/run_suite.h"
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "eval/machine.h"
+#include "lra/parallel.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "suite/pool.h"
+
+namespace lra {
+namespace {
+
+std::vector<std::string> MeasureCommand(const SuiteCell& cell, const std::string& folder,
+                                        const SuiteRunOptions& options) {
+  std::vector<std::string> words =
+      TrainCommand(options.program, folder, cell, options.threads, options.train_flags);
+  words.insert(words.end(), {"--dry-run", "--json"});
+  return words;
+}
+
+// One run of each cell that is left and that no finished run tells the time of.
+std::vector<SuiteCell> ToMeasure(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
+  std::set<std::string> names;
+  std::vector<SuiteCell> chosen;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const RunPlan& run = plan.runs[i];
+    if (run.is_left && !run.cost && names.insert(CellName(cells[i])).second)
+      chosen.push_back(cells[i]);
+  }
+  return chosen;
+}
+
+std::string MemoryText(const SuitePlan& plan, int64_t available) {
+  return absl::StrCat(plan.workers, plan.workers == 1 ? " run takes " : " runs at once take ",
+                      FormatBytes(plan.memory_bytes), " of memory, ", FormatBytes(available),
+                      plan.workers == 1 ? " is" : " are", " available");
+}
+
+absl::Status CheckMemory(const SuitePlan& plan, int fit, int64_t available) {
+  if (fit >= plan.workers) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      MemoryText(plan, available), ": ",
+      fit > 0 ? absl::StrCat("--workers ", fit, " fits") : "the largest fits on no worker"));
+}
+
+}  // namespace
+
+absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
+                                       const SuiteRunOptions& options) {
+  const int workers =
+      options.workers > 0 ? options.workers : std::max(1, AvailableCores() / options.threads);
+  const std::vector<CellStatus> statuses = ReadStatuses(options.out, cells);
+  const auto plan_with = [&](const EstimateOfCell& estimates, int count) {
+    return MakePlan(options.out, cells, statuses, estimates, count, options.retries_failed);
+  };
+  const std::vector<SuiteCell> unknown = ToMeasure(cells, plan_with({}, workers));
+  LRA_ASSIGN_OR_RETURN(
+      MeasuredCells measured,
+      MeasureCells(unknown, {.out = options.out,
+                             .workers = workers,
+                             .threads = options.threads,
+                             .deadline = options.deadline,
+                             .is_quiet = options.is_quiet,
+                             .data_of_task = options.data_of_task,
+                             .command = [&](const SuiteCell& cell, const std::string& folder) {
+                               return MeasureCommand(cell, folder, options);
+                             }}));
+  if (StopWasAsked()) return absl::CancelledError("stopped before a run began");
+  EstimateOfCell estimates = ReadEstimates(options.out, cells);
+  for (const SuiteCell& cell : unknown) estimates.erase(CellName(cell));
+  estimates.merge(measured.estimates);
+  SuitePlan plan = plan_with(estimates, workers);
+  const int64_t available = AvailableMemoryBytes();
+  const int fit = WorkersThatFit(plan, available);
+  PlannedSuite planned;
+  if (options.workers == 0 && fit > 0 && fit < workers) {
+    if (!options.is_quiet)
+      std::cerr << "note: " << MemoryText(plan, available) << ": " << fit << " at once\n";
+    plan = plan_with(estimates, fit);
+  } else {
+    planned.fits = CheckMemory(plan, fit, available);
+  }
+  planned.fits.Update(CheckDisk(plan, options.out));
+  planned.cells = CheapestFirst(cells, plan);
+  planned.plan = MakePlan(options.out, planned.cells, ReadStatuses(options.out, planned.cells),
+                          estimates, plan.workers, options.retries_failed);
+  planned.failures = std::move(measured.failures);
+  return planned;
+}
+
+absl::Status TrainSuite(const PlannedSuite& planned, const SuiteRunOptions& options) {
+  PoolOptions pool;
+  pool.out = options.out;
+  pool.workers = planned.plan.workers;
+  pool.threads = options.threads;
+  pool.deadline = options.deadline;
+  pool.retries_failed = options.retries_failed;
+  pool.is_quiet = options.is_quiet;
+  pool.command = [&](const SuiteCell& cell) {
+    return TrainCommand(options.program, RunDirectory(options.out, cell), cell, options.threads,
+                        options.train_flags);
+  };
+  for (const RunPlan& run : planned.plan.runs) {
+    pool.seconds_left.push_back(run.cost ? run.seconds_left()
+                                         : std::numeric_limits<double>::infinity());
+  }
+  return RunCells(planned.cells, pool);
+}
+
+}  // namespace lra

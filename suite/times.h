@@ -1,0 +1,27 @@
+// What the runs of a suite took, as the suite that trained them saw it: OUT/times/NAME.textproto
+// (SuiteTime).
+#ifndef LRA_SUITE_TIMES_H_
+#define LRA_SUITE_TIMES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "suite/state.h"
+#include "suite/worker.h"
+
+namespace lra {
+
+// Adds what a process that trained the run took, in whose folder `before` and `after` were. A run
+// that begins anew loses earlier times; one with steps that no suite saw is marked so.
+absl::Status AddTime(const std::string& out, const SuiteCell& cell, const CellStatus& before,
+                     const CellStatus& after, const WorkerEnd& end, double wall_seconds);
+
+// The whole time of a finished run; nothing where a part of it is not known, or it has not ended.
+std::optional<SuiteTime> WholeTime(const std::string& out, const SuiteCell& cell,
+                                   const CellStatus& status);
+
+}  // namespace lra
+
+#endif  // LRA_SUITE_TIMES_H_

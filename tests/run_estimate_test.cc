@@ -1,0 +1,90 @@
+// Holds the estimate of a run against what it does.
+#include "train/run_estimate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "lra/files.h"
+#include "run_folder/run_claim.h"
+#include "tests/training_fixture.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+
+class RunEstimateTest : public TrainerTest {};
+
+const std::vector<std::string> kSets = {"train.steps=30", "train.eval_every_steps=20",
+                                        "train.batch_examples=4"};
+
+int64_t BytesBelow(const std::string& directory) {
+  int64_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
+    if (entry.is_regular_file()) bytes += static_cast<int64_t>(entry.file_size());
+  return bytes;
+}
+
+TEST_F(RunEstimateTest, CountsWhatTheRunDoesAndLeavesNothing) {
+  const TrainRequest request = Request("estimated/run", "linear", kSets);
+  const auto estimate = EstimateRun(request);
+  ASSERT_TRUE(estimate.ok()) << estimate.status();
+  EXPECT_FALSE(FileExists(*folder_ + "/estimated"));
+  ASSERT_EQ(estimate->stage_size(), 1);
+  EXPECT_EQ(estimate->stage(0).steps(), 30);
+  EXPECT_EQ(estimate->stage(0).validations(), 2);  // at 20 and at the end
+  EXPECT_EQ(estimate->trials(), 1);
+  const StageCost& stage = estimate->stage(0);
+  EXPECT_GT(stage.step_seconds(), 0);
+  EXPECT_GT(stage.validation_seconds(), 0);
+  EXPECT_NEAR(estimate->wall_seconds(),
+              estimate->start_seconds() + 30 * stage.step_seconds() +
+                  2 * (stage.validation_seconds() + stage.save_seconds()) +
+                  estimate->score_seconds(),
+              1e-9);
+  EXPECT_NE(DescribeRunEstimate(*estimate).find("30 steps"), std::string::npos);
+
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(estimate->parameters(), record->parameters());
+  // One or two checkpoints are kept; records, curve and logs of a run of this size count as much.
+  const int64_t bytes = BytesBelow(request.runtime.out_dir());
+  EXPECT_GT(estimate->disk_bytes(), bytes / 2);
+  EXPECT_LT(estimate->disk_bytes(), bytes * 2);
+}
+
+TEST_F(RunEstimateTest, ASearchIsItsTrialsAndPretrainingAStage) {
+  std::vector<std::string> sets = kSets;
+  sets.insert(sets.end(), {"search.learning_rate=1e-3,1e-4,1e-5", "search.budget_trials=3",
+                           "search.select=VALIDATION", "pretrain.objective=MASKED",
+                           "pretrain.examples=40", "pretrain.learning_rate=1e-3",
+                           "pretrain.masked_fraction=0.2", "pretrain.until=NOTHING"});
+  const auto estimate = EstimateRun(Request("searched", "linear", sets));
+  ASSERT_TRUE(estimate.ok()) << estimate.status();
+  EXPECT_EQ(estimate->trials(), 3);
+  ASSERT_EQ(estimate->stage_size(), 2);
+  EXPECT_EQ(estimate->stage(0).name(), "pretraining");
+  EXPECT_EQ(estimate->stage(0).steps(), 10);
+  EXPECT_EQ(estimate->stage(1).name(), "training");
+  double trial = estimate->start_seconds();
+  for (const StageCost& stage : estimate->stage()) trial += stage.steps() * stage.step_seconds();
+  EXPECT_GT(estimate->wall_seconds(), 3 * trial);
+}
+
+TEST_F(RunEstimateTest, AFinishedRunIsNotTouched) {
+  const TrainRequest request = Request("finished", "linear", {"train.steps=2"});
+  ASSERT_TRUE(TrainRun(request).ok());
+  const int64_t bytes = BytesBelow(request.runtime.out_dir());
+  EXPECT_TRUE(EstimateRun(request).ok());
+  EXPECT_EQ(BytesBelow(request.runtime.out_dir()), bytes);
+  TrainRequest without_data = request;
+  without_data.runtime.set_data_dir(*folder_ + "/none");
+  EXPECT_THAT(std::string(EstimateRun(without_data).status().message()),
+              HasSubstr("no data set in"));
+}
+
+}  // namespace
+}  // namespace lra
