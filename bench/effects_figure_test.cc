@@ -29,8 +29,7 @@ TEST(EffectsFigure, ShowsEachEffectWithItsIntervalInPoints) {
   // A - B: 1.8333 +- 1.5217 points; Holm: 2 x 0.032 is not told apart.
   EXPECT_THAT(program, HasSubstr("$other << END\n1.83333333 0.311610"));
   EXPECT_THAT(program, HasSubstr("3.355056"));
-  EXPECT_THAT(program,
-              HasSubstr("\"reweighting: cosine - none\" 0, \"reweighting: slow\\\\_decay"));
+  EXPECT_THAT(program, HasSubstr("'reweighting: cosine - none' 0, 'reweighting: slow\\_decay"));
   EXPECT_THAT(program, AllOf(HasSubstr("set output \"effects.svg\""),
                              HasSubstr("set xlabel \"points, with 95 % interval\"")));
 }

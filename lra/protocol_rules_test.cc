@@ -122,7 +122,7 @@ TEST(ProtocolRulesTest, BudgetsAreWarnedOfWithBothNumbers) {
   EXPECT_THAT(ResolveUnder({"s4", "image"}, {"train.steps=800"}).warnings,
               ElementsAre("train.eval_every_steps is 900, but the run has 800 steps: validation is "
                           "looked at once, after the last",
-                          HasSubstr("the budget is 800 steps of 50 examples (--set), protocol s4@3 "
+                          HasSubstr("the budget is 800 steps of 50 examples (--set), protocol s4@4 "
                                     "says 180000 of 50")));
   EXPECT_THAT(
       ResolveUnder({"s4", "image"}, {"train.steps=360000", "train.batch_examples=25"}).warnings,

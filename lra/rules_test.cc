@@ -200,16 +200,16 @@ protocols/nystrom@3 listops 62387f1f7195
 protocols/nystrom@3 pathfinder32 2ec5219fe758
 protocols/nystrom@3 retrieval 90ff97306cd4
 protocols/nystrom@3 text 893697a23c5e
-protocols/s4@3 */s4d aed85c8910c4
-protocols/s4@3 5e6d46c3e73b
-protocols/s4@3 image 2373017a25f1
-protocols/s4@3 listops 25a0b8a59398
-protocols/s4@3 pathfinder32 8204fc4ceaa5
-protocols/s4@3 pathfinder32/s4d 6a40e66f2a83
-protocols/s4@3 pathx 35a3990e0b14
-protocols/s4@3 pathx/s4d ce9d501f152d
-protocols/s4@3 retrieval 1b69796c5fb6
-protocols/s4@3 text 48b9312923cc
+protocols/s4@4 */s4d aed85c8910c4
+protocols/s4@4 5e6d46c3e73b
+protocols/s4@4 image 2373017a25f1
+protocols/s4@4 listops 7c0d5fb0496a
+protocols/s4@4 pathfinder32 8204fc4ceaa5
+protocols/s4@4 pathfinder32/s4d 6a40e66f2a83
+protocols/s4@4 pathx 35a3990e0b14
+protocols/s4@4 pathx/s4d ce9d501f152d
+protocols/s4@4 retrieval 1b69796c5fb6
+protocols/s4@4 text 48b9312923cc
 )";
 
 // "PRESET TASK ATTENTION HASH": runs under `fair`, which most records are. They stay comparable

@@ -26,11 +26,12 @@ group {
 END
 
 # Undisturbed.
-expect 0 'listops-linear-smoke.* 2 of 2 .*measured steps.*4 runs left: about .* of CPU time, .* of memory .* of disk' \
-  "$lra" run mine.textproto --dry-run --out whole
+expect 0 'listops-linear-smoke.* 2 of 2 .*measured steps' "$lra" run mine.textproto --dry-run --out whole
+expect 0 '4 runs left: about .* of CPU time, .* of memory .* of disk' "$lra" run mine.textproto --dry-run --out whole
 [ -z "$(ls -d whole/listops-* 2>/dev/null)" ] || { echo "FAILED: a plan trains nothing"; failures=$((failures + 1)); }
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out whole
-expect 0 'finished .*test.*4 runs took .*, predicted were .* %; single runs' "$lra" status whole
+expect 0 'finished .*test' "$lra" status whole
+expect 0 '4 runs took .*, predicted were .* %; single runs' "$lra" status whole
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out whole
 "$lra" table whole >whole.txt
 # Two attentions are a factor; two seeds are too few to say anything of it, and that is said.
@@ -66,7 +67,7 @@ diff whole.txt parts.txt || { echo "FAILED: the table of the parts differs"; fai
 
 # Lists are a suite without a file.
 lists=(train --task listops --attention linear,relu --seeds 0-1 --preset smoke --set train.steps=40 --set train.eval_every_steps=20)
-expect 0 '2 of 2 .*4 runs left: about' "$lra" "${lists[@]}" --dry-run --quiet
+expect 0 '4 runs left: about' "$lra" "${lists[@]}" --dry-run --quiet
 expect 0 '4 of 4 runs finished' "$lra" "${lists[@]}" --quiet --out lists
 "$lra" table lists >lists.txt
 diff whole.txt lists.txt || { echo "FAILED: the table of the lists differs"; failures=$((failures + 1)); }

@@ -105,7 +105,7 @@ use_task() {
   expect 0 'majority' "$lra" baseline my_parity --quiet
   expect 0 'my_parity linear seed 0: .*test' "$lra" train --task my_parity --attention linear "${smoke[@]}"
   expect 0 'my_parity' "$lra" table runs
-  expect 2 'protocol "s4@3" has no rules for task "my_parity"' "$lra" train --task my_parity --attention linear --protocol s4 "${smoke[@]}"
+  expect 2 'protocol "s4@4" has no rules for task "my_parity"' "$lra" train --task my_parity --attention linear --protocol s4 "${smoke[@]}"
   expect 2 'preset "lra2020" has no sizes for task "my_parity"' "$lra" config --task my_parity --attention linear --preset lra2020
 }
 
