@@ -9,7 +9,7 @@ namespace lra {
 namespace {
 
 // Pixels of a line of text, and of all that is around the lines.
-constexpr int kLinePixels = 26, kFramePixels = 110;
+constexpr int kLinePixels = 26, kFramePixels = 130;
 
 std::vector<const AblationEffect*> ShownEffects(const AblationResult& result) {
   std::vector<const AblationEffect*> shown;
@@ -67,7 +67,8 @@ std::string EffectsProgram(const AblationResult& result, const std::string& svg)
   }
   // Colours of Okabe and Ito, which the colour-blind tell apart; points differ in form as well.
   absl::StrAppend(&text, ")\nset grid x\nset arrow from first 0, graph 0 to first 0, graph 1 ",
-                  "nohead lc rgb \"black\"\nset key below\nplot ");
+                  "nohead lc rgb \"black\"\nset key at screen 0.02, character 1 left bottom "
+                  "vertical maxrows 2 Left reverse\nplot ");
   if (Any(effects, true)) {
     absl::StrAppend(&text, "$told using 1:4:2:3 with xerrorbars pt 7 ps 0.8 lw 2 lc rgb ",
                     "\"#0072B2\" title \"told apart from 0\"", Any(effects, false) ? ", " : "");

@@ -19,6 +19,7 @@ namespace {
 void Conclude(double confidence, AblationEffect* effect) {
   effect->interval = MeanInterval(*effect->estimate, confidence);
   effect->p = TwoSidedP(*effect->estimate, 0);
+  if (effect->plan.kind == EffectKind::kSimple) return;
   effect->smallest_difference = SmallestDifferenceOf(*effect->estimate, kShownPower, confidence);
 }
 

@@ -100,6 +100,20 @@ TEST(Ablation, TasksAreAveragedComparedAndCorrectedTogether) {
   EXPECT_EQ(between.family_tests, 4);
 }
 
+TEST(Ablation, CellsThatAnswerAlikeDoNotDiffer) {
+  Ablation ablation = DataSetP();
+  ablation.tasks[0].runs[1] = ablation.tasks[0].runs[0];
+  ablation.tasks[0].runs[3] = ablation.tasks[0].runs[2];
+  const AblationResult result = AnalyseAblation(std::move(ablation), 0.95);
+  const AblationEffect& effect = EffectOf(result, "reweighting: cosine - none");
+  EXPECT_EQ(effect.estimate->mean, 0);
+  EXPECT_EQ(effect.p, 1);
+  EXPECT_FALSE(effect.is_told_apart);
+  EXPECT_EQ(EffectSentence(result, effect),
+            "The effect of reweighting cosine instead of none on listops was not told apart from "
+            "0: +0.00 points [-0.18, +0.18] (p = 1).");
+}
+
 TEST(Ablation, ASeedThatDidNotTrainIsDroppedWhereItIsNeeded) {
   Ablation ablation = DataSetP();
   AblationTask& task = ablation.tasks[0];

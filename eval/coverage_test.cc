@@ -1,12 +1,7 @@
 // Simulates runs and counts how often intervals cover, tests reject and margins hold. Bounds are
 // the ranges of a larger simulation (docs/statistics.md), widened by the Monte-Carlo error.
-//
-// A run of a method is right on example i where sqrt(rho) z_i + sqrt(1 - rho) e_si < threshold + g
-// a_s, all normal: z the example's difficulty, a the seed's shift, e the rest. The threshold is
-// such that the expected accuracy is exactly p, and g such that seeds scatter by `seed_sd`.
 #include <gtest/gtest.h>
 
-#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstdio>
@@ -17,65 +12,13 @@
 #include "eval/crossed.h"
 #include "eval/learned.h"
 #include "eval/power.h"
-#include "lra/random.h"
+#include "eval/simulator_test_util.h"
 
 namespace lra {
 namespace {
 
-struct Method {
-  double p = 0.6;
-  double seed_sd = 0;
-  double rho = 0.9;
-};
-
-// Draws rows of runs of several methods on the same examples.
-class Simulator {
- public:
-  explicit Simulator(uint32_t id) : stream_(20261122, RandomDomain::kTest, {id, 0, 0}) {}
-
-  // Both normals of a Box-Muller draw, which is what the simulation spends its time on.
-  double Normal() {
-    has_second_ = !has_second_;
-    if (!has_second_) return second_;
-    const double radius = std::sqrt(-2 * std::log(1 - stream_.Uniform()));
-    const double angle = 2 * std::acos(-1.0) * stream_.Uniform();
-    second_ = radius * std::sin(angle);
-    return radius * std::cos(angle);
-  }
-  std::vector<double> Normals(int count) {
-    std::vector<double> values(count);
-    for (double& value : values) value = Normal();
-    return values;
-  }
-  double Uniform() { return stream_.Uniform(); }
-
-  // sqrt(share) x + sqrt(1 - share) new normals: what rows have in common.
-  std::vector<double> Mixed(const std::vector<double>& x, double share) {
-    std::vector<double> values(x.size());
-    for (size_t i = 0; i < x.size(); ++i)
-      values[i] = std::sqrt(share) * x[i] + std::sqrt(1 - share) * Normal();
-    return values;
-  }
-
-  std::vector<ExampleValues> Runs(const Method& method, const std::vector<double>& difficulty,
-                                  const std::vector<double>& shift) {
-    const boost::math::normal normal;
-    const double z = quantile(normal, method.p), g = method.seed_sd / pdf(normal, z);
-    const double common = std::sqrt(method.rho), own = std::sqrt(1 - method.rho);
-    std::vector<ExampleValues> runs(shift.size(), ExampleValues(difficulty.size()));
-    for (size_t s = 0; s < shift.size(); ++s) {
-      const double threshold = z * std::sqrt(1 + g * g) + g * shift[s];
-      for (size_t i = 0; i < difficulty.size(); ++i)
-        runs[s][i] = common * difficulty[i] + own * Normal() < threshold ? 1 : 0;
-    }
-    return runs;
-  }
-
- private:
-  RandomStream stream_;
-  double second_ = 0;
-  bool has_second_ = false;
-};
+using ::lra::testing::Method;
+using ::lra::testing::Simulator;
 
 struct Bounds {
   double low, high;  // percent

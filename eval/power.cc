@@ -142,6 +142,8 @@ double Power(const Design& design, double difference, double confidence) {
 std::optional<double> SmallestDifferenceOf(const Estimate& estimate, double power,
                                            double confidence) {
   LRA_CHECK(power > 0 && power < 1) << power;
+  if (estimate.constant_examples || estimate.seed_variance + estimate.example_variance <= 0)
+    return std::nullopt;
   const PowerCurve curve(estimate, confidence);
   double low = 0, high = 1;
   if (!(curve.At(high) >= power)) return std::nullopt;

@@ -52,7 +52,8 @@ double Power(const Design& design, double difference, double confidence = 0.95);
 // seen. Its means are not read.
 double PowerOf(const Estimate& estimate, double difference, double confidence = 0.95);
 
-// The smallest difference that is told from 0 with this power; nullopt if none up to 1 is.
+// The smallest difference that is told from 0 with this power; nullopt if none up to 1 is, and
+// where nothing varied, which says nothing of what would have been seen.
 std::optional<double> SmallestDifference(const Design& design, double power,
                                          double confidence = 0.95);
 std::optional<double> SmallestDifferenceOf(const Estimate& estimate, double power,

@@ -114,5 +114,12 @@ TEST(PowerTest, AnUnpairedRecordGivesItsOwnVariances) {
   EXPECT_NEAR(Power(design, 0.02), PowerOf(known, 0.02), 1e-12);
 }
 
+// Rows that answer alike have no variance to plan with.
+TEST(PowerTest, WhereNothingVariedNoDifferenceIsNamed) {
+  const std::vector<ExampleValues> x(3, ExampleValues(50, 0.0));
+  EXPECT_FALSE(SmallestDifferenceOf(EstimateOf(MomentsOf(SumsOf(x))), 0.8).has_value());
+  EXPECT_FALSE(SmallestDifferenceOf(Estimate(), 0.8).has_value());
+}
+
 }  // namespace
 }  // namespace lra

@@ -17,6 +17,18 @@ namespace {
 
 constexpr char kAttentionFactor[] = "attention";
 
+// Takes out what is about other tasks and attentions, which would be refused.
+void KeepOwn(SuiteGroup* one) {
+  for (int i = one->for_task_size(); i-- > 0;) {
+    if (one->for_task(i).task() != one->task(0)) one->mutable_for_task()->DeleteSubrange(i, 1);
+  }
+  if (!one->has_search()) return;
+  auto* const rates = one->mutable_search()->mutable_for_attention();
+  for (int i = rates->size(); i-- > 0;) {
+    if (rates->at(i).attention() != one->attention(0)) rates->DeleteSubrange(i, 1);
+  }
+}
+
 // The group with one task, one attention and one level of each factor. The levels' settings come
 // last, as in the suite itself.
 SuiteFile SuiteOfCell(const SuiteGroup& group, const std::string& task,
@@ -36,10 +48,7 @@ SuiteFile SuiteOfCell(const SuiteGroup& group, const std::string& task,
   }
   for (const SuiteFactor& factor : group.factor())
     last->mutable_set()->MergeFrom(factor.level(levels[next++]).set());
-  // Settings of other tasks would be refused.
-  for (int i = one->for_task_size(); i-- > 0;) {
-    if (one->for_task(i).task() != task) one->mutable_for_task()->DeleteSubrange(i, 1);
-  }
+  KeepOwn(one);
   return suite;
 }
 
@@ -181,6 +190,7 @@ std::string Trimmed(const std::string& folder) {
 
 AblationFactors FactorsOf(const SuiteGroup& group) {
   AblationFactors factors;
+  if (group.cell_size() > 0 || group.pair_size() > 0) return factors;
   if (group.attention_size() > 1)
     factors.push_back({kAttentionFactor, {group.attention().begin(), group.attention().end()}});
   for (const SuiteFactor& factor : group.factor()) {
@@ -209,8 +219,10 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
     LRA_ASSIGN_OR_RETURN(designs.emplace_back(), ReadDesign(group, folder, runs, &missing));
   }
   if (designs.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        folder, ": its suite compares nothing; a group needs a factor, or several attentions"));
+    return absl::InvalidArgumentError(absl::StrCat(folder,
+                                                   ": its suite has no design: a group of tasks "
+                                                   "and attentions (without cell and pair) needs a "
+                                                   "factor, or several attentions"));
   }
   if (!missing.empty()) return Missing(folder, missing);
   for (Ablation& design : designs) {

@@ -26,8 +26,8 @@ struct AblateRequest {
   std::function<absl::Status(FoundRuns*)> add_stopped{};
 };
 
-// A group's factors: the attentions where it names several, then its own. A group without any
-// compares nothing.
+// A group's factors: the attentions where it names several, then its own. Groups of explicit cells
+// or pairs are no grids and have none.
 AblationFactors FactorsOf(const SuiteGroup& group);
 
 // Each group of the suite that has factors is a design of its own, analysed by itself. Errors:

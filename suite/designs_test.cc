@@ -204,7 +204,29 @@ TEST_F(DesignsTest, EachGroupIsADesignAndThoseWithoutFactorsAreNone) {
   EXPECT_EQ(report->designs[1].ablation.title, "attention on listops");
   suite.mutable_group()->DeleteSubrange(0, 2);
   Begin(suite);
-  EXPECT_THAT(Refusal(absl::StatusCode::kInvalidArgument), HasSubstr("compares nothing"));
+  EXPECT_THAT(Refusal(absl::StatusCode::kInvalidArgument), HasSubstr("has no design"));
+}
+
+// What a group says of one attention must not be refused where a cell has another.
+TEST_F(DesignsTest, ASearchBelongsToTheCells) {
+  SuiteFile suite = TwoByTwo();
+  SuiteSearch* search = suite.mutable_group(0)->mutable_search();
+  search->add_learning_rate(0.001);
+  SuiteMethodSearch* of = search->add_for_attention();
+  of->set_attention("cosformer");
+  of->add_learning_rate(0.003);
+  Begin(suite);
+  WriteAll();
+  const auto report = AblateSuite({.folder = Folder()});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_NEAR(EffectOf(report->designs[0], "attention: cosformer - relu").p, 0.04202962, 5e-9);
+}
+
+TEST(FactorsOfTest, ExplicitCellsAndPairsAreNoGrid) {
+  SuiteGroup group = TwoByTwo().group(0);
+  EXPECT_THAT(FactorsOf(group), SizeIs(2));
+  group.add_cell()->set_attention("relu");
+  EXPECT_THAT(FactorsOf(group), IsEmpty());
 }
 
 }  // namespace

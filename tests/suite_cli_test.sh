@@ -34,6 +34,13 @@ expect 0 'finished .*test' "$lra" status whole
 expect 0 '4 runs took .*, predicted were .* %; single runs' "$lra" status whole
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out whole
 "$lra" table whole >whole.txt
+# Two attentions are a factor; two seeds are too few to say anything of it, and that is said.
+expect 0 'effect of attention relu instead of linear on listops is not known: seeds 0, 1 trained' "$lra" ablate whole
+expect 0 '^[|] relu ' "$lra" ablate whole --format md
+expect 0 '"verdict": "not known"' "$lra" ablate whole --json
+expect 0 '^whole,main,attention: relu - linear,listops,' "$lra" ablate whole --format csv
+expect 2 'md, csv or json' "$lra" ablate whole --format tex
+expect 2 'data holds no suite .*lra run' "$lra" ablate data
 
 # Killed again and again, each time when one more run has begun; each time it goes on, without waiting for the workers of the
 # one before.
@@ -53,6 +60,7 @@ expect 1 'runs are left: the same command goes on' "$lra" run mine.textproto --q
 expect 2 'k/n' "$lra" run mine.textproto --shard 2/2
 expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --shard 0/2
 expect 0 '2 of 4 runs finished' "$lra" status parts
+expect 1 'listops, attention .*: seed . [(]waiting[)]' "$lra" ablate parts
 expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --shard 1/2
 "$lra" table parts >parts.txt
 diff whole.txt parts.txt || { echo "FAILED: the table of the parts differs"; failures=$((failures + 1)); }

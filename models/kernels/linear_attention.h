@@ -44,7 +44,7 @@ struct LinearAttentionSpec {
   double epsilon = 1e-6;
   at::Tensor floors;  // for kClamp, not causal: [B], a value for each example instead of epsilon
   double floor_ratio = 0.01;  // for kSignedFloor
-  // Re-weighting angles, float64: [N] and [Nk], or [B, N] and [B, Nk]. Undefined = none.
+  // Re-weighting angles, float64: [N] and [Nk], or [B or 1, N] and [B or 1, Nk]. Undefined = none.
   at::Tensor query_angles;
   at::Tensor key_angles;
   // o_i sums over j <= i + Nk - N.

@@ -22,7 +22,7 @@ class AngleTable {
     if (!angles.defined()) return;
     cosine_ = angles.cos().to(at::kFloat).contiguous();
     sine_ = angles.sin().to(at::kFloat).contiguous();
-    stride_ = angles.dim() == 2 ? angles.size(1) : 0;
+    stride_ = angles.dim() == 2 && angles.size(0) > 1 ? angles.size(1) : 0;
   }
   Angles At(int64_t example, int64_t token) const {
     if (!cosine_.defined()) return {};
