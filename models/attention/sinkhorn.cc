@@ -72,10 +72,8 @@ class Sinkhorn : public Attention {
                 "sequence");
     const SinkhornBlocks blocks(input, block_);
     const at::Tensor admitted = Admitted(blocks, input.causal);  // [B, n, n]
-    const BlockKeys own = {Tokens(blocks.k), Tokens(blocks.v),
-                           blocks.is_full ? at::Tensor() : blocks.keep.flatten(1)};
-    const BlockKeys mixed = Mixed(blocks, MixingOf(blocks, admitted, input), admitted);
-    return BlockAttention(Tokens(blocks.q), {own, mixed}, block_, input.causal)
+    const std::vector<BlockKeys> keys = Keys(blocks, MixingOf(blocks, admitted, input), admitted);
+    return BlockAttention(Tokens(blocks.q), keys, block_, input.causal)
         .narrow(2, 0, input.q.size(2));
   }
 
@@ -109,8 +107,9 @@ class Sinkhorn : public Attention {
 
   static at::Tensor Tokens(const at::Tensor& blocks) { return blocks.flatten(2, 3); }
 
-  static BlockKeys Mixed(const SinkhornBlocks& blocks, const Mixing& mixing,
-                         const at::Tensor& admitted) {
+  // Returns each block's own keys and values, and the mixed ones.
+  static std::vector<BlockKeys> Keys(const SinkhornBlocks& blocks, const Mixing& mixing,
+                                     const at::Tensor& admitted) {
     const at::Tensor kept = blocks.keep.to(blocks.k.options());
     // For each place s in a block, the sum of the weights of those blocks whose token s is kept,
     // [B, H, n, b]; 0 where there is no such block. If all tokens are kept, it is the same for all
@@ -121,11 +120,14 @@ class Sinkhorn : public Attention {
     const at::Tensor weights = blocks.is_full ? mixing.weights * scale : mixing.weights;
     const int64_t block = blocks.k.size(3);
     const auto mix = [&](const at::Tensor& x) {
-      const at::Tensor y = MixBlocks(weights, Tokens(x), block);
-      return blocks.is_full ? y : y * scale.flatten(2).unsqueeze(-1);
+      MixedBlocks both = MixBlocks(weights, Tokens(x), block);
+      if (!blocks.is_full) both.mixed = both.mixed * scale.flatten(2).unsqueeze(-1);
+      return both;
     };
+    const MixedBlocks k = mix(blocks.k), v = mix(blocks.v);
     const at::Tensor is_mixed = at::matmul(admitted.to(kept.options()), kept) > 0;  // [B, n, b]
-    return {mix(blocks.k), mix(blocks.v), is_mixed.flatten(1)};
+    return {{k.own, v.own, blocks.is_full ? at::Tensor() : blocks.keep.flatten(1)},
+            {k.mixed, v.mixed, is_mixed.flatten(1)}};
   }
 
   // Returns bool [B, n, n]: whether the mixture for the row's block may contain the column's block.

@@ -13,10 +13,14 @@
 #include "models/kernels/floats.h"
 #include "models/kernels/head_rows.h"
 #include "models/kernels/lane_tiles.h"
+#include "models/kernels/prefetch.h"
 #include "models/kernels/tile_product.h"
 
 namespace lra {
 namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
 // So many floats of each block are mixed at a time: those of all blocks stay in the cache.
 constexpr int64_t kMixedFloats = 256;
@@ -37,6 +41,16 @@ struct MixingShape {
   const int64_t columns;  // blocks, in whole vectors
 };
 
+// The tokens of one head.
+struct BlockRows {
+  float* data = nullptr;
+  int64_t stride = 0;
+};
+
+BlockRows RowsOf(const HeadRows& x, int64_t example, int64_t head) {
+  return {x.At(example, head, 0), x.stride()};
+}
+
 // Mixes the blocks of one head; scratch of one thread.
 class BlockMixer {
  public:
@@ -49,41 +63,42 @@ class BlockMixer {
         transposed_(shape.lanes * shape.columns),
         zeros_(shape.lanes) {
     std::fill_n(from_.get(), shape.blocks * shape.lanes, 0.0f);
+    std::fill_n(to_.get(), shape.blocks * shape.lanes, 0.0f);
   }
 
-  // y = weights x, or weights^T x.
-  void Mix(const float* weights, bool is_transposed, const float* x, int64_t stride, float* y,
-           int64_t y_stride) {
+  // y = weights x.
+  void Forward(const float* weights, const BlockRows& x, const BlockRows& y) {
     LoadWeights(weights);
     for (int64_t first = 0; first < s_.block; first += s_.tokens) {
       const int64_t tokens = std::min(s_.tokens, s_.block - first);
-      Copy(x + first * stride, stride, tokens);
-      MultiplyTile({s_.blocks, s_.blocks, s_.lanes, weights_.get(), s_.columns, is_transposed,
-                    from_.get(), s_.lanes, zeros_.data(), to_.get(), s_.lanes});
-      for (int64_t n = 0; n < s_.blocks; ++n) {
-        for (int64_t t = 0; t < tokens; ++t) {
-          std::copy_n(to_.get() + n * s_.lanes + t * s_.width, s_.width,
-                      y + (n * s_.block + first + t) * y_stride);
-        }
-      }
+      Load(x, first, tokens, from_.get());
+      MultiplyTile({s_.blocks, s_.blocks, s_.lanes, weights_.get(), s_.columns, false, from_.get(),
+                    s_.lanes, zeros_.data(), to_.get(), s_.lanes});
+      Store(first, tokens, y);
     }
   }
 
-  // gradient [n, n] = sum over places and channels of upstream_n x_m.
-  void AddWeightGradient(const float* upstream, int64_t upstream_stride, const float* x,
-                         int64_t stride, float* gradient) {
+  // dx = weights^T upstream + own, where own.data may be null, and
+  // dweights [n, n] = sum over places and channels of upstream_n x_m.
+  void Backward(const float* weights, const BlockRows& upstream, const BlockRows& own,
+                const BlockRows& x, const BlockRows& dx, float* dweights) {
+    LoadWeights(weights);
     std::fill_n(sums_.get(), s_.blocks * s_.columns, 0.0f);
     for (int64_t first = 0; first < s_.block; first += s_.tokens) {
       const int64_t tokens = std::min(s_.tokens, s_.block - first);
-      Copy(x + first * stride, stride, tokens);
+      Load(x, first, tokens, from_.get());
       PackLanes({s_.blocks, s_.columns, tokens * s_.width}, from_.get(), s_.lanes, nullptr, 1.0f,
                 transposed_.get());
-      Copy(upstream + first * upstream_stride, upstream_stride, tokens);
+      Load(upstream, first, tokens, from_.get());
       MultiplyTile({s_.blocks, tokens * s_.width, s_.columns, from_.get(), s_.lanes, false,
                     transposed_.get(), s_.columns, nullptr, sums_.get(), s_.columns});
+      if (own.data != nullptr) Load(own, first, tokens, to_.get());
+      MultiplyTile({s_.blocks, s_.blocks, s_.lanes, weights_.get(), s_.columns, true, from_.get(),
+                    s_.lanes, own.data == nullptr ? zeros_.data() : nullptr, to_.get(), s_.lanes});
+      Store(first, tokens, dx);
     }
     for (int64_t n = 0; n < s_.blocks; ++n)
-      std::copy_n(sums_.get() + n * s_.columns, s_.blocks, gradient + n * s_.blocks);
+      std::copy_n(sums_.get() + n * s_.columns, s_.blocks, dweights + n * s_.blocks);
   }
 
  private:
@@ -93,12 +108,23 @@ class BlockMixer {
       std::copy_n(weights + n * s_.blocks, s_.blocks, weights_.get() + n * s_.columns);
   }
 
-  // from_ = so many tokens of each block.
-  void Copy(const float* x, int64_t stride, int64_t tokens) {
+  // to = so many tokens of each block. Those that are next are fetched.
+  void Load(const BlockRows& x, int64_t first, int64_t tokens, float* to) const {
     for (int64_t m = 0; m < s_.blocks; ++m) {
       for (int64_t t = 0; t < tokens; ++t) {
-        std::copy_n(x + (m * s_.block + t) * stride, s_.width,
-                    from_.get() + m * s_.lanes + t * s_.width);
+        const float* row = x.data + (m * s_.block + first + t) * x.stride;
+        PrefetchRow(row + s_.tokens * x.stride, s_.width);
+        std::copy_n(row, s_.width, to + m * s_.lanes + t * s_.width);
+      }
+    }
+  }
+
+  // The same tokens of y = to_.
+  void Store(int64_t first, int64_t tokens, const BlockRows& y) const {
+    for (int64_t n = 0; n < s_.blocks; ++n) {
+      for (int64_t t = 0; t < tokens; ++t) {
+        std::copy_n(to_.get() + n * s_.lanes + t * s_.width, s_.width,
+                    y.data + (n * s_.block + first + t) * y.stride);
       }
     }
   }
@@ -121,38 +147,39 @@ void ForMixedHeads(const MixingShape& shape, const at::Tensor& x, Body body) {
 
 class MixBlocksFunction : public torch::autograd::Function<MixBlocksFunction> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& weights,
-                            const at::Tensor& x, int64_t block_tokens) {
+  // Returns x and the mixtures.
+  static variable_list forward(AutogradContext* context, const at::Tensor& weights,
+                               const at::Tensor& x, int64_t block_tokens) {
     const at::Tensor dense = weights.contiguous(), output = EmptyHeads(x, x.size(3));
     context->save_for_backward({dense, x});
     context->saved_data["block_tokens"] = block_tokens;
+    context->set_materialize_grads(false);
     const MixingShape shape(dense, x, block_tokens);
     const HeadRows from(x), to(output);
     const float* all = dense.const_data_ptr<float>();
     ForMixedHeads(shape, x, [&](BlockMixer* mixer, int64_t example, int64_t head, int64_t i) {
-      mixer->Mix(all + i * shape.blocks * shape.blocks, false, from.At(example, head, 0),
-                 from.stride(), to.At(example, head, 0), to.stride());
+      mixer->Forward(all + i * shape.blocks * shape.blocks, RowsOf(from, example, head),
+                     RowsOf(to, example, head));
     });
-    return output;
+    return {x, output};
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list upstream) {
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &weights = saved[0], &x = saved[1];
+  static variable_list backward(AutogradContext* context, variable_list upstream) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &weights = saved[0], &x = saved[1], &own = upstream[0], &mixed = upstream[1];
+    if (!mixed.defined()) return {at::Tensor(), own, at::Tensor()};
     const at::Tensor dx = EmptyHeads(x, x.size(3));
     const at::Tensor dweights = at::empty(weights.sizes(), weights.options().requires_grad(false));
     const MixingShape shape(weights, x, context->saved_data["block_tokens"].toInt());
-    const HeadRows inputs(x), gradients(upstream[0]), to(dx);
+    const HeadRows inputs(x), gradients(mixed), added(own.defined() ? own : mixed), to(dx);
     const float* all = weights.const_data_ptr<float>();
     float* all_gradients = dweights.mutable_data_ptr<float>();
     ForMixedHeads(shape, x, [&](BlockMixer* mixer, int64_t example, int64_t head, int64_t i) {
-      const float* gradient = gradients.At(example, head, 0);
       const int64_t matrix = i * shape.blocks * shape.blocks;
-      mixer->Mix(all + matrix, true, gradient, gradients.stride(), to.At(example, head, 0),
-                 to.stride());
-      mixer->AddWeightGradient(gradient, gradients.stride(), inputs.At(example, head, 0),
-                               inputs.stride(), all_gradients + matrix);
+      mixer->Backward(all + matrix, RowsOf(gradients, example, head),
+                      own.defined() ? RowsOf(added, example, head) : BlockRows(),
+                      RowsOf(inputs, example, head), RowsOf(to, example, head),
+                      all_gradients + matrix);
     });
     return {dweights, dx, at::Tensor()};
   }
@@ -169,13 +196,14 @@ at::Tensor MixBlocksGeneric(const at::Tensor& weights, const at::Tensor& x, int6
 
 }  // namespace internal
 
-at::Tensor MixBlocks(const at::Tensor& weights, const at::Tensor& x, int64_t block_tokens) {
+MixedBlocks MixBlocks(const at::Tensor& weights, const at::Tensor& x, int64_t block_tokens) {
   LRA_CHECK(x.dim() == 4 && weights.dim() == 4 && weights.size(2) == weights.size(3) &&
             weights.size(0) == x.size(0) && weights.size(1) == x.size(1) && block_tokens >= 1 &&
             weights.size(2) * block_tokens == x.size(2));
   if (DispatchKernel(KernelNeeds(), {x, weights}) == KernelPath::kGeneric)
-    return internal::MixBlocksGeneric(weights, x, block_tokens);
-  return MixBlocksFunction::apply(weights, x, block_tokens);
+    return {x, internal::MixBlocksGeneric(weights, x, block_tokens)};
+  const variable_list both = MixBlocksFunction::apply(weights, x, block_tokens);
+  return {both[0], both[1]};
 }
 
 }  // namespace lra

@@ -8,14 +8,20 @@
 
 namespace lra {
 
-// y_n[s] = sum_m weights_nm x_m[s], where x_m[s] is token s of block m: weights [B, H, n, n] and x
-// [B, H, n block_tokens, D] -> [B, H, n block_tokens, D]. Differentiable once in both. Works on any
-// device and float type; it is fast in float32 on the CPU.
-at::Tensor MixBlocks(const at::Tensor& weights, const at::Tensor& x, int64_t block_tokens);
+// What MixBlocks() returns, both [B, H, n block_tokens, D].
+struct MixedBlocks {
+  at::Tensor own;    // x itself
+  at::Tensor mixed;  // y_n[s] = sum_m weights_nm x_m[s], where x_m[s] is token s of block m
+};
+
+// weights [B, H, n, n] and x [B, H, n block_tokens, D]. Differentiable once in both; who uses x
+// through `own` has its gradient added to that of the mixtures in one pass. Works on any device and
+// float type; it is fast in float32 on the CPU.
+MixedBlocks MixBlocks(const at::Tensor& weights, const at::Tensor& x, int64_t block_tokens);
 
 namespace internal {
 
-// The same by matmul() on copies whose blocks are rows.
+// The mixtures by matmul() on copies whose blocks are rows.
 at::Tensor MixBlocksGeneric(const at::Tensor& weights, const at::Tensor& x, int64_t block_tokens);
 
 }  // namespace internal

@@ -19,21 +19,30 @@ struct Shape {
   int64_t batch, heads, blocks, block, width;
 };
 
-struct Mixed {
-  at::Tensor output, weights, x;  // and gradients
+struct Outcome {
+  at::Tensor own, mixed, weights, x;  // the last two are gradients
 };
 
+// Which of the two results a model goes on with.
+enum class Used { kMixed, kBoth, kOwn };
+
 template <class Function>
-Mixed Outcome(const Shape& s, at::ScalarType type, Function mix) {
+Outcome Mix(const Shape& s, at::ScalarType type, Used used, Function function) {
   at::manual_seed(3);
   const auto leaf = [&](const at::Tensor& t) { return t.to(type).set_requires_grad(true); };
   const at::Tensor weights = leaf(at::randn({s.batch, s.heads, s.blocks, s.blocks}, at::kDouble));
   const at::Tensor x =
       leaf(at::randn({s.batch, s.blocks * s.block, s.heads, s.width}, at::kDouble).transpose(1, 2));
-  const at::Tensor upstream = at::randn(x.sizes(), at::kDouble).to(type);
-  const at::Tensor output = mix(weights, x);
-  (output * upstream).sum().backward();
-  return {output.detach(), weights.grad(), x.grad()};
+  const auto upstream = [&] { return at::randn(x.sizes(), at::kDouble).to(type); };
+  const at::Tensor to_mixed = upstream(), to_own = upstream();
+  const MixedBlocks y = function(weights, x);
+  at::Tensor loss = used == Used::kOwn ? at::Tensor() : (y.mixed * to_mixed).sum();
+  if (used != Used::kMixed) {
+    const at::Tensor own = (y.own * to_own).sum();
+    loss = loss.defined() ? loss + own : own;
+  }
+  loss.backward();
+  return {y.own.detach(), y.mixed.detach(), weights.grad(), x.grad()};
 }
 
 void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double tolerance) {
@@ -46,23 +55,28 @@ class BlockMixingTest : public testing::TestWithParam<Shape> {};
 TEST_P(BlockMixingTest, EqualsTheDefinitionWithItsGradients) {
   const Shape s = GetParam();
   const auto definition = [&](const at::Tensor& weights, const at::Tensor& x) {
-    return at::einsum("bhnm,bhmsd->bhnsd", {weights, x.unflatten(2, {s.blocks, s.block})})
-        .flatten(2, 3);
+    return MixedBlocks{
+        x, at::einsum("bhnm,bhmsd->bhnsd", {weights, x.unflatten(2, {s.blocks, s.block})})
+               .flatten(2, 3)};
   };
   const auto kernel = [&](const at::Tensor& weights, const at::Tensor& x) {
     return MixBlocks(weights, x, s.block);
   };
-  const Mixed expected = Outcome(s, at::kDouble, definition);
-  const auto compare = [&](const Mixed& actual, double tolerance) {
-    ExpectNear(actual.output, expected.output, tolerance);
-    ExpectNear(actual.weights, expected.weights, tolerance);
-    ExpectNear(actual.x, expected.x, tolerance);
-  };
-  compare(Outcome(s, at::kDouble, kernel), 1e-12);
-  for (const KernelPath path : AvailableKernelPaths()) {
-    const ScopedKernelPath use(path);
-    SCOPED_TRACE(KernelPathName(path));
-    compare(Outcome(s, at::kFloat, kernel), 1e-5);
+  for (const Used used : {Used::kMixed, Used::kBoth, Used::kOwn}) {
+    const Outcome expected = Mix(s, at::kDouble, used, definition);
+    const auto compare = [&](const Outcome& actual, double tolerance) {
+      EXPECT_TRUE(at::equal(actual.own, expected.own.to(actual.own.scalar_type())));
+      ExpectNear(actual.mixed, expected.mixed, tolerance);
+      ExpectNear(actual.x, expected.x, tolerance);
+      ASSERT_EQ(actual.weights.defined(), expected.weights.defined());
+      if (expected.weights.defined()) ExpectNear(actual.weights, expected.weights, tolerance);
+    };
+    compare(Mix(s, at::kDouble, used, kernel), 1e-12);
+    for (const KernelPath path : AvailableKernelPaths()) {
+      const ScopedKernelPath use(path);
+      SCOPED_TRACE(KernelPathName(path));
+      compare(Mix(s, at::kFloat, used, kernel), 1e-5);
+    }
   }
 }
 
@@ -76,13 +90,13 @@ INSTANTIATE_TEST_SUITE_P(Shapes, BlockMixingTest,
 TEST(BlockMixingTest, ThreadsChangeNothing) {
   const auto run = [](int threads) {
     at::set_num_threads(threads);
-    return Outcome({"", 2, 3, 9, 5, 8}, at::kFloat,
-                   [](const auto& weights, const auto& x) { return MixBlocks(weights, x, 5); });
+    return Mix({"", 2, 3, 9, 5, 8}, at::kFloat, Used::kBoth,
+               [](const auto& weights, const auto& x) { return MixBlocks(weights, x, 5); });
   };
   const int before = at::get_num_threads();
-  const Mixed one = run(1), three = run(3);
+  const Outcome one = run(1), three = run(3);
   at::set_num_threads(before);
-  EXPECT_TRUE(at::equal(one.output, three.output));
+  EXPECT_TRUE(at::equal(one.mixed, three.mixed));
   EXPECT_TRUE(at::equal(one.weights, three.weights));
   EXPECT_TRUE(at::equal(one.x, three.x));
 }
