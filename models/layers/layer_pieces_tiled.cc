@@ -142,10 +142,8 @@ struct OutputMlpTensors {
 
 // The pre-activation is the largest tensor of a layer. Of narrow models it is made again in the
 // backward, which costs 2 E operations a number: with AVX-512 about what writing and reading it
-// would, with half of its multipliers more.
-bool IsHiddenStored(int64_t width) {
-  return width > 128 || ActiveKernelPath() != KernelPath::kAvx512;
-}
+// would, with AVX2 some percent of a step more.
+bool IsHiddenStored(int64_t width) { return width > 128; }
 
 // Scratch memory for the loops over tiles.
 struct OutputMlpScratch {
