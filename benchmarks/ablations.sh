@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Keeps the records of suites that are designed experiments, and makes their pages and figures (docs/ablations, docs/pictures).
+#
+# usage: benchmarks/ablations.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
+#                                              FOLDER's last part is; baselines are in FOLDER/baselines (lra baseline)
+#        benchmarks/ablations.sh write         make the pages of all suites that are kept (figures need gnuplot)
+#        benchmarks/ablations.sh check         compare the pages with the records
+set -euo pipefail
+cd "$(dirname "$0")/.."
+lra=${LRA:-build/release/lra}
+
+keep() {
+  local from=${1%/} to=docs/records/$(basename "$1") run
+  [ -f "$from/suite.textproto" ] || { echo "$from holds no suite" >&2; exit 2; }
+  rm -rf "$to"
+  for run in "$from"/*/record.textproto "$from"/baselines/*/record.textproto; do
+    run=$(dirname "$run")
+    mkdir -p "$to/${run#"$from"/}"
+    cp "$run"/record.textproto "$run"/accuracy.npy "$run"/accuracy-validation.npy "$to/${run#"$from"/}"
+  done
+  cp "$from/suite.textproto" "$to"
+}
+
+suites() {
+  local file
+  for file in docs/records/*/suite.textproto; do basename "$(dirname "$file")"; done
+}
+
+# Each design under its heading: its figure, and what `lra ablate` says.
+page() {
+  "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --format md |
+    awk -v name="$1" '{ print } /^## / { printf "\n![%s](../pictures/%s-%d.svg)\n", substr($0, 4), name, ++n }'
+}
+
+write() {
+  local suite
+  mkdir -p docs/ablations
+  for suite in $(suites); do
+    page "$suite" >"docs/ablations/$suite.md.new"
+    mv "docs/ablations/$suite.md.new" "docs/ablations/$suite.md"
+    "$lra" ablate "docs/records/$suite" --baselines "docs/records/$suite/baselines" --figure "docs/pictures/$suite" >/dev/null
+    rm "docs/pictures/$suite"-*.gp
+  done
+}
+
+case "${1:-}" in
+  keep) keep "${2:?the folder of a suite}" ;;
+  write) write ;;
+  check) for suite in $(suites); do page "$suite" | diff - "docs/ablations/$suite.md"; done ;;
+  *) sed -n '2,7p' "$0"; exit 2 ;;
+esac
