@@ -228,6 +228,18 @@ absl::Status CheckBudgets(const std::vector<SuiteCell>& cells) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPairsDiffer(const SuiteGroup& group) {
+  for (const SuitePair& pair : group.pair()) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> first, ExpandCase(group, pair.first()));
+    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> second, ExpandCase(group, pair.second()));
+    if (first.front().name == second.front().name) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("pair \"", pair.name(), "\": both cells are the same configuration"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AddGroup(const SuiteGroup& group, std::vector<SuiteCell>* cells) {
   LRA_RETURN_IF_ERROR(CheckGroup(group));
   std::vector<SuiteCell> of_group;
@@ -236,22 +248,8 @@ absl::Status AddGroup(const SuiteGroup& group, std::vector<SuiteCell>* cells) {
     of_group.insert(of_group.end(), more.begin(), more.end());
   }
   LRA_RETURN_IF_ERROR(CheckBudgets(of_group));
+  LRA_RETURN_IF_ERROR(CheckPairsDiffer(group));
   cells->insert(cells->end(), of_group.begin(), of_group.end());
-  return absl::OkStatus();
-}
-
-absl::Status AddPairs(const SuiteGroup& group, std::vector<SuitePairing>* pairings) {
-  for (const SuitePair& pair : group.pair()) {
-    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> first, ExpandCase(group, pair.first()));
-    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> second, ExpandCase(group, pair.second()));
-    // Both are of the same tasks, levels and seeds, in the same order.
-    for (size_t i = 0; i < first.size(); ++i)
-      pairings->push_back({pair.name(), first[i].name, second[i].name});
-    if (first.front().name == second.front().name) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("pair \"", pair.name(), "\": both cells are the same configuration"));
-    }
-  }
   return absl::OkStatus();
 }
 
@@ -280,7 +278,6 @@ absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
   for (int i = 0; i < suite.group_size(); ++i) {
     LRA_RETURN_IF_ERROR(InGroup(i, AddGroup(suite.group(i), &all)));
   }
-  LRA_RETURN_IF_ERROR(PairsOf(suite).status());
   if (all.empty()) return absl::InvalidArgumentError("a suite without a group has no runs");
   std::stable_sort(all.begin(), all.end(),
                    [](const SuiteCell& a, const SuiteCell& b) { return a.seed < b.seed; });
@@ -290,13 +287,6 @@ absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
     if (names.insert(cell.name).second) cells.push_back(std::move(cell));
   }
   return cells;
-}
-
-absl::StatusOr<std::vector<SuitePairing>> PairsOf(const SuiteFile& suite) {
-  std::vector<SuitePairing> pairings;
-  for (int i = 0; i < suite.group_size(); ++i)
-    LRA_RETURN_IF_ERROR(InGroup(i, AddPairs(suite.group(i), &pairings)));
-  return pairings;
 }
 
 std::string CellName(const SuiteCell& cell) { return cell.name.substr(0, cell.name.rfind("-s")); }

@@ -33,15 +33,6 @@ std::string SuiteName(const std::string& name_or_path);
 // unequal searches.
 absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite);
 
-// Two runs that the suite declares to be compared with each other.
-struct SuitePairing {
-  std::string pair;           // its name in the file
-  std::string first, second;  // names of runs
-};
-
-// The runs of every pair of every group, in the file's order. The errors of ExpandSuite.
-absl::StatusOr<std::vector<SuitePairing>> PairsOf(const SuiteFile& suite);
-
 // The name of all runs of a cell: the run's without its seed.
 std::string CellName(const SuiteCell& cell);
 

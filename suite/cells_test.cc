@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 
 SuiteFile Grid() {
@@ -163,29 +164,17 @@ SuiteFile Paired() {
   return suite;
 }
 
-TEST(PairsOf, AreRunsWithEqualSeedsOfOneTask) {
-  const SuiteFile suite = Paired();
+TEST(ExpandSuite, MakesTheRunsOfPairs) {
   // The ReLU runs of both pairs are the same.
-  const std::vector<SuiteCell> cells = *ExpandSuite(suite);
-  EXPECT_THAT(cells, SizeIs(2 * 2 * 3));
-  const std::vector<SuitePairing> pairs = *PairsOf(suite);
-  ASSERT_THAT(pairs, SizeIs(2 * 2 * 2));
-  EXPECT_EQ(pairs[0].pair, "re-weighting");
-  EXPECT_EQ(pairs[0].first, "listops-relu-smoke-s0");
-  EXPECT_EQ(pairs[0].second, "listops-cosformer-smoke-s0");
-  EXPECT_EQ(pairs[3].first, "text-relu-smoke-s1");
-  EXPECT_EQ(pairs[4].pair, "positions");
-  for (const SuitePairing& pair : pairs) {
-    for (const std::string& name : {pair.first, pair.second}) {
-      EXPECT_TRUE(std::any_of(cells.begin(), cells.end(), [&](const SuiteCell& cell) {
-        return cell.name == name;
-      })) << name;
-    }
-  }
-  EXPECT_THAT(*PairsOf(Grid()), SizeIs(0));
+  const std::vector<SuiteCell> cells = *ExpandSuite(Paired());
+  ASSERT_THAT(cells, SizeIs(2 * 2 * 3));
+  std::vector<std::string> names;
+  for (const SuiteCell& cell : cells) names.push_back(cell.name);
+  EXPECT_THAT(names, IsSupersetOf({"listops-relu-smoke-s0", "listops-cosformer-smoke-s0",
+                                   "text-relu-smoke-s1", "text-cosformer-smoke-s1"}));
 }
 
-TEST(PairsOf, RefusesWhatIsNoPair) {
+TEST(ExpandSuite, RefusesWhatIsNoPair) {
   const auto refusal = [](const std::function<void(SuitePair*)>& spoil) {
     SuiteFile suite = Paired();
     spoil(suite.mutable_group(0)->mutable_pair(0));

@@ -29,25 +29,79 @@ void KeepOwn(SuiteGroup* one) {
   }
 }
 
+// A group as a designed experiment, or a pair of it: a factor of its two cells.
+struct Design {
+  SuiteGroup group;
+  const SuitePair* pair = nullptr;
+
+  bool has_attention_factor() const {
+    return (pair == nullptr || pair->first().attention().empty()) && group.attention_size() > 1;
+  }
+};
+
+std::vector<Design> DesignsOf(const SuiteFile& suite) {
+  std::vector<Design> designs;
+  for (const SuiteGroup& group : suite.group()) {
+    if (group.cell_size() == 0 && group.pair_size() == 0) designs.push_back({group});
+    for (const SuitePair& pair : group.pair()) {
+      Design& design = designs.emplace_back(Design{group, &pair});
+      if (pair.first().task().empty()) continue;
+      design.group.clear_task();
+      design.group.add_task(pair.first().task());
+    }
+  }
+  return designs;
+}
+
+// "cosformer", "relu, model.positions=NO_POSITIONS".
+std::string CaseText(const SuiteCase& one) {
+  std::vector<std::string> parts(one.set().begin(), one.set().end());
+  if (!one.attention().empty()) parts.insert(parts.begin(), one.attention());
+  return parts.empty() ? "as the group" : absl::StrJoin(parts, ", ");
+}
+
+// The attentions where there are several, the two cells of a pair, then the group's own factors.
+AblationFactors FactorsOf(const Design& design) {
+  AblationFactors factors;
+  const auto& attentions = design.group.attention();
+  if (design.has_attention_factor())
+    factors.push_back({kAttentionFactor, {attentions.begin(), attentions.end()}});
+  if (design.pair != nullptr) {
+    factors.push_back(
+        {design.pair->name(), {CaseText(design.pair->first()), CaseText(design.pair->second())}});
+  }
+  for (const SuiteFactor& factor : design.group.factor()) {
+    AblationFactor& added = factors.emplace_back();
+    added.name = factor.name();
+    for (const SuiteLevel& level : factor.level()) added.levels.push_back(level.name());
+  }
+  return factors;
+}
+
 // The group with one task, one attention and one level of each factor. The levels' settings come
 // last, as in the suite itself.
-SuiteFile SuiteOfCell(const SuiteGroup& group, const std::string& task,
-                      const AblationFactors& factors, const std::vector<int>& levels) {
+SuiteFile SuiteOfCell(const Design& design, const std::string& task,
+                      const std::vector<int>& levels) {
+  const SuiteGroup& group = design.group;
   SuiteFile suite;
   SuiteGroup* const one = suite.add_group();
   *one = group;
   one->clear_task();
   one->add_task(task);
   one->clear_factor();
-  SuiteTask* const last = one->add_for_task();
-  last->set_task(task);
+  one->clear_cell();
+  one->clear_pair();
+  SuiteCase* const only = one->add_cell();
   size_t next = 0;
-  if (factors.size() > static_cast<size_t>(group.factor_size())) {
-    one->clear_attention();
-    one->add_attention(factors[0].levels[levels[next++]]);
-  }
+  if (design.has_attention_factor()) only->set_attention(group.attention(levels[next++]));
+  if (design.pair != nullptr)
+    only->MergeFrom(levels[next++] == 0 ? design.pair->first() : design.pair->second());
   for (const SuiteFactor& factor : group.factor())
-    last->mutable_set()->MergeFrom(factor.level(levels[next++]).set());
+    only->mutable_set()->MergeFrom(factor.level(levels[next++]).set());
+  if (!only->attention().empty()) {
+    one->clear_attention();
+    one->add_attention(only->attention());
+  }
   KeepOwn(one);
   return suite;
 }
@@ -147,18 +201,17 @@ absl::Status Missing(const std::string& folder, const std::vector<std::string>& 
                    absl::StrJoin(missing, "\n  "), "\n`lra run` goes on with what is left"));
 }
 
-absl::StatusOr<Ablation> ReadDesign(const SuiteGroup& group, const std::string& folder,
+absl::StatusOr<Ablation> ReadDesign(const Design& design, const std::string& folder,
                                     const TrainedRuns& runs, std::vector<std::string>* missing) {
   Ablation ablation;
-  ablation.factors = FactorsOf(group);
-  ablation.title = TitleOf(group, ablation.factors);
-  for (const std::string& name : group.task()) {
+  ablation.factors = FactorsOf(design);
+  ablation.title = TitleOf(design.group, ablation.factors);
+  for (const std::string& name : design.group.task()) {
     AblationTask& task = ablation.tasks.emplace_back();
     task.task = name;
     TaskReader reader(folder, runs, &task);
     for (int cell = 0; cell < CellCount(ablation.factors); ++cell) {
-      const SuiteFile suite =
-          SuiteOfCell(group, name, ablation.factors, LevelsOf(ablation.factors, cell));
+      const SuiteFile suite = SuiteOfCell(design, name, LevelsOf(ablation.factors, cell));
       LRA_RETURN_IF_ERROR(
           reader.AddCell(suite, absl::StrCat(name, ", ", CellText(ablation.factors, cell))));
     }
@@ -188,19 +241,6 @@ std::string Trimmed(const std::string& folder) {
 
 }  // namespace
 
-AblationFactors FactorsOf(const SuiteGroup& group) {
-  AblationFactors factors;
-  if (group.cell_size() > 0 || group.pair_size() > 0) return factors;
-  if (group.attention_size() > 1)
-    factors.push_back({kAttentionFactor, {group.attention().begin(), group.attention().end()}});
-  for (const SuiteFactor& factor : group.factor()) {
-    AblationFactor& added = factors.emplace_back();
-    added.name = factor.name();
-    for (const SuiteLevel& level : factor.level()) added.levels.push_back(level.name());
-  }
-  return factors;
-}
-
 absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
   if (!(request.confidence > 0 && request.confidence < 1)) {
     return absl::InvalidArgumentError(
@@ -214,15 +254,15 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
   AblationReport report{std::filesystem::path(folder).filename(), suite.description(), {}};
   std::vector<std::string> missing;
   std::vector<Ablation> designs;
-  for (const SuiteGroup& group : suite.group()) {
-    if (FactorsOf(group).empty()) continue;
-    LRA_ASSIGN_OR_RETURN(designs.emplace_back(), ReadDesign(group, folder, runs, &missing));
+  for (const Design& design : DesignsOf(suite)) {
+    if (FactorsOf(design).empty()) continue;
+    LRA_ASSIGN_OR_RETURN(designs.emplace_back(), ReadDesign(design, folder, runs, &missing));
   }
   if (designs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(folder,
-                                                   ": its suite has no design: a group of tasks "
-                                                   "and attentions (without cell and pair) needs a "
-                                                   "factor, or several attentions"));
+                                                   ": its suite has no design: a group needs a "
+                                                   "pair or, without cells, a factor or several "
+                                                   "attentions"));
   }
   if (!missing.empty()) return Missing(folder, missing);
   for (Ablation& design : designs) {

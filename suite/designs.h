@@ -26,11 +26,8 @@ struct AblateRequest {
   std::function<absl::Status(FoundRuns*)> add_stopped{};
 };
 
-// A group's factors: the attentions where it names several, then its own. Groups of explicit cells
-// or pairs are no grids and have none.
-AblationFactors FactorsOf(const SuiteGroup& group);
-
-// Each group of the suite that has factors is a design of its own, analysed by itself. Errors:
+// Each group of the suite that has factors (several attentions are one) is a design of its own,
+// analysed by itself, and so is each of its pairs; groups of explicit cells are none. Errors:
 // NotFound for a folder without a suite; InvalidArgument for a suite without factors and for a
 // confidence outside (0, 1); FailedPrecondition where runs are missing (it names cells and seeds),
 // where cells were not scored on the same examples, and where scores of examples are not on record.

@@ -222,11 +222,49 @@ TEST_F(DesignsTest, ASearchBelongsToTheCells) {
   EXPECT_NEAR(EffectOf(report->designs[0], "attention: cosformer - relu").p, 0.04202962, 5e-9);
 }
 
-TEST(FactorsOfTest, ExplicitCellsAndPairsAreNoGrid) {
-  SuiteGroup group = TwoByTwo().group(0);
-  EXPECT_THAT(FactorsOf(group), SizeIs(2));
-  group.add_cell()->set_attention("relu");
-  EXPECT_THAT(FactorsOf(group), IsEmpty());
+// Data set P, as pairs: B and D against A and C; of ReLU, none against absolute positions.
+TEST_F(DesignsTest, APairIsADesign) {
+  SuiteFile suite = TwoByTwo();
+  SuiteGroup* const group = suite.mutable_group(0);
+  SuitePair* pair = group->add_pair();
+  pair->set_name("re-weighting");
+  pair->mutable_first()->set_attention("relu");
+  pair->mutable_second()->set_attention("cosformer");
+  *suite.add_group() = *group;
+  suite.mutable_group(1)->clear_factor();
+  suite.mutable_group(1)->clear_pair();
+  pair = suite.mutable_group(1)->add_pair();
+  pair->set_name("positions");
+  pair->mutable_first()->set_attention("relu");
+  pair->mutable_second()->set_attention("relu");
+  for (const auto& [one, value] : {std::pair(pair->mutable_first(), "SINUSOID"),
+                                   std::pair(pair->mutable_second(), "NO_POSITIONS")}) {
+    one->add_set(absl::StrCat("model.positions=", value));
+    one->add_set("model.dropout=0.4");  // over for_task's: the runs of the first group
+  }
+  Begin(suite);
+  EXPECT_THAT(cells_, SizeIs(4 * 3));
+  WriteAll();
+  const auto report = AblateSuite({.folder = Folder()});
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_THAT(report->designs, SizeIs(2));
+  EXPECT_EQ(report->designs[0].ablation.title, "re-weighting x positions on listops");
+  EXPECT_NEAR(EffectOf(report->designs[0], "re-weighting: cosformer - relu").p, 0.04202962, 5e-9);
+  ASSERT_THAT(report->designs[1].ablation.factors, SizeIs(1));
+  const AblationFactor& positions = report->designs[1].ablation.factors[0];
+  EXPECT_EQ(positions.name, "positions");
+  EXPECT_EQ(positions.levels[1], "relu, model.positions=NO_POSITIONS, model.dropout=0.4");
+  EXPECT_NEAR(report->designs[1].effects[0].estimate->mean,
+              EffectOf(report->designs[0], "positions: none - absolute, at re-weighting relu")
+                  .estimate->mean,
+              1e-12);
+}
+
+TEST_F(DesignsTest, ExplicitCellsAreNoDesign) {
+  SuiteFile suite = TwoByTwo();
+  suite.mutable_group(0)->add_cell()->set_attention("relu");
+  Begin(suite);
+  EXPECT_THAT(Refusal(absl::StatusCode::kInvalidArgument), HasSubstr("has no design"));
 }
 
 }  // namespace
