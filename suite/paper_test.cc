@@ -90,8 +90,9 @@ TEST(Papers, SmallSuitesShareTheirCells) {
   for (const SuiteCell& cell : Cells("lra2020_table1_small"))
     EXPECT_EQ(of_table4.count(cell.name), 1) << cell.name;
   for (const SuiteCell& cell : Cells("cottention_lra_small")) {
-    if (cell.config.attention().name() == "transformer" && cell.seed < 2)
+    if (cell.config.attention().name() == "transformer" && cell.seed < 2) {
       EXPECT_EQ(of_table4.count(cell.name), 1) << cell.name;
+    }
   }
 }
 

@@ -33,6 +33,8 @@ expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out whole
 expect 0 'finished .*test' "$lra" status whole
 expect 0 '4 runs took .*, predicted were .* %; single runs' "$lra" status whole
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out whole
+expect 0 '4 of 4 runs finished' "$lra" status whole --watch # ends, because nothing is left
+expect 0 'finished: step 40 of 40 ' "$lra" watch whole --once
 "$lra" table whole >whole.txt
 # Two attentions are a factor; two seeds are too few to say anything of it, and that is said.
 expect 0 'effect of attention relu instead of linear on listops is not known: seeds 0, 1 trained' "$lra" ablate whole
@@ -50,7 +52,12 @@ for begun in 1 2 3; do
   kill -9 $! || { echo "FAILED: the suite ended before kill number $begun"; failures=$((failures + 1)); }
   wait $! 2>/dev/null || [ $? = 137 ] || { echo "FAILED: the suite did not end by kill number $begun"; failures=$((failures + 1)); }
 done
+# Who watches on a terminal sees the runs end, and is let go then.
+script -qefc "'$lra' status killed --watch --every 0.2" watched.txt </dev/null >/dev/null &
+watcher=$!
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out killed
+wait "$watcher" && grep -q 'runs left' watched.txt && tail -5 watched.txt | grep -q '4 of 4 runs finished' ||
+  { echo "FAILED: lra status --watch"; tail -5 watched.txt; failures=$((failures + 1)); }
 "$lra" table killed >killed.txt
 diff whole.txt killed.txt || { echo "FAILED: the table of the killed suite differs"; failures=$((failures + 1)); }
 
