@@ -1,13 +1,17 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/leaderboard_flags.h"
 #include "eval/table_writer.h"
+#include "eval/verification.h"
+#include "inspect/verify_run.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "models/base/runtime.h"
 
 namespace lra {
 namespace {
@@ -15,6 +19,8 @@ namespace {
 struct TableFlags {
   LeaderboardFlags board;
   std::string format, out;
+  bool verifies = false;
+  VerifyOptions verify;
 };
 
 // Returns --format or, without it, the format of the extension of --out, else JSON with --json,
@@ -23,6 +29,20 @@ absl::StatusOr<TableFormat> ChooseFormat(const TableFlags& flags, const CommandC
   if (!flags.format.empty()) return ParseTableFormat(flags.format);
   if (!flags.out.empty()) return TableFormatOfPath(flags.out);
   return context.json ? TableFormat::kJson : TableFormat::kMarkdown;
+}
+
+// In place of the table.
+absl::Status Verify(const TableFlags& flags, const CommandContext& context) {
+  if (!flags.out.empty() || !flags.format.empty()) {
+    return absl::InvalidArgumentError(
+        "--verify prints what it found and no table: leave out --out and --format");
+  }
+  VerifyOptions options = flags.verify;
+  options.quiet = context.quiet;
+  LRA_RETURN_IF_ERROR(StartRuntime(options.threads, context.kernels));
+  LRA_ASSIGN_OR_RETURN(const std::vector<Verification> runs, VerifyRuns(flags.board.runs, options));
+  std::cout << (context.json ? VerificationJson(runs) : VerificationText(runs)) << std::flush;
+  return ChangedRuns(runs);
 }
 
 absl::Status MakeTable(const TableFlags& flags, const CommandContext& context) {
@@ -49,10 +69,21 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
             {.value = "md|csv|tex|json|html"});
   AddOption(command, "--out", &flags->out, "File to write (default: standard output)");
   AddLeaderboardFlags(command, &flags->board);
+  AddSwitch(command, "--verify", &flags->verifies,
+            "In place of a table: compare every file with its record, and a sample of predictions "
+            "with what the checkpoints give");
+  AddOption(command, "--verify-examples", &flags->verify.examples,
+            "How many predictions of each split and checkpoint are made anew, at least; 0 = all",
+            {.shows_default = true, .allowed = FlagRules::kNonNegative, .needs = "--verify"});
+  AddThreads(command, &flags->verify.threads, "for --verify");
+  AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra table runs\n"
-          "  lra table runs --published cosformer2022 --out leaderboard.tex",
-          [flags, context] { return MakeTable(*flags, *context); });
+          "  lra table runs --published cosformer2022 --out leaderboard.tex\n"
+          "  lra table runs --verify",
+          [flags, context] {
+            return flags->verifies ? Verify(*flags, *context) : MakeTable(*flags, *context);
+          });
 }
 
 }  // namespace lra
