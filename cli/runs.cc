@@ -8,13 +8,14 @@
 #include "eval/run_record.h"
 #include "lra/status_macros.h"
 #include "run_folder/run_list.h"
+#include "suite/suite_runs.h"
 
 namespace lra {
 namespace {
 
 absl::Status PrintRuns(const std::vector<std::string>& paths, const CommandContext& context) {
   std::vector<std::string> damaged;
-  LRA_ASSIGN_OR_RETURN(const std::vector<ListedRun> runs, ListRuns(paths, &damaged));
+  LRA_ASSIGN_OR_RETURN(const std::vector<ListedRun> runs, ListRunsAndSuites(paths, &damaged));
   std::cout << (context.json ? RunListJson(runs) : RunListText(runs)) << std::flush;
   return DamagedRecords(damaged, "the list");
 }
@@ -23,8 +24,9 @@ absl::Status PrintRuns(const std::vector<std::string>& paths, const CommandConte
 
 void AddRunsCommand(CLI::App* app, CommandContext* context) {
   auto paths = std::make_shared<std::vector<std::string>>(1, "runs");
-  CLI::App* command =
-      AddCommand(app, "runs", "List runs: what they are, how far they are, and their scores");
+  CLI::App* command = AddCommand(
+      app, "runs",
+      "List runs, also those of suites that wait or failed: how far they are, and their scores");
   AddOption(command, "folders", paths.get(), "Run folders, or folders that hold some",
             {.shows_default = true});
   SetBody(command, context, "  lra runs\n  lra runs runs/listops-linear-small-s0 old --json",

@@ -1,20 +1,31 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/leaderboard_flags.h"
+#include "eval/table_paper.h"
 #include "eval/table_writer.h"
+#include "eval/verification.h"
+#include "inspect/verify_run.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "lra/suggest.h"
+#include "models/base/runtime.h"
 
 namespace lra {
 namespace {
 
+// Values of --style.
+constexpr char kPlain[] = "plain", kPaper[] = "paper";
+
 struct TableFlags {
   LeaderboardFlags board;
-  std::string format, out;
+  std::string format, out, style = kPlain;
+  bool verifies = false;
+  VerifyOptions verify;
 };
 
 // Returns --format or, without it, the format of the extension of --out, else JSON with --json,
@@ -22,13 +33,37 @@ struct TableFlags {
 absl::StatusOr<TableFormat> ChooseFormat(const TableFlags& flags, const CommandContext& context) {
   if (!flags.format.empty()) return ParseTableFormat(flags.format);
   if (!flags.out.empty()) return TableFormatOfPath(flags.out);
+  if (flags.style == kPaper) return TableFormat::kLatex;
   return context.json ? TableFormat::kJson : TableFormat::kMarkdown;
+}
+
+absl::Status CheckStyle(const std::string& style, TableFormat format) {
+  if (style != kPlain && style != kPaper) return UnknownNameError("style", style, {kPaper, kPlain});
+  if (style == kPlain || format == TableFormat::kLatex) return absl::OkStatus();
+  return absl::InvalidArgumentError("--style paper is LaTeX: leave out --format, or give tex");
+}
+
+// In place of the table.
+absl::Status Verify(const TableFlags& flags, const CommandContext& context) {
+  if (!flags.out.empty() || !flags.format.empty()) {
+    return absl::InvalidArgumentError(
+        "--verify prints what it found and no table: leave out --out and --format");
+  }
+  VerifyOptions options = flags.verify;
+  options.quiet = context.quiet;
+  LRA_RETURN_IF_ERROR(StartRuntime(options.threads, context.kernels));
+  LRA_ASSIGN_OR_RETURN(const std::vector<Verification> runs, VerifyRuns(flags.board.runs, options));
+  std::cout << (context.json ? VerificationJson(runs) : VerificationText(runs)) << std::flush;
+  return ChangedRuns(runs);
 }
 
 absl::Status MakeTable(const TableFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const TableFormat format, ChooseFormat(flags, context));
+  const bool is_for_paper = flags.style == kPaper;
+  LRA_RETURN_IF_ERROR(CheckStyle(flags.style, format));
   LRA_ASSIGN_OR_RETURN(const LoadedBoard loaded, LoadBoard(flags.board));
-  const std::string text = WriteLeaderboard(loaded.board, format);
+  const std::string text =
+      is_for_paper ? WritePaperTables(loaded.board) : WriteLeaderboard(loaded.board, format);
   if (flags.out.empty()) {
     std::cout << text << std::flush;
   } else {
@@ -48,11 +83,28 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
             "md, csv, tex, json or html (default: --out's, else md)",
             {.value = "md|csv|tex|json|html"});
   AddOption(command, "--out", &flags->out, "File to write (default: standard output)");
+  AddOption(command, "--style", &flags->style,
+            "paper = LaTeX that fits a paper's column or page: aligned, best in bold, with a label",
+            {.shows_default = true, .value = "plain|paper"});
+  AddSwitch(command, "--cost", &flags->board.options.shows_cost,
+            "A column that says what the runs took: core-hours, and energy where it was counted");
   AddLeaderboardFlags(command, &flags->board);
+  AddSwitch(command, "--verify", &flags->verifies,
+            "In place of a table: compare every file with its record, and a sample of predictions "
+            "with what the checkpoints give");
+  AddOption(command, "--verify-examples", &flags->verify.examples,
+            "How many predictions of each split and checkpoint are made anew, at least; 0 = all",
+            {.shows_default = true, .allowed = FlagRules::kNonNegative, .needs = "--verify"});
+  AddThreads(command, &flags->verify.threads, "for --verify");
+  AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra table runs\n"
-          "  lra table runs --published cosformer2022 --out leaderboard.tex",
-          [flags, context] { return MakeTable(*flags, *context); });
+          "  lra table runs --published cosformer2022 --out leaderboard.tex\n"
+          "  lra table runs --style paper --published lra2020 --out table.tex\n"
+          "  lra table runs --verify",
+          [flags, context] {
+            return flags->verifies ? Verify(*flags, *context) : MakeTable(*flags, *context);
+          });
 }
 
 }  // namespace lra

@@ -10,43 +10,53 @@
 #include "datasets/loader.h"
 #include "lra/check.h"
 #include "lra/progress.h"
+#include "lra/random.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 
 namespace lra {
 namespace {
 
-// Places one batch's logits at their examples' rows.
-void ScatterLogits(const HostBatch& batch, const at::Tensor& logits, Scored* scored) {
-  const at::Tensor rows = logits.cpu().contiguous();
-  LRA_CHECK(rows.dim() == 2 && rows.size(0) == batch.batch && rows.size(1) == scored->classes);
-  const float* source = rows.const_data_ptr<float>();
-  for (int64_t b = 0; b < batch.batch; ++b) {
-    std::copy_n(source + b * scored->classes, scored->classes,
-                scored->logits.begin() + batch.example_ids[b] * scored->classes);
-  }
-}
+// The examples of each batch.
+using Batches = std::vector<std::vector<int64_t>>;
 
+// Calls visit(batch, logits [B, C]) for each batch.
+template <class Visit>
 absl::Status ForwardAll(const Classifier& model, const SplitView& split,
-                        const EvaluatorOptions& options, int64_t examples, Scored* scored) {
+                        const EvaluatorOptions& options, const Batches& batches, Visit visit) {
   c10::NoGradGuard no_grad;
+  int64_t done = 0, examples = 0;
+  for (const std::vector<int64_t>& ids : batches) examples += static_cast<int64_t>(ids.size());
   std::optional<Progress> progress;
   if (!options.quiet && !options.label.empty()) {
     progress.emplace(ProgressOptions{options.label, "examples", examples, 0, options.quiet});
   }
-  int64_t done = 0;
-  for (const auto& ids : PlanEvaluation(split, options.batch_examples, examples)) {
+  for (const std::vector<int64_t>& ids : batches) {
     if (options.should_stop && options.should_stop()) {
       return absl::CancelledError(
           absl::StrCat("stopped after ", done, " of ", examples, " ", split.name(), " examples"));
     }
     const HostBatch batch = MakeBatch(split, ids);
-    ScatterLogits(batch, model.Forward(batch, ForwardContext{}), scored);
+    const at::Tensor logits = model.Forward(batch, ForwardContext{}).cpu().contiguous();
+    LRA_CHECK(logits.dim() == 2 && logits.size(0) == batch.batch);
+    visit(batch, logits);
     done += batch.batch;
     if (progress) progress->Update(done);
   }
   if (progress) progress->Finish();
   return absl::OkStatus();
+}
+
+// One batch of each of `count` equal parts of the plan.
+Batches Spread(const Batches& plan, size_t count, uint32_t seed) {
+  static const RandomDomain domain("verify");
+  Batches chosen;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t begin = i * plan.size() / count, end = (i + 1) * plan.size() / count;
+    RandomStream stream(seed, domain, {static_cast<uint32_t>(i), 0, 0});
+    chosen.push_back(plan[begin + stream.Below(static_cast<uint32_t>(end - begin))]);
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -58,12 +68,44 @@ absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& spli
   Scored scored;
   scored.classes = classes;
   scored.logits.resize(examples * classes);
-  LRA_RETURN_IF_ERROR(
-      CatchTorch([&] { return ForwardAll(model, split, options, examples, &scored); }));
+  const Batches plan = PlanEvaluation(split, options.batch_examples, examples);
+  // Places one batch's logits at their examples' rows.
+  const auto scatter = [&scored](const HostBatch& batch, const at::Tensor& logits) {
+    LRA_CHECK(logits.size(1) == scored.classes);
+    const float* source = logits.const_data_ptr<float>();
+    for (int64_t b = 0; b < batch.batch; ++b) {
+      std::copy_n(source + b * scored.classes, scored.classes,
+                  scored.logits.begin() + batch.example_ids[b] * scored.classes);
+    }
+  };
+  LRA_RETURN_IF_ERROR(CatchTorch([&] { return ForwardAll(model, split, options, plan, scatter); }));
   for (int64_t i = 0; i < examples; ++i) scored.labels.push_back(split.label(i));
   LRA_ASSIGN_OR_RETURN(
       scored.sums, ScoreGuesses(metric, {scored.logits, scored.labels, static_cast<int>(classes)}));
   return scored;
+}
+
+absl::StatusOr<SampledLogits> PredictSample(const Classifier& model, const SplitView& split,
+                                            int64_t classes, int64_t wanted, uint32_t seed,
+                                            const EvaluatorOptions& options) {
+  const int64_t examples = EvaluatedExamples(split.size(), options.batch_examples,
+                                             options.limit_examples, options.drop_last);
+  const Batches plan = PlanEvaluation(split, options.batch_examples, examples);
+  const size_t most = plan.size();
+  const auto needed =
+      static_cast<size_t>((wanted + options.batch_examples - 1) / options.batch_examples);
+  SampledLogits sample;
+  const auto append = [&](const HostBatch& batch, const at::Tensor& logits) {
+    LRA_CHECK(logits.size(1) == classes);
+    const float* source = logits.const_data_ptr<float>();
+    sample.examples.insert(sample.examples.end(), batch.example_ids.begin(),
+                           batch.example_ids.end());
+    sample.logits.insert(sample.logits.end(), source, source + batch.batch * classes);
+  };
+  const Batches chosen = wanted == 0 || needed >= most ? plan : Spread(plan, needed, seed);
+  LRA_RETURN_IF_ERROR(
+      CatchTorch([&] { return ForwardAll(model, split, options, chosen, append); }));
+  return sample;
 }
 
 }  // namespace lra

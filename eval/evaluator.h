@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "datasets/split_view.h"
 #include "eval/metric.h"
+#include "eval/verify_predictions.h"
 #include "models/classifier.h"
 
 namespace lra {
@@ -39,6 +40,14 @@ struct Scored {
 // ResourceExhausted when memory runs out; Cancelled when it should stop.
 absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& split, int64_t classes,
                                   const Metric& metric, const EvaluatorOptions& options);
+
+// The logits of at least `wanted` (0 = all) of the examples that ScoreSplit() would score: of whole
+// batches, put together as there, so that one build on one machine gives the same bits. The batches
+// are spread over all lengths; `seed` says which they are. Logits that are not finite are returned;
+// the errors are otherwise those of ScoreSplit().
+absl::StatusOr<SampledLogits> PredictSample(const Classifier& model, const SplitView& split,
+                                            int64_t classes, int64_t wanted, uint32_t seed,
+                                            const EvaluatorOptions& options);
 
 }  // namespace lra
 

@@ -24,18 +24,6 @@ std::string PackBits(const ExampleValues& values) {
   return bytes;
 }
 
-// The file as a whole.
-std::string Encode(const ExampleValues& values, bool is_proportion) {
-  if (is_proportion) {
-    const std::string bits = PackBits(values);
-    return absl::StrCat(FormatNpyHeader(NpyType::kUint8, {static_cast<int64_t>(bits.size())}),
-                        bits);
-  }
-  return absl::StrCat(FormatNpyHeader(NpyType::kFloat64, {static_cast<int64_t>(values.size())}),
-                      absl::string_view(reinterpret_cast<const char*>(values.data()),
-                                        values.size() * sizeof(double)));
-}
-
 absl::StatusOr<ExampleValues> Decode(const std::string& path, int64_t examples,
                                      bool is_proportion) {
   LRA_ASSIGN_OR_RETURN(const MappedNpy file, MappedNpy::Open(path));
@@ -79,6 +67,17 @@ std::string ExampleScoresFile(absl::string_view metric, absl::string_view predic
   return absl::StrCat(metric, "-", predictions_file);
 }
 
+std::string EncodeExampleScores(const ExampleValues& values, bool is_proportion) {
+  if (is_proportion) {
+    const std::string bits = PackBits(values);
+    return absl::StrCat(FormatNpyHeader(NpyType::kUint8, {static_cast<int64_t>(bits.size())}),
+                        bits);
+  }
+  return absl::StrCat(FormatNpyHeader(NpyType::kFloat64, {static_cast<int64_t>(values.size())}),
+                      absl::string_view(reinterpret_cast<const char*>(values.data()),
+                                        values.size() * sizeof(double)));
+}
+
 absl::Status StoreExampleScores(absl::string_view directory,
                                 absl::Span<const Metric* const> metrics, const ExampleSums& sums,
                                 SplitResult* result) {
@@ -87,7 +86,8 @@ absl::Status StoreExampleScores(absl::string_view directory,
     if (!values) continue;
     const std::string file = ExampleScoresFile(metric->name(), result->predictions_file());
     const std::string path = JoinPath(directory, file);
-    LRA_RETURN_IF_ERROR(WriteFileAtomically(path, Encode(*values, metric->traits().is_proportion)));
+    LRA_RETURN_IF_ERROR(
+        WriteFileAtomically(path, EncodeExampleScores(*values, metric->traits().is_proportion)));
     LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
     ExampleScores* scores = result->add_example_scores();
     scores->set_metric(metric->name());

@@ -18,6 +18,9 @@ namespace lra {
 // Returns "accuracy-validation.npy" for the predictions file "predictions-validation.npy".
 std::string ExampleScoresFile(absl::string_view metric, absl::string_view predictions_file);
 
+// The file as a whole. Values of a proportion are 0 or 1.
+std::string EncodeExampleScores(const ExampleValues& values, bool is_proportion);
+
 // Writes one file for each metric of `metrics` whose value is a mean over examples, and names them
 // in the result, whose predictions_file says how they are called.
 absl::Status StoreExampleScores(absl::string_view directory,

@@ -65,6 +65,17 @@ absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
   return options.metric.empty() ? MetricOf(record.spec()) : FindMetric(options.metric);
 }
 
+// Columns of one table agree in protocol and preset.
+std::string DescribeRules(const std::vector<ColumnRuns>& columns) {
+  for (const ColumnRuns& column : columns) {
+    const RunRecord& record = column.entries.front().record();  // measured ones come first
+    if (record.kind() == RunRecord::MEASURED)
+      return absl::StrCat("protocol ", record.config().protocol(), ", preset ",
+                          record.config().preset());
+  }
+  return "";
+}
+
 // Why rows of a column that were compared have no letters; empty if they have.
 std::string DescribeMissingLetters(const LeaderboardTable& table, size_t column) {
   const auto is_of_column = [&](const TableComparison& comparison) {
@@ -148,7 +159,12 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
   for (const std::vector<ColumnRuns>& columns : tables) {
     LeaderboardTable table;
     table.metric = &columns.front().metric();
-    for (const ColumnRuns& column : columns) table.tasks.push_back(column.task);
+    for (const ColumnRuns& column : columns) {
+      table.tasks.push_back(column.task);
+      if (std::string builds = internal::DescribeBuilds(column); !builds.empty())
+        table.builds.push_back(std::move(builds));
+    }
+    table.rules = DescribeRules(columns);
     std::vector<std::string> refused;
     FillTable(columns, options, &refused, &table);
     left_out.insert(refused.begin(), refused.end());

@@ -31,6 +31,8 @@ struct LeaderboardOptions {
   std::string metric{};
   // Confidence of the intervals.
   double confidence = 0.95;
+  // Whether tables for people have a column that says what the runs of each row took.
+  bool shows_cost = false;
   // What a measured method is, by name, for the notes; methods without one go without.
   std::map<std::string, std::string> descriptions;
 };
@@ -88,9 +90,11 @@ struct LeaderboardCell {
   // (parameters - the transformer's) / the transformer's at the same configuration; unset where a
   // record does not say.
   std::optional<double> parameter_excess;
-  // What one run took on average, in core-hours: wall time of training times threads. Unset where
-  // no run says.
+  // What one run took on average. Unset where no run says.
+  // Core-hours: wall time of training (with and without labels) times threads.
   std::optional<double> core_hours;
+  // Energy of the machine's processors meanwhile; only where every run counted it.
+  std::optional<double> joules;
   // The trials of a search, e.g. "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)"; empty
   // without one.
   std::string tuning;
@@ -161,12 +165,16 @@ struct PublishedRows {
 struct LeaderboardTable {
   const Metric* metric = nullptr;  // of all columns
   std::vector<std::string> tasks;  // columns
+  // "protocol fair@1, preset small" of the measured rows; empty where there are none.
+  std::string rules;
   // Baselines, then measured rows, then external ones; best first.
   std::vector<LeaderboardRow> rows;
   std::vector<TableComparison> comparisons;
   std::vector<PublishedRows> published;
   // Why this is not part of the first table; empty for the first.
   std::string differs;
+  // Which rows come from which build, where a column has several; these are among the notes, too.
+  std::vector<std::string> builds;
   // How the rows were obtained, a sentence each.
   std::vector<std::string> notes;
 };

@@ -115,10 +115,23 @@ std::optional<double> MeanCoreHours(const std::vector<Entry>& runs) {
   std::vector<double> hours;
   for (const Entry& run : runs) {
     const Efficiency& efficiency = run.record().efficiency();
-    if (efficiency.wall_seconds() > 0)
-      hours.push_back(efficiency.wall_seconds() * std::max(1, efficiency.threads()) / 3600);
+    const double seconds = efficiency.wall_seconds() + run.record().pretrain().seconds();
+    if (seconds > 0) hours.push_back(seconds * std::max(1, efficiency.threads()) / 3600);
   }
   return hours.empty() ? std::nullopt : std::optional<double>(Mean(hours));
+}
+
+// A mean over the runs that happened to be counted would not go with that of the hours.
+std::optional<double> MeanJoules(const std::vector<Entry>& runs) {
+  std::vector<double> joules;
+  for (const Entry& run : runs) {
+    const RunRecord& record = run.record();
+    const bool is_counted = record.efficiency().has_joules() &&
+                            (!record.has_pretrain() || record.pretrain().has_joules());
+    if (!is_counted) return std::nullopt;
+    joules.push_back(record.efficiency().joules() + record.pretrain().joules());
+  }
+  return joules.empty() ? std::nullopt : std::optional<double>(Mean(joules));
 }
 
 void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
@@ -135,6 +148,7 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
     cell->parameter_excess = std::max(cell->parameter_excess.value_or(excess), excess);
   }
   cell->core_hours = MeanCoreHours(runs);
+  cell->joules = MeanJoules(runs);
   cell->last_value = LastValue(runs);
   cell->tuning = DescribeTuning(runs);
 }

@@ -118,7 +118,10 @@ RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column);
 enum class WhichBaselines { kMajority, kRequired };
 std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, WhichBaselines which);
 
-// leaderboard_notes.cc: how the rows were obtained.
+// leaderboard_notes.cc: says that the numbers of a column do not come from one build of committed
+// sources, and which rows come from which; empty if they do.
+std::string DescribeBuilds(const ColumnRuns& column);
+// How the rows were obtained.
 std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
                                    const LeaderboardOptions& options);
 

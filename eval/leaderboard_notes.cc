@@ -246,23 +246,22 @@ std::string BuildOf(const Versions& v) {
   return text;
 }
 
-// Says that the numbers of a column do not come from one build of committed sources; empty if they
-// do.
-std::string DescribeBuilds(const ColumnRuns& column) {
-  std::set<std::string> builds;
-  bool is_dirty = false;
-  for (const Entry& entry : column.entries) {
-    const Versions& versions = entry.record().versions();
-    if (entry.result == nullptr || versions.commit().empty()) continue;
-    builds.insert(BuildOf(versions));
-    is_dirty |= absl::EndsWith(versions.commit(), kDirty);
+// "lra 0.1.0 (a35ade6)", with the library and the compiler where those of the column differ.
+std::vector<std::string> BuildsOf(const std::vector<const Versions*>& versions) {
+  std::set<std::string> libraries, compilers;
+  for (const Versions* v : versions) {  // baselines need no library
+    if (!v->libtorch().empty()) libraries.insert(v->libtorch());
+    if (!v->compiler().empty()) compilers.insert(v->compiler());
   }
-  if (builds.size() < 2 && !is_dirty) return "";
-  return absl::StrCat(
-      column.task,
-      builds.size() > 1 ? ": its rows were made by different builds: " : ": its rows were made by ",
-      absl::StrJoin(builds, ", "), ".",
-      is_dirty ? " A build marked dirty had changes that were not committed." : "");
+  std::vector<std::string> builds;
+  for (const Versions* v : versions) {
+    std::string& build = builds.emplace_back(BuildOf(*v));
+    if (libraries.size() > 1 && !v->libtorch().empty())
+      absl::StrAppend(&build, ", LibTorch ", v->libtorch());
+    if (compilers.size() > 1 && !v->compiler().empty())
+      absl::StrAppend(&build, ", ", v->compiler());
+  }
+  return builds;
 }
 
 std::string DescribeVersions(const std::vector<ColumnRuns>& columns) {
@@ -279,6 +278,32 @@ std::string DescribeVersions(const std::vector<ColumnRuns>& columns) {
 }
 
 }  // namespace
+
+std::string DescribeBuilds(const ColumnRuns& column) {
+  std::vector<const Versions*> versions;
+  std::vector<std::string> methods;
+  bool is_dirty = false;
+  for (const Entry& entry : column.entries) {
+    const Versions& v = entry.record().versions();
+    if (entry.result == nullptr || v.commit().empty()) continue;
+    versions.push_back(&v);
+    methods.push_back(entry.record().method());
+    is_dirty |= absl::EndsWith(v.commit(), kDirty);
+  }
+  const std::vector<std::string> builds = BuildsOf(versions);
+  std::map<std::string, std::set<std::string>> rows;  // by build
+  for (size_t i = 0; i < builds.size(); ++i) rows[builds[i]].insert(methods[i]);
+  if (rows.size() < 2 && !is_dirty) return "";
+  const auto with_rows = [&rows](std::string* out, const auto& build) {
+    absl::StrAppend(out, build.first);
+    if (rows.size() > 1) absl::StrAppend(out, ": ", absl::StrJoin(build.second, ", "));
+  };
+  return absl::StrCat(
+      column.task,
+      rows.size() > 1 ? ": its rows were made by different builds: " : ": its rows were made by ",
+      absl::StrJoin(rows, "; ", with_rows), ".",
+      is_dirty ? " A build marked dirty had changes that were not committed." : "");
+}
 
 std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
                                    const LeaderboardOptions& options) {

@@ -293,11 +293,30 @@ TEST(LeaderboardTasksTest, BuildsThatShareAColumnAreNamed) {
   EXPECT_THAT(WriteLeaderboard(Build({a, b}), TableFormat::kMarkdown), Not(HasSubstr("build")));
   b.record.mutable_versions()->set_commit("d512fae-dirty");
   EXPECT_THAT(WriteLeaderboard(Build({a, b}), TableFormat::kMarkdown),
-              HasSubstr("- listops: its rows were made by different builds: lra 0.1.0 (a35ade6), "
-                        "lra 0.1.0 (d512fae-dirty). A build marked dirty had changes that were not "
+              HasSubstr("- listops: its rows were made by different builds: lra 0.1.0 "
+                        "(a35ade6): linear; lra 0.1.0 (d512fae-dirty): linear. A build marked "
+                        "dirty had changes that were not "
                         "committed.\n"));
   EXPECT_THAT(WriteLeaderboard(Build({b}), TableFormat::kMarkdown),
               HasSubstr("- listops: its rows were made by lra 0.1.0 (d512fae-dirty). A build "));
+}
+
+TEST(LeaderboardTasksTest, AnotherLibraryOrCompilerIsAnotherBuild) {
+  LocatedRecord a = MakeRun({.method = "linear"}), b = MakeRun({.method = "relu"});
+  for (LocatedRecord* run : {&a, &b}) {
+    run->record.mutable_versions()->set_commit("a35ade6");
+    run->record.mutable_versions()->set_libtorch("2.15.0");
+    run->record.mutable_versions()->set_compiler("g++ 12.2.0");
+  }
+  EXPECT_THAT(Build({a, b}).tables[0].builds, IsEmpty());
+  b.record.mutable_versions()->set_libtorch("2.11.0");
+  EXPECT_THAT(Build({a, b}).tables[0].builds,
+              ElementsAre("listops: its rows were made by different builds: lra 0.1.0 (a35ade6), "
+                          "LibTorch 2.11.0: relu; lra 0.1.0 (a35ade6), LibTorch 2.15.0: linear."));
+  a.record.mutable_versions()->set_libtorch("2.11.0");
+  a.record.mutable_versions()->set_compiler("clang 14.0.6");
+  EXPECT_THAT(Build({a, b}).tables[0].builds,
+              ElementsAre(HasSubstr("(a35ade6), clang 14.0.6: linear; ")));
 }
 
 TEST(LeaderboardTasksTest, ATenthMoreParametersIsAllowed) {

@@ -1,10 +1,7 @@
 #include "eval/run_record.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
-#include <set>
-#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +10,7 @@
 #include "eval/example_scores.h"
 #include "eval/half_logits.h"
 #include "eval/metric.h"
+#include "eval/run_folders.h"
 #include "eval/schema1.h"
 #include "eval/sums.h"
 #include "lra/files.h"
@@ -23,61 +21,21 @@
 namespace lra {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr char kJsonFile[] = "record.json";
-// What a run leaves in its folder before it has a record.
-constexpr const char* kTraces[] = {"checkpoint", "curve.jsonl"};
 // A matrix of more classes would outweigh the rest of a record.
 constexpr int kMaxConfusionClasses = 64;
 
-bool IsUnfinishedRun(const fs::path& directory) {
-  if (FileExists((directory / kRecordFile).string())) return false;
-  return std::any_of(std::begin(kTraces), std::end(kTraces),
-                     [&](const char* trace) { return FileExists((directory / trace).string()); });
-}
-
-bool IsRun(const fs::path& directory) {
-  return FileExists((directory / kRecordFile).string()) || IsUnfinishedRun(directory);
-}
-
-// Returns the run folders at or below `path`, sorted, so that neither order nor errors depend on
-// the file system. What lies inside a run (its evaluations) belongs to that run.
-absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return absl::NotFoundError(absl::StrCat(path, ": does not exist"));
-  if (!fs::is_directory(path, error)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is not a folder; name the run's folder"));
-  }
-  if (IsRun(path)) return std::vector<fs::path>{fs::path(path).lexically_normal()};
-  std::vector<fs::path> runs;
-  fs::recursive_directory_iterator it(path, error), end;
-  for (; !error && it != end; it.increment(error)) {
-    // What cannot be looked at (a link to itself, a folder without permission) holds no run.
-    std::error_code ignored;
-    if (!it->is_directory(ignored) || !IsRun(it->path())) continue;
-    runs.push_back(it->path().lexically_normal());
-    it.disable_recursion_pending();
-  }
-  if (error)
-    return absl::InternalError(absl::StrCat(path, ": cannot be listed: ", error.message()));
-  std::sort(runs.begin(), runs.end());
-  return runs;
-}
-
-absl::Status AddRun(const fs::path& directory, Damaged damaged, FoundRuns* found) {
+absl::Status AddRun(const std::string& directory, Damaged damaged, FoundRuns* found) {
   if (IsUnfinishedRun(directory)) {
-    found->unfinished.push_back(directory.string());
+    found->unfinished.push_back(directory);
     return absl::OkStatus();
   }
-  absl::StatusOr<RunRecord> record = ReadRunRecord(directory.string());
+  absl::StatusOr<RunRecord> record = ReadRunRecord(directory);
   if (!record.ok() && damaged == Damaged::kSetAside) {
     found->damaged.emplace_back(record.status().message());
     return absl::OkStatus();
   }
   LRA_RETURN_IF_ERROR(record.status());
-  found->runs.push_back({directory.string(), *std::move(record)});
+  found->runs.push_back({directory, *std::move(record)});
   return absl::OkStatus();
 }
 
@@ -176,7 +134,7 @@ void CountConfusion(const SplitPredictions& predictions, SplitResult* result) {
 absl::Status WriteRunRecord(absl::string_view directory, RunRecord record) {
   record.set_schema_version(kRecordSchemaVersion);
   LRA_RETURN_IF_ERROR(MakeDirectories(directory));
-  LRA_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kJsonFile), ToJson(record)));
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kRecordJsonFile), ToJson(record)));
   return WriteSealedTextProto(JoinPath(directory, kRecordFile), record);
 }
 
@@ -196,15 +154,8 @@ absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory) {
 
 absl::StatusOr<FoundRuns> FindRunRecords(absl::Span<const std::string> paths, Damaged damaged) {
   FoundRuns found;
-  std::set<fs::path> seen;  // canonical, so that overlapping arguments count a run once
-  for (const std::string& path : paths) {
-    LRA_ASSIGN_OR_RETURN(const std::vector<fs::path> runs, RunsBelow(path));
-    for (const fs::path& run : runs) {
-      std::error_code ignored;
-      if (seen.insert(fs::weakly_canonical(run, ignored)).second)
-        LRA_RETURN_IF_ERROR(AddRun(run, damaged, &found));
-    }
-  }
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> folders, FindRunFolders(paths));
+  for (const std::string& folder : folders) LRA_RETURN_IF_ERROR(AddRun(folder, damaged, &found));
   if (!found.runs.empty() || !found.unfinished.empty()) return found;
   if (!found.damaged.empty()) return absl::DataLossError(found.damaged.front());
   return absl::NotFoundError(absl::StrCat("no run records below ", absl::StrJoin(paths, ", "),

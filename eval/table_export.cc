@@ -32,7 +32,7 @@ constexpr char kCsvColumns[] =
     "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,runs,trained,"
     "missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,all_runs,"
     "all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,pretrain_examples,"
-    "parameter_excess_percent,tuning,source,metric,unit,evidence_class,core_hours";
+    "parameter_excess_percent,tuning,source,metric,unit,evidence_class,core_hours,joules";
 
 // RFC 4180: quoted where needed, quotes doubled.
 std::string CsvField(const std::string& text) {
@@ -87,6 +87,7 @@ void FillCircumstances(const Metric& metric, const LeaderboardCell& cell, CsvRow
     (*line)["parameter_excess_percent"] = absl::StrFormat("%.4f", 100 * *cell.parameter_excess);
   (*line)["tuning"] = cell.tuning;
   if (cell.core_hours) (*line)["core_hours"] = absl::StrFormat("%.6g", *cell.core_hours);
+  if (cell.joules) (*line)["joules"] = absl::StrFormat("%.6g", *cell.joules);
 }
 
 void FillCell(const Metric& metric, const LeaderboardCell& cell, double confidence, CsvRow* line) {
@@ -241,6 +242,7 @@ Json CellJson(const Metric& metric, const LeaderboardCell& cell) {
   if (cell.pretrain_examples > 0) json["pretrain_examples"] = cell.pretrain_examples;
   if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
   if (cell.core_hours) json["core_hours"] = *cell.core_hours;
+  if (cell.joules) json["joules"] = *cell.joules;
   if (!cell.tuning.empty()) json["tuning"] = cell.tuning;
   return json;
 }
@@ -335,13 +337,10 @@ Json PublishedJson(const PublishedRows& published, const LeaderboardTable& table
 }
 
 Json TableJson(const LeaderboardTable& table) {
-  Json json = {{"metric", table.metric->name()},
-               {"tasks", table.tasks},
-               {"differs", table.differs},
-               {"rows", Json::array()},
-               {"comparisons", Json::array()},
-               {"published", Json::array()},
-               {"notes", table.notes}};
+  Json json = {{"metric", table.metric->name()}, {"tasks", table.tasks},
+               {"differs", table.differs},       {"builds", table.builds},
+               {"rows", Json::array()},          {"comparisons", Json::array()},
+               {"published", Json::array()},     {"notes", table.notes}};
   for (const LeaderboardRow& row : table.rows) json["rows"].push_back(RowJson(row, table));
   for (const TableComparison& comparison : table.comparisons)
     json["comparisons"].push_back(ComparisonJson(comparison));

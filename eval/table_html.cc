@@ -102,19 +102,13 @@ std::string Head(const LeaderboardTable& table, const Shape& shape) {
 
 // What one seed of every task took; of how many tasks, where some do not say.
 std::string CostCell(const LeaderboardRow& row) {
-  double hours = 0;
-  size_t tasks = 0;
-  for (const auto& cell : row.cells) {
-    if (!cell || !cell->core_hours) continue;
-    hours += *cell->core_hours;
-    ++tasks;
-  }
-  if (tasks == 0) return TableCell("", kNothing);
-  const std::string part = tasks == row.cells.size()
-                               ? ""
-                               : absl::StrCat(" (", tasks, " of ", row.cells.size(), " tasks)");
-  return TableCell(NumberAttribute("value", hours),
-                   Span("value", absl::StrFormat("%#.3g", hours)) + Span("standing", part));
+  const internal::RowCost cost = internal::CostOf(row);
+  if (cost.known_tasks == 0) return TableCell("", kNothing);
+  const std::string energy =
+      cost.joules ? absl::StrCat(" ", internal::KilojoulesText(cost), " kJ") : "";
+  return TableCell(NumberAttribute("value", cost.core_hours),
+                   Span("value", internal::HoursText(cost)) +
+                       Span("standing", absl::StrCat(internal::PartText(cost), energy)));
 }
 
 std::string RowHead(absl::string_view label) {

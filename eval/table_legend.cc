@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "eval/table_cost.h"
 #include "eval/table_writer.h"
 
 namespace lra {
@@ -100,6 +101,8 @@ std::vector<std::string> Legend(const Leaderboard& board) {
       "carry no interval and are no part of the order.",
   };
   sentences.insert(sentences.end(), rest.begin(), rest.end());
+  if (options.shows_cost && !board.tables.empty())
+    sentences.push_back(internal::CostLegend(board.tables.front()));
   if (HasDifferences(board)) {
     sentences.push_back(
         "Ours - published: of the same method and task, with our interval moved by the printed "

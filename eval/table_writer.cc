@@ -6,6 +6,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "eval/latex_text.h"
+#include "eval/table_cost.h"
 #include "eval/table_html.h"
 #include "lra/suggest.h"
 
@@ -46,12 +48,22 @@ void AddPublished(const Metric& metric, const PublishedRows& published, bool has
   grid->sections.push_back(std::move(section));
 }
 
-Grid MakeGrid(const LeaderboardTable& table) {
+// The columns of costs behind those of scores; no more than the header has.
+void AppendCost(const LeaderboardRow& row, size_t width, std::vector<std::string>* cells) {
+  const internal::RowCost cost = internal::CostOf(row);
+  cells->push_back(absl::StrCat(internal::HoursText(cost), internal::PartText(cost)));
+  cells->push_back(internal::KilojoulesText(cost));
+  if (cells->size() > width) cells->resize(width);
+}
+
+Grid MakeGrid(const LeaderboardTable& table, bool shows_cost) {
   const bool has_average = table.tasks.size() > 1;
   Grid grid;
   grid.header = {"method"};
   for (const std::string& task : table.tasks) grid.header.push_back(table.metric->Heading(task));
   if (has_average) grid.header.push_back("average");
+  if (shows_cost) grid.header.push_back("core-hours");
+  if (shows_cost && internal::HasJoules(table)) grid.header.push_back("kJ");
   for (const LeaderboardRow& row : table.rows) {
     const std::string title = internal::SectionTitle(row.kind);
     if (grid.sections.empty() || grid.sections.back().title != title)
@@ -60,12 +72,16 @@ Grid MakeGrid(const LeaderboardTable& table) {
     for (const auto& cell : row.cells)
       cells.push_back(internal::CellText(*table.metric, row.kind, cell));
     if (has_average) cells.push_back(internal::AverageText(*table.metric, row));
+    if (shows_cost) AppendCost(row, grid.header.size(), &cells);
     grid.sections.back().rows.push_back(std::move(cells));
     if (auto tuning = TuningRow(row, grid.header.size()))
       grid.sections.back().rows.push_back(*std::move(tuning));
   }
   for (const PublishedRows& published : table.published)
     AddPublished(*table.metric, published, has_average, &grid);
+  for (Grid::Section& section : grid.sections) {
+    for (auto& row : section.rows) row.resize(grid.header.size());
+  }
   return grid;
 }
 
@@ -128,7 +144,7 @@ std::string WriteMarkdown(const Leaderboard& board) {
     const LeaderboardTable& table = board.tables[t];
     absl::StrAppend(&text, "## ", internal::TableTitle(t, board.tables.size()), "\n\n");
     if (!table.differs.empty()) absl::StrAppend(&text, table.differs, "\n\n");
-    absl::StrAppend(&text, MarkdownGrid(MakeGrid(table)), "\n",
+    absl::StrAppend(&text, MarkdownGrid(MakeGrid(table, board.options.shows_cost)), "\n",
                     Bullets("How it was obtained:", internal::TableNotes(table)));
   }
   absl::StrAppend(&text, Bullets("How to read it:", Legend(board)),
@@ -138,21 +154,6 @@ std::string WriteMarkdown(const Leaderboard& board) {
 }
 
 // --- LaTeX ---
-
-std::string EscapeLatex(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\\", "\\textbackslash{}"},
-                                    {"&", "\\&"},
-                                    {"%", "\\%"},
-                                    {"$", "\\$"},
-                                    {"#", "\\#"},
-                                    {"_", "\\_"},
-                                    {"{", "\\{"},
-                                    {"}", "\\}"},
-                                    {"~", "\\textasciitilde{}"},
-                                    {"^", "\\textasciicircum{}"},
-                                    {"<", "\\textless{}"},
-                                    {">", "\\textgreater{}"}});
-}
 
 std::string LatexRow(const std::vector<std::string>& cells) {
   return absl::StrCat(absl::StrJoin(cells, " & ",
@@ -189,7 +190,8 @@ std::string WriteLatex(const Leaderboard& board) {
     const std::string caption = absl::StrCat(internal::TableTitle(t, board.tables.size()), ".",
                                              table.differs.empty() ? "" : " ", table.differs);
     absl::StrAppend(&text, "\\begin{table}\n\\centering\n\\caption{", EscapeLatex(caption), "}\n",
-                    LatexGrid(MakeGrid(table)), "\\par\\medskip\\raggedright\\footnotesize\n",
+                    LatexGrid(MakeGrid(table, board.options.shows_cost)),
+                    "\\par\\medskip\\raggedright\\footnotesize\n",
                     LatexNotes(internal::TableNotes(table)), LatexNotes(Legend(board)));
     for (const std::string& reason : board.left_out) {
       absl::StrAppend(&text, LatexNotes({absl::StrCat("Not in a table: ", reason, ".")}));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "eval/leaderboard_test_util.h"
+#include "eval/table_paper.h"
 #include "lra/golden_test_util.h"
 
 namespace lra {
@@ -89,6 +90,7 @@ TEST(TableWriterTest, GoldenFiles) {
   for (const char* format : {"md", "csv", "tex", "json", "html"}) {
     ExpectGolden(absl::StrCat(stem, format), WriteLeaderboard(Board(), *ParseTableFormat(format)));
   }
+  ExpectGolden(absl::StrCat(LRA_GOLDEN, "/leaderboard_paper.tex"), WritePaperTables(Board()));
 }
 
 TEST(TableWriterTest, CsvQuotesWhatNeedsIt) {

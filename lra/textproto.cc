@@ -13,13 +13,12 @@
 #include <set>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lra/check.h"
 #include "lra/files.h"
 #include "lra/reflection.h"
-#include "lra/sha256.h"
+#include "lra/sealed_text.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 
@@ -28,7 +27,6 @@ namespace {
 
 namespace pb = google::protobuf;
 
-constexpr absl::string_view kSealPrefix = "# sha256: ";
 constexpr char kTypeHost[] = "type.googleapis.com";
 
 // Finds the enum of a field called `name` in a message of type `type`, or in one nested in it; null
@@ -100,31 +98,6 @@ std::string DeterministicBytes(const pb::Message& message) {
   LRA_CHECK(message.SerializeToCodedStream(&coded));
   coded.Trim();
   return bytes;
-}
-
-// The text above the seal; an error if the seal is missing or wrong.
-absl::StatusOr<absl::string_view> Unseal(absl::string_view text, absl::string_view path) {
-  absl::string_view above = text;
-  if (above.empty() || above.back() != '\n') {
-    return absl::DataLossError(
-        absl::StrCat(path, ": does not end with a line \"", kSealPrefix, "...\"; it is cut off"));
-  }
-  above.remove_suffix(1);
-  const size_t line_end = above.rfind('\n');
-  const size_t start = line_end == absl::string_view::npos ? 0 : line_end + 1;
-  const absl::string_view seal = above.substr(start);
-  above = above.substr(0, start);
-  if (!absl::StartsWith(seal, kSealPrefix)) {
-    return absl::DataLossError(
-        absl::StrCat(path, ": its last line is not \"", kSealPrefix, "...\""));
-  }
-  const std::string expected = Sha256Hex(above);
-  if (seal.substr(kSealPrefix.size()) != expected) {
-    return absl::DataLossError(absl::StrCat(path, ": was changed: its last line says sha256 ",
-                                            seal.substr(kSealPrefix.size()),
-                                            ", the bytes above it have ", expected));
-  }
-  return above;
 }
 
 // The position behind the quoted string that begins at `at`.
@@ -203,10 +176,7 @@ std::string ToJson(const pb::Message& message) {
 }
 
 absl::Status WriteSealedTextProto(absl::string_view path, const pb::Message& message) {
-  std::string text = ToTextProto(message);
-  const std::string seal = Sha256Hex(text);
-  absl::StrAppend(&text, kSealPrefix, seal, "\n");
-  return WriteFileAtomically(path, text);
+  return WriteFileAtomically(path, SealedText(message));
 }
 
 absl::Status ReadSealedTextProto(absl::string_view path, pb::Message* message) {

@@ -74,6 +74,7 @@ Json EfficiencyJson(const Efficiency& efficiency) {
   Set("peak_memory_bytes", efficiency.peak_memory_bytes(), &json);
   Set("threads", efficiency.threads(), &json);
   Set("resumes", efficiency.resumes(), &json);
+  if (efficiency.has_joules()) json["joules"] = efficiency.joules();
   return json;
 }
 

@@ -16,6 +16,7 @@
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 #include "models/base/safetensors.h"
+#include "run_folder/checkpoint_files.h"
 #include "run_folder/checkpoint_metadata.h"
 
 namespace lra {
@@ -24,10 +25,6 @@ namespace {
 constexpr int kFormatVersion = 1;
 constexpr char kFolder[] = "checkpoint";
 constexpr char kLatest[] = "latest";
-constexpr char kWeights[] = "weights.safetensors";
-constexpr char kOptimizer[] = "optimizer.safetensors";
-constexpr char kState[] = "state.textproto";
-constexpr char kTensorsKey[] = "lra.tensors_sha256";
 
 std::string StepName(int64_t step) { return absl::StrCat("step-", step); }
 
@@ -63,7 +60,7 @@ absl::Status CheckDigest(absl::string_view path, absl::string_view expected) {
 
 // The weights file of a checkpoint folder, or the lone file itself.
 std::string WeightsPath(absl::string_view checkpoint) {
-  return IsWeightsFile(checkpoint) ? std::string(checkpoint) : JoinPath(checkpoint, kWeights);
+  return IsWeightsFile(checkpoint) ? std::string(checkpoint) : JoinPath(checkpoint, kWeightsFile);
 }
 
 absl::Status CheckFormatVersion(absl::string_view path, const CheckpointState& state) {
@@ -123,10 +120,10 @@ absl::Status WriteTensors(const std::string& folder, const NamedTensors& weights
                           const NamedTensors& optimizer, CheckpointState* state) {
   std::map<std::string, std::string> metadata = CheckpointMetadata(*state);
   LRA_ASSIGN_OR_RETURN(*state->mutable_optimizer_sha256(),
-                       WriteSafetensors(JoinPath(folder, kOptimizer), optimizer, metadata));
+                       WriteSafetensors(JoinPath(folder, kOptimizerFile), optimizer, metadata));
   metadata[kTensorsKey] = TensorsSha256(weights);
   LRA_ASSIGN_OR_RETURN(*state->mutable_weights_sha256(),
-                       WriteSafetensors(JoinPath(folder, kWeights), weights, metadata));
+                       WriteSafetensors(JoinPath(folder, kWeightsFile), weights, metadata));
   return absl::OkStatus();
 }
 
@@ -150,7 +147,7 @@ absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& par
   state->set_format_version(kFormatVersion);
   LRA_RETURN_IF_ERROR(
       WriteTensors(staging.path(), Weights(parameters), OnHost(std::move(optimizer_state)), state));
-  LRA_RETURN_IF_ERROR(WriteSealedTextProto(JoinPath(staging.path(), kState), *state));
+  LRA_RETURN_IF_ERROR(WriteSealedTextProto(JoinPath(staging.path(), kStateFile), *state));
   LRA_RETURN_IF_ERROR(staging.Commit());
   return WriteFileAtomically(JoinPath(JoinPath(run_dir, kFolder), kLatest),
                              StepName(state->step()) + "\n");
@@ -210,7 +207,7 @@ bool IsWeightsFile(absl::string_view path) {
 absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint) {
   if (IsWeightsFile(checkpoint)) return LoadLoneState(checkpoint);
   CheckpointState state;
-  const std::string path = JoinPath(checkpoint, kState);
+  const std::string path = JoinPath(checkpoint, kStateFile);
   LRA_RETURN_IF_ERROR(ReadSealedTextProto(path, &state));
   LRA_RETURN_IF_ERROR(CheckFormatVersion(path, state));
   ConvertEarlier(&state);
@@ -239,7 +236,7 @@ absl::Status LoadWeights(absl::string_view checkpoint, const CheckpointState& st
 
 absl::Status LoadOptimizer(absl::string_view checkpoint_dir, const CheckpointState& state,
                            absl::FunctionRef<absl::Status(const NamedTensors&)> restore) {
-  const std::string path = JoinPath(checkpoint_dir, kOptimizer);
+  const std::string path = JoinPath(checkpoint_dir, kOptimizerFile);
   LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.optimizer_sha256()));
   return Annotate(restore(tensors), path);
 }

@@ -45,8 +45,12 @@ std::string StepText(const RunFolder& folder) {
       folder.total_steps() == 0 ? "" : absl::StrCat(" of ", FormatCount(folder.total_steps())));
 }
 
-std::string StateText(const RunFolder& folder) {
-  return absl::StrCat(RunStateName(folder.state), folder.part.empty() ? "" : ", ", folder.part);
+std::string StateName(const ListedRun& run) {
+  return run.state.empty() ? RunStateName(run.folder.state) : run.state;
+}
+
+std::string StateText(const ListedRun& run) {
+  return absl::StrCat(StateName(run), run.folder.part.empty() ? "" : ", ", run.folder.part);
 }
 
 Line LineOf(const ListedRun& run) {
@@ -59,14 +63,14 @@ Line LineOf(const ListedRun& run) {
           record.config().preset(),
           record.config().task().empty() ? "" : absl::StrCat(record.seed()),
           StepText(run.folder),
-          StateText(run.folder),
+          StateText(run),
           score ? absl::StrCat(score->metric->Text(score->value), " (", score->split, ")") : ""};
 }
 
 nlohmann::ordered_json JsonOf(const ListedRun& run) {
   const RunFolder& folder = run.folder;
   const RunRecord& record = folder.record;
-  nlohmann::ordered_json json = {{"run", run.directory}, {"state", RunStateName(folder.state)}};
+  nlohmann::ordered_json json = {{"run", run.directory}, {"state", StateName(run)}};
   if (!folder.part.empty()) json["part"] = folder.part;
   if (!record.config().task().empty()) {
     json["task"] = record.config().task();

@@ -16,6 +16,8 @@ struct ListedRun {
   std::string directory;
   // Its config is empty before the first checkpoint.
   RunFolder folder;
+  // In place of the folder's state, for a run of a suite that waits or failed; otherwise empty.
+  std::string state{};
 };
 
 // Every run at or below the given folders, sorted by path, without those whose record cannot be

@@ -20,8 +20,6 @@
 namespace lra {
 namespace {
 
-constexpr char kSuiteFile[] = "suite.textproto";
-
 std::string FailurePath(const std::string& out, const SuiteCell& cell) {
   return JoinPath(JoinPath(out, "failures"), absl::StrCat(cell.name, ".textproto"));
 }
@@ -61,14 +59,6 @@ std::string Mismatch(const RunRecord& record, const std::string& directory, cons
                       ", seed ", cell.seed, "): move it away");
 }
 
-std::string DescribeFailure(const SuiteFailure& failure) {
-  if (failure.signal() != 0)
-    return absl::StrCat("signal ", failure.signal(), ": ", failure.message());
-  if (failure.exit_code() != 0)
-    return absl::StrCat("exit code ", failure.exit_code(), ": ", failure.message());
-  return failure.message();
-}
-
 std::map<CellState, int> Count(const std::vector<CellStatus>& statuses) {
   std::map<CellState, int> counts;
   for (const CellStatus& status : statuses) ++counts[status.state];
@@ -100,6 +90,14 @@ std::string DetailOf(const CellStatus& status) {
 }
 
 }  // namespace
+
+std::string DescribeFailure(const SuiteFailure& failure) {
+  if (failure.signal() != 0)
+    return absl::StrCat("signal ", failure.signal(), ": ", failure.message());
+  if (failure.exit_code() != 0)
+    return absl::StrCat("exit code ", failure.exit_code(), ": ", failure.message());
+  return failure.message();
+}
 
 const char* CellStateName(CellState state) {
   switch (state) {

@@ -19,6 +19,8 @@
 
 namespace lra {
 
+inline constexpr char kSuiteFile[] = "suite.textproto";
+
 enum class CellState {
   kWaiting,   // nothing is there
   kStopped,   // begun; it can be continued
@@ -36,6 +38,9 @@ struct CellStatus {
   RunFolder folder;      // of a run that has begun; its search or pretraining while that goes on
   SuiteFailure failure;  // of kFailed
 };
+
+// "exit code 1: no space left on device", "signal 9: ".
+std::string DescribeFailure(const SuiteFailure& failure);
 
 std::string RunDirectory(const std::string& out, const SuiteCell& cell);
 std::string LogPath(const std::string& out, const SuiteCell& cell);

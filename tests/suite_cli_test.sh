@@ -67,6 +67,7 @@ expect 1 'runs are left: the same command goes on' "$lra" run mine.textproto --q
 expect 2 'k/n' "$lra" run mine.textproto --shard 2/2
 expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --shard 0/2
 expect 0 '2 of 4 runs finished' "$lra" status parts
+expect 0 "^parts/listops-.* waiting" "$lra" runs parts
 expect 1 'listops, attention .*: seed . [(]waiting[)]' "$lra" ablate parts
 expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --shard 1/2
 "$lra" table parts >parts.txt

@@ -126,19 +126,22 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   return record;
 }
 
+EvaluatorOptions ScoringOptions(const ExperimentConfig& config, int64_t limit_examples) {
+  return {.batch_examples = config.train().batch_examples(),
+          .limit_examples = limit_examples,
+          .drop_last = config.evaluation().drop_last(),
+          .should_stop = StopRequested};
+}
+
 absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split,
                                           const CheckpointState& state,
                                           const ScoreRequest& request) {
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(state.spec()));
-  LRA_ASSIGN_OR_RETURN(
-      const Scored scored,
-      ScoreSplit(model, split, state.spec().classes(), *metric,
-                 {.batch_examples = state.config().train().batch_examples(),
-                  .limit_examples = request.limit_examples,
-                  .drop_last = state.config().evaluation().drop_last(),
-                  .should_stop = StopRequested,
-                  .label = absl::StrCat("score ", split.name(), " (", request.checkpoint, ")"),
-                  .quiet = request.quiet}));
+  EvaluatorOptions options = ScoringOptions(state.config(), request.limit_examples);
+  options.label = absl::StrCat("score ", split.name(), " (", request.checkpoint, ")");
+  options.quiet = request.quiet;
+  LRA_ASSIGN_OR_RETURN(const Scored scored,
+                       ScoreSplit(model, split, state.spec().classes(), *metric, options));
   LRA_ASSIGN_OR_RETURN(SplitResult result,
                        StorePredictions(request.record_dir, {.split = split.name(),
                                                              .file = request.predictions_path,

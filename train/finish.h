@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "eval/evaluator.h"
 #include "eval/run_record.pb.h"
 #include "train/run.h"
 
@@ -37,6 +38,9 @@ struct ScoreRequest {
   bool half_logits = false;      // stored as float16
   bool quiet = false;
 };
+
+// How the batches of a split are put together where a run of this configuration is scored.
+EvaluatorOptions ScoringOptions(const ExperimentConfig& config, int64_t limit_examples);
 
 // Scores one split and stores its logits. Cancelled after SIGINT or SIGTERM: nothing is stored.
 absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split,

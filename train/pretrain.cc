@@ -46,6 +46,7 @@ PretrainResult ResultOf(const Run& run, const CheckpointState& state) {
   *result.mutable_validation() = last.validation();
   result.set_validation_nats(last.validation_loss());
   result.set_seconds(state.efficiency().wall_seconds());
+  if (state.efficiency().has_joules()) result.set_joules(state.efficiency().joules());
   return result;
 }
 

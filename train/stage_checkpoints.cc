@@ -19,12 +19,18 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+std::optional<double> EarlierJoules(const Efficiency& earlier) {
+  if (earlier.has_joules()) return earlier.joules();
+  return earlier.wall_seconds() > 0 ? std::nullopt : std::optional<double>(0);
+}
+
 }  // namespace
 
 StageCheckpoints::StageCheckpoints(const RuntimeConfig& runtime, const Stage& stage)
     : runtime_(runtime),
       stage_(stage),
-      earlier_seconds_(stage.state->efficiency().wall_seconds()) {}
+      earlier_seconds_(stage.state->efficiency().wall_seconds()),
+      earlier_joules_(EarlierJoules(stage.state->efficiency())) {}
 
 bool StageCheckpoints::TakeDue() {
   const bool was_asked = TakeSaveRequest();
@@ -34,9 +40,12 @@ bool StageCheckpoints::TakeDue() {
   return was_asked || (every_seconds > 0 && SecondsSince(saved_at_) >= every_seconds);
 }
 
-void StageCheckpoints::AddEfficiency() const {
+void StageCheckpoints::AddEfficiency() {
   Efficiency& efficiency = *stage_.state->mutable_efficiency();
   efficiency.set_wall_seconds(earlier_seconds_ + SecondsSince(begin_));
+  const std::optional<double> joules = energy_.Joules();
+  efficiency.clear_joules();
+  if (joules && earlier_joules_) efficiency.set_joules(*earlier_joules_ + *joules);
   efficiency.set_peak_memory_bytes(std::max(efficiency.peak_memory_bytes(), PeakMemoryBytes()));
   efficiency.set_threads(ResolveThreads(runtime_.threads()));
   efficiency.set_micro_batch_examples(static_cast<int32_t>(stage_.micro_batch_examples));

@@ -4,8 +4,10 @@
 #define LRA_TRAIN_STAGE_CHECKPOINTS_H_
 
 #include <chrono>
+#include <optional>
 
 #include "absl/status/status.h"
+#include "eval/energy.h"
 #include "lra/config.pb.h"
 #include "train/objective.h"
 
@@ -30,12 +32,16 @@ class StageCheckpoints {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void AddEfficiency() const;
+  void AddEfficiency();
   void Prune() const;
 
   const RuntimeConfig& runtime_;
   const Stage& stage_;
   const double earlier_seconds_;
+  // Unset for a run that goes on from where energy was not counted: a part would pass for the
+  // whole.
+  const std::optional<double> earlier_joules_;
+  EnergyMeter energy_;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point saved_at_ = begin_;
 };

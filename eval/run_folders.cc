@@ -1,0 +1,71 @@
+#include "eval/run_folders.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a run leaves in its folder before it has a record.
+constexpr const char* kTraces[] = {"checkpoint", "curve.jsonl"};
+
+bool IsRun(const std::string& directory) {
+  return FileExists(JoinPath(directory, kRecordFile)) || IsUnfinishedRun(directory);
+}
+
+// Returns the run folders at or below `path`, sorted, so that neither order nor errors depend on
+// the file system. What lies inside a run (its evaluations) belongs to that run.
+absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return absl::NotFoundError(absl::StrCat(path, ": does not exist"));
+  if (!fs::is_directory(path, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is not a folder; name the run's folder"));
+  }
+  if (IsRun(path)) return std::vector<fs::path>{fs::path(path).lexically_normal()};
+  std::vector<fs::path> runs;
+  fs::recursive_directory_iterator it(path, error), end;
+  for (; !error && it != end; it.increment(error)) {
+    // What cannot be looked at (a link to itself, a folder without permission) holds no run.
+    std::error_code ignored;
+    if (!it->is_directory(ignored) || !IsRun(it->path().string())) continue;
+    runs.push_back(it->path().lexically_normal());
+    it.disable_recursion_pending();
+  }
+  if (error)
+    return absl::InternalError(absl::StrCat(path, ": cannot be listed: ", error.message()));
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
+}  // namespace
+
+bool IsUnfinishedRun(const std::string& directory) {
+  if (FileExists(JoinPath(directory, kRecordFile))) return false;
+  return std::any_of(std::begin(kTraces), std::end(kTraces),
+                     [&](const char* trace) { return FileExists(JoinPath(directory, trace)); });
+}
+
+absl::StatusOr<std::vector<std::string>> FindRunFolders(absl::Span<const std::string> paths) {
+  std::vector<std::string> folders;
+  std::set<fs::path> seen;  // canonical, so that overlapping arguments count a run once
+  for (const std::string& path : paths) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<fs::path> runs, RunsBelow(path));
+    for (const fs::path& run : runs) {
+      std::error_code ignored;
+      if (seen.insert(fs::weakly_canonical(run, ignored)).second) folders.push_back(run.string());
+    }
+  }
+  return folders;
+}
+
+}  // namespace lra

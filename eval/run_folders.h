@@ -1,0 +1,26 @@
+// Which folders hold runs.
+#ifndef LRA_EVAL_RUN_FOLDERS_H_
+#define LRA_EVAL_RUN_FOLDERS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace lra {
+
+// The JSON twin of a record (eval/run_record.h).
+inline constexpr char kRecordJsonFile[] = "record.json";
+
+// Whether a run left a checkpoint or a curve there, but no record.
+bool IsUnfinishedRun(const std::string& directory);
+
+// Every folder at or below the given ones that holds a run, finished or not, each once: in the
+// order of the arguments, and by path below each. What lies inside a run is its own. NotFound for a
+// path that does not exist, InvalidArgument for one that is no folder.
+absl::StatusOr<std::vector<std::string>> FindRunFolders(absl::Span<const std::string> paths);
+
+}  // namespace lra
+
+#endif  // LRA_EVAL_RUN_FOLDERS_H_

@@ -1,0 +1,117 @@
+#include "eval/table_paper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "eval/latex_text.h"
+#include "eval/leaderboard_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::MakeBaseline;
+using ::lra::testing::MakeRun;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Paper(const std::vector<LocatedRecord>& runs,
+                  const std::vector<PublishedTable>& published = {}) {
+  const auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, published, {});
+  return board.ok() ? WritePaperTables(*board) : std::string(board.status().message());
+}
+
+PublishedTable Printed(const std::string& column, double value) {
+  PublishedTable table;
+  table.set_name("some_2020");
+  table.set_source("Some Body, real_paper");
+  table.set_evidence_class("P");
+  PublishedRow* row = table.add_rows();
+  row->set_method("linear");
+  row->set_label("Linear & Co.");
+  row->add_cells()->set_column(column);
+  row->mutable_cells(0)->set_value(value);
+  return table;
+}
+
+TEST(TablePaperTest, NumbersOfAColumnEndAtOneDecimalPoint) {
+  // 45.0 [42.8, 47.2] of one run has one decimal, the printed number two.
+  const std::string text = Paper({MakeRun({.correct = 900})}, {Printed("listops", 16.13)});
+  EXPECT_THAT(text, HasSubstr("linear & 45.0\\phantom{0} & {\\scriptsize\\,$\\pm$2.2}"
+                              "\\textsuperscript{$\\ast$} \\\\\n"));
+  EXPECT_THAT(text, HasSubstr("Linear \\& Co. & 16.13 &  \\\\\n"));
+  EXPECT_THAT(text, HasSubstr("\\emph{Published: some\\_2020}\\lracite{some_2020}"));
+  EXPECT_THAT(text, HasSubstr("Some Body, real\\_\\allowbreak{}paper"));
+}
+
+TEST(TablePaperTest, ArmsThatDifferAreBothGiven) {
+  // Clopper-Pearson of 2 of 2,000: 0.10 [0.012, 0.361].
+  const std::string text = Paper({MakeRun({.correct = 2})});
+  EXPECT_THAT(text, HasSubstr("$^{+0.26}_{-0.09}$"));
+}
+
+// Two seeds each, with scores of counts alone: linear and relu share a letter.
+TEST(TablePaperTest, BoldFollowsLetters) {
+  std::vector<LocatedRecord> runs = {MakeBaseline("majority", 100)};
+  for (const uint32_t seed : {0, 1, 2}) {
+    runs.push_back(MakeRun({.method = "linear", .seed = seed, .correct = 1200 + 2 * seed}));
+    runs.push_back(MakeRun({.method = "relu", .seed = seed, .correct = 1195 + 2 * seed}));
+    runs.push_back(MakeRun({.method = "local", .seed = seed, .correct = 300 + 2 * seed}));
+  }
+  const std::string text = Paper(runs);
+  EXPECT_THAT(text, HasSubstr("majority & 5."));  // baselines are not in the race
+  EXPECT_THAT(text, HasSubstr("linear & \\textbf{60.1}"));
+  EXPECT_THAT(text, HasSubstr("relu & \\textbf{59.9}"));
+  EXPECT_THAT(text, HasSubstr("local & 15."));
+  EXPECT_THAT(text, HasSubstr("\\textsuperscript{a"));
+  EXPECT_THAT(text, HasSubstr("share a letter with it or"));
+}
+
+TEST(TablePaperTest, BoldFollowsIntervalsOfSingleRuns) {
+  const std::string text =
+      Paper({MakeRun({.correct = 900}), MakeRun({.method = "relu", .correct = 890}),
+             MakeRun({.method = "local", .correct = 700})});
+  EXPECT_THAT(text, HasSubstr("linear & \\textbf{45.0}"));
+  EXPECT_THAT(text, HasSubstr("relu & \\textbf{44.5}"));
+  EXPECT_THAT(text, HasSubstr("local & 35.0"));
+}
+
+TEST(TablePaperTest, OneRowHasNoBest) {
+  EXPECT_THAT(Paper({MakeRun({.correct = 900})}), Not(HasSubstr("\\textbf")));
+}
+
+TEST(TablePaperTest, RunsThatFailedAreCounted) {
+  const std::string text =
+      Paper({MakeBaseline("majority", 340), MakeRun({.seed = 0, .correct = 900}),
+             MakeRun({.seed = 1, .correct = 910}), MakeRun({.seed = 2, .correct = 100}),
+             MakeRun({.method = "relu", .correct = 100})});
+  EXPECT_THAT(text, HasSubstr("{\\scriptsize\\,(2/3)}"));
+  EXPECT_THAT(text, HasSubstr("(4/5): four of five runs trained"));
+  EXPECT_THAT(text, HasSubstr("relu &  & {\\scriptsize\\,\\textsc{fail} 0/1} \\\\\n"));
+  EXPECT_THAT(text, HasSubstr(", means over 1 to 3 runs (protocol fair@1, preset small)."));
+}
+
+TEST(TablePaperTest, WideTablesTakeThePage) {
+  std::vector<LocatedRecord> runs = {MakeRun({}), MakeRun({.task = "text"})};
+  EXPECT_THAT(Paper(runs), HasSubstr("\\begin{table}[t]"));
+  runs.push_back(MakeRun({.task = "image"}));
+  EXPECT_THAT(Paper(runs), HasSubstr("\\begin{table*}[t]"));
+  EXPECT_THAT(Paper(runs), HasSubstr("\\label{tab:lra}"));
+}
+
+TEST(TablePaperTest, WhatIsLeftOutStandsInComments) {
+  const auto board =
+      BuildLeaderboard({.runs = {MakeRun({})}, .unfinished = {"runs/killed"}}, {}, {});
+  ASSERT_TRUE(board.ok());
+  EXPECT_THAT(WritePaperTables(*board), HasSubstr("\n% Not here: runs/killed: has no record"));
+}
+
+TEST(LatexTextTest, NamesMayBreak) {
+  EXPECT_EQ(BreakableLatex("a_b/c.d e. F"),
+            "a\\_\\allowbreak{}b/\\allowbreak{}c.\\allowbreak{}d e. F");
+}
+
+}  // namespace
+}  // namespace lra

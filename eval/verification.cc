@@ -1,0 +1,121 @@
+#include "eval/verification.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lra/progress.h"
+
+namespace lra {
+namespace {
+
+std::string StateOf(const Verification& run) {
+  return run.is_changed() ? "CHANGED" : run.is_verified() ? "verified" : "not verified";
+}
+
+// ": 64 bit for bit, 3 up to rounding".
+std::string MatchText(const RemadePredictions& predictions) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](int64_t count, absl::string_view what) {
+    if (count > 0) parts.push_back(absl::StrCat(FormatCount(count), " ", what));
+  };
+  add(predictions.same_bits, "bit for bit");
+  add(predictions.rounding, "up to rounding");
+  add(predictions.moved, "with the same guess and logits that differ by more than rounding");
+  add(predictions.ties, "with another guess between classes that are equal up to rounding");
+  add(predictions.other_guesses, "with another guess");
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string RunText(const Verification& run) {
+  std::string text = absl::StrCat(StateOf(run), " ", run.directory, ": ",
+                                  FormatCount(run.intact_files), " files as recorded");
+  if (run.predictions.total() > 0) {
+    absl::StrAppend(&text, "; ", FormatCount(run.predictions.total()),
+                    " predictions made anew: ", MatchText(run.predictions));
+  }
+  if (!run.missing_files.empty())
+    absl::StrAppend(&text, "; not there: ", absl::StrJoin(run.missing_files, ", "));
+  if (!run.not_remade.empty())
+    absl::StrAppend(&text, "; not made anew: ", absl::StrJoin(run.not_remade, "; "));
+  absl::StrAppend(&text, "\n");
+  for (const std::string& change : run.changes) absl::StrAppend(&text, "  ", change, "\n");
+  return text;
+}
+
+struct Tally {
+  int64_t verified = 0, changed = 0, not_verified = 0;
+};
+
+Tally Count(absl::Span<const Verification> runs) {
+  Tally tally;
+  for (const Verification& run : runs)
+    ++(run.is_changed() ? tally.changed : run.is_verified() ? tally.verified : tally.not_verified);
+  return tally;
+}
+
+}  // namespace
+
+void RemadePredictions::Add(PredictionMatch match) {
+  switch (match) {
+    case PredictionMatch::kSameBits:
+      ++same_bits;
+      return;
+    case PredictionMatch::kRounding:
+      ++rounding;
+      return;
+    case PredictionMatch::kMoved:
+      ++moved;
+      return;
+    case PredictionMatch::kTie:
+      ++ties;
+      return;
+    case PredictionMatch::kOtherGuess:
+      ++other_guesses;
+  }
+}
+
+std::string VerificationText(absl::Span<const Verification> runs) {
+  std::string text;
+  for (const Verification& run : runs) text += RunText(run);
+  const Tally tally = Count(runs);
+  return absl::StrCat(text, runs.size(), runs.size() == 1 ? " run: " : " runs: ", tally.verified,
+                      " verified, ", tally.changed, " changed, ", tally.not_verified,
+                      " not verified\n");
+}
+
+std::string VerificationJson(absl::Span<const Verification> runs) {
+  using Json = nlohmann::ordered_json;
+  const Tally tally = Count(runs);
+  Json json = {{"verified", tally.verified},
+               {"changed", tally.changed},
+               {"not_verified", tally.not_verified},
+               {"runs", Json::array()}};
+  for (const Verification& run : runs) {
+    const RemadePredictions& made = run.predictions;
+    json["runs"].push_back({{"run", run.directory},
+                            {"is_changed", run.is_changed()},
+                            {"is_verified", run.is_verified()},
+                            {"intact_files", run.intact_files},
+                            {"changes", run.changes},
+                            {"missing_files", run.missing_files},
+                            {"predictions",
+                             {{"same_bits", made.same_bits},
+                              {"up_to_rounding", made.rounding},
+                              {"moved", made.moved},
+                              {"ties", made.ties},
+                              {"other_guesses", made.other_guesses}}},
+                            {"not_remade", run.not_remade}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+absl::Status ChangedRuns(absl::Span<const Verification> runs) {
+  const int64_t changed = Count(runs).changed;
+  if (changed == 0) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("something differs in ", changed, " of ", runs.size(),
+                                          runs.size() == 1 ? " run" : " runs"));
+}
+
+}  // namespace lra

@@ -1,0 +1,94 @@
+#include "suite/suite_runs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "eval/run_folders.h"
+#include "eval/run_record.h"
+#include "lra/experiment.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "suite/cells.h"
+#include "suite/state.h"
+
+namespace lra {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool HoldsSuite(const fs::path& folder) {
+  return FileExists(JoinPath(folder.string(), kSuiteFile));
+}
+
+bool HoldsRun(const fs::path& folder) {
+  return FileExists(JoinPath(folder.string(), kRecordFile)) || IsUnfinishedRun(folder.string());
+}
+
+// Folders of suites at or below the path, each once. What cannot be listed holds none.
+void AddSuiteFolders(const std::string& path, std::set<std::string>* folders) {
+  const fs::path top = fs::path(path).lexically_normal();
+  if (HoldsSuite(top)) folders->insert(top.string());
+  std::error_code error;
+  fs::recursive_directory_iterator it(top, error), end;
+  for (; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_directory(ignored)) continue;
+    if (HoldsSuite(it->path())) folders->insert(it->path().string());
+    if (HoldsRun(it->path())) it.disable_recursion_pending();
+  }
+}
+
+ListedRun RunOfCell(const std::string& folder, const SuiteCell& cell, const CellStatus& status) {
+  ListedRun run{RunDirectory(folder, cell), status.folder, CellStateName(status.state)};
+  if (run.folder.record.config().task().empty()) {
+    *run.folder.record.mutable_config() = cell.config;
+    run.folder.record.set_method(MethodOf(cell.config));
+    run.folder.record.set_seed(cell.seed);
+  }
+  if (status.state == CellState::kFailed) run.folder.failure = DescribeFailure(status.failure);
+  return run;
+}
+
+// What waits is new; what failed takes the place of the folder that it left, if it left one.
+absl::Status AddSuite(const std::string& folder, std::vector<ListedRun>* runs) {
+  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfFolder(folder));
+  LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
+  const std::vector<CellStatus> statuses = ReadStatuses(folder, cells);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const CellState state = statuses[i].state;
+    if (state != CellState::kWaiting && state != CellState::kFailed) continue;
+    ListedRun run = RunOfCell(folder, cells[i], statuses[i]);
+    const auto listed = std::find_if(runs->begin(), runs->end(), [&run](const ListedRun& other) {
+      return other.directory == run.directory;
+    });
+    if (listed == runs->end())
+      runs->push_back(std::move(run));
+    else
+      *listed = std::move(run);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ListedRun>> ListRunsAndSuites(absl::Span<const std::string> paths,
+                                                         std::vector<std::string>* damaged) {
+  std::set<std::string> suites;
+  for (const std::string& path : paths) AddSuiteFolders(path, &suites);
+  absl::StatusOr<std::vector<ListedRun>> listed = ListRuns(paths, damaged);
+  const bool are_there = std::all_of(paths.begin(), paths.end(), FileExists);
+  // A suite of which no run has begun is something to list.
+  const bool has_none = absl::IsNotFound(listed.status()) && are_there && !suites.empty();
+  if (!listed.ok() && !has_none) return listed.status();
+  std::vector<ListedRun> runs;
+  if (listed.ok()) runs = *std::move(listed);
+  for (const std::string& folder : suites) LRA_RETURN_IF_ERROR(AddSuite(folder, &runs));
+  std::sort(runs.begin(), runs.end(),
+            [](const ListedRun& a, const ListedRun& b) { return a.directory < b.directory; });
+  return runs;
+}
+
+}  // namespace lra

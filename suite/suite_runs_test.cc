@@ -1,0 +1,105 @@
+#include "suite/suite_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "lra/textproto.h"
+#include "nlohmann/json.hpp"
+#include "suite/cells.h"
+#include "suite/state.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A suite of four runs, of which none has begun.
+class SuiteRunsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    SuiteFile suite;
+    ASSERT_TRUE(ParseTextProto(R"(
+      description: "of this test"
+      group { task: "listops" attention: ["linear", "relu"] seeds: "0-1" preset: "smoke" }
+    )",
+                               "test", &suite)
+                    .ok());
+    ASSERT_TRUE(ClaimSuiteFolder(out_, suite).ok());
+    const auto cells = ExpandSuite(suite);
+    ASSERT_TRUE(cells.ok()) << cells.status();
+    cells_ = *cells;
+  }
+
+  std::vector<ListedRun> List(const std::string& path) {
+    std::vector<std::string> damaged;
+    const auto runs = ListRunsAndSuites({path}, &damaged);
+    EXPECT_TRUE(runs.ok()) << runs.status();
+    return runs.ok() ? *runs : std::vector<ListedRun>();
+  }
+
+  // Finishes the run of a cell.
+  void Finish(const SuiteCell& cell) {
+    RunRecord record;
+    record.set_kind(RunRecord::MEASURED);
+    record.set_method("linear");
+    *record.mutable_config() = cell.config;
+    record.mutable_spec()->set_name("listops");
+    record.add_curve()->set_step(cell.config.train().steps());
+    ASSERT_TRUE(WriteRunRecord(RunDirectory(out_, cell), record).ok());
+  }
+
+  TestFolder folder_;
+  const std::string out_ = folder_.File("suite");
+  std::vector<SuiteCell> cells_;
+};
+
+TEST_F(SuiteRunsTest, RunsThatWaitAreListedWhereverTheSuiteLies) {
+  for (const std::string& path : {out_, folder_.path()}) {
+    const std::vector<ListedRun> runs = List(path);
+    ASSERT_EQ(runs.size(), 4);
+    for (const ListedRun& run : runs) EXPECT_EQ(run.state, "waiting");
+    EXPECT_THAT(runs[0].directory, HasSubstr("suite/listops-linear-smoke"));
+    EXPECT_EQ(runs[3].folder.record.method(), "relu");
+    EXPECT_EQ(runs[3].folder.record.seed(), 1);
+  }
+}
+
+TEST_F(SuiteRunsTest, FinishedAndFailedOnesStandOnce) {
+  Finish(cells_[0]);
+  SuiteFailure failure;
+  failure.set_exit_code(3);
+  failure.set_message("no space left");
+  ASSERT_TRUE(WriteFailure(out_, cells_[1], failure).ok());
+  const std::vector<ListedRun> runs = List(folder_.path());
+  EXPECT_EQ(runs.size(), 4);
+  const auto json = nlohmann::json::parse(RunListJson(runs));
+  int finished = 0, waiting = 0, failed = 0;
+  for (const auto& run : json) {
+    finished += run["state"] == "finished" ? 1 : 0;
+    waiting += run["state"] == "waiting" ? 1 : 0;
+    failed += run["state"] == "failed" && run["failure"] == "exit code 3: no space left" ? 1 : 0;
+  }
+  EXPECT_EQ(finished, 1);
+  EXPECT_EQ(waiting, 2);
+  EXPECT_EQ(failed, 1);
+}
+
+TEST_F(SuiteRunsTest, AFolderWithoutRunsAndSuitesIsAnError) {
+  ASSERT_TRUE(MakeDirectories(folder_.File("empty")).ok());
+  std::vector<std::string> damaged;
+  for (const char* name : {"empty", "nowhere"}) {
+    EXPECT_EQ(ListRunsAndSuites({folder_.File(name)}, &damaged).status().code(),
+              absl::StatusCode::kNotFound);
+  }
+  EXPECT_EQ(ListRunsAndSuites({out_, folder_.File("nowhere")}, &damaged).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace lra
