@@ -2,12 +2,15 @@
 #include <memory>
 #include <string>
 
+#include "bench/curve_figure.h"
 #include "bench/effects_figure.h"
 #include "cli/command.h"
 #include "cli/flags.h"
-#include "eval/table_writer.h"
+#include "cli/plain_format.h"
+#include "inspect/ablation_locality.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "models/base/runtime.h"
 #include "run_folder/stopped_runs.h"
 #include "suite/designs.h"
 
@@ -17,19 +20,9 @@ namespace {
 struct AblateFlags {
   AblateRequest request;
   std::string format, out, figure;
+  bool locality = false;
+  int threads = 0;
 };
-
-// --format or, without it, the extension of --out, else JSON with --json, else Markdown.
-absl::StatusOr<TableFormat> FormatOf(const AblateFlags& flags, const CommandContext& context) {
-  absl::StatusOr<TableFormat> format =
-      !flags.format.empty() ? ParseTableFormat(flags.format)
-      : !flags.out.empty()  ? TableFormatOfPath(flags.out)
-                            : (context.json ? TableFormat::kJson : TableFormat::kMarkdown);
-  if (!format.ok() || *format == TableFormat::kMarkdown || *format == TableFormat::kCsv ||
-      *format == TableFormat::kJson)
-    return format;
-  return absl::InvalidArgumentError("an ablation is written as md, csv or json only");
-}
 
 std::string Write(const AblationReport& report, TableFormat format) {
   switch (format) {
@@ -43,8 +36,16 @@ std::string Write(const AblationReport& report, TableFormat format) {
 }
 
 absl::Status Ablate(const AblateFlags& flags, const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(const TableFormat format, FormatOf(flags, context));
-  LRA_ASSIGN_OR_RETURN(const AblationReport report, AblateSuite(flags.request));
+  LRA_ASSIGN_OR_RETURN(const TableFormat format,
+                       PlainFormat("an ablation", flags.format, flags.out, context.json));
+  LRA_ASSIGN_OR_RETURN(AblationReport report, AblateSuite(flags.request));
+  if (flags.locality) {
+    LRA_RETURN_IF_ERROR(StartRuntime(flags.threads, context.kernels));
+    LocalityRequest request;
+    request.threads = flags.threads;
+    request.quiet = true;
+    LRA_RETURN_IF_ERROR(AddLocality(request, &report));
+  }
   const std::string text = Write(report, format);
   if (flags.out.empty()) {
     std::cout << text << std::flush;
@@ -52,7 +53,8 @@ absl::Status Ablate(const AblateFlags& flags, const CommandContext& context) {
     LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, text));
   }
   if (flags.figure.empty()) return absl::OkStatus();
-  return DrawEffects(report.designs, flags.figure).status();
+  LRA_RETURN_IF_ERROR(DrawEffects(report.designs, flags.figure).status());
+  return DrawDesignCurves(report.designs, flags.figure + "-curves").status();
 }
 
 }  // namespace
@@ -71,7 +73,11 @@ void AddAblateCommand(CLI::App* app, CommandContext* context) {
             {.value = "md|csv|json"});
   AddOption(command, "--out", &flags->out, "File to write (default: standard output)");
   AddOption(command, "--figure", &flags->figure,
-            "Draw the effects to PREFIX-1.svg, ... (needs gnuplot)");
+            "Draw the effects to PREFIX-1.svg, ... and learning curves to PREFIX-curves-1.svg, ... "
+            "(needs gnuplot)");
+  AddSwitch(command, "--locality", &flags->locality,
+            "Also say how local each cell attends, as `lra locality`, where checkpoints are kept "
+            "(md, json)");
   AddOption(command, "--split", &request->split, "Split",
             {.shows_default = true, .value = kSplitValue});
   AddOption(command, "--metric", &request->metric,
@@ -79,9 +85,12 @@ void AddAblateCommand(CLI::App* app, CommandContext* context) {
             {.value = kMetricValue});
   AddOption(command, "--confidence", &request->confidence, "Of intervals and verdicts",
             {.shows_default = true});
+  AddThreads(command, &flags->threads);
+  AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra run near_majority_control\n"
           "  lra ablate runs/near_majority_control\n"
+          "  lra ablate runs/near_majority_control --locality\n"
           "  lra ablate runs/near_majority_control --out effects.md --figure effects",
           [flags, context] { return Ablate(*flags, *context); });
 }

@@ -9,10 +9,34 @@
 #include <vector>
 
 #include "eval/contrast.h"
+#include "eval/curve_values.h"
 #include "eval/effect_plan.h"
+#include "eval/locality.h"
 #include "eval/metric.h"
 
 namespace lra {
+
+// What is known of a run besides its scores.
+struct AblationRun {
+  std::string directory;
+  Curve curve;  // empty of a run that diverged
+};
+
+// How local one cell attends: the mean over those of its runs that trained and could be measured.
+struct CellLocality {
+  int64_t seeds = 0;
+  std::optional<Locality> mean;
+  bool is_absolute = false;  // weights have both signs
+  std::string reason;        // why a run was left out, if one was
+};
+
+struct TaskLocality {
+  std::vector<int64_t> windows;
+  int64_t examples = 0;
+  std::string split;
+  std::vector<CellLocality> cells;
+  std::optional<Locality> uniform;  // of equal weights
+};
 
 // What was measured of the grid on one task.
 struct AblationTask {
@@ -21,6 +45,9 @@ struct AblationTask {
   std::vector<uint32_t> seeds;
   // [cell][seed]: the score of each example; empty where that run did not train.
   std::vector<std::vector<ExampleValues>> runs;
+  // [cell][seed], for figures and measurements; empty where it is not known.
+  std::vector<std::vector<AblationRun>> folders{};
+  std::optional<TaskLocality> locality{};  // where it was asked for (inspect/ablation_locality.h)
   int64_t examples() const;
 };
 

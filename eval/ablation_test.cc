@@ -210,6 +210,48 @@ TEST(AblationText, CsvAndJsonHoldTheNumbers) {
   EXPECT_THAT(csv, HasSubstr(",0 1 2,,told apart,"));
 }
 
+AblationReport WithLocality() {
+  AblationReport report = {"mine", "", {AnalyseAblation(DataSetP(), 0.95)}};
+  TaskLocality& locality = report.designs[0].ablation.tasks[0].locality.emplace();
+  locality.windows = {4};
+  locality.examples = 16;
+  locality.split = "validation";
+  locality.cells.resize(4);
+  locality.cells[0] = {3, Locality{20.5, {0.25}, 1.5}, false, ""};
+  locality.cells[1] = {3, Locality{2.5, {0.75}, std::nullopt}, true, ""};
+  locality.cells[3].reason = "runs/b: no such checkpoint or run folder";
+  locality.uniform = Locality{21, {0.2}, 1.0};
+  return report;
+}
+
+TEST(AblationText, LocalityStandsWithTheCells) {
+  const std::string text = WriteAblation(WithLocality());
+  EXPECT_THAT(text, HasSubstr("Locality on listops: the first 16 examples of validation, means "
+                              "over seeds\n\n"));
+  EXPECT_THAT(text, HasSubstr("| positions     | reweighting | seeds | mean distance | within 4 | "
+                              "effective rank |\n"));
+  EXPECT_THAT(text, HasSubstr("| none          | none        |     3 |          20.5 |     0.25 | "
+                              "           1.5 |\n"));
+  EXPECT_THAT(text, HasSubstr("| none          | cosine      |     3 |           2.5 |     0.75 | "
+                              "             - |\n"));
+  EXPECT_THAT(text, HasSubstr("| absolute      | cosine      |     0 |             - |        - | "
+                              "             - |\n"
+                              "| equal weights |           - |     - |            21 |      0.2 | "
+                              "             1 |\n"));
+  EXPECT_THAT(text, HasSubstr("runs/b: no such checkpoint or run folder\n"));
+  EXPECT_THAT(text, HasSubstr("both signs count by their absolute values.\n"));
+}
+
+TEST(AblationText, LocalityIsInJson) {
+  const auto json = nlohmann::json::parse(WriteAblationJson(WithLocality()));
+  const auto& task = json["designs"][0]["tasks"][0];
+  EXPECT_EQ(task["locality"]["windows"], std::vector<int>{4});
+  EXPECT_EQ(task["locality"]["equal_weights"]["mean_distance_tokens"], 21);
+  EXPECT_EQ(task["cells"][0]["locality"]["effective_rank"], 1.5);
+  EXPECT_FALSE(task["cells"][1]["locality"].contains("effective_rank"));
+  EXPECT_FALSE(task["cells"][3].contains("locality"));
+}
+
 class TrainedRunsTest : public ::lra::testing::ScoredRuns {};
 
 TEST_F(TrainedRunsTest, ARunTrainedIfItIsAboveTheMajorityClass) {

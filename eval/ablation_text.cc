@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "eval/difference_text.h"
+#include "eval/locality_json.h"
 #include "lra/progress.h"
 #include "lra/text_table.h"
 
@@ -143,6 +144,13 @@ Json TaskJson(const AblationResult& result, const AblationTask& task) {
                {"examples", task.examples()},
                {"seeds", task.seeds},
                {"cells", Json::array()}};
+  if (task.locality) {
+    json["locality"] = {{"split", task.locality->split},
+                        {"examples", task.locality->examples},
+                        {"windows", task.locality->windows}};
+    if (task.locality->uniform)
+      json["locality"]["equal_weights"] = LocalityAsJson(*task.locality->uniform);
+  }
   for (int cell = 0; cell < CellCount(factors); ++cell) {
     Json one;
     const std::vector<int> levels = LevelsOf(factors, cell);
@@ -153,6 +161,8 @@ Json TaskJson(const AblationResult& result, const AblationTask& task) {
     one["runs"] = score.runs;
     if (score.mean) one["mean"] = *score.mean;
     if (score.interval) one["low"] = score.interval->low, one["high"] = score.interval->high;
+    if (task.locality && task.locality->cells[cell].mean)
+      one["locality"] = LocalityAsJson(*task.locality->cells[cell].mean);
     json["cells"].push_back(std::move(one));
   }
   return json;
@@ -176,8 +186,9 @@ std::string WriteAblation(const AblationReport& report) {
   for (const AblationResult& result : report.designs) {
     if (!result.ablation.title.empty())
       absl::StrAppend(&text, "## ", result.ablation.title, "\n\n");
-    absl::StrAppend(&text, DesignText(result), CellsTable(result), "\n",
-                    absl::StrJoin(AblationWords(result), "\n"), "\n",
+    absl::StrAppend(&text, DesignText(result), CellsTable(result));
+    for (const AblationTask& task : result.ablation.tasks) text += CellsLocalityText(result, task);
+    absl::StrAppend(&text, "\n", absl::StrJoin(AblationWords(result), "\n"), "\n",
                     EffectsTable(result, EffectKind::kMain, "Main effects"),
                     EffectsTable(result, EffectKind::kInteraction, "Interactions"),
                     EffectsTable(result, EffectKind::kSimple, "Simple effects (exploratory)"),

@@ -27,6 +27,10 @@ std::string EffectSentence(const AblationResult& result, const AblationEffect& e
 // simple effects behind those that were told apart, then what limits all of it.
 std::vector<std::string> AblationWords(const AblationResult& result);
 
+// How local each cell of one task attends, as a table with its notes; empty where it was not
+// measured.
+std::string CellsLocalityText(const AblationResult& result, const AblationTask& task);
+
 // "near_majority", "the average of the tasks", "text less image".
 std::string WhereText(const AblationEffect& effect);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "eval/curve_values.h"
+#include "eval/learned_numbers.h"
 #include "lra/progress.h"
 
 namespace lra {
@@ -135,6 +136,19 @@ std::string XAxis(const Extent& x, int columns) {
                       std::string(std::max(1, blanks - blanks / 2), ' '), high, "\n");
 }
 
+// The mean as a line between the lowest and the highest as marks.
+std::string PlotLearned(const LearnedCurve& learned, PlotOptions options) {
+  PlotSeries mean{"mean", {}, ' '}, low{"lowest", {}, 'v'}, high{"highest", {}, '^'};
+  for (const LearnedCurve::Point& point : learned.points) {
+    const double step = static_cast<double>(point.step);
+    mean.points.emplace_back(step, point.mean);
+    low.points.emplace_back(step, point.low);
+    high.points.emplace_back(step, point.high);
+  }
+  options.title = absl::StrCat("learned ", learned.name, ", over layers and heads");
+  return PlotCurves({mean, low, high}, options);
+}
+
 }  // namespace
 
 std::string PlotCurves(const std::vector<PlotSeries>& series, const PlotOptions& options) {
@@ -180,7 +194,10 @@ std::string PlotRun(const RunRecord& record, const Metric& metric, int columns, 
   PlotOptions options{.title = "loss, nats", .columns = columns, .rows = 14, .unicode = unicode};
   std::string text = PlotCurves({train_loss, loss}, options);
   options.title = absl::StrCat(metric.name(), ", ", metric.traits().unit);
-  return absl::StrCat(text, "\n", PlotCurves({train_value, value}, options));
+  absl::StrAppend(&text, "\n", PlotCurves({train_value, value}, options));
+  for (const LearnedCurve& learned : LearnedCurves(record.curve()))
+    absl::StrAppend(&text, "\n", PlotLearned(learned, options));
+  return text;
 }
 
 }  // namespace lra

@@ -32,7 +32,8 @@ struct PlotOptions {
 // point it says so instead.
 std::string PlotCurves(const std::vector<PlotSeries>& series, const PlotOptions& options);
 
-// Loss (nats) and the metric by step, training as lines and validation as marks.
+// Loss (nats) and the metric by step, training as lines and validation as marks; then what
+// attentions learned of their own choices, if anything.
 std::string PlotRun(const RunRecord& record, const Metric& metric, int columns, bool unicode);
 
 }  // namespace lra

@@ -15,6 +15,9 @@ namespace lra {
 // CurvePoint.train and .validation, PretrainResult.validation.
 using MetricValues = google::protobuf::Map<std::string, double>;
 
+// RunRecord.curve.
+using Curve = google::protobuf::RepeatedPtrField<CurvePoint>;
+
 std::optional<double> FindValue(const MetricValues& values, absl::string_view metric);
 
 // Sets what can be computed: metrics whose sums are all there.

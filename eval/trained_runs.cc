@@ -21,6 +21,7 @@ absl::StatusOr<TrainedRuns> FindTrainedRuns(const FoundRuns& found, const std::s
         const auto& fingerprints = entry.record().data().split_fingerprint();
         const auto fingerprint = fingerprints.find(split);
         TrainedRun& run = runs.by_directory[entry.located->directory];
+        run.record = &entry.record();
         run.metric = entry.metric;
         if (fingerprint != fingerprints.end()) run.examples_fingerprint = fingerprint->second;
         run.scores = entry.examples;

@@ -16,6 +16,7 @@
 namespace lra {
 
 struct TrainedRun {
+  const RunRecord* record = nullptr;  // among the FoundRuns
   const Metric* metric = nullptr;
   // Content fingerprint of the split.
   std::string examples_fingerprint;
@@ -33,8 +34,9 @@ struct TrainedRuns {
   std::vector<std::string> left_out;
 };
 
-// The runs among `found` that were scored on the split, or that diverged. `metric` empty = each
-// task's. InvalidArgument for an unknown metric, DataLoss for scores that were changed.
+// The runs among `found` that were scored on the split, or that diverged, with pointers to their
+// records there. `metric` empty = each task's. InvalidArgument for an unknown metric, DataLoss for
+// scores that were changed.
 absl::StatusOr<TrainedRuns> FindTrainedRuns(const FoundRuns& found, const std::string& split,
                                             const std::string& metric);
 

@@ -11,75 +11,33 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "datasets/loader.h"
 #include "datasets/token_text.h"
+#include "inspect/attended_examples.h"
 #include "inspect/attention_files.h"
-#include "lra/config.h"
 #include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "models/attention_weights.h"
 #include "models/base/torch_status.h"
-#include "train/micro_batch.h"
 
 namespace lra {
 namespace {
 
-bool HasCls(const OpenedCheckpoint& opened) {
-  return opened.state.config().model().pooling() == ModelConfig::CLS;
-}
-
-bool IsOfPixels(const OpenedCheckpoint& opened) {
-  return opened.split.spec().image_side_pixels() > 0;
-}
-
 int64_t MaxTokens(const AttendRequest& request, const OpenedCheckpoint& opened) {
-  return request.max_tokens.value_or(IsOfPixels(opened) ? kMaxImageMapTokens : kMaxMapTokens);
-}
-
-// The side of a map of this example.
-int64_t MapTokens(const OpenedCheckpoint& opened, int64_t example) {
-  const int64_t least = opened.model->depends_on_padding() ? opened.split.fixed_length_tokens() : 0;
-  return std::max<int64_t>(opened.split.longest_tokens(example), least) + (HasCls(opened) ? 1 : 0);
-}
-
-absl::Status SelectOne(int64_t example, const OpenedCheckpoint& opened, Attended* attended) {
-  if (example < 0 || example >= opened.split.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("--example: is ", example, ", must be 0 to ",
-                                                   opened.split.size() - 1, ", a place in split ",
-                                                   opened.split.name()));
-  }
-  const int64_t tokens = MapTokens(opened, example);
-  if (tokens > attended->max_tokens) {
-    return absl::InvalidArgumentError(absl::StrCat("--max-tokens: is ", attended->max_tokens,
-                                                   ", but example ", example, " has ", tokens,
-                                                   " tokens"));
-  }
-  attended->examples = {example};
-  return absl::OkStatus();
+  const bool is_of_pixels = opened.split.spec().image_side_pixels() > 0;
+  return request.max_tokens.value_or(is_of_pixels ? kMaxImageMapTokens : kMaxMapTokens);
 }
 
 // Fills examples and skipped.
 absl::Status SelectExamples(const AttendRequest& request, const OpenedCheckpoint& opened,
                             Attended* attended) {
   attended->max_tokens = MaxTokens(request, opened);
-  if (request.example) return SelectOne(*request.example, opened, attended);
-  int64_t shortest = 0, longer = 0;
-  for (int64_t i = 0; i < opened.split.size(); ++i) {
-    if (static_cast<int64_t>(attended->examples.size()) == request.examples) break;
-    const int64_t tokens = MapTokens(opened, i);
-    shortest = shortest == 0 ? tokens : std::min(shortest, tokens);
-    if (tokens > attended->max_tokens) {
-      ++longer;
-      continue;
-    }
-    attended->skipped = longer;
-    attended->examples.push_back(i);
-  }
-  if (!attended->examples.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--max-tokens: is ", attended->max_tokens, ", but the shortest example of split ",
-      request.split, " has ", shortest, " tokens; a map needs 4 bytes times the square of that"));
+  LRA_ASSIGN_OR_RETURN(
+      const ChosenExamples chosen,
+      ChooseExamples({request.examples, request.example, attended->max_tokens}, opened));
+  attended->examples = chosen.examples;
+  attended->skipped = chosen.passed_over;
+  return absl::OkStatus();
 }
 
 // What the tokens of a single example stand for; CLS stands in front. Empty unless all are known.
@@ -95,7 +53,7 @@ std::vector<std::string> TokensOf(const OpenedCheckpoint& opened, const Attended
     if (tokens.back().empty()) return {};
   }
   // Where padding affects the model, the map has a row for each padded token, too.
-  tokens.resize(MapTokens(opened, attended.examples.front()), "<pad>");
+  tokens.resize(TokensSeen(opened, attended.examples.front()), "<pad>");
   return tokens;
 }
 
@@ -152,7 +110,7 @@ absl::Status SumExamples(const AttendRequest& request, const OpenedCheckpoint& o
   const c10::NoGradGuard no_grad;
   int64_t longest = 0;
   for (const int64_t example : attended->examples)
-    longest = std::max(longest, MapTokens(opened, example));
+    longest = std::max(longest, TokensSeen(opened, example));
   Progress progress({.label = "attend",
                      .unit = "examples",
                      .total = static_cast<int64_t>(attended->examples.size()),
@@ -169,9 +127,7 @@ absl::Status SumExamples(const AttendRequest& request, const OpenedCheckpoint& o
       if (!status.ok() || done > 0) return;
       status = AddReweighting(request, layer, attention, input, longest, &sums->reweightings);
     };
-    const HostBatch batch = MakeBatch(opened.split, {example});
-    opened.model->VisitAttention(opened.model->depends_on_padding() ? batch : TrimPadding(batch),
-                                 visit);
+    VisitExample(opened, example, visit);
     LRA_RETURN_IF_ERROR(status);
     progress.Update(++done);
   }
@@ -189,12 +145,6 @@ absl::Status WriteDescription(const AttendRequest& request, const Look& look,
   for (const AttendedMap& map : attended.maps) json["maps"][map.name] = map.files;
   if (!attended.tokens.empty()) json["tokens"] = attended.tokens;
   return WriteFileAtomically(JoinPath(request.out_dir, "maps.json"), json.dump(2) + "\n");
-}
-
-absl::Status CheckHasWeights(const ExperimentConfig& config) {
-  if (config.attention().name() != kNoAttention) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("block \"", config.block().name(),
-                                                 "\" uses no attention: there are no weights"));
 }
 
 }  // namespace

@@ -29,6 +29,9 @@ class PerturbedClassifier : public Classifier {
     model_.VisitAttention(Perturbed(batch), visit);
   }
   const ParameterStore& parameters() const override { return model_.parameters(); }
+  std::vector<std::pair<std::string, double>> LearnedNumbers() const override {
+    return model_.LearnedNumbers();
+  }
   bool depends_on_padding() const override { return model_.depends_on_padding(); }
   void MoveTo(at::Device device) override { model_.MoveTo(device); }
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,

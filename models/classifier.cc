@@ -87,6 +87,10 @@ class EncoderClassifier : public Classifier {
 
   const ParameterStore& parameters() const override { return parameters_; }
 
+  std::vector<std::pair<std::string, double>> LearnedNumbers() const override {
+    return encoder_->LearnedNumbers();
+  }
+
   bool depends_on_padding() const override {
     const ModelConfig& model = config_.model();
     return encoder_->depends_on_padding() || model.pooling() == ModelConfig::MEAN_OF_ALL ||

@@ -10,6 +10,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "datasets/host_batch.h"
@@ -46,6 +49,9 @@ class Classifier {
   virtual void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const = 0;
 
   virtual const ParameterStore& parameters() const = 0;
+
+  // What the attentions learned of their own choices, by name: "layer0.head1.scale_tokens".
+  virtual std::vector<std::pair<std::string, double>> LearnedNumbers() const = 0;
 
   // Whether the amount of padding changes an example's logits: pooling that divides by N, and
   // blocks whose traits say so (model.mask=NO_MASK, some attentions).

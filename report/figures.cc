@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "bench/curve_figure.h"
 #include "bench/gnuplot.h"
 #include "eval/curve_values.h"
 #include "lra/files.h"
@@ -20,26 +21,11 @@
 namespace lra {
 namespace {
 
-// Okabe and Ito's colours but yellow, which is faint on paper; lines and points differ as well.
-constexpr char kLineTypes[] =
-    "set linetype 1 lc rgb '#0072b2' dt 1 pt 7 lw 1.5\n"
-    "set linetype 2 lc rgb '#d55e00' dt 2 pt 5 lw 1.5\n"
-    "set linetype 3 lc rgb '#009e73' dt 3 pt 9 lw 1.5\n"
-    "set linetype 4 lc rgb '#cc79a7' dt 4 pt 11 lw 1.5\n"
-    "set linetype 5 lc rgb '#56b4e9' dt 5 pt 13 lw 1.5\n"
-    "set linetype 6 lc rgb '#e69f00' dt 1 pt 6 lw 1.5\n"
-    "set linetype 7 lc rgb '#000000' dt 2 pt 4 lw 1.5\n"
-    "set linetype cycle 7\n";
 // More curves than line types could not be told apart; the best are drawn.
 constexpr size_t kMostCurves = 7;
 constexpr size_t kMostLabelBytes = 24;
 constexpr int kWidthPoints = 238;  // 84 mm
 constexpr int kPngScale = 4;       // 288 dots an inch; its 6 points are 8, as gnuplot thinks of 96
-
-// Shown as it is: without markup, and in single quotes, inside of which gnuplot runs no commands.
-std::string Quoted(const std::string& text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}, {"\n", " "}}), "'");
-}
 
 // A row's name, cut to what a column has room for, between two characters of UTF-8.
 std::string ShortLabel(const LeaderboardRow& row) {
@@ -52,7 +38,7 @@ std::string Open(const std::string& stem, int height_points) {
   return absl::StrFormat(
       "set terminal svg size %d,%d noenhanced font 'sans,8' background 'white'\nset output %s\n%s"
       "set border 3\nset tics nomirror out scale 0.5\nset grid back lc rgb '#d0d0d0' dt 3\n",
-      kWidthPoints, height_points, Quoted(stem + ".svg"), kLineTypes);
+      kWidthPoints, height_points, PlainQuoted(stem + ".svg"), kFigureLineTypes);
 }
 
 // The same plot into the other formats.
@@ -61,8 +47,9 @@ std::string Close(const std::string& stem, int height_points) {
       "set terminal pdfcairo size %gin,%gin noenhanced font 'sans,8'\nset output %s\nreplot\n"
       "set terminal pngcairo size %d,%d noenhanced font 'sans,6' fontscale %d linewidth %d "
       "pointscale %d\nset output %s\nreplot\nunset output\n",
-      kWidthPoints / 72.0, height_points / 72.0, Quoted(stem + ".pdf"), kPngScale * kWidthPoints,
-      kPngScale * height_points, kPngScale, kPngScale, kPngScale, Quoted(stem + ".png"));
+      kWidthPoints / 72.0, height_points / 72.0, PlainQuoted(stem + ".pdf"),
+      kPngScale * kWidthPoints, kPngScale * height_points, kPngScale, kPngScale, kPngScale,
+      PlainQuoted(stem + ".png"));
 }
 
 std::string Name(const LeaderboardTable& table, size_t column) {
@@ -95,18 +82,6 @@ std::string Score(const Metric& metric, const LeaderboardCell& cell) {
                          scale * (is_known ? interval.high : cell.value));
 }
 
-// The distance of ticks, 1, 2 or 5 times a power of ten, of which at most five fit: gnuplot's own
-// numbers run into each other in a narrow figure.
-std::string TickDistance(double low, double high) {
-  const double least = (high - low) / 5;
-  if (!(least > 0)) return "autofreq";
-  const double power = std::pow(10, std::floor(std::log10(least)));
-  for (const double multiple : {1, 2, 5}) {
-    if (multiple * power >= least) return absl::StrFormat("%g", multiple * power);
-  }
-  return absl::StrFormat("%g", 10 * power);
-}
-
 // --- Scores with their intervals, a line a row ---
 
 std::string ScoresProgram(const LeaderboardTable& table, size_t column, const std::string& stem) {
@@ -121,7 +96,7 @@ std::string ScoresProgram(const LeaderboardTable& table, size_t column, const st
     high = std::fmax(high, table.metric->traits().scale * ends.high);
     std::string* const block = shown[i].row->kind == RunRecord::MEASURED ? &measured : &others;
     absl::StrAppend(block, Score(*table.metric, *shown[i].cell), " ", i, "\n");
-    absl::StrAppend(&tics, i == 0 ? "" : ", ", Quoted(ShortLabel(*shown[i].row)), " ", i);
+    absl::StrAppend(&tics, i == 0 ? "" : ", ", PlainQuoted(ShortLabel(*shown[i].row)), " ", i);
   }
   const int height = 50 + 12 * static_cast<int>(shown.size());
   std::vector<std::string> plots;
@@ -130,64 +105,33 @@ std::string ScoresProgram(const LeaderboardTable& table, size_t column, const st
   return absl::StrCat(Open(stem, height), "$measured << END\n", measured, "END\n$others << END\n",
                       others, "END\nset ytics (", tics, ")\nset yrange [", shown.size() - 1,
                       ".5:-0.5]\nset key off\nset xtics ", TickDistance(low, high), "\nset xlabel ",
-                      Quoted(Name(table, column)), "\nplot ", absl::StrJoin(plots, ", "), "\n",
+                      PlainQuoted(Name(table, column)), "\nplot ", absl::StrJoin(plots, ", "), "\n",
                       Close(stem, height));
 }
 
 // --- Validation scores by step ---
 
-// Values of the runs at each step that all of them have.
-std::map<int64_t, std::vector<double>> ValidationOf(const LeaderboardCell& cell,
-                                                    const std::vector<LocatedRecord>& runs,
-                                                    const Metric& metric) {
-  std::map<int64_t, std::vector<double>> values;
-  size_t count = 0;
-  for (const LocatedRecord& run : runs) {
-    const auto& own = cell.directories;
-    if (std::find(own.begin(), own.end(), run.directory) == own.end()) continue;
-    bool has_curve = false;
-    for (const CurvePoint& point : run.record.curve()) {
-      const auto value = FindValue(point.validation(), metric.name());
-      if (!value || !std::isfinite(*value)) continue;
-      values[point.step()].push_back(metric.traits().scale * *value);
-      has_curve = true;
-    }
-    count += has_curve ? 1 : 0;
-  }
-  std::erase_if(values, [&](const auto& step) { return step.second.size() != count; });
-  return values;
-}
-
 std::string CurvesProgram(const LeaderboardTable& table, size_t column,
                           const std::vector<LocatedRecord>& runs, const std::string& stem) {
-  std::string blocks;
-  std::vector<std::string> bands, lines;
-  int64_t last = 0;
+  std::vector<FigureCurve> curves;
   for (const Shown& shown : ShownRows(table, column)) {
-    const auto values = ValidationOf(*shown.cell, runs, *table.metric);
-    if (values.empty() || lines.size() == kMostCurves) continue;
-    last = std::max(last, values.rbegin()->first);
-    const int number = static_cast<int>(lines.size()) + 1;
-    absl::StrAppend(&blocks, "$curve", number, " << END\n");
-    for (const auto& [step, seeds] : values) {
-      const auto [low, high] = std::minmax_element(seeds.begin(), seeds.end());
-      absl::StrAppendFormat(&blocks, "%d %.9g %.9g %.9g\n", step, Mean(seeds), *low, *high);
+    std::vector<const Curve*> own;
+    for (const LocatedRecord& run : runs) {
+      const auto& directories = shown.cell->directories;
+      if (std::find(directories.begin(), directories.end(), run.directory) != directories.end())
+        own.push_back(&run.record.curve());
     }
-    absl::StrAppend(&blocks, "END\n");
-    bands.push_back(absl::StrFormat(
-        "$curve%d using 1:3:4 with filledcurves lt %d fs transparent solid 0.15 noborder notitle",
-        number, number));
-    lines.push_back(absl::StrFormat("$curve%d using 1:2 with linespoints lt %d ps 0.4 title %s",
-                                    number, number, Quoted(ShortLabel(*shown.row))));
+    FigureCurve curve = ValidationCurve(ShortLabel(*shown.row), own, *table.metric);
+    if (!curve.seeds.empty() && curves.size() < kMostCurves) curves.push_back(std::move(curve));
   }
-  if (lines.empty()) return "";
-  bands.insert(bands.end(), lines.begin(), lines.end());
-  const int height = 175 + 6 * static_cast<int>(lines.size());
-  return absl::StrCat(Open(stem, height), blocks,
+  if (curves.empty()) return "";
+  const CurvePlot plot = PlotOf(curves, "curve");
+  const int height = 175 + 6 * static_cast<int>(curves.size());
+  return absl::StrCat(Open(stem, height), plot.blocks,
                       "set key below left Left reverse samplen 2\nset xlabel 'step'\nset xtics ",
-                      TickDistance(0, static_cast<double>(last)), "\n", "set title ",
-                      Quoted(absl::StrCat("validation: ", Name(table, column))), "\nplot ",
-                      absl::StrJoin(bands, ", \\\n  "), "\n", Close(stem, height));
+                      TickDistance(0, static_cast<double>(plot.last_step)), "\n", "set title ",
+                      PlainQuoted(absl::StrCat("validation: ", Name(table, column))), "\n",
+                      plot.command, Close(stem, height));
 }
 
 // --- Scores by cost ---
@@ -218,8 +162,8 @@ std::string CostProgram(const LeaderboardTable& table, size_t column, const std:
       Open(stem, height), "$right << END\n", blocks[0], "END\n$left << END\n", blocks[1],
       "END\nset key off\nset logscale x\n",
       absl::StrFormat("set xrange [%.3g:%.3g]\n", least / 4, 4 * most),  // room for names
-      "set xlabel 'core-hours of a run'\nset title ", Quoted(Name(table, column)), "\nplot ", plots,
-      "\n", Close(stem, height));
+      "set xlabel 'core-hours of a run'\nset title ", PlainQuoted(Name(table, column)), "\nplot ",
+      plots, "\n", Close(stem, height));
 }
 
 // The time of drawing, which cairo writes into the file, becomes that of no day.

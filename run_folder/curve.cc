@@ -30,6 +30,8 @@ std::string EventsPath(absl::string_view run_dir) { return JoinPath(run_dir, kTe
 
 // Before a metric's name, and before "loss", which is none.
 constexpr char kTrain[] = "train_", kValidation[] = "validation_", kLoss[] = "loss";
+// Before the name of what an attention learned.
+constexpr char kLearned[] = "learned_";
 
 // Sorted by name.
 void AddValues(absl::string_view prefix, const MetricValues& values, Json* line) {
@@ -59,6 +61,7 @@ std::string ToLine(const CurvePoint& point) {
   line["embedding_update_ratio"] = point.embedding_update_ratio();
   if (point.has_validation_loss()) line["validation_loss"] = point.validation_loss();
   AddValues(kValidation, point.validation(), &line);
+  AddValues(kLearned, point.learned(), &line);
   return line.dump() + "\n";
 }
 
@@ -95,6 +98,7 @@ CurvePoint FromLine(const Json& line) {
   if (line.contains("validation_loss"))
     point.set_validation_loss(line.at("validation_loss").get<double>());
   ReadValues(kValidation, line, point.mutable_validation());
+  ReadValues(kLearned, line, point.mutable_learned());
   return point;
 }
 

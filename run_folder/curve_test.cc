@@ -37,6 +37,7 @@ CurvePoint Point(int64_t step, bool with_validation) {
   if (!with_validation) return point;
   point.set_validation_loss(2.125);
   (*point.mutable_validation())["accuracy"] = 0.34;
+  (*point.mutable_learned())["layer0.head1.scale_tokens"] = 71.5;
   return point;
 }
 
@@ -74,17 +75,18 @@ TEST(TensorBoard, FramesLikeTensorFlow) {
   EXPECT_EQ(unmask(ReadLittleEndian(absl::string_view(record).substr(15, 4))), Crc32c("abc"));
 }
 
-TEST(TensorBoard, APointIsSixScalars) {
+TEST(TensorBoard, APointIsSevenScalars) {
   const std::string record = TensorBoardRecord(Point(20, true));
   TensorBoardEvent event;
   ASSERT_TRUE(event.ParseFromString(record.substr(12, record.size() - 16)));
   EXPECT_EQ(event.step(), 20);
   EXPECT_EQ(event.wall_time(), 20);
-  ASSERT_EQ(event.summary().value_size(), 6);
+  ASSERT_EQ(event.summary().value_size(), 7);
   EXPECT_EQ(event.summary().value(0).tag(), "train/loss");
   EXPECT_FLOAT_EQ(event.summary().value(0).simple_value(), 2.05f);
   EXPECT_EQ(event.summary().value(5).tag(), "validation/accuracy");
   EXPECT_FLOAT_EQ(event.summary().value(5).simple_value(), 0.34f);
+  EXPECT_EQ(event.summary().value(6).tag(), "learned/layer0.head1.scale_tokens");
 }
 
 TEST(Curve, ReadsWhatItWrote) {

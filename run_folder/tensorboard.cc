@@ -70,6 +70,7 @@ std::string TensorBoardRecord(const CurvePoint& point) {
   Add("gradient_norm", point.gradient_norm(), summary);
   if (point.has_validation_loss()) Add("validation/loss", point.validation_loss(), summary);
   AddValues("validation/", point.validation(), summary);
+  AddValues("learned/", point.learned(), summary);
   return Framed(event);
 }
 

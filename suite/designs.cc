@@ -115,12 +115,14 @@ class TaskReader {
   absl::Status AddCell(const SuiteFile& suite, const std::string& cell_text) {
     LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
     std::vector<ExampleValues>& runs = task_.runs.emplace_back();
+    std::vector<AblationRun>& folders = task_.folders.emplace_back();
     task_.seeds.clear();  // each cell has the group's
     std::vector<std::string> gaps;
     for (const SuiteCell& cell : cells) {
       task_.seeds.push_back(cell.seed);
       LRA_ASSIGN_OR_RETURN(ExampleValues scores, ScoresOf(cell, &gaps));
       runs.push_back(std::move(scores));
+      folders.push_back(FolderOf(cell));
     }
     if (!gaps.empty()) missing_.push_back(absl::StrCat(cell_text, ": ", absl::StrJoin(gaps, ", ")));
     return absl::OkStatus();
@@ -144,6 +146,14 @@ class TaskReader {
     if (run.has_diverged) return ExampleValues();
     LRA_RETURN_IF_ERROR(CheckLikeFirst(directory, run));
     return run.has_trained ? *run.scores : ExampleValues();
+  }
+
+  AblationRun FolderOf(const SuiteCell& cell) const {
+    AblationRun run = {RunDirectory(folder_, cell), {}};
+    const auto found = runs_.by_directory.find(run.directory);
+    if (found != runs_.by_directory.end() && !found->second.has_diverged)
+      run.curve = found->second.record->curve();
+    return run;
   }
 
   std::string WhyMissing(const std::string& directory, const CellStatus& status) const {

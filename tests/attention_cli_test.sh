@@ -83,6 +83,18 @@ expect 2 'head: is 9, must be 0 to' "$lra" attend $run --head 9 --out x --quiet
 expect 2 'max-tokens: is 5, but the shortest example' "$lra" attend $run --max-tokens 5 --out x
 expect 2 'out is required' "$lra" attend $run
 expect 2 'no such' "$lra" attend runs/nothing --out x
+# How local they are.
+expect 0 "$run +.* cosformer +.* all +.*[0-9]" "$lra" locality $run --quiet
+expect 0 'equal weights +.* all +.* 1 .$' "$lra" locality $run "$signed_run" --quiet
+expect 0 'layer 0 head 1' "$lra" locality $run --heads --examples 2 --quiet
+expect 0 "absolute values: $signed_run" "$lra" locality $run "$signed_run" --quiet
+expect 0 'tokens,mean distance,within 0,within 3,effective rank' "$lra" locality $run --within 0 3 --format csv --quiet
+expect 0 '"mean_distance_tokens": [0-9]' "$lra" locality $run --json --quiet
+expect 2 'within: has 1; distances must' "$lra" locality $run --within 3 1
+expect 2 '"far" is no number of tokens' "$lra" locality $run --within far
+expect 2 'locality is written as md, csv or json only' "$lra" locality $run --out x.html
+expect 2 'max-tokens: is 5, but the shortest example' "$lra" locality $run --max-tokens 5 --quiet
+expect 2 'no such' "$lra" locality runs/nothing
 [ ! -e x ] || { echo "FAILED: a refused command left a folder"; failures=$((failures + 1)); }
 for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   "$python" -c 'import numpy' 2>/dev/null || continue

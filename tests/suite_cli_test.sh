@@ -41,6 +41,11 @@ expect 0 'effect of attention relu instead of linear on listops is not known: se
 expect 0 '^[|] relu ' "$lra" ablate whole --format md
 expect 0 '"verdict": "not known"' "$lra" ablate whole --json
 expect 0 '^whole,main,attention: relu - linear,listops,' "$lra" ablate whole --format csv
+expect 0 'Locality on listops: the first 16 examples of validation' "$lra" ablate whole --locality
+if command -v gnuplot >/dev/null; then
+  expect 0 '^# Ablation: whole' "$lra" ablate whole --figure curves
+  expect 0 'listops, validation: accuracy in %' cat curves-curves-1.svg
+fi
 expect 2 'md, csv or json' "$lra" ablate whole --format tex
 expect 2 'data holds no suite .*lra run' "$lra" ablate data
 

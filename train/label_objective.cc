@@ -49,6 +49,8 @@ absl::Status LabelObjective::Validate(int64_t, CheckpointState* state, CurvePoin
   const Sums sums = scored->sums.Total();
   point->set_validation_loss((*FindMetric(kNats))->Value(sums));
   SetValues(metrics(), sums, point->mutable_validation());
+  for (const auto& [name, value] : run_.model->LearnedNumbers())
+    (*point->mutable_learned())[name] = value;
   CountGain(run_.metric->Value(sums), state);
   return absl::OkStatus();
 }

@@ -82,9 +82,14 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAnyFactorized(const FactorizedOpt
   traits.source = "Katharopoulos et al. 2020, eqs. 4-6; axes as in Qin et al. 2022";
   FactorizedSpec spec;
   SetFeature(options, context, &spec);
-  if (options.reweighting() == FactorizedOptions::DECAY) {
+  const bool learns_decay = options.reweighting() == FactorizedOptions::LEARNED_DECAY;
+  if (learns_decay || options.reweighting() == FactorizedOptions::DECAY) {
     spec.reweighting = Reweighting::kDecay;
     spec.log_decay = DecayLogs(options.half_life_tokens(), context.heads);
+    if (learns_decay) {
+      spec.learned_scale = context.parameters->Create(absl::StrCat(context.scope, "half_life"),
+                                                      {context.heads}, Initializer::Zeros());
+    }
   } else if (options.reweighting() == FactorizedOptions::COSINE) {
     LRA_RETURN_IF_ERROR(SetCosine(options, context, &spec));
   }

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -101,6 +102,18 @@ void Encoder::VisitAttention(const Sequences& texts, const AttentionVisitor& vis
     }
     encoded.x = blocks_[i]->Forward(input);
   }
+}
+
+std::vector<std::pair<std::string, double>> Encoder::LearnedNumbers() const {
+  std::vector<std::pair<std::string, double>> numbers;
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i]->attention() == nullptr) continue;
+    for (const LearnedNumber& number : blocks_[i]->attention()->LearnedNumbers()) {
+      numbers.emplace_back(absl::StrCat("layer", i, ".head", number.head, ".", number.name),
+                           number.value);
+    }
+  }
+  return numbers;
 }
 
 Encoder::ActivationVisitor OfSecondTexts(const Encoder::ActivationVisitor& visit) {

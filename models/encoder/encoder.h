@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -52,6 +54,9 @@ class Encoder {
                 const ActivationVisitor& visit) const;
   // In evaluation; nothing to see in blocks without the configured attention.
   void VisitAttention(const Sequences& texts, const AttentionVisitor& visit) const;
+
+  // What the attentions learned of their own choices, by name: "layer0.head1.scale_tokens".
+  std::vector<std::pair<std::string, double>> LearnedNumbers() const;
 
   bool has_cls() const { return padding_.has_cls; }
   // Whether the amount of padding changes x at real positions, as the blocks' traits say.

@@ -12,6 +12,8 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
+#include <cmath>
+
 #include "lra/check.h"
 #include "models/factorized/recompute.h"
 #include "models/factorized/tables.h"
@@ -173,6 +175,69 @@ at::Tensor FactorizedAttention::Extend(const AttentionInput& piece, AttentionSta
                                             : at::full({1}, tokens, state->tensors[2].options()));
   state->tokens += piece.q.size(2);
   return output;
+}
+
+at::Tensor FactorizedAttention::RowScale(const AttentionInput& input, const at::Tensor& query,
+                                         const at::Tensor& key) const {
+  const at::Tensor total = key.sum(2, /*keepdim=*/true);
+  const at::Tensor sum = (query * total).sum(-1, /*keepdim=*/true);
+  const at::Tensor seen = factorized::SeenByQueries(input, Offsets()), ones = at::ones_like(sum);
+  at::Tensor floor;
+  switch (spec_.normalizer) {
+    case RowNormalizer::kNone:
+      return ones;
+    case RowNormalizer::kKeyCount:
+      return ones / seen;
+    case RowNormalizer::kLengthPower:
+      return ones * LengthPower(spec_, seen, ones);
+    case RowNormalizer::kSignedFloor:
+      floor = (query.norm(2, -1, true) * total.norm(2, -1, true) * spec_.floor_ratio)
+                  .clamp_min(spec_.epsilon);
+      break;
+    default:
+      floor = seen * spec_.epsilon;
+  }
+  return Divide(spec_, at::cat({ones, sum}, -1), floor);
+}
+
+std::optional<WeightFeatures> FactorizedAttention::Features(const AttentionInput& input) const {
+  const c10::NoGradGuard no_grad;
+  AttentionInput wide = input;
+  wide.q = input.q.to(at::kDouble);
+  wide.k = input.k.to(at::kDouble);
+  wide.v = wide.k;
+  if (input.x.defined()) wide.x = input.x.to(at::kDouble);
+  wide.causal = false;  // features that are not scaled chunk by chunk
+  Prepared prepared = factorized::Prepare(spec_, wide, factorized::OffsetsOf(input), at::Tensor());
+  factorized::RotateBeforeCore(spec_, input.keep, &prepared);
+  factorized::MapBeforeCore(spec_, input.keep, &prepared);
+  WeightFeatures features;
+  features.query = prepared.q;
+  features.key = SelectKept(prepared.k, input.keep);
+  features.log_decay = prepared.core.log_decay;
+  features.is_causal = prepared.core.causal || input.causal;
+  features.has_negative_weights = HasNegativeWeights(spec_);
+  if (!features.is_causal && !features.log_decay.defined())
+    features.scale = RowScale(wide, features.query, features.key);
+  return features;
+}
+
+std::vector<LearnedNumber> FactorizedAttention::LearnedNumbers() const {
+  std::vector<LearnedNumber> numbers;
+  const auto add = [&](const char* name, const at::Tensor& values) {
+    const at::Tensor host = values.detach().cpu();
+    for (int64_t head = 0; head < host.size(0); ++head)
+      numbers.push_back({name, head, host[head].item<double>()});
+  };
+  if (spec_.learned_scale.defined() && spec_.reweighting == Reweighting::kCosine) {
+    add("scale_tokens",
+        static_cast<double>(spec_.scale_tokens) * (spec_.learned_scale.to(at::kDouble).exp() + 1));
+  }
+  if (spec_.learned_scale.defined() && spec_.reweighting == Reweighting::kDecay)
+    add("half_life_tokens", -std::log(2.0) / factorized::LogDecay(spec_));
+  if (spec_.length_exponent.defined())
+    add("length_power", at::sigmoid(spec_.length_exponent.to(at::kDouble)));
+  return numbers;
 }
 
 }  // namespace lra

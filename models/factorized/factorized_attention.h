@@ -21,8 +21,14 @@ class FactorizedAttention : public Attention {
   // State: the sums over keys, the features' largest logarithms, the keys seen.
   AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override;
   at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const override;
+  std::optional<WeightFeatures> Features(const AttentionInput& input) const override;
+  // scale_tokens, half_life_tokens and length_power (sigmoid(m)) where they are learned.
+  std::vector<LearnedNumber> LearnedNumbers() const override;
 
  private:
+  // The factor of each row of a non-causal W without decay, [B, H, N, 1].
+  at::Tensor RowScale(const AttentionInput& input, const at::Tensor& query,
+                      const at::Tensor& key) const;
   at::Tensor AttendAtOnce(const AttentionInput& input) const;
   at::Tensor Finish(const AttentionInput& input, const factorized::Offsets& offsets,
                     factorized::Prepared prepared, at::Tensor* state) const;

@@ -83,6 +83,8 @@ std::vector<FactorizedOptions> Points() {
   O length = Point(O::RELU, O::COSINE, O::SUM_CLAMP);
   length.set_scale(O::LENGTH);
   points.push_back(length);
+  points.push_back(Point(O::ELU_PLUS_ONE, O::LEARNED_DECAY, O::SUM_PLUS));
+  points.push_back(Point(O::UNIT, O::LEARNED_DECAY, O::LENGTH_POWER));
   return points;
 }
 

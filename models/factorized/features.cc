@@ -60,16 +60,10 @@ bool CoreRotates(const FactorizedSpec& spec) {
 
 void AddCosine(const FactorizedSpec& spec, const AttentionInput& input, const Offsets& offsets,
                Prepared* prepared) {
-  const at::Tensor query = Angles(spec, input, input.q.size(2), offsets.query);
-  const at::Tensor key = Angles(spec, input, input.k.size(2), offsets.key);
-  if (CoreRotates(spec)) {
-    prepared->core.query_angles = query;
-    prepared->core.key_angles = key;
-    return;
-  }
-  MapBeforeCore(spec, input.keep, prepared);  // the core must not map what is rotated
-  prepared->q = Rotate(spec, prepared->q, query);
-  prepared->k = Rotate(spec, prepared->k, key);
+  prepared->core.query_angles = Angles(spec, input, input.q.size(2), offsets.query);
+  prepared->core.key_angles = Angles(spec, input, input.k.size(2), offsets.key);
+  if (CoreRotates(spec)) return;
+  RotateBeforeCore(spec, input.keep, prepared);
   at::Tensor& scale = prepared->core.state_scale;  // once for each part
   if (scale.defined())
     scale = scale.repeat({1, 1, 1, static_cast<int64_t>(2 * spec.frequencies.size())});
@@ -102,6 +96,15 @@ void MapBeforeCore(const FactorizedSpec& spec, const at::Tensor& keep, Prepared*
   prepared->q = Phi(spec, prepared->q);
   prepared->k = Phi(spec, SelectKept(prepared->k, keep));
   prepared->core.feature_map = FeatureMap::kIdentity;
+}
+
+void RotateBeforeCore(const FactorizedSpec& spec, const at::Tensor& keep, Prepared* prepared) {
+  LinearAttentionSpec& core = prepared->core;
+  if (!core.query_angles.defined()) return;
+  MapBeforeCore(spec, keep, prepared);  // the core must not map what is rotated
+  prepared->q = Rotate(spec, prepared->q, core.query_angles);
+  prepared->k = Rotate(spec, prepared->k, core.key_angles);
+  core.query_angles = core.key_angles = at::Tensor();
 }
 
 bool KeepsFeatures(const FactorizedSpec& spec, const AttentionInput& input) {
@@ -145,7 +148,8 @@ Prepared Prepare(const FactorizedSpec& spec, const AttentionInput& input, const 
   }
   if (spec.reweighting == Reweighting::kCosine) AddCosine(spec, input, offsets, &prepared);
   if (spec.reweighting == Reweighting::kDecay) {
-    core.log_decay = spec.log_decay.to(input.q.options())
+    core.log_decay = LogDecay(spec)
+                         .to(input.q.options())
                          .view({1, -1, 1})
                          .expand({1, spec.log_decay.size(0), input.q.size(2)});
   }

@@ -19,6 +19,10 @@ struct Prepared {
 // Queries and keys of a map that the core would apply become features; the core gets the identity.
 void MapBeforeCore(const FactorizedSpec& spec, const at::Tensor& keep, Prepared* prepared);
 
+// Queries and keys that the core would rotate by its angles become twice as wide, rotated; the core
+// gets no angles.
+void RotateBeforeCore(const FactorizedSpec& spec, const at::Tensor& keep, Prepared* prepared);
+
 // Whether features made for the forward may wait for the backward: fused, and no wider than 2 D, so
 // that at the peak two features, their gradients, the output and two gradients of inputs take
 // (4 * 2 + 3) / 3 of the bytes of q, k and v.

@@ -139,6 +139,12 @@ class Dense {
     return (total / static_cast<double>(spec_.frequencies.size())).to(input_.q.options());
   }
 
+  // log g, [H].
+  at::Tensor Decay() const {
+    if (!spec_.learned_scale.defined()) return spec_.log_decay;
+    return spec_.log_decay / at::exp(spec_.learned_scale.to(at::kDouble));
+  }
+
   // prod_{j < s <= i} g_s (1 - g_j) with g = 1 at masked tokens, [B, H, N, N].
   at::Tensor Gates() const {
     const at::Tensor x = input_.keep.defined()
@@ -163,7 +169,7 @@ class Dense {
       case Reweighting::kCosine:
         return Cosines();
       case Reweighting::kDecay:
-        return at::exp((i - j).abs() * spec_.log_decay.to(i.options()).view({-1, 1, 1}));
+        return at::exp((i - j).abs() * Decay().to(i.options()).view({-1, 1, 1}));
       case Reweighting::kGate:
         return Gates();
     }

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/exp.h>
 #include <ATen/ops/ones.h>
 
 #include <numbers>
@@ -43,6 +44,12 @@ at::Tensor Angles(const FactorizedSpec& spec, const AttentionInput& input, int64
   }
   if (spec.scale_tokens > 0) return positions / static_cast<double>(spec.scale_tokens);
   return positions / OwnLength(input);
+}
+
+at::Tensor LogDecay(const FactorizedSpec& spec) {
+  if (!spec.learned_scale.defined()) return spec.log_decay.to(at::kDouble);
+  return spec.log_decay.to(spec.learned_scale.device()) *
+         at::exp(-spec.learned_scale.to(at::kDouble));
 }
 
 at::Tensor SeenByKeys(const AttentionInput& input, const Offsets& offsets) {

@@ -22,6 +22,9 @@ Offsets OffsetsOf(const AttentionInput& input);
 at::Tensor Angles(const FactorizedSpec& spec, const AttentionInput& input, int64_t n,
                   int64_t offset);
 
+// log g of kDecay, [H] float64; differentiable where it is learned.
+at::Tensor LogDecay(const FactorizedSpec& spec);
+
 // Kept keys that each query sees, at least 1: [B or 1, 1, N or 1, 1], float64.
 at::Tensor SeenByQueries(const AttentionInput& input, const Offsets& offsets);
 // Kept keys up to each key: [B or 1, 1, Nk, 1].

@@ -60,9 +60,11 @@ struct FactorizedSpec {
   // M of kCosine: scale_tokens, or each example's own length where 0, or learned for each head:
   // M = scale_tokens (1 + exp(learned_scale)), [H].
   int64_t scale_tokens = 0;
-  at::Tensor learned_scale;
   std::vector<double> frequencies = {1.0};
-  at::Tensor log_decay;               // [H], below 0; kDecay
+  // log g of kDecay: [H], below 0; where it is learned, of its start: log g = log_decay
+  // exp(-learned_scale).
+  at::Tensor log_decay;
+  at::Tensor learned_scale;           // [H] or undefined; kCosine, kDecay
   at::Tensor gate_weight, gate_bias;  // [H, E], [H]; kGate
 
   RowNormalizer normalizer = RowNormalizer::kPlus;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,26 @@ struct AttentionState {
   std::vector<at::Tensor> tensors;  // the method's own
 };
 
+// The weights of a linear attention as products of features: W_ij = scale_i w_ij with
+//   w_ij = query_i . key_j prod_s g_s, s from min(i, j) + 1 to max(i, j),
+// and 0 for j > i if causal. float64; N = Nk.
+struct WeightFeatures {
+  at::Tensor query, key;  // [B, H, N, F]; 0 at masked keys
+  at::Tensor log_decay;   // log g, [1 or B, H, N]; undefined = 0
+  // [B, H, N, 1]; undefined if causal or with a decay, where W has no rank of at most F.
+  at::Tensor scale;
+  bool is_causal = false;
+  bool has_negative_weights = false;
+};
+
+// A number that is learned and that is a choice of the method, in the unit of its name: cosFormer's
+// M, where it is learned.
+struct LearnedNumber {
+  std::string name;  // "scale_tokens"
+  int64_t head = 0;
+  double value = 0;
+};
+
 class Attention {
  public:
   virtual ~Attention() = default;
@@ -139,6 +160,11 @@ class Attention {
   // supports_streaming.
   virtual AttentionState InitState(int64_t batch, const at::TensorOptions& options) const;
   virtual at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const;
+  // nullopt where the weights are no such products. Without gradients.
+  virtual std::optional<WeightFeatures> Features(const AttentionInput& /*input*/) const {
+    return std::nullopt;
+  }
+  virtual std::vector<LearnedNumber> LearnedNumbers() const { return {}; }
 };
 
 using AttentionRegistry = Registry<Attention, const AttentionContext&>;
