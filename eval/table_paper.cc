@@ -39,16 +39,17 @@ class PaperTable {
   std::string Text() {
     const std::string grid = Grid();  // finds the marks
     const std::string environment = columns_.size() > kColumnsOfOneColumn ? "table*" : "table";
-    return absl::StrCat(
-        Comments(), "\\begin{", environment, "}[t]\n\\centering\n\\caption{", Caption(),
-        "}\n\\label{tab:lra", Suffix("-"), "}\n\\small\n",
-        "\\setlength{\\tabcolsep}{4pt}\\setlength{\\belowcaptionskip}{4pt}\n\\sbox2{%\n", grid,
-        // Shrunk only where it would not fit.
-        "}%\n\\ifdim\\wd2>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox2}"
-        "\\else\\usebox2\\fi\n",
-        "\\par\\smallskip\n\\begin{minipage}{\\linewidth}\\footnotesize"
-        "\\raggedright\n",
-        absl::StrJoin(Notes(), "\n"), "\n\\end{minipage}\n\\end{", environment, "}\n");
+    return absl::StrCat(Comments(), "\\begin{", environment,
+                        "}[t]\n\\centering\n\\setlength{\\belowcaptionskip}{4pt}\n\\caption{",
+                        Caption(), "}\n\\label{tab:lra", Suffix("-"), "}\n\\small\n",
+                        "\\setlength{\\tabcolsep}{4pt}\n\\sbox2{%\n", grid,
+                        // Shrunk only where it would not fit.
+                        "}%\n\\ifdim\\wd2>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox2}"
+                        "\\else\\usebox2\\fi\n",
+                        "\\par\\smallskip\n\\begin{minipage}{\\linewidth}\\footnotesize"
+                        "\\raggedright\n",
+                        absl::StrJoin(Notes(), "\n"), "\n\\end{minipage}\n\\end{", environment,
+                        "}\n");
   }
 
  private:

@@ -64,6 +64,9 @@ class RunVerifier {
     const bool is_unfinished = IsUnfinishedRun(directory_);
     if (!is_unfinished) record_ = VerifyRecord(directory_, &verification_);
     for (const int64_t step : CheckpointSteps(directory_)) VerifyCheckpoint(step);
+    const absl::StatusOr<std::string> latest = LatestCheckpoint(directory_);
+    if (!latest.ok() && !absl::IsNotFound(latest.status()))
+      verification_.changes.emplace_back(latest.status().message());
     if (is_unfinished) {
       NotRemade("it has no record: it failed, was stopped or is still going");
     } else if (!record_) {

@@ -184,8 +184,8 @@ absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir) {
   LRA_ASSIGN_OR_RETURN(const std::string name, ReadFile(pointer));
   const int64_t step = StepOf(absl::StripSuffix(name, "\n"));
   if (step < 0) {
-    return absl::DataLossError(
-        absl::StrCat(pointer, ": holds \"", name, "\", should hold step-<number>"));
+    return absl::DataLossError(absl::StrCat(pointer, ": holds \"", absl::StripSuffix(name, "\n"),
+                                            "\", should hold step-<number>"));
   }
   if (FileExists(CheckpointPath(run_dir, step))) return CheckpointPath(run_dir, step);
   // If the newest checkpoint was removed by hand, as the advice for a damaged one says, the newest

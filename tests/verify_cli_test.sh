@@ -67,6 +67,8 @@ change "checkpoint/$step/optimizer.safetensors" -5
 found "checkpoint/$step/optimizer.safetensors" 'SHA-256'
 change "checkpoint/$step/state.textproto" 100
 found "checkpoint/$step/state.textproto" 'was changed: its last line says sha256'
+change checkpoint/latest 0
+found checkpoint/latest 'should hold step-<number>'
 change predictions.npy -1
 truncate -s -1 one/run/predictions.npy
 found predictions.npy '; example 59, class 9: byte 2527 is nothing'
