@@ -46,7 +46,7 @@ struct Locality {
   std::vector<double> mass_within;  // shares, of each window
   // exp of the entropy of the singular values of W, divided by their sum: Roy and Vetterli 2007
   // ("The effective rank: a measure of effective dimensionality"). 1 where all rows are multiples
-  // of one, N where no row can be told from the others. Unset where it was not computed.
+  // of one, N where they are orthogonal and equally long. Unset where it was not computed.
   std::optional<double> effective_rank;
 };
 

@@ -94,7 +94,8 @@ class Measurement {
       if (!ranks.empty()) locality->effective_rank = ranks[h];
       heads_[{layer, static_cast<int64_t>(h)}].push_back(*std::move(locality));
     }
-    if (layer == 0) AddUniform(rows.tokens(), counted);
+    const bool is_causal = input.causal || attention.traits().causality == Causality::kAlways;
+    if (layer == 0) AddUniform(rows.tokens(), counted, is_causal);
     return absl::OkStatus();
   }
 
@@ -118,16 +119,19 @@ class Measurement {
   }
 
  private:
-  // The same of equal weights on all real tokens.
-  void AddUniform(int64_t tokens, const Counted& counted) {
+  // The same of equal weights on all real tokens that a query may see.
+  void AddUniform(int64_t tokens, const Counted& counted, bool is_causal) {
     const at::Tensor ones = at::ones({tokens}, at::kDouble);
     const at::Tensor key = counted.defined() ? counted.to(at::kDouble) : ones;
-    std::optional<Locality> locality = MeanOverQueries(
-        SumLinearly({.tokens = tokens, .width = 1, .query = Values(ones), .key = Values(key)},
-                    windows_),
-        SpanOf(counted));
+    const HeadFeatures equal = {.tokens = tokens,
+                                .width = 1,
+                                .query = Values(ones),
+                                .key = Values(key),
+                                .is_causal = is_causal};
+    std::optional<Locality> locality =
+        MeanOverQueries(SumLinearly(equal, windows_), SpanOf(counted));
     if (!locality) return;
-    locality->effective_rank = 1;
+    if (!is_causal) locality->effective_rank = 1;
     uniform_.push_back(*std::move(locality));
     tokens_sum_ += key.sum().item<double>();
   }

@@ -110,6 +110,17 @@ TEST_F(LocalityTest, AStrongDecayIsLocal) {
   EXPECT_EQ(*measured->uniform.effective_rank, 1);
 }
 
+// Query i of a causal model sees i + 1 tokens: with equal weights i / 2 away, which is (N - 1) / 4
+// on average.
+TEST_F(LocalityTest, ACausalModelIsHeldAgainstEqualWeightsOnThePast) {
+  const auto measured = MeasureLocality(Trained("linear", {"attention.causal=true"}));
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_NEAR(measured->uniform.mean_distance_tokens, (measured->mean_tokens - 1) / 4, 1e-12);
+  EXPECT_FALSE(measured->uniform.effective_rank.has_value());
+  EXPECT_LT(measured->mean.mean_distance_tokens, 2 * measured->uniform.mean_distance_tokens);
+  EXPECT_GT(*measured->mean.effective_rank, 1);  // though it is no product of few features
+}
+
 TEST_F(LocalityTest, WeightsOfBothSignsAreMarked) {
   const auto measured = MeasureLocality(Trained("identity"));
   ASSERT_TRUE(measured.ok()) << measured.status();

@@ -60,8 +60,10 @@ bool CoreRotates(const FactorizedSpec& spec) {
 
 void AddCosine(const FactorizedSpec& spec, const AttentionInput& input, const Offsets& offsets,
                Prepared* prepared) {
-  prepared->core.query_angles = Angles(spec, input, input.q.size(2), offsets.query);
-  prepared->core.key_angles = Angles(spec, input, input.k.size(2), offsets.key);
+  const at::Tensor query = Angles(spec, input, input.q.size(2), offsets.query);
+  const at::Tensor key = Angles(spec, input, input.k.size(2), offsets.key);
+  prepared->core.query_angles = query;
+  prepared->core.key_angles = key;
   if (CoreRotates(spec)) return;
   RotateBeforeCore(spec, input.keep, prepared);
   at::Tensor& scale = prepared->core.state_scale;  // once for each part
