@@ -26,20 +26,23 @@ suites() {
   for file in docs/records/*/suite.textproto; do basename "$(dirname "$file")"; done
 }
 
-# Each design under its heading: its figure, and what `lra ablate` says.
+# Each design under its heading: its figure, and what `lra ablate` says. Then the learning curves.
 page() {
+  local figure
   "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --format md |
     awk -v name="$1" '{ print } /^## / { printf "\n![%s](../pictures/%s-%d.svg)\n", substr($0, 4), name, ++n }'
+  printf '\n## Learning curves\n'
+  for figure in docs/pictures/"$1"-curves-*.svg; do printf '\n![Learning curves](../pictures/%s)\n' "${figure##*/}"; done
 }
 
 write() {
   local suite
   mkdir -p docs/ablations
   for suite in $(suites); do
-    page "$suite" >"docs/ablations/$suite.md.new"
-    mv "docs/ablations/$suite.md.new" "docs/ablations/$suite.md"
     "$lra" ablate "docs/records/$suite" --baselines "docs/records/$suite/baselines" --figure "docs/pictures/$suite" >/dev/null
     rm "docs/pictures/$suite"-*.gp
+    page "$suite" >"docs/ablations/$suite.md.new"
+    mv "docs/ablations/$suite.md.new" "docs/ablations/$suite.md"
   done
 }
 
