@@ -10,15 +10,21 @@ cd "$(dirname "$0")/.."
 lra=${LRA:-build/release/lra}
 
 keep() {
-  local from=${1%/} to=docs/records/$(basename "$1") run
+  local from=${1%/} to=docs/records/$(basename "$1") run file
   [ -f "$from/suite.textproto" ] || { echo "$from holds no suite" >&2; exit 2; }
-  rm -rf "$to"
+  rm -rf "$to.new"
   for run in "$from"/*/record.textproto "$from"/baselines/*/record.textproto; do
+    [ -f "$run" ] || continue # a suite without baselines
     run=$(dirname "$run")
-    mkdir -p "$to/${run#"$from"/}"
-    cp "$run"/record.textproto "$run"/accuracy.npy "$run"/accuracy-validation.npy "$to/${run#"$from"/}"
+    mkdir -p "$to.new/${run#"$from"/}"
+    for file in record.textproto accuracy.npy accuracy-validation.npy; do
+      # A run that diverged has no scores.
+      [ ! -f "$run/$file" ] || cp "$run/$file" "$to.new/${run#"$from"/}"
+    done
   done
-  cp "$from/suite.textproto" "$to"
+  cp "$from/suite.textproto" "$to.new"
+  rm -rf "$to"
+  mv "$to.new" "$to"
 }
 
 suites() {

@@ -6,7 +6,7 @@ usage: benchmarks/killed_suite.py LRA SUITE --out DIR [--kills 10] [--pause 5,60
 `lra run SUITE` into DIR/killed gets `kill -9` at random moments, between the two seconds of --pause after it was begun,
 and is begun again at once. Then the suite runs once more, into DIR/whole, and is left alone. Compared are every run's
 checkpoints, predictions and results (as in benchmarks/equal_results.py), and what `lra table` and `lra ablate` print but
-for the core-hours. Begun again, this program goes on where it was; DIR/kills counts. Exit code 1: something differs,
+for the cost. Begun again, this program goes on where it was; DIR/kills counts. Exit code 1: something differs,
 which is named, or the suite ended before its last kill.
 """
 import argparse
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-from equal_results import differences, run
+from equal_results import differences
 
 TABLES = ["md", "csv", "tex", "json"]
 EFFECTS = ["md", "csv", "json"]
@@ -67,10 +67,10 @@ def runs(folder):
 def without_cost(page, form):
     """A page without what the runs took, which no two runs have in common."""
     if form == "json":
-        return re.sub(r'"core_hours": [0-9.e-]+', '"core_hours": ', page)
+        return re.sub(r'"(core_hours|joules)": [0-9.e+-]+', r'"\1": ', page)
     if form == "csv":
         rows = list(csv.reader(io.StringIO(page)))
-        kept = [i for i, name in enumerate(rows[0]) if name != "core_hours"]
+        kept = [i for i, name in enumerate(rows[0]) if name not in ("core_hours", "joules")]
         return [[row[i] for i in kept] for row in rows]
     return page
 

@@ -28,6 +28,7 @@ struct CellLocality {
   std::optional<Locality> mean;
   bool is_absolute = false;  // weights have both signs
   std::string reason;        // why a run was left out, if one was
+  int64_t passed_over = 0;   // examples longer than the method's limit
 };
 
 struct TaskLocality {

@@ -24,6 +24,12 @@ std::string Notes(const AblationFactors& factors, const TaskLocality& locality) 
   for (size_t c = 0; c < locality.cells.size(); ++c) {
     const CellLocality& cell = locality.cells[c];
     is_absolute = is_absolute || cell.is_absolute;
+    if (cell.passed_over > 0) {
+      absl::StrAppend(
+          &notes, "\n", CellText(factors, static_cast<int>(c)), ": ", cell.passed_over,
+          " examples were too long for its weights and others took their place, so its "
+          "numbers are of other examples; `lra locality --max-tokens` gives all one limit.\n");
+    }
     if (cell.reason.empty()) continue;
     absl::StrAppend(&notes, "\nLeft out of ", CellText(factors, static_cast<int>(c)), ": ",
                     cell.reason, "\n");

@@ -219,6 +219,7 @@ AblationReport WithLocality() {
   locality.cells.resize(4);
   locality.cells[0] = {3, Locality{20.5, {0.25}, 1.5}, false, ""};
   locality.cells[1] = {3, Locality{2.5, {0.75}, std::nullopt}, true, ""};
+  locality.cells[1].passed_over = 5;
   locality.cells[3].reason = "runs/b: no such checkpoint or run folder";
   locality.uniform = Locality{21, {0.2}, 1.0};
   return report;
@@ -239,6 +240,8 @@ TEST(AblationText, LocalityStandsWithTheCells) {
                               "| equal weights |           - |     - |            21 |      0.2 | "
                               "             1 |\n"));
   EXPECT_THAT(text, HasSubstr("runs/b: no such checkpoint or run folder\n"));
+  EXPECT_THAT(text, HasSubstr("5 examples were too long for its weights and others took their "
+                              "place, so its numbers are of other examples"));
   EXPECT_THAT(text, HasSubstr("both signs count by their absolute values.\n"));
 }
 

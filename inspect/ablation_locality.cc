@@ -1,5 +1,6 @@
 #include "inspect/ablation_locality.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -50,6 +51,7 @@ absl::Status AddCell(const AblationTask& task, size_t cell, Runs* runs, TaskLoca
     seeds.push_back(run->mean);
     uniform->push_back(run->uniform);
     one.is_absolute = one.is_absolute || run->is_absolute;
+    one.passed_over = std::max(one.passed_over, run->passed_over);
     locality->windows = run->windows;
     locality->examples = run->examples;
   }

@@ -232,9 +232,13 @@ absl::Status CheckPairsDiffer(const SuiteGroup& group) {
   for (const SuitePair& pair : group.pair()) {
     LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> first, ExpandCase(group, pair.first()));
     LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> second, ExpandCase(group, pair.second()));
-    if (first.front().name == second.front().name) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("pair \"", pair.name(), "\": both cells are the same configuration"));
+    // Both are of the same tasks, levels and seeds, in the same order. A level may undo what one of
+    // the cells sets.
+    for (size_t i = 0; i < first.size(); ++i) {
+      if (first[i].name != second[i].name) continue;
+      return absl::InvalidArgumentError(absl::StrCat("pair \"", pair.name(),
+                                                     "\": both cells are the same configuration, ",
+                                                     CellName(first[i])));
     }
   }
   return absl::OkStatus();

@@ -191,6 +191,15 @@ TEST(ExpandSuite, RefusesWhatIsNoPair) {
               HasSubstr("both cells name an attention"));
   EXPECT_THAT(refusal([](SuitePair* pair) { pair->mutable_second()->set_attention("relu"); }),
               HasSubstr("are the same configuration"));
+  // A level that undoes what the second cell sets: the same run at that level alone.
+  SuiteFile suite = Paired();
+  SuiteFactor* const factor = suite.mutable_group(0)->add_factor();
+  factor->set_name("length");
+  factor->add_level()->set_name("as it is");
+  factor->add_level()->set_name("other");
+  factor->mutable_level(1)->add_set("model.positions=LEARNED");
+  EXPECT_THAT(std::string(ExpandSuite(suite).status().message()),
+              HasSubstr("pair \"positions\": both cells are the same configuration"));
 }
 
 TEST(ExpandSuite, EveryMethodHasAsManyTrials) {

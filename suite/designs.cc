@@ -133,7 +133,9 @@ class TaskReader {
  private:
   // Empty of a run that did not train, and of one that is missing, which is noted.
   absl::StatusOr<ExampleValues> ScoresOf(const SuiteCell& cell, std::vector<std::string>* gaps) {
-    const std::string directory = RunDirectory(folder_, cell);
+    // As FindRunRecords() writes it: without "./".
+    const std::string directory =
+        std::filesystem::path(RunDirectory(folder_, cell)).lexically_normal().string();
     const CellStatus status = ReadCellStatus(folder_, cell);
     const auto found = runs_.by_directory.find(directory);
     const bool has_ended =
@@ -244,9 +246,10 @@ absl::StatusOr<FoundRuns> FindRuns(const AblateRequest& request, const std::stri
   return found;
 }
 
-// The folder as records name it: without a slash at its end.
+// The folder as records name it: "runs/x" for "./runs//x/".
 std::string Trimmed(const std::string& folder) {
-  return folder.size() > 1 ? std::string(absl::StripSuffix(folder, "/")) : folder;
+  const std::string normal = std::filesystem::path(folder).lexically_normal().string();
+  return normal.size() > 1 ? std::string(absl::StripSuffix(normal, "/")) : normal;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,7 @@ class DesignsTest : public ::testing::Test {
     ASSERT_TRUE(WriteFileAtomically(Folder() + "/suite.textproto", ToTextProto(suite)).ok());
   }
   std::string Folder() const { return folder_.path(); }
+  std::string report_name() const { return std::filesystem::path(Folder()).filename(); }
 
   // cosformer is A and C of the data set, relu B and D; A and B have no positions.
   static char RowOf(const SuiteCell& cell) {
@@ -125,6 +127,13 @@ TEST_F(DesignsTest, ReadsEachCellOfTheGrid) {
   EXPECT_NEAR(cosine.p, 0.04202962, 5e-9);
   const AblationEffect& simple = EffectOf(result, "attention: cosformer - relu, at positions none");
   EXPECT_NEAR(simple.p, 0.031606279, 5e-10);  // A - B
+}
+
+TEST_F(DesignsTest, HoweverTheFolderIsWritten) {
+  WriteAll();
+  const auto report = AblateSuite({.folder = Folder() + "/./../" + report_name() + "//"});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->suite, report_name());
 }
 
 TEST_F(DesignsTest, NamesWhatIsMissing) {

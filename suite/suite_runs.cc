@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "eval/run_folders.h"
 #include "eval/run_record.h"
 #include "lra/experiment.h"
@@ -27,22 +28,33 @@ bool HoldsRun(const fs::path& folder) {
   return FileExists(JoinPath(folder.string(), kRecordFile)) || IsUnfinishedRun(folder.string());
 }
 
-// Folders of suites at or below the path, each once. What cannot be listed holds none.
-void AddSuiteFolders(const std::string& path, std::set<std::string>* folders) {
+// By where a folder really is, so that it stands once however many of the given paths lead there.
+using SuiteFolders = std::map<std::string, std::string>;
+
+void AddIfSuite(const fs::path& folder, SuiteFolders* folders) {
+  if (!HoldsSuite(folder)) return;
+  std::error_code error;
+  const fs::path place = fs::weakly_canonical(folder, error);
+  folders->emplace((error ? folder : place).string(), folder.lexically_normal().string());
+}
+
+// Folders of suites at or below the path. What cannot be listed holds none.
+void AddSuiteFolders(const std::string& path, SuiteFolders* folders) {
   const fs::path top = fs::path(path).lexically_normal();
-  if (HoldsSuite(top)) folders->insert(top.string());
+  AddIfSuite(top, folders);
   std::error_code error;
   fs::recursive_directory_iterator it(top, error), end;
   for (; !error && it != end; it.increment(error)) {
     std::error_code ignored;
     if (!it->is_directory(ignored)) continue;
-    if (HoldsSuite(it->path())) folders->insert(it->path().string());
+    AddIfSuite(it->path(), folders);
     if (HoldsRun(it->path())) it.disable_recursion_pending();
   }
 }
 
 ListedRun RunOfCell(const std::string& folder, const SuiteCell& cell, const CellStatus& status) {
-  ListedRun run{RunDirectory(folder, cell), status.folder, CellStateName(status.state)};
+  ListedRun run{fs::path(RunDirectory(folder, cell)).lexically_normal().string(), status.folder,
+                CellStateName(status.state)};
   if (run.folder.record.config().task().empty()) {
     *run.folder.record.mutable_config() = cell.config;
     run.folder.record.set_method(MethodOf(cell.config));
@@ -62,7 +74,9 @@ absl::Status AddSuite(const std::string& folder, std::vector<ListedRun>* runs) {
     if (state != CellState::kWaiting && state != CellState::kFailed) continue;
     ListedRun run = RunOfCell(folder, cells[i], statuses[i]);
     const auto listed = std::find_if(runs->begin(), runs->end(), [&run](const ListedRun& other) {
-      return other.directory == run.directory;
+      std::error_code ignored;
+      return other.directory == run.directory ||
+             fs::equivalent(other.directory, run.directory, ignored);
     });
     if (listed == runs->end())
       runs->push_back(std::move(run));
@@ -76,7 +90,7 @@ absl::Status AddSuite(const std::string& folder, std::vector<ListedRun>* runs) {
 
 absl::StatusOr<std::vector<ListedRun>> ListRunsAndSuites(absl::Span<const std::string> paths,
                                                          std::vector<std::string>* damaged) {
-  std::set<std::string> suites;
+  SuiteFolders suites;
   for (const std::string& path : paths) AddSuiteFolders(path, &suites);
   absl::StatusOr<std::vector<ListedRun>> listed = ListRuns(paths, damaged);
   const bool are_there = std::all_of(paths.begin(), paths.end(), FileExists);
@@ -85,7 +99,11 @@ absl::StatusOr<std::vector<ListedRun>> ListRunsAndSuites(absl::Span<const std::s
   if (!listed.ok() && !has_none) return listed.status();
   std::vector<ListedRun> runs;
   if (listed.ok()) runs = *std::move(listed);
-  for (const std::string& folder : suites) LRA_RETURN_IF_ERROR(AddSuite(folder, &runs));
+  for (const auto& [place, folder] : suites) {
+    const absl::Status added = AddSuite(folder, &runs);
+    if (!added.ok())
+      damaged->push_back(absl::StrCat(JoinPath(folder, kSuiteFile), ": ", added.message()));
+  }
   std::sort(runs.begin(), runs.end(),
             [](const ListedRun& a, const ListedRun& b) { return a.directory < b.directory; });
   return runs;

@@ -17,6 +17,7 @@
 namespace lra {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A suite of four runs, of which none has begun.
@@ -88,6 +89,29 @@ TEST_F(SuiteRunsTest, FinishedAndFailedOnesStandOnce) {
   EXPECT_EQ(finished, 1);
   EXPECT_EQ(waiting, 2);
   EXPECT_EQ(failed, 1);
+}
+
+TEST_F(SuiteRunsTest, PathsThatLeadToTheSameSuiteListItOnce) {
+  Finish(cells_[0]);
+  // The folder of a run that failed is there, too.
+  ASSERT_TRUE(MakeDirectories(RunDirectory(out_, cells_[1])).ok());
+  ASSERT_TRUE(WriteFailure(out_, cells_[1], SuiteFailure()).ok());
+  std::vector<std::string> damaged;
+  const auto runs =
+      ListRunsAndSuites({out_, folder_.path() + "/./suite/../suite", folder_.path()}, &damaged);
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  EXPECT_EQ(runs->size(), 4);
+}
+
+TEST_F(SuiteRunsTest, ASuiteThatCannotBeReadIsNamedAndTheRestListed) {
+  SuiteFile spoilt;
+  spoilt.add_group()->add_task("nonexistent");
+  ASSERT_TRUE(ClaimSuiteFolder(folder_.File("spoilt"), spoilt).ok());
+  std::vector<std::string> damaged;
+  const auto runs = ListRunsAndSuites({folder_.path()}, &damaged);
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  EXPECT_EQ(runs->size(), 4);
+  EXPECT_THAT(damaged, ElementsAre(HasSubstr("spoilt/suite.textproto: group 1")));
 }
 
 TEST_F(SuiteRunsTest, AFolderWithoutRunsAndSuitesIsAnError) {
