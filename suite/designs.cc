@@ -133,7 +133,7 @@ class TaskReader {
  private:
   // Empty of a run that did not train, and of one that is missing, which is noted.
   absl::StatusOr<ExampleValues> ScoresOf(const SuiteCell& cell, std::vector<std::string>* gaps) {
-    // As FindRunRecords() writes it: without "./".
+    // Without "./", which FindRunRecords() leaves out.
     const std::string directory =
         std::filesystem::path(RunDirectory(folder_, cell)).lexically_normal().string();
     const CellStatus status = ReadCellStatus(folder_, cell);

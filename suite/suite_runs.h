@@ -12,7 +12,8 @@
 namespace lra {
 
 // Every run at or below the given folders (ListRuns), and of each suite there the runs that wait or
-// failed. Sorted by path. A suite that cannot be read is added to `damaged`. The errors of ListRuns.
+// failed. Sorted by path. A suite that cannot be read is added to `damaged`. The errors of
+// ListRuns.
 absl::StatusOr<std::vector<ListedRun>> ListRunsAndSuites(absl::Span<const std::string> paths,
                                                          std::vector<std::string>* damaged);
 
