@@ -38,6 +38,10 @@ PredictionMatch MatchPrediction(absl::Span<const float> stored, absl::Span<const
   if (HasSameBits(stored, anew)) return PredictionMatch::kSameBits;
   double largest = 1, furthest = 0;
   for (size_t c = 0; c < stored.size(); ++c) {
+    if (HasSameBits(stored.subspan(c, 1), anew.subspan(c, 1)) && !std::isfinite(stored[c]))
+      continue;
+    // No distance from these is rounding, and comparisons with NaN say nothing.
+    if (!std::isfinite(stored[c]) || !std::isfinite(anew[c])) return PredictionMatch::kOtherGuess;
     largest = std::max<double>(largest, std::abs(stored[c]));
     furthest = std::max<double>(furthest, std::abs(double{stored[c]} - anew[c]));
   }

@@ -14,7 +14,7 @@ enum class PredictionMatch {
   kRounding,   // the same guess, no logit further away than rounding
   kMoved,      // the same guess, but some logit is further away
   kTie,        // another guess, and in both the two classes are equal up to rounding
-  kOtherGuess  // another guess
+  kOtherGuess  // another guess, or an infinity or NaN in one and not, bit for bit, in the other
 };
 
 // What counts as rounding, as a part of the largest logit's size (at least 1): of float32 or, where

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 namespace lra {
@@ -31,6 +32,21 @@ TEST(PredictionMatchTest, AnotherGuessCountsUnlessRoundingAloneDecides) {
   // A tie on one side only is none.
   EXPECT_EQ(Match({0.5F, 0.499F}, {0.4F, 0.5F}), PredictionMatch::kOtherGuess);
   EXPECT_EQ(Match({0.5F, 0.4F}, {0.499F, 0.5F}), PredictionMatch::kOtherGuess);
+}
+
+TEST(PredictionMatchTest, NoInfinityOrNanIsRounding) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const float value : {nan, -nan, inf, -inf}) {
+    EXPECT_EQ(Match({0.5F, 0.1F}, {value, value}), PredictionMatch::kOtherGuess) << value;
+    EXPECT_EQ(Match({0.5F, 0.1F}, {0.5F, value}), PredictionMatch::kOtherGuess) << value;
+    EXPECT_EQ(Match({0.5F, value}, {0.5F, 0.1F}), PredictionMatch::kOtherGuess) << value;
+    EXPECT_EQ(Match({0.5F, value}, {0.5F, value}), PredictionMatch::kSameBits) << value;
+  }
+  // Where both have the same one, the other logits decide, by their own size.
+  EXPECT_EQ(Match({0.5F, -inf}, {0.5001F, -inf}), PredictionMatch::kRounding);
+  EXPECT_EQ(Match({0.5F, -inf}, {0.6F, -inf}), PredictionMatch::kMoved);
+  EXPECT_EQ(Match({0.5F, inf}, {0.5F, -inf}), PredictionMatch::kOtherGuess);
 }
 
 TEST(PredictionMatchTest, CoarserNumbersRoundCoarser) {
