@@ -1,12 +1,13 @@
 #include "eval/run_record.h"
 
-#include <algorithm>
 #include <map>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "datasets/npy.h"
+#include "eval/confusion.h"
 #include "eval/example_scores.h"
 #include "eval/half_logits.h"
 #include "eval/metric.h"
@@ -20,9 +21,6 @@
 
 namespace lra {
 namespace {
-
-// A matrix of more classes would outweigh the rest of a record.
-constexpr int kMaxConfusionClasses = 64;
 
 absl::Status AddRun(const std::string& directory, Damaged damaged, FoundRuns* found) {
   if (IsUnfinishedRun(directory)) {
@@ -44,6 +42,29 @@ absl::StatusOr<std::vector<const Metric*>> KeptMetrics(const Metric& own) {
   LRA_ASSIGN_OR_RETURN(const Metric* const accuracy, FindMetric(kAccuracy));
   if (&own == accuracy) return std::vector<const Metric*>{accuracy};
   return std::vector<const Metric*>{&own, accuracy};
+}
+
+// Files lie in the run's own folder: whoever passes on a record must not choose what is read here.
+absl::Status CheckFileName(const std::string& field, absl::string_view name) {
+  const bool is_plain = !name.empty() && name != "." && name != ".." &&
+                        name.find_first_of(absl::string_view("/\0", 2)) == absl::string_view::npos;
+  if (is_plain) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(field, ": is \"", absl::CEscape(name),
+                                                 "\", must be the name of a file in the folder "
+                                                 "of the record, without \"/\""));
+}
+
+absl::Status CheckFileNames(const std::string& where, const SplitResult& result) {
+  // Neither is there if no predictions were kept.
+  if (!result.predictions_file().empty() || !result.predictions_sha256().empty()) {
+    LRA_RETURN_IF_ERROR(
+        CheckFileName(absl::StrCat(where, ".predictions_file"), result.predictions_file()));
+  }
+  for (int i = 0; i < result.example_scores_size(); ++i) {
+    LRA_RETURN_IF_ERROR(CheckFileName(absl::StrCat(where, ".example_scores[", i, "].file"),
+                                      result.example_scores(i).file()));
+  }
+  return absl::OkStatus();
 }
 
 // Statistics demand counts that can be; a seal says only that nobody changed the file by accident.
@@ -91,9 +112,10 @@ absl::Status CheckConfusion(const std::string& where, int64_t classes, const Spl
                                           classes * classes, " of ", result.examples()));
 }
 
-absl::Status CheckCounts(const std::string& path, const RunRecord& record) {
+absl::Status CheckResults(const std::string& path, const RunRecord& record) {
   for (int i = 0; i < record.results_size(); ++i) {
     const std::string where = absl::StrCat(path, ": results[", i, "]");
+    LRA_RETURN_IF_ERROR(CheckFileNames(where, record.results(i)));
     LRA_RETURN_IF_ERROR(CheckResult(where, record.results(i)));
     LRA_RETURN_IF_ERROR(CheckConfusion(where, record.spec().classes(), record.results(i)));
   }
@@ -116,19 +138,6 @@ absl::Status WriteLogits(const std::string& path, const SplitPredictions& predic
   return WriteNpyHalf(path, rounded, {examples, classes});
 }
 
-// Guesses are those of the categorical scorer: the first of the largest logits.
-void CountConfusion(const SplitPredictions& predictions, SplitResult* result) {
-  const int classes = predictions.spec->classes();
-  if (classes > kMaxConfusionClasses) return;
-  result->mutable_confusion()->Resize(classes * classes, 0);
-  for (size_t i = 0; i < predictions.labels.size(); ++i) {
-    const auto row = predictions.logits.subspan(i * classes, classes);
-    const auto guess = std::max_element(row.begin(), row.end()) - row.begin();
-    int64_t& count = (*result->mutable_confusion())[predictions.labels[i] * classes + guess];
-    ++count;
-  }
-}
-
 }  // namespace
 
 absl::Status WriteRunRecord(absl::string_view directory, RunRecord record) {
@@ -148,7 +157,7 @@ absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory) {
         absl::StrCat(path, ": schema version ", record.schema_version(),
                      "; this program reads versions 1 to ", kRecordSchemaVersion));
   }
-  LRA_RETURN_IF_ERROR(CheckCounts(path, record));
+  LRA_RETURN_IF_ERROR(CheckResults(path, record));
   return record;
 }
 
@@ -209,7 +218,8 @@ absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
   result.set_predictions_sha256(ToHex(digest));
   result.set_step(predictions.step);
   result.set_checkpoint(predictions.checkpoint);
-  CountConfusion(predictions, &result);
+  const auto confusion = CountConfusion(predictions.logits, predictions.labels, classes);
+  result.mutable_confusion()->Assign(confusion.begin(), confusion.end());
   LRA_ASSIGN_OR_RETURN(const std::vector<const Metric*> kept, KeptMetrics(*metric));
   LRA_RETURN_IF_ERROR(StoreExampleScores(directory, kept, sums, &result));
   return result;

@@ -267,5 +267,28 @@ TEST_F(RunRecordTest, CountsThatCannotBeAreRefusedByField) {
   EXPECT_EQ(refusal("examples", -5), where + "examples: is -5, must be 0 to 2^48");
 }
 
+TEST_F(RunRecordTest, FilesLieInTheRecordsFolder) {
+  const auto refusal = [this](const std::string& predictions, const std::string& scores) {
+    RunRecord record = MakeRun({}).record;
+    SplitResult* result = record.mutable_results(0);
+    result->set_predictions_file(predictions);
+    result->set_predictions_sha256("00");
+    result->add_example_scores()->set_file(scores);
+    EXPECT_TRUE(WriteRunRecord(Path("run"), record).ok());
+    return ReadRunRecord(Path("run")).status();
+  };
+  EXPECT_TRUE(refusal("predictions.npy", "accuracy.npy").ok());
+  const std::string where = Path("run/record.textproto") + ": results[0].";
+  const std::string right =
+      "\", must be the name of a file in the folder of the record, without \"/\"";
+  for (const std::string name : {"../../etc/passwd", "/etc/passwd", "a/b.npy", ".", "..", ""}) {
+    const absl::Status predictions = refusal(name, "accuracy.npy");
+    EXPECT_EQ(predictions.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(predictions.message(), where + "predictions_file: is \"" + name + right);
+    EXPECT_EQ(refusal("predictions.npy", name).message(),
+              where + "example_scores[0].file: is \"" + name + right);
+  }
+}
+
 }  // namespace
 }  // namespace lra
