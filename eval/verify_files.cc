@@ -1,10 +1,12 @@
 #include "eval/verify_files.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "datasets/npy.h"
+#include "eval/confusion.h"
 #include "eval/example_scores.h"
 #include "eval/metric.h"
 #include "eval/run_folders.h"
@@ -84,11 +86,23 @@ void VerifySums(const std::string& where, const SplitResult& result, const Sums&
   }
 }
 
-// "; byte 130 (examples 16 to 23) is ..., expected ...".
+void VerifyConfusion(const std::string& where, const SplitResult& result,
+                     absl::Span<const int64_t> anew, int classes, Verification* verification) {
+  const auto held = absl::MakeConstSpan(result.confusion());
+  if (held.empty()) return;  // of an older record
+  const auto [is, right] = std::mismatch(held.begin(), held.end(), anew.begin(), anew.end());
+  if (is == held.end() || right == anew.end()) return;
+  const int64_t cell = is - held.begin();
+  verification->changes.push_back(absl::StrCat(
+      where, ".confusion[", cell, "] (label ", cell / classes, ", guess ", cell % classes, "): is ",
+      *is, ", ", result.predictions_file(), " and the labels give ", *right));
+}
+
+// "; examples 16 to 23: byte 130 is ..., expected ..."; empty where nothing differs.
 std::string PlaceInScores(const std::string& path, const std::string& expected,
                           bool is_proportion) {
-  const auto bytes = ReadFile(path);
-  if (!bytes.ok()) return "";
+  const auto bytes = ReadFile(path, static_cast<int64_t>(expected.size()));
+  if (!bytes.ok()) return absl::StrCat("; ", bytes.status().message());
   const auto difference = FirstDifference(*bytes, expected);
   if (!difference) return "";
   const auto header = ParseNpyHeader(expected, path);
@@ -98,6 +112,37 @@ std::string PlaceInScores(const std::string& path, const std::string& expected,
       : is_proportion ? absl::StrCat("examples ", 8 * at, " to ", 8 * at + 7)
                       : absl::StrCat("example ", at / static_cast<int64_t>(sizeof(double)));
   return absl::StrCat("; ", examples, ": ", DescribeBytes(*difference));
+}
+
+// "; example 16: holds 0.5, expected 0.25"; empty where nothing differs by more than rounding.
+std::string PlaceInValues(const std::string& path, const ExampleValues& expected) {
+  const absl::StatusOr<MappedNpy> file = MappedNpy::Open(path);
+  if (!file.ok()) return absl::StrCat("; ", file.status().message());
+  const NpyHeader& header = file->header();
+  const auto examples = static_cast<int64_t>(expected.size());
+  if (header.type != NpyType::kFloat64 || header.values != examples) {
+    return absl::StrCat("; holds ", header.values, " values ", NpyDescr(header.type), ", expected ",
+                        examples, " of ", NpyDescr(NpyType::kFloat64));
+  }
+  const absl::Span<const double> held = file->values<double>();
+  for (int64_t i = 0; i < examples; ++i) {
+    if (std::abs(held[i] - expected[i]) <= kTotalRounding * std::max(1.0, std::abs(expected[i])))
+      continue;
+    return absl::StrFormat("; example %d: holds %.17g, expected %.17g", i, held[i], expected[i]);
+  }
+  return "";
+}
+
+// A file whose digest is the record's: both may have been made anew.
+void VerifyValues(const std::string& path, const ExampleValues& expected, bool is_proportion,
+                  bool is_half, Verification* verification) {
+  if (is_half && !is_proportion) return;  // the values are those of float32
+  const std::string place = is_proportion
+                                ? PlaceInScores(path, EncodeExampleScores(expected, true), true)
+                                : PlaceInValues(path, expected);
+  if (place.empty()) return;
+  verification->changes.push_back(
+      absl::StrCat(path, ": is not what the predictions and the labels give", place));
 }
 
 }  // namespace
@@ -121,6 +166,10 @@ FileState VerifyDigest(const std::string& path, absl::string_view sha256,
     return FileState::kMissing;
   }
   const absl::StatusOr<Sha256Digest> digest = HashFile(path);
+  if (absl::IsNotFound(digest.status())) {  // removed a moment ago
+    verification->missing_files.push_back(path);
+    return FileState::kMissing;
+  }
   if (digest.ok() && ToHex(*digest) == sha256) {
     ++verification->intact_files;
     return FileState::kIntact;
@@ -137,19 +186,26 @@ void VerifyScores(const std::string& directory, const RunRecord& record, const S
   std::optional<ExampleSums> anew;
   if (own.ok()) anew = ScoreAgain(**own, record, known);
   if (anew) {
-    VerifySums(absl::StrCat(JoinPath(directory, kRecordFile), ": results of ", result.split(), " (",
-                            result.checkpoint(), ")"),
-               result, anew->Total(), known.is_half, verification);
+    const std::string where = absl::StrCat(JoinPath(directory, kRecordFile), ": results of ",
+                                           result.split(), " (", result.checkpoint(), ")");
+    const int classes = record.spec().classes();
+    VerifySums(where, result, anew->Total(), known.is_half, verification);
+    VerifyConfusion(where, result, CountConfusion(known.logits, known.labels, classes), classes,
+                    verification);
   }
   for (const ExampleScores& scores : result.example_scores()) {
     const std::string path = JoinPath(directory, scores.file());
     std::string problem;
-    if (VerifyDigest(path, scores.sha256(), verification, &problem) != FileState::kChanged)
-      continue;
+    const FileState state = VerifyDigest(path, scores.sha256(), verification, &problem);
+    if (state == FileState::kMissing) continue;
     const absl::StatusOr<const Metric*> metric = FindMetric(scores.metric());
     const auto values = anew && metric.ok() ? (*metric)->ValuesOf(*anew) : std::nullopt;
+    const bool is_proportion = values && (*metric)->traits().is_proportion;
+    if (state == FileState::kIntact) {
+      if (values) VerifyValues(path, *values, is_proportion, known.is_half, verification);
+      continue;
+    }
     if (values) {
-      const bool is_proportion = (*metric)->traits().is_proportion;
       problem += PlaceInScores(path, EncodeExampleScores(*values, is_proportion), is_proportion);
     }
     verification->changes.push_back(problem);

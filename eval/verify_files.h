@@ -32,9 +32,9 @@ struct KnownPredictions {
   // The file holds float16, and the record's sums are those of float32.
   bool is_half = false;
 };
-// Compares the digest of each file of scores of examples and, where predictions and labels are
-// known, the record's sums with those that they give. The byte of a changed file of scores is then
-// named.
+// Compares the digest of each file of scores of examples. Where predictions and labels are known,
+// the record's sums and confusion matrix and what such a file holds, even with the right digest, is
+// compared with what they give, and the byte of a changed file is named.
 void VerifyScores(const std::string& directory, const RunRecord& record, const SplitResult& result,
                   const KnownPredictions& known, Verification* verification);
 
