@@ -20,7 +20,7 @@ namespace {
 // The examples of each batch.
 using Batches = std::vector<std::vector<int64_t>>;
 
-// Calls visit(batch, logits [B, C]) for each batch.
+// Calls visit(batch, logits [B, C]) -> absl::Status for each batch.
 template <class Visit>
 absl::Status ForwardAll(const Classifier& model, const SplitView& split,
                         const EvaluatorOptions& options, const Batches& batches, Visit visit) {
@@ -39,7 +39,7 @@ absl::Status ForwardAll(const Classifier& model, const SplitView& split,
     const HostBatch batch = MakeBatch(split, ids);
     const at::Tensor logits = model.Forward(batch, ForwardContext{}).cpu().contiguous();
     LRA_CHECK(logits.dim() == 2 && logits.size(0) == batch.batch);
-    visit(batch, logits);
+    LRA_RETURN_IF_ERROR(visit(batch, logits));
     done += batch.batch;
     if (progress) progress->Update(done);
   }
@@ -77,6 +77,7 @@ absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& spli
       std::copy_n(source + b * scored.classes, scored.classes,
                   scored.logits.begin() + batch.example_ids[b] * scored.classes);
     }
+    return absl::OkStatus();
   };
   LRA_RETURN_IF_ERROR(CatchTorch([&] { return ForwardAll(model, split, options, plan, scatter); }));
   for (int64_t i = 0; i < examples; ++i) scored.labels.push_back(split.label(i));
@@ -96,11 +97,15 @@ absl::StatusOr<SampledLogits> PredictSample(const Classifier& model, const Split
       static_cast<size_t>((wanted + options.batch_examples - 1) / options.batch_examples);
   SampledLogits sample;
   const auto append = [&](const HostBatch& batch, const at::Tensor& logits) {
-    LRA_CHECK(logits.size(1) == classes);
+    if (logits.size(1) != classes) {
+      return absl::InvalidArgumentError(absl::StrCat("the model gives ", logits.size(1),
+                                                     " logits an example, must be ", classes));
+    }
     const float* source = logits.const_data_ptr<float>();
     sample.examples.insert(sample.examples.end(), batch.example_ids.begin(),
                            batch.example_ids.end());
     sample.logits.insert(sample.logits.end(), source, source + batch.batch * classes);
+    return absl::OkStatus();
   };
   const Batches chosen = wanted == 0 || needed >= most ? plan : Spread(plan, needed, seed);
   LRA_RETURN_IF_ERROR(

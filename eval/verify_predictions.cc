@@ -56,8 +56,8 @@ std::string ExampleText(int64_t example, absl::Span<const float> stored,
 // Where the digest says that `expected` is what was stored.
 std::string PlaceOfByte(const std::string& path, const std::string& expected, int classes,
                         bool is_half) {
-  const auto bytes = ReadFile(path);
-  if (!bytes.ok()) return "";
+  const auto bytes = ReadFile(path, static_cast<int64_t>(expected.size()));
+  if (!bytes.ok()) return absl::StrCat("; ", bytes.status().message());
   const auto difference = FirstDifference(*bytes, expected);
   const auto header = ParseNpyHeader(expected, path);
   if (!difference || !header.ok()) return "";
@@ -68,13 +68,21 @@ std::string PlaceOfByte(const std::string& path, const std::string& expected, in
                       DescribeBytes(*difference));
 }
 
+bool IsChange(PredictionMatch match) {
+  return match == PredictionMatch::kMoved || match == PredictionMatch::kOtherGuess;
+}
+
 std::string PlaceOfExample(const LogitsOfFile& stored, const std::vector<float>& anew, int classes,
                            double rounding) {
+  if (stored.logits.size() != anew.size()) {
+    return absl::StrCat("; holds ", stored.logits.size(), " logits, the checkpoint gives ",
+                        anew.size());
+  }
   for (size_t i = 0; i * classes < stored.logits.size(); ++i) {
     const auto held = absl::MakeConstSpan(stored.logits).subspan(i * classes, classes);
     const auto made = absl::MakeConstSpan(anew).subspan(i * classes, classes);
     const PredictionMatch match = MatchPrediction(held, made, rounding);
-    if (match == PredictionMatch::kMoved || match == PredictionMatch::kOtherGuess)
+    if (IsChange(match))
       return absl::StrCat("; ", ExampleText(static_cast<int64_t>(i), held, made));
   }
   return "; no logit differs from the checkpoint's by more than rounding, which is not the same "
@@ -97,14 +105,27 @@ void ComparePredictions(const std::string& path, const LogitsOfFile& stored,
                         const SampledLogits& remade, int classes, double rounding,
                         Verification* verification) {
   const std::vector<float> anew = AsStored(remade.logits, classes, stored.is_half);
+  constexpr int64_t kNamed = 10;
+  const int64_t examples = static_cast<int64_t>(stored.logits.size()) / classes;
+  int64_t changed = 0;
+  const auto change = [&](const std::string& what) {
+    if (++changed <= kNamed) verification->changes.push_back(absl::StrCat(path, ": ", what));
+  };
   for (size_t i = 0; i < remade.examples.size(); ++i) {
     const int64_t example = remade.examples[i];
+    if (example >= examples) {
+      change(absl::StrCat("example ", example, ": is not among the ", examples, " that it holds"));
+      continue;
+    }
     const auto held = absl::MakeConstSpan(stored.logits).subspan(example * classes, classes);
     const auto made = absl::MakeConstSpan(anew).subspan(i * classes, classes);
     const PredictionMatch match = MatchPrediction(held, made, rounding);
     verification->predictions.Add(match);
-    if (match == PredictionMatch::kOtherGuess)
-      verification->changes.push_back(absl::StrCat(path, ": ", ExampleText(example, held, made)));
+    if (IsChange(match)) change(ExampleText(example, held, made));
+  }
+  if (changed > kNamed) {
+    verification->changes.push_back(
+        absl::StrCat(path, ": ", changed - kNamed, " more examples differ like these"));
   }
 }
 

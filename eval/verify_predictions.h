@@ -31,7 +31,8 @@ struct SampledLogits {
 };
 
 // Compares them with the stored ones of the same examples and counts how each pair stands. A guess
-// that rounding does not explain is a change of `path` and names the example.
+// or a logit that rounding does not explain is a change of `path` that names the example, as is an
+// example that is not stored; of many, the first ten are named.
 void ComparePredictions(const std::string& path, const LogitsOfFile& stored,
                         const SampledLogits& remade, int classes, double rounding,
                         Verification* verification);

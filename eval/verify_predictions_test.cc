@@ -57,7 +57,7 @@ TEST_F(VerifyPredictionsTest, AFileOfAnotherShapeSaysSo) {
   EXPECT_THAT(Place({1, 0, 0, 1, 1, 0}, {1, 0, 0, 1, 1, 0, 1, 0}), HasSubstr("has 4"));
 }
 
-TEST_F(VerifyPredictionsTest, OnlyAnotherGuessIsAChange) {
+TEST_F(VerifyPredictionsTest, WhatRoundingDoesNotExplainIsAChange) {
   Verification verification;
   const LogitsOfFile stored{{1, 0, 0.5F, 0.5004F, 1, 0, 3, 0, 1, 0}, false};
   // Example 3, then 1, 0, 2 and 4: moved, a tie, the same bits, another guess, rounding.
@@ -69,7 +69,35 @@ TEST_F(VerifyPredictionsTest, OnlyAnotherGuessIsAChange) {
   EXPECT_EQ(verification.predictions.other_guesses, 1);
   EXPECT_EQ(verification.predictions.rounding, 1);
   EXPECT_THAT(verification.changes,
-              ElementsAre("P: example 2: holds (1, 0), the checkpoint gives (0, 1)"));
+              ElementsAre("P: example 3: holds (3, 0), the checkpoint gives (2, 0)",
+                          "P: example 2: holds (1, 0), the checkpoint gives (0, 1)"));
+}
+
+TEST_F(VerifyPredictionsTest, OfManyChangesTenAreNamed) {
+  Verification verification;
+  LogitsOfFile stored;
+  SampledLogits sample;
+  for (int i = 0; i < 13; ++i) {
+    sample.examples.push_back(i);
+    for (const float logit : {1, 0}) {
+      sample.logits.push_back(logit);
+      stored.logits.push_back(20 * logit);
+    }
+  }
+  ComparePredictions("P", stored, sample, 2, kRounding, &verification);
+  EXPECT_EQ(verification.predictions.moved, 13);
+  ASSERT_EQ(verification.changes.size(), 11u);
+  EXPECT_EQ(verification.changes[9], "P: example 9: holds (20, 0), the checkpoint gives (1, 0)");
+  EXPECT_EQ(verification.changes[10], "P: 3 more examples differ like these");
+}
+
+TEST_F(VerifyPredictionsTest, MoreExamplesThanAreStoredEndNothing) {
+  Verification verification;
+  ComparePredictions("P", {{1, 0}, false}, {{1, 0}, {1, 0, 1, 0}}, 2, kRounding, &verification);
+  EXPECT_EQ(verification.predictions.same_bits, 1);
+  EXPECT_THAT(verification.changes, ElementsAre("P: example 1: is not among the 1 that it holds"));
+  EXPECT_EQ(Place({1, 0, 0, 1, 4, 0}, {1, 0, 0, 1, 4, 0, 1, 0}),
+            "; holds 6 logits, the checkpoint gives 8");
 }
 
 TEST_F(VerifyPredictionsTest, HalfFilesAreComparedAsTheyAreStored) {
