@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "datasets/data_directory.h"
 #include "datasets/dataset.h"
+#include "datasets/loader.h"
 #include "datasets/manifest.h"
 #include "datasets/split_view.h"
 #include "eval/data_identity.h"
@@ -41,12 +42,14 @@ std::string PlaceInWeights(const std::string& path) {
              : absl::StrCat("; its tensors are not those of \"", kTensorsKey, "\" in its header");
 }
 
-// "train.steps is 20, the record says 30": the first field in which the configurations differ;
-// empty if none.
-std::string ConfigDifference(const ExperimentConfig& record, const ExperimentConfig& state) {
+// "config.train.steps is 20, the record says 30": the first field of configuration or task in
+// which a checkpoint's state differs from its run's record; empty if none.
+std::string StateDifference(const RunRecord& record, const CheckpointState& state) {
   RunRecord a, b;
-  *a.mutable_config() = record;
-  *b.mutable_config() = state;
+  *a.mutable_config() = record.config();
+  *a.mutable_spec() = record.spec();
+  *b.mutable_config() = state.config();
+  *b.mutable_spec() = state.spec();
   const std::vector<FieldDifference> differences = DiffRecords(a, b);
   if (differences.empty()) return "";
   const FieldDifference& first = differences.front();
@@ -61,13 +64,13 @@ class RunVerifier {
   }
 
   Verification Verify() {
-    const bool is_unfinished = IsUnfinishedRun(directory_);
-    if (!is_unfinished) record_ = VerifyRecord(directory_, &verification_);
+    is_unfinished_ = IsUnfinishedRun(directory_);
+    if (!is_unfinished_) record_ = VerifyRecord(directory_, &verification_);
     for (const int64_t step : CheckpointSteps(directory_)) VerifyCheckpoint(step);
     const absl::StatusOr<std::string> latest = LatestCheckpoint(directory_);
     if (!latest.ok() && !absl::IsNotFound(latest.status()))
       verification_.changes.emplace_back(latest.status().message());
-    if (is_unfinished) {
+    if (is_unfinished_) {
       NotRemade("it has no record: it failed, was stopped or is still going");
     } else if (!record_) {
       NotRemade("its record cannot be read");
@@ -97,18 +100,28 @@ class RunVerifier {
     changed_steps_.insert(step);
   }
 
-  // The seal of the state, and the digests that it has of the two files beside it.
   void VerifyCheckpoint(int64_t step) {
-    const std::string path = CheckpointPath(directory_, step);
+    const Verification before = verification_;
+    VerifyFilesOf(step, CheckpointPath(directory_, step));
+    // A run that is going removes its earlier checkpoints, also while one of them is looked at.
+    if (is_unfinished_ && !FileExists(CheckpointPath(directory_, step))) verification_ = before;
+  }
+
+  // The seal of the state, and the digests that it has of the two files beside it.
+  void VerifyFilesOf(int64_t step, const std::string& path) {
     const absl::StatusOr<CheckpointState> state = LoadCheckpointState(path);
+    if (absl::IsNotFound(state.status())) {
+      verification_.missing_files.push_back(JoinPath(path, kStateFile));
+      return;
+    }
     if (!state.ok()) return Change(step, std::string(state.status().message()));
     ++verification_.intact_files;
     VerifyTensors(step, JoinPath(path, kWeightsFile), state->weights_sha256());
     VerifyTensors(step, JoinPath(path, kOptimizerFile), state->optimizer_sha256());
     if (!record_) return;
     const std::string state_file = JoinPath(path, kStateFile);
-    const std::string config = ConfigDifference(record_->config(), state->config());
-    if (!config.empty()) Change(step, absl::StrCat(state_file, ": ", config));
+    const std::string difference = StateDifference(*record_, *state);
+    if (!difference.empty()) Change(step, absl::StrCat(state_file, ": ", difference));
     const std::string& weights = record_->weights_sha256();
     if (step != record_->selected_step() || weights.empty() || weights == state->weights_sha256())
       return;
@@ -159,12 +172,34 @@ class RunVerifier {
       if (checkpoint.ok()) opened = *std::move(checkpoint);
       if (!checkpoint.ok()) why_not = std::string(checkpoint.status().message());
     }
+    if (opened && !VerifyExamples(result, *opened)) {
+      why_not = absl::StrCat("the record has another number of ", result.split(), " examples");
+      opened.reset();
+    }
     if (!why_not.empty()) NotRemade(why_not);
     const LogitsOfFile stored = VerifyPredictions(result, opened);
     const std::vector<int32_t> labels = LabelsOf(result, opened);
     VerifyScores(directory_, *record_, result,
                  {.logits = stored.logits, .labels = labels, .is_half = stored.is_half},
                  &verification_);
+  }
+
+  // Whether the record has as many examples as its run scores of the split.
+  bool VerifyExamples(const SplitResult& result, const OpenedCheckpoint& opened) {
+    const EvaluatorOptions options = OptionsOf(result, opened);
+    const int64_t scored = EvaluatedExamples(opened.split.size(), options.batch_examples,
+                                             options.limit_examples, options.drop_last);
+    if (scored == result.examples()) return true;
+    verification_.changes.push_back(
+        absl::StrCat(JoinPath(directory_, kRecordFile), ": results of ", result.split(), " (",
+                     result.checkpoint(), ").examples: is ", result.examples(), ", the run scores ",
+                     scored, " of the split's ", opened.split.size()));
+    return false;
+  }
+
+  static EvaluatorOptions OptionsOf(const SplitResult& result, const OpenedCheckpoint& opened) {
+    return ScoringOptions(opened.state.config(),
+                          result.split_examples() > 0 ? result.examples() : 0);
   }
 
   // Labels of the scored examples; empty where the data is not there.
@@ -184,6 +219,10 @@ class RunVerifier {
   // The stored logits, empty unless the file is intact.
   LogitsOfFile VerifyPredictions(const SplitResult& result,
                                  const std::optional<OpenedCheckpoint>& opened) {
+    if (result.predictions_file().empty()) {
+      NotRemade("its record names no predictions");
+      return {};
+    }
     const std::string path = JoinPath(directory_, result.predictions_file());
     std::string problem;
     const FileState state =
@@ -216,8 +255,7 @@ class RunVerifier {
 
   absl::StatusOr<SampledLogits> Remake(const SplitResult& result, const OpenedCheckpoint& opened,
                                        int64_t examples) const {
-    const int64_t limit = result.split_examples() > 0 ? result.examples() : 0;
-    EvaluatorOptions options = ScoringOptions(opened.state.config(), limit);
+    EvaluatorOptions options = OptionsOf(result, opened);
     options.label = absl::StrCat("predict ", result.split(), " of ", directory_);
     options.quiet = options_.quiet;
     return PredictSample(*opened.model, opened.split, record_->spec().classes(), examples,
@@ -242,6 +280,7 @@ class RunVerifier {
 
   const std::string directory_;
   const VerifyOptions options_;
+  bool is_unfinished_ = false;
   std::optional<RunRecord> record_;
   std::set<int64_t> changed_steps_;
   Verification verification_;

@@ -77,22 +77,72 @@ found predictions.npy '; example 59, class 9: byte 2527 is nothing'
 reseal() {
   rm -rf one && mkdir one && cp -r whole/linear one/run && rm one/run/record.json
   python3 - one/run "$1" <<'PY'
-import hashlib, re, sys
+import array, hashlib, re, sys
 folder, what = sys.argv[1:]
 path = folder + "/record.textproto"
 text = open(path).read().rsplit("# sha256: ", 1)[0]
+
+
+def forge(name, edit):
+    """Changes a file and what the record says of its digest."""
+    global text
+    data = bytearray(open(folder + "/" + name, "rb").read())
+    old = hashlib.sha256(data).hexdigest()
+    data = edit(data)
+    open(folder + "/" + name, "wb").write(data)
+    text = text.replace(old, hashlib.sha256(data).hexdigest())
+
+
+def turn(data):  # another class is guessed for example 3
+    row = slice(128 + 3 * 40, 128 + 4 * 40)
+    data[row] = data[row][4:] + data[row][:4]
+    return data
+
+
+def flip(data):  # of examples 16 to 23, one is right where it was wrong, or the reverse
+    data[130] ^= 1
+    return data
+
+
+def scale(data):  # the same guesses, with another loss
+    return data[:128] + array.array("f", [20 * x for x in array.array("f", bytes(data[128:]))]).tobytes()
+
+
+def cut(data):  # the first 30 of 60 examples
+    return data[: 128 + 30 * 40].replace(b"(60, 10)", b"(30, 10)")
+
+
+def drop_confusion():
+    global text
+    text = re.sub(r"  confusion: .*\n", "", text)
+
+
 if what == "score":
     text = re.sub(r'(key: "correct"\s+value: )(\d+)', lambda m: m[1] + str(int(m[2]) + 1), text, count=1)
 elif what == "settings":
     text = re.sub(r"(train \{\s+steps: )20\b", r"\g<1>30", text, count=1)
-else:  # another class is guessed for example 3
-    file = folder + "/predictions.npy"
-    data = bytearray(open(file, "rb").read())
-    old = hashlib.sha256(data).hexdigest()
-    row = slice(128 + 3 * 40, 128 + 4 * 40)
-    data[row] = data[row][4:] + data[row][:4]
-    open(file, "wb").write(data)
-    text = text.replace(old, hashlib.sha256(data).hexdigest())
+elif what == "confusion":  # one example of the first label that has any is counted elsewhere
+    counts = [int(m) for m in re.findall(r"^  confusion: (\d+)$", text, re.M)][:100]
+    at = next(i for i, count in enumerate(counts) if count > 0)
+    to = at + 1 if at % 10 < 9 else at - 1
+    cells = iter(range(len(counts) * 9))
+    text = re.sub(r"(?m)^(  confusion: )(\d+)$",
+                  lambda m: m[1] + str(int(m[2]) + {at: -1, to: 1}.get(next(cells), 0)), text)
+elif what == "file":
+    text = text.replace('predictions_file: "predictions.npy"', 'predictions_file: "../../../etc/passwd"')
+elif what == "classes":
+    drop_confusion()
+    text = re.sub(r"(?m)^(  classes: )10$", r"\g<1>11", text)
+elif what == "examples":
+    drop_confusion()
+    forge("predictions.npy", cut)
+    text = re.sub(r"(?m)^(  examples: )60$", r"\g<1>30", text)
+elif what == "scores":
+    forge("accuracy.npy", flip)
+elif what == "scale":
+    forge("predictions.npy", scale)
+else:
+    forge("predictions.npy", turn)
 open(path, "w").write(text + "# sha256: " + hashlib.sha256(text.encode()).hexdigest() + "\n")
 PY
 }
@@ -103,7 +153,33 @@ expect 1 '^  one/run/predictions.npy: example 3: holds .*, the checkpoint gives'
 reseal settings
 expect 1 "^  one/run/checkpoint/$step/state.textproto: config.train.steps is 20, the record says 30" "${verify[@]}" one
 
+reseal scores
+found accuracy.npy 'is not what the predictions and the labels give; examples 16 to 23: byte 130 is'
+reseal confusion
+expect 1 '^  one/run/record.textproto: results of .*[.]confusion.*label [0-9], guess [0-9].: is [0-9]+, predictions.*npy and the labels give' "${verify[@]}" one
+reseal scale
+expect 1 '^  one/run/predictions.npy: example [0-9]+: holds .*, the checkpoint gives' "${verify[@]}" one
+expect 1 '^  one/run/predictions.npy: 50 more examples differ like these' "${verify[@]}" one --verify-examples 0
+# Nothing that a record says ends the look at the other runs.
+reseal examples
+cp -r whole/half one/whole
+expect 1 '^  one/run/record.textproto: results of test .selected.*examples: is 30, the run scores 60 of the split.s 60' "${verify[@]}" one
+expect 1 '^2 runs: 1 verified, 1 changed' "${verify[@]}" one
+reseal classes
+printf x | dd of=one/run/predictions.npy bs=1 seek=200 conv=notrunc status=none
+cp -r whole/half one/whole
+expect 1 "^  one/run/checkpoint/$step/state.textproto: spec.classes is 10, the record says 11" "${verify[@]}" one
+expect 1 '^2 runs: 1 verified, 1 changed' "${verify[@]}" one
+reseal file
+expect 1 '^  one/run/record.textproto: results.*predictions_file: is "[.][.]/[.][.]/[.][.]/etc/passwd", must be the name of a file' "${verify[@]}" one
+
 # What is not there is said, and is no change.
+rm -rf one && mkdir one && cp -r whole/linear one/run && rm "one/run/checkpoint/$step/state.textproto"
+expect 0 "verified one/run: .*not there: checkpoint/$step/state.textproto" "${verify[@]}" one
+# A run that goes on removes its earlier checkpoints.
+rm one/run/record.* && rm -r "one/run/checkpoint/$step" && cp -r "whole/linear/checkpoint/$step" one/run/checkpoint
+ln -s gone one/run/checkpoint/step-1
+expect 0 'not verified one/run: [0-9]+ files as recorded; not made anew: it has no record' "${verify[@]}" one
 rm -rf one && mkdir one && cp -r whole/linear one/run && rm -r one/run/checkpoint
 expect 0 'not verified one/run: .*not made anew: checkpoint/step-[0-9]+ is not there' "${verify[@]}" one
 expect 0 '^1 run: 0 verified, 0 changed, 1 not verified' "${verify[@]}" one
