@@ -1,5 +1,7 @@
 #include "bench/effects_figure.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/gnuplot.h"
@@ -8,8 +10,10 @@
 namespace lra {
 namespace {
 
-// Pixels of a line of text, and of all that is around the lines.
+// Pixels of a line of text and of all that is around the lines.
 constexpr int kLinePixels = 26, kFramePixels = 130;
+// The plot with what is right of it; a character of the labels beside it.
+constexpr int kPlotPixels = 520, kCharacterPixels = 6;
 
 std::vector<const AblationEffect*> ShownEffects(const AblationResult& result) {
   std::vector<const AblationEffect*> shown;
@@ -26,6 +30,13 @@ std::string LabelOf(const AblationResult& result, const AblationEffect& effect) 
   const std::string text = EffectText(result.ablation.factors, effect.plan);
   return result.ablation.tasks.size() == 1 ? text
                                            : absl::StrCat(text, " (", WhereText(effect), ")");
+}
+
+int LabelPixels(const AblationResult& result, const std::vector<const AblationEffect*>& effects) {
+  size_t longest = 0;
+  for (const AblationEffect* effect : effects)
+    longest = std::max(longest, LabelOf(result, *effect).size());
+  return kCharacterPixels * static_cast<int>(longest + 2);
 }
 
 // Effect, ends of the interval and place from the top, of those that were told apart or not.
@@ -52,9 +63,12 @@ bool Any(const std::vector<const AblationEffect*>& effects, bool is_told_apart) 
 
 std::string EffectsProgram(const AblationResult& result, const std::string& svg) {
   const std::vector<const AblationEffect*> effects = ShownEffects(result);
-  std::string text =
-      absl::StrFormat("set terminal svg size 900,%d dynamic\nset output \"%s\"\n",
-                      kFramePixels + kLinePixels * static_cast<int>(effects.size()), svg);
+  // Left to itself gnuplot takes labels for wider than they are, at the plot's cost.
+  const int label = LabelPixels(result, effects), width = label + kPlotPixels;
+  std::string text = absl::StrFormat(
+      "set terminal svg size %d,%d dynamic\nset output \"%s\"\nset lmargin at screen %.3f\n", width,
+      kFramePixels + kLinePixels * static_cast<int>(effects.size()), svg,
+      static_cast<double>(label) / width);
   absl::StrAppend(&text, Block(effects, "told", true), Block(effects, "other", false));
   if (!result.ablation.title.empty())
     absl::StrAppend(&text, "set title ", GnuplotText(result.ablation.title), "\n");

@@ -34,6 +34,14 @@ TEST(EffectsFigure, ShowsEachEffectWithItsIntervalInPoints) {
                              HasSubstr("set xlabel \"points, with 95 % interval\"")));
 }
 
+TEST(EffectsFigure, LongLabelsWidenIt) {
+  AblationResult result = OneFactor();
+  const std::string narrow = EffectsProgram(result, "e.svg");
+  EXPECT_THAT(narrow, HasSubstr("svg size 712,"));  // 520 and 6 x 32 characters
+  result.ablation.factors[0].levels[2] += "_of_more_characters";
+  EXPECT_THAT(EffectsProgram(result, "e.svg"), HasSubstr("svg size 826,"));
+}
+
 TEST(EffectsFigure, WithoutGnuplotTheProgramIsThere) {
   const TestFolder folder;
   const auto drawn = DrawEffects({OneFactor()}, folder.File("figure"), "no-such-gnuplot");
