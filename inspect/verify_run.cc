@@ -186,7 +186,7 @@ class RunVerifier {
 
   // Whether the record has as many examples as its run scores of the split.
   bool VerifyExamples(const SplitResult& result, const OpenedCheckpoint& opened) {
-    const EvaluatorOptions options = OptionsOf(result, opened);
+    const EvaluatorOptions options = OptionsOf(opened);
     const int64_t scored = EvaluatedExamples(opened.split.size(), options.batch_examples,
                                              options.limit_examples, options.drop_last);
     if (scored == result.examples()) return true;
@@ -197,9 +197,10 @@ class RunVerifier {
     return false;
   }
 
-  static EvaluatorOptions OptionsOf(const SplitResult& result, const OpenedCheckpoint& opened) {
-    return ScoringOptions(opened.state.config(),
-                          result.split_examples() > 0 ? result.examples() : 0);
+  // As the run was scored: not by what its record says of that.
+  static EvaluatorOptions OptionsOf(const OpenedCheckpoint& opened) {
+    const ExperimentConfig& config = opened.state.config();
+    return ScoringOptions(config, config.evaluation().scored_examples());
   }
 
   // Labels of the scored examples; empty where the data is not there.
@@ -255,7 +256,7 @@ class RunVerifier {
 
   absl::StatusOr<SampledLogits> Remake(const SplitResult& result, const OpenedCheckpoint& opened,
                                        int64_t examples) const {
-    EvaluatorOptions options = OptionsOf(result, opened);
+    EvaluatorOptions options = OptionsOf(opened);
     options.label = absl::StrCat("predict ", result.split(), " of ", directory_);
     options.quiet = options_.quiet;
     return PredictSample(*opened.model, opened.split, record_->spec().classes(), examples,

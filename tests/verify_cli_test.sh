@@ -133,10 +133,12 @@ elif what == "file":
 elif what == "classes":
     drop_confusion()
     text = re.sub(r"(?m)^(  classes: )10$", r"\g<1>11", text)
-elif what == "examples":
+elif what in ("examples", "part"):
     drop_confusion()
     forge("predictions.npy", cut)
     text = re.sub(r"(?m)^(  examples: )60$", r"\g<1>30", text)
+    if what == "part":
+        text = re.sub(r"(?m)^  examples: 30$", "\\g<0>\n  split_examples: 60", text)
 elif what == "scores":
     forge("accuracy.npy", flip)
 elif what == "scale":
@@ -165,6 +167,8 @@ reseal examples
 cp -r whole/half one/whole
 expect 1 '^  one/run/record.textproto: results of test .selected.*examples: is 30, the run scores 60 of the split.s 60' "${verify[@]}" one
 expect 1 '^2 runs: 1 verified, 1 changed' "${verify[@]}" one
+reseal part
+expect 1 '^  one/run/record.textproto: results of test .selected.*examples: is 30, the run scores 60 of the split.s 60' "${verify[@]}" one
 reseal classes
 printf x | dd of=one/run/predictions.npy bs=1 seek=200 conv=notrunc status=none
 cp -r whole/half one/whole
