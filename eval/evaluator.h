@@ -44,7 +44,7 @@ absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& spli
 // The logits of at least `wanted` (0 = all) of the examples that ScoreSplit() would score: of whole
 // batches, put together as there, so that one build on one machine gives the same bits. The batches
 // are spread over all lengths; `seed` says which they are. Logits that are not finite are returned;
-// the errors are otherwise those of ScoreSplit().
+// the errors are otherwise those of ScoreSplit(), and InvalidArgument for a model of other classes.
 absl::StatusOr<SampledLogits> PredictSample(const Classifier& model, const SplitView& split,
                                             int64_t classes, int64_t wanted, uint32_t seed,
                                             const EvaluatorOptions& options);
