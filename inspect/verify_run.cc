@@ -197,7 +197,7 @@ class RunVerifier {
     return false;
   }
 
-  // As the run was scored: not by what its record says of that.
+  // How the run was scored, whatever its record says of that.
   static EvaluatorOptions OptionsOf(const OpenedCheckpoint& opened) {
     const ExperimentConfig& config = opened.state.config();
     return ScoringOptions(config, config.evaluation().scored_examples());
