@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "eval/table_cost.h"
 #include "eval/table_writer.h"
 
 namespace lra {

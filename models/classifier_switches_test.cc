@@ -128,6 +128,28 @@ TEST(PositionsTest, WithoutThemOrderDoesNotCount) {
   EXPECT_EQ(without->parameters().count(), with->parameters().count());
 }
 
+// Nothing is added to the embedding and nothing is learned; still the order counts, and what is
+// padded at the end does not.
+TEST(PositionsTest, RotaryOnesAreTheAttentions) {
+  for (const std::string attention : {"transformer", "linear", "reformer"}) {
+    ExperimentConfig config = SmallConfig(attention);
+    config.mutable_model()->set_positions(ModelConfig::NO_POSITIONS);
+    const auto without = Make(config);
+    config.mutable_model()->set_positions(ModelConfig::ROTARY);
+    const auto with = Make(config);
+    EXPECT_EQ(without->parameters().count(), with->parameters().count());
+    const at::Tensor forth = Logits(*with, Batch({{1, 2, 3, 4}}));
+    EXPECT_FALSE(at::allclose(forth, Logits(*with, Batch({{3, 1, 4, 2}})), 1e-3, 1e-3))
+        << attention;
+    ExpectClose(forth, Logits(*with, Batch({{1, 2, 3, 4}}, {}, 9)));
+  }
+  ExperimentConfig config = SmallConfig("fnet");
+  config.mutable_model()->set_positions(ModelConfig::ROTARY);
+  const auto refused = Classifier::Create(config, Spec());
+  EXPECT_THAT(refused.status().ToString(),
+              testing::HasSubstr("model.positions: is ROTARY, but \"fnet\" has no queries"));
+}
+
 TEST(PadToTest, TheModelTakesThePaddedLength) {
   ExperimentConfig config = SmallConfig();
   config.mutable_view()->set_max_length_tokens(33);

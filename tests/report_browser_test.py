@@ -150,7 +150,7 @@ def check_dialog(browser):
     expect("dialog opens", browser.run("test.dialog.open"), True)
     expect("runs in it", browser.run("test.dialog.querySelectorAll('.runs tbody tr').length"), SEEDS)
     bands = "[...test.dialog.querySelectorAll('svg.chart')].map((chart) => chart.querySelectorAll('.band').length)"
-    expect("bands of the curves", browser.run(bands), [2, 2])
+    expect("bands of the curves and of the learned choice", browser.run(bands), [2, 2, 1])
     counts = browser.run("[...test.dialog.querySelectorAll('.share')].map((cell) => Number(cell.textContent.replaceAll(',', '')))")
     expect("examples in the confusion", sum(counts) / SEEDS in {size for _, size in report_records.TASKS.values()}, True)
     check_access(browser, "dialog")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes made-up records for tests of the report: report_records.py FOLDER METHODS SEEDS [POINTS]
-Every method is "trained" on five tasks; one has a name, a warning and a description that are HTML.
+Every method is "trained" on five tasks; one learns a choice of its own, one has a name, a warning
+and a description that are HTML.
 """
 import hashlib, math, os, sys
 
@@ -12,7 +13,7 @@ def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def curve(points, final, seed):
+def curve(points, final, seed, learns):
     lines = []
     for i in range(1, points + 1):
         loss = 2.3 * math.exp(-3 * i / points) + 0.5 + 0.01 * math.sin(i + seed)
@@ -20,6 +21,9 @@ def curve(points, final, seed):
         point = f'step: {10 * i} learning_rate: 0.001 train_loss: {loss:.6f} train {{ key: "accuracy" value: {value:.6f} }}'
         if i % 10 == 0:
             point += f' validation_loss: {loss + 0.1:.6f} validation {{ key: "accuracy" value: {0.97 * value:.6f} }}'
+            if learns:
+                for head in range(2):
+                    point += f' learned {{ key: "layer0.head{head}.scale_tokens" value: {1000 - i - 3 * head - seed} }}'
         lines.append(f"curve {{ {point} }}")
     return "\n".join(lines)
 
@@ -39,7 +43,7 @@ data {{ task: "{task}" task_version: 1 origin: "generated" is_canonical: true vi
 spec {{ name: "{task}" version: 1 classes: {classes} metric: ACCURACY }}
 seed: {seed}
 parameters: {77000 + rank}
-{curve(points, share, seed)}
+{curve(points, share, seed, rank == 1)}
 results {{ split: "test" examples: {examples} step: {10 * points} checkpoint: "selected"
   sums {{ counts {{ key: "correct" value: {correct} }} counts {{ key: "targets" value: {examples} }}
     totals {{ key: "nats" value: {examples}.5 }} }}

@@ -102,6 +102,7 @@ class BlockSuite {
   void CompareWithOracle(const Variant& variant, const BlockCase& c, const std::string& detail);
   void ForwardAndGradients(const Variant& variant);
   void OtherModels();
+  void RotaryPositions();
   void NumericGradients(const Variant& variant);
   void Float32(const Variant& variant);
   void Bfloat16(const Variant& variant);
@@ -119,6 +120,7 @@ class BlockSuite {
   void Causality();
   void Future(const Variant& variant);
   void Streaming(const Variant& variant, bool is_ragged);
+  void StreamingOfOtherModels(Variant variant);
   void UsesAttention();
 
   void RunWith(const std::string& attention);

@@ -33,9 +33,16 @@ void BlockSuite::Causality() {
   if (!traits.supports_streaming) return;
   Streaming(variant, false);
   Streaming(variant, true);
+  StreamingOfOtherModels(variant);
   variant.type = at::kFloat;
   Streaming(variant, true);
-  variant.type = at::kDouble;
+}
+
+void BlockSuite::StreamingOfOtherModels(Variant variant) {
+  Variant rotary = variant;
+  rotary.model.set_positions(ModelConfig::ROTARY);
+  rotary.words = ", rotary positions";
+  if (TryToMake(rotary).ok()) Streaming(rotary, true);
   variant.model.set_norm_placement(ModelConfig::AFTER);
   variant.words = ", norms behind";
   Streaming(variant, false);

@@ -68,6 +68,28 @@ void BlockSuite::OtherModels() {
   }
 }
 
+// Refused where the block has no queries to turn; elsewhere the order of tokens counts.
+void BlockSuite::RotaryPositions() {
+  Variant rotary = Main();
+  rotary.model.set_positions(ModelConfig::ROTARY);
+  rotary.words = "rotary positions";
+  const Instance plain = Make(Main());
+  const Attention* attention = plain->block->attention();
+  const bool has_queries =
+      attention != nullptr && attention->traits().projections != Projections::kNone;
+  const absl::StatusOr<Instance> made = TryToMake(rotary);
+  Add("R", made.ok() == has_queries ? 0 : 1, 0,
+      has_queries ? "model.positions=ROTARY is taken" : "model.positions=ROTARY is refused");
+  if (!made.ok()) return;
+  BlockCase c(2055, 3, 19, rotary.model.width());
+  AddVisible("R", MaxDifference(Forward(**made, c), Forward(*plain, c)),
+             "model.positions=ROTARY changes the output");
+  c.PadFrom({19, 7, 1});
+  CompareWithOracle(rotary, c, "N = 19, padded");
+  c.Drop(0.25, 0);
+  CompareWithOracle(rotary, c, "in training");
+}
+
 // Central differences of sum(output * upstream) at random coordinates of x and of every parameter.
 // They step through values in place, so the parameters are on the CPU.
 void BlockSuite::NumericGradients(const Variant& variant) {

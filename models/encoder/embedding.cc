@@ -62,7 +62,7 @@ Embedding::Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t ma
   if (config.positions() == ModelConfig::LEARNED) {
     positions_ = parameters->Create("embedding.position.weight", {max_length_tokens, width},
                                     Initializer::Normal(kPositionStddev));
-  } else if (config.positions() != ModelConfig::NO_POSITIONS && !IsShapesOnly()) {
+  } else if (config.positions() == ModelConfig::SINUSOID && !IsShapesOnly()) {
     positions_ = SinusoidTable(max_length_tokens, width);
   }
   if (config.pooling() == ModelConfig::CLS) {

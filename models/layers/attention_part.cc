@@ -31,14 +31,22 @@ absl::Status CheckSizes(const ModelConfig& model) {
           absl::StrCat(field, ": is ", value, ", must be set and at least 1"));
     }
   }
-  if (model.qkv_width() % model.heads() == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("model.qkv_width: is ", model.qkv_width(),
-                                                 ", must be a multiple of model.heads, ",
-                                                 model.heads()));
+  const bool is_rotary = model.positions() == ModelConfig::ROTARY;
+  const int64_t divisor = (is_rotary ? 2 : 1) * static_cast<int64_t>(model.heads());
+  if (model.qkv_width() % divisor == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("model.qkv_width: is ", model.qkv_width(), ", must be a multiple of ",
+                   is_rotary ? "twice " : "", "model.heads, ", model.heads(),
+                   is_rotary ? ": model.positions=ROTARY turns channels in pairs" : ""));
 }
 
 absl::Status CheckTraits(const ModelConfig& model, const AttentionConfig& config,
                          const Traits& traits) {
+  if (model.positions() == ModelConfig::ROTARY && traits.projections == Projections::kNone) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.positions: is ROTARY, but \"", config.name(),
+                     "\" has no queries and keys to turn; set model.positions=SINUSOID"));
+  }
   if (model.inner_dropout() && !traits.supports_inner_dropout) {
     return absl::InvalidArgumentError(
         absl::StrCat("model.inner_dropout: is true, but \"", config.name(),
@@ -128,6 +136,8 @@ void AttentionPart::AddProjections(const BlockContext& context) {
   qkv_.heads = kind == Projections::kNone ? 1 : model.heads();
   qkv_.returns_input = attention_->traits().uses_layer_input;
   if (kind == Projections::kNone) return;
+  if (model.positions() == ModelConfig::ROTARY)
+    rotary_.emplace(context.max_length_tokens, model.qkv_width() / model.heads());
   qkv_.query = projection("attention.query");
   if (kind == Projections::kQueryKeyValue) qkv_.key = projection("attention.key");
   qkv_.value = projection("attention.value");
@@ -152,11 +162,21 @@ AttentionInput AttentionPart::InputWith(const Qkv& qkv, const BlockInput& input)
   return result;
 }
 
-AttentionInput AttentionPart::Input(const BlockInput& input) const {
-  if (!is_post_norm_ && norm_.is_layer_norm()) return InputWith(NormQkv(input.x, qkv_), input);
+Qkv AttentionPart::Project(const BlockInput& input) const {
+  if (!is_post_norm_ && norm_.is_layer_norm()) return NormQkv(input.x, qkv_);
   const at::Tensor y =
       is_post_norm_ ? input.x : norm_.Forward(input.x, input.real, input.run.statistics);
-  return InputWith(ProjectQkv(y, qkv_), input);
+  return ProjectQkv(y, qkv_);
+}
+
+AttentionInput AttentionPart::Input(const BlockInput& input, int64_t first) const {
+  Qkv qkv = Project(input);
+  if (rotary_) {
+    const bool is_shared = qkv.k.is_same(qkv.q);
+    qkv.q = rotary_->Turn(qkv.q, first);
+    qkv.k = is_shared ? qkv.q : rotary_->Turn(qkv.k, first);
+  }
+  return InputWith(qkv, input);
 }
 
 bool AttentionPart::SpreadsPaddedQueries(const BlockInput& input) const {
@@ -182,6 +202,10 @@ at::Tensor AttentionPart::Oracle(const BlockInput& input) const {
   Qkv qkv = {split(qkv_.query), at::Tensor(), split(qkv_.value)};
   qkv.k = qkv_.key.weight.defined() ? split(qkv_.key) : qkv.q;
   if (qkv_.returns_input) qkv.x = y;
+  if (rotary_) {
+    qkv.q = RotaryDefinition(qkv.q, 0);
+    qkv.k = RotaryDefinition(qkv.k, 0);
+  }
   const AttentionInput attention_input = InputWith(qkv, input);
   at::Tensor attended = attention_->Oracle(attention_input);
   if (SpreadsPaddedQueries(input))
@@ -192,7 +216,7 @@ at::Tensor AttentionPart::Oracle(const BlockInput& input) const {
 
 at::Tensor AttentionPart::Extend(const BlockInput& piece, AttentionState* state) const {
   const c10::NoGradGuard no_gradient;
-  return attention_->Extend(Input(piece), state);
+  return attention_->Extend(Input(piece, state->tokens), state);
 }
 
 int64_t AttentionPart::ParameterCount() const {

@@ -1,6 +1,7 @@
 // The configured attention as blocks use it, between a norm and its projections:
 //   x [B, N, E] --norm--> --query, key, value--> attention --> [B, H, N, D] --output--> [B, N, E]
 // Methods without projections (Projections::kNone) get the normalised x and give the output.
+// Under model.positions=ROTARY queries and keys are turned in front of the attention.
 #ifndef LRA_MODELS_LAYERS_ATTENTION_PART_H_
 #define LRA_MODELS_LAYERS_ATTENTION_PART_H_
 
@@ -8,11 +9,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "models/interface/block.h"
 #include "models/layers/layer_pieces.h"
 #include "models/layers/norm.h"
+#include "models/layers/rotary.h"
 
 namespace lra {
 
@@ -20,7 +23,7 @@ class AttentionPart {
  public:
   // Parameters are named <scope>attention.* and <scope>attention_norm.*. InvalidArgument for an
   // unknown attention, its options, sizes that do not fit, attention dropout on a method without
-  // explicit weights, and a causal mask where there is none.
+  // explicit weights, a causal mask where there is none, and rotary positions without queries.
   static absl::StatusOr<AttentionPart> Create(const BlockContext& context);
 
   // What the attention gets. What padding does is model.mask's say:
@@ -29,7 +32,8 @@ class AttentionPart {
   //            -1e10 added to its whole row of scores comes to. Methods without a value projection
   //            (Projections::kNone) treat it as KEYS;
   //   NO_MASK  the attention has no keep.
-  AttentionInput Input(const BlockInput& input) const;
+  // The first token stands at position `first`.
+  AttentionInput Input(const BlockInput& input, int64_t first = 0) const;
   // [B, H, N, D], in the type of x; `visit` sees it as "attention".
   at::Tensor Attend(const BlockInput& input) const;
   // [B, N, E] behind the output projection, from the definition.
@@ -58,6 +62,7 @@ class AttentionPart {
   void AddProjections(const BlockContext& context);
   bool HasProjections() const { return attention_->traits().projections != Projections::kNone; }
   bool SpreadsPaddedQueries(const BlockInput& input) const;
+  Qkv Project(const BlockInput& input) const;
   // Input() with q, k, v given.
   AttentionInput InputWith(const Qkv& qkv, const BlockInput& input) const;
 
@@ -68,6 +73,7 @@ class AttentionPart {
   ModelConfig::Mask mask_ = ModelConfig::KEYS;
   Norm norm_;
   NormQkvParameters qkv_;
+  std::optional<RotaryPositions> rotary_;
   LinearMap output_;
   std::shared_ptr<const Attention> attention_;
 };

@@ -73,6 +73,11 @@ absl::Status RefuseAttention(absl::string_view block, const BlockContext& contex
         absl::StrCat("model.inner_dropout: is true, but block \"", block,
                      "\" uses no attention; set model.inner_dropout=false"));
   }
+  if (context.model.positions() == ModelConfig::ROTARY) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.positions: is ROTARY, but block \"", block,
+                     "\" has no queries and keys to turn; set model.positions=SINUSOID"));
+  }
   if (attention.dropout() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("attention.dropout: is ", attention.dropout(),
                                                  ", but block \"", block,

@@ -1,0 +1,54 @@
+#include "models/layers/rotary.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/polar.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/view_as_real.h>
+
+#include <cmath>
+
+#include "models/base/shapes_only.h"
+
+namespace lra {
+namespace {
+
+constexpr double kBase = 10000;
+
+}  // namespace
+
+RotaryPositions::RotaryPositions(int64_t max_length_tokens, int64_t head_width) {
+  if (IsShapesOnly()) return;
+  const at::Tensor channels = at::arange(0, head_width, 2, at::kDouble);
+  const at::Tensor speeds = at::pow(kBase, -channels / static_cast<double>(head_width));
+  const at::Tensor angles = at::outer(at::arange(max_length_tokens, at::kDouble), speeds);
+  turns_ = at::polar(at::ones_like(angles), angles);
+}
+
+at::Tensor RotaryPositions::Turn(const at::Tensor& x, int64_t first) const {
+  const int64_t tokens = x.size(2);
+  TORCH_CHECK(first + tokens <= turns_.size(0), "tokens up to ", first + tokens,
+              " exceed the model's ", turns_.size(0));
+  const bool is_double = x.scalar_type() == at::kDouble;
+  const at::Tensor turns = turns_.narrow(0, first, tokens)
+                               .to(x.device(), is_double ? at::kComplexDouble : at::kComplexFloat);
+  const at::Tensor pairs = x.to(is_double ? at::kDouble : at::kFloat).unflatten(3, {-1, 2});
+  return at::view_as_real(at::view_as_complex(pairs) * turns).flatten(3);
+}
+
+at::Tensor RotaryDefinition(const at::Tensor& x, int64_t first) {
+  const int64_t tokens = x.size(2), width = x.size(3);
+  const at::Tensor positions = at::arange(first, first + tokens, at::kDouble).unsqueeze(1);
+  const at::Tensor channels = at::arange(width / 2, at::kDouble);
+  const at::Tensor angles = positions / at::exp(std::log(kBase) * 2 * channels / width);
+  const at::Tensor cosine = angles.cos().to(x.options()), sine = angles.sin().to(x.options());
+  const at::Tensor even = x.slice(3, 0, width, 2), odd = x.slice(3, 1, width, 2);
+  return at::stack({even * cosine - odd * sine, odd * cosine + even * sine}, 4).flatten(3);
+}
+
+}  // namespace lra

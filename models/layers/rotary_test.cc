@@ -1,0 +1,72 @@
+#include "models/layers/rotary.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/randn.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace lra {
+namespace {
+
+constexpr int64_t kTokens = 40, kHeadWidth = 6;
+
+at::Tensor Random(at::ScalarType type = at::kDouble) {
+  at::manual_seed(3);
+  // Laid out as projections leave them: [B, N, H, D].
+  return at::randn({2, kTokens, 3, kHeadWidth}, type).transpose(1, 2);
+}
+
+TEST(RotaryPositionsTest, TurnsPairsOfChannels) {
+  const at::Tensor x = Random();
+  const at::Tensor turned = RotaryPositions(kTokens, kHeadWidth).Turn(x, 0);
+  for (const int64_t p : {0, 1, 7, 39}) {
+    for (int64_t c = 0; c < kHeadWidth; c += 2) {
+      const double angle = static_cast<double>(p) * std::pow(10000, -static_cast<double>(c) / 6);
+      const double a = x[1][2][p][c].item<double>(), b = x[1][2][p][c + 1].item<double>();
+      EXPECT_NEAR(turned[1][2][p][c].item<double>(), a * std::cos(angle) - b * std::sin(angle),
+                  1e-12);
+      EXPECT_NEAR(turned[1][2][p][c + 1].item<double>(), b * std::cos(angle) + a * std::sin(angle),
+                  1e-12);
+    }
+  }
+}
+
+TEST(RotaryPositionsTest, IsItsDefinitionWithItsGradient) {
+  for (const auto type : {at::kDouble, at::kFloat}) {
+    const double tolerance = type == at::kDouble ? 1e-12 : 1e-5;
+    const at::Tensor a = Random(type).detach().requires_grad_(),
+                     b = Random(type).detach().requires_grad_();
+    const at::Tensor fast = RotaryPositions(100, kHeadWidth).Turn(a, 17),
+                     slow = RotaryDefinition(b, 17);
+    EXPECT_EQ(fast.scalar_type(), type);
+    EXPECT_TRUE(fast.transpose(1, 2).is_contiguous());  // laid out as x was
+    EXPECT_TRUE(at::allclose(fast, slow, tolerance, tolerance));
+    fast.pow(3).sum().backward();
+    slow.pow(3).sum().backward();
+    EXPECT_TRUE(at::allclose(a.grad(), b.grad(), tolerance, 10 * tolerance));
+  }
+}
+
+// Scores of two tokens are the same wherever both are moved.
+TEST(RotaryPositionsTest, OnlyDistancesCount) {
+  const at::Tensor q = Random(), k = Random().flip(2);
+  const RotaryPositions rotary(1000, kHeadWidth);
+  const auto scores = [&](int64_t first_query, int64_t first_key) {
+    return at::matmul(rotary.Turn(q, first_query), rotary.Turn(k, first_key).transpose(2, 3));
+  };
+  EXPECT_TRUE(at::allclose(scores(0, 0), scores(960, 960), 1e-9, 1e-10));
+  EXPECT_TRUE(at::allclose(scores(50, 0), scores(550, 500), 1e-9, 1e-10));
+  EXPECT_FALSE(at::allclose(scores(0, 0), scores(1, 0), 1e-2, 1e-2));
+}
+
+TEST(RotaryPositionsTest, LongerSequencesAreRefused) {
+  const RotaryPositions rotary(kTokens, kHeadWidth);
+  EXPECT_ANY_THROW(rotary.Turn(Random(), 1));
+}
+
+}  // namespace
+}  // namespace lra
