@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_split.h"
 #include "eval/published.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
@@ -28,6 +29,9 @@ void AddRunsArgument(CLI::App* command, LeaderboardFlags* flags) {
 }
 
 void AddLeaderboardFlags(CLI::App* command, LeaderboardFlags* flags) {
+  AddOption(command, "--tasks", &flags->tasks, "Tasks to show, e.g. listops,text (default: all)");
+  AddOption(command, "--methods", &flags->methods,
+            "Methods to show, e.g. linear,cosformer (default: all); baselines stay");
   AddOption(command, "--published", &flags->published,
             "Published tables to show beside, e.g. cosformer2022; a wrong name lists them",
             {.value = kPublishedValue});
@@ -48,6 +52,8 @@ absl::StatusOr<LoadedBoard> LoadBoard(const LeaderboardFlags& flags) {
   }
   LeaderboardOptions options = flags.options;
   options.descriptions = AttentionDescriptions();
+  options.tasks = absl::StrSplit(flags.tasks, ',', absl::SkipEmpty());
+  options.methods = absl::StrSplit(flags.methods, ',', absl::SkipEmpty());
   LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(flags.runs, Damaged::kSetAside));
   LRA_RETURN_IF_ERROR(AddStoppedRuns(&found));
   LRA_ASSIGN_OR_RETURN(Leaderboard board, BuildLeaderboard(found, published, options));

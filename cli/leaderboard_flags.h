@@ -13,12 +13,13 @@ namespace lra {
 
 struct LeaderboardFlags {
   std::vector<std::string> runs, published;
+  std::string tasks, methods;  // "listops,text"; empty = all
   LeaderboardOptions options;
 };
 
 // The folders, a positional argument.
 void AddRunsArgument(CLI::App* command, LeaderboardFlags* flags);
-// --published, --split, --metric, --confidence.
+// --tasks, --methods, --published, --split, --metric, --confidence.
 void AddLeaderboardFlags(CLI::App* command, LeaderboardFlags* flags);
 
 struct LoadedBoard {

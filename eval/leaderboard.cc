@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "eval/chosen_rows.h"
 #include "eval/example_scores.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/run_record.h"
@@ -146,15 +147,16 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
   }
   if (!options.metric.empty()) LRA_RETURN_IF_ERROR(FindMetric(options.metric).status());
   Leaderboard board{options, {}, {}};
+  LRA_ASSIGN_OR_RETURN(const ChosenRows chosen, ChooseRows(found, published, options));
   LRA_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                       internal::SelectEntries(found, options, &board.left_out));
+                       internal::SelectEntries(chosen.found, options, &board.left_out));
   if (std::none_of(entries.begin(), entries.end(),
                    [](const Entry& entry) { return !entry.is_missing; })) {
     return absl::FailedPreconditionError(absl::StrCat(
         "no run to show on the ", options.split, " split: ", absl::StrJoin(board.left_out, "; ")));
   }
   const std::vector<std::vector<ColumnRuns>> tables = internal::MakeTables(entries);
-  const std::vector<PublishedTable> shown_published = internal::ShownPublished(published);
+  const std::vector<PublishedTable> shown_published = internal::ShownPublished(chosen.published);
   std::set<std::string> left_out;  // a baseline may join several tables, its reason is told once
   for (const std::vector<ColumnRuns>& columns : tables) {
     LeaderboardTable table;
@@ -171,6 +173,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     if (&columns != &tables.front())
       table.differs = internal::DescribeDifference(tables.front(), columns);
     table.notes = internal::MakeNotes(columns, options);
+    if (!chosen.note.empty()) table.notes.push_back(chosen.note);
     for (size_t c = 0; c < table.tasks.size(); ++c) {
       if (std::string missing = DescribeMissingLetters(table, c); !missing.empty())
         table.notes.push_back(std::move(missing));

@@ -31,10 +31,11 @@ struct LeaderboardOptions {
   std::string metric{};
   // Confidence of the intervals.
   double confidence = 0.95;
-  // Whether tables for people have a column that says what the runs of each row took.
+  // Whether tables for people have a column of what the runs of each row took.
   bool shows_cost = false;
   // What a measured method is, by name, for the notes; methods without one go without.
   std::map<std::string, std::string> descriptions;
+  std::vector<std::string> tasks{}, methods{};  // eval/chosen_rows.h; empty = all
 };
 
 enum class Verdict { kUnknown, kNo, kYes };  // kUnknown: no baseline to compare with
@@ -187,8 +188,8 @@ struct Leaderboard {
 };
 
 // Reads the scores of examples that the records name. InvalidArgument for a confidence outside
-// (0, 1) and an unknown metric, FailedPrecondition if no record has the split, DataLoss for scores
-// of examples that were changed.
+// (0, 1), an unknown metric, a chosen task or method of no run, FailedPrecondition if no record has
+// the split, DataLoss for scores of examples that were changed.
 absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
                                              const std::vector<PublishedTable>& published,
                                              const LeaderboardOptions& options);

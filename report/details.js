@@ -78,6 +78,31 @@ function curveFigures(runs, metric, width) {
       [];
 }
 
+// What attentions learned of their own choices: the mean over layers, heads and seeds, and a band
+// from the lowest to the highest of all of them.
+function learnedFigures(runs, width) {
+  const curves =
+      runs.filter((run) => run.curve && run.curve.learned).map((run) => run.curve.learned);
+  const names = [...new Set(curves.flatMap((curve) => Object.keys(curve)))].sort();
+  const figures = names.map((name) => {
+    const pick = (part) => curves.filter((curve) => curve[name]).map((curve) => curve[name][part]);
+    const series = overSeeds('mean', pick('mean'), 1);
+    series.hasMarks = true;
+    const ends = overSeeds('', pick('low').concat(pick('high')), 1);
+    return lineChart(
+        {
+          title: `Learned ${name} (band from lowest to highest of all layers, heads and seeds)`,
+          xName: 'step',
+          width
+        },
+        [{...series, band: ends.band}]);
+  });
+  const drawn = figures.filter(Boolean);
+  return drawn.length ?
+      [element('h3', {}, 'Learned choices'), element('div', {class: 'figures'}, ...drawn)] :
+      [];
+}
+
 // Counts summed over seeds; the share of a label's examples colours a cell.
 function confusionTable(runs) {
   const known = runs.filter((run) => run.confusion);
@@ -296,7 +321,7 @@ function openRuns(title, numbers, metric) {
   dialog.append(
       ...described, runTable(runs, metric), ...remarks(runs),
       ...curveFigures(runs, metric, Math.min(480, dialog.clientWidth - 40)),
-      ...confusionTable(runs), ...profiles(runs, metric), ...pictures(runs), ...settingsOf(runs),
-      ...machineList(runs));
+      ...learnedFigures(runs, Math.min(480, dialog.clientWidth - 40)), ...confusionTable(runs),
+      ...profiles(runs, metric), ...pictures(runs), ...settingsOf(runs), ...machineList(runs));
   dialog.scrollTop = 0;
 }

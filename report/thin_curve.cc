@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "eval/curve_values.h"
+#include "eval/learned_numbers.h"
 
 namespace lra {
 namespace {
@@ -37,6 +38,18 @@ void Add(int64_t step, std::optional<double> value, ThinSeries* series) {
   if (!value) return;
   series->steps.push_back(step);
   series->values.push_back(*value);
+}
+
+Json LearnedJson(const LearnedCurve& learned) {
+  ThinSeries mean, low, high;
+  for (const LearnedCurve::Point& point : learned.points) {
+    Add(point.step, point.mean, &mean);
+    Add(point.step, point.low, &low);
+    Add(point.step, point.high, &high);
+  }
+  return {{"mean", SeriesJson(PointsOf(mean, kCurvePoints))},
+          {"low", SeriesJson(PointsOf(low, kCurvePoints))},
+          {"high", SeriesJson(PointsOf(high, kCurvePoints))}};
 }
 
 }  // namespace
@@ -78,10 +91,13 @@ nlohmann::ordered_json CurveJson(const RunRecord& record, const Metric& metric) 
     if (point.has_validation_loss()) Add(point.step(), point.validation_loss(), &validation_loss);
     Add(point.step(), FindValue(point.validation(), metric.name()), &validation);
   }
-  return {{"train_loss", SeriesJson(MeansOfParts(train_loss, kCurvePoints))},
-          {"validation_loss", SeriesJson(PointsOf(validation_loss, kCurvePoints))},
-          {"train", SeriesJson(MeansOfParts(train, kCurvePoints))},
-          {"validation", SeriesJson(PointsOf(validation, kCurvePoints))}};
+  Json json = {{"train_loss", SeriesJson(MeansOfParts(train_loss, kCurvePoints))},
+               {"validation_loss", SeriesJson(PointsOf(validation_loss, kCurvePoints))},
+               {"train", SeriesJson(MeansOfParts(train, kCurvePoints))},
+               {"validation", SeriesJson(PointsOf(validation, kCurvePoints))}};
+  for (const LearnedCurve& learned : LearnedCurves(record.curve()))
+    json["learned"][learned.name] = LearnedJson(learned);
+  return json;
 }
 
 }  // namespace lra

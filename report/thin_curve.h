@@ -26,7 +26,9 @@ ThinSeries MeansOfParts(const ThinSeries& series, int most);
 ThinSeries PointsOf(const ThinSeries& series, int most);
 
 // Objects of "step" and "value" arrays: "train_loss", "validation_loss" and, of the metric, "train"
-// and "validation"; numbers have five significant digits.
+// and "validation"; numbers have five significant digits. Where attentions learn choices of their
+// own, "learned" has one such object for each, by name: "mean", "low" and "high" over layers and
+// heads.
 nlohmann::ordered_json CurveJson(const RunRecord& record, const Metric& metric);
 
 // Five significant digits; null for what is not finite.

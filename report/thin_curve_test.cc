@@ -40,6 +40,19 @@ TEST(ThinCurveTest, PointsKeepBothEnds) {
   EXPECT_THAT(thin.steps, ElementsAre(0, 250, 500, 750, 1000));
 }
 
+TEST(ThinCurveTest, LearnedNumbersStandByName) {
+  const Metric& accuracy = **FindMetric("accuracy");
+  RunRecord record;
+  CurvePoint* point = record.add_curve();
+  point->set_step(10);
+  EXPECT_FALSE(CurveJson(record, accuracy).contains("learned"));
+  (*point->mutable_learned())["layer0.head0.scale_tokens"] = 70;
+  (*point->mutable_learned())["layer0.head1.scale_tokens"] = 64;
+  EXPECT_EQ(CurveJson(record, accuracy)["learned"].dump(),
+            R"({"scale_tokens":{"mean":{"step":[10],"value":[67.0]},)"
+            R"("low":{"step":[10],"value":[64.0]},"high":{"step":[10],"value":[70.0]}}})");
+}
+
 TEST(ThinCurveTest, NumbersAreShort) {
   EXPECT_EQ(ShortNumber(0.123456789).dump(), "0.12346");
   EXPECT_EQ(ShortNumber(123456).dump(), "123460.0");
