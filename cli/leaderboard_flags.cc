@@ -1,8 +1,11 @@
 #include "cli/leaderboard_flags.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "eval/published.h"
 #include "lra/config.h"
@@ -21,6 +24,21 @@ std::map<std::string, std::string> AttentionDescriptions() {
   return descriptions;
 }
 
+// Each once, as given; an empty list of names is empty.
+absl::StatusOr<std::vector<std::string>> SplitNames(const char* flag, const std::string& list) {
+  std::vector<std::string> names;
+  if (list.empty()) return names;
+  for (const absl::string_view piece : absl::StrSplit(list, ',')) {
+    const std::string name(absl::StripAsciiWhitespace(piece));
+    if (name.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, " \"", list, "\" has an empty name; write a,b,c"));
+    }
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 void AddRunsArgument(CLI::App* command, LeaderboardFlags* flags) {
@@ -29,9 +47,6 @@ void AddRunsArgument(CLI::App* command, LeaderboardFlags* flags) {
 }
 
 void AddLeaderboardFlags(CLI::App* command, LeaderboardFlags* flags) {
-  AddOption(command, "--tasks", &flags->tasks, "Tasks to show, e.g. listops,text (default: all)");
-  AddOption(command, "--methods", &flags->methods,
-            "Methods to show, e.g. linear,cosformer (default: all); baselines stay");
   AddOption(command, "--published", &flags->published,
             "Published tables to show beside, e.g. cosformer2022; a wrong name lists them",
             {.value = kPublishedValue});
@@ -44,6 +59,14 @@ void AddLeaderboardFlags(CLI::App* command, LeaderboardFlags* flags) {
             {.shows_default = true});
 }
 
+void AddChoiceFlags(CLI::App* command, LeaderboardFlags* flags) {
+  AddOption(command, "--tasks", &flags->tasks, "Tasks to show, e.g. listops,text (default: all)",
+            {.value = kTaskValue});
+  AddOption(command, "--methods", &flags->methods,
+            "Methods to show, e.g. linear,cosformer (default: all); baselines stay",
+            {.value = kAttentionValue});
+}
+
 absl::StatusOr<LoadedBoard> LoadBoard(const LeaderboardFlags& flags) {
   std::vector<PublishedTable> published;
   for (const std::string& name : flags.published) {
@@ -52,8 +75,8 @@ absl::StatusOr<LoadedBoard> LoadBoard(const LeaderboardFlags& flags) {
   }
   LeaderboardOptions options = flags.options;
   options.descriptions = AttentionDescriptions();
-  options.tasks = absl::StrSplit(flags.tasks, ',', absl::SkipEmpty());
-  options.methods = absl::StrSplit(flags.methods, ',', absl::SkipEmpty());
+  LRA_ASSIGN_OR_RETURN(options.tasks, SplitNames("--tasks", flags.tasks));
+  LRA_ASSIGN_OR_RETURN(options.methods, SplitNames("--methods", flags.methods));
   LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(flags.runs, Damaged::kSetAside));
   LRA_RETURN_IF_ERROR(AddStoppedRuns(&found));
   LRA_ASSIGN_OR_RETURN(Leaderboard board, BuildLeaderboard(found, published, options));

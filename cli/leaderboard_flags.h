@@ -19,8 +19,11 @@ struct LeaderboardFlags {
 
 // The folders, a positional argument.
 void AddRunsArgument(CLI::App* command, LeaderboardFlags* flags);
-// --tasks, --methods, --published, --split, --metric, --confidence.
+// --published, --split, --metric, --confidence.
 void AddLeaderboardFlags(CLI::App* command, LeaderboardFlags* flags);
+
+// --tasks, --methods.
+void AddChoiceFlags(CLI::App* command, LeaderboardFlags* flags);
 
 struct LoadedBoard {
   FoundRuns found;
@@ -28,7 +31,8 @@ struct LoadedBoard {
 };
 
 // Reads the records and makes the leaderboard. Records that cannot be read are set aside
-// (found.damaged). The errors of FindRunRecords and BuildLeaderboard.
+// (found.damaged). InvalidArgument for an empty name in a list; the errors of FindRunRecords and
+// BuildLeaderboard.
 absl::StatusOr<LoadedBoard> LoadBoard(const LeaderboardFlags& flags);
 
 }  // namespace lra

@@ -45,9 +45,12 @@ absl::Status CheckStyle(const std::string& style, TableFormat format) {
 
 // In place of the table.
 absl::Status Verify(const TableFlags& flags, const CommandContext& context) {
-  if (!flags.out.empty() || !flags.format.empty()) {
-    return absl::InvalidArgumentError(
-        "--verify prints what it found and no table: leave out --out and --format");
+  const LeaderboardFlags& board = flags.board;
+  for (const std::string* of_table : {&flags.out, &flags.format, &board.tasks, &board.methods}) {
+    if (!of_table->empty())
+      return absl::InvalidArgumentError(
+          "--verify prints what it found in all runs and no table: leave out --out, --format, "
+          "--tasks and --methods");
   }
   VerifyOptions options = flags.verify;
   options.quiet = context.quiet;
@@ -88,6 +91,7 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
             {.shows_default = true, .value = "plain|paper"});
   AddSwitch(command, "--cost", &flags->board.options.shows_cost,
             "A column that says what the runs took: core-hours, and energy where it was counted");
+  AddChoiceFlags(command, &flags->board);
   AddLeaderboardFlags(command, &flags->board);
   AddSwitch(command, "--verify", &flags->verifies,
             "In place of a table: compare every file with its record, and a sample of predictions "

@@ -206,8 +206,8 @@ void CheckPositions(const Symptoms& s, Findings* findings) {
                        .expected = "the order of the tokens changes the logits",
                        .landmark = "the model's own outputs on validation examples",
                        .fix = absl::StrCat(SetFlag("model.positions", "SINUSOID"),
-                                           "; where it is set already, look at the position "
-                                           "table")});
+                                           "; where positions are set already, look at what "
+                                           "brings them in: a table, or the attention")});
 }
 
 void CheckBatchEffect(const Symptoms& s, Findings* findings) {

@@ -147,16 +147,17 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
   }
   if (!options.metric.empty()) LRA_RETURN_IF_ERROR(FindMetric(options.metric).status());
   Leaderboard board{options, {}, {}};
-  LRA_ASSIGN_OR_RETURN(const ChosenRows chosen, ChooseRows(found, published, options));
   LRA_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                       internal::SelectEntries(chosen.found, options, &board.left_out));
+                       internal::SelectEntries(found, options, &board.left_out));
   if (std::none_of(entries.begin(), entries.end(),
                    [](const Entry& entry) { return !entry.is_missing; })) {
     return absl::FailedPreconditionError(absl::StrCat(
         "no run to show on the ", options.split, " split: ", absl::StrJoin(board.left_out, "; ")));
   }
-  const std::vector<std::vector<ColumnRuns>> tables = internal::MakeTables(entries);
-  const std::vector<PublishedTable> shown_published = internal::ShownPublished(chosen.published);
+  LRA_ASSIGN_OR_RETURN(const internal::ChosenRows chosen,
+                       internal::ChooseRows(internal::MakeTables(entries),
+                                            internal::ShownPublished(published), options));
+  const std::vector<std::vector<ColumnRuns>>& tables = chosen.tables;
   std::set<std::string> left_out;  // a baseline may join several tables, its reason is told once
   for (const std::vector<ColumnRuns>& columns : tables) {
     LeaderboardTable table;
@@ -180,7 +181,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     }
     const std::string incomplete = DescribeIncomplete(table.rows);
     if (!incomplete.empty()) table.notes.push_back(incomplete);
-    internal::AddPublished(shown_published, &table);
+    internal::AddPublished(chosen.published, &table);
     board.tables.push_back(std::move(table));
   }
   board.left_out.insert(board.left_out.end(), left_out.begin(), left_out.end());

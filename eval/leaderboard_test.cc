@@ -15,12 +15,9 @@ namespace {
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
 using ::lra::testing::SetCorrect;
-using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 Leaderboard Build(const std::vector<LocatedRecord>& runs) {
   auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
@@ -32,60 +29,6 @@ std::vector<std::string> Labels(const LeaderboardTable& table) {
   std::vector<std::string> labels;
   for (const LeaderboardRow& row : table.rows) labels.push_back(row.label);
   return labels;
-}
-
-// --- some of the rows ---
-
-absl::StatusOr<Leaderboard> BuildChosen(std::vector<std::string> tasks,
-                                        std::vector<std::string> methods) {
-  std::vector<LocatedRecord> runs;
-  for (const char* task : {"listops", "text"}) {
-    for (const char* method : {"linear", "cosformer", "transformer"})
-      runs.push_back(MakeRun({.method = method, .task = task}));
-    runs.push_back(MakeBaseline("majority", 300, task));
-  }
-  PublishedTable published;
-  published.set_name("paper");
-  published.set_evidence_class("P");
-  for (const char* method : {"linear", "transformer"}) {
-    PublishedRow* row = published.add_rows();
-    row->set_method(method);
-    row->set_label(method);
-    PublishedCell* cell = row->add_cells();
-    cell->set_column("text");
-    cell->set_value(60);
-  }
-  LeaderboardOptions options;
-  options.tasks = std::move(tasks);
-  options.methods = std::move(methods);
-  return BuildLeaderboard({.runs = runs, .unfinished = {}}, {published}, options);
-}
-
-TEST(ChosenRowsTest, BaselinesStayAndANoteSaysSo) {
-  const auto board = BuildChosen({"text"}, {"linear", "cosformer"});
-  ASSERT_TRUE(board.ok()) << board.status();
-  ASSERT_EQ(board->tables.size(), 1);
-  const LeaderboardTable& table = board->tables[0];
-  EXPECT_THAT(table.tasks, ElementsAre("text"));
-  EXPECT_THAT(Labels(table), ElementsAre("majority", "cosformer", "linear"));
-  ASSERT_EQ(table.published.size(), 1);
-  EXPECT_EQ(table.published[0].rows.size(), 1);
-  EXPECT_THAT(table.notes,
-              Contains(HasSubstr("tasks text (of 2); methods linear, cosformer (of 3)")));
-}
-
-TEST(ChosenRowsTest, WithoutAChoiceNothingIsSaid) {
-  const auto board = BuildChosen({}, {});
-  ASSERT_TRUE(board.ok()) << board.status();
-  EXPECT_EQ(board->tables[0].rows.size(), 4);
-  EXPECT_THAT(board->tables[0].notes, Not(Contains(HasSubstr("Chosen"))));
-}
-
-TEST(ChosenRowsTest, NamesOfNoRunAreRefused) {
-  EXPECT_THAT(BuildChosen({"lisops"}, {}).status().ToString(),
-              AllOf(HasSubstr("lisops"), HasSubstr("listops")));
-  EXPECT_THAT(BuildChosen({}, {"majority"}).status().ToString(),
-              AllOf(HasSubstr("majority"), HasSubstr("transformer")));
 }
 
 TEST(LeaderboardTest, OneSeedGetsTheBinomialInterval) {

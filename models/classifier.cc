@@ -154,7 +154,9 @@ class EncoderClassifier : public Classifier {
 
 }  // namespace
 
-bool DependsOnBatch(const ModelConfig& model) { return model.norm() == ModelConfig::BATCH; }
+bool DependsOnBatch(const ModelConfig& model) {
+  return model.norm() == ModelConfig::BATCH || model.pooled_norm() == ModelConfig::OVER_EXAMPLES;
+}
 
 absl::StatusOr<std::unique_ptr<Classifier>> Classifier::Create(const ExperimentConfig& config,
                                                                const TaskSpec& spec) {

@@ -25,9 +25,9 @@
 namespace lra {
 
 // Whether an example's logits in training depend on the other examples of its batch, so that a
-// batch in parts gives other numbers than a whole one: model.norm=BATCH. Each part then has
-// statistics of its own, and so have the first and the second texts of pairs unless
-// model.joint_pair_statistics holds.
+// batch in parts gives other numbers than a whole one: model.norm=BATCH and
+// model.pooled_norm=OVER_EXAMPLES. Each part then has statistics of its own, and so have the first
+// and the second texts of pairs unless model.joint_pair_statistics holds.
 bool DependsOnBatch(const ModelConfig& model);
 
 // Not safe for concurrent use (parameters and gradients are shared).

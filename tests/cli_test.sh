@@ -52,8 +52,10 @@ rm -r halved runs/external-of-half-logits-listops
 mkdir lone && cp "$run/checkpoint/step-6/weights.safetensors" lone/
 expect 0 'validation step 6.*lone/evaluations' "$lra" eval lone/weights.safetensors
 expect 0 'Linear' "$lra" table runs
-expect 0 'methods linear \(of 2\); corrections' "$lra" table runs --methods linear
-expect 2 'unknown method of these runs "liner"; did you mean "linear"' "$lra" table runs --tasks listops --methods liner
+expect 0 'methods linear \(of 2\); baselines stay' "$lra" table runs --methods linear
+expect 2 'unknown method of these rows "liner"; did you mean "linear"' "$lra" table runs --tasks listops --methods liner
+expect 2 'has an empty name' "$lra" table runs --tasks listops,,text
+expect 2 'leave out --out, --format, --tasks' "$lra" table runs --verify --methods linear
 expect 0 'toprule' "$lra" table runs --format tex
 expect 0 'published' "$lra" table runs --published cosformer2022
 expect 0 'cosformer2022_table2 .* has nothing that these columns show' "$lra" table runs --published cosformer2022_table2

@@ -138,7 +138,7 @@ void Pieces::AddMlp() {
 }
 
 void Pieces::Embed(BenchResult* result) {
-  Embedding embedding(config_.model(), StepTask(), request_.tokens(), &store_);
+  Embedding embedding(config_, StepTask(), request_.tokens(), &store_);
   // The sum is written, and its gradient read and added to the rows of the tables.
   const PassCost cost = {0, 3 * 4 * rows_ * double(width_)};
   Add(

@@ -28,6 +28,7 @@ Traits MakeTraits() {
   traits.is_row_stochastic = false;
   traits.is_permutation_invariant = false;
   traits.projections = Projections::kNone;
+  traits.rotary_reason = "it has no queries and keys";
   traits.causality = Causality::kNever;
   traits.causal_reason = "every frequency holds every token";
   traits.has_weights = false;  // it mixes channels, too, so it is no matrix over tokens alone

@@ -49,6 +49,8 @@ Traits MakeTraits(const Settings& settings, bool has_projections) {
   traits.is_row_stochastic = !has_projections;
   traits.has_weights = !has_projections;
   traits.uses_layer_input = has_projections;
+  if (has_projections)
+    traits.rotary_reason = "its global tokens have queries and keys of their own";
   traits.supports_weight_dropout = true;
   if (settings.global_tokens == 0) {
     traits.causality = Causality::kOptional;

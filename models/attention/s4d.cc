@@ -60,6 +60,7 @@ Traits MakeTraits(bool is_bidirectional) {
   traits.is_row_stochastic = false;
   traits.is_permutation_invariant = false;
   traits.projections = Projections::kNone;
+  traits.rotary_reason = "it has no queries and keys";
   traits.causality = is_bidirectional ? Causality::kOptional : Causality::kAlways;
   traits.supports_streaming = true;
   traits.supports_inner_dropout = true;

@@ -31,7 +31,7 @@
 namespace lra {
 namespace {
 
-Traits MakeTraits(SynthesizerOptions::Mode mode) {
+Traits MakeTraits(SynthesizerOptions::Mode mode, bool has_products) {
   Traits traits;
   traits.label = "Synthesizer";
   traits.summary = "softmax attention with learned logits of positions";
@@ -42,6 +42,7 @@ Traits MakeTraits(SynthesizerOptions::Mode mode) {
   traits.causality = Causality::kOptional;
   traits.supports_streaming = true;
   traits.uses_layer_input = mode == SynthesizerOptions::DENSE;
+  if (!has_products) traits.rotary_reason = "it reads no queries and keys";
   traits.is_length_bound = true;
   traits.time_order = "N^2 D";
   traits.memory_order = mode == SynthesizerOptions::RANDOM ? "N D + N^2" : "N D";
@@ -59,7 +60,7 @@ class Synthesizer : public Attention {
  public:
   Synthesizer(SynthesizerOptions::Mode mode, bool has_products, int64_t heads, int64_t longest,
               SynthesizerParameters parameters)
-      : traits_(MakeTraits(mode)),
+      : traits_(MakeTraits(mode, has_products)),
         mode_(mode),
         has_products_(has_products),
         heads_(heads),

@@ -124,6 +124,9 @@ void AttentionSuite::ReadsWhatItClaims() {
     Add("R", size(outcome.dq), 0, "queries of their own have no effect");
   if (traits().uses_layer_input)
     AddVisible("R", size(outcome.dx), kVisible, "the layer input has an effect");
+  if (traits().rotary_reason.empty())
+    AddVisible("R", size(outcome.dq), kVisible,
+               "queries, which positions may turn, have an effect");
   if (!traits().is_exact_softmax) return;
   const at::Tensor scores = at::matmul(c.input.q, c.input.k.transpose(-1, -2)) / std::sqrt(8.0);
   Add("R", MaxDifference(outcome.output, at::matmul(at::softmax(scores, -1), c.input.v)), kForward,

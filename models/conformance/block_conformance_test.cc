@@ -85,6 +85,7 @@ enum class Bug {
   kClaimsAnAttention,
   kClaimsInvariance,  // though divided by N
   kIsNeverTheSame,    // random numbers of its own
+  kTakesRotary,       // and turns nothing
 };
 
 // y_i = x_i + drop((mean of norm(x)) W).
@@ -193,7 +194,9 @@ class Planted : public Block {
 std::set<std::string> Broken(Bug bug) {
   const auto results = CheckBlock(
       "planted", [&](const BlockContext& context) -> absl::StatusOr<std::unique_ptr<Block>> {
-        if (const absl::Status status = RefuseAttention("planted", context); !status.ok())
+        BlockContext asked = context;
+        if (bug == Bug::kTakesRotary) asked.model.clear_positions();
+        if (const absl::Status status = RefuseAttention("planted", asked); !status.ok())
           return status;
         return std::make_unique<Planted>(bug, context);
       });
@@ -208,6 +211,10 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
+
+TEST(PlantedBlockTest, FieldsThatAreTakenAndIgnored) {
+  EXPECT_THAT(Broken(Bug::kTakesRotary), ElementsAre("R"));
+}
 
 TEST(PlantedBlockTest, WithoutABugNothingIsBroken) { EXPECT_THAT(Broken(Bug::kNone), IsEmpty()); }
 

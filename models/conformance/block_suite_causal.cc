@@ -42,7 +42,10 @@ void BlockSuite::StreamingOfOtherModels(Variant variant) {
   Variant rotary = variant;
   rotary.model.set_positions(ModelConfig::ROTARY);
   rotary.words = ", rotary positions";
-  if (TryToMake(rotary).ok()) Streaming(rotary, true);
+  if (TryToMake(rotary).ok()) {
+    Streaming(rotary, true);
+    Future(rotary);
+  }
   variant.model.set_norm_placement(ModelConfig::AFTER);
   variant.words = ", norms behind";
   Streaming(variant, false);

@@ -53,12 +53,19 @@ void BlockSuite::OtherModels() {
       {"mask OUTER", [](M* m) { m->set_mask(M::OUTER); }},
       {"mask NO_MASK", [](M* m) { m->set_mask(M::NO_MASK); }},
       {"biases", [](M* m) { m->set_attention_bias(true); }},
+      {"filters", [](M* m) { m->set_attention_filter_tokens(4); }},
+      {"filters, no mask",
+       [](M* m) { m->set_attention_filter_tokens(3), m->set_mask(M::NO_MASK); }},
       {"GELU by tanh", [](M* m) { m->set_activation(M::GELU_TANH); }},
   };
   for (const Change& change : kChanges) {
     Variant variant = Main();
     variant.words = change.words;
     change.apply(&variant.model);
+    if (variant.model.attention_filter_tokens() > 0 && attention_ == kNoAttention) {
+      Add("R", TryToMake(variant).ok() ? 1 : 0, 0, "model.attention_filter_tokens is refused");
+      continue;
+    }
     BlockCase c(2050, 3, 19, variant.model.width());
     c.PadFrom({19, 7, 1});
     CompareWithOracle(variant, c, "N = 19, padded");
@@ -68,21 +75,19 @@ void BlockSuite::OtherModels() {
   }
 }
 
-// Refused where the block has no queries to turn; elsewhere the order of tokens counts.
+// Taken wherever the attention inside can have them; a block that takes them is not the same.
 void BlockSuite::RotaryPositions() {
   Variant rotary = Main();
   rotary.model.set_positions(ModelConfig::ROTARY);
   rotary.words = "rotary positions";
   const Instance plain = Make(Main());
   const Attention* attention = plain->block->attention();
-  const bool has_queries =
-      attention != nullptr && attention->traits().projections != Projections::kNone;
-  const absl::StatusOr<Instance> made = TryToMake(rotary);
-  Add("R", made.ok() == has_queries ? 0 : 1, 0,
-      has_queries ? "model.positions=ROTARY is taken" : "model.positions=ROTARY is refused");
-  if (!made.ok()) return;
+  const bool must_take = attention != nullptr && attention->traits().rotary_reason.empty();
+  const bool takes = TryToMake(rotary).ok();
+  Add("R", takes || !must_take ? 0 : 1, 0, "model.positions=ROTARY is taken by what can have it");
+  if (!takes) return;
   BlockCase c(2055, 3, 19, rotary.model.width());
-  AddVisible("R", MaxDifference(Forward(**made, c), Forward(*plain, c)),
+  AddVisible("R", MaxDifference(Forward(*Make(rotary), c), Forward(*plain, c)),
              "model.positions=ROTARY changes the output");
   c.PadFrom({19, 7, 1});
   CompareWithOracle(rotary, c, "N = 19, padded");

@@ -2,12 +2,14 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "models/base/shapes_only.h"
 
@@ -23,6 +25,23 @@ at::Tensor CopyOf(absl::Span<const T> values, const Sequences& sequences, at::Sc
   at::Tensor tensor = at::empty({sequences.batch, sequences.length}, type);
   std::copy(values.begin(), values.end(), tensor.mutable_data_ptr<T>());
   return tensor;
+}
+
+// Positions that are added; undefined where none are, or where they are learned.
+at::Tensor FixedPositions(const ModelConfig& config, const TaskSpec& spec,
+                          int64_t max_length_tokens) {
+  if (IsShapesOnly()) return at::Tensor();
+  if (config.positions() == ModelConfig::SINUSOID)
+    return SinusoidTable(max_length_tokens, config.width());
+  if (config.positions() != ModelConfig::SINUSOID_2D) return at::Tensor();
+  const at::Tensor table = SinusoidTable2D(spec.image_side_pixels(), config.width());
+  if (config.pooling() != ModelConfig::CLS) return table;
+  return at::constant_pad_nd(table, {0, 0, 1, 0});  // CLS stands nowhere
+}
+
+PaddingRules WithoutCls(PaddingRules rules) {
+  rules.has_cls = false;
+  return rules;
 }
 
 // The id whose vector gets no gradient: padding, unless padded positions affect the logits.
@@ -47,9 +66,19 @@ at::Tensor SinusoidTable(int64_t tokens, int64_t width) {
   return table;
 }
 
-Embedding::Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t max_length_tokens,
-                     ParameterStore* parameters)
-    : max_length_tokens_(max_length_tokens), padding_id_(PaddingId(config, spec)) {
+at::Tensor SinusoidTable2D(int64_t side, int64_t width) {
+  const at::Tensor line = SinusoidTable(side, width / 2);
+  const std::vector<int64_t> square = {side, side, width / 2};
+  return at::cat({line.unsqueeze(1).expand(square), line.unsqueeze(0).expand(square)}, 2)
+      .flatten(0, 1);
+}
+
+Embedding::Embedding(const ExperimentConfig& experiment, const TaskSpec& spec,
+                     int64_t max_length_tokens, ParameterStore* parameters)
+    : max_length_tokens_(max_length_tokens),
+      padding_id_(PaddingId(experiment.model(), spec)),
+      text_(WithoutCls(PaddingRules(experiment))) {
+  const ModelConfig& config = experiment.model();
   const int64_t width = config.width();
   if (spec.is_real()) {
     values_.weight =
@@ -62,12 +91,13 @@ Embedding::Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t ma
   if (config.positions() == ModelConfig::LEARNED) {
     positions_ = parameters->Create("embedding.position.weight", {max_length_tokens, width},
                                     Initializer::Normal(kPositionStddev));
-  } else if (config.positions() == ModelConfig::SINUSOID && !IsShapesOnly()) {
-    positions_ = SinusoidTable(max_length_tokens, width);
+  } else {
+    positions_ = FixedPositions(config, spec, max_length_tokens);
   }
   if (config.pooling() == ModelConfig::CLS) {
     cls_ = parameters->Create("embedding.cls", {1, 1, width}, Initializer::Zeros());
   }
+  if (config.stem_tokens() > 0) stem_.emplace(experiment, parameters);
 }
 
 at::Tensor Embedding::Inputs(const Sequences& sequences) const {
@@ -88,6 +118,10 @@ at::Tensor Embedding::Inputs(const Sequences& sequences) const {
 
 at::Tensor Embedding::Forward(const Sequences& sequences, const DropoutKey& dropout) const {
   at::Tensor x = Inputs(sequences);  // [B, N, E]
+  if (stem_) {
+    const at::Tensor real = RealPositions(sequences, text_);
+    x = stem_->Forward(x, real.defined() ? real.to(x.device()) : real);
+  }
   if (cls_.defined()) x = at::cat({cls_.expand({sequences.batch, 1, -1}), x}, 1);
   TORCH_CHECK(x.size(1) <= max_length_tokens_, "a batch of ", x.size(1),
               " tokens exceeds the model's ", max_length_tokens_);

@@ -6,11 +6,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
 #include "models/base/parameters.h"
 #include "models/encoder/sequences.h"
+#include "models/encoder/stem.h"
 #include "models/kernels/dropout.h"
 #include "models/layers/layer_pieces.h"
 
@@ -19,14 +21,18 @@ namespace lra {
 // pe[p, 2i] = sin(p / 10000^(2i / E)), pe[p, 2i + 1] = cos of the same angle: [N, E] float32
 // (Vaswani et al. 2017, 3.5).
 at::Tensor SinusoidTable(int64_t tokens, int64_t width);
+// The same of a square image read row by row: of the row in the first half of the channels, of the
+// column in the second, [side * side, E]; E is a multiple of 4.
+at::Tensor SinusoidTable2D(int64_t side, int64_t width);
 
 class Embedding {
  public:
   // max_length_tokens includes CLS. Creates embedding.token.weight or, if `spec` says that inputs
   // are real, embedding.value.weight (LeCun normal) and .bias (zeros; see model.initial_values);
   // with learned positions also embedding.position.weight; with CLS pooling also embedding.cls
-  // (zeros). `spec` is a view's: it gives vocabulary_size, and whether id 0 is padding or a token.
-  Embedding(const ModelConfig& config, const TaskSpec& spec, int64_t max_length_tokens,
+  // (zeros); with model.stem_tokens embedding.stem.*. `spec` is a view's: it gives vocabulary_size,
+  // the side of images, and whether id 0 is padding or a token.
+  Embedding(const ExperimentConfig& experiment, const TaskSpec& spec, int64_t max_length_tokens,
             ParameterStore* parameters);
 
   // [B, N, E], where N counts CLS. Throws c10::Error for a token id outside the vocabulary, for
@@ -42,6 +48,8 @@ class Embedding {
   LinearMap values_;      // [E, 1]; undefined for tokens
   at::Tensor positions_;  // [max_length_tokens, E] or undefined
   at::Tensor cls_;        // [1, 1, E] or undefined
+  PaddingRules text_;     // of the tokens without CLS
+  std::optional<Stem> stem_;
 };
 
 }  // namespace lra

@@ -13,9 +13,9 @@ namespace {
 constexpr int64_t kWidth = 16;
 
 TEST(EmbeddingTest, RealValuesAreMappedLinearly) {
-  ModelConfig config;
-  config.set_width(kWidth);
-  config.set_positions(ModelConfig::SINUSOID);
+  ExperimentConfig config;
+  config.mutable_model()->set_width(kWidth);
+  config.mutable_model()->set_positions(ModelConfig::SINUSOID);
   TaskSpec spec;
   spec.set_vocabulary_size(256);
   spec.set_is_real(true);
@@ -38,6 +38,40 @@ TEST(EmbeddingTest, RealValuesAreMappedLinearly) {
   batch.tokens = {1, 2, 3, 4, 5, 6};
   batch.values.clear();
   EXPECT_ANY_THROW(embedding.Forward(FirstTexts(batch), DropoutKey()));
+}
+
+// Rotary positions are the attention's.
+TEST(EmbeddingTest, NothingIsAddedForRotaryPositions) {
+  ExperimentConfig config;
+  config.mutable_model()->set_width(kWidth);
+  config.mutable_model()->set_embedding_stddev(1);
+  TaskSpec spec;
+  spec.set_vocabulary_size(9);
+  HostBatch batch;
+  batch.batch = 1;
+  batch.length = 4;
+  batch.tokens = {3, 1, 3, 8};
+  batch.lengths = {4};
+  std::vector<at::Tensor> embedded;
+  for (const auto positions :
+       {ModelConfig::NO_POSITIONS, ModelConfig::ROTARY, ModelConfig::SINUSOID}) {
+    config.mutable_model()->set_positions(positions);
+    ParameterStore store(1);
+    const Embedding embedding(config, spec, 8, &store);
+    embedded.push_back(embedding.Forward(FirstTexts(batch), DropoutKey()).detach());
+  }
+  EXPECT_TRUE(embedded[0].equal(embedded[1]));
+  EXPECT_FALSE(embedded[0].equal(embedded[2]));
+}
+
+TEST(SinusoidTableTest, OfAnImageHasTheRowThenTheColumn) {
+  const at::Tensor line = SinusoidTable(5, 8), square = SinusoidTable2D(5, kWidth);
+  EXPECT_EQ(square.sizes(), at::IntArrayRef({25, kWidth}));
+  for (const auto& [row, column] : {std::pair(0, 0), {1, 3}, {4, 2}}) {
+    const at::Tensor at = square[row * 5 + column];
+    EXPECT_TRUE(at.narrow(0, 0, 8).equal(line[row]));
+    EXPECT_TRUE(at.narrow(0, 8, 8).equal(line[column]));
+  }
 }
 
 }  // namespace

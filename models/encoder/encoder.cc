@@ -19,6 +19,18 @@ at::Tensor ExampleIds(const HostBatch& batch) {
   return ids;
 }
 
+absl::Status CheckPositions(const ModelConfig& model, const TaskSpec& spec) {
+  if (model.positions() != ModelConfig::SINUSOID_2D) return absl::OkStatus();
+  if (spec.image_side_pixels() < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.positions: is SINUSOID_2D, but task ", spec.name(), " has no images"));
+  }
+  if (model.width() % 4 == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("model.width: is ", model.width(),
+                   ", must be a multiple of 4: SINUSOID_2D has sines and cosines of two places"));
+}
+
 }  // namespace
 
 ParameterStore MakeParameterStore(const ExperimentConfig& config) {
@@ -43,6 +55,7 @@ DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch
 
 absl::StatusOr<Encoder> Encoder::Create(const ExperimentConfig& config, const TaskSpec& spec,
                                         ParameterStore* parameters) {
+  LRA_RETURN_IF_ERROR(CheckPositions(config.model(), spec));
   const int64_t max_tokens = LongestSequence(config);
   Encoder encoder(config, spec, max_tokens, parameters);
   BlockContext context = {.model = config.model(),

@@ -33,7 +33,7 @@ DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch
 class Encoder {
  public:
   // Creates embedding.* and encoder.layer<i>.*; the parameters must outlive it. InvalidArgument for
-  // an unknown block, and the errors of the block's factory.
+  // an unknown block, positions of pixels without an image, and the errors of the block's factory.
   static absl::StatusOr<Encoder> Create(const ExperimentConfig& config, const TaskSpec& spec,
                                         ParameterStore* parameters);
 
@@ -67,7 +67,7 @@ class Encoder {
           ParameterStore* parameters)
       : padding_(config),
         drops_embedding_(config.model().embedding_dropout()),
-        embedding_(config.model(), spec, max_tokens, parameters) {}
+        embedding_(config, spec, max_tokens, parameters) {}
   Encoded Start(const Sequences& texts, const DropoutRun& run) const;
 
   PaddingRules padding_;

@@ -2,8 +2,13 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+
+#include <cmath>
+#include <limits>
 
 namespace lra {
 namespace {
@@ -24,6 +29,26 @@ at::Tensor LastReal(const at::Tensor& x, const at::Tensor& real) {
   return x.gather(1, last.view({-1, 1, 1}).expand({-1, 1, x.size(2)})).squeeze(1);
 }
 
+// [B, N, E] -> [B, E], the largest real value of each channel.
+at::Tensor MaxOfReal(const at::Tensor& x, const at::Tensor& real) {
+  if (!real.defined()) return x.amax(1);
+  constexpr double kLowest = -std::numeric_limits<float>::max();
+  const at::Tensor highest = x.masked_fill(real.logical_not().unsqueeze(2), kLowest).amax(1);
+  return highest.masked_fill(real.any(1, true).logical_not(), 0);
+}
+
+// [B, N, E] -> [B, E]: sum_n softmax_n(q . x_n / sqrt(E)) x_n over real positions.
+at::Tensor MeanByQuery(const at::Tensor& query, const at::Tensor& x, const at::Tensor& real) {
+  at::Tensor scores = at::matmul(x, query) / std::sqrt(static_cast<double>(x.size(2)));  // [B, N]
+  at::Tensor values = x;
+  if (real.defined()) {
+    constexpr double kNoWeight = -1e30;  // finite: a row without real positions has a softmax
+    scores = scores.masked_fill(real.logical_not(), kNoWeight);
+    values = x.masked_fill(real.logical_not().unsqueeze(2), 0);
+  }
+  return at::matmul(at::softmax(scores, 1).unsqueeze(1), values).squeeze(1);
+}
+
 // The row that the pooling reads, for kinds that read a single one; undefined for the others.
 at::Tensor Row(ModelConfig::Pooling kind, const at::Tensor& x, const at::Tensor& real) {
   if (kind == ModelConfig::LAST_TOKEN) return LastReal(x, real);
@@ -37,10 +62,23 @@ Pooling::Pooling(const ModelConfig& config, ParameterStore* parameters) : kind_(
   if (config.norm_placement() != ModelConfig::AFTER) {
     norm_.emplace(config, "encoder.norm", parameters);
   }
+  if (kind_ == ModelConfig::QUERY)
+    query_ = parameters->Create("encoder.query", {config.width()}, Initializer::Zeros());
+  if (config.pooled_norm() != ModelConfig::OVER_EXAMPLES) return;
+  ModelConfig batch = config;
+  batch.set_norm(ModelConfig::BATCH);
+  pooled_norm_.emplace(batch, "encoder.pooled_norm", parameters);
 }
 
 at::Tensor Pooling::Forward(const at::Tensor& x, const at::Tensor& real,
                             BatchStatistics statistics) const {
+  const at::Tensor pooled = Pool(x, real, statistics);
+  if (!pooled_norm_) return pooled;
+  return pooled_norm_->Forward(pooled.unsqueeze(1), at::Tensor(), statistics).squeeze(1);
+}
+
+at::Tensor Pooling::Pool(const at::Tensor& x, const at::Tensor& real,
+                         BatchStatistics statistics) const {
   if (norm_.has_value() && norm_->is_layer_norm()) {
     // If a single row is read, only that row needs to be normalised.
     const at::Tensor row = Row(kind_, x, real);
@@ -49,6 +87,8 @@ at::Tensor Pooling::Forward(const at::Tensor& x, const at::Tensor& real,
   const at::Tensor y = norm_.has_value() ? norm_->Forward(x, real, statistics) : x;
   const at::Tensor row = Row(kind_, y, real);
   if (row.defined()) return row;
+  if (kind_ == ModelConfig::MAX) return MaxOfReal(y, real);
+  if (kind_ == ModelConfig::QUERY) return MeanByQuery(query_, y, real);
   if (kind_ == ModelConfig::MEAN_OF_ALL || !real.defined()) return y.mean(1);
   const at::Tensor sum = SumOfReal(y, real);
   if (kind_ == ModelConfig::SUM_OVER_N) return sum / y.size(1);

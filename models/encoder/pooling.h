@@ -16,18 +16,24 @@ namespace lra {
 class Pooling {
  public:
   // Creates encoder.norm.*, unless norms come after the blocks (model.norm_placement AFTER), in
-  // which case the last layer's output is already normalised.
+  // which case the last layer's output is already normalised; encoder.query [E] for QUERY; and
+  // encoder.pooled_norm.* under model.pooled_norm.
   Pooling(const ModelConfig& config, ParameterStore* parameters);
 
-  // real is [B, N] bool or undefined (all are real). MEAN averages the real positions (0 if there
-  // are none); CLS and FIRST take the first position, real or not; LAST_TOKEN takes the last real
-  // position (the last one if none is real); MEAN_OF_ALL averages all N; SUM_OVER_N sums the real
-  // ones and divides by N.
+  // [B, E]. real is [B, N] bool or undefined (all are real). MEAN averages the real positions, MAX
+  // takes their largest value of each channel, QUERY weighs them (all three: 0 if none is real);
+  // CLS and FIRST take the first position, real or not; LAST_TOKEN takes the last real position
+  // (the last one if none is real); MEAN_OF_ALL averages all N; SUM_OVER_N sums the real ones and
+  // divides by N. model.pooled_norm then normalises over the examples of the batch, or by running
+  // statistics.
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& real, BatchStatistics statistics) const;
 
  private:
+  at::Tensor Pool(const at::Tensor& x, const at::Tensor& real, BatchStatistics statistics) const;
+
   ModelConfig::Pooling kind_;
-  std::optional<Norm> norm_;
+  std::optional<Norm> norm_, pooled_norm_;
+  at::Tensor query_;  // [E] or undefined
 };
 
 }  // namespace lra

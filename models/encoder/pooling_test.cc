@@ -9,6 +9,8 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace lra {
 namespace {
 
@@ -48,6 +50,27 @@ TEST(PoolingTest, ByHand) {
   ExpectRows(Pool(ModelConfig::LAST_TOKEN, Tokens(), Real()), {3, 20, 6, 90, 1, 80});
   ExpectRows(Pool(ModelConfig::FIRST, Tokens(), Real()), {1, 10, 2, 30, 4, 20});
   ExpectRows(Pool(ModelConfig::CLS, Tokens(), Real()), {1, 10, 2, 30, 4, 20});
+  ExpectRows(Pool(ModelConfig::MAX, Tokens(), Real()), {3, 20, 6, 90, 0, 0});
+  ExpectRows(Pool(ModelConfig::MAX, Tokens(), at::Tensor()), {5, 60, 7, 90, 4, 80});
+}
+
+// softmax(q . x / sqrt(E)) over real tokens, q a parameter that starts at 0.
+TEST(PoolingTest, AQueryWeighsTokens) {
+  ModelConfig config;
+  config.set_width(2);
+  config.set_pooling(ModelConfig::QUERY);
+  config.set_norm_placement(ModelConfig::AFTER);
+  ParameterStore store(1);
+  const Pooling pooling(config, &store);
+  const auto pool = [&] {
+    return pooling.Forward(Tokens(), Real(), BatchStatistics::kRunning).detach();
+  };
+  ExpectRows(pool(), {2, 15, 4, 60, 0, 0});
+  // The first example has tokens (1, 10) and (3, 20): the second's weight is e^2 of the first's.
+  store.parameters().at(0).value.detach().copy_(at::tensor({std::sqrt(2.f), 0.f}));
+  const float second = std::exp(2.f) / (1 + std::exp(2.f));
+  EXPECT_NEAR(pool()[0][1].item<float>(), 10 + 10 * second, 1e-4);
+  EXPECT_NEAR(pool()[2].abs().max().item<float>(), 0, 0);
 }
 
 TEST(PoolingTest, WithoutPadding) {

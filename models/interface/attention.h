@@ -61,6 +61,8 @@ struct Traits {
   bool uses_layer_input = false;
   // o = W v with a matrix W of each head that does not depend on v: attention maps exist.
   bool has_weights = true;
+  // Why model.positions=ROTARY is refused, where q and k are not what all weights come from.
+  std::string rotary_reason;
   // Owns something of the size of the longest sequence; longer ones are refused.
   bool is_length_bound = false;
   // The same example gives the same output whatever padding it gets (T4) and whatever it is batched

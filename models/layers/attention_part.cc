@@ -14,11 +14,13 @@
 #include "lra/config.h"
 #include "lra/status_macros.h"
 #include "models/base/runtime.h"
+#include "models/base/shapes_only.h"
 #include "models/interface/attend.h"
 #include "models/kernels/softmax_attention.h"
 #include "models/layers/definitions.h"
 #include "models/layers/dropout_sites.h"
 #include "models/layers/parameter_scope.h"
+#include "models/layers/token_filter.h"
 
 namespace lra {
 namespace {
@@ -31,22 +33,29 @@ absl::Status CheckSizes(const ModelConfig& model) {
           absl::StrCat(field, ": is ", value, ", must be set and at least 1"));
     }
   }
-  const bool is_rotary = model.positions() == ModelConfig::ROTARY;
-  const int64_t divisor = (is_rotary ? 2 : 1) * static_cast<int64_t>(model.heads());
-  if (model.qkv_width() % divisor == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("model.qkv_width: is ", model.qkv_width(), ", must be a multiple of ",
-                   is_rotary ? "twice " : "", "model.heads, ", model.heads(),
-                   is_rotary ? ": model.positions=ROTARY turns channels in pairs" : ""));
+  if (model.qkv_width() % model.heads() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("model.qkv_width: is ", model.qkv_width(),
+                                                 ", must be a multiple of model.heads, ",
+                                                 model.heads()));
+}
+
+absl::Status CheckRotary(const ModelConfig& model, const std::string& attention,
+                         const Traits& traits) {
+  if (model.positions() != ModelConfig::ROTARY) return absl::OkStatus();
+  if (!traits.rotary_reason.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("model.positions: is ROTARY, but \"", attention,
+                                                   "\" cannot have it: ", traits.rotary_reason,
+                                                   "; set model.positions=SINUSOID"));
+  }
+  if (model.qkv_width() / model.heads() % 2 == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "model.qkv_width: is ", model.qkv_width(), ", must be a multiple of twice ", "model.heads, ",
+      model.heads(), ": model.positions=ROTARY turns channels in pairs"));
 }
 
 absl::Status CheckTraits(const ModelConfig& model, const AttentionConfig& config,
                          const Traits& traits) {
-  if (model.positions() == ModelConfig::ROTARY && traits.projections == Projections::kNone) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model.positions: is ROTARY, but \"", config.name(),
-                     "\" has no queries and keys to turn; set model.positions=SINUSOID"));
-  }
+  LRA_RETURN_IF_ERROR(CheckRotary(model, config.name(), traits));
   if (model.inner_dropout() && !traits.supports_inner_dropout) {
     return absl::InvalidArgumentError(
         absl::StrCat("model.inner_dropout: is true, but \"", config.name(),
@@ -84,6 +93,18 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const BlockContext& blo
       AttentionRegistry::Get().Create("attention", block.attention.name(), context));
   LRA_RETURN_IF_ERROR(CheckTraits(block.model, block.attention, attention->traits()));
   return attention;
+}
+
+// Near the identity: a filter's own token counts 1.
+at::Tensor MakeFilters(const BlockContext& context) {
+  constexpr double kStddev = 0.02;
+  const int64_t taps = context.model.attention_filter_tokens();
+  at::Tensor filters = ParameterScope(context).Make(
+      "attention.filter", {taps, context.model.width()}, Initializer::Normal(kStddev));
+  if (IsShapesOnly()) return filters;
+  const c10::NoGradGuard no_gradient;
+  filters[OwnTap(taps, context.attention.causal())].add_(1);
+  return filters;
 }
 
 // [B, N] -> [B, 1, N, 1]
@@ -133,6 +154,7 @@ void AttentionPart::AddProjections(const BlockContext& context) {
   };
   norm_ = scope.MakeNorm("attention_norm");
   qkv_.norm = norm_.map();
+  if (model.attention_filter_tokens() > 0) filters_ = MakeFilters(context);
   qkv_.heads = kind == Projections::kNone ? 1 : model.heads();
   qkv_.returns_input = attention_->traits().uses_layer_input;
   if (kind == Projections::kNone) return;
@@ -163,20 +185,26 @@ AttentionInput AttentionPart::InputWith(const Qkv& qkv, const BlockInput& input)
 }
 
 Qkv AttentionPart::Project(const BlockInput& input) const {
-  if (!is_post_norm_ && norm_.is_layer_norm()) return NormQkv(input.x, qkv_);
-  const at::Tensor y =
-      is_post_norm_ ? input.x : norm_.Forward(input.x, input.real, input.run.statistics);
+  const bool is_fused = !is_post_norm_ && norm_.is_layer_norm() && !filters_.defined();
+  if (is_fused) return NormQkv(input.x, qkv_);
+  at::Tensor y = is_post_norm_ ? input.x : norm_.Forward(input.x, input.real, input.run.statistics);
+  if (filters_.defined()) y = FilterTokens(y, FilteredRows(input), filters_, is_causal_);
   return ProjectQkv(y, qkv_);
 }
 
 AttentionInput AttentionPart::Input(const BlockInput& input, int64_t first) const {
   Qkv qkv = Project(input);
   if (rotary_) {
+    const at::Tensor turns = rotary_->Turns(qkv.q, first);
     const bool is_shared = qkv.k.is_same(qkv.q);
-    qkv.q = rotary_->Turn(qkv.q, first);
-    qkv.k = is_shared ? qkv.q : rotary_->Turn(qkv.k, first);
+    qkv.q = TurnByPositions(qkv.q, turns);
+    qkv.k = is_shared ? qkv.q : TurnByPositions(qkv.k, turns);
   }
   return InputWith(qkv, input);
+}
+
+at::Tensor AttentionPart::FilteredRows(const BlockInput& input) const {
+  return mask_ == ModelConfig::NO_MASK ? at::Tensor() : input.real;
 }
 
 bool AttentionPart::SpreadsPaddedQueries(const BlockInput& input) const {
@@ -193,8 +221,8 @@ at::Tensor AttentionPart::Attend(const BlockInput& input) const {
 }
 
 at::Tensor AttentionPart::Oracle(const BlockInput& input) const {
-  const at::Tensor y =
-      is_post_norm_ ? input.x : norm_.Oracle(input.x, input.real, input.run.statistics);
+  at::Tensor y = is_post_norm_ ? input.x : norm_.Oracle(input.x, input.real, input.run.statistics);
+  if (filters_.defined()) y = FilterTokensDefinition(y, FilteredRows(input), filters_, is_causal_);
   const auto split = [&](const LinearMap& map) {
     const at::Tensor mapped = map.weight.defined() ? LinearDefinition(y, map) : y;
     return mapped.unflatten(2, {qkv_.heads, -1}).transpose(1, 2);
@@ -220,7 +248,9 @@ at::Tensor AttentionPart::Extend(const BlockInput& piece, AttentionState* state)
 }
 
 int64_t AttentionPart::ParameterCount() const {
-  const int64_t width = norm_.map().weight.size(0), of_norm = 2 * width;
+  const int64_t width = norm_.map().weight.size(0);
+  const int64_t of_filter = filters_.defined() ? filters_.size(0) * width : 0;
+  const int64_t of_norm = 2 * width + of_filter;
   if (!HasProjections()) return of_norm;
   const int64_t qkv_width = qkv_.query.weight.size(0);
   const int64_t inward = qkv_.key.weight.defined() ? 3 : 2;
@@ -229,7 +259,7 @@ int64_t AttentionPart::ParameterCount() const {
 }
 
 int64_t AttentionPart::ActivationsOfToken() const {
-  const int64_t width = norm_.map().weight.size(0);
+  const int64_t width = norm_.map().weight.size(0) * (filters_.defined() ? 2 : 1);
   if (!HasProjections()) return width;
   const int64_t qkv_width = qkv_.query.weight.size(0);
   return width + (qkv_.key.weight.defined() ? 3 : 2) * qkv_width;
@@ -242,7 +272,9 @@ BlockTraits AttentionPart::TraitsOfBlock() const {
   traits.is_causal = is_causal_ || of_attention.causality == Causality::kAlways;
   if (of_attention.causality == Causality::kNever)
     traits.causal_reason = NoCausalForm(of_attention);
-  traits.supports_streaming = traits.is_causal && of_attention.supports_streaming;
+  // A filter's last tokens are no part of a stream's state.
+  traits.supports_streaming =
+      traits.is_causal && of_attention.supports_streaming && !filters_.defined();
   traits.is_padding_invariant = mask_ != ModelConfig::NO_MASK && of_attention.is_padding_invariant;
   traits.padding_reason = mask_ == ModelConfig::NO_MASK ? "under model.mask=NO_MASK padding is seen"
                                                         : of_attention.padding_reason;

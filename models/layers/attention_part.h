@@ -1,7 +1,9 @@
 // The configured attention as blocks use it, between a norm and its projections:
 //   x [B, N, E] --norm--> --query, key, value--> attention --> [B, H, N, D] --output--> [B, N, E]
 // Methods without projections (Projections::kNone) get the normalised x and give the output.
-// Under model.positions=ROTARY queries and keys are turned in front of the attention.
+// Under model.attention_filter_tokens a depthwise convolution (models/layers/token_filter.h) stands
+// behind the norm; under model.positions=ROTARY queries and keys are turned in front of the
+// attention.
 #ifndef LRA_MODELS_LAYERS_ATTENTION_PART_H_
 #define LRA_MODELS_LAYERS_ATTENTION_PART_H_
 
@@ -63,6 +65,8 @@ class AttentionPart {
   bool HasProjections() const { return attention_->traits().projections != Projections::kNone; }
   bool SpreadsPaddedQueries(const BlockInput& input) const;
   Qkv Project(const BlockInput& input) const;
+  // The rows that the filter takes for zeros are those that the attention leaves out.
+  at::Tensor FilteredRows(const BlockInput& input) const;
   // Input() with q, k, v given.
   AttentionInput InputWith(const Qkv& qkv, const BlockInput& input) const;
 
@@ -74,6 +78,7 @@ class AttentionPart {
   Norm norm_;
   NormQkvParameters qkv_;
   std::optional<RotaryPositions> rotary_;
+  at::Tensor filters_;  // [W, E] or undefined
   LinearMap output_;
   std::shared_ptr<const Attention> attention_;
 };

@@ -76,7 +76,13 @@ absl::Status RefuseAttention(absl::string_view block, const BlockContext& contex
   if (context.model.positions() == ModelConfig::ROTARY) {
     return absl::InvalidArgumentError(
         absl::StrCat("model.positions: is ROTARY, but block \"", block,
-                     "\" has no queries and keys to turn; set model.positions=SINUSOID"));
+                     "\" uses no attention whose queries and keys it turns; set "
+                     "model.positions=SINUSOID"));
+  }
+  if (context.model.attention_filter_tokens() > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.attention_filter_tokens: is ", context.model.attention_filter_tokens(),
+                     ", but block \"", block, "\" uses no attention; set it to 0"));
   }
   if (attention.dropout() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("attention.dropout: is ", attention.dropout(),

@@ -30,14 +30,17 @@ RotaryPositions::RotaryPositions(int64_t max_length_tokens, int64_t head_width) 
   turns_ = at::polar(at::ones_like(angles), angles);
 }
 
-at::Tensor RotaryPositions::Turn(const at::Tensor& x, int64_t first) const {
+at::Tensor RotaryPositions::Turns(const at::Tensor& x, int64_t first) const {
   const int64_t tokens = x.size(2);
   TORCH_CHECK(first + tokens <= turns_.size(0), "tokens up to ", first + tokens,
               " exceed the model's ", turns_.size(0));
-  const bool is_double = x.scalar_type() == at::kDouble;
-  const at::Tensor turns = turns_.narrow(0, first, tokens)
-                               .to(x.device(), is_double ? at::kComplexDouble : at::kComplexFloat);
-  const at::Tensor pairs = x.to(is_double ? at::kDouble : at::kFloat).unflatten(3, {-1, 2});
+  return turns_.narrow(0, first, tokens)
+      .to(x.device(), x.scalar_type() == at::kDouble ? at::kComplexDouble : at::kComplexFloat);
+}
+
+at::Tensor TurnByPositions(const at::Tensor& x, const at::Tensor& turns) {
+  const at::ScalarType type = turns.scalar_type() == at::kComplexDouble ? at::kDouble : at::kFloat;
+  const at::Tensor pairs = x.to(type).unflatten(3, {-1, 2});
   return at::view_as_real(at::view_as_complex(pairs) * turns).flatten(3);
 }
 

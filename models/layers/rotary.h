@@ -15,13 +15,17 @@ class RotaryPositions {
   // head_width must be even.
   RotaryPositions(int64_t max_length_tokens, int64_t head_width);
 
-  // x [B, H, T, D], whose first token stands at position `first`, turned; float32, or float64 where
-  // x is. Throws c10::Error beyond the longest sequence.
-  at::Tensor Turn(const at::Tensor& x, int64_t first) const;
+  // e^(i angle) for TurnByPositions() of tensors like x [B, H, T, D] whose first token stands at
+  // position `first`: [T, D / 2], of the precision and on the device of x. Throws c10::Error beyond
+  // the longest sequence.
+  at::Tensor Turns(const at::Tensor& x, int64_t first) const;
 
  private:
-  at::Tensor turns_;  // e^(i angle): [max_length_tokens, D / 2] complex128
+  at::Tensor turns_;  // [max_length_tokens, D / 2] complex128
 };
+
+// x [B, H, T, D] turned; float32, or float64 where x is.
+at::Tensor TurnByPositions(const at::Tensor& x, const at::Tensor& turns);
 
 // The same from its definition, differentiated by autograd, in the type of x.
 at::Tensor RotaryDefinition(const at::Tensor& x, int64_t first);

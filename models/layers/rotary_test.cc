@@ -14,6 +14,10 @@ namespace {
 
 constexpr int64_t kTokens = 40, kHeadWidth = 6;
 
+at::Tensor Turn(const RotaryPositions& rotary, const at::Tensor& x, int64_t first) {
+  return TurnByPositions(x, rotary.Turns(x, first));
+}
+
 at::Tensor Random(at::ScalarType type = at::kDouble) {
   at::manual_seed(3);
   // Laid out as projections leave them: [B, N, H, D].
@@ -22,7 +26,7 @@ at::Tensor Random(at::ScalarType type = at::kDouble) {
 
 TEST(RotaryPositionsTest, TurnsPairsOfChannels) {
   const at::Tensor x = Random();
-  const at::Tensor turned = RotaryPositions(kTokens, kHeadWidth).Turn(x, 0);
+  const at::Tensor turned = Turn(RotaryPositions(kTokens, kHeadWidth), x, 0);
   for (const int64_t p : {0, 1, 7, 39}) {
     for (int64_t c = 0; c < kHeadWidth; c += 2) {
       const double angle = static_cast<double>(p) * std::pow(10000, -static_cast<double>(c) / 6);
@@ -40,7 +44,7 @@ TEST(RotaryPositionsTest, IsItsDefinitionWithItsGradient) {
     const double tolerance = type == at::kDouble ? 1e-12 : 1e-5;
     const at::Tensor a = Random(type).detach().requires_grad_(),
                      b = Random(type).detach().requires_grad_();
-    const at::Tensor fast = RotaryPositions(100, kHeadWidth).Turn(a, 17),
+    const at::Tensor fast = Turn(RotaryPositions(100, kHeadWidth), a, 17),
                      slow = RotaryDefinition(b, 17);
     EXPECT_EQ(fast.scalar_type(), type);
     EXPECT_TRUE(fast.transpose(1, 2).is_contiguous());  // laid out as x was
@@ -56,7 +60,7 @@ TEST(RotaryPositionsTest, OnlyDistancesCount) {
   const at::Tensor q = Random(), k = Random().flip(2);
   const RotaryPositions rotary(1000, kHeadWidth);
   const auto scores = [&](int64_t first_query, int64_t first_key) {
-    return at::matmul(rotary.Turn(q, first_query), rotary.Turn(k, first_key).transpose(2, 3));
+    return at::matmul(Turn(rotary, q, first_query), Turn(rotary, k, first_key).transpose(2, 3));
   };
   EXPECT_TRUE(at::allclose(scores(0, 0), scores(960, 960), 1e-9, 1e-10));
   EXPECT_TRUE(at::allclose(scores(50, 0), scores(550, 500), 1e-9, 1e-10));
@@ -65,7 +69,7 @@ TEST(RotaryPositionsTest, OnlyDistancesCount) {
 
 TEST(RotaryPositionsTest, LongerSequencesAreRefused) {
   const RotaryPositions rotary(kTokens, kHeadWidth);
-  EXPECT_ANY_THROW(rotary.Turn(Random(), 1));
+  EXPECT_ANY_THROW(Turn(rotary, Random(), 1));
 }
 
 }  // namespace

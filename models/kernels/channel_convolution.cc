@@ -1,0 +1,145 @@
+#include "models/kernels/channel_convolution.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "lra/check.h"
+#include "models/kernels/dispatch.h"
+#include "models/kernels/simd.h"
+
+namespace lra {
+namespace {
+
+// One example: its tokens, channels and taps; tap t of token n reads token n + t - before.
+struct ConvolutionShape {
+  int64_t tokens, width, taps, before;
+};
+
+// The taps of token n that read tokens of the sequence: [first, end).
+inline LRA_ALWAYS_INLINE int64_t FirstTap(const ConvolutionShape& s, int64_t n) {
+  return std::max<int64_t>(0, s.before - n);
+}
+inline LRA_ALWAYS_INLINE int64_t EndTap(const ConvolutionShape& s, int64_t n) {
+  return std::min(s.taps, s.tokens + s.before - n);
+}
+
+inline LRA_ALWAYS_INLINE void ConvolveBody(const ConvolutionShape& s, const float* x,
+                                           const float* filters, float* y) {
+  for (int64_t n = 0; n < s.tokens; ++n, y += s.width) {
+    std::fill_n(y, s.width, 0.0f);
+    for (int64_t t = FirstTap(s, n); t < EndTap(s, n); ++t) {
+      const float* row = x + (n + t - s.before) * s.width;
+      const float* filter = filters + t * s.width;
+      for (int64_t c = 0; c < s.width; ++c) y[c] += filter[c] * row[c];
+    }
+  }
+}
+LRA_MULTIVERSION(Convolve,
+                 (const ConvolutionShape& s, const float* x, const float* filters, float* y),
+                 (s, x, filters, y))
+
+// dx_m = sum_t filters_t dy_{m - t + before}.
+inline LRA_ALWAYS_INLINE void ConvolveBackBody(const ConvolutionShape& s, const float* dy,
+                                               const float* filters, float* dx) {
+  std::fill_n(dx, s.tokens * s.width, 0.0f);
+  for (int64_t n = 0; n < s.tokens; ++n, dy += s.width) {
+    for (int64_t t = FirstTap(s, n); t < EndTap(s, n); ++t) {
+      float* row = dx + (n + t - s.before) * s.width;
+      const float* filter = filters + t * s.width;
+      for (int64_t c = 0; c < s.width; ++c) row[c] += filter[c] * dy[c];
+    }
+  }
+}
+LRA_MULTIVERSION(ConvolveBack,
+                 (const ConvolutionShape& s, const float* dy, const float* filters, float* dx),
+                 (s, dy, filters, dx))
+
+inline LRA_ALWAYS_INLINE void AddFilterGradientBody(const ConvolutionShape& s, const float* x,
+                                                    const float* dy, float* gradient) {
+  for (int64_t n = 0; n < s.tokens; ++n, dy += s.width) {
+    for (int64_t t = FirstTap(s, n); t < EndTap(s, n); ++t) {
+      const float* row = x + (n + t - s.before) * s.width;
+      float* sum = gradient + t * s.width;
+      for (int64_t c = 0; c < s.width; ++c) sum[c] += row[c] * dy[c];
+    }
+  }
+}
+LRA_MULTIVERSION(AddFilterGradient,
+                 (const ConvolutionShape& s, const float* x, const float* dy, float* gradient),
+                 (s, x, dy, gradient))
+
+ConvolutionShape ShapeOf(const at::Tensor& x, const at::Tensor& filters, int64_t after) {
+  const int64_t taps = filters.size(0);
+  return {x.size(1), x.size(2), taps, taps - 1 - after};
+}
+
+class ChannelConvolutionFunction : public torch::autograd::Function<ChannelConvolutionFunction> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& filters, int64_t after) {
+    const at::Tensor dense = x.contiguous(), taps = filters.contiguous();
+    context->save_for_backward({dense, taps});
+    context->saved_data["after"] = after;
+    const at::Tensor y = at::empty_like(dense);
+    const ConvolutionShape shape = ShapeOf(dense, taps, after);
+    const int64_t of_example = shape.tokens * shape.width;
+    const float *from = dense.const_data_ptr<float>(), *filter = taps.const_data_ptr<float>();
+    float* to = y.mutable_data_ptr<float>();
+    at::parallel_for(0, dense.size(0), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b)
+        Convolve(shape, from + b * of_example, filter, to + b * of_example);
+    });
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list upstream) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &filters = saved[1];
+    const at::Tensor dy = upstream[0].contiguous(), dx = at::empty_like(x);
+    const ConvolutionShape shape = ShapeOf(x, filters, context->saved_data["after"].toInt());
+    // Each example has a sum of its own, so that threads do not race and sums have one order.
+    const at::Tensor sums =
+        at::zeros({x.size(0), shape.taps, shape.width}, filters.options().requires_grad(false));
+    const int64_t of_example = shape.tokens * shape.width, of_filter = shape.taps * shape.width;
+    const float *inputs = x.const_data_ptr<float>(), *gradients = dy.const_data_ptr<float>();
+    const float* filter = filters.const_data_ptr<float>();
+    float *to = dx.mutable_data_ptr<float>(), *sum = sums.mutable_data_ptr<float>();
+    at::parallel_for(0, x.size(0), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        ConvolveBack(shape, gradients + b * of_example, filter, to + b * of_example);
+        AddFilterGradient(shape, inputs + b * of_example, gradients + b * of_example,
+                          sum + b * of_filter);
+      }
+    });
+    return {dx, sums.sum(0), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor internal::ChannelConvolutionGeneric(const at::Tensor& x, const at::Tensor& filters,
+                                               int64_t after) {
+  const int64_t taps = filters.size(0), tokens = x.size(1);
+  const at::Tensor padded = at::constant_pad_nd(x, {0, 0, taps - 1 - after, after});
+  at::Tensor y = at::zeros({}, x.options().requires_grad(false));
+  for (int64_t t = 0; t < taps; ++t)
+    y = y + filters[t].to(x.scalar_type()) * padded.narrow(1, t, tokens);
+  return y;
+}
+
+at::Tensor ChannelConvolution(const at::Tensor& x, const at::Tensor& filters, int64_t after) {
+  LRA_CHECK(x.dim() == 3 && filters.dim() == 2 && filters.size(1) == x.size(2) && after >= 0 &&
+            after < filters.size(0));
+  if (DispatchKernel(KernelNeeds(), {x, filters}) == KernelPath::kGeneric)
+    return internal::ChannelConvolutionGeneric(x, filters, after);
+  return ChannelConvolutionFunction::apply(x, filters, after);
+}
+
+}  // namespace lra
