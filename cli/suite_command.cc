@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <set>
 
@@ -16,6 +17,7 @@
 #include "lra/status_macros.h"
 #include "models/nominal_cost.h"
 #include "suite/plan.h"
+#include "suite/rules_copy.h"
 #include "suite/state.h"
 #include "tasks/task.h"
 #include "tasks/task_facts.h"
@@ -147,6 +149,8 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   for (const std::string& task : TasksOf(cells))
     options.data_of_task[task] = DataDigest(DefaultDataDirectory(task));
   StopSuiteAtSignals();
+  LRA_ASSIGN_OR_RETURN(const std::string rules, CopyRules(options.out));
+  setenv("LRA_CONFIGS", rules.c_str(), 1);  // for the workers
   LRA_ASSIGN_OR_RETURN(const PlannedSuite planned, PlanSuite(cells, options));
   if (flags.is_dry) {
     PrintPlan(planned, context);
