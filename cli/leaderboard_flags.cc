@@ -1,14 +1,11 @@
 #include "cli/leaderboard_flags.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "eval/published.h"
 #include "lra/config.h"
+#include "lra/name_list.h"
 #include "lra/status_macros.h"
 #include "run_folder/stopped_runs.h"
 
@@ -22,21 +19,6 @@ std::map<std::string, std::string> AttentionDescriptions() {
       descriptions[name] = *description;
   }
   return descriptions;
-}
-
-// Each once, as given; an empty list of names is empty.
-absl::StatusOr<std::vector<std::string>> SplitNames(const char* flag, const std::string& list) {
-  std::vector<std::string> names;
-  if (list.empty()) return names;
-  for (const absl::string_view piece : absl::StrSplit(list, ',')) {
-    const std::string name(absl::StripAsciiWhitespace(piece));
-    if (name.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(flag, " \"", list, "\" has an empty name; write a,b,c"));
-    }
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  return names;
 }
 
 }  // namespace

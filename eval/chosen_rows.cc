@@ -41,7 +41,7 @@ Names MethodsOf(const Tables& tables) {
   return methods;
 }
 
-// f(elements) goes; containers that it leaves empty stay.
+// Erases the elements that are unwanted.
 template <class Container, class Predicate>
 void Erase(Container* elements, Predicate is_unwanted) {
   elements->erase(std::remove_if(elements->begin(), elements->end(), is_unwanted), elements->end());

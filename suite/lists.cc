@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "lra/config.pb.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
+#include "lra/name_list.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 
@@ -18,15 +18,8 @@ constexpr size_t kNameDigits = 8;
 
 absl::Status AddNames(const char* flag, const std::string& list,
                       google::protobuf::RepeatedPtrField<std::string>* names) {
-  if (list.empty()) return absl::OkStatus();
-  names->Clear();
-  for (const absl::string_view name : absl::StrSplit(list, ',')) {
-    if (name.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(flag, " \"", list, "\" has an empty name; write a,b,c"));
-    }
-    *names->Add() = std::string(name);
-  }
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> given, SplitNames(flag, list));
+  if (!given.empty()) names->Assign(given.begin(), given.end());
   return absl::OkStatus();
 }
 

@@ -44,22 +44,6 @@ LRA_MULTIVERSION(Convolve,
                  (const ConvolutionShape& s, const float* x, const float* filters, float* y),
                  (s, x, filters, y))
 
-// dx_m = sum_t filters_t dy_{m - t + before}.
-inline LRA_ALWAYS_INLINE void ConvolveBackBody(const ConvolutionShape& s, const float* dy,
-                                               const float* filters, float* dx) {
-  std::fill_n(dx, s.tokens * s.width, 0.0f);
-  for (int64_t n = 0; n < s.tokens; ++n, dy += s.width) {
-    for (int64_t t = FirstTap(s, n); t < EndTap(s, n); ++t) {
-      float* row = dx + (n + t - s.before) * s.width;
-      const float* filter = filters + t * s.width;
-      for (int64_t c = 0; c < s.width; ++c) row[c] += filter[c] * dy[c];
-    }
-  }
-}
-LRA_MULTIVERSION(ConvolveBack,
-                 (const ConvolutionShape& s, const float* dy, const float* filters, float* dx),
-                 (s, dy, filters, dx))
-
 inline LRA_ALWAYS_INLINE void AddFilterGradientBody(const ConvolutionShape& s, const float* x,
                                                     const float* dy, float* gradient) {
   for (int64_t n = 0; n < s.tokens; ++n, dy += s.width) {
@@ -107,13 +91,17 @@ class ChannelConvolutionFunction : public torch::autograd::Function<ChannelConvo
     // Each example has a sum of its own, so that threads do not race and sums have one order.
     const at::Tensor sums =
         at::zeros({x.size(0), shape.taps, shape.width}, filters.options().requires_grad(false));
+    // dx_m = sum_t filters_t dy_{m - t + before}: a convolution with the filter reversed.
+    const at::Tensor reversed = filters.flip(0);
+    const ConvolutionShape back = {shape.tokens, shape.width, shape.taps,
+                                   shape.taps - 1 - shape.before};
     const int64_t of_example = shape.tokens * shape.width, of_filter = shape.taps * shape.width;
     const float *inputs = x.const_data_ptr<float>(), *gradients = dy.const_data_ptr<float>();
-    const float* filter = filters.const_data_ptr<float>();
+    const float* filter = reversed.const_data_ptr<float>();
     float *to = dx.mutable_data_ptr<float>(), *sum = sums.mutable_data_ptr<float>();
     at::parallel_for(0, x.size(0), 1, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
-        ConvolveBack(shape, gradients + b * of_example, filter, to + b * of_example);
+        Convolve(back, gradients + b * of_example, filter, to + b * of_example);
         AddFilterGradient(shape, inputs + b * of_example, gradients + b * of_example,
                           sum + b * of_filter);
       }
