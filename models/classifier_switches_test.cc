@@ -153,6 +153,29 @@ TEST(PositionsTest, RotaryOnesAreTheAttentions) {
                                  "has no queries and keys"));
 }
 
+// The same with weights that fall with distance.
+TEST(PositionsTest, DistancesAreTheAttentions) {
+  for (const std::string attention : {"transformer", "linear"}) {
+    ExperimentConfig config = SmallConfig(attention);
+    config.mutable_model()->set_positions(ModelConfig::NO_POSITIONS);
+    const auto without = Make(config);
+    config.mutable_model()->set_positions(ModelConfig::ALIBI);
+    const auto with = Make(config);
+    EXPECT_EQ(without->parameters().count(), with->parameters().count());
+    const HostBatch one_order = Batch({{1, 2, 3, 4}}), other = Batch({{3, 1, 4, 2}});
+    const at::Tensor forth = Logits(*with, one_order);
+    EXPECT_FALSE(at::allclose(forth, Logits(*with, other), 1e-3, 1e-3)) << attention;
+    ExpectClose(Logits(*without, one_order), Logits(*without, other));
+    ExpectClose(forth, Logits(*with, Batch({{1, 2, 3, 4}}, {}, 9)));
+    // Distances are the same back to front, and the mean does not care.
+    ExpectClose(forth, Logits(*with, Batch({{4, 3, 2, 1}})));
+  }
+  ExperimentConfig config = SmallConfig("cosformer");
+  config.mutable_model()->set_positions(ModelConfig::ALIBI);
+  EXPECT_THAT(Classifier::Create(config, Spec()).status().ToString(),
+              testing::HasSubstr("model.positions: is ALIBI, but the weights of \"cosformer\""));
+}
+
 TEST(PadToTest, TheModelTakesThePaddedLength) {
   ExperimentConfig config = SmallConfig();
   config.mutable_view()->set_max_length_tokens(33);

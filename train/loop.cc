@@ -164,7 +164,10 @@ CurvePoint Loop::TakePoint() {
 absl::Status Loop::AddCurvePoint(bool validate) {
   CurvePoint point = TakePoint();
   absl::Status validated;
-  if (validate) validated = objective_.Validate(stage_.micro_batch_examples, &state_, &point);
+  if (validate) {
+    const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
+    validated = objective_.Validate(stage_.micro_batch_examples, &state_, &point);
+  }
   if (absl::IsCancelled(validated)) *state_.mutable_unvalidated() = point;
   LRA_RETURN_IF_ERROR(validated);
   state_.clear_sums();

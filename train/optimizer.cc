@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
 #include "lra/config.h"
-#include "train/parameter_groups.h"
 
 namespace lra {
 namespace {
@@ -85,12 +84,28 @@ Optimizer::Optimizer(const OptimizerConfig& config, const ParameterStore& parame
     if (i == kDecays || i == kDecaysAtOwnRate) groups_[i].weight_decay = config_.weight_decay();
     if (i >= kAtOwnRate) groups_[i].max_learning_rate = config_.state_space_learning_rate();
   }
-  for (const Parameter& parameter : parameters.parameters()) {
-    const UpdateRule rule = UpdateRuleOf(config_, parameter);
-    const GroupPlace place = rule.has_own_rate ? (rule.decays ? kDecaysAtOwnRate : kAtOwnRate)
-                                               : (rule.decays ? kDecays : kDecaysNot);
-    Add(parameter, &groups_[place]);
-  }
+  const int64_t layers = LayerCount(parameters);
+  for (const Parameter& parameter : parameters.parameters())
+    Add(parameter, GroupFor(UpdateRuleOf(config_, parameter, layers)));
+  if (config_.average_decay() > 0) average_.emplace(config_.average_decay(), parameters);
+}
+
+// Rates of single layers have groups behind the four.
+Optimizer::Group* Optimizer::GroupFor(const UpdateRule& rule) {
+  const GroupPlace place = rule.has_own_rate ? (rule.decays ? kDecaysAtOwnRate : kAtOwnRate)
+                                             : (rule.decays ? kDecays : kDecaysNot);
+  if (rule.rate_scale == 1) return &groups_[place];
+  Group wanted;
+  wanted.weight_decay = groups_[place].weight_decay;
+  wanted.max_learning_rate = groups_[place].max_learning_rate;
+  wanted.rate_scale = rule.rate_scale;
+  const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+    return group.weight_decay == wanted.weight_decay && group.rate_scale == wanted.rate_scale &&
+           group.max_learning_rate == wanted.max_learning_rate;
+  });
+  if (same != groups_.end()) return &*same;
+  groups_.push_back(std::move(wanted));
+  return &groups_.back();
 }
 
 void Optimizer::Add(const Parameter& parameter, Group* group) const {
@@ -139,7 +154,7 @@ double Optimizer::ClipGradients() {
 
 void Optimizer::Update(Group& group, const ScheduleValue& schedule) {
   if (group.values.empty()) return;
-  const double rate = RateOf(group.max_learning_rate, schedule);
+  const double rate = group.rate_scale * RateOf(group.max_learning_rate, schedule);
   std::vector<at::Tensor> gradients;
   for (size_t i = 0; i < group.values.size(); ++i) {
     gradients.push_back(group.values[i].grad());
@@ -188,11 +203,17 @@ double Optimizer::Step(const ScheduleValue& schedule, UpdateRatios* ratios) {
     }
   }
   for (Group& group : groups_) Update(group, schedule);
+  if (average_) average_->Add();
   if (ratios != nullptr) *ratios = movement.Ratios();
   return norm;
 }
 
 std::vector<std::pair<std::string, at::Tensor>> Optimizer::State() const {
+  LRA_CHECK(!average_ || average_->is_in_use());
+  return Tensors();
+}
+
+std::vector<std::pair<std::string, at::Tensor>> Optimizer::Tensors() const {
   std::vector<std::pair<std::string, at::Tensor>> state;
   for (const Group& group : groups_) {
     for (size_t i = 0; i < group.names.size(); ++i) {
@@ -201,13 +222,15 @@ std::vector<std::pair<std::string, at::Tensor>> Optimizer::State() const {
       state.emplace_back("step/" + group.names[i], group.steps[i]);
     }
   }
+  if (!average_) return state;
+  for (auto& entry : average_->State()) state.push_back(std::move(entry));
   return state;
 }
 
 absl::Status Optimizer::Restore(const std::vector<std::pair<std::string, at::Tensor>>& state) {
   c10::NoGradGuard no_grad;
   const std::map<std::string, at::Tensor> by_name(state.begin(), state.end());
-  for (const auto& [name, own] : State()) {
+  for (const auto& [name, own] : Tensors()) {
     auto it = by_name.find(name);
     if (it == by_name.end())
       return absl::DataLossError(absl::StrCat("optimizer state lacks \"", name, "\""));
@@ -217,6 +240,7 @@ absl::Status Optimizer::Restore(const std::vector<std::pair<std::string, at::Ten
     }
     at::Tensor(own).copy_(it->second);
   }
+  if (average_) average_->FinishRestore();
   return absl::OkStatus();
 }
 

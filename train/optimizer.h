@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,9 @@
 #include "absl/status/status.h"
 #include "lra/config.pb.h"
 #include "models/base/parameters.h"
+#include "train/parameter_groups.h"
 #include "train/schedule.h"
+#include "train/weight_average.h"
 
 namespace lra {
 
@@ -34,26 +37,37 @@ class Optimizer {
   // and the caller decides what to do. `ratios`, unless null, takes a copy of the weights.
   double Step(const ScheduleValue& schedule, UpdateRatios* ratios = nullptr);
 
-  // Moments and step counters by name ("exp_avg/<parameter>", ...), as a checkpoint stores them.
+  // Moments and step counters by name ("exp_avg/<parameter>", ...), as a checkpoint stores them;
+  // under average_decay also the weights that are trained, so only while UseJudgedWeights() lives.
   std::vector<std::pair<std::string, at::Tensor>> State() const;
-  // DataLoss if a name is missing or a shape differs.
+  // The model must have the weights of that checkpoint. DataLoss if a name is missing or a shape
+  // differs.
   absl::Status Restore(const std::vector<std::pair<std::string, at::Tensor>>& state);
+
+  // Makes the model's weights those that are validated and saved, while it lives: under
+  // average_decay the averages, otherwise what they are anyway.
+  [[nodiscard]] WeightAverage::Scope UseJudgedWeights() { return WeightAverage::Scope(Average()); }
 
  private:
   // Parameters with the same decay and rate.
   struct Group {
     double weight_decay = 0;
     double max_learning_rate = 0;  // 0 = no limit of its own
+    double rate_scale = 1;
     std::vector<std::string> names;
     std::vector<at::Tensor> values, first_moments, second_moments, steps;
   };
+  Group* GroupFor(const UpdateRule& rule);
+  std::vector<std::pair<std::string, at::Tensor>> Tensors() const;  // of State()
   void Add(const Parameter& parameter, Group* group) const;
+  WeightAverage* Average() { return average_ ? &*average_ : nullptr; }
   double GradientNorm() const;
   double ClipGradients();
   void Update(Group& group, const ScheduleValue& schedule);
   void UpdateRectified(Group& group, double learning_rate, double beta1);
   OptimizerConfig config_;
   std::vector<Group> groups_;
+  std::optional<WeightAverage> average_;
 };
 
 }  // namespace lra

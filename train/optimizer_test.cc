@@ -7,7 +7,11 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace lra {
@@ -173,6 +177,80 @@ TEST(Optimizer, RatesAndDecayOfAStateSpaceFollowWhatTheyCover) {
     EXPECT_NEAR(value(1), 1 - 0.002, 1e-6);
     EXPECT_NEAR(value(2), expected.read_out, 1e-6);
   }
+}
+
+// The first step of Adam moves every element by its rate.
+TEST(Optimizer, RatesFallFromTheHeadToTheEmbedding) {
+  ParameterStore store(1);
+  const struct {
+    const char* name;
+    double rate;
+  } kExpected[] = {{"head.logits.weight", 0.01},
+                   {"encoder.norm.weight", 0.01},
+                   {"encoder.layer1.mlp.weight", 0.005},
+                   {"encoder.layer0.mlp.weight", 0.0025},
+                   {"embedding.token.weight", 0.00125}};
+  for (const auto& expected : kExpected)
+    store.Create(expected.name, {2, 2}, Initializer::Ones(),
+                 ParameterRole::kNorm);  // whatever the role
+  OptimizerConfig config = Config(0, OptimizerConfig::ALL_BUT_NORMS_AND_LAYER_BIASES);
+  config.set_layer_rate_decay(0.5f);
+  Optimizer optimizer(config, store);
+  SetGradient(store, 1);
+  optimizer.Step({0.01, 0.9f});
+  for (size_t i = 0; i < std::size(kExpected); ++i) {
+    EXPECT_NEAR(1 - store.parameters()[i].value.flatten()[0].item<double>(), kExpected[i].rate,
+                1e-6)
+        << kExpected[i].name;
+  }
+}
+
+// Trains one scalar and a buffer; the averages are those of the definition, and neither training
+// nor what is saved and restored depends on how often they are looked at.
+TEST(Optimizer, TheAverageIsThatOfItsDefinitionAndSurvivesACheckpoint) {
+  OptimizerConfig config = Config(0, OptimizerConfig::ALL_PARAMETERS);
+  config.set_average_decay(0.6f);
+  ParameterStore plain(1), averaged(1), restored(1);
+  for (ParameterStore* store : {&plain, &averaged, &restored}) {
+    store->Create("w", {1}, Initializer::Ones());
+    store->CreateBuffer("statistics", {1}, Initializer::Zeros());
+  }
+  OptimizerConfig without = config;
+  without.clear_average_decay();
+  Optimizer trains_plain(without, plain), trains(config, averaged), goes_on(config, restored);
+  const auto value = [](const ParameterStore& store) {
+    return store.parameters()[0].value.item<double>();
+  };
+  const auto step = [](Optimizer* optimizer, ParameterStore* store, int t) {
+    SetGradient(*store, std::sin(3.0 * t));
+    at::Tensor(store->buffers()[0].value).fill_(t * t);
+    optimizer->Step({0.1, 0.9f});
+  };
+  double expected = 1, expected_buffer = 0;
+  for (int t = 1; t <= 12; ++t) {
+    step(&trains_plain, &plain, t);
+    step(&trains, &averaged, t);
+    const double decay = std::min(0.6, t / (9.0 + t));
+    expected = decay * expected + (1 - decay) * value(plain);
+    expected_buffer = decay * expected_buffer + (1 - decay) * t * t;
+    EXPECT_EQ(value(averaged), value(plain)) << "averaging changed training at step " << t;
+    const WeightAverage::Scope judged = trains.UseJudgedWeights();
+    EXPECT_NEAR(value(averaged), expected, 1e-6) << t;
+    EXPECT_NEAR(averaged.buffers()[0].value.item<double>(), expected_buffer, 1e-4) << t;
+    if (t != 7) continue;
+    const c10::NoGradGuard no_gradient;  // what a checkpoint does
+    at::Tensor(restored.parameters()[0].value).copy_(averaged.parameters()[0].value);
+    at::Tensor(restored.buffers()[0].value).copy_(averaged.buffers()[0].value);
+    std::vector<std::pair<std::string, at::Tensor>> saved;
+    for (const auto& [name, tensor] : trains.State()) saved.emplace_back(name, tensor.clone());
+    ASSERT_TRUE(goes_on.Restore(saved).ok());
+  }
+  for (int t = 8; t <= 12; ++t) step(&goes_on, &restored, t);
+  EXPECT_EQ(value(restored), value(averaged));
+  const WeightAverage::Scope judged = trains.UseJudgedWeights();
+  const WeightAverage::Scope also = goes_on.UseJudgedWeights();
+  EXPECT_EQ(value(restored), value(averaged));
+  EXPECT_NE(value(averaged), value(plain));
 }
 
 TEST(Optimizer, NormsAndLayerBiasesAreLeftOutOfDecay) {

@@ -19,14 +19,20 @@ namespace lra {
 struct UpdateRule {
   bool decays = false;
   bool has_own_rate = false;  // optimizer.state_space_learning_rate is its largest rate
+  double rate_scale = 1;      // optimizer.layer_rate_decay to the power of its depth below the head
 };
-UpdateRule UpdateRuleOf(const OptimizerConfig& config, const Parameter& parameter);
+// `layers` of the encoder: LayerCount().
+UpdateRule UpdateRuleOf(const OptimizerConfig& config, const Parameter& parameter, int64_t layers);
+
+// How many layers of the encoder have parameters.
+int64_t LayerCount(const ParameterStore& parameters);
 
 // The rate at one step of parameters that may have a largest rate of their own (0 = none). With
 // one, they follow the schedule scaled down to that rate, as in state-spaces/s4.
 double RateOf(double max_learning_rate, const ScheduleValue& schedule);
 
-// Parameters of one name in all layers of a model, as the optimiser treats them.
+// Parameters of one name in all layers of a model, as the optimiser treats them. Where rates differ
+// from layer to layer, each layer has groups of its own.
 struct ParameterGroup {
   std::string name;                        // "encoder.layer*.attention.log_step"
   int64_t scalars = 0;                     // trained, over all layers

@@ -89,13 +89,20 @@ absl::Status CheckGoal(const Run& run, const PretrainResult& result) {
       LargerBudget(pretrain), ") or with labels (--set pretrain.until=NOTHING)"));
 }
 
+// All layers begin alike here, and labels go on from the weights that were trained.
+OptimizerConfig PretrainOptimizer(OptimizerConfig optimizer) {
+  optimizer.set_layer_rate_decay(1);
+  optimizer.set_average_decay(0);
+  return optimizer;
+}
+
 }  // namespace
 
 absl::Status Pretrain(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<TokenObjective> objective,
                        TokenObjective::Create(*run));
-  Optimizer optimizer(run->config().optimizer(), objective->parameters());
+  Optimizer optimizer(PretrainOptimizer(run->config().optimizer()), objective->parameters());
   CheckpointState state = run->state;  // the state of a run that has not begun
   Stage stage = {objective.get(), JoinPath(runtime.out_dir(), kPretrainFolder), &optimizer, &state};
   LRA_RETURN_IF_ERROR(RestoreLatest(stage.directory, run->request, objective->parameters(),

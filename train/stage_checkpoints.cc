@@ -64,6 +64,7 @@ void StageCheckpoints::Prune() const {
 
 absl::Status StageCheckpoints::Save() {
   AddEfficiency();
+  const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
   LRA_RETURN_IF_ERROR(SaveCheckpoint(stage_.directory, stage_.objective->parameters(),
                                      stage_.optimizer->State(), stage_.state));
   saved_at_ = Clock::now();

@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeCosformer(const CosformerOptions&
   LRA_ASSIGN_OR_RETURN(spec.scale_tokens,
                        CosineScale(options.scale() == CosformerOptions::LENGTH,
                                    options.scale_tokens(), context.max_length_tokens));
-  return MakeFactorized(std::move(spec), std::move(traits));
+  return MakeFactorized(std::move(spec), context, std::move(traits));
 }
 
 LRA_REGISTER_ATTENTION("cosformer", CosformerOptions, MakeCosformer);

@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeCottention(const CottentionOption
   spec.length_exponent =
       context.parameters->Create(context.scope + "length_exponent", {context.heads},
                                  Initializer::Constant(options.initial_exponent()));
-  return MakeFactorized(std::move(spec), std::move(traits));
+  return MakeFactorized(std::move(spec), context, std::move(traits));
 }
 
 LRA_REGISTER_ATTENTION("cottention", CottentionOptions, MakeCottention);

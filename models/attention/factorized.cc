@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAnyFactorized(const FactorizedOpt
     LRA_RETURN_IF_ERROR(SetCosine(options, context, &spec));
   }
   LRA_RETURN_IF_ERROR(SetNormalizer(options, context, &spec));
-  return MakeFactorized(std::move(spec), std::move(traits));
+  return MakeFactorized(std::move(spec), context, std::move(traits));
 }
 
 LRA_REGISTER_ATTENTION("factorized", FactorizedOptions, MakeAnyFactorized);

@@ -11,7 +11,7 @@ namespace lra {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Attention>> MakeIdentity(const IdentityOptions& options,
-                                                        const AttentionContext&) {
+                                                        const AttentionContext& context) {
   Traits traits;
   traits.label = "Identity";
   traits.summary = "linear attention without a feature map: weights of both signs";
@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeIdentity(const IdentityOptions& o
   FactorizedSpec spec;
   spec.feature = FactorizedFeature::kIdentity;
   SetSignedNormalizer(options, &spec);
-  return MakeFactorized(std::move(spec), std::move(traits));
+  return MakeFactorized(std::move(spec), context, std::move(traits));
 }
 
 LRA_REGISTER_ATTENTION("identity", IdentityOptions, MakeIdentity);

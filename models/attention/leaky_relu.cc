@@ -11,7 +11,7 @@ namespace lra {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Attention>> MakeLeakyRelu(const LeakyReluOptions& options,
-                                                         const AttentionContext&) {
+                                                         const AttentionContext& context) {
   Traits traits;
   traits.label = "LeakyReLU";
   traits.summary = "linear attention with LeakyReLU features: few weights are negative";
@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeLeakyRelu(const LeakyReluOptions&
   spec.feature = FactorizedFeature::kLeakyRelu;
   spec.leaky_slope = options.slope();
   SetSignedNormalizer(options, &spec);
-  return MakeFactorized(std::move(spec), std::move(traits));
+  return MakeFactorized(std::move(spec), context, std::move(traits));
 }
 
 LRA_REGISTER_ATTENTION("leaky_relu", LeakyReluOptions, MakeLeakyRelu);

@@ -11,7 +11,7 @@ namespace lra {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Attention>> MakeLinear(const LinearOptions& options,
-                                                      const AttentionContext&) {
+                                                      const AttentionContext& context) {
   Traits traits;
   traits.label = "Linear Transformer";
   traits.summary = "kernel attention with the features elu(x) + 1";
@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeLinear(const LinearOptions& optio
   spec.feature = FactorizedFeature::kEluPlusOne;
   spec.normalizer = RowNormalizer::kPlus;
   spec.epsilon = options.epsilon();
-  return MakeFactorized(std::move(spec), std::move(traits));
+  return MakeFactorized(std::move(spec), context, std::move(traits));
 }
 
 LRA_REGISTER_ATTENTION("linear", LinearOptions, MakeLinear);

@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakePerformer(const PerformerOptions&
     if (options.variant() == PerformerOptions::LRA2020)
       return MakeLra2020Performer(spec.projection);
   }
-  return MakeFactorized(std::move(spec), std::move(traits));
+  return MakeFactorized(std::move(spec), context, std::move(traits));
 }
 
 LRA_REGISTER_ATTENTION("performer", PerformerOptions, MakePerformer);

@@ -9,7 +9,7 @@ namespace lra {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Attention>> MakeRelu(const ReluOptions& options,
-                                                    const AttentionContext&) {
+                                                    const AttentionContext& context) {
   Traits traits;
   traits.label = "ReLU";
   traits.summary = "linear attention with ReLU features: cosFormer without re-weighting";
@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeRelu(const ReluOptions& options,
   spec.feature = FactorizedFeature::kRelu;
   spec.normalizer = RowNormalizer::kClamp;
   spec.epsilon = options.epsilon();
-  return MakeFactorized(std::move(spec), std::move(traits));
+  return MakeFactorized(std::move(spec), context, std::move(traits));
 }
 
 LRA_REGISTER_ATTENTION("relu", ReluOptions, MakeRelu);

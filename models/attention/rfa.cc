@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeRfa(const RfaOptions& options,
       absl::StrCat(context.scope, "scale"), {context.heads, context.head_width},
       Initializer::Constant(1 / options.temperature()));
   if (options.is_gated()) AddGate(options, context, &spec);
-  return MakeFactorized(std::move(spec), std::move(traits));
+  return MakeFactorized(std::move(spec), context, std::move(traits));
 }
 
 LRA_REGISTER_ATTENTION("rfa", RfaOptions, MakeRfa);

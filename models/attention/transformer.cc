@@ -1,14 +1,17 @@
 // transformer: exact softmax attention.
 // Source: Vaswani et al. 2017, eq. 1; blocked evaluation after Dao et al. 2022.
-//   o_i = sum_j softmax_j(q_i . k_j / sqrt(D)) v_j
+//   o_i = sum_j softmax_j(q_i . k_j / sqrt(D) - s |i - j|) v_j
+// with the slope s of AttentionContext::distance_slopes, or 0 (Press et al. 2022, section 3).
 // In the causal form the sum is over j <= i + Nk - N. Streaming keeps all keys and values, so the
 // t-th token costs O(t).
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -22,14 +25,15 @@
 namespace lra {
 namespace {
 
-Traits MakeTraits() {
+Traits MakeTraits(bool has_slopes) {
   Traits traits;
   traits.label = "Transformer";
   traits.summary = "exact softmax attention, in memory linear in N";
   traits.source = "Vaswani et al. 2017, eq. 1";
   traits.is_exact_softmax = true;
   traits.is_row_stochastic = true;
-  traits.is_permutation_invariant = true;
+  traits.is_permutation_invariant = !has_slopes;
+  traits.takes_distance_slopes = true;
   traits.supports_cross = true;
   traits.supports_weight_dropout = true;
   traits.causality = Causality::kOptional;
@@ -71,18 +75,23 @@ at::Tensor Visible(const AttentionInput& input) {
 class Transformer : public Attention {
  public:
   explicit Transformer(const AttentionContext& context)
-      : heads_(context.heads), head_width_(context.head_width) {}
+      : heads_(context.heads),
+        head_width_(context.head_width),
+        slopes_(context.distance_slopes.empty() ? at::Tensor()
+                                                : at::tensor(context.distance_slopes, at::kDouble)),
+        traits_(MakeTraits(slopes_.defined())) {}
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {
     return SoftmaxAttention(input.q, input.k, input.v, input.keep, input.weight_dropout,
-                            input.causal);
+                            input.causal, /*bias=*/{}, slopes_);
   }
 
   at::Tensor Oracle(const AttentionInput& input) const override {
     at::Tensor v = input.v;
     at::Tensor scores = at::matmul(input.q, input.k.transpose(-1, -2)) /
                         std::sqrt(static_cast<double>(input.q.size(-1)));
+    if (slopes_.defined()) scores = scores - DistancePenalty(scores);
     const at::Tensor visible = Visible(input);
     at::Tensor weights;  // [B, H, N, Nk]
     if (visible.defined()) {
@@ -128,12 +137,21 @@ class Transformer : public Attention {
     // and keys.
     return SoftmaxAttention(piece.q, state->tensors[kKeys].narrow(2, 0, tokens),
                             values.narrow(2, 0, tokens), state->tensors[kKept].narrow(1, 0, tokens),
-                            DropoutKey(), true);
+                            DropoutKey(), true, /*bias=*/{}, slopes_);
   }
 
  private:
+  // s |i + Nk - N - j| of scores [B, H, N, Nk]: [H, N, Nk].
+  at::Tensor DistancePenalty(const at::Tensor& scores) const {
+    const int64_t n = scores.size(2), keys = scores.size(3);
+    const auto options = scores.options().requires_grad(false);
+    const at::Tensor i = at::arange(keys - n, keys, options).unsqueeze(1);
+    return slopes_.to(options).view({-1, 1, 1}) * (i - at::arange(keys, options)).abs();
+  }
+
   const int64_t heads_, head_width_;
-  const Traits traits_ = MakeTraits();
+  const at::Tensor slopes_;  // [H] or undefined
+  const Traits traits_;
 };
 
 absl::StatusOr<std::unique_ptr<Attention>> MakeTransformer(const TransformerOptions&,

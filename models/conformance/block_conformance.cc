@@ -209,7 +209,7 @@ void BlockSuite::RunWith(const std::string& attention) {
   ForwardAndGradients(main);
   NumericGradients(main);
   OtherModels();
-  RotaryPositions();
+  PositionsInside();
   for (const bool is_tied : {false, true}) DropoutKeys(is_tied);
   Causality();
   Owns();

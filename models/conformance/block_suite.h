@@ -102,7 +102,8 @@ class BlockSuite {
   void CompareWithOracle(const Variant& variant, const BlockCase& c, const std::string& detail);
   void ForwardAndGradients(const Variant& variant);
   void OtherModels();
-  void RotaryPositions();
+  void PositionsInside();
+  void PositionsInside(ModelConfig::Positions positions, bool must_take);
   void NumericGradients(const Variant& variant);
   void Float32(const Variant& variant);
   void Bfloat16(const Variant& variant);

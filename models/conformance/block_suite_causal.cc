@@ -39,12 +39,13 @@ void BlockSuite::Causality() {
 }
 
 void BlockSuite::StreamingOfOtherModels(Variant variant) {
-  Variant rotary = variant;
-  rotary.model.set_positions(ModelConfig::ROTARY);
-  rotary.words = ", rotary positions";
-  if (TryToMake(rotary).ok()) {
-    Streaming(rotary, true);
-    Future(rotary);
+  for (const ModelConfig::Positions positions : {ModelConfig::ROTARY, ModelConfig::ALIBI}) {
+    Variant other = variant;
+    other.model.set_positions(positions);
+    other.words = ", positions " + ModelConfig::Positions_Name(positions);
+    if (!TryToMake(other).ok()) continue;
+    Streaming(other, true);
+    Future(other);
   }
   variant.model.set_norm_placement(ModelConfig::AFTER);
   variant.words = ", norms behind";

@@ -75,24 +75,32 @@ void BlockSuite::OtherModels() {
   }
 }
 
-// Taken wherever the attention inside can have them; a block that takes them is not the same.
-void BlockSuite::RotaryPositions() {
-  Variant rotary = Main();
-  rotary.model.set_positions(ModelConfig::ROTARY);
-  rotary.words = "rotary positions";
+// Positions that the attention acts on are taken wherever it can have them; a block that takes them
+// is not the same.
+void BlockSuite::PositionsInside() {
   const Instance plain = Make(Main());
   const Attention* attention = plain->block->attention();
-  const bool must_take = attention != nullptr && attention->traits().rotary_reason.empty();
-  const bool takes = TryToMake(rotary).ok();
-  Add("R", takes || !must_take ? 0 : 1, 0, "model.positions=ROTARY is taken by what can have it");
+  const bool has_queries = attention != nullptr && attention->traits().rotary_reason.empty();
+  PositionsInside(ModelConfig::ROTARY, has_queries);
+  const bool takes_slopes = attention != nullptr && attention->traits().takes_distance_slopes;
+  PositionsInside(ModelConfig::ALIBI, takes_slopes);
+}
+
+void BlockSuite::PositionsInside(ModelConfig::Positions positions, bool must_take) {
+  const std::string words = "model.positions=" + ModelConfig::Positions_Name(positions);
+  Variant variant = Main();
+  variant.model.set_positions(positions);
+  variant.words = words;
+  const bool takes = TryToMake(variant).ok();
+  Add("R", takes || !must_take ? 0 : 1, 0, words + " is taken by what can have it");
   if (!takes) return;
-  BlockCase c(2055, 3, 19, rotary.model.width());
-  AddVisible("R", MaxDifference(Forward(*Make(rotary), c), Forward(*plain, c)),
-             "model.positions=ROTARY changes the output");
+  BlockCase c(2055, 3, 19, variant.model.width());
+  AddVisible("R", MaxDifference(Forward(*Make(variant), c), Forward(*Make(Main()), c)),
+             words + " changes the output");
   c.PadFrom({19, 7, 1});
-  CompareWithOracle(rotary, c, "N = 19, padded");
+  CompareWithOracle(variant, c, "N = 19, padded");
   c.Drop(0.25, 0);
-  CompareWithOracle(rotary, c, "in training");
+  CompareWithOracle(variant, c, "in training");
 }
 
 // Central differences of sum(output * upstream) at random coordinates of x and of every parameter.

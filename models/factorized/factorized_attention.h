@@ -42,8 +42,10 @@ class FactorizedAttention : public Attention {
 // --- for plug-ins ---
 
 // traits: label, summary and source; orders of time and memory where they are not N D^2 and N D.
-// All others follow from the spec.
-std::unique_ptr<Attention> MakeFactorized(FactorizedSpec spec, Traits traits);
+// All others follow from the spec. Where the spec has no re-weighting, context.distance_slopes are
+// its decay.
+std::unique_ptr<Attention> MakeFactorized(FactorizedSpec spec, const AttentionContext& context,
+                                          Traits traits);
 
 // Whether some w_ij can be below 0.
 bool HasNegativeWeights(const FactorizedSpec& spec);

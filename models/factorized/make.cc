@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/pow.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>
@@ -56,7 +57,13 @@ Traits FactorizedTraits(const FactorizedSpec& spec, Traits traits) {
 
 }  // namespace
 
-std::unique_ptr<Attention> MakeFactorized(FactorizedSpec spec, Traits traits) {
+std::unique_ptr<Attention> MakeFactorized(FactorizedSpec spec, const AttentionContext& context,
+                                          Traits traits) {
+  traits.takes_distance_slopes = spec.reweighting == Reweighting::kNone;
+  if (traits.takes_distance_slopes && !context.distance_slopes.empty()) {
+    spec.reweighting = Reweighting::kDecay;
+    spec.log_decay = -at::tensor(context.distance_slopes, at::kDouble);
+  }
   Traits complete = FactorizedTraits(spec, std::move(traits));
   return std::make_unique<FactorizedAttention>(std::move(spec), std::move(complete));
 }

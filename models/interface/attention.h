@@ -63,6 +63,8 @@ struct Traits {
   bool has_weights = true;
   // Why model.positions=ROTARY is refused, where q and k are not what all weights come from.
   std::string rotary_reason;
+  // Obeys AttentionContext::distance_slopes; otherwise model.positions=ALIBI is refused.
+  bool takes_distance_slopes = false;
   // Owns something of the size of the longest sequence; longer ones are refused.
   bool is_length_bound = false;
   // The same example gives the same output whatever padding it gets (T4) and whatever it is batched
@@ -94,6 +96,9 @@ struct AttentionContext : AttentionSizes {
   ParameterStore* parameters = nullptr;
   std::string scope;
   google::protobuf::Any options;
+  // A slope s > 0 for each head: its weights are multiplied by exp(-s |i - j|) before rows are
+  // normalised. Empty = none; only what declares takes_distance_slopes gets any.
+  std::vector<double> distance_slopes;
 };
 
 // Dropout of the hidden states [B, N, H D] of a method with a nonlinear output: in front of its

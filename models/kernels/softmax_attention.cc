@@ -24,12 +24,16 @@ constexpr KernelNeeds kSoftmaxNeeds = {.fewest_rows = 8};
 
 class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttentionFunction> {
  public:
+  static constexpr size_t kArguments = 8;  // of forward, whose gradients backward returns
+
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
                             const at::Tensor& v, const std::optional<at::Tensor>& bias,
-                            const std::optional<at::Tensor>& keep, const DropoutKey& dropout,
+                            const std::optional<at::Tensor>& keep,
+                            const std::optional<at::Tensor>& slopes, const DropoutKey& dropout,
                             bool causal) {
+    const at::Tensor none;
     const SoftmaxInput input = {
-        q, k, v, keep.value_or(at::Tensor()), bias.value_or(at::Tensor()), dropout, causal};
+        q, k, v, keep.value_or(none), bias.value_or(none), slopes.value_or(none), dropout, causal};
     const bool is_tiled =
         DispatchKernel(kSoftmaxNeeds, {q, k, v, input.bias}, q.size(2)) != KernelPath::kGeneric;
     const SoftmaxState state =
@@ -37,6 +41,7 @@ class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttenti
     context->save_for_backward({q, k, v, state.output, state.log_sum, input.bias});
     auto& saved = context->saved_data;
     saved["keep"] = keep;
+    saved["slopes"] = slopes;
     saved["causal"] = causal;
     saved["is_tiled"] = is_tiled;
     saved["products"] = static_cast<int64_t>(state.products);
@@ -47,11 +52,15 @@ class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttenti
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list tensors = context->get_saved_variables();
     auto& saved = context->saved_data;
+    const auto saved_tensor = [&](const char* name) {
+      return saved[name].toOptional<at::Tensor>().value_or(at::Tensor());
+    };
     const SoftmaxInput input = {tensors[0],
                                 tensors[1],
                                 tensors[2],
-                                saved["keep"].toOptional<at::Tensor>().value_or(at::Tensor()),
+                                saved_tensor("keep"),
                                 tensors[5],
+                                saved_tensor("slopes"),
                                 LoadDropoutKey("dropout", &saved),
                                 saved["causal"].toBool()};
     const SoftmaxState state = {tensors[3], tensors[4],
@@ -60,7 +69,9 @@ class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttenti
     const SoftmaxGradients result =
         (is_tiled ? internal::SoftmaxBackwardTiled : internal::SoftmaxBackwardGeneric)(
             gradients[0], input, state);
-    return {result.q, result.k, result.v, result.bias, at::Tensor(), at::Tensor(), at::Tensor()};
+    variable_list all = {result.q, result.k, result.v, result.bias};
+    all.resize(kArguments);
+    return all;
   }
 };
 
@@ -68,13 +79,15 @@ class SoftmaxAttentionFunction : public torch::autograd::Function<SoftmaxAttenti
 
 at::Tensor SoftmaxAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const at::Tensor& keep, const DropoutKey& weight_dropout, bool causal,
-                            const at::Tensor& bias) {
+                            const at::Tensor& bias, const at::Tensor& distance_slopes) {
   LRA_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && k.size(2) == v.size(2) &&
             q.size(3) == k.size(3));
   LRA_CHECK(!bias.defined() || (bias.dim() == 3 && bias.size(0) == q.size(1) &&
                                 bias.size(1) == q.size(2) && bias.size(2) == k.size(2)));
-  return SoftmaxAttentionFunction::apply(q, k, v, IfDefined(bias), IfDefined(keep), weight_dropout,
-                                         causal);
+  LRA_CHECK(!distance_slopes.defined() ||
+            (distance_slopes.dim() == 1 && distance_slopes.size(0) == q.size(1)));
+  return SoftmaxAttentionFunction::apply(q, k, v, IfDefined(bias), IfDefined(keep),
+                                         IfDefined(distance_slopes), weight_dropout, causal);
 }
 
 }  // namespace lra

@@ -15,13 +15,15 @@ namespace lra {
 // any strides, widths and float types. Returns [B, H, N, Dv], laid out [B, N, H, Dv].
 // Differentiable once. With `causal`, query i sees only keys j <= i + Nk - N. `bias` [H, N, Nk]
 // (undefined for none) is added to the scaled products of every example; its gradient is summed
-// over the examples. The masks of weight dropout are those of WeightDropoutMask(), drawn tile by
-// tile. NaN in masked keys and values has no effect; rows without keys are 0 with zero gradient.
-// The backward keeps the inputs, the output and one number a row. Results do not depend on the
-// number of threads.
+// over the examples. `distance_slopes` [H] (undefined for none; no gradient) is multiplied by the
+// distance |i + Nk - N - j| and subtracted (ALiBi, Press et al. 2022, section 3). The masks of
+// weight dropout are those of WeightDropoutMask(), drawn tile by tile. NaN in masked keys and
+// values has no effect; rows without keys are 0 with zero gradient. The backward keeps the inputs,
+// the output and one number a row. Results do not depend on the number of threads.
 at::Tensor SoftmaxAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const at::Tensor& keep, const DropoutKey& weight_dropout,
-                            bool causal = false, const at::Tensor& bias = at::Tensor());
+                            bool causal = false, const at::Tensor& bias = at::Tensor(),
+                            const at::Tensor& distance_slopes = at::Tensor());
 
 namespace internal {
 
@@ -30,12 +32,14 @@ namespace internal {
 // The generic form takes everything else, in tiles of ATen operations. Both
 // share these types.
 struct SoftmaxInput {
-  at::Tensor q, k, v, keep, bias;  // keep and bias may be undefined
+  at::Tensor q, k, v, keep, bias, distance_slopes;  // the last three may be undefined
   DropoutKey weight_dropout;
   bool causal = false;
 
+  // Where query 0 stands among the keys.
+  int64_t FirstPosition() const { return k.size(2) - q.size(2); }
   // Query i sees keys j < i + VisibleOffset().
-  int64_t VisibleOffset() const { return k.size(2) - q.size(2) + 1; }
+  int64_t VisibleOffset() const { return FirstPosition() + 1; }
 };
 
 struct SoftmaxState {

@@ -75,6 +75,7 @@ class Blocks {
       scores =
           scores + input_.bias.narrow(1, b.first_query, b.queries).narrow(2, b.first_key, b.keys);
     }
+    if (input_.distance_slopes.defined()) scores = scores - DistancePenalty(b);
     constexpr double kHidden = -std::numeric_limits<double>::infinity();
     if (input_.keep.defined()) {
       const at::Tensor hidden = input_.keep.narrow(1, b.first_key, b.keys).logical_not();
@@ -103,6 +104,15 @@ class Blocks {
   double scale() const { return scale_; }
 
  private:
+  // [H, queries, keys]
+  at::Tensor DistancePenalty(const Block& b) const {
+    const auto options = input_.q.options().dtype(at::kLong);
+    const int64_t first = b.first_query + input_.FirstPosition();
+    const at::Tensor queries = at::arange(first, first + b.queries, options).unsqueeze(1);
+    const at::Tensor keys = at::arange(b.first_key, b.first_key + b.keys, options);
+    return input_.distance_slopes.to(input_.q.options()).view({-1, 1, 1}) * (queries - keys).abs();
+  }
+
   const SoftmaxInput& input_;
   const double scale_;
   at::Tensor k_, v_;

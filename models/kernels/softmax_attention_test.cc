@@ -7,6 +7,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/exp2.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/rand.h>
@@ -37,10 +38,11 @@ struct Case {
   bool has_bias = false;
   double stretch = 1;         // a factor on q, which makes rows peaked
   int64_t stretch_every = 1;  // only every n-th query is stretched
+  bool has_slopes = false;
 };
 
 struct Inputs {
-  at::Tensor q, k, v, keep, bias, upstream;
+  at::Tensor q, k, v, keep, bias, upstream, slopes;
   DropoutKey dropout;
   bool causal;
 };
@@ -63,6 +65,7 @@ Inputs Make(const Case& c) {
   in.v = Random(c.batch, c.heads, c.keys, c.value_width);
   in.upstream = at::randn({c.batch, c.heads, c.queries, c.value_width}, at::kDouble);
   in.causal = c.causal;
+  if (c.has_slopes) in.slopes = at::exp2(-at::arange(1, c.heads + 1, at::kDouble) * 2);
   if (c.has_bias) in.bias = at::randn({c.heads, c.queries, c.keys}, at::kDouble);
   if (c.mask == Case::kLengths) {  // the last example has no keys
     const at::Tensor lengths = at::arange(c.batch - 1, -1, -1, at::kLong) * c.keys / c.batch;
@@ -93,7 +96,7 @@ Outcome Differentiate(const Inputs& in, at::ScalarType type, Function function) 
 
 Outcome Fast(const Inputs& in, at::ScalarType type) {
   return Differentiate(in, type, [&](const auto& q, const auto& k, const auto& v, const auto& b) {
-    return SoftmaxAttention(q, k, v, in.keep, in.dropout, in.causal, b);
+    return SoftmaxAttention(q, k, v, in.keep, in.dropout, in.causal, b, in.slopes);
   });
 }
 
@@ -107,6 +110,11 @@ Outcome Dense(const Inputs& in) {
         if (in.causal) visible = visible.logical_and(at::ones({n, keys}, at::kBool).tril(keys - n));
         at::Tensor scores = at::einsum("bhic,bhjc->bhij", {q, k}) / std::sqrt(double(q.size(3)));
         if (bias.defined()) scores = scores + bias;
+        if (in.slopes.defined()) {
+          const at::Tensor distance =
+              (at::arange(keys - n, keys).unsqueeze(1) - at::arange(keys)).abs();
+          scores = scores - in.slopes.view({-1, 1, 1}) * distance;
+        }
         const at::Tensor hidden = visible.logical_not();
         const at::Tensor highest = scores.detach().masked_fill(hidden, -1e300).amax(-1, true);
         const at::Tensor powers =
@@ -177,6 +185,35 @@ const std::vector<Case>& Cases() {
       {"peaked, lengths", 3, 2, 100, 300, 8, 8, false, 0, Case::kLengths, false, 40, 7},
       {"peaked, causal", 2, 2, 130, 130, 8, 8, true, 0, Case::kScattered, false, 40, 7},
       {"peaked, dropout", 2, 2, 101, 133, 8, 8, false, 0.25, Case::kScattered, false, 40, 7},
+      {.name = "distances",
+       .batch = 2,
+       .heads = 3,
+       .queries = 131,
+       .keys = 131,
+       .width = 8,
+       .value_width = 8,
+       .has_slopes = true},
+      {.name = "distances, causal, scattered, dropout, more keys",
+       .batch = 2,
+       .heads = 2,
+       .queries = 60,
+       .keys = 200,
+       .width = 8,
+       .value_width = 5,
+       .causal = true,
+       .dropout = 0.1,
+       .mask = Case::kScattered,
+       .has_slopes = true},
+      {.name = "distances and bias, lengths, split queries",
+       .batch = 2,
+       .heads = 1,
+       .queries = 1100,
+       .keys = 1100,
+       .width = 4,
+       .value_width = 4,
+       .mask = Case::kLengths,
+       .has_bias = true,
+       .has_slopes = true},
   };
   return cases;
 }
@@ -231,7 +268,7 @@ TEST(SoftmaxAttentionTest, RegisterFormIsTheDenseOneOnEveryInstructionSet) {
     for (const KernelPath path : AvailableKernelPaths()) {
       SCOPED_TRACE(c.name + std::string(", ") + KernelPathName(path));
       ScopedKernelPath use(path);
-      ExpectSame(Fast(in, at::kFloat), expected, c.stretch > 1 ? 3e-5 : 3e-6);
+      ExpectSame(Fast(in, at::kFloat), expected, c.stretch > 1 || c.has_slopes ? 3e-5 : 3e-6);
     }
   }
 }

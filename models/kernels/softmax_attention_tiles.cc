@@ -20,6 +20,18 @@ inline LRA_ALWAYS_INLINE void HideKeysBody(int64_t keys, int64_t first, const in
   }
 }
 
+inline LRA_ALWAYS_INLINE void SubtractDistancesBody(int64_t keys, int64_t first_key,
+                                                    const int32_t* key, int64_t query, float slope,
+                                                    float* tile) {
+  for (int64_t j = 0; j < keys; ++j, tile += kQueryTile) {
+    const auto ahead = static_cast<int32_t>(query - (key == nullptr ? first_key + j : key[j]));
+    for (int32_t q = 0; q < kQueryTile; ++q) {
+      const int32_t distance = ahead + q;
+      tile[q] -= slope * static_cast<float>(distance < 0 ? -distance : distance);
+    }
+  }
+}
+
 inline LRA_ALWAYS_INLINE void HighestScoresBody(int64_t keys, const float* tile, float* highest) {
   float best[kQueryTile];
   for (int64_t q = 0; q < kQueryTile; ++q) best[q] = tile[q];
@@ -76,6 +88,10 @@ inline LRA_ALWAYS_INLINE void ScoreGradientsWithDropoutBody(int64_t keys, const 
 
 LRA_MULTIVERSION(HideKeys, (int64_t keys, int64_t first, const int32_t* visible, float* tile),
                  (keys, first, visible, tile))
+LRA_MULTIVERSION(SubtractDistances,
+                 (int64_t keys, int64_t first_key, const int32_t* key, int64_t query, float slope,
+                  float* tile),
+                 (keys, first_key, key, query, slope, tile))
 LRA_MULTIVERSION(HighestScores, (int64_t keys, const float* tile, float* highest),
                  (keys, tile, highest))
 LRA_MULTIVERSION(ExponentiateTile, (int64_t keys, const float* shift, float* tile, float* sum),

@@ -19,6 +19,10 @@ constexpr float kHiddenScore = -1e30f;
 
 // Sets tile[j][q] = kHiddenScore where first + j >= visible[q].
 void HideKeys(int64_t keys, int64_t first, const int32_t* visible, float* tile);
+// Subtracts slope |query + q - key_j| from tile[j][q], where key_j is key[j], or first_key + j if
+// `key` is null.
+void SubtractDistances(int64_t keys, int64_t first_key, const int32_t* key, int64_t query,
+                       float slope, float* tile);
 // highest[q] = the largest tile[j][q].
 void HighestScores(int64_t keys, const float* tile, float* highest);
 // Replaces tile by 2^(tile - shift), exactly 0 below 2^-125, and adds the sums over the keys to

@@ -3,6 +3,16 @@
 #include <cmath>
 
 namespace lra::internal {
+namespace {
+
+std::vector<float> SlopesToBase2(const at::Tensor& slopes) {
+  if (!slopes.defined()) return {};
+  const at::Tensor scaled = (slopes.to(at::kFloat) * kLog2E).contiguous();
+  const float* first = scaled.const_data_ptr<float>();
+  return std::vector<float>(first, first + scaled.numel());
+}
+
+}  // namespace
 
 KeptKeys::KeptKeys(const SoftmaxInput& input) : keys_(input.k.size(2)) {
   if (!input.keep.defined()) return;
@@ -26,6 +36,7 @@ Problem::Problem(const SoftmaxInput& input)
       kept(input),
       dropout(input.weight_dropout, input.q.size(2)),
       bias(input.bias.defined() ? input.bias.contiguous() : at::Tensor()),
+      slopes(SlopesToBase2(input.distance_slopes)),
       batch(input.q.size(0)),
       heads(input.q.size(1)),
       queries(input.q.size(2)),
@@ -68,13 +79,20 @@ KeySpan Worker::Tile(const Place& at, int64_t first) const {
           p_.kept.Index(at.example, first)};
 }
 
-void Worker::BiasTile(int64_t head, const QuerySpan& queries, const KeySpan& keys, int64_t count,
-                      const float* start) {
+void Worker::BeginTile(int64_t head, const QuerySpan& queries, const KeySpan& keys, int64_t count,
+                       const float* start) {
+  for (int64_t j = 0; j < count; ++j)
+    std::copy_n(start, kQueryTile, weights_.get() + j * kQueryTile);
+  if (p_.bias.defined()) AddBias(head, queries, keys, count);
+  if (p_.slopes.empty()) return;
+  SubtractDistances(count, keys.first, keys.index, p_.input.FirstPosition() + queries.first,
+                    p_.slopes[head], weights_.get());
+}
+
+void Worker::AddBias(int64_t head, const QuerySpan& queries, const KeySpan& keys, int64_t count) {
   const int64_t all_keys = p_.bias.size(2);
   const float* bias =
       p_.bias.const_data_ptr<float>() + (head * p_.queries + queries.first) * all_keys;
-  for (int64_t j = 0; j < count; ++j)
-    std::copy_n(start, kQueryTile, weights_.get() + j * kQueryTile);
   for (int64_t lane = 0; lane < queries.count; ++lane, bias += all_keys) {
     for (int64_t j = 0; j < count; ++j)
       weights_.get()[j * kQueryTile + lane] += kLog2E * bias[keys.Original(j)];

@@ -56,6 +56,7 @@ struct Problem {
   const KeptKeys kept;
   const DropoutRows dropout;
   const at::Tensor bias;  // dense
+  const std::vector<float> slopes;  // of each head, to base 2; or empty
   const int64_t batch, heads, queries, width, value_width, padded_width, padded_value_width;
   const int64_t chunk_tiles;  // tiles of queries that share a pass over the keys
   const float scale;
@@ -106,8 +107,9 @@ class Worker {
     float start[kQueryTile];
     for (int64_t lane = 0; lane < kQueryTile; ++lane) start[lane] = -minus[lane];
     const QuerySpan& queries = spans_[t];
-    if (p_.bias.defined()) BiasTile(at.head, queries, keys, count, start);
-    products.Scores(t, keys, count, p_.bias.defined() ? nullptr : start, weights_.get());
+    const bool is_begun = p_.bias.defined() || !p_.slopes.empty();
+    if (is_begun) BeginTile(at.head, queries, keys, count, start);
+    products.Scores(t, keys, count, is_begun ? nullptr : start, weights_.get());
     if (queries.least < keys.first + count)
       HideKeys(count, keys.first, queries.visible, weights_.get());
   }
@@ -120,8 +122,10 @@ class Worker {
   std::vector<QuerySpan> spans_;  // of the chunk
 
  private:
-  void BiasTile(int64_t head, const QuerySpan& queries, const KeySpan& keys, int64_t count,
-                const float* start);
+  // weights_ = what is added to the products: start[q], bias and distances.
+  void BeginTile(int64_t head, const QuerySpan& queries, const KeySpan& keys, int64_t count,
+                 const float* start);
+  void AddBias(int64_t head, const QuerySpan& queries, const KeySpan& keys, int64_t count);
 };
 
 // body(worker, unit) for every unit, on whichever thread is free; results must not depend on it.

@@ -7,8 +7,10 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
@@ -53,9 +55,23 @@ absl::Status CheckRotary(const ModelConfig& model, const std::string& attention,
       model.heads(), ": model.positions=ROTARY turns channels in pairs"));
 }
 
+// Press et al. 2022, section 3: 2^(-8 h / H) in head h = 1 .. H.
+std::vector<double> DistanceSlopes(const ModelConfig& model) {
+  std::vector<double> slopes;
+  if (model.positions() != ModelConfig::ALIBI) return slopes;
+  for (int head = 1; head <= model.heads(); ++head)
+    slopes.push_back(std::exp2(-8.0 * head / model.heads()));
+  return slopes;
+}
+
 absl::Status CheckTraits(const ModelConfig& model, const AttentionConfig& config,
                          const Traits& traits) {
   LRA_RETURN_IF_ERROR(CheckRotary(model, config.name(), traits));
+  if (model.positions() == ModelConfig::ALIBI && !traits.takes_distance_slopes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model.positions: is ALIBI, but the weights of \"", config.name(),
+        "\" cannot be multiplied by a function of distance; set model.positions=SINUSOID"));
+  }
   if (model.inner_dropout() && !traits.supports_inner_dropout) {
     return absl::InvalidArgumentError(
         absl::StrCat("model.inner_dropout: is true, but \"", config.name(),
@@ -88,6 +104,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const BlockContext& blo
   context.parameters = block.parameters;
   context.scope = block.scope + "attention.";
   context.options = block.attention.options();
+  context.distance_slopes = DistanceSlopes(block.model);
   LRA_ASSIGN_OR_RETURN(
       std::unique_ptr<Attention> attention,
       AttentionRegistry::Get().Create("attention", block.attention.name(), context));

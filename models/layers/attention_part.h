@@ -3,7 +3,7 @@
 // Methods without projections (Projections::kNone) get the normalised x and give the output.
 // Under model.attention_filter_tokens a depthwise convolution (models/layers/token_filter.h) stands
 // behind the norm; under model.positions=ROTARY queries and keys are turned in front of the
-// attention.
+// attention, and under ALIBI the attention multiplies its weights by a function of distance.
 #ifndef LRA_MODELS_LAYERS_ATTENTION_PART_H_
 #define LRA_MODELS_LAYERS_ATTENTION_PART_H_
 
@@ -25,7 +25,7 @@ class AttentionPart {
  public:
   // Parameters are named <scope>attention.* and <scope>attention_norm.*. InvalidArgument for an
   // unknown attention, its options, sizes that do not fit, attention dropout on a method without
-  // explicit weights, a causal mask where there is none, and rotary positions without queries.
+  // explicit weights, a causal mask where there is none, and positions that it cannot have.
   static absl::StatusOr<AttentionPart> Create(const BlockContext& context);
 
   // What the attention gets. What padding does is model.mask's say:

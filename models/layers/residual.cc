@@ -73,11 +73,11 @@ absl::Status RefuseAttention(absl::string_view block, const BlockContext& contex
         absl::StrCat("model.inner_dropout: is true, but block \"", block,
                      "\" uses no attention; set model.inner_dropout=false"));
   }
-  if (context.model.positions() == ModelConfig::ROTARY) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model.positions: is ROTARY, but block \"", block,
-                     "\" uses no attention whose queries and keys it turns; set "
-                     "model.positions=SINUSOID"));
+  const ModelConfig::Positions positions = context.model.positions();
+  if (positions == ModelConfig::ROTARY || positions == ModelConfig::ALIBI) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model.positions: is ", ModelConfig::Positions_Name(positions), ", but block \"", block,
+        "\" uses no attention that could have them; set model.positions=SINUSOID"));
   }
   if (context.model.attention_filter_tokens() > 0) {
     return absl::InvalidArgumentError(

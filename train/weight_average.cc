@@ -1,0 +1,60 @@
+#include "train/weight_average.h"
+
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+
+#include "lra/check.h"
+
+namespace lra {
+
+WeightAverage::WeightAverage(double decay, const ParameterStore& store)
+    : decay_(decay), updates_(at::zeros({}, at::kDouble)) {
+  for (const std::vector<Parameter>* values : {&store.parameters(), &store.buffers()}) {
+    for (const Parameter& parameter : *values) {
+      const at::Tensor value = parameter.value.detach();  // shares the storage
+      if (value.is_floating_point()) pairs_.push_back({parameter.name, value, value.clone()});
+    }
+  }
+}
+
+void WeightAverage::Add() {
+  LRA_CHECK(!is_in_use_);
+  const c10::NoGradGuard no_gradient;
+  updates_.add_(1);
+  const double updates = updates_.item<double>();
+  const double decay = std::min(decay_, updates / (9 + updates));
+  for (Pair& pair : pairs_) pair.other.lerp_(pair.value, 1 - decay);
+}
+
+void WeightAverage::Exchange() {
+  const c10::NoGradGuard no_gradient;
+  for (Pair& pair : pairs_) {
+    const at::Tensor kept = pair.value.clone();
+    pair.value.copy_(pair.other);
+    pair.other.copy_(kept);
+  }
+}
+
+std::vector<std::pair<std::string, at::Tensor>> WeightAverage::State() const {
+  std::vector<std::pair<std::string, at::Tensor>> state;
+  for (const Pair& pair : pairs_) state.emplace_back("trained/" + pair.name, pair.other);
+  state.emplace_back("average_updates", updates_);
+  return state;
+}
+
+WeightAverage::Scope::Scope(WeightAverage* average) : average_(average) {
+  if (average_ == nullptr) return;
+  LRA_CHECK(!average_->is_in_use_);
+  average_->Exchange();
+  average_->is_in_use_ = true;
+}
+
+WeightAverage::Scope::~Scope() {
+  if (average_ == nullptr) return;
+  average_->Exchange();
+  average_->is_in_use_ = false;
+}
+
+}  // namespace lra
