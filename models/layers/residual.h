@@ -1,4 +1,4 @@
-// What stands around the function f of a block that has one half:
+// What stands around a function f of a block:
 //   norm_placement BEFORE: y = x + drop(f(norm(x)))
 //   norm_placement AFTER:  y = norm(x + drop(f(x)))
 // and what padding is to f. Enter() gives what f gets, Leave() takes what f made of it.
@@ -12,14 +12,16 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "models/interface/block.h"
+#include "models/layers/dropout_sites.h"
 #include "models/layers/norm.h"
 
 namespace lra {
 
 class Residual {
  public:
-  // Creates the norm, <scope>norm.*.
-  explicit Residual(const BlockContext& context);
+  // Creates the norm, <scope><norm>.*. A block of several functions gives each a name and a place.
+  explicit Residual(const BlockContext& context, absl::string_view norm = "norm",
+                    LayerSite place = LayerSite::kAttentionOutput);
 
   // Tokens that others may see: [B, N] bool; undefined: all of them. Under model.mask NO_MASK
   // padding is a token like any other; OUTER, which is about weights of queries, is KEYS here.
@@ -43,6 +45,7 @@ class Residual {
   DropoutKey Key(const DropoutRun& run) const;
 
   int64_t index_;
+  LayerSite place_;
   bool is_causal_, is_post_norm_, is_masked_;
   Norm norm_;
 };

@@ -1,0 +1,41 @@
+// Convolutions along the tokens whose taps stand apart, with full mixing of channels.
+#ifndef LRA_MODELS_KERNELS_DILATED_CONVOLUTION_H_
+#define LRA_MODELS_KERNELS_DILATED_CONVOLUTION_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "models/kernels/linear_map.h"
+
+namespace lra {
+
+// Which tokens a convolution reads: tap t of token n reads token n + (t - own) dilation. Outside of
+// the sequence there are zeros or, where it is circular, its other end.
+struct DilatedTaps {
+  int64_t taps = 3;
+  int64_t own = 1;  // the tap that reads the token itself
+  int64_t dilation = 1;
+  bool is_circular = false;
+
+  int64_t Offset(int64_t tap) const { return (tap - own) * dilation; }
+};
+
+// y_n = b + sum_t W_t x_{n + (t - own) dilation}: x [B, N, E], map.weight [F, taps E], whose columns
+// t E .. (t + 1) E - 1 are W_t, -> [B, N, F]. The sequence of example b is its first lengths_b
+// tokens ([B] int64, where x is; undefined: all N), whatever stands behind; there y is 0.
+// Differentiable once in x and map. Works on any device and float type; it is fast in float32 on
+// the CPU. Under autocast the products are of bfloat16; the result is of the type of x again.
+at::Tensor DilatedConvolution(const at::Tensor& x, const LinearMap& map, const at::Tensor& lengths,
+                              const DilatedTaps& taps);
+
+namespace internal {
+
+// The same by ATen: the tokens that each tap reads are gathered side by side, and mapped.
+at::Tensor DilatedConvolutionGeneric(const at::Tensor& x, const LinearMap& map,
+                                     const at::Tensor& lengths, const DilatedTaps& taps);
+
+}  // namespace internal
+}  // namespace lra
+
+#endif  // LRA_MODELS_KERNELS_DILATED_CONVOLUTION_H_
