@@ -9,6 +9,8 @@
 // tokens among them are zeros. With attention.causal the last tap reads the token itself.
 // norm_placement AFTER: x' = x and y = norm(the same). The paper has ReLU, weights normalised by
 // row instead of a norm, and no positions. model.mask=OUTER is KEYS here.
+#include "models/kernels/dilated_convolution.h"
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -27,7 +29,7 @@
 #include "lra/status_macros.h"
 #include "models/block/dilated_convolution.pb.h"
 #include "models/interface/block.h"
-#include "models/kernels/dilated_convolution.h"
+#include "models/layers/convolution_layer.h"
 #include "models/layers/definitions.h"
 #include "models/layers/parameter_scope.h"
 #include "models/layers/residual.h"
@@ -86,10 +88,10 @@ class DilatedConvolutions : public Block {
 
   at::Tensor Forward(const BlockInput& input) const override {
     BlockInput step = input;
-    const at::Tensor lengths = Lengths(convolutions_[0].residual.Keep(input));
+    const at::Tensor keep = convolutions_[0].residual.Keep(input);
+    const TokenMask mask = {keep, Lengths(keep)};
     for (const Convolution& c : convolutions_) {
-      const at::Tensor entered = c.residual.Enter(step);
-      step.x = Finish(c, DilatedConvolution(entered, c.map, lengths, c.taps), step);
+      step.x = Convolve(c, mask, step);
       if (input.visit != nullptr)
         (*input.visit)(absl::StrCat("convolution of dilation ", c.taps.dilation), step.x);
     }
@@ -106,8 +108,8 @@ class DilatedConvolutions : public Block {
   }
 
   int64_t ActivationBytes(int64_t batch, int64_t tokens) const override {
-    // Of each convolution: what it reads, what enters the GELU, the sum.
-    const int64_t floats = 3 * convolutions_[0].map.weight.size(0);
+    // Of each convolution: what enters the GELU, and the sum.
+    const int64_t floats = 2 * convolutions_[0].map.weight.size(0);
     return static_cast<int64_t>(sizeof(float) * convolutions_.size()) * batch * tokens * floats;
   }
 
@@ -136,6 +138,14 @@ class DilatedConvolutions : public Block {
   }
 
  private:
+  at::Tensor Convolve(const Convolution& c, const TokenMask& mask, const BlockInput& step) const {
+    if (c.residual.is_plain()) {
+      return ConvolutionLayer(step.x, mask, {c.residual.norm().map(), c.map, c.taps, gelu_},
+                              c.residual.Key(step.run));
+    }
+    return Finish(c, DilatedConvolution(c.residual.Enter(step), c.map, mask.lengths, c.taps), step);
+  }
+
   at::Tensor Finish(const Convolution& c, const at::Tensor& convolved,
                     const BlockInput& step) const {
     const char* kind = gelu_ == GeluKind::kTanh ? "tanh" : "none";
@@ -162,11 +172,11 @@ at::Tensor DilatedConvolutions::Oracle(const BlockInput& input) const {
       // How far token m is from what token n asks for; circular: up to whole turns.
       at::Tensor off = places - places.unsqueeze(1) - (t - c.taps.own) * c.taps.dilation;
       off = c.taps.is_circular ? off.remainder(ends.clamp_min(1)) : off.unsqueeze(0);
-      const at::Tensor reads = off.eq(0).logical_and(places.view({1, 1, -1}) < ends).to(x.options());
+      const at::Tensor reads =
+          off.eq(0).logical_and(places.view({1, 1, -1}) < ends).to(x.options());
       const LinearMap tap = {c.map.weight.narrow(1, t * width, width), at::Tensor()};
-      read = read + at::einsum("bnm,bme->bne",
-                               {reads.expand({x.size(0), tokens, tokens}),
-                                LinearDefinition(x, tap)});
+      read = read + at::einsum("bnm,bme->bne", {reads.expand({x.size(0), tokens, tokens}),
+                                                LinearDefinition(x, tap)});
     }
     const at::Tensor active = GeluDefinition(read + c.map.bias.to(x.options()), gelu_);
     step.x = c.residual.LeaveOracle(active, step);
@@ -176,8 +186,8 @@ at::Tensor DilatedConvolutions::Oracle(const BlockInput& input) const {
 
 absl::Status CheckOptions(const Options& options, const BlockContext& context) {
   if (options.kernel_tokens() % 2 == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("block.options.kernel_tokens: is ",
-                                                   options.kernel_tokens(), ", must be odd"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("block.options.kernel_tokens: is ", options.kernel_tokens(), ", must be odd"));
   }
   if (!options.circular() || !context.attention.causal()) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -206,9 +216,8 @@ absl::StatusOr<std::unique_ptr<Block>> MakeDilatedConvolutions(const BlockContex
         {std::move(residual), std::move(map), {taps, own, dilation, options.circular()}});
   }
   const bool is_tanh = context.model.activation() == ModelConfig::GELU_TANH;
-  return std::make_unique<DilatedConvolutions>(std::move(convolutions),
-                                               is_tanh ? GeluKind::kTanh : GeluKind::kErf,
-                                               options.circular());
+  return std::make_unique<DilatedConvolutions>(
+      std::move(convolutions), is_tanh ? GeluKind::kTanh : GeluKind::kErf, options.circular());
 }
 
 LRA_REGISTER(BlockRegistry, "dilated_convolution", MakeDilatedConvolutions);

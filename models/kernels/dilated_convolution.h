@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "models/kernels/linear_map.h"
 
@@ -19,6 +20,11 @@ struct DilatedTaps {
   bool is_circular = false;
 
   int64_t Offset(int64_t tap) const { return (tap - own) * dilation; }
+  // All of them, as autograd's functions keep them, and back.
+  std::vector<int64_t> Numbers() const { return {taps, own, dilation, is_circular}; }
+  static DilatedTaps Of(const std::vector<int64_t>& numbers) {
+    return {numbers[0], numbers[1], numbers[2], numbers[3] != 0};
+  }
 };
 
 // y_n = b + sum_t W_t x_{n + (t - own) dilation}: x [B, N, E], map.weight [F, taps E], whose columns
@@ -31,7 +37,7 @@ at::Tensor DilatedConvolution(const at::Tensor& x, const LinearMap& map, const a
 
 namespace internal {
 
-// The same by ATen: the tokens that each tap reads are gathered side by side, and mapped.
+// The same by ATen: a map and a gathering for each tap.
 at::Tensor DilatedConvolutionGeneric(const at::Tensor& x, const LinearMap& map,
                                      const at::Tensor& lengths, const DilatedTaps& taps);
 

@@ -118,8 +118,9 @@ TEST_P(DilatedConvolutionTest, IsItsSum) {
   for (const DilatedTaps& taps : AllTaps()) {
     SCOPED_TRACE(absl::StrCat("own ", taps.own, taps.is_circular ? ", circular" : ""));
     const Sums expected = SumByHand(GetParam(), t, taps);
-    ExpectEqual(Differentiate(internal::DilatedConvolutionGeneric, GetParam(), t, taps, at::kDouble),
-                expected, 1e-13);
+    ExpectEqual(
+        Differentiate(internal::DilatedConvolutionGeneric, GetParam(), t, taps, at::kDouble),
+        expected, 1e-13);
     for (const KernelPath path : AvailableKernelPaths()) {
       const ScopedKernelPath use(path);
       SCOPED_TRACE(KernelPathName(path));

@@ -26,6 +26,11 @@ class Residual {
   // Tokens that others may see: [B, N] bool; undefined: all of them. Under model.mask NO_MASK
   // padding is a token like any other; OUTER, which is about weights of queries, is KEYS here.
   at::Tensor Keep(const BlockInput& input) const;
+  // Whether the norm is a layer norm in front of f: what fused forms take, with norm() and Key().
+  bool is_plain() const { return !is_post_norm_ && norm_.is_layer_norm(); }
+  const Norm& norm() const { return norm_; }
+  DropoutKey Key(const DropoutRun& run) const;
+
   // [B, N, E]. Tokens that nobody may see are 0: whatever they hold gets no further, nor its
   // gradient.
   at::Tensor Enter(const BlockInput& input) const;
@@ -42,8 +47,6 @@ class Residual {
   int64_t ParameterCount() const;
 
  private:
-  DropoutKey Key(const DropoutRun& run) const;
-
   int64_t index_;
   LayerSite place_;
   bool is_causal_, is_post_norm_, is_masked_;
