@@ -1,8 +1,8 @@
 // dilated_convolution: convolutions along the tokens, over all channels, with taps ever further
 // apart.
 // Source: Cheng et al. 2022 ("Classification of Long Sequential Data using Circular Dilated
-// Convolutional Neural Networks"), section 3; causal as in Bai et al. 2018 ("An Empirical Evaluation
-// of Generic Convolutional and Recurrent Networks for Sequence Modeling"), section 3.
+// Convolutional Neural Networks"), section 3; causal as in Bai et al. 2018 ("An Empirical
+// Evaluation of Generic Convolutional and Recurrent Networks for Sequence Modeling"), section 3.
 //   y_n = x_n + drop(gelu(b + sum_t W_t x'_{n + (t - W / 2) d})),  x' = norm(x), W taps
 // for each convolution of the block, d = 1, 2, 4, ...; circular: n + ... modulo the number of the
 // example's tokens up to its last real one, so that no padding comes between its ends. Padded
@@ -38,13 +38,6 @@ namespace lra {
 namespace {
 
 using Options = DilatedConvolutionOptions;
-
-// Of the encoder's convolution number i.
-int64_t Dilation(const Options& options, int64_t i) {
-  const int64_t count = options.dilations(), turn = i % count;
-  if (options.order() != Options::INTERLEAVED) return int64_t{1} << turn;
-  return int64_t{1} << (turn / 2 + (turn % 2) * ((count + 1) / 2));
-}
 
 // Tokens of each example up to its last real one: [B] int64.
 at::Tensor Lengths(const at::Tensor& keep) {
@@ -108,13 +101,13 @@ class DilatedConvolutions : public Block {
   }
 
   int64_t ActivationBytes(int64_t batch, int64_t tokens) const override {
-    // Of each convolution: what enters the GELU, and the sum.
+    // Each convolution keeps what enters its GELU, and its output.
     const int64_t floats = 2 * convolutions_[0].map.weight.size(0);
     return static_cast<int64_t>(sizeof(float) * convolutions_.size()) * batch * tokens * floats;
   }
 
-  // tensors = {for each convolution the tokens that the next one reads, as it reads them [B, (W - 1)
-  // d, E]}: zeros at first.
+  // tensors = {for each convolution the tokens that the next piece reads of the last one, as it
+  // reads them [B, (W - 1) d, E]}: zeros at first.
   BlockState InitState(int64_t batch, const at::TensorOptions& options) const override {
     BlockState state;
     for (const Convolution& c : convolutions_)
@@ -209,7 +202,8 @@ absl::StatusOr<std::unique_ptr<Block>> MakeDilatedConvolutions(const BlockContex
     const LayerSite place =
         i == 0 ? LayerSite::kAttentionOutput
                : static_cast<LayerSite>(static_cast<int64_t>(LayerSite::kFurtherPlaces) + i - 1);
-    const int64_t dilation = Dilation(options, context.index * options.convolutions() + i);
+    const int64_t before = context.index * options.convolutions();
+    const int64_t dilation = int64_t{1} << (before + i) % options.dilations();
     Residual residual(context, absl::StrCat(name, ".norm"), place);
     LinearMap map = scope.Linear(name, width, taps * width, true);
     convolutions.push_back(

@@ -30,7 +30,6 @@ class DilatedConvolutionsTest : public testing::Test {
     options_.set_convolutions(1);
     options_.set_dilations(1);
     options_.set_circular(true);
-    options_.set_order(DilatedConvolutionOptions::RISING);
     context_.model.set_width(2);
     context_.model.set_norm_epsilon(1e-12f);
     context_.attention.set_name(kNoAttention);
@@ -106,12 +105,9 @@ TEST_F(DilatedConvolutionsTest, DilationsGoOnThroughTheEncoder) {
   options_.set_convolutions(3);
   options_.set_dilations(6);
   EXPECT_THAT(Dilations(2), ElementsAre("1", "2", "4", "8", "16", "32"));
-  options_.set_order(DilatedConvolutionOptions::INTERLEAVED);
+  options_.set_dilations(4);
   parameters_ = ParameterStore(1);
-  EXPECT_THAT(Dilations(2), ElementsAre("1", "8", "2", "16", "4", "32"));
-  options_.set_dilations(5);
-  parameters_ = ParameterStore(1);
-  EXPECT_THAT(Dilations(2), ElementsAre("1", "8", "2", "16", "4", "1"));
+  EXPECT_THAT(Dilations(2), ElementsAre("1", "2", "4", "8", "1", "2"));
 }
 
 // With no weights, biases of 1 and dropout of a half, a convolution adds 2 gelu(1) or nothing: two
@@ -152,8 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
     Options, FormsOfDilatedConvolutionsTest,
     testing::Values(std::vector<std::string>{"circular=false"},
                     std::vector<std::string>{"circular=false", "dilations=2", "kernel_tokens=5"},
-                    std::vector<std::string>{"order=INTERLEAVED", "convolutions=2",
-                                             "kernel_tokens=1"}));
+                    std::vector<std::string>{"convolutions=2", "kernel_tokens=7"}));
 
 }  // namespace
 }  // namespace lra

@@ -27,8 +27,8 @@ struct DilatedTaps {
   }
 };
 
-// y_n = b + sum_t W_t x_{n + (t - own) dilation}: x [B, N, E], map.weight [F, taps E], whose columns
-// t E .. (t + 1) E - 1 are W_t, -> [B, N, F]. The sequence of example b is its first lengths_b
+// y_n = b + sum_t W_t x_{n + (t - own) dilation}: x [B, N, E], map.weight [F, taps E] with W_t in
+// the columns from t E on -> [B, N, F]. The sequence of example b is its first lengths_b
 // tokens ([B] int64, where x is; undefined: all N), whatever stands behind; there y is 0.
 // Differentiable once in x and map. Works on any device and float type; it is fast in float32 on
 // the CPU. Under autocast the products are of bfloat16; the result is of the type of x again.

@@ -27,7 +27,7 @@ void ForRuns(const ConvolutionTile& tile, int64_t offset, bool is_circular, Body
   }
 }
 
-// Of the first token of the tile's example.
+// That of the first token of the tile's example.
 int64_t FirstRow(const ConvolutionTile& tile) { return tile.row - tile.first; }
 
 }  // namespace
