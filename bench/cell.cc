@@ -74,7 +74,7 @@ absl::Status FromJsonLine(absl::string_view line, absl::string_view where,
 }
 
 std::string MethodLabel(const BenchRequest& request) {
-  std::string label = request.attention();
+  std::string label = request.block().empty() ? request.attention() : request.block();
   if (request.options_size() > 0)
     absl::StrAppend(&label, " (", absl::StrJoin(request.options(), ", "), ")");
   return request.causal() ? label + ", causal" : label;

@@ -43,6 +43,21 @@ TEST(ParseMethods, TakesOptionsAndOldNames) {
   EXPECT_EQ(MethodLabel(request), "reformer (rounds=4, training_rounds=4)");
 }
 
+TEST(ParseBlocks, TakesBlocksInPlaceOfAttentions) {
+  const auto methods = ParseBlocks({"dilated_convolution:convolutions=3,circular=false,causal"});
+  ASSERT_TRUE(methods.ok()) << methods.status();
+  ASSERT_EQ(methods->size(), 1u);
+  EXPECT_EQ((*methods)[0].attention, "none");
+  BenchRequest request;
+  SetMethod((*methods)[0], &request);
+  EXPECT_EQ(request.block(), "dilated_convolution");
+  EXPECT_EQ(MethodLabel(request), "dilated_convolution (convolutions=3, circular=false), causal");
+  EXPECT_THAT(std::string(ParseBlocks({"dilated_convolutions"}).status().message()),
+              HasSubstr("did you mean \"dilated_convolution\""));
+  EXPECT_THAT(std::string(ParseBlocks({"dilated_convolution:kernels=3"}).status().message()),
+              HasSubstr("kernel_tokens"));
+}
+
 TEST(ParseMethods, NamesWhatIsWrong) {
   EXPECT_THAT(std::string(ParseMethods({"lineer"}).status().message()), HasSubstr("linear"));
   EXPECT_THAT(std::string(ParseMethods({"reformer:round=4"}).status().message()),

@@ -26,36 +26,50 @@ absl::StatusOr<int64_t> ParseLength(absl::string_view text) {
 }
 
 // "reformer:rounds=4,buckets=8"; texts are split at commas already, so that "buckets=8" may stand
-// alone and belong to the method before it.
-absl::Status AddMethod(const std::string& text, std::vector<MethodChoice>* methods) {
+// alone and belong to the method before it. `name` is the field of the names.
+void AddMethod(const std::string& text, std::string MethodChoice::*name,
+               std::vector<MethodChoice>* methods) {
   const bool is_option = text.find('=') != std::string::npos && text.find(':') == std::string::npos;
   if (is_option && !methods->empty()) {
     methods->back().options.push_back(text);
-    return absl::OkStatus();
+    return;
   }
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
   MethodChoice method;
-  method.attention = parts[0] == "softmax" ? "transformer" : parts[0];
+  method.*name = parts[0];
   if (parts.size() > 1) method.options.push_back(parts[1]);
   methods->push_back(method);
-  return absl::OkStatus();
+}
+
+// Takes "causal" out of the options.
+void FindCausal(MethodChoice* method) {
+  const auto causal = std::find(method->options.begin(), method->options.end(), "causal");
+  method->causal = causal != method->options.end();
+  if (method->causal) method->options.erase(causal);
+}
+
+absl::Status CheckName(absl::string_view kind, const std::string& folder, const std::string& name) {
+  const std::vector<std::string> known = ConfigNames(folder);
+  return std::find(known.begin(), known.end(), name) == known.end()
+             ? UnknownNameError(kind, name, known)
+             : absl::OkStatus();
 }
 
 absl::Status CheckMethod(MethodChoice* method) {
-  std::vector<std::string> options;
-  for (const std::string& option : method->options) {
-    if (option == "causal") {
-      method->causal = true;
-    } else {
-      options.push_back(option);
-    }
-  }
-  method->options = options;
-  const std::vector<std::string> known = ConfigNames("attentions");
-  if (std::find(known.begin(), known.end(), method->attention) == known.end())
-    return UnknownNameError("attention", method->attention, known);
+  FindCausal(method);
+  if (method->attention == "softmax") method->attention = "transformer";
+  LRA_RETURN_IF_ERROR(CheckName("attention", "attentions", method->attention));
   LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(method->attention));
-  return SetOptions("attention", method->attention, file.attention().options(), options).status();
+  return SetOptions("attention", method->attention, file.attention().options(), method->options)
+      .status();
+}
+
+absl::Status CheckBlockChoice(MethodChoice* method) {
+  FindCausal(method);
+  method->attention = kNoAttention;
+  LRA_RETURN_IF_ERROR(CheckName("block", "blocks", method->block));
+  LRA_ASSIGN_OR_RETURN(const BlockFile file, LoadBlockFile(method->block));
+  return SetOptions("block", method->block, file.block().options(), method->options).status();
 }
 
 }  // namespace
@@ -63,13 +77,22 @@ absl::Status CheckMethod(MethodChoice* method) {
 absl::StatusOr<std::vector<MethodChoice>> ParseMethods(const std::vector<std::string>& texts) {
   std::vector<MethodChoice> methods;
   for (const std::string& text : SplitAtCommas(texts))
-    LRA_RETURN_IF_ERROR(AddMethod(text, &methods));
+    AddMethod(text, &MethodChoice::attention, &methods);
   for (MethodChoice& method : methods) LRA_RETURN_IF_ERROR(CheckMethod(&method));
+  return methods;
+}
+
+absl::StatusOr<std::vector<MethodChoice>> ParseBlocks(const std::vector<std::string>& texts) {
+  std::vector<MethodChoice> methods;
+  for (const std::string& text : SplitAtCommas(texts))
+    AddMethod(text, &MethodChoice::block, &methods);
+  for (MethodChoice& method : methods) LRA_RETURN_IF_ERROR(CheckBlockChoice(&method));
   return methods;
 }
 
 void SetMethod(const MethodChoice& method, BenchRequest* request) {
   request->set_attention(method.attention);
+  request->set_block(method.block);
   request->set_causal(method.causal);
   request->clear_options();
   for (const std::string& option : method.options) request->add_options(option);

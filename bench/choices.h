@@ -17,8 +17,11 @@ struct MethodChoice {
   std::string attention;
   std::vector<std::string> options;
   bool causal = false;
+  std::string block;  // one that uses no attention, in place of one
 };
 absl::StatusOr<std::vector<MethodChoice>> ParseMethods(const std::vector<std::string>& texts);
+// The same for blocks: "dilated_convolution:convolutions=3".
+absl::StatusOr<std::vector<MethodChoice>> ParseBlocks(const std::vector<std::string>& texts);
 void SetMethod(const MethodChoice& method, BenchRequest* request);
 
 // "512,1024" or "512..65536", which doubles. InvalidArgument for anything else.

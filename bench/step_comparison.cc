@@ -69,6 +69,7 @@ void Report(const Contender& contender, int repetition, const BenchResult& resul
 std::vector<Contender> ProfiledContenders(const StepPlan& plan, const std::string& program) {
   std::vector<Contender> contenders;
   for (BenchRequest request : Requests(plan)) {
+    if (!request.block().empty()) continue;  // its pieces are its own
     request.set_profiles(true);
     const CellRunner run = ChildRunner(program);
     contenders.push_back({LabelOf(request, ""), "", [run, request] { return run(request); }});

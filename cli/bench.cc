@@ -20,7 +20,7 @@ namespace {
 
 struct StepFlags {
   std::vector<std::string> attentions = {"transformer", "linear", "cosformer"};
-  std::vector<std::string> kernels;
+  std::vector<std::string> blocks, kernels;
   std::string size = "small", dtype = "float32";
   int64_t tokens = 2000, batch = 0, layers = 0;
   double dropout = 0.1, weight_dropout = 0;
@@ -33,6 +33,8 @@ struct StepFlags {
 absl::StatusOr<StepPlan> PlanOf(const StepFlags& flags, const CommandContext& context) {
   StepPlan plan = flags.plan;
   LRA_ASSIGN_OR_RETURN(plan.methods, ParseMethods(flags.attentions));
+  LRA_ASSIGN_OR_RETURN(const std::vector<MethodChoice> blocks, ParseBlocks(flags.blocks));
+  plan.methods.insert(plan.methods.end(), blocks.begin(), blocks.end());
   LRA_ASSIGN_OR_RETURN(plan.base, SizedRequest(flags.size));
   LRA_ASSIGN_OR_RETURN(const NumericsConfig::Precision precision, ParsePrecision(flags.dtype));
   plan.base.set_mode(flags.is_forward ? BenchRequest::FORWARD : BenchRequest::TRAINING);
@@ -120,6 +122,9 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
             "Attentions, NAME or NAME:OPTION=VALUE, with commas (default: transformer, linear, "
             "cosformer)",
             {.value = kAttentionValue});
+  AddOption(command, "--block", &flags->blocks,
+            "Blocks that use no attention, as more rows: NAME or NAME:OPTION=VALUE, with commas",
+            {.value = kBlockValue});
   AddOption(command, "--tokens", &flags->tokens, "Length N",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 1, .largest = 1 << 20});
   AddOption(command, "--batch", &flags->batch,
@@ -158,6 +163,7 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
   SetBody(command, context,
           "  lra bench step\n"
           "  lra bench step --attention softmax,linear --against env/bin/python --compile\n"
+          "  lra bench step --attention linear --block dilated_convolution --tokens 1024\n"
           "  lra bench step --size official --kernels avx2,avx512 --dtype bfloat16\n"
           "  lra bench step --beside old/lra --repetitions 5 --no-profile --json",
           [flags, context] { return RunStep(*flags, *context); });

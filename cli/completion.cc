@@ -88,6 +88,7 @@ absl::StatusOr<PluginWords> AllOptions(absl::string_view attention_path,
 void AddNames(ValueWords* words) {
   Words& tasks = (*words)[kTaskValue] = TasksInOrder();
   Words& attentions = (*words)[kAttentionValue] = ConfigNames("attentions");
+  (*words)[kBlockValue] = ConfigNames("blocks");
   (*words)[kProtocolValue] = ConfigNames("protocols");
   (*words)[kPresetValue] = ConfigNames("presets");
   (*words)[kPublishedValue] = ConfigNames("published");

@@ -17,6 +17,7 @@ namespace lra {
 // (completion.cc). A value "md|csv" is one of these words; any other is text, a number or a path.
 inline constexpr char kTaskValue[] = "TASK";
 inline constexpr char kAttentionValue[] = "ATTENTION";
+inline constexpr char kBlockValue[] = "BLOCK";
 inline constexpr char kProtocolValue[] = "PROTOCOL";
 inline constexpr char kPresetValue[] = "PRESET";
 inline constexpr char kPublishedValue[] = "PUBLISHED";

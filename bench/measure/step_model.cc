@@ -12,6 +12,7 @@
 #include "lra/config.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"
+#include "models/block_facts.h"
 
 namespace lra {
 namespace {
@@ -48,18 +49,33 @@ OptimizerConfig StepOptimizer() {
   return config;
 }
 
+// The attention with its options, or a block without one.
+absl::Status SetMethod(const BenchRequest& request, ExperimentConfig* config) {
+  const std::vector<std::string> options(request.options().begin(), request.options().end());
+  AttentionConfig* attention = config->mutable_attention();
+  if (request.block().empty()) {
+    LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(request.attention()));
+    *attention = file.attention();
+    LRA_ASSIGN_OR_RETURN(
+        *attention->mutable_options(),
+        SetOptions("attention", request.attention(), file.attention().options(), options));
+    return absl::OkStatus();
+  }
+  attention->set_name(request.attention());
+  config->mutable_block()->set_name(request.block());
+  LRA_ASSIGN_OR_RETURN(*config->mutable_block()->mutable_options(),
+                       LoadBlockOptions(request.block(), options));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ExperimentConfig> StepConfig(const BenchRequest& request) {
   ExperimentConfig config;
   config.set_seed(1);
   config.mutable_view()->set_max_length_tokens(static_cast<int>(request.tokens()));
-  LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(request.attention()));
+  LRA_RETURN_IF_ERROR(SetMethod(request, &config));
   AttentionConfig* attention = config.mutable_attention();
-  *attention = file.attention();
-  LRA_ASSIGN_OR_RETURN(*attention->mutable_options(),
-                       SetOptions("attention", request.attention(), file.attention().options(),
-                                  {request.options().begin(), request.options().end()}));
   if (request.causal()) attention->set_causal(true);
   if (request.weight_dropout() > 0)
     attention->set_dropout(static_cast<float>(request.weight_dropout()));

@@ -16,6 +16,9 @@
 namespace lra {
 namespace {
 
+using internal::LinearAttentionGradients;
+using internal::LinearAttentionState;
+
 class AngleTable {
  public:
   explicit AngleTable(const at::Tensor& angles) {

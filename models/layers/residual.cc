@@ -7,20 +7,20 @@
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
 #include "models/layers/definitions.h"
-#include "models/layers/dropout_sites.h"
 #include "models/layers/parameter_scope.h"
 
 namespace lra {
 
-Residual::Residual(const BlockContext& context)
+Residual::Residual(const BlockContext& context, absl::string_view norm, LayerSite place)
     : index_(context.index),
+      place_(place),
       is_causal_(context.attention.causal()),
       is_post_norm_(context.model.norm_placement() == ModelConfig::AFTER),
       is_masked_(context.model.mask() != ModelConfig::NO_MASK),
-      norm_(ParameterScope(context).MakeNorm("norm")) {}
+      norm_(ParameterScope(context).MakeNorm(norm)) {}
 
 DropoutKey Residual::Key(const DropoutRun& run) const {
-  return run.HiddenKey(SiteOf(index_, LayerSite::kAttentionOutput));
+  return run.HiddenKey(SiteOf(index_, place_));
 }
 
 at::Tensor Residual::Keep(const BlockInput& input) const {

@@ -1,4 +1,4 @@
-// What stands around the function f of a block that has one half:
+// What stands around a function f of a block:
 //   norm_placement BEFORE: y = x + drop(f(norm(x)))
 //   norm_placement AFTER:  y = norm(x + drop(f(x)))
 // and what padding is to f. Enter() gives what f gets, Leave() takes what f made of it.
@@ -12,18 +12,25 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "models/interface/block.h"
+#include "models/layers/dropout_sites.h"
 #include "models/layers/norm.h"
 
 namespace lra {
 
 class Residual {
  public:
-  // Creates the norm, <scope>norm.*.
-  explicit Residual(const BlockContext& context);
+  // Creates the norm, <scope><norm>.*. A block of several functions gives each a name and a place.
+  explicit Residual(const BlockContext& context, absl::string_view norm = "norm",
+                    LayerSite place = LayerSite::kAttentionOutput);
 
   // Tokens that others may see: [B, N] bool; undefined: all of them. Under model.mask NO_MASK
   // padding is a token like any other; OUTER, which is about weights of queries, is KEYS here.
   at::Tensor Keep(const BlockInput& input) const;
+  // Whether the norm is a layer norm in front of f: what fused forms take, with norm() and Key().
+  bool is_plain() const { return !is_post_norm_ && norm_.is_layer_norm(); }
+  const Norm& norm() const { return norm_; }
+  DropoutKey Key(const DropoutRun& run) const;
+
   // [B, N, E]. Tokens that nobody may see are 0: whatever they hold gets no further, nor its
   // gradient.
   at::Tensor Enter(const BlockInput& input) const;
@@ -40,9 +47,8 @@ class Residual {
   int64_t ParameterCount() const;
 
  private:
-  DropoutKey Key(const DropoutRun& run) const;
-
   int64_t index_;
+  LayerSite place_;
   bool is_causal_, is_post_norm_, is_masked_;
   Norm norm_;
 };

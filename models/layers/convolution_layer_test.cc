@@ -1,0 +1,110 @@
+#include "models/layers/convolution_layer.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <c10/core/GradMode.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "models/base/kernel_path.h"
+
+namespace lra {
+namespace {
+
+constexpr int64_t kTokens = 531;
+
+// A layer with random parameters; the second example is shorter and has holes.
+struct Layer {
+  explicit Layer(int64_t width, bool has_mask = true) {
+    at::manual_seed(4);
+    const auto leaf = [](at::Tensor t) { return t.set_requires_grad(true); };
+    x = leaf(at::randn({3, kTokens, width}));
+    p.norm = {leaf(at::randn({width}) * 0.3 + 1), leaf(at::randn({width}) * 0.3), 1e-5};
+    p.map = {leaf(at::randn({width, 3 * width}) * 0.2), leaf(at::randn({width}))};
+    p.taps = {3, 1, 64, true};
+    upstream = at::randn({3, kTokens, width});
+    if (!has_mask) return;
+    mask.lengths = at::tensor({kTokens, int64_t{300}, int64_t{0}}, at::kLong);
+    mask.keep = at::arange(kTokens) < mask.lengths.unsqueeze(1);
+    mask.keep[1].narrow(0, 40, 3).fill_(false);
+    mask.keep[1].narrow(0, 250, 20).fill_(false);
+    // Nobody asks for the outputs of padded tokens.
+    upstream = upstream.masked_fill(mask.keep.logical_not().unsqueeze(2), 0);
+  }
+
+  std::vector<at::Tensor> Leaves() const {
+    return {x, p.norm.weight, p.norm.bias, p.map.weight, p.map.bias};
+  }
+
+  at::Tensor x, upstream;
+  TokenMask mask;
+  ConvolutionLayerParameters p;
+};
+
+using Form = at::Tensor (*)(const at::Tensor&, const TokenMask&, const ConvolutionLayerParameters&,
+                            const DropoutKey&);
+
+// The output, and the gradients of all leaves.
+std::vector<at::Tensor> WithGradients(Form form, const Layer& layer, const DropoutKey& dropout) {
+  for (at::Tensor& t : layer.Leaves()) t.mutable_grad() = at::Tensor();
+  const at::Tensor y = form(layer.x, layer.mask, layer.p, dropout);
+  y.backward(layer.upstream);
+  std::vector<at::Tensor> all = {y.detach()};
+  for (const at::Tensor& t : layer.Leaves()) all.push_back(t.grad().clone());
+  return all;
+}
+
+DropoutKey Dropped(float probability) {
+  return {probability, 1, 2, 3, at::tensor({8, 1, 4}, at::kLong)};
+}
+
+TEST(ConvolutionLayerTest, TiledEqualsGeneric) {
+  for (const KernelPath path : AvailableKernelPaths()) {
+    const ScopedKernelPath use(path);
+    for (const int64_t width : {7, 64}) {
+      for (const bool has_mask : {false, true}) {
+        Layer layer(width, has_mask);
+        layer.p.gelu = has_mask ? GeluKind::kErf : GeluKind::kTanh;
+        for (const float dropped : {0.0f, 0.3f}) {
+          const auto tiled =
+              WithGradients(internal::ConvolutionLayerTiled, layer, Dropped(dropped));
+          const auto generic =
+              WithGradients(internal::ConvolutionLayerGeneric, layer, Dropped(dropped));
+          for (size_t i = 0; i < tiled.size(); ++i) {
+            EXPECT_LE((tiled[i] - generic[i]).abs().max().item<double>(),
+                      3e-5 * std::max(1.0, generic[i].abs().max().item<double>()))
+                << KernelPathName(path) << ", width " << width << ", tensor " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Not even the gradients of the parameters see what a padded token holds.
+TEST(ConvolutionLayerTest, WhatPaddedTokensHoldGetsNowhere) {
+  const Layer clean(16), dirty(16);
+  dirty.x.detach().masked_fill_(dirty.mask.keep.logical_not().unsqueeze(2),
+                                std::numeric_limits<float>::quiet_NaN());
+  const auto expected = WithGradients(ConvolutionLayer, clean, Dropped(0.3f));
+  const auto found = WithGradients(ConvolutionLayer, dirty, Dropped(0.3f));
+  const at::Tensor real = clean.mask.keep.unsqueeze(2);
+  EXPECT_TRUE(found[0].masked_select(real).equal(expected[0].masked_select(real)));
+  for (size_t i = 1; i < found.size(); ++i) EXPECT_TRUE(found[i].equal(expected[i])) << i;
+}
+
+TEST(ConvolutionLayerTest, WithoutGradientsItIsTheSame) {
+  const Layer layer(64);
+  const at::Tensor kept = ConvolutionLayer(layer.x, layer.mask, layer.p, Dropped(0.3f));
+  const c10::NoGradGuard no_gradient;
+  EXPECT_TRUE(ConvolutionLayer(layer.x, layer.mask, layer.p, Dropped(0.3f)).equal(kept));
+}
+
+}  // namespace
+}  // namespace lra
