@@ -48,6 +48,8 @@ bool HoldsRun(absl::string_view run_dir) {
 
 bool IsInUse(const absl::Status& status) { return status.GetPayload(kInUsePayload).has_value(); }
 
+void MarkAsInUse(absl::Status* status) { status->SetPayload(kInUsePayload, absl::Cord()); }
+
 absl::StatusOr<RunClaim> RunClaim::Take(const std::string& run_dir) {
   const std::string lock_path = JoinPath(run_dir, ".lock");
   std::vector<std::string> made_folders = MissingFolders(run_dir);
@@ -57,7 +59,7 @@ absl::StatusOr<RunClaim> RunClaim::Take(const std::string& run_dir) {
   if (!lock.ok()) {
     RemoveEmptyFolders(made_folders);
     absl::Status refused = Annotate(lock.status(), absl::StrCat("cannot train in ", run_dir));
-    if (absl::IsFailedPrecondition(refused)) refused.SetPayload(kInUsePayload, absl::Cord());
+    if (absl::IsFailedPrecondition(refused)) MarkAsInUse(&refused);
     return refused;
   }
   return RunClaim(run_dir, std::move(made_folders), makes_lock, *std::move(lock));

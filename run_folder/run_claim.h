@@ -26,6 +26,8 @@ bool HoldsRun(absl::string_view run_dir);
 // Whether a claim was refused because another process has the folder, if only to look at it: what
 // was refused may be tried again.
 bool IsInUse(const absl::Status& status);
+// Makes an error one of these.
+void MarkAsInUse(absl::Status* status);
 
 // The exit code of `lra train` then: that of BSD's EX_TEMPFAIL.
 inline constexpr int kInUseExitCode = 75;

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Trains a suite of 24 runs through a real Slurm while workers are killed and preempted: every run must be there once, bit for
+# bit that of processes of this machine. Then parts of generated data through the same Slurm.
+# usage: slurm_suite_test.sh LRA    exit code 77 where Slurm is not installed
+set -euo pipefail
+lra=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+source "$here/slurm_cluster.sh"
+missing=$(slurm_missing)
+if [ -n "$missing" ]; then echo "skipped: $missing"; exit 77; fi
+work=$(mktemp -d)
+slurm_daemons=()
+trap 'stop_cluster; rm -rf "$work"' EXIT
+cd "$work"
+export LRA_DATA=$work/data
+source "$here/expect.sh"
+fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
+
+small=(min_length_tokens=20 max_length_tokens=120 train_examples=300 validation_examples=60 test_examples=60)
+"$lra" data prepare listops --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
+cat >mine.textproto <<SUITE
+description: "of this test"
+group {
+  task: "listops"
+  attention: ["linear", "relu"]
+  seeds: "0-11"
+  preset: "smoke"
+  set: ["train.steps=150", "train.eval_every_steps=30", "train.log_every_steps=10"]
+}
+SUITE
+echo "seed of the kills: ${LRA_SLURM_TEST_SEED:=$(date +%s)}"
+RANDOM=$LRA_SLURM_TEST_SEED
+start_cluster "$work/cluster"
+slurm=(run mine.textproto --quiet --executor slurm --out out --partition work)
+
+expect 0 'array=0-23%3' "$lra" "${slurm[@]}" --at-most 3 --dry-run
+[ -z "$(squeue --noheader)" ] || fail "a plan submitted something"
+expect 1 'sbatch refused .*nosuch|sbatch refused .*[Pp]artition' "$lra" "${slurm[@]}" --partition nosuch
+[ -z "$(ls out/slurm/*.sh 2>/dev/null)" ] || fail "what was refused left a script"
+expect 0 '24 left, 24 of them queued' "$lra" "${slurm[@]}" --at-most 3
+# Asked again, nothing is submitted twice.
+expect 0 'of them queued' "$lra" "${slurm[@]}" --at-most 3
+[ "$(ls out/slurm/*.sh | wc -l)" = 1 ] || fail "queued runs were submitted again"
+expect 0 'Slurm job [0-9]+_[0-9]+ (pending|running)' "$lra" status out
+expect 0 'scancel [0-9]+$' "$lra" status out
+
+# Processes of the elements whose command line holds a word; Slurm's jobs are this machine's.
+processes() { pgrep -f -- "$1" || true; }
+one_of() { shuf -n 1 --random-source=<(yes $RANDOM) <<<"$1"; }
+# A requeued element waits two minutes unless somebody asks.
+hurry() {
+  local element
+  for element in $(squeue --noheader --array --states=PENDING --format='%F_%K %r' | sed -n 's/ BeginTime$//p'); do
+    scontrol update job="$element" StartTime=now 2>/dev/null || true
+  done
+}
+finished() { ls out/*/record.textproto 2>/dev/null | wc -l; }
+# victim PATTERN: a process that trains a run of this test and has begun.
+victim() {
+  local found=""
+  while [ -z "$found" ] && [ -n "$(squeue --noheader)" ]; do
+    hurry
+    sleep 0.2
+    found=$(processes "$1")
+  done
+  one_of "$found"
+}
+killed=0
+for pattern in "lra train .*--out $work/out/" "lra run $work/out/suite.textproto" "$work/cluster/spool/job.*/slurm_script"; do
+  while [ "$(finished)" -lt $((2 + 4 * killed)) ] && [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.2; done
+  process=$(victim "$pattern")
+  [ -n "$process" ] || { fail "nothing matches $pattern"; continue; }
+  echo "kill -9 of $process ($(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null | cut -c1-80)...) after $(finished) runs"
+  kill -9 "$process" && killed=$((killed + 1))
+done
+[ "$killed" = 3 ] || fail "only $killed workers were killed"
+# A job of a higher partition takes the whole node; Slurm queues the elements again.
+sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 3'
+while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.5; done
+tail -n 3 out/slurm/*.log >logs.txt
+grep -q 'is queued again' out/slurm/*.log || fail "no element queued itself again"
+grep -q 'DUE TO PREEMPTION' out/slurm/*.log || fail "no element was preempted"
+
+# What no element finished is submitted again, and nothing else.
+before=$(finished)
+if [ "$before" -lt 24 ]; then
+  "$lra" "${slurm[@]}" >/dev/null || fail "the second submission"
+  left=$(grep -c "listops-" out/slurm/2.textproto)
+  [ $((before + left)) = 24 ] || fail "$before runs were finished, $left were submitted again"
+  while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.5; done
+fi
+expect 0 '24 of 24 runs finished' "$lra" "${slurm[@]}"
+[ -z "$(squeue --noheader)" ] || fail "a finished suite was submitted"
+expect 0 '24 of 24 runs finished' "$lra" run mine.textproto --quiet --out whole
+"$lra" table whole >whole.txt
+"$lra" table out | sed 's/^out/whole/' >out.txt
+diff whole.txt out.txt || fail "the tables differ"
+for run in whole/listops-*; do
+  name=$(basename "$run")
+  for file in curve.jsonl predictions.npy checkpoint/latest; do cmp "$run/$file" "out/$name/$file" || fail "$name/$file"; done
+  [ "$(grep -c test_looks "out/$name/record.textproto")" = "$(grep -c test_looks "$run/record.textproto")" ] || fail "$name: test looks"
+done
+echo "$(cat out/slurm/*.log | grep -c 'queued again') elements queued themselves again, $(grep -c 'CANCELLED' <(cat out/slurm/*.log)) were ended by Slurm"
+
+[ "$failures" = 0 ] && echo "lra run --executor slurm: as expected" || { tail -n 5 out/slurm/*.log cluster/*.log; exit 1; }
