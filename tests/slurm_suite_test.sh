@@ -25,28 +25,28 @@ group {
   attention: ["linear", "relu"]
   seeds: "0-11"
   preset: "smoke"
-  set: ["train.steps=150", "train.eval_every_steps=30", "train.log_every_steps=10"]
+  set: ["train.steps=600", "train.eval_every_steps=60", "train.log_every_steps=20"]
 }
 SUITE
 echo "seed of the kills: ${LRA_SLURM_TEST_SEED:=$(date +%s)}"
 RANDOM=$LRA_SLURM_TEST_SEED
 start_cluster "$work/cluster"
-slurm=(run mine.textproto --quiet --executor slurm --out out --partition work)
+slurm=(run mine.textproto --quiet --executor slurm --out far)
 
 expect 0 'array=0-23%3' "$lra" "${slurm[@]}" --at-most 3 --dry-run
 [ -z "$(squeue --noheader)" ] || fail "a plan submitted something"
 expect 1 'sbatch refused .*nosuch|sbatch refused .*[Pp]artition' "$lra" "${slurm[@]}" --partition nosuch
-[ -z "$(ls out/slurm/*.sh 2>/dev/null)" ] || fail "what was refused left a script"
+[ -z "$(ls far/slurm/*.sh 2>/dev/null)" ] || fail "what was refused left a script"
 expect 0 '24 left, 24 of them queued' "$lra" "${slurm[@]}" --at-most 3
 # Asked again, nothing is submitted twice.
 expect 0 'of them queued' "$lra" "${slurm[@]}" --at-most 3
-[ "$(ls out/slurm/*.sh | wc -l)" = 1 ] || fail "queued runs were submitted again"
-expect 0 'Slurm job [0-9]+_[0-9]+ (pending|running)' "$lra" status out
-expect 0 'scancel [0-9]+$' "$lra" status out
+[ "$(ls far/slurm/*.sh | wc -l)" = 1 ] || fail "queued runs were submitted again"
+expect 0 'Slurm job [0-9]+_[0-9]+ (pending|running)' "$lra" status far
+expect 0 'scancel [0-9]+$' "$lra" status far
 
 # Processes of the elements whose command line holds a word; Slurm's jobs are this machine's.
 processes() { pgrep -f -- "$1" || true; }
-one_of() { shuf -n 1 --random-source=<(yes $RANDOM) <<<"$1"; }
+one_of() { [ $# = 0 ] || echo "${@:1+RANDOM%$#:1}"; }
 # A requeued element waits two minutes unless somebody asks.
 hurry() {
   local element
@@ -54,7 +54,7 @@ hurry() {
     scontrol update job="$element" StartTime=now 2>/dev/null || true
   done
 }
-finished() { ls out/*/record.textproto 2>/dev/null | wc -l; }
+finished() { ls far/*/record.textproto 2>/dev/null | wc -l; }
 # victim PATTERN: a process that trains a run of this test and has begun.
 victim() {
   local found=""
@@ -63,10 +63,11 @@ victim() {
     sleep 0.2
     found=$(processes "$1")
   done
-  one_of "$found"
+  # shellcheck disable=SC2086
+  one_of $found
 }
 killed=0
-for pattern in "lra train .*--out $work/out/" "lra run $work/out/suite.textproto" "$work/cluster/spool/job.*/slurm_script"; do
+for pattern in " train .*--out $work/far/" "lra run $work/far/suite.textproto" "$work/cluster/spool/job.*/slurm_script"; do
   while [ "$(finished)" -lt $((2 + 4 * killed)) ] && [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.2; done
   process=$(victim "$pattern")
   [ -n "$process" ] || { fail "nothing matches $pattern"; continue; }
@@ -74,18 +75,19 @@ for pattern in "lra train .*--out $work/out/" "lra run $work/out/suite.textproto
   kill -9 "$process" && killed=$((killed + 1))
 done
 [ "$killed" = 3 ] || fail "only $killed workers were killed"
+while [ -z "$(processes " train .*--out $work/far/")" ]; do hurry; sleep 0.1; done
 # A job of a higher partition takes the whole node; Slurm queues the elements again.
 sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 3'
 while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.5; done
-tail -n 3 out/slurm/*.log >logs.txt
-grep -q 'is queued again' out/slurm/*.log || fail "no element queued itself again"
-grep -q 'DUE TO PREEMPTION' out/slurm/*.log || fail "no element was preempted"
+tail -n 3 far/slurm/*.log >logs.txt
+grep -q 'is queued again' far/slurm/*.log || fail "no element queued itself again"
+grep -q 'DUE TO PREEMPTION' far/slurm/*.log || fail "no element was preempted"
 
 # What no element finished is submitted again, and nothing else.
 before=$(finished)
 if [ "$before" -lt 24 ]; then
   "$lra" "${slurm[@]}" >/dev/null || fail "the second submission"
-  left=$(grep -c "listops-" out/slurm/2.textproto)
+  left=$(grep -c "listops-" far/slurm/2.textproto)
   [ $((before + left)) = 24 ] || fail "$before runs were finished, $left were submitted again"
   while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.5; done
 fi
@@ -93,13 +95,29 @@ expect 0 '24 of 24 runs finished' "$lra" "${slurm[@]}"
 [ -z "$(squeue --noheader)" ] || fail "a finished suite was submitted"
 expect 0 '24 of 24 runs finished' "$lra" run mine.textproto --quiet --out whole
 "$lra" table whole >whole.txt
-"$lra" table out | sed 's/^out/whole/' >out.txt
-diff whole.txt out.txt || fail "the tables differ"
+"$lra" table far | sed 's/far/whole/' >far.txt
+diff whole.txt far.txt || fail "the tables differ"
 for run in whole/listops-*; do
   name=$(basename "$run")
-  for file in curve.jsonl predictions.npy checkpoint/latest; do cmp "$run/$file" "out/$name/$file" || fail "$name/$file"; done
-  [ "$(grep -c test_looks "out/$name/record.textproto")" = "$(grep -c test_looks "$run/record.textproto")" ] || fail "$name: test looks"
+  for file in curve.jsonl predictions.npy checkpoint/latest; do cmp "$run/$file" "far/$name/$file" || fail "$name/$file"; done
+  [ "$(grep -c test_looks "far/$name/record.textproto")" = "$(grep -c test_looks "$run/record.textproto")" ] || fail "$name: test looks"
 done
-echo "$(cat out/slurm/*.log | grep -c 'queued again') elements queued themselves again, $(grep -c 'CANCELLED' <(cat out/slurm/*.log)) were ended by Slurm"
+echo "$(cat far/slurm/*.log | grep -c 'queued again') elements queued themselves again, $(grep -c 'CANCELLED' <(cat far/slurm/*.log)) were ended by Slurm"
 
-[ "$failures" = 0 ] && echo "lra run --executor slurm: as expected" || { tail -n 5 out/slurm/*.log cluster/*.log; exit 1; }
+# Generated data in parts: a part is killed, and asked for again; the whole must equal, byte for byte, what one process makes.
+pictures=(data prepare pathfinder32 --set images=600 --threads 1 --quiet)
+"$lra" "${pictures[@]}" --out one >/dev/null
+sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 4' # so that the parts wait
+expect 0 'in Slurm.s queue; .* scancel [0-9]+ [0-9]+$' "$lra" "${pictures[@]}" --out parts --executor slurm --parts 8
+[ "$(squeue --noheader --array --states=PENDING | wc -l)" = 9 ] || fail "not 8 parts and a job that joins them: $(squeue --noheader --array)"
+scancel "$(sed -n 's/^job: "\([0-9]*\)"/\1/p' parts.parts/slurm/1.textproto)_5"
+while [ -n "$(squeue --noheader)" ]; do sleep 0.2; done
+[ ! -e parts ] || fail "seven parts of eight were joined"
+expect 0 'in Slurm.s queue' "$lra" "${pictures[@]}" --out parts --executor slurm --parts 8
+grep -c '^item:' parts.parts/slurm/3.textproto | grep -qx 1 || fail "parts that are there were asked for again"
+while [ -n "$(squeue --noheader)" ]; do sleep 0.2; done
+diff -r one parts || fail "parts do not join to the whole: $(tail -n 3 parts.parts/slurm/*.log)"
+[ -z "$(ls -d parts.parts/[0-9]* 2>/dev/null)" ] || fail "joined parts were left"
+expect 0 'nothing was done' "$lra" "${pictures[@]}" --out parts --executor slurm --parts 8
+
+[ "$failures" = 0 ] && echo "--executor slurm: as expected" || { tail -n 5 far/slurm/*.log cluster/*.log; exit 1; }
