@@ -1,6 +1,7 @@
 // lra data list | prepare | join | verify | show | export
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

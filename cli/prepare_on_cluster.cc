@@ -12,6 +12,7 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "nlohmann/json.hpp"
 #include "suite/submissions.h"
 
 namespace lra {
@@ -118,13 +119,19 @@ absl::Status CheckFlags(const PrepareOptions& options, const PartFlags& flags) {
 }
 
 // What Slurm holds or was given of the data, as its user wants to know it.
-void Tell(const std::string& out, const std::vector<std::string>& jobs, const std::string& logs) {
+void Tell(const std::string& out, const std::vector<std::string>& jobs, const std::string& logs,
+          const CommandContext& context) {
+  if (context.json) {
+    PrintJson({{"directory", out}, {"jobs", jobs}, {"logs", logs}});
+    return;
+  }
   std::cout << out << ": in Slurm's queue; logs: " << logs << "; to cancel: scancel "
             << absl::StrJoin(jobs, " ") << "\n";
 }
 
 absl::Status SubmitMissing(const Preparation& preparation, const std::string& out,
-                           const ClusterOptions& cluster, bool is_dry) {
+                           const ClusterOptions& cluster, bool is_dry,
+                           const CommandContext& context) {
   const std::string folder = preparation.slurm_folder();
   LRA_ASSIGN_OR_RETURN(Submissions submissions, Submissions::Read(folder));
   LRA_ASSIGN_OR_RETURN(const ItemStates items, submissions.Items());
@@ -152,7 +159,7 @@ absl::Status SubmitMissing(const Preparation& preparation, const std::string& ou
     LRA_ASSIGN_OR_RETURN(const std::string job, submissions.Submit(preparation.Join(jobs), one));
     jobs.push_back(job);
   }
-  Tell(out, jobs, folder);
+  Tell(out, jobs, folder, context);
   return absl::OkStatus();
 }
 
@@ -168,15 +175,16 @@ void AddPartFlags(CLI::App* command, PartFlags* flags) {
 }
 
 absl::Status PrepareOnCluster(const PrepareOptions& options, const PartFlags& flags,
-                              const ClusterOptions& cluster, const CommandContext&) {
+                              const ClusterOptions& cluster, const CommandContext& context) {
   LRA_RETURN_IF_ERROR(CheckFlags(options, flags));
   const Preparation preparation(options, flags.parts, cluster);
   LRA_ASSIGN_OR_RETURN(const bool is_there, preparation.IsWholeThere());
   if (is_there) {
-    std::cout << options.out << ": it was there already, nothing was done\n";
+    if (context.json) PrintJson({{"directory", options.out}, {"was_there", true}});
+    if (!context.json) std::cout << options.out << ": it was there already, nothing was done\n";
     return absl::OkStatus();
   }
-  return SubmitMissing(preparation, options.out, cluster, flags.is_dry);
+  return SubmitMissing(preparation, options.out, cluster, flags.is_dry, context);
 }
 
 }  // namespace lra

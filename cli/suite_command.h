@@ -16,7 +16,7 @@ struct SuiteFlags {
   std::string budget, shard;
   int workers = 0;
   bool is_dry = false, retries_failed = false;
-  // The name of the one run to train; of an element of a job array.
+  // The name of the one run to train, which is how elements of job arrays call.
   std::string cell;
   ClusterFlags cluster;
   std::vector<std::string> cluster_flags;  // further flags of the elements' `lra run`
@@ -25,10 +25,10 @@ struct SuiteFlags {
 // --workers, --budget, --shard, --retry-failed.
 void AddSuiteFlags(CLI::App* command, SuiteFlags* flags);
 
-// Measures and plans the suite; prints the plan (is_dry), or has what is left trained in options.out
-// and prints how far all runs are. `options` has the folder, the threads and further flags of
-// `train`. Aborted where a run has no result and is not queued: it says what to do. Of a single
-// cell it is IsInUse() where beginning again would help.
+// Measures and plans the suite; prints the plan (is_dry), or has what is left trained in
+// options.out and prints how far all runs are. `options` has the folder, the threads and further
+// flags of `train`. Aborted where a run has no result and none is queued: it says what to do. For a
+// single cell the error is IsInUse() where beginning again would help.
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
                           const CommandContext& context);
 

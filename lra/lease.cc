@@ -35,7 +35,7 @@ constexpr double kClockSeconds = 60;
 
 std::string FileOf(const std::string& path, int number) { return absl::StrCat(path, "-", number); }
 
-// Of the running system: another one after each start, unlike for unlike machines.
+// The running system: another one after each start, unlike for unlike machines.
 std::string ThisSystem() {
   const std::string id = ReadFile("/proc/sys/kernel/random/boot_id", kMostBytes).value_or("");
   return id.empty() ? "unknown" : std::string(absl::StripAsciiWhitespace(id));
@@ -53,7 +53,7 @@ std::string NewOwner() {
                       absl::StrFormat("%08x%08x", random(), random()));
 }
 
-// Of equal length for all counts, so that a file is rewritten as a whole.
+// What the file holds: of equal length for all counts, so that a file is rewritten as a whole.
 std::string Content(const std::string& owner, int64_t beats) {
   return absl::StrFormat("%s %020d\n", owner, beats);
 }

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 class LeaseTest : public testing::Test {
  protected:
-  // As a process of another machine left it.
+  // What a process of another machine left.
   void LeaveOther(int number) {
     ASSERT_EQ(WriteFileAtomically(Name(number), "other-system node7 4711 abcd 3\n"),
               absl::OkStatus());

@@ -12,12 +12,12 @@
 namespace lra {
 namespace {
 
-// As one word of the shell.
+// One word of the shell.
 std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-// As one word in which the item is the shell's variable.
+// One word in which the item is the shell's variable.
 std::string QuotedWithItem(absl::string_view word) {
   return absl::StrReplaceAll(Quoted(word), {{kItem, "'\"$item\"'"}});
 }
@@ -65,17 +65,22 @@ std::string Directives(const JobArray& array, const ClusterOptions& options) {
 constexpr char kCheck[] = R"(item=${items[$SLURM_ARRAY_TASK_ID]}
 for path in "${needed[@]}"; do
   if [ ! -e "$path" ]; then
-    echo "lra: node $(hostname): $path is not here; program, data and results must lie where all nodes see them"
+    echo "lra: node $(hostname) does not see $path: program, data and results must be shared"
     exit 1
   fi
 done
 )";
 
 // Slurm signals every process of a job that it ends, and this shell alone near the time limit.
+constexpr char kSignals[] = R"(child= near_limit= ended_by_slurm= interrupted=
+tell() { interrupted=1; [ -z "$child" ] || kill -TERM "$child"; }
+trap 'near_limit=1; tell' USR1
+trap 'ended_by_slurm=1; tell' TERM
+)";
+
+// A wait that a signal interrupts says nothing of the command.
 constexpr char kWait[] = R"(child=$!
-near_limit= ended_by_slurm=
-trap 'interrupted=1 near_limit=1; kill -TERM "$child"' USR1
-trap 'interrupted=1 ended_by_slurm=1; kill -TERM "$child"' TERM
+[ -z "$interrupted" ] || tell
 code=0
 while
   interrupted=
@@ -85,13 +90,15 @@ while
   [ -n "$interrupted" ]
 do :; done
 again=
-if [ -n "$ended_by_slurm" ]; then again=
-elif [ -n "$near_limit" ]; then [ $code != RETRY ] || again=1
-elif [ $code = RETRY ] || [ $code -ge 128 ]; then [ "${SLURM_RESTART_COUNT:-0}" -ge 3 ] || again=1
+if [ -n "$near_limit" ]; then
+  [ $code != RETRY ] || again=1
+elif [ $code = RETRY ] || [ $code -ge 128 ]; then
+  [ "${SLURM_RESTART_COUNT:-0}" -ge 3 ] || again=1
 fi
-if [ -n "$again" ]; then
-  echo "lra: exit code $code: ${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID is queued again"
-  scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"
+if [ -n "$again" ] && [ -z "$ended_by_slurm" ]; then
+  element=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+  echo "lra: exit code $code: $element is queued again"
+  scontrol requeue "$element"
 fi
 exit $code
 )";
@@ -108,7 +115,8 @@ std::string SlurmScript(const JobArray& array, const ClusterOptions& options) {
   std::string text = absl::StrCat("#!/bin/bash\n", Directives(array, options), "\n");
   for (const auto& [name, value] : array.environment)
     absl::StrAppend(&text, "export ", name, "=", Quoted(value), "\n");
-  absl::StrAppend(&text, List("items", array.items), List("needed", array.needed_paths), kCheck);
+  absl::StrAppend(&text, List("items", array.items), List("needed", array.needed_paths), kCheck,
+                  kSignals);
   std::vector<std::string> words;
   for (const std::string& word : array.words) words.push_back(QuotedWithItem(word));
   absl::StrAppend(&text, absl::StrJoin(words, " "), " &\n");

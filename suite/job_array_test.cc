@@ -13,7 +13,6 @@ namespace lra {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -62,8 +61,9 @@ class ElementTest : public testing::Test {
   }
 
   // `signals` is a shell command that runs beside the script, whose process is $script.
-  ChildOutcome Run(const JobArray& array, const std::string& signals = "", int restarts = 0) {
+  ChildOutcome Run(const JobArray& array, const std::string& signals = ":", int restarts = 0) {
     const std::string script = folder_.File("script.sh");
+    EXPECT_EQ(RemoveAll(folder_.File("ready")), absl::OkStatus());
     EXPECT_EQ(WriteFileAtomically(script, SlurmScript(array, {})), absl::OkStatus());
     const auto outcome = RunChild(
         {.words = {"bash", "-c",
@@ -103,7 +103,7 @@ TEST_F(ElementTest, SaysWhichFolderANodeDoesNotSee) {
   array.needed_paths = {folder_.path(), "/no/such"};
   const ChildOutcome outcome = Run(array);
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("/no/such is not here"), Not(HasSubstr("begun"))));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("does not see /no/such"), Not(HasSubstr("begun"))));
 }
 
 TEST_F(ElementTest, SavesNearTheLimitAndQueuesItselfAgain) {
@@ -125,9 +125,9 @@ TEST_F(ElementTest, LeavesToSlurmWhatSlurmEnds) {
 }
 
 TEST_F(ElementTest, WhoseCommandIsKilledBeginsAgainThreeTimes) {
-  EXPECT_EQ(Run(Array(folder_, "kill -9 $$"), "", 2).exit_code, 137);
+  EXPECT_EQ(Run(Array(folder_, "kill -9 $$"), ":", 2).exit_code, 137);
   EXPECT_EQ(Asked(), "requeue 12_1\n");
-  EXPECT_EQ(Run(Array(folder_, "kill -9 $$"), "", 3).exit_code, 137);
+  EXPECT_EQ(Run(Array(folder_, "kill -9 $$"), ":", 3).exit_code, 137);
   EXPECT_EQ(Asked(), "requeue 12_1\n");
 }
 

@@ -35,9 +35,9 @@ struct PlannedSuite {
   absl::Status fits_memory, fits_disk;
 };
 
-// Measures what no finished run tells, unless that is not wanted. Where no number of workers was asked for and the memory does
-// not bear as many as there are cores, plans fewer. Cancelled after StopSuite(); the errors of
-// MeasureCells.
+// Measures what no finished run tells, unless that is not wanted. Where no number of workers was
+// asked for and the memory does not bear as many as there are cores, plans fewer. Cancelled after
+// StopSuite(); the errors of MeasureCells.
 absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
                                        const SuiteRunOptions& options);
 

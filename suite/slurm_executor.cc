@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is asked of the cluster beyond what was predicted. Nodes are slower than where it was
-// measured, and busy; an element that comes to its limit all the same saves and queues itself again.
+// What is asked of the cluster beyond what was predicted: nodes may be slower than where it was
+// measured, and busy. An element that comes to its limit all the same saves and is queued again.
 constexpr double kTimeMargin = 1.5, kMemoryMargin = 1.25;
 constexpr int64_t kStartSeconds = 300;  // reading and hashing data from a shared disk
 constexpr int64_t kLeastSeconds = 600, kStepSeconds = 300;

@@ -15,9 +15,7 @@ namespace lra {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 class SlurmExecutorTest : public testing::Test {

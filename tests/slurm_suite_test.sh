@@ -75,12 +75,25 @@ for pattern in " train .*--out $work/far/" "lra run $work/far/suite.textproto" "
   kill -9 "$process" && killed=$((killed + 1))
 done
 [ "$killed" = 3 ] || fail "only $killed workers were killed"
+# What Slurm does near a time limit: the run saves, and its element is queued again.
+near_limit=""
+while [ -z "$near_limit" ] && [ -n "$(squeue --noheader)" ]; do
+  hurry
+  for run in far/listops-*/; do
+    if [ ! -e "$run/record.textproto" ] && [ -e "$run/checkpoint/latest" ]; then near_limit=$(basename "$run"); break; fi
+  done
+done
+element=$("$lra" status far --json | python3 -c '
+import json, sys
+print(*[run["slurm"]["job"] for run in json.load(sys.stdin)["runs"] if run["run"] == sys.argv[1]])' "$near_limit")
+echo "near its limit: $element, $near_limit"
+scancel --batch --signal=USR1 "$element" || true # it complains where the job reacts at once
 while [ -z "$(processes " train .*--out $work/far/")" ]; do hurry; sleep 0.1; done
 # A job of a higher partition takes the whole node; Slurm queues the elements again.
 sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 3'
 while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.5; done
-tail -n 3 far/slurm/*.log >logs.txt
 grep -q 'is queued again' far/slurm/*.log || fail "no element queued itself again"
+grep -q "exit code 75: $element is queued again" "far/slurm/$element.log" || fail "$element: $(cat "far/slurm/$element.log")"
 grep -q 'DUE TO PREEMPTION' far/slurm/*.log || fail "no element was preempted"
 
 # What no element finished is submitted again, and nothing else.
