@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "bench/child.h"
 #include "google/protobuf/util/json_util.h"
+#include "lra/child.h"
 #include "lra/excerpt.h"
 #include "lra/progress.h"
 

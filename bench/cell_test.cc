@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/child.h"
 #include "bench/choices.h"
 #include "bench/yardstick.h"
+#include "lra/child.h"
 #include "lra/excerpt.h"
 
 namespace lra {

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/child.h"
 #include "bench/report.h"
 #include "datasets/manifest.h"
+#include "lra/child.h"
 #include "lra/excerpt.h"
 #include "lra/files.h"
 #include "lra/progress.h"

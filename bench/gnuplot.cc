@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "bench/child.h"
+#include "lra/child.h"
 #include "lra/excerpt.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"

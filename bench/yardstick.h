@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "bench/bench.pb.h"
-#include "bench/child.h"
+#include "lra/child.h"
 
 namespace lra {
 

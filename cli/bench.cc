@@ -6,11 +6,11 @@
 
 #include "bench/attention_tables.h"
 #include "bench/cell.h"
-#include "bench/child.h"
 #include "bench/measure/cases.h"
 #include "bench/measure/measure.h"
 #include "bench/step_comparison.h"
 #include "cli/flags.h"
+#include "lra/child.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"

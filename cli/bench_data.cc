@@ -2,12 +2,12 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "bench/child.h"
 #include "bench/data_table.h"
 #include "bench/measure/loading.h"
 #include "cli/bench.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
+#include "lra/child.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "tasks/task.h"

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "bench/child.h"
 #include "bench/efficiency_grid.h"
 #include "bench/efficiency_table.h"
 #include "bench/figure.h"
@@ -12,6 +11,7 @@
 #include "bench/record_file.h"
 #include "cli/bench.h"
 #include "cli/flags.h"
+#include "lra/child.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"

@@ -1,6 +1,7 @@
 // lra data list | prepare | join | verify | show | export
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,9 +11,11 @@
 #include "cli/command.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
+#include "cli/prepare_on_cluster.h"
 #include "datasets/data_directory.h"
 #include "datasets/export.h"
 #include "datasets/manifest.h"
+#include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -154,17 +157,29 @@ void PrintPrepared(const std::string& directory, const Manifest& manifest, bool 
   PrintSharedDocuments(manifest.shared_documents());
 }
 
-absl::Status RunPrepare(PrepareOptions options, const CommandContext& context) {
+absl::Status RunPrepare(PrepareOptions options, const PartFlags& flags,
+                        const CommandContext& context) {
   options.quiet = context.quiet;
   if (options.out.empty()) options.out = DefaultDataDirectory(options.task);
+  LRA_ASSIGN_OR_RETURN(const std::optional<ClusterOptions> cluster, ClusterOf(flags.cluster));
+  if (cluster) return PrepareOnCluster(options, flags, *cluster, context);
+  if (flags.parts > 0 || flags.is_dry) {
+    return absl::InvalidArgumentError(
+        "--parts and --dry-run are about a cluster: add --executor slurm, or make single parts "
+        "with "
+        "--shard k/n");
+  }
   LRA_ASSIGN_OR_RETURN(const PrepareResult result, Prepare(options));
   PrintPrepared(options.out, result.manifest, result.was_there, context);
   return absl::OkStatus();
 }
 
-absl::Status RunJoin(JoinOptions options, const CommandContext& context) {
+absl::Status RunJoin(JoinOptions options, bool removes_parts, const CommandContext& context) {
   options.quiet = context.quiet;
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, JoinParts(options));
+  if (removes_parts) {
+    for (const std::string& part : options.parts) LRA_RETURN_IF_ERROR(RemoveAll(part));
+  }
   PrintPrepared(options.out, manifest, false, context);
   return absl::OkStatus();
 }
@@ -263,6 +278,7 @@ absl::Status Export(ExportRequest request, const CommandContext& context) {
 
 void AddPrepare(CLI::App* data, CommandContext* context) {
   auto options = std::make_shared<PrepareOptions>();
+  auto flags = std::make_shared<PartFlags>();
   CLI::App* command = AddCommand(data, "prepare", "Make a data set from raw files or a seed");
   AddOption(command, "task", &options->task, "Task: lra list tasks",
             {.is_required = true, .value = kTaskValue});
@@ -276,25 +292,31 @@ void AddPrepare(CLI::App* data, CommandContext* context) {
   AddOption(command, "--shard", &options->shard,
             "Make part k of n (k/n, k from 0) of generated data; see lra data join");
   AddSwitch(command, "--force", &options->force, "Replace a data set that is there");
+  AddPartFlags(command, flags.get());
   SetBody(command, context,
           "  lra data prepare listops\n"
           "  lra data prepare listops --raw lra_release.gz --out data/listops-official\n"
-          "  lra data prepare pathx --shard 3/16 --out parts/3",
-          [options, context] { return RunPrepare(*options, *context); });
+          "  lra data prepare pathx --shard 3/16 --out parts/3\n"
+          "  lra data prepare pathx --executor slurm --parts 16 --partition cpu",
+          [options, flags, context] { return RunPrepare(*options, *flags, *context); });
 }
 
 void AddJoin(CLI::App* data, CommandContext* context) {
   auto options = std::make_shared<JoinOptions>();
+  auto removes_parts = std::make_shared<bool>(false);
   CLI::App* command =
       AddCommand(data, "join", "Put parts together that `prepare --shard` made, anywhere");
   AddOption(command, "parts", &options->parts, "Folders of all parts, in any order",
             {.is_required = true});
   AddOption(command, "--out", &options->out, "Folder of the whole", {.is_required = true});
+  AddSwitch(command, "--remove-parts", removes_parts.get(),
+            "Remove the parts once the whole is there");
   AddThreads(command, &options->threads);
-  SetBody(command, context,
-          "  lra data join parts/0 parts/1 --out data/pathx\n"
-          "  lra data join parts/* --out data/pathx --json",
-          [options, context] { return RunJoin(*options, *context); });
+  SetBody(
+      command, context,
+      "  lra data join parts/0 parts/1 --out data/pathx\n"
+      "  lra data join parts/* --out data/pathx --json",
+      [options, removes_parts, context] { return RunJoin(*options, *removes_parts, *context); });
 }
 
 void AddVerify(CLI::App* data, CommandContext* context) {

@@ -55,13 +55,18 @@ template void AddOption(CLI::App*, const std::string&, std::optional<double>*, c
 template void AddOption(CLI::App*, const std::string&, std::vector<std::string>*,
                         const std::string&, const FlagRules&);
 
-void AddSets(CLI::App* command, std::vector<std::string>* sets, const std::string& text,
-             const char* value) {
-  command->add_option("--set", *sets, text)
+void AddRepeated(CLI::App* command, const std::string& name, std::vector<std::string>* values,
+                 const std::string& text, const char* value) {
+  command->add_option(name, *values, text)
       ->type_name(value)
       // One value a flag: what follows it may be a positional argument.
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void AddSets(CLI::App* command, std::vector<std::string>* sets, const std::string& text,
+             const char* value) {
+  AddRepeated(command, "--set", sets, text, value);
 }
 
 void AddSwitch(CLI::App* command, const std::string& name, bool* value, const std::string& text) {
@@ -79,6 +84,11 @@ void AddThreads(CLI::App* command, int* threads, const std::string& note) {
       "Threads, at most " + std::to_string(kMaxThreadsPerCore) + " times the cores; 0 = all cores" +
           note,
       {.allowed = FlagRules::kRange, .least = 0, .largest = static_cast<double>(MaxThreads())});
+}
+
+void AddDevice(CLI::App* command, std::string* device) {
+  AddOption(command, "--device", device, "cpu, cuda or cuda:NUMBER",
+            {.shows_default = true, .value = kDeviceValue});
 }
 
 void AddKernels(CLI::App* command, std::string* kernels) {

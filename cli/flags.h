@@ -28,6 +28,7 @@ inline constexpr char kPlugInValue[] = "PLUG-IN";  // a task, an attention or a 
 inline constexpr char kNameValue[] = "NAME";       // a plug-in, a preset or a protocol
 inline constexpr char kSplitValue[] = "train|validation|test";
 inline constexpr char kDeviceValue[] = "cpu|cuda";
+inline constexpr char kExecutorValue[] = "local|slurm";
 inline constexpr char kKernelsValue[] = "generic|baseline|avx2|avx512";
 // What --set takes: a field of the configuration or of its view, an option of a task or a plug-in.
 inline constexpr char kFieldValue[] = "FIELD=VALUE";
@@ -53,6 +54,9 @@ struct FlagRules {
 template <class T>
 void AddOption(CLI::App* command, const std::string& name, T* value, const std::string& text,
                const FlagRules& rules = {});
+// A flag that may be repeated, with one value after each.
+void AddRepeated(CLI::App* command, const std::string& name, std::vector<std::string>* values,
+                 const std::string& text, const char* value);
 // --set, with one assignment after each flag.
 void AddSets(CLI::App* command, std::vector<std::string>* sets, const std::string& text,
              const char* value = kFieldValue);
@@ -63,6 +67,7 @@ void AddBytes(CLI::App* command, const std::string& name, uint64_t* value, const
 
 // Flags that many subcommands have; a note stands at the end of the text.
 void AddThreads(CLI::App* command, int* threads, const std::string& note = "");
+void AddDevice(CLI::App* command, std::string* device);
 void AddKernels(CLI::App* command, std::string* kernels);
 void AddHalfLogits(CLI::App* command, bool* half_logits);
 void AddData(CLI::App* command, std::string* directory, const std::string& note = "");

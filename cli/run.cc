@@ -13,7 +13,7 @@ namespace lra {
 namespace {
 
 struct RunFlags {
-  std::string suite, out;
+  std::string suite, out, device = "cpu";
   int threads = 1;
   SuiteFlags how;
 };
@@ -23,7 +23,10 @@ absl::Status RunSuite(const RunFlags& flags, const CommandContext& context) {
   SuiteRunOptions options;
   options.out = flags.out.empty() ? JoinPath("runs", SuiteName(flags.suite)) : flags.out;
   options.threads = flags.threads;
-  return RunSuiteFile(suite, flags.how, options, context);
+  if (flags.device != "cpu") options.train_flags = {"--device", flags.device};
+  SuiteFlags how = flags.how;
+  how.cluster_flags = options.train_flags;
+  return RunSuiteFile(suite, how, options, context);
 }
 
 }  // namespace
@@ -34,17 +37,25 @@ void AddRunCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "suite", &flags->suite,
             "A suite (configs/suites), or the path of a file like these", {.is_required = true});
   AddOption(command, "--out", &flags->out, "Folder of the run folders (default: runs/SUITE)");
-  AddSwitch(command, "--dry-run", &flags->how.is_dry,
-            "Only measure some steps, and print the time, memory and disk that the runs will take");
+  AddSwitch(
+      command, "--dry-run", &flags->how.is_dry,
+      "Only measure some steps, and print the time, memory and disk that the runs will take, and "
+      "what would be submitted");
   AddOption(command, "--threads", &flags->threads, "Threads of each run",
             {.shows_default = true,
              .allowed = FlagRules::kRange,
              .least = 1,
              .largest = static_cast<double>(MaxThreads())});
+  AddDevice(command, &flags->device);
   AddSuiteFlags(command, &flags->how);
+  AddOption(command, "--cell", &flags->how.cell,
+            "Only the run of this name, without measuring; exit code 75 where the same command "
+            "would get further");
+  AddClusterFlags(command, &flags->how.cluster);
   SetBody(command, context,
           "  lra run listops_smoke --dry-run\n"
           "  lra run listops_smoke --budget 2h\n"
+          "  lra run listops_smoke --executor slurm --partition cpu --at-most 64\n"
           "  lra table runs/listops_smoke",
           [flags, context] { return RunSuite(*flags, *context); });
 }

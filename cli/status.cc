@@ -9,6 +9,7 @@
 #include "cli/suite_command.h"
 #include "cli/terminal.h"
 #include "lra/status_macros.h"
+#include "suite/executor.h"
 #include "suite/plan.h"
 #include "suite/state.h"
 
@@ -35,7 +36,10 @@ int WorkersOf(const EstimateOfCell& estimates) {
 
 absl::Status PrintOnce(const std::string& folder, const std::vector<SuiteCell>& cells,
                        bool* goes_on, const CommandContext& context) {
-  const std::vector<CellStatus> statuses = ReadStatuses(folder, cells);
+  std::vector<CellStatus> statuses = ReadStatuses(folder, cells);
+  const absl::Status asked = AddSlurmStates(folder, cells, &statuses);
+  // A machine without Slurm reads the same folder.
+  if (!asked.ok() && !absl::IsNotFound(asked)) std::cerr << "note: " << asked.message() << "\n";
   const EstimateOfCell estimates = ReadEstimates(folder, cells);
   const SuitePlan plan = MakePlan(folder, cells, statuses, estimates, WorkersOf(estimates));
   *goes_on = plan.left > 0;
@@ -45,6 +49,7 @@ absl::Status PrintOnce(const std::string& folder, const std::vector<SuiteCell>& 
   }
   std::cout << StatusText(cells, statuses) << SummaryText(statuses) << "\n";
   if (plan.left > plan.unknown) std::cout << TotalText(plan) << "\n";
+  std::cout << QueueText(statuses);
   const std::string error = PredictionErrorText(folder, cells, statuses, estimates);
   if (!error.empty()) std::cout << error << "\n";
   return absl::OkStatus();

@@ -2,20 +2,25 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "cli/flags.h"
+#include "cli/stop_signals.h"
 #include "datasets/data_directory.h"
 #include "datasets/manifest.h"
+#include "lra/child.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
+#include "lra/suggest.h"
 #include "models/nominal_cost.h"
+#include "nlohmann/json.hpp"
+#include "run_folder/run_claim.h"
+#include "suite/executor.h"
 #include "suite/plan.h"
 #include "suite/rules_copy.h"
 #include "suite/state.h"
@@ -28,12 +33,9 @@ namespace {
 
 absl::StatusOr<Deadline> DeadlineOf(const std::string& text) {
   if (text.empty()) return Deadline();
-  absl::Duration budget = absl::ZeroDuration();
-  if (!absl::ParseDuration(text, &budget) || budget <= absl::ZeroDuration()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--budget \"", text, "\" is no time; write 2h, 90m or 1h30m"));
-  }
-  return Deadline(std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(budget));
+  LRA_ASSIGN_OR_RETURN(const double seconds, SecondsOfFlag("--budget", text));
+  return Deadline(std::chrono::steady_clock::now() +
+                  std::chrono::microseconds(static_cast<int64_t>(1e6 * seconds)));
 }
 
 std::set<std::string> TasksOf(const std::vector<SuiteCell>& cells) {
@@ -72,25 +74,37 @@ absl::StatusOr<std::vector<SuiteCell>> PartOf(const std::vector<SuiteCell>& cell
   return ShardOf(cells, costs, shard);
 }
 
-// SIGINT and SIGTERM save and stop; a second one ends the program, and with it its workers.
-void StopSuiteAtSignals() {
-  for (const int number : {SIGINT, SIGTERM}) {
-    std::signal(number, [](int received) {
-      StopSuite();
-      std::signal(received, SIG_DFL);
-    });
+absl::StatusOr<std::vector<SuiteCell>> OneCell(const std::vector<SuiteCell>& cells,
+                                               const std::string& name) {
+  std::vector<std::string> names;
+  for (const SuiteCell& cell : cells) {
+    if (cell.name == name) return std::vector<SuiteCell>{cell};
+    names.push_back(cell.name);
   }
+  return Annotate(UnknownNameError("run", name, names),
+                  "--cell (were suite, run file or rules edited since the run was submitted?)");
 }
 
-void PrintPlan(const PlannedSuite& planned, const CommandContext& context) {
+absl::StatusOr<std::vector<SuiteCell>> CellsOf(const SuiteFile& suite, const SuiteFlags& flags) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
+  return flags.cell.empty() ? PartOf(cells, flags.shard) : OneCell(cells, flags.cell);
+}
+
+absl::Status PrintPlan(const PlannedSuite& planned, Executor* executor,
+                       const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const std::string preview, executor->Preview(planned, context.json));
   if (context.json) {
-    std::cout << PlanJson(planned.cells, planned.plan) << std::flush;
-    return;
+    nlohmann::ordered_json plan =
+        nlohmann::ordered_json::parse(PlanJson(planned.cells, planned.plan));
+    if (!preview.empty()) plan["arrays"] = nlohmann::ordered_json::parse(preview);
+    PrintJson(plan);
+    return absl::OkStatus();
   }
   std::cout << PlanText(planned.cells, planned.plan);
   for (const auto& [cell, why] : planned.failures)
     std::cout << cell << " could not be measured: " << why << "\n";
-  std::cout << std::flush;
+  std::cout << preview << std::flush;
+  return absl::OkStatus();
 }
 
 void PrintStatuses(const std::vector<SuiteCell>& cells, const std::vector<CellStatus>& statuses,
@@ -98,14 +112,17 @@ void PrintStatuses(const std::vector<SuiteCell>& cells, const std::vector<CellSt
   if (context.json) {
     std::cout << StatusJson(cells, statuses) << std::flush;
   } else {
-    std::cout << StatusText(cells, statuses) << SummaryText(statuses) << std::endl;
+    std::cout << StatusText(cells, statuses) << SummaryText(statuses) << "\n"
+              << QueueText(statuses) << std::flush;
   }
 }
 
-// An error where a run has no result, so that scripts need not read the text; it says what to do.
+// An error where a run has no result and none is queued, so that scripts need not read the text; it
+// says what to do.
 absl::Status JudgeSuite(const std::string& out, const std::vector<CellStatus>& statuses) {
   bool is_left = false, has_failed = false, has_diverged = false;
   for (const CellStatus& status : statuses) {
+    if (status.is_queued()) return absl::OkStatus();
     is_left |= IsLeft(status, false) || status.state == CellState::kRunning;
     has_failed |= status.state == CellState::kFailed;
     has_diverged |= status.state == CellState::kDiverged;
@@ -118,6 +135,29 @@ absl::Status JudgeSuite(const std::string& out, const std::vector<CellStatus>& s
   if (has_diverged)
     return absl::AbortedError("runs diverged: they have records of it, which tables count");
   return absl::OkStatus();
+}
+
+// Whether a process that goes on with the run would get further than the one that has ended: it was
+// killed, or saved something.
+bool IsWorthAnother(const CellStatus& before, const CellStatus& after) {
+  if (after.state == CellState::kRunning || after.failure.signal() != 0) return true;
+  return after.state == CellState::kStopped &&
+         (after.folder.step() != before.folder.step() || after.folder.part != before.folder.part);
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
+                                                     SuiteRunOptions* options) {
+  LRA_ASSIGN_OR_RETURN(const std::optional<ClusterOptions> cluster, ClusterOf(flags.cluster));
+  if (!cluster) return PoolExecutor(*options);
+  if (flags.workers > 0 || !flags.budget.empty() || !flags.cell.empty()) {
+    return absl::InvalidArgumentError(
+        "--workers, --budget and --cell are about processes of this machine; with --executor slurm "
+        "--at-most says how many runs are trained at once");
+  }
+  options->program = ThisProgram();
+  options->workers = std::max(1, AvailableCores() / options->threads);
+  options->measures = cluster->limit_seconds == 0;
+  return SlurmExecutor(*options, {*cluster, ClusterEnvironment(), flags.cluster_flags});
 }
 
 }  // namespace
@@ -137,10 +177,10 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags) {
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
                           const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(options.deadline, DeadlineOf(flags.budget));
-  LRA_ASSIGN_OR_RETURN(std::vector<SuiteCell> cells, ExpandSuite(suite));
-  LRA_ASSIGN_OR_RETURN(cells, PartOf(cells, flags.shard));
+  LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, CellsOf(suite, flags));
   options.workers = flags.workers;
-  options.retries_failed = flags.retries_failed;
+  options.retries_failed = flags.retries_failed || !flags.cell.empty();
+  options.measures = flags.cell.empty();
   options.is_quiet = context.quiet;
   if (!flags.is_dry) {
     LRA_RETURN_IF_ERROR(CheckData(cells));
@@ -148,20 +188,23 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   }
   for (const std::string& task : TasksOf(cells))
     options.data_of_task[task] = DataDigest(DefaultDataDirectory(task));
-  StopSuiteAtSignals();
+  OnStopSignals(StopSuite);
   LRA_ASSIGN_OR_RETURN(const std::string rules, CopyRules(options.out));
   setenv("LRA_CONFIGS", rules.c_str(), 1);  // for the workers
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, ExecutorOf(flags, &options));
   LRA_ASSIGN_OR_RETURN(const PlannedSuite planned, PlanSuite(cells, options));
   if (flags.is_dry) {
-    PrintPlan(planned, context);
-    return planned.fits;
+    LRA_RETURN_IF_ERROR(PrintPlan(planned, executor.get(), context));
+    return executor->CheckResources(planned);
   }
-  LRA_RETURN_IF_ERROR(planned.fits);
-  if (!context.quiet) std::cerr << TotalText(planned.plan) << "\n";
-  LRA_RETURN_IF_ERROR(TrainSuite(planned, options));
-  const std::vector<CellStatus> statuses = ReadStatuses(options.out, cells);
+  LRA_RETURN_IF_ERROR(executor->CheckResources(planned));
+  const std::vector<CellStatus> before = ReadStatuses(options.out, cells);
+  LRA_RETURN_IF_ERROR(executor->Train(planned));
+  LRA_ASSIGN_OR_RETURN(const std::vector<CellStatus> statuses, executor->Statuses(cells));
   PrintStatuses(cells, statuses, context);
-  return JudgeSuite(options.out, statuses);
+  absl::Status judged = JudgeSuite(options.out, statuses);
+  if (!flags.cell.empty() && IsWorthAnother(before[0], statuses[0])) MarkAsInUse(&judged);
+  return judged;
 }
 
 std::string SuiteFolder(const std::string& name_or_folder) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "cli/cluster_flags.h"
 #include "cli/command.h"
 #include "suite/run_suite.h"
 
@@ -15,14 +16,19 @@ struct SuiteFlags {
   std::string budget, shard;
   int workers = 0;
   bool is_dry = false, retries_failed = false;
+  // The name of the one run to train, which is how elements of job arrays call.
+  std::string cell;
+  ClusterFlags cluster;
+  std::vector<std::string> cluster_flags;  // further flags of the elements' `lra run`
 };
 
 // --workers, --budget, --shard, --retry-failed.
 void AddSuiteFlags(CLI::App* command, SuiteFlags* flags);
 
-// Measures and plans the suite; prints the plan (is_dry), or trains what is left in options.out and
-// prints how far all runs are. `options` has the folder, the threads and further flags of `train`.
-// Aborted where a run has no result: it says what to do.
+// Measures and plans the suite; prints the plan (is_dry), or has what is left trained in
+// options.out and prints how far all runs are. `options` has the folder, the threads and further
+// flags of `train`. Aborted where a run has no result and none is queued: it says what to do. For a
+// single cell the error is IsInUse() where beginning again would help.
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
                           const CommandContext& context);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/stop_signals.h"
 #include "cli/suite_command.h"
 #include "cli/train_flags.h"
 #include "eval/score_text.h"
@@ -46,16 +47,10 @@ nlohmann::json ToJsonResult(const Metric& metric, const RunRecord& record, const
   return json;
 }
 
-// SIGUSR1 saves and goes on. SIGINT and SIGTERM save and stop after the current step; a second one
-// ends the program at once.
+// SIGUSR1 saves and goes on. SIGINT and SIGTERM save and stop after the current step.
 void ListenToSignals() {
   std::signal(SIGUSR1, [](int) { RequestSave(); });
-  for (const int number : {SIGINT, SIGTERM}) {
-    std::signal(number, [](int received) {
-      RequestStop();
-      std::signal(received, SIG_DFL);
-    });
-  }
+  OnStopSignals(RequestStop);
 }
 
 // Seeds differ in nothing that takes time.

@@ -42,6 +42,10 @@ absl::StatusOr<FileLock> FileLock::Acquire(absl::string_view path) {
       return absl::FailedPreconditionError(
           absl::StrCat("\"", name, "\" is held by another process"));
     }
+    if (error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK) {
+      return absl::UnimplementedError(
+          absl::StrCat("the file system of \"", name, "\" has no locks"));
+    }
     return absl::InternalError(absl::StrCat("cannot lock \"", name, "\": ", std::strerror(error)));
   }
 }

@@ -99,7 +99,9 @@ class StagingDirectory {
 };
 
 // An advisory lock (flock) that ends with the process, however the process ends. FailedPrecondition
-// while another process holds it. The file remains unless its holder removes it.
+// while another process holds it; Unimplemented where the file system has none. On network file
+// systems it may reach no further than one machine (lra/lease.h does). The file remains unless its
+// holder removes it.
 class FileLock {
  public:
   static absl::StatusOr<FileLock> Acquire(absl::string_view path);

@@ -1,6 +1,7 @@
 #include "run_folder/run_claim.h"
 
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 #include "absl/strings/cord.h"
@@ -33,7 +34,19 @@ void RemoveEmptyFolders(const std::vector<std::string>& folders) {
   }
 }
 
+absl::StatusOr<std::unique_ptr<Lease>> TakeLease(const std::string& run_dir, bool is_locked_here) {
+  LeaseOptions options;
+  options.is_locked_here = is_locked_here;
+  options.on_wait = [&](const std::string& holder) {
+    std::cerr << "note: " << run_dir << " was last held by " << holder
+              << "; waiting half a minute to see whether it lives\n";
+  };
+  return Lease::Take(LeasePath(run_dir), options);
+}
+
 }  // namespace
+
+std::string LeasePath(const std::string& run_dir) { return JoinPath(run_dir, ".lease"); }
 
 std::string TrialFolder(float learning_rate) {
   return absl::StrCat(kTrialsFolder, "/lr-", learning_rate);
@@ -48,24 +61,44 @@ bool HoldsRun(absl::string_view run_dir) {
 
 bool IsInUse(const absl::Status& status) { return status.GetPayload(kInUsePayload).has_value(); }
 
+void MarkAsInUse(absl::Status* status) { status->SetPayload(kInUsePayload, absl::Cord()); }
+
 absl::StatusOr<RunClaim> RunClaim::Take(const std::string& run_dir) {
   const std::string lock_path = JoinPath(run_dir, ".lock");
   std::vector<std::string> made_folders = MissingFolders(run_dir);
   LRA_RETURN_IF_ERROR(MakeDirectories(run_dir));
   const bool makes_lock = !FileExists(lock_path);
   absl::StatusOr<FileLock> lock = FileLock::Acquire(lock_path);
-  if (!lock.ok()) {
+  const bool has_locks = !absl::IsUnimplemented(lock.status());
+  absl::Status refused = has_locks ? lock.status() : absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Lease>> lease;
+  if (refused.ok()) {
+    lease = TakeLease(run_dir, has_locks);
+    refused = lease.status();
+  }
+  if (!refused.ok()) {
+    if (lock.ok() && makes_lock) lock->RemoveFile();
     RemoveEmptyFolders(made_folders);
-    absl::Status refused = Annotate(lock.status(), absl::StrCat("cannot train in ", run_dir));
-    if (absl::IsFailedPrecondition(refused)) refused.SetPayload(kInUsePayload, absl::Cord());
+    refused = Annotate(refused, absl::StrCat("cannot train in ", run_dir));
+    if (absl::IsFailedPrecondition(refused)) MarkAsInUse(&refused);
     return refused;
   }
-  return RunClaim(run_dir, std::move(made_folders), makes_lock, *std::move(lock));
+  std::optional<FileLock> held;
+  if (has_locks) held.emplace(*std::move(lock));
+  return RunClaim(run_dir, std::move(made_folders), has_locks && makes_lock, std::move(held),
+                  *std::move(lease));
+}
+
+absl::Status RunClaim::Confirm() const {
+  absl::Status status = Annotate(lease_->Confirm(), absl::StrCat("training in ", run_dir_));
+  if (!status.ok()) MarkAsInUse(&status);
+  return status;
 }
 
 RunClaim::~RunClaim() {
+  lease_.reset();
   if (run_dir_.empty() || HoldsRun(run_dir_) || FileExists(JoinPath(run_dir_, kCurveFile))) return;
-  if (made_lock_) lock_.RemoveFile();
+  if (made_lock_ && lock_) lock_->RemoveFile();
   RemoveEmptyFolders(made_folders_);
 }
 

@@ -6,6 +6,7 @@
 
 #include "lra/folder_test_util.h"
 #include "run_folder/curve.h"
+#include "run_folder/run_folder.h"
 
 namespace lra {
 namespace {
@@ -60,6 +61,27 @@ TEST(RunClaimTest, ASecondProcessIsRefusedAndTakesNothingAway) {
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(second.message().find(run), absl::string_view::npos) << second;
   EXPECT_TRUE(FileExists(run + "/.lock"));
+}
+
+// A lock reaches no further than one machine where folders are shared by some network file systems.
+TEST(RunClaimTest, ALeaseOfAnotherMachineSaysThatItTrains) {
+  const TestFolder folder;
+  const std::string run = folder.File("run");
+  ASSERT_TRUE(MakeDirectories(run).ok());
+  EXPECT_FALSE(IsTraining(run));
+  ASSERT_TRUE(WriteFileAtomically(run + "/.lease-3", "its-boot-id node7 4711 abcd 3\n").ok());
+  EXPECT_TRUE(IsTraining(run));
+}
+
+TEST(RunClaimTest, WhoWasTakenOverIsTold) {
+  const TestFolder folder;
+  const auto claim = RunClaim::Take(folder.File("run"));
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_TRUE(claim->Confirm().ok());
+  ASSERT_TRUE(WriteFileAtomically(folder.File("run/.lease-2"), "b node7 4711 abcd 3\n").ok());
+  const absl::Status taken = claim->Confirm();
+  EXPECT_TRUE(IsInUse(taken)) << taken;
+  EXPECT_NE(taken.message().find("process 4711 of host node7"), absl::string_view::npos) << taken;
 }
 
 }  // namespace

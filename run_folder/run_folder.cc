@@ -171,7 +171,10 @@ std::optional<double> RunFolder::eta_seconds() const {
 
 bool IsTraining(const std::string& path) {
   const std::string lock = JoinPath(path, ".lock");
-  return FileExists(lock) && absl::IsFailedPrecondition(FileLock::Acquire(lock).status());
+  const absl::Status locked =
+      FileExists(lock) ? FileLock::Acquire(lock).status() : absl::OkStatus();
+  return absl::IsFailedPrecondition(locked) ||
+         Lease::SeemsHeld(LeasePath(path), /*counts_this_system=*/absl::IsUnimplemented(locked));
 }
 
 absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {

@@ -211,8 +211,9 @@ TEST_F(PlanTest, MemoryForFewerIsSaidOrAskedFor) {
   options.is_quiet = true;
   const auto planned = PlanSuite(cells_, options);
   ASSERT_TRUE(planned.ok()) << planned.status();
-  EXPECT_EQ(planned->fits.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(planned->fits.message()), HasSubstr("the largest fits on no worker"));
+  EXPECT_EQ(planned->fits_memory.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(planned->fits_memory.message()),
+              HasSubstr("the largest fits on no worker"));
 }
 
 }  // namespace

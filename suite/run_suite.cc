@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -11,7 +10,7 @@
 #include "lra/parallel.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
-#include "suite/pool.h"
+#include "suite/pool.h"  // TrainCommand
 
 namespace lra {
 namespace {
@@ -59,7 +58,8 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
   const auto plan_with = [&](const EstimateOfCell& estimates, int count) {
     return MakePlan(options.out, cells, statuses, estimates, count, options.retries_failed);
   };
-  const std::vector<SuiteCell> unknown = ToMeasure(cells, plan_with({}, workers));
+  const std::vector<SuiteCell> unknown =
+      options.measures ? ToMeasure(cells, plan_with({}, workers)) : std::vector<SuiteCell>();
   LRA_ASSIGN_OR_RETURN(
       MeasuredCells measured,
       MeasureCells(unknown, {.out = options.out,
@@ -84,33 +84,14 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
       std::cerr << "note: " << MemoryText(plan, available) << ": " << fit << " at once\n";
     plan = plan_with(estimates, fit);
   } else {
-    planned.fits = CheckMemory(plan, fit, available);
+    planned.fits_memory = CheckMemory(plan, fit, available);
   }
-  planned.fits.Update(CheckDisk(plan, options.out));
+  planned.fits_disk = CheckDisk(plan, options.out);
   planned.cells = CheapestFirst(cells, plan);
   planned.plan = MakePlan(options.out, planned.cells, ReadStatuses(options.out, planned.cells),
                           estimates, plan.workers, options.retries_failed);
   planned.failures = std::move(measured.failures);
   return planned;
-}
-
-absl::Status TrainSuite(const PlannedSuite& planned, const SuiteRunOptions& options) {
-  PoolOptions pool;
-  pool.out = options.out;
-  pool.workers = planned.plan.workers;
-  pool.threads = options.threads;
-  pool.deadline = options.deadline;
-  pool.retries_failed = options.retries_failed;
-  pool.is_quiet = options.is_quiet;
-  pool.command = [&](const SuiteCell& cell) {
-    return TrainCommand(options.program, RunDirectory(options.out, cell), cell, options.threads,
-                        options.train_flags);
-  };
-  for (const RunPlan& run : planned.plan.runs) {
-    pool.seconds_left.push_back(run.cost ? run.seconds_left()
-                                         : std::numeric_limits<double>::infinity());
-  }
-  return RunCells(planned.cells, pool);
 }
 
 }  // namespace lra

@@ -1,4 +1,4 @@
-// A suite from its cells to its end: measured, planned, ordered, trained.
+// A suite before its first run: measured, planned, ordered.
 #ifndef LRA_SUITE_RUN_SUITE_H_
 #define LRA_SUITE_RUN_SUITE_H_
 
@@ -21,6 +21,7 @@ struct SuiteRunOptions {
   Deadline deadline;
   bool retries_failed = false;
   bool is_quiet = false;
+  bool measures = true;                             // what no finished run tells
   std::vector<std::string> train_flags;             // further flags of `lra train`
   std::map<std::string, std::string> data_of_task;  // DataDigest()
 };
@@ -30,19 +31,15 @@ struct PlannedSuite {
   SuitePlan plan;                // of these cells
   // Why a cell could not be measured, by CellName().
   std::map<std::string, std::string> failures;
-  // ResourceExhausted where memory or disk do not suffice.
-  absl::Status fits;
+  // ResourceExhausted where this machine's memory, or the disk, does not suffice.
+  absl::Status fits_memory, fits_disk;
 };
 
-// Measures what no finished run tells. Where no number of workers was asked for and the memory does
-// not bear as many as there are cores, plans fewer. Cancelled after StopSuite(); the errors of
-// MeasureCells.
+// Measures what no finished run tells, unless that is not wanted. Where no number of workers was
+// asked for and the memory does not bear as many as there are cores, plans fewer. Cancelled after
+// StopSuite(); the errors of MeasureCells.
 absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
                                        const SuiteRunOptions& options);
-
-// Trains what is left of a planned suite. The folder is claimed (ClaimSuiteFolder). The errors of
-// RunCells.
-absl::Status TrainSuite(const PlannedSuite& planned, const SuiteRunOptions& options);
 
 }  // namespace lra
 

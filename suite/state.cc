@@ -66,7 +66,7 @@ std::map<CellState, int> Count(const std::vector<CellStatus>& statuses) {
 }
 
 // Steps done of all, the score on the test split, or why there is none.
-std::string DetailOf(const CellStatus& status) {
+std::string ProgressOf(const CellStatus& status) {
   const RunRecord& record = status.folder.record;
   switch (status.state) {
     case CellState::kFinished: {
@@ -87,6 +87,14 @@ std::string DetailOf(const CellStatus& status) {
       break;
   }
   return "";
+}
+
+// With what the cluster says of a run that has not ended.
+std::string DetailOf(const CellStatus& status) {
+  const bool is_open = IsLeft(status, true) || status.state == CellState::kRunning;
+  std::string progress = ProgressOf(status);
+  if (!is_open || !status.slurm) return progress;
+  return absl::StrCat(progress, progress.empty() ? "" : "; ", DescribeItem(*status.slurm));
 }
 
 }  // namespace
@@ -224,6 +232,7 @@ std::string StatusJson(const std::vector<SuiteCell>& cells,
                        const std::vector<CellStatus>& statuses) {
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
+    const std::optional<ItemState>& slurm = statuses[i].slurm;
     runs.push_back({{"run", cells[i].name},
                     {"task", cells[i].config.task()},
                     {"method", MethodOf(cells[i].config)},
@@ -232,6 +241,12 @@ std::string StatusJson(const std::vector<SuiteCell>& cells,
                     {"step", statuses[i].folder.step()},
                     {"steps", cells[i].config.train().steps()},
                     {"detail", DetailOf(statuses[i])}});
+    if (slurm) {
+      runs.back()["slurm"] = {{"job", slurm->element},
+                              {"queued", slurm->is_queued},
+                              {"state", slurm->state},
+                              {"reason", slurm->reason}};
+    }
   }
   using Json = nlohmann::ordered_json;
   return Json{{"runs", runs}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -246,6 +261,10 @@ std::string SummaryText(const std::vector<CellStatus>& statuses) {
   }
   const int left = counts[CellState::kWaiting] + counts[CellState::kStopped];
   if (left > 0) absl::StrAppend(&text, ", ", left, " left");
+  const auto queued = std::count_if(statuses.begin(), statuses.end(), [](const CellStatus& status) {
+    return status.is_queued() && IsLeft(status, true);
+  });
+  if (queued > 0) absl::StrAppend(&text, ", ", queued, " of them queued");
   return text;
 }
 

@@ -6,9 +6,11 @@
 //   OUT/logs/NAME.log                what it wrote
 //   OUT/times/NAME.textproto         what it took (SuiteTime)
 //   OUT/plan/CELL.textproto          what it was predicted to take (SuiteEstimate)
+//   OUT/slurm/                       what was submitted to a cluster (suite/submissions.h)
 #ifndef LRA_SUITE_STATE_H_
 #define LRA_SUITE_STATE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "run_folder/run_folder.h"
 #include "suite/cells.h"
+#include "suite/submissions.h"
 
 namespace lra {
 
@@ -37,6 +40,9 @@ struct CellStatus {
   CellState state = CellState::kWaiting;
   RunFolder folder;      // of a run that has begun; its search or pretraining while that goes on
   SuiteFailure failure;  // of kFailed
+  // Its element in a cluster's queue, where somebody asked (AddSlurmStates).
+  std::optional<ItemState> slurm;
+  bool is_queued() const { return slurm && slurm->is_queued; }
 };
 
 // "exit code 1: no space left on device", "signal 9: ".

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -126,6 +127,26 @@ Target Inspect(const std::string& out) {
   return FileExists(JoinPath(out, kManifestFile)) ? Target::kData : Target::kOther;
 }
 
+// The data that is there, if it is the plan's as far as that is known before it is made, and is not
+// to be replaced.
+absl::StatusOr<std::optional<Manifest>> WhatIsThere(const PrepareOptions& options,
+                                                    const Plan& plan) {
+  const Target target = Inspect(options.out);
+  if (target == Target::kOther) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "\"", options.out, "\" exists and is no data set; it is left alone: choose another --out"));
+  }
+  if (target == Target::kFree || options.force) return std::optional<Manifest>();
+  LRA_ASSIGN_OR_RETURN(Manifest there, ReadIntact(options));
+  if (!SameHead(there, plan.head)) return OtherDataError(options, there);
+  return std::optional<Manifest>(std::move(there));
+}
+
+PrepareOptions WithPlainOut(PrepareOptions options) {
+  while (options.out.size() > 1 && absl::EndsWith(options.out, "/")) options.out.pop_back();
+  return options;
+}
+
 absl::StatusOr<Manifest> Fill(const PrepareOptions& options, const Plan& plan,
                               absl::string_view directory) {
   int64_t total = 0;
@@ -150,31 +171,28 @@ absl::StatusOr<Manifest> Fill(const PrepareOptions& options, const Plan& plan,
 }  // namespace
 
 absl::StatusOr<PrepareResult> Prepare(const PrepareOptions& asked) {
-  PrepareOptions options = asked;
-  while (options.out.size() > 1 && absl::EndsWith(options.out, "/")) options.out.pop_back();
+  const PrepareOptions options = WithPlainOut(asked);
   LRA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
   const Target target = Inspect(options.out);
-  if (target == Target::kOther) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "\"", options.out, "\" exists and is no data set; it is left alone: choose another --out"));
-  }
-  const bool compare = target == Target::kData && !options.force;
-  Manifest there;
-  if (compare) {
-    LRA_ASSIGN_OR_RETURN(there, ReadIntact(options));
-    if (!SameHead(there, plan.head)) return OtherDataError(options, there);
-    // What an import gives is known only when it is done.
-    if (options.raw.empty()) return PrepareResult{there, true};
-  }
+  LRA_ASSIGN_OR_RETURN(const std::optional<Manifest> there, WhatIsThere(options, plan));
+  // What an import gives is known only when it is done.
+  if (there && options.raw.empty()) return PrepareResult{*there, true};
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging,
                        StagingDirectory::Create(options.out, /*replace=*/target == Target::kData));
   LRA_ASSIGN_OR_RETURN(Manifest manifest, Fill(options, plan, staging.path()));
-  if (compare) {
-    if (WithoutProgram(manifest) != WithoutProgram(there)) return OtherDataError(options, there);
-    return PrepareResult{there, true};
+  if (there) {
+    if (WithoutProgram(manifest) != WithoutProgram(*there)) return OtherDataError(options, *there);
+    return PrepareResult{*there, true};
   }
   LRA_RETURN_IF_ERROR(staging.Commit());
   return PrepareResult{std::move(manifest), false};
+}
+
+absl::StatusOr<bool> IsPrepared(const PrepareOptions& asked) {
+  const PrepareOptions options = WithPlainOut(asked);
+  LRA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
+  LRA_ASSIGN_OR_RETURN(const std::optional<Manifest> there, WhatIsThere(options, plan));
+  return there.has_value();
 }
 
 }  // namespace lra

@@ -42,6 +42,10 @@ struct PrepareResult {
 // error nothing is left behind.
 absl::StatusOr<PrepareResult> Prepare(const PrepareOptions& options);
 
+// Whether the generated data that Prepare() would make is there already. What it would refuse
+// before its first example is refused.
+absl::StatusOr<bool> IsPrepared(const PrepareOptions& options);
+
 }  // namespace lra
 
 #endif  // LRA_TASKS_PREPARE_H_

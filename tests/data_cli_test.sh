@@ -64,6 +64,18 @@ expect 2 'k/n with 0 <= k < n' "$lra" data prepare pathfinder32 "${small[@]}" --
 expect 2 'these are missing: 1' "$lra" data join parts/0 --out joined --quiet
 expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out joined --quiet
 diff -r data/pathfinder32 joined || { echo "FAILED: parts do not join to the whole"; failures=$((failures + 1)); }
+expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out joined-too --quiet --remove-parts
+[ ! -e parts/1 ] || { echo "FAILED: --remove-parts left a part"; failures=$((failures + 1)); }
+expect 0 'part 0/2' "$lra" data prepare pathfinder32 "${small[@]}" --shard 0/2 --out parts/0
+# tests/slurm_suite_test.sh has a cluster.
+expect 2 'wants --parts' "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm
+expect 2 'add --executor slurm' "$lra" data prepare pathfinder32 "${small[@]}" --out far --parts 2
+expect 2 'has only 60 examples' "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 61
+expect 2 'did you mean "?images' "$lra" data prepare pathfinder32 --set image=60 --out far --executor slurm --parts 2
+expect 0 "'--shard' ''..item.'/2'" "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --dry-run
+expect 0 'dependency=afterok:JOB' "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --dry-run
+expect 0 'nothing was done' "$lra" data prepare pathfinder32 "${small[@]}" --executor slurm --parts 2
+[ ! -e far ] && [ ! -e far.parts ] || { echo "FAILED: a plan or a refused command left something"; failures=$((failures + 1)); }
 expect 1 'lra data join' "$lra" train --task pathfinder32 "${smoke[@]}" --data parts/0 --out refused
 expect 0 'labels evaluated anew: 60' "$lra" data verify pathfinder32 --quiet
 expect 0 'sheet.png' "$lra" data show pathfinder32 --n 60 --png sheet.png

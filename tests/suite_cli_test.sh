@@ -86,6 +86,22 @@ expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --
 "$lra" table parts >parts.txt
 diff whole.txt parts.txt || { echo "FAILED: the table of the parts differs"; failures=$((failures + 1)); }
 
+# One run of a suite, as an element of a job array trains it.
+name=$(basename "$(ls -d whole/listops-linear-*-s1)")
+expect 0 '^1 of 1 runs finished' "$lra" run mine.textproto --quiet --out cells --cell "$name"
+cmp "whole/$name/curve.jsonl" "cells/$name/curve.jsonl" || { echo "FAILED: --cell trains another run"; failures=$((failures + 1)); }
+expect 0 '^1 of 4 runs finished' "$lra" status cells
+expect 2 'edited since.*unknown run "listops-linear"' "$lra" run mine.textproto --quiet --out cells --cell listops-linear
+# A cluster that is not there, or not asked for (tests/slurm_suite_test.sh has one).
+far=(run mine.textproto --quiet --out far)
+expect 0 "^  '$name'" "$lra" "${far[@]}" --executor slurm --time 1h --dry-run
+expect 0 '"limit_seconds": 3600' "$lra" "${far[@]}" --executor slurm --time 1h --dry-run --json
+expect 2 'sbatch was not found: Slurm.s client' env PATH=/no/such "$lra" "${far[@]}" --executor slurm --time 1h
+expect 2 'add --executor slurm' "$lra" "${far[@]}" --partition cpu
+expect 2 'unknown executor "slrum"; did you mean "slurm"' "$lra" "${far[@]}" --executor slrum
+expect 2 'are about processes of this machine' "$lra" "${far[@]}" --executor slurm --budget 1h
+expect 2 'is no time' "$lra" "${far[@]}" --executor slurm --time soon
+
 # Lists are a suite without a file.
 lists=(train --task listops --attention linear,relu --seeds 0-1 --preset smoke --set train.steps=40 --set train.eval_every_steps=20)
 expect 0 '4 runs left: about' "$lra" "${lists[@]}" --dry-run --quiet

@@ -157,6 +157,7 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
 }
 
 absl::StatusOr<RunRecord> FinishRun(Run* run) {
+  LRA_RETURN_IF_ERROR(run->claim->Confirm());
   const RuntimeConfig& runtime = run->request.runtime;
   LRA_ASSIGN_OR_RETURN(const Dataset data,
                        Dataset::Open(runtime.data_dir(), {.splits = {"test"},
@@ -169,6 +170,7 @@ absl::StatusOr<RunRecord> FinishRun(Run* run) {
   LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(runtime.out_dir()));
   record.mutable_test_looks()->Assign(looks.begin(), looks.end());
   AddEfficiency(*run, &record);
+  LRA_RETURN_IF_ERROR(run->claim->Confirm());
   LRA_RETURN_IF_ERROR(WriteRunRecord(runtime.out_dir(), record));
   return ReadRunRecord(runtime.out_dir());
 }
@@ -180,6 +182,7 @@ absl::StatusOr<RunRecord> RecordFailure(const Run& run, const RunFailure& failur
   record.clear_selected_validation();
   record.mutable_trials()->Assign(run.request.trials.begin(), run.request.trials.end());
   AddEfficiency(run, &record);
+  LRA_RETURN_IF_ERROR(run.claim->Confirm());
   LRA_RETURN_IF_ERROR(WriteRunRecord(run.request.runtime.out_dir(), record));
   return record;
 }

@@ -62,6 +62,7 @@ class Loop {
   absl::Status AddCurvePoint(bool validate);
   absl::Status KeepForDiagnosis(const absl::Status& failure);
   absl::Status StopIfAsked();
+  absl::Status Save();
   std::string Detail() const;
   ScheduleValue ScheduleAt(int64_t step) const {
     return objective_.MakeSchedule(step).At(step, state_.plateau_reductions());
@@ -170,6 +171,7 @@ absl::Status Loop::AddCurvePoint(bool validate) {
   }
   if (absl::IsCancelled(validated)) *state_.mutable_unvalidated() = point;
   LRA_RETURN_IF_ERROR(validated);
+  LRA_RETURN_IF_ERROR(run_.claim->Confirm());
   state_.clear_sums();
   *state_.add_curve() = point;
   return AppendCurve(stage_.directory, point);
@@ -179,8 +181,13 @@ absl::Status Loop::AfterStep() {
   const int64_t step = state_.step();
   if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint(IsEvaluation(step)));
   const bool is_due = checkpoints_.TakeDue();
-  if (is_due || IsEvaluation(step) || step == objective_.kept_step()) return checkpoints_.Save();
+  if (is_due || IsEvaluation(step) || step == objective_.kept_step()) return Save();
   return absl::OkStatus();
+}
+
+absl::Status Loop::Save() {
+  LRA_RETURN_IF_ERROR(run_.claim->Confirm());
+  return checkpoints_.Save();
 }
 
 // The weights as they were before the step that went bad, the curve up to it and the failure: what
@@ -188,13 +195,13 @@ absl::Status Loop::AfterStep() {
 absl::Status Loop::KeepForDiagnosis(const absl::Status& failure) {
   if (state_.sums().steps() > 0) LRA_RETURN_IF_ERROR(AddCurvePoint(/*validate=*/false));
   *state_.mutable_failure() = FailureOf(failure);
-  LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(checkpoints_.Save()));
+  LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(Save()));
   return failure;
 }
 
 absl::Status Loop::StopIfAsked() {
   if (!StopRequested() || IsOver()) return absl::OkStatus();
-  LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(checkpoints_.Save()));
+  LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(Save()));
   return absl::CancelledError(absl::StrCat(objective_.name(), " stopped at step ", state_.step(),
                                            " of ", objective_.steps(), "; saved in ",
                                            stage_.directory, "; --resume goes on"));

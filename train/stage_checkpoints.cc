@@ -10,6 +10,7 @@
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
+#include "run_folder/run_claim.h"
 #include "train/interruption.h"
 
 namespace lra {
@@ -73,7 +74,7 @@ absl::Status StageCheckpoints::Save() {
 }
 
 absl::Status StageCheckpoints::WithLatest(const absl::Status& status) const {
-  if (status.ok()) return status;
+  if (status.ok() || IsInUse(status)) return status;
   const absl::StatusOr<std::string> latest = LatestCheckpoint(stage_.directory);
   return absl::Status(
       status.code(),

@@ -1,8 +1,8 @@
-// Programs that a benchmark runs beside itself: every cell is measured by a fresh process, so that
+// Other programs, run to their end. A benchmark measures every cell in a fresh process, so that
 // memory, threads and kernels of one do not reach the next, and one that runs out of memory ends
 // only itself.
-#ifndef LRA_BENCH_CHILD_H_
-#define LRA_BENCH_CHILD_H_
+#ifndef LRA_CHILD_H_
+#define LRA_CHILD_H_
 
 #include <cstdint>
 #include <string>
@@ -35,4 +35,4 @@ std::string ThisProgram();
 
 }  // namespace lra
 
-#endif  // LRA_BENCH_CHILD_H_
+#endif  // LRA_CHILD_H_

@@ -1,4 +1,4 @@
-#include "bench/child.h"
+#include "lra/child.h"
 
 #include <poll.h>
 #include <spawn.h>

@@ -1,0 +1,190 @@
+#include "cli/prepare_on_cluster.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lra/child.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "suite/submissions.h"
+
+namespace lra {
+namespace {
+
+// Path-X, the largest task that is generated, takes minutes on one core of a part of eight, and
+// bounded memory (docs/data.md).
+constexpr int64_t kDefaultSeconds = 3600;
+constexpr int64_t kDefaultBytes = int64_t{4} << 30;
+constexpr char kJoin[] = "join";
+
+std::string Absolute(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+class Preparation {
+ public:
+  Preparation(const PrepareOptions& options, int parts, const ClusterOptions& cluster)
+      : options_(options), parts_(parts), cluster_(cluster), out_(Absolute(options.out)) {}
+
+  std::string slurm_folder() const { return JoinPath(PartsFolder(), "slurm"); }
+
+  absl::StatusOr<bool> IsWholeThere() const { return IsPrepared(options_); }
+
+  // The parts that neither are there nor are queued.
+  absl::StatusOr<std::vector<std::string>> Missing(const ItemStates& items) const {
+    std::vector<std::string> missing;
+    for (int k = 0; k < parts_; ++k) {
+      PrepareOptions part = options_;
+      part.shard = absl::StrCat(k, "/", parts_);
+      part.out = PartFolder(absl::StrCat(k));
+      LRA_ASSIGN_OR_RETURN(const bool is_there, IsPrepared(part));
+      const auto item = items.find(absl::StrCat(k));
+      if (!is_there && (item == items.end() || !item->second.is_queued))
+        missing.push_back(absl::StrCat(k));
+    }
+    return missing;
+  }
+
+  JobArray Parts(const std::vector<std::string>& items) const {
+    JobArray array = Common(absl::StrCat("prepare-", options_.task));
+    array.items = items;
+    array.words = {ThisProgram(), "data", "prepare", options_.task};
+    if (options_.seed)
+      array.words.insert(array.words.end(), {"--seed", absl::StrCat(*options_.seed)});
+    for (const std::string& set : options_.set)
+      array.words.insert(array.words.end(), {"--set", set});
+    array.words.insert(array.words.end(),
+                       {"--shard", absl::StrCat(kItem, "/", parts_), "--out", PartFolder(kItem)});
+    AddEnd(&array);
+    return array;
+  }
+
+  JobArray Join(const std::vector<std::string>& after) const {
+    JobArray array = Common(absl::StrCat("join-", options_.task));
+    array.items = {kJoin};
+    array.words = {ThisProgram(), "data", "join"};
+    for (int k = 0; k < parts_; ++k) array.words.push_back(PartFolder(absl::StrCat(k)));
+    array.words.insert(array.words.end(), {"--out", out_, "--remove-parts"});
+    AddEnd(&array);
+    array.after = after;
+    array.needs_their_success = true;
+    return array;
+  }
+
+ private:
+  std::string PartsFolder() const { return absl::StrCat(out_, ".parts"); }
+  std::string PartFolder(const std::string& part) const { return JoinPath(PartsFolder(), part); }
+  int threads() const { return std::max(1, options_.threads); }
+
+  void AddEnd(JobArray* array) const {
+    array->words.insert(array->words.end(), {"--threads", absl::StrCat(threads()), "--quiet"});
+  }
+
+  JobArray Common(const std::string& name) const {
+    JobArray array;
+    array.name = name;
+    array.environment = ClusterEnvironment();
+    array.needed_paths = {ThisProgram(), Absolute(ConfigDirectory()), slurm_folder()};
+    array.limit_seconds = cluster_.limit_seconds > 0 ? cluster_.limit_seconds : kDefaultSeconds;
+    array.memory_bytes = cluster_.memory_bytes > 0 ? cluster_.memory_bytes : kDefaultBytes;
+    array.cores = threads();
+    return array;
+  }
+
+  const PrepareOptions& options_;
+  const int parts_;
+  const ClusterOptions& cluster_;
+  const std::string out_;
+};
+
+absl::Status CheckFlags(const PrepareOptions& options, const PartFlags& flags) {
+  if (!options.raw.empty() || !options.shard.empty() || options.force) {
+    return absl::InvalidArgumentError(
+        "--raw, --shard and --force do not go with --executor slurm, which generates all parts of "
+        "new data");
+  }
+  if (flags.parts == 0) {
+    return absl::InvalidArgumentError(
+        "--executor slurm wants --parts, the number of parts that are made at once, e.g. --parts "
+        "8");
+  }
+  return absl::OkStatus();
+}
+
+// What Slurm holds or was given of the data, as its user wants to know it.
+void Tell(const std::string& out, const std::vector<std::string>& jobs, const std::string& logs,
+          const CommandContext& context) {
+  if (context.json) {
+    PrintJson({{"directory", out}, {"jobs", jobs}, {"logs", logs}});
+    return;
+  }
+  std::cout << out << ": in Slurm's queue; logs: " << logs << "; to cancel: scancel "
+            << absl::StrJoin(jobs, " ") << "\n";
+}
+
+absl::Status SubmitMissing(const Preparation& preparation, const std::string& out,
+                           const ClusterOptions& cluster, bool is_dry,
+                           const CommandContext& context) {
+  const std::string folder = preparation.slurm_folder();
+  LRA_ASSIGN_OR_RETURN(Submissions submissions, Submissions::Read(folder));
+  LRA_ASSIGN_OR_RETURN(const ItemStates items, submissions.Items());
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> missing, preparation.Missing(items));
+  ItemStates parts = items;
+  parts.erase(kJoin);
+  std::vector<std::string> jobs = Submissions::QueuedJobs(parts);
+  const auto join = items.find(kJoin);
+  const bool is_join_queued = join != items.end() && join->second.is_queued;
+  if (is_dry) {
+    if (!missing.empty())
+      std::cout << SlurmScript(submissions.Named(preparation.Parts(missing)), cluster) << "\n";
+    std::cout << SlurmScript(submissions.Named(preparation.Join({"JOB"})), cluster);
+    return absl::OkStatus();
+  }
+  if (!missing.empty()) {
+    LRA_ASSIGN_OR_RETURN(const std::string job,
+                         submissions.Submit(preparation.Parts(missing), cluster));
+    jobs.push_back(job);
+  }
+  // One that waits for parts of before is of no use where a part was submitted again.
+  if (!is_join_queued || !missing.empty()) {
+    ClusterOptions one = cluster;
+    one.at_most = 0;
+    LRA_ASSIGN_OR_RETURN(const std::string job, submissions.Submit(preparation.Join(jobs), one));
+    jobs.push_back(job);
+  }
+  Tell(out, jobs, folder, context);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddPartFlags(CLI::App* command, PartFlags* flags) {
+  AddClusterFlags(command, &flags->cluster);
+  AddOption(command, "--parts", &flags->parts,
+            "With --executor slurm: parts that the cluster makes and then joins",
+            {.allowed = FlagRules::kRange, .least = 1, .largest = kMostElements});
+  AddSwitch(command, "--dry-run", &flags->is_dry,
+            "With --executor slurm: only print what would be submitted");
+}
+
+absl::Status PrepareOnCluster(const PrepareOptions& options, const PartFlags& flags,
+                              const ClusterOptions& cluster, const CommandContext& context) {
+  LRA_RETURN_IF_ERROR(CheckFlags(options, flags));
+  const Preparation preparation(options, flags.parts, cluster);
+  LRA_ASSIGN_OR_RETURN(const bool is_there, preparation.IsWholeThere());
+  if (is_there) {
+    if (context.json) PrintJson({{"directory", options.out}, {"was_there", true}});
+    if (!context.json) std::cout << options.out << ": it was there already, nothing was done\n";
+    return absl::OkStatus();
+  }
+  return SubmitMissing(preparation, options.out, cluster, flags.is_dry, context);
+}
+
+}  // namespace lra

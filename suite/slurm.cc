@@ -1,0 +1,94 @@
+#include "suite/slurm.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "lra/child.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+absl::StatusOr<ChildOutcome> RunClient(std::vector<std::string> words) {
+  const std::string program = words.front();
+  absl::StatusOr<ChildOutcome> outcome = RunChild({.words = std::move(words)});
+  if (!absl::IsNotFound(outcome.status())) return outcome;
+  return absl::NotFoundError(absl::StrCat(
+      program,
+      " was not found: Slurm's client commands must be on $PATH, as on a cluster's login "
+      "node (Debian: slurm-client)"));
+}
+
+// What a client had to say when it failed; its lines begin with its name.
+std::string Words(const ChildOutcome& outcome) {
+  const std::string words(absl::StripAsciiWhitespace(outcome.errors));
+  if (!words.empty()) return words;
+  return outcome.signal != 0 ? absl::StrCat("signal ", outcome.signal)
+                             : absl::StrCat("exit code ", outcome.exit_code);
+}
+
+bool Failed(const ChildOutcome& outcome) { return outcome.signal != 0 || outcome.exit_code != 0; }
+
+// "12_3|..." of `lines` with this many fields each; others are no answers.
+std::vector<std::vector<std::string>> Rows(absl::string_view lines, size_t fields) {
+  std::vector<std::vector<std::string>> rows;
+  for (const absl::string_view line : absl::StrSplit(lines, '\n', absl::SkipEmpty())) {
+    std::vector<std::string> row = absl::StrSplit(line, '|');
+    if (row.size() == fields) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SubmitScript(const std::string& script, const ClusterOptions& options) {
+  std::vector<std::string> words = {"sbatch", "--parsable"};
+  words.insert(words.end(), options.sbatch_arguments.begin(), options.sbatch_arguments.end());
+  words.push_back(script);
+  LRA_ASSIGN_OR_RETURN(const ChildOutcome outcome, RunClient(std::move(words)));
+  if (Failed(outcome)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("sbatch refused ", script, ": ", Words(outcome)));
+  }
+  // "12", or "12;cluster".
+  const std::vector<std::string> parts = absl::StrSplit(outcome.output, absl::ByAnyChar(";\n"));
+  int64_t job = 0;
+  if (!absl::SimpleAtoi(parts.front(), &job)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("sbatch took ", script, " but named no job: ", outcome.output));
+  }
+  return parts.front();
+}
+
+absl::StatusOr<Queue> AskQueue(const std::vector<std::string>& job_names) {
+  Queue queue;
+  if (job_names.empty()) return queue;
+  LRA_ASSIGN_OR_RETURN(const ChildOutcome outcome,
+                       RunClient({"squeue", "--noheader", "--array", "--format=%j|%K|%F|%T|%r",
+                                  absl::StrCat("--name=", absl::StrJoin(job_names, ","))}));
+  if (Failed(outcome)) {
+    return absl::UnavailableError(
+        absl::StrCat("squeue does not say what is queued: ", Words(outcome)));
+  }
+  for (const std::vector<std::string>& row : Rows(outcome.output, 5)) {
+    int index = 0;
+    if (!absl::SimpleAtoi(row[1], &index)) continue;
+    queue[{row[0], index}] = {row[2], row[3], row[4] == "None" ? "" : row[4]};
+  }
+  return queue;
+}
+
+std::map<std::string, std::string> AskHistory(const std::vector<std::string>& jobs) {
+  std::map<std::string, std::string> history;
+  if (jobs.empty()) return history;
+  const auto outcome = RunChild(
+      {.words = {"sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID,State",
+                 absl::StrCat("--jobs=", absl::StrJoin(jobs, ","))}});
+  if (!outcome.ok() || Failed(*outcome)) return history;
+  for (const std::vector<std::string>& row : Rows(outcome->output, 2)) history[row[0]] = row[1];
+  return history;
+}
+
+}  // namespace lra

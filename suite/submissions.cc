@@ -1,0 +1,146 @@
+#include "suite/submissions.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "eval/machine.h"
+#include "lra/files.h"
+#include "lra/sha256.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kRecordSuffix[] = ".textproto";
+
+// Unlike folders have unlike names of jobs, of which squeue is asked. Slurm's lists of names are
+// cut at commas.
+std::string JobName(const std::string& folder, const std::string& name, int number) {
+  std::string plain = name;
+  for (char& letter : plain) {
+    if (!absl::ascii_isalnum(letter) && letter != '_' && letter != '-' && letter != '.')
+      letter = '_';
+  }
+  return absl::StrCat(plain, "-", Sha256Hex(folder).substr(0, 8), "-", number);
+}
+
+ItemState QueuedItem(const QueuedElement& element, int index) {
+  return {.is_queued = true,
+          .element = absl::StrCat(element.job, "_", index),
+          .state = element.state,
+          .reason = element.reason};
+}
+
+ItemState EndedItem(const std::string& element, const std::map<std::string, std::string>& history,
+                    const std::string& folder) {
+  const auto ended = history.find(element);
+  return {.element = element,
+          .state = ended == history.end() ? "" : ended->second,
+          .left_no_log = !FileExists(LogOfElement(folder, element))};
+}
+
+}  // namespace
+
+std::string DescribeItem(const ItemState& item) {
+  const std::string job = absl::StrCat("Slurm job ", item.element);
+  if (item.is_queued) {
+    const bool waits = item.state == "PENDING" && !item.reason.empty();
+    return absl::StrCat(job, " ", absl::AsciiStrToLower(item.state),
+                        waits ? absl::StrCat(" (", item.reason, ")") : "");
+  }
+  const std::string ended =
+      absl::StrCat(job, " ended", item.state.empty() ? "" : absl::StrCat(" (", item.state, ")"));
+  if (!item.left_no_log) return ended;
+  return absl::StrCat(ended,
+                      " and wrote nothing here: cancelled, or do nodes not see this folder?");
+}
+
+absl::StatusOr<Submissions> Submissions::Read(const std::string& folder) {
+  Submissions submissions(fs::absolute(folder).lexically_normal().string());
+  std::error_code none;
+  for (fs::directory_iterator it(folder, none), end; !none && it != end; it.increment(none)) {
+    const std::string name = it->path().filename().string();
+    int number = 0;
+    absl::string_view digits = name;
+    if (!absl::ConsumeSuffix(&digits, kRecordSuffix) || !absl::SimpleAtoi(digits, &number))
+      continue;
+    LRA_RETURN_IF_ERROR(ReadTextProto(it->path().string(), &submissions.all_[number]));
+  }
+  return submissions;
+}
+
+absl::StatusOr<ItemStates> Submissions::Items() const {
+  std::vector<std::string> names, jobs;
+  for (const auto& [number, one] : all_) {
+    names.push_back(one.job_name());
+    if (!one.job().empty()) jobs.push_back(one.job());
+  }
+  LRA_ASSIGN_OR_RETURN(const Queue queue, AskQueue(names));
+  const std::map<std::string, std::string> history = AskHistory(jobs);
+  ItemStates items;
+  for (const auto& [number, one] : all_) {
+    for (int i = 0; i < one.item_size(); ++i) {
+      const auto queued = queue.find({one.job_name(), i});
+      if (queued != queue.end()) {
+        items[one.item(i)] = QueuedItem(queued->second, i);
+      } else if (!one.job().empty() && !items[one.item(i)].is_queued) {
+        items[one.item(i)] = EndedItem(absl::StrCat(one.job(), "_", i), history, folder_);
+      }
+    }
+  }
+  return items;
+}
+
+std::vector<std::string> Submissions::QueuedJobs(const ItemStates& items) {
+  std::set<std::string> jobs;
+  for (const auto& [name, item] : items)
+    if (item.is_queued) jobs.insert(item.element.substr(0, item.element.find('_')));
+  return {jobs.begin(), jobs.end()};
+}
+
+std::string Submissions::RecordPath(int number) const {
+  return JoinPath(folder_, absl::StrCat(number, kRecordSuffix));
+}
+
+JobArray Submissions::Named(JobArray array) const {
+  array.folder = folder_;
+  array.name = JobName(folder_, array.name, Next());
+  return array;
+}
+
+absl::StatusOr<std::string> Submissions::Submit(JobArray array, const ClusterOptions& options) {
+  array = Named(std::move(array));
+  const int number = Next();
+  const std::string script = JoinPath(folder_, absl::StrCat(number, ".sh"));
+  SlurmSubmission record;
+  record.set_job_name(array.name);
+  record.mutable_item()->Assign(array.items.begin(), array.items.end());
+  record.set_limit_seconds(array.limit_seconds);
+  record.set_memory_bytes(array.memory_bytes);
+  record.set_unix_seconds(UnixSeconds());
+  LRA_RETURN_IF_ERROR(MakeDirectories(folder_));
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(script, SlurmScript(array, options)));
+  // Before the job exists, so that it is known whatever ends this process next.
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(RecordPath(number), ToTextProto(record)));
+  const absl::StatusOr<std::string> job = SubmitScript(script, options);
+  if (!job.ok()) {
+    RemoveAll(script).IgnoreError();
+    RemoveAll(RecordPath(number)).IgnoreError();
+    return job.status();
+  }
+  record.set_job(*job);
+  all_[number] = record;
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(RecordPath(number), ToTextProto(record)));
+  return *job;
+}
+
+}  // namespace lra

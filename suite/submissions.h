@@ -1,0 +1,63 @@
+// The job arrays that were submitted for a folder, and what has become of their elements:
+//
+//   FOLDER/N.textproto   submission N (SlurmSubmission)
+//   FOLDER/N.sh          its script
+//   FOLDER/12_3.log      what element 3 of job 12 wrote
+#ifndef LRA_SUITE_SUBMISSIONS_H_
+#define LRA_SUITE_SUBMISSIONS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "suite/job_array.h"
+#include "suite/slurm.h"
+#include "suite/suite.pb.h"
+
+namespace lra {
+
+// What a folder's submissions say of an item; that of the newest counts.
+struct ItemState {
+  bool is_queued = false;    // it waits or runs
+  std::string element;       // "12_3"
+  std::string state;         // "PENDING"; empty where nobody knows how it ended
+  std::string reason;        // of waiting
+  bool left_no_log = false;  // it ended and wrote nothing: nodes may not see the folder
+};
+
+// "Slurm job 12_3 pending (Resources)"
+std::string DescribeItem(const ItemState& item);
+
+using ItemStates = std::map<std::string, ItemState>;
+
+class Submissions {
+ public:
+  // Those of the folder, which need not exist. The errors of reading a record.
+  static absl::StatusOr<Submissions> Read(const std::string& folder);
+
+  bool empty() const { return all_.empty(); }
+  // The errors of AskQueue.
+  absl::StatusOr<ItemStates> Items() const;
+  // Jobs in the queue, for scancel; of what Items() gave.
+  static std::vector<std::string> QueuedJobs(const ItemStates& items);
+
+  // Names the array, writes record and script, and submits it; the job's number. Nothing is left
+  // where sbatch refuses. array->folder is this folder. The errors of SubmitScript.
+  absl::StatusOr<std::string> Submit(JobArray array, const ClusterOptions& options);
+  // The array with the name that Submit() would give it.
+  JobArray Named(JobArray array) const;
+
+ private:
+  explicit Submissions(std::string folder) : folder_(std::move(folder)) {}
+  int Next() const { return all_.empty() ? 1 : all_.rbegin()->first + 1; }
+  std::string RecordPath(int number) const;
+
+  std::string folder_;
+  std::map<int, SlurmSubmission> all_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_SUITE_SUBMISSIONS_H_

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Trains a suite of 24 runs through a real Slurm while workers are killed and preempted: every run must be there once, bit for
+# bit that of processes of this machine. Then parts of generated data through the same Slurm.
+# usage: slurm_suite_test.sh LRA    exit code 77 where Slurm is not installed
+set -euo pipefail
+lra=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+source "$here/slurm_cluster.sh"
+missing=$(slurm_missing)
+if [ -n "$missing" ]; then echo "skipped: $missing"; exit 77; fi
+work=$(mktemp -d)
+slurm_daemons=()
+trap 'stop_cluster; rm -rf "$work"' EXIT
+cd "$work"
+export LRA_DATA=$work/data
+source "$here/expect.sh"
+fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
+
+small=(min_length_tokens=20 max_length_tokens=120 train_examples=300 validation_examples=60 test_examples=60)
+"$lra" data prepare listops --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
+cat >mine.textproto <<SUITE
+description: "of this test"
+group {
+  task: "listops"
+  attention: ["linear", "relu"]
+  seeds: "0-11"
+  preset: "smoke"
+  set: ["train.steps=600", "train.eval_every_steps=60", "train.log_every_steps=20"]
+}
+SUITE
+echo "seed of the kills: ${LRA_SLURM_TEST_SEED:=$(date +%s)}"
+RANDOM=$LRA_SLURM_TEST_SEED
+start_cluster "$work/cluster"
+slurm=(run mine.textproto --quiet --executor slurm --out far)
+
+expect 0 'array=0-23%3' "$lra" "${slurm[@]}" --at-most 3 --dry-run
+[ -z "$(squeue --noheader)" ] || fail "a plan submitted something"
+expect 1 'sbatch refused .*nosuch|sbatch refused .*[Pp]artition' "$lra" "${slurm[@]}" --partition nosuch
+[ -z "$(ls far/slurm/*.sh 2>/dev/null)" ] || fail "what was refused left a script"
+expect 0 '24 left, 24 of them queued' "$lra" "${slurm[@]}" --at-most 3
+# Asked again, nothing is submitted twice.
+expect 0 'of them queued' "$lra" "${slurm[@]}" --at-most 3
+[ "$(ls far/slurm/*.sh | wc -l)" = 1 ] || fail "queued runs were submitted again"
+expect 0 'Slurm job [0-9]+_[0-9]+ (pending|running)' "$lra" status far
+expect 0 'scancel [0-9]+$' "$lra" status far
+
+# Processes of the elements whose command line holds a word; Slurm's jobs are this machine's.
+processes() { pgrep -f -- "$1" || true; }
+one_of() { [ $# = 0 ] || echo "${@:1+RANDOM%$#:1}"; }
+# A requeued element waits two minutes unless somebody asks.
+hurry() {
+  local element
+  for element in $(squeue --noheader --array --states=PENDING --format='%F_%K %r' | sed -n 's/ BeginTime$//p'); do
+    scontrol update job="$element" StartTime=now 2>/dev/null || true
+  done
+}
+finished() { ls far/*/record.textproto 2>/dev/null | wc -l; }
+# victim PATTERN: a process that trains a run of this test and has begun.
+victim() {
+  local found=""
+  while [ -z "$found" ] && [ -n "$(squeue --noheader)" ]; do
+    hurry
+    sleep 0.2
+    found=$(processes "$1")
+  done
+  # shellcheck disable=SC2086
+  one_of $found
+}
+killed=0
+for pattern in " train .*--out $work/far/" "lra run $work/far/suite.textproto" "$work/cluster/spool/job.*/slurm_script"; do
+  while [ "$(finished)" -lt $((2 + 4 * killed)) ] && [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.2; done
+  process=$(victim "$pattern")
+  [ -n "$process" ] || { fail "nothing matches $pattern"; continue; }
+  echo "kill -9 of $process ($(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null | cut -c1-80)...) after $(finished) runs"
+  kill -9 "$process" && killed=$((killed + 1))
+done
+[ "$killed" = 3 ] || fail "only $killed workers were killed"
+# What Slurm does near a time limit: the run saves, and its element is queued again.
+near_limit=""
+while [ -z "$near_limit" ] && [ -n "$(squeue --noheader)" ]; do
+  hurry
+  for run in far/listops-*/; do
+    if [ ! -e "$run/record.textproto" ] && [ -e "$run/checkpoint/latest" ]; then near_limit=$(basename "$run"); break; fi
+  done
+done
+element=$("$lra" status far --json | python3 -c '
+import json, sys
+print(*[run["slurm"]["job"] for run in json.load(sys.stdin)["runs"] if run["run"] == sys.argv[1]])' "$near_limit")
+echo "near its limit: $element, $near_limit"
+scancel --batch --signal=USR1 "$element" || true # it complains where the job reacts at once
+while [ -z "$(processes " train .*--out $work/far/")" ]; do hurry; sleep 0.1; done
+# A job of a higher partition takes the whole node; Slurm queues the elements again.
+sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 3'
+while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.5; done
+grep -q 'is queued again' far/slurm/*.log || fail "no element queued itself again"
+grep -q "exit code 75: $element is queued again" "far/slurm/$element.log" || fail "$element: $(cat "far/slurm/$element.log")"
+grep -q 'DUE TO PREEMPTION' far/slurm/*.log || fail "no element was preempted"
+
+# What no element finished is submitted again, and nothing else.
+before=$(finished)
+if [ "$before" -lt 24 ]; then
+  "$lra" "${slurm[@]}" >/dev/null || fail "the second submission"
+  left=$(grep -c "listops-" far/slurm/2.textproto)
+  [ $((before + left)) = 24 ] || fail "$before runs were finished, $left were submitted again"
+  while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.5; done
+fi
+expect 0 '24 of 24 runs finished' "$lra" "${slurm[@]}"
+[ -z "$(squeue --noheader)" ] || fail "a finished suite was submitted"
+expect 0 '24 of 24 runs finished' "$lra" run mine.textproto --quiet --out whole
+"$lra" table whole >whole.txt
+"$lra" table far | sed 's/far/whole/' >far.txt
+diff whole.txt far.txt || fail "the tables differ"
+for run in whole/listops-*; do
+  name=$(basename "$run")
+  for file in curve.jsonl predictions.npy checkpoint/latest; do cmp "$run/$file" "far/$name/$file" || fail "$name/$file"; done
+  [ "$(grep -c test_looks "far/$name/record.textproto")" = "$(grep -c test_looks "$run/record.textproto")" ] || fail "$name: test looks"
+done
+echo "$(cat far/slurm/*.log | grep -c 'queued again') elements queued themselves again, $(grep -c 'CANCELLED' <(cat far/slurm/*.log)) were ended by Slurm"
+
+# Generated data in parts: a part is killed, and asked for again; the whole must equal, byte for byte, what one process makes.
+pictures=(data prepare pathfinder32 --set images=600 --threads 1 --quiet)
+"$lra" "${pictures[@]}" --out one >/dev/null
+sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 4' # so that the parts wait
+expect 0 'in Slurm.s queue; .* scancel [0-9]+ [0-9]+$' "$lra" "${pictures[@]}" --out parts --executor slurm --parts 8
+[ "$(squeue --noheader --array --states=PENDING | wc -l)" = 9 ] || fail "not 8 parts and a job that joins them: $(squeue --noheader --array)"
+scancel "$(sed -n 's/^job: "\([0-9]*\)"/\1/p' parts.parts/slurm/1.textproto)_5"
+while [ -n "$(squeue --noheader)" ]; do sleep 0.2; done
+[ ! -e parts ] || fail "seven parts of eight were joined"
+expect 0 'in Slurm.s queue' "$lra" "${pictures[@]}" --out parts --executor slurm --parts 8
+grep -c '^item:' parts.parts/slurm/3.textproto | grep -qx 1 || fail "parts that are there were asked for again"
+while [ -n "$(squeue --noheader)" ]; do sleep 0.2; done
+diff -r one parts || fail "parts do not join to the whole: $(tail -n 3 parts.parts/slurm/*.log)"
+[ -z "$(ls -d parts.parts/[0-9]* 2>/dev/null)" ] || fail "joined parts were left"
+expect 0 'nothing was done' "$lra" "${pictures[@]}" --out parts --executor slurm --parts 8
+
+[ "$failures" = 0 ] && echo "--executor slurm: as expected" || { tail -n 5 far/slurm/*.log cluster/*.log; exit 1; }
