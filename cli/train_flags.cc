@@ -22,7 +22,7 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
       command, "--from", &from_,
       "Start a new run from the weights of a checkpoint, a run (its selected checkpoint) or a "
       "weights file, with a fresh optimiser; train.steps, data and schedule may differ");
-  AddOption(command, "--device", &device_, "cpu, cuda or cuda:NUMBER",
+  AddOption(command, "--device", &device_, "cpu, cuda, cuda:NUMBER, or fake (lra check)",
             {.shows_default = true, .value = kDeviceValue});
   AddThreads(command, &threads_, ". The last digits of a result depend on it");
   AddKernels(command, &context->kernels);
