@@ -66,14 +66,15 @@ bool Holds(const std::vector<std::string>& names, const std::string& name) {
 absl::StatusOr<std::vector<std::string>> Names(const CheckFlags& flags) {
   const std::vector<std::string> tasks = TaskRegistry::Get().Names(), attentions = AttentionNames(),
                                  blocks = BlockNames();
-  std::vector<std::string> known = tasks;
-  known.insert(known.end(), attentions.begin(), attentions.end());
-  known.insert(known.end(), blocks.begin(), blocks.end());
+  std::vector<std::string> computing = attentions, known = tasks;
+  computing.insert(computing.end(), blocks.begin(), blocks.end());
+  known.insert(known.end(), computing.begin(), computing.end());
   if (flags.all) {
     if (flags.name == "tasks") return tasks;
     if (flags.name == "attentions") return attentions;
     if (flags.name == "blocks") return blocks;
-    if (flags.name.empty()) return known;
+    // Tasks have neither a device nor a type.
+    if (flags.name.empty()) return flags.trial.IsDefault() ? known : computing;
     return UnknownNameError("kind", flags.name, {"tasks", "attentions", "blocks"});
   }
   if (flags.name.empty()) {
@@ -94,7 +95,7 @@ absl::StatusOr<int> CheckOne(const std::string& name, const CheckFlags& flags,
   }
   if (is_attention) return CheckAndPrintAttention(name, flags.set, flags.trial, json);
   if (Holds(BlockNames(), name)) return CheckAndPrintBlock(name, flags.set, flags.trial, json);
-  if (flags.trial.device != TrialFlags().device || !flags.trial.dtype.empty()) {
+  if (!flags.trial.IsDefault()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--device and --dtype are about attentions and blocks, not about task ", name));
   }
@@ -134,7 +135,8 @@ void AddCheckCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "name", &flags->name,
             "Task, attention or block: lra list; with --all, tasks, attentions or blocks",
             {.value = kPlugInValue});
-  AddSwitch(command, "--all", &flags->all, "Everything, or everything of a kind");
+  AddSwitch(command, "--all", &flags->all,
+            "Everything, or everything of a kind (with --device or --dtype, no tasks)");
   AddSets(command, &flags->set, "An option of what is checked, e.g. max_depth=5; repeatable",
           kOptionValue);
   AddOption(command, "--against", &flags->against.file,
@@ -149,7 +151,8 @@ void AddCheckCommand(CLI::App* app, CommandContext* context) {
             "file's)",
             {.allowed = FlagRules::kNonNegative, .needs = "--against"});
   AddOption(command, "--device", &flags->trial.device,
-            "Of attentions and blocks: cpu, cuda or cuda:NUMBER",
+            "Of attentions and blocks: cpu, cuda, cuda:NUMBER, or fake, which computes on the host "
+            "in a GPU's place and refuses what a GPU would",
             {.shows_default = true, .value = kDeviceValue});
   AddOption(command, "--dtype", &flags->trial.dtype,
             "Of attentions and blocks: only the promises about float64, float32 or bfloat16",
@@ -162,6 +165,7 @@ void AddCheckCommand(CLI::App* app, CommandContext* context) {
           "  lra check mixer\n"
           "  lra check cosformer --against mine.safetensors --max-length 4096\n"
           "  lra check linear --dtype float32 --kernels avx2\n"
+          "  lra check cosformer --device fake\n"
           "  lra check --all attentions --json",
           [flags, context] { return Check(*flags, *context); });
 }

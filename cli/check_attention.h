@@ -15,6 +15,7 @@ namespace lra {
 // Where the attention runs, and the type that promises are tried in; empty = all.
 struct TrialFlags {
   std::string device = "cpu", dtype;
+  bool IsDefault() const { return device == "cpu" && dtype.empty(); }
 };
 
 // Runs the conformance suite and prints the report, or appends it to `json` where that is given.

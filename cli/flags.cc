@@ -87,7 +87,7 @@ void AddThreads(CLI::App* command, int* threads, const std::string& note) {
 }
 
 void AddDevice(CLI::App* command, std::string* device) {
-  AddOption(command, "--device", device, "cpu, cuda or cuda:NUMBER",
+  AddOption(command, "--device", device, "cpu, cuda, cuda:NUMBER, or fake (lra check)",
             {.shows_default = true, .value = kDeviceValue});
 }
 

@@ -27,7 +27,7 @@ inline constexpr char kDataValue[] = "DATA";       // a task, or a folder of pre
 inline constexpr char kPlugInValue[] = "PLUG-IN";  // a task, an attention or a block
 inline constexpr char kNameValue[] = "NAME";       // a plug-in, a preset or a protocol
 inline constexpr char kSplitValue[] = "train|validation|test";
-inline constexpr char kDeviceValue[] = "cpu|cuda";
+inline constexpr char kDeviceValue[] = "cpu|cuda|fake";
 inline constexpr char kExecutorValue[] = "local|slurm";
 inline constexpr char kKernelsValue[] = "generic|baseline|avx2|avx512";
 // What --set takes: a field of the configuration or of its view, an option of a task or a plug-in.

@@ -26,6 +26,9 @@ expect 0 'ok +B16 ' env LRA_KERNELS=baseline "$lra" check linear --dtype bfloat1
 expect 2 'dtype: is "float16", must be' "$lra" check linear --dtype float16
 expect 2 'cuda:99: .*use --device cpu' "$lra" check linear --device cuda:99
 expect 2 'not about task listops' "$lra" check listops --dtype float32
+expect 2 'not about task listops' "$lra" check listops --device fake
+expect 2 'device: is "fake:1", must be cpu, cuda, cuda:NUMBER or fake' "$lra" check linear --device fake:1
+expect 0 'ok +T2 ' "$lra" check linear --device fake --dtype float64
 expect 2 'the file says which type' "$lra" check linear --dtype float32 --against nothing.safetensors
 expect 2 'kernels: is "sse", must be one of generic, baseline, avx2, avx512' "$lra" check linear --kernels sse
 expect 2 'LRA_KERNELS: is "AVX2", must be' env LRA_KERNELS=AVX2 "$lra" check linear

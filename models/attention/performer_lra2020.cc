@@ -77,7 +77,7 @@ class Lra2020Performer : public Attention {
   at::Tensor Oracle(const AttentionInput& input) const override {
     const double width = static_cast<double>(input.q.size(3)),
                  count = static_cast<double>(projection_.size(0));
-    at::Tensor masked = at::zeros({1, 1, 1, input.k.size(2)}, at::kBool);
+    at::Tensor masked = at::zeros({1, 1, 1, input.k.size(2)}, input.k.options().dtype(at::kBool));
     if (input.keep.defined()) masked = input.keep.logical_not().view({-1, 1, 1, input.k.size(2)});
     const at::Tensor k = input.k.masked_fill(masked.mT(), 0),
                      v = input.v.masked_fill(masked.mT(), 0);

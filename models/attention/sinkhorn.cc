@@ -180,23 +180,27 @@ class Sinkhorn : public Attention {
     at::Tensor weights;
   };
 
+  static at::Tensor Index(const std::vector<int64_t>& places, const at::Tensor& like) {
+    return at::tensor(places, like.options().dtype(at::kLong));
+  }
+
   // Returns the sorting logits of block n to the given blocks, divided by the temperature,
   // [H, blocks]. `mean` [H, D] is the mean key that stands for block n.
   at::Tensor Logits(const AttentionInput& input, int64_t b, int64_t all_blocks, int64_t n,
                     const at::Tensor& mean, const std::vector<int64_t>& blocks) const {
-    const at::Tensor index = at::tensor(blocks, at::kLong);
+    const at::Tensor index = Index(blocks, mean);
     at::Tensor r = at::matmul(mean, sort_.to(mean.options()).index_select(0, index).t());
     if (input.is_training) {
       const at::Tensor noise =
           GumbelNoise(input.weight_dropout, mean.size(0), all_blocks, all_blocks);
-      r = r + noise[b].select(1, n).index_select(1, index).to(r.options());
+      r = r + noise[b].select(1, n).to(r.options()).index_select(1, index);
     }
     return r / temperature_;
   }
 
   static at::Tensor MeanOf(const AttentionInput& input, int64_t b,
                            const std::vector<int64_t>& positions) {
-    return input.k[b].index_select(1, at::tensor(positions, at::kLong)).mean(1);
+    return input.k[b].index_select(1, Index(positions, input.k)).mean(1);
   }
 
   std::vector<Row> Rows(const AttentionInput& input, int64_t b,
@@ -251,9 +255,9 @@ class Sinkhorn : public Attention {
         }
       }
       if (columns.empty()) continue;
-      const at::Tensor p = row.weights.index_select(1, at::tensor(columns, at::kLong));
+      const at::Tensor p = row.weights.index_select(1, Index(columns, input.k));
       const at::Tensor scaled = p * (row.weights.sum(1, true) / p.sum(1, true)),
-                       mixed = at::tensor(positions, at::kLong);
+                       mixed = Index(positions, input.k);
       k->push_back(at::bmm(scaled.unsqueeze(1), input.k[b].index_select(1, mixed)));
       v->push_back(at::bmm(scaled.unsqueeze(1), input.v[b].index_select(1, mixed)));
     }
@@ -263,7 +267,7 @@ class Sinkhorn : public Attention {
   at::Tensor OracleBlock(const AttentionInput& input, int64_t b,
                          const std::vector<std::vector<int64_t>>& kept, const Row& row,
                          int64_t n) const {
-    const at::Tensor own = at::tensor(kept[n], at::kLong),
+    const at::Tensor own = Index(kept[n], input.k),
                      q = input.q[b].slice(1, n * block_, (n + 1) * block_);
     std::vector<at::Tensor> k = {input.k[b].index_select(1, own)},
                             v = {input.v[b].index_select(1, own)};
@@ -277,6 +281,7 @@ class Sinkhorn : public Attention {
           if (kept[n][j] > n * block_ + i) masked[i][static_cast<int64_t>(j)] = true;
       }
     }
+    masked = masked.to(q.device());
     const at::Tensor weights = at::softmax(logits.masked_fill(masked, -1e30), 2);
     return at::bmm(weights.masked_fill(masked, 0), at::cat(v, 1));
   }

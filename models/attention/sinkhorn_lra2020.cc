@@ -59,7 +59,7 @@ class Lra2020Sinkhorn : public Attention {
   at::Tensor Oracle(const AttentionInput& input) const override {
     const int64_t tokens = input.q.size(2), groups = (tokens + block_ - 1) / block_;
     const at::Tensor position = at::arange(tokens, input.q.options().dtype(at::kLong));
-    at::Tensor keep = at::ones({input.q.size(0), 1, 1, tokens}, at::kBool);
+    at::Tensor keep = at::ones({input.q.size(0), 1, 1, tokens}, input.q.options().dtype(at::kBool));
     if (input.keep.defined()) keep = input.keep.view({-1, 1, 1, tokens});
     const at::Tensor k = input.k.masked_fill(keep.logical_not().mT(), 0),
                      v = input.v.masked_fill(keep.logical_not().mT(), 0);

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
+#include "models/base/fake_device.h"
 #include "models/base/kernel_path.h"
 
 namespace lra {
@@ -63,13 +64,14 @@ absl::Status StartRuntime(int threads, absl::string_view kernels) {
 
 absl::StatusOr<at::Device> OpenDevice(absl::string_view name) {
   if (name.empty() || name == "cpu") return at::Device(at::kCPU);
+  if (name == "fake") return FakeDevice();
   int index = 0;
   absl::string_view rest = name;
   if (!absl::ConsumePrefix(&rest, "cuda") ||
       !(rest.empty() || (absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &index))) ||
       index < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--device: is \"", name, "\", must be cpu, cuda or cuda:NUMBER"));
+        absl::StrCat("--device: is \"", name, "\", must be cpu, cuda, cuda:NUMBER or fake"));
   }
   LRA_ASSIGN_OR_RETURN(const int64_t count, CudaDevices(name));
   if (index >= count) {

@@ -18,9 +18,9 @@ namespace lra {
 // $LRA_KERNELS, or the best). InvalidArgument for a path that this machine lacks.
 absl::Status StartRuntime(int threads, absl::string_view kernels);
 
-// "cpu" (or empty), "cuda", "cuda:1". For CUDA, loads LibTorch's CUDA library, which programs do
-// not link, before anything is asked of it. InvalidArgument with the reason where there is no such
-// device.
+// "cpu" (or empty), "cuda", "cuda:1", "fake" (models/base/fake_device.h). For CUDA, loads
+// LibTorch's CUDA library, which programs do not link, before anything is asked of it.
+// InvalidArgument with the reason where there is no such device.
 absl::StatusOr<at::Device> OpenDevice(absl::string_view name);
 
 // Whether LibTorch computes matrix products in another type on this device type and thread.

@@ -55,7 +55,7 @@ struct Problem {
   const HeadRows q, k, v;
   const KeptKeys kept;
   const DropoutRows dropout;
-  const at::Tensor bias;  // dense
+  const at::Tensor bias;            // dense
   const std::vector<float> slopes;  // of each head, to base 2; or empty
   const int64_t batch, heads, queries, width, value_width, padded_width, padded_value_width;
   const int64_t chunk_tiles;  // tiles of queries that share a pass over the keys
