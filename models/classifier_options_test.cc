@@ -50,8 +50,9 @@ TEST(EncoderOptionsTest, TheyChangeTheModelAndLearn) {
     const auto model = Make(With(option));
     const at::Tensor logits = model->Forward(Batch(kFirst), {.training = true});
     // A query of zeros pools as the mean does.
-    if (option.name != std::string("query"))
+    if (option.name != std::string("query")) {
       EXPECT_FALSE(at::allclose(logits, plain, 1e-3, 1e-3)) << option.name;
+    }
     logits.square().sum().backward();
     for (const Parameter& p : model->parameters().parameters()) {
       ASSERT_TRUE(p.value.grad().defined()) << option.name << ": " << p.name;

@@ -61,7 +61,7 @@ class BatchLengthCosformer : public Attention {
       spec.normalizer = RowNormalizer::kClamp;
       spec.epsilon = 1e-6;
       spec.scale_tokens = tokens;
-      attention = MakeFactorized(std::move(spec), Traits());
+      attention = MakeFactorized(std::move(spec), AttentionContext(), Traits());
     }
     return *attention;
   }
