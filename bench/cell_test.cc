@@ -44,14 +44,14 @@ TEST(ParseMethods, TakesOptionsAndOldNames) {
 }
 
 TEST(ParseBlocks, TakesBlocksInPlaceOfAttentions) {
-  const auto methods = ParseBlocks({"dilated_convolution:convolutions=3,circular=false,causal"});
+  const auto methods = ParseBlocks({"dilated_convolution:causal,circular=false,convolutions=3"});
   ASSERT_TRUE(methods.ok()) << methods.status();
   ASSERT_EQ(methods->size(), 1u);
   EXPECT_EQ((*methods)[0].attention, "none");
   BenchRequest request;
   SetMethod((*methods)[0], &request);
   EXPECT_EQ(request.block(), "dilated_convolution");
-  EXPECT_EQ(MethodLabel(request), "dilated_convolution (convolutions=3, circular=false), causal");
+  EXPECT_EQ(MethodLabel(request), "dilated_convolution (circular=false, convolutions=3), causal");
   EXPECT_THAT(std::string(ParseBlocks({"dilated_convolutions"}).status().message()),
               HasSubstr("did you mean \"dilated_convolution\""));
   EXPECT_THAT(std::string(ParseBlocks({"dilated_convolution:kernels=3"}).status().message()),

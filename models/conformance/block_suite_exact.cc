@@ -163,14 +163,22 @@ void BlockSuite::Bfloat16(const Variant& variant) {
 void BlockSuite::Float32(const Variant& variant) {
   Variant in_float64 = variant;
   in_float64.type = at::kDouble;
-  BlockCase exact(2070, 2, 263, variant.model.width());
-  exact.PadFrom({263, 151});
-  BlockCase rounded = exact;
-  for (at::Tensor* t : {&exact.input.x, &exact.upstream}) *t = t->to(at::kFloat).to(at::kDouble);
-  for (at::Tensor* t : {&rounded.input.x, &rounded.upstream}) *t = t->to(at::kFloat);
-  const BlockOutcome fast = RunFast(variant, rounded);
-  const BlockOutcome oracle = RunOracle(in_float64, exact);
-  Add("F32", OutcomeDifference(fast, oracle, exact), kFloat, "output and gradients, N = 263");
+  for (const bool has_holes : {false, true}) {
+    BlockCase exact(2070, 2, 263, variant.model.width());
+    if (has_holes) {
+      exact.PadRandomly(2071);
+    } else {
+      exact.PadFrom({263, 151});
+    }
+    BlockCase rounded = exact;
+    for (at::Tensor* t : {&exact.input.x, &exact.upstream}) *t = t->to(at::kFloat).to(at::kDouble);
+    for (at::Tensor* t : {&rounded.input.x, &rounded.upstream}) *t = t->to(at::kFloat);
+    const BlockOutcome fast = RunFast(variant, rounded);
+    const BlockOutcome oracle = RunOracle(in_float64, exact);
+    Add("F32", OutcomeDifference(fast, oracle, exact), kFloat,
+        has_holes ? "output and gradients, N = 263, a random third padded"
+                  : "output and gradients, N = 263");
+  }
 }
 
 void BlockSuite::Owns() {
