@@ -68,6 +68,14 @@ TEST(RunCells, NotesASignal) {
   EXPECT_EQ(ReadCellStatus(folder.path(), cells[0]).failure.signal(), SIGKILL);
 }
 
+// A batch system that ends a job signals all of its processes, those that only begin too.
+TEST(RunCells, AWorkerThatWasAskedToEndHasNotFailed) {
+  const TestFolder folder;
+  const std::vector<SuiteCell> cells = Cells(1);
+  ASSERT_EQ(RunCells(cells, Shell(folder, "kill -TERM $$")), absl::OkStatus());
+  EXPECT_EQ(ReadCellStatus(folder.path(), cells[0]).state, CellState::kWaiting);
+}
+
 TEST(RunCells, WhatIsNoProgramIsNoFailureOfARun) {
   const TestFolder folder;
   PoolOptions options = Shell(folder, "");

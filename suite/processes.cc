@@ -99,7 +99,8 @@ absl::StatusOr<Processes::End> Processes::RunProcess(int worker, WorkerCommand c
     std::lock_guard<std::mutex> lock(mutex_);
     processes_.erase(process);
     static_cast<WorkerEnd&>(end) = ReapWorker(process);
-    end.was_stopped = is_stopping_;
+    // A batch system signals workers itself, also those that have not begun to listen.
+    end.was_stopped = is_stopping_ || stop_was_asked || end.signal == SIGTERM;
   }
   end.wall_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (end.signal == 0 && end.exit_code == kNotStarted)

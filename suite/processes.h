@@ -42,7 +42,7 @@ class Processes {
   absl::Status Run(const std::function<absl::Status(int worker)>& work);
 
   struct End : WorkerEnd {
-    bool was_stopped = false;
+    bool was_stopped = false;  // by this object, or by somebody's SIGTERM
     double wall_seconds = 0;
   };
   // Within work(worker): runs a program to its end on the worker's cores. Cancelled without

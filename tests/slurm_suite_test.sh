@@ -25,7 +25,7 @@ group {
   attention: ["linear", "relu"]
   seeds: "0-11"
   preset: "smoke"
-  set: ["train.steps=600", "train.eval_every_steps=60", "train.log_every_steps=20"]
+  set: ["train.steps=1000", "train.eval_every_steps=100", "train.log_every_steps=20"]
 }
 SUITE
 echo "seed of the kills: ${LRA_SLURM_TEST_SEED:=$(date +%s)}"
@@ -67,7 +67,7 @@ victim() {
   one_of $found
 }
 killed=0
-for pattern in " train .*--out $work/far/" "lra run $work/far/suite.textproto" "$work/cluster/spool/job.*/slurm_script"; do
+for pattern in " train .*--out $work/far/" " run $work/far/suite.textproto" "$work/cluster/spool/job.*/slurm_script"; do
   while [ "$(finished)" -lt $((2 + 4 * killed)) ] && [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.2; done
   process=$(victim "$pattern")
   [ -n "$process" ] || { fail "nothing matches $pattern"; continue; }
@@ -75,25 +75,29 @@ for pattern in " train .*--out $work/far/" "lra run $work/far/suite.textproto" "
   kill -9 "$process" && killed=$((killed + 1))
 done
 [ "$killed" = 3 ] || fail "only $killed workers were killed"
-# What Slurm does near a time limit: the run saves, and its element is queued again.
-near_limit=""
-while [ -z "$near_limit" ] && [ -n "$(squeue --noheader)" ]; do
-  hurry
-  for run in far/listops-*/; do
-    if [ ! -e "$run/record.textproto" ] && [ -e "$run/checkpoint/latest" ]; then near_limit=$(basename "$run"); break; fi
-  done
-done
-element=$("$lra" status far --json | python3 -c '
-import json, sys
-print(*[run["slurm"]["job"] for run in json.load(sys.stdin)["runs"] if run["run"] == sys.argv[1]])' "$near_limit")
-echo "near its limit: $element, $near_limit"
-scancel --batch --signal=USR1 "$element" || true # it complains where the job reacts at once
-while [ -z "$(processes " train .*--out $work/far/")" ]; do hurry; sleep 0.1; done
 # A job of a higher partition takes the whole node; Slurm queues the elements again.
+victim " train .*--out $work/far/" >/dev/null
 sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 3'
+for _ in $(seq 100); do ! grep -qs 'DUE TO PREEMPTION' far/slurm/*.log || break; sleep 0.1; done
+# What Slurm does near a time limit: the run saves, and its element is queued again. One that ends just then does not count.
+was_near=0
+near_limit() {
+  local process=$1 run element
+  run=$(tr '\0' '\n' <"/proc/$process/cmdline" | grep "^$work/far/")
+  variable() { tr '\0' '\n' <"/proc/$process/environ" | sed -n "s/^SLURM_ARRAY_$1_ID=//p"; }
+  element=$(variable JOB)_$(variable TASK)
+  while [ -d "/proc/$process" ] && [ ! -e "$run/checkpoint/latest" ]; do sleep 0.05; done
+  scancel --batch --signal=USR1 "$element" || true # it complains where the job reacts at once
+  for _ in $(seq 20); do
+    if grep -q "exit code 75: $element is queued again" "far/slurm/$element.log"; then echo "near its limit: $element"; return; fi
+    sleep 0.1
+  done
+  return 1
+}
+while [ -n "$(squeue --noheader)" ]; do near_limit "$(victim " train .*--out $work/far/")" 2>/dev/null && was_near=1 && break; done
+[ "$was_near" = 1 ] || fail "no element was queued again near its limit"
 while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.5; done
 grep -q 'is queued again' far/slurm/*.log || fail "no element queued itself again"
-grep -q "exit code 75: $element is queued again" "far/slurm/$element.log" || fail "$element: $(cat "far/slurm/$element.log")"
 grep -q 'DUE TO PREEMPTION' far/slurm/*.log || fail "no element was preempted"
 
 # What no element finished is submitted again, and nothing else.
