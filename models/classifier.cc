@@ -63,7 +63,8 @@ class EncoderClassifier : public Classifier {
 
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
     const PrecisionScope precision = Precision();
-    const Pooled pooled = PoolTexts(batch, MakeDropoutRun(config_, batch, context), nullptr);
+    const Pooled pooled =
+        PoolTexts(batch, MakeDropoutRun(config_, batch, context, device_), nullptr);
     return head_->Forward(pooled.first, pooled.second).to(at::kFloat);  // [B, C]
   }
 
@@ -76,7 +77,8 @@ class EncoderClassifier : public Classifier {
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const ActivationVisitor& visit) const override {
     const PrecisionScope precision = Precision();
-    const Pooled pooled = PoolTexts(batch, MakeDropoutRun(config_, batch, context), &visit);
+    const Pooled pooled =
+        PoolTexts(batch, MakeDropoutRun(config_, batch, context, device_), &visit);
     visit("logits", head_->Forward(pooled.first, pooled.second));
   }
 
@@ -127,7 +129,9 @@ class EncoderClassifier : public Classifier {
   // ones by a bit of the example's id that no data set uses.
   Pooled PoolJointly(const HostBatch& batch, DropoutRun run, const ActivationVisitor* visit) const {
     constexpr int64_t kSecondTextBit = int64_t{1} << 31;
-    run.example_ids = at::cat({run.example_ids, run.example_ids + kSecondTextBit});
+    for (at::Tensor* ids : {&run.example_ids, &run.ids_on_device}) {
+      if (ids->defined()) *ids = at::cat({*ids, *ids + kSecondTextBit});
+    }
     const JointTexts texts(batch);
     const std::vector<at::Tensor> halves = Pool(texts.sequences(), run, visit).chunk(2);
     return {halves[0], halves[1]};

@@ -84,7 +84,7 @@ class EncoderTokenModel : public TokenModel {
     Sequences texts = Texts(batch, places.column);
     const std::vector<int32_t> shown = Shown(texts, places.hidden);
     texts.tokens = shown;
-    DropoutRun run = MakeDropoutRun(config_, batch, context);
+    DropoutRun run = MakeDropoutRun(config_, batch, context, device_);
     if (places.column == 1) run.first_site = kSecondTextSites;
     const PrecisionScope precision(config_.numerics().precision() == NumericsConfig::BF16,
                                    device_.type());

@@ -26,16 +26,21 @@ void AddPart(const Classifier& model, const HostBatch& part, const ForwardContex
   const at::Tensor logits = model.Forward(part, context);  // [B, C]
   const at::Tensor labels =
       at::from_blob(const_cast<int32_t*>(part.labels.data()), {part.batch}, at::kInt).to(at::kLong);
-  const at::Tensor loss =
-      at::cross_entropy_loss(logits, labels.to(logits.device()), {}, at::Reduction::Sum);
+  const at::Tensor there = labels.to(logits.device());
+  const at::Tensor loss = at::cross_entropy_loss(logits, there, {}, at::Reduction::Sum);
+  result->tokens += CountTokens(part);
+  AddCounts(labels, logits.size(1), &result->labels);
+  if (!loss.is_cpu()) {
+    loss.div(static_cast<double>(result->guesses) / weight).backward();
+    AddTally(TallyOnDevice(loss, logits, there, /*counts_classes=*/true), result);
+    return;
+  }
   result->loss_sum += loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
   loss.div(static_cast<double>(result->guesses) / weight).backward();
-  const at::Tensor predicted = logits.argmax(1).cpu();
+  const at::Tensor predicted = logits.argmax(1);
   result->correct += predicted.eq(labels).sum().item<int64_t>();
-  AddCounts(labels, logits.size(1), &result->labels);
   AddCounts(predicted, logits.size(1), &result->predicted);
-  result->tokens += CountTokens(part);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -28,9 +29,21 @@ namespace {
 // How many losses before a failure are kept.
 constexpr int kRecentLosses = 8;
 
+// On a device, at most so many steps are under way before their results are looked at.
+constexpr size_t kMostPending = 10;
+
 struct StepResult {
   BatchResult batch;
   double gradient_norm = 0;
+};
+
+// A step whose results are still on the device.
+struct PendingStep {
+  int64_t step;
+  TrainLoader::Position position;  // before it
+  HostBatch batch;
+  BatchResult result;
+  at::Tensor gradient_norm;  // float64 []
 };
 
 void AddCounts(const std::vector<int64_t>& from, google::protobuf::RepeatedField<int64_t>* to) {
@@ -53,9 +66,15 @@ class Loop {
   absl::Status Train();
 
  private:
-  absl::StatusOr<StepResult> Step();
+  bool IsLate(int64_t step) const;
+  absl::Status Step();
+  absl::Status StepLate(const TrainLoader::Position& position, HostBatch batch, BatchResult result);
+  absl::Status ReadPending();
+  absl::Status Settle();
   absl::Status TakeStep();
   absl::Status CheckFinite(const HostBatch& batch, const StepResult& result) const;
+  void Advance();
+  void SetPosition(const TrainLoader::Position& position);
   void Count(const StepResult& result);
   absl::Status AfterStep();
   CurvePoint TakePoint();
@@ -86,25 +105,79 @@ class Loop {
   StageCheckpoints checkpoints_;
   UpdateRatios ratios_;  // of the last step before a curve point
   int64_t tokens_ = 0;   // in this process
+  std::vector<PendingStep> pending_;
 };
 
-absl::StatusOr<StepResult> Loop::Step() {
-  const HostBatch batch = loader_.Next();
+// Whether nobody needs to know at once how this step went.
+bool Loop::IsLate(int64_t step) const {
+  return stage_.optimizer->can_step_on_device() && !IsCurvePoint(step + 1) &&
+         step + 1 != objective_.kept_step() && pending_.size() < kMostPending;
+}
+
+absl::Status Loop::Step() {
   const int64_t step = state_.step();
+  const bool is_late = IsLate(step);
+  if (!is_late) LRA_RETURN_IF_ERROR(ReadPending());
+  const TrainLoader::Position position = loader_.position();
+  HostBatch batch = loader_.Next();
   StepResult result;
   stage_.optimizer->ZeroGradients();
   LRA_ASSIGN_OR_RETURN(result.batch, objective_.AddGradient(
                                          batch, stage_.micro_batch_examples,
                                          {.training = true, .step = static_cast<uint32_t>(step)}));
-  if (std::isfinite(result.batch.loss_sum)) {
+  if (is_late) return StepLate(position, std::move(batch), std::move(result.batch));
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    result.batch.Read();
+    if (!std::isfinite(result.batch.loss_sum)) return absl::OkStatus();
+    result.gradient_norm =
+        stage_.optimizer->Step(ScheduleAt(step), IsCurvePoint(step + 1) ? &ratios_ : nullptr);
+    return absl::OkStatus();
+  }));
+  LRA_RETURN_IF_ERROR(CheckFinite(batch, result));
+  Count(result);
+  Advance();
+  return absl::OkStatus();
+}
+
+absl::Status Loop::StepLate(const TrainLoader::Position& position, HostBatch batch,
+                            BatchResult result) {
+  const int64_t step = state_.step();
+  return CatchTorch([&] {
+    const at::Tensor norm =
+        stage_.optimizer->StepOnDevice(ScheduleAt(step), result.on_device.select(0, 0));
+    pending_.push_back({step, position, std::move(batch), std::move(result), norm});
+    Advance();
+    return absl::OkStatus();
+  });
+}
+
+// Waits for the pending steps. If one of them went bad, the optimiser changed nothing from it on,
+// and the state goes back to before it.
+absl::Status Loop::ReadPending() {
+  const std::vector<PendingStep> pending = std::exchange(pending_, {});
+  for (const PendingStep& late : pending) {
+    StepResult result = {late.result};
     LRA_RETURN_IF_ERROR(CatchTorch([&] {
-      result.gradient_norm =
-          stage_.optimizer->Step(ScheduleAt(step), IsCurvePoint(step + 1) ? &ratios_ : nullptr);
+      result.batch.Read();
+      result.gradient_norm = late.gradient_norm.item<double>();
       return absl::OkStatus();
     }));
+    const int64_t now = state_.step();
+    state_.set_step(late.step);
+    const absl::Status status = CheckFinite(late.batch, result);
+    if (!status.ok()) {
+      SetPosition(late.position);
+      return status;
+    }
+    state_.set_step(now);
+    Count(result);
   }
-  LRA_RETURN_IF_ERROR(CheckFinite(batch, result));
-  return result;
+  return absl::OkStatus();
+}
+
+absl::Status Loop::Settle() {
+  const absl::Status status = ReadPending();
+  return HasDiverged(status) ? KeepForDiagnosis(status) : status;
 }
 
 absl::Status Loop::CheckFinite(const HostBatch& batch, const StepResult& result) const {
@@ -142,10 +215,16 @@ void Loop::Count(const StepResult& step) {
   auto& recent = *state_.mutable_recent_loss();
   recent.Add(result.loss_sum / static_cast<double>(result.guesses));
   if (recent.size() > kRecentLosses) recent.erase(recent.begin());
-  state_.set_step(state_.step() + 1);
-  const TrainLoader::Position position = loader_.position();
+}
+
+void Loop::SetPosition(const TrainLoader::Position& position) {
   state_.mutable_loader()->set_epoch(position.epoch);
   state_.mutable_loader()->set_batch(position.batch);
+}
+
+void Loop::Advance() {
+  state_.set_step(state_.step() + 1);
+  SetPosition(loader_.position());
 }
 
 // Makes the curve point of this step, without validation.
@@ -181,8 +260,9 @@ absl::Status Loop::AfterStep() {
   const int64_t step = state_.step();
   if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint(IsEvaluation(step)));
   const bool is_due = checkpoints_.TakeDue();
-  if (is_due || IsEvaluation(step) || step == objective_.kept_step()) return Save();
-  return absl::OkStatus();
+  if (!is_due && !IsEvaluation(step) && step != objective_.kept_step()) return absl::OkStatus();
+  LRA_RETURN_IF_ERROR(Settle());
+  return Save();
 }
 
 absl::Status Loop::Save() {
@@ -201,6 +281,7 @@ absl::Status Loop::KeepForDiagnosis(const absl::Status& failure) {
 
 absl::Status Loop::StopIfAsked() {
   if (!StopRequested() || IsOver()) return absl::OkStatus();
+  LRA_RETURN_IF_ERROR(Settle());
   LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(Save()));
   return absl::CancelledError(absl::StrCat(objective_.name(), " stopped at step ", state_.step(),
                                            " of ", objective_.steps(), "; saved in ",
@@ -228,11 +309,8 @@ std::string Loop::Detail() const {
 
 absl::Status Loop::TakeStep() {
   if (state_.has_unvalidated()) return absl::OkStatus();  // it is taken
-  const absl::StatusOr<StepResult> result = Step();
-  if (HasDiverged(result.status())) return KeepForDiagnosis(result.status());
-  LRA_RETURN_IF_ERROR(result.status());
-  Count(*result);
-  return absl::OkStatus();
+  const absl::Status status = Step();
+  return HasDiverged(status) ? KeepForDiagnosis(status) : status;
 }
 
 absl::Status Loop::Train() {
@@ -250,6 +328,7 @@ absl::Status Loop::Train() {
     LRA_RETURN_IF_ERROR(TakeStep());
     const std::string detail = quiet ? "" : Detail();
     const absl::Status after = AfterStep();
+    if (HasDiverged(after)) return after;
     if (!absl::IsCancelled(after)) LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(after));
     progress.Update(state_.step(), detail, tokens_);
     LRA_RETURN_IF_ERROR(StopIfAsked());

@@ -4,6 +4,8 @@
 #ifndef LRA_TRAIN_OBJECTIVE_H_
 #define LRA_TRAIN_OBJECTIVE_H_
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,7 +34,21 @@ struct BatchResult {
   // Real tokens that were read, of both texts of pairs.
   int64_t tokens = 0;
   std::vector<int64_t> labels, predicted;  // by class; empty where tokens are guessed
+  // What a device has yet to add to the above, float64: loss_sum, correct, and predicted by class.
+  // Undefined where everything is known, as on the CPU.
+  at::Tensor on_device = {};
+
+  // Waits for the device and adds what it has. Throws as LibTorch does.
+  void Read();
 };
+
+// Adds what a device computed of a part to what it computed before.
+void AddTally(const at::Tensor& tally, BatchResult* result);
+
+// The loss of guesses [G, C] against targets [G], summed, and how many were right, as on_device
+// begins; with the guesses of each class behind it.
+at::Tensor TallyOnDevice(const at::Tensor& loss, const at::Tensor& logits,
+                         const at::Tensor& targets, bool counts_classes);
 
 class Objective {
  public:
@@ -57,7 +73,8 @@ class Objective {
 
   // Adds the gradient of the batch's mean loss to the parameters, with forward passes of at most
   // micro_batch_examples examples (0 = all at once). Parts change the order of sums only: dropout
-  // is keyed by example. With BATCH norm the parts' statistics would differ; ChooseMicroBatch()
+  // is keyed by example. A device is not waited for: what it has yet to tell is in the result's
+  // on_device. With BATCH norm the parts' statistics would differ; ChooseMicroBatch()
   // refuses that. Stops after the first part whose loss is not finite. ResourceExhausted when
   // memory runs out.
   virtual absl::StatusOr<BatchResult> AddGradient(const HostBatch& batch,

@@ -1,9 +1,17 @@
 #include "train/optimizer.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_clamp_max.h>
+#include <ATen/ops/_foreach_clamp_min.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
@@ -46,6 +54,11 @@ bool IsTokenEmbedding(absl::string_view name) {
 double SquaredNorm(const at::Tensor& x) {
   const double norm = at::linalg_vector_norm(x).item<double>();
   return norm * norm;
+}
+
+// The L2 norm of all of them, float64 []; sums in float64, as on the CPU.
+at::Tensor NormOnDevice(const std::vector<at::Tensor>& tensors) {
+  return at::stack(at::_foreach_norm(tensors)).to(at::kDouble).square().sum().sqrt();
 }
 
 // Keeps the weights before a step, to measure afterwards how far they moved.
@@ -122,14 +135,22 @@ void Optimizer::ZeroGradients() {
   }
 }
 
-double Optimizer::GradientNorm() const {
-  double sum_of_squares = 0;
+std::vector<at::Tensor> Optimizer::Gradients() const {
+  std::vector<at::Tensor> gradients;
   for (const Group& group : groups_) {
     for (size_t i = 0; i < group.values.size(); ++i) {
       LRA_CHECK(group.values[i].grad().defined()) << group.names[i] << " got no gradient";
-      sum_of_squares += SquaredNorm(group.values[i].grad());
+      gradients.push_back(group.values[i].grad());
     }
   }
+  return gradients;
+}
+
+double Optimizer::GradientNorm() const {
+  const std::vector<at::Tensor> gradients = Gradients();
+  if (!gradients[0].is_cpu()) return NormOnDevice(gradients).item<double>();
+  double sum_of_squares = 0;
+  for (const at::Tensor& gradient : gradients) sum_of_squares += SquaredNorm(gradient);
   return std::sqrt(sum_of_squares);
 }
 
@@ -154,18 +175,68 @@ double Optimizer::ClipGradients() {
 
 void Optimizer::Update(Group& group, const ScheduleValue& schedule) {
   if (group.values.empty()) return;
-  const double rate = group.rate_scale * RateOf(group.max_learning_rate, schedule);
   std::vector<at::Tensor> gradients;
   for (size_t i = 0; i < group.values.size(); ++i) {
     gradients.push_back(group.values[i].grad());
     group.steps[i].add_(1);
   }
-  if (config_.kind() == OptimizerConfig::RADAM) return UpdateRectified(group, rate, schedule.beta1);
+  if (config_.kind() == OptimizerConfig::RADAM)
+    return UpdateRectified(group, RateOfGroup(group, schedule), schedule.beta1);
+  Adam(group, gradients, schedule, std::nullopt);
+}
+
+double Optimizer::RateOfGroup(const Group& group, const ScheduleValue& schedule) {
+  return group.rate_scale * RateOf(group.max_learning_rate, schedule);
+}
+
+void Optimizer::Adam(Group& group, const std::vector<at::Tensor>& gradients,
+                     const ScheduleValue& schedule,
+                     const std::optional<at::Tensor>& is_void) const {
   const auto update = config_.decay() == OptimizerConfig::COUPLED ? at::_ops::_fused_adam_::call
                                                                   : at::_ops::_fused_adamw_::call;
   update(group.values, gradients, group.first_moments, group.second_moments,
-         /*max_exp_avg_sqs=*/{}, group.steps, rate, schedule.beta1, config_.beta2(),
-         group.weight_decay, config_.epsilon(), /*amsgrad=*/false, /*maximize=*/false, {}, {});
+         /*max_exp_avg_sqs=*/{}, group.steps, RateOfGroup(group, schedule), schedule.beta1,
+         config_.beta2(), group.weight_decay, config_.epsilon(),
+         /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, is_void);
+}
+
+bool Optimizer::can_step_on_device() const {
+  for (const Group& group : groups_) {
+    if (!group.values.empty())
+      return !group.values[0].is_cpu() && config_.kind() != OptimizerConfig::RADAM;
+  }
+  return false;
+}
+
+at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tensor& loss) {
+  const c10::NoGradGuard no_grad;
+  const std::vector<at::Tensor> gradients = Gradients();
+  const at::Tensor raw_norm = NormOnDevice(gradients);
+  at::Tensor norm = raw_norm;
+  if (config_.clip_value() > 0) {
+    at::_foreach_clamp_min_(gradients, -config_.clip_value());
+    at::_foreach_clamp_max_(gradients, config_.clip_value());
+    norm = NormOnDevice(gradients);
+  }
+  if (config_.clip_norm() > 0) {
+    const at::Tensor factor = (config_.clip_norm() / norm).clamp_max_(1);
+    at::_foreach_mul_(gradients, factor.to(gradients[0].scalar_type()));
+  }
+  const at::Tensor fails =
+      raw_norm.isfinite().logical_and_(loss.isfinite()).logical_not_().to(at::kFloat);
+  has_failed_ = has_failed_.defined() ? at::maximum(has_failed_, fails) : fails;
+  for (Group& group : groups_) UpdateOnDevice(group, schedule);
+  if (average_) average_->Add(has_failed_);
+  return raw_norm;
+}
+
+void Optimizer::UpdateOnDevice(Group& group, const ScheduleValue& schedule) {
+  if (group.values.empty()) return;
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& value : group.values) gradients.push_back(value.grad());
+  at::_foreach_add_(group.steps, 1);
+  Adam(group, gradients, schedule, has_failed_);
+  at::_foreach_sub_(group.steps, std::vector<at::Tensor>(group.steps.size(), has_failed_));
 }
 
 void Optimizer::UpdateRectified(Group& group, double learning_rate, double beta1) {

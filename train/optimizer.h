@@ -37,6 +37,12 @@ class Optimizer {
   // and the caller decides what to do. `ratios`, unless null, takes a copy of the weights.
   double Step(const ScheduleValue& schedule, UpdateRatios* ratios = nullptr);
 
+  // Whether StepOnDevice() exists: on a device, but for RADAM, whose rate depends on the counter.
+  bool can_step_on_device() const;
+  // The same without waiting for the device: the norm, float64 [], stays there. Once it or `loss`,
+  // a number of any type, is not finite, neither this call nor a later one changes anything.
+  at::Tensor StepOnDevice(const ScheduleValue& schedule, const at::Tensor& loss);
+
   // Moments and step counters by name ("exp_avg/<parameter>", ...), as a checkpoint stores them;
   // under average_decay also the weights that are trained, so only while UseJudgedWeights() lives.
   std::vector<std::pair<std::string, at::Tensor>> State() const;
@@ -57,17 +63,24 @@ class Optimizer {
     std::vector<std::string> names;
     std::vector<at::Tensor> values, first_moments, second_moments, steps;
   };
+  static double RateOfGroup(const Group& group, const ScheduleValue& schedule);
   Group* GroupFor(const UpdateRule& rule);
   std::vector<std::pair<std::string, at::Tensor>> Tensors() const;  // of State()
   void Add(const Parameter& parameter, Group* group) const;
   WeightAverage* Average() { return average_ ? &*average_ : nullptr; }
+  std::vector<at::Tensor> Gradients() const;
   double GradientNorm() const;
   double ClipGradients();
   void Update(Group& group, const ScheduleValue& schedule);
   void UpdateRectified(Group& group, double learning_rate, double beta1);
+  // `is_void`, if given, is float32 []: where it is 1, nothing changes.
+  void Adam(Group& group, const std::vector<at::Tensor>& gradients, const ScheduleValue& schedule,
+            const std::optional<at::Tensor>& is_void) const;
+  void UpdateOnDevice(Group& group, const ScheduleValue& schedule);
   OptimizerConfig config_;
   std::vector<Group> groups_;
   std::optional<WeightAverage> average_;
+  at::Tensor has_failed_;  // float32 [] on a device: 1 once a number was not finite
 };
 
 }  // namespace lra

@@ -50,12 +50,14 @@ absl::StatusOr<double> ProbeTraining(const Run& run, const Stage& stage,
                                      int64_t micro_batch_examples) {
   const auto begin = std::chrono::steady_clock::now();
   const HostBatch batch = MakeBatch(run.train, examples);
-  const absl::Status status = stage.objective
-                                  ->AddGradient(batch, micro_batch_examples,
-                                                {.training = true, .updates_statistics = false})
-                                  .status();
+  absl::StatusOr<BatchResult> result = stage.objective->AddGradient(
+      batch, micro_batch_examples, {.training = true, .updates_statistics = false});
   stage.optimizer->ZeroGradients();
-  LRA_RETURN_IF_ERROR(status);
+  LRA_RETURN_IF_ERROR(result.status());
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    result->Read();  // waits for a device
+    return absl::OkStatus();
+  }));
   return Seconds(begin);
 }
 

@@ -54,6 +54,11 @@ void AddPiece(const TokenModel& model, const Piece& piece, const ForwardContext&
   std::copy(wanted.begin(), wanted.end(), ids.mutable_data_ptr<int64_t>());
   ids = ids.to(logits.device());
   const at::Tensor loss = at::cross_entropy_loss(logits, ids, {}, at::Reduction::Sum);
+  if (!loss.is_cpu()) {
+    loss.div(static_cast<double>(result->guesses) / weight).backward();
+    AddTally(TallyOnDevice(loss, logits, ids, /*counts_classes=*/false), result);
+    return;
+  }
   result->loss_sum += loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
   loss.div(static_cast<double>(result->guesses) / weight).backward();

@@ -1,5 +1,6 @@
 #include "train/weight_average.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
@@ -19,13 +20,18 @@ WeightAverage::WeightAverage(double decay, const ParameterStore& store)
   }
 }
 
-void WeightAverage::Add() {
+void WeightAverage::Add(const at::Tensor& is_void) {
   LRA_CHECK(!is_in_use_);
   const c10::NoGradGuard no_gradient;
   updates_.add_(1);
   const double updates = updates_.item<double>();
   const double decay = std::min(decay_, updates / (9 + updates));
-  for (Pair& pair : pairs_) pair.other.lerp_(pair.value, 1 - decay);
+  if (!is_void.defined()) {
+    for (Pair& pair : pairs_) pair.other.lerp_(pair.value, 1 - decay);
+    return;
+  }
+  const at::Tensor share = (1 - is_void) * (1 - decay);
+  for (Pair& pair : pairs_) pair.other.lerp_(pair.value, share.to(pair.value.scalar_type()));
 }
 
 void WeightAverage::Exchange() {

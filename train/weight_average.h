@@ -22,7 +22,8 @@ class WeightAverage {
 
   // After update t = 1, 2, ...: average = d average + (1 - d) value, d = min(decay, t / (9 + t)):
   // the values before training are soon forgotten.
-  void Add();
+  // `is_void`, if defined, is float32 [] on the model's device: where it is 1, nothing changes.
+  void Add(const at::Tensor& is_void = at::Tensor());
 
   // Whether the model's values are the averages now.
   bool is_in_use() const { return is_in_use_; }

@@ -12,6 +12,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/argsort.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/einsum.h>
@@ -20,6 +21,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
@@ -79,7 +81,8 @@ class Nystromformer : public Attention {
                                            input.k.options().dtype(at::kBool).requires_grad(false));
     const at::Tensor q = SelectKept(input.q, input.keep), k = SelectKept(input.k, input.keep),
                      v = SelectKept(input.v, input.keep);
-    at::Tensor output = AttendByLength(q, k, v, keep);
+    at::Tensor output = q.is_cpu() ? AttendByLength(q, k, v, keep)
+                                   : AttendByLengthOnDevice(q, k, v, keep, input.keep.defined());
     if (convolution_.defined()) {
       output = AddTokenConvolution(output, v, convolution_.to(v.options()));
     }
@@ -119,6 +122,34 @@ class Nystromformer : public Attention {
     const at::Tensor approximate = AttendThroughLandmarks(pick(q, longer), pick(k, longer),
                                                           pick(v, longer), pick(keep, longer));
     return at::cat({exact, approximate}).index_select(0, at::cat({shorter, longer}).argsort());
+  }
+
+  // The same where the host does not know which examples are short: all go both ways.
+  at::Tensor AttendByLengthOnDevice(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                    const at::Tensor& keep, bool has_masked) const {
+    if (q.size(2) < landmarks_) return SoftmaxAttention(q, k, v, keep, DropoutKey());
+    if (!has_masked) return AttendThroughLandmarks(q, k, v, keep);
+    const at::Tensor is_short = keep.sum(1) < landmarks_, alone = is_short.view({-1, 1, 1, 1});
+    // Numbers that no gradient comes back from stand in for the short ones.
+    const auto without = [&](const at::Tensor& x) { return x.masked_fill(alone, 0); };
+    return at::where(alone, AttendFew(q, k, v, keep),
+                     AttendThroughLandmarks(without(q), without(k), without(v),
+                                            keep.logical_or(is_short.unsqueeze(1))));
+  }
+
+  // Exact attention among the first kept tokens of each example, as many as there are landmarks.
+  at::Tensor AttendFew(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                       const at::Tensor& keep) const {
+    const at::Tensor first =
+        at::argsort(keep.to(at::kByte), /*stable=*/true, 1, /*descending=*/true)
+            .narrow(1, 0, landmarks_);
+    const at::Tensor rows = first.view({first.size(0), 1, landmarks_, 1});
+    const auto pick = [&](const at::Tensor& x) {
+      return x.gather(2, rows.expand({-1, x.size(1), -1, x.size(3)}));
+    };
+    const at::Tensor output =
+        SoftmaxAttention(pick(q), pick(k), pick(v), keep.gather(1, first), DropoutKey());
+    return at::zeros_like(v).scatter(2, rows.expand_as(output), output);
   }
 
   at::Tensor AttendThroughLandmarks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

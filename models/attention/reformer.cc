@@ -21,7 +21,6 @@
 #include <ATen/ops/argsort.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/matmul.h>
@@ -34,12 +33,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
-#include "lra/random.h"
 #include "lra/status_macros.h"
 #include "models/attention/reformer.pb.h"
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
 #include "models/kernels/grouped_attention.h"
+#include "models/kernels/noise.h"
 #include "models/kernels/pattern_oracle.h"
 
 namespace lra {
@@ -136,12 +135,9 @@ class Reformer : public Attention {
   // model.
   at::Tensor Rotations(const AttentionInput& input) const {
     if (!input.is_training) return rotations_;
-    const DropoutKey& key = input.weight_dropout;
-    at::Tensor drawn = at::empty({s_.training_rounds, rotations_.size(1), rotations_.size(2)});
-    RandomStream random(key.seed, RandomDomain::kAttentionNoise.AtSite(key.site), {0, 0, key.step});
-    float* out = drawn.mutable_data_ptr<float>();
-    for (int64_t i = 0; i < drawn.numel(); ++i) out[i] = static_cast<float>(random.Normal());
-    return drawn;
+    return NormalNoise(input.weight_dropout,
+                       {s_.training_rounds, rotations_.size(1), rotations_.size(2)},
+                       input.q.device());
   }
 
   // Returns the positions of the tokens, sorted by (bucket, position), padded tokens last,

@@ -159,7 +159,8 @@ class Sinkhorn : public Attention {
     const at::Tensor means = MeanKeys(blocks, input.causal);
     at::Tensor log_p = at::matmul(means, sort_.narrow(0, 0, n).to(means.options()).t());
     if (input.is_training)
-      log_p = log_p + GumbelNoise(input.weight_dropout, means.size(1), n, n).to(log_p.options());
+      log_p = log_p + GumbelNoise(input.weight_dropout, means.size(1), n, n, means.device())
+                          .to(log_p.options());
     const at::Tensor never = admitted.logical_not().unsqueeze(1);
     log_p = (log_p / temperature_).masked_fill(never, kNever);
     for (int64_t i = 0; i < (input.causal ? 1 : iterations_); ++i) {

@@ -11,8 +11,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
@@ -107,6 +110,20 @@ class Sparse : public Attention {
     return s_.is_lra2020 ? is_last.logical_or(place == 0) : is_last;
   }
 
+  // Those of `tokens` tokens for which IsSummary() holds. The host knows how many they are, so that
+  // nobody waits for a device to count them.
+  at::Tensor Summaries(int64_t tokens, const at::TensorOptions& options) const {
+    if (tokens == 0) return at::empty({0}, options);
+    const int64_t l = s_.block_tokens, first = std::max<int64_t>(0, l - s_.summary_tokens);
+    const bool has_start = s_.is_lra2020 && first > 0;
+    at::Tensor places = at::arange(first, l, options);  // in a block
+    if (has_start) places = at::cat({at::zeros({1}, options), places});
+    const int64_t blocks = (tokens + l - 1) / l, of_last = tokens - (blocks - 1) * l;
+    const int64_t count =
+        (blocks - 1) * places.size(0) + std::max<int64_t>(0, of_last - first) + (has_start ? 1 : 0);
+    return (at::arange(blocks, options).unsqueeze(1) * l + places).flatten().narrow(0, 0, count);
+  }
+
   // Whether i sees j by the definition, leaving out the condition j <= i.
   at::Tensor Sees(const at::Tensor& i, const at::Tensor& j) const {
     const int64_t l = s_.block_tokens;
@@ -126,9 +143,7 @@ class Sparse : public Attention {
     own.queries.run_tokens = block;
     own.keys = others.queries = own.queries;
     if (causal) own.pairs = at::ones({block, block}, options.dtype(at::kBool)).tril();
-    const at::Tensor places = at::arange(n - first, options);
-    const at::Tensor summaries = places.masked_select(IsSummary(places)) + first;
-    others.keys.starts = summaries.view({1, 1, 1, -1});
+    others.keys.starts = (Summaries(n - first, options) + first).view({1, 1, 1, -1});
     others.sees = [=](const GroupTile& tile) {
       const at::Tensor query = tile.queries.narrow(1, 0, 1);  // any query of the block
       const at::Tensor start = (query - first).floor_divide(block) * block + first;

@@ -71,7 +71,7 @@ bool IndexesByMask(absl::string_view name, const torch::jit::Stack& stack) {
   for (const c10::IValue& value : stack) {
     if (!value.isOptionalTensorList()) continue;
     for (const std::optional<at::Tensor>& t : value.toOptionalTensorVector()) {
-      if (t.has_value() && t->defined() && (t->scalar_type() == at::kBool)) return true;
+      if (t.has_value() && t->defined() && t->scalar_type() == at::kBool) return true;
     }
   }
   return false;
@@ -176,14 +176,16 @@ torch::Library& NewLibrary(const char* space, c10::DispatchKey key) {
   return *new torch::Library(torch::Library::IMPL, space, key, __FILE__, __LINE__);
 }
 
-// LibTorch composes some operators that have a form for the CPU of others where a device has no
-// form of its own, and reads pointers on the way. So each gets one, as on a GPU.
+// An operator that has a form for the CPU gets one here, as on a GPU, and so do those on lists of
+// tensors, which a GPU has forms for. LibTorch would otherwise compose some of others, and read
+// pointers on the way.
 void RegisterOperators(torch::Library& m) {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     const auto op = dispatcher.findOp(name);
-    if (!absl::StartsWith(name.name, "aten::") || !op.has_value() ||
-        !op->hasKernelForDispatchKey(c10::DispatchKey::CPU)) {
+    if (!absl::StartsWith(name.name, "aten::") || !op.has_value()) continue;
+    if (!op->hasKernelForDispatchKey(c10::DispatchKey::CPU) &&
+        !absl::StartsWith(name.name, "aten::_foreach_")) {
       continue;
     }
     const std::string full =

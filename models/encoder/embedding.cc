@@ -92,7 +92,7 @@ Embedding::Embedding(const ExperimentConfig& experiment, const TaskSpec& spec,
     positions_ = parameters->Create("embedding.position.weight", {max_length_tokens, width},
                                     Initializer::Normal(kPositionStddev));
   } else {
-    positions_ = FixedPositions(config, spec, max_length_tokens);
+    table_ = DeviceConstant(FixedPositions(config, spec, max_length_tokens));
   }
   if (config.pooling() == ModelConfig::CLS) {
     cls_ = parameters->Create("embedding.cls", {1, 1, width}, Initializer::Zeros());
@@ -100,32 +100,39 @@ Embedding::Embedding(const ExperimentConfig& experiment, const TaskSpec& spec,
   if (config.stem_tokens() > 0) stem_.emplace(experiment, parameters);
 }
 
-at::Tensor Embedding::Inputs(const Sequences& sequences) const {
+at::Tensor Embedding::OnHost(const Sequences& sequences) const {
   const auto size = static_cast<size_t>(sequences.batch * sequences.length);
   if (!tokens_.defined()) {
     TORCH_CHECK(sequences.values.size() == size, "the batch has no real values");
-    const at::Tensor values =
-        CopyOf(sequences.values, sequences, at::kFloat).unsqueeze(-1).to(values_.weight.device());
-    return at::linear(values, values_.weight, values_.bias);
+    return CopyOf(sequences.values, sequences, at::kFloat);
   }
   TORCH_CHECK(sequences.tokens.size() == size, "the batch has no tokens");
   const auto [low, high] = std::minmax_element(sequences.tokens.begin(), sequences.tokens.end());
   TORCH_CHECK(*low >= 0 && *high < tokens_.size(0), "token id ", *low < 0 ? *low : *high,
               " is outside 0 .. ", tokens_.size(0) - 1);
-  const at::Tensor ids = CopyOf(sequences.tokens, sequences, at::kInt).to(tokens_.device());
-  return at::embedding(tokens_, ids, padding_id_);
+  return CopyOf(sequences.tokens, sequences, at::kInt);
 }
 
-at::Tensor Embedding::Forward(const Sequences& sequences, const DropoutKey& dropout) const {
-  at::Tensor x = Inputs(sequences);  // [B, N, E]
-  if (stem_) {
-    const at::Tensor real = RealPositions(sequences, text_);
-    x = stem_->Forward(x, real.defined() ? real.to(x.device()) : real);
-  }
+at::Tensor Embedding::Inputs(const at::Tensor& moved) const {
+  return tokens_.defined() ? at::embedding(tokens_, moved, padding_id_)
+                           : at::linear(moved.unsqueeze(-1), values_.weight, values_.bias);
+}
+
+at::Tensor Embedding::Forward(const Sequences& sequences, const DropoutKey& dropout,
+                              at::Tensor* real) const {
+  const at::Tensor of_text = stem_ ? RealPositions(sequences, text_) : at::Tensor();
+  const at::Device device = (tokens_.defined() ? tokens_ : values_.weight).device();
+  const at::Tensor none;
+  const std::vector<at::Tensor> moved =
+      CopyTogether({OnHost(sequences), real != nullptr ? *real : none, of_text}, device);
+  if (real != nullptr) *real = moved[1];
+  at::Tensor x = Inputs(moved[0]);  // [B, N, E]
+  if (stem_) x = stem_->Forward(x, moved[2]);
   if (cls_.defined()) x = at::cat({cls_.expand({sequences.batch, 1, -1}), x}, 1);
   TORCH_CHECK(x.size(1) <= max_length_tokens_, "a batch of ", x.size(1),
               " tokens exceeds the model's ", max_length_tokens_);
-  if (positions_.defined()) x = x + positions_.narrow(0, 0, x.size(1)).to(x.device());
+  const at::Tensor positions = positions_.defined() ? positions_ : table_.On(device);
+  if (positions.defined()) x = x + positions.narrow(0, 0, x.size(1));
   return Dropout(x, dropout);
 }
 

@@ -10,6 +10,7 @@
 
 #include "lra/config.pb.h"
 #include "lra/task_spec.pb.h"
+#include "models/base/host_copy.h"
 #include "models/base/parameters.h"
 #include "models/encoder/sequences.h"
 #include "models/encoder/stem.h"
@@ -36,17 +37,21 @@ class Embedding {
             ParameterStore* parameters);
 
   // [B, N, E], where N counts CLS. Throws c10::Error for a token id outside the vocabulary, for
-  // batches that are too long, and for tokens instead of values or the other way round.
-  at::Tensor Forward(const Sequences& sequences, const DropoutKey& dropout) const;
+  // batches that are too long, and for tokens instead of values or the other way round. *real,
+  // where it is defined, goes to the parameters' device in one copy with the tokens.
+  at::Tensor Forward(const Sequences& sequences, const DropoutKey& dropout,
+                     at::Tensor* real = nullptr) const;
 
  private:
-  at::Tensor Inputs(const Sequences& sequences) const;  // [B, N, E] without CLS
+  at::Tensor OnHost(const Sequences& sequences) const;  // ids or values [B, N]
+  at::Tensor Inputs(const at::Tensor& moved) const;     // [B, N, E] without CLS
 
   int64_t max_length_tokens_;
   int64_t padding_id_;    // the id whose row gets no gradient; -1 = none
   at::Tensor tokens_;     // [V, E]; undefined for real values
   LinearMap values_;      // [E, 1]; undefined for tokens
-  at::Tensor positions_;  // [max_length_tokens, E] or undefined
+  at::Tensor positions_;  // learned [max_length_tokens, E] or undefined
+  DeviceConstant table_;  // those that are not learned, or undefined
   at::Tensor cls_;        // [1, 1, E] or undefined
   PaddingRules text_;     // of the tokens without CLS
   std::optional<Stem> stem_;

@@ -39,7 +39,7 @@ ParameterStore MakeParameterStore(const ExperimentConfig& config) {
 }
 
 DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch,
-                          const ForwardContext& context) {
+                          const ForwardContext& context, at::Device device) {
   if (!context.training) return {};
   DropoutRun run = {config.model().dropout(),
                     config.attention().dropout(),
@@ -50,6 +50,7 @@ DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch
   run.statistics =
       context.updates_statistics ? BatchStatistics::kOfBatchAndLearn : BatchStatistics::kOfBatch;
   run.is_tied = config.model().dropout_mask() == ModelConfig::ALL_TOKENS;
+  if (!device.is_cpu()) run.ids_on_device = run.example_ids.to(device);
   return run;
 }
 
@@ -81,9 +82,10 @@ bool Encoder::depends_on_padding() const {
 
 Encoder::Encoded Encoder::Start(const Sequences& texts, const DropoutRun& run) const {
   const DropoutKey dropout = drops_embedding_ ? run.HiddenKey(kEmbeddingSite) : DropoutKey();
-  const at::Tensor x = embedding_.Forward(texts, dropout);
-  const at::Tensor real = RealPositions(texts, padding_);
-  return {x, real.defined() ? real.to(x.device()) : real};
+  Encoded encoded;
+  encoded.real = RealPositions(texts, padding_);
+  encoded.x = embedding_.Forward(texts, dropout, &encoded.real);
+  return encoded;
 }
 
 Encoder::Encoded Encoder::Forward(const Sequences& texts, const DropoutRun& run) const {

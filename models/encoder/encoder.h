@@ -26,9 +26,9 @@ namespace lra {
 // An empty store for the model of `config`, which draws initial values as it says.
 ParameterStore MakeParameterStore(const ExperimentConfig& config);
 
-// Dropout and statistics of one forward pass; the default, of evaluation.
+// Dropout and statistics of one forward pass on a device; the default, of evaluation.
 DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch,
-                          const ForwardContext& context);
+                          const ForwardContext& context, at::Device device = at::kCPU);
 
 class Encoder {
  public:

@@ -7,8 +7,11 @@
 #include <ATen/ops/ones.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <vector>
+
 #include "lra/check.h"
 #include "models/kernels/dispatch.h"
+#include "models/kernels/dropout_on_device.h"
 #include "models/kernels/saved_dropout_key.h"
 
 namespace lra {
@@ -38,12 +41,15 @@ at::Tensor ApplyTiled(const at::Tensor& x, const at::Tensor& residual, const Dro
   return out;
 }
 
-// The same, no autograd.
-at::Tensor Apply(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key) {
+// The same, no autograd. `kept`, unless undefined, is what was drawn on the device.
+at::Tensor Apply(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key,
+                 const at::Tensor& kept) {
   LRA_CHECK(x.dim() == 3) << "dropout wants [B, N, C]";
   if (DispatchKernel(kDropoutNeeds, {x, residual}) != KernelPath::kGeneric)
     return ApplyTiled(x, residual, key);
-  const at::Tensor scaled = x * DropoutMask(key, x.size(1), x.size(2)).to(x.options());
+  const at::Tensor scaled =
+      x * (kept.defined() ? internal::ScaledMask(kept, key, x.scalar_type())
+                          : DropoutMask(key, x.size(1), x.size(2)).to(x.options()));
   return residual.defined() ? residual + scaled : scaled;
 }
 
@@ -53,14 +59,21 @@ class DropoutAddFunction : public torch::autograd::Function<DropoutAddFunction> 
                             const std::optional<at::Tensor>& residual, const DropoutKey& key) {
     SaveDropoutKey("key", key, &context->saved_data);
     context->saved_data["has_residual"] = residual.has_value();
-    return Apply(x, residual.value_or(at::Tensor()), key);
+    at::Tensor kept;
+    if (!x.is_cpu()) {
+      kept = internal::KeptChannels(key, x.size(1), x.size(2), x.device());
+      context->saved_data["kept"] = kept;
+    }
+    return Apply(x, residual.value_or(at::Tensor()), key, kept);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     auto& saved = context->saved_data;
     const DropoutKey key = LoadDropoutKey("key", &saved);
     const at::Tensor gradient = gradients[0].contiguous();
-    return {Apply(gradient, at::Tensor(), key),
+    const auto drawn = saved.find("kept");
+    const at::Tensor kept = drawn == saved.end() ? at::Tensor() : drawn->second.toTensor();
+    return {Apply(gradient, at::Tensor(), key, kept),
             saved["has_residual"].toBool() ? gradient : at::Tensor(), at::Tensor()};
   }
 };
@@ -77,19 +90,31 @@ at::Tensor DropoutAdd(const at::Tensor& x, const at::Tensor& residual, const Dro
   return DropoutAddFunction::apply(x, std::optional<at::Tensor>(residual), key);
 }
 
-at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels) {
-  const at::Tensor ones = at::ones({key.example_ids.size(0), tokens, channels}, at::kFloat);
+at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels, at::Device device) {
+  const std::vector<int64_t> shape = {key.example_ids.size(0), tokens, channels};
+  if (!device.is_cpu() && key.active()) {
+    const at::Tensor kept = internal::KeptChannels(key, tokens, channels, device);
+    return internal::ScaledMask(kept.expand(shape), key, at::kFloat);
+  }
+  const at::Tensor ones = at::ones(shape, at::TensorOptions(at::kFloat).device(device));
   return key.active() && ones.numel() > 0 ? ApplyTiled(ones, at::Tensor(), key) : ones;
 }
 
-at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys) {
-  return WeightDropoutBlock(key, heads, 0, queries, 0, keys);
+at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys,
+                             at::Device device) {
+  return WeightDropoutBlock(key, heads, 0, queries, 0, keys, device);
 }
 
 at::Tensor WeightDropoutBlock(const DropoutKey& key, int64_t heads, int64_t first_query,
-                              int64_t queries, int64_t first_key, int64_t keys) {
+                              int64_t queries, int64_t first_key, int64_t keys, at::Device device) {
   LRA_CHECK(first_key % kDropoutTileKeys == 0);
-  at::Tensor mask = at::ones({key.example_ids.size(0), heads, queries, keys}, at::kFloat);
+  if (!device.is_cpu() && key.active()) {
+    return internal::ScaledMask(
+        internal::KeptWeights(key, heads, first_query, queries, first_key, keys, device), key,
+        at::kFloat);
+  }
+  at::Tensor mask = at::ones({key.example_ids.size(0), heads, queries, keys},
+                             at::TensorOptions(at::kFloat).device(device));
   if (!key.active()) return mask;
   float* values = mask.mutable_data_ptr<float>();
   const int64_t size = queries * keys;

@@ -12,6 +12,7 @@
 #define LRA_MODELS_KERNELS_DROPOUT_H_
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 
 #include <cstdint>
 
@@ -25,6 +26,8 @@ struct DropoutKey {
   at::Tensor example_ids;  // [B] int64, contiguous, on the CPU
   // One mask for all tokens of a channel; not for attention weights.
   bool is_tied = false;
+  // The ids where masks are drawn on a device; undefined: copied there for each mask.
+  at::Tensor ids_on_device = {};
 
   bool active() const { return Threshold() > 0; }
   uint32_t Threshold() const { return static_cast<uint32_t>(probability * 65536.0 + 0.5); }
@@ -37,14 +40,17 @@ at::Tensor Dropout(const at::Tensor& x, const DropoutKey& key);
 at::Tensor DropoutAdd(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key);
 
 // The mask itself: float32 [B, N, C] of 0 and Scale().
-at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels);
+at::Tensor DropoutMask(const DropoutKey& key, int64_t tokens, int64_t channels,
+                       at::Device device = at::kCPU);
 // The mask of attention weights, [B, H, N, Nk]: token = query, channel = key, and counter word 0
 // also holds the head (head << 18 | key / 8).
-at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys);
+at::Tensor WeightDropoutMask(const DropoutKey& key, int64_t heads, int64_t queries, int64_t keys,
+                             at::Device device = at::kCPU);
 // The block [B, H, queries, keys] of that mask that starts at (first_query, first_key); first_key
 // must be a multiple of 8.
 at::Tensor WeightDropoutBlock(const DropoutKey& key, int64_t heads, int64_t first_query,
-                              int64_t queries, int64_t first_key, int64_t keys);
+                              int64_t queries, int64_t first_key, int64_t keys,
+                              at::Device device = at::kCPU);
 
 // --- For kernels that work on tiles of rows ---
 

@@ -12,6 +12,7 @@
 
 #include "lra/random.h"
 #include "models/base/kernel_path.h"
+#include "models/kernels/dropout_on_device.h"
 
 namespace lra {
 namespace {
@@ -166,6 +167,24 @@ TEST(DropoutTest, ProbabilityZeroIsTheIdentity) {
   const at::Tensor x = at::randn({2, 3, 8});
   EXPECT_TRUE(Dropout(x, DropoutKey{}).is_same(x));
   EXPECT_TRUE(at::equal(DropoutAdd(x, x, DropoutKey{}), x + x));
+}
+
+// What a device draws by LibTorch's operators; here on the host.
+TEST(DropoutTest, MasksOfDevicesAreTheHosts) {
+  for (const bool is_tied : {false, true}) {
+    const DropoutKey key =
+        MakeKey({3, 0, int64_t{1} << 33 | 5, (int64_t{1} << 32) - 1}, 0.3, is_tied);
+    for (const int64_t channels : {1, 7, 8, 65}) {
+      const at::Tensor kept = internal::KeptChannels(key, 11, channels, at::kCPU);
+      EXPECT_TRUE(at::equal(internal::ScaledMask(kept, key, at::kFloat).expand({4, 11, channels}),
+                            DropoutMask(key, 11, channels)))
+          << "C=" << channels;
+    }
+  }
+  const DropoutKey key = MakeKey({3, 0, int64_t{1} << 33 | 5}, 0.3);
+  const at::Tensor weights = internal::KeptWeights(key, 5, 3, 9, 16, 21, at::kCPU);
+  EXPECT_TRUE(at::equal(internal::ScaledMask(weights, key, at::kFloat),
+                        WeightDropoutBlock(key, 5, 3, 9, 16, 21)));
 }
 
 }  // namespace

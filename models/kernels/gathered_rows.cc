@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "lra/check.h"
 #include "lra/random.h"
 #include "models/kernels/dispatch.h"
+#include "models/kernels/dropout_on_device.h"
 
 namespace lra {
 namespace {
@@ -86,6 +88,17 @@ at::Tensor GatherTiled(const at::Tensor& any, const at::Tensor& positions, int64
   return rows;
 }
 
+// The host does not know how many rows there are: those without a position go to one more row.
+void SetRowsOnDevice(const at::Tensor& rows, const at::Tensor& positions, int64_t first_group,
+                     at::Tensor* x) {
+  const at::Tensor flat = x->reshape({-1, x->size(3)});
+  at::Tensor longer = at::cat({flat, flat.narrow(0, 0, 1)});
+  const at::Tensor target =
+      FlatRows(*x, positions, first_group).masked_fill_(positions.flatten().lt(0), flat.size(0));
+  longer.index_copy_(0, target, rows.reshape({-1, x->size(3)}));
+  x->copy_(longer.narrow(0, 0, flat.size(0)).view(x->sizes()));
+}
+
 }  // namespace
 
 at::Tensor GatherRows(const at::Tensor& x, const at::Tensor& positions, int64_t first_group) {
@@ -109,6 +122,7 @@ void SetRows(const at::Tensor& rows, const at::Tensor& positions, int64_t first_
                         std::memcpy(to + target * bytes, from + at * bytes, row_bytes);
                       });
   }
+  if (!x->is_cpu()) return SetRowsOnDevice(rows, positions, first_group, x);
   const at::Tensor there = positions.flatten().ge(0).nonzero().flatten();
   const at::Tensor dense = x->contiguous();
   dense.view({-1, x->size(3)})
@@ -132,7 +146,11 @@ void AddRows(const at::Tensor& rows, const at::Tensor& positions, int64_t first_
 
 at::Tensor GatherWeightDropout(const DropoutKey& key, int64_t heads, const at::Tensor& any_queries,
                                const at::Tensor& any_keys, int64_t first_group) {
-  const at::Tensor queries = any_queries.cpu().contiguous(), keys = any_keys.cpu().contiguous();
+  if (!any_queries.is_cpu()) {
+    return internal::ScaledMask(internal::KeptPairs(key, heads, any_queries, any_keys, first_group),
+                                key, at::kFloat);
+  }
+  const at::Tensor queries = any_queries.contiguous(), keys = any_keys.contiguous();
   const int64_t rows = queries.size(1), columns = keys.size(1);
   at::Tensor mask = at::empty({queries.size(0), rows, columns}, at::kFloat);
   const int64_t* query = queries.const_data_ptr<int64_t>();

@@ -25,8 +25,8 @@ void AddRows(const at::Tensor& rows, const at::Tensor& positions, int64_t first_
              at::Tensor* x);
 
 // The elements of WeightDropoutMask() that belong to pairs of queries [G, Lq] and keys [G, Lk]:
-// float32 [G, Lq, Lk] on the CPU; 0 without a position. Keys in runs are cheapest, because eight
-// neighbours share a draw.
+// float32 [G, Lq, Lk] where the positions are; 0 without a position. On the CPU keys in runs are
+// cheapest, because eight neighbours share a draw.
 at::Tensor GatherWeightDropout(const DropoutKey& key, int64_t heads, const at::Tensor& queries,
                                const at::Tensor& keys, int64_t first_group);
 

@@ -11,6 +11,8 @@
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
+#include "models/base/fake_device.h"
+
 namespace lra {
 namespace {
 
@@ -72,6 +74,23 @@ TEST(GatheredRowsTest, WritesIntoAnyLayout) {
   AddRows(rows, Positions(), kFirst, &sum);
   AddRows(rows, Positions(), kFirst, &any_sum);
   EXPECT_TRUE(any_sum.equal(sum));
+}
+
+TEST(GatheredRowsTest, ADeviceDoesWhatTheHostDoesWithoutWaiting) {
+  const at::Device device = FakeDevice();
+  const at::Tensor rows = at::arange(1, 13).view({3, 2, 2}).to(at::kFloat);
+  at::Tensor set = at::ones({2, 3, 5, 2}), on_device = set.to(device);
+  const at::Tensor there = rows.to(device), positions = Positions().to(device);
+  DropoutKey key = {0.5, 7, 8, 9, at::tensor(std::vector<int64_t>{3, 4}, at::kLong)};
+  key.ids_on_device = key.example_ids.to(device);
+  TakeFakeDeviceWork();
+  SetRows(there, positions, kFirst, &on_device);
+  const at::Tensor mask = GatherWeightDropout(key, 3, positions, positions, kFirst);
+  const FakeDeviceWork work = TakeFakeDeviceWork();
+  EXPECT_TRUE(work.host_reads.empty() && work.uploads.empty());
+  SetRows(rows, Positions(), kFirst, &set);
+  EXPECT_TRUE(on_device.cpu().equal(set));
+  EXPECT_TRUE(mask.cpu().equal(GatherWeightDropout(key, 3, Positions(), Positions(), kFirst)));
 }
 
 TEST(GatheredRowsTest, WeightDropoutIsThatOfTheDenseMask) {

@@ -46,14 +46,16 @@ at::Tensor Scores(const PatternTile& tile, const at::Tensor& q, const at::Tensor
   if (part.pairs.defined()) scores.masked_fill_(tile.Places(part.pairs).logical_not(), kHiddenSum);
   if (part.sees) scores.masked_fill_(part.sees(positions).logical_not(), kHiddenSum);
   const at::Tensor is_missing = positions.keys.lt(0);
-  if (is_missing.any().item<bool>()) scores.masked_fill_(is_missing, kHiddenSum);
+  // A device would have to wait for the answer.
+  if (!q.is_cpu() || is_missing.any().item<bool>()) scores.masked_fill_(is_missing, kHiddenSum);
   return scores;
 }
 
 template <class Use>
 void ForEachTile(const at::Tensor& q, const Pattern& pattern, Use use) {
-  const auto size = [](const AttentionGroups&, int64_t queries, int64_t keys) {
-    return internal::SizeByWeights(kTileWeights, queries, keys);
+  const int64_t weights = q.is_cpu() ? kTileWeights : internal::kDeviceTileWeights;
+  const auto size = [=](const AttentionGroups&, int64_t queries, int64_t keys) {
+    return internal::SizeByWeights(weights, queries, keys);
   };
   internal::ForEachTile(q, pattern, size, use);
 }

@@ -94,6 +94,8 @@ void ForEachTile(const at::Tensor& q, const Pattern& pattern, Size size, Use use
 
 // The number of weights in a tile: few enough for the last cache, many enough for all threads.
 constexpr int64_t kTileWeights = int64_t{1} << 19;
+// On a device: 256 MB of float32, so that few operators are launched.
+constexpr int64_t kDeviceTileWeights = int64_t{1} << 26;
 
 struct GroupedState {
   at::Tensor output;  // [B, H, N, Dv]

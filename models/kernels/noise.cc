@@ -7,11 +7,14 @@
 #include <cmath>
 
 #include "lra/random.h"
+#include "models/kernels/dropout_on_device.h"
 
 namespace lra {
 
-at::Tensor GumbelNoise(const DropoutKey& key, int64_t heads, int64_t rows, int64_t columns) {
+at::Tensor GumbelNoise(const DropoutKey& key, int64_t heads, int64_t rows, int64_t columns,
+                       at::Device device) {
   TORCH_CHECK(key.example_ids.defined(), "noise in training needs the examples' ids");
+  if (!device.is_cpu()) return internal::GumbelNoiseOnDevice(key, heads, rows, columns, device);
   const int64_t batch = key.example_ids.size(0);
   const int64_t* ids = key.example_ids.const_data_ptr<int64_t>();
   const uint32_t domain = key.site << 8 | static_cast<uint32_t>(RandomDomain::kAttentionNoise);
@@ -30,6 +33,16 @@ at::Tensor GumbelNoise(const DropoutKey& key, int64_t heads, int64_t rows, int64
     }
   }
   return noise;
+}
+
+at::Tensor NormalNoise(const DropoutKey& key, const std::vector<int64_t>& shape,
+                       at::Device device) {
+  if (!device.is_cpu()) return internal::NormalNoiseOnDevice(key, shape, device);
+  at::Tensor drawn = at::empty(shape, at::kFloat);
+  RandomStream random(key.seed, RandomDomain::kAttentionNoise.AtSite(key.site), {0, 0, key.step});
+  float* out = drawn.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < drawn.numel(); ++i) out[i] = static_cast<float>(random.Normal());
+  return drawn;
 }
 
 }  // namespace lra

@@ -2,12 +2,14 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "lra/random.h"
+#include "models/base/fake_device.h"
 
 namespace lra {
 namespace {
@@ -22,6 +24,20 @@ TEST(GumbelNoiseTest, IsTheDocumentedFunction) {
   const uint32_t word = Philox({1u << 18 | 1, 2, 9, 3}, {1, 5 << 8 | 8})[1];
   const double u = (word + 0.5) / 4294967296.0;
   EXPECT_DOUBLE_EQ(noise[1][1][2][5].item<double>(), -std::log(-std::log(u)));
+}
+
+TEST(GumbelNoiseTest, ADeviceDrawsTheSame) {
+  const DropoutKey key = Key({7, (int64_t{1} << 32) + 9});
+  EXPECT_TRUE(at::allclose(GumbelNoise(key, 2, 3, 6, FakeDevice()).cpu(), GumbelNoise(key, 2, 3, 6),
+                           1e-15, 1e-14));
+}
+
+TEST(NormalNoiseTest, ADeviceDrawsTheSame) {
+  const at::Tensor host = NormalNoise(Key({7}), {3, 50}, at::kCPU);
+  EXPECT_TRUE(at::allclose(NormalNoise(Key({8}), {3, 50}, FakeDevice()).cpu(), host, 1e-6, 1e-7));
+  RandomStream random(1, RandomDomain::kAttentionNoise.AtSite(5), {0, 0, 3});
+  for (int64_t i = 0; i < host.numel(); ++i)
+    EXPECT_EQ(host.view({-1})[i].item<float>(), static_cast<float>(random.Normal()));
 }
 
 TEST(GumbelNoiseTest, DependsOnTheExampleNotOnBatchOrSize) {

@@ -18,6 +18,7 @@ void SaveDropoutKey(const std::string& name, const DropoutKey& key, SavedData* s
   (*saved)[name + ".site"] = static_cast<int64_t>(key.site);
   (*saved)[name + ".is_tied"] = key.is_tied;
   if (key.active()) (*saved)[name + ".example_ids"] = key.example_ids;
+  if (key.ids_on_device.defined()) (*saved)[name + ".ids_on_device"] = key.ids_on_device;
 }
 
 template <class SavedData>
@@ -29,6 +30,8 @@ DropoutKey LoadDropoutKey(const std::string& name, SavedData* saved) {
   key.site = static_cast<uint32_t>((*saved)[name + ".site"].toInt());
   key.is_tied = (*saved)[name + ".is_tied"].toBool();
   if (key.active()) key.example_ids = (*saved)[name + ".example_ids"].toTensor();
+  const auto ids = saved->find(name + ".ids_on_device");
+  if (ids != saved->end()) key.ids_on_device = ids->second.toTensor();
   return key;
 }
 

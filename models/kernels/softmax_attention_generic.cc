@@ -1,5 +1,4 @@
-// Softmax attention on any device and float type, in blocks of at most kBlockElements scores at a
-// time.
+// Softmax attention on any device and float type, in blocks of scores (BlockSize) at a time.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -20,8 +19,12 @@
 namespace lra::internal {
 namespace {
 
-constexpr int64_t kKeyBlock = 512;  // a multiple of 8: dropout draws 8 keys together
-constexpr int64_t kBlockElements = 1 << 20;
+// The largest blocks. `keys` is a multiple of 8, because dropout draws 8 keys together.
+struct BlockSize {
+  int64_t elements, keys, queries;
+};
+constexpr BlockSize kOnHost = {1 << 20, 512, 512};
+constexpr BlockSize kOnDevice = {1 << 26, 4096, 4096};  // few operators are launched
 
 struct Block {
   int64_t first_query, queries, first_key, keys;
@@ -35,7 +38,9 @@ at::Tensor Keys(const at::Tensor& t, const Block& b) { return t.narrow(2, b.firs
 class Blocks {
  public:
   explicit Blocks(const SoftmaxInput& input)
-      : input_(input), scale_(1 / std::sqrt(static_cast<double>(input.q.size(3)))) {
+      : input_(input),
+        size_(input.q.is_cpu() ? kOnHost : kOnDevice),
+        scale_(1 / std::sqrt(static_cast<double>(input.q.size(3)))) {
     if (!input.keep.defined()) {
       k_ = input.k;
       v_ = input.v;
@@ -53,15 +58,16 @@ class Blocks {
   void ForAll(Begin begin, Body body, End end) const {
     const int64_t n = input_.q.size(2), all_keys = input_.k.size(2);
     const int64_t heads = std::max<int64_t>(1, input_.q.size(0) * input_.q.size(1));
-    const int64_t rows = std::clamp<int64_t>(kBlockElements / (heads * kKeyBlock), 16, 512);
+    const int64_t rows =
+        std::clamp<int64_t>(size_.elements / (heads * size_.keys), 16, size_.queries);
     for (int64_t first = 0; first < n; first += rows) {
       Block block = {first, std::min(rows, n - first), 0, 0};
       // After the last key that the block's last query sees, nothing is left to do.
       const int64_t visible = first + block.queries - 1 + input_.VisibleOffset();
       const int64_t keys = input_.causal ? std::clamp<int64_t>(visible, 0, all_keys) : all_keys;
       begin(block);
-      for (; block.first_key < keys; block.first_key += kKeyBlock) {
-        block.keys = std::min(kKeyBlock, keys - block.first_key);
+      for (; block.first_key < keys; block.first_key += size_.keys) {
+        block.keys = std::min(size_.keys, keys - block.first_key);
         body(block);
       }
       end(block);
@@ -95,7 +101,7 @@ class Blocks {
   at::Tensor Mask(const Block& b) const {
     if (!input_.weight_dropout.active()) return at::Tensor();
     return WeightDropoutBlock(input_.weight_dropout, input_.q.size(1), b.first_query, b.queries,
-                              b.first_key, b.keys)
+                              b.first_key, b.keys, input_.q.device())
         .to(input_.q.options());
   }
 
@@ -114,6 +120,7 @@ class Blocks {
   }
 
   const SoftmaxInput& input_;
+  const BlockSize size_;
   const double scale_;
   at::Tensor k_, v_;
 };

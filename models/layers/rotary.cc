@@ -27,15 +27,16 @@ RotaryPositions::RotaryPositions(int64_t max_length_tokens, int64_t head_width) 
   const at::Tensor channels = at::arange(0, head_width, 2, at::kDouble);
   const at::Tensor speeds = at::pow(kBase, -channels / static_cast<double>(head_width));
   const at::Tensor angles = at::outer(at::arange(max_length_tokens, at::kDouble), speeds);
-  turns_ = at::polar(at::ones_like(angles), angles);
+  turns_ = DeviceConstant(at::polar(at::ones_like(angles), angles));
 }
 
 at::Tensor RotaryPositions::Turns(const at::Tensor& x, int64_t first) const {
   const int64_t tokens = x.size(2);
-  TORCH_CHECK(first + tokens <= turns_.size(0), "tokens up to ", first + tokens,
-              " exceed the model's ", turns_.size(0));
-  return turns_.narrow(0, first, tokens)
-      .to(x.device(), x.scalar_type() == at::kDouble ? at::kComplexDouble : at::kComplexFloat);
+  TORCH_CHECK(first + tokens <= turns_.host().size(0), "tokens up to ", first + tokens,
+              " exceed the model's ", turns_.host().size(0));
+  return turns_.On(x.device())
+      .narrow(0, first, tokens)
+      .to(x.scalar_type() == at::kDouble ? at::kComplexDouble : at::kComplexFloat);
 }
 
 at::Tensor TurnByPositions(const at::Tensor& x, const at::Tensor& turns) {

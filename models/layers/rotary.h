@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "models/base/host_copy.h"
+
 namespace lra {
 
 class RotaryPositions {
@@ -21,7 +23,7 @@ class RotaryPositions {
   at::Tensor Turns(const at::Tensor& x, int64_t first) const;
 
  private:
-  at::Tensor turns_;  // [max_length_tokens, D / 2] complex128
+  DeviceConstant turns_;  // [max_length_tokens, D / 2] complex128
 };
 
 // x [B, H, T, D] turned; float32, or float64 where x is.

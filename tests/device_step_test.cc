@@ -1,0 +1,118 @@
+// Pins what a step of training asks of a device, for every attention: tests/data/device_steps.tsv.
+// The fake device counts. LRA_WRITE_GOLDEN=1 writes the table.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "eval/run_record.h"
+#include "lra/golden_test_util.h"
+#include "models/attention_names.h"
+#include "models/base/fake_device.h"
+#include "run_folder/run_folder.h"
+#include "tests/objective_gradients.h"
+#include "tests/training_fixture.h"
+#include "train/label_objective.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+// "-", or "mm 2, nonzero".
+std::string Text(const CallCounts& counts) {
+  if (counts.empty()) return "-";
+  return absl::StrJoin(counts, ", ", [](std::string* out, const auto& count) {
+    absl::StrAppend(out, count.first);
+    if (count.second > 1) absl::StrAppend(out, " ", count.second);
+  });
+}
+
+class DeviceStepTest : public TrainerTest {
+ protected:
+  void SetUp() override { FakeDevice(); }  // before the first backward
+
+  // Gradient and update of one batch whose examples differ in length; nothing is measured for a
+  // curve. A step before made what is made once.
+  static FakeDeviceWork WorkOfStep(const std::string& attention) {
+    TrainRequest request = Request(attention, attention, {"model.layers=2"});
+    request.runtime.set_device("fake");
+    const auto run = OpenRun(request);
+    EXPECT_TRUE(run.ok()) << run.status();
+    const LabelObjective objective(**run);
+    const HostBatch batch = FirstExamples((*run)->train, 8);
+    FakeDeviceWork work;
+    for (const uint32_t step : {0, 1}) {
+      TakeFakeDeviceWork();
+      (*run)->optimizer->ZeroGradients();
+      auto added = objective.AddGradient(batch, 0, {.training = true, .step = step});
+      EXPECT_TRUE(added.ok()) << added.status();
+      const at::Tensor norm = (*run)->optimizer->StepOnDevice(
+          objective.MakeSchedule(step).At(step, 0), added->on_device.select(0, 0));
+      work = TakeFakeDeviceWork();
+      added->Read();
+      EXPECT_TRUE(std::isfinite(added->loss_sum) && added->loss_sum > 0) << attention;
+      EXPECT_TRUE(std::isfinite(norm.item<double>())) << attention;
+    }
+    return work;
+  }
+
+  static RunRecord Train(const std::string& name, const std::string& device,
+                         const std::vector<std::string>& sets) {
+    TrainRequest request = Request(name, "transformer", sets);
+    request.runtime.set_device(device);
+    const auto record = TrainRun(request);
+    if (record.ok()) return *record;
+    return *ReadRunRecord(request.runtime.out_dir());  // of a run that diverged
+  }
+};
+
+TEST_F(DeviceStepTest, AsksOfADeviceWhatTheTableSays) {
+  const std::string known = ReadFile(LRA_DEVICE_STEPS).value_or("");
+  const bool is_written = std::getenv("LRA_WRITE_GOLDEN") != nullptr;
+  std::string table = "attention\toperators\tuploads\thost reads\n";
+  for (const std::string& attention : AttentionNames()) {
+    const FakeDeviceWork work = WorkOfStep(attention);
+    EXPECT_LE(Total(work.uploads), 3) << attention << ": " << Text(work.uploads);
+    EXPECT_EQ(Total(work.host_reads), 0) << attention << ": " << Text(work.host_reads);
+    // A new attention need not have a line.
+    if (!is_written && !absl::StrContains(known, absl::StrCat("\n", attention, "\t"))) continue;
+    absl::StrAppend(&table, attention, "\t", Total(work.operators), "\t", Text(work.uploads), "\t",
+                    Text(work.host_reads), "\n");
+  }
+  ExpectGolden(LRA_DEVICE_STEPS, table);
+}
+
+// Between curve points nobody waits for the device; the curve is the host's nevertheless.
+TEST_F(DeviceStepTest, TrainsAsTheHostDoes) {
+  const std::vector<std::string> sets = {"train.steps=26", "train.log_every_steps=13",
+                                         "train.eval_every_steps=26"};
+  const RunRecord host = Train("host", "cpu", sets), device = Train("device", "fake", sets);
+  ASSERT_EQ(host.curve_size(), 2);
+  ASSERT_EQ(device.curve_size(), 2);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NEAR(host.curve(i).train_loss(), device.curve(i).train_loss(), 1e-4);
+    EXPECT_NEAR(host.curve(i).gradient_norm(), device.curve(i).gradient_norm(), 1e-3);
+  }
+}
+
+// Though later steps are under way when the host hears of it.
+TEST_F(DeviceStepTest, AFailureIsThatOfItsStep) {
+  const RunRecord record =
+      Train("diverges", "fake",
+            {"train.steps=200", "schedule.learning_rate=1000", "schedule.warmup_fraction=0",
+             "schedule.kind=CONSTANT", "optimizer.clip_norm=0", "optimizer.weight_decay=10",
+             "train.log_every_steps=100", "train.eval_every_steps=100"});
+  ASSERT_EQ(record.failure().kind(), RunFailure::DIVERGED);
+  EXPECT_GT(record.failure().last_loss_size(), 0);
+  for (const double loss : record.failure().last_loss()) EXPECT_TRUE(std::isfinite(loss));
+  const auto left = ReadRunFolder(*folder_ + "/diverges");
+  ASSERT_TRUE(left.ok()) << left.status();
+  EXPECT_EQ(left->step(), record.failure().step());
+}
+
+}  // namespace
+}  // namespace lra
