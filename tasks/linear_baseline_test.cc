@@ -144,7 +144,7 @@ TEST_F(LinearBaselineTest, LengthsSeeTheirDifference) {
     example.label = static_cast<int32_t>(random->Below(2));
     const uint32_t size = 10 + random->Below(20);
     example.tokens.assign(size, 'a' + random->Below(4));
-    example.tokens_b.assign(example.label == 1 ? size : 40 - size / 2, 'b' + random->Below(4));
+    example.tokens_b.assign(example.label == 1 ? size : size + 15, 'b' + random->Below(4));
     return example;
   };
   EXPECT_GE(Score("lengths", ContentSpec(TaskSpec::TEXT, true), make, *MakeLengths()), 290);
