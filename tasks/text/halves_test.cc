@@ -3,7 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "lra/random.h"
 
 namespace lra::text {
 namespace {
@@ -56,6 +63,42 @@ TEST(HalvesTest, ReviewsThatShareARunOfWordsAreRepetitions) {
   // Texts of fewer words are compared whole.
   EXPECT_FALSE(filter.Keep({"something else altogether", "Please!"}));
   EXPECT_TRUE(filter.Keep({"something else altogether", "if you please"}));
+}
+
+// All runs of so many words, as words.
+std::vector<std::vector<std::string>> RunsOf(absl::string_view text, size_t words_in_run) {
+  const std::vector<std::string> words = absl::StrSplit(text, ' ');
+  const size_t length = std::min(words_in_run, words.size());
+  std::vector<std::vector<std::string>> runs;
+  for (size_t i = 0; i + length <= words.size(); ++i)
+    runs.emplace_back(words.begin() + i, words.begin() + i + length);
+  return runs;
+}
+
+// The filter beside the obvious way, on texts of two words in which runs often meet.
+TEST(HalvesTest, TheFilterFindsEveryRun) {
+  RandomStream random(0, RandomDomain::kTest, {0, 0, 0});
+  const auto draw = [&random] {
+    std::string text = "x";
+    for (int64_t words = random.Between(1, 24); words > 0; --words)
+      absl::StrAppend(&text, random.Below(2) == 0 ? " a" : " bc");
+    return text;
+  };
+  RepeatFilter filter(9);
+  std::set<std::vector<std::string>> kept;
+  int repetitions = 0;
+  for (int i = 0; i < 300; ++i) {
+    const Halves halves{draw(), draw()};
+    std::vector<std::vector<std::string>> runs = RunsOf(halves.first, 9);
+    for (auto& run : RunsOf(halves.last, 9)) runs.push_back(std::move(run));
+    const bool repeats =
+        std::any_of(runs.begin(), runs.end(), [&](const auto& run) { return kept.count(run) > 0; });
+    ASSERT_EQ(filter.Keep(halves), !repeats) << halves.first << " | " << halves.last;
+    if (!repeats) kept.insert(runs.begin(), runs.end());
+    repetitions += repeats ? 1 : 0;
+  }
+  EXPECT_GT(repetitions, 30);
+  EXPECT_LT(repetitions, 270);
 }
 
 }  // namespace
