@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "datasets/split_view.h"
 #include "tasks/linear_model.h"
 
@@ -17,7 +18,7 @@ class FeatureExtractor {
  public:
   virtual ~FeatureExtractor() = default;
   // Learns what Extract needs to know of the training split, and is called once before it.
-  virtual void Fit(const SplitView& train) {}
+  virtual absl::Status Fit(const SplitView& train, int threads) { return absl::OkStatus(); }
   // Features are numbered 0 .. size()-1.
   virtual int64_t size() const = 0;
   // Replaces *features by those of one example.
@@ -25,26 +26,38 @@ class FeatureExtractor {
                        std::vector<Feature>* features) const = 0;
 };
 
-// The share of each id among the ids of the example, standardised over the training examples: (x -
-// mean) / standard deviation, at most 5 either way. Ids that all of these have equally often are
-// left out. For a pair, those of the first text, of the second, and the absolute differences of
-// both.
-class UnitFrequencies : public FeatureExtractor {
+// Features that every example has, standardised over the training examples: (x - mean) / standard
+// deviation, at most 5 either way. Those that all training examples have alike are left out.
+class StandardisedFeatures : public FeatureExtractor {
  public:
-  // `seen` is the specification under the view: ids are below its vocabulary_size.
-  explicit UnitFrequencies(const TaskSpec& seen);
-  void Fit(const SplitView& train) override;
+  explicit StandardisedFeatures(int64_t features)
+      : means_(features, 0.0f), scales_(features, 1.0f) {}
+  absl::Status Fit(const SplitView& train, int threads) override;
   int64_t size() const override { return static_cast<int64_t>(means_.size()); }
   void Extract(const SplitView& split, int64_t example,
                std::vector<Feature>* features) const override;
 
- private:
+ protected:
   // [features] as they are before they are standardised.
-  std::vector<float> Shares(const SplitView& split, int64_t example) const;
+  virtual std::vector<float> Values(const SplitView& split, int64_t example) const = 0;
 
+ private:
+  std::vector<float> means_, scales_;  // [features]; a scale of 0 leaves the feature out
+};
+
+// The share of each id among the ids of the example. For a pair, those of the first text, of the
+// second, and the absolute differences of both.
+class UnitFrequencies : public StandardisedFeatures {
+ public:
+  // `seen` is the specification under the view: ids are below its vocabulary_size.
+  explicit UnitFrequencies(const TaskSpec& seen);
+
+ protected:
+  std::vector<float> Values(const SplitView& split, int64_t example) const override;
+
+ private:
   const int64_t vocabulary_;
   const bool is_pair_;
-  std::vector<float> means_, scales_;  // [features]; a scale of 0 leaves the feature out
 };
 
 // Which n-grams of 1 to 4 ids occur in the example, hashed into 2^20 buckets. Each that occurs has

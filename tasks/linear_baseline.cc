@@ -1,6 +1,7 @@
 #include "tasks/linear_baseline.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -9,12 +10,15 @@
 #include "lra/random.h"
 #include "lra/status_macros.h"
 #include "tasks/linear_model.h"
+#include "tasks/pair_features.h"
 
 namespace lra {
 namespace {
 
 constexpr int64_t kBatchExamples = 64;
 constexpr uint32_t kOrderSeed = 0;
+// So few features of each example are kept in memory.
+constexpr int64_t kFewFeatures = 16;
 
 // Extracts features in parallel and passes them on in order.
 absl::Status ForEach(const SplitView& split, const std::vector<int64_t>& order,
@@ -60,6 +64,30 @@ absl::StatusOr<std::vector<float>> PredictAll(const LinearModel& model, const Sp
   return logits;
 }
 
+// Extracts the features of an example once and keeps them for the passes that follow.
+class KeptFeatures : public FeatureExtractor {
+ public:
+  KeptFeatures(std::unique_ptr<FeatureExtractor> extractor, const BaselineData& data)
+      : extractor_(std::move(extractor)) {
+    kept_[&data.train].resize(data.train.size());
+    kept_[&data.validation].resize(data.validation.size());
+  }
+  int64_t size() const override { return extractor_->size(); }
+  // A pass asks for each example once, so no two threads meet at one.
+  void Extract(const SplitView& split, int64_t example,
+               std::vector<Feature>* features) const override {
+    const auto kept = kept_.find(&split);
+    if (kept == kept_.end()) return extractor_->Extract(split, example, features);
+    std::vector<Feature>& of_example = kept->second[example];
+    if (of_example.empty()) extractor_->Extract(split, example, &of_example);
+    *features = of_example;
+  }
+
+ private:
+  const std::unique_ptr<FeatureExtractor> extractor_;
+  mutable std::map<const SplitView*, std::vector<std::vector<Feature>>> kept_;
+};
+
 int64_t CountCorrect(const SplitView& split, const std::vector<float>& logits) {
   const int classes = split.spec().classes();
   int64_t correct = 0;
@@ -79,8 +107,10 @@ class LinearBaseline : public BaselineMethod {
 
   absl::StatusOr<BaselineLogits> Predict(const BaselineData& data,
                                          const BaselineOptions& options) const override {
-    const std::unique_ptr<FeatureExtractor> extractor = make_features_(data.train.spec());
-    extractor->Fit(data.train);
+    std::unique_ptr<FeatureExtractor> extractor = make_features_(data.train.spec());
+    LRA_RETURN_IF_ERROR(extractor->Fit(data.train, options.threads));
+    if (extractor->size() <= kFewFeatures)
+      extractor = std::make_unique<KeptFeatures>(std::move(extractor), data);
     LinearModel model(extractor->size(), data.train.spec().classes(), learning_rate_);
     Progress progress({.label = facts().name,
                        .unit = "examples",
@@ -150,6 +180,28 @@ std::unique_ptr<BaselineMethod> MakeNgramLinear(bool is_quick) {
        .is_required = false,
        .is_quick = is_quick},
       0.5f, [](const TaskSpec& seen) { return std::make_unique<NgramFeatures>(seen.is_pair()); });
+}
+
+std::unique_ptr<BaselineMethod> MakeLengths() {
+  return MakeLinearBaseline(
+      {.name = "lengths",
+       .description = "Logistic regression on the lengths of both texts and their difference.",
+       .bar = "lengths",
+       .ignores = "everything but the lengths of the texts",
+       .is_required = false},
+      0.05f, [](const TaskSpec&) { return std::make_unique<PairLengths>(); });
+}
+
+std::unique_ptr<BaselineMethod> MakeOverlap(bool is_quick) {
+  return MakeLinearBaseline(
+      {.name = "overlap",
+       .description = "Logistic regression on how much of their n-grams of 1 to 8 ids the texts "
+                      "share, rare ones weighted up.",
+       .bar = "overlap",
+       .ignores = "everything but how many n-grams the texts share, and how rare these are",
+       .is_required = false,
+       .is_quick = is_quick},
+      0.05f, [](const TaskSpec&) { return std::make_unique<OverlapFeatures>(); });
 }
 
 std::unique_ptr<BaselineMethod> MakePixelLinear() {

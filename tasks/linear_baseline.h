@@ -26,6 +26,11 @@ std::unique_ptr<BaselineMethod> MakeBagOfUnits();
 // "ngram_linear": which n-grams of 1 to 4 ids occur. It takes about half a second for a million
 // tokens of the training split; the task says whether that is quick.
 std::unique_ptr<BaselineMethod> MakeNgramLinear(bool is_quick);
+// "lengths", for pairs: the length of each text and the difference of both.
+std::unique_ptr<BaselineMethod> MakeLengths();
+// "overlap", for pairs: how much of their n-grams the texts share (OverlapFeatures). It takes about
+// as long as ngram_linear.
+std::unique_ptr<BaselineMethod> MakeOverlap(bool is_quick);
 // "pixel_linear": the value of each pixel.
 std::unique_ptr<BaselineMethod> MakePixelLinear();
 

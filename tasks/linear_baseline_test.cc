@@ -7,11 +7,13 @@
 #include <cmath>
 #include <functional>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/data_test_util.h"
 #include "lra/folder_test_util.h"
 #include "lra/random.h"
 #include "tasks/baseline.h"
 #include "tasks/import_test_util.h"
+#include "tasks/pair_features.h"
 #include "tasks/prepare.h"
 
 namespace lra {
@@ -111,6 +113,70 @@ TEST_F(LinearBaselineTest, UnitsCompareTheTextsOfAPair) {
     return example;
   };
   EXPECT_EQ(Score("pair", ContentSpec(TaskSpec::TEXT, true), make, *MakeBagOfUnits()), 300);
+}
+
+// Pairs of texts of random letters. In half of them both have a word of four digits, each time
+// another one; the others have two such words.
+EncodedExample PairWithNumbers(RandomStream* random) {
+  EncodedExample example;
+  example.label = static_cast<int32_t>(random->Below(2));
+  const std::string number = absl::StrCat(random->Between(1000, 9999));
+  const std::string other = absl::StrCat(random->Between(1000, 9999));
+  for (std::vector<uint16_t>* text : {&example.tokens, &example.tokens_b}) {
+    for (int i = 0; i < 30; ++i) text->push_back('a' + random->Below(4));
+    const std::string& word = text == &example.tokens || example.label == 1 ? number : other;
+    text->insert(text->begin() + random->Below(30), word.begin(), word.end());
+  }
+  return example;
+}
+
+// A number is never seen again, so that no weight of its own can be learned for it; that rare
+// n-grams are shared can.
+TEST_F(LinearBaselineTest, OverlapWeighsWhatIsRare) {
+  const TaskSpec spec = ContentSpec(TaskSpec::TEXT, true);
+  EXPECT_GE(Score("numbers", spec, PairWithNumbers, *MakeOverlap(true)), 290);
+  EXPECT_NEAR(Score("numbers by length", spec, PairWithNumbers, *MakeLengths()), 150, 40);
+}
+
+TEST_F(LinearBaselineTest, LengthsSeeTheirDifference) {
+  const auto make = [](RandomStream* random) {
+    EncodedExample example;
+    example.label = static_cast<int32_t>(random->Below(2));
+    const uint32_t size = 10 + random->Below(20);
+    example.tokens.assign(size, 'a' + random->Below(4));
+    example.tokens_b.assign(example.label == 1 ? size : size + 15, 'b' + random->Below(4));
+    return example;
+  };
+  EXPECT_GE(Score("lengths", ContentSpec(TaskSpec::TEXT, true), make, *MakeLengths()), 290);
+}
+
+// The cosines by their definition, with the idf of every text counted by hand.
+TEST_F(LinearBaselineTest, OverlapIsTheCosineOfWeightedSets) {
+  const auto example = [](std::string a, std::string b) {
+    return EncodedExample{{a.begin(), a.end()}, {b.begin(), b.end()}, 0};
+  };
+  WriteTestData(folder_.File("cosine"), ContentSpec(TaskSpec::TEXT, true),
+                {{"train", {example("aab", "bc"), example("d", "ad"), example("e", "f")}},
+                 {"validation", {example("a", "a")}}});
+  const Dataset data = *Dataset::Open(folder_.File("cosine"), {});
+  const SplitView train = *SplitView::Create(data, "train", DataView());
+  OverlapFeatures features;
+  ASSERT_TRUE(features.Fit(train, 2).ok());
+  std::vector<float> standardised;
+  for (int64_t i = 0; i < 3; ++i) {
+    std::vector<Feature> found;
+    features.Extract(train, i, &found);
+    // No longer n-gram is shared, so that nothing but the first feature varies.
+    ASSERT_EQ(found.size(), 1u);
+    ASSERT_EQ(found[0].index, 0u);
+    standardised.push_back(found[0].value);
+  }
+  // Two of the six texts have a, two b, two d, and one c: {a, b} and {b, c} share b, {d} and {a, d}
+  // share d, {e} and {f} nothing.
+  const double two = std::pow(std::log(6.0 / 2), 2), one = std::pow(std::log(6.0), 2);
+  const double first = two / std::sqrt(2 * two * (two + one)), second = std::sqrt(0.5);
+  EXPECT_NEAR((standardised[0] - standardised[2]) / (standardised[1] - standardised[2]),
+              first / second, 1e-5);
 }
 
 TEST_F(LinearBaselineTest, PixelsTellPicturesOfUnlikeCornersApart) {

@@ -55,6 +55,35 @@ rm tree/aclImdb/test/pos/*
 expect 2 'has no reviews in test/pos' "$lra" data prepare text --raw tree --out other --quiet
 [ ! -e other ] && [ ! -e refused ] || { echo "FAILED: a refused command left something"; failures=$((failures + 1)); }
 
+# Pairs are made of the ends of reviews, by the films that they are about.
+python3 - <<'END'
+import os
+for split, first in ("train", 0), ("test", 1000):
+    for name, rating, film in ("neg", 3, first), ("pos", 8, first + 500):
+        folder = f"pairs/aclImdb/{split}/{name}"
+        os.makedirs(folder)
+        for i in range(40):
+            with open(f"{folder}/{i}_{rating}.txt", "w") as review:
+                review.write(" ".join(f"f{film + i // 2}r{i}w{word}" for word in range(20)))
+        with open(f"pairs/aclImdb/{split}/urls_{name}.txt", "w") as films:
+            films.writelines(f"http://www.imdb.com/title/tt{film + i // 2}/usercomments\n" for i in range(40))
+END
+small=(--set text_bytes=60 --set gap_bytes=10 --quiet)
+expect 2 'give --raw .aclImdb' "$lra" data prepare review_halves
+expect 2 'seed is for generated data' "$lra" data prepare review_halves --raw pairs --seed 1
+expect 2 'text_bytes.* 16 to 65536|16.*65536' "$lra" data prepare review_halves --raw pairs --set text_bytes=1
+expect 0 'review_halves, imported' "$lra" data prepare review_halves --raw pairs "${small[@]}"
+expect 0 'nothing was done' "$lra" data prepare review_halves --raw pairs "${small[@]}"
+expect 2 'holds other data' "$lra" data prepare review_halves --raw pairs "${small[@]}" --set seed=1
+expect 0 'valid' "$lra" data verify review_halves --quiet
+expect 0 'label 1 .*tokens' "$lra" data show review_halves --n 1
+expect 0 'lengths +50.00 %' "$lra" baseline review_halves --quiet --split train
+expect 0 'overlap +9[0-9.]+ %' "$lra" baseline review_halves --quiet --split train
+expect 0 'review_halves linear seed 0: .*test' "$lra" train --task review_halves "${smoke[@]}" --out pairs-run
+rm pairs/aclImdb/test/urls_pos.txt
+expect 2 'there is no test/urls_pos.txt' "$lra" data prepare review_halves --raw pairs "${small[@]}" --out refused
+[ ! -e refused ] || { echo "FAILED: a refused command left something"; failures=$((failures + 1)); }
+
 # Pictures are generated in parts and joined; the bytes must equal those made in one piece.
 small=(--set images=60 --quiet)
 expect 0 'pathfinder32, generated' "$lra" data prepare pathfinder32 "${small[@]}"

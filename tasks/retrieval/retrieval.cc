@@ -115,6 +115,7 @@ class Retrieval : public Task {
     std::vector<std::unique_ptr<BaselineMethod>> baselines;
     baselines.push_back(MakeBagOfUnits());
     baselines.push_back(MakeNgramLinear(/*is_quick=*/false));
+    baselines.push_back(MakeOverlap(/*is_quick=*/false));
     return baselines;
   }
 
