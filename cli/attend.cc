@@ -88,6 +88,7 @@ void AddAttendCommand(CLI::App* app, CommandContext* context) {
             {.shows_default = true, .allowed = FlagRules::kRange});
   AddOption(command, "--out", &request->out_dir, "Folder for the maps", {.is_required = true});
   AddThreads(command, &request->threads);
+  AddDevice(command, &request->device);
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra attend runs/listops-cosformer-small-s0 --out maps\n"

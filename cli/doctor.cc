@@ -69,6 +69,7 @@ void AddDoctorCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "run", &request->run, "Run folder, finished or not", {.is_required = true});
   AddData(command, &request->data_dir, "; without it labels and splits are not looked at");
   AddThreads(command, &request->threads);
+  AddDevice(command, &request->device);
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra doctor runs/listops-linear-small-s0\n"

@@ -55,6 +55,7 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
       "record is refused");
   AddHalfLogits(command, &request->half_logits);
   AddThreads(command, &request->threads);
+  AddDevice(command, &request->device);
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra eval runs/listops-linear-small-s0\n"

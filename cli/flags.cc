@@ -86,9 +86,9 @@ void AddThreads(CLI::App* command, int* threads, const std::string& note) {
       {.allowed = FlagRules::kRange, .least = 0, .largest = static_cast<double>(MaxThreads())});
 }
 
-void AddDevice(CLI::App* command, std::string* device) {
+void AddDevice(CLI::App* command, std::string* device, const char* needs) {
   AddOption(command, "--device", device, "cpu, cuda, cuda:NUMBER, or fake (lra check)",
-            {.shows_default = true, .value = kDeviceValue});
+            {.shows_default = true, .needs = needs, .value = kDeviceValue});
 }
 
 void AddKernels(CLI::App* command, std::string* kernels) {

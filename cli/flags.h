@@ -67,7 +67,8 @@ void AddBytes(CLI::App* command, const std::string& name, uint64_t* value, const
 
 // Flags that many subcommands have; a note stands at the end of the text.
 void AddThreads(CLI::App* command, int* threads, const std::string& note = "");
-void AddDevice(CLI::App* command, std::string* device);
+// `needs` is as in FlagRules.
+void AddDevice(CLI::App* command, std::string* device, const char* needs = nullptr);
 void AddKernels(CLI::App* command, std::string* kernels);
 void AddHalfLogits(CLI::App* command, bool* half_logits);
 void AddData(CLI::App* command, std::string* directory, const std::string& note = "");

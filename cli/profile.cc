@@ -92,6 +92,7 @@ void AddProfileCommand(CLI::App* app, CommandContext* context) {
             "How many examples are perturbed, the first of the split; 0 = all",
             {.shows_default = true, .allowed = FlagRules::kNonNegative, .needs = "--perturb"});
   AddThreads(command, &request.threads);
+  AddDevice(command, &request.device, "--perturb");
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra profile runs/listops-linear-small-s0\n"

@@ -66,7 +66,7 @@ absl::Status CheckLayer(const AttendRequest& request, int64_t layers) {
 // Adds the weights [1, H, N, N] of one example in one layer.
 absl::Status AddWeights(const AttendRequest& request, int64_t layer, const at::Tensor& weights,
                         HeadSums* sums) {
-  const at::Tensor dense = weights.to(at::kFloat).contiguous();
+  const at::Tensor dense = weights.to(at::kCPU, at::kFloat).contiguous();
   const int64_t heads = dense.size(1), rows = dense.size(2), columns = dense.size(3);
   if (request.head && (*request.head < 0 || *request.head >= heads)) {
     return absl::InvalidArgumentError(

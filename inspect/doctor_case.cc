@@ -44,8 +44,11 @@ absl::StatusOr<GatheredCase> GatherCase(const CaseRequest& request) {
   if (!folder.failure.empty()) gathered.notes.push_back("it stopped: " + folder.failure);
   LRA_ASSIGN_OR_RETURN(facts.landmarks, LoadLandmarks());
   LRA_ASSIGN_OR_RETURN(const std::string data_dir, AddData(request, &gathered));
-  absl::StatusOr<ModelFacts> model =
-      LookAtModel(request.run, data_dir, request.threads, request.make_classifier);
+  absl::StatusOr<ModelFacts> model = LookAtModel({.path = request.run,
+                                                  .data_dir = data_dir,
+                                                  .threads = request.threads,
+                                                  .device = request.device,
+                                                  .make_classifier = request.make_classifier});
   if (model.ok()) {
     facts.model = *std::move(model);
   } else {

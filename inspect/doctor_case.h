@@ -19,6 +19,7 @@ struct CaseRequest {
   // What the run's task knows about its data.
   KnowledgeOf knowledge_of;
   int threads = 0;
+  std::string device = "cpu";  // of the model, as OpenDevice
   ClassifierFactory make_classifier = CreateClassifier;
 };
 

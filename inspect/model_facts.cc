@@ -98,9 +98,8 @@ absl::Status ProbeOutputs(const Classifier& model, const SplitView& split, Model
 
 }  // namespace
 
-absl::StatusOr<ModelFacts> LookAtModel(const std::string& path, const std::string& data_dir,
-                                       int threads, ClassifierFactory make_classifier) {
-  LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(path));
+absl::StatusOr<ModelFacts> LookAtModel(const ModelFactsRequest& request) {
+  LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.path));
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(checkpoint));
   LRA_RETURN_IF_ERROR(
       Annotate(CheckStoredConfig(state.config()), absl::StrCat(checkpoint, ": its configuration")));
@@ -108,17 +107,18 @@ absl::StatusOr<ModelFacts> LookAtModel(const std::string& path, const std::strin
   facts.step = state.step();
   LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {
     LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model,
-                         make_classifier(state.config(), state.spec()));
+                         request.make_classifier(state.config(), state.spec()));
     return CompareWeights(checkpoint, state, *model, &facts);
   }));
-  if (data_dir.empty()) return facts;
+  if (request.data_dir.empty()) return facts;
   LRA_ASSIGN_OR_RETURN(const OpenedCheckpoint opened,
                        OpenCheckpoint({.checkpoint = checkpoint,
-                                       .data_dir = data_dir,
+                                       .data_dir = request.data_dir,
                                        .split = "validation",
-                                       .threads = threads,
+                                       .threads = request.threads,
+                                       .device = request.device,
                                        .allows_other_data = true,  // a finding of its own
-                                       .make_classifier = make_classifier}));
+                                       .make_classifier = request.make_classifier}));
   LRA_RETURN_IF_ERROR(
       CatchTorch([&] { return ProbeOutputs(*opened.model, opened.split, &facts); }));
   return facts;

@@ -10,12 +10,19 @@
 
 namespace lra {
 
-// `path` is a checkpoint or a run folder. Compares every trained tensor with its initial values,
-// which are computed again. With `data_dir` (may be empty), runs a few validation examples alone,
-// in a padded batch, and with all tokens after the first in another order (several poolings read
-// the first). Errors are those of FindCheckpoint, LoadWeights and OpenCheckpoint.
-absl::StatusOr<ModelFacts> LookAtModel(const std::string& path, const std::string& data_dir,
-                                       int threads, ClassifierFactory make_classifier);
+struct ModelFactsRequest {
+  std::string path;      // a checkpoint or a run folder
+  std::string data_dir;  // empty = the model is not run
+  int threads = 0;
+  std::string device;  // as OpenDevice, where the model is run
+  ClassifierFactory make_classifier = CreateClassifier;
+};
+
+// Compares every trained tensor with its initial values, which are computed again. With data, runs
+// a few validation examples alone, in a padded batch, and with all tokens after the first in
+// another order (several poolings read the first). Errors are those of FindCheckpoint, LoadWeights
+// and OpenCheckpoint.
+absl::StatusOr<ModelFacts> LookAtModel(const ModelFactsRequest& request);
 
 }  // namespace lra
 

@@ -11,6 +11,7 @@
 #include "lra/config_check.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "models/base/runtime.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/test_looks.h"
@@ -93,6 +94,7 @@ bool IsDataOfRun(const OpenedCheckpoint& opened, const std::string& split) {
 }
 
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
+  LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.device));
   OpenedCheckpoint opened;
   LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(request.checkpoint));
   const CheckpointState& state = opened.state;
@@ -122,6 +124,10 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
     return absl::OkStatus();
   }));
   LRA_RETURN_IF_ERROR(LoadWeights(request.checkpoint, state, opened.model->parameters()));
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    opened.model->MoveTo(device);
+    return absl::OkStatus();
+  }));
   return opened;
 }
 
@@ -133,6 +139,7 @@ absl::StatusOr<Look> OpenLook(const LookRequest& request) {
                                        .data_dir = request.data_dir,
                                        .split = request.split,
                                        .threads = request.threads,
+                                       .device = request.device,
                                        .allows_other_data = request.allows_other_data}));
   return look;
 }

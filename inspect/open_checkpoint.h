@@ -34,6 +34,7 @@ struct OpenRequest {
   std::string data_dir;
   std::string split;
   int threads = 0;
+  std::string device;  // as OpenDevice; the model is there
   bool allows_other_data = false;
   ClassifierFactory make_classifier = CreateClassifier;
 };
@@ -41,7 +42,7 @@ struct OpenRequest {
 // InvalidArgument naming the field of TaskSpec when the data's task or version, or what the
 // checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's.
 // FailedPrecondition when the split's examples are others than those of the run, unless other data
-// is allowed: it is then recorded as what it is.
+// is allowed: it is then recorded as what it is. The errors of OpenDevice.
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request);
 
 // What every look at a trained model is asked for.
@@ -54,6 +55,7 @@ struct LookRequest {
   std::string split = "validation";
   std::string command_line;  // logged with a look at the test split
   int threads = 0;
+  std::string device = "cpu";
   bool quiet = false;
 };
 
