@@ -149,7 +149,13 @@ absl::StatusOr<BenchRequest> SizedRequest(const std::string& size) {
 absl::StatusOr<NumericsConfig::Precision> ParsePrecision(const std::string& name) {
   if (name == "float32") return NumericsConfig::FP32;
   if (name == "bfloat16") return NumericsConfig::BF16;
-  return UnknownNameError("--dtype", name, {"float32", "bfloat16"});
+  if (name == "tf32") return NumericsConfig::TF32;
+  return UnknownNameError("--dtype", name, {"float32", "bfloat16", "tf32"});
+}
+
+const char* PrecisionName(NumericsConfig::Precision precision) {
+  if (precision == NumericsConfig::TF32) return "tf32";
+  return precision == NumericsConfig::BF16 ? "bfloat16" : "float32";
 }
 
 std::vector<MethodChoice> MethodsOf(const std::vector<MethodChoice>& registered,

@@ -36,8 +36,9 @@ std::vector<std::string> SplitAtCommas(const std::vector<std::string>& texts);
 // InvalidArgument for another.
 absl::StatusOr<BenchRequest> SizedRequest(const std::string& size);
 
-// "float32" or "bfloat16".
+// "float32", "bfloat16" or "tf32", and back.
 absl::StatusOr<NumericsConfig::Precision> ParsePrecision(const std::string& name);
+const char* PrecisionName(NumericsConfig::Precision precision);
 
 // Those of `registered` that `wanted` names, with and without `causal`; all where nothing is named.
 std::vector<MethodChoice> MethodsOf(const std::vector<MethodChoice>& registered,

@@ -59,7 +59,7 @@ std::string TitleOf(const BenchRecord& record) {
                                       record.regime(), request.heads(), request.head_width());
   if (request.scope() == BenchRequest::STEP)
     absl::StrAppendFormat(&title, ", %d layers, MLP %d", request.layers(), request.mlp_width());
-  absl::StrAppend(&title, request.precision() == NumericsConfig::BF16 ? ", bfloat16" : ", float32");
+  absl::StrAppend(&title, ", ", PrecisionName(request.precision()));
   if (request.padded()) absl::StrAppend(&title, ", lengths from N to N / 2");
   if (!record.machine().machine().kernels().empty()) {
     absl::StrAppendFormat(&title, ", %d threads, %s kernels", record.machine().threads(),

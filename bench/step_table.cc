@@ -42,6 +42,8 @@ std::string RatioCell(const StepComparison& comparison, const Contest& contest) 
 
 // What only our own process can count.
 std::vector<std::string> Counts(const BenchResult& result) {
+  if (result.peak_device_bytes() > 0)
+    return {absl::StrCat(Megabytes(double(result.peak_device_bytes())), " (device)"), "", ""};
   if (result.passes().peak_bytes() == 0) return {"", "", ""};
   return {
       Megabytes(double(result.passes().peak_bytes())),
@@ -89,14 +91,23 @@ TextTable ProfileTable(const StepComparison& comparison, const Contest& contest)
   return table;
 }
 
+// What was measured says best what the device is.
+std::string DeviceText(const StepComparison& comparison) {
+  for (const Contest& contest : comparison.contests) {
+    const BenchResult* last = LastMeasured(contest);
+    if (last != nullptr && !last->device().empty()) return last->device();
+  }
+  return comparison.base.device();
+}
+
 std::string Title(const StepComparison& comparison) {
   const BenchRequest& base = comparison.base;
-  return absl::StrFormat("%s, N = %d, B = %d, %d layers of width %d, MLP %d, %s%s",
-                         base.mode() == BenchRequest::FORWARD ? "Forward pass" : "Training step",
-                         base.tokens(), base.batch(), base.layers(),
-                         base.heads() * base.head_width(), base.mlp_width(),
-                         base.precision() == NumericsConfig::BF16 ? "bfloat16" : "float32",
-                         base.padded() ? ", lengths from N to N / 2" : "");
+  return absl::StrFormat(
+      "%s, N = %d, B = %d, %d layers of width %d, MLP %d, %s%s%s",
+      base.mode() == BenchRequest::FORWARD ? "Forward pass" : "Training step", base.tokens(),
+      base.batch(), base.layers(), base.heads() * base.head_width(), base.mlp_width(),
+      PrecisionName(base.precision()), base.padded() ? ", lengths from N to N / 2" : "",
+      base.device().empty() ? "" : absl::StrCat(", on ", DeviceText(comparison)));
 }
 
 Json ContestJson(const StepComparison& comparison, const Contest& contest) {

@@ -25,7 +25,7 @@ void HoldToInstructions(const std::string& kernels, ChildCommand* command) {
 bool YardstickKnows(const BenchRequest& request) {
   const std::string& name = request.attention();
   return (name == "transformer" || name == "linear" || name == "cosformer" || name == "s4d") &&
-         !request.causal() && request.options_size() == 0 &&
+         !request.causal() && request.options_size() == 0 && request.device() != "fake" &&
          request.mode() == BenchRequest::TRAINING &&
          (request.weight_dropout() == 0 || name == "transformer");
 }
@@ -49,6 +49,8 @@ ChildCommand YardstickCommand(const Yardstick& yardstick, const BenchRequest& re
   set("WEIGHT_DROPOUT", request.weight_dropout());
   set("PADDED", request.padded() ? 1 : 0);
   set("BF16", request.precision() == NumericsConfig::BF16 ? 1 : 0);
+  set("DEVICE", request.device().empty() ? "cpu" : request.device());
+  set("TF32", request.precision() == NumericsConfig::TF32 ? 1 : 0);
   set("COMPILE", yardstick.is_compiled ? 1 : 0);
   HoldToInstructions(request.kernels(), &command);
   return command;

@@ -21,7 +21,7 @@ namespace {
 struct StepFlags {
   std::vector<std::string> attentions = {"transformer", "linear", "cosformer"};
   std::vector<std::string> blocks, kernels;
-  std::string size = "small", dtype = "float32";
+  std::string size = "small", dtype = "float32", device = "cpu";
   int64_t tokens = 2000, batch = 0, layers = 0;
   double dropout = 0.1, weight_dropout = 0;
   int steps = 6;
@@ -39,6 +39,7 @@ absl::StatusOr<StepPlan> PlanOf(const StepFlags& flags, const CommandContext& co
   LRA_ASSIGN_OR_RETURN(const NumericsConfig::Precision precision, ParsePrecision(flags.dtype));
   plan.base.set_mode(flags.is_forward ? BenchRequest::FORWARD : BenchRequest::TRAINING);
   plan.base.set_precision(precision);
+  if (flags.device != "cpu") plan.base.set_device(flags.device);
   plan.base.set_tokens(flags.tokens);
   if (flags.batch > 0) plan.base.set_batch(flags.batch);
   if (flags.layers > 0) plan.base.set_layers(flags.layers);
@@ -50,7 +51,7 @@ absl::StatusOr<StepPlan> PlanOf(const StepFlags& flags, const CommandContext& co
   plan.base.set_warm_ups(2);
   plan.kernels = SplitAtCommas(flags.kernels);
   if (plan.kernels.empty()) plan.kernels.push_back("");
-  plan.profiles = !flags.skips_profile && !flags.is_forward;
+  plan.profiles = !flags.skips_profile && !flags.is_forward && flags.device == "cpu";
   plan.is_quiet = context.quiet;
   return plan;
 }
@@ -136,8 +137,10 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
             {.shows_default = true, .value = "small|released|official"});
   AddOption(command, "--layers", &flags->layers, "Layers instead of the size's",
             {.allowed = FlagRules::kPositive});
-  AddOption(command, "--dtype", &flags->dtype, "float32, or bfloat16 in matrix products",
-            {.shows_default = true, .value = "float32|bfloat16"});
+  AddOption(command, "--dtype", &flags->dtype,
+            "float32, or in matrix products bfloat16 or, on CUDA, tf32",
+            {.shows_default = true, .value = "float32|bfloat16|tf32"});
+  AddDevice(command, &flags->device);
   AddOption(command, "--dropout", &flags->dropout, "Of hidden states",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 0.95});
   AddOption(command, "--weight-dropout", &flags->weight_dropout, "Of attention weights",
@@ -158,13 +161,16 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
             "cosformer)");
   AddSwitch(command, "--compile", &flags->plan.compiles, "With --against: torch.compile, too");
   AddOption(command, "--beside", &flags->plan.other, "Another build of lra to compare with");
-  AddSwitch(command, "--no-profile", &flags->skips_profile, "Leave the pieces of a step out");
+  AddSwitch(command, "--no-profile", &flags->skips_profile,
+            "Leave the pieces of a step out, which are measured on the CPU only");
   AddBenchFlags(command, &flags->bench);
   SetBody(command, context,
           "  lra bench step\n"
           "  lra bench step --attention softmax,linear --against env/bin/python --compile\n"
           "  lra bench step --attention linear --block dilated_convolution --tokens 1024\n"
           "  lra bench step --size official --kernels avx2,avx512 --dtype bfloat16\n"
+          "  lra bench step --size official --device cuda --dtype tf32 --against env/bin/python "
+          "--compile\n"
           "  lra bench step --beside old/lra --repetitions 5 --no-profile --json",
           [flags, context] { return RunStep(*flags, *context); });
 }

@@ -13,8 +13,8 @@ namespace {
 constexpr double kFloatRounding = 1e-3;
 // Half a unit in the last place of float16 (11 bits), with the step of KeepGuess (half_logits.cc).
 constexpr double kHalfRounding = 2e-3;
-// A few units in the last place of bfloat16 (8 bits).
-constexpr double kBfloat16Rounding = 3e-2;
+// A few units in the last place of bfloat16 (8 bits), and of TF32 (11 bits).
+constexpr double kBfloat16Rounding = 3e-2, kTf32Rounding = 4e-3;
 
 bool HasSameBits(absl::Span<const float> a, absl::Span<const float> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](float x, float y) {
@@ -30,6 +30,7 @@ size_t GuessOf(absl::Span<const float> logits) {
 
 double RoundingOf(const NumericsConfig& numerics, bool is_half) {
   if (numerics.precision() == NumericsConfig::BF16) return kBfloat16Rounding;
+  if (numerics.precision() == NumericsConfig::TF32) return kTf32Rounding;
   return is_half ? kHalfRounding : kFloatRounding;
 }
 

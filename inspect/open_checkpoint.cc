@@ -11,6 +11,7 @@
 #include "lra/config_check.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "models/base/device_work.h"
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
@@ -124,6 +125,7 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
     return absl::OkStatus();
   }));
   LRA_RETURN_IF_ERROR(LoadWeights(request.checkpoint, state, opened.model->parameters()));
+  SetTf32(state.config().numerics().precision() == NumericsConfig::TF32);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     opened.model->MoveTo(device);
     return absl::OkStatus();

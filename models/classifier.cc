@@ -113,14 +113,16 @@ class EncoderClassifier : public Classifier {
     const ModelConfig& model = config_.model();
     const bool is_joint = is_pair_ && run.is_training && model.joint_pair_statistics();
     if (is_joint && DependsOnBatch(model)) return PoolJointly(batch, run, visit);
-    Pooled pooled = {Pool(FirstTexts(batch), run, visit), at::Tensor()};
-    if (!is_pair_) return pooled;
+    if (!is_pair_) return {Pool(FirstTexts(batch), run, visit), at::Tensor()};
+    Sequences first = FirstTexts(batch), second = SecondTexts(batch);
+    encoder_->MoveTogether({&first, &second});
+    Pooled pooled = {Pool(first, run, visit), at::Tensor()};
     run.first_site = kSecondTextSites;
     if (visit == nullptr) {
-      pooled.second = Pool(SecondTexts(batch), run, nullptr);
+      pooled.second = Pool(second, run, nullptr);
     } else {
       const ActivationVisitor visit_second = OfSecondTexts(*visit);
-      pooled.second = Pool(SecondTexts(batch), run, &visit_second);
+      pooled.second = Pool(second, run, &visit_second);
     }
     return pooled;
   }

@@ -187,9 +187,8 @@ function runTable(runs, metric) {
       String(run.seed), scoreOf(run, metric), steps,
       run.parameters ? run.parameters.toLocaleString('en-US') : '–',
       used.wall_seconds ? `${time(used.wall_seconds)} × ${used.threads || 1}` : '–',
-      used.peak_memory_bytes ? bytes(used.peak_memory_bytes) : '–',
-      used.tokens_per_second ? short(used.tokens_per_second) : '–', String(run.test_looks || 0),
-      name
+      peakMemory(used), used.tokens_per_second ? short(used.tokens_per_second) : '–',
+      String(run.test_looks || 0), name
     ];
   });
   const table = makeTable(
@@ -203,12 +202,18 @@ function runTable(runs, metric) {
   return table;
 }
 
+// On a device its memory counts, not the host's.
+function peakMemory(used) {
+  const peak = used.peak_device_memory_bytes || used.peak_memory_bytes;
+  return peak ? bytes(peak) : '–';
+}
+
 function machineList(runs) {
   const lines = [...new Set(runs.map((run) => run.machine))].map((number) => {
     const m = report.machines[number];
     return [
-      `${m.cpu || 'unknown processor'}, ${m.cores} cores, ${bytes(m.memory_bytes)}`, m.system,
-      `kernels ${m.kernels || '–'}`, `lra ${m.lra} (${m.commit || 'no commit'})`,
+      m.device, `${m.cpu || 'unknown processor'}, ${m.cores} cores, ${bytes(m.memory_bytes)}`,
+      m.system, `kernels ${m.kernels || '–'}`, `lra ${m.lra} (${m.commit || 'no commit'})`,
       `LibTorch ${m.libtorch || '–'}`, m.compiler
     ].filter(Boolean)
         .join('; ');

@@ -54,16 +54,18 @@ Json SettingsJson(const RunRecord& record, const std::string& split) {
 Json MachineJson(const RunRecord& record) {
   const Machine& machine = record.machine();
   const Versions& versions = record.versions();
-  return {{"cpu", machine.cpu()},
-          {"cores", machine.cores()},
-          {"memory_bytes", machine.memory_bytes()},
-          {"system", machine.system()},
-          {"cpu_capability", machine.cpu_capability()},
-          {"kernels", machine.kernels()},
-          {"lra", versions.lra()},
-          {"commit", versions.commit()},
-          {"libtorch", versions.libtorch()},
-          {"compiler", versions.compiler()}};
+  Json json = {{"cpu", machine.cpu()},
+               {"cores", machine.cores()},
+               {"memory_bytes", machine.memory_bytes()},
+               {"system", machine.system()},
+               {"cpu_capability", machine.cpu_capability()},
+               {"kernels", machine.kernels()},
+               {"lra", versions.lra()},
+               {"commit", versions.commit()},
+               {"libtorch", versions.libtorch()},
+               {"compiler", versions.compiler()}};
+  if (!machine.device().empty()) json["device"] = machine.device();
+  return json;
 }
 
 Json EfficiencyJson(const Efficiency& efficiency) {
@@ -72,6 +74,7 @@ Json EfficiencyJson(const Efficiency& efficiency) {
   Set("steps_per_second", efficiency.steps_per_second(), &json);
   Set("tokens_per_second", efficiency.tokens_per_second(), &json);
   Set("peak_memory_bytes", efficiency.peak_memory_bytes(), &json);
+  Set("peak_device_memory_bytes", efficiency.peak_device_memory_bytes(), &json);
   Set("threads", efficiency.threads(), &json);
   Set("resumes", efficiency.resumes(), &json);
   if (efficiency.has_joules()) json["joules"] = efficiency.joules();

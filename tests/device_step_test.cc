@@ -15,6 +15,7 @@
 #include "models/base/fake_device.h"
 #include "run_folder/run_folder.h"
 #include "tests/objective_gradients.h"
+#include "tests/random_task_request.h"
 #include "tests/training_fixture.h"
 #include "train/label_objective.h"
 #include "train/trainer.h"
@@ -37,8 +38,7 @@ class DeviceStepTest : public TrainerTest {
 
   // Gradient and update of one batch whose examples differ in length; nothing is measured for a
   // curve. A step before made what is made once.
-  static FakeDeviceWork WorkOfStep(const std::string& attention) {
-    TrainRequest request = Request(attention, attention, {"model.layers=2"});
+  static FakeDeviceWork WorkOfStep(TrainRequest request) {
     request.runtime.set_device("fake");
     const auto run = OpenRun(request);
     EXPECT_TRUE(run.ok()) << run.status();
@@ -54,10 +54,15 @@ class DeviceStepTest : public TrainerTest {
           objective.MakeSchedule(step).At(step, 0), added->on_device.select(0, 0));
       work = TakeFakeDeviceWork();
       added->Read();
-      EXPECT_TRUE(std::isfinite(added->loss_sum) && added->loss_sum > 0) << attention;
-      EXPECT_TRUE(std::isfinite(norm.item<double>())) << attention;
+      EXPECT_TRUE(std::isfinite(added->loss_sum) && added->loss_sum > 0);
+      EXPECT_TRUE(std::isfinite(norm.item<double>()));
     }
     return work;
+  }
+
+  static void ExpectNoWaiting(const FakeDeviceWork& work) {
+    EXPECT_LE(Total(work.uploads), 3) << Text(work.uploads);
+    EXPECT_EQ(Total(work.host_reads), 0) << Text(work.host_reads);
   }
 
   static RunRecord Train(const std::string& name, const std::string& device,
@@ -75,15 +80,31 @@ TEST_F(DeviceStepTest, AsksOfADeviceWhatTheTableSays) {
   const bool is_written = std::getenv("LRA_WRITE_GOLDEN") != nullptr;
   std::string table = "attention\toperators\tuploads\thost reads\n";
   for (const std::string& attention : AttentionNames()) {
-    const FakeDeviceWork work = WorkOfStep(attention);
-    EXPECT_LE(Total(work.uploads), 3) << attention << ": " << Text(work.uploads);
-    EXPECT_EQ(Total(work.host_reads), 0) << attention << ": " << Text(work.host_reads);
+    SCOPED_TRACE(attention);
+    const FakeDeviceWork work = WorkOfStep(Request(attention, attention, {"model.layers=2"}));
+    ExpectNoWaiting(work);
     // A new attention need not have a line.
     if (!is_written && !absl::StrContains(known, absl::StrCat("\n", attention, "\t"))) continue;
     absl::StrAppend(&table, attention, "\t", Total(work.operators), "\t", Text(work.uploads), "\t",
                     Text(work.host_reads), "\n");
   }
   ExpectGolden(LRA_DEVICE_STEPS, table);
+}
+
+TEST_F(DeviceStepTest, OptionsOfTheEncoderAskForNoAnswers) {
+  for (const std::string set :
+       {"model.norm=BATCH", "model.pooled_norm=OVER_EXAMPLES", "model.pooling=MAX",
+        "model.pooling=QUERY", "model.positions=ROTARY", "model.positions=ALIBI",
+        "model.stem_tokens=3", "model.attention_filter_tokens=3", "optimizer.average_decay=0.9"}) {
+    SCOPED_TRACE(set);
+    ExpectNoWaiting(WorkOfStep(Request(set, "transformer", {"model.layers=2", set})));
+  }
+}
+
+TEST_F(DeviceStepTest, BothTextsOfPairsGoTogether) {
+  const TestFolder folder;
+  WriteRandomTask("retrieval", folder.File("data"));
+  ExpectNoWaiting(WorkOfStep(RandomTaskRequest("retrieval", "fair", {}, folder, "run", "linear")));
 }
 
 // Between curve points nobody waits for the device; the curve is the host's nevertheless.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "models/base/allocation_meter.h"
+#include "models/base/device_work.h"
 #include "models/parameter_count.h"
 #include "train/probe.h"
 
@@ -21,6 +23,14 @@ namespace {
 
 // The share of free memory that a step may use without being told.
 constexpr double kShareOfFree = 0.8;
+
+at::Device DeviceOf(const Run& run) { return run.model->parameters().device(); }
+
+// What a step may use; 0 = not known.
+double FreeBytes(at::Device device) {
+  if (device.is_cpu()) return static_cast<double>(AvailableMemoryBytes());
+  return static_cast<double>(FreeDeviceBytes(device).value_or(0));
+}
 
 // Peak allocations of a step with the `count` longest training examples at once.
 absl::StatusOr<int64_t> StepBytes(const Run& run, const Stage& stage, int64_t count) {
@@ -33,9 +43,13 @@ absl::StatusOr<int64_t> StepBytes(const Run& run, const Stage& stage, int64_t co
                       return length_a != length_b ? length_a > length_b : a < b;
                     });
   examples.resize(count);
+  const at::Device device = DeviceOf(run);
+  const int64_t before = LiveDeviceBytes(device).value_or(0);
+  ResetPeakDeviceBytes(device);
   const MeteredScope metered;
   LRA_RETURN_IF_ERROR(ProbeTraining(run, stage, examples, 0).status());
-  return metered.meter().peak_bytes();
+  const std::optional<int64_t> peak = PeakDeviceBytes(device);
+  return peak ? *peak - before : metered.meter().peak_bytes();
 }
 
 absl::Status TooLarge(const Stage& stage, const MicroBatch& choice) {
@@ -137,10 +151,9 @@ absl::StatusOr<MicroBatch> ChooseMicroBatch(const Run& run, const Stage& stage) 
   } else if (runtime.memory_budget_bytes() == 0 && before > 0) {
     choice.examples = before;
   } else {
-    const bool is_cpu = run.model->parameters().parameters()[0].value.is_cpu();
-    choice.budget_bytes = runtime.memory_budget_bytes() > 0 ? runtime.memory_budget_bytes()
-                          : is_cpu ? static_cast<int64_t>(kShareOfFree * AvailableMemoryBytes())
-                                   : 0;
+    choice.budget_bytes = runtime.memory_budget_bytes() > 0
+                              ? runtime.memory_budget_bytes()
+                              : static_cast<int64_t>(kShareOfFree * FreeBytes(DeviceOf(run)));
     choice.examples = choice.batch_examples;
     if (choice.budget_bytes > 0) LRA_RETURN_IF_ERROR(FitBudget(run, stage, &choice));
   }

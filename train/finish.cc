@@ -63,7 +63,7 @@ absl::Status ScoreSelectedAndLast(Run* run, const SplitView& test, RunRecord* re
 void AddEfficiency(const Run& run, RunRecord* record) {
   Efficiency& efficiency = *record->mutable_efficiency();
   efficiency = run.state.efficiency();
-  efficiency.set_peak_memory_bytes(std::max(efficiency.peak_memory_bytes(), PeakMemoryBytes()));
+  RecordPeakMemory(run.model->parameters().device(), &efficiency);
   if (efficiency.wall_seconds() > 0) {
     efficiency.set_steps_per_second(run.state.step() / efficiency.wall_seconds());
     int64_t tokens = 0;
@@ -122,6 +122,7 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   record.mutable_machine()->set_cpu_capability(at::get_cpu_capability());
   record.mutable_machine()->set_kernels(
       KernelsName(state.config().numerics().precision() == NumericsConfig::BF16));
+  record.mutable_machine()->set_device(DescribeDevice(parameters.device()));
   *record.mutable_versions() = RunVersions(TORCH_VERSION);
   return record;
 }

@@ -180,8 +180,7 @@ void Optimizer::Update(Group& group, const ScheduleValue& schedule) {
     gradients.push_back(group.values[i].grad());
     group.steps[i].add_(1);
   }
-  if (config_.kind() == OptimizerConfig::RADAM)
-    return UpdateRectified(group, RateOfGroup(group, schedule), schedule.beta1);
+  if (config_.kind() == OptimizerConfig::RADAM) return UpdateRectified(group, schedule);
   Adam(group, gradients, schedule, std::nullopt);
 }
 
@@ -202,8 +201,7 @@ void Optimizer::Adam(Group& group, const std::vector<at::Tensor>& gradients,
 
 bool Optimizer::can_step_on_device() const {
   for (const Group& group : groups_) {
-    if (!group.values.empty())
-      return !group.values[0].is_cpu() && config_.kind() != OptimizerConfig::RADAM;
+    if (!group.values.empty()) return !group.values[0].is_cpu();
   }
   return false;
 }
@@ -225,6 +223,7 @@ at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tens
   const at::Tensor fails =
       raw_norm.isfinite().logical_and_(loss.isfinite()).logical_not_().to(at::kFloat);
   has_failed_ = has_failed_.defined() ? at::maximum(has_failed_, fails) : fails;
+  ++updates_;
   for (Group& group : groups_) UpdateOnDevice(group, schedule);
   if (average_) average_->Add(has_failed_);
   return raw_norm;
@@ -235,12 +234,17 @@ void Optimizer::UpdateOnDevice(Group& group, const ScheduleValue& schedule) {
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& value : group.values) gradients.push_back(value.grad());
   at::_foreach_add_(group.steps, 1);
-  Adam(group, gradients, schedule, has_failed_);
+  if (config_.kind() == OptimizerConfig::RADAM) {
+    UpdateRectifiedOnDevice(group, schedule);
+  } else {
+    Adam(group, gradients, schedule, has_failed_);
+  }
   at::_foreach_sub_(group.steps, std::vector<at::Tensor>(group.steps.size(), has_failed_));
 }
 
-void Optimizer::UpdateRectified(Group& group, double learning_rate, double beta1) {
-  const double beta2 = config_.beta2(), step = group.steps[0].item<double>();
+void Optimizer::UpdateRectified(Group& group, const ScheduleValue& schedule) {
+  const double learning_rate = RateOfGroup(group, schedule), beta1 = schedule.beta1;
+  const double beta2 = config_.beta2(), step = static_cast<double>(updates_);
   const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
   const double rectification = Rectification(beta2, step);
   for (size_t i = 0; i < group.values.size(); ++i) {
@@ -262,6 +266,19 @@ void Optimizer::UpdateRectified(Group& group, double learning_rate, double beta1
   }
 }
 
+// Takes back what a void update did, which only the device knows of.
+void Optimizer::UpdateRectifiedOnDevice(Group& group, const ScheduleValue& schedule) {
+  std::vector<at::Tensor> changed = group.values;
+  for (const auto* moments : {&group.first_moments, &group.second_moments})
+    changed.insert(changed.end(), moments->begin(), moments->end());
+  std::vector<at::Tensor> before;
+  for (const at::Tensor& tensor : changed) before.push_back(tensor.clone());
+  UpdateRectified(group, schedule);
+  const at::Tensor is_void = has_failed_ > 0;
+  for (size_t i = 0; i < changed.size(); ++i)
+    changed[i].copy_(at::where(is_void, before[i], changed[i]));
+}
+
 double Optimizer::Step(const ScheduleValue& schedule, UpdateRatios* ratios) {
   c10::NoGradGuard no_grad;
   const double norm = ClipGradients();
@@ -273,6 +290,7 @@ double Optimizer::Step(const ScheduleValue& schedule, UpdateRatios* ratios) {
         movement.Watch(group.names[i], group.values[i]);
     }
   }
+  ++updates_;
   for (Group& group : groups_) Update(group, schedule);
   if (average_) average_->Add();
   if (ratios != nullptr) *ratios = movement.Ratios();
@@ -310,6 +328,9 @@ absl::Status Optimizer::Restore(const std::vector<std::pair<std::string, at::Ten
           absl::StrCat("optimizer state \"", name, "\" has another shape than the model"));
     }
     at::Tensor(own).copy_(it->second);
+  }
+  for (const Group& group : groups_) {
+    if (!group.steps.empty()) updates_ = group.steps[0].item<int64_t>();
   }
   if (average_) average_->FinishRestore();
   return absl::OkStatus();

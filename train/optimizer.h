@@ -37,7 +37,7 @@ class Optimizer {
   // and the caller decides what to do. `ratios`, unless null, takes a copy of the weights.
   double Step(const ScheduleValue& schedule, UpdateRatios* ratios = nullptr);
 
-  // Whether StepOnDevice() exists: on a device, but for RADAM, whose rate depends on the counter.
+  // Whether the parameters are on a device.
   bool can_step_on_device() const;
   // The same without waiting for the device: the norm, float64 [], stays there. Once it or `loss`,
   // a number of any type, is not finite, neither this call nor a later one changes anything.
@@ -72,13 +72,15 @@ class Optimizer {
   double GradientNorm() const;
   double ClipGradients();
   void Update(Group& group, const ScheduleValue& schedule);
-  void UpdateRectified(Group& group, double learning_rate, double beta1);
+  void UpdateRectified(Group& group, const ScheduleValue& schedule);
+  void UpdateRectifiedOnDevice(Group& group, const ScheduleValue& schedule);
   // `is_void`, if given, is float32 []: where it is 1, nothing changes.
   void Adam(Group& group, const std::vector<at::Tensor>& gradients, const ScheduleValue& schedule,
             const std::optional<at::Tensor>& is_void) const;
   void UpdateOnDevice(Group& group, const ScheduleValue& schedule);
   OptimizerConfig config_;
   std::vector<Group> groups_;
+  int64_t updates_ = 0;  // as the step counters hold it, but for void updates
   std::optional<WeightAverage> average_;
   at::Tensor has_failed_;  // float32 [] on a device: 1 once a number was not finite
 };

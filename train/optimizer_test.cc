@@ -16,28 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/fake_device.h"
+#include "train/optimizer_test_util.h"
 
 namespace lra {
 namespace {
-
-OptimizerConfig Config(double clip, OptimizerConfig::DecayScope scope) {
-  OptimizerConfig config;
-  config.set_beta1(0.9f);
-  config.set_beta2(0.98f);
-  config.set_epsilon(1e-8f);
-  config.set_weight_decay(0.1f);
-  config.set_decay_scope(scope);
-  config.set_clip_norm(static_cast<float>(clip));
-  return config;
-}
-
-void SetGradient(const ParameterStore& store, double value) {
-  for (const Parameter& parameter : store.parameters()) {
-    at::Tensor(parameter.value).mutable_grad() =
-        at::full(parameter.value.sizes(), value, parameter.value.options().requires_grad(false));
-  }
-}
 
 // AdamW on one scalar, written from the definition: decay and update both use the scheduled rate,
 // and moments are bias-corrected.
@@ -336,56 +318,6 @@ TEST(Optimizer, LeavesEverythingAloneWhenTheNormIsNotFinite) {
   EXPECT_TRUE(std::isnan(optimizer.Step({0.1, 0.9f})));
   EXPECT_EQ(store.parameters()[0].value[0].item<double>(), 1);
   EXPECT_EQ(optimizer.State()[2].second.item<double>(), 0) << "a step was counted";
-}
-
-TEST(Optimizer, OnADeviceStepsAsTheHostWithoutWaiting) {
-  ParameterStore host(3), device(3);
-  const at::Device fake = FakeDevice();
-  for (ParameterStore* store : {&host, &device}) {
-    store->Create("a", {4}, Initializer::Zeros());
-    store->Create("b", {3, 5}, Initializer::XavierUniform());
-  }
-  device.MoveTo(fake);
-  const at::Tensor one = at::ones({}, fake);
-  OptimizerConfig config = Config(0.5, OptimizerConfig::MATRICES);
-  config.set_clip_value(0.3f);
-  Optimizer of_host(config, host), of_device(config, device);
-  EXPECT_TRUE(of_device.can_step_on_device());
-  EXPECT_FALSE(of_host.can_step_on_device());
-  for (const double gradient : {0.01, 2.0, -0.2}) {
-    SetGradient(host, gradient), SetGradient(device, gradient);
-    TakeFakeDeviceWork();
-    const at::Tensor norm = of_device.StepOnDevice({0.1, 0.9f}, one);
-    const FakeDeviceWork work = TakeFakeDeviceWork();
-    EXPECT_TRUE(work.host_reads.empty() && work.uploads.empty());
-    EXPECT_NEAR(of_host.Step({0.1, 0.9f}), norm.item<double>(), 1e-6);
-    for (size_t i = 0; i < 2; ++i) {
-      EXPECT_TRUE(
-          at::allclose(device.parameters()[i].value.cpu(), host.parameters()[i].value, 1e-6, 1e-7));
-    }
-  }
-}
-
-TEST(Optimizer, OnADeviceNothingChangesOnceANumberIsNotFinite) {
-  ParameterStore store(1);
-  const at::Device fake = FakeDevice();
-  store.Create("a", {2}, Initializer::Ones());
-  store.MoveTo(fake);
-  Optimizer optimizer(Config(1, OptimizerConfig::MATRICES), store);
-  const at::Tensor loss = at::ones({}, fake);
-  for (const bool is_norm : {true, false}) {
-    Optimizer optimizer(Config(1, OptimizerConfig::MATRICES), store);
-    SetGradient(store, 0.1);
-    optimizer.StepOnDevice({0.1, 0.9f}, loss);
-    const at::Tensor before = store.parameters()[0].value.detach().cpu();
-    SetGradient(store, is_norm ? INFINITY : 0.1);
-    const at::Tensor norm = optimizer.StepOnDevice({0.1, 0.9f}, is_norm ? loss : loss / 0);
-    EXPECT_EQ(std::isfinite(norm.item<double>()), !is_norm);
-    SetGradient(store, 0.1);  // of a step that was under way
-    optimizer.StepOnDevice({0.1, 0.9f}, loss);
-    EXPECT_TRUE(store.parameters()[0].value.detach().cpu().equal(before));
-    EXPECT_EQ(optimizer.State()[2].second.item<double>(), 1) << "a void step was counted";
-  }
 }
 
 TEST(Optimizer, RestoredStateGoesOnBitForBit) {

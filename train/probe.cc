@@ -7,6 +7,7 @@
 
 #include "datasets/loader.h"
 #include "lra/status_macros.h"
+#include "models/base/device_work.h"
 #include "models/base/torch_status.h"
 
 namespace lra {
@@ -67,6 +68,7 @@ absl::StatusOr<double> ProbeForward(const Run& run, const SplitView& split,
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     c10::NoGradGuard no_grad;
     run.model->Forward(MakeBatch(split, examples), {});
+    WaitFor(run.model->parameters().device());
     return absl::OkStatus();
   }));
   return Seconds(begin);

@@ -13,6 +13,7 @@
 #include "lra/parallel.h"
 #include "lra/pretrain_budget.h"
 #include "lra/status_macros.h"
+#include "models/base/device_work.h"
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
@@ -203,6 +204,8 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   auto run = std::make_unique<Run>();
   run->request = request;
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
+  LRA_RETURN_IF_ERROR(
+      SetTf32For(run->config().numerics().precision() == NumericsConfig::TF32, device));
   LRA_RETURN_IF_ERROR(OpenData(run.get()));
   LRA_ASSIGN_OR_RETURN(run->metric, MetricOf(run->train.spec()));
   LRA_RETURN_IF_ERROR(CheckTask(request, run->train.spec()));

@@ -27,6 +27,12 @@ std::optional<double> EarlierJoules(const Efficiency& earlier) {
 
 }  // namespace
 
+void RecordPeakMemory(at::Device device, Efficiency* efficiency) {
+  efficiency->set_peak_memory_bytes(std::max(efficiency->peak_memory_bytes(), PeakMemoryBytes()));
+  efficiency->set_peak_device_memory_bytes(
+      std::max(efficiency->peak_device_memory_bytes(), PeakDeviceBytes(device).value_or(0)));
+}
+
 StageCheckpoints::StageCheckpoints(const RuntimeConfig& runtime, const Stage& stage)
     : runtime_(runtime),
       stage_(stage),
@@ -47,7 +53,7 @@ void StageCheckpoints::AddEfficiency() {
   const std::optional<double> joules = energy_.Joules();
   efficiency.clear_joules();
   if (joules && earlier_joules_) efficiency.set_joules(*earlier_joules_ + *joules);
-  efficiency.set_peak_memory_bytes(std::max(efficiency.peak_memory_bytes(), PeakMemoryBytes()));
+  RecordPeakMemory(stage_.objective->parameters().device(), &efficiency);
   efficiency.set_threads(ResolveThreads(runtime_.threads()));
   efficiency.set_micro_batch_examples(static_cast<int32_t>(stage_.micro_batch_examples));
 }

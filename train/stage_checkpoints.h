@@ -3,6 +3,8 @@
 #ifndef LRA_TRAIN_STAGE_CHECKPOINTS_H_
 #define LRA_TRAIN_STAGE_CHECKPOINTS_H_
 
+#include <c10/core/Device.h>
+
 #include <chrono>
 #include <optional>
 
@@ -12,6 +14,9 @@
 #include "train/objective.h"
 
 namespace lra {
+
+// Raises the peaks of memory to those of this process and of the model's device.
+void RecordPeakMemory(at::Device device, Efficiency* efficiency);
 
 class StageCheckpoints {
  public:

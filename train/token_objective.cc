@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<TokenObjective>> TokenObjective::Create(const Run
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<TokenModel> model,
                        TokenModel::Create(run.config(), run.train.spec()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    model->MoveTo(run.model->parameters().parameters()[0].value.device());
+    model->MoveTo(run.model->parameters().device());
     return absl::OkStatus();
   }));
   return std::unique_ptr<TokenObjective>(new TokenObjective(run, std::move(model)));

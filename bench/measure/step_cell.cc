@@ -5,6 +5,7 @@
 #include "bench/measure/passes.h"
 #include "bench/measure/step_model.h"
 #include "lra/status_macros.h"
+#include "models/base/device_work.h"
 #include "models/size_estimate.h"
 
 namespace lra::internal {
@@ -24,15 +25,18 @@ absl::Status MeasureStep(const BenchRequest& request, BenchResult* result) {
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<StepModel> model, StepModel::Create(request));
   LRA_ASSIGN_OR_RETURN(const int64_t minimum, MinimumBytes(request, *model));
   const int64_t standing = LiveTensorBytes();
-  MeasurePasses(
-      request,
-      [&] { request.mode() == BenchRequest::FORWARD ? model->Evaluate() : model->Train(); },
-      result);
+  const auto pass = [&] {
+    request.mode() == BenchRequest::FORWARD ? model->Evaluate() : model->Train();
+    WaitFor(model->device());
+  };
+  MeasurePasses(request, pass, result);
   BenchPasses* passes = result->mutable_passes();
   passes->set_peak_bytes(passes->peak_bytes() + standing);
   result->set_batch(request.batch());
   result->set_weight_bytes(model->parameters().count() * static_cast<int64_t>(sizeof(float)));
   result->set_minimum_bytes(minimum);
+  result->set_device(DescribeDevice(model->device()));
+  result->set_peak_device_bytes(PeakDeviceBytes(model->device()).value_or(0));
   return request.profiles() ? MeasurePieces(request, result) : absl::OkStatus();
 }
 

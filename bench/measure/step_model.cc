@@ -12,6 +12,8 @@
 #include "lra/config.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"
+#include "models/base/device_work.h"
+#include "models/base/runtime.h"
 #include "models/block_facts.h"
 
 namespace lra {
@@ -117,11 +119,14 @@ StepModel::StepModel(const ExperimentConfig& config, HostBatch batch,
       batch_(std::move(batch)),
       model_(std::move(model)),
       optimizer_(config_.optimizer(), model_->parameters()),
-      labels_(at::tensor(batch_.labels, at::kInt).to(at::kLong)) {}
+      labels_(at::tensor(batch_.labels, at::kInt).to(model_->parameters().device(), at::kLong)) {}
 
 absl::StatusOr<std::unique_ptr<StepModel>> StepModel::Create(const BenchRequest& request) {
+  LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.device()));
+  LRA_RETURN_IF_ERROR(SetTf32For(request.precision() == NumericsConfig::TF32, device));
   LRA_ASSIGN_OR_RETURN(const ExperimentConfig config, StepConfig(request));
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<Classifier> model, Classifier::Create(config, StepTask()));
+  model->MoveTo(device);
   return std::unique_ptr<StepModel>(new StepModel(config, StepBatch(request), std::move(model)));
 }
 

@@ -33,6 +33,7 @@ class StepModel {
   void Update();
 
   const ExperimentConfig& config() const { return config_; }
+  at::Device device() const { return parameters().device(); }
   const ParameterStore& parameters() const { return model_->parameters(); }
 
  private:

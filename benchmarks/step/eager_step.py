@@ -6,6 +6,7 @@ Pre-LN encoder with biases everywhere, learned positions, dropout, masked mean p
 Prints the median step time and the peak resident memory. T threads, L layers, E model width, HD head width, M MLP width,
 S timed steps; DROPOUT=0.1 of hidden states, WEIGHT_DROPOUT=0 of attention weights (softmax only); with PADDED=1 lengths
 fall evenly from N to N / 2, with BF16=1 matrix products are in bfloat16 (autocast), with COMPILE=1 by torch.compile.
+With DEVICE=cuda it runs there, AdamW fused, with TF32=1 in TF32, and the peak is that of tensors on the device.
 """
 import math
 import os
@@ -23,7 +24,9 @@ THREADS, LAYERS, WIDTH, HEAD, MLP, STEPS = (
     int(os.environ.get(name, default))
     for name, default in (("T", 2), ("L", 2), ("E", 64), ("HD", 32), ("M", 128), ("S", 6)))
 DROPOUT, WEIGHT_DROPOUT = float(os.environ.get("DROPOUT", 0.1)), float(os.environ.get("WEIGHT_DROPOUT", 0))
-PADDED, BF16, COMPILE = (os.environ.get(name, "0") == "1" for name in ("PADDED", "BF16", "COMPILE"))
+PADDED, BF16, TF32, COMPILE = (os.environ.get(name, "0") == "1" for name in ("PADDED", "BF16", "TF32", "COMPILE"))
+DEVICE = torch.device(os.environ.get("DEVICE", "cpu"))
+ON_GPU = DEVICE.type == "cuda"
 
 
 def softmax(q, k, v, keep):
@@ -40,7 +43,7 @@ def linear(q, k, v, keep):
 
 
 def cosformer(q, k, v, keep):
-    angle = torch.arange(q.shape[-2])[:, None] * (math.pi / 2 / q.shape[-2])
+    angle = torch.arange(q.shape[-2], device=q.device)[:, None] * (math.pi / 2 / q.shape[-2])
     q, k = functional.relu(q), functional.relu(k) * keep[:, None, :, None]
     rotate = lambda x: torch.cat((x * angle.cos(), x * angle.sin()), -1)
     return normalised(rotate(q), rotate(k), v)
@@ -63,7 +66,7 @@ class S4d(nn.Module):
         a = -self.log_decay.exp() + 1j * self.frequency
         rate = a * self.log_step.exp()[:, None]
         weight = torch.view_as_complex(self.read_out) * (rate.exp() - 1) / a
-        powers = (rate[:, :, None] * torch.arange(tokens)).exp()
+        powers = (rate[:, :, None] * torch.arange(tokens, device=y.device)).exp()
         kernels = 2 * torch.einsum("xhp,hpl->xhl", weight, powers).real
         kernel = functional.pad(kernels[0], (0, tokens)) + functional.pad(kernels[1].flip(-1), (tokens, 0))
         spectrum = torch.fft.rfft(u, n=2 * tokens) * torch.fft.rfft(kernel, n=2 * tokens)
@@ -112,23 +115,27 @@ class Model(nn.Module):
 def main():
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
-    model = Model()
-    optimiser = torch.optim.AdamW(model.parameters(), 1e-4)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = TF32
+    model = Model().to(DEVICE)
+    optimiser = torch.optim.AdamW(model.parameters(), 1e-4, fused=ON_GPU)
     tokens, labels = torch.randint(1, 256, (BATCH, TOKENS)), torch.randint(0, 10, (BATCH,))
     cut = [TOKENS // 2 * b // max(1, BATCH - 1) if PADDED else 0 for b in range(BATCH)]
     keep = torch.arange(TOKENS)[None, :] < torch.tensor([TOKENS - c for c in cut])[:, None]
+    tokens, labels, keep = tokens.to(DEVICE), labels.to(DEVICE), keep.to(DEVICE)
     forward = torch.compile(model) if COMPILE else model
     seconds = []
     for _ in range(STEPS + 2):
         start = time.perf_counter()
         optimiser.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=BF16):
+        with torch.autocast(DEVICE.type, torch.bfloat16, enabled=BF16):
             loss = functional.cross_entropy(forward(tokens, keep), labels)
         loss.backward()
         optimiser.step()
+        if ON_GPU:
+            torch.cuda.synchronize()
         seconds.append(time.perf_counter() - start)
     t = statistics.median(seconds[2:])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    peak = torch.cuda.max_memory_allocated() / 1e9 if ON_GPU else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"{KIND} N={TOKENS} B={BATCH} L={LAYERS} E={WIDTH}: {t * 1e3:.1f} ms a step, "
           f"{BATCH * TOKENS / t / 1e3:.1f} ktokens/s, peak {peak:.2f} GB")
 

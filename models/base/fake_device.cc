@@ -147,6 +147,7 @@ struct Guard final : c10::impl::NoOpDeviceGuardImpl<kType> {
   c10::Stream exchangeStream(c10::Stream /*next*/) const noexcept override {
     return c10::Stream(c10::Stream::DEFAULT, Only());
   }
+  void synchronizeDevice(at::DeviceIndex /*index*/) const override {}  // nothing waits
 };
 
 struct Hooks final : at::PrivateUse1HooksInterface {

@@ -21,13 +21,15 @@ std::vector<at::Tensor> CopyTogether(const std::vector<at::Tensor>& tensors, at:
   if (device.is_cpu()) return tensors;
   int64_t bytes = 0;
   for (const at::Tensor& t : tensors) bytes += AlignedBytes(t);
-  const at::Tensor block = at::empty({bytes}, at::kByte);
+  // CUDA copies from pinned memory while the host goes on; LibTorch keeps the block until then.
+  const at::Tensor block =
+      at::empty({bytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(device.is_cuda()));
   char* to = static_cast<char*>(block.mutable_data_ptr());
   for (const at::Tensor& t : tensors) {
     if (t.defined()) std::memcpy(to, t.contiguous().const_data_ptr(), t.nbytes());
     to += AlignedBytes(t);
   }
-  const at::Tensor moved = block.to(device);
+  const at::Tensor moved = block.to(device, /*non_blocking=*/device.is_cuda());
   std::vector<at::Tensor> result;
   int64_t first = 0;
   for (const at::Tensor& t : tensors) {

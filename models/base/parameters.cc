@@ -103,6 +103,7 @@ void ParameterStore::MoveTo(at::Device device) {
       parameter.value.set_data(parameter.value.detach().to(device));
     }
   }
+  device_ = device;
 }
 
 int64_t ParameterStore::count() const {

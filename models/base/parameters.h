@@ -87,6 +87,9 @@ class ParameterStore {
   // always drawn on the CPU, so that every device starts from the same ones.
   void MoveTo(at::Device device);
 
+  // Where all values are.
+  at::Device device() const { return device_; }
+
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<Parameter>& buffers() const { return buffers_; }
   // The number of trained scalars.
@@ -100,6 +103,7 @@ class ParameterStore {
 
   uint32_t seed_;
   LinearValues linear_values_;
+  at::Device device_ = at::kCPU;
   std::vector<Parameter> parameters_;
   std::vector<Parameter> buffers_;
 };

@@ -74,6 +74,7 @@ absl::StatusOr<at::Device> OpenDevice(absl::string_view name) {
         absl::StrCat("--device: is \"", name, "\", must be cpu, cuda, cuda:NUMBER or fake"));
   }
   LRA_ASSIGN_OR_RETURN(const int64_t count, CudaDevices(name));
+  at::globalContext().setSDPUseCuDNN(false);  // models/kernels/softmax_attention_fused.cc says why
   if (index >= count) {
     return Unusable(name, absl::StrCat("this machine has ", count, " CUDA devices, from 0 on"));
   }

@@ -100,7 +100,7 @@ Embedding::Embedding(const ExperimentConfig& experiment, const TaskSpec& spec,
   if (config.stem_tokens() > 0) stem_.emplace(experiment, parameters);
 }
 
-at::Tensor Embedding::OnHost(const Sequences& sequences) const {
+at::Tensor Embedding::InputsOnHost(const Sequences& sequences) const {
   const auto size = static_cast<size_t>(sequences.batch * sequences.length);
   if (!tokens_.defined()) {
     TORCH_CHECK(sequences.values.size() == size, "the batch has no real values");
@@ -113,6 +113,11 @@ at::Tensor Embedding::OnHost(const Sequences& sequences) const {
   return CopyOf(sequences.tokens, sequences, at::kInt);
 }
 
+std::vector<at::Tensor> Embedding::OnHost(const Sequences& sequences,
+                                          const at::Tensor& real) const {
+  return {InputsOnHost(sequences), real, stem_ ? RealPositions(sequences, text_) : at::Tensor()};
+}
+
 at::Tensor Embedding::Inputs(const at::Tensor& moved) const {
   return tokens_.defined() ? at::embedding(tokens_, moved, padding_id_)
                            : at::linear(moved.unsqueeze(-1), values_.weight, values_.bias);
@@ -120,18 +125,16 @@ at::Tensor Embedding::Inputs(const at::Tensor& moved) const {
 
 at::Tensor Embedding::Forward(const Sequences& sequences, const DropoutKey& dropout,
                               at::Tensor* real) const {
-  const at::Tensor of_text = stem_ ? RealPositions(sequences, text_) : at::Tensor();
-  const at::Device device = (tokens_.defined() ? tokens_ : values_.weight).device();
-  const at::Tensor none;
-  const std::vector<at::Tensor> moved =
-      CopyTogether({OnHost(sequences), real != nullptr ? *real : none, of_text}, device);
+  std::vector<at::Tensor> moved = sequences.moved;
+  if (moved.empty())
+    moved = CopyTogether(OnHost(sequences, real != nullptr ? *real : at::Tensor()), device());
   if (real != nullptr) *real = moved[1];
   at::Tensor x = Inputs(moved[0]);  // [B, N, E]
   if (stem_) x = stem_->Forward(x, moved[2]);
   if (cls_.defined()) x = at::cat({cls_.expand({sequences.batch, 1, -1}), x}, 1);
   TORCH_CHECK(x.size(1) <= max_length_tokens_, "a batch of ", x.size(1),
               " tokens exceeds the model's ", max_length_tokens_);
-  const at::Tensor positions = positions_.defined() ? positions_ : table_.On(device);
+  const at::Tensor positions = positions_.defined() ? positions_ : table_.On(device());
   if (positions.defined()) x = x + positions.narrow(0, 0, x.size(1));
   return Dropout(x, dropout);
 }

@@ -38,13 +38,19 @@ class Embedding {
 
   // [B, N, E], where N counts CLS. Throws c10::Error for a token id outside the vocabulary, for
   // batches that are too long, and for tokens instead of values or the other way round. *real,
-  // where it is defined, goes to the parameters' device in one copy with the tokens.
+  // where it is defined, goes to the parameters' device in one copy with the tokens; where they are
+  // there (Sequences::moved), *real becomes what was copied with them.
   at::Tensor Forward(const Sequences& sequences, const DropoutKey& dropout,
                      at::Tensor* real = nullptr) const;
 
+  // All that Forward() reads of the host, some of it undefined: what Sequences::moved holds a copy
+  // of. `real` is [B, N] or undefined.
+  std::vector<at::Tensor> OnHost(const Sequences& sequences, const at::Tensor& real) const;
+  at::Device device() const { return (tokens_.defined() ? tokens_ : values_.weight).device(); }
+
  private:
-  at::Tensor OnHost(const Sequences& sequences) const;  // ids or values [B, N]
-  at::Tensor Inputs(const at::Tensor& moved) const;     // [B, N, E] without CLS
+  at::Tensor InputsOnHost(const Sequences& sequences) const;  // ids or values [B, N]
+  at::Tensor Inputs(const at::Tensor& moved) const;           // [B, N, E] without CLS
 
   int64_t max_length_tokens_;
   int64_t padding_id_;    // the id whose row gets no gradient; -1 = none

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
+#include "models/base/host_copy.h"
 #include "models/layers/dropout_sites.h"
 
 namespace lra {
@@ -80,10 +81,25 @@ bool Encoder::depends_on_padding() const {
   });
 }
 
+void Encoder::MoveTogether(std::initializer_list<Sequences*> texts) const {
+  std::vector<at::Tensor> all;
+  for (const Sequences* text : texts) {
+    const auto own = embedding_.OnHost(*text, RealPositions(*text, padding_));
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  all = CopyTogether(all, embedding_.device());
+  const auto each = static_cast<std::ptrdiff_t>(all.size() / texts.size());
+  auto next = all.begin();
+  for (Sequences* text : texts) {
+    text->moved.assign(next, next + each);
+    next += each;
+  }
+}
+
 Encoder::Encoded Encoder::Start(const Sequences& texts, const DropoutRun& run) const {
   const DropoutKey dropout = drops_embedding_ ? run.HiddenKey(kEmbeddingSite) : DropoutKey();
   Encoded encoded;
-  encoded.real = RealPositions(texts, padding_);
+  if (texts.moved.empty()) encoded.real = RealPositions(texts, padding_);
   encoded.x = embedding_.Forward(texts, dropout, &encoded.real);
   return encoded;
 }

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,6 +37,10 @@ class Encoder {
   // an unknown block, positions of pixels without an image, and the errors of the block's factory.
   static absl::StatusOr<Encoder> Create(const ExperimentConfig& config, const TaskSpec& spec,
                                         ParameterStore* parameters);
+
+  // Copies what is read of the texts to the device of the parameters, all by one copy. Without it
+  // each text is copied by itself.
+  void MoveTogether(std::initializer_list<Sequences*> texts) const;
 
   // What stands after each part: "embedding", "layer 0 attention" (the parts that the block shows),
   // "layer 0", ...

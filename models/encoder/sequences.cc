@@ -19,11 +19,11 @@ bool AreAllReal(const Sequences& sequences, const PaddingRules& rules) {
 }  // namespace
 
 Sequences FirstTexts(const HostBatch& batch) {
-  return {batch.batch, batch.length, batch.tokens, batch.values, batch.lengths};
+  return {batch.batch, batch.length, batch.tokens, batch.values, batch.lengths, {}};
 }
 
 Sequences SecondTexts(const HostBatch& batch) {
-  return {batch.batch, batch.length_b, batch.tokens_b, {}, batch.lengths_b};
+  return {batch.batch, batch.length_b, batch.tokens_b, {}, batch.lengths_b, {}};
 }
 
 Sequences Texts(const HostBatch& batch, int column) {
@@ -42,7 +42,7 @@ JointTexts::JointTexts(const HostBatch& batch) : length_(std::max(batch.length, 
 }
 
 Sequences JointTexts::sequences() const {
-  return {static_cast<int64_t>(lengths_.size()), length_, tokens_, {}, lengths_};
+  return {static_cast<int64_t>(lengths_.size()), length_, tokens_, {}, lengths_, {}};
 }
 
 int64_t LongestSequence(const ExperimentConfig& config) {

@@ -21,6 +21,8 @@ struct Sequences {
   absl::Span<const int32_t> tokens;   // [B, N]; empty where there are values
   absl::Span<const float> values;     // [B, N]; empty where there are tokens
   absl::Span<const int32_t> lengths;  // [B]
+  // What the embedding reads, on the model's device, once Encoder::MoveTogether() copied it.
+  std::vector<at::Tensor> moved;
 };
 // The only texts, or the first ones of pairs; the second ones of pairs.
 Sequences FirstTexts(const HostBatch& batch);

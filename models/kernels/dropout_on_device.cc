@@ -13,6 +13,7 @@
 #include <numbers>
 
 #include "lra/random.h"
+#include "models/kernels/cuda_kernels.h"
 
 namespace lra::internal {
 namespace {
@@ -42,11 +43,28 @@ Words Philox10(Words c, uint32_t key0, uint32_t key1) {
   return c;
 }
 
-// The low words of the examples' ids, [B].
-at::Tensor Ids(const DropoutKey& key, at::Device device) {
+at::Tensor WholeIds(const DropoutKey& key, at::Device device) {
   const at::Tensor& known = key.ids_on_device;
   const bool is_there = known.defined() && known.device() == device;
-  return (is_there ? known : key.example_ids.to(device)).bitwise_and(kWord);
+  return is_there ? known : key.example_ids.to(device);
+}
+
+// The low words of the examples' ids, [B].
+at::Tensor Ids(const DropoutKey& key, at::Device device) {
+  return WholeIds(key, device).bitwise_and(kWord);
+}
+
+KeptPlan PlanOf(const DropoutKey& key, int64_t heads, int64_t rows, int64_t columns) {
+  KeptPlan plan = {};
+  plan.examples = key.example_ids.size(0);
+  plan.heads = heads;
+  plan.rows = rows;
+  plan.columns = columns;
+  plan.seed = key.seed;
+  plan.site_word = key.site << 8 | static_cast<uint32_t>(RandomDomain::kDropout);
+  plan.step = key.step;
+  plan.threshold = key.Threshold();
+  return plan;
 }
 
 Words Draw(const DropoutKey& key, const at::Tensor& block, const at::Tensor& token,
@@ -73,6 +91,11 @@ at::TensorOptions Integers(at::Device device) {
 
 int64_t BlocksOf(int64_t channels) { return (channels + kChannelsOfBlock - 1) / kChannelsOfBlock; }
 
+// By our own kernel; undefined where there is none.
+at::Tensor DrawKept(const KeptPlan& plan, const DropoutKey& key, at::Device device) {
+  return device.is_cuda() ? DrawKeptOnCuda(plan, WholeIds(key, device)) : at::Tensor();
+}
+
 }  // namespace
 
 at::Tensor ScaledMask(const at::Tensor& kept, const DropoutKey& key, at::ScalarType type) {
@@ -81,6 +104,9 @@ at::Tensor ScaledMask(const at::Tensor& kept, const DropoutKey& key, at::ScalarT
 
 at::Tensor KeptChannels(const DropoutKey& key, int64_t tokens, int64_t channels,
                         at::Device device) {
+  const KeptPlan plan = PlanOf(key, 1, key.is_tied ? 1 : tokens, channels);
+  const at::Tensor drawn = DrawKept(plan, key, device);
+  if (drawn.defined()) return drawn.squeeze(1);
   const auto options = Integers(device);
   const at::Tensor block = at::arange(BlocksOf(channels), options),
                    token = key.is_tied ? at::zeros({1, 1}, options)
@@ -92,6 +118,11 @@ at::Tensor KeptChannels(const DropoutKey& key, int64_t tokens, int64_t channels,
 
 at::Tensor KeptWeights(const DropoutKey& key, int64_t heads, int64_t first_query, int64_t queries,
                        int64_t first_key, int64_t keys, at::Device device) {
+  KeptPlan plan = PlanOf(key, heads, queries, keys);
+  plan.first_row = static_cast<uint32_t>(first_query);
+  plan.first_block = static_cast<uint32_t>(first_key / kChannelsOfBlock);
+  const at::Tensor drawn = DrawKept(plan, key, device);
+  if (drawn.defined()) return drawn;
   const auto options = Integers(device);
   const at::Tensor head = at::arange(heads, options).view({-1, 1, 1}) * (int64_t{1} << kHeadShift);
   const int64_t first_block = first_key / kChannelsOfBlock;

@@ -1,6 +1,7 @@
 // The random numbers of models/kernels/dropout.h and models/kernels/noise.h drawn where a device's
 // tensors are, by LibTorch's integer operations: the bits are those that the host draws. It takes a
-// hundred operators, so a caller keeps what is drawn where it can.
+// hundred operators, so a caller keeps what is drawn where it can. On CUDA our own kernel draws
+// channels and weights, where it is built (models/kernels/cuda_kernels.h).
 #ifndef LRA_MODELS_KERNELS_DROPOUT_ON_DEVICE_H_
 #define LRA_MODELS_KERNELS_DROPOUT_ON_DEVICE_H_
 

@@ -86,6 +86,10 @@ at::Tensor SoftmaxAttention(const at::Tensor& q, const at::Tensor& k, const at::
                                 bias.size(1) == q.size(2) && bias.size(2) == k.size(2)));
   LRA_CHECK(!distance_slopes.defined() ||
             (distance_slopes.dim() == 1 && distance_slopes.size(0) == q.size(1)));
+  if (q.is_cuda()) {
+    const SoftmaxInput input = {q, k, v, keep, bias, distance_slopes, weight_dropout, causal};
+    if (internal::CanFuseSoftmax(input)) return internal::SoftmaxFused(input);
+  }
   return SoftmaxAttentionFunction::apply(q, k, v, IfDefined(bias), IfDefined(keep),
                                          IfDefined(distance_slopes), weight_dropout, causal);
 }

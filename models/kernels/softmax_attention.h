@@ -27,10 +27,10 @@ at::Tensor SoftmaxAttention(const at::Tensor& q, const at::Tensor& k, const at::
 
 namespace internal {
 
-// There are two forms. The register form (Tiled) computes tiles in vector registers; it takes
+// There are three forms. The register form (Tiled) computes tiles in vector registers; it takes
 // float32 on the CPU, and multiplies as ActiveProductType() says, its backward as the forward did.
-// The generic form takes everything else, in tiles of ATen operations. Both
-// share these types.
+// The fused form is LibTorch's, differentiable by itself; it takes what it can on CUDA. The generic
+// form takes everything else, in tiles of ATen operations. All share these types.
 struct SoftmaxInput {
   at::Tensor q, k, v, keep, bias, distance_slopes;  // the last three may be undefined
   DropoutKey weight_dropout;
@@ -57,6 +57,10 @@ struct SoftmaxGradients {
 SoftmaxState SoftmaxForwardGeneric(const SoftmaxInput& input);
 SoftmaxGradients SoftmaxBackwardGeneric(const at::Tensor& gradient, const SoftmaxInput& input,
                                         const SoftmaxState& state);
+// Whether LibTorch's fused kernels compute this without the whole matrix of weights: no bias,
+// slopes or weight dropout, equal widths that 8 divides, not float64; causal only without a mask.
+bool CanFuseSoftmax(const SoftmaxInput& input);
+at::Tensor SoftmaxFused(const SoftmaxInput& input);
 SoftmaxState SoftmaxForwardTiled(const SoftmaxInput& input);
 SoftmaxGradients SoftmaxBackwardTiled(const at::Tensor& gradient, const SoftmaxInput& input,
                                       const SoftmaxState& state);

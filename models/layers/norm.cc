@@ -2,6 +2,7 @@
 
 #include <ATen/TensorIndexing.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
@@ -47,25 +48,31 @@ at::Tensor Norm::Apply(const at::Tensor& centred, const at::Tensor& variance) co
   return centred * (variance + map_.epsilon).rsqrt() * map_.weight + map_.bias;
 }
 
-void Norm::Learn(const at::Tensor& mean, const at::Tensor& variance, int64_t positions) const {
+void Norm::Learn(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& positions,
+                 const at::Tensor& is_enough) const {
   const c10::NoGradGuard no_gradients;
-  const double unbiased = static_cast<double>(positions) / static_cast<double>(positions - 1);
-  running_mean_.mul_(1 - kMomentum).add_(mean, kMomentum);
-  running_variance_.mul_(1 - kMomentum).add_(variance, kMomentum * unbiased);
+  const at::ScalarType type = running_mean_.scalar_type();
+  const at::Tensor momentum = is_enough.to(type) * kMomentum;
+  const at::Tensor unbiased = variance * (positions / (positions - 1));
+  running_mean_.lerp_(mean.to(type), momentum);
+  running_variance_.lerp_(unbiased.to(type), momentum);
 }
 
 at::Tensor Norm::Forward(const at::Tensor& x, const at::Tensor& real,
                          BatchStatistics statistics) const {
   if (is_layer_norm()) return LayerNorm(x, map_);
   const bool is_running = statistics == BatchStatistics::kRunning;
-  const int64_t positions = is_running        ? 0
-                            : !real.defined() ? x.size(0) * x.size(1)
-                                              : real.sum().item<int64_t>();
-  if (positions < 2) return Apply(x - running_mean_, running_variance_);
-  const at::Tensor mean = SumOfReal(x, real) / positions;
+  if (is_running || x.size(0) * x.size(1) < 2) return Apply(x - running_mean_, running_variance_);
+  // The number of real positions, where they are: the host would wait for it.
+  const at::Tensor count = real.defined() ? real.sum().to(x.scalar_type())
+                                          : at::full({}, x.size(0) * x.size(1), x.options());
+  const at::Tensor is_enough = count > 1;
+  const at::Tensor positions = count.clamp_min(2);
+  const at::Tensor mean = at::where(is_enough, SumOfReal(x, real) / positions, running_mean_);
   const at::Tensor centred = x - mean;
-  const at::Tensor variance = SumOfReal(centred.square(), real) / positions;
-  if (statistics == BatchStatistics::kOfBatchAndLearn) Learn(mean, variance, positions);
+  const at::Tensor variance =
+      at::where(is_enough, SumOfReal(centred.square(), real) / positions, running_variance_);
+  if (statistics == BatchStatistics::kOfBatchAndLearn) Learn(mean, variance, positions, is_enough);
   return Apply(centred, variance);
 }
 

@@ -44,7 +44,9 @@ class Norm {
 
  private:
   at::Tensor Apply(const at::Tensor& centred, const at::Tensor& variance) const;
-  void Learn(const at::Tensor& mean, const at::Tensor& variance, int64_t positions) const;
+  // Nothing where there are not enough positions, which is a number on the device, as theirs is.
+  void Learn(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& positions,
+             const at::Tensor& is_enough) const;
 
   NormMap map_;
   at::Tensor running_mean_, running_variance_;  // [E]; undefined: a layer norm

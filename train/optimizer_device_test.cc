@@ -1,0 +1,76 @@
+// Steps on a device, as the fake one shows them.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/base/fake_device.h"
+#include "train/optimizer_test_util.h"
+
+namespace lra {
+namespace {
+
+class OnADevice : public testing::TestWithParam<OptimizerConfig::Kind> {
+ protected:
+  static OptimizerConfig ConfigOf(float weight_decay) {
+    OptimizerConfig config = Config(weight_decay, OptimizerConfig::MATRICES);
+    config.set_kind(GetParam());
+    return config;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Optimizer, OnADevice,
+                         testing::Values(OptimizerConfig::ADAM, OptimizerConfig::RADAM));
+
+TEST_P(OnADevice, StepsAsTheHostWithoutWaiting) {
+  ParameterStore host(3), device(3);
+  const at::Device fake = FakeDevice();
+  for (ParameterStore* store : {&host, &device}) {
+    store->Create("a", {4}, Initializer::Zeros());
+    store->Create("b", {3, 5}, Initializer::XavierUniform());
+  }
+  device.MoveTo(fake);
+  const at::Tensor one = at::ones({}, fake);
+  OptimizerConfig config = ConfigOf(0.5);
+  config.set_clip_value(0.3f);
+  Optimizer of_host(config, host), of_device(config, device);
+  EXPECT_TRUE(of_device.can_step_on_device());
+  EXPECT_FALSE(of_host.can_step_on_device());
+  for (const double gradient : {0.01, 2.0, -0.2, 0.1, 0.3, -0.1, 0.2}) {
+    SetGradient(host, gradient), SetGradient(device, gradient);
+    TakeFakeDeviceWork();
+    const at::Tensor norm = of_device.StepOnDevice({0.1, 0.9f}, one);
+    const FakeDeviceWork work = TakeFakeDeviceWork();
+    EXPECT_TRUE(work.host_reads.empty() && work.uploads.empty());
+    EXPECT_NEAR(of_host.Step({0.1, 0.9f}), norm.item<double>(), 1e-6);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(
+          at::allclose(device.parameters()[i].value.cpu(), host.parameters()[i].value, 1e-6, 1e-7));
+    }
+  }
+}
+
+TEST_P(OnADevice, NothingChangesOnceANumberIsNotFinite) {
+  ParameterStore store(1);
+  const at::Device fake = FakeDevice();
+  store.Create("a", {2}, Initializer::Ones());
+  store.MoveTo(fake);
+  const at::Tensor loss = at::ones({}, fake);
+  for (const bool is_norm : {true, false}) {
+    Optimizer optimizer(ConfigOf(1), store);
+    SetGradient(store, 0.1);
+    optimizer.StepOnDevice({0.1, 0.9f}, loss);
+    const at::Tensor before = store.parameters()[0].value.detach().cpu();
+    SetGradient(store, is_norm ? INFINITY : 0.1);
+    const at::Tensor norm = optimizer.StepOnDevice({0.1, 0.9f}, is_norm ? loss : loss / 0);
+    EXPECT_EQ(std::isfinite(norm.item<double>()), !is_norm);
+    SetGradient(store, 0.1);  // of a step that was under way
+    optimizer.StepOnDevice({0.1, 0.9f}, loss);
+    EXPECT_TRUE(store.parameters()[0].value.detach().cpu().equal(before));
+    EXPECT_EQ(optimizer.State()[2].second.item<double>(), 1) << "a void step was counted";
+  }
+}
+
+}  // namespace
+}  // namespace lra
