@@ -2,12 +2,17 @@
 # Keeps the records of suites that are designed experiments, and makes their pages and figures (docs/ablations, docs/pictures).
 #
 # usage: benchmarks/ablations.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
-#                                              FOLDER's last part is; baselines are in FOLDER/baselines (lra baseline)
+#                                              FOLDER's last part is; baselines are in FOLDER/baselines (lra baseline). Of a suite
+#                                              that is not finished, the runs that are; its page comes with the last one
+#        benchmarks/ablations.sh resume FOLDER put the runs that are kept of a suite into FOLDER, where `lra run SUITE --out FOLDER`
+#                                              trains the rest
 #        benchmarks/ablations.sh write         make the pages of all suites that are kept (figures need gnuplot)
 #        benchmarks/ablations.sh check         compare the pages with the records
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lra=${LRA:-build/release/lra}
+
+is_finished() { "$lra" status "$1" | grep -Eq '^([0-9]+) of \1 runs finished'; }
 
 keep() {
   local from=${1%/} to=docs/records/$(basename "$1") run file
@@ -22,9 +27,22 @@ keep() {
       [ ! -f "$run/$file" ] || cp "$run/$file" "$to.new/${run#"$from"/}"
     done
   done
-  cp "$from/suite.textproto" "$to.new"
+  if is_finished "$from"; then
+    cp "$from/suite.textproto" "$to.new"
+  else
+    cp -r "$from/plan" "$to.new" # what was predicted
+    echo "$from is not finished: its page is for later" >&2
+  fi
   rm -rf "$to"
   mv "$to.new" "$to"
+}
+
+resume() {
+  local from=docs/records/$(basename "$1") run
+  mkdir -p "$1"
+  for run in "$from"/*/; do
+    [ "$(basename "$run")" = baselines ] || [ -e "$1/$(basename "$run")" ] || cp -r "$run" "$1"
+  done
 }
 
 suites() {
@@ -54,7 +72,8 @@ write() {
 
 case "${1:-}" in
   keep) keep "${2:?the folder of a suite}" ;;
+  resume) resume "${2:?the folder of a suite}" ;;
   write) write ;;
   check) for suite in $(suites); do page "$suite" | diff - "docs/ablations/$suite.md"; done ;;
-  *) sed -n '2,7p' "$0"; exit 2 ;;
+  *) sed -n '2,10p' "$0"; exit 2 ;;
 esac

@@ -20,6 +20,7 @@
 #include "tasks/task.h"
 #include "train/run_estimate.h"
 #include "train/series.h"
+#include "train/shared_run.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -106,13 +107,15 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
         "with several names, such as relu,cosformer");
   }
   const bool is_dry = lists.suite.is_dry;
-  LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
-                       MakeTrainRequests(flags.Choice(context)));
+  TrainChoice choice = flags.Choice(context);
+  LRA_ASSIGN_OR_RETURN(choice.ranks, JoinRanks(&choice));
+  LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests, MakeTrainRequests(choice));
   for (const TrainRequest& request : requests) {
-    if (!is_dry) LRA_RETURN_IF_ERROR(CheckRunDirectory(request));  // before hours of other seeds
     LRA_RETURN_IF_ERROR(
         CheckDataOfTask(request.runtime.data_dir(), request.resolved.config.task()));
   }
+  // Before hours of other seeds.
+  if (!is_dry) LRA_RETURN_IF_ERROR(CheckRunDirectories(requests, choice.ranks.get()));
   const RuntimeConfig& runtime = requests.front().runtime;
   LRA_RETURN_IF_ERROR(StartRuntime(runtime.threads(), runtime.kernels()));
   if (is_dry) return PrintEstimate(requests, context);
@@ -120,6 +123,7 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
   nlohmann::json results = nlohmann::json::array();
   const absl::Status status = TrainSeries(
       requests, [&](const TrainRequest& request, const RunRecord& record) -> absl::Status {
+        if (!choice.ranks->is_first()) return absl::OkStatus();
         LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
         const std::string& out = request.runtime.out_dir();
         if (!context.json) std::cout << Describe(*metric, record, out) << std::endl;
@@ -127,6 +131,7 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
         return absl::OkStatus();
       });
   if (context.json && !results.empty()) std::cout << results.dump(2) << "\n";
+  if (status.ok()) return choice.ranks->Leave();
   return status;
 }
 

@@ -35,6 +35,9 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
   AddSwitch(command, "--no-last", &no_last_,
             "At the end score the selected checkpoint only, not the last one as well");
   AddHalfLogits(command, &half_logits_);
+  AddSwitch(command, "--exact-reduction", &exact_reduction_,
+            "Add gradients so that 1 to 8 processes (started by torchrun or srun) give the same "
+            "bits; costs some speed");
   AddOption(command, "--micro-batch", &micro_batch_,
             "Examples in one forward pass; 0 = as many as the memory budget bears", kCount);
   AddBytes(command, "--memory-budget", &memory_budget_bytes_,
@@ -50,6 +53,7 @@ TrainChoice TrainFlags::Choice(const CommandContext& context) const {
   choice.from = from_;
   choice.skips_last_checkpoint = no_last_;
   choice.half_logits = half_logits_;
+  choice.exact_reduction = exact_reduction_;
   choice.command_line = context.command_line;
   RuntimeConfig& runtime = choice.runtime;
   runtime.set_data_dir(data_dir_);
@@ -87,6 +91,7 @@ std::vector<std::string> TrainFlags::PassedOn(const CommandContext& context) con
   add("--memory-budget", memory_budget_bytes_, unset.memory_budget_bytes_);
   if (no_last_) words.push_back("--no-last");
   if (half_logits_) words.push_back("--half-logits");
+  if (exact_reduction_) words.push_back("--exact-reduction");
   return words;
 }
 

@@ -28,7 +28,7 @@ class TrainFlags {
   int threads_ = 0, checkpoint_every_ = 0, keep_checkpoints_ = 1, micro_batch_ = 0;
   double checkpoint_minutes_ = 0;
   uint64_t memory_budget_bytes_ = 0;
-  bool resume_ = false, no_last_ = false, half_logits_ = false;
+  bool resume_ = false, no_last_ = false, half_logits_ = false, exact_reduction_ = false;
 };
 
 }  // namespace lra

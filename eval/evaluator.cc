@@ -47,6 +47,14 @@ absl::Status ForwardAll(const Classifier& model, const SplitView& split,
   return absl::OkStatus();
 }
 
+// Every parts-th batch: they are sorted by length, so that parts take about the same time.
+Batches OfPart(Batches plan, const Part& part) {
+  if (part.parts == 1) return plan;
+  Batches chosen;
+  for (size_t i = part.index; i < plan.size(); i += part.parts) chosen.push_back(plan[i]);
+  return chosen;
+}
+
 // One batch of each of `count` equal parts of the plan.
 Batches Spread(const Batches& plan, size_t count, uint32_t seed) {
   static const RandomDomain domain("verify");
@@ -68,7 +76,8 @@ absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& spli
   Scored scored;
   scored.classes = classes;
   scored.logits.resize(examples * classes);
-  const Batches plan = PlanEvaluation(split, options.batch_examples, examples);
+  const Batches plan =
+      OfPart(PlanEvaluation(split, options.batch_examples, examples), options.part);
   // Places one batch's logits at their examples' rows.
   const auto scatter = [&scored](const HostBatch& batch, const at::Tensor& logits) {
     LRA_CHECK(logits.size(1) == scored.classes);
@@ -79,7 +88,10 @@ absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& spli
     }
     return absl::OkStatus();
   };
-  LRA_RETURN_IF_ERROR(CatchTorch([&] { return ForwardAll(model, split, options, plan, scatter); }));
+  absl::Status computed =
+      CatchTorch([&] { return ForwardAll(model, split, options, plan, scatter); });
+  if (options.join) computed = options.join(computed, &scored.logits);
+  LRA_RETURN_IF_ERROR(computed);
   for (int64_t i = 0; i < examples; ++i) scored.labels.push_back(split.label(i));
   LRA_ASSIGN_OR_RETURN(
       scored.sums, ScoreGuesses(metric, {scored.logits, scored.labels, static_cast<int>(classes)}));

@@ -11,6 +11,7 @@
 #include "datasets/split_view.h"
 #include "eval/metric.h"
 #include "eval/verify_predictions.h"
+#include "lra/part.h"
 #include "models/classifier.h"
 
 namespace lra {
@@ -26,6 +27,11 @@ struct EvaluatorOptions {
   // Progress label; empty or quiet = no progress.
   std::string label;
   bool quiet = true;
+  // Where several processes share the work: the batches that this one computes, every parts-th.
+  Part part{};
+  // Called with what came of them and the logits [examples, C], 0 where another process computes
+  // them; fills these in, or returns why there are none. Unset where part is all.
+  std::function<absl::Status(const absl::Status& mine, std::vector<float>* logits)> join;
 };
 
 struct Scored {

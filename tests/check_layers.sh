@@ -6,7 +6,7 @@
 #        check_layers.sh --self-test  plants one violation of each rule and demands that it is found
 set -euo pipefail
 
-folders="lra datasets tasks models eval run_folder train suite inspect bench report cli"
+folders="lra datasets tasks models eval ranks run_folder train suite inspect bench report cli"
 
 # Reads "file:line:text" of include and import lines; prints one line for each violation, then the number of lines read.
 # A room is a folder, or a sub-folder that has rules of its own; a file belongs to the innermost room above it.
@@ -29,14 +29,15 @@ BEGIN {
   may["models"] = "lra datasets models/base models/kernels models/interface models/layers models/encoder"
   may["models/conformance"] = "lra datasets models models/*"
   may["eval"] = "lra datasets models models/base"
+  may["ranks"] = "lra"
   may["run_folder"] = "lra eval models/base"
-  may["train"] = "lra datasets models models/base models/encoder eval run_folder"
+  may["train"] = "lra datasets models models/base models/encoder eval ranks run_folder"
   may["suite"] = "lra eval run_folder train"
   may["inspect"] = "lra datasets models models/base models/interface models/encoder eval run_folder train"
   may["bench"] = "lra datasets eval"
   may["report"] = "lra eval bench"
   may["bench/measure"] = "lra datasets models models/* eval run_folder train bench"
-  may["cli"] = "lra datasets tasks models models/base models/interface models/conformance eval run_folder train suite inspect bench bench/measure report"
+  may["cli"] = "lra datasets tasks models models/base models/interface models/conformance eval ranks run_folder train suite inspect bench bench/measure report"
 }
 function room_of(path) {
   while (sub(/\/[^\/]*$/, "", path)) if (path in may) return path
@@ -150,6 +151,8 @@ self_test() {
   expect "the encoder includes the roof" 1 models/encoder/a.cc '#include "models/classifier.h"'
   expect "the roof includes conformance" 1 models/a.cc '#include "models/conformance/report.h"'
   expect "training includes conformance" 1 train/a.cc '#include "models/conformance/report.h"'
+  expect "the ranks include models" 1 ranks/a.cc '#include "models/classifier.h"'
+  expect "training includes the ranks" 0 train/a.cc '#include "ranks/ranks.h"'
   expect "the run folder includes training" 1 run_folder/a.cc '#include "train/optimizer.h"'
   expect "training includes what looks afterwards" 1 train/a.cc '#include "inspect/evaluate.h"'
   expect "what is measured, with LibTorch" 0 bench/measure/a.cc '#include <ATen/core/Tensor.h>'

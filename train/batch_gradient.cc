@@ -22,7 +22,7 @@ void AddCounts(const at::Tensor& classes, int64_t count, std::vector<int64_t>* c
 }
 
 void AddPart(const Classifier& model, const HostBatch& part, const ForwardContext& context,
-             double weight, BatchResult* result) {
+             double divisor, BatchResult* result) {
   const at::Tensor logits = model.Forward(part, context);  // [B, C]
   const at::Tensor labels =
       at::from_blob(const_cast<int32_t*>(part.labels.data()), {part.batch}, at::kInt).to(at::kLong);
@@ -31,13 +31,13 @@ void AddPart(const Classifier& model, const HostBatch& part, const ForwardContex
   result->tokens += CountTokens(part);
   AddCounts(labels, logits.size(1), &result->labels);
   if (!loss.is_cpu()) {
-    loss.div(static_cast<double>(result->guesses) / weight).backward();
+    loss.div(divisor).backward();
     AddTally(TallyOnDevice(loss, logits, there, /*counts_classes=*/true), result);
     return;
   }
   result->loss_sum += loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
-  loss.div(static_cast<double>(result->guesses) / weight).backward();
+  loss.div(divisor).backward();
   const at::Tensor predicted = logits.argmax(1);
   result->correct += predicted.eq(labels).sum().item<int64_t>();
   AddCounts(predicted, logits.size(1), &result->predicted);
@@ -53,13 +53,13 @@ double BatchWeight(const TrainConfig& train, int64_t split_examples, int64_t exa
 
 absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const HostBatch& batch,
                                              int64_t micro_batch_examples,
-                                             const ForwardContext& context, double weight) {
+                                             const ForwardContext& context, double divisor) {
   BatchResult result;
   result.guesses = batch.batch;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     for (const HostBatch& part :
          SplitBatch(batch, micro_batch_examples, model.depends_on_padding())) {
-      AddPart(model, part, context, weight, &result);
+      AddPart(model, part, context, divisor, &result);
       if (!std::isfinite(result.loss_sum)) break;
     }
     return absl::OkStatus();

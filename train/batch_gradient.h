@@ -16,10 +16,10 @@ namespace lra {
 // is itself.
 double BatchWeight(const TrainConfig& train, int64_t split_examples, int64_t examples);
 
-// Objective::AddGradient for the mean cross-entropy of the model, times `weight`.
+// Objective::AddShare for the cross-entropy of the model.
 absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const HostBatch& batch,
                                              int64_t micro_batch_examples,
-                                             const ForwardContext& context, double weight);
+                                             const ForwardContext& context, double divisor);
 
 }  // namespace lra
 

@@ -15,23 +15,33 @@
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
+#include "models/base/device_work.h"
 #include "models/base/product_type.h"
 #include "models/parameter_count.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/test_looks.h"
 #include "train/interruption.h"
+#include "train/shared_run.h"
+#include "train/stage_checkpoints.h"
 
 namespace lra {
 namespace {
+
+// Fills the model and *state, and logs the look at the test split that follows.
+absl::Status LoadForTest(const Run& run, const std::string& checkpoint, CheckpointState* state) {
+  LRA_ASSIGN_OR_RETURN(*state, LoadCheckpointState(checkpoint));
+  LRA_RETURN_IF_ERROR(LoadWeights(checkpoint, *state, run.model->parameters()));
+  return LogTestLook(run.request.runtime.out_dir(), kTrainLook, state->step());
+}
 
 // Scores the splits on one checkpoint and appends the results to the record.
 absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
                              const std::string& suffix, RunRecord* record) {
   const std::string& out = run->request.runtime.out_dir();
-  const std::string path = CheckpointPath(out, step);
-  LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(path));
-  LRA_RETURN_IF_ERROR(LoadWeights(path, state, run->model->parameters()));
-  LRA_RETURN_IF_ERROR(LogTestLook(out, kTrainLook, step));
+  CheckpointState state = run->state;
+  LRA_RETURN_IF_ERROR(run->ranks->Agree(
+      run->writes() ? LoadForTest(*run, CheckpointPath(out, step), &state) : absl::OkStatus()));
+  LRA_RETURN_IF_ERROR(ShareWeights(run->ranks.get(), run->model->parameters()));
   const SplitView* const splits[] = {&test, &run->validation};
   for (const SplitView* split : splits) {
     const std::string name = split == &test ? "predictions" : "predictions-validation";
@@ -43,7 +53,8 @@ absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
                        .checkpoint = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint,
                        .limit_examples = run->config().evaluation().scored_examples(),
                        .half_logits = run->request.half_logits,
-                       .quiet = run->request.runtime.quiet()}));
+                       .quiet = run->request.runtime.quiet(),
+                       .ranks = run->ranks}));
   }
   if (suffix.empty()) record->set_weights_sha256(state.weights_sha256());
   return absl::OkStatus();
@@ -71,6 +82,18 @@ void AddEfficiency(const Run& run, RunRecord* record) {
     efficiency.set_tokens_per_second(tokens / efficiency.wall_seconds());
   }
   record->set_finished_unix_seconds(UnixSeconds());
+}
+
+// Completes the record, writes it and returns it as it can be read.
+absl::StatusOr<RunRecord> WriteResults(const Run& run, RunRecord record) {
+  const std::string& out = run.request.runtime.out_dir();
+  record.mutable_trials()->Assign(run.request.trials.begin(), run.request.trials.end());
+  LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(out));
+  record.mutable_test_looks()->Assign(looks.begin(), looks.end());
+  AddEfficiency(run, &record);
+  LRA_RETURN_IF_ERROR(run.ConfirmClaim());
+  LRA_RETURN_IF_ERROR(WriteRunRecord(out, record));
+  return ReadRunRecord(out);
 }
 
 }  // namespace
@@ -141,8 +164,10 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
   EvaluatorOptions options = ScoringOptions(state.config(), request.limit_examples);
   options.label = absl::StrCat("score ", split.name(), " (", request.checkpoint, ")");
   options.quiet = request.quiet;
+  if (request.ranks != nullptr) ShareEvaluation(request.ranks, &options);
   LRA_ASSIGN_OR_RETURN(const Scored scored,
                        ScoreSplit(model, split, state.spec().classes(), *metric, options));
+  if (request.ranks != nullptr && !request.ranks->is_first()) return SplitResult();
   LRA_ASSIGN_OR_RETURN(SplitResult result,
                        StorePredictions(request.record_dir, {.split = split.name(),
                                                              .file = request.predictions_path,
@@ -158,7 +183,7 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
 }
 
 absl::StatusOr<RunRecord> FinishRun(Run* run) {
-  LRA_RETURN_IF_ERROR(run->claim->Confirm());
+  LRA_RETURN_IF_ERROR(run->ConfirmClaim());
   const RuntimeConfig& runtime = run->request.runtime;
   LRA_ASSIGN_OR_RETURN(const Dataset data,
                        Dataset::Open(runtime.data_dir(), {.splits = {"test"},
@@ -167,13 +192,8 @@ absl::StatusOr<RunRecord> FinishRun(Run* run) {
   LRA_ASSIGN_OR_RETURN(const SplitView test, SplitView::Create(data, "test", run->config().view()));
   RunRecord record = RecordFromState(run->state, run->model->parameters());
   LRA_RETURN_IF_ERROR(ScoreSelectedAndLast(run, test, &record));
-  record.mutable_trials()->Assign(run->request.trials.begin(), run->request.trials.end());
-  LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(runtime.out_dir()));
-  record.mutable_test_looks()->Assign(looks.begin(), looks.end());
-  AddEfficiency(*run, &record);
-  LRA_RETURN_IF_ERROR(run->claim->Confirm());
-  LRA_RETURN_IF_ERROR(WriteRunRecord(runtime.out_dir(), record));
-  return ReadRunRecord(runtime.out_dir());
+  if (!run->writes()) return ShareRecord(run->ranks.get(), record);
+  return ShareRecord(run->ranks.get(), WriteResults(*run, std::move(record)));
 }
 
 absl::StatusOr<RunRecord> RecordFailure(const Run& run, const RunFailure& failure) {
@@ -183,7 +203,8 @@ absl::StatusOr<RunRecord> RecordFailure(const Run& run, const RunFailure& failur
   record.clear_selected_validation();
   record.mutable_trials()->Assign(run.request.trials.begin(), run.request.trials.end());
   AddEfficiency(run, &record);
-  LRA_RETURN_IF_ERROR(run.claim->Confirm());
+  if (!run.writes()) return record;
+  LRA_RETURN_IF_ERROR(run.ConfirmClaim());
   LRA_RETURN_IF_ERROR(WriteRunRecord(run.request.runtime.out_dir(), record));
   return record;
 }

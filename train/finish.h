@@ -3,6 +3,7 @@
 #define LRA_TRAIN_FINISH_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -37,6 +38,8 @@ struct ScoreRequest {
   int64_t limit_examples = 0;    // the first ones; 0 = all
   bool half_logits = false;      // stored as float16
   bool quiet = false;
+  // The processes that score it together; null = this one alone. Only rank 0 stores.
+  std::shared_ptr<Ranks> ranks{};
 };
 
 // How the batches of a split are put together where a run of this configuration is scored.

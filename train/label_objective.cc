@@ -6,6 +6,7 @@
 #include "lra/status_macros.h"
 #include "train/batch_gradient.h"
 #include "train/interruption.h"
+#include "train/shared_run.h"
 
 namespace lra {
 
@@ -13,11 +14,15 @@ Schedule LabelObjective::MakeSchedule(int64_t) const {
   return Schedule(run_.config().schedule(), run_.config().optimizer(), steps());
 }
 
-absl::StatusOr<BatchResult> LabelObjective::AddGradient(const HostBatch& batch,
-                                                        int64_t micro_batch_examples,
-                                                        const ForwardContext& context) const {
+absl::StatusOr<double> LabelObjective::Divisor(const HostBatch& batch, uint32_t) const {
   const double weight = BatchWeight(run_.config().train(), run_.train.size(), batch.batch);
-  return AddBatchGradient(*run_.model, batch, micro_batch_examples, context, weight);
+  return static_cast<double>(batch.batch) / weight;
+}
+
+absl::StatusOr<BatchResult> LabelObjective::AddShare(const HostBatch& share, double divisor,
+                                                     int64_t micro_batch_examples,
+                                                     const ForwardContext& context) const {
+  return AddBatchGradient(*run_.model, share, micro_batch_examples, context, divisor);
 }
 
 void LabelObjective::VisitActivations(const HostBatch& batch, const ForwardContext& context,
@@ -38,12 +43,13 @@ std::vector<const Metric*> LabelObjective::metrics() const {
 
 absl::Status LabelObjective::Validate(int64_t, CheckpointState* state, CurvePoint* point) const {
   const TrainConfig& train = run_.config().train();
+  EvaluatorOptions options = {.batch_examples = train.batch_examples(),
+                              .limit_examples = train.validation_examples(),
+                              .drop_last = run_.config().evaluation().drop_last(),
+                              .should_stop = StopRequested};
+  ShareEvaluation(run_.ranks, &options);
   const absl::StatusOr<Scored> scored =
-      ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(), *run_.metric,
-                 {.batch_examples = train.batch_examples(),
-                  .limit_examples = train.validation_examples(),
-                  .drop_last = run_.config().evaluation().drop_last(),
-                  .should_stop = StopRequested});
+      ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(), *run_.metric, options);
   LRA_RETURN_IF_ERROR(
       Annotate(scored.status(), absl::StrCat("validation at step ", state->step())));
   const Sums sums = scored->sums.Total();

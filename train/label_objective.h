@@ -21,8 +21,11 @@ class LabelObjective : public Objective {
   Schedule MakeSchedule(int64_t step) const override;
   const ParameterStore& parameters() const override { return run_.model->parameters(); }
   bool depends_on_padding() const override { return run_.model->depends_on_padding(); }
-  absl::StatusOr<BatchResult> AddGradient(const HostBatch& batch, int64_t micro_batch_examples,
-                                          const ForwardContext& context) const override;
+  absl::StatusOr<double> Divisor(const HostBatch& batch, uint32_t step) const override;
+  absl::StatusOr<BatchResult> AddShare(const HostBatch& share, double divisor,
+                                       int64_t micro_batch_examples,
+                                       const ForwardContext& context) const override;
+  int64_t counted_classes() const override { return run_.data.spec().classes(); }
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const Encoder::ActivationVisitor& visit) const override;
   // The task's; and accuracy, which the doctor compares with the majority class.

@@ -21,6 +21,8 @@
 #include "run_folder/divergence.h"
 #include "train/first_bad.h"
 #include "train/interruption.h"
+#include "train/shared_gradient.h"
+#include "train/shared_run.h"
 #include "train/stage_checkpoints.h"
 
 namespace lra {
@@ -61,7 +63,8 @@ class Loop {
         loader_(run.train,
                 MakeLoaderOptions(run.config().train(), run.config().seed(), objective_.order()),
                 {state_.loader().epoch(), state_.loader().batch()}),
-        checkpoints_(run.request.runtime, stage) {}
+        checkpoints_(run.request.runtime, stage),
+        gradient_(objective_, run.ranks.get(), run.request.exact_reduction) {}
 
   absl::Status Train();
 
@@ -80,6 +83,8 @@ class Loop {
   CurvePoint TakePoint();
   absl::Status AddCurvePoint(bool validate);
   absl::Status KeepForDiagnosis(const absl::Status& failure);
+  absl::Status KeepWithoutOthers(const absl::Status& loss);
+  bool IsAskedToStop() const;
   absl::Status StopIfAsked();
   absl::Status Save();
   std::string Detail() const;
@@ -103,15 +108,18 @@ class Loop {
   CheckpointState& state_;
   TrainLoader loader_;
   StageCheckpoints checkpoints_;
-  UpdateRatios ratios_;  // of the last step before a curve point
-  int64_t tokens_ = 0;   // in this process
+  SharedGradient gradient_;
+  bool is_asked_to_stop_ = false;  // one of the ranks is; all know in the same step
+  UpdateRatios ratios_;            // of the last step before a curve point
+  int64_t tokens_ = 0;             // in this process
   std::vector<PendingStep> pending_;
 };
 
 // Whether nobody needs to know at once how this step went.
 bool Loop::IsLate(int64_t step) const {
-  return stage_.optimizer->can_step_on_device() && !IsCurvePoint(step + 1) &&
-         step + 1 != objective_.kept_step() && pending_.size() < kMostPending;
+  return gradient_.is_whole() && stage_.optimizer->can_step_on_device() &&
+         !IsCurvePoint(step + 1) && step + 1 != objective_.kept_step() &&
+         pending_.size() < kMostPending;
 }
 
 absl::Status Loop::Step() {
@@ -122,9 +130,10 @@ absl::Status Loop::Step() {
   HostBatch batch = loader_.Next();
   StepResult result;
   stage_.optimizer->ZeroGradients();
-  LRA_ASSIGN_OR_RETURN(result.batch, objective_.AddGradient(
-                                         batch, stage_.micro_batch_examples,
-                                         {.training = true, .step = static_cast<uint32_t>(step)}));
+  LRA_ASSIGN_OR_RETURN(
+      result.batch,
+      gradient_.Add(batch, stage_.micro_batch_examples,
+                    {.training = true, .step = static_cast<uint32_t>(step)}, StopRequested()));
   if (is_late) return StepLate(position, std::move(batch), std::move(result.batch));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     result.batch.Read();
@@ -248,16 +257,19 @@ absl::Status Loop::AddCurvePoint(bool validate) {
     const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
     validated = objective_.Validate(stage_.micro_batch_examples, &state_, &point);
   }
-  if (absl::IsCancelled(validated)) *state_.mutable_unvalidated() = point;
+  const bool is_put_off = absl::IsCancelled(validated) || absl::IsUnavailable(validated);
+  if (is_put_off) *state_.mutable_unvalidated() = point;
   LRA_RETURN_IF_ERROR(validated);
-  LRA_RETURN_IF_ERROR(run_.claim->Confirm());
+  LRA_RETURN_IF_ERROR(run_.ConfirmClaim());
   state_.clear_sums();
   *state_.add_curve() = point;
-  return AppendCurve(stage_.directory, point);
+  return run_.writes() ? AppendCurve(stage_.directory, point) : absl::OkStatus();
 }
 
 absl::Status Loop::AfterStep() {
   const int64_t step = state_.step();
+  if (step % kCompareWeightsSteps == 0)
+    LRA_RETURN_IF_ERROR(CompareWeights(run_.ranks.get(), objective_.parameters(), step));
   if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint(IsEvaluation(step)));
   const bool is_due = checkpoints_.TakeDue();
   if (!is_due && !IsEvaluation(step) && step != objective_.kept_step()) return absl::OkStatus();
@@ -266,8 +278,16 @@ absl::Status Loop::AfterStep() {
 }
 
 absl::Status Loop::Save() {
-  LRA_RETURN_IF_ERROR(run_.claim->Confirm());
+  if (!run_.writes()) return absl::OkStatus();
+  LRA_RETURN_IF_ERROR(run_.ConfirmClaim());
   return checkpoints_.Save();
+}
+
+// Another rank is gone. Nothing was applied of the step that it left, so that rank 0 can save.
+absl::Status Loop::KeepWithoutOthers(const absl::Status& loss) {
+  if (!absl::IsUnavailable(loss)) return loss;
+  LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(Save()));
+  return checkpoints_.WithLatest(loss);
 }
 
 // The weights as they were before the step that went bad, the curve up to it and the failure: what
@@ -279,8 +299,12 @@ absl::Status Loop::KeepForDiagnosis(const absl::Status& failure) {
   return failure;
 }
 
+bool Loop::IsAskedToStop() const {
+  return run_.ranks->is_alone() ? StopRequested() : is_asked_to_stop_;
+}
+
 absl::Status Loop::StopIfAsked() {
-  if (!StopRequested() || IsOver()) return absl::OkStatus();
+  if (!IsAskedToStop() || IsOver()) return absl::OkStatus();
   LRA_RETURN_IF_ERROR(Settle());
   LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(Save()));
   return absl::CancelledError(absl::StrCat(objective_.name(), " stopped at step ", state_.step(),
@@ -310,13 +334,18 @@ std::string Loop::Detail() const {
 absl::Status Loop::TakeStep() {
   if (state_.has_unvalidated()) return absl::OkStatus();  // it is taken
   const absl::Status status = Step();
-  return HasDiverged(status) ? KeepForDiagnosis(status) : status;
+  is_asked_to_stop_ = gradient_.any_wants_stop();
+  return HasDiverged(status) ? KeepForDiagnosis(status) : KeepWithoutOthers(status);
 }
 
 absl::Status Loop::Train() {
-  LRA_RETURN_IF_ERROR(RewriteCurve(stage_.directory, state_));
-  LRA_RETURN_IF_ERROR(RemoveAll(JoinPath(stage_.directory, kOldFailureFile)));
+  if (run_.writes()) {
+    LRA_RETURN_IF_ERROR(RewriteCurve(stage_.directory, state_));
+    LRA_RETURN_IF_ERROR(RemoveAll(JoinPath(stage_.directory, kOldFailureFile)));
+  }
   state_.clear_failure();  // of the process before
+  state_.mutable_efficiency()->set_processes(run_.ranks->size());
+  state_.mutable_efficiency()->set_exact_reduction(run_.request.exact_reduction);
   const bool quiet = run_.request.runtime.quiet();
   Progress progress({.label = absl::StrCat(objective_.name(), " ", MethodOf(run_.config())),
                      .unit = "steps",
@@ -329,6 +358,8 @@ absl::Status Loop::Train() {
     const std::string detail = quiet ? "" : Detail();
     const absl::Status after = AfterStep();
     if (HasDiverged(after)) return after;
+    if (absl::IsUnavailable(after)) return KeepWithoutOthers(after);
+    if (absl::IsCancelled(after)) is_asked_to_stop_ = true;
     if (!absl::IsCancelled(after)) LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(after));
     progress.Update(state_.step(), detail, tokens_);
     LRA_RETURN_IF_ERROR(StopIfAsked());

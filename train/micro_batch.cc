@@ -6,44 +6,52 @@
 namespace lra {
 namespace {
 
-template <class T>
-std::vector<T> Rows(const std::vector<T>& values, int64_t begin, int64_t end) {
-  if (values.empty()) return {};
-  return {values.begin() + begin, values.begin() + end};
+// Rows of a batch: `first`, first + step, ..., below `end`.
+struct Choice {
+  int64_t first, end, step;
+};
+
+int64_t Count(const Choice& choice) {
+  return std::max<int64_t>(0, (choice.end - choice.first + choice.step - 1) / choice.step);
 }
 
 // The first `to` of the `from` columns of each row.
 template <class T>
-std::vector<T> Columns(const std::vector<T>& values, int64_t begin, int64_t end, int64_t from,
+std::vector<T> Columns(const std::vector<T>& values, const Choice& choice, int64_t from,
                        int64_t to) {
   std::vector<T> result;
   if (values.empty()) return result;
-  result.reserve((end - begin) * to);
-  for (int64_t row = begin; row < end; ++row) {
+  result.reserve(Count(choice) * to);
+  for (int64_t row = choice.first; row < choice.end; row += choice.step) {
     const auto start = values.begin() + row * from;
     result.insert(result.end(), start, start + to);
   }
   return result;
 }
 
+template <class T>
+std::vector<T> Rows(const std::vector<T>& values, const Choice& choice) {
+  return Columns(values, choice, 1, 1);
+}
+
 int64_t Longest(const std::vector<int32_t>& lengths) {
   return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
 }
 
-HostBatch Part(const HostBatch& batch, int64_t begin, int64_t end, bool keeps_length) {
+HostBatch PartOf(const HostBatch& batch, const Choice& choice, bool keeps_length) {
   keeps_length = keeps_length || batch.fixed_length > 0;
   HostBatch part;
-  part.batch = end - begin;
+  part.batch = Count(choice);
   part.fixed_length = batch.fixed_length;
-  part.lengths = Rows(batch.lengths, begin, end);
-  part.lengths_b = Rows(batch.lengths_b, begin, end);
-  part.labels = Rows(batch.labels, begin, end);
-  part.example_ids = Rows(batch.example_ids, begin, end);
+  part.lengths = Rows(batch.lengths, choice);
+  part.lengths_b = Rows(batch.lengths_b, choice);
+  part.labels = Rows(batch.labels, choice);
+  part.example_ids = Rows(batch.example_ids, choice);
   part.length = keeps_length ? batch.length : Longest(part.lengths);
   part.length_b = keeps_length ? batch.length_b : Longest(part.lengths_b);
-  part.tokens = Columns(batch.tokens, begin, end, batch.length, part.length);
-  part.tokens_b = Columns(batch.tokens_b, begin, end, batch.length_b, part.length_b);
-  part.values = Columns(batch.values, begin, end, batch.length, part.length);
+  part.tokens = Columns(batch.tokens, choice, batch.length, part.length);
+  part.tokens_b = Columns(batch.tokens_b, choice, batch.length_b, part.length_b);
+  part.values = Columns(batch.values, choice, batch.length, part.length);
   return part;
 }
 
@@ -58,14 +66,19 @@ int64_t CountTokens(const HostBatch& batch) {
 
 HostBatch TrimPadding(HostBatch batch) {
   batch.fixed_length = 0;
-  return Part(batch, 0, batch.batch, false);
+  return PartOf(batch, {0, batch.batch, 1}, false);
+}
+
+HostBatch EveryNth(const HostBatch& batch, int64_t first, int64_t step, bool keeps_length) {
+  return PartOf(batch, {first, batch.batch, step}, keeps_length);
 }
 
 std::vector<HostBatch> SplitBatch(const HostBatch& batch, int64_t examples, bool keeps_length) {
   if (examples <= 0 || examples >= batch.batch) return {batch};
   std::vector<HostBatch> parts;
   for (int64_t begin = 0; begin < batch.batch; begin += examples) {
-    parts.push_back(Part(batch, begin, std::min(begin + examples, batch.batch), keeps_length));
+    const int64_t end = std::min(begin + examples, batch.batch);
+    parts.push_back(PartOf(batch, {begin, end, 1}, keeps_length));
   }
   return parts;
 }

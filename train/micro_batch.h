@@ -16,6 +16,10 @@ namespace lra {
 std::vector<HostBatch> SplitBatch(const HostBatch& batch, int64_t examples,
                                   bool keeps_length = false);
 
+// Examples `first`, first + step, ... of the batch, with all its columns and padding as above; an
+// empty batch if there is none.
+HostBatch EveryNth(const HostBatch& batch, int64_t first, int64_t step, bool keeps_length = false);
+
 // The number of real tokens, in both texts of pairs.
 int64_t CountTokens(const HostBatch& batch);
 

@@ -6,6 +6,8 @@
 #include <ATen/ops/stack.h>
 #include <c10/core/GradMode.h>
 
+#include "lra/status_macros.h"
+
 namespace lra {
 
 void BatchResult::Read() {
@@ -31,6 +33,13 @@ at::Tensor TallyOnDevice(const at::Tensor& loss, const at::Tensor& logits,
   if (!counts_classes) return tally;
   const at::Tensor classes = at::arange(logits.size(1), targets.options());
   return at::cat({tally, guesses.unsqueeze(1).eq(classes).sum({0}, false, at::kDouble)});
+}
+
+absl::StatusOr<BatchResult> Objective::AddGradient(const HostBatch& batch,
+                                                   int64_t micro_batch_examples,
+                                                   const ForwardContext& context) const {
+  LRA_ASSIGN_OR_RETURN(const double divisor, Divisor(batch, context.step));
+  return AddShare(batch, divisor, micro_batch_examples, context);
 }
 
 std::string Objective::Reference(const CheckpointState&) const { return ""; }

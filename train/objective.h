@@ -77,9 +77,18 @@ class Objective {
   // on_device. With BATCH norm the parts' statistics would differ; ChooseMicroBatch()
   // refuses that. Stops after the first part whose loss is not finite. ResourceExhausted when
   // memory runs out.
-  virtual absl::StatusOr<BatchResult> AddGradient(const HostBatch& batch,
-                                                  int64_t micro_batch_examples,
-                                                  const ForwardContext& context) const = 0;
+  absl::StatusOr<BatchResult> AddGradient(const HostBatch& batch, int64_t micro_batch_examples,
+                                          const ForwardContext& context) const;
+  // What the sum of the batch's losses is divided by in this step: its guesses, or fewer under
+  // train.last_batch. FailedPrecondition for a batch that leaves nothing to guess.
+  virtual absl::StatusOr<double> Divisor(const HostBatch& batch, uint32_t step) const = 0;
+  // Does what AddGradient() does for some examples of a batch whose divisor is given: the gradients
+  // of its shares add up to the batch's.
+  virtual absl::StatusOr<BatchResult> AddShare(const HostBatch& share, double divisor,
+                                               int64_t micro_batch_examples,
+                                               const ForwardContext& context) const = 0;
+  // The classes that BatchResult counts; 0 where it counts none.
+  virtual int64_t counted_classes() const { return 0; }
 
   // What a forward pass computes, in order, by name (Classifier::VisitActivations). Throws as
   // LibTorch does.

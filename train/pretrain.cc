@@ -17,6 +17,7 @@
 #include "models/token_model.h"
 #include "train/estimate.h"
 #include "train/loop.h"
+#include "train/shared_run.h"
 #include "train/token_objective.h"
 
 namespace lra {
@@ -105,14 +106,18 @@ absl::Status Pretrain(Run* run) {
   Optimizer optimizer(PretrainOptimizer(run->config().optimizer()), objective->parameters());
   CheckpointState state = run->state;  // the state of a run that has not begun
   Stage stage = {objective.get(), JoinPath(runtime.out_dir(), kPretrainFolder), &optimizer, &state};
-  LRA_RETURN_IF_ERROR(RestoreLatest(stage.directory, run->request, objective->parameters(),
-                                    &optimizer, &state, /*is_pretraining=*/true));
+  const absl::Status restored =
+      run->writes() ? RestoreLatest(stage.directory, run->request, objective->parameters(),
+                                    &optimizer, &state, /*is_pretraining=*/true)
+                    : absl::OkStatus();
+  LRA_RETURN_IF_ERROR(run->ranks->Agree(restored));
+  LRA_RETURN_IF_ERROR(ShareStart(run->ranks.get(), objective->parameters(), &optimizer, &state));
   AddEntropies(*run, state.mutable_pretrain());
   if (state.step() < objective->steps()) {
     PrintBegin(*run, state.pretrain());
     LRA_RETURN_IF_ERROR(PlanStage(*run, &stage));
   }
-  LRA_RETURN_IF_ERROR(MakeDirectories(stage.directory));
+  if (run->writes()) LRA_RETURN_IF_ERROR(MakeDirectories(stage.directory));
   LRA_RETURN_IF_ERROR(TrainStage(*run, stage));
   const PretrainResult result = ResultOf(*run, state);
   LRA_RETURN_IF_ERROR(CheckGoal(*run, result));

@@ -45,6 +45,8 @@ TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& reso
   request.skips_last_checkpoint = choice.skips_last_checkpoint;
   request.half_logits = choice.half_logits;
   request.command_line = choice.command_line;
+  request.ranks = choice.ranks;
+  request.exact_reduction = choice.exact_reduction;
   request.runtime = choice.runtime;
   const ExperimentConfig& config = request.resolved.config;
   const std::string& out = choice.runtime.out_dir();

@@ -2,6 +2,7 @@
 #ifndef LRA_TRAIN_REQUEST_H_
 #define LRA_TRAIN_REQUEST_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "models/classifier_factory.h"
 
 namespace lra {
+
+class Ranks;
 
 struct TrainRequest {
   ResolvedConfig resolved;
@@ -34,6 +37,10 @@ struct TrainRequest {
   // The trials of a search that this run won; they go into its record.
   std::vector<Trial> trials;
   ClassifierFactory make_classifier = CreateClassifier;
+  // The processes that train the run together; null = this one alone.
+  std::shared_ptr<Ranks> ranks{};
+  // Gradients are added so that any number of processes up to eight gives the same bits.
+  bool exact_reduction = false;
 };
 
 // One or more runs that differ in the seed.
@@ -49,6 +56,8 @@ struct TrainChoice {
   bool skips_last_checkpoint = false;
   bool half_logits = false;
   std::string command_line;
+  std::shared_ptr<Ranks> ranks{};
+  bool exact_reduction = false;
 };
 
 // One request a seed, in order. The errors of ResolveExperiment, ParseSeeds, FindCheckpoint and

@@ -18,6 +18,7 @@
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/tensorboard.h"
+#include "train/shared_run.h"
 #include "train/size_check.h"
 #include "train/trainable.h"
 
@@ -170,6 +171,32 @@ void NoteSmallSplit(const Run& run) {
             << " examples: every batch is the whole split\n";
 }
 
+// What a rank does by itself before the run begins.
+absl::Status Open(Run* run) {
+  const TrainRequest& request = run->request;
+  LRA_RETURN_IF_ERROR(CheckShareable(request, *run->ranks));
+  LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
+  LRA_RETURN_IF_ERROR(
+      SetTf32For(run->config().numerics().precision() == NumericsConfig::TF32, device));
+  LRA_RETURN_IF_ERROR(OpenData(run));
+  LRA_ASSIGN_OR_RETURN(run->metric, MetricOf(run->train.spec()));
+  LRA_RETURN_IF_ERROR(CheckTask(request, run->train.spec()));
+  PrintWarnings(request);
+  NoteSmallSplit(*run);
+  LRA_RETURN_IF_ERROR(CheckTrainingFits(*run, device.is_cpu()));
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    LRA_ASSIGN_OR_RETURN(run->model, request.make_classifier(run->config(), run->train.spec()));
+    run->model->MoveTo(device);
+    return absl::OkStatus();
+  }));
+  run->optimizer = std::make_unique<Optimizer>(run->config().optimizer(), run->model->parameters());
+  StartState(run);
+  if (!run->writes()) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(RunClaim claim, RunClaim::Take(request.runtime.out_dir()));
+  run->claim.emplace(std::move(claim));
+  return RestoreIfThere(run);
+}
+
 }  // namespace
 
 absl::Status RestoreLatest(const std::string& directory, const TrainRequest& request,
@@ -203,25 +230,10 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {
   auto run = std::make_unique<Run>();
   run->request = request;
-  LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
+  run->ranks = request.ranks != nullptr ? request.ranks : std::make_shared<Ranks>();
+  LRA_RETURN_IF_ERROR(run->ranks->Agree(Open(run.get())));
   LRA_RETURN_IF_ERROR(
-      SetTf32For(run->config().numerics().precision() == NumericsConfig::TF32, device));
-  LRA_RETURN_IF_ERROR(OpenData(run.get()));
-  LRA_ASSIGN_OR_RETURN(run->metric, MetricOf(run->train.spec()));
-  LRA_RETURN_IF_ERROR(CheckTask(request, run->train.spec()));
-  PrintWarnings(request);
-  NoteSmallSplit(*run);
-  LRA_RETURN_IF_ERROR(CheckTrainingFits(*run, device.is_cpu()));
-  LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    LRA_ASSIGN_OR_RETURN(run->model, request.make_classifier(run->config(), run->train.spec()));
-    run->model->MoveTo(device);
-    return absl::OkStatus();
-  }));
-  run->optimizer = std::make_unique<Optimizer>(run->config().optimizer(), run->model->parameters());
-  StartState(run.get());
-  LRA_ASSIGN_OR_RETURN(RunClaim claim, RunClaim::Take(request.runtime.out_dir()));
-  run->claim.emplace(std::move(claim));
-  LRA_RETURN_IF_ERROR(RestoreIfThere(run.get()));
+      ShareStart(run->ranks.get(), run->model->parameters(), run->optimizer.get(), &run->state));
   return run;
 }
 

@@ -13,6 +13,7 @@
 #include "lra/config.pb.h"
 #include "lra/files.h"
 #include "models/classifier.h"
+#include "ranks/ranks.h"
 #include "run_folder/checkpoint_state.pb.h"
 #include "run_folder/run_claim.h"
 #include "train/optimizer.h"
@@ -22,7 +23,9 @@ namespace lra {
 
 struct Run {
   TrainRequest request;
-  // Keeps a second process out of the run folder.
+  // The processes that train it.
+  std::shared_ptr<Ranks> ranks;
+  // Keeps other processes out of the run folder; rank 0's.
   std::optional<RunClaim> claim;
   Dataset data;
   SplitView train, validation;
@@ -34,6 +37,10 @@ struct Run {
   CheckpointState state;
   // The request's configuration (short for request.resolved.config).
   const ExperimentConfig& config() const { return request.resolved.config; }
+  // Whether this process is the one that writes the run's folder.
+  bool writes() const { return ranks->is_first(); }
+  // The claim's Confirm(), where this process has it.
+  absl::Status ConfirmClaim() const { return claim ? claim->Confirm() : absl::OkStatus(); }
 };
 
 // Opens data (hashes checked), builds the model, restores the latest checkpoint when resuming.

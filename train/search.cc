@@ -18,6 +18,7 @@
 #include "run_folder/divergence.h"
 #include "run_folder/run_claim.h"
 #include "train/finish.h"
+#include "train/shared_run.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -145,6 +146,7 @@ absl::Status RecordLost(const TrainRequest& request, const std::vector<Trial>& t
 }  // namespace
 
 absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
+  if (request.ranks != nullptr) LRA_RETURN_IF_ERROR(CheckShareable(request, *request.ranks));
   LRA_RETURN_IF_ERROR(CheckRunDirectory(request));
   if (FileExists(JoinPath(request.runtime.out_dir(), kRecordFile))) {
     const absl::Status outcome = ReadOutcome(request.runtime.out_dir()).status();

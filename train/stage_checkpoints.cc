@@ -9,6 +9,7 @@
 #include "eval/machine.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
+#include "models/base/device_work.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/run_claim.h"
 #include "train/interruption.h"

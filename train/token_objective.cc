@@ -47,7 +47,7 @@ std::vector<Piece> MakePieces(const HostBatch& part, const ExperimentConfig& con
 }
 
 void AddPiece(const TokenModel& model, const Piece& piece, const ForwardContext& context,
-              double weight, BatchResult* result) {
+              double divisor, BatchResult* result) {
   const std::vector<int64_t>& wanted = piece.targets.ids;
   const at::Tensor logits = model.Forward(*piece.part, piece.targets.places, context);  // [S, V]
   at::Tensor ids = at::empty({static_cast<int64_t>(wanted.size())}, at::kLong);
@@ -55,13 +55,13 @@ void AddPiece(const TokenModel& model, const Piece& piece, const ForwardContext&
   ids = ids.to(logits.device());
   const at::Tensor loss = at::cross_entropy_loss(logits, ids, {}, at::Reduction::Sum);
   if (!loss.is_cpu()) {
-    loss.div(static_cast<double>(result->guesses) / weight).backward();
+    loss.div(divisor).backward();
     AddTally(TallyOnDevice(loss, logits, ids, /*counts_classes=*/false), result);
     return;
   }
   result->loss_sum += loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
-  loss.div(static_cast<double>(result->guesses) / weight).backward();
+  loss.div(divisor).backward();
   result->correct += logits.argmax(1).eq(ids).sum().item<int64_t>();
 }
 
@@ -113,12 +113,24 @@ Schedule TokenObjective::MakeSchedule(int64_t step) const {
   return Schedule(schedule, config_.optimizer(), end == ends_.end() ? steps() : *end);
 }
 
-absl::StatusOr<BatchResult> TokenObjective::AddGradient(const HostBatch& batch,
-                                                        int64_t micro_batch_examples,
-                                                        const ForwardContext& context) const {
+absl::StatusOr<double> TokenObjective::Divisor(const HostBatch& batch, uint32_t step) const {
+  int64_t guesses = 0;
+  for (const Piece& piece : MakePieces(batch, config_, step))
+    guesses += static_cast<int64_t>(piece.targets.ids.size());
+  if (guesses == 0) {
+    return absl::FailedPreconditionError(
+        "pretrain: a batch whose examples have one token each leaves nothing to guess");
+  }
+  return static_cast<double>(guesses) /
+         BatchWeight(config_.train(), run_.train.size(), batch.batch);
+}
+
+absl::StatusOr<BatchResult> TokenObjective::AddShare(const HostBatch& share, double divisor,
+                                                     int64_t micro_batch_examples,
+                                                     const ForwardContext& context) const {
   BatchResult result;
   const std::vector<HostBatch> parts =
-      SplitBatch(batch, micro_batch_examples, depends_on_padding());
+      SplitBatch(share, micro_batch_examples, depends_on_padding());
   std::vector<Piece> pieces;
   for (const HostBatch& part : parts) {
     result.tokens += CountTokens(part);
@@ -127,14 +139,10 @@ absl::StatusOr<BatchResult> TokenObjective::AddGradient(const HostBatch& batch,
       pieces.push_back(std::move(piece));
     }
   }
-  if (result.guesses == 0) {
-    return absl::FailedPreconditionError(
-        "pretrain: a batch whose examples have one token each leaves nothing to guess");
-  }
-  const double weight = BatchWeight(config_.train(), run_.train.size(), batch.batch);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     for (const Piece& piece : pieces) {
-      AddPiece(*model_, piece, context, weight, &result);
+      if (piece.targets.ids.empty()) continue;
+      AddPiece(*model_, piece, context, divisor, &result);
       if (!std::isfinite(result.loss_sum)) break;
     }
     return absl::OkStatus();
@@ -186,7 +194,8 @@ absl::Status TokenObjective::Validate(int64_t micro_batch_examples, CheckpointSt
   const std::string where = absl::StrCat("pretraining's validation at step ", state->step());
   ExampleSums by_example;
   for (const auto& ids : PlanEvaluation(run_.validation, batch, examples)) {
-    if (StopRequested()) return absl::CancelledError(where);
+    // All ranks do the same here, so that none may leave alone.
+    if (run_.ranks->is_alone() && StopRequested()) return absl::CancelledError(where);
     LRA_RETURN_IF_ERROR(Annotate(
         ScoreBatch(MakeBatch(run_.validation, ids), micro_batch_examples, examples, &by_example),
         where));
@@ -196,7 +205,9 @@ absl::Status TokenObjective::Validate(int64_t micro_batch_examples, CheckpointSt
   (*sums.mutable_counts())[kTokens] = CountOf(sums, kTargets);
   point->set_validation_loss((*FindMetric(kNats))->Value(sums));
   SetValues(metrics(), sums, point->mutable_validation());
-  return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const std::string first, run_.ranks->Share(point->SerializeAsString()));
+  return point->ParseFromString(first) ? absl::OkStatus()
+                                       : absl::InternalError("rank 0's curve point is damaged");
 }
 
 }  // namespace lra

@@ -32,10 +32,12 @@ class TokenObjective : public Objective {
   RandomDomain order() const override { return RandomDomain::kPretrainOrder; }
   const ParameterStore& parameters() const override { return model_->parameters(); }
   bool depends_on_padding() const override { return model_->depends_on_padding(); }
-  // FailedPrecondition for a batch that leaves nothing to guess. The first and the second texts of
-  // pairs go forward and backward one after the other: memory is that of the longer ones.
-  absl::StatusOr<BatchResult> AddGradient(const HostBatch& batch, int64_t micro_batch_examples,
-                                          const ForwardContext& context) const override;
+  absl::StatusOr<double> Divisor(const HostBatch& batch, uint32_t step) const override;
+  // The first and the second texts of pairs go forward and backward one after the other: memory is
+  // that of the longer ones.
+  absl::StatusOr<BatchResult> AddShare(const HostBatch& share, double divisor,
+                                       int64_t micro_batch_examples,
+                                       const ForwardContext& context) const override;
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const Encoder::ActivationVisitor& visit) const override;
   // Bits per token, and accuracy.

@@ -17,6 +17,7 @@
 #include "train/loop.h"
 #include "train/pretrain.h"
 #include "train/search.h"
+#include "train/shared_run.h"
 
 namespace lra {
 namespace {
@@ -32,13 +33,31 @@ void ReportEarlyStop(const Metric& metric, const CheckpointState& state) {
             << metric.name() << "\n";
 }
 
+absl::Status StopBefore(const RuntimeConfig& runtime) {
+  return StopRequested() ? absl::CancelledError(absl::StrCat("stopped before ", runtime.out_dir()))
+                         : absl::OkStatus();
+}
+
+// Whether the run has ended before, as rank 0 sees it.
+absl::StatusOr<bool> HasRecord(const Run& run) {
+  const bool here =
+      run.writes() && FileExists(JoinPath(run.request.runtime.out_dir(), kRecordFile));
+  LRA_ASSIGN_OR_RETURN(const std::string shared, run.ranks->Share(here ? "yes" : ""));
+  return !shared.empty();
+}
+
+absl::StatusOr<RunRecord> OutcomeOf(const RunRecord& record) {
+  if (record.has_failure()) return DivergedError(record.failure());
+  return record;
+}
+
 // Does all that is left of the run's training. Both stages are planned before the first step of
 // either.
 absl::Status TrainOn(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
-  if (StopRequested())
-    return absl::CancelledError(absl::StrCat("stopped before ", runtime.out_dir()));
-  if (IsTrained(run->state)) return RewriteCurve(runtime.out_dir(), run->state);
+  LRA_RETURN_IF_ERROR(run->ranks->Agree(StopBefore(runtime)));
+  if (IsTrained(run->state))
+    return run->writes() ? RewriteCurve(runtime.out_dir(), run->state) : absl::OkStatus();
   const LabelObjective objective(*run);
   Stage stage = LabelStage(objective, run);
   LRA_RETURN_IF_ERROR(PlanStage(*run, &stage));
@@ -59,8 +78,13 @@ absl::StatusOr<CheckpointState> TrainToEnd(const TrainRequest& request) {
 
 absl::StatusOr<RunRecord> TrainAndTest(const TrainRequest& request) {
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<Run> run, OpenRun(request));
-  if (FileExists(JoinPath(request.runtime.out_dir(), kRecordFile)))
-    return ReadOutcome(request.runtime.out_dir());
+  LRA_ASSIGN_OR_RETURN(const bool has_ended, HasRecord(*run));
+  if (has_ended) {
+    absl::StatusOr<RunRecord> record = RunRecord();
+    if (run->writes()) record = ReadRunRecord(request.runtime.out_dir());
+    LRA_ASSIGN_OR_RETURN(record, ShareRecord(run->ranks.get(), record));
+    return OutcomeOf(*record);
+  }
   const absl::Status trained = TrainOn(run.get());
   if (HasDiverged(trained)) LRA_RETURN_IF_ERROR(RecordFailure(*run, FailureOf(trained)).status());
   LRA_RETURN_IF_ERROR(trained);
@@ -68,9 +92,8 @@ absl::StatusOr<RunRecord> TrainAndTest(const TrainRequest& request) {
 }
 
 absl::StatusOr<RunRecord> ReadOutcome(const std::string& run_dir) {
-  LRA_ASSIGN_OR_RETURN(RunRecord record, ReadRunRecord(run_dir));
-  if (record.has_failure()) return DivergedError(record.failure());
-  return record;
+  LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(run_dir));
+  return OutcomeOf(record);
 }
 
 absl::StatusOr<RunRecord> TrainRun(const TrainRequest& request) {

@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "models/attention/transformer.pb.h"
+#include "models/base/host_copy.h"
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
 #include "models/kernels/softmax_attention.h"
@@ -77,14 +78,15 @@ class Transformer : public Attention {
   explicit Transformer(const AttentionContext& context)
       : heads_(context.heads),
         head_width_(context.head_width),
-        slopes_(context.distance_slopes.empty() ? at::Tensor()
-                                                : at::tensor(context.distance_slopes, at::kDouble)),
+        slopes_(DeviceConstant(context.distance_slopes.empty()
+                                   ? at::Tensor()
+                                   : at::tensor(context.distance_slopes, at::kDouble))),
         traits_(MakeTraits(slopes_.defined())) {}
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {
     return SoftmaxAttention(input.q, input.k, input.v, input.keep, input.weight_dropout,
-                            input.causal, /*bias=*/{}, slopes_);
+                            input.causal, /*bias=*/{}, slopes_.On(input.q.device()));
   }
 
   at::Tensor Oracle(const AttentionInput& input) const override {
@@ -137,7 +139,7 @@ class Transformer : public Attention {
     // and keys.
     return SoftmaxAttention(piece.q, state->tensors[kKeys].narrow(2, 0, tokens),
                             values.narrow(2, 0, tokens), state->tensors[kKept].narrow(1, 0, tokens),
-                            DropoutKey(), true, /*bias=*/{}, slopes_);
+                            DropoutKey(), true, /*bias=*/{}, slopes_.On(piece.q.device()));
   }
 
  private:
@@ -146,11 +148,11 @@ class Transformer : public Attention {
     const int64_t n = scores.size(2), keys = scores.size(3);
     const auto options = scores.options().requires_grad(false);
     const at::Tensor i = at::arange(keys - n, keys, options).unsqueeze(1);
-    return slopes_.to(options).view({-1, 1, 1}) * (i - at::arange(keys, options)).abs();
+    return slopes_.host().to(options).view({-1, 1, 1}) * (i - at::arange(keys, options)).abs();
   }
 
   const int64_t heads_, head_width_;
-  const at::Tensor slopes_;  // [H] or undefined
+  const DeviceConstant slopes_;  // [H] or undefined
   const Traits traits_;
 };
 

@@ -1,0 +1,121 @@
+#include "ranks/ranks.h"
+
+#include <ATen/ops/from_blob.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A port that nobody listens on.
+int FreePort() {
+  const int file = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  EXPECT_EQ(bind(file, reinterpret_cast<sockaddr*>(&address), length), 0);
+  EXPECT_EQ(getsockname(file, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  close(file);
+  return ntohs(address.sin_port);
+}
+
+// Runs body(ranks) in `size` threads, each of which is one rank.
+void WithRanks(int size, const std::function<void(Ranks&)>& body) {
+  const int port = FreePort();
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([=, &body] {
+      const Launch launch = {"test", rank, size, rank, size, "127.0.0.1", port};
+      const auto ranks = Ranks::Join(launch);
+      ASSERT_TRUE(ranks.ok()) << ranks.status();
+      body(**ranks);
+      EXPECT_TRUE((*ranks)->Leave().ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+at::Tensor Floats(const std::vector<float>& values) {
+  return at::from_blob(const_cast<float*>(values.data()), {static_cast<int64_t>(values.size())},
+                       at::kFloat)
+      .clone();
+}
+
+std::vector<float> ValuesOf(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.contiguous();
+  return {flat.const_data_ptr<float>(), flat.const_data_ptr<float>() + flat.numel()};
+}
+
+TEST(Ranks, OneIsAlone) {
+  Ranks ranks;
+  EXPECT_TRUE(ranks.is_alone());
+  EXPECT_TRUE(ranks.is_first());
+  const at::Tensor values = Floats({1, 2});
+  EXPECT_TRUE(ranks.Sum(values).ok());
+  EXPECT_EQ(ValuesOf(values), (std::vector<float>{1, 2}));
+  EXPECT_EQ(ranks.Gather(values)->sizes(), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(*ranks.Share("x"), "x");
+  EXPECT_TRUE(absl::IsNotFound(ranks.Agree(absl::NotFoundError("no"))));
+}
+
+TEST(Ranks, AddUp) {
+  WithRanks(3, [](Ranks& ranks) {
+    const at::Tensor values = Floats({static_cast<float>(ranks.rank()), 10});
+    ASSERT_TRUE(ranks.Sum(values).ok());
+    EXPECT_EQ(ValuesOf(values), (std::vector<float>{3, 30}));
+  });
+}
+
+TEST(Ranks, GatherInOrder) {
+  WithRanks(3, [](Ranks& ranks) {
+    const auto all = ranks.Gather(Floats({static_cast<float>(ranks.rank()), 7}));
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_EQ(all->sizes(), (std::vector<int64_t>{3, 2}));
+    EXPECT_EQ(ValuesOf(*all), (std::vector<float>{0, 7, 1, 7, 2, 7}));
+  });
+}
+
+TEST(Ranks, ShareWhatTheFirstHas) {
+  WithRanks(2, [](Ranks& ranks) {
+    const at::Tensor values = Floats({static_cast<float>(ranks.rank() + 5)});
+    ASSERT_TRUE(ranks.Share(values).ok());
+    EXPECT_EQ(ValuesOf(values), std::vector<float>{5});
+    EXPECT_EQ(*ranks.Share(ranks.is_first() ? std::string("a\0b", 3) : "ignored"),
+              std::string("a\0b", 3));
+    EXPECT_EQ(*ranks.Share(ranks.is_first() ? "" : "ignored"), "");
+  });
+}
+
+TEST(Ranks, AgreeOnTheFirstError) {
+  WithRanks(3, [](Ranks& ranks) {
+    EXPECT_TRUE(ranks.Agree(absl::OkStatus()).ok());
+    const absl::Status mine = ranks.rank() == 1 ? absl::NotFoundError("mine") : absl::OkStatus();
+    const absl::Status agreed = ranks.Agree(mine);
+    EXPECT_TRUE(absl::IsNotFound(agreed));
+    EXPECT_THAT(std::string(agreed.message()),
+                HasSubstr(ranks.rank() == 1 ? "mine" : "rank 1 of 3 stopped"));
+  });
+}
+
+TEST(Ranks, SayWhereTheyCouldNotMeet) {
+  Launch launch = {"torchrun", 1, 2, 1, 2, "no-such-host.invalid", 1};
+  launch.meeting_seconds = 1;
+  const auto ranks = Ranks::Join(launch);
+  EXPECT_TRUE(absl::IsUnavailable(ranks.status()));
+  EXPECT_THAT(
+      std::string(ranks.status().message()),
+      HasSubstr("rank 1 of 2 (torchrun) did not meet the others at no-such-host.invalid:1"));
+}
+
+}  // namespace
+}  // namespace lra

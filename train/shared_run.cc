@@ -1,0 +1,187 @@
+#include "train/shared_run.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lra/fingerprint.h"
+#include "lra/parallel.h"
+#include "lra/sha256.h"
+#include "lra/status_macros.h"
+#include "models/base/torch_status.h"
+#include "models/classifier.h"
+#include "train/shared_gradient.h"
+
+namespace lra {
+namespace {
+
+// Replaces a tensor's values, wherever it is, by rank 0's.
+absl::Status ShareTensor(Ranks* ranks, const at::Tensor& tensor) {
+  return CatchTorch([&]() -> absl::Status {
+    const c10::NoGradGuard no_grad;
+    const at::Tensor host = tensor.detach().cpu().contiguous().clone();
+    LRA_RETURN_IF_ERROR(ranks->Share(host));
+    tensor.detach().copy_(host);
+    return absl::OkStatus();
+  });
+}
+
+// What must be equal everywhere for the ranks to train one model on one data set.
+std::string Identity(const CheckpointState& state) {
+  std::vector<std::string> splits;
+  for (const auto& [name, fingerprint] : state.data().split_fingerprint())
+    splits.push_back(absl::StrCat(name, "=", fingerprint));
+  std::sort(splits.begin(), splits.end());
+  return absl::StrCat("configuration ", Fingerprint(state.config()), ", data ",
+                      absl::StrJoin(splits, " "));
+}
+
+absl::Status CheckSameRun(const CheckpointState& mine, const CheckpointState& first, int rank) {
+  const std::string here = Identity(mine), there = Identity(first);
+  if (here == there) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("rank ", rank, " has ", here, "; rank 0 has ", there,
+                   "; all processes of a run need the same flags and the same data"));
+}
+
+absl::Status ShareTensors(Ranks* ranks, const std::vector<Parameter>& values) {
+  for (const Parameter& parameter : values)
+    LRA_RETURN_IF_ERROR(ShareTensor(ranks, parameter.value));
+  return absl::OkStatus();
+}
+
+Sha256Digest DigestOf(const ParameterStore& parameters) {
+  Sha256 hash;
+  for (const std::vector<Parameter>* values : {&parameters.parameters(), &parameters.buffers()}) {
+    for (const Parameter& parameter : *values) {
+      const at::Tensor host = parameter.value.detach().cpu().contiguous();
+      hash.Update(host.const_data_ptr(), host.nbytes());
+    }
+  }
+  return hash.Finish();
+}
+
+// Adds up what the ranks computed. Each number is zero everywhere but on one rank; as whole numbers
+// their bits survive a sum, which floats' need not (-0 + 0 is 0).
+absl::Status JoinLogits(Ranks* ranks, const absl::Status& mine, std::vector<float>* logits) {
+  LRA_RETURN_IF_ERROR(ranks->Agree(mine));
+  if (logits->empty()) return absl::OkStatus();
+  return ranks->Sum(
+      at::from_blob(logits->data(), {static_cast<int64_t>(logits->size())}, at::kInt));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Ranks>> JoinRanks(TrainChoice* choice) {
+  LRA_ASSIGN_OR_RETURN(const Launch launch, ReadLaunch());
+  LRA_ASSIGN_OR_RETURN(std::shared_ptr<Ranks> ranks, Ranks::Join(launch));
+  if (ranks->is_alone()) return ranks;
+  if (!ranks->is_first()) choice->runtime.set_quiet(true);
+  if (choice->runtime.threads() == 0) {
+    // Who does not say how many processes share a machine may have put all of them on one.
+    const int here = launch.local_size > 0 ? launch.local_size : launch.size;
+    choice->runtime.set_threads(std::max(1, ResolveThreads(0) / here));
+  }
+  return ranks;
+}
+
+absl::Status CheckRunDirectories(const std::vector<TrainRequest>& requests, Ranks* ranks) {
+  absl::Status status;
+  for (const TrainRequest& request : requests) {
+    if (ranks->is_first()) status.Update(CheckRunDirectory(request));
+  }
+  return ranks->Agree(status);
+}
+
+absl::Status CheckShareable(const TrainRequest& request, const Ranks& ranks) {
+  if (ranks.is_alone() && !request.exact_reduction) return absl::OkStatus();
+  const ExperimentConfig& config = request.resolved.config;
+  const std::string who = absl::StrCat(ranks.size(), ranks.is_alone() ? " process" : " processes",
+                                       request.exact_reduction ? " with --exact-reduction" : "");
+  if (DependsOnBatch(config.model())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model.norm=BATCH takes its statistics over a whole batch, and ", who,
+        " would each see a share of it; train with one process, or with another model.norm"));
+  }
+  if (request.exact_reduction && ranks.size() > kExactShards) {
+    return absl::InvalidArgumentError(absl::StrCat("--exact-reduction cuts a batch into ",
+                                                   kExactShards, " shards, too few for ", who));
+  }
+  if (ranks.size() > config.train().batch_examples()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        who, " share batches of train.batch_examples=", config.train().batch_examples(),
+        " examples; start at most that many"));
+  }
+  if (config.has_search() && !ranks.is_alone()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("search.learning_rate: the trials of a search are runs of one process, and ",
+                     who, " were started; search with one, then train its choice with many"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShareWeights(Ranks* ranks, const ParameterStore& parameters) {
+  if (ranks->is_alone()) return absl::OkStatus();
+  LRA_RETURN_IF_ERROR(ShareTensors(ranks, parameters.parameters()));
+  return ShareTensors(ranks, parameters.buffers());
+}
+
+absl::Status ShareStart(Ranks* ranks, const ParameterStore& parameters, Optimizer* optimizer,
+                        CheckpointState* state) {
+  if (ranks->is_alone()) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const std::string bytes, ranks->Share(state->SerializeAsString()));
+  CheckpointState first;
+  if (!first.ParseFromString(bytes)) return absl::InternalError("rank 0's state is damaged");
+  LRA_RETURN_IF_ERROR(ranks->Agree(CheckSameRun(*state, first, ranks->rank())));
+  *state = std::move(first);
+  const WeightAverage::Scope judged = optimizer->UseJudgedWeights();
+  LRA_RETURN_IF_ERROR(ShareWeights(ranks, parameters));
+  for (const auto& [name, tensor] : optimizer->State())
+    LRA_RETURN_IF_ERROR(ShareTensor(ranks, tensor));
+  return absl::OkStatus();
+}
+
+absl::Status CompareWeights(Ranks* ranks, const ParameterStore& parameters, int64_t step) {
+  if (ranks->is_alone()) return absl::OkStatus();
+  return CatchTorch([&]() -> absl::Status {
+    Sha256Digest digest = DigestOf(parameters);
+    const at::Tensor mine =
+        at::from_blob(digest.data(), {static_cast<int64_t>(digest.size())}, at::kByte);
+    LRA_ASSIGN_OR_RETURN(const at::Tensor all, ranks->Gather(mine));  // [ranks, 32]
+    const uint8_t* const digests = all.const_data_ptr<uint8_t>();
+    std::vector<int> others;
+    for (int rank = 1; rank < ranks->size(); ++rank) {
+      if (!std::equal(digests, digests + digest.size(), digests + rank * digest.size()))
+        others.push_back(rank);
+    }
+    if (others.empty()) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat(
+        "after step ", step, " the weights of rank ", absl::StrJoin(others, ", "),
+        " are not rank 0's (compared every ", kCompareWeightsSteps, " steps): processors, ",
+        "builds or --threads differ, or memory is faulty; --resume on equal machines goes on"));
+  });
+}
+
+absl::StatusOr<RunRecord> ShareRecord(Ranks* ranks, const absl::StatusOr<RunRecord>& record) {
+  if (ranks->is_alone()) return record;
+  LRA_RETURN_IF_ERROR(ranks->Agree(record.status()));
+  LRA_ASSIGN_OR_RETURN(const std::string bytes, ranks->Share(record->SerializeAsString()));
+  RunRecord shared;
+  if (!shared.ParseFromString(bytes)) return absl::InternalError("rank 0's record is damaged");
+  return shared;
+}
+
+void ShareEvaluation(const std::shared_ptr<Ranks>& ranks, EvaluatorOptions* options) {
+  if (ranks->is_alone()) return;
+  options->part = {ranks->rank(), ranks->size()};
+  options->join = [ranks](const absl::Status& mine, std::vector<float>* logits) {
+    return JoinLogits(ranks.get(), mine, logits);
+  };
+}
+
+}  // namespace lra
