@@ -73,6 +73,7 @@ Json EfficiencyJson(const Efficiency& efficiency) {
   Set("tokens_per_second", efficiency.tokens_per_second(), &json);
   Set("peak_memory_bytes", efficiency.peak_memory_bytes(), &json);
   Set("threads", efficiency.threads(), &json);
+  Set("processes", efficiency.processes(), &json);
   Set("resumes", efficiency.resumes(), &json);
   if (efficiency.has_joules()) json["joules"] = efficiency.joules();
   return json;
