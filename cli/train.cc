@@ -100,13 +100,17 @@ absl::Status TrainLists(const TrainFlags& flags, const SuiteFlags& suite_flags,
 }
 
 absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const CommandContext& context) {
-  if (flags.is_list()) return TrainLists(flags, lists.suite, context);
+  if (flags.is_list()) {
+    LRA_RETURN_IF_ERROR(CheckAlone("lists of tasks or attentions"));
+    return TrainLists(flags, lists.suite, context);
+  }
   if (lists.is_given()) {
     return absl::InvalidArgumentError(
         "--workers, --budget, --shard and --retry-failed are about lists: --task or --attention "
         "with several names, such as relu,cosformer");
   }
   const bool is_dry = lists.suite.is_dry;
+  if (is_dry) LRA_RETURN_IF_ERROR(CheckAlone("the measurements of --dry-run"));
   TrainChoice choice = flags.Choice(context);
   LRA_ASSIGN_OR_RETURN(choice.ranks, JoinRanks(&choice));
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests, MakeTrainRequests(choice));

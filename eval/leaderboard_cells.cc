@@ -116,7 +116,8 @@ std::optional<double> MeanCoreHours(const std::vector<Entry>& runs) {
   for (const Entry& run : runs) {
     const Efficiency& efficiency = run.record().efficiency();
     const double seconds = efficiency.wall_seconds() + run.record().pretrain().seconds();
-    if (seconds > 0) hours.push_back(seconds * std::max(1, efficiency.threads()) / 3600);
+    const double cores = std::max(1, efficiency.threads()) * std::max(1, efficiency.processes());
+    if (seconds > 0) hours.push_back(seconds * cores / 3600);
   }
   return hours.empty() ? std::nullopt : std::optional<double>(Mean(hours));
 }

@@ -41,6 +41,12 @@ TEST(TableCostTest, HoursOfARunAreItsTimeTimesItsThreads) {
   EXPECT_THAT(text, Not(HasSubstr("kJ")));
 }
 
+TEST(TableCostTest, ThreadsOfAllProcessesCount) {
+  LocatedRecord run = RunThatTook("linear", 0, 1800);
+  run.record.mutable_efficiency()->set_processes(4);
+  EXPECT_THAT(Table({run}), HasSubstr("| 4.00       |"));
+}
+
 TEST(TableCostTest, IsShownWhereAskedFor) {
   EXPECT_THAT(Table({RunThatTook("linear", 0, 1800)}, false), Not(HasSubstr("ore-hours")));
 }

@@ -2,11 +2,14 @@
 
 #include <ATen/ops/empty.h>
 #include <arpa/inet.h>
+#include <c10/util/Logging.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <thread>
@@ -29,12 +32,13 @@ constexpr std::chrono::milliseconds kSilence{30000};
 constexpr std::chrono::milliseconds kShortSilence{2500};
 constexpr std::chrono::milliseconds kGlance{2000};
 
-c10::intrusive_ptr<c10d::Store> OpenStore(const Launch& launch, bool is_server) {
+c10::intrusive_ptr<c10d::Store> OpenStore(const Launch& launch, bool is_server,
+                                          std::chrono::milliseconds patience) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(launch.port);
   options.isServer = is_server;
   options.waitWorkers = false;
-  options.timeout = std::chrono::seconds(launch.meeting_seconds);
+  options.timeout = patience;
   return c10::make_intrusive<c10d::PrefixStore>(
       absl::StrCat("lra/attempt-", launch.attempt),
       c10::make_intrusive<c10d::TCPStore>(launch.address, options));
@@ -87,10 +91,22 @@ std::vector<std::string> ExchangeNames(const Launch& launch, c10d::Store* store)
   return names;
 }
 
-// The first line of what LibTorch says.
+// The first line of what LibTorch or Gloo says, without Gloo's own source lines and guesses.
 std::string FirstLine(const std::exception& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
+  std::string text = error.what();
+  text = text.substr(0, text.find('\n'));
+  text = text.substr(0, text.find(". This is typically"));
+  const size_t place = text.find("] ");
+  return !text.empty() && text[0] == '[' && place != std::string::npos ? text.substr(place + 2)
+                                                                       : text;
+}
+
+// LibTorch would warn of a lost connection with a stack; our own message says it. And the store's
+// server writes to connections that may have been closed, which ends a process by default.
+void PrepareForLosses() {
+  std::signal(SIGPIPE, SIG_IGN);
+  constexpr int kFatal = 3;
+  FLAGS_caffe2_log_level = std::max(FLAGS_caffe2_log_level, kFatal);
 }
 
 }  // namespace
@@ -99,23 +115,27 @@ Ranks::Group::Group() = default;
 
 // A group that lost a member has threads that wait for it; they end with the process.
 Ranks::Group::~Group() {
-  if (is_broken_) backend_.release();
+  if (!is_broken_) return;
+  backend_.release();
+  heartbeat_.release();
 }
 
-void Ranks::Group::Meet(const Launch& launch) {
+void Ranks::Group::Meet(const Launch& launch, std::chrono::milliseconds patience) {
+  PrepareForLosses();
   size_ = launch.size;
-  store_ = OpenStore(launch, launch.rank == 0 && !launch.has_store);
+  store_ = OpenStore(launch, launch.rank == 0 && !launch.has_store, patience);
   const std::vector<std::string> names = ExchangeNames(launch, store_.get());
   const auto options = c10d::ProcessGroupGloo::Options::create(kLongestWait);
   options->devices.push_back(OpenNetwork(launch));
   backend_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_, launch.rank, launch.size, options);
-  heartbeat_ = std::make_unique<Heartbeat>(OpenStore(launch, false), launch.rank, names);
+  heartbeat_ = std::make_unique<Heartbeat>(OpenStore(launch, false, patience), launch.rank, names);
 }
 
-absl::StatusOr<std::unique_ptr<Ranks::Group>> Ranks::Group::Join(const Launch& launch) {
+absl::StatusOr<std::unique_ptr<Ranks::Group>> Ranks::Group::Join(
+    const Launch& launch, std::chrono::milliseconds patience) {
   std::unique_ptr<Group> group(new Group());
   try {
-    group->Meet(launch);
+    group->Meet(launch, patience);
   } catch (const std::exception& error) {
     return absl::UnavailableError(absl::StrCat(
         "rank ", launch.rank, " of ", launch.size, " (", launch.starter, ") did not meet the ",
@@ -133,9 +153,9 @@ absl::Status Ranks::Group::Lost(const std::string& detail) {
     std::this_thread::sleep_for(kShortSilence / 5);
     who = heartbeat_->Silent(kShortSilence);
   }
-  return absl::UnavailableError(absl::StrCat(
-      who.empty() ? "another rank" : who,
-      " is gone or does not answer: all ranks stop, and its own output says why (", detail, ")"));
+  return absl::UnavailableError(absl::StrCat(who.empty() ? "another rank" : who,
+                                             " is gone or does not answer (", detail,
+                                             "), so all ranks stop; see its own output"));
 }
 
 // Waits in short pieces, to look in between whether the others are still there.

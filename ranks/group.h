@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/intrusive_ptr.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -24,7 +25,8 @@ namespace lra {
 
 class Ranks::Group {
  public:
-  static absl::StatusOr<std::unique_ptr<Group>> Join(const Launch& launch);
+  static absl::StatusOr<std::unique_ptr<Group>> Join(const Launch& launch,
+                                                     std::chrono::milliseconds patience);
   ~Group();
 
   absl::Status Sum(at::Tensor values);
@@ -35,7 +37,7 @@ class Ranks::Group {
   using Works = c10::intrusive_ptr<c10d::Work>;
 
   Group();
-  void Meet(const Launch& launch);
+  void Meet(const Launch& launch, std::chrono::milliseconds patience);
   template <class Begin>
   absl::Status Run(Begin begin);
   absl::Status Await(const Works& work);

@@ -25,8 +25,6 @@ struct Launch {
   bool has_store = false;
   // How often the starter has started all of them anew.
   int attempt = 0;
-  // How long the processes wait for each other.
-  int meeting_seconds = 300;
 };
 
 // An environment variable's value; nothing where it is unset.

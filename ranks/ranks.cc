@@ -16,9 +16,10 @@ Ranks::Ranks(const Launch& launch, std::unique_ptr<Group> group)
     : launch_(launch), group_(std::move(group)) {}
 Ranks::~Ranks() = default;
 
-absl::StatusOr<std::shared_ptr<Ranks>> Ranks::Join(const Launch& launch) {
+absl::StatusOr<std::shared_ptr<Ranks>> Ranks::Join(const Launch& launch,
+                                                   std::chrono::milliseconds patience) {
   if (launch.size == 1) return std::make_shared<Ranks>();
-  LRA_ASSIGN_OR_RETURN(std::unique_ptr<Group> group, Group::Join(launch));
+  LRA_ASSIGN_OR_RETURN(std::unique_ptr<Group> group, Group::Join(launch, patience));
   return std::shared_ptr<Ranks>(new Ranks(launch, std::move(group)));
 }
 

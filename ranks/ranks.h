@@ -9,6 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -22,9 +23,10 @@ class Ranks {
  public:
   // A process that is alone: nothing of what follows waits or changes anything.
   Ranks();
-  // Meets the others. Waits launch.meeting_seconds for them: Unavailable naming the address and who
-  // is missing.
-  static absl::StatusOr<std::shared_ptr<Ranks>> Join(const Launch& launch);
+  // Meets the others, and waits for them as long as `patience`: then Unavailable, naming the
+  // address.
+  static absl::StatusOr<std::shared_ptr<Ranks>> Join(
+      const Launch& launch, std::chrono::milliseconds patience = std::chrono::minutes(5));
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;

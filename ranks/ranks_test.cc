@@ -108,13 +108,11 @@ TEST(Ranks, AgreeOnTheFirstError) {
 }
 
 TEST(Ranks, SayWhereTheyCouldNotMeet) {
-  Launch launch = {"torchrun", 1, 2, 1, 2, "no-such-host.invalid", 1};
-  launch.meeting_seconds = 1;
-  const auto ranks = Ranks::Join(launch);
+  const Launch launch = {"torchrun", 1, 2, 1, 2, "127.0.0.1", FreePort()};
+  const auto ranks = Ranks::Join(launch, std::chrono::seconds(2));
   EXPECT_TRUE(absl::IsUnavailable(ranks.status()));
-  EXPECT_THAT(
-      std::string(ranks.status().message()),
-      HasSubstr("rank 1 of 2 (torchrun) did not meet the others at no-such-host.invalid:1"));
+  EXPECT_THAT(std::string(ranks.status().message()),
+              HasSubstr("rank 1 of 2 (torchrun) did not meet the others at 127.0.0.1:"));
 }
 
 }  // namespace

@@ -186,7 +186,9 @@ function runTable(runs, metric) {
     return [
       String(run.seed), scoreOf(run, metric), steps,
       run.parameters ? run.parameters.toLocaleString('en-US') : '–',
-      used.wall_seconds ? `${time(used.wall_seconds)} × ${used.threads || 1}` : '–',
+      used.wall_seconds ?
+          `${time(used.wall_seconds)} × ${(used.threads || 1) * (used.processes || 1)}` :
+          '–',
       peakMemory(used), used.tokens_per_second ? short(used.tokens_per_second) : '–',
       String(run.test_looks || 0), name
     ];

@@ -76,6 +76,7 @@ Json EfficiencyJson(const Efficiency& efficiency) {
   Set("peak_memory_bytes", efficiency.peak_memory_bytes(), &json);
   Set("peak_device_memory_bytes", efficiency.peak_device_memory_bytes(), &json);
   Set("threads", efficiency.threads(), &json);
+  Set("processes", efficiency.processes(), &json);
   Set("resumes", efficiency.resumes(), &json);
   if (efficiency.has_joules()) json["joules"] = efficiency.joules();
   return json;

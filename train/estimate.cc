@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "eval/machine.h"
 #include "lra/progress.h"
@@ -17,6 +18,7 @@
 #include "models/base/device_work.h"
 #include "models/parameter_count.h"
 #include "train/probe.h"
+#include "train/shared_gradient.h"
 
 namespace lra {
 namespace {
@@ -113,6 +115,35 @@ double EvaluationBatches(const Run& run, const Objective& objective) {
   return (looks * looked_at + 3 * tested) / train.batch_examples();
 }
 
+// What a rank computes of a batch at once (SharedGradient).
+int64_t ShardCount(const Run& run) {
+  return run.request.exact_reduction ? kExactShards : run.ranks->size();
+}
+
+int64_t ShardExamples(const Run& run, int64_t batch_examples) {
+  return (batch_examples + ShardCount(run) - 1) / ShardCount(run);
+}
+
+std::vector<int64_t> FirstShard(const Run& run, const std::vector<int64_t>& batch) {
+  std::vector<int64_t> shard;
+  for (size_t i = 0; i < batch.size(); i += ShardCount(run)) shard.push_back(batch[i]);
+  return shard;
+}
+
+// Processes that share this machine's free memory.
+int64_t NeighbourCount(const Run& run) {
+  const Launch& launch = run.ranks->launch();
+  return launch.local_size > 0 ? launch.local_size : launch.size;
+}
+
+// Rank 0's choice, for all.
+absl::Status ShareChoice(Ranks* ranks, MicroBatch* choice) {
+  LRA_ASSIGN_OR_RETURN(const std::string examples, ranks->Share(absl::StrCat(choice->examples)));
+  return absl::SimpleAtoi(examples, &choice->examples)
+             ? absl::OkStatus()
+             : absl::InternalError("rank 0's micro batch is damaged");
+}
+
 }  // namespace
 
 absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) {
@@ -122,15 +153,18 @@ absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) 
   estimate.parameters = stage.objective->parameters().count();
   estimate.is_tested = stage.objective->is_tested();
   const int64_t parts = stage.micro_batch_examples;
-  LRA_RETURN_IF_ERROR(ProbeTraining(run, stage, plan.back(), parts).status());
+  LRA_RETURN_IF_ERROR(ProbeTraining(run, stage, FirstShard(run, plan.back()), parts).status());
+  const int64_t ranks = run.ranks->size();
+  const int64_t shards_each = (ShardCount(run) + ranks - 1) / ranks;
   estimate.peak_memory_bytes = PeakMemoryBytes();
   estimate.available_memory_bytes = AvailableMemoryBytes();
   for (const size_t quarter : {1, 2, 3}) {
     const auto& examples = plan[plan.size() * quarter / 4];
-    LRA_ASSIGN_OR_RETURN(const double training, ProbeTraining(run, stage, examples, parts));
-    estimate.step_seconds += training / 3;
+    LRA_ASSIGN_OR_RETURN(const double training,
+                         ProbeTraining(run, stage, FirstShard(run, examples), parts));
+    estimate.step_seconds += shards_each * training / 3;
     LRA_ASSIGN_OR_RETURN(const double forward, ProbeForward(run, run.train, examples));
-    estimate.total_seconds += EvaluationBatches(run, *stage.objective) * forward / 3;
+    estimate.total_seconds += EvaluationBatches(run, *stage.objective) * forward / (3 * ranks);
   }
   estimate.total_seconds += estimate.steps * estimate.step_seconds;
   if (estimate.is_tested) {
@@ -143,17 +177,22 @@ absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) 
 absl::StatusOr<MicroBatch> ChooseMicroBatch(const Run& run, const Stage& stage) {
   const RuntimeConfig& runtime = run.request.runtime;
   MicroBatch choice;
-  choice.batch_examples =
-      std::min<int64_t>(run.config().train().batch_examples(), run.train.size());
-  const int64_t before = stage.state->efficiency().micro_batch_examples();
+  choice.batch_examples = ShardExamples(
+      run, std::min<int64_t>(run.config().train().batch_examples(), run.train.size()));
+  const Efficiency& earlier = stage.state->efficiency();
+  // Another number of ranks has shards of another size, unless they are to be the same bits.
+  const bool goes_on =
+      run.request.exact_reduction || std::max(1, earlier.processes()) == run.ranks->size();
+  const int64_t before = goes_on ? earlier.micro_batch_examples() : 0;
   if (runtime.micro_batch_examples() > 0) {
     choice.examples = std::min<int64_t>(runtime.micro_batch_examples(), choice.batch_examples);
   } else if (runtime.memory_budget_bytes() == 0 && before > 0) {
     choice.examples = before;
   } else {
-    choice.budget_bytes = runtime.memory_budget_bytes() > 0
-                              ? runtime.memory_budget_bytes()
-                              : static_cast<int64_t>(kShareOfFree * FreeBytes(DeviceOf(run)));
+    choice.budget_bytes =
+        runtime.memory_budget_bytes() > 0
+            ? runtime.memory_budget_bytes()
+            : static_cast<int64_t>(kShareOfFree * FreeBytes(DeviceOf(run)) / NeighbourCount(run));
     choice.examples = choice.batch_examples;
     if (choice.budget_bytes > 0) LRA_RETURN_IF_ERROR(FitBudget(run, stage, &choice));
   }
@@ -185,7 +224,11 @@ std::string DescribeEstimate(const StageEstimate& estimate) {
 }
 
 absl::Status PlanStage(const Run& run, Stage* stage) {
-  LRA_ASSIGN_OR_RETURN(const MicroBatch choice, ChooseMicroBatch(run, *stage));
+  absl::StatusOr<MicroBatch> chosen = MicroBatch();
+  if (run.ranks->is_first()) chosen = ChooseMicroBatch(run, *stage);
+  LRA_RETURN_IF_ERROR(run.ranks->Agree(chosen.status()));
+  MicroBatch& choice = *chosen;
+  LRA_RETURN_IF_ERROR(ShareChoice(run.ranks.get(), &choice));
   stage->micro_batch_examples = choice.examples;
   if (run.request.runtime.quiet()) return absl::OkStatus();
   const std::string prefix =

@@ -68,6 +68,30 @@ TEST(SplitBatch, CutsRealValues) {
   EXPECT_TRUE(parts[1].tokens.empty());
 }
 
+TEST(EveryNth, TakesItsRowsInOrder) {
+  HostBatch batch = ThreeExamples();
+  batch.length_b = 2;
+  batch.tokens_b = {1, 0, 2, 3, 4, 5};
+  batch.lengths_b = {1, 2, 2};
+  const HostBatch even = EveryNth(batch, 0, 2), odd = EveryNth(batch, 1, 2);
+  EXPECT_EQ(even.batch, 2);
+  EXPECT_THAT(even.example_ids, ElementsAre(30, 20));
+  EXPECT_THAT(even.labels, ElementsAre(9, 7));
+  EXPECT_THAT(even.tokens, ElementsAre(1, 2, 0, 0, 4, 5, 6, 7));
+  EXPECT_THAT(even.tokens_b, ElementsAre(1, 0, 4, 5));
+  EXPECT_THAT(odd.example_ids, ElementsAre(10));
+  EXPECT_EQ(odd.length, 1);
+  EXPECT_THAT(odd.tokens, ElementsAre(3));
+  EXPECT_THAT(EveryNth(batch, 1, 2, true).tokens, ElementsAre(3, 0, 0, 0));
+}
+
+TEST(EveryNth, IsEmptyBeyondTheBatch) {
+  const HostBatch none = EveryNth(ThreeExamples(), 3, 8);
+  EXPECT_EQ(none.batch, 0);
+  EXPECT_TRUE(none.tokens.empty());
+  EXPECT_EQ(EveryNth(ThreeExamples(), 2, 8).batch, 1);
+}
+
 // If padding counts, a part is padded like its batch.
 TEST(SplitBatch, KeepsTheLengthThatCounts) {
   HostBatch batch = ThreeExamples();

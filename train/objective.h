@@ -82,8 +82,8 @@ class Objective {
   // What the sum of the batch's losses is divided by in this step: its guesses, or fewer under
   // train.last_batch. FailedPrecondition for a batch that leaves nothing to guess.
   virtual absl::StatusOr<double> Divisor(const HostBatch& batch, uint32_t step) const = 0;
-  // Does what AddGradient() does for some examples of a batch whose divisor is given: the gradients
-  // of its shares add up to the batch's.
+  // Does the same for some examples of a batch whose divisor is given: the gradients of its
+  // shares add up to the batch's.
   virtual absl::StatusOr<BatchResult> AddShare(const HostBatch& share, double divisor,
                                                int64_t micro_batch_examples,
                                                const ForwardContext& context) const = 0;

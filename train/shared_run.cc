@@ -90,6 +90,15 @@ absl::StatusOr<std::shared_ptr<Ranks>> JoinRanks(TrainChoice* choice) {
   return ranks;
 }
 
+absl::Status CheckAlone(absl::string_view what) {
+  LRA_ASSIGN_OR_RETURN(const Launch launch, ReadLaunch());
+  if (launch.size == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      launch.starter, " started ", launch.size, " processes, but ", what,
+      " are the work of one: start it without ", launch.starter,
+      launch.starter == "Slurm" ? "'s srun (--executor slurm starts jobs by itself)" : ""));
+}
+
 absl::Status CheckRunDirectories(const std::vector<TrainRequest>& requests, Ranks* ranks) {
   absl::Status status;
   for (const TrainRequest& request : requests) {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "eval/evaluator.h"
 #include "eval/run_record.pb.h"
 #include "models/base/parameters.h"
@@ -27,6 +28,10 @@ inline constexpr int64_t kCompareWeightsSteps = 100;
 // asked for: threads that were left open are this process's share of the machine's cores, and all
 // but rank 0 are quiet. The errors of ReadLaunch and Ranks::Join.
 absl::StatusOr<std::shared_ptr<Ranks>> JoinRanks(TrainChoice* choice);
+
+// InvalidArgument where a launcher started several processes of what is one process's work ("lists
+// of tasks").
+absl::Status CheckAlone(absl::string_view what);
 
 // AlreadyExists, on all ranks, where rank 0 finds that one of these runs is there and resume is
 // off.

@@ -1,0 +1,81 @@
+# What the tests of data parallel training share. They set $lra and $work, a folder.
+failures=0
+fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
+
+# begin PROCESSES OUT flag...: starts the processes of a run in the background as torchrun would; $pids are theirs, and
+# rank r's output is in OUT.r.log.
+begin() {
+  local count=$1 out=$2 rank port=$((10000 + RANDOM % 20000))
+  shift 2
+  pids=()
+  for ((rank = 0; rank < count; rank++)); do
+    RANK=$rank WORLD_SIZE=$count LOCAL_RANK=$rank LOCAL_WORLD_SIZE=$count MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+      "$lra" train --out "$out" --threads 1 --quiet "$@" >"$out.$rank.log" 2>&1 &
+    pids+=($!)
+  done
+}
+
+# finish OUT: waits for all of them; all must succeed.
+finish() {
+  local rank=0 pid code
+  for pid in "${pids[@]}"; do
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" = 0 ] || fail "$1: rank $rank ended with $code: $(cat "$1.$rank.log")"
+    rank=$((rank + 1))
+  done
+}
+
+# train PROCESSES OUT flag...
+train() { begin "$@"; finish "$2"; }
+
+# same_bits A B STEP: weights, moments, predictions and curves are equal.
+same_bits() {
+  local file
+  for file in checkpoint/step-$3/weights.safetensors checkpoint/step-$3/optimizer.safetensors predictions.npy \
+    predictions-validation.npy curve.jsonl; do
+    cmp "$1/$file" "$2/$file" || fail "$1 and $2 differ in $file"
+  done
+  "$lra" diff "$1" "$2" >"$work/diff" || fail "$1 and $2 differ: $(cat "$work/diff")"
+}
+
+# close A B TOLERANCE: the losses of two curves differ by no more, relatively; prints the largest difference.
+close() {
+  python3 - "$@" <<'END' || fail "the losses of $1 and $2"
+import json, sys
+a, b = ([json.loads(line) for line in open(run + "/curve.jsonl")] for run in sys.argv[1:3])
+assert len(a) == len(b) > 1, (len(a), len(b))
+losses = [(x[name], y[name]) for x, y in zip(a, b) for name in ("train_loss", "validation_loss") if name in x]
+worst = max(abs(x - y) / x for x, y in losses)
+print(f"{sys.argv[2]} against {sys.argv[1]}: {len(losses)} losses, the largest relative difference is {worst:.1e}")
+assert worst <= float(sys.argv[3]), worst
+END
+}
+
+# kill_one OUT RANK: waits until the run has a checkpoint, kills that rank (begin) with -9, and checks that the others
+# end with an error that names it, in less than a minute, and leave a checkpoint.
+kill_one() {
+  local out=$1 victim=$2 rank tries code began
+  for ((tries = 0; tries < 600; tries++)); do
+    if [ -e "$out/checkpoint/latest" ]; then break; fi
+    sleep 0.05
+  done
+  [ -e "$out/checkpoint/latest" ] || fail "$out: no checkpoint after 30 s"
+  kill -9 "${pids[$victim]}"
+  began=$(date +%s%N)
+  wait "${pids[$victim]}" 2>/dev/null || true
+  for rank in "${!pids[@]}"; do
+    if [ "$rank" = "$victim" ]; then continue; fi
+    code=0
+    wait "${pids[$rank]}" || code=$?
+    [ "$code" = 1 ] || fail "$out: rank $rank ended with $code, not 1"
+    grep -q "rank $victim .* is gone or does not answer" "$out.$rank.log" || fail "$out: rank $rank says $(cat "$out.$rank.log")"
+  done
+  milliseconds=$((($(date +%s%N) - began) / 1000000))
+  [ "$milliseconds" -lt 60000 ] || fail "$out: the others ended after $milliseconds ms"
+  echo "$out: rank $victim of ${#pids[@]} killed at $(cat "$out/checkpoint/latest"), the others ended after $milliseconds ms"
+}
+
+end_test() {
+  [ "$failures" = 0 ] || { echo "$failures failed"; exit 1; }
+}
