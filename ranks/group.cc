@@ -184,9 +184,21 @@ absl::Status Ranks::Group::Run(Begin begin) {
   }
 }
 
-absl::Status Ranks::Group::Sum(at::Tensor values) {
-  std::vector<at::Tensor> tensors = {std::move(values)};
-  return Run([&] { return backend_->allreduce(tensors); });
+absl::Status Ranks::Group::Sum(const std::vector<at::Tensor>& values) {
+  std::vector<Works> works;
+  const absl::Status begun = Run([&] {
+    for (const at::Tensor& tensor : values) {
+      std::vector<at::Tensor> one = {tensor};
+      works.push_back(backend_->allreduce(one));
+    }
+    return works.front();
+  });
+  if (!begun.ok()) return begun;
+  for (const Works& work : works) {
+    const absl::Status done = Await(work);
+    if (!done.ok()) return done;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<at::Tensor> Ranks::Group::Gather(const at::Tensor& values) {

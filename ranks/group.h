@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,7 +30,7 @@ class Ranks::Group {
                                                      std::chrono::milliseconds patience);
   ~Group();
 
-  absl::Status Sum(at::Tensor values);
+  absl::Status Sum(const std::vector<at::Tensor>& values);
   absl::StatusOr<at::Tensor> Gather(const at::Tensor& values);
   absl::Status Share(at::Tensor values);
 

@@ -23,7 +23,7 @@ absl::StatusOr<std::shared_ptr<Ranks>> Ranks::Join(const Launch& launch,
   return std::shared_ptr<Ranks>(new Ranks(launch, std::move(group)));
 }
 
-absl::Status Ranks::Sum(at::Tensor values) {
+absl::Status Ranks::Sum(const std::vector<at::Tensor>& values) {
   return is_alone() ? absl::OkStatus() : group_->Sum(values);
 }
 

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -39,8 +40,9 @@ class Ranks {
   const Launch& launch() const { return launch_; }
 
   // Tensors below are contiguous, on the CPU, and of one shape and type everywhere.
-  // Adds up all ranks' values, in place. All get the same bits, which depend on their number.
-  absl::Status Sum(at::Tensor values);
+  // Adds up all ranks' values, in place; of several tensors, at the same time. All get the same
+  // bits, which depend on their number.
+  absl::Status Sum(const std::vector<at::Tensor>& values);
   // All ranks' values, in order: [size, ...].
   absl::StatusOr<at::Tensor> Gather(const at::Tensor& values);
   // Replaces the values by rank 0's.

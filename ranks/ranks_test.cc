@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "torch/csrc/distributed/c10d/TCPStore.hpp"
+
 namespace lra {
 namespace {
 
@@ -30,12 +32,13 @@ int FreePort() {
 }
 
 // Runs body(ranks) in `size` threads, each of which is one rank.
-void WithRanks(int size, const std::function<void(Ranks&)>& body) {
-  const int port = FreePort();
+void WithRanks(int size, const std::function<void(Ranks&)>& body, int agent_port = 0) {
+  const int port = agent_port > 0 ? agent_port : FreePort();
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([=, &body] {
-      const Launch launch = {"test", rank, size, rank, size, "127.0.0.1", port};
+      Launch launch = {"test", rank, size, rank, size, "127.0.0.1", port};
+      launch.has_store = agent_port > 0;
       const auto ranks = Ranks::Join(launch);
       ASSERT_TRUE(ranks.ok()) << ranks.status();
       body(**ranks);
@@ -61,7 +64,7 @@ TEST(Ranks, OneIsAlone) {
   EXPECT_TRUE(ranks.is_alone());
   EXPECT_TRUE(ranks.is_first());
   const at::Tensor values = Floats({1, 2});
-  EXPECT_TRUE(ranks.Sum(values).ok());
+  EXPECT_TRUE(ranks.Sum({values}).ok());
   EXPECT_EQ(ValuesOf(values), (std::vector<float>{1, 2}));
   EXPECT_EQ(ranks.Gather(values)->sizes(), (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(*ranks.Share("x"), "x");
@@ -71,9 +74,22 @@ TEST(Ranks, OneIsAlone) {
 TEST(Ranks, AddUp) {
   WithRanks(3, [](Ranks& ranks) {
     const at::Tensor values = Floats({static_cast<float>(ranks.rank()), 10});
-    ASSERT_TRUE(ranks.Sum(values).ok());
+    ASSERT_TRUE(ranks.Sum({values}).ok());
     EXPECT_EQ(ValuesOf(values), (std::vector<float>{3, 30}));
   });
+}
+
+// torchrun's agent keeps the store, and keeps it when it starts the processes anew.
+TEST(Ranks, MeetInAStoreThatIsThere) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<uint16_t>(FreePort());
+  options.isServer = true;
+  options.waitWorkers = false;
+  const auto agent = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  const auto body = [](Ranks& ranks) {
+    EXPECT_EQ(*ranks.Share(ranks.is_first() ? "met" : ""), "met");
+  };
+  WithRanks(2, body, options.port);
 }
 
 TEST(Ranks, GatherInOrder) {

@@ -129,8 +129,7 @@ absl::Status SharedGradient::Reduce(Rows* rows) const {
   }
   rows->sums = rows->sums.select(0, 0);
   rows->gradients = rows->gradients.select(0, 0);
-  LRA_RETURN_IF_ERROR(ranks_->Sum(rows->sums));
-  return ranks_->Sum(rows->gradients);
+  return ranks_->Sum({rows->sums, rows->gradients});
 }
 
 absl::StatusOr<BatchResult> SharedGradient::Add(const HostBatch& batch,

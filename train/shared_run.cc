@@ -72,7 +72,7 @@ absl::Status JoinLogits(Ranks* ranks, const absl::Status& mine, std::vector<floa
   LRA_RETURN_IF_ERROR(ranks->Agree(mine));
   if (logits->empty()) return absl::OkStatus();
   return ranks->Sum(
-      at::from_blob(logits->data(), {static_cast<int64_t>(logits->size())}, at::kInt));
+      {at::from_blob(logits->data(), {static_cast<int64_t>(logits->size())}, at::kInt)});
 }
 
 }  // namespace
