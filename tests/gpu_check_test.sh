@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# scripts/gpu_check without a GPU: a rehearsal with the program itself, then stand-ins for one that fails and one that hangs.
+# usage: gpu_check_test.sh SOURCE_DIR LRA
+set -euo pipefail
+check=$1/scripts/gpu_check lra=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "$*"; cat "$work/log"; exit 1; }
+
+python3 "$check" check --lra "$lra" --device fake "$work/out" >"$work/log" 2>&1 || fail "the rehearsal failed"
+for stage in conformance 'cosformer: 4 losses' steps-small-64-float32; do
+  grep -q "^| $stage | ok |" "$work/out/report.md" || fail "no $stage in the report"
+done
+python3 "$check" cells --lra "$lra" --device cpu "$work/cells" >"$work/log" 2>&1 || fail "the rehearsal of cells failed"
+grep -q '^| cells | ok |' "$work/cells/report.md" || fail "no cells in the report"
+
+# Losses that differ, and a program that fails at one thing, are in the report, and the rest is tried.
+cat >"$work/other" <<PROGRAM
+#!/usr/bin/env bash
+case "\$*" in
+  *train*linear*fake*) exit 3 ;;
+  *train*transformer*fake*) "$lra" "\$@" --set schedule.learning_rate=0.5 ;;
+  *) exec "$lra" "\$@" ;;
+esac
+PROGRAM
+chmod +x "$work/other"
+if python3 "$check" check --lra "$work/other" --device fake "$work/other-out" >"$work/log" 2>&1; then fail "failures were passed over"; fi
+grep -q '^| linear on fake | failed with exit code 3 |' "$work/other-out/report.md" || fail "the failed stage is not named"
+grep -q '^| transformer: 4 losses | failed: losses differ by' "$work/other-out/report.md" || fail "the losses were not compared"
+grep -q '^| steps-small-64-float32 | ok |' "$work/other-out/report.md" || fail "the rest was not tried"
+
+printf '#!/bin/sh\nexec sleep 60\n' >"$work/hangs"
+chmod +x "$work/hangs"
+if python3 "$check" check --lra "$work/hangs" --device fake --minutes 0.05 "$work/hung" >"$work/log" 2>&1; then fail "a stage that hangs passed"; fi
+grep -q 'stopped after' "$work/hung/report.md" || fail "the stage was not stopped"
