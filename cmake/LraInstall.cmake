@@ -6,7 +6,7 @@ install(TARGETS ${lra_libraries} EXPORT lraTargets)
 install(EXPORT lraTargets NAMESPACE lra:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lra)
 
 # Headers keep their folders under include/lra/, so "lra/files.h" is include/lra/lra/files.h.
-foreach(folder lra datasets tasks models eval run_folder train suite inspect bench report)
+foreach(folder lra datasets tasks models eval ranks run_folder train suite inspect bench report)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lra FILES_MATCHING PATTERN "*.h"
     PATTERN "*_test_util.h" EXCLUDE)
 endforeach()
