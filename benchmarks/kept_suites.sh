@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Keeps the records of suites, and makes their pages and figures. The page of a designed experiment, a suite with factors, is what
+# `lra ablate` says (docs/ablations); that of any other is its table (docs/tables), below the words that stand there already.
+#
+# usage: benchmarks/kept_suites.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
+#                                                FOLDER's last part is; baselines are in FOLDER/baselines (`baselines`). Of a suite
+#                                                that is not finished, the runs that are; its page comes with the last one
+#        benchmarks/kept_suites.sh resume FOLDER put the runs that are kept of a suite into FOLDER, where `lra run SUITE --out FOLDER`
+#                                                trains the rest
+#        benchmarks/kept_suites.sh baselines FOLDER   record into FOLDER/baselines what each of the suite's tasks requires
+#        benchmarks/kept_suites.sh write         make the pages of all suites that are kept (figures need gnuplot)
+#        benchmarks/kept_suites.sh check         compare the pages with the records
+set -euo pipefail
+cd "$(dirname "$0")/.."
+lra=${LRA:-build/release/lra}
+
+is_finished() { "$lra" status "$1" | grep -Eq '^([0-9]+) of \1 runs finished'; }
+
+keep() {
+  local from=${1%/} to=docs/records/$(basename "$1") run file
+  [ -f "$from/suite.textproto" ] || { echo "$from holds no suite" >&2; exit 2; }
+  rm -rf "$to.new"
+  for run in "$from"/*/record.textproto "$from"/baselines/*/record.textproto; do
+    [ -f "$run" ] || continue # a suite without baselines
+    run=$(dirname "$run")
+    mkdir -p "$to.new/${run#"$from"/}"
+    for file in record.textproto accuracy.npy accuracy-validation.npy; do
+      # A run that diverged has no scores.
+      [ ! -f "$run/$file" ] || cp "$run/$file" "$to.new/${run#"$from"/}"
+    done
+  done
+  if is_finished "$from"; then
+    cp "$from/suite.textproto" "$to.new"
+  else
+    cp -r "$from/plan" "$to.new" # what was predicted
+    echo "$from is not finished: its page is for later" >&2
+  fi
+  rm -rf "$to"
+  mv "$to.new" "$to"
+}
+
+resume() {
+  local from=docs/records/$(basename "$1") run
+  mkdir -p "$1"
+  for run in "$from"/*/; do
+    [ "$(basename "$run")" = baselines ] || [ -e "$1/$(basename "$run")" ] || cp -r "$run" "$1"
+  done
+}
+
+# One run of each task says how its data is seen.
+baselines() {
+  local task run
+  for task in $(sed -n 's/^ *task: "\(.*\)"$/\1/p' "$1/suite.textproto" | sort -u); do
+    for run in "$1/$task"-*-s0; do break; done
+    "$lra" baseline --all --like "$run" --out "$1/baselines" --quiet
+  done
+}
+
+# The names of all that are kept: those with factors (ablations), or those without (tables).
+suites() {
+  local file
+  for file in docs/records/*/suite.textproto; do
+    if grep -q '^ *factor {' "$file"; then [ "$1" = ablations ]; else [ "$1" = tables ]; fi || continue
+    basename "$(dirname "$file")"
+  done
+}
+
+# Each design under its heading: its figure, and what `lra ablate` says. Then the learning curves.
+ablation_page() {
+  local figure
+  "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --format md |
+    awk -v name="$1" '{ print } /^## / { printf "\n![%s](../pictures/%s-%d.svg)\n", substr($0, 4), name, ++n }'
+  printf '\n## Learning curves\n'
+  for figure in docs/pictures/"$1"-curves-*.svg; do printf '\n![Learning curves](../pictures/%s)\n' "${figure##*/}"; done
+}
+
+# The words of the page, then the table, beside what is printed of the methods and tasks.
+table_page() {
+  sed '/<!-- results begin -->/q' "docs/tables/$1.md"
+  "$lra" table "docs/records/$1" --published cosformer2022 lra2020 --cost --format md
+}
+
+write() {
+  local suite
+  mkdir -p docs/ablations
+  for suite in $(suites ablations); do
+    "$lra" ablate "docs/records/$suite" --baselines "docs/records/$suite/baselines" --figure "docs/pictures/$suite" >/dev/null
+    rm "docs/pictures/$suite"-*.gp
+    ablation_page "$suite" >"docs/ablations/$suite.md.new"
+    mv "docs/ablations/$suite.md.new" "docs/ablations/$suite.md"
+  done
+  for suite in $(suites tables); do
+    table_page "$suite" >"docs/tables/$suite.md.new"
+    mv "docs/tables/$suite.md.new" "docs/tables/$suite.md"
+  done
+}
+
+check() {
+  local suite
+  for suite in $(suites ablations); do ablation_page "$suite" | diff - "docs/ablations/$suite.md"; done
+  for suite in $(suites tables); do table_page "$suite" | diff - "docs/tables/$suite.md"; done
+}
+
+case "${1:-}" in
+  keep) keep "${2:?the folder of a suite}" ;;
+  resume) resume "${2:?the folder of a suite}" ;;
+  baselines) baselines "${2:?the folder of a suite}" ;;
+  write) write ;;
+  check) check ;;
+  *) sed -n '2,14p' "$0"; exit 2 ;;
+esac
