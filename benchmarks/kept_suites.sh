@@ -29,10 +29,10 @@ keep() {
       [ ! -f "$run/$file" ] || cp "$run/$file" "$to.new/${run#"$from"/}"
     done
   done
+  [ ! -d "$from/plan" ] || cp -r "$from/plan" "$to.new" # what was predicted (benchmarks/planned_hours.py)
   if is_finished "$from"; then
     cp "$from/suite.textproto" "$to.new"
   else
-    cp -r "$from/plan" "$to.new" # what was predicted
     echo "$from is not finished: its page is for later" >&2
   fi
   rm -rf "$to"
