@@ -94,6 +94,9 @@ struct LeaderboardCell {
   // What one run took on average. Unset where no run says.
   // Core-hours: wall time of training (with and without labels) times threads.
   std::optional<double> core_hours;
+  // Of runs on a device instead: wall time times processes, each of which has one device. Neither
+  // is set where only some of the runs were on a device.
+  std::optional<double> device_hours;
   // Energy of the machine's processors meanwhile; only where every run counted it.
   std::optional<double> joules;
   // The trials of a search, e.g. "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)"; empty

@@ -111,13 +111,16 @@ std::string DescribeTuning(const std::vector<Entry>& runs) {
   return absl::StrCat(trials, " trials: ", absl::StrJoin(parts, ", "));
 }
 
-std::optional<double> MeanCoreHours(const std::vector<Entry>& runs) {
+// Of cores, or of devices: nothing where a run was on the other.
+std::optional<double> MeanHours(const std::vector<Entry>& runs, bool of_devices) {
   std::vector<double> hours;
   for (const Entry& run : runs) {
     const Efficiency& efficiency = run.record().efficiency();
     const double seconds = efficiency.wall_seconds() + run.record().pretrain().seconds();
-    const double cores = std::max(1, efficiency.threads()) * std::max(1, efficiency.processes());
-    if (seconds > 0) hours.push_back(seconds * cores / 3600);
+    if (seconds <= 0) continue;
+    if (run.record().machine().device().empty() == of_devices) return std::nullopt;
+    const int units = of_devices ? 1 : std::max(1, efficiency.threads());
+    hours.push_back(seconds * units * std::max(1, efficiency.processes()) / 3600);
   }
   return hours.empty() ? std::nullopt : std::optional<double>(Mean(hours));
 }
@@ -148,7 +151,8 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
         static_cast<double>(record.transformer_parameters());
     cell->parameter_excess = std::max(cell->parameter_excess.value_or(excess), excess);
   }
-  cell->core_hours = MeanCoreHours(runs);
+  cell->core_hours = MeanHours(runs, /*of_devices=*/false);
+  cell->device_hours = MeanHours(runs, /*of_devices=*/true);
   cell->joules = MeanJoules(runs);
   cell->last_value = LastValue(runs);
   cell->tuning = DescribeTuning(runs);

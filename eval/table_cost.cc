@@ -6,44 +6,90 @@
 #include "absl/strings/str_format.h"
 
 namespace lra::internal {
+namespace {
+
+void Add(const std::optional<double>& hours, RowHours* sum) {
+  if (!hours) return;
+  sum->hours += *hours;
+  ++sum->known_tasks;
+}
+
+template <typename Predicate>
+bool AnyRow(const LeaderboardTable& table, Predicate&& has) {
+  return std::any_of(table.rows.begin(), table.rows.end(),
+                     [&](const LeaderboardRow& row) { return has(CostOf(row)); });
+}
+
+bool HasCoreHours(const LeaderboardTable& table) {
+  return AnyRow(table, [](const RowCost& cost) { return cost.cores.known_tasks > 0; });
+}
+
+bool HasDeviceHours(const LeaderboardTable& table) {
+  return AnyRow(table, [](const RowCost& cost) { return cost.devices.known_tasks > 0; });
+}
+
+bool HasJoules(const LeaderboardTable& table) {
+  return AnyRow(table, [](const RowCost& cost) { return cost.joules.has_value(); });
+}
+
+}  // namespace
 
 RowCost CostOf(const LeaderboardRow& row) {
-  RowCost cost{.joules = 0, .tasks = row.cells.size()};
+  RowCost cost{.joules = 0};
+  cost.cores.tasks = cost.devices.tasks = row.cells.size();
   for (const auto& cell : row.cells) {
-    if (!cell || !cell->core_hours) continue;
-    cost.core_hours += *cell->core_hours;
-    ++cost.known_tasks;
+    if (!cell || (!cell->core_hours && !cell->device_hours)) continue;
+    Add(cell->core_hours, &cost.cores);
+    Add(cell->device_hours, &cost.devices);
     if (cost.joules && cell->joules)
       *cost.joules += *cell->joules;
     else
       cost.joules.reset();
   }
-  if (cost.known_tasks == 0) cost.joules.reset();
+  if (cost.cores.known_tasks + cost.devices.known_tasks == 0) cost.joules.reset();
   return cost;
 }
 
-std::string HoursText(const RowCost& cost) {
-  return cost.known_tasks == 0 ? "-" : absl::StrFormat("%#.3g", cost.core_hours);
+std::string NumberText(const RowHours& hours) {
+  return hours.known_tasks == 0 ? "-" : absl::StrFormat("%#.3g", hours.hours);
+}
+
+std::string HoursText(const RowHours& hours) {
+  return absl::StrCat(NumberText(hours), PartText(hours));
 }
 
 std::string KilojoulesText(const RowCost& cost) {
   return cost.joules ? absl::StrFormat("%#.3g", *cost.joules / 1000) : "-";
 }
 
-std::string PartText(const RowCost& cost) {
-  if (cost.known_tasks == 0 || cost.known_tasks == cost.tasks) return "";
-  return absl::StrCat(" (", cost.known_tasks, " of ", cost.tasks, " tasks)");
+std::string PartText(const RowHours& hours) {
+  if (hours.known_tasks == 0 || hours.known_tasks == hours.tasks) return "";
+  return absl::StrCat(" (", hours.known_tasks, " of ", hours.tasks, " tasks)");
 }
 
-bool HasJoules(const LeaderboardTable& table) {
-  return std::any_of(table.rows.begin(), table.rows.end(),
-                     [](const LeaderboardRow& row) { return CostOf(row).joules.has_value(); });
+std::vector<CostColumn> CostColumns(const LeaderboardTable& table) {
+  std::vector<CostColumn> columns;
+  const bool has_devices = HasDeviceHours(table);
+  if (!has_devices || HasCoreHours(table))
+    columns.push_back(
+        {"core-hours", [](const RowCost& cost) { return HoursText(cost.cores); }, &RowCost::cores});
+  if (has_devices)
+    columns.push_back({"device-hours", [](const RowCost& cost) { return HoursText(cost.devices); },
+                       &RowCost::devices});
+  if (HasJoules(table)) columns.push_back({"kJ", KilojoulesText});
+  return columns;
+}
+
+bool IsPricedInDevices(const LeaderboardTable& table) {
+  return HasDeviceHours(table) && !HasCoreHours(table);
 }
 
 std::string CostLegend(const LeaderboardTable& table) {
+  const bool has_devices = HasDeviceHours(table);
   return absl::StrCat(
-      "Core-hours: time of training times threads, of one seed of every task, the mean over runs; "
-      "trials of a search are not counted.",
+      !has_devices || HasCoreHours(table) ? "Core-hours: time of training times threads, " : "",
+      has_devices ? "Device-hours: time of training times devices, " : "",
+      "of one seed of every task, the mean over runs; trials of a search are not counted.",
       HasJoules(table) ? " kJ: energy of the machine's processors meanwhile, whatever else ran on "
                          "them."
                        : "");

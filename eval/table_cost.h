@@ -1,34 +1,49 @@
-// What a row's runs took: the column of costs, in every format.
+// What a row's runs took: the columns of costs, in every format.
 #ifndef LRA_EVAL_TABLE_COST_H_
 #define LRA_EVAL_TABLE_COST_H_
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "eval/leaderboard.h"
 
 namespace lra::internal {
 
-// One seed of every task: the sum of the cells' means.
-struct RowCost {
-  double core_hours = 0;
-  // Only where every task that says its hours says this, too.
-  std::optional<double> joules;
+// Hours of one seed of every task: the sum of the cells' means.
+struct RowHours {
+  double hours = 0;
   // Tasks whose runs say what they took, and tasks of the table.
   size_t known_tasks = 0, tasks = 0;
+};
+
+struct RowCost {
+  RowHours cores, devices;
+  // Only where every task that says its hours says this, too.
+  std::optional<double> joules;
 };
 RowCost CostOf(const LeaderboardRow& row);
 
 // "0.0123"; "-" where nothing is known.
-std::string HoursText(const RowCost& cost);
+std::string NumberText(const RowHours& hours);
+// The same with PartText() behind it.
+std::string HoursText(const RowHours& hours);
 // "1.23", in kilojoules; "-" where that is not known.
 std::string KilojoulesText(const RowCost& cost);
 // " (2 of 4 tasks)", or nothing where all are known, or none.
-std::string PartText(const RowCost& cost);
+std::string PartText(const RowHours& hours);
 
-// Whether some row says its energy: then there is a second column.
-bool HasJoules(const LeaderboardTable& table);
+struct CostColumn {
+  std::string heading;
+  std::string (*text)(const RowCost& cost);
+  RowHours RowCost::*hours = nullptr;  // what a column of hours shows
+};
+// Core-hours, device-hours and energy, each where some row has it; core-hours also where no row has
+// anything.
+std::vector<CostColumn> CostColumns(const LeaderboardTable& table);
+// What one axis of costs can show: device-hours where no row has core-hours, otherwise core-hours.
+bool IsPricedInDevices(const LeaderboardTable& table);
 // A sentence that says what the columns are.
 std::string CostLegend(const LeaderboardTable& table);
 

@@ -70,9 +70,36 @@ TEST(TableCostTest, EnergyIsShownOnlyWhereEveryRunCountedIt) {
 TEST(TableCostTest, ProgramsGetItUnasked) {
   LocatedRecord run = RunThatTook("linear", 0, 1800);
   run.record.mutable_efficiency()->set_joules(45600);
-  EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",1,45600\n"));
+  EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",1,45600,\n"));
   EXPECT_THAT(Table({run}, false, TableFormat::kJson), HasSubstr("\"joules\": 45600.0"));
   EXPECT_THAT(Table({run}, false, TableFormat::kHtml), HasSubstr("45.6 kJ"));
+}
+
+TEST(TableCostTest, RunsOnADeviceCostDeviceHours) {
+  LocatedRecord run = RunThatTook("linear", 0, 1800);
+  run.record.mutable_machine()->set_device("NVIDIA H100");
+  const std::string text = Table({run});
+  EXPECT_THAT(text, HasSubstr("| device-hours |"));
+  EXPECT_THAT(text, HasSubstr("| 0.500        |"));
+  EXPECT_THAT(text, HasSubstr("Device-hours: time of training times devices"));
+  EXPECT_THAT(text, Not(HasSubstr("ore-hours")));
+  run.record.mutable_efficiency()->set_processes(8);
+  EXPECT_THAT(Table({run}), HasSubstr("| 4.00         |"));
+  EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",,,4\n"));
+  EXPECT_THAT(Table({run}, false, TableFormat::kJson), HasSubstr("\"device_hours\": 4.0"));
+  EXPECT_THAT(Table({run}, false, TableFormat::kHtml),
+              HasSubstr("data-cost-unit=\"device-hours\""));
+}
+
+TEST(TableCostTest, CoresAndDevicesHaveColumnsOfTheirOwn) {
+  LocatedRecord device = RunThatTook("linear", 0, 1800);
+  device.record.mutable_machine()->set_device("NVIDIA H100");
+  const std::string text = Table({device, RunThatTook("relu", 0, 1800)});
+  EXPECT_THAT(text, HasSubstr("| core-hours | device-hours |"));
+  EXPECT_THAT(text, HasSubstr("| -          | 0.500        |"));
+  EXPECT_THAT(text, HasSubstr("| 1.00       | -            |"));
+  // A mean over both would be of neither.
+  EXPECT_THAT(Table({device, RunThatTook("linear", 1, 1800)}), HasSubstr("| -          |"));
 }
 
 TEST(TableCostTest, MissingTasksAreSaid) {

@@ -32,7 +32,8 @@ constexpr char kCsvColumns[] =
     "table,kind,method,label,task,split,value,low,high,interval,confidence,seeds,runs,trained,"
     "missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,all_runs,"
     "all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,pretrain_examples,"
-    "parameter_excess_percent,tuning,source,metric,unit,evidence_class,core_hours,joules";
+    "parameter_excess_percent,tuning,source,metric,unit,evidence_class,core_hours,joules,device_"
+    "hours";
 
 // RFC 4180: quoted where needed, quotes doubled.
 std::string CsvField(const std::string& text) {
@@ -88,6 +89,7 @@ void FillCircumstances(const Metric& metric, const LeaderboardCell& cell, CsvRow
   (*line)["tuning"] = cell.tuning;
   if (cell.core_hours) (*line)["core_hours"] = absl::StrFormat("%.6g", *cell.core_hours);
   if (cell.joules) (*line)["joules"] = absl::StrFormat("%.6g", *cell.joules);
+  if (cell.device_hours) (*line)["device_hours"] = absl::StrFormat("%.6g", *cell.device_hours);
 }
 
 void FillCell(const Metric& metric, const LeaderboardCell& cell, double confidence, CsvRow* line) {
@@ -242,6 +244,7 @@ Json CellJson(const Metric& metric, const LeaderboardCell& cell) {
   if (cell.pretrain_examples > 0) json["pretrain_examples"] = cell.pretrain_examples;
   if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
   if (cell.core_hours) json["core_hours"] = *cell.core_hours;
+  if (cell.device_hours) json["device_hours"] = *cell.device_hours;
   if (cell.joules) json["joules"] = *cell.joules;
   if (!cell.tuning.empty()) json["tuning"] = cell.tuning;
   return json;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -39,14 +40,16 @@ std::string NumberAttribute(absl::string_view name, double value) {
   return std::isfinite(value) ? absl::StrFormat(" data-%s=\"%.9g\"", name, value) : "";
 }
 
-std::string CellAttributes(const LeaderboardCell& cell, const std::map<std::string, int>& numbers) {
+std::string CellAttributes(const LeaderboardCell& cell, const std::map<std::string, int>& numbers,
+                           bool in_devices) {
   // What did not train has no score that could be sorted, compared or drawn.
   std::string text = cell.trained > 0 ? NumberAttribute("value", cell.value) : "";
   if (cell.interval) {
     absl::StrAppend(&text, NumberAttribute("low", cell.interval->low),
                     NumberAttribute("high", cell.interval->high));
   }
-  if (cell.core_hours) absl::StrAppend(&text, NumberAttribute("cost", *cell.core_hours));
+  if (const auto hours = in_devices ? cell.device_hours : cell.core_hours)
+    absl::StrAppend(&text, NumberAttribute("cost", *hours));
   std::vector<int> runs;
   for (const std::string& directory : cell.directories) {
     const auto number = numbers.find(directory);
@@ -84,11 +87,16 @@ std::string ColumnHead(absl::string_view kind, absl::string_view text) {
 struct Shape {
   explicit Shape(const LeaderboardTable& table) : has_average(table.tasks.size() > 1) {
     for (const LeaderboardRow& row : table.rows) {
-      for (const auto& cell : row.cells) has_cost |= cell && cell->core_hours.has_value();
+      for (const auto& cell : row.cells)
+        has_cost |= cell && (cell->core_hours || cell->device_hours);
     }
-    columns = 1 + table.tasks.size() + (has_average ? 1 : 0) + (has_cost ? 1 : 0);
+    if (has_cost) costs = internal::CostColumns(table);
+    std::erase_if(costs, [](const internal::CostColumn& column) { return !column.hours; });
+    in_devices = internal::IsPricedInDevices(table);
+    columns = 1 + table.tasks.size() + (has_average ? 1 : 0) + costs.size();
   }
-  bool has_average, has_cost = false;
+  bool has_average, has_cost = false, in_devices = false;
+  std::vector<internal::CostColumn> costs;  // of hours; the energy stands behind them
   size_t columns;
 };
 
@@ -97,19 +105,20 @@ std::string Head(const LeaderboardTable& table, const Shape& shape) {
   for (const std::string& task : table.tasks)
     absl::StrAppend(&text, ColumnHead(absl::StrCat("task:", task), table.metric->Heading(task)));
   if (shape.has_average) absl::StrAppend(&text, ColumnHead("average", "average"));
-  if (shape.has_cost) absl::StrAppend(&text, ColumnHead("cost", "core-hours"));
+  for (const internal::CostColumn& column : shape.costs)
+    absl::StrAppend(&text, ColumnHead("cost", column.heading));
   return absl::StrCat(text, "</tr></thead>\n");
 }
 
 // What one seed of every task took; of how many tasks, where some do not say.
-std::string CostCell(const LeaderboardRow& row) {
-  const internal::RowCost cost = internal::CostOf(row);
-  if (cost.known_tasks == 0) return TableCell("", kNothing);
+std::string CostCell(const internal::RowCost& cost, const internal::CostColumn& column) {
+  const internal::RowHours& hours = cost.*column.hours;
+  if (hours.known_tasks == 0) return TableCell("", kNothing);
   const std::string energy =
       cost.joules ? absl::StrCat(" ", internal::KilojoulesText(cost), " kJ") : "";
-  return TableCell(NumberAttribute("value", cost.core_hours),
-                   Span("value", internal::HoursText(cost)) +
-                       Span("standing", absl::StrCat(internal::PartText(cost), energy)));
+  return TableCell(NumberAttribute("value", hours.hours),
+                   Span("value", internal::NumberText(hours)) +
+                       Span("standing", absl::StrCat(internal::PartText(hours), energy)));
 }
 
 std::string RowHead(absl::string_view label) {
@@ -128,13 +137,17 @@ std::string Row(const LeaderboardTable& table, const LeaderboardRow& row, const 
                       "<span class=\"marks\">; learning rates tried: ", EscapeHtml(cell->tuning),
                       "</span>");
     }
-    absl::StrAppend(&text, TableCell(cell ? CellAttributes(*cell, run_numbers) : "", content));
+    absl::StrAppend(
+        &text,
+        TableCell(cell ? CellAttributes(*cell, run_numbers, shape.in_devices) : "", content));
   }
   if (shape.has_average) {
     absl::StrAppend(&text, TableCell(row.average ? NumberAttribute("value", *row.average) : "",
                                      CellContent(internal::AverageText(*table.metric, row))));
   }
-  if (shape.has_cost) absl::StrAppend(&text, CostCell(row));
+  const internal::RowCost cost = internal::CostOf(row);
+  for (const internal::CostColumn& column : shape.costs)
+    absl::StrAppend(&text, CostCell(cost, column));
   return absl::StrCat(text, "</tr>\n");
 }
 
@@ -208,13 +221,11 @@ std::string Groups(const LeaderboardTable& table, const Shape& shape,
 std::string Caption(const LeaderboardTable& table, const Shape& shape,
                     const LeaderboardOptions& options) {
   const MetricTraits& traits = table.metric->traits();
-  return absl::StrCat(
-      EscapeHtml(traits.title), " on the ", EscapeHtml(options.split), " split",
-      traits.is_higher_better ? "" : "; lower is better",
-      ". [low, high]: ", absl::StrFormat("%g", 100 * options.confidence), " % interval.",
-      shape.has_cost ? " Core-hours: wall time of training times threads, of one seed of every "
-                       "task."
-                     : "");
+  return absl::StrCat(EscapeHtml(traits.title), " on the ", EscapeHtml(options.split), " split",
+                      traits.is_higher_better ? "" : "; lower is better",
+                      ". [low, high]: ", absl::StrFormat("%g", 100 * options.confidence),
+                      " % interval.",
+                      shape.has_cost ? absl::StrCat(" ", internal::CostLegend(table)) : "");
 }
 
 std::string OpenSection(const LeaderboardTable& table, size_t index, size_t count) {
@@ -224,7 +235,8 @@ std::string OpenSection(const LeaderboardTable& table, size_t index, size_t coun
       "<section class=\"leaderboard\" id=\"", id, "\" aria-labelledby=\"", id, "-title\"",
       absl::StrFormat(" data-scale=\"%g\" data-decimals=\"%d\" data-higher-is-better=\"%d\"",
                       traits.scale, traits.decimals, traits.is_higher_better ? 1 : 0),
-      " data-unit=\"", EscapeHtml(traits.unit), "\" data-metric=\"", EscapeHtml(traits.name),
+      " data-cost-unit=\"", internal::IsPricedInDevices(table) ? "device-hours" : "core-hours",
+      "\" data-unit=\"", EscapeHtml(traits.unit), "\" data-metric=\"", EscapeHtml(traits.name),
       "\">\n<h2 id=\"", id, "-title\">", EscapeHtml(internal::TableTitle(index, count)), "</h2>\n",
       table.differs.empty() ? "" : absl::StrCat("<p>", EscapeHtml(table.differs), "</p>\n"),
       "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-labelledby=\"", id, "-title\">\n");

@@ -34,6 +34,7 @@ class PaperTable {
       : board_(board), table_(board.tables[index]), index_(index) {
     const size_t columns = table_.tasks.size() + (table_.tasks.size() > 1 ? 1 : 0);
     for (size_t c = 0; c < columns; ++c) columns_.emplace_back(table_, c);
+    if (board_.options.shows_cost) costs_ = internal::CostColumns(table_);
   }
 
   std::string Text() {
@@ -94,12 +95,8 @@ class PaperTable {
   }
 
   std::string Title(const std::string& title) const {
-    return absl::StrCat("\\midrule\n\\multicolumn{", 1 + 2 * columns_.size() + CostColumns(),
+    return absl::StrCat("\\midrule\n\\multicolumn{", 1 + 2 * columns_.size() + costs_.size(),
                         "}{@{}l}{", title, "} \\\\\n");
-  }
-  size_t CostColumns() const {
-    if (!board_.options.shows_cost) return 0;
-    return internal::HasJoules(table_) ? 2 : 1;
   }
 
   static void AppendCell(const internal::PaperCell& cell, std::string* line) {
@@ -111,26 +108,24 @@ class PaperTable {
     for (const internal::PaperColumn& column : columns_)
       AppendCell(column.Cell(row, &used_), &line);
     const internal::RowCost cost = internal::CostOf(row);
-    if (CostColumns() > 0)
-      absl::StrAppend(&line, " & ", internal::HoursText(cost), internal::PartText(cost));
-    if (CostColumns() > 1) absl::StrAppend(&line, " & ", internal::KilojoulesText(cost));
+    for (const internal::CostColumn& column : costs_)
+      absl::StrAppend(&line, " & ", column.text(cost));
     return absl::StrCat(line, " \\\\\n");
   }
 
   std::string PrintedLine(const PublishedRows::Row& row) const {
     std::string line = EscapeLatex(row.row.label());
     for (const internal::PaperColumn& column : columns_) AppendCell(column.Printed(row), &line);
-    return absl::StrCat(line, std::string(CostColumns(), '&'), " \\\\\n");
+    return absl::StrCat(line, std::string(costs_.size(), '&'), " \\\\\n");
   }
 
   std::string Grid() {
     std::string text = "\\begin{tabular}{@{}l";
     for (size_t c = 0; c < columns_.size(); ++c) absl::StrAppend(&text, " r@{}l");
-    absl::StrAppend(&text, std::string(CostColumns(), 'r'), "@{}}\n\\toprule\nmethod");
+    absl::StrAppend(&text, std::string(costs_.size(), 'r'), "@{}}\n\\toprule\nmethod");
     for (const internal::PaperColumn& column : columns_)
       absl::StrAppend(&text, " & ", column.Head());
-    if (CostColumns() > 0) absl::StrAppend(&text, " & core-hours");
-    if (CostColumns() > 1) absl::StrAppend(&text, " & kJ");
+    for (const internal::CostColumn& column : costs_) absl::StrAppend(&text, " & ", column.heading);
     absl::StrAppend(&text, " \\\\\n");
     std::string title;
     for (const LeaderboardRow& row : table_.rows) {
@@ -162,7 +157,7 @@ class PaperTable {
                                              : absl::StrCat("\\textsuperscript{", mark.symbol, "}~",
                                                             mark.explanation));
     }
-    if (CostColumns() > 0) notes.push_back(EscapeLatex(internal::CostLegend(table_)));
+    if (!costs_.empty()) notes.push_back(EscapeLatex(internal::CostLegend(table_)));
     for (const std::string& builds : table_.builds) notes.push_back(BreakableLatex(builds));
     if (!table_.differs.empty()) notes.push_back(BreakableLatex(table_.differs));
     for (const PublishedRows& published : table_.published) {
@@ -178,6 +173,7 @@ class PaperTable {
   const LeaderboardTable& table_;
   const size_t index_;
   std::vector<internal::PaperColumn> columns_;
+  std::vector<internal::CostColumn> costs_;
   std::set<internal::PaperMark> used_;
 };
 

@@ -48,12 +48,11 @@ void AddPublished(const Metric& metric, const PublishedRows& published, bool has
   grid->sections.push_back(std::move(section));
 }
 
-// The columns of costs behind those of scores; no more than the header has.
-void AppendCost(const LeaderboardRow& row, size_t width, std::vector<std::string>* cells) {
+// The columns of costs behind those of scores.
+void AppendCost(const LeaderboardRow& row, const std::vector<internal::CostColumn>& columns,
+                std::vector<std::string>* cells) {
   const internal::RowCost cost = internal::CostOf(row);
-  cells->push_back(absl::StrCat(internal::HoursText(cost), internal::PartText(cost)));
-  cells->push_back(internal::KilojoulesText(cost));
-  if (cells->size() > width) cells->resize(width);
+  for (const internal::CostColumn& column : columns) cells->push_back(column.text(cost));
 }
 
 Grid MakeGrid(const LeaderboardTable& table, bool shows_cost) {
@@ -62,8 +61,9 @@ Grid MakeGrid(const LeaderboardTable& table, bool shows_cost) {
   grid.header = {"method"};
   for (const std::string& task : table.tasks) grid.header.push_back(table.metric->Heading(task));
   if (has_average) grid.header.push_back("average");
-  if (shows_cost) grid.header.push_back("core-hours");
-  if (shows_cost && internal::HasJoules(table)) grid.header.push_back("kJ");
+  std::vector<internal::CostColumn> costs;
+  if (shows_cost) costs = internal::CostColumns(table);
+  for (const internal::CostColumn& column : costs) grid.header.push_back(column.heading);
   for (const LeaderboardRow& row : table.rows) {
     const std::string title = internal::SectionTitle(row.kind);
     if (grid.sections.empty() || grid.sections.back().title != title)
@@ -72,7 +72,7 @@ Grid MakeGrid(const LeaderboardTable& table, bool shows_cost) {
     for (const auto& cell : row.cells)
       cells.push_back(internal::CellText(*table.metric, row.kind, cell));
     if (has_average) cells.push_back(internal::AverageText(*table.metric, row));
-    if (shows_cost) AppendCost(row, grid.header.size(), &cells);
+    AppendCost(row, costs, &cells);
     grid.sections.back().rows.push_back(std::move(cells));
     if (auto tuning = TuningRow(row, grid.header.size()))
       grid.sections.back().rows.push_back(*std::move(tuning));

@@ -15,6 +15,7 @@
 #include "bench/curve_figure.h"
 #include "bench/gnuplot.h"
 #include "eval/curve_values.h"
+#include "eval/table_cost.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 
@@ -138,18 +139,21 @@ std::string CurvesProgram(const LeaderboardTable& table, size_t column,
 
 // Names stand beside their points, right and left by turns, because neighbours are often close.
 std::string CostProgram(const LeaderboardTable& table, size_t column, const std::string& stem) {
+  const bool in_devices = internal::IsPricedInDevices(table);
   std::string blocks[2];
   double least = std::numeric_limits<double>::infinity(), most = 0;
   size_t count = 0;
   for (const Shown& shown : ShownRows(table, column)) {
-    if (!shown.cell->core_hours || *shown.cell->core_hours <= 0) continue;
+    const std::optional<double> hours =
+        in_devices ? shown.cell->device_hours : shown.cell->core_hours;
+    if (!hours || *hours <= 0) continue;
     // gnuplot reads a label in double quotes as one word, whatever else is in it.
     const std::string label =
         absl::StrReplaceAll(ShortLabel(*shown.row), {{"\"", "'"}, {"\n", " "}, {"\\", "/"}});
-    absl::StrAppendFormat(&blocks[count++ % 2], "%.9g %s \"%s\"\n", *shown.cell->core_hours,
+    absl::StrAppendFormat(&blocks[count++ % 2], "%.9g %s \"%s\"\n", *hours,
                           Score(*table.metric, *shown.cell), label);
-    least = std::min(least, *shown.cell->core_hours);
-    most = std::max(most, *shown.cell->core_hours);
+    least = std::min(least, *hours);
+    most = std::max(most, *hours);
   }
   if (count == 0) return "";
   const int height = 150 + 8 * static_cast<int>(count);
@@ -162,8 +166,8 @@ std::string CostProgram(const LeaderboardTable& table, size_t column, const std:
       Open(stem, height), "$right << END\n", blocks[0], "END\n$left << END\n", blocks[1],
       "END\nset key off\nset logscale x\n",
       absl::StrFormat("set xrange [%.3g:%.3g]\n", least / 4, 4 * most),  // room for names
-      "set xlabel 'core-hours of a run'\nset title ", PlainQuoted(Name(table, column)), "\nplot ",
-      plots, "\n", Close(stem, height));
+      "set xlabel '", in_devices ? "device" : "core", "-hours of a run'\nset title ",
+      PlainQuoted(Name(table, column)), "\nplot ", plots, "\n", Close(stem, height));
 }
 
 // The time of drawing, which cairo writes into the file, becomes that of no day.

@@ -18,6 +18,7 @@ class LeaderboardTable {
       decimals: Number(section.dataset.decimals),
       isHigherBetter: section.dataset.higherIsBetter === '1'
     };
+    this.costUnit = section.dataset.costUnit;
     this.comparisons = new Map();
     for (const [task, a, b, difference, low, high, p] of report.comparisons[number] || []) {
       this.comparisons.set(JSON.stringify([task, a, b]), {difference, low, high, p});
@@ -213,7 +214,8 @@ class LeaderboardTable {
       };
     });
     const title = `${this.heads[column].dataset.column.slice(5)}: ${this.metric.name} in ${
-        this.metric.unit}, with its interval, against core-hours of a run`;
-    return pointChart({title, xName: 'core-hours of a run', width, height: 320}, points);
+        this.metric.unit}, with its interval, against ${
+            this.costUnit} of a run`;
+    return pointChart({title, xName: `${this.costUnit} of a run`, width, height: 320}, points);
   }
 }
