@@ -94,7 +94,7 @@ struct LeaderboardCell {
   // What one run took on average. Unset where no run says.
   // Core-hours: wall time of training (with and without labels) times threads.
   std::optional<double> core_hours;
-  // Of runs on a device instead: wall time times processes, each of which has one device. Neither
+  // Device-hours of runs on a device: wall time times processes, each of which has one. Neither
   // is set where only some of the runs were on a device.
   std::optional<double> device_hours;
   // Energy of the machine's processors meanwhile; only where every run counted it.

@@ -111,7 +111,7 @@ std::string DescribeTuning(const std::vector<Entry>& runs) {
   return absl::StrCat(trials, " trials: ", absl::StrJoin(parts, ", "));
 }
 
-// Of cores, or of devices: nothing where a run was on the other.
+// Hours of cores, or of devices; nothing where a run was on the other.
 std::optional<double> MeanHours(const std::vector<Entry>& runs, bool of_devices) {
   std::vector<double> hours;
   for (const Entry& run : runs) {

@@ -80,6 +80,11 @@ presets/s4@1 text/s4d a4b2683a05ce
 presets/small@2 2474e1e607c1
 presets/small@2 under fair 9a1357d43d8a
 presets/small@2 under fair:listops 27b135a39079
+presets/small@2 under strong 6a4d13babfc8
+presets/small@2 under strong:image 2803da12cac4
+presets/small@2 under strong:listops 16bdb45134b5
+presets/small@2 under strong:pathfinder32 8317163ded1a
+presets/small@2 under strong:text a44d5013a991
 presets/smoke@3 f9b1a777e459
 presets/smoke@3 listops f6666c986a24
 presets/smoke@3 retrieval d01d78c4f68b
@@ -210,6 +215,31 @@ protocols/s4@4 pathx 35a3990e0b14
 protocols/s4@4 pathx/s4d ce9d501f152d
 protocols/s4@4 retrieval 1b69796c5fb6
 protocols/s4@4 text 48b9312923cc
+protocols/strong@1 4192e7337008
+protocols/strong@1 image cff26baaf010
+protocols/strong@1 listops 62fee6b72e75
+protocols/strong@1 listops/fnet cee4a6ee30dd
+protocols/strong@1 listops/longformer cee4a6ee30dd
+protocols/strong@1 listops/none cee4a6ee30dd
+protocols/strong@1 listops/s4d cee4a6ee30dd
+protocols/strong@1 pathfinder256 386c785977f3
+protocols/strong@1 pathfinder32 be3ccb53b97d
+protocols/strong@1 pathfinder64 7be83e6f973e
+protocols/strong@1 pathx 6800d0b7e986
+protocols/strong@1 retrieval 2c2b384c1070
+protocols/strong@1 retrieval/fnet cee4a6ee30dd
+protocols/strong@1 retrieval/longformer cee4a6ee30dd
+protocols/strong@1 retrieval/none cee4a6ee30dd
+protocols/strong@1 retrieval/s4d cee4a6ee30dd
+protocols/strong@1 review_halves/fnet cee4a6ee30dd
+protocols/strong@1 review_halves/longformer cee4a6ee30dd
+protocols/strong@1 review_halves/none cee4a6ee30dd
+protocols/strong@1 review_halves/s4d cee4a6ee30dd
+protocols/strong@1 text 5d9d9bc634c4
+protocols/strong@1 text/fnet cee4a6ee30dd
+protocols/strong@1 text/longformer cee4a6ee30dd
+protocols/strong@1 text/none cee4a6ee30dd
+protocols/strong@1 text/s4d cee4a6ee30dd
 )";
 
 // "PRESET TASK ATTENTION HASH": runs under `fair`, which most records are. They stay comparable
