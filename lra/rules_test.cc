@@ -215,18 +215,19 @@ protocols/s4@4 pathx 35a3990e0b14
 protocols/s4@4 pathx/s4d ce9d501f152d
 protocols/s4@4 retrieval 1b69796c5fb6
 protocols/s4@4 text 48b9312923cc
-protocols/strong@1 4192e7337008
-protocols/strong@1 image cff26baaf010
-protocols/strong@1 listops 62fee6b72e75
+protocols/strong@1 */none ef4ca5319057
+protocols/strong@1 dbd54d308b6a
+protocols/strong@1 image 5eab15a8dcfc
+protocols/strong@1 listops 984a36bbffad
 protocols/strong@1 listops/fnet cee4a6ee30dd
 protocols/strong@1 listops/longformer cee4a6ee30dd
 protocols/strong@1 listops/none cee4a6ee30dd
 protocols/strong@1 listops/s4d cee4a6ee30dd
-protocols/strong@1 pathfinder256 386c785977f3
-protocols/strong@1 pathfinder32 be3ccb53b97d
-protocols/strong@1 pathfinder64 7be83e6f973e
-protocols/strong@1 pathx 6800d0b7e986
-protocols/strong@1 retrieval 2c2b384c1070
+protocols/strong@1 pathfinder256 994d7a8f32aa
+protocols/strong@1 pathfinder32 87fd24f85afa
+protocols/strong@1 pathfinder64 d8fb5704f4b6
+protocols/strong@1 pathx abe57358deff
+protocols/strong@1 retrieval 19c35ddfdb27
 protocols/strong@1 retrieval/fnet cee4a6ee30dd
 protocols/strong@1 retrieval/longformer cee4a6ee30dd
 protocols/strong@1 retrieval/none cee4a6ee30dd
@@ -235,7 +236,7 @@ protocols/strong@1 review_halves/fnet cee4a6ee30dd
 protocols/strong@1 review_halves/longformer cee4a6ee30dd
 protocols/strong@1 review_halves/none cee4a6ee30dd
 protocols/strong@1 review_halves/s4d cee4a6ee30dd
-protocols/strong@1 text 5d9d9bc634c4
+protocols/strong@1 text a34d117b5e40
 protocols/strong@1 text/fnet cee4a6ee30dd
 protocols/strong@1 text/longformer cee4a6ee30dd
 protocols/strong@1 text/none cee4a6ee30dd
