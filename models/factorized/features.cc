@@ -61,7 +61,10 @@ bool CoreRotates(const FactorizedSpec& spec) {
 void AddCosine(const FactorizedSpec& spec, const AttentionInput& input, const Offsets& offsets,
                Prepared* prepared) {
   const at::Tensor query = Angles(spec, input, input.q.size(2), offsets.query);
-  const at::Tensor key = Angles(spec, input, input.k.size(2), offsets.key);
+  // One tensor where it can be, so that the core makes one table of cosines and sines.
+  const bool is_shared = input.q.size(2) == input.k.size(2) && offsets.query == offsets.key &&
+                         !spec.learned_scale.defined();
+  const at::Tensor key = is_shared ? query : Angles(spec, input, input.k.size(2), offsets.key);
   prepared->core.query_angles = query;
   prepared->core.key_angles = key;
   if (CoreRotates(spec)) return;

@@ -5,7 +5,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/exp.h>
-#include <ATen/ops/ones.h>
+#include <ATen/ops/full.h>
 
 #include <numbers>
 
@@ -21,6 +21,13 @@ at::Tensor OwnLength(const AttentionInput& input) {
   at::Tensor ends = at::arange(1, keys + 1, options).unsqueeze(0);
   if (input.keep.defined()) ends = ends * input.keep.to(at::kDouble);
   return ends.amax(1, true).clamp_min(queries == keys || input.causal ? 1 : queries);
+}
+
+// Counts [B or 1, N] with those of earlier pieces: [B or 1, 1, N, 1], float64.
+at::Tensor AtLeastOne(const at::Tensor& counts, const Offsets& offsets) {
+  at::Tensor seen = counts.to(at::kDouble);
+  if (offsets.seen.defined()) seen = seen + offsets.seen.unsqueeze(1);
+  return seen.clamp_min(1).unsqueeze(1).unsqueeze(-1);
 }
 
 }  // namespace
@@ -53,18 +60,23 @@ at::Tensor LogDecay(const FactorizedSpec& spec) {
 }
 
 at::Tensor SeenByKeys(const AttentionInput& input, const Offsets& offsets) {
-  const auto options = input.k.options().dtype(at::kDouble);
-  const at::Tensor keep =
-      input.keep.defined() ? input.keep.to(at::kDouble) : at::ones({1, input.k.size(2)}, options);
-  at::Tensor seen = keep.cumsum(1);  // [B or 1, Nk]
-  if (offsets.seen.defined()) seen = seen + offsets.seen.unsqueeze(1);
-  return seen.clamp_min(1).unsqueeze(1).unsqueeze(-1);
+  // Integers, because CUDA adds up floats in no fixed order here.
+  const at::Tensor seen =
+      input.keep.defined()
+          ? input.keep.cumsum(1)
+          : at::arange(1, input.k.size(2) + 1, input.k.options().dtype(at::kLong)).unsqueeze(0);
+  return AtLeastOne(seen, offsets);
 }
 
 at::Tensor SeenByQueries(const AttentionInput& input, const Offsets& offsets) {
   const int64_t n = input.q.size(2), keys = input.k.size(2);
+  if (!input.causal) {
+    const at::Tensor seen = input.keep.defined()
+                                ? input.keep.sum(1, /*keepdim=*/true)
+                                : at::full({1, 1}, keys, input.k.options().dtype(at::kLong));
+    return AtLeastOne(seen, offsets);
+  }
   const at::Tensor seen = SeenByKeys(input, offsets);
-  if (!input.causal) return seen.narrow(2, keys - 1, 1);
   if (n == keys) return seen;
   if (n < keys) return seen.narrow(2, keys - n, n);
   return at::constant_pad_nd(seen, {0, 0, n - keys, 0}, 1.0);  // the first queries see no key

@@ -1,304 +1,23 @@
 #include "models/kernels/causal_linear_attention.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/cos.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/ones_like.h>
-#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <limits>
-#include <vector>
 
 #include "lra/check.h"
 #include "models/base/optional_tensor.h"
-#include "models/kernels/head_rows.h"
 #include "models/kernels/linear_attention_pieces.h"
 
 namespace lra {
 namespace {
 
-using linear_pieces::Features;
-using linear_pieces::Kept;
-using linear_pieces::Normalize;
-using linear_pieces::Normalizer;
-using linear_pieces::Rotation;
-using linear_pieces::ThroughFeatures;
-using linear_pieces::ValuesWithOnes;
+using internal::CausalGradients;
+using internal::CausalState;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-// Tokens [first, first + size) of everything, ready to multiply.
-struct Chunk {
-  int64_t index, first, size;
-  at::Tensor a, c;       // phi(q), phi(k): [B, H, C, D]
-  at::Tensor values;     // [B, H, C, Dv + 1]
-  at::Tensor reweights;  // what multiplies a c^T: [.., C, C], zero above the diagonal
-  Rotation query, key;   // angles
-  // Decay from the chunk's start to each token, from each token to its end, and over all of it:
-  // [.., C, 1], [.., C, 1], [.., 1, 1]. Undefined = 1.
-  at::Tensor to_token, from_token, over;
-};
-
-at::Tensor Times(const at::Tensor& t, const at::Tensor& factor) {
-  return factor.defined() ? t * factor : t;
-}
-
-at::Tensor Slice(const at::Tensor& t, int64_t dim, int64_t first, int64_t size) {
-  return t.defined() ? t.narrow(dim, first, size) : t;
-}
-
-class Chunks {
- public:
-  Chunks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& keep,
-         const LinearAttentionSpec& spec)
-      : q_(q), k_(k), v_(v), keep_(keep), spec_(spec) {}
-
-  int64_t count() const { return (q_.size(2) + kCausalChunkTokens - 1) / kCausalChunkTokens; }
-
-  Chunk Load(int64_t index) const {
-    const int64_t first = index * kCausalChunkTokens;
-    const int64_t size = std::min(kCausalChunkTokens, q_.size(2) - first);
-    const at::Tensor keep = Slice(keep_, 1, first, size);
-    const auto angles = [&](const at::Tensor& t) { return Slice(t, -1, first, size); };
-    Chunk chunk = {index,
-                   first,
-                   size,
-                   {},
-                   {},
-                   {},
-                   {},
-                   Rotation(angles(spec_.query_angles), q_),
-                   Rotation(angles(spec_.key_angles), q_),
-                   {},
-                   {},
-                   {}};
-    chunk.a = Features(q_.narrow(2, first, size), spec_);
-    chunk.c = Kept(Features(k_.narrow(2, first, size), spec_), keep);
-    chunk.values = ValuesWithOnes(v_.narrow(2, first, size), keep);
-    AddReweights(&chunk);
-    return chunk;
-  }
-
-  // The state on entering the chunk.
-  at::Tensor Enter(const Chunk& chunk, const at::Tensor& state) const {
-    if (!state.defined() || !spec_.state_scale.defined()) return state;
-    return state * spec_.state_scale.select(2, chunk.index).unsqueeze(-1);
-  }
-
-  // sum over all tokens so far of w_ij [v_j, 1]: [B, H, C, Dv + 1].
-  at::Tensor Sums(const Chunk& chunk, const at::Tensor& state) const {
-    const at::Tensor inner =
-        at::matmul(at::matmul(chunk.a, chunk.c.transpose(-1, -2)) * chunk.reweights, chunk.values);
-    if (!state.defined()) return inner;
-    return inner + Times(chunk.query.Fold(at::matmul(chunk.a, state)), chunk.to_token);
-  }
-
-  // The state on leaving the chunk.
-  at::Tensor Leave(const Chunk& chunk, const at::Tensor& state) const {
-    const at::Tensor added = at::matmul(Times(chunk.c, chunk.from_token).transpose(-1, -2),
-                                        chunk.key.Expand(chunk.values));
-    return state.defined() ? Times(state, chunk.over) + added : added;
-  }
-
-  // |sum_{j <= i} phi(k_j)| for the floor of signed sums: [B, H, C].
-  at::Tensor KeySumNorms(const Chunk& chunk, const at::Tensor& state) const {
-    if (spec_.denominator != Denominator::kSignedFloor) return at::Tensor();
-    at::Tensor squares;
-    const int64_t parts = chunk.key.cosine.defined() ? 2 : 1;
-    const at::Tensor triangle = Triangle(chunk);
-    for (int64_t part = 0; part < parts; ++part) {
-      at::Tensor features = chunk.c;
-      if (parts == 2) features = features * (part == 0 ? chunk.key.cosine : chunk.key.sine);
-      at::Tensor sum = at::matmul(triangle, features);  // [B, H, C, D]
-      if (state.defined()) {
-        const int64_t ones = state.size(-1) / parts * (part + 1) - 1;
-        sum = sum + Times(state.select(-1, ones).unsqueeze(-2), chunk.to_token);
-      }
-      const at::Tensor square = sum.square().sum(-1);
-      squares = part == 0 ? square : squares + square;
-    }
-    return squares.sqrt();
-  }
-
- private:
-  // Decays from j to i, zero above the diagonal: [.., C, C].
-  at::Tensor Triangle(const Chunk& chunk) const {
-    const at::Tensor later =
-        at::ones({chunk.size, chunk.size}, q_.options().dtype(at::kBool)).triu(1);
-    if (!spec_.log_decay.defined()) return at::ones_like(later, q_.options()).masked_fill(later, 0);
-    const at::Tensor logs = LogDecays(chunk);
-    return (logs.unsqueeze(-1) - logs.unsqueeze(-2))
-        .masked_fill(later, -std::numeric_limits<double>::infinity())
-        .exp();
-  }
-
-  // sum of log g from the chunk's start to each token: [B or 1, H, C].
-  at::Tensor LogDecays(const Chunk& chunk) const {
-    return spec_.log_decay.detach().narrow(-1, chunk.first, chunk.size).cumsum(-1);
-  }
-
-  void AddReweights(Chunk* chunk) const {
-    chunk->reweights = Triangle(*chunk);
-    if (spec_.query_angles.defined()) {
-      const auto slice = [&](const at::Tensor& t) {
-        return t.narrow(-1, chunk->first, chunk->size);
-      };
-      at::Tensor cosine =
-          at::cos(slice(spec_.query_angles).unsqueeze(-1) - slice(spec_.key_angles).unsqueeze(-2))
-              .to(q_.options());
-      if (cosine.dim() == 3) cosine = cosine.unsqueeze(1);  // [B, 1, C, C]
-      chunk->reweights = chunk->reweights * cosine;
-    }
-    if (!spec_.log_decay.defined()) return;
-    const at::Tensor logs = LogDecays(*chunk);
-    const at::Tensor last = logs.narrow(-1, chunk->size - 1, 1);
-    chunk->to_token = logs.exp().unsqueeze(-1);
-    chunk->from_token = (last - logs).exp().unsqueeze(-1);
-    chunk->over = last.exp().unsqueeze(-1);
-  }
-
-  const at::Tensor q_, k_, v_, keep_;
-  const LinearAttentionSpec& spec_;
-};
-
-struct Outcome {
-  at::Tensor output;         // [B, H, N, Dv]
-  at::Tensor row_sum;        // [B, H, N]
-  at::Tensor key_sum_norms;  // [B, H, N] or undefined
-};
-
-Outcome Forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                const at::Tensor& keep, const LinearAttentionSpec& spec, at::Tensor* state) {
-  const Chunks chunks(q, k, v, keep, spec);
-  Outcome outcome;
-  outcome.output = EmptyHeads(q, v.size(3));
-  outcome.row_sum = at::empty({q.size(0), q.size(1), q.size(2)}, q.options());
-  if (spec.denominator == Denominator::kSignedFloor)
-    outcome.key_sum_norms = at::empty_like(outcome.row_sum);
-  for (int64_t t = 0; t < chunks.count(); ++t) {
-    const Chunk chunk = chunks.Load(t);
-    *state = chunks.Enter(chunk, *state);
-    const at::Tensor sums = chunks.Sums(chunk, *state), norms = chunks.KeySumNorms(chunk, *state);
-    const at::Tensor row_sum = sums.select(-1, v.size(3));
-    const at::Tensor inverse = Normalize(row_sum, chunk.a, norms, spec).inverse.unsqueeze(-1);
-    outcome.output.narrow(2, chunk.first, chunk.size)
-        .copy_(sums.narrow(-1, 0, v.size(3)) * inverse);
-    outcome.row_sum.narrow(2, chunk.first, chunk.size).copy_(row_sum);
-    if (norms.defined()) outcome.key_sum_norms.narrow(2, chunk.first, chunk.size).copy_(norms);
-    *state = chunks.Leave(chunk, *state);
-  }
-  return outcome;
-}
-
-// What the backward of a chunk needs of the rows' upstream gradient: d [sum w v, sum w].
-at::Tensor SumGradients(const Chunk& chunk, const at::Tensor& gradient, const Outcome& outcome,
-                        const LinearAttentionSpec& spec) {
-  const auto rows = [&](const at::Tensor& t) { return Slice(t, 2, chunk.first, chunk.size); };
-  const Normalizer normalizer =
-      Normalize(rows(outcome.row_sum), chunk.a, rows(outcome.key_sum_norms), spec);
-  const at::Tensor inverse = normalizer.inverse.unsqueeze(-1), g = rows(gradient);
-  at::Tensor of_sum = -(g * rows(outcome.output)).sum(-1, true) * inverse;
-  if (normalizer.flows.defined())
-    of_sum = of_sum.masked_fill(normalizer.flows.logical_not().unsqueeze(-1), 0);
-  return at::cat({g * inverse, of_sum}, -1);
-}
-
-struct Gradients {
-  at::Tensor q, k, v, log_decay;
-};
-
-class Backward {
- public:
-  Backward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& keep,
-           const LinearAttentionSpec& spec, const Outcome& outcome, const at::Tensor& gradient)
-      : q_(q),
-        k_(k),
-        v_(v),
-        keep_(keep),
-        spec_(spec),
-        outcome_(outcome),
-        gradient_(gradient),
-        chunks_(q, k, v, keep, spec) {
-    result_ = {EmptyHeads(q, q.size(3)), EmptyHeads(k, k.size(3)), EmptyHeads(v, v.size(3)), {}};
-    if (spec.log_decay.defined())
-      log_position_ = at::empty({q.size(0), q.size(1), q.size(2)}, q.options());
-  }
-
-  Gradients Run() {
-    std::vector<at::Tensor> states(chunks_.count());  // on entering each chunk
-    at::Tensor state;
-    for (int64_t t = 0; t + 1 < chunks_.count(); ++t) {
-      const Chunk chunk = chunks_.Load(t);
-      states[t] = chunks_.Enter(chunk, state);
-      state = chunks_.Leave(chunk, states[t]);
-    }
-    at::Tensor state_gradient;  // of the state on leaving the chunk
-    for (int64_t t = chunks_.count() - 1; t >= 0; --t) {
-      const Chunk chunk = chunks_.Load(t);
-      if (t > 0 && t + 1 == chunks_.count()) states[t] = chunks_.Enter(chunk, state);
-      state_gradient = OfChunk(chunk, states[t], state_gradient);
-      states[t] = at::Tensor();
-    }
-    if (spec_.log_decay.defined()) result_.log_decay = OfLogDecay();
-    return result_;
-  }
-
- private:
-  // Returns the gradient of the state that the chunk before leaves.
-  at::Tensor OfChunk(const Chunk& chunk, const at::Tensor& state, const at::Tensor& leaving) {
-    const at::Tensor upstream = SumGradients(chunk, gradient_, outcome_, spec_);  // [.., Dv + 1]
-    const at::Tensor weights =
-        at::matmul(chunk.a, chunk.c.transpose(-1, -2)) * chunk.reweights;  // [.., C, C]
-    const at::Tensor products =
-        at::matmul(upstream, chunk.values.transpose(-1, -2)) * chunk.reweights;
-    const at::Tensor outer = Times(chunk.query.Expand(upstream), chunk.to_token);
-    at::Tensor da = at::matmul(products, chunk.c);
-    at::Tensor dc = at::matmul(products.transpose(-1, -2), chunk.a);
-    at::Tensor dv = at::matmul(weights.transpose(-1, -2), upstream);
-    if (state.defined()) da = da + at::matmul(outer, state.transpose(-1, -2));
-    if (leaving.defined()) {
-      const at::Tensor values = chunk.key.Expand(chunk.values);
-      dc = dc + Times(at::matmul(values, leaving.transpose(-1, -2)), chunk.from_token);
-      dv = dv + chunk.key.Fold(at::matmul(Times(chunk.c, chunk.from_token), leaving));
-    }
-    Store(chunk, da, dc, dv);
-    at::Tensor entering = at::matmul(chunk.a.transpose(-1, -2), outer);
-    if (leaving.defined()) entering = entering + Times(leaving, chunk.over);
-    return chunks_.Enter(chunk, entering);  // the scale is its own adjoint
-  }
-
-  void Store(const Chunk& chunk, const at::Tensor& da, const at::Tensor& dc, const at::Tensor& dv) {
-    const auto rows = [&](const at::Tensor& t) { return Slice(t, 2, chunk.first, chunk.size); };
-    const at::Tensor keep = Slice(keep_, 1, chunk.first, chunk.size);
-    rows(result_.q).copy_(ThroughFeatures(da, rows(q_), spec_));
-    rows(result_.k).copy_(Kept(ThroughFeatures(dc, rows(k_), spec_), keep));
-    rows(result_.v).copy_(Kept(dv.narrow(-1, 0, v_.size(3)), keep));
-    if (log_position_.defined())
-      rows(log_position_).copy_((chunk.a * da).sum(-1) - (chunk.c * dc).sum(-1));
-  }
-
-  // w_ij holds exp(b_i - b_j) with b_i = log g_0 + .. + log g_i, and so d b_i = a_i . da_i -
-  // c_i . dc_i; log g_s is in every b_i with i >= s.
-  at::Tensor OfLogDecay() const {
-    return log_position_.flip(-1).cumsum(-1).flip(-1).sum_to_size(spec_.log_decay.sizes());
-  }
-
-  const at::Tensor q_, k_, v_, keep_;
-  const LinearAttentionSpec& spec_;
-  const Outcome& outcome_;
-  const at::Tensor gradient_;
-  const Chunks chunks_;
-  Gradients result_;
-  at::Tensor log_position_;  // [B, H, N]: gradients of b
-};
 
 class CausalLinearAttentionFunction
     : public torch::autograd::Function<CausalLinearAttentionFunction> {
@@ -307,8 +26,9 @@ class CausalLinearAttentionFunction
                             const at::Tensor& v, const std::optional<at::Tensor>& log_decay,
                             const std::optional<at::Tensor>& keep,
                             const LinearAttentionSpec& spec) {
-    at::Tensor state;
-    const Outcome outcome = Forward(q, k, v, keep.value_or(at::Tensor()), spec, &state);
+    const CausalState outcome =
+        (q.is_cpu() ? internal::CausalForwardByChunk : internal::CausalForwardAtOnce)(
+            q, k, v, keep.value_or(at::Tensor()), spec);
     context->save_for_backward({q, k, v, outcome.output, outcome.row_sum});
     context->saved_data["keep"] = keep;
     context->saved_data["log_decay"] =
@@ -327,9 +47,10 @@ class CausalLinearAttentionFunction
     LinearAttentionSpec spec = linear_pieces::LoadSpec(context);
     spec.log_decay = optional("log_decay");
     spec.state_scale = optional("state_scale");
-    const Outcome outcome = {saved[3], saved[4], optional("key_sum_norms")};
-    const Gradients result =
-        Backward(saved[0], saved[1], saved[2], optional("keep"), spec, outcome, gradients[0]).Run();
+    const CausalState outcome = {saved[3], saved[4], optional("key_sum_norms")};
+    const CausalGradients result =
+        (saved[0].is_cpu() ? internal::CausalBackwardByChunk : internal::CausalBackwardAtOnce)(
+            gradients[0], saved[0], saved[1], saved[2], optional("keep"), spec, outcome);
     return {result.q, result.k, result.v, result.log_decay, at::Tensor(), at::Tensor()};
   }
 };
@@ -368,13 +89,6 @@ at::Tensor CausalLinearAttention(const at::Tensor& q, const at::Tensor& k, const
              ZerosInFront(q, more_keys), ZerosInFront(k, more_rows), ZerosInFront(v, more_rows),
              std::nullopt, IfDefined(kept), padded)
       .narrow(2, more_keys, n);
-}
-
-at::Tensor ExtendLinearAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                 const at::Tensor& keep, const LinearAttentionSpec& spec,
-                                 at::Tensor* state) {
-  const c10::NoGradGuard no_grad;
-  return Forward(q, k, v, keep, spec, state).output;
 }
 
 }  // namespace lra

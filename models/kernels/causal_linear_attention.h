@@ -4,6 +4,10 @@
 // a triangular mask; earlier chunks enter through the state S = sum phi(k_j) [v_j, 1]. The backward
 // computes the states again: beside inputs and output it saves one or two numbers for each row, and
 // it holds a state for each chunk while it runs.
+//
+// The host goes through the chunks one by one, which takes the least memory. A device takes all at
+// once, in a number of operators that does not depend on N: it holds matrices of C x C for all T
+// chunks of C tokens, and their T states, so O(N (C + D)) and O(T D Dv) numbers a head.
 #ifndef LRA_MODELS_KERNELS_CAUSAL_LINEAR_ATTENTION_H_
 #define LRA_MODELS_KERNELS_CAUSAL_LINEAR_ATTENTION_H_
 
@@ -21,6 +25,35 @@ at::Tensor ExtendLinearAttention(const at::Tensor& q, const at::Tensor& k, const
                                  const at::Tensor& keep, const LinearAttentionSpec& spec,
                                  at::Tensor* state);
 
+namespace internal {
+
+// What the forward keeps for the backward.
+struct CausalState {
+  at::Tensor output;         // [B, H, N, Dv]
+  at::Tensor row_sum;        // [B, H, N], before it is made safe
+  at::Tensor key_sum_norms;  // [B, H, N]: |sum_{j <= i} phi(k_j)| for kSignedFloor, else undefined
+};
+
+struct CausalGradients {
+  at::Tensor q, k, v;
+  at::Tensor log_decay;  // undefined without decays
+};
+
+// The two implementations of CausalLinearAttention() for N = Nk, for tests that compare them.
+CausalState CausalForwardByChunk(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                 const at::Tensor& keep, const LinearAttentionSpec& spec);
+CausalGradients CausalBackwardByChunk(const at::Tensor& gradient, const at::Tensor& q,
+                                      const at::Tensor& k, const at::Tensor& v,
+                                      const at::Tensor& keep, const LinearAttentionSpec& spec,
+                                      const CausalState& state);
+CausalState CausalForwardAtOnce(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                const at::Tensor& keep, const LinearAttentionSpec& spec);
+CausalGradients CausalBackwardAtOnce(const at::Tensor& gradient, const at::Tensor& q,
+                                     const at::Tensor& k, const at::Tensor& v,
+                                     const at::Tensor& keep, const LinearAttentionSpec& spec,
+                                     const CausalState& state);
+
+}  // namespace internal
 }  // namespace lra
 
 #endif  // LRA_MODELS_KERNELS_CAUSAL_LINEAR_ATTENTION_H_

@@ -2,31 +2,41 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/bmm.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "lra/check.h"
 #include "models/base/optional_tensor.h"
 #include "models/kernels/causal_linear_attention.h"
 #include "models/kernels/dispatch.h"
-#include "models/kernels/linear_attention_pieces.h"
+#include "models/kernels/head_rows.h"
+#include "models/kernels/linear_attention_chunks.h"
 
 namespace lra {
 namespace {
 
 using internal::LinearAttentionGradients;
 using internal::LinearAttentionState;
-using linear_pieces::Features;
-using linear_pieces::Kept;
-using linear_pieces::KeySumNorm;
+using linear_pieces::Chunked;
+using linear_pieces::Cut;
+using linear_pieces::CutFeatures;
+using linear_pieces::CutTokens;
+using linear_pieces::Divided;
+using linear_pieces::GradientStates;
+using linear_pieces::KeySide;
 using linear_pieces::Normalize;
 using linear_pieces::Normalizer;
-using linear_pieces::Rotation;
-using linear_pieces::ThroughFeatures;
-using linear_pieces::ValuesWithOnes;
+using linear_pieces::OfHeads;
+using linear_pieces::PartsOf;
+using linear_pieces::QuerySide;
+using linear_pieces::RowFloors;
+using linear_pieces::Side;
+using linear_pieces::StateParts;
+using linear_pieces::ThroughCutFeatures;
+using linear_pieces::ThroughDivision;
+using linear_pieces::Tokens;
+using linear_pieces::ValueStates;
+using linear_pieces::WeightedRows;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
@@ -65,25 +75,42 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
   }
 };
 
+// The floors of signed row sums, [B, H, N], of queries [B H, T C, F]; undefined for other
+// denominators.
+at::Tensor FloorsOf(const at::Tensor& queries, const StateParts& keys, const at::Tensor& q,
+                    const Cut& cut, const LinearAttentionSpec& spec) {
+  if (spec.denominator != Denominator::kSignedFloor) return at::Tensor();
+  return RowFloors(Tokens(queries.norm(2, -1, /*keepdim=*/true), q, cut).squeeze(3),
+                   keys.sums.norm(2, -1).view({q.size(0), q.size(1), 1}), spec);
+}
+
+// States of all chunks [B H T, V, F], summed over the chunks of each of x's heads: [B H, V, F].
+at::Tensor OverChunks(const at::Tensor& states, const at::Tensor& x, const Cut& cut) {
+  if (cut.count == 1) return states;
+  return states.view({x.size(0) * x.size(1), cut.count, states.size(1), states.size(2)}).sum(1);
+}
+
 }  // namespace
 
 namespace internal {
 
 LinearAttentionState ForwardGeneric(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                     const at::Tensor& keep, const LinearAttentionSpec& spec) {
-  const Rotation query(spec.query_angles, q), key(spec.key_angles, q);
-  const int64_t width = v.size(-1);
-  const at::Tensor key_features = Kept(Features(k, spec), keep);  // [B, H, Nk, D]
-  const at::Tensor query_features = Features(q, spec);
+  const Cut cut = Cut::IntoChunks(k.size(2)), whole = Cut::Whole(q.size(2));
+  const Side query = QuerySide(q, spec), key = KeySide(k, keep, query, spec);
+  const at::Tensor queries = OfHeads(CutFeatures(query, spec, whole));  // [B H, N, F]
   LinearAttentionState state;
-  state.key_state = at::matmul(key_features.transpose(-1, -2), key.Expand(ValuesWithOnes(v, keep)));
-  const at::Tensor sums =
-      query.Fold(at::matmul(query_features, state.key_state));  // [B, H, N, Dv + 1]
-  state.row_sum = sums.select(-1, width).contiguous();
-  const at::Tensor inverse =
-      Normalize(state.row_sum, query_features, KeySumNorm(state.key_state, spec), spec)
-          .inverse.unsqueeze(-1);
-  state.output = (sums.narrow(-1, 0, width) * inverse).transpose(1, 2).contiguous().transpose(1, 2);
+  state.key_state =
+      OverChunks(ValueStates(Chunked(CutFeatures(key, spec, cut), cut),
+                             Chunked(CutTokens(v, at::Tensor(), key.hidden, cut), cut), spec),
+                 k, cut);
+  const StateParts keys = PartsOf(state.key_state, v.size(3));
+  if (keys.sums.defined())
+    state.row_sum = Tokens(at::bmm(queries, keys.sums.transpose(1, 2)), q, whole).squeeze(3);
+  const Normalizer normalizer =
+      Normalize(state.row_sum, FloorsOf(queries, keys, q, whole, spec), spec);
+  state.output =
+      Divided(Tokens(at::bmm(queries, keys.values.transpose(1, 2)), q, whole), normalizer);
   return state;
 }
 
@@ -91,28 +118,29 @@ LinearAttentionGradients BackwardGeneric(const at::Tensor& gradient, const at::T
                                          const at::Tensor& k, const at::Tensor& v,
                                          const at::Tensor& keep, const LinearAttentionSpec& spec,
                                          const LinearAttentionState& state) {
-  const Rotation query(spec.query_angles, q), key(spec.key_angles, q);
-  const at::Tensor query_features = Features(q, spec);
-  const Normalizer normalizer =
-      Normalize(state.row_sum, query_features, KeySumNorm(state.key_state, spec), spec);
-  const at::Tensor inverse = normalizer.inverse.unsqueeze(-1);  // [B, H, N, 1]
-  at::Tensor sum_gradient = -(gradient * state.output).sum(-1, true) * inverse;
-  if (normalizer.flows.defined()) {
-    sum_gradient = at::where(normalizer.flows.unsqueeze(-1), sum_gradient,
-                             at::zeros({}, sum_gradient.options()));
-  }
-  const at::Tensor expanded =
-      query.Expand(at::cat({gradient * inverse, sum_gradient}, -1));  // [B, H, N, W]
-  const at::Tensor state_gradient =
-      at::matmul(query_features.transpose(-1, -2), expanded);  // [B, H, D, W]
+  const Cut query_cut = Cut::IntoChunks(q.size(2)), key_cut = Cut::Whole(k.size(2));
+  const Side query = QuerySide(q, spec), key = KeySide(k, keep, query, spec);
+  const at::Tensor queries = CutFeatures(query, spec, query_cut);  // [B, H, T C, F]
+  const StateParts of_keys = PartsOf(state.key_state, v.size(3));
+  const WeightedRows rows = ThroughDivision(
+      gradient, state.output,
+      Normalize(state.row_sum, FloorsOf(OfHeads(queries), of_keys, q, query_cut, spec), spec),
+      query_cut);
+  at::Tensor dq = at::bmm(OfHeads(rows.values), of_keys.values);  // [B H, T C, F]
+  if (rows.sums.defined()) dq.addcmul_(OfHeads(rows.sums), of_keys.sums);
   LinearAttentionGradients result;
-  result.q = ThroughFeatures(at::matmul(expanded, state.key_state.transpose(-1, -2)), q, spec);
-  const at::Tensor values = key.Expand(ValuesWithOnes(v, keep));  // [B, H, Nk, W]
-  result.k =
-      Kept(ThroughFeatures(at::matmul(values, state_gradient.transpose(-1, -2)), k, spec), keep);
-  const at::Tensor features = Kept(Features(k, spec), keep);
-  const at::Tensor value_gradient = key.Fold(at::matmul(features, state_gradient));
-  result.v = Kept(value_gradient.narrow(-1, 0, v.size(-1)), keep);
+  result.q = ThroughCutFeatures(Tokens(dq, q, query_cut), query, spec);
+
+  const at::Tensor state_gradient = OverChunks(
+      GradientStates(Chunked(queries, query_cut), Chunked(rows, query_cut)), q, query_cut);
+  const StateParts of_state = PartsOf(state_gradient, v.size(3));
+  const at::Tensor values = OfHeads(CutTokens(v, at::Tensor(), key.hidden, key_cut));
+  at::Tensor dk = at::bmm(values, of_state.values);  // [B H, Nk, F]
+  if (of_state.sums.defined()) dk.add_(of_state.sums);
+  result.k = ThroughCutFeatures(Tokens(dk, k, key_cut), key, spec);
+  const at::Tensor keys = OfHeads(CutFeatures(key, spec, key_cut));
+  result.v = EmptyHeads(v, v.size(3));
+  result.v.copy_(Tokens(at::bmm(keys, of_state.values.transpose(1, 2)), v, key_cut));
   return result;
 }
 

@@ -6,8 +6,9 @@
 //   w_ij = phi(q_i) . phi(k_j) * cos(alpha_i - alpha_j) * prod_{j < s <= i} g_s
 //   (the cosine only with angles, the product only with a decay)
 //
-// Numerator and denominator come from one product, because a column of ones is appended to v. The
-// cosine takes one product with [cos v | sin v] and no concatenation of q and k.
+// In tiles, numerator and denominator come from one product, because a column of ones is appended
+// to v. The cosine takes one product with [cos v | sin v] and no concatenation of q and k. The
+// generic form is made for a device: see linear_attention_chunks.h.
 #ifndef LRA_MODELS_KERNELS_LINEAR_ATTENTION_H_
 #define LRA_MODELS_KERNELS_LINEAR_ATTENTION_H_
 
@@ -71,10 +72,12 @@ namespace internal {
 
 // What the forward keeps for the backward.
 struct LinearAttentionState {
-  at::Tensor output;     // [B, H, N, Dv]
-  at::Tensor row_sum;    // [B, H, N], before it is made safe
-  at::Tensor key_state;  // [B, H, D, W]: sum_j phi(k_j) [v_j, 1] (with angles: the cosine and the
-                         // sine part side by side); of the tiles with zeros up to whole vectors
+  at::Tensor output;   // [B, H, N, Dv]
+  at::Tensor row_sum;  // [B, H, N], before it is made safe; generic: undefined for kNone
+  // The sums over keys. Tiles: [B, H, D, W] of phi(k_j) [v_j, 1], with angles the cosine and the
+  // sine part side by side, with zeros up to whole vectors. Generic: [B H, Dv + 1, F] of [v_j, 1]
+  // phi(k_j), F = D or, with angles, 2 D for [cos phi, sin phi]; no 1 where nothing is divided.
+  at::Tensor key_state;
   ProductType products = ProductType::kFloat32;  // of the tiles
 };
 

@@ -6,27 +6,22 @@
 #include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
-#include <ATen/ops/zeros_like.h>
+
+#include <limits>
 
 namespace lra::linear_pieces {
 namespace {
 
-// 1 / sqrt(|x|^2 + norm_epsilon), 0 where that is 1 / 0: [B, H, N, 1].
-at::Tensor InverseNorms(const at::Tensor& x, const LinearAttentionSpec& spec) {
-  const at::Tensor squares = x.square().sum(-1, true) + spec.norm_epsilon;
-  return at::where(squares == 0, at::zeros_like(squares), squares.rsqrt());
-}
-
-// The floors of kSignedFloor: [B, H, N].
-at::Tensor RowFloors(const at::Tensor& query_features, const at::Tensor& key_sum_norm,
-                     const LinearAttentionSpec& spec) {
-  const at::Tensor norms = query_features.square().sum(-1).sqrt();
-  return (norms * (key_sum_norm * spec.floor_ratio)).clamp_min(spec.epsilon);
-}
+constexpr double kSmallestNormal = std::numeric_limits<float>::min();
 
 }  // namespace
+
+at::Tensor InverseNorms(const at::Tensor& x, const LinearAttentionSpec& spec) {
+  const at::Tensor squares = x.square().sum(-1, true) + spec.norm_epsilon;
+  if (spec.norm_epsilon >= kSmallestNormal) return squares.rsqrt();
+  return squares.rsqrt().masked_fill_(squares == 0, 0);
+}
 
 at::Tensor Features(const at::Tensor& x, const LinearAttentionSpec& spec) {
   switch (spec.feature_map) {
@@ -81,17 +76,13 @@ at::Tensor Rotation::Fold(const at::Tensor& t) const {
   return t.narrow(-1, 0, width) * cosine + t.narrow(-1, width, width) * sine;
 }
 
-at::Tensor KeySumNorm(const at::Tensor& key_state, const LinearAttentionSpec& spec) {
-  if (spec.denominator != Denominator::kSignedFloor) return at::Tensor();
-  at::Tensor squares = key_state.select(-1, key_state.size(-1) - 1).square().sum(-1, true);
-  if (spec.query_angles.defined()) {
-    squares = squares + key_state.select(-1, key_state.size(-1) / 2 - 1).square().sum(-1, true);
-  }
-  return squares.sqrt();
+at::Tensor RowFloors(const at::Tensor& query_norms, const at::Tensor& key_sum_norms,
+                     const LinearAttentionSpec& spec) {
+  return (query_norms * (key_sum_norms * spec.floor_ratio)).clamp_min(spec.epsilon);
 }
 
-Normalizer Normalize(const at::Tensor& sum, const at::Tensor& query_features,
-                     const at::Tensor& key_sum_norm, const LinearAttentionSpec& spec) {
+Normalizer Normalize(const at::Tensor& sum, const at::Tensor& floors,
+                     const LinearAttentionSpec& spec) {
   Normalizer result;
   at::Tensor safe = sum;
   switch (spec.denominator) {
@@ -104,19 +95,23 @@ Normalizer Normalize(const at::Tensor& sum, const at::Tensor& query_features,
                  : sum.clamp_min(spec.epsilon);
       result.flows = safe == sum;
       break;
-    case Denominator::kSignedFloor: {
-      const at::Tensor floor = RowFloors(query_features, key_sum_norm, spec);
-      result.flows = sum.abs() >= floor;
-      safe = at::where(result.flows, sum, at::where(sum < 0, -floor, floor));
+    case Denominator::kSignedFloor:
+      result.flows = sum.abs() >= floors;
+      safe = at::where(result.flows, sum, at::where(sum < 0, -floors, floors));
       break;
-    }
     case Denominator::kNone:
-      safe = at::ones_like(sum);
-      result.flows = at::zeros_like(sum, at::kBool);
-      break;
+      return result;
   }
   // 0 where there is nothing to divide by (no keys and epsilon 0).
-  result.inverse = at::where(safe == 0, at::zeros_like(safe), safe.reciprocal());
+  result.inverse = safe.reciprocal().masked_fill_(safe == 0, 0);
+  return result;
+}
+
+at::Tensor RowSumGradient(const at::Tensor& gradient, const at::Tensor& output,
+                          const Normalizer& normalizer) {
+  at::Tensor result = -(gradient * output).sum(-1, true) * normalizer.inverse.unsqueeze(-1);
+  if (normalizer.flows.defined())
+    result.masked_fill_(normalizer.flows.logical_not().unsqueeze(-1), 0);
   return result;
 }
 

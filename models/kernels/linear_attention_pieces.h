@@ -11,7 +11,10 @@
 
 namespace lra::linear_pieces {
 
-// phi(x), and a gradient of phi(x) chained through it.
+// 1 / sqrt(|x|^2 + norm_epsilon), 0 where that is 1 / 0: [B, H, N, 1].
+at::Tensor InverseNorms(const at::Tensor& x, const LinearAttentionSpec& spec);
+// phi(x), and a gradient of phi(x) chained through it, of the causal form chunk by chunk: runs on
+// record have its rounding.
 at::Tensor Features(const at::Tensor& x, const LinearAttentionSpec& spec);
 at::Tensor ThroughFeatures(const at::Tensor& gradient, const at::Tensor& x,
                            const LinearAttentionSpec& spec);
@@ -36,17 +39,20 @@ inline at::Tensor Kept(const at::Tensor& t, const at::Tensor& keep) {
 // [B, H, Nk, Dv + 1], zeros for masked values (their features are zero too).
 at::Tensor ValuesWithOnes(const at::Tensor& v, const at::Tensor& keep);
 
-// |sum_j phi(k_j)|, with angles of the expanded features: [B, H, 1]; undefined where the
-// denominator does not need it.
-at::Tensor KeySumNorm(const at::Tensor& key_state, const LinearAttentionSpec& spec);
-
 struct Normalizer {
-  at::Tensor inverse;  // [B, H, N]: 1 / safe row sum
+  at::Tensor inverse;  // [B, H, N]: 1 / safe row sum; undefined = 1, and row sums do not count
   at::Tensor flows;    // [B, H, N] bool: whether the row sum has a gradient; undefined = all have
 };
-// row_sum [B, H, N]; key_sum_norm broadcastable to it.
-Normalizer Normalize(const at::Tensor& row_sum, const at::Tensor& query_features,
-                     const at::Tensor& key_sum_norm, const LinearAttentionSpec& spec);
+// The floors of kSignedFloor, from |phi(q_i)| and |sum_j phi(k_j)|, [B, H, N] and broadcastable to
+// it; with angles the norms are those of the rotated features.
+at::Tensor RowFloors(const at::Tensor& query_norms, const at::Tensor& key_sum_norms,
+                     const LinearAttentionSpec& spec);
+// row_sum [B, H, N]; floors are read for kSignedFloor alone.
+Normalizer Normalize(const at::Tensor& row_sum, const at::Tensor& floors,
+                     const LinearAttentionSpec& spec);
+// The gradient of row sums that the output [B, H, N, Dv] was divided by: [B, H, N, 1].
+at::Tensor RowSumGradient(const at::Tensor& gradient, const at::Tensor& output,
+                          const Normalizer& normalizer);
 
 // All but what the causal form adds.
 void SaveSpec(const LinearAttentionSpec& spec, torch::autograd::AutogradContext* context);
