@@ -14,7 +14,7 @@ namespace {
 
 struct RunFlags {
   std::string suite, out, device = "cpu";
-  int threads = 1;
+  int threads = 1, at_once = 1;
   SuiteFlags how;
 };
 
@@ -23,6 +23,7 @@ absl::Status RunSuite(const RunFlags& flags, const CommandContext& context) {
   SuiteRunOptions options;
   options.out = flags.out.empty() ? JoinPath("runs", SuiteName(flags.suite)) : flags.out;
   options.threads = flags.threads;
+  options.at_once = flags.at_once;
   if (flags.device != "cpu") options.train_flags = {"--device", flags.device};
   SuiteFlags how = flags.how;
   how.cluster_flags = options.train_flags;
@@ -48,6 +49,10 @@ void AddRunCommand(CLI::App* app, CommandContext* context) {
              .largest = static_cast<double>(MaxThreads())});
   AddDevice(command, &flags->device);
   AddSuiteFlags(command, &flags->how);
+  AddOption(command, "--at-once", &flags->at_once,
+            "Seeds of a cell that each worker trains side by side in one process: small models "
+            "fill a GPU together",
+            {.shows_default = true, .allowed = FlagRules::kPositive});
   AddOption(command, "--cell", &flags->how.cell,
             "Only the run of this name, without measuring; exit code 75 where the same command "
             "would get further");

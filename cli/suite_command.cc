@@ -149,10 +149,10 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
                                                      SuiteRunOptions* options) {
   LRA_ASSIGN_OR_RETURN(const std::optional<ClusterOptions> cluster, ClusterOf(flags.cluster));
   if (!cluster) return PoolExecutor(*options);
-  if (flags.workers > 0 || !flags.budget.empty() || !flags.cell.empty()) {
+  if (flags.workers > 0 || !flags.budget.empty() || !flags.cell.empty() || options->at_once > 1) {
     return absl::InvalidArgumentError(
-        "--workers, --budget and --cell are about processes of this machine; with --executor slurm "
-        "--at-most says how many runs are trained at once");
+        "--workers, --budget, --at-once and --cell are about processes of this machine; with "
+        "--executor slurm --at-most says how many runs are trained at once");
   }
   options->program = ThisProgram();
   options->workers = std::max(1, AvailableCores() / options->threads);

@@ -89,6 +89,7 @@ absl::Status TrainLists(const TrainFlags& flags, const SuiteFlags& suite_flags,
   options.out =
       choice.runtime.out_dir().empty() ? DefaultListFolder(suite) : choice.runtime.out_dir();
   options.threads = std::max(1, choice.runtime.threads());
+  options.at_once = flags.at_once();
   options.train_flags = flags.PassedOn(context);
   if (!choice.runtime.data_dir().empty() && suite.group(0).task_size() > 1) {
     return absl::InvalidArgumentError(
@@ -125,15 +126,16 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
   if (is_dry) return PrintEstimate(requests, context);
   ListenToSignals();
   nlohmann::json results = nlohmann::json::array();
-  const absl::Status status = TrainSeries(
-      requests, [&](const TrainRequest& request, const RunRecord& record) -> absl::Status {
-        if (!choice.ranks->is_first()) return absl::OkStatus();
-        LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
-        const std::string& out = request.runtime.out_dir();
-        if (!context.json) std::cout << Describe(*metric, record, out) << std::endl;
-        results.push_back(ToJsonResult(*metric, record, out));
-        return absl::OkStatus();
-      });
+  const absl::Status status =
+      TrainAtOnce(requests, flags.at_once(),
+                  [&](const TrainRequest& request, const RunRecord& record) -> absl::Status {
+                    if (!choice.ranks->is_first()) return absl::OkStatus();
+                    LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
+                    const std::string& out = request.runtime.out_dir();
+                    if (!context.json) std::cout << Describe(*metric, record, out) << std::endl;
+                    results.push_back(ToJsonResult(*metric, record, out));
+                    return absl::OkStatus();
+                  });
   if (context.json && !results.empty()) std::cout << results.dump(2) << "\n";
   if (status.ok()) return choice.ranks->Leave();
   return status;

@@ -23,6 +23,13 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
       "Start a new run from the weights of a checkpoint, a run (its selected checkpoint) or a "
       "weights file, with a fresh optimiser; train.steps, data and schedule may differ");
   AddDevice(command, &device_);
+  AddOption(command, "--graphs", &graphs_,
+            "Whether a device repeats the work of a step as a CUDA graph (auto: where it can)",
+            {.shows_default = true, .value = kGraphsValue});
+  AddOption(command, "--at-once", &at_once_,
+            "Of several seeds, train so many side by side in this process, a step of each in turn: "
+            "small models fill a GPU together",
+            {.shows_default = true, .allowed = FlagRules::kPositive});
   AddThreads(command, &threads_, ". The last digits of a result depend on it");
   AddKernels(command, &context->kernels);
   AddOption(command, "--checkpoint-every", &checkpoint_every_,
@@ -54,6 +61,7 @@ TrainChoice TrainFlags::Choice(const CommandContext& context) const {
   choice.skips_last_checkpoint = no_last_;
   choice.half_logits = half_logits_;
   choice.exact_reduction = exact_reduction_;
+  choice.graphs = graphs_;
   choice.command_line = context.command_line;
   RuntimeConfig& runtime = choice.runtime;
   runtime.set_data_dir(data_dir_);
@@ -83,6 +91,7 @@ std::vector<std::string> TrainFlags::PassedOn(const CommandContext& context) con
   add("--data", data_dir_, unset.data_dir_);
   add("--from", from_, unset.from_);
   add("--device", device_, unset.device_);
+  add("--graphs", graphs_, unset.graphs_);
   add("--kernels", context.kernels, std::string());
   add("--checkpoint-every", checkpoint_every_, unset.checkpoint_every_);
   add("--checkpoint-minutes", checkpoint_minutes_, unset.checkpoint_minutes_);

@@ -19,13 +19,15 @@ class TrainFlags {
   TrainChoice Choice(const CommandContext& context) const;
   // Whether --task or --attention is a list ("text,image"), so that a suite is asked for.
   bool is_list() const;
+  // Seeds that train side by side.
+  int at_once() const { return at_once_; }
   // The flags that a suite passes on to each of its runs.
   std::vector<std::string> PassedOn(const CommandContext& context) const;
 
  private:
   ExperimentChoice experiment_;
-  std::string data_dir_, out_dir_, device_ = "cpu", seeds_, from_;
-  int threads_ = 0, checkpoint_every_ = 0, keep_checkpoints_ = 1, micro_batch_ = 0;
+  std::string data_dir_, out_dir_, device_ = "cpu", seeds_, from_, graphs_ = "auto";
+  int threads_ = 0, at_once_ = 1, checkpoint_every_ = 0, keep_checkpoints_ = 1, micro_batch_ = 0;
   double checkpoint_minutes_ = 0;
   uint64_t memory_budget_bytes_ = 0;
   bool resume_ = false, no_last_ = false, half_logits_ = false, exact_reduction_ = false;

@@ -22,6 +22,9 @@ class PerturbedClassifier : public Classifier {
                       int64_t fixed_tokens)
       : model_(*model), perturbation_(perturbation), seen_(seen), fixed_tokens_(fixed_tokens) {}
 
+  std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training) const override {
+    return model_.OnHost(Perturbed(batch), is_training);
+  }
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
     return model_.Forward(Perturbed(batch), context);
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
+#include "models/base/host_copy.h"
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
 #include "models/classifier_factory.h"
@@ -61,10 +62,21 @@ class EncoderClassifier : public Classifier {
     return absl::OkStatus();
   }
 
+  std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training) const override {
+    std::vector<at::Tensor> all;
+    if (IsJoint(is_training)) {
+      encoder_->AddOnHost(JointTexts(batch).sequences(), &all);
+    } else {
+      encoder_->AddOnHost(FirstTexts(batch), &all);
+      if (is_pair_) encoder_->AddOnHost(SecondTexts(batch), &all);
+    }
+    all.push_back(is_training ? ExampleIds(batch) : at::Tensor());
+    return all;
+  }
+
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
     const PrecisionScope precision = Precision();
-    const Pooled pooled =
-        PoolTexts(batch, MakeDropoutRun(config_, batch, context, device_), nullptr);
+    const Pooled pooled = PoolTexts(batch, context, nullptr);
     return head_->Forward(pooled.first, pooled.second).to(at::kFloat);  // [B, C]
   }
 
@@ -77,8 +89,7 @@ class EncoderClassifier : public Classifier {
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const ActivationVisitor& visit) const override {
     const PrecisionScope precision = Precision();
-    const Pooled pooled =
-        PoolTexts(batch, MakeDropoutRun(config_, batch, context, device_), &visit);
+    const Pooled pooled = PoolTexts(batch, context, &visit);
     visit("logits", head_->Forward(pooled.first, pooled.second));
   }
 
@@ -108,15 +119,27 @@ class EncoderClassifier : public Classifier {
     at::Tensor first, second;  // [B, E]; the second one is undefined without pairs
   };
 
-  // `visit` may be null.
-  Pooled PoolTexts(const HostBatch& batch, DropoutRun run, const ActivationVisitor* visit) const {
+  // Whether the texts of pairs are read as one batch.
+  bool IsJoint(bool is_training) const {
     const ModelConfig& model = config_.model();
-    const bool is_joint = is_pair_ && run.is_training && model.joint_pair_statistics();
-    if (is_joint && DependsOnBatch(model)) return PoolJointly(batch, run, visit);
-    if (!is_pair_) return {Pool(FirstTexts(batch), run, visit), at::Tensor()};
-    Sequences first = FirstTexts(batch), second = SecondTexts(batch);
-    encoder_->MoveTogether({&first, &second});
+    return is_pair_ && is_training && model.joint_pair_statistics() && DependsOnBatch(model);
+  }
+
+  // `visit` may be null.
+  Pooled PoolTexts(const HostBatch& batch, const ForwardContext& context,
+                   const ActivationVisitor* visit) const {
+    const std::vector<at::Tensor> moved =
+        context.moved != nullptr ? *context.moved
+                                 : CopyTogether(OnHost(batch, context.training), device_);
+    DropoutRun run = MakeDropoutRun(config_, batch, context, moved.back());
+    const auto middle = moved.begin() + Encoder::kTensorsOfTexts;
+    if (IsJoint(context.training)) return PoolJointly(batch, {moved.begin(), middle}, run, visit);
+    Sequences first = FirstTexts(batch);
+    first.moved.assign(moved.begin(), middle);
     Pooled pooled = {Pool(first, run, visit), at::Tensor()};
+    if (!is_pair_) return pooled;
+    Sequences second = SecondTexts(batch);
+    second.moved.assign(middle, middle + Encoder::kTensorsOfTexts);
     run.first_site = kSecondTextSites;
     if (visit == nullptr) {
       pooled.second = Pool(second, run, nullptr);
@@ -129,13 +152,16 @@ class EncoderClassifier : public Classifier {
 
   // Reads the texts of pairs as one batch of twice the size. Dropout tells second texts from first
   // ones by a bit of the example's id that no data set uses.
-  Pooled PoolJointly(const HostBatch& batch, DropoutRun run, const ActivationVisitor* visit) const {
+  Pooled PoolJointly(const HostBatch& batch, const std::vector<at::Tensor>& moved, DropoutRun run,
+                     const ActivationVisitor* visit) const {
     constexpr int64_t kSecondTextBit = int64_t{1} << 31;
     for (at::Tensor* ids : {&run.example_ids, &run.ids_on_device}) {
       if (ids->defined()) *ids = at::cat({*ids, *ids + kSecondTextBit});
     }
-    const JointTexts texts(batch);
-    const std::vector<at::Tensor> halves = Pool(texts.sequences(), run, visit).chunk(2);
+    const JointTexts joint(batch);
+    Sequences texts = joint.sequences();
+    texts.moved = moved;
+    const std::vector<at::Tensor> halves = Pool(texts, run, visit).chunk(2);
     return {halves[0], halves[1]};
   }
 

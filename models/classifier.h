@@ -39,6 +39,10 @@ class Classifier {
   static absl::StatusOr<std::unique_ptr<Classifier>> Create(const ExperimentConfig& config,
                                                             const TaskSpec& spec);
 
+  // All that a forward pass reads of the batch, on the host; some of it undefined. On the model's
+  // device it is ForwardContext::moved.
+  virtual std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training) const = 0;
+
   // Logits [B, C] float32. Throws c10::Error as LibTorch does; see models/base/torch_status.h.
   virtual at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const = 0;
 

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
+#include "models/base/host_copy.h"
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
 #include "models/encoder/sequences.h"
@@ -56,6 +57,18 @@ class EncoderTokenModel : public TokenModel {
     return absl::OkStatus();
   }
 
+  std::vector<at::Tensor> OnHost(const HostBatch& batch, const TokenPlaces& places,
+                                 bool is_training) const override {
+    Sequences texts = Texts(batch, places.column);
+    const std::vector<int32_t> shown = Shown(texts, places.hidden);
+    texts.tokens = shown;
+    std::vector<at::Tensor> all;
+    encoder_->AddOnHost(texts, &all);
+    all.push_back(Rows(texts, places.positions));
+    all.push_back(is_training ? ExampleIds(batch) : at::Tensor());
+    return all;
+  }
+
   at::Tensor Forward(const HostBatch& batch, const TokenPlaces& places,
                      const ForwardContext& context) const override {
     return Guess(batch, places, context, nullptr);
@@ -81,10 +94,12 @@ class EncoderTokenModel : public TokenModel {
   // `visit` may be null.
   at::Tensor Guess(const HostBatch& batch, const TokenPlaces& places, const ForwardContext& context,
                    const Encoder::ActivationVisitor* visit) const {
+    const std::vector<at::Tensor> moved =
+        context.moved != nullptr ? *context.moved
+                                 : CopyTogether(OnHost(batch, places, context.training), device_);
     Sequences texts = Texts(batch, places.column);
-    const std::vector<int32_t> shown = Shown(texts, places.hidden);
-    texts.tokens = shown;
-    DropoutRun run = MakeDropoutRun(config_, batch, context, device_);
+    texts.moved.assign(moved.begin(), moved.begin() + Encoder::kTensorsOfTexts);
+    DropoutRun run = MakeDropoutRun(config_, batch, context, moved.back());
     if (places.column == 1) run.first_site = kSecondTextSites;
     const PrecisionScope precision(config_.numerics().precision() == NumericsConfig::BF16,
                                    device_.type());
@@ -92,7 +107,7 @@ class EncoderTokenModel : public TokenModel {
         visit == nullptr ? encoder_->Forward(texts, run) : encoder_->Visit(texts, run, *visit);
     const at::Tensor y =
         norm_ ? norm_->Forward(encoded.x, encoded.real, run.statistics) : encoded.x;
-    const at::Tensor rows = Rows(texts, places.positions).to(device_);
+    const at::Tensor& rows = moved[Encoder::kTensorsOfTexts];
     return at::linear(y.flatten(0, 1).index_select(0, rows), weight_, bias_)
         .to(at::kFloat);  // [S, V]
   }

@@ -39,6 +39,10 @@ class TokenModel {
   static absl::StatusOr<std::unique_ptr<TokenModel>> Create(const ExperimentConfig& config,
                                                             const TaskSpec& spec);
 
+  // All that Forward() reads of batch and places, as Classifier::OnHost has it.
+  virtual std::vector<at::Tensor> OnHost(const HostBatch& batch, const TokenPlaces& places,
+                                         bool is_training) const = 0;
+
   // Logits [S, V]. Second texts have dropout masks of their own, as in the Classifier. Throws
   // c10::Error as LibTorch does.
   virtual at::Tensor Forward(const HostBatch& batch, const TokenPlaces& places,

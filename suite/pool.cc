@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "eval/machine.h"
 #include "lra/excerpt.h"
 #include "lra/files.h"
@@ -75,24 +76,27 @@ class Pool {
     return left;
   }
 
+  using Cells = std::vector<const SuiteCell*>;
+
   absl::Status Work(int worker) {
-    while (const SuiteCell* cell = Next()) {
-      LRA_ASSIGN_OR_RETURN(const bool is_done, Handle(*cell, worker));
-      if (is_done) continue;
+    for (Cells cells = Next(); !cells.empty(); cells = Next()) {
+      LRA_ASSIGN_OR_RETURN(const Cells left, Handle(cells, worker));
+      if (left.empty()) continue;
       // The worker of a killed suite saves, or another suite's trains: its turn comes again, after
       // all others.
       std::this_thread::sleep_for(kRetry);
       std::lock_guard<std::mutex> lock(mutex_);
-      queue_.push_back({cell, kNever});
+      for (const SuiteCell* cell : left) queue_.push_back({cell, kNever});
     }
     return absl::OkStatus();
   }
 
-  const SuiteCell* Next() {
+  // The next run, and others of its cell that are trained with it.
+  Cells Next() {
     const double seconds = options_.deadline ? Seconds(*options_.deadline - Clock::now()) : kNever;
-    if (processes_.is_stopping()) return nullptr;
+    if (processes_.is_stopping()) return {};
     std::lock_guard<std::mutex> lock(mutex_);
-    if (queue_.empty()) return nullptr;
+    if (queue_.empty()) return {};
     auto next = std::find_if(queue_.begin(), queue_.end(),
                              [&](const Queued& one) { return one.seconds_left <= seconds; });
     if (next == queue_.end()) {
@@ -100,53 +104,84 @@ class Pool {
         return a.seconds_left < b.seconds_left;
       });
     }
-    const SuiteCell* cell = next->cell;
+    Cells cells = {next->cell};
     queue_.erase(next);
-    return cell;
+    for (auto other = queue_.begin(); other != queue_.end();) {
+      const bool joins = static_cast<int>(cells.size()) < options_.at_once &&
+                         CellName(*other->cell) == CellName(*cells[0]);
+      if (joins) cells.push_back(other->cell);
+      other = joins ? queue_.erase(other) : other + 1;
+    }
+    return cells;
   }
 
   static double Seconds(Clock::duration duration) {
     return std::chrono::duration<double>(duration).count();
   }
 
-  // Whether this suite need not come back to the run.
-  absl::StatusOr<bool> Handle(const SuiteCell& cell, int worker) {
-    const CellStatus status = ReadCellStatus(options_.out, cell);
-    if (status.state == CellState::kRunning) return false;
-    if (IsLeft(status, options_.retries_failed)) {
-      const absl::StatusOr<bool> is_done = Train(cell, status, worker);
-      if (absl::IsCancelled(is_done.status())) return true;
+  // The runs to which this suite must come back.
+  absl::StatusOr<Cells> Handle(const Cells& cells, int worker) {
+    Cells others, ended;
+    std::vector<Begun> begun;
+    for (const SuiteCell* cell : cells) {
+      const CellStatus status = ReadCellStatus(options_.out, *cell);
+      if (status.state == CellState::kRunning) {
+        others.push_back(cell);
+      } else if (IsLeft(status, options_.retries_failed)) {
+        begun.push_back({cell, status});
+      } else {
+        ended.push_back(cell);
+      }
+    }
+    if (!begun.empty()) {
+      const absl::StatusOr<bool> is_done = Train(begun, worker);
+      if (absl::IsCancelled(is_done.status())) return Cells();
       LRA_RETURN_IF_ERROR(is_done.status());
-      if (!*is_done) return false;
+      for (const Begun& one : begun) (*is_done ? ended : others).push_back(one.cell);
     }
-    if (!IsLeft(ReadCellStatus(options_.out, cell), false)) {
+    for (const SuiteCell* cell : ended) {
+      if (IsLeft(ReadCellStatus(options_.out, *cell), false)) continue;
       std::lock_guard<std::mutex> lock(mutex_);
-      progress_.Update(++ended_, cell.name);
+      progress_.Update(++ended_, cell->name);
+    }
+    return others;
+  }
+
+  struct Begun {
+    const SuiteCell* cell;
+    CellStatus before;
+  };
+
+  // False where a run is in use. The process writes into the log of the first run.
+  absl::StatusOr<bool> Train(const std::vector<Begun>& begun, int worker) {
+    const std::string log = LogPath(options_.out, *begun[0].cell);
+    const int64_t log_begin = SizeOf(log);
+    Cells cells;
+    for (const Begun& one : begun) cells.push_back(one.cell);
+    LRA_ASSIGN_OR_RETURN(
+        Processes::End end,
+        processes_.RunProcess(worker, {.words = options_.command(cells), .log = log}));
+    if (end.signal == 0 && end.exit_code == kInUseExitCode) return false;
+    const auto share = static_cast<double>(begun.size());
+    end.cpu_seconds /= share;
+    for (const Begun& one : begun) {
+      const CellStatus after = ReadCellStatus(options_.out, *one.cell);
+      LRA_RETURN_IF_ERROR(
+          AddTime(options_.out, *one.cell, one.before, after, end, end.wall_seconds / share));
+      LRA_RETURN_IF_ERROR(Note(*one.cell, end, log, log_begin));
     }
     return true;
   }
 
-  absl::StatusOr<bool> Train(const SuiteCell& cell, const CellStatus& before, int worker) {
-    const std::string log = LogPath(options_.out, cell);
-    const int64_t log_begin = SizeOf(log);
-    LRA_ASSIGN_OR_RETURN(
-        const Processes::End end,
-        processes_.RunProcess(worker, {.words = options_.command(cell), .log = log}));
-    if (end.signal == 0 && end.exit_code == kInUseExitCode) return false;
-    const CellStatus after = ReadCellStatus(options_.out, cell);
-    LRA_RETURN_IF_ERROR(AddTime(options_.out, cell, before, after, end, end.wall_seconds));
-    LRA_RETURN_IF_ERROR(Note(cell, end, log_begin));
-    return true;
-  }
-
-  absl::Status Note(const SuiteCell& cell, const Processes::End& end, int64_t log_begin) const {
+  absl::Status Note(const SuiteCell& cell, const Processes::End& end, const std::string& log,
+                    int64_t log_begin) const {
     LRA_RETURN_IF_ERROR(RemoveFailure(options_.out, cell));
     if (end.was_stopped || !IsLeft(ReadCellStatus(options_.out, cell), false))
       return absl::OkStatus();
     SuiteFailure failure;
     failure.set_exit_code(end.exit_code);
     failure.set_signal(end.signal);
-    failure.set_message(LastWords(LogPath(options_.out, cell), log_begin));
+    failure.set_message(LastWords(log, log_begin));
     failure.set_unix_seconds(UnixSeconds());
     return WriteFailure(options_.out, cell, failure);
   }
@@ -161,6 +196,22 @@ class Pool {
 };
 
 }  // namespace
+
+std::vector<std::string> TrainManyCommand(const std::string& program, const std::string& out,
+                                          const std::vector<const SuiteCell*>& cells, int threads,
+                                          const std::vector<std::string>& flags) {
+  const SuiteCell& first = *cells.front();
+  if (cells.size() == 1)
+    return TrainCommand(program, RunDirectory(out, first), first, threads, flags);
+  // `train` adds the seeds to the folder's name.
+  std::vector<std::string> words =
+      TrainCommand(program, JoinPath(out, CellName(first)), first, threads, flags);
+  std::vector<uint32_t> seeds;
+  for (const SuiteCell* cell : cells) seeds.push_back(cell->seed);
+  *(std::find(words.begin(), words.end(), "--seeds") + 1) = absl::StrJoin(seeds, ",");
+  words.insert(words.end(), {"--at-once", absl::StrCat(cells.size())});
+  return words;
+}
 
 std::vector<std::string> TrainCommand(const std::string& program, const std::string& run_directory,
                                       const SuiteCell& cell, int threads,

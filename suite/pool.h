@@ -16,14 +16,23 @@ namespace lra {
 struct PoolOptions {
   std::string out;  // ClaimSuiteFolder() made it
   int workers = 1;
-  int threads = 1;    // of each run
+  int threads = 1;  // of each run
+  // Seeds of a cell that a worker trains side by side in one process (lra train --at-once).
+  int at_once = 1;
   Deadline deadline;  // then runs are saved and stopped
   bool retries_failed = false;
   bool is_quiet = false;
-  std::function<std::vector<std::string>(const SuiteCell&)> command;  // what trains a run
+  // What trains runs that differ in the seed alone.
+  std::function<std::vector<std::string>(const std::vector<const SuiteCell*>&)> command;
   // Predicted seconds that are left of each of the cells; empty = nothing is known of any.
   std::vector<double> seconds_left;
 };
+
+// `program train ...` for runs that differ in the seed alone, whose folders are OUT/NAME, all at
+// once. One run as TrainCommand() has it.
+std::vector<std::string> TrainManyCommand(const std::string& program, const std::string& out,
+                                          const std::vector<const SuiteCell*>& cells, int threads,
+                                          const std::vector<std::string>& flags = {});
 
 // `program train ...` for a run in this folder, going on with what is there; `flags` are further
 // ones of `lra train`. "/proc/self/exe" is the program that runs now, even when its file has been

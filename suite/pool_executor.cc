@@ -32,9 +32,10 @@ class ByPool : public Executor {
     pool.deadline = options_.deadline;
     pool.retries_failed = options_.retries_failed;
     pool.is_quiet = options_.is_quiet;
-    pool.command = [&](const SuiteCell& cell) {
-      return TrainCommand(options_.program, RunDirectory(options_.out, cell), cell,
-                          options_.threads, options_.train_flags);
+    pool.at_once = options_.at_once;
+    pool.command = [&](const std::vector<const SuiteCell*>& cells) {
+      return TrainManyCommand(options_.program, options_.out, cells, options_.threads,
+                              options_.train_flags);
     };
     for (const RunPlan& run : planned.plan.runs) {
       pool.seconds_left.push_back(run.cost ? run.seconds_left()

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 
@@ -32,12 +33,48 @@ PoolOptions Shell(const TestFolder& folder, const std::string& script) {
   options.out = folder.path();
   options.workers = 2;
   options.is_quiet = true;
-  options.command = [out = folder.path(), script](const SuiteCell& cell) {
-    return std::vector<std::string>{"sh", "-c",
-                                    absl::StrCat("NAME=", cell.name, "; OUT=", out, "; ", script)};
+  options.command = [out = folder.path(), script](const std::vector<const SuiteCell*>& cells) {
+    std::string names;
+    for (const SuiteCell* cell : cells) absl::StrAppend(&names, " ", cell->name);
+    return std::vector<std::string>{
+        "sh", "-c",
+        absl::StrCat("NAME=", cells[0]->name, "; NAMES='", names, "'; OUT=", out, "; ", script)};
   };
   EXPECT_EQ(ClaimSuiteFolder(options.out, SuiteFile()), absl::OkStatus());
   return options;
+}
+
+// Seeds of a cell go together, so many to a process.
+TEST(RunCells, TrainsSeedsOfACellInOneProcess) {
+  const TestFolder folder;
+  std::vector<SuiteCell> cells(7);
+  const char* const names[] = {"a-s0", "b-s0", "a-s1", "b-s1", "a-s2", "a-s3", "c-s0"};
+  for (size_t i = 0; i < cells.size(); ++i) cells[i].name = names[i];
+  PoolOptions options = Shell(folder, "echo $NAMES >> $OUT/groups; echo no data; exit 3");
+  options.workers = 1;
+  options.at_once = 3;
+  ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
+  EXPECT_EQ(*ReadFile(JoinPath(folder.path(), "groups")),
+            "a-s0 a-s1 a-s2\nb-s0 b-s1\na-s3\nc-s0\n");
+  for (const SuiteCell& cell : cells) {
+    const CellStatus status = ReadCellStatus(folder.path(), cell);
+    EXPECT_EQ(status.state, CellState::kFailed) << cell.name;
+    EXPECT_EQ(status.failure.message(), "no data") << cell.name;
+  }
+}
+
+TEST(TrainManyCommand, NamesAllSeeds) {
+  std::vector<SuiteCell> cells(2);
+  cells[0].name = "listops-linear-s3";
+  cells[0].seed = 3;
+  cells[1].name = "listops-linear-s5";
+  cells[1].seed = 5;
+  const auto one = TrainManyCommand("lra", "out", {&cells[0]}, 2);
+  EXPECT_EQ(one, TrainCommand("lra", "out/listops-linear-s3", cells[0], 2));
+  const std::string both =
+      absl::StrJoin(TrainManyCommand("lra", "out", {&cells[0], &cells[1]}, 2), " ");
+  EXPECT_THAT(both, HasSubstr("--seeds 3,5 --out out/listops-linear --threads 2"));
+  EXPECT_THAT(both, HasSubstr("--at-once 2"));
 }
 
 TEST(RunCells, StartsEachOnceAndNotesHowItFailed) {
@@ -79,7 +116,7 @@ TEST(RunCells, AWorkerThatWasAskedToEndHasNotFailed) {
 TEST(RunCells, WhatIsNoProgramIsNoFailureOfARun) {
   const TestFolder folder;
   PoolOptions options = Shell(folder, "");
-  options.command = [](const SuiteCell&) { return std::vector<std::string>{"/no/such/program"}; };
+  options.command = [](const auto&) { return std::vector<std::string>{"/no/such/program"}; };
   const absl::Status status = RunCells(Cells(3), options);
   EXPECT_THAT(std::string(status.message()), HasSubstr("cannot start /no/such/program"));
   EXPECT_EQ(ReadCellStatus(folder.path(), Cells(1)[0]).state, CellState::kWaiting);

@@ -61,7 +61,7 @@ class DeviceStepTest : public TrainerTest {
   }
 
   static void ExpectNoWaiting(const FakeDeviceWork& work) {
-    EXPECT_LE(Total(work.uploads), 3) << Text(work.uploads);
+    EXPECT_EQ(Total(work.uploads), 1) << Text(work.uploads);
     EXPECT_EQ(Total(work.host_reads), 0) << Text(work.host_reads);
   }
 

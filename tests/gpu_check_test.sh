@@ -8,9 +8,11 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; cat "$work/log"; exit 1; }
 
 python3 "$check" check --lra "$lra" --device fake "$work/out" >"$work/log" 2>&1 || fail "the rehearsal failed"
-for stage in conformance 'cosformer: 4 losses' steps-small-64-float32; do
+for stage in conformance 'cosformer: 4 losses' 'linear: graphs' '2 seeds at once, graphs on' steps-small-64-float32; do
   grep -q "^| $stage | ok |" "$work/out/report.md" || fail "no $stage in the report"
 done
+grep -q ' of 16 steps repeated' "$work/out/report.md" || fail "the report does not say how many steps were repeated"
+if grep -q '; 0 of 16 steps repeated' "$work/out/report.md"; then fail "no step was repeated"; fi
 python3 "$check" cells --lra "$lra" --device cpu "$work/cells" >"$work/log" 2>&1 || fail "the rehearsal of cells failed"
 grep -q '^| cells | ok |' "$work/cells/report.md" || fail "no cells in the report"
 

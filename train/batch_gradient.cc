@@ -2,13 +2,14 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
+#include "models/base/upload_slots.h"
 #include "train/micro_batch.h"
 
 namespace lra {
@@ -21,26 +22,33 @@ void AddCounts(const at::Tensor& classes, int64_t count, std::vector<int64_t>* c
   for (int64_t i = 0; i < classes.numel(); ++i) ++(*counts)[values[i]];
 }
 
+struct Pass {
+  at::Tensor logits, labels;  // [B, C], [B]
+  at::Tensor loss;            // summed, []
+};
+
+Pass ForwardPass(const Classifier& model, const HostBatch& part,
+                 const std::vector<at::Tensor>& moved, ForwardContext context) {
+  const std::vector<at::Tensor> of_model(moved.begin(), moved.end() - 1);
+  context.moved = &of_model;
+  Pass pass = {model.Forward(part, context), moved.back(), {}};
+  pass.loss = at::cross_entropy_loss(pass.logits, pass.labels, {}, at::Reduction::Sum);
+  return pass;
+}
+
 void AddPart(const Classifier& model, const HostBatch& part, const ForwardContext& context,
              double divisor, BatchResult* result) {
-  const at::Tensor logits = model.Forward(part, context);  // [B, C]
-  const at::Tensor labels =
-      at::from_blob(const_cast<int32_t*>(part.labels.data()), {part.batch}, at::kInt).to(at::kLong);
-  const at::Tensor there = labels.to(logits.device());
-  const at::Tensor loss = at::cross_entropy_loss(logits, there, {}, at::Reduction::Sum);
-  result->tokens += CountTokens(part);
-  AddCounts(labels, logits.size(1), &result->labels);
-  if (!loss.is_cpu()) {
-    loss.div(divisor).backward();
-    AddTally(TallyOnDevice(loss, logits, there, /*counts_classes=*/true), result);
-    return;
-  }
-  result->loss_sum += loss.item<double>();
+  const std::vector<at::Tensor> moved =
+      MoveTo(model.parameters().device(), LabelledOnHost(model, part), context.uploads);
+  if (!moved.back().is_cpu())
+    return AddTally(AddLabelGradient(model, part, moved, context, divisor), result);
+  const Pass pass = ForwardPass(model, part, moved, context);
+  result->loss_sum += pass.loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
-  loss.div(divisor).backward();
-  const at::Tensor predicted = logits.argmax(1);
-  result->correct += predicted.eq(labels).sum().item<int64_t>();
-  AddCounts(predicted, logits.size(1), &result->predicted);
+  pass.loss.div(divisor).backward();
+  const at::Tensor predicted = pass.logits.argmax(1);
+  result->correct += predicted.eq(pass.labels).sum().item<int64_t>();
+  AddCounts(predicted, pass.logits.size(1), &result->predicted);
 }
 
 }  // namespace
@@ -51,11 +59,35 @@ double BatchWeight(const TrainConfig& train, int64_t split_examples, int64_t exa
   return static_cast<double>(examples) / static_cast<double>(whole);
 }
 
-absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const HostBatch& batch,
-                                             int64_t micro_batch_examples,
-                                             const ForwardContext& context, double divisor) {
+std::vector<at::Tensor> LabelledOnHost(const Classifier& model, const HostBatch& batch) {
+  std::vector<at::Tensor> all = model.OnHost(batch, /*is_training=*/true);
+  at::Tensor labels = at::empty({batch.batch}, at::kLong);
+  std::copy(batch.labels.begin(), batch.labels.end(), labels.mutable_data_ptr<int64_t>());
+  all.push_back(labels);
+  return all;
+}
+
+at::Tensor AddLabelGradient(const Classifier& model, const HostBatch& batch,
+                            const std::vector<at::Tensor>& moved, const ForwardContext& context,
+                            double divisor) {
+  const Pass pass = ForwardPass(model, batch, moved, context);
+  pass.loss.div(divisor).backward();
+  return TallyOnDevice(pass.loss, pass.logits, pass.labels, /*counts_classes=*/true);
+}
+
+BatchResult KnownOfBatch(const HostBatch& batch, int64_t classes) {
   BatchResult result;
   result.guesses = batch.batch;
+  result.tokens = CountTokens(batch);
+  result.labels.resize(classes);
+  for (const int32_t label : batch.labels) ++result.labels[label];
+  return result;
+}
+
+absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const HostBatch& batch,
+                                             int64_t micro_batch_examples, int64_t classes,
+                                             const ForwardContext& context, double divisor) {
+  BatchResult result = KnownOfBatch(batch, classes);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     for (const HostBatch& part :
          SplitBatch(batch, micro_batch_examples, model.depends_on_padding())) {

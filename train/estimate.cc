@@ -130,10 +130,11 @@ std::vector<int64_t> FirstShard(const Run& run, const std::vector<int64_t>& batc
   return shard;
 }
 
-// Processes that share this machine's free memory.
+// Runs, in this process and in others, that share this machine's free memory.
 int64_t NeighbourCount(const Run& run) {
   const Launch& launch = run.ranks->launch();
-  return launch.local_size > 0 ? launch.local_size : launch.size;
+  const int64_t processes = launch.local_size > 0 ? launch.local_size : launch.size;
+  return processes * run.request.runs_at_once;
 }
 
 // Rank 0's choice, for all.

@@ -5,14 +5,15 @@
 namespace lra {
 namespace {
 
-std::atomic<bool> stop_requested{false}, save_requested{false};
+std::atomic<bool> stop_requested{false};
+std::atomic<int> save_requests{0};
 
 }  // namespace
 
 void RequestStop() { stop_requested = true; }
 bool StopRequested() { return stop_requested; }
 
-void RequestSave() { save_requested = true; }
-bool TakeSaveRequest() { return save_requested.exchange(false); }
+void RequestSave() { ++save_requests; }
+int SaveRequests() { return save_requests; }
 
 }  // namespace lra

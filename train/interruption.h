@@ -8,10 +8,10 @@ namespace lra {
 void RequestStop();
 bool StopRequested();
 
-// Asks the loop to save after the current step and continue. Safe in a signal handler.
+// Asks all loops to save after the current step and continue. Safe in a signal handler.
 void RequestSave();
-// Whether RequestSave() was called since this was last asked.
-bool TakeSaveRequest();
+// How often that was asked for: each loop remembers how often it saved.
+int SaveRequests();
 
 }  // namespace lra
 

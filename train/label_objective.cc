@@ -1,14 +1,24 @@
 #include "train/label_objective.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "datasets/view.h"
 #include "eval/curve_values.h"
 #include "eval/evaluator.h"
 #include "lra/status_macros.h"
 #include "train/batch_gradient.h"
 #include "train/interruption.h"
+#include "train/micro_batch.h"
 #include "train/shared_run.h"
 
 namespace lra {
+namespace {
+
+// Lengths are rounded up to a multiple of this, so that few shapes occur.
+constexpr int64_t kShapeTokens = 128;
+
+}  // namespace
 
 Schedule LabelObjective::MakeSchedule(int64_t) const {
   return Schedule(run_.config().schedule(), run_.config().optimizer(), steps());
@@ -22,7 +32,27 @@ absl::StatusOr<double> LabelObjective::Divisor(const HostBatch& batch, uint32_t)
 absl::StatusOr<BatchResult> LabelObjective::AddShare(const HostBatch& share, double divisor,
                                                      int64_t micro_batch_examples,
                                                      const ForwardContext& context) const {
-  return AddBatchGradient(*run_.model, share, micro_batch_examples, context, divisor);
+  return AddBatchGradient(*run_.model, share, micro_batch_examples, counted_classes(), context,
+                          divisor);
+}
+
+HostBatch LabelObjective::Shaped(HostBatch batch) const {
+  if (depends_on_padding()) return batch;
+  return PadToMultiple(std::move(batch), kShapeTokens, MaxBatchTokens(run_.config().view()));
+}
+
+std::vector<at::Tensor> LabelObjective::OnHost(const HostBatch& batch) const {
+  return LabelledOnHost(*run_.model, batch);
+}
+
+BatchResult LabelObjective::Known(const HostBatch& batch) const {
+  return KnownOfBatch(batch, counted_classes());
+}
+
+at::Tensor LabelObjective::AddGradientOf(const HostBatch& batch,
+                                         const std::vector<at::Tensor>& moved, double divisor,
+                                         const ForwardContext& context) const {
+  return AddLabelGradient(*run_.model, batch, moved, context, divisor);
 }
 
 void LabelObjective::VisitActivations(const HostBatch& batch, const ForwardContext& context,

@@ -10,7 +10,7 @@
 
 namespace lra {
 
-class LabelObjective : public Objective {
+class LabelObjective : public Objective, private WholeBatchWork {
  public:
   // `run` must outlive it.
   explicit LabelObjective(const Run& run) : run_(run) {}
@@ -25,6 +25,7 @@ class LabelObjective : public Objective {
   absl::StatusOr<BatchResult> AddShare(const HostBatch& share, double divisor,
                                        int64_t micro_batch_examples,
                                        const ForwardContext& context) const override;
+  const WholeBatchWork* whole_batch_work() const override { return this; }
   int64_t counted_classes() const override { return run_.data.spec().classes(); }
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const Encoder::ActivationVisitor& visit) const override;
@@ -39,6 +40,11 @@ class LabelObjective : public Objective {
   int64_t kept_step() const override;
 
  private:
+  HostBatch Shaped(HostBatch batch) const override;
+  std::vector<at::Tensor> OnHost(const HostBatch& batch) const override;
+  BatchResult Known(const HostBatch& batch) const override;
+  at::Tensor AddGradientOf(const HostBatch& batch, const std::vector<at::Tensor>& moved,
+                           double divisor, const ForwardContext& context) const override;
   void CountGain(double value, CheckpointState* state) const;
 
   const Run& run_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
+#include "models/base/upload_slots.h"
 #include "run_folder/curve.h"
 #include "run_folder/divergence.h"
 #include "train/first_bad.h"
@@ -24,20 +26,14 @@
 #include "train/shared_gradient.h"
 #include "train/shared_run.h"
 #include "train/stage_checkpoints.h"
+#include "train/step_graphs.h"
+#include "train/step_sums.h"
 
 namespace lra {
 namespace {
 
-// How many losses before a failure are kept.
-constexpr int kRecentLosses = 8;
-
 // On a device, at most so many steps are under way before their results are looked at.
 constexpr size_t kMostPending = 10;
-
-struct StepResult {
-  BatchResult batch;
-  double gradient_norm = 0;
-};
 
 // A step whose results are still on the device.
 struct PendingStep {
@@ -47,11 +43,6 @@ struct PendingStep {
   BatchResult result;
   at::Tensor gradient_norm;  // float64 []
 };
-
-void AddCounts(const std::vector<int64_t>& from, google::protobuf::RepeatedField<int64_t>* to) {
-  to->Resize(static_cast<int>(from.size()), 0);
-  for (size_t i = 0; i < from.size(); ++i) (*to)[static_cast<int>(i)] += from[i];
-}
 
 class Loop {
  public:
@@ -64,7 +55,9 @@ class Loop {
                 MakeLoaderOptions(run.config().train(), run.config().seed(), objective_.order()),
                 {state_.loader().epoch(), state_.loader().batch()}),
         checkpoints_(run.request.runtime, stage),
-        gradient_(objective_, run.ranks.get(), run.request.exact_reduction) {}
+        gradient_(objective_, run.ranks.get(), run.request.exact_reduction),
+        uploads_(objective_.parameters().device()),
+        graphs_(StepGraphs::Create(run, stage, &uploads_)) {}
 
   absl::Status Train();
 
@@ -72,6 +65,7 @@ class Loop {
   bool IsLate(int64_t step) const;
   absl::Status Step();
   absl::Status StepLate(const TrainLoader::Position& position, HostBatch batch, BatchResult result);
+  absl::Status StepByGraph(const TrainLoader::Position& position, HostBatch batch);
   absl::Status ReadPending();
   absl::Status Settle();
   absl::Status TakeStep();
@@ -113,6 +107,8 @@ class Loop {
   UpdateRatios ratios_;            // of the last step before a curve point
   int64_t tokens_ = 0;             // in this process
   std::vector<PendingStep> pending_;
+  UploadSlots uploads_;
+  std::unique_ptr<StepGraphs> graphs_;  // null: none
 };
 
 // Whether nobody needs to know at once how this step went.
@@ -128,12 +124,14 @@ absl::Status Loop::Step() {
   if (!is_late) LRA_RETURN_IF_ERROR(ReadPending());
   const TrainLoader::Position position = loader_.position();
   HostBatch batch = loader_.Next();
+  if (is_late && graphs_ != nullptr) return StepByGraph(position, std::move(batch));
   StepResult result;
   stage_.optimizer->ZeroGradients();
   LRA_ASSIGN_OR_RETURN(
       result.batch,
       gradient_.Add(batch, stage_.micro_batch_examples,
-                    {.training = true, .step = static_cast<uint32_t>(step)}, StopRequested()));
+                    {.training = true, .step = static_cast<uint32_t>(step), .uploads = &uploads_},
+                    StopRequested()));
   if (is_late) return StepLate(position, std::move(batch), std::move(result.batch));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     result.batch.Read();
@@ -158,6 +156,17 @@ absl::Status Loop::StepLate(const TrainLoader::Position& position, HostBatch bat
     Advance();
     return absl::OkStatus();
   });
+}
+
+absl::Status Loop::StepByGraph(const TrainLoader::Position& position, HostBatch batch) {
+  const int64_t step = state_.step();
+  LRA_ASSIGN_OR_RETURN(StepGraphs::Asked asked, graphs_->Take(batch, step, ScheduleAt(step)));
+  Efficiency& efficiency = *state_.mutable_efficiency();
+  efficiency.set_graph_steps(efficiency.graph_steps() + (asked.is_repeated ? 1 : 0));
+  pending_.push_back(
+      {step, position, std::move(batch), std::move(asked.result), asked.gradient_norm});
+  Advance();
+  return absl::OkStatus();
 }
 
 // Waits for the pending steps. If one of them went bad, the optimiser changed nothing from it on,
@@ -209,21 +218,8 @@ absl::Status Loop::CheckFinite(const HostBatch& batch, const StepResult& result)
 }
 
 void Loop::Count(const StepResult& step) {
-  const BatchResult& result = step.batch;
-  tokens_ += result.tokens;
-  RunningSums& sums = *state_.mutable_sums();
-  sums.set_steps(sums.steps() + 1);
-  sums.set_examples(sums.examples() + result.guesses);
-  sums.set_correct(sums.correct() + result.correct);
-  sums.set_loss_sum(sums.loss_sum() + result.loss_sum);
-  sums.set_gradient_norm_sum(sums.gradient_norm_sum() + step.gradient_norm);
-  sums.set_max_gradient_norm(std::max(sums.max_gradient_norm(), step.gradient_norm));
-  sums.set_tokens(sums.tokens() + result.tokens);
-  AddCounts(result.labels, sums.mutable_label_examples());
-  AddCounts(result.predicted, sums.mutable_predicted_examples());
-  auto& recent = *state_.mutable_recent_loss();
-  recent.Add(result.loss_sum / static_cast<double>(result.guesses));
-  if (recent.size() > kRecentLosses) recent.erase(recent.begin());
+  tokens_ += step.batch.tokens;
+  CountStep(step, &state_);
 }
 
 void Loop::SetPosition(const TrainLoader::Position& position) {
@@ -345,6 +341,8 @@ absl::Status Loop::Train() {
   }
   state_.clear_failure();  // of the process before
   state_.mutable_efficiency()->set_processes(run_.ranks->size());
+  state_.mutable_efficiency()->set_runs_at_once(
+      run_.request.runs_at_once > 1 ? run_.request.runs_at_once : 0);
   state_.mutable_efficiency()->set_exact_reduction(run_.request.exact_reduction);
   const bool quiet = run_.request.runtime.quiet();
   Progress progress({.label = absl::StrCat(objective_.name(), " ", MethodOf(run_.config())),
@@ -363,6 +361,7 @@ absl::Status Loop::Train() {
     if (!absl::IsCancelled(after)) LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(after));
     progress.Update(state_.step(), detail, tokens_);
     LRA_RETURN_IF_ERROR(StopIfAsked());
+    if (run_.request.await_turn) checkpoints_.LeaveOut(run_.request.await_turn());
   }
   progress.Finish();
   return absl::OkStatus();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace lra {
 namespace {
@@ -55,7 +56,31 @@ HostBatch PartOf(const HostBatch& batch, const Choice& choice, bool keeps_length
   return part;
 }
 
+// Appends zeros to the rows of `width` values.
+template <class T>
+void Widen(int64_t width, int64_t wider, std::vector<T>* values) {
+  if (values->empty()) return;
+  std::vector<T> result(values->size() / width * wider);
+  for (size_t row = 0; row < values->size() / width; ++row)
+    std::copy_n(values->begin() + row * width, width, result.begin() + row * wider);
+  *values = std::move(result);
+}
+
 }  // namespace
+
+HostBatch PadToMultiple(HostBatch batch, int64_t multiple, int64_t most) {
+  if (batch.fixed_length > 0) return batch;
+  const auto rounded = [&](int64_t length) {
+    return std::max(length, std::min(most, (length + multiple - 1) / multiple * multiple));
+  };
+  const int64_t wider = rounded(batch.length), wider_b = rounded(batch.length_b);
+  Widen(batch.length, wider, &batch.tokens);
+  Widen(batch.length, wider, &batch.values);
+  Widen(batch.length_b, wider_b, &batch.tokens_b);
+  batch.length = wider;
+  batch.length_b = wider_b;
+  return batch;
+}
 
 int64_t CountTokens(const HostBatch& batch) {
   int64_t tokens = 0;

@@ -23,6 +23,10 @@ HostBatch EveryNth(const HostBatch& batch, int64_t first, int64_t step, bool kee
 // The number of real tokens, in both texts of pairs.
 int64_t CountTokens(const HostBatch& batch);
 
+// Pads each column to a multiple of so many tokens, but to no more than `most`, nor where the view
+// fixes the length.
+HostBatch PadToMultiple(HostBatch batch, int64_t multiple, int64_t most);
+
 // Removes the padding that every example of the batch has.
 HostBatch TrimPadding(HostBatch batch);
 

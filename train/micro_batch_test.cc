@@ -54,6 +54,23 @@ TEST(SplitBatch, CutsBothTextsOfPairs) {
   EXPECT_THAT(parts[1].tokens_b, ElementsAre(4, 5, 6));
 }
 
+TEST(PadToMultipleTest, WidensRowsUpToTheMost) {
+  HostBatch batch = ThreeExamples();
+  batch.length_b = 3;
+  batch.tokens_b = {1, 0, 0, 2, 3, 0, 4, 5, 6};
+  const HostBatch padded = PadToMultiple(batch, 6, 5);
+  EXPECT_EQ(padded.length, 5);
+  EXPECT_EQ(padded.length_b, 5);
+  EXPECT_THAT(padded.tokens, ElementsAre(1, 2, 0, 0, 0, 3, 0, 0, 0, 0, 4, 5, 6, 7, 0));
+  EXPECT_THAT(padded.tokens_b, ElementsAre(1, 0, 0, 0, 0, 2, 3, 0, 0, 0, 4, 5, 6, 0, 0));
+  EXPECT_EQ(padded.lengths, batch.lengths);
+  EXPECT_EQ(PadToMultiple(batch, 2, 100).length, 4);
+  EXPECT_EQ(PadToMultiple(batch, 3, 2).length, 4) << "nothing is cut";
+  EXPECT_EQ(PadToMultiple(batch, 3, 100).length, 6);
+  batch.fixed_length = 4;
+  EXPECT_EQ(PadToMultiple(batch, 3, 100).length, 4);
+}
+
 TEST(SplitBatch, CutsRealValues) {
   const HostBatch batch{.batch = 2,
                         .length = 3,

@@ -50,6 +50,25 @@ void AddTally(const at::Tensor& tally, BatchResult* result);
 at::Tensor TallyOnDevice(const at::Tensor& loss, const at::Tensor& logits,
                          const at::Tensor& targets, bool counts_classes);
 
+// A step's gradient on a whole batch in two halves: what is of the host, and what a device does
+// without it, which a graph may repeat for every batch of the same shape (train/step_graphs.h).
+class WholeBatchWork {
+ public:
+  virtual ~WholeBatchWork() = default;
+  // The batch with more padding, in a shape that others share, where padding changes nothing but
+  // rounding.
+  virtual HostBatch Shaped(HostBatch batch) const = 0;
+  // All that AddGradientOf() reads of the batch, some of it undefined.
+  virtual std::vector<at::Tensor> OnHost(const HostBatch& batch) const = 0;
+  // What of the result is known without a forward pass.
+  virtual BatchResult Known(const HostBatch& batch) const = 0;
+  // Adds the gradient of the batch's losses over the divisor. Reads nothing of `batch` but its
+  // shape: `moved` is OnHost() on the parameters' device. Returns BatchResult::on_device. Throws as
+  // LibTorch does.
+  virtual at::Tensor AddGradientOf(const HostBatch& batch, const std::vector<at::Tensor>& moved,
+                                   double divisor, const ForwardContext& context) const = 0;
+};
+
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -87,6 +106,8 @@ class Objective {
   virtual absl::StatusOr<BatchResult> AddShare(const HostBatch& share, double divisor,
                                                int64_t micro_batch_examples,
                                                const ForwardContext& context) const = 0;
+  // nullptr where batches of one shape are not alike to a device.
+  virtual const WholeBatchWork* whole_batch_work() const { return nullptr; }
   // The classes that BatchResult counts; 0 where it counts none.
   virtual int64_t counted_classes() const { return 0; }
 

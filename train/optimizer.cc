@@ -9,6 +9,7 @@
 #include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/stack.h>
@@ -182,22 +183,44 @@ void Optimizer::Update(Group& group, const ScheduleValue& schedule) {
     group.steps[i].add_(1);
   }
   if (config_.kind() == OptimizerConfig::RADAM) return UpdateRectified(group, schedule);
-  Adam(group, gradients, schedule, std::nullopt);
+  Adam(group, gradients, RateOfGroup(group, schedule), schedule.beta1, std::nullopt);
 }
 
 double Optimizer::RateOfGroup(const Group& group, const ScheduleValue& schedule) {
-  return group.rate_scale * RateOf(group.max_learning_rate, schedule);
+  const double rate = group.rate_scale * RateOf(group.max_learning_rate, schedule);
+  const bool is_on_host = group.values.empty() || group.values[0].is_cpu();
+  return is_on_host ? rate : static_cast<float>(rate);
 }
 
-void Optimizer::Adam(Group& group, const std::vector<at::Tensor>& gradients,
-                     const ScheduleValue& schedule,
-                     const std::optional<at::Tensor>& is_void) const {
-  const auto update = config_.decay() == OptimizerConfig::COUPLED ? at::_ops::_fused_adam_::call
-                                                                  : at::_ops::_fused_adamw_::call;
-  update(group.values, gradients, group.first_moments, group.second_moments,
-         /*max_exp_avg_sqs=*/{}, group.steps, RateOfGroup(group, schedule), schedule.beta1,
-         config_.beta2(), group.weight_decay, config_.epsilon(),
-         /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, is_void);
+template <class Rate>
+void Optimizer::Adam(Group& group, const std::vector<at::Tensor>& gradients, const Rate& rate,
+                     double beta1, const std::optional<at::Tensor>& is_void) const {
+  const std::optional<at::Tensor> no_scale;
+  const auto update = [&](const auto& fused) {
+    fused(group.values, gradients, group.first_moments, group.second_moments,
+          /*max_exp_avg_sqs=*/at::TensorList(), group.steps, rate, beta1, config_.beta2(),
+          group.weight_decay, config_.epsilon(), /*amsgrad=*/false, /*maximize=*/false, no_scale,
+          is_void);
+  };
+  if (config_.decay() == OptimizerConfig::COUPLED) {
+    update([](auto&&... all) { at::_fused_adam_(all...); });
+  } else {
+    update([](auto&&... all) { at::_fused_adamw_(all...); });
+  }
+}
+
+at::Tensor Optimizer::Rates(const ScheduleValue& schedule) const {
+  at::Tensor rates = at::empty({static_cast<int64_t>(groups_.size())}, at::kFloat);
+  float* next = rates.mutable_data_ptr<float>();
+  for (const Group& group : groups_) *next++ = static_cast<float>(RateOfGroup(group, schedule));
+  return rates;
+}
+
+std::string Optimizer::WhyNotRepeated() const {
+  if (config_.kind() == OptimizerConfig::RADAM)
+    return "optimizer.kind=RADAM, whose correction of each step the host computes";
+  if (average_) return "optimizer.average_decay, whose share of each step the host computes";
+  return "";
 }
 
 bool Optimizer::can_step_on_device() const {
@@ -207,7 +230,14 @@ bool Optimizer::can_step_on_device() const {
   return false;
 }
 
-at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tensor& loss) {
+// In place: what repeats this reads it where it was.
+void Optimizer::NoteFailure(const at::Tensor& fails) {
+  if (!has_failed_.defined()) has_failed_ = at::zeros_like(fails);
+  at::maximum_out(has_failed_, has_failed_, fails);
+}
+
+at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tensor& loss,
+                                   const at::Tensor& rates) {
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = Gradients();
   const at::Tensor raw_norm = NormOnDevice(gradients);
@@ -221,24 +251,28 @@ at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tens
     const at::Tensor factor = (config_.clip_norm() / norm).clamp_max_(1);
     at::_foreach_mul_(gradients, factor.to(gradients[0].scalar_type()));
   }
-  const at::Tensor fails =
-      raw_norm.isfinite().logical_and_(loss.isfinite()).logical_not_().to(at::kFloat);
-  has_failed_ = has_failed_.defined() ? at::maximum(has_failed_, fails) : fails;
+  NoteFailure(raw_norm.isfinite().logical_and_(loss.isfinite()).logical_not_().to(at::kFloat));
   ++updates_;
-  for (Group& group : groups_) UpdateOnDevice(group, schedule);
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    UpdateOnDevice(groups_[g], schedule,
+                   rates.defined() ? rates.select(0, static_cast<int64_t>(g)) : at::Tensor());
+  }
   if (average_) average_->Add(has_failed_);
   return raw_norm;
 }
 
-void Optimizer::UpdateOnDevice(Group& group, const ScheduleValue& schedule) {
+void Optimizer::UpdateOnDevice(Group& group, const ScheduleValue& schedule,
+                               const at::Tensor& rate) {
   if (group.values.empty()) return;
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& value : group.values) gradients.push_back(value.grad());
   at::_foreach_add_(group.steps, 1);
   if (config_.kind() == OptimizerConfig::RADAM) {
     UpdateRectifiedOnDevice(group, schedule);
+  } else if (rate.defined()) {
+    Adam(group, gradients, rate, schedule.beta1, has_failed_);
   } else {
-    Adam(group, gradients, schedule, has_failed_);
+    Adam(group, gradients, RateOfGroup(group, schedule), schedule.beta1, has_failed_);
   }
   at::_foreach_sub_(group.steps, std::vector<at::Tensor>(group.steps.size(), has_failed_));
 }

@@ -41,7 +41,15 @@ class Optimizer {
   bool can_step_on_device() const;
   // The same without waiting for the device: the norm, float64 [], stays there. Once it or `loss`,
   // a number of any type, is not finite, neither this call nor a later one changes anything.
-  at::Tensor StepOnDevice(const ScheduleValue& schedule, const at::Tensor& loss);
+  // `rates`, where they are defined, are Rates() on the device and stand for those of the schedule.
+  at::Tensor StepOnDevice(const ScheduleValue& schedule, const at::Tensor& loss,
+                          const at::Tensor& rates = {});
+
+  // The learning rate of each group of parameters, float32 on the host: all that changes from step
+  // to step where StepOnDevice() may be repeated by a graph.
+  at::Tensor Rates(const ScheduleValue& schedule) const;
+  // Why it may not be; empty where it may.
+  std::string WhyNotRepeated() const;
 
   // Moments and step counters by name ("exp_avg/<parameter>", ...), as a checkpoint stores them;
   // under average_decay also the weights that are trained, so only while UseJudgedWeights() lives.
@@ -63,6 +71,7 @@ class Optimizer {
     std::vector<std::string> names;
     std::vector<at::Tensor> values, first_moments, second_moments, steps;
   };
+  // On a device it is rounded to float32, as a graph reads it there.
   static double RateOfGroup(const Group& group, const ScheduleValue& schedule);
   Group* GroupFor(const UpdateRule& rule);
   std::vector<std::pair<std::string, at::Tensor>> Tensors() const;  // of State()
@@ -74,13 +83,17 @@ class Optimizer {
   void Update(Group& group, const ScheduleValue& schedule);
   void UpdateRectified(Group& group, const ScheduleValue& schedule);
   void UpdateRectifiedOnDevice(Group& group, const ScheduleValue& schedule);
-  // `is_void`, if given, is float32 []: where it is 1, nothing changes.
-  void Adam(Group& group, const std::vector<at::Tensor>& gradients, const ScheduleValue& schedule,
+  // `rate` is a number, or a tensor float32 []. `is_void`, if given, is float32 []: where it is 1,
+  // nothing changes.
+  template <class Rate>
+  void Adam(Group& group, const std::vector<at::Tensor>& gradients, const Rate& rate, double beta1,
             const std::optional<at::Tensor>& is_void) const;
-  void UpdateOnDevice(Group& group, const ScheduleValue& schedule);
+  // `rate`, where it is defined, is float32 [] and stands for the schedule's.
+  void UpdateOnDevice(Group& group, const ScheduleValue& schedule, const at::Tensor& rate);
+  void NoteFailure(const at::Tensor& fails);
   OptimizerConfig config_;
   std::vector<Group> groups_;
-  int64_t updates_ = 0;  // as the step counters hold it, but for void updates
+  int64_t updates_ = 0;  // as the step counters hold it, but for void and repeated updates
   std::optional<WeightAverage> average_;
   at::Tensor has_failed_;  // float32 [] on a device: 1 once a number was not finite
 };

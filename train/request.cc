@@ -47,6 +47,7 @@ TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& reso
   request.command_line = choice.command_line;
   request.ranks = choice.ranks;
   request.exact_reduction = choice.exact_reduction;
+  request.graphs = choice.graphs;
   request.runtime = choice.runtime;
   const ExperimentConfig& config = request.resolved.config;
   const std::string& out = choice.runtime.out_dir();

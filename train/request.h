@@ -2,6 +2,7 @@
 #ifndef LRA_TRAIN_REQUEST_H_
 #define LRA_TRAIN_REQUEST_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,8 +40,16 @@ struct TrainRequest {
   ClassifierFactory make_classifier = CreateClassifier;
   // The processes that train the run together; null = this one alone.
   std::shared_ptr<Ranks> ranks{};
+  // Runs that this process trains at once, of which this is one.
+  int runs_at_once = 1;
+  // With several: lets the others take a step; returns the seconds that they took. Called after
+  // each step; empty = there are no others.
+  std::function<double()> await_turn{};
   // Gradients are added so that any number of processes up to eight gives the same bits.
   bool exact_reduction = false;
+  // auto, on or off (empty = auto): whether a device repeats steps as graphs (train/step_graphs.h).
+  // Changes rounding only, by padding.
+  std::string graphs{};
 };
 
 // One or more runs that differ in the seed.
@@ -58,6 +67,7 @@ struct TrainChoice {
   std::string command_line;
   std::shared_ptr<Ranks> ranks{};
   bool exact_reduction = false;
+  std::string graphs{};
 };
 
 // One request a seed, in order. The errors of ResolveExperiment, ParseSeeds, FindCheckpoint and

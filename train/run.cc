@@ -20,6 +20,7 @@
 #include "run_folder/tensorboard.h"
 #include "train/shared_run.h"
 #include "train/size_check.h"
+#include "train/step_graphs.h"
 #include "train/trainable.h"
 
 namespace lra {
@@ -178,6 +179,7 @@ absl::Status Open(Run* run) {
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
   LRA_RETURN_IF_ERROR(
       SetTf32For(run->config().numerics().precision() == NumericsConfig::TF32, device));
+  LRA_RETURN_IF_ERROR(CheckGraphs(request.graphs, device));
   LRA_RETURN_IF_ERROR(OpenData(run));
   LRA_ASSIGN_OR_RETURN(run->metric, MetricOf(run->train.spec()));
   LRA_RETURN_IF_ERROR(CheckTask(request, run->train.spec()));

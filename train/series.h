@@ -1,4 +1,4 @@
-// Several runs one after the other, such as the seeds of a cell.
+// Several runs, such as the seeds of a cell: one after the other, or some at once.
 #ifndef LRA_TRAIN_SERIES_H_
 #define LRA_TRAIN_SERIES_H_
 
@@ -19,6 +19,14 @@ using RunDone = std::function<absl::Status(const TrainRequest&, const RunRecord&
 // series, because it would meet the next run as well. A diverged run's error is returned once all
 // have been tried; with several runs it says how many and which.
 absl::Status TrainSeries(const std::vector<TrainRequest>& requests, const RunDone& done);
+
+// The same with `at_once` runs side by side in this process (train/turns.h), a step of each in
+// turn: what a run computes, saves and records is what it does alone. Whatever ends one leaves the
+// others that have begun alone; after an error that is no divergence none is begun any more.
+// A stop saves all of them. All but the first are quiet. InvalidArgument where several processes
+// share a run.
+absl::Status TrainAtOnce(const std::vector<TrainRequest>& requests, int at_once,
+                         const RunDone& done);
 
 }  // namespace lra
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,7 +13,6 @@
 #include "models/base/device_work.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/run_claim.h"
-#include "train/interruption.h"
 
 namespace lra {
 namespace {
@@ -41,7 +41,8 @@ StageCheckpoints::StageCheckpoints(const RuntimeConfig& runtime, const Stage& st
       earlier_joules_(EarlierJoules(stage.state->efficiency())) {}
 
 bool StageCheckpoints::TakeDue() {
-  const bool was_asked = TakeSaveRequest();
+  const int requests = SaveRequests();
+  const bool was_asked = std::exchange(save_requests_, requests) != requests;
   const int64_t every_steps = runtime_.checkpoint_every_steps();
   if (every_steps > 0 && stage_.state->step() % every_steps == 0) return true;
   const double every_seconds = 60 * runtime_.checkpoint_every_minutes();
@@ -50,8 +51,10 @@ bool StageCheckpoints::TakeDue() {
 
 void StageCheckpoints::AddEfficiency() {
   Efficiency& efficiency = *stage_.state->mutable_efficiency();
-  efficiency.set_wall_seconds(earlier_seconds_ + SecondsSince(begin_));
-  const std::optional<double> joules = energy_.Joules();
+  efficiency.set_wall_seconds(earlier_seconds_ + SecondsSince(begin_) - others_seconds_);
+  // The counters cannot tell the runs of a process apart.
+  const std::optional<double> joules =
+      efficiency.runs_at_once() > 1 ? std::nullopt : energy_.Joules();
   efficiency.clear_joules();
   if (joules && earlier_joules_) efficiency.set_joules(*earlier_joules_ + *joules);
   RecordPeakMemory(stage_.objective->parameters().device(), &efficiency);

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "eval/energy.h"
 #include "lra/config.pb.h"
+#include "train/interruption.h"
 #include "train/objective.h"
 
 namespace lra {
@@ -25,8 +26,10 @@ class StageCheckpoints {
   StageCheckpoints(const RuntimeConfig& runtime, const Stage& stage);
 
   // Whether a checkpoint is due because of the runtime's steps or minutes, or because the user
-  // asked (TakeSaveRequest).
+  // asked (RequestSave).
   bool TakeDue();
+  // Leaves out time in which the process trained other runs.
+  void LeaveOut(double seconds) { others_seconds_ += seconds; }
   // Saves weights, moments and state, including time, memory, threads and micro batch so far. Then
   // only the newest runtime.keep_checkpoints, the best step's and the objective's kept step's
   // remain.
@@ -49,6 +52,8 @@ class StageCheckpoints {
   EnergyMeter energy_;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point saved_at_ = begin_;
+  double others_seconds_ = 0;
+  int save_requests_ = SaveRequests();  // that were answered, or are older
 };
 
 }  // namespace lra

@@ -17,6 +17,7 @@
 #include "eval/pretrain_text.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
+#include "models/base/upload_slots.h"
 #include "models/encoder/sequences.h"
 #include "train/batch_gradient.h"
 #include "train/interruption.h"
@@ -49,10 +50,16 @@ std::vector<Piece> MakePieces(const HostBatch& part, const ExperimentConfig& con
 void AddPiece(const TokenModel& model, const Piece& piece, const ForwardContext& context,
               double divisor, BatchResult* result) {
   const std::vector<int64_t>& wanted = piece.targets.ids;
-  const at::Tensor logits = model.Forward(*piece.part, piece.targets.places, context);  // [S, V]
   at::Tensor ids = at::empty({static_cast<int64_t>(wanted.size())}, at::kLong);
   std::copy(wanted.begin(), wanted.end(), ids.mutable_data_ptr<int64_t>());
-  ids = ids.to(logits.device());
+  std::vector<at::Tensor> all = model.OnHost(*piece.part, piece.targets.places, true);
+  all.push_back(ids);
+  all = MoveTo(model.parameters().device(), all, context.uploads);
+  ids = all.back();
+  all.pop_back();
+  ForwardContext with = context;
+  with.moved = &all;
+  const at::Tensor logits = model.Forward(*piece.part, piece.targets.places, with);  // [S, V]
   const at::Tensor loss = at::cross_entropy_loss(logits, ids, {}, at::Reduction::Sum);
   if (!loss.is_cpu()) {
     loss.div(divisor).backward();

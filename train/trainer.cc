@@ -8,6 +8,7 @@
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "models/base/device_work.h"
 #include "run_folder/curve.h"
 #include "run_folder/divergence.h"
 #include "train/estimate.h"
@@ -72,12 +73,14 @@ absl::Status TrainOn(Run* run) {
 
 absl::StatusOr<CheckpointState> TrainToEnd(const TrainRequest& request) {
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<Run> run, OpenRun(request));
+  const StreamScope stream(run->model->parameters().device());
   LRA_RETURN_IF_ERROR(TrainOn(run.get()));
   return std::move(run->state);
 }
 
 absl::StatusOr<RunRecord> TrainAndTest(const TrainRequest& request) {
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<Run> run, OpenRun(request));
+  const StreamScope stream(run->model->parameters().device());
   LRA_ASSIGN_OR_RETURN(const bool has_ended, HasRecord(*run));
   if (has_ended) {
     absl::StatusOr<RunRecord> record = RunRecord();

@@ -61,6 +61,19 @@ void WaitFor(at::Device device) {
   c10::impl::getDeviceGuardImpl(device.type())->synchronizeDevice(device.index());
 }
 
+StreamScope::StreamScope(at::Device device) : device_(device) {
+  if (device.is_cpu()) return;
+  WaitFor(device);
+  guard_.emplace(c10::impl::getDeviceGuardImpl(device.type())->getStreamFromGlobalPool(device));
+}
+
+StreamScope::~StreamScope() {
+  try {
+    WaitFor(device_);
+  } catch (...) {  // a device that has failed says so wherever it is asked next
+  }
+}
+
 std::optional<int64_t> FreeDeviceBytes(at::Device device) {
   c10::DeviceAllocator* const allocator = AllocatorOf(device);
   if (allocator == nullptr) return std::nullopt;

@@ -4,6 +4,7 @@
 #define LRA_MODELS_BASE_DEVICE_WORK_H_
 
 #include <c10/core/Device.h>
+#include <c10/core/StreamGuard.h>
 
 #include <cstdint>
 #include <optional>
@@ -16,6 +17,21 @@ namespace lra {
 // Returns when the device has done all that it was asked for; at once on the CPU. Errors of the
 // device pass through as LibTorch's exceptions, here and below.
 void WaitFor(at::Device device);
+
+// While it lives, the calling thread asks the device for its work on a stream of its own, which
+// begins when all that was asked for before is done; its end waits for that work. Does nothing on
+// the CPU. Scopes of one thread nest.
+class StreamScope {
+ public:
+  explicit StreamScope(at::Device device);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  const at::Device device_;
+  std::optional<c10::StreamGuard> guard_;
+};
 
 // Memory that is free for this process on the device: what the driver has, and what LibTorch holds
 // without using it. Nothing for the CPU and the fake device.

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <sstream>
@@ -31,6 +32,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "models/base/fake_device_call.h"
+#include "models/base/fake_graph.h"
+#include "models/base/fake_streams.h"
 
 namespace lra {
 namespace {
@@ -77,64 +80,163 @@ bool IndexesByMask(absl::string_view name, const torch::jit::Stack& stack) {
   return false;
 }
 
+void CountHostRead(const std::string& name) {
+  internal::RefuseInCapture(absl::StrCat("reads: ", name));
+  internal::SynchronizeFakeStream(internal::CurrentFakeStream());
+  Count(&FakeDeviceWork::host_reads, name);
+}
+
+// Whether it launches something.
+bool IsWork(const c10::FunctionSchema& schema) {
+  return !IsView(schema) && !AllocatesOnly(absl::StripPrefix(schema.name(), "aten::"));
+}
+
 void CountOperator(const c10::FunctionSchema& schema, const torch::jit::Stack& arguments) {
   const std::string name(absl::StripPrefix(schema.name(), "aten::"));
-  if (!IsView(schema) && !AllocatesOnly(name)) Count(&FakeDeviceWork::operators, name);
+  if (IsWork(schema)) Count(&FakeDeviceWork::operators, name);
   const bool is_read =
       std::find(std::begin(kHostReads), std::end(kHostReads), name) != std::end(kHostReads);
-  if (is_read || IndexesByMask(name, arguments)) Count(&FakeDeviceWork::host_reads, name);
+  if (is_read || IndexesByMask(name, arguments)) CountHostRead(name);
 }
 
 // --- The device ---
 
-void Fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  const size_t arguments = op.schema().arguments().size();
-  CountOperator(op.schema(), {stack->end() - static_cast<int64_t>(arguments), stack->end()});
-  internal::CallOnHost(op, stack);
+void NoteArguments(const c10::FunctionSchema& schema, const torch::jit::Stack& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::AliasInfo* const alias = schema.arguments()[i].alias_info();
+    const bool is_written = alias != nullptr && alias->isWrite();
+    for (const at::Tensor& t : internal::TensorsIn(arguments[i]))
+      internal::NoteFakeAccess(t, is_written);
+  }
 }
 
-at::Tensor CopyFrom(const at::Tensor& from, const at::Tensor& to, bool /*is_asynchronous*/) {
+// Results that are no views of arguments.
+void NoteResults(const torch::jit::Stack& arguments, const torch::jit::Stack& results) {
+  std::vector<at::Tensor> given;
+  for (const c10::IValue& value : arguments) {
+    const auto of_value = internal::TensorsIn(value);
+    given.insert(given.end(), of_value.begin(), of_value.end());
+  }
+  for (const c10::IValue& value : results) {
+    for (const at::Tensor& t : internal::TensorsIn(value)) {
+      const auto shares = [&](const at::Tensor& other) {
+        return t.unsafeGetTensorImpl()->storage().unsafeGetStorageImpl() ==
+               other.unsafeGetTensorImpl()->storage().unsafeGetStorageImpl();
+      };
+      if (std::none_of(given.begin(), given.end(), shares)) internal::NoteFakeNew(t);
+    }
+  }
+}
+
+void Fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto count = static_cast<int64_t>(op.schema().arguments().size());
+  const torch::jit::Stack arguments(stack->end() - count, stack->end());
+  CountOperator(op.schema(), arguments);
+  const bool is_work = IsWork(op.schema());
+  internal::FakeGraph* const graph = internal::CapturedFakeGraph();
+  if (is_work) NoteArguments(op.schema(), arguments);
+  if (is_work && graph != nullptr) graph->BeforeCall(op.schema(), arguments);
+  const size_t below = stack->size() - arguments.size();
+  internal::CallOnHost(op, stack);
+  if (IsView(op.schema())) return;
+  const torch::jit::Stack results(stack->begin() + static_cast<int64_t>(below), stack->end());
+  NoteResults(arguments, results);
+  if (graph != nullptr) graph->AfterCall(op, arguments, results, is_work);
+}
+
+at::Tensor OnHost(const at::Tensor& t) { return t.is_cpu() ? t : internal::HostTwin(t); }
+
+void CopyInside(const std::vector<at::Tensor>& from, const std::vector<at::Tensor>& into) {
+  internal::HostTwin(into[0]).copy_(internal::HostTwin(from[0]));
+}
+
+void CopyOnDevice(const at::Tensor& from, const at::Tensor& to) {
+  Count(&FakeDeviceWork::operators, "copy_");
+  internal::FakeGraph* const graph = internal::CapturedFakeGraph();
+  if (graph != nullptr) graph->BeforeWrite(to);
+  CopyInside({from}, {to});
+  if (graph != nullptr) graph->AfterWork({from}, {to}, &CopyInside);
+}
+
+at::Tensor CopyFrom(const at::Tensor& from, const at::Tensor& to, bool is_asynchronous) {
   std::ostringstream what;
   what << from.scalar_type() << " " << from.sizes();
-  if (from.is_cpu()) {
-    Count(&FakeDeviceWork::uploads, what.str());
-  } else if (to.is_cpu()) {
-    Count(&FakeDeviceWork::host_reads, "copy of " + what.str());
-  } else {
-    Count(&FakeDeviceWork::operators, "copy_");
+  internal::NoteFakeAccess(from, /*is_write=*/false);
+  internal::NoteFakeAccess(to, /*is_write=*/true);
+  if (!from.is_cpu() && !to.is_cpu()) {
+    CopyOnDevice(from, to);
+    return to;
   }
-  const auto host = [](const at::Tensor& t) { return t.is_cpu() ? t : internal::HostTwin(t); };
-  host(to).copy_(host(from));
+  if (from.is_cpu()) {
+    internal::RefuseInCapture("copies to the device: " + what.str());
+    Count(&FakeDeviceWork::uploads, what.str());
+    if (is_asynchronous) internal::NoteFakeUpload(from);
+  } else {
+    CountHostRead("copy of " + what.str());
+  }
+  OnHost(to).copy_(OnHost(from));
   return to;
 }
 
 // Parameters may move between the host and the device in place.
 bool HasCompatibleType(const at::Tensor& /*from*/, const at::Tensor& /*to*/) { return true; }
 
+// Work that LibTorch asks for by a name of its own: from these tensors, some undefined, to others.
+std::vector<at::Tensor> RunWork(
+    const char* name, const std::vector<at::Tensor>& from,
+    const std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>& on_host) {
+  Count(&FakeDeviceWork::operators, name);
+  const auto compute = [on_host](const std::vector<at::Tensor>& given) {
+    std::vector<at::Tensor> host;
+    for (const at::Tensor& t : given) host.push_back(t.defined() ? internal::HostTwin(t) : t);
+    return on_host(host);
+  };
+  for (const at::Tensor& t : from) internal::NoteFakeAccess(t, /*is_write=*/false);
+  std::vector<at::Tensor> results;
+  for (const at::Tensor& t : compute(from)) {
+    results.push_back(t.defined() ? internal::DeviceTwin(t) : t);
+    internal::NoteFakeNew(results.back());
+  }
+  if (internal::FakeGraph* const graph = internal::CapturedFakeGraph()) {
+    graph->AfterWork(from, results, [compute](const auto& given, const auto& into) {
+      const std::vector<at::Tensor> again = compute(given);
+      for (size_t i = 0; i < into.size(); ++i) {
+        if (into[i].defined()) internal::HostTwin(into[i]).copy_(again[i]);
+      }
+    });
+  }
+  return results;
+}
+
 at::Tensor Convolution(const at::Tensor& x, const at::Tensor& weight,
                        const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
                        at::IntArrayRef padding, at::IntArrayRef dilation, bool is_transposed,
                        at::IntArrayRef output_padding, int64_t groups) {
-  Count(&FakeDeviceWork::operators, "convolution");
-  const std::optional<at::Tensor> host_bias =
-      bias.has_value() && bias->defined() ? std::optional(internal::HostTwin(*bias)) : std::nullopt;
-  return internal::DeviceTwin(at::convolution(internal::HostTwin(x), internal::HostTwin(weight),
-                                              host_bias, stride, padding, dilation, is_transposed,
-                                              output_padding, groups));
+  return RunWork(
+      "convolution", {x, weight, bias.value_or(at::Tensor())},
+      [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(),
+       output_padding = output_padding.vec()](const std::vector<at::Tensor>& t) {
+        const auto maybe = t[2].defined() ? std::optional(t[2]) : std::nullopt;
+        return std::vector<at::Tensor>{at::convolution(t[0], t[1], maybe, stride, padding, dilation,
+                                                       is_transposed, output_padding, groups)};
+      })[0];
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> ConvolutionBackward(
     const at::Tensor& gradient, const at::Tensor& x, const at::Tensor& weight,
     at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool is_transposed,
     at::IntArrayRef output_padding, int64_t groups, std::array<bool, 3> wanted) {
-  Count(&FakeDeviceWork::operators, "convolution_backward");
-  const std::vector<int64_t> bias = {gradient.size(1)};
-  const auto [dx, dweight, dbias] =
-      at::convolution_backward(internal::HostTwin(gradient), internal::HostTwin(x),
-                               internal::HostTwin(weight), at::OptionalIntArrayRef(bias), stride,
-                               padding, dilation, is_transposed, output_padding, groups, wanted);
-  const auto device = [](const at::Tensor& t) { return t.defined() ? internal::DeviceTwin(t) : t; };
-  return {device(dx), device(dweight), device(dbias)};
+  const auto all =
+      RunWork("convolution_backward", {gradient, x, weight},
+              [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(),
+               output_padding = output_padding.vec()](const std::vector<at::Tensor>& t) {
+                const std::vector<int64_t> bias = {t[0].size(1)};
+                auto [dx, dweight, dbias] = at::convolution_backward(
+                    t[0], t[1], t[2], at::OptionalIntArrayRef(bias), stride, padding, dilation,
+                    is_transposed, output_padding, groups, wanted);
+                return std::vector<at::Tensor>{dx, dweight, dbias};
+              });
+  return {all[0], all[1], all[2]};
 }
 
 struct Guard final : c10::impl::NoOpDeviceGuardImpl<kType> {
@@ -142,12 +244,37 @@ struct Guard final : c10::impl::NoOpDeviceGuardImpl<kType> {
   at::Device exchangeDevice(at::Device /*next*/) const override { return Only(); }
   at::Device getDevice() const override { return Only(); }
   c10::Stream getStream(at::Device /*device*/) const noexcept override {
-    return c10::Stream(c10::Stream::DEFAULT, Only());
+    return internal::CurrentFakeStream();
   }
-  c10::Stream exchangeStream(c10::Stream /*next*/) const noexcept override {
-    return c10::Stream(c10::Stream::DEFAULT, Only());
+  c10::Stream exchangeStream(c10::Stream next) const noexcept override {
+    return internal::ExchangeFakeStream(next);
   }
-  void synchronizeDevice(at::DeviceIndex /*index*/) const override {}  // nothing waits
+  c10::Stream getStreamFromGlobalPool(at::Device /*device*/, bool /*is_first*/) const override {
+    return internal::NewFakeStream();
+  }
+  void record(void** event, const c10::Stream& stream, at::DeviceIndex /*index*/,
+              c10::EventFlag /*flag*/) const override {
+    internal::RecordFakeEvent(event, stream);
+  }
+  void block(void* event, const c10::Stream& stream) const override {
+    internal::BlockOnFakeEvent(event, stream);
+  }
+  bool queryEvent(void* event) const override { return internal::QueryFakeEvent(event); }
+  void destroyEvent(void* event, at::DeviceIndex /*index*/) const noexcept override {
+    internal::DestroyFakeEvent(event);
+  }
+  void synchronizeEvent(void* event) const override {
+    internal::RefuseInCapture("waits for an event");
+    internal::SynchronizeFakeEvent(event);
+  }
+  void synchronizeStream(const c10::Stream& stream) const override {
+    internal::RefuseInCapture("waits for a stream");
+    internal::SynchronizeFakeStream(stream);
+  }
+  void synchronizeDevice(at::DeviceIndex /*index*/) const override {
+    internal::RefuseInCapture("waits for the device");
+    internal::SynchronizeFakeDevice();
+  }
 };
 
 struct Hooks final : at::PrivateUse1HooksInterface {
@@ -158,6 +285,10 @@ struct Hooks final : at::PrivateUse1HooksInterface {
   const at::Generator& getDefaultGenerator(at::DeviceIndex /*index*/) const override {
     return at::detail::getDefaultCPUGenerator();
   }
+  at::Allocator* getPinnedMemoryAllocator() const override {
+    return internal::FakePinnedAllocator();
+  }
+  bool isPinnedPtr(const void* data) const override { return internal::IsFakePinned(data); }
 };
 
 // Under autocast, the products that CUDA computes in a lower precision.
@@ -226,6 +357,10 @@ at::Device Register() {
 at::Device FakeDevice() {
   static const at::Device device = Register();
   return device;
+}
+
+void internal::CountFakeOperator(const std::string& name) {
+  Count(&FakeDeviceWork::operators, name);
 }
 
 int64_t Total(const CallCounts& counts) {

@@ -16,13 +16,9 @@ const at::Device kFake(at::kPrivateUse1, 0);
 
 void ReleaseStorage(void* storage) { delete static_cast<c10::Storage*>(storage); }
 
-void* Memory(const c10::Storage& storage) {
-  return storage.unsafeGetStorageImpl()->_mutable_data_ptr_no_checks().get();
-}
-
 // The memory of a storage, as that of another device; keeps the storage alive.
 at::DataPtr MemoryOf(const c10::Storage& storage, at::Device device) {
-  return {Memory(storage), new c10::Storage(storage), &ReleaseStorage, device};
+  return {MemoryIn(storage), new c10::Storage(storage), &ReleaseStorage, device};
 }
 
 // Makes every access by pointer throw.
@@ -31,25 +27,17 @@ void Hide(const c10::Storage& storage) {
       "the host reads or writes a tensor of the device by its pointer");
 }
 
-c10::Storage StorageOn(const c10::Storage& other, at::Device device) {
+c10::Storage StorageOf(at::DataPtr memory, size_t bytes) {
+  const bool is_on_host = memory.device() == kHost;
   c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), other.nbytes(), MemoryOf(other, device),
-      c10::GetCPUAllocator(), /*resizable=*/true));
-  if (device != kHost) Hide(storage);
+      c10::StorageImpl::use_byte_size_t(), bytes, std::move(memory), c10::GetCPUAllocator(),
+      /*resizable=*/true));
+  if (!is_on_host) Hide(storage);
   return storage;
 }
 
-// The elements of `like`, found in a storage of another device.
-at::Tensor TensorIn(c10::Storage storage, const at::Tensor& like) {
-  const auto key =
-      storage.device() == kHost ? c10::DispatchKey::CPU : c10::DispatchKey::PrivateUse1;
-  at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
-      std::move(storage), c10::DispatchKeySet(key), like.dtype());
-  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(like.sizes(), like.strides(),
-                                                      like.storage_offset());
-  if (like.is_conj()) tensor._set_conj(true);
-  if (like.is_neg()) tensor._set_neg(true);
-  return tensor;
+c10::Storage StorageOn(const c10::Storage& other, at::Device device) {
+  return StorageOf(MemoryOf(other, device), other.nbytes());
 }
 
 class HostCall {
@@ -101,7 +89,7 @@ class HostCall {
   // Repeats on the device what the operator did to the argument's shape and storage.
   void WriteBack(const Pair& pair) const {
     const c10::Storage &host = pair.on_host.storage(), &device = pair.on_device.storage();
-    if (Memory(host) != Memory(device)) {
+    if (MemoryIn(host) != MemoryIn(device)) {
       c10::StorageImpl* const changed = device.unsafeGetStorageImpl();
       changed->set_data_ptr_noswap(MemoryOf(host, kFake));
       changed->set_nbytes(host.nbytes());
@@ -141,6 +129,40 @@ class HostCall {
 };
 
 }  // namespace
+
+std::vector<at::Tensor> TensorsIn(const c10::IValue& value) {
+  std::vector<at::Tensor> all;
+  if (value.isTensor()) {
+    all.push_back(value.toTensor());
+  } else if (value.isTensorList()) {
+    all = value.toTensorVector();
+  } else if (value.isOptionalTensorList()) {
+    for (const std::optional<at::Tensor>& t : value.toOptionalTensorVector())
+      all.push_back(t.value_or(at::Tensor()));
+  }
+  std::erase_if(all, [](const at::Tensor& t) { return !t.defined(); });
+  return all;
+}
+
+void* MemoryIn(const c10::Storage& storage) {
+  return storage.unsafeGetStorageImpl()->_mutable_data_ptr_no_checks().get();
+}
+
+c10::Storage BorrowedStorage(const c10::Storage& other) {
+  return StorageOf(at::DataPtr(MemoryIn(other), kFake), other.nbytes());
+}
+
+at::Tensor TensorIn(c10::Storage storage, const at::Tensor& like) {
+  const auto key =
+      storage.device() == kHost ? c10::DispatchKey::CPU : c10::DispatchKey::PrivateUse1;
+  at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(key), like.dtype());
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(like.sizes(), like.strides(),
+                                                      like.storage_offset());
+  if (like.is_conj()) tensor._set_conj(true);
+  if (like.is_neg()) tensor._set_neg(true);
+  return tensor;
+}
 
 at::Tensor HostTwin(const at::Tensor& on_device) {
   return TensorIn(StorageOn(on_device.storage(), kHost), on_device);

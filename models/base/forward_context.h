@@ -2,7 +2,10 @@
 #ifndef LRA_MODELS_BASE_FORWARD_CONTEXT_H_
 #define LRA_MODELS_BASE_FORWARD_CONTEXT_H_
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
+#include <vector>
 
 namespace lra {
 
@@ -13,12 +16,22 @@ enum class BatchStatistics {
   kOfBatchAndLearn,  // the batch's, and the running ones move towards them: training
 };
 
+class UploadSlots;
+
 struct ForwardContext {
   bool training = false;  // dropout on
   uint32_t step = 0;      // optimiser step: keys the dropout masks
   // In training, whether the running statistics of batch norms learn from this batch. A trial pass
   // leaves them alone.
   bool updates_statistics = true;
+  // What the model reads of the batch (Classifier::OnHost), on its device; null: the pass copies it
+  // there itself.
+  const std::vector<at::Tensor>* moved = nullptr;
+  // The step where dropout masks are drawn on a device, int64 [], so that who repeats the work of a
+  // pass can change it; undefined: `step`.
+  at::Tensor step_on_device = {};
+  // What copies a batch to a device; null: copies that share nothing (CopyTogether).
+  UploadSlots* uploads = nullptr;
 };
 
 }  // namespace lra

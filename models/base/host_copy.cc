@@ -17,29 +17,39 @@ int64_t AlignedBytes(const at::Tensor& t) {
 
 }  // namespace
 
-std::vector<at::Tensor> CopyTogether(const std::vector<at::Tensor>& tensors, at::Device device) {
-  if (device.is_cpu()) return tensors;
+int64_t PackedBytes(const std::vector<at::Tensor>& tensors) {
   int64_t bytes = 0;
   for (const at::Tensor& t : tensors) bytes += AlignedBytes(t);
-  // CUDA copies from pinned memory while the host goes on; LibTorch keeps the block until then.
-  const at::Tensor block =
-      at::empty({bytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(device.is_cuda()));
-  char* to = static_cast<char*>(block.mutable_data_ptr());
+  return bytes;
+}
+
+void PackInto(const std::vector<at::Tensor>& tensors, char* block) {
   for (const at::Tensor& t : tensors) {
-    if (t.defined()) std::memcpy(to, t.contiguous().const_data_ptr(), t.nbytes());
-    to += AlignedBytes(t);
+    if (t.defined()) std::memcpy(block, t.contiguous().const_data_ptr(), t.nbytes());
+    block += AlignedBytes(t);
   }
-  const at::Tensor moved = block.to(device, /*non_blocking=*/device.is_cuda());
+}
+
+std::vector<at::Tensor> UnpackViews(const at::Tensor& block, const std::vector<at::Tensor>& like) {
   std::vector<at::Tensor> result;
   int64_t first = 0;
-  for (const at::Tensor& t : tensors) {
-    result.push_back(t.defined() ? moved.narrow(0, first, static_cast<int64_t>(t.nbytes()))
+  for (const at::Tensor& t : like) {
+    result.push_back(t.defined() ? block.narrow(0, first, static_cast<int64_t>(t.nbytes()))
                                        .view(t.scalar_type())
                                        .view(t.sizes())
                                  : t);
     first += AlignedBytes(t);
   }
   return result;
+}
+
+std::vector<at::Tensor> CopyTogether(const std::vector<at::Tensor>& tensors, at::Device device) {
+  if (device.is_cpu()) return tensors;
+  // CUDA copies from pinned memory while the host goes on; LibTorch keeps the block until then.
+  const at::Tensor block = at::empty(
+      {PackedBytes(tensors)}, at::TensorOptions().dtype(at::kByte).pinned_memory(device.is_cuda()));
+  PackInto(tensors, static_cast<char*>(block.mutable_data_ptr()));
+  return UnpackViews(block.to(device, /*non_blocking=*/device.is_cuda()), tensors);
 }
 
 at::Tensor DeviceConstant::On(at::Device device) const {

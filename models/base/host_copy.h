@@ -16,6 +16,15 @@ namespace lra {
 // so. On the CPU they are returned as they are.
 std::vector<at::Tensor> CopyTogether(const std::vector<at::Tensor>& tensors, at::Device device);
 
+// --- For those who copy by themselves: several tensors as one block of bytes ---
+
+// The size of the block; undefined tensors take nothing.
+int64_t PackedBytes(const std::vector<at::Tensor>& tensors);
+// Writes the tensors, which are on the host, into memory of that size.
+void PackInto(const std::vector<at::Tensor>& tensors, char* block);
+// The same tensors in a copy of the block, uint8 [PackedBytes()], as views; undefined ones stay so.
+std::vector<at::Tensor> UnpackViews(const at::Tensor& block, const std::vector<at::Tensor>& like);
+
 // A tensor that is made on the host and never changes, such as a table; it is copied to a device at
 // its first use there. Copies of this object share that copy.
 class DeviceConstant {

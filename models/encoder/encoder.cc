@@ -7,18 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lra/check.h"
 #include "lra/status_macros.h"
-#include "models/base/host_copy.h"
 #include "models/layers/dropout_sites.h"
 
 namespace lra {
 namespace {
-
-at::Tensor ExampleIds(const HostBatch& batch) {
-  at::Tensor ids = at::empty({batch.batch}, at::kLong);
-  std::copy(batch.example_ids.begin(), batch.example_ids.end(), ids.mutable_data_ptr<int64_t>());
-  return ids;
-}
 
 absl::Status CheckPositions(const ModelConfig& model, const TaskSpec& spec) {
   if (model.positions() != ModelConfig::SINUSOID_2D) return absl::OkStatus();
@@ -39,8 +33,14 @@ ParameterStore MakeParameterStore(const ExperimentConfig& config) {
   return ParameterStore(config.seed(), is_pytorch ? LinearValues::kPyTorch : LinearValues::kGlorot);
 }
 
+at::Tensor ExampleIds(const HostBatch& batch) {
+  at::Tensor ids = at::empty({batch.batch}, at::kLong);
+  std::copy(batch.example_ids.begin(), batch.example_ids.end(), ids.mutable_data_ptr<int64_t>());
+  return ids;
+}
+
 DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch,
-                          const ForwardContext& context, at::Device device) {
+                          const ForwardContext& context, const at::Tensor& moved_ids) {
   if (!context.training) return {};
   DropoutRun run = {config.model().dropout(),
                     config.attention().dropout(),
@@ -51,7 +51,10 @@ DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch
   run.statistics =
       context.updates_statistics ? BatchStatistics::kOfBatchAndLearn : BatchStatistics::kOfBatch;
   run.is_tied = config.model().dropout_mask() == ModelConfig::ALL_TOKENS;
-  if (!device.is_cpu()) run.ids_on_device = run.example_ids.to(device);
+  if (!moved_ids.is_cpu()) {
+    run.ids_on_device = moved_ids;
+    run.step_on_device = context.step_on_device;
+  }
   return run;
 }
 
@@ -81,19 +84,10 @@ bool Encoder::depends_on_padding() const {
   });
 }
 
-void Encoder::MoveTogether(std::initializer_list<Sequences*> texts) const {
-  std::vector<at::Tensor> all;
-  for (const Sequences* text : texts) {
-    const auto own = embedding_.OnHost(*text, RealPositions(*text, padding_));
-    all.insert(all.end(), own.begin(), own.end());
-  }
-  all = CopyTogether(all, embedding_.device());
-  const auto each = static_cast<std::ptrdiff_t>(all.size() / texts.size());
-  auto next = all.begin();
-  for (Sequences* text : texts) {
-    text->moved.assign(next, next + each);
-    next += each;
-  }
+void Encoder::AddOnHost(const Sequences& texts, std::vector<at::Tensor>* all) const {
+  const auto own = embedding_.OnHost(texts, RealPositions(texts, padding_));
+  LRA_CHECK(own.size() == kTensorsOfTexts);
+  all->insert(all->end(), own.begin(), own.end());
 }
 
 Encoder::Encoded Encoder::Start(const Sequences& texts, const DropoutRun& run) const {

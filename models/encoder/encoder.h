@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,9 +26,13 @@ namespace lra {
 // An empty store for the model of `config`, which draws initial values as it says.
 ParameterStore MakeParameterStore(const ExperimentConfig& config);
 
-// Dropout and statistics of one forward pass on a device; the default, of evaluation.
+// The batch's, [B] int64 on the host.
+at::Tensor ExampleIds(const HostBatch& batch);
+
+// Dropout and statistics of one forward pass on the device that holds `moved_ids`, a copy of
+// ExampleIds(); the default, of evaluation.
 DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch,
-                          const ForwardContext& context, at::Device device = at::kCPU);
+                          const ForwardContext& context, const at::Tensor& moved_ids);
 
 class Encoder {
  public:
@@ -38,9 +41,11 @@ class Encoder {
   static absl::StatusOr<Encoder> Create(const ExperimentConfig& config, const TaskSpec& spec,
                                         ParameterStore* parameters);
 
-  // Copies what is read of the texts to the device of the parameters, all by one copy. Without it
-  // each text is copied by itself.
-  void MoveTogether(std::initializer_list<Sequences*> texts) const;
+  // Appends what is read of the texts on the host, kTensorsOfTexts tensors, some undefined; copied
+  // to the device of the parameters they are Sequences::moved. Texts without it are copied by
+  // themselves.
+  static constexpr size_t kTensorsOfTexts = 3;
+  void AddOnHost(const Sequences& texts, std::vector<at::Tensor>* all) const;
 
   // What stands after each part: "embedding", "layer 0 attention" (the parts that the block shows),
   // "layer 0", ...

@@ -21,7 +21,7 @@ struct Sequences {
   absl::Span<const int32_t> tokens;   // [B, N]; empty where there are values
   absl::Span<const float> values;     // [B, N]; empty where there are tokens
   absl::Span<const int32_t> lengths;  // [B]
-  // What the embedding reads, on the model's device, once Encoder::MoveTogether() copied it.
+  // What Encoder::AddOnHost() appends, on the model's device; empty: not there yet.
   std::vector<at::Tensor> moved;
 };
 // The only texts, or the first ones of pairs; the second ones of pairs.

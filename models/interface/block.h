@@ -37,11 +37,12 @@ struct DropoutRun {
   uint32_t first_site = 0;  // kSecondTextSites for second texts
   BatchStatistics statistics = BatchStatistics::kRunning;
   bool is_tied = false;           // model.dropout_mask: one mask for all tokens of a channel
-  at::Tensor ids_on_device = {};  // DropoutKey::ids_on_device
+  at::Tensor ids_on_device = {};  // DropoutKey's
+  at::Tensor step_on_device = {};
 
   // Drawn for each token by itself, whatever is_tied says.
   DropoutKey Key(uint32_t site, float p) const {
-    return {p, seed, step, first_site + site, example_ids, false, ids_on_device};
+    return {p, seed, step, first_site + site, example_ids, false, ids_on_device, step_on_device};
   }
   // The model's dropout of hidden states.
   DropoutKey HiddenKey(uint32_t site) const {

@@ -1,73 +1,43 @@
 #include "models/kernels/cuda_kernels.h"
 
 #include <ATen/ops/empty.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <dlfcn.h>
 
-#include <filesystem>
-#include <string>
-#include <system_error>
-
-#include "absl/strings/str_cat.h"
+#include "models/base/cuda_graph.h"
+#include "models/base/cuda_library.h"
 
 namespace lra {
 namespace {
 
-constexpr char kLibrary[] = "liblra_cuda.so";
 using DrawKept = int(const KeptPlan*, bool*, void*);
 
 struct Kernels {
-  DrawKept* draw_kept = nullptr;
-  std::string why_not;
+  DrawKept* draw_kept = reinterpret_cast<DrawKept*>(CudaFunction("LraDrawKept"));
+  CudaStreamFunction* stream =
+      reinterpret_cast<CudaStreamFunction*>(CudaFunction("LraCurrentStream"));
+  bool are_there() const { return draw_kept != nullptr && stream != nullptr; }
 };
 
-// Beside the program, or in the lib/ beside the bin/ that holds it.
-Kernels Load() {
-  std::error_code failed;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
-  Kernels kernels;
-  void* library = nullptr;
-  for (const auto& folder : {program, program.parent_path() / "lib"}) {
-    if (library == nullptr) library = dlopen((folder / kLibrary).c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
-  if (library == nullptr) {
-    const char* const error = dlerror();
-    kernels.why_not = error == nullptr ? "not found" : error;
-    return kernels;
-  }
-  kernels.draw_kept = reinterpret_cast<DrawKept*>(dlsym(library, "LraDrawKept"));
-  if (kernels.draw_kept == nullptr) kernels.why_not = absl::StrCat(kLibrary, " is of another lra");
-  return kernels;
-}
-
 const Kernels& Loaded() {
-  static const Kernels kernels = Load();
+  static const Kernels kernels;
   return kernels;
-}
-
-bool IsOnDefaultStream(at::Device device) {
-  return c10::impl::getDeviceGuardImpl(device.type())->getStream(device).id() == 0;
 }
 
 }  // namespace
 
-at::Tensor DrawKeptOnCuda(KeptPlan plan, const at::Tensor& ids) {
-  if (!ids.is_cuda() || Loaded().draw_kept == nullptr || !IsOnDefaultStream(ids.device()))
-    return {};
+at::Tensor DrawKeptOnCuda(KeptPlan plan, const at::Tensor& ids, const at::Tensor& step) {
+  if (!ids.is_cuda() || !Loaded().are_there()) return {};
   plan.example_ids = ids.const_data_ptr<int64_t>();
+  plan.step_at = step.defined() ? step.const_data_ptr<int64_t>() : nullptr;
   at::Tensor mask = at::empty({plan.examples, plan.heads, plan.rows, plan.columns},
                               ids.options().dtype(at::kBool));
   const c10::impl::VirtualGuardImpl guard(at::kCUDA);
   const at::Device before = guard.exchangeDevice(ids.device());
-  const int error = Loaded().draw_kept(&plan, mask.mutable_data_ptr<bool>(), nullptr);
+  const int error = Loaded().draw_kept(&plan, mask.mutable_data_ptr<bool>(),
+                                       Loaded().stream(ids.device().index()));
   guard.setDevice(before);
   TORCH_CHECK(error == 0, "the CUDA kernel of dropout masks failed with error ", error);
   return mask;
-}
-
-std::string DescribeCudaKernels() {
-  return Loaded().draw_kept == nullptr ? Loaded().why_not : kLibrary;
 }
 
 }  // namespace lra

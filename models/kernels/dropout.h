@@ -28,6 +28,8 @@ struct DropoutKey {
   bool is_tied = false;
   // The ids where masks are drawn on a device; undefined: copied there for each mask.
   at::Tensor ids_on_device = {};
+  // Stands for `step` there, int64 [], where it is defined.
+  at::Tensor step_on_device = {};
 
   bool active() const { return Threshold() > 0; }
   uint32_t Threshold() const { return static_cast<uint32_t>(probability * 65536.0 + 0.5); }

@@ -49,6 +49,13 @@ at::Tensor WholeIds(const DropoutKey& key, at::Device device) {
   return is_there ? known : key.example_ids.to(device);
 }
 
+// int64 []
+at::Tensor StepOf(const DropoutKey& key, at::Device device) {
+  const at::Tensor& known = key.step_on_device;
+  if (known.defined() && known.device() == device) return known;
+  return at::full({}, static_cast<int64_t>(key.step), at::TensorOptions(at::kLong).device(device));
+}
+
 // The low words of the examples' ids, [B].
 at::Tensor Ids(const DropoutKey& key, at::Device device) {
   return WholeIds(key, device).bitwise_and(kWord);
@@ -69,7 +76,7 @@ KeptPlan PlanOf(const DropoutKey& key, int64_t heads, int64_t rows, int64_t colu
 
 Words Draw(const DropoutKey& key, const at::Tensor& block, const at::Tensor& token,
            const at::Tensor& id, RandomDomain domain) {
-  const at::Tensor step = at::full({}, static_cast<int64_t>(key.step), block.options());
+  const at::Tensor step = StepOf(key, block.device());
   return Philox10({block, token, id, step}, key.seed,
                   key.site << 8 | static_cast<uint32_t>(domain));
 }
@@ -93,7 +100,8 @@ int64_t BlocksOf(int64_t channels) { return (channels + kChannelsOfBlock - 1) / 
 
 // By our own kernel; undefined where there is none.
 at::Tensor DrawKept(const KeptPlan& plan, const DropoutKey& key, at::Device device) {
-  return device.is_cuda() ? DrawKeptOnCuda(plan, WholeIds(key, device)) : at::Tensor();
+  if (!device.is_cuda()) return at::Tensor();
+  return DrawKeptOnCuda(plan, WholeIds(key, device), key.step_on_device);
 }
 
 }  // namespace

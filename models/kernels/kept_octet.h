@@ -22,6 +22,7 @@ struct KeptPlan {
   uint32_t first_row, first_block;  // a block is eight columns
   uint32_t seed, site_word, step;   // site_word = site << 8 | RandomDomain::kDropout
   uint32_t threshold;
+  const int64_t* step_at;  // where the mask is drawn: stands for `step`, which a graph would keep
 };
 
 LRA_HOST_DEVICE inline int64_t BlocksOfRow(const KeptPlan& plan) { return (plan.columns + 7) / 8; }
@@ -50,7 +51,7 @@ LRA_HOST_DEVICE inline void DrawKeptOctet(const KeptPlan& plan, int64_t octet, b
   uint32_t word[4] = {
       static_cast<uint32_t>(head << 18) + plan.first_block + static_cast<uint32_t>(block),
       plan.first_row + static_cast<uint32_t>(row), static_cast<uint32_t>(plan.example_ids[example]),
-      plan.step};
+      plan.step_at == nullptr ? plan.step : static_cast<uint32_t>(*plan.step_at)};
   PhiloxInPlace(word, plan.seed, plan.site_word);
   const int64_t begin = 8 * block;
   const int64_t count = plan.columns - begin < 8 ? plan.columns - begin : 8;

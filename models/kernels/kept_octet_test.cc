@@ -69,7 +69,7 @@ TEST(KeptOctetTest, DrawsTheMasksOfWeights) {
 
 TEST(KeptOctetTest, TheHostHasNoUseForTheKernel) {
   const DropoutKey key = MakeKey(false);
-  EXPECT_FALSE(DrawKeptOnCuda(PlanOf(key, 1, 2, 8), key.example_ids).defined());
+  EXPECT_FALSE(DrawKeptOnCuda(PlanOf(key, 1, 2, 8), key.example_ids, {}).defined());
 }
 
 }  // namespace

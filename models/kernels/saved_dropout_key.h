@@ -19,6 +19,7 @@ void SaveDropoutKey(const std::string& name, const DropoutKey& key, SavedData* s
   (*saved)[name + ".is_tied"] = key.is_tied;
   if (key.active()) (*saved)[name + ".example_ids"] = key.example_ids;
   if (key.ids_on_device.defined()) (*saved)[name + ".ids_on_device"] = key.ids_on_device;
+  if (key.step_on_device.defined()) (*saved)[name + ".step_on_device"] = key.step_on_device;
 }
 
 template <class SavedData>
@@ -32,6 +33,8 @@ DropoutKey LoadDropoutKey(const std::string& name, SavedData* saved) {
   if (key.active()) key.example_ids = (*saved)[name + ".example_ids"].toTensor();
   const auto ids = saved->find(name + ".ids_on_device");
   if (ids != saved->end()) key.ids_on_device = ids->second.toTensor();
+  const auto step = saved->find(name + ".step_on_device");
+  if (step != saved->end()) key.step_on_device = step->second.toTensor();
   return key;
 }
 

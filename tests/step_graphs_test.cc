@@ -1,0 +1,285 @@
+// Steps that a device repeats as graphs against those that it is asked for operator by operator.
+// The stand-in for CUDA's graphs is models/base/fake_graph.h: what a step takes of the host stays
+// as it was when the step was captured.
+#include "train/step_graphs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "datasets/loader.h"
+#include "eval/run_record.h"
+#include "models/attention_names.h"
+#include "models/base/device_work.h"
+#include "models/base/fake_device.h"
+#include "run_folder/divergence.h"
+#include "tests/training_fixture.h"
+#include "train/label_objective.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// What one step leaves.
+struct Left {
+  double loss, correct, gradient_norm;
+  bool operator==(const Left&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Left& left) {
+  return out << left.loss << " " << left.correct << " " << left.gradient_norm;
+}
+
+// Gives steps the number of the host instead of the device's.
+class BakedWork : public WholeBatchWork {
+ public:
+  BakedWork(const WholeBatchWork& real, const int64_t* step) : real_(real), step_(step) {}
+  HostBatch Shaped(HostBatch batch) const override { return real_.Shaped(std::move(batch)); }
+  std::vector<at::Tensor> OnHost(const HostBatch& batch) const override {
+    return real_.OnHost(batch);
+  }
+  BatchResult Known(const HostBatch& batch) const override { return real_.Known(batch); }
+  at::Tensor AddGradientOf(const HostBatch& batch, const std::vector<at::Tensor>& moved,
+                           double divisor, const ForwardContext& /*context*/) const override {
+    return real_.AddGradientOf(batch, moved, divisor,
+                               {.training = true, .step = static_cast<uint32_t>(*step_)});
+  }
+
+ private:
+  const WholeBatchWork& real_;
+  const int64_t* const step_;
+};
+
+class BakedStep : public LabelObjective {
+ public:
+  BakedStep(const Run& run, const int64_t* step)
+      : LabelObjective(run), work_(*LabelObjective::whole_batch_work(), step) {}
+  const lra::WholeBatchWork* whole_batch_work() const override { return &work_; }
+
+ private:
+  const BakedWork work_;
+};
+
+class StepGraphsTest : public TrainerTest {
+ protected:
+  static constexpr int64_t kSteps = 24, kBatch = 8;
+
+  void SetUp() override { FakeDevice(); }  // before the first backward
+
+  static TrainRequest OnFake(const std::string& name, const std::string& attention,
+                             const std::vector<std::string>& sets, const std::string& graphs) {
+    std::vector<std::string> all = {
+        "view.max_length_tokens=44"};  // less than 128: less to wait for
+    all.insert(all.end(), sets.begin(), sets.end());
+    TrainRequest request = Request(name, attention, all);
+    request.runtime.set_device("fake");
+    request.graphs = graphs;
+    return request;
+  }
+
+  static HostBatch BatchAt(const lra::Run& run, int64_t step) {
+    std::vector<int64_t> ids(kBatch);
+    for (int64_t i = 0; i < kBatch; ++i) ids[i] = (kBatch * step + i) % run.train.size();
+    return MakeBatch(run.train, ids);
+  }
+
+  // Steps of a fresh run, asked for operator by operator.
+  static std::vector<Left> Eager(const TrainRequest& request) {
+    const auto run = OpenRun(request);
+    EXPECT_TRUE(run.ok()) << run.status();
+    const StreamScope stream((*run)->model->parameters().device());
+    const LabelObjective objective(**run);
+    std::vector<Left> all;
+    for (int64_t step = 0; step < kSteps; ++step) {
+      const HostBatch batch = objective.whole_batch_work()->Shaped(BatchAt(**run, step));
+      (*run)->optimizer->ZeroGradients();
+      auto result =
+          objective.AddGradient(batch, 0, {.training = true, .step = static_cast<uint32_t>(step)});
+      EXPECT_TRUE(result.ok()) << result.status();
+      const at::Tensor norm = (*run)->optimizer->StepOnDevice(objective.MakeSchedule(step).At(step),
+                                                              result->on_device.select(0, 0));
+      result->Read();
+      all.push_back({result->loss_sum, static_cast<double>(result->correct), norm.item<double>()});
+    }
+    return all;
+  }
+
+  // The same repeated. `make` gives the objective.
+  using MakeObjective =
+      std::function<std::unique_ptr<LabelObjective>(const lra::Run& run, const int64_t* step)>;
+  static std::vector<Left> Repeated(const TrainRequest& request, const MakeObjective& make) {
+    const auto run = OpenRun(request);
+    EXPECT_TRUE(run.ok()) << run.status();
+    const StreamScope stream((*run)->model->parameters().device());
+    int64_t step = 0;
+    const auto objective = make(**run, &step);
+    const Stage stage = LabelStage(*objective, run->get());
+    UploadSlots uploads((*run)->model->parameters().device());
+    const auto graphs = StepGraphs::Create(**run, stage, &uploads);
+    if (graphs == nullptr) return {};
+    std::vector<Left> all;
+    for (; step < kSteps; ++step) {
+      auto asked = graphs->Take(BatchAt(**run, step), step, objective->MakeSchedule(step).At(step));
+      EXPECT_TRUE(asked.ok()) << asked.status();
+      // What depends on padding keeps its lengths, and so has more shapes than one.
+      if (!objective->depends_on_padding()) {
+        EXPECT_EQ(asked->is_repeated, step >= StepGraphs::kWarmUpSteps) << step;
+      }
+      asked->result.Read();
+      all.push_back({asked->result.loss_sum, static_cast<double>(asked->result.correct),
+                     asked->gradient_norm.item<double>()});
+    }
+    EXPECT_GE(graphs->captures(), 1);
+    return all;
+  }
+  static std::unique_ptr<LabelObjective> Real(const lra::Run& run, const int64_t*) {
+    return std::make_unique<LabelObjective>(run);
+  }
+
+  static std::string NoteOf(const TrainRequest& asked) {
+    TrainRequest request = asked;
+    request.runtime.set_quiet(false);
+    testing::internal::CaptureStderr();
+    const auto run = OpenRun(request);
+    EXPECT_TRUE(run.ok()) << run.status();
+    const LabelObjective objective(**run);
+    Stage stage = LabelStage(objective, run->get());
+    stage.micro_batch_examples = request.runtime.micro_batch_examples();
+    UploadSlots uploads((*run)->model->parameters().device());
+    EXPECT_EQ(StepGraphs::Create(**run, stage, &uploads), nullptr);
+    return testing::internal::GetCapturedStderr();
+  }
+};
+
+TEST_F(StepGraphsTest, EveryAttentionStepsAsWithoutGraphs) {
+  for (const std::string& attention : AttentionNames()) {
+    SCOPED_TRACE(attention);
+    const auto request = [&](const std::string& name) {
+      return OnFake(attention + name, attention,
+                    {"model.dropout=0.2", "model.layers=1", "train.steps=40"}, "on");
+    };
+    const std::vector<Left> eager = Eager(request("-eager"));
+    EXPECT_EQ(Repeated(request("-graphs"), &Real), eager);
+    EXPECT_NE(eager[0], eager[kSteps - 1]);
+  }
+}
+
+TEST_F(StepGraphsTest, OptionsStepAsWithoutGraphs) {
+  for (const std::string set :
+       {"model.norm=BATCH", "model.pooled_norm=OVER_EXAMPLES", "model.pooling=MAX",
+        "model.positions=ROTARY", "model.positions=ALIBI", "model.stem_tokens=3",
+        "attention.dropout=0.1", "optimizer.clip_value=0.01", "optimizer.decay=COUPLED",
+        "numerics.precision=BF16", "model.dropout_mask=ALL_TOKENS"}) {
+    SCOPED_TRACE(set);
+    const std::vector<std::string> sets = {"model.dropout=0.2", "train.steps=40", set};
+    const std::vector<Left> eager = Eager(OnFake(set + "-eager", "transformer", sets, "on"));
+    EXPECT_EQ(Repeated(OnFake(set + "-graphs", "transformer", sets, "on"), &Real), eager);
+  }
+}
+
+// The comparison finds a step that takes its number of the host: its dropout masks stay the same.
+TEST_F(StepGraphsTest, AStepThatReadsTheHostIsFound) {
+  const std::vector<std::string> sets = {"model.dropout=0.2", "train.steps=40"};
+  const std::vector<Left> eager = Eager(OnFake("read-eager", "linear", sets, "on"));
+  const std::vector<Left> baked = Repeated(OnFake("read-graphs", "linear", sets, "on"),
+                                           [](const lra::Run& run, const int64_t* step) {
+                                             return std::make_unique<BakedStep>(run, step);
+                                           });
+  for (int64_t step = 0; step <= StepGraphs::kWarmUpSteps; ++step)
+    EXPECT_EQ(baked[step], eager[step]) << step;
+  EXPECT_NE(baked[StepGraphs::kWarmUpSteps + 1].loss, eager[StepGraphs::kWarmUpSteps + 1].loss);
+}
+
+TEST_F(StepGraphsTest, WhatIsUsedLeastGivesWay) {
+  const auto run = OpenRun(OnFake("least", "linear", {"model.layers=1"}, "on"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const StreamScope stream((*run)->model->parameters().device());
+  const LabelObjective objective(**run);
+  const Stage stage = LabelStage(objective, run->get());
+  UploadSlots uploads((*run)->model->parameters().device());
+  const auto graphs = StepGraphs::Create(**run, stage, &uploads, /*most_graphs=*/2);
+  int64_t step = 0;
+  // Whether the last of `times` steps of so many examples was repeated.
+  const auto take = [&](int64_t examples, int times) {
+    bool is_repeated = false;
+    for (int i = 0; i < times; ++i, ++step) {
+      std::vector<int64_t> ids(examples);
+      for (int64_t e = 0; e < examples; ++e) ids[e] = e;
+      const auto asked =
+          graphs->Take(MakeBatch((*run)->train, ids), step, objective.MakeSchedule(0).At(0));
+      EXPECT_TRUE(asked.ok()) << asked.status();
+      is_repeated = asked->is_repeated;
+    }
+    return is_repeated;
+  };
+  EXPECT_TRUE(take(2, 10));
+  EXPECT_TRUE(take(3, 5));
+  EXPECT_FALSE(take(4, 9)) << "not twice as often as 3 examples";
+  EXPECT_TRUE(take(4, 1)) << "now it is";
+  EXPECT_FALSE(take(3, 1));
+  EXPECT_TRUE(take(2, 1)) << "used too often to go";
+  EXPECT_EQ(graphs->captures(), 3);
+}
+
+TEST_F(StepGraphsTest, SaysWhyNot) {
+  const auto note = [](const std::string& set, int micro_batch = 0) {
+    TrainRequest request = OnFake("why-" + set, "linear", {set}, "on");
+    request.runtime.set_micro_batch_examples(micro_batch);
+    return NoteOf(request);
+  };
+  EXPECT_THAT(note("schedule.kind=ONE_CYCLE"), HasSubstr("ONE_CYCLE changes beta1"));
+  EXPECT_THAT(note("optimizer.kind=RADAM"), HasSubstr("RADAM"));
+  EXPECT_THAT(note("optimizer.average_decay=0.9"), HasSubstr("average_decay"));
+  EXPECT_THAT(note("model.layers=1", 2), HasSubstr("in parts"));
+  // Nobody asked, so nobody is told.
+  EXPECT_EQ(NoteOf(OnFake("off", "linear", {}, "off")).find("graphs:"), std::string::npos);
+  TrainRequest on_host = Request("host", "linear", {});
+  on_host.graphs = "on";
+  EXPECT_EQ(OpenRun(on_host).status().code(), absl::StatusCode::kInvalidArgument);
+  on_host.graphs = "auto";
+  EXPECT_TRUE(OpenRun(on_host).ok());
+  EXPECT_THAT(std::string(OpenRun(OnFake("x", "linear", {}, "often")).status().message()),
+              HasSubstr("must be auto, on or off"));
+}
+
+// Through the whole loop: curve points, which are read, lie between repeated steps.
+TEST_F(StepGraphsTest, TrainsAsWithoutGraphs) {
+  const std::vector<std::string> sets = {"train.steps=40", "train.log_every_steps=10",
+                                         "train.eval_every_steps=20"};
+  const auto without = TrainRun(OnFake("without", "cosformer", sets, "off"));
+  const auto with = TrainRun(OnFake("with", "cosformer", sets, "on"));
+  ASSERT_TRUE(without.ok()) << without.status();
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_GT(with->efficiency().graph_steps(), 20);
+  EXPECT_EQ(without->efficiency().graph_steps(), 0);
+  ASSERT_EQ(with->curve_size(), 4);
+  for (int i = 0; i < with->curve_size(); ++i) {
+    EXPECT_NEAR(with->curve(i).train_loss(), without->curve(i).train_loss(), 1e-5);
+    EXPECT_NEAR(with->curve(i).gradient_norm(), without->curve(i).gradient_norm(), 1e-4);
+  }
+  EXPECT_EQ(with->curve(3).validation_loss() > 0, true);
+}
+
+TEST_F(StepGraphsTest, AFailureIsThatOfItsStep) {
+  const std::vector<std::string> sets = {
+      "train.steps=200",           "schedule.learning_rate=1000", "schedule.warmup_fraction=0",
+      "schedule.kind=CONSTANT",    "optimizer.clip_norm=0",       "optimizer.weight_decay=10",
+      "train.log_every_steps=100", "train.eval_every_steps=100"};
+  const TrainRequest request = OnFake("diverges", "transformer", sets, "on");
+  EXPECT_TRUE(HasDiverged(TrainRun(request).status()));
+  const auto record = ReadRunRecord(request.runtime.out_dir());
+  ASSERT_TRUE(record.ok()) << record.status();
+  ASSERT_EQ(record->failure().kind(), RunFailure::DIVERGED);
+  EXPECT_GT(record->failure().step(), 0);
+  EXPECT_THAT(record->failure().cause(), HasSubstr("not finite at step"));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,36 @@
+#include "train/step_sums.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace lra {
+namespace {
+
+// How many losses before a failure are kept.
+constexpr int kRecentLosses = 8;
+
+void AddClasses(const std::vector<int64_t>& from, google::protobuf::RepeatedField<int64_t>* to) {
+  to->Resize(static_cast<int>(from.size()), 0);
+  for (size_t i = 0; i < from.size(); ++i) (*to)[static_cast<int>(i)] += from[i];
+}
+
+}  // namespace
+
+void CountStep(const StepResult& step, CheckpointState* state) {
+  const BatchResult& result = step.batch;
+  RunningSums& sums = *state->mutable_sums();
+  sums.set_steps(sums.steps() + 1);
+  sums.set_examples(sums.examples() + result.guesses);
+  sums.set_correct(sums.correct() + result.correct);
+  sums.set_loss_sum(sums.loss_sum() + result.loss_sum);
+  sums.set_gradient_norm_sum(sums.gradient_norm_sum() + step.gradient_norm);
+  sums.set_max_gradient_norm(std::max(sums.max_gradient_norm(), step.gradient_norm));
+  sums.set_tokens(sums.tokens() + result.tokens);
+  AddClasses(result.labels, sums.mutable_label_examples());
+  AddClasses(result.predicted, sums.mutable_predicted_examples());
+  auto& recent = *state->mutable_recent_loss();
+  recent.Add(result.loss_sum / static_cast<double>(result.guesses));
+  if (recent.size() > kRecentLosses) recent.erase(recent.begin());
+}
+
+}  // namespace lra
