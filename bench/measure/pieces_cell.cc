@@ -63,7 +63,7 @@ class Pieces {
       : request_(request),
         config_(config),
         batch_(StepBatch(request)),
-        run_(MakeDropoutRun(config, batch_, {.training = true})),
+        run_(MakeDropoutRun(config, batch_, {.training = true}, ExampleIds(batch_))),
         rows_(static_cast<double>(request.batch() * request.tokens())),
         width_(request.heads() * request.head_width()) {
     real_ = RealPositions(FirstTexts(batch_), PaddingRules(config));

@@ -36,7 +36,8 @@ KeptPlan PlanOf(const DropoutKey& key, int64_t heads, int64_t rows, int64_t colu
           .seed = key.seed,
           .site_word = key.site << 8 | static_cast<uint32_t>(RandomDomain::kDropout),
           .step = key.step,
-          .threshold = key.Threshold()};
+          .threshold = key.Threshold(),
+          .step_at = nullptr};
 }
 
 at::Tensor Draw(const KeptPlan& plan) {
@@ -65,6 +66,16 @@ TEST(KeptOctetTest, DrawsTheMasksOfWeights) {
   plan.first_row = 6;
   plan.first_block = 2;
   EXPECT_TRUE(at::equal(Draw(plan), WeightDropoutBlock(key, 4, 6, 5, 16, 21) > 0));
+}
+
+// A graph that was captured at another step draws the masks of the step that lies in memory.
+TEST(KeptOctetTest, ReadsTheStepWhereTheMaskIsDrawn) {
+  DropoutKey key = MakeKey(false);
+  KeptPlan plan = PlanOf(key, 1, 11, 24);
+  const at::Tensor step = at::tensor({int64_t{12346}}, at::kLong);
+  plan.step_at = step.const_data_ptr<int64_t>();
+  key.step = 12346;
+  EXPECT_TRUE(at::equal(Draw(plan).squeeze(1), DropoutMask(key, 11, 24) > 0));
 }
 
 TEST(KeptOctetTest, TheHostHasNoUseForTheKernel) {
