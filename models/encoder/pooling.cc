@@ -67,7 +67,7 @@ Pooling::Pooling(const ModelConfig& config, ParameterStore* parameters) : kind_(
   if (config.pooled_norm() != ModelConfig::OVER_EXAMPLES) return;
   ModelConfig batch = config;
   batch.set_norm(ModelConfig::BATCH);
-  pooled_norm_.emplace(batch, "encoder.pooled_norm", parameters, Norm::Memory::kHundredBatches);
+  pooled_norm_.emplace(batch, "encoder.pooled_norm", parameters);
 }
 
 at::Tensor Pooling::Forward(const at::Tensor& x, const at::Tensor& real,

@@ -13,7 +13,7 @@
 namespace lra {
 namespace {
 
-constexpr double kShareOfTen = 0.1, kShareOfHundred = 0.01;
+constexpr double kMomentum = 0.1;
 constexpr int64_t kExamplesAndTokens[] = {0, 1};  // dimensions
 
 // [B, N, E] -> [E], over the real positions.
@@ -30,8 +30,7 @@ at::Tensor LayerNorm(const at::Tensor& x, const NormMap& norm) {
   return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, norm.epsilon);
 }
 
-Norm::Norm(const ModelConfig& config, absl::string_view name, ParameterStore* parameters,
-           Memory memory) {
+Norm::Norm(const ModelConfig& config, absl::string_view name, ParameterStore* parameters) {
   const std::vector<int64_t> shape = {config.width()};
   map_.weight = parameters->Create(absl::StrCat(name, ".weight"), shape, Initializer::Ones(),
                                    ParameterRole::kNorm);
@@ -43,29 +42,20 @@ Norm::Norm(const ModelConfig& config, absl::string_view name, ParameterStore* pa
       parameters->CreateBuffer(absl::StrCat(name, ".running_mean"), shape, Initializer::Zeros());
   running_variance_ =
       parameters->CreateBuffer(absl::StrCat(name, ".running_var"), shape, Initializer::Ones());
-  if (memory == Memory::kHundredBatches)
-    batches_ = parameters->CreateBuffer(absl::StrCat(name, ".batches"), {1}, Initializer::Zeros());
 }
 
 at::Tensor Norm::Apply(const at::Tensor& centred, const at::Tensor& variance) const {
   return centred * (variance + map_.epsilon).rsqrt() * map_.weight + map_.bias;
 }
 
-at::Tensor Norm::Rate(const at::Tensor& is_enough) const {
-  const at::Tensor counted = is_enough.to(running_mean_.scalar_type());
-  if (!batches_.defined()) return counted * kShareOfTen;
-  batches_.add_(counted);
-  return counted * batches_.clamp_min(1).reciprocal().clamp_min(kShareOfHundred);
-}
-
 void Norm::Learn(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& positions,
                  const at::Tensor& is_enough) const {
   const c10::NoGradGuard no_gradients;
   const at::ScalarType type = running_mean_.scalar_type();
-  const at::Tensor rate = Rate(is_enough);
+  const at::Tensor momentum = is_enough.to(type) * kMomentum;
   const at::Tensor unbiased = variance * (positions / (positions - 1));
-  running_mean_.lerp_(mean.to(type), rate);
-  running_variance_.lerp_(unbiased.to(type), rate);
+  running_mean_.lerp_(mean.to(type), momentum);
+  running_variance_.lerp_(unbiased.to(type), momentum);
 }
 
 at::Tensor Norm::Forward(const at::Tensor& x, const at::Tensor& real,

@@ -22,22 +22,14 @@ at::Tensor LayerNorm(const at::Tensor& x, const NormMap& norm);
 
 // The norm of ModelConfig.norm: LayerNorm, or batch normalisation (Ioffe & Szegedy 2015) of each
 // channel over the real positions of all examples, CLS included. Padded positions are mapped in the
-// same way, without a say in the statistics. Running statistics move towards a batch's by a share of
-// the difference, the variance being the unbiased one.
+// same way, without a say in the statistics. Running statistics move by a tenth of the difference a
+// batch, the variance being the unbiased one, as PyTorch's BatchNorm1d does.
 class Norm {
  public:
-  enum class Memory {
-    kTenBatches,  // a tenth of it, as PyTorch's BatchNorm1d does
-    // A hundredth, and in the first hundred batches as much as makes them means over all batches so
-    // far. Batches of texts of one length follow each other for a while, and ten of them would not
-    // speak for the others.
-    kHundredBatches,
-  };
   Norm() = default;  // of nothing: to be assigned
   // Creates <name>.weight and <name>.bias, [E] each; for BATCH the buffers <name>.running_mean and
-  // <name>.running_var, and <name>.batches, [1], for kHundredBatches, so that checkpoints hold them.
-  Norm(const ModelConfig& config, absl::string_view name, ParameterStore* parameters,
-       Memory memory = Memory::kTenBatches);
+  // <name>.running_var, so that checkpoints hold them.
+  Norm(const ModelConfig& config, absl::string_view name, ParameterStore* parameters);
 
   // x [B, N, E]; real [B, N] bool or undefined (all). A batch with fewer than two real positions
   // has no variance and is normalised by the running statistics.
@@ -52,15 +44,12 @@ class Norm {
 
  private:
   at::Tensor Apply(const at::Tensor& centred, const at::Tensor& variance) const;
-  // The share of the difference; counts a batch that has enough positions.
-  at::Tensor Rate(const at::Tensor& is_enough) const;
   // Nothing where there are not enough positions, which is a number on the device, as theirs is.
   void Learn(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& positions,
              const at::Tensor& is_enough) const;
 
   NormMap map_;
   at::Tensor running_mean_, running_variance_;  // [E]; undefined: a layer norm
-  at::Tensor batches_;                          // [1], learned from; undefined: kTenBatches
 };
 
 }  // namespace lra

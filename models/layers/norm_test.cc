@@ -13,8 +13,6 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 namespace lra {
 namespace {
 
@@ -123,30 +121,6 @@ TEST_F(BatchNormTest, OneRealTokenHasNoVariance) {
                           norm_.Forward(x_, real, BatchStatistics::kRunning)));
   }
   EXPECT_TRUE(at::equal(mean(), old_mean));
-}
-
-// Batches of one kind follow each other: a long memory is the mean over all so far, a short one
-// knows the last kind only.
-TEST(NormTest, AHundredBatchesAreRemembered) {
-  ParameterStore store(3);
-  const Norm norm(Config(ModelConfig::BATCH), "n", &store, Norm::Memory::kHundredBatches);
-  const at::Tensor mean = store.buffers()[0].value, variance = store.buffers()[1].value;
-  const at::Tensor x = at::randn({8, 1, kWidth});
-  const auto learn = [&](double shift, int batches) {
-    for (int i = 0; i < batches; ++i)
-      norm.Forward(x + shift, at::Tensor(), BatchStatistics::kOfBatchAndLearn);
-  };
-  const at::Tensor of_x = x.mean({0, 1});
-  learn(0, 1);  // nothing is left of what the statistics began with
-  ExpectClose(mean, of_x);
-  ExpectClose(variance, x.var({0, 1}));
-  learn(0, 39);
-  learn(2, 40);
-  ExpectClose(mean, of_x + 1);
-  learn(2, 20);
-  ExpectClose(mean, of_x + 1.2);
-  learn(0, 100);  // a hundredth each, from here on
-  ExpectClose(mean, of_x + 1.2 * std::pow(0.99, 100));
 }
 
 TEST(NormTest, LayerNormHasNoStatistics) {
