@@ -109,7 +109,7 @@ OTHERS = {
     "pathfinder32-places": ("linear", model(positions="SINUSOID_2D", pooling="CLS")),
     "pathfinder32-real": ("transformer", ["view.pixels=REAL"]),
     "pathfinder32-zero-is-padding": (
-        "linear", ["view.zero_is_padding=true"] + model(cls_mask="AS_FIRST_TOKEN", pooling="CLS", mask="OUTER")),
+        "linear", ["view.pixels=IDS", "view.zero_is_padding=true"] + model(cls_mask="AS_FIRST_TOKEN", pooling="CLS", mask="OUTER")),
     "review_halves-linear": ("linear", []),
     "review_halves-concatenation": ("transformer", model(pair_head="CONCATENATION", pooling="FIRST", head_activation="GELU")),
 }
