@@ -100,6 +100,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddPapersCommand(app, context);
   AddEvalCommand(app, context);
   AddAttendCommand(app, context);
+  AddExportCommand(app, context);
   AddLocalityCommand(app, context);
   AddScoreCommand(app, context);
   AddTableCommand(app, context);

@@ -94,13 +94,35 @@ bool IsDataOfRun(const OpenedCheckpoint& opened, const std::string& split) {
                                  split);
 }
 
+absl::StatusOr<CheckpointState> LoadCheckedState(const std::string& checkpoint) {
+  LRA_ASSIGN_OR_RETURN(CheckpointState state, LoadCheckpointState(checkpoint));
+  LRA_RETURN_IF_ERROR(
+      Annotate(CheckStoredConfig(state.config()), absl::StrCat(checkpoint, ": its configuration")));
+  return state;
+}
+
+absl::StatusOr<std::unique_ptr<Classifier>> LoadClassifier(const std::string& checkpoint,
+                                                           const CheckpointState& state,
+                                                           ClassifierFactory make_classifier) {
+  // A folder's state is sealed; what a lone file says of itself is not.
+  if (IsWeightsFile(checkpoint)) {
+    LRA_ASSIGN_OR_RETURN(const int64_t file_bytes, FileSizeBytes(checkpoint));
+    LRA_RETURN_IF_ERROR(CheckHoldsWeights(checkpoint, file_bytes, state.config(), state.spec()));
+  }
+  std::unique_ptr<Classifier> model;
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    LRA_ASSIGN_OR_RETURN(model, make_classifier(state.config(), state.spec()));
+    return absl::OkStatus();
+  }));
+  LRA_RETURN_IF_ERROR(LoadWeights(checkpoint, state, model->parameters()));
+  return model;
+}
+
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.device));
   OpenedCheckpoint opened;
-  LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckpointState(request.checkpoint));
+  LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckedState(request.checkpoint));
   const CheckpointState& state = opened.state;
-  LRA_RETURN_IF_ERROR(Annotate(CheckStoredConfig(state.config()),
-                               absl::StrCat(request.checkpoint, ": its configuration")));
   const DataView& view = state.config().view();
   const std::string data_dir = ChooseDataDirectory(request, state);
   // Before the view, which another task's data may not be able to serve.
@@ -114,17 +136,8 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), state.spec()));
   if (!request.allows_other_data)
     LRA_RETURN_IF_ERROR(CheckSameExamples(data_dir, opened, request.split));
-  // A folder's state is sealed; what a lone file says of itself is not.
-  if (IsWeightsFile(request.checkpoint)) {
-    LRA_ASSIGN_OR_RETURN(const int64_t file_bytes, FileSizeBytes(request.checkpoint));
-    LRA_RETURN_IF_ERROR(
-        CheckHoldsWeights(request.checkpoint, file_bytes, state.config(), state.spec()));
-  }
-  LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    LRA_ASSIGN_OR_RETURN(opened.model, request.make_classifier(state.config(), state.spec()));
-    return absl::OkStatus();
-  }));
-  LRA_RETURN_IF_ERROR(LoadWeights(request.checkpoint, state, opened.model->parameters()));
+  LRA_ASSIGN_OR_RETURN(opened.model,
+                       LoadClassifier(request.checkpoint, state, request.make_classifier));
   SetTf32(state.config().numerics().precision() == NumericsConfig::TF32);
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     opened.model->MoveTo(device);

@@ -20,6 +20,15 @@ namespace lra {
 // checkpoints, and where its state does not say.
 std::string DataDirectoryOfRun(const std::string& run);
 
+// The state of a checkpoint whose configuration this program can read.
+absl::StatusOr<CheckpointState> LoadCheckedState(const std::string& checkpoint);
+
+// The model of a checkpoint with its weights, on the CPU. DataLoss where the file is not what the
+// state says; InvalidArgument where a lone weights file is too small for the model it speaks of.
+absl::StatusOr<std::unique_ptr<Classifier>> LoadClassifier(
+    const std::string& checkpoint, const CheckpointState& state,
+    ClassifierFactory make_classifier = CreateClassifier);
+
 struct OpenedCheckpoint {
   CheckpointState state;
   std::unique_ptr<Classifier> model;  // has the checkpoint's weights
