@@ -91,12 +91,9 @@ struct LeaderboardCell {
   // (parameters - the transformer's) / the transformer's at the same configuration; unset where a
   // record does not say.
   std::optional<double> parameter_excess;
-  // What one run took on average. Unset where no run says.
-  // Core-hours: wall time of training (with and without labels) times threads.
-  std::optional<double> core_hours;
-  // Device-hours of runs on a device: wall time times processes, each of which has one. Neither
-  // is set where only some of the runs were on a device.
-  std::optional<double> device_hours;
+  // What one run took on average: wall time of all training times threads or, on a device, times
+  // processes. Unset where no run says, and where only some runs were on a device.
+  std::optional<double> core_hours, device_hours;
   // Energy of the machine's processors meanwhile; only where every run counted it.
   std::optional<double> joules;
   // The trials of a search, e.g. "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)"; empty

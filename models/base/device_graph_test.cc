@@ -16,6 +16,7 @@
 
 #include "models/base/device_work.h"
 #include "models/base/fake_device.h"
+#include "models/base/fake_device_test_util.h"
 
 namespace lra {
 namespace {
@@ -28,14 +29,6 @@ class DeviceGraphTest : public testing::Test {
   static c10::Stream Beside(at::Device device) {
     WaitFor(device);
     return c10::impl::getDeviceGuardImpl(device.type())->getStreamFromGlobalPool(device);
-  }
-  static std::string ErrorOf(const std::function<void()>& act) {
-    try {
-      act();
-    } catch (const c10::Error& error) {
-      return error.what_without_backtrace();
-    }
-    return "";
   }
 
   const at::Device device_ = FakeDevice();

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "models/base/fake_device_test_util.h"
 #include "models/base/parameters.h"
 #include "models/base/runtime.h"
 
@@ -22,14 +23,6 @@ class FakeDeviceTest : public testing::Test {
   void SetUp() override { TakeFakeDeviceWork(); }
   static at::Tensor Numbers(at::IntArrayRef shape) {
     return at::arange(at::Tensor(at::empty(shape)).numel(), at::kFloat).view(shape);
-  }
-  static std::string ErrorOf(const std::function<void()>& act) {
-    try {
-      act();
-    } catch (const c10::Error& error) {
-      return error.what_without_backtrace();
-    }
-    return "";
   }
   const at::Device device_ = FakeDevice();
 };

@@ -12,6 +12,7 @@
 
 #include "models/base/device_work.h"
 #include "models/base/fake_device.h"
+#include "models/base/fake_device_test_util.h"
 
 namespace lra {
 namespace {
@@ -28,14 +29,6 @@ class UploadSlotsTest : public testing::Test {
   }
   c10::Stream NewStream() const {
     return c10::impl::getDeviceGuardImpl(device_.type())->getStreamFromGlobalPool(device_);
-  }
-  static std::string ErrorOf(const std::function<void()>& act) {
-    try {
-      act();
-    } catch (const c10::Error& error) {
-      return error.what_without_backtrace();
-    }
-    return "";
   }
 
   const at::Device device_ = FakeDevice();
