@@ -55,6 +55,20 @@ BaselineBar BarOf(const BaselineFacts& facts) {
   return bar;
 }
 
+RowSplit SplitOf(const BaselineResults& results, const BaselinePrediction& prediction, size_t i) {
+  RowSplit split = {.split = results.splits[i], .labels = results.labels[i]};
+  if (prediction.token_scores.empty()) {
+    split.logits = prediction.logits[i];
+    return split;
+  }
+  const TokenScores& scores = prediction.token_scores[i];
+  split.token_sums.emplace();
+  split.token_sums->counts = {
+      {kTargets, scores.targets}, {kTokens, scores.targets}, {kCorrect, scores.correct}};
+  split.token_sums->totals = {{kNats, scores.nats}};
+  return split;
+}
+
 // What eval/ records of what tasks/ predicted.
 BaselineRun RunOf(const BaselineResults& results, const BaselinePrediction& prediction,
                   const BaselineRequest& request, const CommandContext& context) {
@@ -68,7 +82,7 @@ BaselineRun RunOf(const BaselineResults& results, const BaselinePrediction& pred
   run.data = IdentifyData(results.manifest, results.view);
   run.spec = results.spec;
   for (size_t i = 0; i < results.splits.size(); ++i)
-    run.splits.push_back({results.splits[i], prediction.logits[i], results.labels[i]});
+    run.splits.push_back(SplitOf(results, prediction, i));
   run.command_line = context.command_line;
   run.unix_seconds = UnixSeconds();
   return run;

@@ -85,6 +85,16 @@ int64_t FillTokens(const SplitView& split, const std::vector<int64_t>& examples,
   return length;
 }
 
+// The tokens behind each prompt.
+void FillTargets(const SplitView& split, HostBatch* batch) {
+  for (int64_t b = 0; b < batch->batch; ++b) {
+    batch->prompts.push_back(split.prompt_tokens(batch->example_ids[b]));
+    const auto row = batch->tokens.begin() + b * batch->length;
+    const int64_t end = batch->lengths[b];
+    batch->labels.insert(batch->labels.end(), row + end - TargetsOf(*batch, b), row + end);
+  }
+}
+
 void FillValues(const SplitView& split, HostBatch* batch) {
   batch->values.assign(batch->batch * batch->length, 0);
   std::vector<float> row;
@@ -110,10 +120,14 @@ HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples
   batch.batch = static_cast<int64_t>(examples.size());
   batch.example_ids = examples;
   batch.fixed_length = split.fixed_length_tokens();
-  for (int64_t example : examples) batch.labels.push_back(split.label(example));
   const bool real = split.spec().is_real();
   batch.length = FillTokens(split, examples, 0, &batch.lengths, real ? nullptr : &batch.tokens);
   if (real) FillValues(split, &batch);
+  if (split.spec().guesses_tokens()) {
+    FillTargets(split, &batch);
+  } else {
+    for (int64_t example : examples) batch.labels.push_back(split.label(example));
+  }
   if (split.spec().is_pair()) {
     batch.length_b = FillTokens(split, examples, 1, &batch.lengths_b, &batch.tokens_b);
   }

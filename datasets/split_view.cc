@@ -15,6 +15,18 @@ namespace {
 
 constexpr int64_t kSliceExamples = 1024;
 
+// Where kPromptColumn's value stands among those of all extra columns; -1 = nowhere.
+int PromptPlace(const Manifest& manifest) {
+  int place = 0;
+  for (const ExtraColumn& column : manifest.extra_columns()) {
+    if (column.name() == kPromptColumn) return place;
+    int values = 1;
+    for (const int32_t size : column.shape()) values *= size;
+    place += values;
+  }
+  return -1;
+}
+
 }  // namespace
 
 SplitView::SplitView(const Dataset& data, absl::string_view split, const DataView& resolved)
@@ -48,6 +60,7 @@ absl::StatusOr<SplitView> SplitView::Create(const Dataset& data, absl::string_vi
   }
   if (result.transform_.NeedsVocabulary()) LRA_RETURN_IF_ERROR(result.AddVocabulary(*resolved));
   result.spec_ = result.transform_.spec();
+  result.prompt_place_ = PromptPlace(data.manifest());
   for (size_t c = 0; c < TokenColumns(data.spec()).size(); ++c) {
     LRA_RETURN_IF_ERROR(result.MeasureLengths(static_cast<int>(c)));
   }
@@ -114,6 +127,10 @@ void SplitView::Read(int64_t example, std::vector<int32_t>* ids, int column) con
 
 void SplitView::ReadReal(int64_t example, std::vector<float>* values) const {
   transform_.ApplyReal(split_->Bytes(examples_[example]), values);
+}
+
+int32_t SplitView::prompt_tokens(int64_t example) const {
+  return prompt_place_ < 0 ? 0 : Extra(example)[prompt_place_];
 }
 
 std::vector<int16_t> SplitView::Extra(int64_t example) const {

@@ -20,6 +20,10 @@
 
 namespace lra {
 
+// An extra column (Task::ExtraColumns) of one value: how many tokens are given, not guessed, under
+// view.target=NEXT.
+inline constexpr absl::string_view kPromptColumn = "prompt_tokens";
+
 // Safe for concurrent reading.
 class SplitView {
  public:
@@ -39,6 +43,9 @@ class SplitView {
   void Read(int64_t example, std::vector<int32_t>* ids, int column = 0) const;
   // Does the same for views of real numbers (spec().is_real()).
   void ReadReal(int64_t example, std::vector<float>* values) const;
+  // How many of the example's first tokens are given where tokens are guessed: what the data set's
+  // column kPromptColumn says, 0 without it.
+  int32_t prompt_tokens(int64_t example) const;
   // The example's values of the data set's extra columns, one column after the other
   // (Task::ExtraColumns); empty without such columns.
   std::vector<int16_t> Extra(int64_t example) const;
@@ -65,6 +72,7 @@ class SplitView {
   const internal::MappedSplit* split_ = nullptr;
   std::vector<int64_t> examples_;  // indices in *split_
   int32_t max_length_ = 0;
+  int prompt_place_ = -1;  // of kPromptColumn's value in Extra(); -1 = there is none
   std::vector<std::vector<int32_t>> lengths_;  // [column][example]
 };
 

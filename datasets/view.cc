@@ -24,6 +24,7 @@ constexpr int32_t kDefaultMinCodePointCount = 15;  // min_freq of the S4 line's 
 constexpr int32_t kUnknownId = 1;
 constexpr int kByteIds = 257;  // padding and 256 bytes
 constexpr int32_t kCodePoints = 0x110000;
+constexpr char kTokenMetric[] = "bits_per_token";
 
 absl::string_view AsText(absl::Span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -83,6 +84,21 @@ absl::Status CheckImageCut(const TaskSpec& spec, const DataView& view) {
       spec.name(), "\" has ", pixels, " pixels; images are not cut"));
 }
 
+// Whether there are tokens to guess, all of which a model may see.
+absl::Status CheckTarget(const TaskSpec& spec, const DataView& view) {
+  if (view.target() != DataView::NEXT) return absl::OkStatus();
+  const auto refuse = [&](absl::string_view why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("view.target=NEXT on data of task \"", spec.name(), "\": ", why));
+  };
+  if (spec.is_pair()) return refuse("pairs of texts have no order in which to guess them");
+  if (view.pixels() == DataView::REAL)
+    return refuse("view.pixels=REAL gives numbers; use IDS, which gives ids to guess");
+  if (view.zero_is_padding())
+    return refuse("view.zero_is_padding=true hides black pixels; use false");
+  return absl::OkStatus();
+}
+
 // " (it needs view.pixels=IDS)": the value of another field of the view under which this one says
 // something; empty if there is none.
 std::string NeedOf(const TaskSpec& spec, const DataView& view, const std::string& name) {
@@ -105,6 +121,7 @@ std::string NeedOf(const TaskSpec& spec, const DataView& view, const std::string
 
 std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view) {
   std::vector<std::string> fields = {"max_length_tokens"};
+  if (view.has_target()) fields.push_back("target");
   if (spec.close_bracket_id() > 0) fields.push_back("brackets");
   fields.push_back("split");
   const bool text = spec.content() == TaskSpec::TEXT;
@@ -145,6 +162,7 @@ absl::StatusOr<DataView> ResolveView(const Manifest& manifest, const DataView& v
         "view.max_length_tokens is 1: view.end_mark=true would leave nothing but the mark");
   }
   LRA_RETURN_IF_ERROR(CheckImageCut(spec, resolved));
+  LRA_RETURN_IF_ERROR(CheckTarget(spec, resolved));
   return resolved;
 }
 
@@ -193,6 +211,16 @@ void ViewTransform::AddVocabulary(int64_t examples, const TextSource& text) {
 }
 
 TaskSpec ViewTransform::spec() const {
+  TaskSpec spec = InputSpec();
+  if (view_.target() != DataView::NEXT) return spec;
+  spec.set_guesses_tokens(true);
+  spec.set_classes(spec.vocabulary_size());
+  // A task with labels says how these are judged, not its tokens.
+  if (stored_.classes() > 1) spec.set_metric_name(kTokenMetric);
+  return spec;
+}
+
+TaskSpec ViewTransform::InputSpec() const {
   TaskSpec spec = stored_;
   spec.set_max_length_tokens(view_.max_length_tokens());
   if (IsImage(stored_)) {

@@ -24,10 +24,10 @@ namespace lra {
 // does.
 std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view);
 
-// Returns the view with every field of ViewFields set. Unset fields become: OFFICIAL or the default
-// of ResolveSplitRule, CLOSE_ONLY, BYTE, no end mark, a code point count of at least 15, RAW,
-// TENSORFLOW, IDS, mean and deviation 1/2. InvalidArgument for fields that do not apply to this
-// data, FailedPrecondition for what the data does not allow.
+// Returns the view with every field of ViewFields set (`target` is one where it is set). Unset
+// fields become: OFFICIAL or the default of ResolveSplitRule, CLOSE_ONLY, BYTE, no end mark, a code
+// point count of at least 15, RAW, TENSORFLOW, IDS, mean and deviation 1/2. InvalidArgument for
+// fields that do not apply to this data, FailedPrecondition for what the data does not allow.
 absl::StatusOr<DataView> ResolveView(const Manifest& manifest, const DataView& view);
 
 // The longest that a sequence of a batch may be under the view, in tokens: max_length_tokens, or
@@ -57,7 +57,8 @@ class ViewTransform {
   void AddVocabulary(int64_t examples, const TextSource& text);
 
   // The spec of what the view yields; it differs from the stored one in vocabulary_size,
-  // max_length_tokens, token_names, zero_is_token and is_real.
+  // max_length_tokens, token_names, zero_is_token and is_real, and where tokens are guessed in
+  // guesses_tokens, classes and metric_name.
   TaskSpec spec() const;
 
   // Replaces *ids; for examples that are stored as ids.
@@ -75,6 +76,7 @@ class ViewTransform {
 
  private:
   struct Vocabulary;
+  TaskSpec InputSpec() const;
   void ApplyText(absl::Span<const uint8_t> stored, std::vector<int32_t>* ids) const;
   void Grey(absl::Span<const uint8_t> stored, std::vector<uint8_t>* grey) const;
   // The code points or bytes after decoding and cutting, without the end mark.

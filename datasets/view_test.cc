@@ -100,6 +100,42 @@ TEST(ResolveViewTest, AFieldThatSaysNothingIsRefusedByName) {
   });
 }
 
+TEST(ResolveViewTest, ATargetOfTokensNeedsTokensThatAllMaySee) {
+  DataView next;
+  next.set_target(DataView::NEXT);
+  EXPECT_THAT(ViewFields(IdSpec(), next), testing::Contains("target"));
+  const auto refusal = [](const TaskSpec& spec, const DataView& view) {
+    return std::string(ResolveView(Stored(spec), view).status().message());
+  };
+  EXPECT_EQ(refusal(IdSpec(), next), "");
+  EXPECT_THAT(refusal(TextSpec(true), next), HasSubstr("pairs of texts"));
+  DataView pixels = next;
+  pixels.set_pixels(DataView::REAL);
+  const TaskSpec grey = ImageSpec(TaskSpec::GREY_IMAGE, 2);
+  EXPECT_THAT(refusal(grey, pixels), HasSubstr("view.pixels=REAL"));
+  pixels.set_pixels(DataView::IDS);
+  EXPECT_EQ(refusal(grey, pixels), "");
+  pixels.set_zero_is_padding(true);
+  EXPECT_THAT(refusal(grey, pixels), HasSubstr("zero_is_padding"));
+}
+
+TEST(ViewTransformTest, TokensToGuessAreAsManyClassesAsThereAreIds) {
+  DataView next;
+  next.set_target(DataView::NEXT);
+  const TaskSpec text = Transform(TextSpec(), next).spec();
+  EXPECT_TRUE(text.guesses_tokens());
+  EXPECT_EQ(text.classes(), 257);
+  EXPECT_EQ(text.metric_name(), "bits_per_token");
+  // Data without labels names the metric of its tokens.
+  TaskSpec unlabelled = IdSpec();
+  unlabelled.set_classes(1);
+  unlabelled.set_metric_name("nats");
+  EXPECT_EQ(Transform(unlabelled, next).spec().metric_name(), "nats");
+  next.set_target(DataView::LABEL);
+  EXPECT_EQ(Transform(TextSpec(), next).spec().ShortDebugString(),
+            Transform(TextSpec(), DataView()).spec().ShortDebugString());
+}
+
 // A field that says something under another value of its neighbour only: the error names the value.
 TEST(ResolveViewTest, ARefusedFieldSaysWhatItNeeds) {
   const auto refusal = [](const TaskSpec& spec, const DataView& view) {

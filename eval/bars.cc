@@ -9,7 +9,7 @@
 namespace lra {
 namespace {
 
-bool IsMajority(const Bar& bar) { return bar.method == kMajorityMethod; }
+bool IsMajority(const Bar& bar) { return IsMereGuess(bar.method); }
 
 // Keeps the last, which is the strongest, of each ladder.
 std::vector<std::string> StrongestNames(const std::vector<const Bar*>& above) {

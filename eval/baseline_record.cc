@@ -22,6 +22,10 @@ RowIdentity IdentityOf(const BaselineRun& run) {
 
 }  // namespace
 
+absl::string_view MereGuessOf(const TaskSpec& spec) {
+  return spec.guesses_tokens() ? "unigram baseline" : "majority class";
+}
+
 std::string BaselineDirectory(absl::string_view runs, const BaselineRun& run) {
   const std::string name = absl::StrCat(run.data.task(), "-baseline-", run.name);
   const absl::StatusOr<DataView> usual =

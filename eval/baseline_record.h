@@ -13,8 +13,16 @@
 
 namespace lra {
 
-// The name of the baseline that knows nothing about the input.
+// The names of the baselines that know nothing about the input: where labels are guessed, and where
+// tokens are. A run that is not above it has not trained.
 inline constexpr char kMajorityMethod[] = "majority";
+inline constexpr char kUnigramMethod[] = "unigram";
+// Whether a method is such a baseline.
+inline bool IsMereGuess(absl::string_view method) {
+  return method == kMajorityMethod || method == kUnigramMethod;
+}
+// What it is called in notes: "majority class", or "unigram baseline".
+absl::string_view MereGuessOf(const TaskSpec& spec);
 
 struct BaselineRun {
   std::string name;         // names the row of a table

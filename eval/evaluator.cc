@@ -38,7 +38,7 @@ absl::Status ForwardAll(const Classifier& model, const SplitView& split,
     }
     const HostBatch batch = MakeBatch(split, ids);
     const at::Tensor logits = model.Forward(batch, ForwardContext{}).cpu().contiguous();
-    LRA_CHECK(logits.dim() == 2 && logits.size(0) == batch.batch);
+    LRA_CHECK(logits.dim() == 2 && logits.size(0) == static_cast<int64_t>(batch.labels.size()));
     LRA_RETURN_IF_ERROR(visit(batch, logits));
     done += batch.batch;
     if (progress) progress->Update(done);
@@ -67,14 +67,51 @@ Batches Spread(const Batches& plan, size_t count, uint32_t seed) {
   return chosen;
 }
 
+// Adds the scores of a batch's tokens to those of its examples.
+absl::Status AddTokens(const Metric& metric, const HostBatch& batch, const at::Tensor& logits,
+                       int64_t example_count, ExampleSums* sums) {
+  std::vector<int64_t> examples;
+  for (int64_t b = 0; b < batch.batch; ++b)
+    examples.insert(examples.end(), TargetsOf(batch, b), batch.example_ids[b]);
+  LRA_ASSIGN_OR_RETURN(ExampleSums scored,
+                       ScoreGuesses(metric, {.logits = {logits.const_data_ptr<float>(),
+                                                        static_cast<size_t>(logits.numel())},
+                                             .targets = batch.labels,
+                                             .classes = static_cast<int>(logits.size(1)),
+                                             .examples = examples,
+                                             .example_count = example_count}));
+  scored.counts[kTokens] = scored.counts[kTargets];
+  sums->Add(scored);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Scored> ScoreTokens(const Classifier& model, const SplitView& split,
+                                   const Metric& metric, const EvaluatorOptions& options) {
+  const int64_t examples = EvaluatedExamples(split.size(), options.batch_examples,
+                                             options.limit_examples, options.drop_last);
+  Scored scored;
+  scored.classes = split.spec().classes();
+  scored.examples = examples;
+  const auto add = [&](const HostBatch& batch, const at::Tensor& logits) {
+    return AddTokens(metric, batch, logits, examples, &scored.sums);
+  };
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    return ForwardAll(model, split, options,
+                      PlanEvaluation(split, options.batch_examples, examples), add);
+  }));
+  return scored;
+}
+
 }  // namespace
 
 absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& split, int64_t classes,
                                   const Metric& metric, const EvaluatorOptions& options) {
+  if (split.spec().guesses_tokens()) return ScoreTokens(model, split, metric, options);
   const int64_t examples = EvaluatedExamples(split.size(), options.batch_examples,
                                              options.limit_examples, options.drop_last);
   Scored scored;
   scored.classes = classes;
+  scored.examples = examples;
   scored.logits.resize(examples * classes);
   const Batches plan =
       OfPart(PlanEvaluation(split, options.batch_examples, examples), options.part);

@@ -36,13 +36,16 @@ struct EvaluatorOptions {
 
 struct Scored {
   ExampleSums sums;
-  // Logits and labels of the scored examples, which are the first ones in data-set order.
+  // Logits and labels of the scored examples, which are the first ones in data-set order. Empty
+  // where tokens are guessed: there would be a row of logits for each of them.
   std::vector<float> logits;    // [examples, C]
   std::vector<int32_t> labels;  // [examples]
   int64_t classes = 0;
+  int64_t examples = 0;
 };
 
-// Scores with the metric's scorer. Internal (naming the example) when a logit is not finite;
+// Scores with the metric's scorer. Where tokens are guessed, each of several processes computes all
+// batches. Internal (naming the example) when a logit is not finite;
 // ResourceExhausted when memory runs out; Cancelled when it should stop.
 absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& split, int64_t classes,
                                   const Metric& metric, const EvaluatorOptions& options);

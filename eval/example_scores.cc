@@ -78,13 +78,13 @@ std::string EncodeExampleScores(const ExampleValues& values, bool is_proportion)
                                         values.size() * sizeof(double)));
 }
 
-absl::Status StoreExampleScores(absl::string_view directory,
+absl::Status StoreExampleScores(absl::string_view directory, absl::string_view predictions_file,
                                 absl::Span<const Metric* const> metrics, const ExampleSums& sums,
                                 SplitResult* result) {
   for (const Metric* metric : metrics) {
     const std::optional<ExampleValues> values = metric->ValuesOf(sums);
     if (!values) continue;
-    const std::string file = ExampleScoresFile(metric->name(), result->predictions_file());
+    const std::string file = ExampleScoresFile(metric->name(), predictions_file);
     const std::string path = JoinPath(directory, file);
     LRA_RETURN_IF_ERROR(
         WriteFileAtomically(path, EncodeExampleScores(*values, metric->traits().is_proportion)));

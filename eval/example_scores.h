@@ -21,9 +21,9 @@ std::string ExampleScoresFile(absl::string_view metric, absl::string_view predic
 // The file as a whole. Values of a proportion are 0 or 1.
 std::string EncodeExampleScores(const ExampleValues& values, bool is_proportion);
 
-// Writes one file for each metric of `metrics` whose value is a mean over examples, and names them
-// in the result, whose predictions_file says how they are called.
-absl::Status StoreExampleScores(absl::string_view directory,
+// Writes one file for each metric of `metrics` whose value is a mean over examples, called after
+// the predictions file (which need not be there), and names them in the result.
+absl::Status StoreExampleScores(absl::string_view directory, absl::string_view predictions_file,
                                 absl::Span<const Metric* const> metrics, const ExampleSums& sums,
                                 SplitResult* result);
 

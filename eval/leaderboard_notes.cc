@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "eval/baseline_record.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/progress.h"
 
@@ -195,7 +196,8 @@ void AddFailures(const ColumnRuns& column, std::vector<std::string>* notes) {
     if (entry.is_missing)
       notes->push_back(absl::StrCat(who, "is missing: it was stopped or is still going."));
     if (!entry.is_missing && !entry.has_failed() && !HasTrained(entry, column))
-      notes->push_back(absl::StrCat(who, "did not train: it is not above the majority class."));
+      notes->push_back(absl::StrCat(who, "did not train: it is not above the ",
+                                    MereGuessOf(record.spec()), "."));
     if (!entry.has_failed()) continue;
     notes->push_back(absl::StrCat(
         who, record.failure().kind() == RunFailure::DIVERGED ? "diverged" : "failed", " at step ",
@@ -223,7 +225,8 @@ std::string DescribeChance(const ColumnRuns& column) {
       column.entries.front().record().kind() != RunRecord::MEASURED ||
       !BaselinesOf(column, WhichBaselines::kMajority).empty())
     return "";
-  return absl::StrCat(column.task, ": no majority class is on record (`lra baseline ", column.task,
+  return absl::StrCat(column.task, ": no ", MereGuessOf(column.entries.front().record().spec()),
+                      " is on record (`lra baseline ", column.task,
                       "`), so every scored run counts as trained.");
 }
 

@@ -61,7 +61,7 @@ std::vector<std::string> NamesAbove(const RowRuns& row, const ColumnRuns& column
   std::vector<const RunRecord*> records;
   std::map<const RunRecord*, const Entry*> entries;
   for (const Entry& entry : column.entries) {
-    if (entry.result == nullptr || entry.record().method() == kMajorityMethod) continue;
+    if (entry.result == nullptr || IsMereGuess(entry.record().method())) continue;
     records.push_back(&entry.record());
     entries[&entry.record()] = &entry;
   }
@@ -177,7 +177,7 @@ std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, WhichBaselines which)
   std::vector<RowRuns> baselines;
   for (const Entry& entry : column.entries) {
     if (entry.record().kind() != RunRecord::BASELINE || entry.result == nullptr) continue;
-    const bool counts = entry.record().method() == kMajorityMethod ||
+    const bool counts = IsMereGuess(entry.record().method()) ||
                         (which == WhichBaselines::kRequired && BarOf(entry.record()).is_required());
     if (counts) baselines.push_back(RowOf({&entry}, column));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -54,23 +55,46 @@ std::optional<Interval> Metric::RunInterval(const Sums& run, double confidence) 
   return ClopperPearson(part, targets, confidence);
 }
 
+namespace {
+
+bool IsMean(const ExampleValues& values, double value) {
+  double mean = 0;
+  for (const double one : values) mean += one;
+  mean /= static_cast<double>(values.size());
+  return std::abs(mean - value) <= 1e-9 * std::max(1.0, std::abs(value));
+}
+
+// Values whose mean is the quotient of sums that `value` is.
+ExampleValues Linearised(const ExampleValues& values, const std::vector<int64_t>& targets,
+                         double value) {
+  const int64_t all = std::accumulate(targets.begin(), targets.end(), int64_t{0});
+  const double weight =
+      static_cast<double>(values.size()) / static_cast<double>(std::max<int64_t>(1, all));
+  ExampleValues linear;
+  for (size_t i = 0; i < values.size(); ++i) {
+    linear.push_back(value + weight * static_cast<double>(targets[i]) * (values[i] - value));
+  }
+  return linear;
+}
+
+}  // namespace
+
 std::optional<ExampleValues> Metric::ValuesOf(const ExampleSums& sums) const {
   const Sums total = sums.Total();
   const auto targets = sums.counts.find(kTargets);
   if (targets == sums.counts.end() || targets->second.empty()) return std::nullopt;
   Sums one;
   ExampleValues values;
-  double mean = 0;
   for (size_t i = 0; i < targets->second.size(); ++i) {
     for (const auto& [name, counts] : sums.counts) (*one.mutable_counts())[name] = counts[i];
     for (const auto& [name, totals] : sums.totals) (*one.mutable_totals())[name] = totals[i];
     values.push_back(Value(one));
-    mean += values.back();
     if (traits_.is_proportion && values.back() != 0 && values.back() != 1) return std::nullopt;
   }
-  mean /= static_cast<double>(values.size());
   const double value = Value(total);
-  if (!(std::abs(mean - value) <= 1e-9 * std::max(1.0, std::abs(value)))) return std::nullopt;
+  if (IsMean(values, value)) return values;
+  values = Linearised(values, targets->second, value);
+  if (traits_.is_proportion || !IsMean(values, value)) return std::nullopt;
   return values;
 }
 

@@ -62,8 +62,11 @@ class Metric {
   // The interval of one run's expected value over new examples, from its sums alone: exact binomial
   // (Clopper-Pearson) of a proportion; nullopt of anything else.
   std::optional<Interval> RunInterval(const Sums& run, double confidence) const;
-  // Each example's value, of which a run's value is the mean. nullopt where the metric is no such
-  // mean: where examples have unlike numbers of targets.
+  // Each example's value, of which a run's value is the mean. Where examples have unlike numbers of
+  // targets, a quotient of sums is linearised (Cochran, Sampling Techniques, 1977, 6.4): an example
+  // that has t of T targets and the value v counts as r + E t / T (v - r), r the run's value and E
+  // the number of examples, which has the quotient's mean and, for many examples, its variance.
+  // nullopt where that is not the mean either, and where a proportion's values are not 0 or 1.
   std::optional<ExampleValues> ValuesOf(const ExampleSums& sums) const;
 
   // Whether the value a is strictly better than b: the only place that knows the direction.

@@ -15,6 +15,7 @@ namespace lra {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -89,12 +90,22 @@ TEST(MetricTest, ValuesOfExamplesHaveTheRunsValueAsTheirMean) {
   EXPECT_THAT(*Named(kNats).ValuesOf(ThreeExamples()), ElementsAre(0.5, 2, 0.25));
 }
 
-TEST(MetricTest, AQuotientOfSumsHasNoValuesOfExamples) {
+// Nats of three examples: 0.5 of one target, 2 of four and 0.25 of two.
+TEST(MetricTest, AQuotientOfSumsIsLinearised) {
+  ExampleSums sums = ThreeExamples();
+  sums.counts[kTargets] = {1, 4, 2};
+  const double r = 2.75 / 7, weight = 3.0 / 7;
+  EXPECT_THAT(*Named(kNats).ValuesOf(sums),
+              ElementsAre(DoubleNear(r + weight * (0.5 - r), 1e-15),
+                          DoubleNear(r + weight * (2 - 4 * r), 1e-15),
+                          DoubleNear(r + weight * (0.25 - 2 * r), 1e-15)));
+}
+
+TEST(MetricTest, AQuotientOfOtherSumsHasNoValuesOfExamples) {
   ExampleSums sums = ThreeExamples();
   sums.counts[kTokens] = {1, 4, 2};
   EXPECT_FALSE(Named(kBitsPerToken).ValuesOf(sums).has_value());
   sums.counts[kTargets] = {1, 4, 2};
-  EXPECT_FALSE(Named(kNats).ValuesOf(sums).has_value());
   EXPECT_FALSE(Named(kAccuracy).ValuesOf(sums).has_value());
   EXPECT_FALSE(Named(kAccuracy).ValuesOf(ExampleSums()).has_value());
 }

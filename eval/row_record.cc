@@ -56,14 +56,21 @@ absl::StatusOr<std::optional<RunRecord>> ReplaceableRecord(absl::string_view dir
 
 absl::StatusOr<SplitResult> StoreRowSplit(absl::string_view directory, const RowSplit& split,
                                           const TaskSpec& spec) {
-  return StorePredictions(
-      directory,
-      {.split = split.split,
-       .file = split.split == kTestSplit ? "predictions.npy"
-                                         : absl::StrCat("predictions-", split.split, ".npy"),
-       .logits = split.logits,
-       .labels = split.labels,
-       .spec = &spec});
+  const std::string file = split.split == kTestSplit
+                               ? "predictions.npy"
+                               : absl::StrCat("predictions-", split.split, ".npy");
+  if (split.token_sums) {
+    return StoreScores(directory, {.split = split.split,
+                                   .file = file,
+                                   .sums = &*split.token_sums,
+                                   .examples = static_cast<int64_t>(split.labels.size()),
+                                   .spec = &spec});
+  }
+  return StorePredictions(directory, {.split = split.split,
+                                      .file = file,
+                                      .logits = split.logits,
+                                      .labels = split.labels,
+                                      .spec = &spec});
 }
 
 void AddTestLook(const RowIdentity& row, RunRecord* record) {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "eval/run_record.pb.h"
+#include "eval/sums.h"
 
 namespace lra {
 
@@ -18,6 +19,8 @@ struct RowSplit {
   std::string split;
   std::vector<float> logits;    // [examples, C]
   std::vector<int32_t> labels;  // [examples]
+  // Instead of logits where tokens are guessed: what each example scored.
+  std::optional<ExampleSums> token_sums{};
 };
 
 struct RowIdentity {
@@ -40,7 +43,7 @@ absl::StatusOr<std::optional<RunRecord>> ReplaceableRecord(absl::string_view dir
                                                            const RowIdentity& row);
 
 // Scores one split, stores its logits ("predictions.npy" of the test split, "predictions-SPLIT.npy"
-// of others).
+// of others), or where tokens are guessed what each example scored.
 absl::StatusOr<SplitResult> StoreRowSplit(absl::string_view directory, const RowSplit& split,
                                           const TaskSpec& spec);
 

@@ -199,10 +199,23 @@ absl::Status CheckPredictions(absl::string_view directory, const RunRecord& reco
   return absl::OkStatus();
 }
 
+absl::StatusOr<SplitResult> StoreScores(absl::string_view directory, const SplitScores& scores) {
+  LRA_ASSIGN_OR_RETURN(const Metric* metric, MetricOf(*scores.spec));
+  LRA_RETURN_IF_ERROR(MakeDirectories(directory));
+  SplitResult result;
+  result.set_split(scores.split);
+  result.set_examples(scores.examples);
+  *result.mutable_sums() = scores.sums->Total();
+  result.set_step(scores.step);
+  result.set_checkpoint(scores.checkpoint);
+  LRA_ASSIGN_OR_RETURN(const std::vector<const Metric*> kept, KeptMetrics(*metric));
+  LRA_RETURN_IF_ERROR(StoreExampleScores(directory, scores.file, kept, *scores.sums, &result));
+  return result;
+}
+
 absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
                                              const SplitPredictions& predictions) {
   const int classes = predictions.spec->classes();
-  const auto examples = static_cast<int64_t>(predictions.labels.size());
   LRA_ASSIGN_OR_RETURN(const Metric* metric, MetricOf(*predictions.spec));
   LRA_ASSIGN_OR_RETURN(const ExampleSums sums,
                        ScoreGuesses(*metric, {predictions.logits, predictions.labels, classes}));
@@ -210,18 +223,19 @@ absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
   LRA_RETURN_IF_ERROR(MakeDirectories(directory));
   LRA_RETURN_IF_ERROR(WriteLogits(path, predictions));
   LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
-  SplitResult result;
-  result.set_split(predictions.split);
-  result.set_examples(examples);
-  *result.mutable_sums() = sums.Total();
+  LRA_ASSIGN_OR_RETURN(
+      SplitResult result,
+      StoreScores(directory, {.split = predictions.split,
+                              .file = predictions.file,
+                              .sums = &sums,
+                              .examples = static_cast<int64_t>(predictions.labels.size()),
+                              .spec = predictions.spec,
+                              .step = predictions.step,
+                              .checkpoint = predictions.checkpoint}));
   result.set_predictions_file(predictions.file);
   result.set_predictions_sha256(ToHex(digest));
-  result.set_step(predictions.step);
-  result.set_checkpoint(predictions.checkpoint);
   const auto confusion = CountConfusion(predictions.logits, predictions.labels, classes);
   result.mutable_confusion()->Assign(confusion.begin(), confusion.end());
-  LRA_ASSIGN_OR_RETURN(const std::vector<const Metric*> kept, KeptMetrics(*metric));
-  LRA_RETURN_IF_ERROR(StoreExampleScores(directory, kept, sums, &result));
   return result;
 }
 

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "eval/run_record.pb.h"
+#include "eval/sums.h"
 
 namespace lra {
 
@@ -84,6 +85,20 @@ struct SplitPredictions {
 };
 absl::StatusOr<SplitResult> StorePredictions(absl::string_view directory,
                                              const SplitPredictions& predictions);
+
+// Stores the scores of examples whose tokens were guessed: `sums` of each example instead of
+// logits, of which there would be a row for each token. `file` says how files are called, none is
+// of this name; the rest is as above.
+struct SplitScores {
+  std::string split;
+  std::string file = "predictions.npy";
+  const ExampleSums* sums = nullptr;
+  int64_t examples = 0;
+  const TaskSpec* spec = nullptr;
+  int64_t step = -1;
+  std::string checkpoint{};
+};
+absl::StatusOr<SplitResult> StoreScores(absl::string_view directory, const SplitScores& scores);
 
 // The result that stands for the run: of the selected checkpoint (or of a row without checkpoints),
 // not of the last one. nullptr if the split was not scored.

@@ -29,7 +29,9 @@ inline void StoreScoredRun(const ExampleValues& values, LocatedRecord* located) 
   *result->mutable_sums() = sums.Total();
   result->set_predictions_file("predictions.npy");
   const Metric* const accuracy = *FindMetric(kAccuracy);
-  ASSERT_TRUE(StoreExampleScores(located->directory, {&accuracy, 1}, sums, result).ok());
+  ASSERT_TRUE(StoreExampleScores(located->directory, result->predictions_file(), {&accuracy, 1},
+                                 sums, result)
+                  .ok());
   ASSERT_TRUE(WriteRunRecord(located->directory, located->record).ok());
 }
 

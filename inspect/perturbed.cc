@@ -83,6 +83,10 @@ absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request) {
         "--perturb: the inputs of task ", opened.split.spec().name(),
         " are ids that mean nothing when they change places; texts and images can be perturbed"));
   }
+  if (opened.split.spec().guesses_tokens()) {
+    return absl::UnimplementedError(
+        "--perturb: this run guesses tokens (view.target=NEXT), which would change places, too");
+  }
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(opened.state.spec()));
   LRA_RETURN_IF_ERROR(LogLook(request, look));
   ProfileTable table;

@@ -16,6 +16,7 @@
 #include "models/encoder/head.h"
 #include "models/encoder/pooling.h"
 #include "models/layers/dropout_sites.h"
+#include "models/next_token_model.h"
 
 namespace lra {
 namespace {
@@ -195,6 +196,7 @@ absl::StatusOr<std::unique_ptr<Classifier>> Classifier::Create(const ExperimentC
   LRA_RETURN_IF_ERROR(CheckSizes(config, spec));
   ExperimentConfig complete = config;
   FillLegacyValues(&complete);
+  if (spec.guesses_tokens()) return CreateNextTokenModel(complete, spec);
   std::unique_ptr<EncoderClassifier> model;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     model = std::make_unique<EncoderClassifier>(complete);

@@ -1,5 +1,7 @@
 // The shared model: embedding + positions, encoder with any registered attention, pooling, head.
-// Both texts of a pair go through the same encoder, one after the other.
+// Both texts of a pair go through the same encoder, one after the other. Where tokens are guessed
+// (view.target=NEXT) there is no pooling, and the head stands on each token
+// (models/next_token_model.h).
 //
 //   LRA_ASSIGN_OR_RETURN(auto model, Classifier::Create(config, spec));
 //   at::Tensor logits = model->Forward(batch, {.training = true, .step = 7});   // [B, C]
@@ -43,7 +45,8 @@ class Classifier {
   // device it is ForwardContext::moved.
   virtual std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training) const = 0;
 
-  // Logits [B, C] float32. Throws c10::Error as LibTorch does; see models/base/torch_status.h.
+  // Logits [G, C] float32 of what batch.labels says: a row for each example, or for each guessed
+  // token. Throws c10::Error as LibTorch does; see models/base/torch_status.h.
   virtual at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const = 0;
 
   // What each layer's attention gets of a batch in evaluation, layer by layer, the second texts of

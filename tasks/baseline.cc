@@ -11,6 +11,7 @@
 #include "lra/status_macros.h"
 #include "tasks/table_baseline.h"
 #include "tasks/task_facts.h"
+#include "tasks/token_baseline.h"
 
 namespace lra {
 namespace {
@@ -27,9 +28,21 @@ absl::StatusOr<DataView> ViewOf(const TaskDataRequest& request) {
   return LoadView(request.task, request.view.protocol, request.view.preset, request.view.sets);
 }
 
+absl::Status RunBaseline(const BaselineMethod& method, const BaselineData& data,
+                         const BaselineOptions& options, BaselinePrediction* prediction) {
+  if (data.train.spec().guesses_tokens()) {
+    LRA_ASSIGN_OR_RETURN(prediction->token_scores, method.ScoreTokens(data, options));
+  } else {
+    LRA_ASSIGN_OR_RETURN(prediction->logits, method.Predict(data, options));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<std::unique_ptr<BaselineMethod>> AllBaselines(const Task& task, const DataView& view) {
+  // Data without labels has nothing else to guess.
+  if (view.target() == DataView::NEXT || task.Spec().classes() < 2) return MakeTokenBaselines();
   std::vector<std::unique_ptr<BaselineMethod>> methods;
   methods.push_back(MakeMajorityBaseline());
   for (std::unique_ptr<BaselineMethod>& method : task.Baselines(view))
@@ -44,10 +57,11 @@ absl::StatusOr<std::vector<BaselinePrediction>> RunBaselines(
   std::vector<BaselinePrediction> predictions;
   for (const std::unique_ptr<BaselineMethod>& method : methods) {
     if (!method->facts().is_quick && !options.all) continue;
-    auto logits = method->Predict({train, validation, scored}, options);
-    if (!logits.ok())
-      return Annotate(logits.status(), absl::StrCat("baseline ", method->facts().name));
-    predictions.push_back({method->facts(), *std::move(logits)});
+    BaselinePrediction& prediction = predictions.emplace_back();
+    prediction.facts = method->facts();
+    LRA_RETURN_IF_ERROR(
+        Annotate(RunBaseline(*method, {train, validation, scored}, options, &prediction),
+                 absl::StrCat("baseline ", method->facts().name)));
   }
   return predictions;
 }

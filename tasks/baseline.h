@@ -22,10 +22,12 @@ namespace lra {
 
 struct BaselinePrediction {
   BaselineFacts facts;
-  BaselineLogits logits;  // of each scored split
+  BaselineLogits logits;                    // of each scored split
+  std::vector<TokenScores> token_scores{};  // instead of logits where tokens are guessed
 };
 
-// The majority class and the task's own, weakest first, for data seen through `view`.
+// The majority class and the task's own, weakest first, for data seen through `view`; where tokens
+// are guessed, tasks/token_baseline.h's.
 std::vector<std::unique_ptr<BaselineMethod>> AllBaselines(const Task& task, const DataView& view);
 
 // Computes these for every split in `scored`: the quick ones, or all if the options say so. They

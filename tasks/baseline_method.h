@@ -4,6 +4,7 @@
 #ifndef LRA_TASKS_BASELINE_METHOD_H_
 #define LRA_TASKS_BASELINE_METHOD_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -47,6 +48,12 @@ struct BaselineData {
 // Log-probabilities of each scored split, [examples, C], in the order of the split.
 using BaselineLogits = std::vector<std::vector<float>>;
 
+// Where tokens are guessed: sums over each example's tokens, in the order of the split.
+struct TokenScores {
+  std::vector<int64_t> targets, correct;
+  std::vector<double> nats;  // -log p(token)
+};
+
 // A property of an example by which a table of frequencies answers.
 struct Grouping {
   int groups = 0;
@@ -62,6 +69,11 @@ class BaselineMethod {
 
   virtual absl::StatusOr<BaselineLogits> Predict(const BaselineData& data,
                                                  const BaselineOptions& options) const = 0;
+  // The scores of each scored split whose view has tokens guessed (view.target=NEXT).
+  virtual absl::StatusOr<std::vector<TokenScores>> ScoreTokens(
+      const BaselineData& data, const BaselineOptions& options) const {
+    return absl::UnimplementedError(facts_.name + " guesses labels, not tokens");
+  }
   // The property, of a baseline that is a table of frequencies; nullptr for others.
   virtual const Grouping* grouping() const { return nullptr; }
 

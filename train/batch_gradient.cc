@@ -23,7 +23,7 @@ void AddCounts(const at::Tensor& classes, int64_t count, std::vector<int64_t>* c
 }
 
 struct Pass {
-  at::Tensor logits, labels;  // [B, C], [B]
+  at::Tensor logits, labels;  // [G, C], [G]
   at::Tensor loss;            // summed, []
 };
 
@@ -36,19 +36,19 @@ Pass ForwardPass(const Classifier& model, const HostBatch& part,
   return pass;
 }
 
-void AddPart(const Classifier& model, const HostBatch& part, const ForwardContext& context,
-             double divisor, BatchResult* result) {
+void AddPart(const Classifier& model, const HostBatch& part, int64_t classes,
+             const ForwardContext& context, double divisor, BatchResult* result) {
   const std::vector<at::Tensor> moved =
       MoveTo(model.parameters().device(), LabelledOnHost(model, part), context.uploads);
   if (!moved.back().is_cpu())
-    return AddTally(AddLabelGradient(model, part, moved, context, divisor), result);
+    return AddTally(AddLabelGradient(model, part, moved, classes, context, divisor), result);
   const Pass pass = ForwardPass(model, part, moved, context);
   result->loss_sum += pass.loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
   pass.loss.div(divisor).backward();
   const at::Tensor predicted = pass.logits.argmax(1);
   result->correct += predicted.eq(pass.labels).sum().item<int64_t>();
-  AddCounts(predicted, pass.logits.size(1), &result->predicted);
+  if (classes > 0) AddCounts(predicted, classes, &result->predicted);
 }
 
 }  // namespace
@@ -61,26 +61,28 @@ double BatchWeight(const TrainConfig& train, int64_t split_examples, int64_t exa
 
 std::vector<at::Tensor> LabelledOnHost(const Classifier& model, const HostBatch& batch) {
   std::vector<at::Tensor> all = model.OnHost(batch, /*is_training=*/true);
-  at::Tensor labels = at::empty({batch.batch}, at::kLong);
+  at::Tensor labels = at::empty({static_cast<int64_t>(batch.labels.size())}, at::kLong);
   std::copy(batch.labels.begin(), batch.labels.end(), labels.mutable_data_ptr<int64_t>());
   all.push_back(labels);
   return all;
 }
 
 at::Tensor AddLabelGradient(const Classifier& model, const HostBatch& batch,
-                            const std::vector<at::Tensor>& moved, const ForwardContext& context,
-                            double divisor) {
+                            const std::vector<at::Tensor>& moved, int64_t classes,
+                            const ForwardContext& context, double divisor) {
   const Pass pass = ForwardPass(model, batch, moved, context);
   pass.loss.div(divisor).backward();
-  return TallyOnDevice(pass.loss, pass.logits, pass.labels, /*counts_classes=*/true);
+  return TallyOnDevice(pass.loss, pass.logits, pass.labels, /*counts_classes=*/classes > 0);
 }
 
 BatchResult KnownOfBatch(const HostBatch& batch, int64_t classes) {
   BatchResult result;
-  result.guesses = batch.batch;
+  result.guesses = static_cast<int64_t>(batch.labels.size());
   result.tokens = CountTokens(batch);
   result.labels.resize(classes);
-  for (const int32_t label : batch.labels) ++result.labels[label];
+  if (classes > 0) {
+    for (const int32_t label : batch.labels) ++result.labels[label];
+  }
   return result;
 }
 
@@ -91,7 +93,8 @@ absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const Host
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     for (const HostBatch& part :
          SplitBatch(batch, micro_batch_examples, model.depends_on_padding())) {
-      AddPart(model, part, context, divisor, &result);
+      if (part.labels.empty()) continue;
+      AddPart(model, part, classes, context, divisor, &result);
       if (!std::isfinite(result.loss_sum)) break;
     }
     return absl::OkStatus();

@@ -17,22 +17,23 @@ namespace lra {
 // is itself.
 double BatchWeight(const TrainConfig& train, int64_t split_examples, int64_t examples);
 
-// Objective::AddShare for the cross-entropy of the model, which tells so many classes apart.
+// Objective::AddShare for the cross-entropy of the model. Counts guesses by class where `classes`
+// is not 0.
 absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const HostBatch& batch,
                                              int64_t micro_batch_examples, int64_t classes,
                                              const ForwardContext& context, double divisor);
 
 // --- The same in two halves: what is of the host, and what a device does without it ---
 
-// Classifier::OnHost of a training step, and the labels [B] int64 last.
+// Classifier::OnHost of a training step, and batch.labels [G] int64 last.
 std::vector<at::Tensor> LabelledOnHost(const Classifier& model, const HostBatch& batch);
 // The part of the result that needs no forward pass.
 BatchResult KnownOfBatch(const HostBatch& batch, int64_t classes);
 // Adds the gradient of a whole batch, of which `moved` is LabelledOnHost() on the model's device;
 // returns the rest of the result (BatchResult::on_device). Throws as LibTorch does.
 at::Tensor AddLabelGradient(const Classifier& model, const HostBatch& batch,
-                            const std::vector<at::Tensor>& moved, const ForwardContext& context,
-                            double divisor);
+                            const std::vector<at::Tensor>& moved, int64_t classes,
+                            const ForwardContext& context, double divisor);
 
 }  // namespace lra
 

@@ -96,6 +96,27 @@ absl::StatusOr<RunRecord> WriteResults(const Run& run, RunRecord record) {
   return ReadRunRecord(out);
 }
 
+absl::StatusOr<SplitResult> Store(const Scored& scored, const SplitView& split,
+                                  const CheckpointState& state, const ScoreRequest& request) {
+  if (split.spec().guesses_tokens()) {
+    return StoreScores(request.record_dir, {.split = split.name(),
+                                            .file = request.predictions_path,
+                                            .sums = &scored.sums,
+                                            .examples = scored.examples,
+                                            .spec = &state.spec(),
+                                            .step = state.step(),
+                                            .checkpoint = request.checkpoint});
+  }
+  return StorePredictions(request.record_dir, {.split = split.name(),
+                                               .file = request.predictions_path,
+                                               .logits = scored.logits,
+                                               .labels = scored.labels,
+                                               .spec = &state.spec(),
+                                               .step = state.step(),
+                                               .checkpoint = request.checkpoint,
+                                               .half_logits = request.half_logits});
+}
+
 }  // namespace
 
 int64_t SelectedStep(const CheckpointState& state) {
@@ -168,15 +189,7 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
   LRA_ASSIGN_OR_RETURN(const Scored scored,
                        ScoreSplit(model, split, state.spec().classes(), *metric, options));
   if (request.ranks != nullptr && !request.ranks->is_first()) return SplitResult();
-  LRA_ASSIGN_OR_RETURN(SplitResult result,
-                       StorePredictions(request.record_dir, {.split = split.name(),
-                                                             .file = request.predictions_path,
-                                                             .logits = scored.logits,
-                                                             .labels = scored.labels,
-                                                             .spec = &state.spec(),
-                                                             .step = state.step(),
-                                                             .checkpoint = request.checkpoint,
-                                                             .half_logits = request.half_logits}));
+  LRA_ASSIGN_OR_RETURN(SplitResult result, Store(scored, split, state, request));
   const bool is_part = request.limit_examples > 0 && request.limit_examples < split.size();
   if (is_part) result.set_split_examples(split.size());
   return result;

@@ -45,7 +45,8 @@ struct ScoreRequest {
 // How the batches of a split are put together where a run of this configuration is scored.
 EvaluatorOptions ScoringOptions(const ExperimentConfig& config, int64_t limit_examples);
 
-// Scores one split and stores its logits. Cancelled after SIGINT or SIGTERM: nothing is stored.
+// Scores one split and stores its logits, or where tokens are guessed what each example scored.
+// Cancelled after SIGINT or SIGTERM: nothing is stored.
 absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitView& split,
                                           const CheckpointState& state,
                                           const ScoreRequest& request);

@@ -25,8 +25,13 @@ Schedule LabelObjective::MakeSchedule(int64_t) const {
 }
 
 absl::StatusOr<double> LabelObjective::Divisor(const HostBatch& batch, uint32_t) const {
+  if (batch.labels.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a batch leaves nothing to guess: all tokens of its ", batch.batch,
+                     " examples are given; raise view.max_length_tokens"));
+  }
   const double weight = BatchWeight(run_.config().train(), run_.train.size(), batch.batch);
-  return static_cast<double>(batch.batch) / weight;
+  return static_cast<double>(batch.labels.size()) / weight;
 }
 
 absl::StatusOr<BatchResult> LabelObjective::AddShare(const HostBatch& share, double divisor,
@@ -52,7 +57,7 @@ BatchResult LabelObjective::Known(const HostBatch& batch) const {
 at::Tensor LabelObjective::AddGradientOf(const HostBatch& batch,
                                          const std::vector<at::Tensor>& moved, double divisor,
                                          const ForwardContext& context) const {
-  return AddLabelGradient(*run_.model, batch, moved, context, divisor);
+  return AddLabelGradient(*run_.model, batch, moved, counted_classes(), context, divisor);
 }
 
 void LabelObjective::VisitActivations(const HostBatch& batch, const ForwardContext& context,
@@ -71,6 +76,12 @@ std::vector<const Metric*> LabelObjective::metrics() const {
   return {run_.metric, accuracy};
 }
 
+Sums LabelObjective::TrainingSums(const RunningSums& running) const {
+  Sums sums = Objective::TrainingSums(running);
+  if (guesses_tokens()) (*sums.mutable_counts())[kTokens] = CountOf(sums, kTargets);
+  return sums;
+}
+
 absl::Status LabelObjective::Validate(int64_t, CheckpointState* state, CurvePoint* point) const {
   const TrainConfig& train = run_.config().train();
   EvaluatorOptions options = {.batch_examples = train.batch_examples(),
@@ -79,7 +90,7 @@ absl::Status LabelObjective::Validate(int64_t, CheckpointState* state, CurvePoin
                               .should_stop = StopRequested};
   ShareEvaluation(run_.ranks, &options);
   const absl::StatusOr<Scored> scored =
-      ScoreSplit(*run_.model, run_.validation, run_.data.spec().classes(), *run_.metric, options);
+      ScoreSplit(*run_.model, run_.validation, run_.train.spec().classes(), *run_.metric, options);
   LRA_RETURN_IF_ERROR(
       Annotate(scored.status(), absl::StrCat("validation at step ", state->step())));
   const Sums sums = scored->sums.Total();

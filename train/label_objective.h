@@ -1,4 +1,5 @@
-// Training with labels: the mean cross-entropy of the run's classifier, judged by validation.
+// Training with labels, or with tokens as labels (view.target=NEXT): the mean cross-entropy of the
+// run's classifier, judged by validation.
 #ifndef LRA_TRAIN_LABEL_OBJECTIVE_H_
 #define LRA_TRAIN_LABEL_OBJECTIVE_H_
 
@@ -25,12 +26,18 @@ class LabelObjective : public Objective, private WholeBatchWork {
   absl::StatusOr<BatchResult> AddShare(const HostBatch& share, double divisor,
                                        int64_t micro_batch_examples,
                                        const ForwardContext& context) const override;
-  const WholeBatchWork* whole_batch_work() const override { return this; }
-  int64_t counted_classes() const override { return run_.data.spec().classes(); }
+  // Batches of tokens guess unlike numbers of them.
+  const WholeBatchWork* whole_batch_work() const override {
+    return guesses_tokens() ? nullptr : this;
+  }
+  int64_t counted_classes() const override {
+    return guesses_tokens() ? 0 : run_.train.spec().classes();
+  }
   void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                         const Encoder::ActivationVisitor& visit) const override;
   // The task's; and accuracy, which the doctor compares with the majority class.
   std::vector<const Metric*> metrics() const override;
+  Sums TrainingSums(const RunningSums& sums) const override;
   // Counts the best step, evaluations without gain, the plateau schedule's reductions and the early
   // stop. A whole batch goes forward at once, as when the run is scored.
   absl::Status Validate(int64_t micro_batch_examples, CheckpointState* state,
@@ -45,6 +52,7 @@ class LabelObjective : public Objective, private WholeBatchWork {
   BatchResult Known(const HostBatch& batch) const override;
   at::Tensor AddGradientOf(const HostBatch& batch, const std::vector<at::Tensor>& moved,
                            double divisor, const ForwardContext& context) const override;
+  bool guesses_tokens() const { return run_.train.spec().guesses_tokens(); }
   void CountGain(double value, CheckpointState* state) const;
 
   const Run& run_;

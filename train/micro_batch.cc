@@ -35,6 +35,21 @@ std::vector<T> Rows(const std::vector<T>& values, const Choice& choice) {
   return Columns(values, choice, 1, 1);
 }
 
+// batch.labels of these rows.
+std::vector<int32_t> Targets(const HostBatch& batch, const Choice& choice) {
+  if (batch.prompts.empty()) return Rows(batch.labels, choice);
+  std::vector<int32_t> targets;
+  auto from = batch.labels.begin();
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    const auto to = from + TargetsOf(batch, b);
+    const bool is_chosen =
+        b >= choice.first && b < choice.end && (b - choice.first) % choice.step == 0;
+    if (is_chosen) targets.insert(targets.end(), from, to);
+    from = to;
+  }
+  return targets;
+}
+
 int64_t Longest(const std::vector<int32_t>& lengths) {
   return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
 }
@@ -46,7 +61,8 @@ HostBatch PartOf(const HostBatch& batch, const Choice& choice, bool keeps_length
   part.fixed_length = batch.fixed_length;
   part.lengths = Rows(batch.lengths, choice);
   part.lengths_b = Rows(batch.lengths_b, choice);
-  part.labels = Rows(batch.labels, choice);
+  part.labels = Targets(batch, choice);
+  part.prompts = Rows(batch.prompts, choice);
   part.example_ids = Rows(batch.example_ids, choice);
   part.length = keeps_length ? batch.length : Longest(part.lengths);
   part.length_b = keeps_length ? batch.length_b : Longest(part.lengths_b);

@@ -54,6 +54,22 @@ TEST(SplitBatch, CutsBothTextsOfPairs) {
   EXPECT_THAT(parts[1].tokens_b, ElementsAre(4, 5, 6));
 }
 
+// Where tokens are guessed, a part has those of its own examples.
+TEST(SplitBatch, KeepsEachExamplesTargets) {
+  HostBatch batch = ThreeExamples();
+  batch.prompts = {1, 2, 1};  // of 2, 1 and 4 tokens: the second example has nothing to guess
+  batch.labels = {2, 5, 6, 7};
+  EXPECT_EQ(TargetsOf(batch, 1), 0);
+  const auto parts = SplitBatch(batch, 1);
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_THAT(parts[0].labels, ElementsAre(2));
+  EXPECT_THAT(parts[1].labels, testing::IsEmpty());
+  EXPECT_THAT(parts[2].labels, ElementsAre(5, 6, 7));
+  EXPECT_THAT(parts[2].prompts, ElementsAre(1));
+  EXPECT_THAT(EveryNth(batch, 0, 2).labels, ElementsAre(2, 5, 6, 7));
+  EXPECT_THAT(EveryNth(batch, 1, 2).labels, testing::IsEmpty());
+}
+
 TEST(PadToMultipleTest, WidensRowsUpToTheMost) {
   HostBatch batch = ThreeExamples();
   batch.length_b = 3;

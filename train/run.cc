@@ -61,6 +61,7 @@ TaskSpec Essentials(const TaskSpec& spec) {
   part.set_vocabulary_size(spec.vocabulary_size());
   part.set_classes(spec.classes());
   part.set_metric_name(MetricName(spec));
+  part.set_guesses_tokens(spec.guesses_tokens());
   return part;
 }
 

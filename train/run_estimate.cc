@@ -203,7 +203,10 @@ int64_t PredictionBytes(const Run& run, double batches) {
   const double examples = batches * run.config().train().batch_examples();
   const double value_bytes = run.request.half_logits ? 2 : 4;
   const int checkpoints = run.request.skips_last_checkpoint ? 1 : kCheckpointsKept;
-  return static_cast<int64_t>(examples * run.data.spec().classes() * value_bytes * checkpoints);
+  const TaskSpec& spec = run.train.spec();
+  const double example_bytes =
+      spec.guesses_tokens() ? sizeof(double) : spec.classes() * value_bytes;
+  return static_cast<int64_t>(examples * example_bytes * checkpoints);
 }
 
 absl::StatusOr<RunEstimate> Measure(const TrainRequest& request) {

@@ -1,5 +1,8 @@
 #include "train/trainable.h"
 
+#include <string>
+#include <vector>
+
 #include "datasets/view.h"
 #include "eval/metric.h"
 #include "lra/status_macros.h"
@@ -21,7 +24,14 @@ absl::StatusOr<TaskSpec> ViewedSpec(const Manifest& manifest, const DataView& vi
 
 absl::Status CheckTask(const TrainRequest& request, const TaskSpec& spec) {
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(spec));
-  LRA_RETURN_IF_ERROR(CheckSums(*metric, "training with labels", ScoredSums(*metric)));
+  std::vector<std::string> sums = ScoredSums(*metric);
+  if (spec.guesses_tokens()) sums.emplace_back(kTokens);
+  LRA_RETURN_IF_ERROR(
+      CheckSums(*metric, spec.guesses_tokens() ? "guessing tokens" : "training with labels", sums));
+  if (spec.guesses_tokens() && request.resolved.config.has_pretrain()) {
+    return absl::InvalidArgumentError(
+        "pretrain: view.target=NEXT guesses tokens already; leave pretraining out");
+  }
   return CheckLengths(request.resolved, spec);
 }
 

@@ -1,0 +1,154 @@
+#include "models/next_token_model.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lra/status_macros.h"
+#include "models/base/host_copy.h"
+#include "models/base/runtime.h"
+#include "models/base/torch_status.h"
+#include "models/encoder/head.h"
+#include "models/encoder/sequences.h"
+#include "models/layers/norm.h"
+
+namespace lra {
+namespace {
+
+// With the vector in front, and one linear map as its head.
+ExperimentConfig EncoderConfig(ExperimentConfig config) {
+  config.mutable_model()->set_pooling(ModelConfig::CLS);
+  config.mutable_model()->set_cls_mask(ModelConfig::REAL);
+  config.mutable_model()->set_head(ModelConfig::LINEAR);
+  return config;
+}
+
+at::Tensor RowsOnHost(const HostBatch& batch) {
+  const std::vector<int64_t> rows = GuessingRows(batch);
+  at::Tensor tensor = at::empty({static_cast<int64_t>(rows.size())}, at::kLong);
+  std::copy(rows.begin(), rows.end(), tensor.mutable_data_ptr<int64_t>());
+  return tensor;
+}
+
+class NextTokenModel : public Classifier {
+ public:
+  explicit NextTokenModel(const ExperimentConfig& config)
+      : config_(EncoderConfig(config)), parameters_(MakeParameterStore(config_)) {}
+
+  absl::Status Build(const TaskSpec& spec) {
+    LRA_ASSIGN_OR_RETURN(Encoder encoder, Encoder::Create(config_, spec, &parameters_));
+    encoder_.emplace(std::move(encoder));
+    if (config_.model().norm_placement() != ModelConfig::AFTER)
+      norm_.emplace(config_.model(), "encoder.norm", &parameters_);
+    head_.emplace(config_.model(), /*is_pair=*/false, spec.vocabulary_size(), &parameters_);
+    return absl::OkStatus();
+  }
+
+  std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training) const override {
+    std::vector<at::Tensor> all;
+    encoder_->AddOnHost(FirstTexts(batch), &all);
+    all.push_back(RowsOnHost(batch));
+    all.push_back(is_training ? ExampleIds(batch) : at::Tensor());
+    return all;
+  }
+
+  at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
+    return Guess(batch, context, nullptr);
+  }
+
+  void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
+    const PrecisionScope precision = Precision();
+    encoder_->VisitAttention(FirstTexts(batch), visit);
+  }
+
+  void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                        const ActivationVisitor& visit) const override {
+    visit("logits", Guess(batch, context, &visit));
+  }
+
+  void MoveTo(at::Device device) override {
+    parameters_.MoveTo(device);
+    device_ = device;
+  }
+
+  const ParameterStore& parameters() const override { return parameters_; }
+
+  std::vector<std::pair<std::string, double>> LearnedNumbers() const override {
+    return encoder_->LearnedNumbers();
+  }
+
+  bool depends_on_padding() const override { return encoder_->depends_on_padding(); }
+
+ private:
+  PrecisionScope Precision() const {
+    return PrecisionScope(config_.numerics().precision() == NumericsConfig::BF16, device_.type());
+  }
+
+  // [G, V]; `visit` may be null.
+  at::Tensor Guess(const HostBatch& batch, const ForwardContext& context,
+                   const ActivationVisitor* visit) const {
+    const std::vector<at::Tensor> moved =
+        context.moved != nullptr ? *context.moved
+                                 : CopyTogether(OnHost(batch, context.training), device_);
+    Sequences texts = FirstTexts(batch);
+    texts.moved.assign(moved.begin(), moved.begin() + Encoder::kTensorsOfTexts);
+    const DropoutRun run = MakeDropoutRun(config_, batch, context, moved.back());
+    const PrecisionScope precision = Precision();
+    const Encoder::Encoded encoded =
+        visit == nullptr ? encoder_->Forward(texts, run) : encoder_->Visit(texts, run, *visit);
+    const at::Tensor y =
+        norm_ ? norm_->Forward(encoded.x, encoded.real, run.statistics) : encoded.x;
+    const at::Tensor& rows = moved[Encoder::kTensorsOfTexts];
+    return head_->Forward(y.flatten(0, 1).index_select(0, rows), at::Tensor()).to(at::kFloat);
+  }
+
+  const ExperimentConfig config_;
+  ParameterStore parameters_;
+  at::Device device_ = at::kCPU;
+  std::optional<Encoder> encoder_;
+  std::optional<Norm> norm_;
+  std::optional<Head> head_;
+};
+
+absl::Status CheckSeesThePastOnly(const ExperimentConfig& config) {
+  if (!config.attention().causal()) {
+    return absl::InvalidArgumentError(
+        "view.target=NEXT guesses tokens from earlier ones, but attention.causal is false: each "
+        "token would be seen by the output that guesses it; set attention.causal=true");
+  }
+  if (config.model().norm() != ModelConfig::BATCH) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "view.target=NEXT guesses tokens from earlier ones, but model.norm=BATCH takes its "
+      "statistics over all of them; use LAYER");
+}
+
+}  // namespace
+
+std::vector<int64_t> GuessingRows(const HostBatch& batch) {
+  std::vector<int64_t> rows;
+  rows.reserve(batch.labels.size());
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    // Token n stands at place n + 1, behind the vector, so place n is the one before it.
+    const int64_t end = batch.lengths[b];
+    for (int64_t n = end - TargetsOf(batch, b); n < end; ++n)
+      rows.push_back(b * (batch.length + 1) + n);
+  }
+  return rows;
+}
+
+absl::StatusOr<std::unique_ptr<Classifier>> CreateNextTokenModel(const ExperimentConfig& config,
+                                                                 const TaskSpec& spec) {
+  LRA_RETURN_IF_ERROR(CheckSeesThePastOnly(config));
+  std::unique_ptr<NextTokenModel> model;
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    model = std::make_unique<NextTokenModel>(config);
+    return model->Build(spec);
+  }));
+  return model;
+}
+
+}  // namespace lra

@@ -1,0 +1,21 @@
+// Baselines where tokens are guessed (view.target=NEXT): what can be had without a model.
+#ifndef LRA_TASKS_TOKEN_BASELINE_H_
+#define LRA_TASKS_TOKEN_BASELINE_H_
+
+#include <memory>
+#include <vector>
+
+#include "tasks/baseline_method.h"
+
+namespace lra {
+
+// By frequencies of the training split's guessed tokens, weakest first, each with a ScoreTokens().
+//   uniform: every id alike, but for padding
+//   unigram: how often each token occurs; counts begin at one, so that no probability is 0
+//   bigram: how often it occurs after the token in front of it, or as the first one. What was
+//     counted stands beside one unigram: p(y | x) = (count(x y) + p(y)) / (count(x) + 1)
+std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines();
+
+}  // namespace lra
+
+#endif  // LRA_TASKS_TOKEN_BASELINE_H_

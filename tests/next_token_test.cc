@@ -1,0 +1,131 @@
+// Runs whose tokens are guessed (view.target=NEXT), from data to record.
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "datasets/loader.h"
+#include "eval/evaluator.h"
+#include "eval/example_scores.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "tests/training_fixture.h"
+#include "train/label_objective.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+
+class NextTokenTest : public TrainerTest {
+ protected:
+  static TrainRequest NextRequest(const std::string& name, const std::string& attention,
+                                  std::vector<std::string> sets = {}) {
+    sets.insert(sets.end(), {"view.target=NEXT", "attention.causal=true", "model.dropout=0"});
+    return Request(name, attention, sets);
+  }
+};
+
+// -log softmax(logits)[target], by its definition.
+double Nats(const float* logits, int64_t classes, int32_t target) {
+  double sum = 0;
+  for (int64_t c = 0; c < classes; ++c) sum += std::exp(static_cast<double>(logits[c]));
+  return std::log(sum) - logits[target];
+}
+
+// What is recorded of an example is what the model says of it alone.
+TEST_F(NextTokenTest, ScoresAreThoseOfEachExampleAlone) {
+  const auto run = OpenRun(NextRequest("scores", "linear"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const SplitView& split = (*run)->validation;
+  const int64_t classes = split.spec().classes();
+  EXPECT_EQ(classes, split.spec().vocabulary_size());
+  const auto scored =
+      ScoreSplit(*(*run)->model, split, classes, *(*run)->metric, {.batch_examples = 7});
+  ASSERT_TRUE(scored.ok()) << scored.status();
+  const c10::NoGradGuard no_gradient;
+  for (int64_t i = 0; i < split.size(); ++i) {
+    const HostBatch one = MakeBatch(split, {i});
+    EXPECT_EQ(one.labels, one.tokens);
+    const at::Tensor logits = (*run)->model->Forward(one, {}).contiguous();
+    double nats = 0;
+    for (size_t t = 0; t < one.labels.size(); ++t)
+      nats += Nats(logits.const_data_ptr<float>() + t * classes, classes, one.labels[t]);
+    EXPECT_NEAR(scored->sums.totals.at(kNats)[i], nats, 1e-4 * nats) << i;
+    EXPECT_EQ(scored->sums.counts.at(kTokens)[i], split.length_tokens(i)) << i;
+    EXPECT_EQ(scored->sums.counts.at(kTargets)[i], split.length_tokens(i)) << i;
+  }
+}
+
+TEST_F(NextTokenTest, PartsOfABatchAddUpToItsGradient) {
+  const auto run = OpenRun(NextRequest("parts", "cosformer"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const LabelObjective objective(**run);
+  const HostBatch batch = MakeBatch((*run)->train, {0, 5, 9, 20, 33});
+  std::vector<std::vector<at::Tensor>> gradients;
+  double loss = 0;
+  for (const int64_t part : {0, 2}) {
+    const auto result = objective.AddGradient(batch, part, {.training = true});
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->guesses, static_cast<int64_t>(batch.labels.size()));
+    if (part > 0) EXPECT_NEAR(result->loss_sum, loss, 1e-4 * loss);
+    loss = result->loss_sum;
+    gradients.emplace_back();
+    for (const Parameter& parameter : objective.parameters().parameters()) {
+      at::Tensor value = parameter.value;
+      gradients.back().push_back(value.grad().defined() ? value.grad().clone() : at::Tensor());
+      value.mutable_grad() = at::Tensor();
+    }
+  }
+  for (size_t p = 0; p < gradients[0].size(); ++p) {
+    ASSERT_EQ(gradients[0][p].defined(), gradients[1][p].defined());
+    if (!gradients[0][p].defined()) continue;
+    EXPECT_LE((gradients[0][p] - gradients[1][p]).abs().max().item<double>(), 1e-5) << p;
+  }
+}
+
+// Bits a token fall below what the frequencies of ListOps' tokens give, and the record holds them
+// with the score of each example, without logits.
+TEST_F(NextTokenTest, LearnsAndRecordsBitsAToken) {
+  const TrainRequest request =
+      NextRequest("learns", "linear",
+                  {"train.steps=150", "train.batch_examples=16", "schedule.learning_rate=5e-3",
+                   "train.eval_every_steps=150", "train.log_every_steps=50"});
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_GT(record->curve(0).train().at("bits_per_token"), 2);
+  EXPECT_LT(record->curve(2).train().at("bits_per_token"), 2.2);
+  const SplitResult* test = FindResult(*record, "test");
+  ASSERT_NE(test, nullptr);
+  EXPECT_EQ(test->examples(), 40);
+  EXPECT_EQ(test->predictions_file(), "");
+  EXPECT_FALSE(FileExists(request.runtime.out_dir() + "/predictions.npy"));
+  ASSERT_EQ(test->example_scores_size(), 1);
+  EXPECT_EQ(test->example_scores(0).file(), "bits_per_token.npy");
+  const Metric& bits = **FindMetric(kBitsPerToken);
+  const auto values = ReadExampleScores(request.runtime.out_dir(), *test, bits);
+  ASSERT_TRUE(values.ok()) << values.status();
+  ASSERT_TRUE(values->has_value());
+  EXPECT_EQ((*values)->size(), 40u);
+  EXPECT_LT(bits.Value(test->sums()), 2.5);
+}
+
+TEST_F(NextTokenTest, RefusesBeforeTheFirstStep) {
+  const auto refusal = [](const TrainRequest& request) {
+    return std::string(TrainRun(request).status().message());
+  };
+  EXPECT_THAT(refusal(Request("sees", "linear", {"view.target=NEXT"})),
+              HasSubstr("attention.causal is false"));
+  EXPECT_THAT(refusal(NextRequest("pretrains", "linear",
+                                  {"pretrain.examples=8", "pretrain.objective=MASKED",
+                                   "pretrain.learning_rate=1e-3", "pretrain.masked_fraction=0.5"})),
+              HasSubstr("guesses tokens already"));
+}
+
+}  // namespace
+}  // namespace lra
