@@ -273,6 +273,12 @@ absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
     return absl::InvalidArgumentError(
         "the run has no checkpoint yet: its configuration and task are not known");
   }
+  if (facts.run.spec().guesses_tokens()) {
+    return absl::UnimplementedError(
+        "this run guesses tokens (view.target=NEXT); the doctor knows runs with labels. Its bars "
+        "are "
+        "those of `lra baseline`");
+  }
   const Symptoms s = internal::Examine(facts);
   Diagnosis diagnosis;
   // Where two findings have equal strength, the earlier is likelier, so causes come before what
