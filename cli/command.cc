@@ -93,6 +93,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddDataCommand(app, context);
   AddBaselineCommand(app, context);
   AddCheckCommand(app, context);
+  AddInitCommand(app, context);
   AddConfigCommand(app, context);
   AddTrainCommand(app, context);
   AddRunCommand(app, context);

@@ -54,6 +54,7 @@ void AddDataCommand(CLI::App* app, CommandContext* context);
 void AddBaselineCommand(CLI::App* app, CommandContext* context);
 void AddProfileCommand(CLI::App* app, CommandContext* context);
 void AddCheckCommand(CLI::App* app, CommandContext* context);
+void AddInitCommand(CLI::App* app, CommandContext* context);
 void AddTrainCommand(CLI::App* app, CommandContext* context);
 void AddRunCommand(CLI::App* app, CommandContext* context);
 void AddStatusCommand(CLI::App* app, CommandContext* context);
