@@ -217,6 +217,8 @@ std::string HowToMake(absl::string_view task, absl::string_view directory) {
     return absl::StrCat(nearest.empty() ? "" : absl::StrCat("did you mean \"", nearest, "\"? "),
                         "lra data list says what there is and how to make it");
   }
+  if (file->data_only())
+    return absl::StrCat("the data of task ", task, " is made by the program that wrote it");
   return absl::StrCat("make one with: lra data prepare ", task,
                       file->raw_url().empty() ? "" : " --raw PATH", " --out ", directory);
 }

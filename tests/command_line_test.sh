@@ -45,6 +45,11 @@ json 0 data join -- part-0 part-1 --out joined
 json 0 data verify -- joined
 json 0 data show -- listops --n 2
 json 0 data list --
+# A copy of the data under another name is a data-only task.
+mkdir data/mine && cp data/listops/*.npy data/mine/
+sed -e '$d' -e 's/name: "listops"/name: "mine"/' data/listops/manifest.textproto >mine
+{ cat mine; echo "# sha256: $(sha256sum <mine | cut -d' ' -f1)"; } >data/mine/manifest.textproto
+json 0 data adopt -- mine
 json 0 data export -- listops --out arrays --preset smoke
 json 0 list --
 json 0 list -- tasks listops
