@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "datasets/data_directory.h"
@@ -45,7 +46,8 @@ class DataOnlyTask : public Task {
 };
 
 std::string TokensText(const TaskSpec& spec, absl::Span<const uint16_t> tokens) {
-  if (spec.content() == TaskSpec::TEXT) return {tokens.begin(), tokens.end()};
+  if (spec.content() == TaskSpec::TEXT)
+    return absl::CHexEscape(std::string(tokens.begin(), tokens.end()));
   return absl::StrJoin(tokens, " ", [&spec](std::string* out, uint16_t id) {
     absl::StrAppend(out, id < spec.token_names_size() ? spec.token_names(id) : absl::StrCat(id));
   });

@@ -22,7 +22,8 @@ namespace lra {
 // no baseline but the majority class.
 std::unique_ptr<Task> MakeDataOnlyTask(const Manifest& manifest);
 
-// An example in readable form, by its specification alone: token names, ids, bytes of a text.
+// An example in readable form, by its specification alone: token names, ids, or a text
+// whose bytes outside of ASCII are escaped.
 std::string TextBySpec(const TaskSpec& spec, const StoredExample& example);
 
 // InvalidArgument if the task's file says another version of the task than the data.

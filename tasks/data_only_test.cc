@@ -61,6 +61,16 @@ TEST(GenericViewTest, FollowsFromContentAndSplits) {
   EXPECT_THAT(ViewOf(trees, {"train", "validation"}), HasSubstr("the splits train and test"));
 }
 
+TEST(TextBySpecTest, IsReadable) {
+  TaskSpec ids = Spec(TaskSpec::IDS);
+  for (const char* name : {"<pad>", "A"}) ids.add_token_names(name);
+  const std::vector<uint16_t> tokens = {1, 2}, bytes = {'a', '"', 0xe9, 10};
+  EXPECT_EQ(TextBySpec(ids, {.tokens = tokens}), "A 2");
+  EXPECT_EQ(TextBySpec(Spec(TaskSpec::TEXT), {.tokens = bytes}), "a\\\"\\xe9\\n");
+  ids.set_is_pair(true);
+  EXPECT_EQ(TextBySpec(ids, {.tokens = tokens, .tokens_b = tokens}), "A 2 | A 2");
+}
+
 class AdoptDataTest : public testing::Test {
  protected:
   AdoptDataTest() { setenv("LRA_DATA", folder_.path().c_str(), 1); }
