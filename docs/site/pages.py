@@ -10,7 +10,7 @@ from mkdocs.structure.files import File, InclusionLevel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/tables/*.md", "docs/ablations/*.md"]
-FILES = ["docs/*.svg", "docs/pictures/*", "docs/site/*.js"]
+FILES = ["docs/*.svg", "docs/pictures/*", "docs/site/*.js", "docs/site/*.css"]
 LANGUAGES = {".h": "cpp", ".cc": "cpp", ".proto": "protobuf", ".py": "python", ".sh": "bash"}
 LINK = re.compile(r"(\]\()([^)#\s]+)(?=[)#])")
 
