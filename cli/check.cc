@@ -82,6 +82,11 @@ absl::StatusOr<std::vector<std::string>> Names(const CheckFlags& flags) {
         "give the name of a task, an attention or a block (lra list), or --all");
   }
   if (Holds(known, flags.name)) return std::vector<std::string>{flags.name};
+  if (KnowsTask(flags.name)) {
+    return absl::InvalidArgumentError(absl::StrCat("task \"", flags.name,
+                                                   "\" has no code to check; `lra data verify ",
+                                                   flags.name, "` checks its data"));
+  }
   return UnknownNameError("task, attention or block", flags.name, known);
 }
 

@@ -11,22 +11,21 @@
 #include "lra/suggest.h"
 #include "lra/version.h"
 #include "nlohmann/json.hpp"
-#include "run_folder/run_claim.h"
 
 namespace lra {
 namespace {
 
-int ExitCode(const absl::Status& status) {
-  if (IsInUse(status)) return kInUseExitCode;
+ExitCode ExitCodeOf(const absl::Status& status) {
+  if (IsInUse(status)) return kTryLater;
   switch (status.code()) {
     case absl::StatusCode::kOk:
-      return 0;
+      return kDone;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kNotFound:
-      return 2;
+      return kWrongUse;
     default:
-      return 1;
+      return kAnswerIsNo;
   }
 }
 
@@ -68,6 +67,9 @@ std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
   std::stable_partition(words.begin(), words.end(),
                         [](const std::string& word) { return word.rfind("--", 0) == 0; });
   if (words.empty()) return error.what();
+  // Long flags with one dash: "-task".
+  if (words.front().size() > 2 && words.front()[0] == '-' && words.front()[1] != '-')
+    words.front().insert(0, "-");
   const std::string word = words.front().substr(0, words.front().find('='));
   const bool is_flag = word.rfind("--", 0) == 0;
   if (!is_flag && command.get_subcommands({}).empty()) return "unexpected \"" + word + "\"";
@@ -93,6 +95,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddDataCommand(app, context);
   AddBaselineCommand(app, context);
   AddCheckCommand(app, context);
+  AddInitCommand(app, context);
   AddConfigCommand(app, context);
   AddTrainCommand(app, context);
   AddRunCommand(app, context);
@@ -128,7 +131,8 @@ void SetUp(CLI::App* app, CommandContext* context) {
       "Examples:\n"
       "  lra data prepare listops\n"
       "  lra train --task listops --attention cosformer --preset small\n"
-      "Every subcommand has its own --help. Exit codes: 0 done, 1 the answer is no, 2 wrong use.");
+      "Every subcommand has its own --help. Exit codes: 0 done, 1 the answer is no, 2 wrong use, "
+      "75 try again later.");
   AddCommands(app, context);
 }
 
@@ -149,7 +153,7 @@ int RunProgram(int argc, char** argv) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
     std::cerr << "lra: " << Explain(app, error) << "\nSee: " << CommandPath(app) << " --help\n";
-    return 2;
+    return kWrongUse;
   }
   return context.exit_code;
 }
@@ -173,7 +177,7 @@ void SetBody(CLI::App* command, CommandContext* context, const std::string& exam
   command->footer("Examples:\n" + examples);
   command->callback([context, body = std::move(body)] {
     const absl::Status status = Guarded(body);
-    context->exit_code = ExitCode(status);
+    context->exit_code = ExitCodeOf(status);
     if (!status.ok()) std::cerr << "lra: " << status.message() << "\n";
   });
 }

@@ -1,10 +1,6 @@
 // What the subcommands share. Each file of this folder adds one subcommand and holds no logic:
 // parse flags, call the library, print. Results go to standard output, progress and errors to
 // standard error.
-//
-// Exit codes: 0 done; 1 the answer is no (a verification, a check or a run failed); 2 wrong use
-// (unknown flag, name, field or value: nothing was started); 75 another process has the run's
-// folder: try again later.
 #ifndef LRA_CLI_COMMAND_H_
 #define LRA_CLI_COMMAND_H_
 
@@ -13,12 +9,39 @@
 
 #include "absl/status/status.h"
 #include "nlohmann/json_fwd.hpp"
+#include "run_folder/run_claim.h"
 
 namespace CLI {
 class App;
 }
 
 namespace lra {
+
+// What the program ends with, for every subcommand (docs/command_line.md). Scripts rely on these:
+// a code never changes its meaning.
+enum ExitCode {
+  kDone = 0,
+  kAnswerIsNo = 1,
+  kWrongUse = 2,
+  kTryLater = kInUseExitCode,
+};
+struct ExitCodeFact {
+  int code;
+  const char* meaning;
+};
+inline constexpr ExitCodeFact kExitCodes[] = {
+    {kDone, "done; the answer is yes"},
+    {kAnswerIsNo,
+     "the answer is no: a verification, a check or a run failed, two runs differ, or something "
+     "that "
+     "was started did not end"},
+    {kWrongUse,
+     "wrong use: an unknown flag, name, field or value, a file that is not there or is there "
+     "already; nothing was started"},
+    {kTryLater,
+     "another process trains in the same folder, or a time limit came near: the same "
+     "command may be given again later"},
+};
 
 struct CommandContext {
   bool json = false;
@@ -54,6 +77,7 @@ void AddDataCommand(CLI::App* app, CommandContext* context);
 void AddBaselineCommand(CLI::App* app, CommandContext* context);
 void AddProfileCommand(CLI::App* app, CommandContext* context);
 void AddCheckCommand(CLI::App* app, CommandContext* context);
+void AddInitCommand(CLI::App* app, CommandContext* context);
 void AddTrainCommand(CLI::App* app, CommandContext* context);
 void AddRunCommand(CLI::App* app, CommandContext* context);
 void AddStatusCommand(CLI::App* app, CommandContext* context);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
+#include "cli/data_adopt.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
 #include "cli/prepare_on_cluster.h"
@@ -104,7 +105,7 @@ const char* YesNo(bool value) { return value ? "yes" : "no"; }
 
 absl::Status List(const CommandContext& context) {
   Json all = Json::array();
-  for (const std::string& task : TaskRegistry::Get().Names()) {
+  for (const std::string& task : DataSetNames()) {
     LRA_ASSIGN_OR_RETURN(const DatasetStatus status, Inspect(task, DefaultDataDirectory(task)));
     if (context.json) {
       all.push_back({{"task", status.task},
@@ -124,8 +125,10 @@ absl::Status List(const CommandContext& context) {
                                    status.origin, FormatCount(status.examples),
                                    FormatBytes(status.size_bytes), YesNo(status.canonical));
     } else {
-      std::cout << "  " << status.directory << ": make it with: " << status.command
-                << (status.state == "damaged" ? " --force" : "") << "\n";
+      std::cout << "  " << status.directory << ": "
+                << (status.command.empty() ? "made by the program that wrote it"
+                                           : absl::StrCat("make it with: ", status.command))
+                << (status.state == "damaged" && !status.command.empty() ? " --force" : "") << "\n";
       if (!status.raw.empty()) std::cout << "  or with --raw PATH: " << status.raw << "\n";
     }
   }
@@ -381,6 +384,7 @@ void AddDataCommand(CLI::App* app, CommandContext* context) {
   AddPrepare(data, context);
   AddJoin(data, context);
   AddVerify(data, context);
+  AddDataAdopt(data, context);
   AddShow(data, context);
   AddExport(data, context);
 }

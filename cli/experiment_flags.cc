@@ -4,7 +4,7 @@
 
 namespace lra {
 
-void AddExperimentFlags(CLI::App* command, ExperimentChoice* choice) {
+void AddNewExperimentFlags(CLI::App* command, ExperimentChoice* choice) {
   AddOption(command, "--task", &choice->task, "Task: lra list tasks", {.value = kTaskValue});
   AddOption(command, "--attention", &choice->attention, "Attention: lra list attentions",
             {.value = kAttentionValue});
@@ -13,10 +13,14 @@ void AddExperimentFlags(CLI::App* command, ExperimentChoice* choice) {
             {.value = kProtocolValue});
   AddOption(command, "--preset", &choice->preset,
             absl::StrCat("Sizes (default: ", kDefaultPreset, ")"), {.value = kPresetValue});
-  AddOption(command, "--config", &choice->run_file,
-            "Run file with task, protocol, preset and overrides; flags win over it");
   AddSets(command, &choice->sets,
           "A field over everything else, e.g. train.steps=100; may be repeated");
+}
+
+void AddExperimentFlags(CLI::App* command, ExperimentChoice* choice) {
+  AddNewExperimentFlags(command, choice);
+  AddOption(command, "--config", &choice->run_file,
+            "Run file with task, protocol, preset and overrides (lra init); flags win over it");
 }
 
 void AddViewFlags(CLI::App* command, ViewChoice* view) {

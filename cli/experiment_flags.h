@@ -7,6 +7,8 @@
 
 namespace lra {
 
+// Without --config, for `init`. *choice must outlive the parsing.
+void AddNewExperimentFlags(CLI::App* command, ExperimentChoice* choice);
 // *choice must outlive the parsing.
 void AddExperimentFlags(CLI::App* command, ExperimentChoice* choice);
 

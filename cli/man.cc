@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/command_tree.h"
 #include "lra/version.h"
+#include "nlohmann/json.hpp"
 
 namespace lra {
 namespace {
@@ -59,6 +60,26 @@ std::string CommandEntries(const CommandFacts& command, const std::set<std::stri
   return page;
 }
 
+std::string Definition(absl::string_view head, absl::string_view text) {
+  return absl::StrCat(".TP\n\\fB", Roff(head), "\\fR\n", Roff(text), "\n");
+}
+
+std::string ExitStatus() {
+  std::string section = ".SH EXIT STATUS\n";
+  for (const ExitCodeFact& fact : kExitCodes)
+    section += Definition(absl::StrCat(fact.code), fact.meaning);
+  return section;
+}
+
+std::string Environment() {
+  return absl::StrCat(
+      ".SH ENVIRONMENT\n",
+      Definition("LRA_DATA", "the folder with the data sets, one folder a task (./data)"),
+      Definition("LRA_CONFIGS", "the folder with the configurations (those of the program)"),
+      Definition("LRA_KERNELS", "the path of the kernels, as --kernels"),
+      Definition("NO_COLOR", "if set, `lra watch` draws without colours, in ASCII"));
+}
+
 // The program describes itself as "lra: what it is. More.".
 std::string ManPage(const CommandFacts& program) {
   const std::vector<std::string> sentences =
@@ -73,8 +94,34 @@ std::string ManPage(const CommandFacts& program) {
     page += FlagEntry(flag);
     general.insert(flag.name);
   }
-  return absl::StrCat(page, ".SH COMMANDS\n", CommandEntries(program, general), ".SH EXAMPLES\n",
+  return absl::StrCat(page, ".SH COMMANDS\n", CommandEntries(program, general), ExitStatus(),
+                      Environment(), ".SH EXAMPLES\n",
                       Verbatim(absl::StripPrefix(program.footer, "Examples:\n")));
+}
+
+nlohmann::ordered_json ToJson(const CommandFacts& command) {
+  nlohmann::ordered_json flags = nlohmann::ordered_json::array(), below = flags;
+  for (const FlagFacts& flag : command.flags) {
+    flags.push_back({{"name", flag.name},
+                     {"value", flag.value},
+                     {"text", flag.text},
+                     {"default", flag.default_value},
+                     {"is_positional", flag.is_positional},
+                     {"is_required", flag.is_required}});
+  }
+  for (const CommandFacts& inner : command.commands) below.push_back(ToJson(inner));
+  return {{"command", command.path},
+          {"description", command.description},
+          {"flags", flags},
+          {"examples", absl::StripPrefix(command.footer, "Examples:\n")},
+          {"commands", below}};
+}
+
+nlohmann::ordered_json ManJson(const CommandFacts& program) {
+  nlohmann::ordered_json json = ToJson(program);
+  for (const ExitCodeFact& fact : kExitCodes)
+    json["exit_codes"][absl::StrCat(fact.code)] = fact.meaning;
+  return json;
 }
 
 }  // namespace
@@ -84,9 +131,15 @@ void AddManCommand(CLI::App* app, CommandContext* context) {
       AddCommand(app, "man", "Print the manual page of all subcommands, in the format of `man`");
   SetBody(command, context,
           "  lra man >lra.1\n"
-          "  lra man | man -l -",
-          [app] {
-            std::cout << ManPage(DescribeCommands(*app));
+          "  lra man | man -l -\n"
+          "  lra man --json     # commands, flags and exit codes as data",
+          [app, context] {
+            const CommandFacts program = DescribeCommands(*app);
+            if (context->json) {
+              PrintJson(ManJson(program));
+            } else {
+              std::cout << ManPage(program);
+            }
             return absl::OkStatus();
           });
 }

@@ -14,6 +14,7 @@
 #include "cli/leaderboard_flags.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "nlohmann/json.hpp"
 #include "report/figures.h"
 #include "report/shown_names.h"
 #include "suite/cells.h"
@@ -58,13 +59,19 @@ absl::Status WriteReport(const ReportFlags& flags, const CommandContext& context
                                        .progress = progress,
                                        .page = flags.out});
   LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, page));
+  nlohmann::ordered_json json = {{"page", flags.out},
+                                 {"size_bytes", page.size()},
+                                 {"runs", loaded.found.runs.size()},
+                                 {"damaged_records", loaded.found.damaged.size()}};
   if (!flags.figures.empty()) {
     LRA_ASSIGN_OR_RETURN(const std::vector<std::string> stems,
                          DrawReportFigures(loaded.board, loaded.found.runs, flags.figures));
+    json["figures"] = stems;
     if (!context.quiet)
       std::cerr << flags.figures << ": " << stems.size() << " figures, each as svg, pdf and png\n";
   }
   if (!context.quiet) std::cerr << flags.out << ": " << page.size() << " bytes\n";
+  if (context.json) PrintJson(json);
   return DamagedRecords(loaded.found.damaged, "the report");
 }
 

@@ -1,14 +1,10 @@
 #include "datasets/data_directory.h"
 
-#include <cstdlib>
-
+#include "lra/data_root.h"
 #include "lra/files.h"
 
 namespace lra {
 
-std::string DefaultDataDirectory(absl::string_view task) {
-  const char* root = std::getenv("LRA_DATA");
-  return JoinPath(root != nullptr && *root != 0 ? root : "data", task);
-}
+std::string DefaultDataDirectory(absl::string_view task) { return JoinPath(DataRoot(), task); }
 
 }  // namespace lra

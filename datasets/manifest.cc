@@ -12,6 +12,7 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "lra/suggest.h"
 #include "lra/textproto.h"
 
 namespace lra {
@@ -211,7 +212,13 @@ absl::Status ValidateManifest(const Manifest& manifest, absl::string_view where)
 
 std::string HowToMake(absl::string_view task, absl::string_view directory) {
   const absl::StatusOr<TaskFile> file = LoadTaskFile(task);
-  if (!file.ok()) return "lra data list says what there is and how to make it";
+  if (!file.ok()) {
+    const std::string nearest = Nearest(task, ConfigNames("tasks"));
+    return absl::StrCat(nearest.empty() ? "" : absl::StrCat("did you mean \"", nearest, "\"? "),
+                        "lra data list says what there is and how to make it");
+  }
+  if (file->data_only())
+    return absl::StrCat("the data of task ", task, " is made by the program that wrote it");
   return absl::StrCat("make one with: lra data prepare ", task,
                       file->raw_url().empty() ? "" : " --raw PATH", " --out ", directory);
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lra/config_check.h"
+#include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/protocol_rules.h"
 #include "lra/status_macros.h"
@@ -95,17 +96,18 @@ std::string ConfigDirectory() {
 }
 
 std::vector<std::string> ConfigNames(absl::string_view kind) {
-  std::vector<std::string> names;
+  std::set<std::string> names;
+  if (kind == "tasks") {
+    const std::vector<std::string> data_only = DataOnlyTasks();
+    names.insert(data_only.begin(), data_only.end());
+  }
   std::error_code error;
   const std::filesystem::directory_iterator folder(JoinPath(ConfigDirectory(), kind), error);
-  if (error) return names;
+  if (error) return {names.begin(), names.end()};
   for (const std::filesystem::directory_entry& entry : folder) {
-    if (entry.path().extension().string() == kExtension) {
-      names.push_back(entry.path().stem().string());
-    }
+    if (entry.path().extension().string() == kExtension) names.insert(entry.path().stem().string());
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  return {names.begin(), names.end()};
 }
 
 absl::StatusOr<std::string> ConfigPath(absl::string_view kind, absl::string_view what,
@@ -118,7 +120,8 @@ absl::StatusOr<std::string> ConfigPath(absl::string_view kind, absl::string_view
   }
   if (std::find(known.begin(), known.end(), name) == known.end())
     return UnknownNameError(what, name, known);
-  return JoinPath(folder, absl::StrCat(name, kExtension));
+  const std::string path = JoinPath(folder, absl::StrCat(name, kExtension));
+  return kind != "tasks" || FileExists(path) ? path : DataOnlyTaskPath(name);
 }
 
 absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name) {

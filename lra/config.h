@@ -31,11 +31,12 @@ namespace lra {
 std::string ConfigDirectory();
 
 // Names of the .textproto files of configs/<kind>/ ("tasks", "attentions", "blocks", "protocols",
-// "presets", "published").
+// "presets", "published"); of "tasks", data-only ones (lra/data_root.h), too.
 std::vector<std::string> ConfigNames(absl::string_view kind);
 
-// The path of configs/<kind>/<name>.textproto. InvalidArgument calls an unknown one
-// "unknown <what>" with the nearest and all known names; NotFound where there are none at all.
+// The path of configs/<kind>/<name>.textproto; of a data-only task its own file's, if configs/ has
+// none. InvalidArgument calls an unknown one "unknown <what>" with the nearest and all known names;
+// NotFound where there are none at all.
 absl::StatusOr<std::string> ConfigPath(absl::string_view kind, absl::string_view what,
                                        absl::string_view name);
 

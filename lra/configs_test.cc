@@ -29,6 +29,7 @@ const std::map<std::string, std::string>& FileTypes() {
       new std::map<std::string, std::string>{{"", "lra.RunFile"},
                                              {"runs", "lra.RunFile"},
                                              {"tasks", "lra.TaskFile"},
+                                             {"data_only", "lra.TaskFile"},
                                              {"attentions", "lra.AttentionFile"},
                                              {"blocks", "lra.BlockFile"},
                                              {"pretraining", "lra.PretrainFile"},

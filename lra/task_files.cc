@@ -92,7 +92,9 @@ absl::Status CheckCoversTask(absl::string_view kind, const ConfigFragment& fragm
                   : absl::StrCat("preset \"", fragment.name());
   return absl::InvalidArgumentError(absl::StrCat(
       full_name, "\" has no ", is_protocol ? "rules" : "sizes", " for task \"", task, "\"; it has ",
-      absl::StrJoin(tasks, ", "), "; others bring their own in configs/tasks/<name>.textproto, as ",
+      absl::StrJoin(tasks, ", "),
+      "; others bring their own in configs/tasks/<name>.textproto or "
+      "beside their data, as ",
       is_protocol ? "protocol" : "preset", " { key: \"", fragment.name(), "\" value { ... } }"));
 }
 

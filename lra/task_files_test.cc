@@ -88,10 +88,11 @@ TEST_F(TaskFilesTest, OnlyOneFileSpeaksForATask) {
 
 TEST_F(TaskFilesTest, AMissingRuleSaysWhereItWouldStand) {
   Write("tasks/bare", R"(name: "bare" version: 1)");
-  EXPECT_THAT(std::string(ConfigBuilder("bare").AddProtocol("rules").message()),
-              HasSubstr("protocol \"rules@3\" has no rules for task \"bare\"; it has old; others "
-                        "bring their own in configs/tasks/<name>.textproto, as protocol { key: "
-                        "\"rules\" value { ... } }"));
+  EXPECT_THAT(
+      std::string(ConfigBuilder("bare").AddProtocol("rules").message()),
+      HasSubstr("protocol \"rules@3\" has no rules for task \"bare\"; it has old; others "
+                "bring their own in configs/tasks/<name>.textproto or beside their data, as "
+                "protocol { key: \"rules\" value { ... } }"));
   ConfigBuilder builder("new");
   ASSERT_TRUE(builder.AddProtocol("rules").ok());
   EXPECT_THAT(std::string(builder.AddPreset("each").message()),

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
+#include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
@@ -53,7 +55,11 @@ absl::Status WriteFiles(const Files& files, const std::string& folder) {
 }  // namespace
 
 absl::StatusOr<std::string> CopyRules(const std::string& out) {
-  LRA_ASSIGN_OR_RETURN(const Files files, ReadFiles(ConfigDirectory()));
+  LRA_ASSIGN_OR_RETURN(Files files, ReadFiles(ConfigDirectory()));
+  for (const std::string& task : DataOnlyTasks()) {
+    LRA_ASSIGN_OR_RETURN(std::string content, ReadFile(DataOnlyTaskPath(task), kMostBytes));
+    files.emplace(absl::StrCat("tasks/", task, ".textproto"), std::move(content));
+  }
   // Workers may start elsewhere.
   const std::string folder =
       fs::absolute(JoinPath(out, absl::StrCat("rules/", NameOf(files)))).lexically_normal();

@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<BaselinePrediction>> RunBaselines(
 
 absl::StatusOr<std::vector<std::string>> BaselineNamesOf(const Manifest& manifest) {
   std::vector<std::string> names;
-  if (!TaskRegistry::Get().Has(manifest.spec().name())) return names;
+  if (!KnowsTask(manifest.spec().name())) return names;
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, TaskOf(manifest));
   for (const auto& method : AllBaselines(*task, DataView())) names.push_back(method->facts().name);
   return names;

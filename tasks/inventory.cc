@@ -1,55 +1,76 @@
 #include "tasks/inventory.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "datasets/data_directory.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
 #include "datasets/mapped_split.h"
 #include "lra/config.h"
+#include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "tasks/data_only.h"
 #include "tasks/picture.h"
 #include "tasks/task.h"
 #include "tasks/task_facts.h"
 
 namespace lra {
+std::string DataDirectoryOf(const std::string& name) {
+  if (FileExists(JoinPath(name, kManifestFile))) return name;
+  std::string usual = DefaultDataDirectory(name);
+  return KnowsTask(name) || FileExists(JoinPath(usual, kManifestFile)) ? usual : name;
+}
+
+std::vector<std::string> DataSetNames() {
+  std::vector<std::string> names = ConfigNames("tasks");
+  std::error_code error;
+  const std::filesystem::directory_iterator root(DataRoot(), error);
+  if (error) return names;
+  for (const std::filesystem::directory_entry& entry : root) {
+    const std::string name = entry.path().filename().string();
+    const absl::StatusOr<Manifest> manifest = ReadManifest(entry.path().string());
+    if (manifest.ok() && manifest->spec().name() == name) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 namespace {
 
-std::string TextBySpec(const TaskSpec& spec, absl::Span<const uint16_t> tokens) {
-  return absl::StrJoin(tokens, " ", [&spec](std::string* out, uint16_t id) {
-    if (id < spec.token_names_size()) {
-      absl::StrAppend(out, spec.token_names(id));
-    } else {
-      absl::StrAppend(out, id);
-    }
-  });
-}
-
-}  // namespace
-
-std::string DataDirectoryOf(const std::string& name) {
-  if (FileExists(JoinPath(name, kManifestFile)) || !TaskRegistry::Get().Has(name)) return name;
-  return DefaultDataDirectory(name);
-}
-
-absl::StatusOr<DatasetStatus> Inspect(absl::string_view task, absl::string_view directory) {
+// What is known without the data.
+absl::StatusOr<DatasetStatus> StatusWithoutData(absl::string_view task,
+                                                absl::string_view directory) {
+  DatasetStatus status;
+  status.task = std::string(task);
+  status.directory = std::string(directory);
+  status.state = "present";
+  if (!KnowsTask(task)) {
+    status.command = absl::StrCat("lra data adopt ", task);
+    status.description = absl::StrCat("without rules, which this adds: ", status.command);
+    return status;
+  }
   LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(task));
+  status.description = file.description();
+  if (file.data_only()) return status;
+  status.command = absl::StrCat("lra data prepare ", task);
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> implementation, MakeTask(task));
-  DatasetStatus status{.task = std::string(task),
-                       .description = file.description(),
-                       .directory = std::string(directory),
-                       .state = "present",
-                       .origin = "",
-                       .command = absl::StrCat("lra data prepare ", task),
-                       .raw = ""};
   if (!implementation->CanGenerate()) {
     status.command = absl::StrCat("curl -sL ", file.raw_url(), " | ", status.command, " --raw -");
     status.raw = implementation->RawDescription();
   }
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<DatasetStatus> Inspect(absl::string_view task, absl::string_view directory) {
+  LRA_ASSIGN_OR_RETURN(DatasetStatus status, StatusWithoutData(task, directory));
   const absl::StatusOr<Manifest> manifest = ReadManifest(directory);
   if (!manifest.ok()) {
     status.state = absl::IsNotFound(manifest.status()) ? "missing" : "damaged";
@@ -106,7 +127,7 @@ absl::StatusOr<std::vector<ShownExample>> ShowExamples(absl::string_view directo
     const std::vector<int16_t> extra = open.stored->Extra(i);
     example.extra = extra;
     shown.push_back({open.stored->name, i, open.stored->length_tokens(i), open.stored->label(i),
-                     task.ok() ? (*task)->ToText(example) : TextBySpec(spec, example.tokens)});
+                     task.ok() ? (*task)->ToText(example) : TextBySpec(spec, example)});
   }
   return shown;
 }

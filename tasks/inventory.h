@@ -25,9 +25,13 @@ struct DatasetStatus {
   bool canonical = false;  // as the manifest says
   int64_t examples = 0;
   int64_t size_bytes = 0;
-  // The command that makes the data and, for imported data, what --raw takes.
+  // The command that makes the data and, for imported data, what --raw takes. Of data without rules
+  // the one that adds them; of a data-only task none.
   std::string command, raw;
 };
+
+// Every task, and every folder of DataRoot() that holds data of its own name; sorted.
+std::vector<std::string> DataSetNames();
 
 absl::StatusOr<DatasetStatus> Inspect(absl::string_view task, absl::string_view directory);
 

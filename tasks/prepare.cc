@@ -66,6 +66,10 @@ absl::StatusOr<Plan> MakePlan(const PrepareOptions& options) {
   }
   LRA_RETURN_IF_ERROR(CheckRanges(file));
   Plan plan;
+  if (file.data_only()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("task \"", options.task, "\": its data is made by the program that wrote it"));
+  }
   LRA_ASSIGN_OR_RETURN(plan.task, TaskRegistry::Get().Create("task", options.task, file.options()));
   LRA_RETURN_IF_ERROR(CheckAsked(options, *plan.task));
   plan.head.set_format_version(kDatasetFormatVersion);

@@ -4,6 +4,7 @@
 #include "datasets/manifest.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
+#include "tasks/data_only.h"
 
 namespace lra {
 
@@ -43,8 +44,15 @@ absl::StatusOr<std::vector<Strata>> Task::StrataOf(const SplitView& train, const
   return std::vector<Strata>();
 }
 
+bool KnowsTask(absl::string_view name) {
+  if (TaskRegistry::Get().Has(name)) return true;
+  const absl::StatusOr<TaskFile> file = LoadTaskFile(name);
+  return file.ok() && file->data_only();
+}
+
 absl::StatusOr<std::unique_ptr<Task>> TaskOf(const Manifest& manifest) {
   const std::string& name = manifest.spec().name();
+  if (!TaskRegistry::Get().Has(name) && KnowsTask(name)) return MakeDataOnlyTask(manifest);
   if (!TaskRegistry::Get().Has(name) || manifest.has_options()) {
     return TaskRegistry::Get().Create("task", name, manifest.options());
   }
@@ -61,7 +69,7 @@ absl::Status CheckDataOfTask(const std::string& data_dir, absl::string_view task
                                                    "\", not \"", task,
                                                    "\"; give --data of that task"));
   }
-  if (!TaskRegistry::Get().Has(held.name())) return absl::OkStatus();
+  if (!TaskRegistry::Get().Has(held.name())) return CheckDataOnlyVersion(data_dir, held);
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> made, TaskOf(*manifest));
   if (made->Spec().version() == held.version()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

@@ -137,8 +137,11 @@ class Task {
 // Factories take the task's own options message, packed (TaskFile.options merged with --set).
 using TaskRegistry = Registry<Task, const google::protobuf::Any&>;
 
+// Whether this program has the task, or rules for it lie beside its data (tasks/data_only.h).
+bool KnowsTask(absl::string_view name);
+
 // The task that a data set belongs to, with the options that the data was made with (the defaults
-// if the manifest has none). InvalidArgument if this program has no such task.
+// if the manifest has none). InvalidArgument if KnowsTask is false.
 absl::StatusOr<std::unique_ptr<Task>> TaskOf(const Manifest& manifest);
 
 // InvalidArgument if prepared data belongs to another task, or to a version of the task that this

@@ -1,14 +1,21 @@
 #include "tasks/task_facts.h"
 
+#include "datasets/data_directory.h"
+#include "datasets/manifest.h"
 #include "lra/config.h"
 #include "lra/reflection.h"
 #include "lra/status_macros.h"
 #include "tasks/baseline.h"
+#include "tasks/data_only.h"
 
 namespace lra {
 
 absl::StatusOr<std::unique_ptr<Task>> MakeTask(absl::string_view name) {
   LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(name));
+  if (file.data_only()) {
+    LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(DefaultDataDirectory(name)));
+    return MakeDataOnlyTask(manifest);
+  }
   return TaskRegistry::Get().Create("task", name, file.options());
 }
 

@@ -39,6 +39,13 @@ expect 0 '"bar": "depth 5"' "$lra" baseline listops --json
 expect 2 'give a task .*or --like RUN' "$lra" baseline
 expect 0 'listops linear seed 0: .*test' "$lra" train "${smoke[@]}" --attention linear
 expect 0 '"seed": 2' "$lra" train "${smoke[@]}" --attention transformer --seeds 0-2 --json
+# A run file is what its flags are.
+expect 0 'wrote mine.textproto' "$lra" init mine.textproto "${smoke[@]}" --attention linear
+expect 2 'mine.textproto: exists already' "$lra" init mine.textproto --task listops
+expect 2 'did you mean "listops"' "$lra" init other.textproto --task listop
+expect 0 'listops linear seed 0: .*test' "$lra" train --config mine.textproto --quiet --out mine
+expect 1 'differ in 5 fields' "$lra" diff "$run" mine
+[ "$(grep -c '^provenance' out)" = 5 ] || { echo "FAILED: a run file is not what its flags are: $(cat out)"; failures=$((failures + 1)); }
 expect 0 'validation step 6' "$lra" eval "$run"
 expect 0 'test step 6' "$lra" eval "$run" --split test
 expect 0 'test_looks' cat "$run/record.textproto"
@@ -254,7 +261,7 @@ printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops
 expect 1 "$(basename "$file")" "$lra" train "${smoke[@]}" --attention linear --out z
 
-for command in attend locality bench 'bench step' 'bench efficiency' list config diff profile doctor watch runs data baseline train eval score table compare power 'data prepare' 'data verify' 'data show' 'data list' 'data export'; do
+for command in init attend locality bench 'bench step' 'bench efficiency' list config diff profile doctor watch runs data baseline train eval score table compare power 'data prepare' 'data verify' 'data show' 'data list' 'data export'; do
   # shellcheck disable=SC2086
   expect 0 'Examples:' "$lra" $command --help
 done

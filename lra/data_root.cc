@@ -1,0 +1,34 @@
+#include "lra/data_root.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "lra/files.h"
+
+namespace lra {
+
+std::string DataRoot() {
+  const char* root = std::getenv("LRA_DATA");
+  return root != nullptr && *root != '\0' ? root : "data";
+}
+
+std::string DataOnlyTaskPath(absl::string_view task) {
+  return JoinPath(JoinPath(DataRoot(), task), kDataOnlyTaskFile);
+}
+
+std::vector<std::string> DataOnlyTasks() {
+  std::vector<std::string> tasks;
+  std::error_code error;
+  const std::filesystem::directory_iterator folder(DataRoot(), error);
+  if (error) return tasks;
+  for (const std::filesystem::directory_entry& entry : folder) {
+    std::string name = entry.path().filename().string();
+    if (FileExists(DataOnlyTaskPath(name))) tasks.push_back(std::move(name));
+  }
+  std::sort(tasks.begin(), tasks.end());
+  return tasks;
+}
+
+}  // namespace lra

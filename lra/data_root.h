@@ -1,0 +1,25 @@
+// The folder of the data sets, and the rules that lie in it beside data without a task's code.
+#ifndef LRA_DATA_ROOT_H_
+#define LRA_DATA_ROOT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace lra {
+
+// $LRA_DATA, "data" where that is unset or empty.
+std::string DataRoot();
+
+// A TaskFile beside the data of a data-only task: one that any program wrote (docs/format.md) and
+// that `lra data adopt` gave rules to.
+inline constexpr char kDataOnlyTaskFile[] = "task.textproto";
+// DataRoot()/TASK/task.textproto.
+std::string DataOnlyTaskPath(absl::string_view task);
+// Names of the folders of DataRoot() that hold such a file, sorted.
+std::vector<std::string> DataOnlyTasks();
+
+}  // namespace lra
+
+#endif  // LRA_DATA_ROOT_H_

@@ -1,0 +1,162 @@
+#include "tasks/data_only.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "datasets/data_directory.h"
+#include "datasets/manifest.h"
+#include "lra/config.h"
+#include "lra/data_root.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+constexpr char kHead[] = R"(# proto-file: lra/config.proto
+# proto-message: lra.TaskFile
+#
+# Rules of a data-only task, to be edited: `view` says how its examples are seen, the rest what protocols and presets
+# leave open for a task. Another protocol gets rules by another `protocol`, sizes of a preset by `preset`.
+# Runs record what they were trained with; those before and after an edit never share a column.
+)";
+
+class DataOnlyTask : public Task {
+ public:
+  explicit DataOnlyTask(const Manifest& manifest) : spec_(manifest.spec()) {
+    for (const ManifestSplit& split : manifest.splits()) splits_.push_back({split.name(), 0});
+  }
+  TaskSpec Spec() const override { return spec_; }
+  std::vector<SplitSize> Splits() const override { return splits_; }
+  std::string ToText(const StoredExample& example) const override {
+    return TextBySpec(spec_, example);
+  }
+
+ private:
+  const TaskSpec spec_;
+  std::vector<SplitSize> splits_;
+};
+
+std::string TokensText(const TaskSpec& spec, absl::Span<const uint16_t> tokens) {
+  if (spec.content() == TaskSpec::TEXT)
+    return absl::CHexEscape(std::string(tokens.begin(), tokens.end()));
+  return absl::StrJoin(tokens, " ", [&spec](std::string* out, uint16_t id) {
+    absl::StrAppend(out, id < spec.token_names_size() ? spec.token_names(id) : absl::StrCat(id));
+  });
+}
+
+// A name stands in paths and in --task.
+absl::Status CheckTaskName(const std::string& name) {
+  const bool is_good = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_';
+  });
+  if (!is_good) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("spec.name is \"", name, "\"; lower-case letters, digits and _ make a name"));
+  }
+  if (!TaskRegistry::Get().Has(name)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("task \"", name,
+                   "\" has code and rules; data of another task needs another "
+                   "spec.name"));
+}
+
+absl::Status CheckFolder(const std::string& directory, const std::string& task) {
+  const std::string usual = DefaultDataDirectory(task);
+  std::error_code error;
+  if (std::filesystem::equivalent(directory, usual, error)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(directory, " holds task \"", task, "\"; move or link it to ", usual,
+                   ", where a task's data and rules are found by its name"));
+}
+
+absl::StatusOr<TaskFile> GenericRules(const Manifest& manifest) {
+  const TaskSpec& spec = manifest.spec();
+  const std::string content = IsImage(spec)                      ? "image"
+                              : spec.content() == TaskSpec::TEXT ? "text"
+                                                                 : "ids";
+  LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath("data_only", "content", content));
+  TaskFile file;
+  LRA_RETURN_IF_ERROR(ReadTextProto(path, &file));
+  LRA_ASSIGN_OR_RETURN(*(*file.mutable_protocol())["fair"].mutable_view(), GenericView(manifest));
+  file.set_name(spec.name());
+  file.set_version(spec.version());
+  file.set_data_only(true);
+  file.set_description(absl::StrCat("Data of another program: ", spec.classes(), " classes"));
+  return file;
+}
+
+}  // namespace
+
+std::unique_ptr<Task> MakeDataOnlyTask(const Manifest& manifest) {
+  return std::make_unique<DataOnlyTask>(manifest);
+}
+
+std::string TextBySpec(const TaskSpec& spec, const StoredExample& example) {
+  const std::string text = TokensText(spec, example.tokens);
+  return spec.is_pair() ? absl::StrCat(text, " | ", TokensText(spec, example.tokens_b)) : text;
+}
+
+absl::Status CheckDataOnlyVersion(absl::string_view data_dir, const TaskSpec& held) {
+  const absl::StatusOr<TaskFile> file = LoadTaskFile(held.name());
+  if (!file.ok() || file->version() == held.version()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(data_dir, ": spec.version of task \"", held.name(), "\" is ", held.version(),
+                   ", ", DataOnlyTaskPath(held.name()), " has rules for ", file->version()));
+}
+
+absl::StatusOr<DataView> GenericView(const Manifest& manifest) {
+  const TaskSpec& spec = manifest.spec();
+  const auto has = [&](absl::string_view name) { return FindSplit(manifest, name) != nullptr; };
+  if (!has(kAllSplit) && !(has("train") && has("test"))) {
+    return absl::InvalidArgumentError(
+        "training needs the splits train and test (and, best, validation), or one split all");
+  }
+  DataView view;
+  view.set_split(has(kAllSplit)      ? DataView::SEED42
+                 : has("validation") ? DataView::OFFICIAL
+                                     : DataView::HOLDOUT);
+  if (IsImage(spec)) {
+    view.set_max_length_tokens(spec.image_side_pixels() * spec.image_side_pixels());
+    view.set_pixels(DataView::IDS_PLUS_ONE);
+    if (spec.content() == TaskSpec::RGB_IMAGE) view.set_grey(DataView::TENSORFLOW);
+    return view;
+  }
+  view.set_max_length_tokens(spec.max_length_tokens());
+  view.set_end_mark(false);
+  view.set_pad_to(DataView::LONGEST);
+  if (spec.close_bracket_id() != 0) view.set_brackets(DataView::CLOSE_ONLY);
+  if (spec.content() == TaskSpec::TEXT) {
+    view.set_unit(DataView::BYTE);
+    if (spec.is_pair()) view.set_literals(DataView::RAW);
+  }
+  return view;
+}
+
+absl::StatusOr<std::string> AdoptData(const std::string& directory, const VerifyOptions& options) {
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(directory));
+  const std::string& task = manifest.spec().name();
+  LRA_RETURN_IF_ERROR(Annotate(CheckTaskName(task), directory));
+  if (manifest.has_part())
+    return absl::InvalidArgumentError(absl::StrCat(directory, " holds a part of a data set"));
+  LRA_RETURN_IF_ERROR(CheckFolder(directory, task));
+  const std::string path = DataOnlyTaskPath(task);
+  if (FileExists(path)) return absl::AlreadyExistsError(absl::StrCat(path, ": exists already"));
+  LRA_ASSIGN_OR_RETURN(const TaskFile rules, GenericRules(manifest));
+  LRA_ASSIGN_OR_RETURN(const VerifyReport report, VerifyDataset(directory, options));
+  if (!report.ok()) {
+    return absl::DataLossError(absl::StrCat(directory, ": ", absl::StrJoin(report.problems, "; ")));
+  }
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(path, absl::StrCat(kHead, ToTextProto(rules))));
+  return path;
+}
+
+}  // namespace lra

@@ -1,0 +1,45 @@
+// Data-only tasks: data that any program wrote in the format of docs/format.md, without code here.
+// Its rules lie beside it, in a TaskFile with `data_only` (lra/data_root.h), which AdoptData makes.
+#ifndef LRA_TASKS_DATA_ONLY_H_
+#define LRA_TASKS_DATA_ONLY_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "datasets/example.h"
+#include "datasets/manifest.pb.h"
+#include "lra/config.pb.h"
+#include "lra/task_spec.pb.h"
+#include "tasks/task.h"
+#include "tasks/verify.h"
+
+namespace lra {
+
+// A task that knows what the manifest says and nothing else: no generator, importer or oracle, and
+// no baseline but the majority class.
+std::unique_ptr<Task> MakeDataOnlyTask(const Manifest& manifest);
+
+// An example in readable form, by its specification alone: token names, ids, or a text
+// whose bytes outside of ASCII are escaped.
+std::string TextBySpec(const TaskSpec& spec, const StoredExample& example);
+
+// InvalidArgument if the task's file says another version of the task than the data.
+absl::Status CheckDataOnlyVersion(absl::string_view data_dir, const TaskSpec& held);
+
+// How such data is seen unless its rules are edited: whole examples, bytes of texts, pixels from 1
+// on, the stored splits, HOLDOUT where there is no validation split, SEED42 for a pool "all".
+// InvalidArgument if there are no splits to train and to test with.
+absl::StatusOr<DataView> GenericView(const Manifest& manifest);
+
+// Verifies the data of a folder and writes its rules into it: GenericView and what
+// configs/data_only/ says for its content. Returns their path. InvalidArgument if the name is that
+// of a task with code or no name, or if the folder is not DefaultDataDirectory of its task;
+// AlreadyExists if it has rules; DataLoss if the data is not as its manifest says.
+absl::StatusOr<std::string> AdoptData(const std::string& directory, const VerifyOptions& options);
+
+}  // namespace lra
+
+#endif  // LRA_TASKS_DATA_ONLY_H_

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The commands of docs/data_only_task.md, and what is refused: a task of data that a Python program wrote is verified,
+# adopted, trained, evaluated and tabulated, without code of its own.
+# usage: data_only_test.sh LRA
+set -euo pipefail
+lra=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+unset LRA_DATA
+source "$here/expect.sh"
+python=
+for candidate in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
+  "$candidate" -c 'import numpy' 2>/dev/null && python=$candidate && break
+done
+[ -n "$python" ] || { echo "no Python with numpy (LRA_PYTHON may name one)"; exit 77; }
+mkdir data
+
+expect 2 'unknown task "votes"' "$lra" train --task votes --attention linear
+"$python" "$here/../examples/votes/write_votes.py" data/votes
+expect 0 'valid' "$lra" data verify votes
+expect 0 '^votes .*without rules, which this adds: lra data adopt votes' "$lra" data list
+expect 2 'has no rules; .*lra data adopt votes' "$lra" train --task votes --attention linear
+expect 0 'wrote data/votes/task.textproto' "$lra" data adopt votes
+expect 2 'task.textproto: exists already' "$lra" data adopt votes
+# The page shows the rules as they are.
+sed -n '/^name: "votes"/,/^```/p' "$here/../docs/data_only_task.md" | grep -v '```' >shown
+sed -n '/^name: /,/^}/p' data/votes/task.textproto >rules
+diff shown rules || { echo 'FAILED: docs/data_only_task.md does not show the rules'; failures=$((failures + 1)); }
+
+# Facts.
+expect 0 '^  data/votes: imported, 2,400 examples' "$lra" data list
+expect 0 '"task": "votes"' "$lra" data list --json
+expect 0 'classes +2$' "$lra" list tasks votes
+expect 0 '(A|B|none) (A|B|none)' "$lra" data show votes --n 1
+expect 0 'votes' "$lra" list tasks
+expect 0 'view.max_length_tokens +64 +protocol fair, task votes' "$lra" config --task votes --attention linear
+expect 2 'no code to check; .lra data verify votes' "$lra" check votes
+expect 2 'made by the program that wrote it' "$lra" data prepare votes
+expect 2 'protocol "lra2020@[0-9]+" has no rules for task "votes"' "$lra" config --task votes --attention linear --protocol lra2020
+
+# From baseline to table. A model that counts votes is above the majority class.
+expect 0 'majority' "$lra" baseline votes --quiet
+expect 0 'votes linear seed 0: .*test' "$lra" train --task votes --attention linear --preset small --set train.steps=150 --quiet --out runs/linear
+right=$(sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' runs/linear/record.json)
+[ "$right" -gt 160 ] || { echo "FAILED: $right of 200 right"; failures=$((failures + 1)); }
+expect 0 'validation step 150' "$lra" eval runs/linear
+expect 0 '\| linear +\| (100|[89][0-9])\.' "$lra" table runs
+expect 0 '"healthy"' "$lra" doctor runs/linear --json
+expect 0 '200 examples of stored test' "$lra" data export votes --out arrays
+expect 0 'page.html' "$lra" report runs --out page.html
+# The view is the task's own: another one makes another column.
+sed 's/max_length_tokens: 64/max_length_tokens: 20/' data/votes/task.textproto >edited && cp edited data/votes/task.textproto
+expect 0 'votes linear seed 0: .*test' "$lra" train --task votes --attention linear --preset small --set train.steps=150 --quiet --out runs/cut
+expect 0 'A table of its own' "$lra" table runs
+expect 1 'config.view.max_length_tokens: 64 -> 20' "$lra" diff runs/linear runs/cut
+# Lists and suites take it, under a copy of its rules.
+expect 0 'votes' "$lra" train --task votes --attention linear,relu --preset smoke --seeds 0 --set train.steps=2 --quiet --out lists
+[ -e lists/rules/*/tasks/votes.textproto ] || { echo 'FAILED: the suite has no copy of the rules'; failures=$((failures + 1)); }
+# Rules of another version, data of another task.
+sed 's/^version: 1/version: 2/' data/votes/task.textproto >edited && cp edited data/votes/task.textproto
+expect 2 'spec.version of task "votes" is 1, .*has rules for 2' "$lra" train --task votes --attention linear --preset smoke --out runs/versions
+rm data/votes/task.textproto && mv data/votes data/ballots
+expect 2 'move or link it to data/votes' "$lra" data adopt data/ballots
+[ "$failures" = 0 ] || { echo "$failures checks failed"; exit 1; }
