@@ -89,8 +89,8 @@ TEST_F(NextTokenTest, PartsOfABatchAddUpToItsGradient) {
   }
 }
 
-// Most tokens of ListOps are random digits, of which a few examples are learned by heart. The record
-// holds bits a token with the score of each example, without logits.
+// Most tokens of ListOps are random digits, of which a few examples are learned by heart. The
+// record holds bits a token with the score of each example, without logits.
 TEST_F(NextTokenTest, LearnsAndRecordsBitsAToken) {
   const TrainRequest request =
       NextRequest("learns", "linear",
@@ -112,7 +112,7 @@ TEST_F(NextTokenTest, LearnsAndRecordsBitsAToken) {
   ASSERT_TRUE(values.ok()) << values.status();
   ASSERT_TRUE(values->has_value());
   EXPECT_EQ((*values)->size(), 40u);
-  // As many as there are ids would take log2(19) = 4.25 if all were alike.
+  // If all ids were alike, a token would take log2(19) = 4.25 bits.
   EXPECT_LT(bits.Value(test->sums()), 4.2);
 }
 
