@@ -103,6 +103,7 @@ void AddCommands(CLI::App* app, CommandContext* context) {
   AddPapersCommand(app, context);
   AddEvalCommand(app, context);
   AddAttendCommand(app, context);
+  AddGenerateCommand(app, context);
   AddExportCommand(app, context);
   AddLocalityCommand(app, context);
   AddScoreCommand(app, context);

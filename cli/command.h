@@ -84,6 +84,7 @@ void AddStatusCommand(CLI::App* app, CommandContext* context);
 void AddPapersCommand(CLI::App* app, CommandContext* context);
 void AddEvalCommand(CLI::App* app, CommandContext* context);
 void AddAttendCommand(CLI::App* app, CommandContext* context);
+void AddGenerateCommand(CLI::App* app, CommandContext* context);
 void AddExportCommand(CLI::App* app, CommandContext* context);
 void AddLocalityCommand(CLI::App* app, CommandContext* context);
 void AddScoreCommand(CLI::App* app, CommandContext* context);

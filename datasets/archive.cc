@@ -25,6 +25,14 @@ namespace fs = std::filesystem;
 
 constexpr size_t kBlockBytes = 1 << 16;
 
+// Enables built-in filters only: libarchive's "all" would start external programs for rare ones.
+void AllowCompression(archive* handle) {
+  archive_read_support_filter_gzip(handle);
+  archive_read_support_filter_bzip2(handle);
+  archive_read_support_filter_xz(handle);
+  archive_read_support_filter_zstd(handle);
+}
+
 class FolderSource : public RawSource {
  public:
   static absl::StatusOr<std::unique_ptr<RawSource>> Open(const std::string& path) {
@@ -104,12 +112,7 @@ class ArchiveSource : public RawSource {
     auto source =
         std::make_unique<ArchiveSource>(path.empty() ? std::string("standard input") : path);
     archive* handle = source->archive_;
-    // Enables built-in filters only: libarchive's "all" would start external programs for rare
-    // ones.
-    archive_read_support_filter_gzip(handle);
-    archive_read_support_filter_bzip2(handle);
-    archive_read_support_filter_xz(handle);
-    archive_read_support_filter_zstd(handle);
+    AllowCompression(handle);
     archive_read_support_format_tar(handle);
     archive_read_support_format_zip(handle);
     const int code = path.empty() ? archive_read_open_fd(handle, STDIN_FILENO, kBlockBytes)
@@ -214,6 +217,29 @@ absl::StatusOr<std::unique_ptr<RawSource>> OpenRawSource(absl::string_view path)
   std::error_code error;
   if (fs::is_directory(name, error)) return FolderSource::Open(name);
   return ArchiveSource::Open(name);
+}
+
+absl::StatusOr<std::string> Decompress(absl::string_view file, size_t max_bytes) {
+  const std::unique_ptr<archive, int (*)(archive*)> handle(archive_read_new(), archive_read_free);
+  const auto fail = [&handle] {
+    const char* words = archive_error_string(handle.get());
+    return absl::DataLossError(words == nullptr ? "cannot be decompressed" : words);
+  };
+  AllowCompression(handle.get());
+  archive_read_support_format_raw(handle.get());
+  archive_entry* entry = nullptr;
+  if (archive_read_open_memory(handle.get(), file.data(), file.size()) != ARCHIVE_OK ||
+      archive_read_next_header(handle.get(), &entry) != ARCHIVE_OK)
+    return fail();
+  std::string bytes, block(kBlockBytes, '\0');
+  while (true) {
+    const la_ssize_t count = archive_read_data(handle.get(), block.data(), block.size());
+    if (count < 0) return fail();
+    if (count == 0) return bytes;
+    if (static_cast<size_t>(count) > max_bytes - bytes.size())
+      return absl::DataLossError(absl::StrCat("holds more than ", max_bytes, " bytes"));
+    bytes.append(block, 0, static_cast<size_t>(count));
+  }
 }
 
 }  // namespace lra

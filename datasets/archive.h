@@ -46,6 +46,10 @@ class RawSource {
 // archive.
 absl::StatusOr<std::unique_ptr<RawSource>> OpenRawSource(absl::string_view path);
 
+// What a file compressed by gzip, bzip2, xz or zstd holds. DataLoss if it was cut off or damaged,
+// and if more than `max_bytes` come out; the caller names the file.
+absl::StatusOr<std::string> Decompress(absl::string_view file, size_t max_bytes);
+
 }  // namespace lra
 
 #endif  // LRA_DATASETS_ARCHIVE_H_

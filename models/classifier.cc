@@ -191,6 +191,10 @@ bool DependsOnBatch(const ModelConfig& model) {
   return model.norm() == ModelConfig::BATCH || model.pooled_norm() == ModelConfig::OVER_EXAMPLES;
 }
 
+absl::StatusOr<std::unique_ptr<TokenStream>> Classifier::StartStream(int64_t, StreamKind) const {
+  return absl::FailedPreconditionError("the model guesses labels, not tokens");
+}
+
 absl::StatusOr<std::unique_ptr<Classifier>> Classifier::Create(const ExperimentConfig& config,
                                                                const TaskSpec& spec) {
   LRA_RETURN_IF_ERROR(CheckSizes(config, spec));

@@ -23,6 +23,7 @@
 #include "models/base/forward_context.h"
 #include "models/base/parameters.h"
 #include "models/encoder/encoder.h"
+#include "models/token_stream.h"
 
 namespace lra {
 
@@ -73,6 +74,12 @@ class Classifier {
   using ActivationVisitor = Encoder::ActivationVisitor;
   virtual void VisitActivations(const HostBatch& batch, const ForwardContext& context,
                                 const ActivationVisitor& visit) const = 0;
+
+  // `batch` empty texts, to grow in evaluation without gradients. The model must outlive them.
+  // FailedPrecondition for a model of labels, and for kState where a part of the model cannot
+  // stream, with the reason.
+  virtual absl::StatusOr<std::unique_ptr<TokenStream>> StartStream(int64_t batch,
+                                                                   StreamKind kind) const;
 };
 
 }  // namespace lra

@@ -1,7 +1,9 @@
 #include "models/next_token_model.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <optional>
@@ -83,11 +85,22 @@ class NextTokenModel : public Classifier {
 
   bool depends_on_padding() const override { return encoder_->depends_on_padding(); }
 
- private:
+  absl::StatusOr<std::unique_ptr<TokenStream>> StartStream(int64_t batch,
+                                                           StreamKind kind) const override;
+
+  // Logits [B, V] float32, on the CPU, of the token behind the last row of x [B, T, E].
+  at::Tensor GuessBehind(const at::Tensor& x) const {
+    at::Tensor last = x.narrow(1, x.size(1) - 1, 1);
+    if (norm_) last = norm_->Forward(last, at::Tensor(), BatchStatistics::kRunning);
+    return head_->Forward(last.squeeze(1), at::Tensor()).to(at::kFloat).cpu();
+  }
+  const Encoder& encoder() const { return *encoder_; }
+
   PrecisionScope Precision() const {
     return PrecisionScope(config_.numerics().precision() == NumericsConfig::BF16, device_.type());
   }
 
+ private:
   // [G, V]; `visit` may be null.
   at::Tensor Guess(const HostBatch& batch, const ForwardContext& context,
                    const ActivationVisitor* visit) const {
@@ -113,6 +126,76 @@ class NextTokenModel : public Classifier {
   std::optional<Norm> norm_;
   std::optional<Head> head_;
 };
+
+int64_t BytesOf(const std::vector<at::Tensor>& tensors) {
+  int64_t bytes = 0;
+  for (const at::Tensor& tensor : tensors)
+    if (tensor.defined()) bytes += static_cast<int64_t>(tensor.nbytes());
+  return bytes;
+}
+
+class StatefulStream : public TokenStream {
+ public:
+  StatefulStream(const NextTokenModel& model, int64_t batch)
+      : model_(model), state_(model.encoder().InitState(batch)) {}
+
+  at::Tensor Extend(const at::Tensor& ids) override {
+    const c10::NoGradGuard no_gradient;
+    tokens_ += ids.size(1);
+    const PrecisionScope precision = model_.Precision();
+    return model_.GuessBehind(model_.encoder().Extend(ids, &state_));
+  }
+
+  int64_t tokens() const override { return tokens_; }
+
+  int64_t state_bytes() const override {
+    int64_t bytes = 0;
+    for (const BlockState& block : state_.blocks) {
+      bytes += BytesOf(block.tensors);
+      for (const AttentionState& attention : block.attentions) bytes += BytesOf(attention.tensors);
+    }
+    return bytes;
+  }
+
+ private:
+  const NextTokenModel& model_;
+  Encoder::State state_;
+  int64_t tokens_ = 0;
+};
+
+class RecomputingStream : public TokenStream {
+ public:
+  RecomputingStream(const NextTokenModel& model, int64_t batch)
+      : model_(model), ids_(at::empty({batch, 0}, at::kLong)) {}
+
+  at::Tensor Extend(const at::Tensor& ids) override {
+    const c10::NoGradGuard no_gradient;
+    ids_ = at::cat({ids_, ids}, 1);
+    const at::Tensor small = ids_.to(at::kInt).contiguous();
+    const std::vector<int32_t> lengths(ids_.size(0), static_cast<int32_t>(ids_.size(1)));
+    Sequences texts;
+    texts.batch = ids_.size(0);
+    texts.length = ids_.size(1);
+    texts.tokens = {small.const_data_ptr<int32_t>(), static_cast<size_t>(small.numel())};
+    texts.lengths = lengths;
+    const PrecisionScope precision = model_.Precision();
+    return model_.GuessBehind(model_.encoder().Forward(texts, DropoutRun()).x);
+  }
+
+  int64_t tokens() const override { return ids_.size(1); }
+  int64_t state_bytes() const override { return static_cast<int64_t>(ids_.nbytes()); }
+
+ private:
+  const NextTokenModel& model_;
+  at::Tensor ids_;  // [B, t] int64
+};
+
+absl::StatusOr<std::unique_ptr<TokenStream>> NextTokenModel::StartStream(int64_t batch,
+                                                                         StreamKind kind) const {
+  if (kind == StreamKind::kRecompute) return std::make_unique<RecomputingStream>(*this, batch);
+  LRA_RETURN_IF_ERROR(encoder_->CheckStreams());
+  return std::make_unique<StatefulStream>(*this, batch);
+}
 
 absl::Status CheckSeesThePastOnly(const ExperimentConfig& config) {
   if (!config.attention().causal()) {

@@ -42,7 +42,8 @@ absl::Status RunBaseline(const BaselineMethod& method, const BaselineData& data,
 
 std::vector<std::unique_ptr<BaselineMethod>> AllBaselines(const Task& task, const DataView& view) {
   // Data without labels has nothing else to guess.
-  if (view.target() == DataView::NEXT || task.Spec().classes() < 2) return MakeTokenBaselines();
+  if (view.target() == DataView::NEXT || task.Spec().classes() < 2)
+    return MakeTokenBaselines(IsImage(task.Spec()));
   std::vector<std::unique_ptr<BaselineMethod>> methods;
   methods.push_back(MakeMajorityBaseline());
   for (std::unique_ptr<BaselineMethod>& method : task.Baselines(view))

@@ -14,7 +14,9 @@ namespace lra {
 //   unigram: how often each token occurs; counts begin at one, so that no probability is 0
 //   bigram: how often it occurs after the token in front of it, or as the first one. What was
 //     counted stands beside one unigram: p(y | x) = (count(x y) + p(y)) / (count(x) + 1)
-std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines();
+//   pixel_place (images only): the same after the pixel's place instead of the token in front
+//   ngram: of the four tokens in front (tasks/kneser_ney.h); not quick
+std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(bool is_image = false);
 
 }  // namespace lra
 

@@ -107,6 +107,7 @@ at::Tensor Embedding::InputsOnHost(const Sequences& sequences) const {
     return CopyOf(sequences.values, sequences, at::kFloat);
   }
   TORCH_CHECK(sequences.tokens.size() == size, "the batch has no tokens");
+  if (size == 0) return CopyOf(sequences.tokens, sequences, at::kInt);
   const auto [low, high] = std::minmax_element(sequences.tokens.begin(), sequences.tokens.end());
   TORCH_CHECK(*low >= 0 && *high < tokens_.size(0), "token id ", *low < 0 ? *low : *high,
               " is outside 0 .. ", tokens_.size(0) - 1);
@@ -132,11 +133,22 @@ at::Tensor Embedding::Forward(const Sequences& sequences, const DropoutKey& drop
   at::Tensor x = Inputs(moved[0]);  // [B, N, E]
   if (stem_) x = stem_->Forward(x, moved[2]);
   if (cls_.defined()) x = at::cat({cls_.expand({sequences.batch, 1, -1}), x}, 1);
-  TORCH_CHECK(x.size(1) <= max_length_tokens_, "a batch of ", x.size(1),
-              " tokens exceeds the model's ", max_length_tokens_);
+  return Dropout(WithPositions(x, 0), dropout);
+}
+
+at::Tensor Embedding::Extend(const at::Tensor& ids, int64_t first) const {
+  TORCH_CHECK(!stem_ && tokens_.defined(), "a stem and real values do not stream");
+  at::Tensor x = Inputs(ids.to(device()));
+  if (first == 0 && cls_.defined()) x = at::cat({cls_.expand({x.size(0), 1, -1}), x}, 1);
+  return WithPositions(x, first);
+}
+
+at::Tensor Embedding::WithPositions(const at::Tensor& x, int64_t first) const {
+  const int64_t end = first + x.size(1);
+  TORCH_CHECK(end <= max_length_tokens_, "a batch of ", end, " tokens exceeds the model's ",
+              max_length_tokens_);
   const at::Tensor positions = positions_.defined() ? positions_ : table_.On(device());
-  if (positions.defined()) x = x + positions.narrow(0, 0, x.size(1));
-  return Dropout(x, dropout);
+  return positions.defined() ? x + positions.narrow(0, first, x.size(1)) : x;
 }
 
 }  // namespace lra

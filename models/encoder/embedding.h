@@ -43,6 +43,12 @@ class Embedding {
   at::Tensor Forward(const Sequences& sequences, const DropoutKey& dropout,
                      at::Tensor* real = nullptr) const;
 
+  // Streaming, without a stem: the vectors [B, T, E] of ids [B, T] int64 on any device, the first
+  // of which stands at place `first`, with CLS in front at place 0 (then T counts it). In
+  // evaluation.
+  at::Tensor Extend(const at::Tensor& ids, int64_t first) const;
+  bool has_stem() const { return stem_.has_value(); }
+
   // All that Forward() reads of the host, some of it undefined: what Sequences::moved holds a copy
   // of. `real` is [B, N] or undefined.
   std::vector<at::Tensor> OnHost(const Sequences& sequences, const at::Tensor& real) const;
@@ -51,6 +57,8 @@ class Embedding {
  private:
   at::Tensor InputsOnHost(const Sequences& sequences) const;  // ids or values [B, N]
   at::Tensor Inputs(const at::Tensor& moved) const;           // [B, N, E] without CLS
+  // x [B, N, E], whose first token stands at place `first`.
+  at::Tensor WithPositions(const at::Tensor& x, int64_t first) const;
 
   int64_t max_length_tokens_;
   int64_t padding_id_;    // the id whose row gets no gradient; -1 = none

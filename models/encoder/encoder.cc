@@ -129,6 +129,36 @@ void Encoder::VisitAttention(const Sequences& texts, const AttentionVisitor& vis
   }
 }
 
+absl::Status Encoder::CheckStreams() const {
+  if (embedding_.has_stem())
+    return absl::FailedPreconditionError("model.stem_tokens > 0: the stem does not stream");
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (blocks_[i]->traits().supports_streaming) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("layer ", i, " (", blocks_[i]->traits().label,
+                     blocks_[i]->attention() == nullptr
+                         ? ""
+                         : absl::StrCat(" with ", blocks_[i]->attention()->traits().label),
+                     ") does not stream"));
+  }
+  return absl::OkStatus();
+}
+
+Encoder::State Encoder::InitState(int64_t batch) const {
+  State state;
+  const at::TensorOptions options = at::TensorOptions(at::kFloat).device(embedding_.device());
+  for (const auto& block : blocks_) state.blocks.push_back(block->InitState(batch, options));
+  return state;
+}
+
+at::Tensor Encoder::Extend(const at::Tensor& ids, State* state) const {
+  at::Tensor x = embedding_.Extend(ids, state->tokens);
+  state->tokens += x.size(1);
+  for (size_t i = 0; i < blocks_.size(); ++i)
+    x = blocks_[i]->Extend({x, at::Tensor(), DropoutRun()}, &state->blocks[i]);
+  return x;
+}
+
 std::vector<std::pair<std::string, double>> Encoder::LearnedNumbers() const {
   std::vector<std::pair<std::string, double>> numbers;
   for (size_t i = 0; i < blocks_.size(); ++i) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "datasets/host_batch.h"
@@ -64,6 +65,17 @@ class Encoder {
                 const ActivationVisitor& visit) const;
   // In evaluation; nothing to see in blocks without the configured attention.
   void VisitAttention(const Sequences& texts, const AttentionVisitor& visit) const;
+
+  // Streaming: see Block::Extend. `ids` [B, T] int64 are the next tokens; CLS comes in front of the
+  // first ones, and T counts it. Returns x [B, T, E] of these, before the final norm.
+  // FailedPrecondition of CheckStreams() says what does not stream.
+  struct State {
+    int64_t tokens = 0;  // with CLS
+    std::vector<BlockState> blocks;
+  };
+  absl::Status CheckStreams() const;
+  State InitState(int64_t batch) const;
+  at::Tensor Extend(const at::Tensor& ids, State* state) const;
 
   // What the attentions learned of their own choices, by name: "layer0.head1.scale_tokens".
   std::vector<std::pair<std::string, double>> LearnedNumbers() const;

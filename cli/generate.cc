@@ -1,0 +1,157 @@
+// lra generate RUN
+#include "inspect/generate.h"
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "lra/files.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "models/base/runtime.h"
+#include "nlohmann/json.hpp"
+
+namespace lra {
+namespace {
+
+struct GenerateFlags {
+  GenerateRequest request;
+  std::string prompt, png;
+  bool recompute = false;
+};
+
+int64_t DrawnTokens(const GeneratedText& text) {
+  return static_cast<int64_t>(text.ids.size()) - text.given_tokens;
+}
+
+double BitsAToken(const GeneratedText& text) {
+  return text.nats / std::log(2.0) / static_cast<double>(DrawnTokens(text));
+}
+
+// Bytes that are no UTF-8 are escaped.
+std::string Readable(const TaskSpec& spec, const std::vector<int32_t>& ids) {
+  const std::string text = TextOfIds(spec, ids);
+  return spec.content() == TaskSpec::TEXT ? absl::Utf8SafeCHexEscape(text) : text;
+}
+
+void Print(const GenerateRequest& request, const Generated& generated, const std::string& png) {
+  const bool is_picture = generated.spec.image_side_pixels() > 0;
+  int64_t drawn = 0;
+  for (size_t i = 0; i < generated.texts.size(); ++i) {
+    const GeneratedText& text = generated.texts[i];
+    drawn += DrawnTokens(text);
+    std::cout << absl::StrFormat("%d: %d given, %d drawn", i, text.given_tokens, DrawnTokens(text));
+    if (DrawnTokens(text) > 0)
+      std::cout << absl::StrFormat(", %.3f bits a token", BitsAToken(text));
+    std::cout << "\n";
+    if (is_picture) continue;
+    const auto end_of_given = text.ids.begin() + text.given_tokens;
+    std::cout << "  given: " << Readable(generated.spec, {text.ids.begin(), end_of_given})
+              << "\n  drawn: " << Readable(generated.spec, {end_of_given, text.ids.end()}) << "\n";
+  }
+  const auto texts = static_cast<double>(generated.texts.size());
+  std::cout << absl::StrFormat("%s: %s tokens in %.2f s, %s a second", generated.attention,
+                               FormatCount(drawn), generated.seconds,
+                               FormatCount(std::llround(drawn / generated.seconds)));
+  if (request.kind == StreamKind::kState) {
+    std::cout << absl::StrFormat(
+        "; %s bytes of state a text at its end",
+        FormatCount(std::llround(static_cast<double>(generated.state_bytes) / texts)));
+  }
+  std::cout << (png.empty() ? "" : " -> " + png) << "\n";
+}
+
+void PrintAsJson(const GenerateRequest& request, const Generated& generated) {
+  nlohmann::ordered_json json = {{"attention", generated.attention},
+                                 {"weights_sha256", generated.weights_sha256},
+                                 {"seed", request.seed},
+                                 {"temperature", request.temperature},
+                                 {"top_k", request.top_k},
+                                 {"seconds", generated.seconds},
+                                 {"state_bytes", generated.state_bytes}};
+  for (const GeneratedText& text : generated.texts) {
+    nlohmann::ordered_json one = {
+        {"given_tokens", text.given_tokens}, {"nats", text.nats}, {"ids", text.ids}};
+    if (generated.spec.image_side_pixels() == 0) one["text"] = Readable(generated.spec, text.ids);
+    if (!text.original.empty()) one["original_ids"] = text.original;
+    json["texts"].push_back(std::move(one));
+  }
+  PrintJson(json);
+}
+
+absl::Status Run(const GenerateFlags& flags, const CommandContext& context) {
+  GenerateRequest request = flags.request;
+  request.quiet = context.quiet;
+  request.command_line = context.command_line;
+  if (!flags.prompt.empty()) request.prompt = flags.prompt;
+  if (flags.recompute) request.kind = StreamKind::kRecompute;
+  LRA_RETURN_IF_ERROR(StartRuntime(request.threads, context.kernels));
+  LRA_ASSIGN_OR_RETURN(const Generated generated, Generate(request));
+  if (!flags.png.empty()) {
+    LRA_ASSIGN_OR_RETURN(const std::string png, GeneratedPng(generated));
+    LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.png, png));
+  }
+  if (context.json) {
+    PrintAsJson(request, generated);
+  } else {
+    Print(request, generated, flags.png);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddGenerateCommand(CLI::App* app, CommandContext* context) {
+  auto flags = std::make_shared<GenerateFlags>();
+  GenerateRequest* const request = &flags->request;
+  CLI::App* command = AddCommand(
+      app, "generate", "Texts and pictures from a run whose tokens are guessed (view.target=NEXT)");
+  AddOption(command, "checkpoint", &request->checkpoint,
+            "Checkpoint folder, or run folder (its selected checkpoint or, while unfinished, its "
+            "latest)",
+            {.is_required = true});
+  AddOption(command, "--examples", &request->texts,
+            "How many: each completes an example, the split's first",
+            {.shows_default = true, .allowed = FlagRules::kPositive});
+  AddOption(command, "--given", &request->given_tokens,
+            "First tokens of each example that are given (default: what the data gives; 0 needs no "
+            "data)",
+            {.allowed = FlagRules::kNonNegative});
+  AddOption(command, "--prompt", &flags->prompt,
+            "Bytes that are given to each instead of an example's");
+  AddOption(command, "--tokens", &request->tokens,
+            "Length of each, what is given included (default: the example's; without examples, the "
+            "longest that the model is made for)",
+            {.allowed = FlagRules::kPositive});
+  AddOption(command, "--temperature", &request->temperature,
+            "Logits are divided by it; 0 takes the likeliest token",
+            {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 100});
+  AddOption(command, "--top-k", &request->top_k,
+            "Draws from so many of the likeliest tokens (0 = all)",
+            {.shows_default = true, .allowed = FlagRules::kNonNegative});
+  AddOption(command, "--seed", &request->seed, "Seed of the draws", {.shows_default = true});
+  AddSwitch(command, "--recompute", &flags->recompute,
+            "Runs the model over the whole text for each token; for those that do not stream");
+  AddOption(command, "--png", &flags->png,
+            "Picture of what was given, completed, and the original; of pixels only");
+  AddDataOfRun(command, &request->data_dir, &request->allows_other_data);
+  AddOption(command, "--split", &request->split,
+            "Split; a look at test is logged in the run's record",
+            {.shows_default = true, .value = kSplitValue});
+  AddThreads(command, &request->threads);
+  AddDevice(command, &request->device);
+  AddKernels(command, &context->kernels);
+  SetBody(command, context,
+          "  lra generate runs/mnist_pixels-linear-small-s0 --given 392 --png digits.png\n"
+          "  lra generate runs/bytes_lm-cosformer-small-s0 --prompt 'This film is ' --examples 3 "
+          "--temperature 0.7\n"
+          "  lra generate runs/copy-linear-small-s0 --temperature 0",
+          [flags, context] { return Run(*flags, *context); });
+}
+
+}  // namespace lra

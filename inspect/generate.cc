@@ -1,0 +1,235 @@
+#include "inspect/generate.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "datasets/token_text.h"
+#include "datasets/view.h"
+#include "lra/random.h"
+#include "lra/status_macros.h"
+#include "models/base/torch_status.h"
+#include "run_folder/checkpoint.h"
+
+namespace lra {
+namespace {
+
+// Texts that grow side by side: bounds memory, changes no draw.
+constexpr int64_t kTextsAtOnce = 64;
+
+struct OpenModel {
+  CheckpointState state;
+  std::unique_ptr<Classifier> model;
+  std::optional<SplitView> split;  // where examples are completed
+};
+
+bool NeedsData(const GenerateRequest& request) {
+  return !request.prompt && request.given_tokens != int64_t{0};
+}
+
+absl::StatusOr<OpenModel> Open(const GenerateRequest& request) {
+  OpenModel open;
+  if (NeedsData(request)) {
+    LRA_ASSIGN_OR_RETURN(Look look, OpenLook(request));
+    LRA_RETURN_IF_ERROR(LogLook(request, look));
+    open.state = std::move(look.opened.state);
+    open.model = std::move(look.opened.model);
+    open.split = std::move(look.opened.split);
+    return open;
+  }
+  LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.checkpoint));
+  LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.device));
+  LRA_ASSIGN_OR_RETURN(open.state, LoadCheckedState(checkpoint));
+  LRA_ASSIGN_OR_RETURN(open.model, LoadClassifier(checkpoint, open.state));
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    open.model->MoveTo(device);
+    return absl::OkStatus();
+  }));
+  return open;
+}
+
+absl::StatusOr<std::vector<int32_t>> IdsOfPrompt(const std::string& prompt, const OpenModel& open) {
+  const bool is_bytes = open.state.spec().content() == TaskSpec::TEXT &&
+                        open.state.config().view().unit() == DataView::BYTE;
+  if (!is_bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--prompt: takes bytes, but task ", open.state.config().task(),
+                     " has none under view.unit=BYTE; --given takes the first tokens of examples"));
+  }
+  std::vector<int32_t> ids;
+  for (const char byte : prompt) ids.push_back(static_cast<uint8_t>(byte) + 1);
+  return ids;
+}
+
+int64_t LongestText(const OpenModel& open) { return MaxBatchTokens(open.state.config().view()); }
+
+absl::Status CheckLength(absl::string_view flag, int64_t tokens, const OpenModel& open) {
+  if (tokens <= LongestText(open)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": is ", tokens,
+                                                 ", but the model is made for ", LongestText(open),
+                                                 " tokens (view.max_length_tokens)"));
+}
+
+// A text before anything is drawn: what is given, then zeros up to its length.
+absl::StatusOr<GeneratedText> StartOf(const GenerateRequest& request, const OpenModel& open,
+                                      int64_t i) {
+  GeneratedText text;
+  if (request.prompt) {
+    LRA_ASSIGN_OR_RETURN(text.ids, IdsOfPrompt(*request.prompt, open));
+  } else if (open.split) {
+    open.split->Read(i, &text.original);
+    const int64_t own = open.split->prompt_tokens(i);
+    const auto length = static_cast<int64_t>(text.original.size());
+    text.ids = text.original;
+    text.ids.resize(std::min(request.given_tokens.value_or(own), length));
+  }
+  text.given_tokens = static_cast<int64_t>(text.ids.size());
+  LRA_RETURN_IF_ERROR(
+      CheckLength(request.prompt ? "--prompt" : "--given", text.given_tokens, open));
+  const int64_t own_length =
+      open.split ? static_cast<int64_t>(text.original.size()) : LongestText(open);
+  text.ids.resize(std::max(text.given_tokens, request.tokens.value_or(own_length)));
+  if (text.original.size() > text.ids.size()) text.original.resize(text.ids.size());
+  return text;
+}
+
+absl::StatusOr<std::vector<GeneratedText>> StartTexts(const GenerateRequest& request,
+                                                      const OpenModel& open) {
+  if (request.tokens) LRA_RETURN_IF_ERROR(CheckLength("--tokens", *request.tokens, open));
+  if (open.split && request.texts > open.split->size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--texts: is ", request.texts, ", but split ",
+                                                   request.split, " has ", open.split->size(),
+                                                   " examples to complete"));
+  }
+  std::vector<GeneratedText> texts;
+  for (int64_t i = 0; i < request.texts; ++i) {
+    LRA_ASSIGN_OR_RETURN(texts.emplace_back(), StartOf(request, open, i));
+  }
+  return texts;
+}
+
+// -1 where texts have no end mark.
+int64_t EndMarkOf(const TaskSpec& spec) {
+  for (int32_t id = 1; id < spec.vocabulary_size(); ++id)
+    if (TokenText(spec, id) == "<eos>") return id;
+  return -1;
+}
+
+// Lets texts grow side by side, each to its own length.
+class Growth {
+ public:
+  Growth(const GenerateRequest& request, const TaskSpec& spec, absl::Span<GeneratedText> texts,
+         int64_t first_text)
+      : seed_(request.seed),
+        rules_{request.temperature, request.top_k, spec.zero_is_token() ? 0 : 1},
+        end_mark_(EndMarkOf(spec)),
+        texts_(texts),
+        first_text_(first_text),
+        lengths_(texts.size()) {
+    for (size_t b = 0; b < texts.size(); ++b)
+      lengths_[b] = static_cast<int64_t>(texts[b].ids.size());
+  }
+
+  void Run(TokenStream* stream, Generated* generated) {
+    int64_t t = SharedTokens();
+    at::Tensor logits = stream->Extend(Ids(0, t));
+    for (; !IsAtEnd(t); ++t) {
+      Draw(t, logits.contiguous());
+      if (IsAtEnd(t + 1)) break;
+      logits = stream->Extend(Ids(t, 1));
+      ++generated->steps;
+    }
+    generated->state_bytes = stream->state_bytes();
+    for (size_t b = 0; b < texts_.size(); ++b) texts_[b].ids.resize(lengths_[b]);
+  }
+
+ private:
+  // How many tokens are given in all texts.
+  int64_t SharedTokens() const {
+    int64_t shared = texts_[0].given_tokens;
+    for (const GeneratedText& text : texts_) shared = std::min(shared, text.given_tokens);
+    return shared;
+  }
+
+  bool IsAtEnd(int64_t t) const {
+    return std::all_of(lengths_.begin(), lengths_.end(),
+                       [t](int64_t length) { return t >= length; });
+  }
+
+  // The tokens [first, first + count) of all, [B, count]; where a text has ended, anything will do.
+  at::Tensor Ids(int64_t first, int64_t count) const {
+    at::Tensor ids = at::empty({static_cast<int64_t>(texts_.size()), count}, at::kLong);
+    int64_t* out = ids.mutable_data_ptr<int64_t>();
+    for (const GeneratedText& text : texts_) {
+      for (int64_t t = first; t < first + count; ++t)
+        *out++ = t < static_cast<int64_t>(text.ids.size()) ? text.ids[t] : 0;
+    }
+    return ids;
+  }
+
+  void Draw(int64_t t, const at::Tensor& logits) {
+    const auto classes = static_cast<size_t>(logits.size(1));
+    for (size_t b = 0; b < texts_.size(); ++b) {
+      if (t < texts_[b].given_tokens || t >= lengths_[b]) continue;
+      const absl::Span<const float> row(logits.const_data_ptr<float>() + b * classes, classes);
+      RandomStream random(seed_, domain_,
+                          {static_cast<uint32_t>(first_text_ + static_cast<int64_t>(b)),
+                           static_cast<uint32_t>(t), 0});
+      const int64_t id = SampleToken(row, rules_, random.Uniform());
+      texts_[b].ids[t] = static_cast<int32_t>(id);
+      texts_[b].nats += NatsOf(row, id);
+      if (id == end_mark_) lengths_[b] = t + 1;
+    }
+  }
+
+  const uint32_t seed_;
+  const RandomDomain domain_{"generate"};
+  const SampleRules rules_;
+  const int64_t end_mark_;
+  const absl::Span<GeneratedText> texts_;
+  const int64_t first_text_;
+  std::vector<int64_t> lengths_;
+};
+
+absl::Status Grow(const GenerateRequest& request, const OpenModel& open, Generated* generated) {
+  const auto count = static_cast<int64_t>(generated->texts.size());
+  for (int64_t first = 0; first < count; first += kTextsAtOnce) {
+    const int64_t batch = std::min(kTextsAtOnce, count - first);
+    LRA_ASSIGN_OR_RETURN(const auto stream, open.model->StartStream(batch, request.kind));
+    Growth(request, generated->spec, absl::MakeSpan(generated->texts).subspan(first, batch), first)
+        .Run(stream.get(), generated);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Generated> Generate(const GenerateRequest& request) {
+  LRA_ASSIGN_OR_RETURN(const OpenModel open, Open(request));
+  if (!open.state.spec().guesses_tokens()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(request.checkpoint,
+                     ": the model guesses labels, not tokens; train one under view.target=NEXT"));
+  }
+  Generated generated;
+  generated.spec = open.state.spec();
+  generated.weights_sha256 = open.state.weights_sha256();
+  generated.attention = open.state.config().attention().name();
+  LRA_ASSIGN_OR_RETURN(generated.texts, StartTexts(request, open));
+  const auto start = std::chrono::steady_clock::now();
+  LRA_RETURN_IF_ERROR(Annotate(CatchTorch([&] { return Grow(request, open, &generated); }),
+                               request.kind == StreamKind::kState
+                                   ? "streaming (--recompute needs no state)"
+                                   : "recomputing"));
+  generated.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return generated;
+}
+
+}  // namespace lra

@@ -1,0 +1,69 @@
+// Texts and pictures from a model that guesses tokens (`lra generate`).
+#ifndef LRA_INSPECT_GENERATE_H_
+#define LRA_INSPECT_GENERATE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "inspect/open_checkpoint.h"
+#include "inspect/sample_token.h"
+#include "lra/task_spec.pb.h"
+#include "models/token_stream.h"
+
+namespace lra {
+
+struct GenerateRequest : LookRequest {
+  // How many; each completes the example at its place in the split, or has none in front of it.
+  int64_t texts = 8;
+  // How many of the example's first tokens are given. Unset = as many as the data says
+  // (kPromptColumn). Under 0 no data is read.
+  std::optional<int64_t> given_tokens;
+  // These bytes are given to each instead; no data is read.
+  std::optional<std::string> prompt;
+  // Length of each. Unset = the example's own; without one, the longest that the model is made for.
+  std::optional<int64_t> tokens;
+  double temperature = 1;
+  int64_t top_k = 0;  // 0 = all
+  uint32_t seed = 0;
+  // kRecompute where asked for; a model that does not stream needs it.
+  StreamKind kind = StreamKind::kState;
+};
+
+struct GeneratedText {
+  std::vector<int32_t> ids;  // what was given comes first
+  int64_t given_tokens = 0;
+  double nats = 0;  // of the drawn tokens, under the model as it is (temperature 1)
+  // The example that was completed, cut to the same length; empty if there was none.
+  std::vector<int32_t> original;
+};
+
+struct Generated {
+  TaskSpec spec;  // the view's
+  std::vector<GeneratedText> texts;
+  std::string weights_sha256;
+  std::string attention;    // registered name
+  double seconds = 0;       // all steps
+  int64_t state_bytes = 0;  // at the end, of all texts that grew side by side
+  int64_t steps = 0;        // of single tokens
+};
+
+// Draws token after token: token t of text i by the stream (seed, "generate", {i, t}), so neither
+// the number of texts nor threads change a draw. A text ends behind an end mark. Looks at the test
+// split are logged in the run's record. FailedPrecondition for a model of labels, and for one that
+// does not stream; InvalidArgument, naming the flag, for lengths that do not fit.
+absl::StatusOr<Generated> Generate(const GenerateRequest& request);
+
+// A text in readable form: bytes as they are, names of tokens with blanks between, ids without
+// names. Empty for pictures.
+std::string TextOfIds(const TaskSpec& spec, const std::vector<int32_t>& ids);
+
+// Pictures as rows of: given (grey where nothing was), completed, original; the last one only where
+// there is one. InvalidArgument unless the tokens are pixels.
+absl::StatusOr<std::string> GeneratedPng(const Generated& generated);
+
+}  // namespace lra
+
+#endif  // LRA_INSPECT_GENERATE_H_

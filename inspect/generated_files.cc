@@ -1,0 +1,89 @@
+// How generated texts and pictures are shown.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "datasets/png.h"
+#include "datasets/token_text.h"
+#include "inspect/generate.h"
+
+namespace lra {
+namespace {
+
+constexpr int kMinPicturePixels = 84, kGapPixels = 4, kMaxPictures = 64;
+constexpr uint8_t kBackground = 255, kUnknown = 110;
+
+// A grey sheet of cells, white between them.
+class Sheet {
+ public:
+  Sheet(int side, int columns, int rows)
+      : side_(side),
+        scale_(std::max(1, (kMinPicturePixels + side - 1) / side)),
+        cell_(side * scale_ + kGapPixels),
+        width_(columns * cell_ + kGapPixels),
+        height_(rows * cell_ + kGapPixels),
+        grey_(static_cast<size_t>(width_) * height_, kBackground) {}
+
+  // The pixels of `ids` that are there, `first_id` black; the rest is unknown.
+  void Draw(int column, int row, const std::vector<int32_t>& ids, size_t known, int32_t first_id) {
+    const int left = column * cell_ + kGapPixels, top = row * cell_ + kGapPixels;
+    for (int y = 0; y < side_ * scale_; ++y) {
+      for (int x = 0; x < side_ * scale_; ++x) {
+        const auto pixel = static_cast<size_t>(y / scale_ * side_ + x / scale_);
+        const bool is_known = pixel < std::min(known, ids.size());
+        grey_[static_cast<size_t>(top + y) * width_ + left + x] =
+            is_known ? static_cast<uint8_t>(ids[pixel] - first_id) : kUnknown;
+      }
+    }
+  }
+
+  absl::StatusOr<std::string> Png() const { return EncodePng(grey_, width_, height_, 1); }
+
+ private:
+  const int side_, scale_, cell_, width_, height_;
+  std::vector<uint8_t> grey_;
+};
+
+}  // namespace
+
+std::string TextOfIds(const TaskSpec& spec, const std::vector<int32_t>& ids) {
+  constexpr int32_t kBytes = 256;
+  const bool is_text = spec.content() == TaskSpec::TEXT && spec.token_names().empty();
+  std::string text;
+  for (const int32_t id : ids) {
+    if (is_text && id >= 1 && id <= kBytes) {
+      text.push_back(static_cast<char>(id - 1));
+      continue;
+    }
+    const std::string name = TokenText(spec, id);
+    if (!text.empty() && !is_text) text.push_back(' ');
+    absl::StrAppend(&text, name.empty() ? absl::StrCat(id) : name);
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> GeneratedPng(const Generated& generated) {
+  const int side = generated.spec.image_side_pixels();
+  if (side < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--png: tokens of task ", generated.spec.name(), " are no pixels"));
+  }
+  const int count = std::min<int>(kMaxPictures, static_cast<int>(generated.texts.size()));
+  const bool has_original = !generated.texts[0].original.empty();
+  const int cells = has_original ? 3 : 1, sheets = count <= 4 ? 1 : count <= 24 ? 3 : 4;
+  const int32_t first_id = generated.spec.zero_is_token() ? 0 : 1;
+  Sheet sheet(side, cells * sheets, (count + sheets - 1) / sheets);
+  for (int i = 0; i < count; ++i) {
+    const GeneratedText& text = generated.texts[i];
+    const int column = i % sheets * cells, row = i / sheets;
+    if (has_original) {
+      sheet.Draw(column, row, text.ids, text.given_tokens, first_id);
+      sheet.Draw(column + 2, row, text.original, text.original.size(), first_id);
+    }
+    sheet.Draw(column + (has_original ? 1 : 0), row, text.ids, text.ids.size(), first_id);
+  }
+  return sheet.Png();
+}
+
+}  // namespace lra

@@ -1,0 +1,169 @@
+// Streaming at the level of the model: token by token or in pieces, what one pass over the whole
+// text says.
+#include "models/token_stream.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "lra/config.h"
+#include "lra/random.h"
+#include "models/classifier.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kVocabulary = 11, kTokens = 200, kBatch = 2;
+
+TaskSpec Spec() {
+  TaskSpec spec;
+  spec.set_vocabulary_size(kVocabulary);
+  spec.set_classes(kVocabulary);
+  spec.set_guesses_tokens(true);
+  spec.set_max_length_tokens(kTokens);
+  return spec;
+}
+
+std::unique_ptr<Classifier> Model(const std::string& attention,
+                                  const std::vector<std::string>& sets = {}) {
+  ConfigBuilder builder("listops");
+  EXPECT_TRUE(builder.AddProtocol("fair").ok());
+  EXPECT_TRUE(builder.AddPreset("smoke").ok());
+  EXPECT_TRUE(builder.AddAttention(attention).ok());
+  for (const char* set : {"view.max_length_tokens=200", "model.layers=2", "view.target=NEXT",
+                          "attention.causal=true"}) {
+    EXPECT_TRUE(builder.Set(set).ok()) << set;
+  }
+  for (const std::string& set : sets) EXPECT_TRUE(builder.Set(set).ok()) << set;
+  const auto resolved = builder.Build();
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  auto model = Classifier::Create(resolved->config, Spec());
+  EXPECT_TRUE(model.ok()) << model.status();
+  return *std::move(model);
+}
+
+HostBatch Texts() {
+  HostBatch batch;
+  batch.batch = kBatch;
+  batch.length = kTokens;
+  RandomStream random(1, RandomDomain::kTest, {0, 0, 0});
+  for (int i = 0; i < kBatch * kTokens; ++i)
+    batch.tokens.push_back(1 + static_cast<int32_t>(random.Below(kVocabulary - 1)));
+  batch.labels = batch.tokens;
+  batch.lengths = {kTokens, kTokens};
+  batch.prompts = {0, 0};
+  batch.example_ids = {0, 1};
+  return batch;
+}
+
+// ids[:, first .. first + count) of the texts.
+at::Tensor Piece(const HostBatch& texts, int64_t first, int64_t count) {
+  at::Tensor ids = at::empty({kBatch, count}, at::kLong);
+  for (int64_t b = 0; b < kBatch; ++b) {
+    const auto row = texts.tokens.begin() + b * texts.length + first;
+    std::copy(row, row + count, ids.mutable_data_ptr<int64_t>() + b * count);
+  }
+  return ids;
+}
+
+// The largest difference between what the stream says behind each piece and what a pass over the
+// whole text says there, relative to the largest logit where that is above 1.
+double Difference(const Classifier& model, StreamKind kind, int64_t piece) {
+  const c10::NoGradGuard no_gradient;
+  const HostBatch texts = Texts();
+  const at::Tensor whole = model.Forward(texts, {}).view({kBatch, kTokens, kVocabulary});
+  const auto stream = model.StartStream(kBatch, kind);
+  EXPECT_TRUE(stream.ok()) << stream.status();
+  const double scale = std::max(1.0, whole.abs().max().item<double>());
+  double worst = 0;
+  at::Tensor guess = (*stream)->Extend(Piece(texts, 0, 0));
+  for (int64_t t = 0; t < kTokens; t += piece) {
+    EXPECT_EQ((*stream)->tokens(), t);
+    worst = std::max(worst, (guess - whole.select(1, t)).abs().max().item<double>() / scale);
+    if (t + piece < kTokens) guess = (*stream)->Extend(Piece(texts, t, piece));
+  }
+  return worst;
+}
+
+struct Case {
+  std::string name, attention;
+  std::vector<std::string> sets;
+};
+
+class StreamTest : public testing::TestWithParam<Case> {};
+
+TEST_P(StreamTest, SaysWhatAPassOverTheWholeTextSays) {
+  const auto model = Model(GetParam().attention, GetParam().sets);
+  for (const int64_t piece : {1, 7, 100})
+    EXPECT_LE(Difference(*model, StreamKind::kState, piece), 1e-5) << piece;
+  EXPECT_LE(Difference(*model, StreamKind::kRecompute, 50), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, StreamTest,
+    testing::Values(Case{"transformer", "transformer", {}}, Case{"linear", "linear", {}},
+                    Case{"cosformer", "cosformer", {}}, Case{"local", "local", {}},
+                    Case{"performer", "performer", {}}, Case{"cottention", "cottention", {}},
+                    Case{"rfa", "rfa", {}}, Case{"s4d", "s4d", {}}, Case{"sparse", "sparse", {}},
+                    Case{"synthesizer", "synthesizer", {}}, Case{"longformer", "longformer", {}},
+                    Case{"rotary", "linear", {"model.positions=ROTARY"}},
+                    Case{"learned", "linear", {"model.positions=LEARNED"}},
+                    Case{"no_positions", "linear", {"model.positions=NO_POSITIONS"}},
+                    Case{"post_norm", "linear", {"model.norm_placement=AFTER"}},
+                    Case{"alibi", "transformer", {"model.positions=ALIBI"}},
+                    Case{"gated", "none", {"block.name=gated_attention"}},
+                    Case{"convolution", "none", {"block.name=dilated_convolution"}}),
+    [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+
+// What does not stream can be run anew for each token.
+TEST(StreamRefusalTest, NamesWhatDoesNotStream) {
+  const auto refusal = [](const Classifier& model) {
+    return std::string(model.StartStream(1, StreamKind::kState).status().message());
+  };
+  const auto stem = Model("linear", {"model.stem_tokens=3"});
+  EXPECT_THAT(refusal(*stem), HasSubstr("model.stem_tokens"));
+  EXPECT_LE(Difference(*stem, StreamKind::kRecompute, 50), 1e-5);
+  const auto reformer = Model("reformer");
+  EXPECT_THAT(refusal(*reformer), HasSubstr("layer 0"));
+}
+
+// Multiply-adds aside, this is why one streams: H (D^2 + D) floats a layer, whatever the length,
+// against keys and values of all tokens.
+TEST(StreamMemoryTest, StateIsConstantWhereTheMethodSaysSo) {
+  const HostBatch texts = Texts();
+  const auto bytes = [&](const std::string& attention, int64_t tokens) {
+    const auto model = Model(attention, {"model.width=64", "model.heads=2"});
+    const auto stream = *model->StartStream(kBatch, StreamKind::kState);
+    stream->Extend(Piece(texts, 0, tokens));
+    return stream->state_bytes();
+  };
+  const int64_t floats = 2 /*layers*/ * kBatch * 2 /*heads*/ * (32 * 32 + 32);
+  EXPECT_EQ(bytes("linear", 10), floats * 4);
+  EXPECT_EQ(bytes("linear", 199), floats * 4);
+  EXPECT_GT(bytes("transformer", 199), 5 * bytes("transformer", 10));
+}
+
+// A model of labels has nothing to stream.
+TEST(StreamRefusalTest, ModelsOfLabels) {
+  ConfigBuilder builder("listops");
+  ASSERT_TRUE(builder.AddProtocol("fair").ok() && builder.AddPreset("smoke").ok() &&
+              builder.AddAttention("linear").ok());
+  TaskSpec spec = Spec();
+  spec.clear_guesses_tokens();
+  const auto model = Classifier::Create(builder.Build()->config, spec);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(std::string((*model)->StartStream(1, StreamKind::kState).status().message()),
+              HasSubstr("labels"));
+}
+
+}  // namespace
+}  // namespace lra

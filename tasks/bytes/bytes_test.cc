@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "datasets/mapped_split.h"
+#include "tasks/import_test_util.h"
+#include "tasks/task_check.h"
+
+namespace lra {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class BytesTest : public ImportTestBase {
+ protected:
+  BytesTest() : ImportTestBase("bytes_lm", {"piece_bytes=4"}) {}
+  static Entries Good() {
+    return {{"books/train/b.txt", "0123456789"},
+            {"books/train/a/z.txt", "abcd"},
+            {"books/test/c.txt", "\xff\x01"}};
+  }
+  std::vector<std::string> Pieces(const std::string& split) const {
+    const Dataset data = *Dataset::Open(Out(), {});
+    const internal::MappedSplit& stored = *data.split(split);
+    std::vector<std::string> pieces;
+    for (int64_t i = 0; i < stored.examples; ++i) {
+      const auto bytes = stored.Bytes(i);
+      pieces.emplace_back(bytes.begin(), bytes.end());
+    }
+    return pieces;
+  }
+};
+
+TEST(BytesLmTest, KeepsEveryPromise) {
+  const TestFolder folder;
+  const auto lines = CheckTask({.task = "bytes_lm", .scratch = folder.File("check")});
+  ASSERT_TRUE(lines.ok()) << lines.status();
+  for (const TaskCheckLine& line : *lines)
+    EXPECT_TRUE(line.passed) << line.name << ": " << line.detail;
+}
+
+TEST_F(BytesTest, PiecesInTheOrderOfPaths) {
+  ExpectImports(WriteFolder(Good()));
+  EXPECT_THAT(Pieces("train"), ElementsAre("abcd", "0123", "4567", "89"));
+  EXPECT_THAT(Pieces("test"), ElementsAre("\xff\x01"));
+}
+
+TEST_F(BytesTest, SameFromEveryWrapping) { ExpectSameFromEveryWrapping(); }
+
+// Unlabelled reviews and lists of addresses in aclImdb; what is no text, or in no split, anywhere.
+TEST_F(BytesTest, PassesOverWhatIsNotAskedFor) {
+  ExpectPassedOver(Good(), {{"books/train/unsup/1.txt", "unlabelled"},
+                            {"books/train/urls_pos.txt", "http://"},
+                            {"books/train/b.feat", "1:2"},
+                            {"books/README.txt", "read me"}});
+  Entries with_empty = Good();
+  with_empty.push_back({"books/train/empty.txt", ""});
+  with_empty.push_back({"books/train/unsup/1.txt", "unlabelled"});
+  const Manifest manifest = ExpectImports(WriteFolder(with_empty));
+  ASSERT_EQ(manifest.skipped_size(), 2);
+  EXPECT_THAT(manifest.skipped(0).reason(), HasSubstr("option skip"));
+  EXPECT_EQ(manifest.skipped(1).reason(), "empty files");
+}
+
+TEST_F(BytesTest, RefusesWhatIsMissingTwiceOrTooLong) {
+  ExpectRefused(Good(), {{Drop("books/test"), {"no texts test/"}, absl::StatusCode::kNotFound},
+                         {Again("books/train/b.txt", "x"), {"train/b.txt", "twice"}}});
+}
+
+}  // namespace
+}  // namespace lra
