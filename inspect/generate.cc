@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<GeneratedText>> StartTexts(const GenerateRequest& req
                                                       const OpenModel& open) {
   if (request.tokens) LRA_RETURN_IF_ERROR(CheckLength("--tokens", *request.tokens, open));
   if (open.split && request.texts > open.split->size()) {
-    return absl::InvalidArgumentError(absl::StrCat("--texts: is ", request.texts, ", but split ",
+    return absl::InvalidArgumentError(absl::StrCat("--examples: is ", request.texts, ", but split ",
                                                    request.split, " has ", open.split->size(),
                                                    " examples to complete"));
   }

@@ -261,7 +261,7 @@ printf '\x07' | dd of="$file" bs=1 seek=300 conv=notrunc status=none
 expect 1 "$(basename "$file")" "$lra" data verify data/listops
 expect 1 "$(basename "$file")" "$lra" train "${smoke[@]}" --attention linear --out z
 
-for command in init attend locality bench 'bench step' 'bench efficiency' list config diff profile doctor watch runs data baseline train eval score table compare power 'data prepare' 'data verify' 'data show' 'data list' 'data export'; do
+for command in init attend generate locality bench 'bench step' 'bench efficiency' list config diff profile doctor watch runs data baseline train eval score table compare power 'data prepare' 'data verify' 'data show' 'data list' 'data export'; do
   # shellcheck disable=SC2086
   expect 0 'Examples:' "$lra" $command --help
 done

@@ -72,6 +72,8 @@ json 0 ablate -- runs/lists
 json 0 papers -- cosformer2022
 json 0 eval -- runs/linear
 json 0 attend -- runs/linear --out maps
+json 0 train -- "${smoke[@]}" --attention linear --set view.target=NEXT --set attention.causal=true --out guesses/linear
+json 0 generate -- guesses/linear --given 5
 json 0 export -- runs/linear --pytorch --out exported
 json 0 locality -- runs/linear
 json 0 profile -- runs/linear

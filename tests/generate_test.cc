@@ -1,0 +1,154 @@
+// `lra generate` on models that were trained for some steps on small ListOps data.
+#include "inspect/generate.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "datasets/png.h"
+#include "models/base/runtime.h"
+#include "run_folder/checkpoint.h"
+#include "tests/training_fixture.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+using testing::HasSubstr;
+
+class GenerateTest : public TrainerTest {
+ protected:
+  static GenerateRequest Trained(const std::string& attention,
+                                 std::vector<std::string> sets = {"view.target=NEXT",
+                                                                  "attention.causal=true"}) {
+    sets.insert(sets.end(), {"train.steps=20", "train.eval_every_steps=20"});
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    const TrainRequest request = Request(name + attention, attention, sets);
+    EXPECT_TRUE(TrainRun(request).ok());
+    GenerateRequest generate;
+    generate.checkpoint = request.runtime.out_dir();
+    generate.data_dir = *folder_ + "/data";
+    generate.texts = 5;
+    generate.seed = 7;
+    return generate;
+  }
+};
+
+std::vector<std::vector<int32_t>> IdsOf(const Generated& generated) {
+  std::vector<std::vector<int32_t>> ids;
+  for (const GeneratedText& text : generated.texts) ids.push_back(text.ids);
+  return ids;
+}
+
+// -log p of the tokens behind the given ones, of one pass over the whole text.
+double TeacherForcedNats(const std::string& run, const GeneratedText& text) {
+  const CheckpointState state = *LoadCheckedState(run);
+  const auto model = *LoadClassifier(run, state);
+  HostBatch batch;
+  batch.batch = 1;
+  batch.length = static_cast<int64_t>(text.ids.size());
+  batch.tokens = text.ids;
+  batch.lengths = {static_cast<int32_t>(text.ids.size())};
+  batch.prompts = {static_cast<int32_t>(text.given_tokens)};
+  batch.labels.assign(text.ids.begin() + text.given_tokens, text.ids.end());
+  batch.example_ids = {0};
+  const c10::NoGradGuard no_gradient;
+  const at::Tensor logits = model->Forward(batch, {}).contiguous();
+  double nats = 0;
+  for (size_t t = 0; t < batch.labels.size(); ++t) {
+    nats += NatsOf(
+        {logits.const_data_ptr<float>() + t * logits.size(1), static_cast<size_t>(logits.size(1))},
+        batch.labels[t]);
+  }
+  return nats;
+}
+
+TEST_F(GenerateTest, CompletesExamplesAndSaysTheirNats) {
+  GenerateRequest request = Trained("linear");
+  request.given_tokens = 3;
+  const auto generated = Generate(request);
+  ASSERT_TRUE(generated.ok()) << generated.status();
+  ASSERT_EQ(generated->texts.size(), 5u);
+  const std::string checkpoint = *FindCheckpoint(request.checkpoint);
+  for (const GeneratedText& text : generated->texts) {
+    ASSERT_EQ(text.ids.size(), text.original.size());
+    EXPECT_EQ(text.given_tokens, 3);
+    EXPECT_TRUE(std::equal(text.ids.begin(), text.ids.begin() + 3, text.original.begin()));
+    EXPECT_EQ(std::count(text.ids.begin(), text.ids.end(), 0), 0);  // padding is never drawn
+    EXPECT_NEAR(text.nats, TeacherForcedNats(checkpoint, text), 1e-3);
+  }
+  EXPECT_THAT(TextOfIds(generated->spec, generated->texts[0].ids), HasSubstr("["));
+  EXPECT_THAT(std::string(GeneratedPng(*generated).status().message()), HasSubstr("no pixels"));
+}
+
+// The draws are the seed's alone: neither threads, nor how many texts grow, nor how they are
+// computed changes one.
+TEST_F(GenerateTest, SameForASeed) {
+  GenerateRequest request = Trained("transformer");
+  request.given_tokens = 2;
+  const auto first = IdsOf(*Generate(request));
+  ASSERT_TRUE(StartRuntime(2, "").ok());
+  EXPECT_EQ(IdsOf(*Generate(request)), first);
+  ASSERT_TRUE(StartRuntime(1, "").ok());
+  EXPECT_EQ(IdsOf(*Generate(request)), first);
+  request.kind = StreamKind::kRecompute;
+  EXPECT_EQ(IdsOf(*Generate(request)), first);
+  request.kind = StreamKind::kState;
+  request.texts = 2;
+  EXPECT_EQ(IdsOf(*Generate(request)),
+            std::vector<std::vector<int32_t>>(first.begin(), first.begin() + 2));
+  request.texts = 5;
+  request.seed = 8;
+  EXPECT_NE(IdsOf(*Generate(request)), first);
+}
+
+TEST_F(GenerateTest, WithoutDataAndWithoutChance) {
+  GenerateRequest request = Trained("cosformer");
+  request.data_dir = "/nowhere";
+  request.given_tokens = 0;
+  request.tokens = 12;
+  request.temperature = 0;
+  const auto generated = Generate(request);
+  ASSERT_TRUE(generated.ok()) << generated.status();
+  EXPECT_EQ(generated->texts[0].ids.size(), 12u);
+  EXPECT_TRUE(generated->texts[0].original.empty());
+  for (const GeneratedText& text : generated->texts)
+    EXPECT_EQ(text.ids, generated->texts[0].ids);  // the likeliest tokens are the same for all
+}
+
+TEST_F(GenerateTest, RefusesWithTheFlag) {
+  const auto message = [](const GenerateRequest& request) {
+    return std::string(Generate(request).status().message());
+  };
+  GenerateRequest request = Trained("linear");
+  request.tokens = 100000;
+  EXPECT_THAT(message(request), HasSubstr("--tokens: is 100000, but the model is made for"));
+  request.tokens.reset();
+  request.prompt = "ab";
+  EXPECT_THAT(message(request), HasSubstr("--prompt: takes bytes"));
+  request.prompt.reset();
+  request.texts = 1000;
+  EXPECT_THAT(message(request), HasSubstr("--examples: is 1000, but split validation has 40"));
+  EXPECT_THAT(message(Trained("linear", {})), HasSubstr("guesses labels"));
+  const GenerateRequest reformer = Trained("reformer");
+  EXPECT_THAT(message(reformer), HasSubstr("--recompute"));
+}
+
+TEST(GeneratedPngTest, GivenCompletedOriginal) {
+  Generated generated;
+  generated.spec.set_image_side_pixels(2);
+  generated.spec.set_zero_is_token(true);
+  generated.texts = {{{10, 20, 30, 40}, 1, 0, {10, 50, 60, 70}}};
+  const auto png = GeneratedPng(generated);
+  ASSERT_TRUE(png.ok()) << png.status();
+  // Three cells of 84 pixels with gaps of 4 make no square: the size is in the header.
+  EXPECT_THAT(std::string(DecodeGreyPng(*png, 92).status().message()), HasSubstr("268 x 92"));
+}
+
+}  // namespace
+}  // namespace lra
