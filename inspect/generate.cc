@@ -14,6 +14,7 @@
 #include "datasets/view.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"
+#include "models/base/runtime.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
 

@@ -88,7 +88,9 @@ TEST_P(CausalAttentionTest, SeesThePastAndNothingElse) {
     for (int64_t n = t; n < 6; ++n) changed.tokens[n] = 11 - changed.tokens[n];
     const at::Tensor other = Logits(**model, changed);
     EXPECT_LE(Difference(logits.narrow(0, 0, t + 1), other.narrow(0, 0, t + 1)), kRounding) << t;
-    if (t < 5) EXPECT_GT(Difference(logits.select(0, t + 1), other.select(0, t + 1)), 1e-3) << t;
+    if (t < 5) {
+      EXPECT_GT(Difference(logits.select(0, t + 1), other.select(0, t + 1)), 1e-3) << t;
+    }
     EXPECT_LE(Difference(logits.narrow(0, 6, 2), other.narrow(0, 6, 2)), kRounding) << t;
   }
 }

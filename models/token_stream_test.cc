@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"cosformer", "cosformer", {}}, Case{"local", "local", {}},
                     Case{"performer", "performer", {}}, Case{"cottention", "cottention", {}},
                     Case{"rfa", "rfa", {}}, Case{"s4d", "s4d", {}}, Case{"sparse", "sparse", {}},
-                    Case{"synthesizer", "synthesizer", {}}, Case{"longformer", "longformer", {}},
+                    Case{"synthesizer", "synthesizer", {}},
                     Case{"rotary", "linear", {"model.positions=ROTARY"}},
                     Case{"learned", "linear", {"model.positions=LEARNED"}},
                     Case{"no_positions", "linear", {"model.positions=NO_POSITIONS"}},
@@ -132,8 +132,8 @@ TEST(StreamRefusalTest, NamesWhatDoesNotStream) {
   const auto stem = Model("linear", {"model.stem_tokens=3"});
   EXPECT_THAT(refusal(*stem), HasSubstr("model.stem_tokens"));
   EXPECT_LE(Difference(*stem, StreamKind::kRecompute, 50), 1e-5);
-  const auto reformer = Model("reformer");
-  EXPECT_THAT(refusal(*reformer), HasSubstr("layer 0"));
+  const auto of_length = Model("cosformer", {"attention.options.scale=LENGTH"});
+  EXPECT_THAT(refusal(*of_length), HasSubstr("layer 0"));
 }
 
 // Multiply-adds aside, this is why one streams: H (D^2 + D) floats a layer, whatever the length,
@@ -149,7 +149,7 @@ TEST(StreamMemoryTest, StateIsConstantWhereTheMethodSaysSo) {
   const int64_t floats = 2 /*layers*/ * kBatch * 2 /*heads*/ * (32 * 32 + 32);
   EXPECT_EQ(bytes("linear", 10), floats * 4);
   EXPECT_EQ(bytes("linear", 199), floats * 4);
-  EXPECT_GT(bytes("transformer", 199), 5 * bytes("transformer", 10));
+  EXPECT_GT(bytes("transformer", 199), 3 * bytes("transformer", 10));
 }
 
 // A model of labels has nothing to stream.

@@ -60,7 +60,7 @@ class Definition {
       if (gram.back() == id) count = c;
     }
     if (total == 0) return shorter;
-    const double discount = once / (once + 2 * twice);
+    const double discount = once > 0 ? once / (once + 2 * twice) : 0.5;
     return (std::max(count - discount, 0.0) + discount * different * shorter) / total;
   }
 
@@ -127,7 +127,7 @@ TEST(KneserNeyTest, CountsWhatIsGuessedOnly) {
 // 2^20 ids take 21 bits each: three tokens fit into a key.
 TEST(KneserNeyTest, ManyIdsLowerTheOrder) {
   KneserNey model(5, 1 << 20, false);
-  model.Count(Ids{1, 1 << 19, (1 << 20) - 1, 7});
+  for (int i = 0; i < 3; ++i) model.Count(Ids{1, 1 << 19, (1 << 20) - 1, 7});
   model.Fit();
   EXPECT_GT(model.P(Ids{9, 1 << 19, (1 << 20) - 1, 7}, 3), 0.3);
   EXPECT_LT(model.P(Ids{9, 1 << 18, (1 << 20) - 1, 8}, 3), 0.3);

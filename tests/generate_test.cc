@@ -134,9 +134,10 @@ TEST_F(GenerateTest, RefusesWithTheFlag) {
   request.prompt.reset();
   request.texts = 1000;
   EXPECT_THAT(message(request), HasSubstr("--examples: is 1000, but split validation has 40"));
-  EXPECT_THAT(message(Trained("linear", {})), HasSubstr("guesses labels"));
-  const GenerateRequest reformer = Trained("reformer");
-  EXPECT_THAT(message(reformer), HasSubstr("--recompute"));
+  EXPECT_THAT(message(Trained("relu", {})), HasSubstr("guesses labels"));
+  const GenerateRequest with_stem =
+      Trained("performer", {"view.target=NEXT", "attention.causal=true", "model.stem_tokens=3"});
+  EXPECT_THAT(message(with_stem), HasSubstr("--recompute"));
 }
 
 TEST(GeneratedPngTest, GivenCompletedOriginal) {

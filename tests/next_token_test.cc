@@ -73,7 +73,9 @@ TEST_F(NextTokenTest, PartsOfABatchAddUpToItsGradient) {
     const auto result = objective.AddGradient(batch, part, {.training = true});
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(result->guesses, static_cast<int64_t>(batch.labels.size()));
-    if (part > 0) EXPECT_NEAR(result->loss_sum, loss, 1e-4 * loss);
+    if (part > 0) {
+      EXPECT_NEAR(result->loss_sum, loss, 1e-4 * loss);
+    }
     loss = result->loss_sum;
     gradients.emplace_back();
     for (const Parameter& parameter : objective.parameters().parameters()) {
