@@ -121,7 +121,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"post_norm", "linear", {"model.norm_placement=AFTER"}},
                     Case{"alibi", "transformer", {"model.positions=ALIBI"}},
                     Case{"gated", "none", {"block.name=gated_attention"}},
-                    Case{"convolution", "none", {"block.name=dilated_convolution"}}),
+                    Case{"convolution",
+                         "none",
+                         {"block.name=dilated_convolution", "block.options.circular=false"}}),
     [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
 
 // What does not stream can be run anew for each token.
@@ -132,8 +134,8 @@ TEST(StreamRefusalTest, NamesWhatDoesNotStream) {
   const auto stem = Model("linear", {"model.stem_tokens=3"});
   EXPECT_THAT(refusal(*stem), HasSubstr("model.stem_tokens"));
   EXPECT_LE(Difference(*stem, StreamKind::kRecompute, 50), 1e-5);
-  const auto of_length = Model("cosformer", {"attention.options.scale=LENGTH"});
-  EXPECT_THAT(refusal(*of_length), HasSubstr("layer 0"));
+  const auto filtered = Model("cosformer", {"model.attention_filter_tokens=3"});
+  EXPECT_THAT(refusal(*filtered), HasSubstr("layer 0"));
 }
 
 // Multiply-adds aside, this is why one streams: H (D^2 + D) floats a layer, whatever the length,
@@ -147,8 +149,11 @@ TEST(StreamMemoryTest, StateIsConstantWhereTheMethodSaysSo) {
     return stream->state_bytes();
   };
   const int64_t floats = 2 /*layers*/ * kBatch * 2 /*heads*/ * (32 * 32 + 32);
-  EXPECT_EQ(bytes("linear", 10), floats * 4);
-  EXPECT_EQ(bytes("linear", 199), floats * 4);
+  // One number a head may come beside the sums.
+  for (const int64_t tokens : {10, 50, 150, 199}) {
+    EXPECT_GE(bytes("linear", tokens), floats * 4) << tokens;
+    EXPECT_LE(bytes("linear", tokens), floats * 4 + 2 * kBatch * 2 * 4) << tokens;
+  }
   EXPECT_GT(bytes("transformer", 199), 3 * bytes("transformer", 10));
 }
 
