@@ -1,0 +1,19 @@
+"""The Long-Range Arena evaluation suite in Python: the data, batches, configurations and tables of the program `lra`.
+
+    data = lra.open("listops")                    # splits; data["train"][0] is (ids, label)
+    for batch in lra.loader("listops"):           # one epoch of the batches that `lra train` takes
+        logits = model(batch.ids, batch.keep)     # [B, N], [B, N] -> [B, C]
+    lra.score(logits, "listops")                  # the value of the task's metric, with an interval
+    print(lra.check(my_attention))                # does it keep an attention's promises?
+
+NumPy is all that it needs; lra.check and lra.reference take PyTorch. docs/python.md
+"""
+from lra import errors
+from lra._lra import __version__
+from lra.config import Config
+from lra.data import Batch, Data, Loader, Split, loader, open
+from lra.errors import Error
+from lra.records import score, table
+
+__all__ = ["Batch", "Config", "Data", "Error", "Loader", "Split", "errors", "loader", "open", "score", "table",
+           "__version__"]
