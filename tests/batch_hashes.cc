@@ -1,6 +1,5 @@
 // Prints the SHA-256 of each epoch of the batches that a run trains on;
 // tests/python_data_test.py holds those that Python is handed against it.
-// is handed against it.
 // usage: batch_hashes TASK PROTOCOL PRESET DATA EPOCHS [FIELD=VALUE...]
 #include <cstdlib>
 #include <iostream>

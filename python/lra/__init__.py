@@ -8,6 +8,8 @@
 
 NumPy is all that it needs; lra.check and lra.reference take PyTorch. docs/python.md
 """
+from typing import TYPE_CHECKING, Any
+
 from lra import errors
 from lra._lra import __version__
 from lra.config import Config
@@ -15,5 +17,17 @@ from lra.data import Batch, Data, Loader, Split, loader, open
 from lra.errors import Error
 from lra.records import score, table
 
-__all__ = ["Batch", "Config", "Data", "Error", "Loader", "Split", "errors", "loader", "open", "score", "table",
+if TYPE_CHECKING:
+    from lra.conformance import check
+
+
+def __getattr__(name: str) -> Any:
+    """lra.check, which imports PyTorch, when it is first asked for."""
+    if name != "check":
+        raise AttributeError(f"module lra has no attribute {name}")
+    from lra.conformance import check
+    return check
+
+
+__all__ = ["Batch", "Config", "Data", "Error", "Loader", "Split", "check", "errors", "loader", "open", "score", "table",
            "__version__"]
