@@ -12,7 +12,7 @@ import lra
 from lra import reference
 from small_data import prepare, sets
 
-program, STEPS, TOLERANCE = sys.argv[1], 50, 1e-4
+program, STEPS, TOLERANCE = sys.argv[1], 50, 1e-5
 COMMON = ["model.dropout=0", "train.log_every_steps=1", "train.eval_every_steps=25", "train.batch_examples=16",
           "schedule.learning_rate=0.003"]
 # name: (task, attention, settings)
