@@ -2,7 +2,7 @@
 """The training loop in plain PyTorch gives the losses of `lra train`: 50 steps from the same weights, without dropout.
 usage: python_reference_test.py LRA    exit code 77 (skipped) where Python has no package "torch"; the package is on PYTHONPATH
 """
-import json, os, subprocess, sys, tempfile
+import json, os, re, subprocess, sys, tempfile
 try:
     import numpy, torch
 except ImportError as missing:
@@ -86,6 +86,19 @@ def try_parts():
             assert setting.split("=")[0] in str(error), error
 
 
+def try_page():
+    """The code of docs/python.md runs, in the order of the page, with the smallest preset and on the CPU."""
+    page = open(f"{os.path.dirname(os.path.abspath(__file__))}/../docs/python.md").read()
+    names = {"logits": torch.zeros(40, 10)}
+    os.environ["LRA_DATA"] = "data"
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) >= 6
+    for block in blocks:
+        block = block.replace('preset="small")  ', 'preset="smoke", set={"train.steps": 2})  ').replace('"cuda"', '"cpu"')
+        exec(block, names)
+    assert names["trained"].losses and names["logits"].shape == (40, 10)
+
+
 def main():
     torch.set_num_threads(1)
     for make in reference.ATTENTIONS.values():
@@ -95,6 +108,7 @@ def main():
         os.chdir(work)
         tried = [try_case(number, name, *case) for number, (name, case) in enumerate(CASES.items())]
         try_parts()
+        try_page()
         printed = subprocess.run([sys.executable, "-m", "lra.reference", "listops", "linear", "--preset", "smoke", "--data",
                                   "data/listops", "--set", "train.steps=2"], check=True, stdout=subprocess.PIPE, text=True).stdout
         assert "test: " in printed, printed
