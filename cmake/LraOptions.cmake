@@ -3,6 +3,8 @@
 option(LRA_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(LRA_WITH_LIBTORCH "Build models, training and the program; OFF: data, tasks, records and tables only" ON)
 option(LRA_CUDA "Build our own CUDA kernels, liblra_cuda.so, with nvcc" OFF)
+option(LRA_PYTHON "Build the Python package lra (python/); needs Python's headers and pip" OFF)
+set(LRA_NANOBIND_VERSION 3.1.0 CACHE STRING "nanobind, fetched from PyPI unless Python has one")
 option(LRA_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
 option(LRA_FUZZ "Build the fuzz targets with libFuzzer (clang)" OFF)
 set(LRA_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined")

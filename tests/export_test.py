@@ -4,7 +4,9 @@ usage: export_test.py LRA [CASE...]    exit code 77 (skipped) where Python has n
 
 A case is a short run; what `lra export` writes of it must load, and all logits of test must agree.
 """
-import importlib.util, json, os, random, re, subprocess, sys, tempfile
+import importlib.util, json, os, re, subprocess, sys, tempfile
+
+from small_data import prepare, sets
 try:
     import numpy, torch
 except ImportError as missing:
@@ -119,37 +121,6 @@ def call(*arguments, **more):
     return subprocess.run([lra, *arguments], check=True, stdout=subprocess.PIPE, text=True, **more).stdout
 
 
-def sets(settings):
-    return [word for setting in settings for word in ("--set", setting)]
-
-
-def write_reviews(folder):
-    """The IMDB archive's form, with random words."""
-    random.seed(1)
-    for split, first in ("train", 0), ("test", 10000):
-        for name, rating in ("neg", 3), ("pos", 8):
-            os.makedirs(f"{folder}/aclImdb/{split}/{name}")
-            films = [first + (60 if name == "pos" else 0) + i // 2 for i in range(120)]
-            for i, film in enumerate(films):
-                words = [f"f{film}r{i}w{random.randrange(30)}" for _ in range(random.randrange(14, 24))]
-                with open(f"{folder}/aclImdb/{split}/{name}/{i}_{rating}.txt", "w") as review:
-                    review.write(" ".join(words))
-            with open(f"{folder}/aclImdb/{split}/urls_{name}.txt", "w") as urls:
-                urls.writelines(f"http://www.imdb.com/title/tt{film}/usercomments\n" for film in films)
-
-
-def prepare(task):
-    if os.path.exists(f"data/{task}"):
-        return
-    if task in ("text", "review_halves") and not os.path.exists("raw"):
-        write_reviews("raw")
-    more = {"listops": sets(["min_length_tokens=10", "max_length_tokens=200", "train_examples=100",
-                             "validation_examples=40", "test_examples=40"]),
-            "pathfinder32": sets(["images=400"]), "text": ["--raw", "raw"],
-            "review_halves": ["--raw", "raw"] + sets(["text_bytes=60", "gap_bytes=10"])}
-    call("data", "prepare", task, "--quiet", "--out", f"data/{task}", *more[task])
-
-
 def program(folder):
     """The exported file as a module."""
     spec = importlib.util.spec_from_file_location("exported", f"{folder}/model.py")
@@ -174,7 +145,7 @@ def difference(task, run, folder):
 
 
 def try_case(name, task, attention, settings):
-    prepare(task)
+    prepare(lra, task)
     lengths = ["view.max_length_tokens=200"] if task == "listops" else []
     call("train", "--task", task, "--attention", attention, "--preset", "smoke", "--quiet", "--threads", "1", "--data",
          f"data/{task}", "--out", name, *sets(["train.validation_examples=8", "train.steps=10"] + lengths + settings))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "datasets/real_tokens.h"
 #include "datasets/view.h"
 
 namespace lra {
@@ -61,13 +62,11 @@ at::Tensor RealPositions(const Sequences& sequences, const PaddingRules& rules) 
   bool* row = real.mutable_data_ptr<bool>();
   for (int64_t b = 0; b < sequences.batch; ++b, row += width) {
     bool* const tokens = row + extra;
-    const int64_t length = sequences.lengths[b];
-    std::fill_n(tokens, length, true);
-    std::fill_n(tokens + length, sequences.length - length, false);
-    if (rules.zero_is_padding) {
-      const auto ids = sequences.tokens.subspan(b * sequences.length, length);
-      std::transform(ids.begin(), ids.end(), tokens, [](int32_t id) { return id != 0; });
-    }
+    const auto ids = rules.zero_is_padding
+                         ? sequences.tokens.subspan(b * sequences.length, sequences.length)
+                         : absl::Span<const int32_t>();
+    MarkRealTokens(ids, sequences.lengths[b], rules.zero_is_padding,
+                   absl::MakeSpan(tokens, sequences.length));
     if (rules.has_cls) row[0] = !rules.cls_as_first_token || tokens[0];
   }
   return real;

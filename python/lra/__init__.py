@@ -1,0 +1,33 @@
+"""The Long-Range Arena evaluation suite in Python: the data, batches, configurations and tables of the program `lra`.
+
+    data = lra.open("listops")                    # splits; data["train"][0] is (ids, label)
+    for batch in lra.loader("listops"):           # one epoch of the batches that `lra train` takes
+        logits = model(batch.ids, batch.keep)     # [B, N], [B, N] -> [B, C]
+    lra.score(logits, "listops")                  # the value of the task's metric, with an interval
+    print(lra.check(my_attention))                # does it keep an attention's promises?
+
+NumPy is all that it needs; lra.check and lra.reference take PyTorch. docs/python.md
+"""
+from typing import TYPE_CHECKING, Any
+
+from lra import errors
+from lra._lra import __version__
+from lra.config import Config
+from lra.data import Batch, Data, Loader, Split, loader, open
+from lra.errors import Error
+from lra.records import score, table
+
+if TYPE_CHECKING:
+    from lra.conformance import check
+
+
+def __getattr__(name: str) -> Any:
+    """lra.check, which imports PyTorch, when it is first asked for."""
+    if name != "check":
+        raise AttributeError(f"module lra has no attribute {name}")
+    from lra.conformance import check
+    return check
+
+
+__all__ = ["Batch", "Config", "Data", "Error", "Loader", "Split", "check", "errors", "loader", "open", "score", "table",
+           "__version__"]

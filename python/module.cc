@@ -1,0 +1,14 @@
+// The extension module lra._lra.
+#include "lra/version.h"
+#include "python/bindings.h"
+
+NB_MODULE(_lra, module) {
+  module.doc() =
+      "What lra is made of: configurations, data, batches, records. Use the package lra.";
+  module.attr("__version__") = LRA_VERSION;
+  lra::BindErrors(module);
+  lra::BindConfig(module);
+  lra::BindData(module);
+  lra::BindLoader(module);
+  lra::BindRecords(module);
+}
