@@ -143,7 +143,8 @@ void AddGenerateCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--split", &request->split,
             "Split; a look at test is logged in the run's record",
             {.shows_default = true, .value = kSplitValue});
-  AddThreads(command, &request->threads);
+  request->threads = 1;
+  AddThreads(command, &request->threads, " (default: 1; a token is too little work to share)");
   AddDevice(command, &request->device);
   AddKernels(command, &context->kernels);
   SetBody(command, context,
