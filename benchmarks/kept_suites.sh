@@ -24,8 +24,8 @@ keep() {
     [ -f "$run" ] || continue # a suite without baselines
     run=$(dirname "$run")
     mkdir -p "$to.new/${run#"$from"/}"
-    for file in record.textproto accuracy.npy accuracy-validation.npy; do
-      # A run that diverged has no scores.
+    # Scores of examples, by the metric's name; a run that diverged has none.
+    for file in record.textproto {accuracy,nats,bits_per_token}{,-validation}.npy; do
       [ ! -f "$run/$file" ] || cp "$run/$file" "$to.new/${run#"$from"/}"
     done
   done
