@@ -54,14 +54,12 @@ void Print(const GenerateRequest& request, const Generated& generated, const std
     std::cout << "  given: " << Readable(generated.spec, {text.ids.begin(), end_of_given})
               << "\n  drawn: " << Readable(generated.spec, {end_of_given, text.ids.end()}) << "\n";
   }
-  const auto texts = static_cast<double>(generated.texts.size());
   std::cout << absl::StrFormat("%s: %s tokens in %.2f s, %s a second", generated.attention,
                                FormatCount(drawn), generated.seconds,
                                FormatCount(std::llround(drawn / generated.seconds)));
   if (request.kind == StreamKind::kState) {
-    std::cout << absl::StrFormat(
-        "; %s bytes of state a text at its end",
-        FormatCount(std::llround(static_cast<double>(generated.state_bytes) / texts)));
+    std::cout << absl::StrFormat("; %s bytes of state a text at its end",
+                                 FormatCount(generated.state_bytes_per_text));
   }
   std::cout << (png.empty() ? "" : " -> " + png) << "\n";
 }
@@ -73,7 +71,7 @@ void PrintAsJson(const GenerateRequest& request, const Generated& generated) {
                                  {"temperature", request.temperature},
                                  {"top_k", request.top_k},
                                  {"seconds", generated.seconds},
-                                 {"state_bytes", generated.state_bytes}};
+                                 {"state_bytes_per_text", generated.state_bytes_per_text}};
   for (const GeneratedText& text : generated.texts) {
     nlohmann::ordered_json one = {
         {"given_tokens", text.given_tokens}, {"nats", text.nats}, {"ids", text.ids}};

@@ -8,12 +8,10 @@
 #include "cli/command.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
-#include "datasets/manifest.h"
 #include "eval/external_record.h"
 #include "eval/run_record.h"
 #include "eval/score_text.h"
 #include "lra/status_macros.h"
-#include "models/attention_names.h"
 #include "tasks/baseline.h"
 #include "tasks/inventory.h"
 
@@ -26,14 +24,6 @@ struct ScoreFlags {
   std::string name, description, out;
   uint32_t seed = 0;
 };
-
-// The names of attentions, and of baselines of the data set's task.
-absl::StatusOr<std::vector<std::string>> TakenNames(const std::string& data_dir) {
-  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(data_dir));
-  LRA_ASSIGN_OR_RETURN(std::vector<std::string> names, BaselineNamesOf(manifest));
-  for (const std::string& attention : AttentionNames()) names.push_back(attention);
-  return names;
-}
 
 void Print(const Metric& metric, const RunRecord& record, const SplitResult& result,
            const std::string& folder, bool as_json) {

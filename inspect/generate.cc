@@ -47,11 +47,7 @@ absl::StatusOr<OpenModel> Open(const GenerateRequest& request) {
   LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.checkpoint));
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.device));
   LRA_ASSIGN_OR_RETURN(open.state, LoadCheckedState(checkpoint));
-  LRA_ASSIGN_OR_RETURN(open.model, LoadClassifier(checkpoint, open.state));
-  LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    open.model->MoveTo(device);
-    return absl::OkStatus();
-  }));
+  LRA_ASSIGN_OR_RETURN(open.model, LoadClassifierOn(device, checkpoint, open.state));
   return open;
 }
 
@@ -144,9 +140,8 @@ class Growth {
       Draw(t, logits.contiguous());
       if (IsAtEnd(t + 1)) break;
       logits = stream->Extend(Ids(t, 1));
-      ++generated->steps;
     }
-    generated->state_bytes = stream->state_bytes();
+    generated->state_bytes_per_text = stream->state_bytes() / static_cast<int64_t>(texts_.size());
     for (size_t b = 0; b < texts_.size(); ++b) texts_[b].ids.resize(lengths_[b]);
   }
 

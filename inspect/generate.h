@@ -44,10 +44,9 @@ struct Generated {
   TaskSpec spec;  // the view's
   std::vector<GeneratedText> texts;
   std::string weights_sha256;
-  std::string attention;    // registered name
-  double seconds = 0;       // all steps
-  int64_t state_bytes = 0;  // at the end, of all texts that grew side by side
-  int64_t steps = 0;        // of single tokens
+  std::string attention;             // registered name
+  double seconds = 0;                // all steps
+  int64_t state_bytes_per_text = 0;  // at the end
 };
 
 // Draws token after token: token t of text i by the stream (seed, "generate", {i, t}), so neither
@@ -61,7 +60,7 @@ absl::StatusOr<Generated> Generate(const GenerateRequest& request);
 std::string TextOfIds(const TaskSpec& spec, const std::vector<int32_t>& ids);
 
 // Pictures as rows of: given (grey where nothing was), completed, original; the last one only where
-// there is one. InvalidArgument unless the tokens are pixels.
+// there is one. InvalidArgument unless the tokens are pixels, and for more than 64 of them.
 absl::StatusOr<std::string> GeneratedPng(const Generated& generated);
 
 }  // namespace lra

@@ -69,7 +69,11 @@ absl::StatusOr<std::string> GeneratedPng(const Generated& generated) {
     return absl::InvalidArgumentError(
         absl::StrCat("--png: tokens of task ", generated.spec.name(), " are no pixels"));
   }
-  const int count = std::min<int>(kMaxPictures, static_cast<int>(generated.texts.size()));
+  const auto count = static_cast<int>(generated.texts.size());
+  if (count > kMaxPictures) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--png: ", count, " pictures; at most ", kMaxPictures, " fit on one"));
+  }
   const bool has_original = !generated.texts[0].original.empty();
   const int cells = has_original ? 3 : 1, sheets = count <= 4 ? 1 : count <= 24 ? 3 : 4;
   const int32_t first_id = generated.spec.zero_is_token() ? 0 : 1;

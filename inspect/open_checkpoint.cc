@@ -118,6 +118,20 @@ absl::StatusOr<std::unique_ptr<Classifier>> LoadClassifier(const std::string& ch
   return model;
 }
 
+absl::StatusOr<std::unique_ptr<Classifier>> LoadClassifierOn(at::Device device,
+                                                             const std::string& checkpoint,
+                                                             const CheckpointState& state,
+                                                             ClassifierFactory make_classifier) {
+  LRA_ASSIGN_OR_RETURN(std::unique_ptr<Classifier> model,
+                       LoadClassifier(checkpoint, state, make_classifier));
+  SetTf32(state.config().numerics().precision() == NumericsConfig::TF32);
+  LRA_RETURN_IF_ERROR(CatchTorch([&] {
+    model->MoveTo(device);
+    return absl::OkStatus();
+  }));
+  return model;
+}
+
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.device));
   OpenedCheckpoint opened;
@@ -136,13 +150,8 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), state.spec()));
   if (!request.allows_other_data)
     LRA_RETURN_IF_ERROR(CheckSameExamples(data_dir, opened, request.split));
-  LRA_ASSIGN_OR_RETURN(opened.model,
-                       LoadClassifier(request.checkpoint, state, request.make_classifier));
-  SetTf32(state.config().numerics().precision() == NumericsConfig::TF32);
-  LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    opened.model->MoveTo(device);
-    return absl::OkStatus();
-  }));
+  LRA_ASSIGN_OR_RETURN(
+      opened.model, LoadClassifierOn(device, request.checkpoint, state, request.make_classifier));
   return opened;
 }
 

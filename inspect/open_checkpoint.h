@@ -29,6 +29,11 @@ absl::StatusOr<std::unique_ptr<Classifier>> LoadClassifier(
     const std::string& checkpoint, const CheckpointState& state,
     ClassifierFactory make_classifier = CreateClassifier);
 
+// The same on a device, in the precision that its configuration asks for.
+absl::StatusOr<std::unique_ptr<Classifier>> LoadClassifierOn(
+    at::Device device, const std::string& checkpoint, const CheckpointState& state,
+    ClassifierFactory make_classifier = CreateClassifier);
+
 struct OpenedCheckpoint {
   CheckpointState state;
   std::unique_ptr<Classifier> model;  // has the checkpoint's weights

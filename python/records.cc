@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/manifest.h"
 #include "eval/external_record.h"
 #include "eval/leaderboard.h"
 #include "eval/metric.h"
@@ -29,14 +28,6 @@ namespace {
 namespace nb = nanobind;
 using Strings = std::vector<std::string>;
 constexpr double kConfidence = 0.95;
-
-// Names that stand for something else in tables.
-absl::StatusOr<Strings> TakenNames(const std::string& directory) {
-  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(directory));
-  LRA_ASSIGN_OR_RETURN(Strings names, BaselineNamesOf(manifest));
-  for (const std::string& attention : ConfigNames("attentions")) names.push_back(attention);
-  return names;
-}
 
 std::string ScoreJson(const Metric& metric, const RunRecord& record, const SplitResult& result) {
   nlohmann::ordered_json json = {

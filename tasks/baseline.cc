@@ -75,6 +75,13 @@ absl::StatusOr<std::vector<std::string>> BaselineNamesOf(const Manifest& manifes
   return names;
 }
 
+absl::StatusOr<std::vector<std::string>> TakenNames(const std::string& data_dir) {
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(data_dir));
+  LRA_ASSIGN_OR_RETURN(std::vector<std::string> names, BaselineNamesOf(manifest));
+  for (std::string& attention : ConfigNames("attentions")) names.push_back(std::move(attention));
+  return names;
+}
+
 absl::StatusOr<OpenedTaskData> OpenTaskData(const TaskDataRequest& request,
                                             const std::vector<std::string>& splits, int threads) {
   OpenedTaskData opened;

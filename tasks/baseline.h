@@ -39,6 +39,9 @@ absl::StatusOr<std::vector<BaselinePrediction>> RunBaselines(
 
 // Names of all baselines of the task that a data set is of; none where this program lacks the task.
 absl::StatusOr<std::vector<std::string>> BaselineNamesOf(const Manifest& manifest);
+// Names that stand for something else beside predictions of other code on this data: those of its
+// baselines, and of all attentions.
+absl::StatusOr<std::vector<std::string>> TakenNames(const std::string& data_dir);
 
 // How a task's prepared data is opened and seen.
 struct TaskDataRequest {

@@ -50,6 +50,21 @@ ManifestSource FileSet::Source(absl::string_view name) const {
   return source;
 }
 
+EncodedExample ExampleOfBytes(const RawExample& raw) {
+  EncodedExample example;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(raw.bytes.data());
+  example.tokens.assign(bytes, bytes + raw.bytes.size());
+  example.label = raw.label;
+  return example;
+}
+
+RawExample BytesOfExample(const EncodedExample& example) {
+  RawExample raw;
+  raw.bytes.assign(example.tokens.begin(), example.tokens.end());
+  raw.label = example.label;
+  return raw;
+}
+
 absl::Status WriteSampleFile(absl::string_view folder, absl::string_view name,
                              absl::string_view bytes) {
   const std::string path = JoinPath(folder, name);

@@ -13,6 +13,7 @@
 #include "datasets/archive.h"
 #include "datasets/manifest.pb.h"
 #include "lra/sha256.h"
+#include "tasks/task.h"
 
 namespace lra {
 
@@ -33,6 +34,10 @@ class FileSet {
   int64_t size_bytes_ = 0;
   std::vector<std::pair<uint64_t, Sha256Digest>> files_;
 };
+
+// An example whose tokens are the bytes of `raw`, with its label, and the way back.
+EncodedExample ExampleOfBytes(const RawExample& raw);
+RawExample BytesOfExample(const EncodedExample& example);
 
 // Writes a file of a sample, and the folders it lies in.
 absl::Status WriteSampleFile(absl::string_view folder, absl::string_view name,

@@ -149,6 +149,9 @@ TEST(GeneratedPngTest, GivenCompletedOriginal) {
   ASSERT_TRUE(png.ok()) << png.status();
   // Three cells of 84 pixels with gaps of 4 make no square: the size is in the header.
   EXPECT_THAT(std::string(DecodeGreyPng(*png, 92).status().message()), HasSubstr("268 x 92"));
+  generated.texts.resize(65, generated.texts[0]);
+  EXPECT_THAT(std::string(GeneratedPng(generated).status().message()),
+              HasSubstr("65 pictures; at most 64"));
 }
 
 }  // namespace

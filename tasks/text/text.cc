@@ -60,18 +60,11 @@ class TextTask : public Task {
   }
 
   absl::StatusOr<EncodedExample> Encode(const RawExample& raw) const override {
-    EncodedExample example;
-    const auto* bytes = reinterpret_cast<const uint8_t*>(raw.bytes.data());
-    example.tokens.assign(bytes, bytes + raw.bytes.size());
-    example.label = raw.label;
-    return example;
+    return ExampleOfBytes(raw);
   }
 
   absl::StatusOr<RawExample> ToRaw(const EncodedExample& example) const override {
-    RawExample raw;
-    raw.bytes.assign(example.tokens.begin(), example.tokens.end());
-    raw.label = example.label;
-    return raw;
+    return BytesOfExample(example);
   }
 
   absl::StatusOr<std::vector<int64_t>> WriteSample(absl::string_view folder,
