@@ -42,6 +42,12 @@ void AddContenders(const StepPlan& plan, const std::string& program, const Bench
   }
   const CellRunner run = ChildRunner(program);
   contenders->push_back({LabelOf(request, ""), reference, [run, request] { return run(request); }});
+  if (plan.repeats) {
+    BenchRequest repeated = request;
+    repeated.set_repeats(true);
+    contenders->push_back(
+        {LabelOf(request, ", as a graph"), reference, [run, repeated] { return run(repeated); }});
+  }
 }
 
 std::vector<BenchRequest> Requests(const StepPlan& plan) {

@@ -23,6 +23,7 @@ struct StepPlan {
   bool compiles = false;  // also torch.compile
   std::string other;      // another build of lra to set beside; empty = none
   bool profiles = false;
+  bool repeats = false;  // also each step as a graph of the device
   bool is_quiet = false;
 };
 

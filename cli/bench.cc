@@ -53,6 +53,11 @@ absl::StatusOr<StepPlan> PlanOf(const StepFlags& flags, const CommandContext& co
   if (plan.kernels.empty()) plan.kernels.push_back("");
   plan.profiles = !flags.skips_profile && !flags.is_forward && flags.device == "cpu";
   plan.is_quiet = context.quiet;
+  if (!plan.repeats) return plan;
+  if (flags.device == "cpu")
+    return absl::InvalidArgumentError("--graphs: the CPU has none; say --device cuda");
+  if (flags.is_forward)
+    return absl::InvalidArgumentError("--graphs: only training steps are repeated, not --forward");
   return plan;
 }
 
@@ -145,6 +150,8 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 0.95});
   AddOption(command, "--weight-dropout", &flags->weight_dropout, "Of attention weights",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 0.95});
+  AddSwitch(command, "--graphs", &flags->plan.repeats,
+            "On a device: each step as a CUDA graph, too, as training repeats it");
   AddSwitch(command, "--padded", &flags->is_padded, "Lengths fall evenly from N to N / 2");
   AddSwitch(command, "--forward", &flags->is_forward, "The forward pass in evaluation instead");
   AddOption(command, "--steps", &flags->steps, "Timed steps a repetition, after two others",
@@ -169,8 +176,8 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
           "  lra bench step --attention softmax,linear --against env/bin/python --compile\n"
           "  lra bench step --attention linear --block dilated_convolution --tokens 1024\n"
           "  lra bench step --size official --kernels avx2,avx512 --dtype bfloat16\n"
-          "  lra bench step --size official --device cuda --dtype tf32 --against env/bin/python "
-          "--compile\n"
+          "  lra bench step --size official --device cuda --graphs --dtype tf32 --against "
+          "env/bin/python --compile\n"
           "  lra bench step --beside old/lra --repetitions 5 --no-profile --json",
           [flags, context] { return RunStep(*flags, *context); });
 }

@@ -3,6 +3,7 @@
 #include "bench/measure/counting_allocator.h"
 #include "bench/measure/measure.h"
 #include "bench/measure/passes.h"
+#include "bench/measure/repeated_step.h"
 #include "bench/measure/step_model.h"
 #include "lra/status_macros.h"
 #include "models/base/device_work.h"
@@ -25,8 +26,15 @@ absl::Status MeasureStep(const BenchRequest& request, BenchResult* result) {
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<StepModel> model, StepModel::Create(request));
   LRA_ASSIGN_OR_RETURN(const int64_t minimum, MinimumBytes(request, *model));
   const int64_t standing = LiveTensorBytes();
+  std::unique_ptr<RepeatedStep> repeated;
+  if (request.repeats()) {
+    LRA_ASSIGN_OR_RETURN(repeated, RepeatedStep::Create(model.get()));
+  }
   const auto pass = [&] {
-    request.mode() == BenchRequest::FORWARD ? model->Evaluate() : model->Train();
+    if (request.mode() == BenchRequest::FORWARD)
+      model->Evaluate();
+    else
+      repeated != nullptr ? repeated->Take() : model->Train();
     WaitFor(model->device());
   };
   MeasurePasses(request, pass, result);

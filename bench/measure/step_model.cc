@@ -142,6 +142,6 @@ void StepModel::Evaluate() const {
   model_->Forward(batch_, {});
 }
 
-void StepModel::Update() { optimizer_.Step({.learning_rate = 1e-4, .beta1 = 0.9}); }
+void StepModel::Update() { optimizer_.Step(kSchedule); }
 
 }  // namespace lra

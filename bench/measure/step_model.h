@@ -32,7 +32,12 @@ class StepModel {
   // The update alone, with the gradients that are there.
   void Update();
 
+  // What every update is made with.
+  static constexpr ScheduleValue kSchedule = {.learning_rate = 1e-4, .beta1 = 0.9};
   const ExperimentConfig& config() const { return config_; }
+  const Classifier& model() const { return *model_; }
+  const HostBatch& batch() const { return batch_; }
+  Optimizer& optimizer() { return optimizer_; }
   at::Device device() const { return parameters().device(); }
   const ParameterStore& parameters() const { return model_->parameters(); }
 

@@ -136,7 +136,7 @@ def main():
         seconds.append(time.perf_counter() - start)
     t = statistics.median(seconds[2:])
     peak = torch.cuda.max_memory_allocated() / 1e9 if ON_GPU else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{KIND} N={TOKENS} B={BATCH} L={LAYERS} E={WIDTH}: {t * 1e3:.1f} ms a step, "
+    print(f"{KIND} N={TOKENS} B={BATCH} L={LAYERS} E={WIDTH}: {t * 1e3:.3f} ms a step, "
           f"{BATCH * TOKENS / t / 1e3:.1f} ktokens/s, peak {peak:.2f} GB")
 
 
