@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -39,6 +40,8 @@ absl::Status Unusable(absl::string_view device, absl::string_view reason) {
 // The CUDA library registers itself while it loads, and LibTorch looks for it only once, at the
 // first question about CUDA. So it must be loaded before.
 absl::StatusOr<int64_t> CudaDevices(absl::string_view device) {
+  // Without a fixed workspace cuBLAS may add in another order where several streams are at work.
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   if (dlopen(kCudaLibrary, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return Unusable(device,
                     absl::StrCat("LibTorch's CUDA library cannot be loaded (", dlerror(), ")"));
@@ -51,6 +54,14 @@ absl::StatusOr<int64_t> CudaDevices(absl::string_view device) {
   }
   if (count < 1) return Unusable(device, "this machine has no CUDA device, or no driver for it");
   return count;
+}
+
+// Equal runs give equal bits: otherwise softmax's backward adds the shares of groups of keys, and
+// index_add_ its rows, in the order in which the device gets to them. An operator that has no other
+// way only warns; conformance (T10, M4) would show it.
+void MakeCudaDeterministic() {
+  at::globalContext().setDeterministicAlgorithms(/*b=*/true, /*warn_only=*/true);
+  at::globalContext().setDeterministicFillUninitializedMemory(false);  // it costs a pass each
 }
 
 }  // namespace
@@ -74,6 +85,7 @@ absl::StatusOr<at::Device> OpenDevice(absl::string_view name) {
         absl::StrCat("--device: is \"", name, "\", must be cpu, cuda, cuda:NUMBER or fake"));
   }
   LRA_ASSIGN_OR_RETURN(const int64_t count, CudaDevices(name));
+  MakeCudaDeterministic();
   at::globalContext().setSDPUseCuDNN(false);  // models/kernels/softmax_attention_fused.cc says why
   if (index >= count) {
     return Unusable(name, absl::StrCat("this machine has ", count, " CUDA devices, from 0 on"));
