@@ -19,12 +19,14 @@ expect 0 'linear, baseline, other build' "$lra" bench step --attention linear "$
 expect 0 '"page_faults"|"allocations"' "$lra" bench step --attention cosformer "${tiny[@]}" --dtype bfloat16 --forward --quiet --json
 expect 0 '3 layers of width 64' "$lra" bench step --attention linear "${tiny[@]}" --layers 3 --quiet --no-profile
 expect 0 'dilated_convolution .*\|' "$lra" bench step --attention linear --block dilated_convolution:convolutions=2 "${tiny[@]}" --quiet
-expect 0 'float32, on fake' "$lra" bench step --attention linear "${tiny[@]}" --device fake --quiet
+expect 0 'linear, as a graph' "$lra" bench step --attention linear "${tiny[@]}" --device fake --graphs --quiet
 expect 0 'only CUDA computes in, and the device is the CPU' "$lra" bench step --attention linear "${tiny[@]}" --dtype tf32 --quiet
 expect 0 'has no CUDA device|CUDA library cannot be loaded' "$lra" bench step --attention linear "${tiny[@]}" --device cuda --quiet
 expect 2 'unknown attention "lineer"; did you mean "linear"' "$lra" bench step --attention lineer
 expect 2 'unknown size "tiny".*small, released, official' "$lra" bench step --size tiny
 expect 2 'unknown --dtype "float16"' "$lra" bench step --dtype float16
+expect 2 'the CPU has none; say --device cuda' "$lra" bench step --attention linear --graphs
+expect 2 'only training steps are repeated' "$lra" bench step --attention linear --graphs --device fake --forward
 expect 2 'a Python that has torch' "$lra" bench step --against /no/such/python
 expect 2 'avx9.*generic' "$lra" bench step --kernels avx9 --attention linear
 expect 2 'did you mean --tokens' "$lra" bench step --token 5

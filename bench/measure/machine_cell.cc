@@ -33,6 +33,7 @@ constexpr double kTrialsSeconds = 1.0;
 template <class Function>
 double LeastSeconds(Function function) {
   double spent = SecondsOf(function);  // the first call makes what is made once
+  if (spent >= kTrialsSeconds) return spent;
   double least = SecondsOf(function);
   spent += least;
   for (int i = 1; i < kTrials && spent < kTrialsSeconds; ++i) {

@@ -1,6 +1,6 @@
 // Work of a device that is recorded once and then asked for by a single call: CUDA graphs, through
 // the library that is built with -DLRA_CUDA=ON (models/base/cuda_graph.h), and their stand-in on
-// the fake device. Untried on a GPU.
+// the fake device.
 #ifndef LRA_MODELS_BASE_DEVICE_GRAPH_H_
 #define LRA_MODELS_BASE_DEVICE_GRAPH_H_
 

@@ -1,6 +1,6 @@
 // Copies batches to a device while it works on the ones before. There are two slots, each a pinned
 // block of the host, a block of the device and an event that frees it: the host fills one while the
-// other is copied or read. Copies have a stream of their own. Untried on a GPU.
+// other is copied or read. Copies have a stream of their own.
 #ifndef LRA_MODELS_BASE_UPLOAD_SLOTS_H_
 #define LRA_MODELS_BASE_UPLOAD_SLOTS_H_
 
