@@ -1,7 +1,6 @@
 #include "lra/config.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -82,18 +81,6 @@ absl::StatusOr<ConfigFragment> LoadExtended(absl::string_view kind, absl::string
 }
 
 }  // namespace
-
-std::string ConfigDirectory() {
-  if (const char* folder = std::getenv("LRA_CONFIGS"); folder != nullptr && *folder != '\0') {
-    return folder;
-  }
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path installed =
-      program.parent_path().parent_path() / LRA_INSTALLED_CONFIGS;
-  if (!error && std::filesystem::is_directory(installed, error)) return installed.string();
-  return LRA_SOURCE_CONFIGS;
-}
 
 std::vector<std::string> ConfigNames(absl::string_view kind) {
   std::set<std::string> names;

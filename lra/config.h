@@ -26,8 +26,8 @@
 
 namespace lra {
 
-// The folder configs/: $LRA_CONFIGS if set, else beside the installed program, else in the source
-// tree.
+// The folder configs/: $LRA_CONFIGS if set, else the one installed with the program or the Python
+// module (lra/config_directory.h), else the source tree's.
 std::string ConfigDirectory();
 
 // Names of the .textproto files of configs/<kind>/ ("tasks", "attentions", "blocks", "protocols",

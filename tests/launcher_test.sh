@@ -7,7 +7,7 @@ source_dir=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source "$source_dir/tests/expect.sh"
-unset LRA_LIBTORCH LD_LIBRARY_PATH PYTHONPATH
+unset LRA_LIBTORCH LRA_PYTHON LD_LIBRARY_PATH PYTHONPATH
 
 package="$work/a package"
 mkdir -p "$package/bin" "$package/libexec" "$package/share/lra"
@@ -77,6 +77,13 @@ mkdir "$work/broken"
 printf '#!/bin/sh\nexit 127\n' >"$work/broken/python3"
 chmod +x "$work/broken/python3"
 expect 2 "python3's torch: none$" env PATH="$work/broken:$PATH" "$lra"
+
+# A wheel names its Python, whose torch counts instead, and gets that Python's pip.
+printf '#!/bin/sh\nPYTHONPATH=%s exec python3 "$@"\n' "$work/right" >"$work/bin/other"
+chmod +x "$work/bin/other"
+expect 7 "^libraries=$work/right/torch/lib$" env LRA_PYTHON="$work/bin/other" "$lra"
+expect 2 "python3's torch: none$" env LRA_PYTHON= PYTHONPATH= "$lra"
+expect 2 "^  $work/bin/python3 -m pip install torch==2\.15\.0$" env LRA_PYTHON="$work/bin/python3" "$lra"
 
 # The package's own comes before Python's.
 wheel "$package/libtorch" 2.15.0
