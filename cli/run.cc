@@ -8,18 +8,20 @@
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
+#include "suite/init_from.h"
 
 namespace lra {
 namespace {
 
 struct RunFlags {
-  std::string suite, out, device = "cpu";
+  std::string suite, out, init_from, device = "cpu";
   int threads = 1, at_once = 1;
   SuiteFlags how;
 };
 
 absl::Status RunSuite(const RunFlags& flags, const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, LoadSuite(flags.suite));
+  LRA_ASSIGN_OR_RETURN(SuiteFile suite, LoadSuite(flags.suite));
+  LRA_RETURN_IF_ERROR(SetInitFrom(flags.init_from, &suite));
   SuiteRunOptions options;
   options.out = flags.out.empty() ? JoinPath("runs", SuiteName(flags.suite)) : flags.out;
   options.threads = flags.threads;
@@ -38,6 +40,9 @@ void AddRunCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "suite", &flags->suite,
             "A suite (configs/suites), or the path of a file like these", {.is_required = true});
   AddOption(command, "--out", &flags->out, "Folder of the run folders (default: runs/SUITE)");
+  AddOption(command, "--init-from", &flags->init_from,
+            "The run, checkpoint or weights file whose encoder those runs start from that set "
+            "encoder_weights_sha256={init-from}");
   AddSwitch(
       command, "--dry-run", &flags->how.is_dry,
       "Only measure some steps, and print the time, memory and disk that the runs will take, and "

@@ -16,6 +16,7 @@
 #include "lra/textproto.h"
 #include "models/base/runtime.h"
 #include "nlohmann/json.hpp"
+#include "suite/init_from.h"
 #include "suite/lists.h"
 #include "tasks/task.h"
 #include "train/run_estimate.h"
@@ -84,7 +85,8 @@ struct ListFlags {
 absl::Status TrainLists(const TrainFlags& flags, const SuiteFlags& suite_flags,
                         const CommandContext& context) {
   const TrainChoice choice = flags.Choice(context);
-  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfLists(choice.experiment, choice.seeds));
+  LRA_ASSIGN_OR_RETURN(SuiteFile suite, SuiteOfLists(choice.experiment, choice.seeds));
+  LRA_RETURN_IF_ERROR(StartAllFrom(choice, &suite));
   SuiteRunOptions options;
   options.out =
       choice.runtime.out_dir().empty() ? DefaultListFolder(suite) : choice.runtime.out_dir();

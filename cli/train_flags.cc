@@ -22,6 +22,9 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
       command, "--from", &from_,
       "Start a new run from the weights of a checkpoint, a run (its selected checkpoint) or a "
       "weights file, with a fresh optimiser; train.steps, data and schedule may differ");
+  AddOption(command, "--init-from", &init_from_,
+            "Start a new run from the encoder of a checkpoint, a run or a weights file, under a "
+            "fresh head: for another task that reads the same ids, or another attention");
   AddDevice(command, &device_);
   AddOption(command, "--graphs", &graphs_,
             "Whether a device repeats the work of a step as a CUDA graph (auto: where it can)",
@@ -58,6 +61,7 @@ TrainChoice TrainFlags::Choice(const CommandContext& context) const {
   choice.seeds = seeds_;
   choice.resume = resume_;
   choice.from = from_;
+  choice.init_from = init_from_;
   choice.skips_last_checkpoint = no_last_;
   choice.half_logits = half_logits_;
   choice.exact_reduction = exact_reduction_;

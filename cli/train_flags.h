@@ -26,7 +26,7 @@ class TrainFlags {
 
  private:
   ExperimentChoice experiment_;
-  std::string data_dir_, out_dir_, device_ = "cpu", seeds_, from_, graphs_ = "auto";
+  std::string data_dir_, out_dir_, device_ = "cpu", seeds_, from_, init_from_, graphs_ = "auto";
   int threads_ = 0, at_once_ = 1, checkpoint_every_ = 0, keep_checkpoints_ = 1, micro_batch_ = 0;
   double checkpoint_minutes_ = 0;
   uint64_t memory_budget_bytes_ = 0;

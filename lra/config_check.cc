@@ -49,7 +49,8 @@ bool MayBeUnset(const ExperimentConfig& config, const std::set<std::string>& idl
   if (absl::StartsWith(path, "search.")) return !config.has_search();
   return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
          (absl::StartsWith(path, "view.") && path != "view.max_length_tokens") ||
-         path == "attention.options" || path == "block.options" || path == "start_weights_sha256";
+         path == "attention.options" || path == "block.options" || path == "start_weights_sha256" ||
+         path == "encoder_weights_sha256";
 }
 
 absl::Status ClearField(absl::string_view path, google::protobuf::Message* message) {

@@ -214,10 +214,15 @@ absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint
   return state;
 }
 
+absl::StatusOr<NamedTensors> ReadWeights(absl::string_view checkpoint,
+                                         const CheckpointState& state) {
+  return ReadChecked(WeightsPath(checkpoint), state.weights_sha256());
+}
+
 absl::Status LoadWeights(absl::string_view checkpoint, const CheckpointState& state,
                          const ParameterStore& parameters) {
   const std::string path = WeightsPath(checkpoint);
-  LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadChecked(path, state.weights_sha256()));
+  LRA_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadWeights(checkpoint, state));
   const std::map<std::string, at::Tensor> by_name(tensors.begin(), tensors.end());
   c10::NoGradGuard no_grad;
   for (const std::vector<Parameter>* own : {&parameters.parameters(), &parameters.buffers()}) {

@@ -49,6 +49,11 @@ bool IsWeightsFile(absl::string_view path);
 // metadata names (files that name none are older).
 absl::StatusOr<CheckpointState> LoadCheckpointState(absl::string_view checkpoint);
 
+// The tensors of a weights file by name, on the CPU. DataLoss when the file does not match the
+// state's digest.
+absl::StatusOr<NamedTensors> ReadWeights(absl::string_view checkpoint,
+                                         const CheckpointState& state);
+
 // Fills the model's parameters. DataLoss when the file does not match the state's digest, or names
 // or shapes differ.
 absl::Status LoadWeights(absl::string_view checkpoint, const CheckpointState& state,

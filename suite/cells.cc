@@ -283,6 +283,9 @@ absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
     LRA_RETURN_IF_ERROR(InGroup(i, AddGroup(suite.group(i), &all)));
   }
   if (all.empty()) return absl::InvalidArgumentError("a suite without a group has no runs");
+  for (SuiteCell& cell : all) {
+    if (cell.config.has_encoder_weights_sha256()) cell.init_from = suite.init_from();
+  }
   std::stable_sort(all.begin(), all.end(),
                    [](const SuiteCell& a, const SuiteCell& b) { return a.seed < b.seed; });
   std::set<std::string> names;

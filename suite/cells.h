@@ -18,6 +18,8 @@ struct SuiteCell {
   uint32_t seed = 0;
   std::string name;  // ExperimentName(): unlike configurations have unlike names
   ExperimentConfig config;
+  // The run whose encoder it starts from, where its configuration says that it does.
+  std::string init_from{};
 };
 
 // A file of configs/suites/ by its name, or any that ends with ".textproto" by its path.

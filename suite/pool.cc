@@ -225,6 +225,7 @@ std::vector<std::string> TrainCommand(const std::string& program, const std::str
   add("--preset", cell.choice.preset);
   add("--config", cell.choice.run_file);
   for (const std::string& set : cell.choice.sets) add("--set", set);
+  add("--init-from", cell.init_from);
   add("--seeds", absl::StrCat(cell.seed));
   add("--out", run_directory);
   add("--threads", absl::StrCat(threads));

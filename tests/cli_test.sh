@@ -146,6 +146,15 @@ expect 2 'did you mean --seeds' "$lra" train --seedz 3
 expect 2 'did you mean train' "$lra" trian
 expect 2 'cpu' "$lra" train "${smoke[@]}" --attention linear --out x --device cuda
 expect 2 'learning_rate|another' "$lra" train "${smoke[@]}" --attention linear --resume --set schedule.learning_rate=0.5 --out "$run"
+# Whole weights, or an encoder for another attention; what does not fit leaves nothing behind.
+expect 2 'leave one of them out' "$lra" train "${smoke[@]}" --attention relu --out x --from "$run" --init-from "$run"
+expect 2 'nothing: no such checkpoint or run folder' "$lra" train "${smoke[@]}" --attention relu --out x --init-from runs/nothing
+expect 2 'init-from .*: model.layers is 2, that run has 1; set it as there' "$lra" train "${smoke[@]}" --attention relu --out x --init-from "$run" --set model.layers=2
+expect 2 'pretraining starts from initial weights; leave out --init-from' "$lra" train "${smoke[@]}" --attention relu --out x --init-from "$run" \
+  --set pretrain.objective=MASKED --set pretrain.masked_fraction=0.2 --set pretrain.examples=8 --set pretrain.learning_rate=1e-3
+[ ! -e x ] || { echo "FAILED: a refused run left x behind"; failures=$((failures + 1)); }
+expect 0 'encoder of listops, linear, seed 0, .* taken, 4 left .*, 4 new ' sh -c "\"\$0\" train --task listops --preset smoke --set train.steps=6 --set train.eval_every_steps=3 --attention relu --out swapped --init-from '$run' 2>&1" "$lra"
+expect 0 '^encoder_weights_sha256 +[0-9a-f]{64} +--init-from ' "$lra" config "${smoke[@]}" --attention relu --init-from "$run"
 expect 2 'no such' "$lra" eval runs/nothing
 expect 2 'block_tokens: is 5000 .--set., but the longest sequence' "$lra" train "${smoke[@]}" --attention local --out x \
   --set attention.options.block_tokens=5000

@@ -1,15 +1,23 @@
 #!/usr/bin/env bash
 # kill -9 at random points of training, then resume: weights, record and predictions must equal those of an undisturbed
 # run, bit for bit (fields marked volatile aside).
-# usage: kill_resume_test.sh LRA KILLS [THREADS [FIELD=VALUE]...]
+# usage: kill_resume_test.sh LRA KILLS [THREADS [--init-from] [FIELD=VALUE]...]
+# With --init-from the run starts from the encoder of another, which is trained before.
 set -euo pipefail
 lra=$1 kills=$2 threads=${3:-1}
-settings=()
-for setting in "${@:4}"; do settings+=(--set "$setting"); done
+settings=() encoder=
+for setting in "${@:4}"; do
+  if [ "$setting" = --init-from ]; then encoder=yes; else settings+=(--set "$setting"); fi
+done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=20 --set max_length_tokens=150 \
   --set train_examples=600 --set validation_examples=100 --set test_examples=100
+if [ -n "$encoder" ]; then
+  "$lra" train --task listops --attention transformer --preset smoke --data "$work/data" --quiet --threads "$threads" \
+    --set train.steps=20 "${settings[@]}" --out "$work/encoder"
+  settings+=(--init-from "$work/encoder")
+fi
 steps=$((300 + 150 * kills))
 # exec replaces the (sub)shell, so that $! is the program and not a shell around it.
 train() {

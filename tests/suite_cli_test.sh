@@ -111,6 +111,35 @@ diff whole.txt lists.txt || { echo "FAILED: the table of the lists differs"; fai
 expect 2 '"relu,"' "$lra" train --task listops --attention relu, --preset smoke
 expect 2 'are about lists' "$lra" train --task listops --attention relu --preset smoke --budget 2h
 
+expect 0 '4 of 4 runs finished' "$lra" "${lists[@]}" --quiet --out from --from whole/listops-linear-smoke-*-s0
+
+# Runs that start from an encoder, beside others that do not; the encoder is one for all.
+cat >swap.textproto <<END
+description: "of this test"
+group {
+  task: "listops"
+  attention: ["relu", "cosformer"]
+  seeds: "0-1"
+  preset: "smoke"
+  factor {
+    name: "start"
+    level { name: "initial weights" }
+    level { name: "encoder" set: "encoder_weights_sha256={init-from}" }
+  }
+}
+END
+encoder=$(ls -d whole/listops-linear-smoke-*-s1)
+expect 2 'name that run with --init-from RUN' "$lra" run swap.textproto --quiet --out swap
+expect 2 'no run of the suite sets encoder_weights_sha256' "$lra" run mine.textproto --quiet --out mine --init-from "$encoder"
+expect 0 '8 of 8 runs finished' "$lra" run swap.textproto --quiet --out swap --init-from "$encoder"
+expect 0 '8 of 8 runs finished' "$lra" status swap
+expect 0 'A table of its own: .*config.encoder_weights_sha256' "$lra" table swap
+[ "$(grep -l 'method: "linear"' swap/*/record.textproto | wc -l)" = 4 ] || { echo "FAILED: not 4 runs know whose encoder they took"; failures=$((failures + 1)); }
+# By hand it is the same run, and so it is on the elements of a job array.
+expect 0 '' "$lra" train --task listops --attention relu --preset smoke --quiet --threads 1 --init-from "$encoder" --out hand
+expect 0 '' "$lra" diff hand "$(dirname "$(grep -l 'method: "linear"' swap/listops-relu-*-s0/record.textproto)")"
+expect 0 '1 of 1 runs finished' "$lra" run swap/suite.textproto --quiet --out swap --cell "$(basename "$(ls -d swap/listops-relu-*-s1 | head -1)")"
+
 # Another suite does not go into the same folder.
 sed 's/steps=40/steps=60/' mine.textproto >other.textproto
 expect 1 'another suite' "$lra" run other.textproto --quiet --out whole

@@ -157,6 +157,7 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   *record.mutable_changed_rule() = state.changed_rule();
   *record.mutable_warning() = state.warning();
   if (state.has_pretrain()) *record.mutable_pretrain() = state.pretrain();
+  if (state.has_initial_encoder()) *record.mutable_initial_encoder() = state.initial_encoder();
   record.set_transformer_parameters(
       CountTransformerParameters(state.config(), state.spec()).value_or(0));
   record.set_selected_step(SelectedStep(state));

@@ -61,29 +61,59 @@ TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& reso
   return request;
 }
 
+// A checkpoint to start from, and the flag that names it.
+struct Start {
+  const char* flag;
+  std::string path;
+  bool takes_encoder = false;  // alone
+};
+
+Start StartOf(const TrainChoice& choice) {
+  if (choice.init_from.empty()) return {"--from", choice.from};
+  return {"--init-from", choice.init_from, true};
+}
+
 // The weights are a part of the configuration, so runs from different ones have different names.
-absl::Status StartFrom(const std::string& checkpoint, ResolvedConfig* resolved) {
-  if (resolved->config.has_pretrain()) {
+absl::Status StartFrom(const Start& start, const std::string& checkpoint,
+                       ResolvedConfig* resolved) {
+  ExperimentConfig& config = resolved->config;
+  const std::string what = absl::StrCat(start.flag, " ", checkpoint);
+  if (config.has_pretrain()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--from ", checkpoint,
-                     ": pretraining starts from initial weights; leave out --from or the ",
-                     "fields of pretrain (objective is ",
-                     PretrainConfig::Objective_Name(resolved->config.pretrain().objective()), ")"));
+        absl::StrCat(what, ": pretraining starts from initial weights; leave out ", start.flag,
+                     " or the fields of pretrain (objective is ",
+                     PretrainConfig::Objective_Name(config.pretrain().objective()), ")"));
   }
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(checkpoint));
-  resolved->config.set_start_weights_sha256(state.weights_sha256());
-  resolved->provenance["start_weights_sha256"] = absl::StrCat("--from ", checkpoint);
+  const char* path = start.takes_encoder ? "encoder_weights_sha256" : "start_weights_sha256";
+  std::string& field = start.takes_encoder ? *config.mutable_encoder_weights_sha256()
+                                           : *config.mutable_start_weights_sha256();
+  if (!field.empty() && field != state.weights_sha256()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, ": its weights are ", state.weights_sha256(), ", ", path, " is ", field));
+  }
+  field = state.weights_sha256();
+  resolved->provenance[path] = what;
   return absl::OkStatus();
 }
 
 }  // namespace
 
+absl::Status CheckStart(const TrainChoice& choice) {
+  if (choice.from.empty() || choice.init_from.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--from ", choice.from, " and --init-from ", choice.init_from,
+      ": --from takes a whole model, --init-from its encoder alone; leave one of them out"));
+}
+
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice) {
   LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, ResolveExperiment(choice.experiment));
   std::string start_checkpoint;
-  if (!choice.from.empty()) {
-    LRA_ASSIGN_OR_RETURN(start_checkpoint, FindCheckpoint(choice.from));
-    LRA_RETURN_IF_ERROR(StartFrom(start_checkpoint, &resolved));
+  LRA_RETURN_IF_ERROR(CheckStart(choice));
+  const Start start = StartOf(choice);
+  if (!start.path.empty()) {
+    LRA_ASSIGN_OR_RETURN(start_checkpoint, FindCheckpoint(start.path));
+    LRA_RETURN_IF_ERROR(StartFrom(start, start_checkpoint, &resolved));
   }
   std::vector<uint32_t> seeds = {resolved.config.seed()};
   if (!choice.seeds.empty()) {

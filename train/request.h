@@ -25,7 +25,8 @@ struct TrainRequest {
   RuntimeConfig runtime;
   // Go on from the latest checkpoint if there is one.
   bool resume = false;
-  // The checkpoint with config.start_weights_sha256, which a new run needs; empty without one.
+  // The checkpoint with config.start_weights_sha256 or config.encoder_weights_sha256, which a new
+  // run needs; empty without one.
   std::string start_checkpoint{};
   // At the end, score the selected checkpoint only, not the last one as well.
   bool skips_last_checkpoint = false;
@@ -62,6 +63,8 @@ struct TrainChoice {
   bool resume = false;
   // A checkpoint, a run folder or a weights file to start from; empty = initial weights.
   std::string from{};
+  // Another one, of which the encoder alone is taken (train/initial_encoder.h).
+  std::string init_from{};
   bool skips_last_checkpoint = false;
   bool half_logits = false;
   std::string command_line;
@@ -70,8 +73,12 @@ struct TrainChoice {
   std::string graphs{};
 };
 
-// One request a seed, in order. The errors of ResolveExperiment, ParseSeeds, FindCheckpoint and
-// LoadCheckpointState.
+// InvalidArgument where both `from` and `init_from` are given.
+absl::Status CheckStart(const TrainChoice& choice);
+
+// One request a seed, in order. The error of CheckStart; InvalidArgument for a start beside
+// pretraining, and for weights of another digest than the configuration has; the errors of
+// ResolveExperiment, ParseSeeds, FindCheckpoint and LoadCheckpointState.
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice);
 
 // "runs/" and ExperimentName(config), e.g. "runs/listops-linear-small-s0". Data in another folder

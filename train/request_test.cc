@@ -8,6 +8,8 @@
 #include "datasets/data_test_util.h"
 #include "eval/run_record.h"
 #include "lra/folder_test_util.h"
+#include "models/base/parameters.h"
+#include "run_folder/checkpoint.h"
 
 namespace lra {
 namespace {
@@ -124,6 +126,38 @@ TEST(MakeTrainRequestsTest, WhatIsStartedFromMustBeThere) {
   choice.from = "no/such/run";
   EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
               HasSubstr("no/such/run: no such checkpoint or run folder"));
+  choice.init_from = "another";
+  EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+              HasSubstr("--from no/such/run and --init-from another: --from takes a whole model"));
+}
+
+// The digest is a part of the name and of the fingerprint, where the weights lie is not.
+TEST(MakeTrainRequestsTest, AnEncoderIsNamedByItsDigest) {
+  const TestFolder folder;
+  std::vector<std::string> names;
+  for (const char* run : {"here", "there"}) {
+    ParameterStore parameters(3);
+    parameters.Create("embedding.token.weight", {1}, Initializer::Normal(1));
+    CheckpointState state;
+    ASSERT_TRUE(SaveCheckpoint(folder.File(run), parameters, {}, &state).ok());
+    TrainChoice choice = Plain();
+    choice.init_from = folder.File(run);
+    const TrainRequest request = Make(choice)[0];
+    EXPECT_EQ(request.resolved.config.encoder_weights_sha256(), state.weights_sha256());
+    EXPECT_EQ(request.start_checkpoint, CheckpointPath(folder.File(run), 0));
+    EXPECT_THAT(request.resolved.provenance.at("encoder_weights_sha256"),
+                testing::StartsWith("--init-from "));
+    names.push_back(request.runtime.out_dir());
+    choice.experiment.sets = {"encoder_weights_sha256=0123"};
+    EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+                HasSubstr("encoder_weights_sha256 is 0123"));
+    choice.experiment.sets = {"pretrain.objective=CAUSAL", "pretrain.examples=8",
+                              "pretrain.learning_rate=1e-3"};
+    EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+                HasSubstr("pretraining starts from initial weights; leave out --init-from"));
+  }
+  EXPECT_EQ(names[0], names[1]);
+  EXPECT_NE(names[0], Make(Plain())[0].runtime.out_dir());
 }
 
 }  // namespace

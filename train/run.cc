@@ -20,6 +20,7 @@
 #include "run_folder/tensorboard.h"
 #include "train/shared_run.h"
 #include "train/size_check.h"
+#include "train/start_weights.h"
 #include "train/step_graphs.h"
 #include "train/trainable.h"
 
@@ -95,34 +96,11 @@ void RemoveLeftovers(const std::string& run) {
   }
 }
 
-// Fills a new run's parameters from request.start_checkpoint.
-absl::Status LoadStart(const Run& run) {
-  const std::string& wanted = run.config().start_weights_sha256();
-  const std::string& checkpoint = run.request.start_checkpoint;
-  if (wanted.empty()) return absl::OkStatus();
-  if (checkpoint.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "start_weights_sha256 is ", wanted,
-        ": training starts from these weights; name their checkpoint with --from CHECKPOINT"));
-  }
-  LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(checkpoint));
-  if (state.weights_sha256() != wanted) {
-    return absl::InvalidArgumentError(absl::StrCat("--from ", checkpoint, ": its weights are ",
-                                                   state.weights_sha256(),
-                                                   ", start_weights_sha256 is ", wanted));
-  }
-  const absl::Status loaded = LoadWeights(checkpoint, state, run.model->parameters());
-  if (loaded.ok()) return loaded;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--from ", checkpoint, ": ", loaded.message(),
-                   "; sizes, attention, block and vocabulary must be those of that run"));
-}
-
 absl::Status RestoreIfThere(Run* run) {
   LRA_RETURN_IF_ERROR(CheckRunDirectory(run->request));
   const std::string& out = run->request.runtime.out_dir();
   const bool goes_on = run->request.resume && !absl::IsNotFound(LatestCheckpoint(out).status());
-  if (!goes_on) LRA_RETURN_IF_ERROR(LoadStart(*run));
+  if (!goes_on) LRA_RETURN_IF_ERROR(LoadStart(run));
   if (!run->request.resume) return absl::OkStatus();
   return RestoreLatest(out, run->request, run->model->parameters(), run->optimizer.get(),
                        &run->state);

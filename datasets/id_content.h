@@ -1,0 +1,21 @@
+// What the ids of a data set stand for, whatever its examples are.
+#ifndef LRA_DATASETS_ID_CONTENT_H_
+#define LRA_DATASETS_ID_CONTENT_H_
+
+#include <string>
+
+#include "lra/config.pb.h"
+#include "lra/task_spec.pb.h"
+
+namespace lra {
+
+// Describes the inputs of a model that reads data whose spec, as seen through `view`, is `spec`:
+// "bytes, 257 ids". Two data sets have the same description if and only if every id (or real
+// number) means the same in both, so that one embedding serves both: all texts of bytes share one,
+// all pictures whose pixels become ids in the same way, and expressions with the same named tokens.
+// Ids without names are those of their task's version alone.
+std::string IdContent(const TaskSpec& spec, const DataView& view);
+
+}  // namespace lra
+
+#endif  // LRA_DATASETS_ID_CONTENT_H_
