@@ -13,22 +13,21 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/view.h"
+#include "datasets/manifest.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/find_checkpoint.h"
 #include "run_folder/run_folder.h"
 #include "tests/training_fixture.h"
+#include "train/trainable.h"
 #include "train/trainer.h"
 
 namespace lra {
 namespace {
 
 using testing::Contains;
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::UnorderedElementsAre;
 using Tensors = std::map<std::string, at::Tensor>;
@@ -216,9 +215,16 @@ TEST_F(InitialEncoderTest, AnotherEncoderIsRefusedByTheFieldThatDiffers) {
       {{"model.positions=NO_POSITIONS"}, "model.positions is NO_POSITIONS, that run has "},
       {{"model.stem_tokens=3"}, "model.stem_tokens is 3, that run has 0"},
       {{"view.end_mark=true"}, "an end mark"}};
-  for (const auto& [sets, message] : refused)
-    EXPECT_THAT(Refusal(From(checkpoint, "refused-" + sets[0], "linear", sets)),
+  const auto manifest = ReadManifest(*folder_ + "/data");
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  for (const auto& [sets, message] : refused) {
+    const TrainRequest request = From(checkpoint, "refused-" + sets[0], "linear", sets);
+    const std::string refusal = Refusal(request);
+    EXPECT_THAT(refusal,
                 testing::AllOf(HasSubstr("--init-from " + checkpoint), HasSubstr(message)));
+    // `lra config` says the same.
+    EXPECT_EQ(std::string(CheckTrainable(request, *manifest).message()), refusal);
+  }
   TrainRequest nameless = From(checkpoint, "nameless", "linear");
   nameless.start_checkpoint.clear();
   EXPECT_THAT(Refusal(nameless), HasSubstr("name their checkpoint with --init-from"));

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/view.h"
 #include "eval/metric.h"
 #include "lra/status_macros.h"
@@ -10,6 +11,8 @@
 #include "models/base/torch_status.h"
 #include "models/classifier.h"
 #include "models/token_model.h"
+#include "run_folder/checkpoint.h"
+#include "train/initial_encoder.h"
 #include "train/lengths.h"
 
 namespace lra {
@@ -18,6 +21,17 @@ namespace {
 absl::StatusOr<TaskSpec> ViewedSpec(const Manifest& manifest, const DataView& view) {
   LRA_ASSIGN_OR_RETURN(const DataView resolved, ResolveView(manifest, view));
   return SpecWithoutData(manifest.spec(), resolved);
+}
+
+// The encoder that the run starts from. Ids of code points are not known without the data.
+absl::Status CheckEncoder(const TrainRequest& request, const TaskSpec& spec) {
+  const ExperimentConfig& config = request.resolved.config;
+  const std::string& checkpoint = request.start_checkpoint;
+  if (!config.has_encoder_weights_sha256() || checkpoint.empty() ||
+      config.view().unit() == DataView::CODE_POINT)
+    return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const CheckpointState other, LoadCheckpointState(checkpoint));
+  return Annotate(CheckSameEncoder(other, config, spec), absl::StrCat("--init-from ", checkpoint));
 }
 
 }  // namespace
@@ -39,6 +53,7 @@ absl::Status CheckTrainable(const TrainRequest& request, const Manifest& manifes
   const ExperimentConfig& config = request.resolved.config;
   LRA_ASSIGN_OR_RETURN(const TaskSpec spec, ViewedSpec(manifest, config.view()));
   LRA_RETURN_IF_ERROR(CheckTask(request, spec));
+  LRA_RETURN_IF_ERROR(CheckEncoder(request, spec));
   const ShapesOnlyScope shapes_only;
   return CatchTorch([&] {
     LRA_RETURN_IF_ERROR(request.make_classifier(config, spec).status());
