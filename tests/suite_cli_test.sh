@@ -68,6 +68,7 @@ done
 # Who watches on a terminal sees the runs end, and is let go then.
 script -qefc "'$lra' status killed --watch --every 0.2" watched.txt </dev/null >/dev/null &
 watcher=$!
+while ! grep -qs 'runs left' watched.txt && kill -0 "$watcher" 2>/dev/null; do sleep 0.05; done  # it looks before the rest begins
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out killed
 wait "$watcher" && grep -q 'runs left' watched.txt && tail -5 watched.txt | grep -q '4 of 4 runs finished' ||
   { echo "FAILED: lra status --watch"; tail -5 watched.txt; failures=$((failures + 1)); }
@@ -136,7 +137,7 @@ expect 0 '8 of 8 runs finished' "$lra" status swap
 expect 0 'A table of its own: .*config.encoder_weights_sha256' "$lra" table swap
 [ "$(grep -l 'method: "linear"' swap/*/record.textproto | wc -l)" = 4 ] || { echo "FAILED: not 4 runs know whose encoder they took"; failures=$((failures + 1)); }
 # By hand it is the same run, and so it is on the elements of a job array.
-expect 0 '' "$lra" train --task listops --attention relu --preset smoke --quiet --threads 1 --init-from "$encoder" --out hand
+expect 0 '' "$lra" train --task listops --attention relu --preset smoke --quiet --threads 1 --seeds 0 --init-from "$work/$encoder" --out hand
 expect 0 '' "$lra" diff hand "$(dirname "$(grep -l 'method: "linear"' swap/listops-relu-*-s0/record.textproto)")"
 expect 0 '1 of 1 runs finished' "$lra" run swap/suite.textproto --quiet --out swap --cell "$(basename "$(ls -d swap/listops-relu-*-s1 | head -1)")"
 
