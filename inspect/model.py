@@ -341,7 +341,9 @@ class DilatedConvolutions(nn.Module):
         own = o.kernel_tokens - 1 if self.c.attention.causal else o.kernel_tokens // 2
         for i in range(o.convolutions):
             convolution = getattr(self, f"convolution{i}")
-            dilation = 2 ** ((self.index * o.convolutions + i) % o.dilations)
+            place, row = self.index * o.convolutions + i, o.row_tokens
+            along_column = row > 0 and place % 2 == 1  # rows and columns of a picture in turn
+            dilation = 2 ** ((place // 2 if row > 0 else place) % o.dilations) * (row if along_column else 1)
             y = (x if is_post_norm else convolution.norm(x)) * keep.unsqueeze(2)
             taps = []
             for t in range(o.kernel_tokens):

@@ -102,6 +102,7 @@ CASES = {
     "gated_attention": ("none", ["block.name=gated_attention"]),
     "gated_attention-causal-after": ("none", ["block.name=gated_attention"] + model(norm_placement="AFTER") + CAUSAL),
     "dilated_convolution": ("none", ["block.name=dilated_convolution", "block.options.convolutions=5"]),
+    "dilated_convolution-picture": ("none", ["block.name=dilated_convolution", "block.options.row_tokens=8"]),
     "dilated_convolution-zeros": ("none", ["block.name=dilated_convolution", "block.options.circular=false"] + CAUSAL),
 }
 # Other kinds of inputs; the case's name begins with the task's.

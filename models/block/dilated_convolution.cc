@@ -8,7 +8,8 @@
 // example's tokens up to its last real one, so that no padding comes between its ends. Padded
 // tokens among them are zeros. With attention.causal the last tap reads the token itself.
 // norm_placement AFTER: x' = x and y = norm(the same). The paper has ReLU, weights normalised by
-// row instead of a norm, and no positions. model.mask=OUTER is KEYS here.
+// row instead of a norm, and no positions. With row_tokens = R the dilations are d = 1, R, 2, 2 R,
+// 4, 4 R, ...: rows and columns of a picture in turn. model.mask=OUTER is KEYS here.
 #include "models/kernels/dilated_convolution.h"
 
 #include <ATen/TensorOperators.h>
@@ -177,6 +178,13 @@ at::Tensor DilatedConvolutions::Oracle(const BlockInput& input) const {
   return step.x;
 }
 
+// Of the convolution at `place` among all of the encoder.
+int64_t Dilation(const Options& options, int64_t place) {
+  const int64_t row = options.row_tokens();
+  if (row == 0) return int64_t{1} << place % options.dilations();
+  return (int64_t{1} << place / 2 % options.dilations()) * (place % 2 == 0 ? 1 : row);
+}
+
 absl::Status CheckOptions(const Options& options, const BlockContext& context) {
   if (options.kernel_tokens() % 2 == 0) {
     return absl::InvalidArgumentError(
@@ -202,8 +210,7 @@ absl::StatusOr<std::unique_ptr<Block>> MakeDilatedConvolutions(const BlockContex
     const LayerSite place =
         i == 0 ? LayerSite::kAttentionOutput
                : static_cast<LayerSite>(static_cast<int64_t>(LayerSite::kFurtherPlaces) + i - 1);
-    const int64_t before = context.index * options.convolutions();
-    const int64_t dilation = int64_t{1} << (before + i) % options.dilations();
+    const int64_t dilation = Dilation(options, context.index * options.convolutions() + i);
     Residual residual(context, absl::StrCat(name, ".norm"), place);
     LinearMap map = scope.Linear(name, width, taps * width, true);
     convolutions.push_back(

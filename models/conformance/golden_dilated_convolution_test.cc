@@ -110,6 +110,14 @@ TEST_F(DilatedConvolutionsTest, DilationsGoOnThroughTheEncoder) {
   EXPECT_THAT(Dilations(2), ElementsAre("1", "2", "4", "8", "1", "2"));
 }
 
+TEST_F(DilatedConvolutionsTest, RowsAndColumnsOfAPictureTakeTurns) {
+  using testing::ElementsAre;
+  options_.set_convolutions(3);
+  options_.set_dilations(2);
+  options_.set_row_tokens(32);
+  EXPECT_THAT(Dilations(2), ElementsAre("1", "32", "2", "64", "1", "32"));
+}
+
 // With no weights, biases of 1 and dropout of a half, a convolution adds 2 gelu(1) or nothing: two
 // with one mask would add 4 gelu(1) or nothing.
 TEST_F(DilatedConvolutionsTest, EveryConvolutionDropsByAMaskOfItsOwn) {
@@ -148,7 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
     Options, FormsOfDilatedConvolutionsTest,
     testing::Values(std::vector<std::string>{"circular=false"},
                     std::vector<std::string>{"circular=false", "dilations=2", "kernel_tokens=5"},
-                    std::vector<std::string>{"convolutions=2", "kernel_tokens=7"}));
+                    std::vector<std::string>{"convolutions=2", "kernel_tokens=7"},
+                    std::vector<std::string>{"row_tokens=3", "dilations=2"}));
 
 }  // namespace
 }  // namespace lra
