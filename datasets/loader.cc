@@ -85,6 +85,29 @@ int64_t FillTokens(const SplitView& split, const std::vector<int64_t>& examples,
   return length;
 }
 
+// Hides each token behind the prompt with the view's probability, at least one where there is any.
+void HideTokens(const SplitView& split, const HiddenDraw& draw, HostBatch* batch) {
+  static const RandomDomain domain("masked_tokens");
+  const int32_t mask_id = split.spec().vocabulary_size() - 1;
+  batch->hidden.assign(batch->tokens.size(), 0);
+  for (int64_t b = 0; b < batch->batch; ++b) {
+    const int64_t example = batch->example_ids[b], row = b * batch->length;
+    RandomStream stream(draw.seed, domain,
+                        {static_cast<uint32_t>(example), static_cast<uint32_t>(draw.epoch + 1), 0});
+    const int64_t first = split.prompt_tokens(example), end = batch->lengths[b];
+    int64_t hidden = 0;
+    for (int64_t n = first; n < end; ++n)
+      hidden += batch->hidden[row + n] = stream.Uniform() < split.masked_fraction();
+    if (hidden == 0 && first < end)
+      batch->hidden[row + first + stream.Below(static_cast<uint32_t>(end - first))] = 1;
+    for (int64_t n = first; n < end; ++n) {
+      if (batch->hidden[row + n] == 0) continue;
+      batch->labels.push_back(batch->tokens[row + n]);
+      batch->tokens[row + n] = mask_id;
+    }
+  }
+}
+
 // The tokens behind each prompt.
 void FillTargets(const SplitView& split, HostBatch* batch) {
   for (int64_t b = 0; b < batch->batch; ++b) {
@@ -115,7 +138,8 @@ LoaderOptions MakeLoaderOptions(const TrainConfig& train, uint32_t seed, RandomD
           .drop_last = train.drop_last()};
 }
 
-HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples) {
+HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples,
+                    const HiddenDraw& draw) {
   HostBatch batch;
   batch.batch = static_cast<int64_t>(examples.size());
   batch.example_ids = examples;
@@ -123,7 +147,9 @@ HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples
   const bool real = split.spec().is_real();
   batch.length = FillTokens(split, examples, 0, &batch.lengths, real ? nullptr : &batch.tokens);
   if (real) FillValues(split, &batch);
-  if (split.spec().guesses_tokens()) {
+  if (split.spec().hides_tokens()) {
+    HideTokens(split, draw, &batch);
+  } else if (split.spec().guesses_tokens()) {
     FillTargets(split, &batch);
   } else {
     for (int64_t example : examples) batch.labels.push_back(split.label(example));
@@ -195,7 +221,8 @@ struct TrainLoader::State {
       plan = PlanEpoch(split, options, planned.epoch);
       planned_epoch = planned.epoch;
     }
-    HostBatch batch = MakeBatch(split, plan[planned.batch]);
+    HostBatch batch =
+        MakeBatch(split, plan[planned.batch], {.seed = options.seed, .epoch = planned.epoch});
     ++planned.batch;
     Normalise(&planned);
     return batch;

@@ -14,8 +14,16 @@
 
 namespace lra {
 
+// What decides, beside an example's number, which of its tokens are hidden (view.target=MASKED):
+// in training (seed, epoch), in evaluation nothing.
+struct HiddenDraw {
+  uint32_t seed = 0;
+  int64_t epoch = -1;  // -1 = evaluation
+};
+
 // Gathers the given examples and pads them as the view says, each column of a pair by itself.
-HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples);
+HostBatch MakeBatch(const SplitView& split, const std::vector<int64_t>& examples,
+                    const HiddenDraw& draw = {});
 
 struct LoaderOptions {
   uint32_t seed = 0;

@@ -98,7 +98,7 @@ std::vector<Perturbation> PerturbationsFor(const TaskSpec& seen) {
     for (int64_t size : {4, 16, 64, 256}) all.push_back({Perturbation::kWindows, size});
     return all;
   }
-  if (!IsImage(seen)) return {};
+  if (!IsImage(seen) || seen.pixel_tokens() > 1) return {};
   for (int64_t size = 1; 2 * size <= seen.image_side_pixels(); size *= 2) {
     if (seen.image_side_pixels() % size == 0) all.push_back({Perturbation::kPatches, size});
   }

@@ -46,6 +46,8 @@ class SplitView {
   // How many of the example's first tokens are given where tokens are guessed: what the data set's
   // column kPromptColumn says, 0 without it.
   int32_t prompt_tokens(int64_t example) const;
+  // The share of tokens that are hidden where hidden tokens are guessed.
+  double masked_fraction() const { return transform_.masked_fraction(); }
   // The example's values of the data set's extra columns, one column after the other
   // (Task::ExtraColumns); empty without such columns.
   std::vector<int16_t> Extra(int64_t example) const;

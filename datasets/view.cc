@@ -24,6 +24,7 @@ constexpr int32_t kDefaultMinCodePointCount = 15;  // min_freq of the S4 line's 
 constexpr int32_t kUnknownId = 1;
 constexpr int kByteIds = 257;  // padding and 256 bytes
 constexpr int32_t kCodePoints = 0x110000;
+constexpr float kMaskedFraction = 0.15f;  // Devlin et al. 2019, section 3.1
 constexpr char kTokenMetric[] = "bits_per_token";
 
 absl::string_view AsText(absl::Span<const uint8_t> bytes) {
@@ -58,8 +59,9 @@ void SetDefaults(const TaskSpec& spec, DataView* view) {
            std::find(set.begin(), set.end(), name) == set.end();
   };
   if (unset("max_length_tokens")) {
-    const int32_t stored = spec.content() == TaskSpec::RGB_IMAGE ? spec.max_length_tokens() / 3
-                                                                 : spec.max_length_tokens();
+    const bool is_made_grey =
+        spec.content() == TaskSpec::RGB_IMAGE && view->grey() != DataView::COLOURS;
+    const int32_t stored = is_made_grey ? spec.max_length_tokens() / 3 : spec.max_length_tokens();
     view->set_max_length_tokens(stored + (view->end_mark() ? 1 : 0));
   }
   if (unset("brackets")) view->set_brackets(DataView::CLOSE_ONLY);
@@ -71,25 +73,38 @@ void SetDefaults(const TaskSpec& spec, DataView* view) {
   if (unset("pixels")) view->set_pixels(DataView::IDS);
   if (unset("zero_is_padding")) view->set_zero_is_padding(false);
   if (unset("unknown_id")) view->set_unknown_id(false);
+  if (unset("masked_fraction")) view->set_masked_fraction(kMaskedFraction);
   if (unset("pad_to")) view->set_pad_to(DataView::LONGEST);
   if (unset("real_mean")) view->set_real_mean(0.5f);
   if (unset("real_stddev")) view->set_real_stddev(0.5f);
 }
 
+int TokensOfPixel(const TaskSpec& spec, const DataView& view) {
+  return spec.content() == TaskSpec::RGB_IMAGE && view.grey() == DataView::COLOURS ? 3 : 1;
+}
+
 absl::Status CheckImageCut(const TaskSpec& spec, const DataView& view) {
   const int64_t pixels = static_cast<int64_t>(spec.image_side_pixels()) * spec.image_side_pixels();
-  if (!IsImage(spec) || view.max_length_tokens() >= pixels) return absl::OkStatus();
+  const int64_t tokens = pixels * TokensOfPixel(spec, view);
+  if (!IsImage(spec) || view.max_length_tokens() >= tokens) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "view.max_length_tokens is ", view.max_length_tokens(), ", but an image of task \"",
-      spec.name(), "\" has ", pixels, " pixels; images are not cut"));
+      spec.name(), "\" has ", pixels, " pixels",
+      tokens > pixels ? absl::StrCat(" of 3 tokens (view.grey=COLOURS), ", tokens) : "",
+      "; images are not cut"));
+}
+
+bool GuessesTokens(const DataView& view) {
+  return view.target() == DataView::NEXT || view.target() == DataView::MASKED;
 }
 
 // Whether there are tokens to guess, all of which a model may see.
 absl::Status CheckTarget(const TaskSpec& spec, const DataView& view) {
-  if (view.target() != DataView::NEXT) return absl::OkStatus();
+  if (!GuessesTokens(view)) return absl::OkStatus();
   const auto refuse = [&](absl::string_view why) {
     return absl::FailedPreconditionError(
-        absl::StrCat("view.target=NEXT on data of task \"", spec.name(), "\": ", why));
+        absl::StrCat("view.target=", DataView::Target_Name(view.target()), " on data of task \"",
+                     spec.name(), "\": ", why));
   };
   if (spec.is_pair()) return refuse("pairs of texts have no order in which to guess them");
   if (view.pixels() == DataView::REAL)
@@ -122,6 +137,7 @@ std::string NeedOf(const TaskSpec& spec, const DataView& view, const std::string
 std::vector<std::string> ViewFields(const TaskSpec& spec, const DataView& view) {
   std::vector<std::string> fields = {"max_length_tokens"};
   if (view.has_target()) fields.push_back("target");
+  if (view.target() == DataView::MASKED) fields.push_back("masked_fraction");
   if (spec.close_bracket_id() > 0) fields.push_back("brackets");
   fields.push_back("split");
   const bool text = spec.content() == TaskSpec::TEXT;
@@ -212,9 +228,14 @@ void ViewTransform::AddVocabulary(int64_t examples, const TextSource& text) {
 
 TaskSpec ViewTransform::spec() const {
   TaskSpec spec = InputSpec();
-  if (view_.target() != DataView::NEXT) return spec;
+  if (!GuessesTokens(view_)) return spec;
   spec.set_guesses_tokens(true);
   spec.set_classes(spec.vocabulary_size());
+  if (view_.target() == DataView::MASKED) {
+    spec.set_hides_tokens(true);
+    spec.set_vocabulary_size(spec.vocabulary_size() + 1);
+    if (spec.token_names_size() > 0) spec.add_token_names("<mask>");
+  }
   // A task with labels says how these are judged, not its tokens.
   if (stored_.classes() > 1) spec.set_metric_name(kTokenMetric);
   return spec;
@@ -224,7 +245,10 @@ TaskSpec ViewTransform::InputSpec() const {
   TaskSpec spec = stored_;
   spec.set_max_length_tokens(view_.max_length_tokens());
   if (IsImage(stored_)) {
-    spec.set_max_length_tokens(stored_.image_side_pixels() * stored_.image_side_pixels());
+    const int of_pixel = TokensOfPixel(stored_, view_);
+    spec.set_max_length_tokens(stored_.image_side_pixels() * stored_.image_side_pixels() *
+                               of_pixel);
+    if (of_pixel > 1) spec.set_pixel_tokens(of_pixel);
     spec.set_vocabulary_size(view_.pixels() == DataView::IDS_PLUS_ONE ? 257 : 256);
     spec.set_zero_is_token(view_.pixels() == DataView::IDS);
     spec.set_is_real(view_.pixels() == DataView::REAL);
@@ -276,34 +300,41 @@ void ViewTransform::ApplyText(absl::Span<const uint8_t> stored, std::vector<int3
   if (view_.end_mark()) ids->push_back(EndMark());
 }
 
-void ViewTransform::Grey(absl::Span<const uint8_t> stored, std::vector<uint8_t>* grey) const {
+void ViewTransform::Pixels(absl::Span<const uint8_t> stored, std::vector<uint8_t>* pixels) const {
   if (stored_.content() == TaskSpec::GREY_IMAGE) {
-    grey->assign(stored.begin(), stored.end());
+    pixels->assign(stored.begin(), stored.end());
     return;
   }
   const int n = static_cast<int>(stored.size() / 3);
-  grey->resize(n);
+  if (TokensOfPixel(stored_, view_) > 1) {  // stored plane by plane
+    pixels->resize(stored.size());
+    for (int i = 0; i < n; ++i)
+      for (int c = 0; c < 3; ++c) (*pixels)[3 * i + c] = stored[c * n + i];
+    return;
+  }
+  pixels->resize(n);
   ToGrey(view_.grey() == DataView::PILLOW ? GreyRule::kPillow : GreyRule::kTensorflow,
-         stored.data(), stored.data() + n, stored.data() + 2 * n, n, grey->data());
+         stored.data(), stored.data() + n, stored.data() + 2 * n, n, pixels->data());
 }
 
 void ViewTransform::Apply(absl::Span<const uint8_t> stored, std::vector<int32_t>* ids) const {
   if (stored_.content() == TaskSpec::TEXT) return ApplyText(stored, ids);
   LRA_CHECK(IsImage(stored_) && view_.pixels() != DataView::REAL);
-  thread_local std::vector<uint8_t> grey;
-  Grey(stored, &grey);
+  thread_local std::vector<uint8_t> pixels;
+  Pixels(stored, &pixels);
   const int32_t first = view_.pixels() == DataView::IDS_PLUS_ONE ? 1 : 0;
-  ids->resize(grey.size());
-  for (size_t i = 0; i < grey.size(); ++i) (*ids)[i] = grey[i] + first;
+  ids->resize(pixels.size());
+  for (size_t i = 0; i < pixels.size(); ++i) (*ids)[i] = pixels[i] + first;
 }
 
 void ViewTransform::ApplyReal(absl::Span<const uint8_t> stored, std::vector<float>* values) const {
   LRA_CHECK(IsImage(stored_) && view_.pixels() == DataView::REAL);
-  thread_local std::vector<uint8_t> grey;
-  Grey(stored, &grey);
-  values->resize(grey.size());
-  for (size_t i = 0; i < grey.size(); ++i) {
-    (*values)[i] = (static_cast<float>(grey[i]) / 255.0f - view_.real_mean()) / view_.real_stddev();
+  thread_local std::vector<uint8_t> pixels;
+  Pixels(stored, &pixels);
+  values->resize(pixels.size());
+  for (size_t i = 0; i < pixels.size(); ++i) {
+    (*values)[i] =
+        (static_cast<float>(pixels[i]) / 255.0f - view_.real_mean()) / view_.real_stddev();
   }
 }
 
@@ -335,7 +366,9 @@ int64_t ViewTransform::Length(absl::Span<const uint16_t> stored) const {
 
 int64_t ViewTransform::Length(absl::Span<const uint8_t> stored) const {
   const int64_t size = static_cast<int64_t>(stored.size());
-  if (IsImage(stored_)) return stored_.content() == TaskSpec::RGB_IMAGE ? size / 3 : size;
+  const bool is_made_grey =
+      stored_.content() == TaskSpec::RGB_IMAGE && TokensOfPixel(stored_, view_) == 1;
+  if (IsImage(stored_)) return is_made_grey ? size / 3 : size;
   int64_t units = std::min(size, CutTokens());
   if (view_.unit() == DataView::CODE_POINT || view_.literals() == DataView::DECODED) {
     thread_local std::vector<int32_t> scratch;

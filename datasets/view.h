@@ -70,6 +70,7 @@ class ViewTransform {
   // The number of tokens that view.pad_to pads every sequence to; 0 = as many as the longest of its
   // batch has.
   int64_t FixedLength() const;
+  double masked_fraction() const { return view_.masked_fraction(); }
   // The number of ids that Apply gives, computed without making them where possible.
   int64_t Length(absl::Span<const uint16_t> stored) const;
   int64_t Length(absl::Span<const uint8_t> stored) const;
@@ -78,7 +79,8 @@ class ViewTransform {
   struct Vocabulary;
   TaskSpec InputSpec() const;
   void ApplyText(absl::Span<const uint8_t> stored, std::vector<int32_t>* ids) const;
-  void Grey(absl::Span<const uint8_t> stored, std::vector<uint8_t>* grey) const;
+  // In the order of the tokens.
+  void Pixels(absl::Span<const uint8_t> stored, std::vector<uint8_t>* pixels) const;
   // The code points or bytes after decoding and cutting, without the end mark.
   void Units(absl::Span<const uint8_t> stored, std::vector<int32_t>* units) const;
   int32_t EndMark() const;

@@ -158,6 +158,17 @@ TEST(ImageViewTest, ColoursBecomeGreyByEitherRule) {
   EXPECT_EQ(Transform(spec, view).spec().max_length_tokens(), 4);
 }
 
+TEST(ImageViewTest, ColoursAreTokensInTurn) {
+  DataView view;
+  view.set_grey(DataView::COLOURS);
+  const TaskSpec spec = ImageSpec(TaskSpec::RGB_IMAGE, 2);
+  EXPECT_EQ(Apply(Transform(spec, view), kColours), (Ids{0, 255, 0, 255, 0, 0, 0, 0, 8, 9, 9, 9}));
+  const TaskSpec seen = Transform(spec, view).spec();
+  EXPECT_EQ(seen.max_length_tokens(), 12);
+  EXPECT_EQ(seen.pixel_tokens(), 3);
+  EXPECT_EQ(Transform(spec, view).Length(absl::MakeConstSpan(Bytes(12))), 12);
+}
+
 TEST(ImageViewTest, RealPixelsAreScaled) {
   DataView view;
   view.set_pixels(DataView::REAL);

@@ -136,6 +136,29 @@ TEST(ViewTransformTest, TokensToGuessAreAsManyClassesAsThereAreIds) {
             Transform(TextSpec(), DataView()).spec().ShortDebugString());
 }
 
+TEST(ViewTransformTest, HiddenTokensHaveAnIdOfTheirOwnThatNobodyGuesses) {
+  DataView masked;
+  masked.set_target(DataView::MASKED);
+  EXPECT_THAT(ViewFields(TextSpec(), masked), testing::Contains("masked_fraction"));
+  EXPECT_FLOAT_EQ(Resolved(TextSpec(), masked).masked_fraction(), 0.15f);
+  const TaskSpec text = Transform(TextSpec(), masked).spec();
+  EXPECT_TRUE(text.guesses_tokens() && text.hides_tokens());
+  EXPECT_EQ(text.classes(), 257);
+  EXPECT_EQ(text.vocabulary_size(), 258);
+  EXPECT_EQ(text.metric_name(), "bits_per_token");
+}
+
+// The tokens of an image in colours are three times its pixels, and it is not cut.
+TEST(ResolveViewTest, ColoursMakeAnImageThreeTimesAsLong) {
+  DataView view;
+  view.set_grey(DataView::COLOURS);
+  const TaskSpec spec = ImageSpec(TaskSpec::RGB_IMAGE, 2);
+  EXPECT_EQ(Resolved(spec, view).max_length_tokens(), 12);
+  view.set_max_length_tokens(4);
+  EXPECT_THAT(std::string(ResolveView(Stored(spec), view).status().message()),
+              HasSubstr("4 pixels of 3 tokens (view.grey=COLOURS), 12"));
+}
+
 // A field that says something under another value of its neighbour only: the error names the value.
 TEST(ResolveViewTest, ARefusedFieldSaysWhatItNeeds) {
   const auto refusal = [](const TaskSpec& spec, const DataView& view) {

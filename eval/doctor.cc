@@ -275,7 +275,7 @@ absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
   }
   if (facts.run.spec().guesses_tokens()) {
     return absl::UnimplementedError(
-        "this run guesses tokens (view.target=NEXT); the doctor knows runs with labels. Its bars "
+        "this run guesses tokens (view.target); the doctor knows runs with labels. Its bars "
         "are "
         "those of `lra baseline`");
   }

@@ -121,8 +121,8 @@ absl::StatusOr<std::vector<float>> StoredLogits(absl::string_view directory,
                                                 const RunRecord& record, absl::string_view split) {
   const SplitResult* result = FindResult(record, split);
   if (record.spec().guesses_tokens()) {
-    return absl::UnimplementedError(absl::StrCat(
-        directory, ": this run guesses tokens (view.target=NEXT); profiles are of labels"));
+    return absl::UnimplementedError(
+        absl::StrCat(directory, ": this run guesses tokens (view.target); profiles are of labels"));
   }
   if (result == nullptr || result->predictions_file().empty()) {
     return absl::NotFoundError(absl::StrCat(directory, ": the run has no predictions of split ",

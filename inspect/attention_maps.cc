@@ -23,9 +23,14 @@
 namespace lra {
 namespace {
 
+// The side of pictures whose pixels are tokens; otherwise 0.
+int SideOfMap(const OpenedCheckpoint& opened) {
+  const TaskSpec& spec = opened.split.spec();
+  return spec.pixel_tokens() > 1 ? 0 : spec.image_side_pixels();
+}
+
 int64_t MaxTokens(const AttendRequest& request, const OpenedCheckpoint& opened) {
-  const bool is_of_pixels = opened.split.spec().image_side_pixels() > 0;
-  return request.max_tokens.value_or(is_of_pixels ? kMaxImageMapTokens : kMaxMapTokens);
+  return request.max_tokens.value_or(SideOfMap(opened) > 0 ? kMaxImageMapTokens : kMaxMapTokens);
 }
 
 // Fills examples and skipped.
@@ -162,8 +167,7 @@ absl::StatusOr<Attended> AttendCheckpoint(const AttendRequest& request) {
   MapSums sums;
   LRA_RETURN_IF_ERROR(CatchTorch([&] { return SumExamples(request, opened, &sums, &attended); }));
   LRA_RETURN_IF_ERROR(MakeDirectories(request.out_dir));
-  const PictureKeys picture = {.side = opened.split.spec().image_side_pixels(),
-                               .first_key = HasCls(opened) ? 1 : 0};
+  const PictureKeys picture = {.side = SideOfMap(opened), .first_key = HasCls(opened) ? 1 : 0};
   LRA_RETURN_IF_ERROR(WriteMapFiles(request, sums.weights, sums.reweightings, picture, &attended));
   LRA_RETURN_IF_ERROR(WriteDescription(request, look, attended));
   return attended;

@@ -150,7 +150,7 @@ absl::StatusOr<ExportedModel> ExportPyTorch(const ModelExportRequest& request) {
   LRA_RETURN_IF_ERROR(CheckIsExported(*config));
   if (state.spec().guesses_tokens()) {
     return absl::UnimplementedError(
-        "--pytorch: this run guesses tokens (view.target=NEXT); model.py has labels only");
+        "--pytorch: this run guesses tokens (view.target); model.py has labels only");
   }
   // Makes sure that the weights are those of the model.
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model,

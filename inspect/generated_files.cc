@@ -14,35 +14,39 @@ namespace {
 constexpr int kMinPicturePixels = 84, kGapPixels = 4, kMaxPictures = 64;
 constexpr uint8_t kBackground = 255, kUnknown = 110;
 
-// A grey sheet of cells, white between them.
+// A sheet of cells, white between them, grey or of three channels.
 class Sheet {
  public:
-  Sheet(int side, int columns, int rows)
+  Sheet(int side, int channels, int columns, int rows)
       : side_(side),
+        channels_(channels),
         scale_(std::max(1, (kMinPicturePixels + side - 1) / side)),
         cell_(side * scale_ + kGapPixels),
         width_(columns * cell_ + kGapPixels),
         height_(rows * cell_ + kGapPixels),
-        grey_(static_cast<size_t>(width_) * height_, kBackground) {}
+        pixels_(static_cast<size_t>(width_) * height_ * channels, kBackground) {}
 
   // The pixels of `ids` that are there, `first_id` black; the rest is unknown.
   void Draw(int column, int row, const std::vector<int32_t>& ids, size_t known, int32_t first_id) {
     const int left = column * cell_ + kGapPixels, top = row * cell_ + kGapPixels;
     for (int y = 0; y < side_ * scale_; ++y) {
       for (int x = 0; x < side_ * scale_; ++x) {
-        const auto pixel = static_cast<size_t>(y / scale_ * side_ + x / scale_);
-        const bool is_known = pixel < std::min(known, ids.size());
-        grey_[static_cast<size_t>(top + y) * width_ + left + x] =
-            is_known ? static_cast<uint8_t>(ids[pixel] - first_id) : kUnknown;
+        const size_t token = static_cast<size_t>(y / scale_ * side_ + x / scale_) * channels_;
+        const size_t place = (static_cast<size_t>(top + y) * width_ + left + x) * channels_;
+        for (int c = 0; c < channels_; ++c) {
+          const bool is_known = token + c < std::min(known, ids.size());
+          pixels_[place + c] =
+              is_known ? static_cast<uint8_t>(ids[token + c] - first_id) : kUnknown;
+        }
       }
     }
   }
 
-  absl::StatusOr<std::string> Png() const { return EncodePng(grey_, width_, height_, 1); }
+  absl::StatusOr<std::string> Png() const { return EncodePng(pixels_, width_, height_, channels_); }
 
  private:
-  const int side_, scale_, cell_, width_, height_;
-  std::vector<uint8_t> grey_;
+  const int side_, channels_, scale_, cell_, width_, height_;
+  std::vector<uint8_t> pixels_;
 };
 
 }  // namespace
@@ -77,7 +81,8 @@ absl::StatusOr<std::string> GeneratedPng(const Generated& generated) {
   const bool has_original = !generated.texts[0].original.empty();
   const int cells = has_original ? 3 : 1, sheets = count <= 4 ? 1 : count <= 24 ? 3 : 4;
   const int32_t first_id = generated.spec.zero_is_token() ? 0 : 1;
-  Sheet sheet(side, cells * sheets, (count + sheets - 1) / sheets);
+  Sheet sheet(side, std::max(1, generated.spec.pixel_tokens()), cells * sheets,
+              (count + sheets - 1) / sheets);
   for (int i = 0; i < count; ++i) {
     const GeneratedText& text = generated.texts[i];
     const int column = i % sheets * cells, row = i / sheets;

@@ -61,7 +61,8 @@ class Embedding(nn.Module):
 
     def __init__(self, c):
         super().__init__()
-        self.c, width = c, c.model.width
+        self.c, self.is_beside = c, c.model.positions == "CONCATENATED"
+        width = c.model.width // 2 if self.is_beside else c.model.width
         if c.task.is_real:
             self.value = nn.Linear(1, width)
         else:
@@ -82,15 +83,18 @@ class Embedding(nn.Module):
         if self.c.model.pooling == "CLS":
             first = real[:, :1] if self.c.model.cls_mask == "AS_FIRST_TOKEN" else torch.ones_like(real[:, :1])
             h, real = torch.cat([self.cls.expand(len(h), 1, -1), h], 1), torch.cat([first, real], 1)
-        return h + self.positions(h.shape[1]).to(h), real
+        places = self.positions(h.shape[1]).to(h)
+        return (torch.cat([h, places.expand(len(h), -1, -1)], 2) if self.is_beside else h + places), real
 
     def positions(self, n):
-        """What is added to n tokens: [N, E], or 0."""
+        """What is added to n tokens or stands beside them: [N, E], half of that, or 0."""
         kind, width = self.c.model.positions, self.c.model.width
         if kind == "LEARNED":
             return self.position.weight[:n]
         if kind == "SINUSOID":
             return sinusoid(n, width)
+        if kind == "CONCATENATED":
+            return sinusoid(n, width // 2)
         if kind != "SINUSOID_2D":
             return torch.zeros(())
         side = self.c.task.image_side_pixels
@@ -133,14 +137,15 @@ def filter_tokens(x, keep, taps, is_causal):
 
 
 class Encoder(nn.Module):
-    """Layers, the norm behind them where norms stand in front of the layers' functions, and pooling to [B, E]."""
+    """Layers, the norm behind them if there is one, and pooling to [B, E]."""
 
     def __init__(self, c):
         super().__init__()
         self.c = c
         for i in range(c.model.layers):
             self.add_module(f"layer{i}", BLOCKS[c.block.name](c, i))
-        if c.model.norm_placement != "AFTER":
+        self.has_norm = c.model.norm_placement != "AFTER" or c.model.final_norm
+        if self.has_norm:
             self.norm = Norm(c)
         if c.model.pooling == "QUERY":
             self.query = nn.Parameter(torch.zeros(c.model.width))
@@ -150,7 +155,7 @@ class Encoder(nn.Module):
     def forward(self, x, real):
         for i in range(self.c.model.layers):
             x = getattr(self, f"layer{i}")(x, real)
-        x = self.norm(x) if self.c.model.norm_placement != "AFTER" else x
+        x = self.norm(x) if self.has_norm else x
         pooled = self.pool(x, real)
         return self.pooled_norm(pooled) if self.c.model.pooled_norm == "OVER_EXAMPLES" else pooled
 
@@ -220,7 +225,9 @@ class Head(nn.Module):
 # --- Blocks: one layer of the encoder, x [B, N, E], real [B, N] -> [B, N, E] ---
 
 
-def gelu_of(c):
+def activation_of(c):
+    if c.model.activation == "RELU_MLP":
+        return nn.ReLU()
     return nn.GELU(approximate="tanh" if c.model.activation == "GELU_TANH" else "none")
 
 
@@ -240,10 +247,10 @@ class AttentionMlp(nn.Module):
         self.attention = ATTENTIONS[c.attention.name](c)
         self.mlp = nn.ModuleDict({"hidden": nn.Linear(c.model.width, c.model.mlp_width),
                                   "projection": nn.Linear(c.model.mlp_width, c.model.width)})
-        self.gelu = gelu_of(c)
+        self.activation = activation_of(c)
 
     def forward(self, x, real):
-        mlp = lambda y: self.mlp["projection"](self.gelu(self.mlp["hidden"](y)))
+        mlp = lambda y: self.mlp["projection"](self.activation(self.mlp["hidden"](y)))
         if self.is_post_norm:
             h = self.attention_norm(x + self.attention(x, real))
             return self.mlp_norm(h + mlp(h))
@@ -329,7 +336,7 @@ class DilatedConvolutions(nn.Module):
     def __init__(self, c, index):
         super().__init__()
         o = c.block.options
-        self.c, self.index, self.gelu = c, index, gelu_of(c)
+        self.c, self.index, self.activation = c, index, activation_of(c)
         for i in range(o.convolutions):
             self.add_module(f"convolution{i}", Convolution(c, o.kernel_tokens))
 
@@ -351,7 +358,7 @@ class DilatedConvolutions(nn.Module):
                 source = source % ends.clamp_min(1) if o.circular else source.expand(len(x), -1)
                 there = (source >= 0) & (source < ends) & (places < ends)
                 taps.append(y.gather(1, source.clamp(0, n - 1)[..., None].expand_as(y)) * there.unsqueeze(2))
-            x = x + self.gelu(convolution(torch.cat(taps, 2)))
+            x = x + self.activation(convolution(torch.cat(taps, 2)))
             x = convolution.norm(x) if is_post_norm else x
         return x
 

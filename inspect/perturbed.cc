@@ -85,7 +85,7 @@ absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request) {
   }
   if (opened.split.spec().guesses_tokens()) {
     return absl::UnimplementedError(
-        "--perturb: this run guesses tokens (view.target=NEXT), which would change places, too");
+        "--perturb: this run guesses tokens (view.target), which would change places, too");
   }
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(opened.state.spec()));
   LRA_RETURN_IF_ERROR(LogLook(request, look));

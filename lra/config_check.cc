@@ -22,6 +22,12 @@ std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>&
   const ScheduleConfig& schedule = config.schedule();
   if (absl::StartsWith(path, "schedule.plateau_") && schedule.kind() != ScheduleConfig::PLATEAU)
     return absl::StrCat("schedule.kind is ", ScheduleConfig::Kind_Name(schedule.kind()));
+  if (absl::StartsWith(path, "schedule.drop_") && schedule.kind() != ScheduleConfig::STEP)
+    return absl::StrCat("schedule.kind is ", ScheduleConfig::Kind_Name(schedule.kind()));
+  if (path == "model.mixture_components" &&
+      config.model().token_head() != ModelConfig::LOGISTIC_MIXTURE) {
+    return "model.token_head is CATEGORICAL";
+  }
   if (path == "schedule.warmup_fraction" && schedule.has_warmup_steps())
     return absl::StrCat("schedule.warmup_steps is ", schedule.warmup_steps());
   const EvaluationConfig::Selection selection = config.evaluation().selection();
@@ -117,6 +123,17 @@ absl::Status CheckAgreement(const ModelConfig& model, const std::set<std::string
       model.qkv_width() % model.heads() != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "model.heads = ", model.heads(), " does not divide model.qkv_width = ", model.qkv_width()));
+  }
+  if (model.positions() == ModelConfig::CONCATENATED && model.width() % 4 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model.width: is ", model.width(),
+                     ", must be a multiple of 4: half of the channels of positions CONCATENATED "
+                     "are pairs of sine and cosine"));
+  }
+  if (model.positions() == ModelConfig::CONCATENATED && model.stem_tokens() > 0) {
+    return absl::InvalidArgumentError(
+        "model.stem_tokens: must be 0 with positions CONCATENATED, where tokens have half of the "
+        "channels");
   }
   if (model.positions() == ModelConfig::SINUSOID && model.width() % 2 != 0) {
     return absl::InvalidArgumentError(

@@ -23,6 +23,13 @@ constexpr Option kOptions[] = {
     {"max", [](ModelConfig* m) { m->set_pooling(ModelConfig::MAX); }},
     {"query", [](ModelConfig* m) { m->set_pooling(ModelConfig::QUERY); }},
     {"pooled norm", [](ModelConfig* m) { m->set_pooled_norm(ModelConfig::OVER_EXAMPLES); }},
+    {"ReLU", [](ModelConfig* m) { m->set_activation(ModelConfig::RELU_MLP); }},
+    {"positions beside", [](ModelConfig* m) { m->set_positions(ModelConfig::CONCATENATED); }},
+    {"final norm",
+     [](ModelConfig* m) {
+       m->set_norm_placement(ModelConfig::AFTER);
+       m->set_final_norm(true);
+     }},
 };
 
 ExperimentConfig With(const Option& option, const std::string& attention = "linear") {

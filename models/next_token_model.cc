@@ -15,15 +15,20 @@
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
 #include "models/encoder/head.h"
+#include "models/encoder/logistic_mixture.h"
 #include "models/encoder/sequences.h"
 #include "models/layers/norm.h"
 
 namespace lra {
 namespace {
 
-// With the vector in front, and one linear map as its head.
+bool HidesTokens(const ExperimentConfig& config) {
+  return config.view().target() == DataView::MASKED;
+}
+
+// With the vector in front where the next token is guessed, and one linear map as its head.
 ExperimentConfig EncoderConfig(ExperimentConfig config) {
-  config.mutable_model()->set_pooling(ModelConfig::CLS);
+  config.mutable_model()->set_pooling(HidesTokens(config) ? ModelConfig::MEAN : ModelConfig::CLS);
   config.mutable_model()->set_cls_mask(ModelConfig::REAL);
   config.mutable_model()->set_head(ModelConfig::LINEAR);
   return config;
@@ -44,9 +49,12 @@ class NextTokenModel : public Classifier {
   absl::Status Build(const TaskSpec& spec) {
     LRA_ASSIGN_OR_RETURN(Encoder encoder, Encoder::Create(config_, spec, &parameters_));
     encoder_.emplace(std::move(encoder));
-    if (config_.model().norm_placement() != ModelConfig::AFTER)
-      norm_.emplace(config_.model(), "encoder.norm", &parameters_);
-    head_.emplace(config_.model(), /*is_pair=*/false, spec.vocabulary_size(), &parameters_);
+    if (HasFinalNorm(config_.model())) norm_.emplace(config_.model(), "encoder.norm", &parameters_);
+    if (config_.model().token_head() == ModelConfig::LOGISTIC_MIXTURE) {
+      mixture_.emplace(config_.model().width(), config_.model().mixture_components(), &parameters_);
+    } else {
+      head_.emplace(config_.model(), /*is_pair=*/false, spec.classes(), &parameters_);
+    }
     return absl::OkStatus();
   }
 
@@ -92,7 +100,7 @@ class NextTokenModel : public Classifier {
   at::Tensor GuessBehind(const at::Tensor& x) const {
     at::Tensor last = x.narrow(1, x.size(1) - 1, 1);
     if (norm_) last = norm_->Forward(last, at::Tensor(), BatchStatistics::kRunning);
-    return head_->Forward(last.squeeze(1), at::Tensor()).to(at::kFloat).cpu();
+    return Logits(last.squeeze(1)).cpu();
   }
   const Encoder& encoder() const { return *encoder_; }
 
@@ -116,7 +124,12 @@ class NextTokenModel : public Classifier {
     const at::Tensor y =
         norm_ ? norm_->Forward(encoded.x, encoded.real, run.statistics) : encoded.x;
     const at::Tensor& rows = moved[Encoder::kTensorsOfTexts];
-    return head_->Forward(y.flatten(0, 1).index_select(0, rows), at::Tensor()).to(at::kFloat);
+    return Logits(y.flatten(0, 1).index_select(0, rows));
+  }
+
+  // x [G, E] -> [G, V] float32.
+  at::Tensor Logits(const at::Tensor& x) const {
+    return mixture_ ? mixture_->Forward(x) : head_->Forward(x, at::Tensor()).to(at::kFloat);
   }
 
   const ExperimentConfig config_;
@@ -125,6 +138,7 @@ class NextTokenModel : public Classifier {
   std::optional<Encoder> encoder_;
   std::optional<Norm> norm_;
   std::optional<Head> head_;
+  std::optional<MixtureHead> mixture_;  // in its place
 };
 
 int64_t BytesOf(const std::vector<at::Tensor>& tensors) {
@@ -192,12 +206,18 @@ class RecomputingStream : public TokenStream {
 
 absl::StatusOr<std::unique_ptr<TokenStream>> NextTokenModel::StartStream(int64_t batch,
                                                                          StreamKind kind) const {
+  if (HidesTokens(config_)) {
+    return absl::FailedPreconditionError(
+        "the model guesses hidden tokens from all others (view.target=MASKED), so no text grows "
+        "from it; train one under view.target=NEXT");
+  }
   if (kind == StreamKind::kRecompute) return std::make_unique<RecomputingStream>(*this, batch);
   LRA_RETURN_IF_ERROR(encoder_->CheckStreams());
   return std::make_unique<StatefulStream>(*this, batch);
 }
 
 absl::Status CheckSeesThePastOnly(const ExperimentConfig& config) {
+  if (HidesTokens(config)) return absl::OkStatus();
   if (!config.attention().causal()) {
     return absl::InvalidArgumentError(
         "view.target=NEXT guesses tokens from earlier ones, but attention.causal is false: each "
@@ -209,11 +229,22 @@ absl::Status CheckSeesThePastOnly(const ExperimentConfig& config) {
       "statistics over all of them; use LAYER");
 }
 
+absl::Status CheckHead(const ModelConfig& model, const TaskSpec& spec) {
+  if (model.token_head() != ModelConfig::LOGISTIC_MIXTURE) return absl::OkStatus();
+  if (spec.image_side_pixels() > 0 && spec.zero_is_token()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "model.token_head=LOGISTIC_MIXTURE is of the values 0 .. 255 of pixels (view.pixels=IDS); "
+      "use CATEGORICAL");
+}
+
 }  // namespace
 
 std::vector<int64_t> GuessingRows(const HostBatch& batch) {
   std::vector<int64_t> rows;
   rows.reserve(batch.labels.size());
+  for (size_t i = 0; i < batch.hidden.size(); ++i)
+    if (batch.hidden[i] != 0) rows.push_back(static_cast<int64_t>(i));
+  if (!batch.hidden.empty()) return rows;
   for (int64_t b = 0; b < batch.batch; ++b) {
     // Token n stands at place n + 1, behind the vector, so place n is the one before it.
     const int64_t end = batch.lengths[b];
@@ -226,6 +257,7 @@ std::vector<int64_t> GuessingRows(const HostBatch& batch) {
 absl::StatusOr<std::unique_ptr<Classifier>> CreateNextTokenModel(const ExperimentConfig& config,
                                                                  const TaskSpec& spec) {
   LRA_RETURN_IF_ERROR(CheckSeesThePastOnly(config));
+  LRA_RETURN_IF_ERROR(CheckHead(config.model(), spec));
   std::unique_ptr<NextTokenModel> model;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     model = std::make_unique<NextTokenModel>(config);

@@ -1,6 +1,7 @@
-// The shared encoder as a model of texts: each token is guessed from the earlier ones
-// (view.target=NEXT). A learned vector stands in front of each sequence, so that the first token is
-// guessed, too: the output at place t sees the vector and tokens 0 .. t - 1, and guesses token t.
+// The shared encoder as a model of texts. Each token is guessed from the earlier ones
+// (view.target=NEXT): a learned vector stands in front of each sequence, so that the first token is
+// guessed, too; the output at place t sees the vector and tokens 0 .. t - 1, and guesses token t.
+// Or hidden tokens are guessed from all others (view.target=MASKED) by the outputs in their places.
 #ifndef LRA_MODELS_NEXT_TOKEN_MODEL_H_
 #define LRA_MODELS_NEXT_TOKEN_MODEL_H_
 
@@ -16,15 +17,17 @@
 
 namespace lra {
 
-// A Classifier of the tokens of spec.vocabulary_size ids whose logits [G, V] belong to
-// batch.labels. Pooling and hidden layers of the head do not occur: the head is a norm
-// (model.norm_placement BEFORE) and one linear map. `config` has no unset fields. InvalidArgument
-// where an output would see what it guesses: without attention.causal=true, for an attention or a
-// block that has no causal form, and for model.norm=BATCH, whose statistics are over all tokens.
+// A Classifier of the tokens of spec.classes ids whose logits [G, V] belong to batch.labels.
+// Pooling and hidden layers of the head do not occur: the head is a norm (HasFinalNorm) and one
+// linear map, or a mixture of logistics. `config` has no unset fields. InvalidArgument where an
+// output of NEXT would see what it guesses: without attention.causal=true, for an attention or a
+// block that has no causal form, and for model.norm=BATCH, whose statistics are over all tokens;
+// and for a mixture of what are no pixels.
 absl::StatusOr<std::unique_ptr<Classifier>> CreateNextTokenModel(const ExperimentConfig& config,
                                                                  const TaskSpec& spec);
 
-// [G] the rows of the encoder's flattened output [B (N + 1), E] that guess batch.labels.
+// [G] the rows of the encoder's flattened output [B (N + 1), E], or [B N, E] where tokens are
+// hidden, that guess batch.labels.
 std::vector<int64_t> GuessingRows(const HostBatch& batch);
 
 }  // namespace lra

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
@@ -135,6 +136,55 @@ TEST(NextTokenModelTest, LearnsToRepeat) {
   }
   EXPECT_GT(first, 1.5);
   EXPECT_LT(last, 0.2);
+}
+
+// Tokens 1 and 4 of the first example are hidden, and the first one of the second.
+HostBatch MaskedBatch() {
+  HostBatch batch = Batch();
+  batch.prompts.clear();
+  batch.hidden = {0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0};
+  batch.labels = {2, 5, 7};
+  for (size_t i = 0; i < batch.hidden.size(); ++i)
+    if (batch.hidden[i] != 0) batch.tokens[i] = kVocabulary;
+  return batch;
+}
+
+TEST(MaskedTokenModelTest, GuessesInTheirPlacesFromBothSides) {
+  EXPECT_THAT(GuessingRows(MaskedBatch()), ElementsAre(1, 4, 6));
+  TaskSpec spec = Spec();
+  spec.set_hides_tokens(true);
+  spec.set_vocabulary_size(kVocabulary + 1);
+  const auto model =
+      Classifier::Create(Config("linear", {"view.target=MASKED", "attention.causal=false"}), spec);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const at::Tensor logits = Logits(**model, MaskedBatch());
+  ASSERT_EQ(logits.sizes(), (std::vector<int64_t>{3, kVocabulary}));
+  for (const int64_t n : {0, 2, 5}) {
+    HostBatch changed = MaskedBatch();
+    changed.tokens[n] = 11 - changed.tokens[n];
+    const at::Tensor other = Logits(**model, changed);
+    EXPECT_GT(Difference(logits.narrow(0, 0, 2), other.narrow(0, 0, 2)), 1e-4) << n;
+    EXPECT_LE(Difference(logits[2], other[2]), kRounding) << n;
+  }
+  EXPECT_THAT((*model)->StartStream(1, StreamKind::kState).status().ToString(),
+              HasSubstr("view.target=MASKED"));
+}
+
+TEST(MixtureTest, IsOfPixels) {
+  const std::vector<std::string> sets = {"model.token_head=LOGISTIC_MIXTURE",
+                                         "model.mixture_components=4"};
+  TaskSpec spec = Spec();
+  EXPECT_THAT(Classifier::Create(Config("linear", sets), spec).status().ToString(),
+              HasSubstr("model.token_head=LOGISTIC_MIXTURE is of the values"));
+  spec.set_image_side_pixels(4);
+  spec.set_zero_is_token(true);
+  spec.set_vocabulary_size(256);
+  spec.set_classes(256);
+  const auto model = Classifier::Create(Config("linear", sets), spec);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const at::Tensor logits = Logits(**model, Batch());
+  ASSERT_EQ(logits.sizes(), (std::vector<int64_t>{8, 256}));
+  EXPECT_LT(Difference(logits.exp().sum(1), at::ones({8})), 1e-5);
 }
 
 TEST(NextTokenModelTest, RefusesWhatWouldSeeWhatItGuesses) {

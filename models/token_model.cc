@@ -47,7 +47,7 @@ class EncoderTokenModel : public TokenModel {
     LRA_ASSIGN_OR_RETURN(Encoder encoder,
                          Encoder::Create(config_, WithHiddenId(spec), &parameters_));
     encoder_.emplace(std::move(encoder));
-    if (config_.model().norm_placement() != ModelConfig::AFTER) {
+    if (HasFinalNorm(config_.model())) {
       norm_.emplace(config_.model(), "encoder.norm", &parameters_);
     }
     weight_ = parameters_.Create("pretrain.head.weight", {hidden_id_, config_.model().width()},

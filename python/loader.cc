@@ -130,6 +130,7 @@ void BindLoader(nb::module_& module) {
       .def_prop_ro("keep_b", [](const B& b) { return MaskArray(b, b.keep_b, b.host.length_b); })
       .def_prop_ro("labels", [](const B& b) { return Vector(b, b.host.labels); })
       .def_prop_ro("prompts", [](const B& b) { return Vector(b, b.host.prompts); })
+      .def_prop_ro("hidden", [](const B& b) { return Matrix(b, b.host.hidden); })
       .def_prop_ro("example_ids", [](const B& b) { return Vector(b, b.host.example_ids); });
   nb::class_<Batches>(module, "Batches")
       .def(nb::init<const OpenedSplit&, const ResolvedConfig&, int64_t, int64_t>(),

@@ -42,8 +42,12 @@ absl::Status RunBaseline(const BaselineMethod& method, const BaselineData& data,
 
 std::vector<std::unique_ptr<BaselineMethod>> AllBaselines(const Task& task, const DataView& view) {
   // Data without labels has nothing else to guess.
-  if (view.target() == DataView::NEXT || task.Spec().classes() < 2)
-    return MakeTokenBaselines(IsImage(task.Spec()));
+  const bool are_hidden = view.target() == DataView::MASKED;
+  if (view.target() == DataView::NEXT || are_hidden || task.Spec().classes() < 2) {
+    return MakeTokenBaselines({.is_image = IsImage(task.Spec()),
+                               .has_colours = view.grey() == DataView::COLOURS,
+                               .are_hidden = are_hidden});
+  }
   std::vector<std::unique_ptr<BaselineMethod>> methods;
   methods.push_back(MakeMajorityBaseline());
   for (std::unique_ptr<BaselineMethod>& method : task.Baselines(view))

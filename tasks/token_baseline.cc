@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "datasets/loader.h"
 #include "tasks/kneser_ney.h"
 
 namespace lra {
@@ -15,9 +19,10 @@ namespace {
 constexpr int32_t kStart = 0;
 constexpr int kNgramOrder = 5;
 
-// Calls visit(example, ids, n) for each guessed token ids[n].
+// Calls visit(example, ids, n) for each token ids[n] that can be asked for, whether it is hidden or
+// not.
 template <class Visit>
-void ForEachTarget(const SplitView& split, Visit visit) {
+void ForEachToken(const SplitView& split, Visit visit) {
   std::vector<int32_t> ids;
   for (int64_t i = 0; i < split.size(); ++i) {
     split.Read(i, &ids);
@@ -25,17 +30,73 @@ void ForEachTarget(const SplitView& split, Visit visit) {
   }
 }
 
+// Calls visit(example, ids, n, id) for each guessed token: `id` is to stand at place n of `ids`,
+// which show the mask where a token is hidden.
+template <class Visit>
+void ForEachTarget(const SplitView& split, Visit visit) {
+  if (!split.spec().hides_tokens()) {
+    ForEachToken(split, [&](int64_t i, absl::Span<const int32_t> ids, size_t n) {
+      visit(i, ids, n, ids[n]);
+    });
+    return;
+  }
+  for (int64_t i = 0; i < split.size(); ++i) {
+    const HostBatch seen = MakeBatch(split, {i});
+    auto label = seen.labels.begin();
+    for (size_t n = 0; n < seen.hidden.size(); ++n)
+      if (seen.hidden[n] != 0) visit(i, absl::MakeConstSpan(seen.tokens), n, *label++);
+  }
+}
+
 // What a table answers by.
-using ContextOf = int64_t (*)(absl::Span<const int32_t> ids, size_t n);
+using ContextOf = std::function<int64_t(absl::Span<const int32_t> ids, size_t n)>;
 int64_t Nothing(absl::Span<const int32_t>, size_t) { return 0; }
 int64_t Previous(absl::Span<const int32_t> ids, size_t n) { return n == 0 ? kStart : ids[n - 1]; }
 int64_t Place(absl::Span<const int32_t>, size_t n) { return static_cast<int64_t>(n); }
+
+// The value of the same colour one pixel back.
+ContextOf PreviousOf(int64_t pixel_tokens) {
+  return [pixel_tokens](absl::Span<const int32_t> ids, size_t n) -> int64_t {
+    const int64_t before = static_cast<int64_t>(n) - pixel_tokens;
+    return before < 0 ? kStart : ids[before];
+  };
+}
+
+// Left + up - corner of a picture's pixel, and what that missed by in the pixel's colour before.
+class Slope {
+ public:
+  explicit Slope(const TaskSpec& spec)
+      : side_(std::max(1, spec.image_side_pixels())),
+        of_pixel_(std::max(1, spec.pixel_tokens())),
+        most_(spec.vocabulary_size() - 1) {}
+
+  int64_t operator()(absl::Span<const int32_t> ids, size_t n) const {
+    const auto token = static_cast<int64_t>(n);
+    const bool is_first = token % of_pixel_ == 0;
+    const int64_t missed = is_first ? 0 : ids[token - 1] - Guess(ids, token - 1);
+    return std::clamp<int64_t>(Guess(ids, token) + missed, 0, most_);
+  }
+
+ private:
+  int64_t Guess(absl::Span<const int32_t> ids, int64_t token) const {
+    const int64_t row = side_ * of_pixel_, pixel = token / of_pixel_;
+    const bool has_left = pixel % side_ > 0, has_up = token >= row;
+    if (!has_left && !has_up) return kStart;
+    if (!has_left) return ids[token - row];
+    const int64_t left = ids[token - of_pixel_];
+    if (!has_up) return left;
+    return std::clamp<int64_t>(left + ids[token - row] - ids[token - row - of_pixel_], 0, most_);
+  }
+
+  const int64_t side_, of_pixel_, most_;
+};
 
 // What was learned from a training split.
 class Guesser {
  public:
   virtual ~Guesser() = default;
-  virtual double p(absl::Span<const int32_t> ids, size_t n) const = 0;  // of ids[n]
+  // The probability of `id` at place n; where ids are not hidden it is ids[n].
+  virtual double p(absl::Span<const int32_t> ids, size_t n, int32_t id) const = 0;
   // The likeliest id at place n, the lowest of equals.
   virtual int32_t best(absl::Span<const int32_t> ids, size_t n) const = 0;
 };
@@ -53,8 +114,8 @@ class Table : public Guesser {
       best_[r] = static_cast<int32_t>(std::max_element(row(r), row(r) + ids_) - row(r));
   }
 
-  double p(absl::Span<const int32_t> ids, size_t n) const override {
-    return p_[context_of_(ids, n) * ids_ + ids[n]];
+  double p(absl::Span<const int32_t> ids, size_t n, int32_t id) const override {
+    return p_[context_of_(ids, n) * ids_ + id];
   }
   int32_t best(absl::Span<const int32_t> ids, size_t n) const override {
     return best_[context_of_(ids, n)];
@@ -71,19 +132,18 @@ using Fitted = std::unique_ptr<Guesser>;
 
 Fitted Uniform(const SplitView& train) {
   const TaskSpec& spec = train.spec();
-  auto table = std::make_unique<Table>(spec.vocabulary_size(), 1, Nothing);
+  auto table = std::make_unique<Table>(spec.classes(), 1, Nothing);
   const int first = spec.zero_is_token() ? 0 : 1;
-  std::fill(table->row(0) + first, table->row(0) + spec.vocabulary_size(),
-            1.0 / (spec.vocabulary_size() - first));
+  std::fill(table->row(0) + first, table->row(0) + spec.classes(), 1.0 / (spec.classes() - first));
   table->FindBest();
   return table;
 }
 
 // [V], counts from one on.
 std::vector<double> UnigramOf(const SplitView& train) {
-  std::vector<double> p(train.spec().vocabulary_size(), 1.0);
+  std::vector<double> p(train.spec().classes(), 1.0);
   auto total = static_cast<double>(p.size());
-  ForEachTarget(train, [&](int64_t, absl::Span<const int32_t> ids, size_t n) {
+  ForEachToken(train, [&](int64_t, absl::Span<const int32_t> ids, size_t n) {
     ++p[ids[n]];
     ++total;
   });
@@ -105,7 +165,7 @@ Fitted Conditional(const SplitView& train, int64_t contexts, ContextOf context_o
   const auto ids_number = static_cast<int64_t>(unigram.size());
   auto table = std::make_unique<Table>(ids_number, contexts, context_of);
   std::vector<double> totals(contexts);
-  ForEachTarget(train, [&](int64_t, absl::Span<const int32_t> ids, size_t n) {
+  ForEachToken(train, [&](int64_t, absl::Span<const int32_t> ids, size_t n) {
     const int64_t context = context_of(ids, n);
     ++table->row(context)[ids[n]];
     ++totals[context];
@@ -120,6 +180,14 @@ Fitted Conditional(const SplitView& train, int64_t contexts, ContextOf context_o
 
 Fitted Bigram(const SplitView& train) {
   return Conditional(train, train.spec().vocabulary_size(), Previous);
+}
+
+Fitted Channel(const SplitView& train) {
+  return Conditional(train, train.spec().classes(), PreviousOf(train.spec().pixel_tokens()));
+}
+
+Fitted BySlope(const SplitView& train) {
+  return Conditional(train, train.spec().classes(), Slope(train.spec()));
 }
 
 // Only of images, which are all of one length.
@@ -138,7 +206,9 @@ class NgramGuesser : public Guesser {
     }
     model_.Fit();
   }
-  double p(absl::Span<const int32_t> ids, size_t n) const override { return model_.P(ids, n); }
+  double p(absl::Span<const int32_t> ids, size_t n, int32_t) const override {
+    return model_.P(ids, n);
+  }
   int32_t best(absl::Span<const int32_t> ids, size_t n) const override {
     return model_.Best(ids, n);
   }
@@ -147,6 +217,73 @@ class NgramGuesser : public Guesser {
   KneserNey model_;
 };
 
+// By the tokens on both sides, where either may be hidden or beyond the end of the text. What was
+// counted stands beside kPrior of the mean of what either side says, and that beside one unigram.
+class TwoSided : public Guesser {
+ public:
+  explicit TwoSided(const SplitView& train)
+      : ids_(train.spec().classes()),
+        mask_(static_cast<int32_t>(ids_)),
+        unigram_(UnigramOf(train)),
+        left_(sides() * ids_),
+        right_(sides() * ids_),
+        both_(sides() * sides() * ids_) {
+    ForEachToken(train, [&](int64_t, absl::Span<const int32_t> ids, size_t n) {
+      const int64_t before = Left(ids, n), after = Right(ids, n), id = ids[n];
+      // A neighbour that is hidden says nothing: the row of the mask counts every token.
+      for (const int64_t l : {before, int64_t{mask_}}) ++left_[l * ids_ + id];
+      for (const int64_t r : {after, int64_t{mask_}}) ++right_[r * ids_ + id];
+      ++both_[(before * sides() + after) * ids_ + id];
+    });
+  }
+
+  double p(absl::Span<const int32_t> ids, size_t n, int32_t id) const override {
+    return Row(ids, n)[id];
+  }
+  int32_t best(absl::Span<const int32_t> ids, size_t n) const override {
+    const std::vector<double> row = Row(ids, n);
+    return static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
+  }
+
+ private:
+  static constexpr double kPrior = 5;
+  // Ids, the mask, and what stands beyond the ends.
+  int64_t sides() const { return ids_ + 2; }
+  int64_t Left(absl::Span<const int32_t> ids, size_t n) const {
+    return n == 0 ? ids_ + 1 : ids[n - 1];
+  }
+  int64_t Right(absl::Span<const int32_t> ids, size_t n) const {
+    return n + 1 == ids.size() ? ids_ + 1 : ids[n + 1];
+  }
+
+  // (counts + weight prior) / (their sum + weight).
+  template <class Prior>
+  std::vector<double> Smoothed(const uint32_t* counts, double weight, const Prior& prior) const {
+    const double total = std::accumulate(counts, counts + ids_, 0.0) + weight;
+    std::vector<double> p(ids_);
+    for (int64_t y = 0; y < ids_; ++y) p[y] = (counts[y] + weight * prior(y)) / total;
+    return p;
+  }
+
+  std::vector<double> Row(absl::Span<const int32_t> ids, size_t n) const {
+    const int64_t before = Left(ids, n), after = Right(ids, n);
+    const auto unigram = [&](int64_t y) { return unigram_[y]; };
+    const std::vector<double> left = Smoothed(left_.data() + before * ids_, 1, unigram);
+    const std::vector<double> right = Smoothed(right_.data() + after * ids_, 1, unigram);
+    if (before == mask_) return right;
+    if (after == mask_) return left;
+    return Smoothed(both_.data() + (before * sides() + after) * ids_, kPrior,
+                    [&](int64_t y) { return (left[y] + right[y]) / 2; });
+  }
+
+  const int64_t ids_;
+  const int32_t mask_;
+  const std::vector<double> unigram_;
+  std::vector<uint32_t> left_, right_, both_;
+};
+
+Fitted BothSides(const SplitView& train) { return std::make_unique<TwoSided>(train); }
+
 Fitted Ngram(const SplitView& train) { return std::make_unique<NgramGuesser>(train); }
 
 TokenScores Score(const Guesser& guesser, const SplitView& split) {
@@ -154,10 +291,10 @@ TokenScores Score(const Guesser& guesser, const SplitView& split) {
   scores.targets.resize(split.size());
   scores.correct.resize(split.size());
   scores.nats.resize(split.size());
-  ForEachTarget(split, [&](int64_t example, absl::Span<const int32_t> ids, size_t n) {
+  ForEachTarget(split, [&](int64_t example, absl::Span<const int32_t> ids, size_t n, int32_t id) {
     ++scores.targets[example];
-    scores.correct[example] += guesser.best(ids, n) == ids[n];
-    scores.nats[example] -= std::log(guesser.p(ids, n));
+    scores.correct[example] += guesser.best(ids, n) == id;
+    scores.nats[example] -= std::log(guesser.p(ids, n, id));
   });
   return scores;
 }
@@ -184,9 +321,32 @@ class TokenBaseline : public BaselineMethod {
   Fitted (*const fit_)(const SplitView& train);
 };
 
+template <class Add>
+void AddOfImages(bool has_colours, const Add& add) {
+  add({.name = "pixel_place",
+       .description = "How often each value occurs at a pixel's place.",
+       .bar = "places",
+       .ignores = "all other pixels"},
+      ByPlace);
+  if (has_colours) {
+    add({.name = "channel_bigram",
+         .description = "How often each value follows the pixel before's of the same colour.",
+         .bar = "bigrams of a colour",
+         .ignores = "all but one value"},
+        Channel);
+  }
+  add({.name = "slope",
+       .description = "How often each value occurs where left + up - corner, and by how much that "
+                      "missed the colour before, say the same.",
+       .bar = "slopes",
+       .ignores = "all but the nearest values",
+       .is_required = false},
+      BySlope);
+}
+
 }  // namespace
 
-std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(bool is_image) {
+std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(TokenBaselineKind kind) {
   std::vector<std::unique_ptr<BaselineMethod>> methods;
   const auto add = [&](BaselineFacts facts, Fitted (*fit)(const SplitView&)) {
     methods.push_back(std::make_unique<TokenBaseline>(std::move(facts), fit));
@@ -202,19 +362,23 @@ std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(bool is_image) {
        .ignores = "all other tokens",
        .ladder = "n-grams"},
       Unigram);
+  if (kind.are_hidden) {
+    add({.name = "two_sided",
+         .description = "How often each token stands between the one in front and the one behind.",
+         .bar = "neighbours",
+         .ignores = "all tokens but two",
+         .is_quick = false,
+         .ladder = "n-grams"},
+        BothSides);
+    return methods;
+  }
   add({.name = "bigram",
        .description = "How often each token follows the one in front of it.",
        .bar = "bigrams",
        .ignores = "all tokens but the one in front",
        .ladder = "n-grams"},
       Bigram);
-  if (is_image) {
-    add({.name = "pixel_place",
-         .description = "How often each value occurs at a pixel's place.",
-         .bar = "places",
-         .ignores = "all other pixels"},
-        ByPlace);
-  }
+  if (kind.is_image) AddOfImages(kind.has_colours, add);
   add({.name = "ngram",
        .description = absl::StrCat("How often each token follows the ", kNgramOrder - 1,
                                    " in front of it, smoothed as by Kneser and Ney."),

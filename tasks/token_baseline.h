@@ -1,4 +1,4 @@
-// Baselines where tokens are guessed (view.target=NEXT): what can be had without a model.
+// Baselines where tokens are guessed (view.target NEXT or MASKED): what can be had without a model.
 #ifndef LRA_TASKS_TOKEN_BASELINE_H_
 #define LRA_TASKS_TOKEN_BASELINE_H_
 
@@ -9,14 +9,25 @@
 
 namespace lra {
 
+struct TokenBaselineKind {
+  bool is_image = false;
+  bool has_colours = false;  // view.grey=COLOURS
+  bool are_hidden = false;   // view.target=MASKED
+};
+
 // By frequencies of the training split's guessed tokens, weakest first, each with a ScoreTokens().
 //   uniform: every id alike, but for padding
 //   unigram: how often each token occurs; counts begin at one, so that no probability is 0
 //   bigram: how often it occurs after the token in front of it, or as the first one. What was
 //     counted stands beside one unigram: p(y | x) = (count(x y) + p(y)) / (count(x) + 1)
-//   pixel_place (images only): the same after the pixel's place instead of the token in front
+//   pixel_place (images): the same after the pixel's place instead of the token in front
+//   channel_bigram (colours): the same after the value of the same colour in the pixel before
+//   slope (images): the same after left + up - corner, in colours and what that missed by in the
+//     colour before
 //   ngram: of the four tokens in front (tasks/kneser_ney.h); not quick
-std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(bool is_image = false);
+// Of hidden tokens uniform, unigram and
+//   two_sided: how often each occurs between its two neighbours, where these are not hidden
+std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(TokenBaselineKind kind = {});
 
 }  // namespace lra
 

@@ -35,11 +35,11 @@ class TokenBaselineTest : public testing::Test {
   SplitView Split(const std::string& name) { return *SplitView::Create(data_, name, view_); }
 
   // The scores of the test split.
-  TokenScores Score(const std::string& name, bool is_image = false) {
+  TokenScores Score(const std::string& name, TokenBaselineKind kind = {}) {
     const SplitView train = Split("train"), validation = Split("validation"), test = Split("test");
     const std::vector<const SplitView*> scored = {&test};
     const auto all =
-        RunBaselines(MakeTokenBaselines(is_image), train, validation, scored, {.all = true});
+        RunBaselines(MakeTokenBaselines(kind), train, validation, scored, {.all = true});
     EXPECT_TRUE(all.ok()) << all.status();
     for (const BaselinePrediction& one : *all) {
       EXPECT_TRUE(one.logits.empty());
@@ -73,8 +73,79 @@ TEST_F(TokenBaselineTest, ScoresByHand) {
 // once and 1 once.
 TEST_F(TokenBaselineTest, ByPlaceByHand) {
   const auto nats = [](double p) { return testing::DoubleNear(-std::log(p), 1e-12); };
-  EXPECT_THAT(Score("pixel_place", /*is_image=*/true).nats,
+  EXPECT_THAT(Score("pixel_place", {.is_image = true}).nats,
               ElementsAre(nats((1 + 4.0 / 11) / 3 * (1 + 4.0 / 11) / 3), nats(2.0 / 11 / 3)));
+}
+
+// Hidden tokens after counts of 1 2 1 2 3 and 2 1, those of the test's tokens being hidden as in
+// evaluation. Every token of `3` is hidden, and nothing stands beside it.
+TEST_F(TokenBaselineTest, BetweenTwoNeighboursByHand) {
+  view_.set_target(DataView::MASKED);
+  const auto nats = [](double p) { return testing::DoubleNear(-std::log(p), 1e-12); };
+  const TokenScores unigram = Score("unigram", {.are_hidden = true});
+  EXPECT_EQ(unigram.targets[1], 1);
+  EXPECT_THAT(unigram.nats[1], nats(2.0 / 11));
+  // Begins a text: 1 and 2 once each; ends one: 3 and 1 once each; both at once: none.
+  const double left = 2.0 / 11 / 3, right = (1 + 2.0 / 11) / 3;
+  EXPECT_THAT(Score("two_sided", {.are_hidden = true}).nats[1], nats((left + right) / 2));
+}
+
+class PictureBaselineTest : public testing::Test {
+ protected:
+  // The nats of a test picture of 2 x 2 pixels after one training picture.
+  static double Nats(const std::string& name, TaskSpec::Content content,
+                     std::vector<uint16_t> train, std::vector<uint16_t> test) {
+    TaskSpec spec;
+    spec.set_name("pictures");
+    spec.set_version(1);
+    spec.set_content(content);
+    spec.set_vocabulary_size(256);
+    spec.set_image_side_pixels(2);
+    spec.set_max_length_tokens(static_cast<int32_t>(train.size()));
+    spec.set_classes(2);
+    const TestFolder folder;
+    WriteTestData(
+        folder.File("data"), spec,
+        {{"train", {{train, {}, 0}}}, {"validation", {{train, {}, 0}}}, {"test", {{test, {}, 0}}}});
+    DataView view;
+    view.set_target(DataView::NEXT);
+    const bool has_colours = content == TaskSpec::RGB_IMAGE;
+    if (has_colours) view.set_grey(DataView::COLOURS);
+    const Dataset data = *Dataset::Open(folder.File("data"), {});
+    const auto split = [&](const char* of) { return *SplitView::Create(data, of, view); };
+    const SplitView fitted = split("train"), validation = split("validation"),
+                    asked = split("test");
+    const auto all =
+        RunBaselines(MakeTokenBaselines({.is_image = true, .has_colours = has_colours}), fitted,
+                     validation, {&asked}, {});
+    EXPECT_TRUE(all.ok()) << all.status();
+    for (const BaselinePrediction& one : *all)
+      if (one.facts.name == name) return one.token_scores.at(0).nats.at(0);
+    return -1;
+  }
+};
+
+// Left + up - corner: the last pixel of 10 20 / 30 40 is looked up at 40, where training saw 40 of
+// 10 20 / 30 40; the others at 0 (the first), 10 and 10 (left, up).
+TEST_F(PictureBaselineTest, SlopeByHand) {
+  const auto p = [](double count, double total, double unigram) {
+    return -std::log((count + unigram) / (total + 1));
+  };
+  const double seen = 2.0 / 260, unseen = 1.0 / 260;
+  EXPECT_NEAR(Nats("slope", TaskSpec::GREY_IMAGE, {10, 20, 30, 40}, {10, 20, 30, 40}),
+              p(1, 1, seen) + 2 * p(1, 2, seen) + p(1, 1, seen), 1e-9);
+  // 12 22 / 30 39: 12 at 0, 22 and 30 at 12, 39 at 40.
+  EXPECT_NEAR(Nats("slope", TaskSpec::GREY_IMAGE, {10, 20, 30, 40}, {12, 22, 30, 39}),
+              p(0, 1, unseen) + p(0, 0, unseen) + p(0, 0, seen) + p(0, 1, unseen), 1e-9);
+}
+
+// Planes of 1 2 3 4, 5 6 7 8 and 9 10 11 12: tokens 1 5 9 2 6 10 ..., each after its own colour.
+TEST_F(PictureBaselineTest, ChannelsByHand) {
+  const std::vector<uint16_t> picture = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const double unigram = 2.0 / 268;
+  // Three begin behind nothing; nine follow a value that was seen once.
+  EXPECT_NEAR(Nats("channel_bigram", TaskSpec::RGB_IMAGE, picture, picture),
+              -3 * std::log((1 + unigram) / 4) - 9 * std::log((1 + unigram) / 2), 1e-9);
 }
 
 // Each text is longer than its context, so 3 behind 1 2 1 2 is sure but for the smoothing.

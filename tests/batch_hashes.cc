@@ -29,6 +29,7 @@ void AddBatch(const HostBatch& batch, const DataView& view, Sha256* hash) {
   Add(batch.values, hash);
   Add(batch.labels, hash);
   Add(batch.prompts, hash);
+  Add(batch.hidden, hash);
   Add(batch.example_ids, hash);
   for (int64_t b = 0; b < batch.batch; ++b) {
     for (int64_t n = 0; n < batch.length; ++n) {

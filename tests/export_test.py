@@ -43,6 +43,8 @@ CASES = {
     "transformer-batch-norm": ("transformer", model(norm="BATCH", pooling="MAX", attention_bias="true")),
     "transformer-batch-norm-after": ("transformer", model(norm="BATCH", norm_placement="AFTER", head="LINEAR")),
     "transformer-pooled-norm": ("transformer", model(pooled_norm="OVER_EXAMPLES", pooling="QUERY", head_activation="GELU")),
+    "transformer-positions-beside": (
+        "transformer", model(positions="CONCATENATED", activation="RELU_MLP", norm_placement="AFTER", final_norm="true")),
     "local": ("local", BLOCK16),
     "local-causal": ("local", BLOCK16 + CAUSAL),
     "local-lra2020": ("local", BLOCK16 + LRA2020),

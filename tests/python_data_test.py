@@ -36,7 +36,7 @@ def add(batch, sha256):
     """What tests/batch_hashes.cc hashes of a batch."""
     sizes = [len(batch), batch.inputs.shape[1], 0 if batch.ids_b is None else batch.ids_b.shape[1]]
     sha256.update(numpy.array(sizes, "int64").tobytes())
-    for field in "ids", "ids_b", "values", "labels", "prompts", "example_ids", "keep":
+    for field in "ids", "ids_b", "values", "labels", "prompts", "hidden", "example_ids", "keep":
         array = getattr(batch, field)
         if array is not None:
             sha256.update(array.tobytes())

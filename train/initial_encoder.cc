@@ -31,17 +31,11 @@ constexpr char kPositionTable[] = "embedding.position.weight";
 
 // What the layers compute, beside the attention. Rates of dropout and initial values may differ.
 bool IsOfEncoder(absl::string_view path) {
-  constexpr absl::string_view kPaths[] = {"model.layers",
-                                          "model.width",
-                                          "model.heads",
-                                          "model.qkv_width",
-                                          "model.mlp_width",
-                                          "model.norm",
-                                          "model.norm_placement",
-                                          "model.activation",
-                                          "model.positions",
-                                          "model.stem_tokens",
-                                          "model.attention_filter_tokens"};
+  constexpr absl::string_view kPaths[] = {
+      "model.layers",         "model.width",       "model.heads",
+      "model.qkv_width",      "model.mlp_width",   "model.norm",
+      "model.norm_placement", "model.final_norm",  "model.activation",
+      "model.positions",      "model.stem_tokens", "model.attention_filter_tokens"};
   return absl::StartsWith(path, "block.") ||
          std::find(std::begin(kPaths), std::end(kPaths), path) != std::end(kPaths);
 }
@@ -77,7 +71,8 @@ absl::Status CheckFields(const ExperimentConfig& other, const ExperimentConfig& 
 
 // Whether a vector stands in front of each sequence and has position 0.
 bool HasCls(const ExperimentConfig& config, const TaskSpec& spec) {
-  return spec.guesses_tokens() || config.model().pooling() == ModelConfig::CLS;
+  return (spec.guesses_tokens() && !spec.hides_tokens()) ||
+         config.model().pooling() == ModelConfig::CLS;
 }
 
 // Positions that a model has for tokens.

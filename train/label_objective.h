@@ -26,10 +26,8 @@ class LabelObjective : public Objective, private WholeBatchWork {
   absl::StatusOr<BatchResult> AddShare(const HostBatch& share, double divisor,
                                        int64_t micro_batch_examples,
                                        const ForwardContext& context) const override;
-  // Batches of tokens guess unlike numbers of them.
-  const WholeBatchWork* whole_batch_work() const override {
-    return guesses_tokens() ? nullptr : this;
-  }
+  // Batches that guess unlike numbers of tokens are of unlike shapes.
+  const WholeBatchWork* whole_batch_work() const override { return this; }
   int64_t counted_classes() const override {
     return guesses_tokens() ? 0 : run_.train.spec().classes();
   }

@@ -37,7 +37,7 @@ std::vector<T> Rows(const std::vector<T>& values, const Choice& choice) {
 
 // batch.labels of these rows.
 std::vector<int32_t> Targets(const HostBatch& batch, const Choice& choice) {
-  if (batch.prompts.empty()) return Rows(batch.labels, choice);
+  if (batch.prompts.empty() && batch.hidden.empty()) return Rows(batch.labels, choice);
   std::vector<int32_t> targets;
   auto from = batch.labels.begin();
   for (int64_t b = 0; b < batch.batch; ++b) {
@@ -68,6 +68,7 @@ HostBatch PartOf(const HostBatch& batch, const Choice& choice, bool keeps_length
   part.length_b = keeps_length ? batch.length_b : Longest(part.lengths_b);
   part.tokens = Columns(batch.tokens, choice, batch.length, part.length);
   part.tokens_b = Columns(batch.tokens_b, choice, batch.length_b, part.length_b);
+  part.hidden = Columns(batch.hidden, choice, batch.length, part.length);
   part.values = Columns(batch.values, choice, batch.length, part.length);
   return part;
 }
@@ -92,6 +93,7 @@ HostBatch PadToMultiple(HostBatch batch, int64_t multiple, int64_t most) {
   const int64_t wider = rounded(batch.length), wider_b = rounded(batch.length_b);
   Widen(batch.length, wider, &batch.tokens);
   Widen(batch.length, wider, &batch.values);
+  Widen(batch.length, wider, &batch.hidden);
   Widen(batch.length_b, wider_b, &batch.tokens_b);
   batch.length = wider;
   batch.length_b = wider_b;

@@ -118,6 +118,23 @@ TEST(EveryNth, TakesItsRowsInOrder) {
   EXPECT_THAT(EveryNth(batch, 1, 2, true).tokens, ElementsAre(3, 0, 0, 0));
 }
 
+// Rows have unlike numbers of hidden tokens, hence of labels.
+TEST(EveryNth, TakesTheHiddenTokensOfItsRows) {
+  HostBatch batch = ThreeExamples();
+  batch.hidden.assign(batch.tokens.size(), 0);
+  batch.hidden[0] = batch.hidden[1] = batch.hidden[batch.length] = 1;
+  batch.hidden[2 * batch.length + 3] = 1;
+  batch.labels = {11, 12, 13, 14};
+  EXPECT_THAT(EveryNth(batch, 0, 2).labels, ElementsAre(11, 12, 14));
+  const HostBatch odd = EveryNth(batch, 1, 2);
+  EXPECT_THAT(odd.labels, ElementsAre(13));
+  EXPECT_THAT(odd.hidden, ElementsAre(1));
+  const HostBatch padded = PadToMultiple(batch, 6, 100);
+  EXPECT_EQ(padded.hidden.size(), padded.tokens.size());
+  EXPECT_EQ(TargetsOf(padded, 0), 2);
+  EXPECT_EQ(TargetsOf(padded, 2), 1);
+}
+
 TEST(EveryNth, IsEmptyBeyondTheBatch) {
   const HostBatch none = EveryNth(ThreeExamples(), 3, 8);
   EXPECT_EQ(none.batch, 0);

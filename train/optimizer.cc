@@ -6,6 +6,7 @@
 #include <ATen/ops/_foreach_clamp_min.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_foreach_reciprocal.h>
 #include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
@@ -160,19 +161,29 @@ double Optimizer::ClipGradients() {
   const double raw_norm = GradientNorm();
   if (!std::isfinite(raw_norm)) return raw_norm;  // clamping would hide an infinity
   double norm = raw_norm;
+  const bool by_parameter = config_.clip_scope() == OptimizerConfig::EACH_PARAMETER;
   if (config_.clip_value() > 0) {
     for (Group& group : groups_) {
       for (at::Tensor& value : group.values) {
         value.mutable_grad().clamp_(-config_.clip_value(), config_.clip_value());
       }
     }
-    norm = GradientNorm();
+    if (!by_parameter) norm = GradientNorm();
   }
+  if (by_parameter) return ClipEach(), raw_norm;
   if (config_.clip_norm() <= 0 || norm <= config_.clip_norm()) return raw_norm;
   for (Group& group : groups_) {
     for (at::Tensor& value : group.values) value.mutable_grad().mul_(config_.clip_norm() / norm);
   }
   return raw_norm;
+}
+
+void Optimizer::ClipEach() {
+  if (config_.clip_norm() <= 0) return;
+  for (const at::Tensor& gradient : Gradients()) {
+    const double norm = std::sqrt(SquaredNorm(gradient));
+    if (norm > config_.clip_norm()) gradient.mul_(config_.clip_norm() / norm);
+  }
 }
 
 void Optimizer::Update(Group& group, const ScheduleValue& schedule) {
@@ -210,15 +221,24 @@ void Optimizer::Adam(Group& group, const std::vector<at::Tensor>& gradients, con
 }
 
 at::Tensor Optimizer::Rates(const ScheduleValue& schedule) const {
-  at::Tensor rates = at::empty({static_cast<int64_t>(groups_.size())}, at::kFloat);
+  const auto groups = static_cast<int64_t>(groups_.size());
+  const bool is_rectified = config_.kind() == OptimizerConfig::RADAM;
+  at::Tensor rates =
+      is_rectified ? at::empty({groups, 3}, at::kFloat) : at::empty({groups}, at::kFloat);
   float* next = rates.mutable_data_ptr<float>();
-  for (const Group& group : groups_) *next++ = static_cast<float>(RateOfGroup(group, schedule));
+  for (const Group& group : groups_) {
+    if (!is_rectified) {
+      *next++ = static_cast<float>(RateOfGroup(group, schedule));
+      continue;
+    }
+    const Rectified<double> factors = RectifiedAt(group, schedule, updates_ + 1);
+    for (const double factor : {factors.kept, factors.adaptive, factors.plain})
+      *next++ = static_cast<float>(factor);
+  }
   return rates;
 }
 
 std::string Optimizer::WhyNotRepeated() const {
-  if (config_.kind() == OptimizerConfig::RADAM)
-    return "optimizer.kind=RADAM, whose correction of each step the host computes";
   if (average_) return "optimizer.average_decay, whose share of each step the host computes";
   return "";
 }
@@ -247,7 +267,9 @@ at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tens
     at::_foreach_clamp_max_(gradients, config_.clip_value());
     norm = NormOnDevice(gradients);
   }
-  if (config_.clip_norm() > 0) {
+  if (config_.clip_scope() == OptimizerConfig::EACH_PARAMETER) {
+    ClipEachOnDevice(gradients);
+  } else if (config_.clip_norm() > 0) {
     const at::Tensor factor = (config_.clip_norm() / norm).clamp_max_(1);
     at::_foreach_mul_(gradients, factor.to(gradients[0].scalar_type()));
   }
@@ -261,14 +283,25 @@ at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tens
   return raw_norm;
 }
 
+void Optimizer::ClipEachOnDevice(const std::vector<at::Tensor>& gradients) const {
+  if (config_.clip_norm() <= 0) return;
+  std::vector<at::Tensor> factors = at::_foreach_norm(gradients);
+  at::_foreach_reciprocal_(factors);
+  at::_foreach_mul_(factors, config_.clip_norm());
+  at::_foreach_clamp_max_(factors, 1);
+  at::_foreach_mul_(gradients, factors);
+}
+
 void Optimizer::UpdateOnDevice(Group& group, const ScheduleValue& schedule,
                                const at::Tensor& rate) {
   if (group.values.empty()) return;
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& value : group.values) gradients.push_back(value.grad());
   at::_foreach_add_(group.steps, 1);
-  if (config_.kind() == OptimizerConfig::RADAM) {
-    UpdateRectifiedOnDevice(group, schedule);
+  if (config_.kind() == OptimizerConfig::RADAM && rate.defined()) {
+    UpdateRectifiedOnDevice<at::Tensor>(group, schedule.beta1, {rate[0], rate[1], rate[2]});
+  } else if (config_.kind() == OptimizerConfig::RADAM) {
+    UpdateRectifiedOnDevice(group, schedule.beta1, RectifiedAt(group, schedule, updates_));
   } else if (rate.defined()) {
     Adam(group, gradients, rate, schedule.beta1, has_failed_);
   } else {
@@ -277,41 +310,60 @@ void Optimizer::UpdateOnDevice(Group& group, const ScheduleValue& schedule,
   at::_foreach_sub_(group.steps, std::vector<at::Tensor>(group.steps.size(), has_failed_));
 }
 
+Optimizer::Rectified<double> Optimizer::RectifiedAt(const Group& group,
+                                                    const ScheduleValue& schedule,
+                                                    int64_t update) const {
+  const double rate = RateOfGroup(group, schedule), step = static_cast<double>(update);
+  const double correction1 = 1 - std::pow(schedule.beta1, step);
+  const double correction2 = 1 - std::pow(config_.beta2(), step);
+  const double rectification = Rectification(config_.beta2(), step);
+  const double kept =
+      config_.decay() == OptimizerConfig::COUPLED ? 1 : 1 - rate * group.weight_decay;
+  if (rectification > 0)
+    return {kept, rate * rectification * std::sqrt(correction2) / correction1, 0};
+  return {kept, 0, rate / correction1};
+}
+
 void Optimizer::UpdateRectified(Group& group, const ScheduleValue& schedule) {
-  const double learning_rate = RateOfGroup(group, schedule), beta1 = schedule.beta1;
-  const double beta2 = config_.beta2(), step = static_cast<double>(updates_);
-  const double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
-  const double rectification = Rectification(beta2, step);
+  const double beta1 = schedule.beta1, beta2 = config_.beta2();
+  const Rectified<double> factors = RectifiedAt(group, schedule, updates_);
   for (size_t i = 0; i < group.values.size(); ++i) {
     at::Tensor &value = group.values[i], &m = group.first_moments[i], &v = group.second_moments[i];
     at::Tensor gradient = value.grad();
     if (config_.decay() == OptimizerConfig::COUPLED) {
       gradient = gradient + group.weight_decay * value;
     } else {
-      value.mul_(1 - learning_rate * group.weight_decay);
+      value.mul_(factors.kept);
     }
     m.mul_(beta1).add_(gradient, 1 - beta1);
     v.mul_(beta2).addcmul_(gradient, gradient, 1 - beta2);
-    if (rectification > 0) {
-      const double scale = learning_rate * rectification * std::sqrt(correction2) / correction1;
-      value.addcdiv_(m, v.sqrt().add_(config_.epsilon()), -scale);
+    if (factors.plain == 0) {
+      value.addcdiv_(m, v.sqrt().add_(config_.epsilon()), -factors.adaptive);
     } else {
-      value.add_(m, -learning_rate / correction1);
+      value.add_(m, -factors.plain);
     }
   }
 }
 
 // Takes back what a void update did, which only the device knows of.
-void Optimizer::UpdateRectifiedOnDevice(Group& group, const ScheduleValue& schedule) {
-  std::vector<at::Tensor> changed = group.values;
-  for (const auto* moments : {&group.first_moments, &group.second_moments})
-    changed.insert(changed.end(), moments->begin(), moments->end());
-  std::vector<at::Tensor> before;
-  for (const at::Tensor& tensor : changed) before.push_back(tensor.clone());
-  UpdateRectified(group, schedule);
+template <class Number>
+void Optimizer::UpdateRectifiedOnDevice(Group& group, double beta1,
+                                        const Rectified<Number>& factors) {
+  const double beta2 = config_.beta2();
   const at::Tensor is_void = has_failed_ > 0;
-  for (size_t i = 0; i < changed.size(); ++i)
-    changed[i].copy_(at::where(is_void, before[i], changed[i]));
+  const auto change = [&](at::Tensor& tensor, const at::Tensor& changed) {
+    tensor.copy_(at::where(is_void, tensor, changed));
+  };
+  for (size_t i = 0; i < group.values.size(); ++i) {
+    at::Tensor &value = group.values[i], &m = group.first_moments[i], &v = group.second_moments[i];
+    at::Tensor gradient = value.grad();
+    if (config_.decay() == OptimizerConfig::COUPLED)
+      gradient = gradient + group.weight_decay * value;
+    change(m, m * beta1 + gradient * (1 - beta1));
+    change(v, v * beta2 + gradient * gradient * (1 - beta2));
+    const at::Tensor adaptive = m / (v.sqrt() + config_.epsilon());
+    change(value, value * factors.kept - adaptive * factors.adaptive - m * factors.plain);
+  }
 }
 
 double Optimizer::Step(const ScheduleValue& schedule, UpdateRatios* ratios) {

@@ -32,9 +32,9 @@ class Optimizer {
   Optimizer(const OptimizerConfig& config, const ParameterStore& parameters);
 
   void ZeroGradients();
-  // Clips (each gradient by value, then all by their norm), updates, and counts a step. Returns the
-  // global L2 norm of the gradients before clipping. If that norm is not finite, nothing is changed
-  // and the caller decides what to do. `ratios`, unless null, takes a copy of the weights.
+  // Clips (each gradient by value, then by norm as clip_scope says), updates, and counts a step.
+  // Returns the global L2 norm of the gradients before clipping. If that norm is not finite,
+  // nothing is changed and the caller decides what to do. `ratios`, unless null, takes a copy of the weights.
   double Step(const ScheduleValue& schedule, UpdateRatios* ratios = nullptr);
 
   // Whether the parameters are on a device.
@@ -45,9 +45,12 @@ class Optimizer {
   at::Tensor StepOnDevice(const ScheduleValue& schedule, const at::Tensor& loss,
                           const at::Tensor& rates = {});
 
-  // The learning rate of each group of parameters, float32 on the host: all that changes from step
-  // to step where StepOnDevice() may be repeated by a graph.
+  // All that changes from step to step where StepOnDevice() may be repeated by a graph, float32 on
+  // the host: the next update's learning rate of each group of parameters or, of RADAM, its three
+  // factors, [groups, 3].
   at::Tensor Rates(const ScheduleValue& schedule) const;
+  // Counts updates that a graph repeated, or takes back that of a call that only captured it.
+  void CountUpdates(int64_t more) { updates_ += more; }
   // Why it may not be; empty where it may.
   std::string WhyNotRepeated() const;
 
@@ -73,6 +76,9 @@ class Optimizer {
   };
   // On a device it is rounded to float32, as a graph reads it there.
   static double RateOfGroup(const Group& group, const ScheduleValue& schedule);
+  // clip_scope = EACH_PARAMETER.
+  void ClipEach();
+  void ClipEachOnDevice(const std::vector<at::Tensor>& gradients) const;
   Group* GroupFor(const UpdateRule& rule);
   std::vector<std::pair<std::string, at::Tensor>> Tensors() const;  // of State()
   void Add(const Parameter& parameter, Group* group) const;
@@ -81,19 +87,28 @@ class Optimizer {
   double GradientNorm() const;
   double ClipGradients();
   void Update(Group& group, const ScheduleValue& schedule);
+  // RADAM's update of a weight w with moments m, v: w = kept w - adaptive m / (sqrt(v) + epsilon)
+  // - plain m, where one of the two is 0.
+  template <class Number>
+  struct Rectified {
+    Number kept, adaptive, plain;
+  };
+  Rectified<double> RectifiedAt(const Group& group, const ScheduleValue& schedule,
+                                int64_t update) const;
   void UpdateRectified(Group& group, const ScheduleValue& schedule);
-  void UpdateRectifiedOnDevice(Group& group, const ScheduleValue& schedule);
+  template <class Number>
+  void UpdateRectifiedOnDevice(Group& group, double beta1, const Rectified<Number>& factors);
   // `rate` is a number, or a tensor float32 []. `is_void`, if given, is float32 []: where it is 1,
   // nothing changes.
   template <class Rate>
   void Adam(Group& group, const std::vector<at::Tensor>& gradients, const Rate& rate, double beta1,
             const std::optional<at::Tensor>& is_void) const;
-  // `rate`, where it is defined, is float32 [] and stands for the schedule's.
+  // `rate`, where it is defined, is the group's of Rates() and stands for the schedule's.
   void UpdateOnDevice(Group& group, const ScheduleValue& schedule, const at::Tensor& rate);
   void NoteFailure(const at::Tensor& fails);
   OptimizerConfig config_;
   std::vector<Group> groups_;
-  int64_t updates_ = 0;  // as the step counters hold it, but for void and repeated updates
+  int64_t updates_ = 0;  // as the step counters hold it, but for void updates
   std::optional<WeightAverage> average_;
   at::Tensor has_failed_;  // float32 [] on a device: 1 once a number was not finite
 };

@@ -19,11 +19,12 @@ class OnADevice : public testing::TestWithParam<OptimizerConfig::Kind> {
     config.set_kind(GetParam());
     return config;
   }
+  static void ExpectStepsAsTheHost(OptimizerConfig::ClipScope scope);
 };
 INSTANTIATE_TEST_SUITE_P(Optimizer, OnADevice,
                          testing::Values(OptimizerConfig::ADAM, OptimizerConfig::RADAM));
 
-TEST_P(OnADevice, StepsAsTheHostWithoutWaiting) {
+void OnADevice::ExpectStepsAsTheHost(OptimizerConfig::ClipScope scope) {
   ParameterStore host(3), device(3);
   const at::Device fake = FakeDevice();
   for (ParameterStore* store : {&host, &device}) {
@@ -34,6 +35,7 @@ TEST_P(OnADevice, StepsAsTheHostWithoutWaiting) {
   const at::Tensor one = at::ones({}, fake);
   OptimizerConfig config = ConfigOf(0.5);
   config.set_clip_value(0.3f);
+  config.set_clip_scope(scope);
   Optimizer of_host(config, host), of_device(config, device);
   EXPECT_TRUE(of_device.can_step_on_device());
   EXPECT_FALSE(of_host.can_step_on_device());
@@ -49,6 +51,14 @@ TEST_P(OnADevice, StepsAsTheHostWithoutWaiting) {
           at::allclose(device.parameters()[i].value.cpu(), host.parameters()[i].value, 1e-6, 1e-7));
     }
   }
+}
+
+TEST_P(OnADevice, StepsAsTheHostWithoutWaiting) {
+  ExpectStepsAsTheHost(OptimizerConfig::ALL_GRADIENTS);
+}
+
+TEST_P(OnADevice, ClipsEachGradientAsTheHost) {
+  ExpectStepsAsTheHost(OptimizerConfig::EACH_PARAMETER);
 }
 
 TEST_P(OnADevice, NothingChangesOnceANumberIsNotFinite) {

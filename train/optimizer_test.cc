@@ -310,6 +310,21 @@ TEST(Optimizer, ClipsTheGlobalNorm) {
   EXPECT_NEAR(store.parameters()[1].value.grad()[0][0].item<double>(), 0.1, 1e-7);
 }
 
+TEST(Optimizer, ClipsEachGradientByItsOwnNorm) {
+  ParameterStore store(1);
+  store.Create("a", {2}, Initializer::Zeros());
+  store.Create("b", {3}, Initializer::Zeros());
+  OptimizerConfig config = Config(1, OptimizerConfig::MATRICES);
+  config.set_clip_scope(OptimizerConfig::EACH_PARAMETER);
+  Optimizer optimizer(config, store);
+  at::Tensor a = store.parameters()[0].value, b = store.parameters()[1].value;
+  a.mutable_grad() = at::tensor({3.0f, -4.0f});
+  b.mutable_grad() = at::tensor({0.0f, 0.6f, 0.0f});
+  EXPECT_NEAR(optimizer.Step({0.0, 0.9f}), std::sqrt(25.36), 1e-5);
+  ExpectValues(a.grad(), {0.6, -0.8});
+  ExpectValues(b.grad(), {0, 0.6, 0});  // its norm is below 1
+}
+
 TEST(Optimizer, LeavesEverythingAloneWhenTheNormIsNotFinite) {
   ParameterStore store(1);
   store.Create("a", {2}, Initializer::Ones());

@@ -63,6 +63,7 @@ TaskSpec Essentials(const TaskSpec& spec) {
   part.set_classes(spec.classes());
   part.set_metric_name(MetricName(spec));
   part.set_guesses_tokens(spec.guesses_tokens());
+  part.set_hides_tokens(spec.hides_tokens());
   return part;
 }
 

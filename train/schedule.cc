@@ -36,6 +36,8 @@ Schedule::Schedule(const ScheduleConfig& config, const OptimizerConfig& optimize
       rate_(config.learning_rate()),
       beta1_(optimizer.beta1()),
       plateau_factor_(config.plateau_factor()),
+      drop_factor_(config.drop_factor()),
+      drop_step_(config.drop_step()),
       warmup_(WarmupSteps(config, total_steps)),
       total_(total_steps) {}
 
@@ -79,6 +81,8 @@ ScheduleValue Schedule::Value(int64_t step, int64_t plateau_reductions) const {
     }
     case ScheduleConfig::PLATEAU:
       return {warm * std::pow(plateau_factor_, static_cast<double>(plateau_reductions)), beta1_};
+    case ScheduleConfig::STEP:
+      return {step < drop_step_ ? warm : warm * drop_factor_, beta1_};
     default:
       LRA_CHECK(false) << "schedule kind " << kind_;
   }

@@ -32,7 +32,8 @@ class Schedule {
   ScheduleValue OneCycle(double s) const;
   ScheduleValue Value(int64_t step, int64_t plateau_reductions) const;
   ScheduleConfig::Kind kind_;
-  double rate_, beta1_, plateau_factor_;
+  double rate_, beta1_, plateau_factor_, drop_factor_;
+  int64_t drop_step_;
   int64_t warmup_, total_;
 };
 

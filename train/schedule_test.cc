@@ -78,6 +78,20 @@ TEST(Schedule, PlateauMultipliesByItsFactorAtEveryReduction) {
   EXPECT_EQ(schedule.At(99, 2).learning_rate, 0.03125);
 }
 
+TEST(Schedule, StepDropsOnce) {
+  ScheduleConfig config;
+  config.set_kind(ScheduleConfig::STEP);
+  config.set_learning_rate(0.5f);
+  config.set_warmup_steps(4);
+  config.set_drop_step(30);
+  config.set_drop_factor(0.25f);
+  const Schedule schedule(config, OptimizerConfig(), 100);
+  EXPECT_EQ(schedule.At(2).learning_rate, 0.25);
+  EXPECT_EQ(schedule.At(29).learning_rate, 0.5);
+  EXPECT_EQ(schedule.At(30).learning_rate, 0.125);
+  EXPECT_EQ(schedule.At(99).learning_rate, 0.125);
+}
+
 TEST(Schedule, WarmupFractionIsRounded) {
   ScheduleConfig config;
   config.set_kind(ScheduleConfig::COSINE);

@@ -130,6 +130,7 @@ void StepGraphs::Capture(const HostBatch& batch, const std::vector<at::Tensor>& 
   try {
     shape->graph = graphs_->Capture(
         [&] { shape->outputs = Compute(batch, shape->inputs, divisor, schedule); });
+    stage_.optimizer->CountUpdates(-1);
     ++captures_;
   } catch (const c10::Error& error) {
     is_refused_ = true;
@@ -142,6 +143,7 @@ void StepGraphs::Capture(const HostBatch& batch, const std::vector<at::Tensor>& 
 StepGraphs::Outputs StepGraphs::Replay(Shape* shape) const {
   shape->block.copy_(uploads_->block());
   shape->graph->Replay();
+  stage_.optimizer->CountUpdates(1);
   return {shape->outputs.tally.clone(), shape->outputs.gradient_norm.clone()};
 }
 

@@ -44,7 +44,7 @@ absl::Status CheckTask(const TrainRequest& request, const TaskSpec& spec) {
       CheckSums(*metric, spec.guesses_tokens() ? "guessing tokens" : "training with labels", sums));
   if (spec.guesses_tokens() && request.resolved.config.has_pretrain()) {
     return absl::InvalidArgumentError(
-        "pretrain: view.target=NEXT guesses tokens already; leave pretraining out");
+        "pretrain: view.target guesses tokens already; leave pretraining out");
   }
   return CheckLengths(request.resolved, spec);
 }

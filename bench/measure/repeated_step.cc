@@ -27,6 +27,7 @@ absl::StatusOr<std::unique_ptr<RepeatedStep>> RepeatedStep::Create(StepModel* mo
   step->block_ = step->uploads_.block().clone();
   const std::vector<at::Tensor> inputs = UnpackViews(step->block_, on_host);
   step->graph_ = step->graphs_->Capture([&] { step->Compute(inputs); });
+  step->model_.optimizer().CountUpdates(-1);
   return step;
 }
 
@@ -34,6 +35,7 @@ void RepeatedStep::Take() {
   uploads_.Move(OnHost());
   block_.copy_(uploads_.block());
   graph_->Replay();
+  model_.optimizer().CountUpdates(1);
 }
 
 // The batch, then the step and the rates.

@@ -3,7 +3,7 @@
 // as in Xiong et al. 2020 ("On Layer Normalization in the Transformer Architecture").
 //   BEFORE: h = x + drop(attention(norm(x)) Wo + bo),  y = h + drop(mlp(norm(h)))
 //   AFTER:  h = norm(x + drop(attention(x) Wo + bo)),  y = norm(h + drop(mlp(h)))
-//   mlp(z) = drop(gelu(z W1 + b1)) W2 + b2
+//   mlp(z) = drop(f(z W1 + b1)) W2 + b2, f = model.activation
 // Layer norms before the halves run in the fused pieces (models/layers/layer_pieces.h); batch norms
 // and norms behind the halves in a generic composition.
 #include <ATen/TensorOperators.h>
@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
 #include "models/interface/block.h"
+#include "models/layers/activation.h"
 #include "models/layers/attention_block.h"
 #include "models/layers/definitions.h"
 #include "models/layers/parameter_scope.h"
@@ -41,7 +42,7 @@ class AttentionMlp : public AttentionBlock {
     mlp_.norm = norm_.map();
     mlp_.hidden = scope.Linear("mlp.hidden", model.mlp_width(), model.width(), true);
     mlp_.projection = scope.Linear("mlp.projection", model.width(), model.mlp_width(), true);
-    mlp_.gelu = model.activation() == ModelConfig::GELU_TANH ? GeluKind::kTanh : GeluKind::kErf;
+    mlp_.activation = ActivationOf(model);
   }
 
   at::Tensor Oracle(const BlockInput& input) const override {
@@ -50,7 +51,8 @@ class AttentionMlp : public AttentionBlock {
       return norm.Oracle(x, input.real, input.run.statistics);
     };
     const auto mlp = [&](const at::Tensor& x) {
-      const at::Tensor active = GeluDefinition(LinearDefinition(x, mlp_.hidden), mlp_.gelu);
+      const at::Tensor active =
+          ActivationDefinition(LinearDefinition(x, mlp_.hidden), mlp_.activation);
       return DropoutDefinition(
           LinearDefinition(DropoutDefinition(active, keys.hidden), mlp_.projection),
           keys.mlp_output);

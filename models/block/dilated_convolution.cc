@@ -3,8 +3,8 @@
 // Source: Cheng et al. 2022 ("Classification of Long Sequential Data using Circular Dilated
 // Convolutional Neural Networks"), section 3; causal as in Bai et al. 2018 ("An Empirical
 // Evaluation of Generic Convolutional and Recurrent Networks for Sequence Modeling"), section 3.
-//   y_n = x_n + drop(gelu(b + sum_t W_t x'_{n + (t - W / 2) d})),  x' = norm(x), W taps
-// for each convolution of the block, d = 1, 2, 4, ...; circular: n + ... modulo the number of the
+//   y_n = x_n + drop(f(b + sum_t W_t x'_{n + (t - W / 2) d})),  x' = norm(x), W taps
+// and f = model.activation, for each convolution of the block, d = 1, 2, 4, ...; circular: n + ... modulo the number of the
 // example's tokens up to its last real one, so that no padding comes between its ends. Padded
 // tokens among them are zeros. With attention.causal the last tap reads the token itself.
 // norm_placement AFTER: x' = x and y = norm(the same). The paper has ReLU, weights normalised by
@@ -18,7 +18,6 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/gelu.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
@@ -30,6 +29,7 @@
 #include "lra/status_macros.h"
 #include "models/block/dilated_convolution.pb.h"
 #include "models/interface/block.h"
+#include "models/layers/activation.h"
 #include "models/layers/convolution_layer.h"
 #include "models/layers/definitions.h"
 #include "models/layers/parameter_scope.h"
@@ -73,9 +73,10 @@ BlockTraits MakeTraits(const Residual& residual, bool is_circular) {
 
 class DilatedConvolutions : public Block {
  public:
-  DilatedConvolutions(std::vector<Convolution> convolutions, GeluKind gelu, bool is_circular)
+  DilatedConvolutions(std::vector<Convolution> convolutions, ActivationKind activation,
+                      bool is_circular)
       : convolutions_(std::move(convolutions)),
-        gelu_(gelu),
+        activation_(activation),
         traits_(MakeTraits(convolutions_[0].residual, is_circular)) {}
 
   const BlockTraits& traits() const override { return traits_; }
@@ -134,7 +135,7 @@ class DilatedConvolutions : public Block {
  private:
   at::Tensor Convolve(const Convolution& c, const TokenMask& mask, const BlockInput& step) const {
     if (c.residual.is_plain()) {
-      return ConvolutionLayer(step.x, mask, {c.residual.norm().map(), c.map, c.taps, gelu_},
+      return ConvolutionLayer(step.x, mask, {c.residual.norm().map(), c.map, c.taps, activation_},
                               c.residual.Key(step.run));
     }
     return Finish(c, DilatedConvolution(c.residual.Enter(step), c.map, mask.lengths, c.taps), step);
@@ -142,12 +143,11 @@ class DilatedConvolutions : public Block {
 
   at::Tensor Finish(const Convolution& c, const at::Tensor& convolved,
                     const BlockInput& step) const {
-    const char* kind = gelu_ == GeluKind::kTanh ? "tanh" : "none";
-    return c.residual.Leave(at::gelu(convolved, kind), step);
+    return c.residual.Leave(Activate(convolved, activation_), step);
   }
 
   const std::vector<Convolution> convolutions_;
-  const GeluKind gelu_;
+  const ActivationKind activation_;
   const BlockTraits traits_;
 };
 
@@ -172,13 +172,13 @@ at::Tensor DilatedConvolutions::Oracle(const BlockInput& input) const {
       read = read + at::einsum("bnm,bme->bne", {reads.expand({x.size(0), tokens, tokens}),
                                                 LinearDefinition(x, tap)});
     }
-    const at::Tensor active = GeluDefinition(read + c.map.bias.to(x.options()), gelu_);
+    const at::Tensor active = ActivationDefinition(read + c.map.bias.to(x.options()), activation_);
     step.x = c.residual.LeaveOracle(active, step);
   }
   return step.x;
 }
 
-// Of the convolution at `place` among all of the encoder.
+// How far the taps stand apart in the convolution at `place` among all of the encoder.
 int64_t Dilation(const Options& options, int64_t place) {
   const int64_t row = options.row_tokens();
   if (row == 0) return int64_t{1} << place % options.dilations();
@@ -216,9 +216,8 @@ absl::StatusOr<std::unique_ptr<Block>> MakeDilatedConvolutions(const BlockContex
     convolutions.push_back(
         {std::move(residual), std::move(map), {taps, own, dilation, options.circular()}});
   }
-  const bool is_tanh = context.model.activation() == ModelConfig::GELU_TANH;
-  return std::make_unique<DilatedConvolutions>(
-      std::move(convolutions), is_tanh ? GeluKind::kTanh : GeluKind::kErf, options.circular());
+  return std::make_unique<DilatedConvolutions>(std::move(convolutions), ActivationOf(context.model),
+                                               options.circular());
 }
 
 LRA_REGISTER(BlockRegistry, "dilated_convolution", MakeDilatedConvolutions);

@@ -57,6 +57,7 @@ void BlockSuite::OtherModels() {
       {"filters, no mask",
        [](M* m) { m->set_attention_filter_tokens(3), m->set_mask(M::NO_MASK); }},
       {"GELU by tanh", [](M* m) { m->set_activation(M::GELU_TANH); }},
+      {"ReLU", [](M* m) { m->set_activation(M::RELU_MLP); }},
   };
   for (const Change& change : kChanges) {
     Variant variant = Main();

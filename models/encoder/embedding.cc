@@ -33,6 +33,8 @@ at::Tensor FixedPositions(const ModelConfig& config, const TaskSpec& spec,
   if (IsShapesOnly()) return at::Tensor();
   if (config.positions() == ModelConfig::SINUSOID)
     return SinusoidTable(max_length_tokens, config.width());
+  if (config.positions() == ModelConfig::CONCATENATED)
+    return SinusoidTable(max_length_tokens, config.width() / 2);
   if (config.positions() != ModelConfig::SINUSOID_2D) return at::Tensor();
   const at::Tensor table = SinusoidTable2D(spec.image_side_pixels(), config.width());
   if (config.pooling() != ModelConfig::CLS) return table;
@@ -77,9 +79,10 @@ Embedding::Embedding(const ExperimentConfig& experiment, const TaskSpec& spec,
                      int64_t max_length_tokens, ParameterStore* parameters)
     : max_length_tokens_(max_length_tokens),
       padding_id_(PaddingId(experiment.model(), spec)),
+      is_beside_(experiment.model().positions() == ModelConfig::CONCATENATED),
       text_(WithoutCls(PaddingRules(experiment))) {
   const ModelConfig& config = experiment.model();
-  const int64_t width = config.width();
+  const int64_t width = is_beside_ ? config.width() / 2 : config.width();
   if (spec.is_real()) {
     values_.weight =
         parameters->Create("embedding.value.weight", {width, 1}, Initializer::LecunNormal());
@@ -148,7 +151,10 @@ at::Tensor Embedding::WithPositions(const at::Tensor& x, int64_t first) const {
   TORCH_CHECK(end <= max_length_tokens_, "a batch of ", end, " tokens exceeds the model's ",
               max_length_tokens_);
   const at::Tensor positions = positions_.defined() ? positions_ : table_.On(device());
-  return positions.defined() ? x + positions.narrow(0, first, x.size(1)) : x;
+  if (!positions.defined()) return x;
+  const at::Tensor here = positions.narrow(0, first, x.size(1));  // [N, E] or its half
+  if (!is_beside_) return x + here;
+  return at::cat({x, here.unsqueeze(0).expand({x.size(0), -1, -1})}, 2);
 }
 
 }  // namespace lra

@@ -32,7 +32,8 @@ class Embedding {
   // are real, embedding.value.weight (LeCun normal) and .bias (zeros; see model.initial_values);
   // with learned positions also embedding.position.weight; with CLS pooling also embedding.cls
   // (zeros); with model.stem_tokens embedding.stem.*. `spec` is a view's: it gives vocabulary_size,
-  // the side of images, and whether id 0 is padding or a token.
+  // the side of images, and whether id 0 is padding or a token. With CONCATENATED positions all
+  // but these have half of the channels.
   Embedding(const ExperimentConfig& experiment, const TaskSpec& spec, int64_t max_length_tokens,
             ParameterStore* parameters);
 
@@ -57,17 +58,18 @@ class Embedding {
  private:
   at::Tensor InputsOnHost(const Sequences& sequences) const;  // ids or values [B, N]
   at::Tensor Inputs(const at::Tensor& moved) const;           // [B, N, E] without CLS
-  // x [B, N, E], whose first token stands at place `first`.
+  // x [B, N, E], or its half, whose first token stands at place `first`.
   at::Tensor WithPositions(const at::Tensor& x, int64_t first) const;
 
   int64_t max_length_tokens_;
-  int64_t padding_id_;    // the id whose row gets no gradient; -1 = none
-  at::Tensor tokens_;     // [V, E]; undefined for real values
-  LinearMap values_;      // [E, 1]; undefined for tokens
-  at::Tensor positions_;  // learned [max_length_tokens, E] or undefined
-  DeviceConstant table_;  // those that are not learned, or undefined
-  at::Tensor cls_;        // [1, 1, E] or undefined
-  PaddingRules text_;     // of the tokens without CLS
+  int64_t padding_id_;      // the id whose row gets no gradient; -1 = none
+  bool is_beside_ = false;  // positions CONCATENATED; then the next four have E / 2 channels
+  at::Tensor tokens_;       // [V, E]; undefined for real values
+  LinearMap values_;        // [E, 1]; undefined for tokens
+  at::Tensor positions_;    // learned [max_length_tokens, E] or undefined
+  DeviceConstant table_;    // those that are not learned, or undefined
+  at::Tensor cls_;          // [1, 1, E] or undefined
+  PaddingRules text_;       // of the tokens without CLS
   std::optional<Stem> stem_;
 };
 

@@ -64,6 +64,33 @@ TEST(EmbeddingTest, NothingIsAddedForRotaryPositions) {
   EXPECT_FALSE(embedded[0].equal(embedded[2]));
 }
 
+TEST(EmbeddingTest, ConcatenatedPositionsStandBesideTheToken) {
+  ExperimentConfig config;
+  config.mutable_model()->set_width(kWidth);
+  config.mutable_model()->set_embedding_stddev(1);
+  config.mutable_model()->set_positions(ModelConfig::CONCATENATED);
+  config.mutable_model()->set_pooling(ModelConfig::CLS);
+  TaskSpec spec;
+  spec.set_vocabulary_size(9);
+  ParameterStore store(1);
+  const Embedding embedding(config, spec, 8, &store);
+  EXPECT_EQ(store.parameters()[0].value.sizes(), at::IntArrayRef({9, kWidth / 2}));
+  HostBatch batch;
+  batch.batch = 1;
+  batch.length = 4;
+  batch.tokens = {3, 1, 3, 8};
+  batch.lengths = {4};
+  const at::Tensor x = embedding.Forward(FirstTexts(batch), DropoutKey())[0];  // [5, E]
+  const at::Tensor token = x.narrow(1, 0, kWidth / 2), place = x.narrow(1, kWidth / 2, kWidth / 2);
+  EXPECT_TRUE(place.equal(SinusoidTable(5, kWidth / 2)));
+  EXPECT_TRUE(token[1].equal(token[3]) && token[1].equal(store.parameters()[0].value[3]));
+  EXPECT_EQ(token[0].abs().sum().item<float>(), 0) << "the front vector begins at 0";
+  // In pieces the same.
+  const at::Tensor ids = at::tensor({3, 1, 3, 8}, at::kLong).view({1, 4});
+  EXPECT_TRUE(embedding.Extend(ids.narrow(1, 0, 2), 0)[0].equal(x.narrow(0, 0, 3)));
+  EXPECT_TRUE(embedding.Extend(ids.narrow(1, 2, 2), 3)[0].equal(x.narrow(0, 3, 2)));
+}
+
 TEST(SinusoidTableTest, OfAnImageHasTheRowThenTheColumn) {
   const at::Tensor line = SinusoidTable(5, 8), square = SinusoidTable2D(5, kWidth);
   EXPECT_EQ(square.sizes(), at::IntArrayRef({25, kWidth}));

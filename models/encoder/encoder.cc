@@ -20,6 +20,10 @@ absl::Status CheckPositions(const ModelConfig& model, const TaskSpec& spec) {
     return absl::InvalidArgumentError(
         absl::StrCat("model.positions: is SINUSOID_2D, but task ", spec.name(), " has no images"));
   }
+  if (spec.pixel_tokens() > 1) {
+    return absl::InvalidArgumentError(
+        "model.positions: is SINUSOID_2D, but a pixel is several tokens (view.grey=COLOURS)");
+  }
   if (model.width() % 4 == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("model.width: is ", model.width(),

@@ -59,7 +59,7 @@ at::Tensor Row(ModelConfig::Pooling kind, const at::Tensor& x, const at::Tensor&
 }  // namespace
 
 Pooling::Pooling(const ModelConfig& config, ParameterStore* parameters) : kind_(config.pooling()) {
-  if (config.norm_placement() != ModelConfig::AFTER) {
+  if (HasFinalNorm(config)) {
     norm_.emplace(config, "encoder.norm", parameters);
   }
   if (kind_ == ModelConfig::QUERY)

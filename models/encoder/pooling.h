@@ -15,9 +15,9 @@ namespace lra {
 
 class Pooling {
  public:
-  // Creates encoder.norm.*, unless norms come after the blocks (model.norm_placement AFTER), in
-  // which case the last layer's output is already normalised; encoder.query [E] for QUERY; and
-  // encoder.pooled_norm.* under model.pooled_norm.
+  // Creates encoder.norm.*, unless norms come after the blocks (model.norm_placement AFTER) without
+  // model.final_norm, in which case the last layer's output is already normalised; encoder.query
+  // [E] for QUERY; and encoder.pooled_norm.* under model.pooled_norm.
   Pooling(const ModelConfig& config, ParameterStore* parameters);
 
   // [B, E]. real is [B, N] bool or undefined (all are real). MEAN averages the real positions, MAX

@@ -112,18 +112,27 @@ inline LRA_ALWAYS_INLINE GeluPoint GeluTanh(float x) {
   return {probability, probability + x * slope};
 }
 
-inline LRA_ALWAYS_INLINE void GeluRowsBody(GeluKind kind, const float* x, int64_t n, float* out) {
-  if (kind == GeluKind::kErf) {
+inline LRA_ALWAYS_INLINE void ActivationRowsBody(ActivationKind kind, const float* x, int64_t n,
+                                                 float* out) {
+  if (kind == ActivationKind::kRelu) {
+    for (int64_t i = 0; i < n; ++i) out[i] = x[i] <= 0 ? 0 : x[i];
+  } else if (kind == ActivationKind::kGeluErf) {
     for (int64_t i = 0; i < n; ++i) out[i] = x[i] * GeluErf(x[i]).probability;
   } else {
     for (int64_t i = 0; i < n; ++i) out[i] = x[i] * GeluTanh(x[i]).probability;
   }
 }
 
-inline LRA_ALWAYS_INLINE void GeluBackwardRowsBody(GeluKind kind, const float* __restrict x,
-                                                   int64_t n, float* __restrict value,
-                                                   float* __restrict gradient) {
-  if (kind == GeluKind::kErf) {
+inline LRA_ALWAYS_INLINE void ActivationBackwardRowsBody(ActivationKind kind,
+                                                         const float* __restrict x, int64_t n,
+                                                         float* __restrict value,
+                                                         float* __restrict gradient) {
+  if (kind == ActivationKind::kRelu) {
+    for (int64_t i = 0; i < n; ++i) {
+      value[i] = x[i] <= 0 ? 0 : x[i];
+      gradient[i] = x[i] <= 0 ? 0 : gradient[i];
+    }
+  } else if (kind == ActivationKind::kGeluErf) {
     for (int64_t i = 0; i < n; ++i) {
       const GeluPoint point = GeluErf(x[i]);
       value[i] = x[i] * point.probability;
@@ -159,10 +168,10 @@ LRA_MULTIVERSION_BY_PATH(LayerNormBackwardRows,
                           float* bias_gradient),
                          (x, dy, rows, width, weight, mean, rstd, residual, dx, weight_gradient,
                           bias_gradient))
-LRA_MULTIVERSION(GeluRows, (GeluKind kind, const float* x, int64_t n, float* out),
+LRA_MULTIVERSION(ActivationRows, (ActivationKind kind, const float* x, int64_t n, float* out),
                  (kind, x, n, out))
-LRA_MULTIVERSION(GeluBackwardRows,
-                 (GeluKind kind, const float* x, int64_t n, float* value, float* gradient),
+LRA_MULTIVERSION(ActivationBackwardRows,
+                 (ActivationKind kind, const float* x, int64_t n, float* value, float* gradient),
                  (kind, x, n, value, gradient))
 LRA_MULTIVERSION(AddColumnSums, (const float* x, int64_t rows, int64_t width, float* sums),
                  (x, rows, width, sums))

@@ -7,7 +7,7 @@
 
 namespace lra {
 
-enum class GeluKind { kErf, kTanh };
+enum class ActivationKind { kGeluErf, kGeluTanh, kRelu };
 
 // y = (x - mean) * rstd * weight + bias for each of `rows` rows of `width`; also writes mean and
 // rstd [rows].
@@ -21,10 +21,11 @@ void LayerNormBackwardRows(const float* x, const float* dy, int64_t rows, int64_
                            const float* residual, float* dx, float* weight_gradient,
                            float* bias_gradient);
 
-// out = gelu(x) for n values. The erf form is within 2e-7 absolute.
-void GeluRows(GeluKind kind, const float* x, int64_t n, float* out);
-// value = gelu(x), gradient *= gelu'(x).
-void GeluBackwardRows(GeluKind kind, const float* x, int64_t n, float* value, float* gradient);
+// out = f(x) for n values. GELU by erf is within 2e-7 absolute.
+void ActivationRows(ActivationKind kind, const float* x, int64_t n, float* out);
+// value = f(x), gradient *= f'(x); that of ReLU is 0 at 0.
+void ActivationBackwardRows(ActivationKind kind, const float* x, int64_t n, float* value,
+                            float* gradient);
 
 // Adds the column sums of x [rows, width] to sums.
 void AddColumnSums(const float* x, int64_t rows, int64_t width, float* sums);

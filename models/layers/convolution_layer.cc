@@ -1,7 +1,6 @@
 #include "models/layers/convolution_layer.h"
 
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/gelu.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
@@ -68,7 +67,7 @@ class LayerPasses {
         const int64_t row = group.row + tile.row, at = row * width_;
         float* convolved = z == nullptr ? scratch.get() : z + at;
         ConvolveTile(shape_, tile, entered_.get(), in_.parameters.map, convolved);
-        GeluRows(in_.parameters.gelu, convolved, tile.rows * width_, scratch.get());
+        ActivationRows(in_.parameters.activation, convolved, tile.rows * width_, scratch.get());
         ApplyDropoutRows(dropout_, row, tile.rows, width_, scratch.get(), x_ + at, out + at);
       });
     });
@@ -84,7 +83,8 @@ class LayerPasses {
         const int64_t row = group.row + tile.row, at = row * width_;
         float* to = dz.get() + tile.row * width_;
         ApplyDropoutRows(dropout_, row, tile.rows, width_, upstream + at, nullptr, to);
-        GeluBackwardRows(in_.parameters.gelu, z + at, tile.rows * width_, values.get(), to);
+        ActivationBackwardRows(in_.parameters.activation, z + at, tile.rows * width_, values.get(),
+                               to);
       });
       ForGroupTiles(group, [&](int64_t shard, const ConvolutionTile& tile) {
         const Floats gradient(kTileTokens * width_);
@@ -184,7 +184,7 @@ class ConvolutionLayerFunction : public torch::autograd::Function<ConvolutionLay
                                 in.mask.keep, in.mask.lengths, z});
     context->saved_data["epsilon"] = in.parameters.norm.epsilon;
     context->saved_data["taps"] = in.parameters.taps.Numbers();
-    context->saved_data["gelu"] = static_cast<int64_t>(in.parameters.gelu);
+    context->saved_data["activation"] = static_cast<int64_t>(in.parameters.activation);
     context->saved_data["type"] = static_cast<int64_t>(in.type);
     SaveDropoutKey("key", in.dropout, &context->saved_data);
     return out;
@@ -213,7 +213,8 @@ class ConvolutionLayerFunction : public torch::autograd::Function<ConvolutionLay
     in.parameters.norm = {s[1], s[2], context->saved_data["epsilon"].toDouble()};
     in.parameters.map = {s[3], s[4]};
     in.parameters.taps = DilatedTaps::Of(context->saved_data["taps"].toIntVector());
-    in.parameters.gelu = static_cast<GeluKind>(context->saved_data["gelu"].toInt());
+    in.parameters.activation =
+        static_cast<ActivationKind>(context->saved_data["activation"].toInt());
     in.mask = {s[5], s[6]};
     in.type = static_cast<ProductType>(context->saved_data["type"].toInt());
     in.dropout = LoadDropoutKey("key", &context->saved_data);
@@ -231,7 +232,7 @@ at::Tensor ConvolutionLayerGeneric(const at::Tensor& x, const TokenMask& mask,
   if (mask.keep.defined())
     entered = at::where(mask.keep.unsqueeze(2), entered, at::zeros({}, entered.options()));
   const at::Tensor z = DilatedConvolution(entered, p.map, mask.lengths, p.taps);
-  return DropoutAdd(at::gelu(z, p.gelu == GeluKind::kTanh ? "tanh" : "none"), x, dropout);
+  return DropoutAdd(Activate(z, p.activation), x, dropout);
 }
 
 at::Tensor ConvolutionLayerTiled(const at::Tensor& x, const TokenMask& mask,

@@ -16,7 +16,7 @@ struct ConvolutionLayerParameters {
   NormMap norm;
   LinearMap map;  // [E, taps E]
   DilatedTaps taps;
-  GeluKind gelu = GeluKind::kErf;
+  ActivationKind activation = ActivationKind::kGeluErf;
 };
 
 // Which tokens of a batch there are.
@@ -25,7 +25,7 @@ struct TokenMask {
   at::Tensor lengths;  // of DilatedConvolution()
 };
 
-// x + drop(gelu(conv(norm(x)))) for x [B, N, E], where norm(x) is 0 at tokens that are not kept:
+// x + drop(f(conv(norm(x)))) for x [B, N, E], where norm(x) is 0 at tokens that are not kept:
 // whatever they hold gets no further, nor its gradient. The tiled form, for float32 on the CPU,
 // keeps x and what enters the GELU; all else is made again in the backward.
 at::Tensor ConvolutionLayer(const at::Tensor& x, const TokenMask& mask,

@@ -70,7 +70,7 @@ TEST(ConvolutionLayerTest, TiledEqualsGeneric) {
     for (const int64_t width : {7, 64}) {
       for (const bool has_mask : {false, true}) {
         Layer layer(width, has_mask);
-        layer.p.gelu = has_mask ? GeluKind::kErf : GeluKind::kTanh;
+        layer.p.activation = has_mask ? ActivationKind::kGeluErf : ActivationKind::kGeluTanh;
         for (const float dropped : {0.0f, 0.3f}) {
           const auto tiled =
               WithGradients(internal::ConvolutionLayerTiled, layer, Dropped(dropped));

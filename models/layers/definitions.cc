@@ -14,8 +14,9 @@ at::Tensor LinearDefinition(const at::Tensor& x, const LinearMap& map) {
   return map.bias.defined() ? product + map.bias.to(x.options()) : product;
 }
 
-at::Tensor GeluDefinition(const at::Tensor& x, GeluKind kind) {
-  if (kind == GeluKind::kErf) return x / 2 * (1 + at::erf(x / std::numbers::sqrt2));
+at::Tensor ActivationDefinition(const at::Tensor& x, ActivationKind kind) {
+  if (kind == ActivationKind::kRelu) return (x + x.abs()) / 2;
+  if (kind == ActivationKind::kGeluErf) return x / 2 * (1 + at::erf(x / std::numbers::sqrt2));
   const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
   return x / 2 * (1 + at::tanh(scale * (x + 0.044715 * x.pow(3))));
 }

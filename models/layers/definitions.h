@@ -14,7 +14,7 @@ namespace lra {
 // x [..., in] -> x W^T + b [..., out].
 at::Tensor LinearDefinition(const at::Tensor& x, const LinearMap& map);
 // x / 2 (1 + erf(x / sqrt 2)), or its approximation by tanh (Hendrycks & Gimpel 2016, section 2).
-at::Tensor GeluDefinition(const at::Tensor& x, GeluKind kind);
+at::Tensor ActivationDefinition(const at::Tensor& x, ActivationKind kind);
 // x [B, N, C] times the mask that the key draws.
 at::Tensor DropoutDefinition(const at::Tensor& x, const DropoutKey& key);
 

@@ -1,8 +1,7 @@
 #include "models/layers/layer_pieces.h"
 
-#include <ATen/ops/gelu.h>
-
 #include "models/kernels/dispatch.h"
+#include "models/layers/activation.h"
 
 namespace lra {
 namespace {
@@ -45,8 +44,7 @@ at::Tensor ProjectOutput(const at::Tensor& attended, const LinearMap& output) {
 
 at::Tensor Mlp(const at::Tensor& y, const OutputMlpParameters& parameters,
                const DropoutKey& hidden_dropout) {
-  const char* kind = parameters.gelu == GeluKind::kTanh ? "tanh" : "none";
-  const at::Tensor hidden = at::gelu(ApplyLinear(y, parameters.hidden), kind);
+  const at::Tensor hidden = Activate(ApplyLinear(y, parameters.hidden), parameters.activation);
   return ApplyLinear(Dropout(hidden, hidden_dropout), parameters.projection);
 }
 

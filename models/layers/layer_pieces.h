@@ -3,7 +3,7 @@
 // tiled form for float32 on the CPU, behind one function: nothing else knows which one runs.
 //
 //   x [B, N, E] --NormQkv--> q, k, v [B, H, N, D] --attention--> a [B, H, N, D]
-//   OutputMlp(a, x):  h = x + drop(a Wo + bo);  y = h + drop(drop(gelu(LN(h) W1 + b1)) W2 + b2)
+//   OutputMlp(a, x):  h = x + drop(a Wo + bo);  y = h + drop(drop(f(LN(h) W1 + b1)) W2 + b2)
 #ifndef LRA_MODELS_LAYERS_LAYER_PIECES_H_
 #define LRA_MODELS_LAYERS_LAYER_PIECES_H_
 
@@ -31,7 +31,7 @@ struct OutputMlpParameters {
   NormMap norm;
   LinearMap hidden;      // [M, E]
   LinearMap projection;  // [E, M]
-  GeluKind gelu = GeluKind::kErf;
+  ActivationKind activation = ActivationKind::kGeluErf;
 };
 
 struct OutputMlpDropout {
@@ -52,7 +52,7 @@ at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
 Qkv ProjectQkv(const at::Tensor& y, const NormQkvParameters& parameters);
 // a [B, H, N, D] -> a Wo + bo [B, N, E]; without weight the heads side by side;
 at::Tensor ProjectOutput(const at::Tensor& attended, const LinearMap& output);
-// y -> drop(gelu(y W1 + b1)) W2 + b2.
+// y -> drop(f(y W1 + b1)) W2 + b2.
 at::Tensor Mlp(const at::Tensor& y, const OutputMlpParameters& parameters,
                const DropoutKey& hidden_dropout);
 

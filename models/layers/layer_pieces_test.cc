@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
-#include <ATen/ops/gelu.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn.h>
@@ -17,6 +16,7 @@
 
 #include "models/base/kernel_path.h"
 #include "models/base/runtime.h"
+#include "models/layers/activation.h"
 
 namespace lra {
 namespace {
@@ -58,6 +58,8 @@ void ExpectClose(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>
   }
 }
 
+constexpr ActivationKind kActivations[] = {ActivationKind::kGeluErf, ActivationKind::kGeluTanh,
+                                           ActivationKind::kRelu};
 const Widths kWidths[] = {{64, 64, 128}, {24, 32, 40}, {13, 6, 7}};
 // Without an output projection, the heads side by side are as wide as the model. The pre-activation
 // of the widest is stored, that of the others is made again.
@@ -93,7 +95,7 @@ TEST(LayerPiecesTest, NormQkvTiledEqualsGeneric) {
 TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
   for (const KernelPath path : AvailableKernelPaths()) {
     ScopedKernelPath use(path);
-    for (const GeluKind gelu : {GeluKind::kErf, GeluKind::kTanh}) {
+    for (const ActivationKind kind : kActivations) {
       for (const Widths& w : kWidthsOfOutputMlp) {
         Leaves leaves;
         const at::Tensor attended = leaves.Make({3, 2, 211, w.joined / 2}),
@@ -103,7 +105,7 @@ TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
         p.norm = leaves.Norm(w.model);
         p.hidden = leaves.Linear(w.hidden, w.model);
         p.projection = leaves.Linear(w.model, w.hidden);
-        p.gelu = gelu;
+        p.activation = kind;
         const at::Tensor ids = at::tensor(std::vector<int64_t>{8, 1, 4}, at::kLong);
         const OutputMlpDropout dropout = {
             {0.1, 1, 2, 3, ids}, {0.2, 1, 2, 4, ids}, {0.3, 1, 2, 5, ids}};
@@ -155,19 +157,19 @@ TEST(LayerPiecesTest, Bfloat16TilesStayNearFloat32) {
   }
 }
 
-// Compares GELU and its slope with those of LibTorch in float64.
-TEST(RowsTest, GeluAndItsSlope) {
+// Compares activations and their slopes with those of LibTorch in float64.
+TEST(RowsTest, ActivationsAndTheirSlopes) {
   const at::Tensor x = at::linspace(-12, 12, 4801);
-  for (const GeluKind kind : {GeluKind::kErf, GeluKind::kTanh}) {
+  for (const ActivationKind kind : kActivations) {
     at::Tensor exact = x.to(at::kDouble).set_requires_grad(true);
-    const at::Tensor expected = at::gelu(exact, kind == GeluKind::kTanh ? "tanh" : "none");
+    const at::Tensor expected = Activate(exact, kind);
     expected.sum().backward();
     for (const KernelPath path : AvailableKernelPaths()) {
       ScopedKernelPath use(path);
       at::Tensor forward = at::empty_like(x), value = at::empty_like(x), slope = at::ones_like(x);
-      GeluRows(kind, x.const_data_ptr<float>(), x.numel(), forward.mutable_data_ptr<float>());
-      GeluBackwardRows(kind, x.const_data_ptr<float>(), x.numel(), value.mutable_data_ptr<float>(),
-                       slope.mutable_data_ptr<float>());
+      ActivationRows(kind, x.const_data_ptr<float>(), x.numel(), forward.mutable_data_ptr<float>());
+      ActivationBackwardRows(kind, x.const_data_ptr<float>(), x.numel(),
+                             value.mutable_data_ptr<float>(), slope.mutable_data_ptr<float>());
       EXPECT_TRUE(at::equal(forward, value));
       EXPECT_LT((forward - expected).abs().max().item<double>(), 1.5e-6);
       EXPECT_LT((slope - exact.grad()).abs().max().item<double>(), 1.5e-6);
@@ -177,9 +179,9 @@ TEST(RowsTest, GeluAndItsSlope) {
 
 TEST(RowsTest, NotANumberStays) {
   const float nan[] = {std::numeric_limits<float>::quiet_NaN()};
-  for (const GeluKind kind : {GeluKind::kErf, GeluKind::kTanh}) {
+  for (const ActivationKind kind : kActivations) {
     float out[1] = {};
-    GeluRows(kind, nan, 1, out);
+    ActivationRows(kind, nan, 1, out);
     EXPECT_TRUE(std::isnan(out[0]));
   }
 }

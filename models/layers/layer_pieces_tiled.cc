@@ -183,7 +183,7 @@ struct OutputMlpForward {
     scratch->norm.Forward(h, rows, p.norm);
     MapRows(scratch->norm.y.get(), rows, p.hidden, in.type, u);
     float* activation = scratch->wide.get();
-    GeluRows(p.gelu, u, rows * hidden_width, activation);
+    ActivationRows(p.activation, u, rows * hidden_width, activation);
     ApplyDropoutRows(hidden_mask, first, rows, hidden_width, activation, nullptr, activation);
     MapRows(activation, rows, p.projection, in.type, narrow);
     ApplyDropoutRows(mlp_mask, first, rows, width, narrow, h, out);
@@ -217,7 +217,7 @@ void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const floa
   }
   ApplyDropoutRows(f.mlp_mask, first, rows, f.width, gradient, nullptr, narrow);
   MapBackwardRows(narrow, rows, p.projection, f.in.type, 0.0f, du);
-  GeluBackwardRows(p.gelu, u, rows * f.hidden_width, activation, du);
+  ActivationBackwardRows(p.activation, u, rows * f.hidden_width, activation, du);
   ApplyDropoutRowsToBoth(f.hidden_mask, first, rows, f.hidden_width, activation, du);
   sums->projection.Add(activation, narrow, rows, p.projection, shard);
   sums->hidden.Add(scratch->norm.y.get(), du, rows, p.hidden, shard);
@@ -315,7 +315,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
                                 p.projection.bias, h, u});
     context->saved_data["epsilon"] = p.norm.epsilon;
     context->saved_data["type"] = static_cast<int64_t>(in.type);
-    context->saved_data["gelu"] = static_cast<int64_t>(p.gelu);
+    context->saved_data["activation"] = static_cast<int64_t>(p.activation);
     SaveDropoutKey("attention_output", in.dropout.attention_output, &context->saved_data);
     SaveDropoutKey("hidden", in.dropout.hidden, &context->saved_data);
     SaveDropoutKey("mlp_output", in.dropout.mlp_output, &context->saved_data);
@@ -330,7 +330,8 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
     in.parameters.norm = {s[3], s[4], context->saved_data["epsilon"].toDouble()};
     in.parameters.hidden = {s[5], s[6]};
     in.parameters.projection = {s[7], s[8]};
-    in.parameters.gelu = static_cast<GeluKind>(context->saved_data["gelu"].toInt());
+    in.parameters.activation =
+        static_cast<ActivationKind>(context->saved_data["activation"].toInt());
     in.dropout = {LoadDropoutKey("attention_output", &context->saved_data),
                   LoadDropoutKey("hidden", &context->saved_data),
                   LoadDropoutKey("mlp_output", &context->saved_data)};

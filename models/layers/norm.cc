@@ -30,6 +30,10 @@ at::Tensor LayerNorm(const at::Tensor& x, const NormMap& norm) {
   return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, norm.epsilon);
 }
 
+bool HasFinalNorm(const ModelConfig& config) {
+  return config.norm_placement() != ModelConfig::AFTER || config.final_norm();
+}
+
 Norm::Norm(const ModelConfig& config, absl::string_view name, ParameterStore* parameters) {
   const std::vector<int64_t> shape = {config.width()};
   map_.weight = parameters->Create(absl::StrCat(name, ".weight"), shape, Initializer::Ones(),

@@ -20,6 +20,9 @@ struct NormMap {
 // Over the last dimension (Ba et al. 2016).
 at::Tensor LayerNorm(const at::Tensor& x, const NormMap& norm);
 
+// Whether a norm stands behind the last layer, in front of pooling or of a head on tokens.
+bool HasFinalNorm(const ModelConfig& config);
+
 // The norm of ModelConfig.norm: LayerNorm, or batch normalisation (Ioffe & Szegedy 2015) of each
 // channel over the real positions of all examples, CLS included. Padded positions are mapped in the
 // same way, without a say in the statistics. Running statistics move by a tenth of the difference a

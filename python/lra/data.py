@@ -132,11 +132,12 @@ class Batch:
     ids: Any  # int32 [B, N], 0 at padding
     values: Any  # float32 [B, N] in place of ids, where the view has real pixels
     keep: Any  # bool [B, N]: False at padding
-    labels: Any  # int32 [G]: the labels [B]; where there are prompts, the tokens behind each, example by example
+    labels: Any  # int32 [G]: the labels [B]; where tokens are guessed, these, example by example
     example_ids: Any  # int64 [B]: place in the split
     ids_b: Any = None  # int32 [B, N_b]: the second texts of pairs
     keep_b: Any = None  # bool [B, N_b]
     prompts: Any = None  # int32 [B]: tokens that are given, where tokens are guessed (view.target=NEXT)
+    hidden: Any = None  # uint8 [B, N]: 1 where a token is hidden (view.target=MASKED); ids have the mask's there
 
     def __len__(self) -> int:
         return len(self.example_ids)

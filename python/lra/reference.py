@@ -107,6 +107,7 @@ def check_covered(config: Config, split: Split) -> None:
                "model.dropout_mask": ["EACH_TOKEN"], "view.target": ["LABEL"], "attention.dropout": [0],
                "optimizer.kind": ["ADAM"], "optimizer.decay": ["DECOUPLED"], "optimizer.decay_scope": ["MATRICES"],
                "optimizer.clip_value": [0], "optimizer.layer_rate_decay": [1], "optimizer.average_decay": [0],
+               "optimizer.clip_scope": ["ALL_GRADIENTS"],
                "schedule.kind": ["CONSTANT", "LINEAR", "COSINE"], "train.last_batch": ["FULL_STEP"],
                "train.early_stop_evaluations": [0], "evaluation.drop_last": [False],
                "evaluation.selection": ["BEST_VALIDATION"], "numerics.precision": ["FP32"]}

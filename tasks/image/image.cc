@@ -1,5 +1,7 @@
 // CIFAR-10 (Krizhevsky 2009) read pixel by pixel, as in the Long-Range Arena (Tay et al. 2021):
-// what does a 32 x 32 picture show? The colours are stored; the view makes them grey.
+// what does a 32 x 32 picture show? The colours are stored; the view makes them grey. And
+// cifar_pixels, the same pictures with every value of every pixel guessed from the earlier ones, as
+// in Katharopoulos et al. 2020, section 4.2.2 (Table 1).
 //
 //   source: 3 x 32 x 32 bytes     label: 0 airplane ... 9 truck
 //   sizes:  50,000 / 10,000; the view cuts validation from train
@@ -26,11 +28,12 @@ using namespace image;  // NOLINT: the task's own words
 
 class ImageTask : public Task {
  public:
-  explicit ImageTask(ImageOptions options) : options_(std::move(options)) {}
+  ImageTask(std::string name, ImageOptions options)
+      : name_(std::move(name)), options_(std::move(options)) {}
 
   TaskSpec Spec() const override {
     TaskSpec spec;
-    spec.set_name("image");
+    spec.set_name(name_);
     spec.set_version(1);
     spec.set_content(TaskSpec::RGB_IMAGE);
     spec.set_image_side_pixels(kCifarSide);
@@ -97,15 +100,25 @@ class ImageTask : public Task {
   }
 
  private:
+  const std::string name_;
   const ImageOptions options_;
 };
 
+absl::StatusOr<std::unique_ptr<Task>> Make(const std::string& name,
+                                           const google::protobuf::Any& packed) {
+  LRA_ASSIGN_OR_RETURN(ImageOptions options, UnpackOptions<ImageOptions>("task", name, packed));
+  return std::make_unique<ImageTask>(name, std::move(options));
+}
+
 absl::StatusOr<std::unique_ptr<Task>> MakeImage(const google::protobuf::Any& packed) {
-  LRA_ASSIGN_OR_RETURN(ImageOptions options, UnpackOptions<ImageOptions>("task", "image", packed));
-  return std::make_unique<ImageTask>(std::move(options));
+  return Make("image", packed);
+}
+absl::StatusOr<std::unique_ptr<Task>> MakeCifarPixels(const google::protobuf::Any& packed) {
+  return Make("cifar_pixels", packed);
 }
 
 LRA_REGISTER(TaskRegistry, "image", MakeImage);
+LRA_REGISTER(TaskRegistry, "cifar_pixels", MakeCifarPixels);
 
 }  // namespace
 }  // namespace lra
