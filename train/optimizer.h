@@ -34,7 +34,8 @@ class Optimizer {
   void ZeroGradients();
   // Clips (each gradient by value, then by norm as clip_scope says), updates, and counts a step.
   // Returns the global L2 norm of the gradients before clipping. If that norm is not finite,
-  // nothing is changed and the caller decides what to do. `ratios`, unless null, takes a copy of the weights.
+  // nothing is changed and the caller decides what to do. `ratios`, unless null, takes a copy of
+  // the weights.
   double Step(const ScheduleValue& schedule, UpdateRatios* ratios = nullptr);
 
   // Whether the parameters are on a device.

@@ -4,9 +4,10 @@
 // Convolutional Neural Networks"), section 3; causal as in Bai et al. 2018 ("An Empirical
 // Evaluation of Generic Convolutional and Recurrent Networks for Sequence Modeling"), section 3.
 //   y_n = x_n + drop(f(b + sum_t W_t x'_{n + (t - W / 2) d})),  x' = norm(x), W taps
-// and f = model.activation, for each convolution of the block, d = 1, 2, 4, ...; circular: n + ... modulo the number of the
-// example's tokens up to its last real one, so that no padding comes between its ends. Padded
-// tokens among them are zeros. With attention.causal the last tap reads the token itself.
+// and f = model.activation, for each convolution of the block, d = 1, 2, 4, ...; circular: n + ...
+// modulo the number of the example's tokens up to its last real one, so that no padding comes
+// between its ends. Padded tokens among them are zeros. With attention.causal the last tap reads
+// the token itself.
 // norm_placement AFTER: x' = x and y = norm(the same). The paper has ReLU, weights normalised by
 // row instead of a norm, and no positions. With row_tokens = R the dilations are d = 1, R, 2, 2 R,
 // 4, 4 R, ...: rows and columns of a picture in turn. model.mask=OUTER is KEYS here.

@@ -30,6 +30,7 @@ class DilatedConvolutionsTest : public testing::Test {
     options_.set_convolutions(1);
     options_.set_dilations(1);
     options_.set_circular(true);
+    options_.set_row_tokens(0);
     context_.model.set_width(2);
     context_.model.set_norm_epsilon(1e-12f);
     context_.attention.set_name(kNoAttention);

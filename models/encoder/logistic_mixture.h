@@ -16,8 +16,9 @@ namespace lra {
 // open. outputs [G, 3 K]: K logits of the weights, K means m, K log scales s, which count as at
 // least -7 and have no gradient below it:
 //   P(v) = sum_k w_k (sigmoid((y + 1/255 - m_k) / e^s_k) - sigmoid((y - 1/255 - m_k) / e^s_k))
-// -> log P [G, 256], in the type of outputs. Exact where the difference cancels: no probability is made
-// up. Rows are taken a few at a time, and made again for the backward. Differentiable once.
+// -> log P [G, 256], in the type of outputs. Exact where the difference cancels: no
+// probability is made up. Rows are taken a few at a time, and made again for the backward.
+// Differentiable once.
 at::Tensor LogisticMixture(const at::Tensor& outputs);
 
 class MixtureHead {
