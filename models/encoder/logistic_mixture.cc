@@ -18,6 +18,9 @@
 #include <algorithm>
 
 #include "models/base/shapes_only.h"
+#include "models/kernels/dispatch.h"
+#include "models/kernels/logistic_mixture.h"
+#include "models/kernels/token_tiles.h"
 
 namespace lra {
 namespace {
@@ -25,9 +28,9 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kValues = 256;
-constexpr double kStep = 2.0 / (kValues - 1);  // between neighbouring values
-constexpr double kMinLogScale = -7, kFirstLogScale = -2;
+constexpr int64_t kValues = kPixelValues;
+constexpr double kStep = kPixelStep, kFirstLogScale = -2;
+constexpr KernelNeeds kMixtureNeeds = {.is_contiguous = true};
 // With K = 10 components these rows fill 10 MB.
 constexpr int64_t kRowsAtOnce = 1024;
 
@@ -38,11 +41,24 @@ void ForRows(int64_t rows, Body body) {
     body(first, std::min(kRowsAtOnce, rows - first));
 }
 
+const float* RowOf(const at::Tensor& x, int64_t row) {
+  return x.const_data_ptr<float>() + row * x.size(1);
+}
+
 class LogisticMixtureFunction : public torch::autograd::Function<LogisticMixtureFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& outputs) {
     context->save_for_backward({outputs});
+    const bool is_tiled = DispatchKernel(kMixtureNeeds, {outputs}) != KernelPath::kGeneric;
+    context->saved_data["is_tiled"] = is_tiled;
     const at::Tensor result = at::empty({outputs.size(0), kValues}, outputs.options());
+    if (is_tiled) {
+      ForShards(outputs.size(0), [&](int64_t, int64_t begin, int64_t end) {
+        LogisticMixtureRows(RowOf(outputs, begin), end - begin, outputs.size(1) / 3,
+                            result.mutable_data_ptr<float>() + begin * kValues);
+      });
+      return result;
+    }
     ForRows(outputs.size(0), [&](int64_t first, int64_t rows) {
       result.narrow(0, first, rows)
           .copy_(internal::LogisticMixtureAtOnce(outputs.narrow(0, first, rows)));
@@ -53,6 +69,15 @@ class LogisticMixtureFunction : public torch::autograd::Function<LogisticMixture
   static variable_list backward(AutogradContext* context, variable_list upstream) {
     const at::Tensor outputs = context->get_saved_variables()[0];
     const at::Tensor gradient = at::empty_like(outputs);
+    if (context->saved_data["is_tiled"].toBool()) {
+      const at::Tensor dense = upstream[0].contiguous();
+      ForShards(outputs.size(0), [&](int64_t, int64_t begin, int64_t end) {
+        LogisticMixtureBackwardRows(RowOf(outputs, begin), RowOf(dense, begin), end - begin,
+                                    outputs.size(1) / 3,
+                                    gradient.mutable_data_ptr<float>() + begin * outputs.size(1));
+      });
+      return {gradient};
+    }
     ForRows(outputs.size(0), [&](int64_t first, int64_t rows) {
       const at::AutoGradMode enable(true);
       const at::Tensor leaf = outputs.narrow(0, first, rows).detach().set_requires_grad(true);

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/kernel_path.h"
+
 namespace lra {
 namespace {
 
@@ -73,6 +75,26 @@ TEST(LogisticMixtureTest, RowsAtATimeGiveWhatAllGive) {
   const at::Tensor of_few = torch::autograd::grad({few}, {outputs}, {upstream})[0];
   EXPECT_TRUE(
       at::allclose(of_few, torch::autograd::grad({all}, {outputs}, {upstream})[0], 1e-9, 1e-9));
+}
+
+TEST(LogisticMixtureTest, TheTilesAreTheDefinitionOnEveryPath) {
+  const at::Tensor outputs = ManyOutputs(at::kFloat).set_requires_grad(true);
+  const at::Tensor exact = outputs.detach().to(at::kDouble).set_requires_grad(true);
+  // The gradient of a cross-entropy: of all values, and mostly of one.
+  at::Tensor upstream = at::randn({outputs.size(0), 256}) * 0.01;
+  upstream.select(1, 77).sub_(1);
+  const at::Tensor expected = internal::LogisticMixtureAtOnce(exact);
+  const at::Tensor slope =
+      torch::autograd::grad({expected}, {exact}, {upstream.to(at::kDouble)})[0];
+  for (const KernelPath path : AvailableKernelPaths()) {
+    const ScopedKernelPath use(path);
+    const at::Tensor tiled = LogisticMixture(outputs);
+    const at::Tensor off = (tiled - expected).abs() / expected.abs().clamp_min(1);
+    EXPECT_LT(off.max().item<double>(), 1e-4);
+    const at::Tensor of_tiled = torch::autograd::grad({tiled}, {outputs}, {upstream})[0];
+    const at::Tensor wrong = (of_tiled - slope).abs() / slope.abs().clamp_min(1);
+    EXPECT_LT(wrong.max().item<double>(), 1e-3);
+  }
 }
 
 TEST(LogisticMixtureTest, Gradients) {
