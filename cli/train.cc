@@ -37,18 +37,6 @@ std::string Describe(const Metric& metric, const RunRecord& record, const std::s
   return absl::StrCat(text, " at step ", record.selected_step(), " -> ", out);
 }
 
-nlohmann::json ToJsonResult(const Metric& metric, const RunRecord& record, const std::string& out) {
-  nlohmann::json json = {{"run", out},
-                         {"method", record.method()},
-                         {"seed", record.seed()},
-                         {"selected_step", record.selected_step()}};
-  for (const SplitResult& result : record.results()) {
-    if (result.checkpoint() != "selected") continue;
-    AddScore(metric, result, &json[result.split()]);
-  }
-  return json;
-}
-
 // SIGUSR1 saves and goes on. SIGINT and SIGTERM save and stop after the current step.
 void ListenToSignals() {
   std::signal(SIGUSR1, [](int) { RequestSave(); });
@@ -135,7 +123,7 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
                     LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
                     const std::string& out = request.runtime.out_dir();
                     if (!context.json) std::cout << Describe(*metric, record, out) << std::endl;
-                    results.push_back(ToJsonResult(*metric, record, out));
+                    AddRun(*metric, record, out, &results.emplace_back());
                     return absl::OkStatus();
                   });
   if (context.json && !results.empty()) std::cout << results.dump(2) << "\n";

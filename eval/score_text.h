@@ -5,6 +5,7 @@
 #include <string>
 
 #include "eval/metric.h"
+#include "eval/run_record.h"
 #include "eval/run_record.pb.h"
 
 namespace lra {
@@ -31,6 +32,20 @@ void AddScore(const Metric& metric, const SplitResult& result, Json* json) {
   }
   (*json)["metric"] = metric.name();
   (*json)["value"] = metric.Value(result.sums());
+}
+
+// Adds what `lra train --json` prints of a run: its folder, method, seed, selected step, and the
+// scores of the selected checkpoint by split.
+template <class Json>
+void AddRun(const Metric& metric, const RunRecord& record, const std::string& folder, Json* json) {
+  (*json)["run"] = folder;
+  (*json)["method"] = record.method();
+  (*json)["seed"] = record.seed();
+  (*json)["selected_step"] = record.selected_step();
+  for (const SplitResult& result : record.results()) {
+    if (result.checkpoint() == kSelectedCheckpoint)
+      AddScore(metric, result, &(*json)[result.split()]);
+  }
 }
 
 }  // namespace lra

@@ -13,6 +13,7 @@
 #include "inspect/open_checkpoint.h"
 #include "lra/config.h"
 #include "lra/files.h"
+#include "lra/python_attention.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 #include "models/encoder/sequences.h"
@@ -113,6 +114,8 @@ std::vector<std::string> ExportedNames(absl::string_view kind) {
 absl::Status CheckIsExported(const ExperimentConfig& config) {
   LRA_RETURN_IF_ERROR(CheckName("block", config.block().name()));
   if (config.attention().name() == kNoAttention) return absl::OkStatus();
+  if (config.attention().name() == kPythonAttention)
+    return NeedsPython(config.attention().options());
   return CheckName("attention", config.attention().name());
 }
 

@@ -14,6 +14,7 @@
 #include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/protocol_rules.h"
+#include "lra/python_attention.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "lra/task_files.h"
@@ -118,6 +119,7 @@ absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name) {
 }
 
 absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name) {
+  if (name == kPythonAttention) return NeedsPython({});
   LRA_ASSIGN_OR_RETURN(AttentionFile file, LoadConfig<AttentionFile>("attentions", name));
   LRA_RETURN_IF_ERROR(CheckName("attentions", name, file.attention().name()));
   return file;

@@ -9,6 +9,7 @@
 #include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
+#include "lra/python_attention.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "lra/textproto.h"
@@ -96,8 +97,9 @@ absl::StatusOr<ResolvedConfig> ResolveExperiment(const ExperimentChoice& choice)
 }
 
 std::string MethodOf(const ExperimentConfig& config) {
-  return config.attention().name() == kNoAttention ? config.block().name()
-                                                   : config.attention().name();
+  const std::string& attention = config.attention().name();
+  if (attention == kPythonAttention) return PythonMethod(config.attention());
+  return attention == kNoAttention ? config.block().name() : attention;
 }
 
 std::string ExperimentName(const ExperimentConfig& config) {

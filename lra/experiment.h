@@ -33,7 +33,8 @@ struct ViewChoice {
   std::vector<std::string> sets;  // fields of the view, e.g. "max_length_tokens=1000"
 };
 
-// What a row of a table is called: the attention, or the block that uses none.
+// What a row of a table is called: the attention, the block that uses none, or "python-" and the
+// name of an attention that lives in Python.
 std::string MethodOf(const ExperimentConfig& config);
 
 // "listops-linear-small-s0": task, attention, preset and seed. A block other than the default one

@@ -10,6 +10,7 @@
 #include "models/attention_names.h"
 #include "models/base/torch_status.h"
 #include "models/encoder/sequences.h"
+#include "models/interface/create.h"
 
 namespace lra {
 namespace {
@@ -23,7 +24,7 @@ absl::StatusOr<AttentionFacts> Make(absl::string_view name, const google::protob
   AttentionFacts made;
   LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {
     LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Attention> attention,
-                         AttentionRegistry::Get().Create("attention", name, context));
+                         CreateAttention(name, context));
     made.traits = attention->traits();
     return absl::OkStatus();
   }));

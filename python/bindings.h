@@ -5,29 +5,16 @@
 
 #include <nanobind/nanobind.h>
 
-#include <exception>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lra/status_error.h"
 
 namespace lra {
 
-// An error on its way to Python, where python/lra/errors.py says which exception it is.
-class StatusError : public std::exception {
- public:
-  explicit StatusError(absl::Status status)
-      : status_(std::move(status)), text_(status_.message()) {}
-  const absl::Status& status() const { return status_; }
-  const char* what() const noexcept override { return text_.c_str(); }
-
- private:
-  absl::Status status_;
-  std::string text_;
-};
-
-// The value, or the error as an exception. Needs no GIL.
+// The value, or the error as an exception; python/lra/errors.py says which one Python sees. Needs
+// no GIL.
 template <class T>
 T ValueOrThrow(absl::StatusOr<T> result) {
   if (!result.ok()) throw StatusError(result.status());

@@ -12,6 +12,7 @@ std::atomic<int> save_requests{0};
 
 void RequestStop() { stop_requested = true; }
 bool StopRequested() { return stop_requested; }
+void ForgetStopRequest() { stop_requested = false; }
 
 void RequestSave() { ++save_requests; }
 int SaveRequests() { return save_requests; }

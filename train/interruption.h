@@ -1,4 +1,5 @@
-// Requests to a training loop from outside; the program's signal handlers call these.
+// Requests to a training loop from outside; the signal handlers of the program and of lra.train
+// call these.
 #ifndef LRA_TRAIN_INTERRUPTION_H_
 #define LRA_TRAIN_INTERRUPTION_H_
 
@@ -7,6 +8,8 @@ namespace lra {
 // Asks the loop to save and stop after the current step. Safe in a signal handler.
 void RequestStop();
 bool StopRequested();
+// Takes the request back, so that this process can train another run after a stop.
+void ForgetStopRequest();
 
 // Asks all loops to save after the current step and continue. Safe in a signal handler.
 void RequestSave();

@@ -44,6 +44,12 @@ struct PendingStep {
   at::Tensor gradient_norm;  // float64 []
 };
 
+// Another rank is gone, or an attention that is not the program's own (lra/python_attention.h)
+// failed: what was trained until then is good.
+bool ComesFromOutside(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status);
+}
+
 class Loop {
  public:
   Loop(const Run& run, const Stage& stage)
@@ -77,7 +83,7 @@ class Loop {
   CurvePoint TakePoint();
   absl::Status AddCurvePoint(bool validate);
   absl::Status KeepForDiagnosis(const absl::Status& failure);
-  absl::Status KeepWithoutOthers(const absl::Status& loss);
+  absl::Status KeepBefore(const absl::Status& loss);
   bool IsAskedToStop() const;
   absl::Status StopIfAsked();
   absl::Status Save();
@@ -253,7 +259,7 @@ absl::Status Loop::AddCurvePoint(bool validate) {
     const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
     validated = objective_.Validate(stage_.micro_batch_examples, &state_, &point);
   }
-  const bool is_put_off = absl::IsCancelled(validated) || absl::IsUnavailable(validated);
+  const bool is_put_off = absl::IsCancelled(validated) || ComesFromOutside(validated);
   if (is_put_off) *state_.mutable_unvalidated() = point;
   LRA_RETURN_IF_ERROR(validated);
   LRA_RETURN_IF_ERROR(run_.ConfirmClaim());
@@ -279,9 +285,14 @@ absl::Status Loop::Save() {
   return checkpoints_.Save();
 }
 
-// Another rank is gone. Nothing was applied of the step that it left, so that rank 0 can save.
-absl::Status Loop::KeepWithoutOthers(const absl::Status& loss) {
-  if (!absl::IsUnavailable(loss)) return loss;
+// Nothing was applied of the step that another rank left or whose attention failed, so that rank 0
+// can save. A run that was never trained leaves nothing.
+absl::Status Loop::KeepBefore(const absl::Status& loss) {
+  if (!ComesFromOutside(loss)) return loss;
+  if (absl::IsAborted(loss)) {
+    LRA_RETURN_IF_ERROR(Settle());
+    if (state_.step() == 0) return loss;
+  }
   LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(Save()));
   return checkpoints_.WithLatest(loss);
 }
@@ -331,7 +342,7 @@ absl::Status Loop::TakeStep() {
   if (state_.has_unvalidated()) return absl::OkStatus();  // it is taken
   const absl::Status status = Step();
   is_asked_to_stop_ = gradient_.any_wants_stop();
-  return HasDiverged(status) ? KeepForDiagnosis(status) : KeepWithoutOthers(status);
+  return HasDiverged(status) ? KeepForDiagnosis(status) : KeepBefore(status);
 }
 
 absl::Status Loop::Train() {
@@ -356,7 +367,7 @@ absl::Status Loop::Train() {
     const std::string detail = quiet ? "" : Detail();
     const absl::Status after = AfterStep();
     if (HasDiverged(after)) return after;
-    if (absl::IsUnavailable(after)) return KeepWithoutOthers(after);
+    if (ComesFromOutside(after)) return KeepBefore(after);
     if (absl::IsCancelled(after)) is_asked_to_stop_ = true;
     if (!absl::IsCancelled(after)) LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(after));
     progress.Update(state_.step(), detail, tokens_);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "datasets/data_directory.h"
@@ -108,6 +109,11 @@ absl::Status CheckStart(const TrainChoice& choice) {
 
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice) {
   LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, ResolveExperiment(choice.experiment));
+  return MakeTrainRequests(choice, std::move(resolved));
+}
+
+absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice,
+                                                            ResolvedConfig resolved) {
   std::string start_checkpoint;
   LRA_RETURN_IF_ERROR(CheckStart(choice));
   const Start start = StartOf(choice);

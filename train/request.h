@@ -80,6 +80,9 @@ absl::Status CheckStart(const TrainChoice& choice);
 // pretraining, and for weights of another digest than the configuration has; the errors of
 // ResolveExperiment, ParseSeeds, FindCheckpoint and LoadCheckpointState.
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice);
+// The same for a configuration that is resolved already; choice.experiment is not read.
+absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice,
+                                                            ResolvedConfig resolved);
 
 // "runs/" and ExperimentName(config), e.g. "runs/listops-linear-small-s0". Data in another folder
 // than DefaultDataDirectory of the task is a part of the name, by eight digits of a hash of its

@@ -4,6 +4,7 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
+#include <torch/csrc/profiler/orchestration/observer.h>
 
 #include <atomic>
 #include <cstdint>
@@ -11,9 +12,18 @@
 
 namespace lra {
 
-// Counts the bytes that operations of one thread allocate, less what they free.
-class AllocationMeter : public c10::MemoryReportingInfoBase {
+// Counts the bytes that operations of one thread allocate, less what they free. LibTorch reports
+// them to the thread's profiler alone, so it is one, which is off: others ask it, Python at every
+// function with a gradient of its own.
+class AllocationMeter : public torch::profiler::impl::ProfilerStateBase {
  public:
+  AllocationMeter()
+      : ProfilerStateBase(
+            torch::profiler::impl::ProfilerConfig(torch::profiler::impl::ProfilerState::Disabled)) {
+  }
+  torch::profiler::impl::ActiveProfilerType profilerType() override {
+    return torch::profiler::impl::ActiveProfilerType::NONE;
+  }
   void reportMemoryUsage(void*, int64_t bytes, size_t, size_t, at::Device) override {
     const int64_t live = live_bytes_ += bytes;
     int64_t peak = peak_bytes_;

@@ -64,13 +64,17 @@ Initializer ParameterStore::Resolve(Initializer initializer,
   return Initializer::Uniform(1.0 / std::sqrt(fan_in));
 }
 
-at::Tensor ParameterStore::Draw(absl::string_view name, const std::vector<int64_t>& shape,
-                                Initializer initializer) const {
+void ParameterStore::CheckIsNew(absl::string_view name) const {
   for (const std::vector<Parameter>* known : {&parameters_, &buffers_}) {
     for (const Parameter& parameter : *known) {
       LRA_CHECK(parameter.name != name) << "parameter \"" << name << "\" exists already";
     }
   }
+}
+
+at::Tensor ParameterStore::Draw(absl::string_view name, const std::vector<int64_t>& shape,
+                                Initializer initializer) const {
+  CheckIsNew(name);
   if (IsShapesOnly()) return at::empty(shape, at::TensorOptions(at::kFloat).device(at::kMeta));
   const uint64_t hash = HashName(name);
   RandomStream stream(seed_, RandomDomain::kInitialWeights,
@@ -95,6 +99,19 @@ at::Tensor ParameterStore::CreateBuffer(absl::string_view name, const std::vecto
   at::Tensor value = Draw(name, shape, initializer);
   buffers_.push_back({std::string(name), value});
   return value;
+}
+
+void ParameterStore::Adopt(absl::string_view name, const at::Tensor& value, bool is_matrix,
+                           ParameterRole role) {
+  CheckIsNew(name);
+  LRA_CHECK(value.scalar_type() == at::kFloat && value.is_leaf() && value.requires_grad()) << name;
+  parameters_.push_back({std::string(name), value, is_matrix, role});
+}
+
+void ParameterStore::AdoptBuffer(absl::string_view name, const at::Tensor& value) {
+  CheckIsNew(name);
+  LRA_CHECK(value.scalar_type() == at::kFloat && !value.requires_grad()) << name;
+  buffers_.push_back({std::string(name), value});
 }
 
 void ParameterStore::MoveTo(at::Device device) {

@@ -83,10 +83,16 @@ class ParameterStore {
   at::Tensor CreateBuffer(absl::string_view name, const std::vector<int64_t>& shape,
                           Initializer initializer);
 
+  // Takes a value that someone else made and goes on to use: a float32 tensor, under a new name. As
+  // a parameter it is trained and must require a gradient, as a buffer it is saved only.
+  void Adopt(absl::string_view name, const at::Tensor& value, bool is_matrix, ParameterRole role);
+  void AdoptBuffer(absl::string_view name, const at::Tensor& value);
+
   // Moves all values in place, so tensors that were handed out remain the model's. Values are
   // always drawn on the CPU, so that every device starts from the same ones.
   void MoveTo(at::Device device);
 
+  uint32_t seed() const { return seed_; }
   // Where all values are.
   at::Device device() const { return device_; }
 
@@ -98,6 +104,7 @@ class ParameterStore {
  private:
   // What stands for the initialiser under linear_values_.
   Initializer Resolve(Initializer initializer, const std::vector<int64_t>& shape) const;
+  void CheckIsNew(absl::string_view name) const;
   at::Tensor Draw(absl::string_view name, const std::vector<int64_t>& shape,
                   Initializer initializer) const;
 

@@ -54,6 +54,25 @@ TEST(ParameterStoreTest, DistributionsHaveTheirMoments) {
   EXPECT_NEAR(normal.mean().item<double>(), 0, 0.0003);
 }
 
+// Whoever made an adopted value and the store have one tensor: it moves, and what it holds is seen
+// on both sides.
+TEST(ParameterStoreTest, AdoptsValuesOfOthers) {
+  ParameterStore store(1);
+  const at::Tensor weight = at::full({2, 3}, 0.5f).set_requires_grad(true);
+  const at::Tensor table = at::full({4}, 2.0f);
+  store.Adopt("w", weight, /*is_matrix=*/true, ParameterRole::kNorm);
+  store.AdoptBuffer("t", table);
+  ASSERT_EQ(store.parameters().size(), 1);
+  const Parameter& kept = store.parameters()[0];
+  EXPECT_TRUE(kept.value.is_same(weight) && kept.is_matrix && kept.role == ParameterRole::kNorm);
+  EXPECT_TRUE(store.buffers().at(0).value.is_same(table));
+  EXPECT_EQ(store.count(), 6);
+  store.MoveTo(at::kCPU);
+  EXPECT_TRUE(store.parameters()[0].value.is_same(weight) && weight.requires_grad());
+  EXPECT_DEATH(store.AdoptBuffer("w", table), "exists already");
+  EXPECT_DEATH(store.Adopt("d", weight.detach(), false, ParameterRole::kWeight), "check failed");
+}
+
 // The bound of torch.nn.Linear's weights and biases is 1 / sqrt(fan_in), and their deviation that
 // of a uniform distribution.
 TEST(ParameterStoreTest, PyTorchsLinearLayersAreUniformWithinTheirFanIn) {

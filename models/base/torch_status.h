@@ -10,14 +10,18 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lra/status_error.h"
 
 namespace lra {
 
-// Runs body() -> absl::Status; a c10::Error becomes Internal, memory exhaustion ResourceExhausted.
+// Runs body() -> absl::Status; a c10::Error becomes Internal, memory exhaustion ResourceExhausted,
+// and a StatusError its status.
 template <class Body>
 absl::Status CatchTorch(Body body) {
   try {
     return body();
+  } catch (const StatusError& error) {
+    return error.status();
   } catch (const c10::OutOfMemoryError& error) {
     return absl::ResourceExhaustedError(
         absl::StrCat("out of memory: ", error.what_without_backtrace()));

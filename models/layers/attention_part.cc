@@ -18,6 +18,7 @@
 #include "models/base/runtime.h"
 #include "models/base/shapes_only.h"
 #include "models/interface/attend.h"
+#include "models/interface/create.h"
 #include "models/kernels/softmax_attention.h"
 #include "models/layers/definitions.h"
 #include "models/layers/dropout_sites.h"
@@ -105,9 +106,8 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeAttention(const BlockContext& blo
   context.scope = block.scope + "attention.";
   context.options = block.attention.options();
   context.distance_slopes = DistanceSlopes(block.model);
-  LRA_ASSIGN_OR_RETURN(
-      std::unique_ptr<Attention> attention,
-      AttentionRegistry::Get().Create("attention", block.attention.name(), context));
+  LRA_ASSIGN_OR_RETURN(std::unique_ptr<Attention> attention,
+                       CreateAttention(block.attention.name(), context));
   LRA_RETURN_IF_ERROR(CheckTraits(block.model, block.attention, attention->traits()));
   return attention;
 }
