@@ -56,6 +56,16 @@ import lra
 data = lra.open("listops")
 print(len(data["test"]), data["test"][0][1])'
 
+# The trainer in Python takes a PyTorch that can be imported: with its own requirements.
+if [ -n "${LRA_PYPI:-}" ]; then
+  expect_there '^python-mean 16$' $venv/python -c '
+import lra
+config = lra.Config("listops", preset="smoke", set={"train.steps": 2, "train.eval_every_steps": 2})
+mean = lambda q, k, v, keep: v.masked_fill(~keep[:, None, :, None], 0).mean(2, True).expand_as(v)
+run = lra.train(config, lambda *sizes: mean, name="mean", out="/root/python-run", quiet=True)
+print(run.method, run.scores["test"]["examples"])'
+fi
+
 # Another version of torch is refused with the command that installs the right one.
 mkdir "$root/opt/torch"
 printf "__version__ = '1.0.0'\n" >"$root/opt/torch/version.py"

@@ -1,8 +1,9 @@
 """Makes mkdocs read its pages where they lie, with their paths from the root of the repository (mkdocs.yml, scripts/site).
 
 Links of pages work unchanged, because every page keeps its place. Links to what is no page, a source or a folder of
-records, lead to a page that shows it.
+records, lead to a page that shows it. A notebook is a page with its code.
 """
+import json
 import pathlib
 import re
 
@@ -10,6 +11,7 @@ from mkdocs.structure.files import File, InclusionLevel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/tables/*.md", "docs/ablations/*.md"]
+NOTEBOOKS = ["docs/*.ipynb"]
 FILES = ["docs/*.svg", "docs/pictures/*", "docs/site/*.js", "docs/site/*.css"]
 LANGUAGES = {".h": "cpp", ".cc": "cpp", ".proto": "protobuf", ".py": "python", ".sh": "bash"}
 LINK = re.compile(r"(\]\()([^)#\s]+)(?=[)#])")
@@ -34,6 +36,12 @@ def shown(target):
     return f"{title}````{LANGUAGES.get(target.suffix, 'text')}\n{target.read_text(encoding='utf-8').rstrip()}\n````\n"
 
 
+def shown_notebook(path):
+    """The notebook as a page: what it says, and the code of its cells."""
+    cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    return "\n\n".join(text if kind == "markdown" else f"```python\n{text}\n```" for kind, text in cells) + "\n"
+
+
 def on_config(config):
     """Pages that no section of mkdocs.yml names are reference."""
     named = {page for section in config.nav for pages in section.values() for page in pages}
@@ -48,7 +56,9 @@ def on_files(files, config):
     for path in found(PAGES + FILES):
         files.append(File.generated(config, str(path.relative_to(ROOT)), abs_src_path=str(path)))
     targets = {other_target(page, link) for page in found(PAGES) for _, link in LINK.findall(page.read_text(encoding="utf-8"))}
-    for target in sorted(targets - {None}):
+    for path in found(NOTEBOOKS):
+        files.append(File.generated(config, f"{path.relative_to(ROOT)}.md", content=shown_notebook(path)))
+    for target in sorted(targets - {None, *found(NOTEBOOKS)}):
         files.append(File.generated(config, f"{target.relative_to(ROOT)}.md", content=shown(target),
                                     inclusion=InclusionLevel.NOT_IN_NAV))
     return files

@@ -5,8 +5,9 @@
         logits = model(batch.ids, batch.keep)     # [B, N], [B, N] -> [B, C]
     lra.score(logits, "listops")                  # the value of the task's metric, with an interval
     print(lra.check(my_attention))                # does it keep an attention's promises?
+    lra.train(config, make_attention)             # `lra train`, with an attention in PyTorch
 
-NumPy is all that it needs; lra.check and lra.reference take PyTorch. docs/python.md
+NumPy is all that it needs; lra.check, lra.train and lra.reference take PyTorch. docs/python.md
 """
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from lra.config import Config
 from lra.data import Batch, Data, Loader, Split, loader, open
 from lra.errors import Error
 from lra.records import score, table
+from lra.training import Run, train
 
 if TYPE_CHECKING:
     from lra.conformance import check
@@ -29,5 +31,5 @@ def __getattr__(name: str) -> Any:
     return check
 
 
-__all__ = ["Batch", "Config", "Data", "Error", "Loader", "Split", "check", "errors", "loader", "open", "score", "table",
-           "__version__"]
+__all__ = ["Batch", "Config", "Data", "Error", "Loader", "Run", "Split", "check", "errors", "loader", "open", "score", "table",
+           "train", "__version__"]

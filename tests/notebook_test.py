@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""The notebook runs from its first cell to its last, and holds no output.
+usage: notebook_test.py NOTEBOOK    exit code 77 (skipped) where Python has no "torch" of the build's version; the package is on
+PYTHONPATH
+"""
+import json, linecache, os, sys, tempfile
+try:
+    import numpy, torch
+except ImportError as missing:
+    print(f"skipped: torch is not installed ({missing}); python3 -m pip install torch numpy")
+    sys.exit(77)
+from lra import _lra
+
+if torch.__version__.partition("+")[0] != _lra.torch_version:
+    print(f"skipped: lra.train takes torch {_lra.torch_version or 'of a wheel'}, here is {torch.__version__}")
+    sys.exit(77)
+
+path = os.path.abspath(sys.argv[1])
+cells = [cell for cell in json.load(open(path))["cells"] if cell["cell_type"] == "code"]
+assert len(cells) >= 5
+assert not any(cell["outputs"] or cell["execution_count"] for cell in cells), "clear the outputs before you commit"
+names = {"__name__": "__main__"}
+with tempfile.TemporaryDirectory() as work:
+    os.chdir(work)
+    for number, cell in enumerate(cells):
+        source, file = "".join(cell["source"]), f"<cell {number}>"
+        linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # as a notebook has it
+        exec(compile(source, file, "exec"), names)
+    os.chdir("/")
+print(f"ok: {len(cells)} cells of {os.path.basename(path)}")
