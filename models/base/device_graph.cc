@@ -72,7 +72,7 @@ class CudaGraphs : public DeviceGraphs {
   }
 
  private:
-  const CudaFunctions functions_;
+  const CudaFunctions functions_ = {};
   CudaGraphPool pool_ = {};
 };
 

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 
 #define LRA_TARGET_BFLOAT16 \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,prefer-vector-width=512")))
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16" LRA_WIDEST_VECTORS)))
 
 namespace lra {
 namespace {

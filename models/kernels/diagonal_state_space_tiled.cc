@@ -32,7 +32,7 @@ inline LRA_ALWAYS_INLINE void PowersBody(int64_t count, int64_t pairs, const dou
   for (int64_t k = 1; k < count; ++k) {
     const double* last = table + (k - 1) * 2 * pairs;
     double* next = table + k * 2 * pairs;
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t p = 0; p < pairs; ++p) {
       next[p] = last[p] * base[p] - last[pairs + p] * base[pairs + p];
       next[pairs + p] = last[p] * base[pairs + p] + last[pairs + p] * base[p];
@@ -46,7 +46,7 @@ LRA_MULTIVERSION(Powers, (int64_t count, int64_t pairs, const double* base, doub
 inline LRA_ALWAYS_INLINE void WeighBody(int64_t count, int64_t pairs, const double* weight,
                                         const double* table, float* out) {
   for (int64_t k = 0; k < count; ++k, table += 2 * pairs, out += 2 * pairs) {
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t p = 0; p < pairs; ++p) {
       const double re = table[p] * weight[p] - table[pairs + p] * weight[pairs + p];
       const double im = table[p] * weight[pairs + p] + table[pairs + p] * weight[p];
@@ -70,7 +70,7 @@ inline LRA_ALWAYS_INLINE void AddMomentsBody(int64_t count, int64_t pairs, const
                                              const double* table, const MomentSums& to) {
   for (int64_t k = 0; k < count; ++k, table += 2 * pairs, gradient += 2 * pairs) {
     const double order = static_cast<double>(k);
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t p = 0; p < pairs; ++p) {
       const double gr = to.factor * gradient[p], gi = to.factor * to.sign * gradient[pairs + p];
       const double re = gr * table[p] + gi * table[pairs + p];

@@ -73,14 +73,15 @@ inline LRA_ALWAYS_INLINE void DrawLanes(const DropoutRows& mask, const Counters&
                                         uint16_t* bits) {
   using Lanes = PhiloxLanes<kPath>;
   using Words = typename Lanes::Words;
+  using InMemory = typename Lanes::WordsInMemory;
   for (int lane = 0; lane < kLanes; lane += Lanes::kCount, bits += Lanes::kCount * kBlock) {
-    Words c0 = *reinterpret_cast<const Words*>(counters.block + lane);
-    Words c1 = *reinterpret_cast<const Words*>(counters.token + lane);
-    Words c2 = *reinterpret_cast<const Words*>(counters.example + lane);
+    Words c0 = *reinterpret_cast<const InMemory*>(counters.block + lane);
+    Words c1 = *reinterpret_cast<const InMemory*>(counters.token + lane);
+    Words c2 = *reinterpret_cast<const InMemory*>(counters.example + lane);
     Words c3 = Words{} + uint64_t{mask.step};
     Philox10<kPath>(mask.seed, mask.site_word, &c0, &c1, &c2, &c3);
     const Words low = (c0 & 0xFFFFFFFFu) | c1 << 32, high = (c2 & 0xFFFFFFFFu) | c3 << 32;
-    Words* out = reinterpret_cast<Words*>(bits);
+    InMemory* out = reinterpret_cast<InMemory*>(bits);
     if constexpr (Lanes::kCount == 8) {
       out[0] = __builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11);
       out[1] = __builtin_shufflevector(low, high, 4, 12, 5, 13, 6, 14, 7, 15);
@@ -124,10 +125,10 @@ inline LRA_ALWAYS_INLINE void Select(const uint16_t* bits, const DropoutRows& ma
   const uint32_t threshold = mask.threshold;
   const float scale = mask.scale;
   if (residual == nullptr) {
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) out[i] = bits[i] >= threshold ? x[i] * scale : 0.0f;
   } else {
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) {
       out[i] = residual[i] + (bits[i] >= threshold ? x[i] * scale : 0.0f);
     }

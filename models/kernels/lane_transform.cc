@@ -38,7 +38,7 @@ inline LRA_ALWAYS_INLINE void RadixTwoBody(const PassView& pass) {
       float* a = pass.z + (block * pass.length + j) * kLaneValue;
       float* b = a + part * kLaneValue;
       const float* w = pass.roots + 2 * j;
-#pragma GCC ivdep
+      LRA_INDEPENDENT
       for (int64_t l = 0; l < kTransformLanes; ++l) {
         float ar = a[l], ai = a[l + kTransformLanes], br = b[l], bi = b[l + kTransformLanes];
         if (kInverse) Turn<true>(br, bi, w, &br, &bi);
@@ -62,7 +62,7 @@ inline LRA_ALWAYS_INLINE void RadixThreeBody(const PassView& pass) {
     for (int64_t j = 0; j < part; ++j) {
       float* a = pass.z + (block * pass.length + j) * kLaneValue;
       const float* w = pass.roots + 4 * j;
-#pragma GCC ivdep
+      LRA_INDEPENDENT
       for (int64_t l = 0; l < kTransformLanes; ++l) {
         float* re = a + l;
         float* im = re + kTransformLanes;
@@ -93,7 +93,7 @@ inline LRA_ALWAYS_INLINE void RadixThreeBody(const PassView& pass) {
 // Four values a part apart; kTurns is off where all roots are 1.
 template <bool kInverse, bool kTurns>
 inline LRA_ALWAYS_INLINE void RadixFourButterfly(float* a, int64_t step, const float* w) {
-#pragma GCC ivdep
+  LRA_INDEPENDENT
   for (int64_t l = 0; l < kTransformLanes; ++l) {
     float* re = a + l;
     float* im = re + kTransformLanes;
@@ -156,7 +156,7 @@ LRA_MULTIVERSION(InversePass, (int64_t radix, const PassView& pass), (radix, pas
 
 inline LRA_ALWAYS_INLINE void MultiplyLanesBody(int64_t length, const float* by, float* z) {
   for (int64_t j = 0; j < length; ++j, by += kLaneValue, z += kLaneValue) {
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t l = 0; l < kTransformLanes; ++l) {
       const float re = z[l], im = z[l + kTransformLanes];
       z[l] = re * by[l] - im * by[l + kTransformLanes];
@@ -168,7 +168,7 @@ inline LRA_ALWAYS_INLINE void MultiplyLanesBody(int64_t length, const float* by,
 inline LRA_ALWAYS_INLINE void MultiplyConjugateLanesBody(int64_t length, const float* by,
                                                          float* z) {
   for (int64_t j = 0; j < length; ++j, by += kLaneValue, z += kLaneValue) {
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t l = 0; l < kTransformLanes; ++l) {
       const float re = z[l], im = z[l + kTransformLanes];
       z[l] = re * by[l] + im * by[l + kTransformLanes];
@@ -180,7 +180,7 @@ inline LRA_ALWAYS_INLINE void MultiplyConjugateLanesBody(int64_t length, const f
 inline LRA_ALWAYS_INLINE void AddConjugateProductsBody(int64_t length, const float* z,
                                                        const float* w, float* sums) {
   for (int64_t j = 0; j < length; ++j, z += kLaneValue, w += kLaneValue, sums += kLaneValue) {
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t l = 0; l < kTransformLanes; ++l) {
       const int64_t i = l + kTransformLanes;
       sums[l] += z[l] * w[l] + z[i] * w[i];
@@ -193,7 +193,7 @@ inline LRA_ALWAYS_INLINE void TurnLanesBody(int64_t length, const float* turns, 
                                             float* z) {
   for (int64_t j = 0; j < length; ++j, z += kLaneValue) {
     const float wr = turns[2 * j], wi = is_conjugate ? -turns[2 * j + 1] : turns[2 * j + 1];
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t l = 0; l < kTransformLanes; ++l) {
       const float re = z[l], im = z[l + kTransformLanes];
       z[l] = re * wr - im * wi;

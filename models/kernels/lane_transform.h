@@ -4,6 +4,7 @@
 #ifndef LRA_MODELS_KERNELS_LANE_TRANSFORM_H_
 #define LRA_MODELS_KERNELS_LANE_TRANSFORM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -127,45 +127,46 @@ class BackwardPasses {
   void Queries(const BackwardScratch& scratch, int64_t example, int64_t head, int64_t index) const {
     const TileShape shape = shapes_.At(example);
     const int64_t width = shape.width, state_width = shape.state_width;
-    const auto& [features, wide, inverse_norms, floors] = static_cast<const TileScratch&>(scratch);
     const float* key_state = key_states_ + index * width * state_width;
     std::fill_n(scratch.state_gradient.get(), width * state_width, 0.0f);
     ForTiles(0, query_count_, [&](int64_t first, int64_t rows) {
-      FeatureTile(shape, queries_.Rows(example, head, first), nullptr, rows, features.get(),
-                  inverse_norms.get());
-      FloorTile(shape, features.get(), key_state, rows, floors.get());
+      FeatureTile(shape, queries_.Rows(example, head, first), nullptr, rows, scratch.features.get(),
+                  scratch.inverse_norms.get());
+      FloorTile(shape, scratch.features.get(), key_state, rows, scratch.floors.get());
       ProductGradientTile(shape, upstream_.Rows(example, head, first),
                           output_.Rows(example, head, first),
-                          row_sums_ + index * query_count_ + first, floors.get(),
-                          query_angles_.At(example, first), rows, wide.get());
-      Gemm(width, state_width, rows, {features.get(), width, true}, {wide.get(), state_width}, 1.0f,
-           scratch.state_gradient.get(), state_width, products_);
+                          row_sums_ + index * query_count_ + first, scratch.floors.get(),
+                          query_angles_.At(example, first), rows, scratch.wide.get());
+      Gemm(width, state_width, rows, {scratch.features.get(), width, true},
+           {scratch.wide.get(), state_width}, 1.0f, scratch.state_gradient.get(), state_width,
+           products_);
       // In float32 always: the gradients through numerator and denominator nearly cancel.
-      Gemm(rows, width, state_width, {wide.get(), state_width}, {key_state, state_width, true},
-           0.0f, scratch.feature_gradient.get(), width);
-      SlopeTile(shape, features.get(), inverse_norms.get(), scratch.feature_gradient.get(), rows,
-                query_gradient_.Rows(example, head, first));
+      Gemm(rows, width, state_width, {scratch.wide.get(), state_width},
+           {key_state, state_width, true}, 0.0f, scratch.feature_gradient.get(), width);
+      SlopeTile(shape, scratch.features.get(), scratch.inverse_norms.get(),
+                scratch.feature_gradient.get(), rows, query_gradient_.Rows(example, head, first));
     });
   }
 
   void Keys(const BackwardScratch& scratch, int64_t example, int64_t head) const {
     const TileShape shape = shapes_.At(example);
     const int64_t width = shape.width, state_width = shape.state_width;
-    const auto& [features, wide, inverse_norms, floors] = static_cast<const TileScratch&>(scratch);
     const float* state_gradient = scratch.state_gradient.get();
     ForTiles(0, key_count_, [&](int64_t first, int64_t rows) {
       const bool* kept = keep_.At(example, first);
       const Angles angles = key_angles_.At(example, first);
-      FeatureTile(shape, keys_.Rows(example, head, first), kept, rows, features.get(),
-                  inverse_norms.get());
-      ValueTile(shape, values_.Rows(example, head, first), kept, angles, rows, wide.get());
+      FeatureTile(shape, keys_.Rows(example, head, first), kept, rows, scratch.features.get(),
+                  scratch.inverse_norms.get());
+      ValueTile(shape, values_.Rows(example, head, first), kept, angles, rows, scratch.wide.get());
       // Masked rows are zero in both factors, and so are their gradients.
-      Gemm(rows, width, state_width, {wide.get(), state_width}, {state_gradient, state_width, true},
-           0.0f, scratch.feature_gradient.get(), width, products_);
-      SlopeTile(shape, features.get(), inverse_norms.get(), scratch.feature_gradient.get(), rows,
-                key_gradient_.Rows(example, head, first));
-      Gemm(rows, gradient_width_, width, {features.get(), width}, {state_gradient, state_width},
-           0.0f, scratch.wide_gradient.get(), state_width, products_);
+      Gemm(rows, width, state_width, {scratch.wide.get(), state_width},
+           {state_gradient, state_width, true}, 0.0f, scratch.feature_gradient.get(), width,
+           products_);
+      SlopeTile(shape, scratch.features.get(), scratch.inverse_norms.get(),
+                scratch.feature_gradient.get(), rows, key_gradient_.Rows(example, head, first));
+      Gemm(rows, gradient_width_, width, {scratch.features.get(), width},
+           {state_gradient, state_width}, 0.0f, scratch.wide_gradient.get(), state_width,
+           products_);
       ValueGradientTile(shape, scratch.wide_gradient.get(), angles, rows,
                         value_gradient_.Rows(example, head, first));
     });
@@ -204,25 +205,24 @@ LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, cons
   float* key_states = state.key_state.mutable_data_ptr<float>();
   const auto run = [&](const TileScratch& scratch, int64_t example, int64_t head, int64_t index) {
     const TileShape shape = shapes.At(example);
-    const auto& [features, wide, inverse_norms, floors] = scratch;
     float* key_state = key_states + index * width * state_width;
     ForTiles(0, k.size(2), [&](int64_t first, int64_t rows) {
       const bool* kept = keep_table.At(example, first);
-      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, features.get(),
-                  inverse_norms.get());
+      FeatureTile(shape, keys.Rows(example, head, first), kept, rows, scratch.features.get(),
+                  scratch.inverse_norms.get());
       ValueTile(shape, values.Rows(example, head, first), kept, key_angles.At(example, first), rows,
-                wide.get());
-      Gemm(width, state_width, rows, {features.get(), width, true}, {wide.get(), state_width}, 1.0f,
-           key_state, state_width, state.products);
+                scratch.wide.get());
+      Gemm(width, state_width, rows, {scratch.features.get(), width, true},
+           {scratch.wide.get(), state_width}, 1.0f, key_state, state_width, state.products);
     });
     ForTiles(0, n, [&](int64_t first, int64_t rows) {
-      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, features.get(),
-                  inverse_norms.get());
-      FloorTile(shape, features.get(), key_state, rows, floors.get());
-      Gemm(rows, state_width, width, {features.get(), width}, {key_state, state_width}, 0.0f,
-           wide.get(), state_width, state.products);
-      OutputTile(shape, wide.get(), floors.get(), query_angles.At(example, first), rows,
-                 output.Rows(example, head, first), row_sums + index * n + first);
+      FeatureTile(shape, queries.Rows(example, head, first), nullptr, rows, scratch.features.get(),
+                  scratch.inverse_norms.get());
+      FloorTile(shape, scratch.features.get(), key_state, rows, scratch.floors.get());
+      Gemm(rows, state_width, width, {scratch.features.get(), width}, {key_state, state_width},
+           0.0f, scratch.wide.get(), state_width, state.products);
+      OutputTile(shape, scratch.wide.get(), scratch.floors.get(), query_angles.At(example, first),
+                 rows, output.Rows(example, head, first), row_sums + index * n + first);
     });
   };
   ForHeads(

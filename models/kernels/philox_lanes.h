@@ -14,19 +14,22 @@ template <KernelPath kPath>
 struct PhiloxLanes;
 template <>
 struct PhiloxLanes<KernelPath::kAvx512> {
-  typedef uint64_t Words __attribute__((vector_size(64), aligned(8), may_alias));
+  typedef uint64_t Words __attribute__((vector_size(64)));
+  typedef Words WordsInMemory __attribute__((aligned(8), may_alias));
   typedef uint16_t Halves __attribute__((vector_size(16), aligned(2), may_alias));
   static constexpr int kCount = 8;
 };
 template <>
 struct PhiloxLanes<KernelPath::kAvx2> {
-  typedef uint64_t Words __attribute__((vector_size(32), aligned(8), may_alias));
+  typedef uint64_t Words __attribute__((vector_size(32)));
+  typedef Words WordsInMemory __attribute__((aligned(8), may_alias));
   typedef uint16_t Halves __attribute__((vector_size(8), aligned(2), may_alias));
   static constexpr int kCount = 4;
 };
 template <>
 struct PhiloxLanes<KernelPath::kBaseline> {
-  typedef uint64_t Words __attribute__((vector_size(16), aligned(8), may_alias));
+  typedef uint64_t Words __attribute__((vector_size(16)));
+  typedef Words WordsInMemory __attribute__((aligned(8), may_alias));
   typedef uint16_t Halves __attribute__((vector_size(4), aligned(2), may_alias));
   static constexpr int kCount = 2;
 };

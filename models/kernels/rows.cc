@@ -41,7 +41,7 @@ inline LRA_ALWAYS_INLINE void LayerNormRowsBody(const float* x, int64_t rows, in
     mean[r] = SumOf<kPath>(x, width) * inverse_width;
     rstd[r] = 1.0f / std::sqrt(SumOfSquares<kPath>(x, mean[r], width) * inverse_width + epsilon);
     const float m = mean[r], s = rstd[r];
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t i = 0; i < width; ++i) y[i] = (x[i] - m) * s * weight[i] + bias[i];
   }
 }
@@ -71,7 +71,7 @@ inline LRA_ALWAYS_INLINE void LayerNormBackwardRowsBody(const float* x, const fl
     sum *= inverse_width;
     dot *= inverse_width;
     const float* base = residual == nullptr ? nullptr : residual + r * width;
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t c = 0; c < width; ++c) {
       const float normal = (x[c] - m) * s;
       weight_gradient[c] += dy[c] * normal;
@@ -150,7 +150,7 @@ inline LRA_ALWAYS_INLINE void ActivationBackwardRowsBody(ActivationKind kind,
 inline LRA_ALWAYS_INLINE void AddColumnSumsBody(const float* x, int64_t rows, int64_t width,
                                                 float* sums) {
   for (int64_t r = 0; r < rows; ++r, x += width) {
-#pragma GCC ivdep
+    LRA_INDEPENDENT
     for (int64_t c = 0; c < width; ++c) sums[c] += x[c];
   }
 }
