@@ -91,6 +91,7 @@ absl::Status Guarded(const std::function<absl::Status()>& body) {
 }
 
 void AddCommands(CLI::App* app, CommandContext* context) {
+  AddQuickstartCommand(app, context);
   AddListCommand(app, context);
   AddDataCommand(app, context);
   AddBaselineCommand(app, context);

@@ -70,6 +70,7 @@ void SetBody(CLI::App* command, CommandContext* context, const std::string& exam
 void PrintJson(const nlohmann::ordered_json& json);
 
 // One function per file.
+void AddQuickstartCommand(CLI::App* app, CommandContext* context);
 void AddListCommand(CLI::App* app, CommandContext* context);
 void AddConfigCommand(CLI::App* app, CommandContext* context);
 void AddDiffCommand(CLI::App* app, CommandContext* context);

@@ -67,6 +67,8 @@ json 0 train -- --config run.textproto --out runs/linear
 json 0 train -- "${smoke[@]}" --attention transformer --out runs/transformer
 json 0 train -- --task listops --preset smoke --set train.steps=4 --attention linear,relu --seeds 0 --out runs/lists
 json 0 run -- listops_smoke --dry-run
+refused 2 quickstart           # its data are others
+tried+=("lra quickstart")      # tests/quickstart_test.sh lets it go on, and reads its JSON
 json 0 status -- runs/lists
 json 0 ablate -- runs/lists
 json 0 papers -- cosformer2022
