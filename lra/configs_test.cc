@@ -157,6 +157,10 @@ void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::str
   std::erase_if(*unset, [&](const std::string& path) {
     if (path.rfind("schedule.plateau_", 0) == 0)
       return config.schedule().kind() != ScheduleConfig::PLATEAU;
+    if (path.rfind("schedule.drop_", 0) == 0)
+      return config.schedule().kind() != ScheduleConfig::STEP;
+    if (path == "model.mixture_components")
+      return config.model().token_head() != ModelConfig::LOGISTIC_MIXTURE;
     if (path == "evaluation.step")
       return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
     if (path == "evaluation.scored_examples" || path == "block.options" ||

@@ -86,7 +86,7 @@ TEST_F(RunFileTest, OneOfSeveralAttentionsMustBeChosen) {
 
 TEST(ResolveExperimentTest, NamesWhatIsMissingOrUnknown) {
   EXPECT_THAT(Error({.attention = "linear"}),
-              HasSubstr("--task is needed; known: bytes_lm, copy, image, listops"));
+              HasSubstr("--task is needed; known: bytes_lm, cifar_pixels, copy, image, listops"));
   EXPECT_THAT(Error({.task = "listops"}), HasSubstr("--attention is needed; known: bigbird"));
   EXPECT_THAT(Error({.task = "listop", .attention = "linear"}), HasSubstr("\"listops\""));
   EXPECT_THAT(Error(With(kPlain, {"train.step=3"})), HasSubstr("did you mean \"steps\""));

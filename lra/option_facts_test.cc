@@ -39,7 +39,7 @@ TEST(SettableFieldsTest, GoesIntoMessagesAndNamesChoices) {
     return std::string("no such field");
   };
   EXPECT_EQ(choices("schedule.kind"),
-            "CONSTANT LINEAR COSINE ONE_CYCLE INVERSE_SQRT COSINE_CYCLE PLATEAU");
+            "CONSTANT LINEAR COSINE ONE_CYCLE INVERSE_SQRT COSINE_CYCLE PLATEAU STEP");
   EXPECT_EQ(choices("view.end_mark"), "true false");
   EXPECT_EQ(choices("train.steps"), "");
   EXPECT_EQ(choices("search.learning_rate"), "");
