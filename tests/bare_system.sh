@@ -29,6 +29,14 @@ make_bare_system() {
 # in_bare_system WORD...: a command there, without network.
 in_bare_system() { unshare -n chroot "$root" env -i PATH=/usr/bin:/bin HOME=/root LRA_DATA=/root/data "$@"; }
 
+# with_network WORD...: a command there that reaches PyPI as this machine does; the system has ca-certificates.
+with_network() {
+  mapfile -t settings < <(env | grep -E '^(PIP_[A-Z_]*|https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY)=' | grep -v '^PIP_FIND_LINKS=')
+  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+  chroot "$root" env -i PATH=/usr/bin:/bin HOME=/root ${settings[@]+"${settings[@]}"} "$@"
+}
+
 # expect_there TEXT WORD...: the command succeeds there, and what it prints matches the regular expression.
 expect_there() {
   local text=$1 output

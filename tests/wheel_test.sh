@@ -9,18 +9,10 @@ compgen -G "$build/python/lra/_lra.*.so" >/dev/null || { echo "skipped: the buil
 source "$source_dir/tests/bare_system.sh"
 venv=/opt/venv/bin
 
-# with_network WORD...: a command there that reaches the registry as this machine does.
-with_network() {
-  mapfile -t settings < <(env | grep -E '^(PIP_[A-Z_]*|https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY)=' | grep -v '^PIP_FIND_LINKS=')
-  chroot "$root" env -i PATH=/usr/bin:/bin HOME=/root ${settings[@]+"${settings[@]}"} "$@"
-}
-
 # Puts the wheel into an environment of the bare system, beside torch and NumPy.
 install_wheel() {
   cp "$wheel" "$root/root"
   if [ -n "${LRA_PYPI:-}" ]; then
-    cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
     in_bare_system python3 -m venv /opt/venv
     with_network $venv/pip install -q "/root/$(basename "$wheel")"
   else
