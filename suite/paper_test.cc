@@ -97,19 +97,27 @@ TEST(Papers, SmallSuitesShareTheirCells) {
 }
 
 TEST(Papers, AskForCommandsThatThePageShows) {
-  const auto paper = LoadPaper("cosformer2022");
-  ASSERT_TRUE(paper.ok()) << paper.status();
-  std::map<std::string, PaperItem> items;
-  for (const PaperItem& item : paper->item()) items[item.name()] = item;
+  const auto items_of = [](const std::string& name) {
+    const auto paper = LoadPaper(name);
+    EXPECT_TRUE(paper.ok()) << paper.status();
+    std::map<std::string, PaperItem> items;
+    for (const PaperItem& item : paper->item()) items[item.name()] = item;
+    return items;
+  };
+  const std::map<std::string, PaperItem> items = items_of("cosformer2022");
   EXPECT_THAT(
       CommandsOf(items.at("Table 6")),
       ElementsAre("lra run cosformer_table6_small", "lra run cosformer_table6",
                   "lra table runs/cosformer_table6_small --published cosformer2022_table6"));
   EXPECT_THAT(CommandsOf(items.at("Table 5")),
               ElementsAre("lra bench efficiency --grid cosformer_table5"));
-  EXPECT_THAT(CommandsOf(items.at("Table 2")), IsEmpty());
-  EXPECT_EQ(StatusOf(items.at("Table 2"), "nowhere")->text, "not to be run here");
+  EXPECT_THAT(CommandsOf(items.at("Table 2")),
+              ElementsAre("lra run cosformer_table2_bytes_small", "lra run cosformer_table2_bytes",
+                          "lra table runs/cosformer_table2_bytes_small"));
   EXPECT_EQ(StatusOf(items.at("Table 6"), "nowhere")->text, "not run");
+  const PaperItem language_model = items_of("cottention2024").at("Figure 3");
+  EXPECT_THAT(CommandsOf(language_model), IsEmpty());
+  EXPECT_EQ(StatusOf(language_model, "nowhere")->text, "not to be run here");
 }
 
 // --- Status ---
