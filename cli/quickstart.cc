@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "lra/config.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -24,11 +25,17 @@ the methods: that takes the full schedule (--preset lra2020) and several seeds (
 Published rows come from other models, budgets and code.
 )";
 
-// What a user would type. Each leaves finished work as it is, so the whole can be repeated.
+// What a user would type. Each leaves finished work as it is, so the whole can be repeated. One run
+// after the other with all cores: a suite would measure steps first, and its last run have one.
 std::vector<Words> CommandsBeforeTable(const std::string& out) {
-  return {{"data", "prepare", "listops"},
-          {"baseline", "listops", "--out", out},
-          {"run", "quickstart", "--out", out}};
+  std::vector<Words> commands = {{"data", "prepare", "listops"},
+                                 {"baseline", "listops", "--out", out}};
+  const std::string recipe = absl::StrCat(ConfigDirectory(), "/runs/quickstart.textproto");
+  for (const char* attention : {"transformer", "linear", "cosformer"}) {
+    commands.push_back({"train", "--config", recipe, "--attention", attention, "--out",
+                        absl::StrCat(out, "/", attention), "--resume"});
+  }
+  return commands;
 }
 
 // Runs a command line of this program. It says itself what went wrong.

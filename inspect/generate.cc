@@ -208,10 +208,13 @@ absl::Status Grow(const GenerateRequest& request, const OpenModel& open, Generat
 
 absl::StatusOr<Generated> Generate(const GenerateRequest& request) {
   LRA_ASSIGN_OR_RETURN(const OpenModel open, Open(request));
-  if (!open.state.spec().guesses_tokens()) {
+  const TaskSpec& spec = open.state.spec();
+  if (!spec.guesses_tokens() || spec.hides_tokens()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(request.checkpoint,
-                     ": the model guesses labels, not tokens; train one under view.target=NEXT"));
+        absl::StrCat(request.checkpoint, ": the model guesses ",
+                     spec.hides_tokens() ? "hidden tokens from all others, so no text grows from it"
+                                         : "labels, not tokens",
+                     "; train one under view.target=NEXT"));
   }
   Generated generated;
   generated.spec = open.state.spec();

@@ -24,10 +24,16 @@ std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>&
     return absl::StrCat("schedule.kind is ", ScheduleConfig::Kind_Name(schedule.kind()));
   if (absl::StartsWith(path, "schedule.drop_") && schedule.kind() != ScheduleConfig::STEP)
     return absl::StrCat("schedule.kind is ", ScheduleConfig::Kind_Name(schedule.kind()));
+  const DataView::Target target = config.view().target();
+  const bool has_token_head = target == DataView::NEXT || target == DataView::MASKED;
+  if (!has_token_head && (path == "model.token_head" || path == "model.mixture_components"))
+    return "view.target is LABEL";
   if (path == "model.mixture_components" &&
       config.model().token_head() != ModelConfig::LOGISTIC_MIXTURE) {
     return "model.token_head is CATEGORICAL";
   }
+  if (path == "model.final_norm" && config.model().norm_placement() != ModelConfig::AFTER)
+    return "model.norm_placement is BEFORE";
   if (path == "schedule.warmup_fraction" && schedule.has_warmup_steps())
     return absl::StrCat("schedule.warmup_steps is ", schedule.warmup_steps());
   const EvaluationConfig::Selection selection = config.evaluation().selection();

@@ -57,11 +57,13 @@ TEST(CheckConfigTest, FieldsThatSayNothingAreNamedWhereTheUserSetThem) {
   EXPECT_THAT(WarningsWith({"schedule.kind=PLATEAU", "schedule.plateau_factor=0.5",
                             "schedule.plateau_patience_evaluations=3"}),
               testing::Not(testing::Contains(testing::HasSubstr("nothing"))));
-  EXPECT_THAT(
-      WarningsWith({"schedule.kind=STEP", "schedule.drop_step=5", "schedule.drop_factor=0.1",
-                    "model.mixture_components=3"}),
-      testing::AllOf(testing::Contains(testing::HasSubstr("model.token_head is CATEGORICAL")),
-                     testing::Not(testing::Contains(testing::HasSubstr("schedule.drop")))));
+  EXPECT_THAT(WarningsWith({"schedule.kind=STEP", "schedule.drop_step=5",
+                            "schedule.drop_factor=0.1", "model.mixture_components=3"}),
+              testing::AllOf(testing::Contains(testing::HasSubstr("view.target is LABEL")),
+                             testing::Not(testing::Contains(testing::HasSubstr("schedule.drop")))));
+  EXPECT_THAT(WarningsWith({"model.token_head=LOGISTIC_MIXTURE", "model.final_norm=true"}),
+              testing::IsSupersetOf({testing::HasSubstr("view.target is LABEL"),
+                                     testing::HasSubstr("model.norm_placement is BEFORE")}));
   EXPECT_THAT(WarningsWith({"evaluation.step=5"}),
               testing::Contains(testing::HasSubstr("evaluation.selection is BEST_VALIDATION")));
 }

@@ -231,7 +231,7 @@ class TwoSided : public Guesser {
     ForEachToken(train, [&](int64_t, absl::Span<const int32_t> ids, size_t n) {
       const int64_t before = Left(ids, n), after = Right(ids, n), id = ids[n];
       // A neighbour that is hidden says nothing: the row of the mask counts every token.
-      for (const int64_t l : {before, int64_t{mask_}}) ++left_[l * ids_ + id];
+      ++left_[before * ids_ + id];
       for (const int64_t r : {after, int64_t{mask_}}) ++right_[r * ids_ + id];
       ++both_[(before * sides() + after) * ids_ + id];
     });

@@ -20,17 +20,19 @@ export LRA_CONFIGS=$work/configs
 "$lra" quickstart >table.md 2>log || { cat log; exit 1; }
 for row in majority root_operator transformer linear cosformer; do expect 0 "^[|] $row +[|]" cat table.md; done
 "$lra" table runs/quickstart --published cosformer2022 | diff - table.md || failures=$((failures + 1))
-expect 0 '^== lra run quickstart --out runs/quickstart$' cat log
+expect 0 '^== lra train --config .*/runs/quickstart.textproto --attention linear --out runs/quickstart/linear --resume$' cat log
 expect 0 'The numbers do not rank' cat log
 # Repeated, it trains nothing again.
-expect 0 '3 of 3 runs finished' "$lra" quickstart
+before=$(sha256sum runs/quickstart/{transformer,linear,cosformer}/record.textproto)
+expect 0 'cosformer' "$lra" quickstart
+[ "$before" = "$(sha256sum runs/quickstart/{transformer,linear,cosformer}/record.textproto)" ] || { echo "FAILED: a run was trained again"; failures=$((failures + 1)); }
 "$lra" quickstart --quiet 2>/dev/null | diff - table.md || failures=$((failures + 1))
 "$lra" quickstart --json 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)' || failures=$((failures + 1))
 
 # Other data in its place stays, and the first command that does not end in 0 is named.
 export LRA_DATA=$work/other
 "$lra" data prepare listops --quiet --seed 5 >/dev/null
-expect 2 'stopped at `lra data prepare listops`' "$lra" quickstart --out other
-[ ! -e other/suite.textproto ] || { echo "FAILED: it went on"; failures=$((failures + 1)); }
+expect 2 'stopped at `lra data prepare listops`' "$lra" quickstart --out elsewhere
+[ ! -e elsewhere ] || { echo "FAILED: it went on"; failures=$((failures + 1)); }
 
 [ "$failures" = 0 ] || exit 1

@@ -28,8 +28,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kValues = kPixelValues;
-constexpr double kStep = kPixelStep, kFirstLogScale = -2;
+constexpr double kFirstLogScale = -2;
 constexpr KernelNeeds kMixtureNeeds = {.is_contiguous = true};
 // With K = 10 components these rows fill 10 MB.
 constexpr int64_t kRowsAtOnce = 1024;
@@ -51,11 +50,11 @@ class LogisticMixtureFunction : public torch::autograd::Function<LogisticMixture
     context->save_for_backward({outputs});
     const bool is_tiled = DispatchKernel(kMixtureNeeds, {outputs}) != KernelPath::kGeneric;
     context->saved_data["is_tiled"] = is_tiled;
-    const at::Tensor result = at::empty({outputs.size(0), kValues}, outputs.options());
+    const at::Tensor result = at::empty({outputs.size(0), kPixelValues}, outputs.options());
     if (is_tiled) {
       ForShards(outputs.size(0), [&](int64_t, int64_t begin, int64_t end) {
         LogisticMixtureRows(RowOf(outputs, begin), end - begin, outputs.size(1) / 3,
-                            result.mutable_data_ptr<float>() + begin * kValues);
+                            result.mutable_data_ptr<float>() + begin * kPixelValues);
       });
       return result;
     }
@@ -99,12 +98,12 @@ at::Tensor internal::LogisticMixtureAtOnce(const at::Tensor& outputs) {
   const auto part = [&](int64_t i) { return outputs.narrow(1, i * components, components); };
   const at::Tensor scale = part(2).clamp_min(kMinLogScale).neg().exp().unsqueeze(2);  // [G, K, 1]
   const at::Tensor edges =
-      (at::arange(kValues - 1, outputs.options().requires_grad(false)) + 0.5) * kStep - 1;
+      (at::arange(kPixelValues - 1, outputs.options().requires_grad(false)) + 0.5) * kPixelStep - 1;
   const at::Tensor p = (edges - part(1).unsqueeze(2)) * scale;  // [G, K, 255]
   // Logarithms of being below and of being above each edge.
   const at::Tensor below = at::log_sigmoid(p), above = at::log_sigmoid(-p);
-  const at::Tensor between = at::expm1(scale * -kStep).neg().log();  // [G, K, 1]
-  const int64_t inner = kValues - 2;
+  const at::Tensor between = at::expm1(scale * -kPixelStep).neg().log();  // [G, K, 1]
+  const int64_t inner = kPixelValues - 2;
   const at::Tensor of_component = at::cat(
       {below.narrow(2, 0, 1), below.narrow(2, 1, inner) + above.narrow(2, 0, inner) + between,
        above.narrow(2, inner, 1)},
