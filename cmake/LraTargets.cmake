@@ -1,8 +1,8 @@
 # The two functions that define the project's targets.
 #
-#   lra_add_library(NAME SOURCES a.cc ... [DEPS lra::x absl::y ...] [PRIVATE_DEPS ...] [FAST] [SEPARATE])
+#   lra_add_library(NAME SOURCES a.cc ... [DEPS lra::x absl::y ...] [PRIVATE_DEPS ...] [FAST|GENERATED] [SEPARATE])
 #     makes lra_NAME with the alias lra::NAME, C++20, includes from the project's root, exported. FAST: fully optimised.
-#     SEPARATE: sources that are never united (below): plug-ins, whose local names may be the same.
+#     GENERATED: protoc's sources. SEPARATE: sources that are never united (below): plug-ins, whose local names may be the same.
 #     A folder whose targets use LibTorch says set(LRA_USES_LIBTORCH ON).
 #
 #   lra_add_test(NAME SOURCES a_test.cc ... [DEPS ...] [LABELS slow ...] [TIMEOUT seconds] [SEPARATE])
@@ -14,7 +14,8 @@
 #
 #   plain_fast, torch_fast   -O3: what a user waits for (tasks, data, models)
 #   plain, torch             -O1: what nobody waits for (records, tables, the command line, the loop around the kernels)
-#   plain_test, torch_test   -O1, with GoogleTest
+#   plain_test, torch_test   -O1, with GoogleTest; -O0 with sanitizers, whose checks take longest to optimise
+#   generated                -O1, without warnings and sanitizers: protoc's sources take a third of a sanitised build with them
 #
 # The torch kinds also share position-independent code, OpenMP (at::parallel_for is a serial loop in a header without it),
 # and neither errno nor traps (loops with comparisons and square roots vectorise only so; results stay as written: no
@@ -31,13 +32,18 @@ set(LRA_PLAIN_HEADERS <algorithm> <cstdint> <filesystem> <functional> <iostream>
   <lra/config.pb.h> <lra/task_spec.pb.h>)
 set(LRA_TORCH_HEADERS ${LRA_PLAIN_HEADERS} <ATen/core/Tensor.h> <ATen/TensorOperators.h> <ATen/ops/empty.h>)
 set(LRA_TEST_HEADERS <gmock/gmock.h> <gtest/gtest.h>)
+set(LRA_GENERATED_HEADERS <string> <google/protobuf/descriptor.h> <google/protobuf/extension_set.h>
+  <google/protobuf/generated_message_reflection.h> <google/protobuf/io/coded_stream.h> <google/protobuf/reflection_ops.h>
+  <google/protobuf/repeated_field.h> <google/protobuf/wire_format.h>)
 
 # What a kind's targets are compiled with, but for its precompiled header.
 function(lra_add_flags target kind)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -fPIC)
-  if(NOT kind MATCHES "_fast$")
+  if(kind MATCHES "_test$" AND LRA_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  elseif(NOT kind MATCHES "_fast$")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
   endif()
   if(kind MATCHES "^torch")
@@ -60,12 +66,17 @@ endfunction()
 
 # The target that owns a kind's precompiled header; made when the first target of that kind is.
 function(lra_add_headers kind)
-  file(WRITE ${PROJECT_BINARY_DIR}/headers/${kind}.cc "")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/headers/${kind}.cc CONTENT "")
   add_library(lra_headers_${kind} STATIC ${PROJECT_BINARY_DIR}/headers/${kind}.cc)
   set(headers ${LRA_PLAIN_HEADERS})
   target_include_directories(lra_headers_${kind} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/proto)
-  target_link_libraries(lra_headers_${kind} PRIVATE lra_flags protobuf::libprotobuf absl::statusor)
-  add_dependencies(lra_headers_${kind} lra_proto_files)
+  target_link_libraries(lra_headers_${kind} PRIVATE protobuf::libprotobuf absl::statusor)
+  if(kind STREQUAL generated)
+    set(headers ${LRA_GENERATED_HEADERS})
+  else()
+    target_link_libraries(lra_headers_${kind} PRIVATE lra_flags)
+    add_dependencies(lra_headers_${kind} lra_proto_files)
+  endif()
   if(kind MATCHES "^torch")
     set(headers ${LRA_TORCH_HEADERS})
     target_link_libraries(lra_headers_${kind} PRIVATE LibTorch::torch)
@@ -96,20 +107,25 @@ function(lra_compile_as target kind)
 endfunction()
 
 function(lra_add_library name)
-  cmake_parse_arguments(ARG "FAST;SEPARATE" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "FAST;GENERATED;SEPARATE" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(lra_${name} STATIC ${ARG_SOURCES})
   add_library(lra::${name} ALIAS lra_${name})
   set_target_properties(lra_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(lra_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/proto>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lra>)
-  target_link_libraries(lra_${name} PUBLIC ${ARG_DEPS} PRIVATE $<BUILD_INTERFACE:lra_flags> ${ARG_PRIVATE_DEPS})
+  target_link_libraries(lra_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  if(NOT ARG_GENERATED)
+    target_link_libraries(lra_${name} PRIVATE $<BUILD_INTERFACE:lra_flags>)
+  endif()
   set(kind plain)
   if(LRA_USES_LIBTORCH)
     set(kind torch)
   endif()
   if(ARG_FAST)
     string(APPEND kind _fast)
+  elseif(ARG_GENERATED)
+    set(kind generated)
   endif()
   lra_compile_as(lra_${name} ${kind})
   if(NOT ARG_SEPARATE)
@@ -125,6 +141,9 @@ function(lra_add_test name)
   cmake_parse_arguments(ARG "SEPARATE" "TIMEOUT" "SOURCES;DEPS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(LRA_SANITIZE)
+    math(EXPR ARG_TIMEOUT "3 * ${ARG_TIMEOUT}")
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} lra_flags GTest::gmock GTest::gtest_main)

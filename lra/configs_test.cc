@@ -174,10 +174,18 @@ void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::str
 
 // Every combination builds, and nothing stays unset but the second way of giving the warm-up and
 // the options of a block that has none. One test, because building them all takes most of its time.
+// Sanitizers see in a few what they would see in all, which take them minutes.
+#ifdef __SANITIZE_ADDRESS__
+constexpr size_t kStride = 17;
+#else
+constexpr size_t kStride = 1;
+#endif
+
 TEST(ConfigsTest, EveryCombinationBuildsAndLeavesNoScalarUnset) {
   const std::vector<Combination> all = AllCombinations();
   EXPECT_GE(all.size(), 9u);
-  for (const Combination& c : all) {
+  for (size_t i = 0; i < all.size(); i += kStride) {
+    const Combination& c = all[i];
     const auto resolved = Build(c);
     ASSERT_TRUE(resolved.ok()) << c.text() << ": " << resolved.status();
     std::vector<std::string> unset = UnsetFields(resolved->config);

@@ -1,11 +1,13 @@
 """Small data sets for tests in Python."""
 import os, random, subprocess
 
+COUNTS = ["train_examples=100", "validation_examples=40", "test_examples=40"]
 SIZES = {
-    "copy": ["train_examples=100", "validation_examples=20", "test_examples=20"],
-    "listops": ["min_length_tokens=10", "max_length_tokens=200", "train_examples=100", "validation_examples=40",
-                "test_examples=40"],
-    "pathfinder32": ["images=400"], "review_halves": ["text_bytes=60", "gap_bytes=10"], "text": []}
+    "bytes_lm": ["piece_bytes=60"], "copy": COUNTS, "listops": ["min_length_tokens=10", "max_length_tokens=200", *COUNTS],
+    "near_majority": COUNTS, "pathfinder32": ["images=400"], "pathfinder64": ["images=100"], "pathfinder256": ["images=40"],
+    "pathx": ["images=40"], "retrieval": [], "review_halves": ["text_bytes=60", "gap_bytes=10"], "text": []}
+# Tasks that are made from raw data, and what writes it.
+RAW = {"bytes_lm": "reviews", "review_halves": "reviews", "text": "reviews", "retrieval": "papers"}
 
 
 def sets(settings):
@@ -27,12 +29,24 @@ def write_reviews(folder):
                 urls.writelines(f"http://www.imdb.com/title/tt{film}/usercomments\n" for film in films)
 
 
+def write_papers(folder):
+    """The AAN archive's form, with random words."""
+    random.seed(1)
+    os.makedirs(folder)
+    text = lambda: " ".join(f"w{random.randrange(300)}" for _ in range(random.randrange(20, 60)))
+    for split, pairs in ("train", 60), ("eval", 16), ("test", 16):
+        with open(f"{folder}/new_aan_pairs.{split}.tsv", "w") as file:
+            file.writelines(f"{i % 2}\t{split}{i}a\t{split}{i}b\t{text()}\t{text()}\n" for i in range(pairs))
+
+
 def prepare(lra, task):
     """Makes data/TASK in the working folder, if it is not there."""
     if os.path.exists(f"data/{task}"):
         return
-    raw = ["--raw", "raw"] if task in ("text", "review_halves") else []
-    if raw and not os.path.exists("raw"):
-        write_reviews("raw")
+    raw = []
+    if task in RAW:
+        raw = ["--raw", RAW[task]]
+        if not os.path.exists(RAW[task]):
+            {"reviews": write_reviews, "papers": write_papers}[RAW[task]](RAW[task])
     subprocess.run([lra, "data", "prepare", task, "--quiet", "--out", f"data/{task}", *raw, *sets(SIZES[task])], check=True,
                    stdout=subprocess.DEVNULL)
