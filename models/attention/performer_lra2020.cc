@@ -66,9 +66,9 @@ class Lra2020Performer : public Attention {
     sums.denominator = Denominator::kNone;
     const at::Tensor ones = at::ones_like(input.v.narrow(3, 0, 1));
     const at::Tensor both = LinearAttention(
-        Features(q, of_q, of_q.amax(3, true)),
-        Features(k, of_k, largest.masked_fill(largest <= kMasked / 2, 0)),  // no keys at all
-        at::cat({input.v, ones}, 3), input.keep, sums);                     // [B, H, N, Dv + 1]
+        FeaturesOf(q, of_q, of_q.amax(3, true)),
+        FeaturesOf(k, of_k, largest.masked_fill(largest <= kMasked / 2, 0)),  // no keys at all
+        at::cat({input.v, ones}, 3), input.keep, sums);                       // [B, H, N, Dv + 1]
     const at::Tensor sum = both.narrow(3, input.v.size(3), 1);
     return both.narrow(3, 0, input.v.size(3)) /
            (sum + 2 * kEpsilon * (sum <= kEpsilon).to(sum.options()));
@@ -108,8 +108,8 @@ class Lra2020Performer : public Attention {
     return at::matmul(scaled, projection_.to(scaled.options()).t());
   }
 
-  at::Tensor Features(const at::Tensor& scaled, const at::Tensor& products,
-                      const at::Tensor& largest) const {
+  at::Tensor FeaturesOf(const at::Tensor& scaled, const at::Tensor& products,
+                        const at::Tensor& largest) const {
     const at::Tensor logarithms = products - scaled.square().sum(3, true) / 2 - largest;
     return (logarithms.exp() + kEpsilon) / std::sqrt(static_cast<double>(projection_.size(0)));
   }

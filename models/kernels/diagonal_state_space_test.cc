@@ -54,8 +54,10 @@ TEST(ExponentialSumsTest, TilesEqualTheGenericFormOnEveryPath) {
   for (const KernelPath path : AvailableKernelPaths()) {
     if (path == KernelPath::kGeneric) continue;
     const ScopedKernelPath forced(path);
-    for (const auto& [channels, pairs, directions, length] :
+    for (const std::array<int64_t, 4>& sizes :
          {std::array<int64_t, 4>{1, 1, 1, 1}, {2, 3, 2, 2}, {3, 8, 1, 17}, {2, 5, 2, 1000}}) {
+      // Structured bindings are not captured by every compiler.
+      const int64_t channels = sizes[0], pairs = sizes[1], directions = sizes[2], length = sizes[3];
       const at::Tensor scale = at::arange(pairs, at::kDouble) / static_cast<double>(pairs);
       const auto run = [&](bool is_tiled) {
         at::manual_seed(3);

@@ -29,7 +29,7 @@ class DispatchTest : public testing::Test {
   // The best path, whatever the environment of the test says.
   const ScopedKernelPath best_{AvailableKernelPaths().back()};
   const KernelPath tiles_ = AvailableKernelPaths().back();
-  const KernelNeeds needs_;
+  const KernelNeeds needs_{};
   const at::Tensor x_ = at::ones({2, 3, 4});
 };
 
