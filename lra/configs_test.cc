@@ -172,8 +172,6 @@ void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::str
   });
 }
 
-// Every combination builds, and nothing stays unset but the second way of giving the warm-up and
-// the options of a block that has none. One test, because building them all takes most of its time.
 // Sanitizers see in a few what they would see in all, which take them minutes.
 #ifdef __SANITIZE_ADDRESS__
 constexpr size_t kStride = 17;
@@ -181,6 +179,8 @@ constexpr size_t kStride = 17;
 constexpr size_t kStride = 1;
 #endif
 
+// Every combination builds, and nothing stays unset but the second way of giving the warm-up and
+// the options of a block that has none. One test, because building them all takes most of its time.
 TEST(ConfigsTest, EveryCombinationBuildsAndLeavesNoScalarUnset) {
   const std::vector<Combination> all = AllCombinations();
   EXPECT_GE(all.size(), 9u);

@@ -6,8 +6,6 @@ SIZES = {
     "bytes_lm": ["piece_bytes=60"], "copy": COUNTS, "listops": ["min_length_tokens=10", "max_length_tokens=200", *COUNTS],
     "near_majority": COUNTS, "pathfinder32": ["images=400"], "pathfinder64": ["images=100"], "pathfinder256": ["images=40"],
     "pathx": ["images=40"], "retrieval": [], "review_halves": ["text_bytes=60", "gap_bytes=10"], "text": []}
-# Tasks that are made from raw data, and what writes it.
-RAW = {"bytes_lm": "reviews", "review_halves": "reviews", "text": "reviews", "retrieval": "papers"}
 
 
 def sets(settings):
@@ -39,14 +37,19 @@ def write_papers(folder):
             file.writelines(f"{i % 2}\t{split}{i}a\t{split}{i}b\t{text()}\t{text()}\n" for i in range(pairs))
 
 
+# What writes the raw data that a task is made from.
+WRITERS = {"bytes_lm": write_reviews, "retrieval": write_papers, "review_halves": write_reviews, "text": write_reviews}
+
+
 def prepare(lra, task):
     """Makes data/TASK in the working folder, if it is not there."""
     if os.path.exists(f"data/{task}"):
         return
     raw = []
-    if task in RAW:
-        raw = ["--raw", RAW[task]]
-        if not os.path.exists(RAW[task]):
-            {"reviews": write_reviews, "papers": write_papers}[RAW[task]](RAW[task])
+    if task in WRITERS:
+        folder = WRITERS[task].__name__
+        raw = ["--raw", folder]
+        if not os.path.exists(folder):
+            WRITERS[task](folder)
     subprocess.run([lra, "data", "prepare", task, "--quiet", "--out", f"data/{task}", *raw, *sets(SIZES[task])], check=True,
                    stdout=subprocess.DEVNULL)
