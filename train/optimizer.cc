@@ -210,17 +210,17 @@ void Optimizer::Adam(Group& group, const std::vector<at::Tensor>& gradients, con
 
 at::Tensor Optimizer::Rates(const ScheduleValue& schedule) const {
   const auto groups = static_cast<int64_t>(groups_.size());
-  const bool is_rectified = config_.kind() == OptimizerConfig::RADAM;
-  at::Tensor rates =
-      is_rectified ? at::empty({groups, 3}, at::kFloat) : at::empty({groups}, at::kFloat);
+  const bool by_factors = GoesByFactors(schedule);
+  at::Tensor rates = by_factors ? at::empty({groups, Factors::kCount}, at::kFloat)
+                                : at::empty({groups}, at::kFloat);
   float* next = rates.mutable_data_ptr<float>();
   for (const Group& group : groups_) {
-    if (!is_rectified) {
+    if (!by_factors) {
       *next++ = static_cast<float>(RateOfGroup(group, schedule));
       continue;
     }
-    const Rectified<double> factors = RectifiedAt(group, schedule, updates_ + 1);
-    for (const double factor : {factors.kept, factors.adaptive, factors.plain})
+    const Factors f = FactorsAt(group, schedule, updates_ + 1);
+    for (const double factor : {f.beta1, f.kept, f.root, f.adaptive, f.plain})
       *next++ = static_cast<float>(factor);
   }
   return rates;
@@ -286,10 +286,8 @@ void Optimizer::UpdateOnDevice(Group& group, const ScheduleValue& schedule,
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& value : group.values) gradients.push_back(value.grad());
   at::_foreach_add_(group.steps, 1);
-  if (config_.kind() == OptimizerConfig::RADAM && rate.defined()) {
-    UpdateRectifiedOnDevice<at::Tensor>(group, schedule.beta1, {rate[0], rate[1], rate[2]});
-  } else if (config_.kind() == OptimizerConfig::RADAM) {
-    UpdateRectifiedOnDevice(group, schedule.beta1, RectifiedAt(group, schedule, updates_));
+  if (GoesByFactors(schedule)) {
+    UpdateByFactorsOnDevice(group, rate.defined() ? rate : FactorsOnDevice(group, schedule));
   } else if (rate.defined()) {
     Adam(group, gradients, rate, schedule.beta1, has_failed_);
   } else {

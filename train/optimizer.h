@@ -47,8 +47,8 @@ class Optimizer {
                           const at::Tensor& rates = {});
 
   // All that changes from step to step where StepOnDevice() may be repeated by a graph, float32 on
-  // the host: the next update's learning rate of each group of parameters or, of RADAM, its three
-  // factors, [groups, 3].
+  // the host: the next update's learning rate of each group of parameters or, where it goes by
+  // them, its factors, [groups, Factors::kCount].
   at::Tensor Rates(const ScheduleValue& schedule) const;
   // Counts updates that a graph repeated, or takes back that of a call that only captured it.
   void CountUpdates(int64_t more) { updates_ += more; }
@@ -88,23 +88,28 @@ class Optimizer {
   double GradientNorm() const;
   double ClipGradients();
   void Update(Group& group, const ScheduleValue& schedule);
-  // RADAM's update of a weight w with moments m, v: w = kept w - adaptive m / (sqrt(v) + epsilon)
-  // - plain m, where one of the two is 0.
-  template <class Number>
-  struct Rectified {
-    Number kept, adaptive, plain;
+  // The update of a weight w with gradient g and moments m, v, which RADAM and, on a device, Adam
+  // under a schedule that moves beta1 go by: m = beta1 m + (1 - beta1) g, and
+  // w = kept w - adaptive m / (root sqrt(v) + epsilon) - plain m, where one of the two is 0.
+  struct Factors {
+    enum Place { kBeta1, kKept, kRoot, kAdaptive, kPlain, kCount };  // in a row of Rates()
+    double beta1, kept, root, adaptive = 0, plain = 0;
   };
-  Rectified<double> RectifiedAt(const Group& group, const ScheduleValue& schedule,
-                                int64_t update) const;
+  bool GoesByFactors(const ScheduleValue& schedule) const {
+    return config_.kind() == OptimizerConfig::RADAM || schedule.moves_beta1;
+  }
+  Factors FactorsAt(const Group& group, const ScheduleValue& schedule, int64_t update) const;
+  // Of the update under way, float32 [Factors::kCount].
+  at::Tensor FactorsOnDevice(const Group& group, const ScheduleValue& schedule) const;
   void UpdateRectified(Group& group, const ScheduleValue& schedule);
-  template <class Number>
-  void UpdateRectifiedOnDevice(Group& group, double beta1, const Rectified<Number>& factors);
+  // `factors` is a row of Rates() on the device.
+  void UpdateByFactorsOnDevice(Group& group, const at::Tensor& factors);
   // `rate` is a number, or a tensor float32 []. `is_void`, if given, is float32 []: where it is 1,
   // nothing changes.
   template <class Rate>
   void Adam(Group& group, const std::vector<at::Tensor>& gradients, const Rate& rate, double beta1,
             const std::optional<at::Tensor>& is_void) const;
-  // `rate`, where it is defined, is the group's of Rates() and stands for the schedule's.
+  // `rate`, where it is defined, is the group's row of Rates() and stands for the schedule's.
   void UpdateOnDevice(Group& group, const ScheduleValue& schedule, const at::Tensor& rate);
   void NoteFailure(const at::Tensor& fails);
   OptimizerConfig config_;

@@ -12,17 +12,34 @@
 namespace lra {
 namespace {
 
-class OnADevice : public testing::TestWithParam<OptimizerConfig::Kind> {
+struct Rule {
+  OptimizerConfig::Kind kind;
+  OptimizerConfig::Decay decay;
+  bool moves_beta1;
+};
+
+class OnADevice : public testing::TestWithParam<Rule> {
  protected:
   static OptimizerConfig ConfigOf(float weight_decay) {
     OptimizerConfig config = Config(weight_decay, OptimizerConfig::MATRICES);
-    config.set_kind(GetParam());
+    config.set_kind(GetParam().kind);
+    config.set_decay(GetParam().decay);
     return config;
+  }
+  // beta1 falls from step to step where the rule moves it.
+  static ScheduleValue ValueAt(int step) {
+    const bool moves = GetParam().moves_beta1;
+    return {0.1, moves ? 0.95 - 0.01 * step : 0.9f, moves};
   }
   static void ExpectStepsAsTheHost(OptimizerConfig::ClipScope scope);
 };
-INSTANTIATE_TEST_SUITE_P(Optimizer, OnADevice,
-                         testing::Values(OptimizerConfig::ADAM, OptimizerConfig::RADAM));
+INSTANTIATE_TEST_SUITE_P(
+    Optimizer, OnADevice,
+    testing::Values(Rule{OptimizerConfig::ADAM, OptimizerConfig::DECOUPLED, false},
+                    Rule{OptimizerConfig::ADAM, OptimizerConfig::DECOUPLED, true},
+                    Rule{OptimizerConfig::ADAM, OptimizerConfig::COUPLED, true},
+                    Rule{OptimizerConfig::RADAM, OptimizerConfig::DECOUPLED, false},
+                    Rule{OptimizerConfig::RADAM, OptimizerConfig::COUPLED, false}));
 
 void OnADevice::ExpectStepsAsTheHost(OptimizerConfig::ClipScope scope) {
   ParameterStore host(3), device(3);
@@ -39,13 +56,14 @@ void OnADevice::ExpectStepsAsTheHost(OptimizerConfig::ClipScope scope) {
   Optimizer of_host(config, host), of_device(config, device);
   EXPECT_TRUE(of_device.can_step_on_device());
   EXPECT_FALSE(of_host.can_step_on_device());
+  int step = 0;
   for (const double gradient : {0.01, 2.0, -0.2, 0.1, 0.3, -0.1, 0.2}) {
     SetGradient(host, gradient), SetGradient(device, gradient);
     TakeFakeDeviceWork();
-    const at::Tensor norm = of_device.StepOnDevice({0.1, 0.9f}, one);
+    const at::Tensor norm = of_device.StepOnDevice(ValueAt(step), one);
     const FakeDeviceWork work = TakeFakeDeviceWork();
     EXPECT_TRUE(work.host_reads.empty() && work.uploads.empty());
-    EXPECT_NEAR(of_host.Step({0.1, 0.9f}), norm.item<double>(), 1e-6);
+    EXPECT_NEAR(of_host.Step(ValueAt(step++)), norm.item<double>(), 1e-6);
     for (size_t i = 0; i < 2; ++i) {
       EXPECT_TRUE(
           at::allclose(device.parameters()[i].value.cpu(), host.parameters()[i].value, 1e-6, 1e-7));
@@ -70,13 +88,13 @@ TEST_P(OnADevice, NothingChangesOnceANumberIsNotFinite) {
   for (const bool is_norm : {true, false}) {
     Optimizer optimizer(ConfigOf(1), store);
     SetGradient(store, 0.1);
-    optimizer.StepOnDevice({0.1, 0.9f}, loss);
+    optimizer.StepOnDevice(ValueAt(0), loss);
     const at::Tensor before = store.parameters()[0].value.detach().cpu();
     SetGradient(store, is_norm ? INFINITY : 0.1);
-    const at::Tensor norm = optimizer.StepOnDevice({0.1, 0.9f}, is_norm ? loss : loss / 0);
+    const at::Tensor norm = optimizer.StepOnDevice(ValueAt(1), is_norm ? loss : loss / 0);
     EXPECT_EQ(std::isfinite(norm.item<double>()), !is_norm);
     SetGradient(store, 0.1);  // of a step that was under way
-    optimizer.StepOnDevice({0.1, 0.9f}, loss);
+    optimizer.StepOnDevice(ValueAt(0), loss);
     EXPECT_TRUE(store.parameters()[0].value.detach().cpu().equal(before));
     EXPECT_EQ(optimizer.State()[2].second.item<double>(), 1) << "a void step was counted";
   }

@@ -47,10 +47,10 @@ ScheduleValue Schedule::OneCycle(double s) const {
   const double last_step = std::max<double>(peak_step + 1, total_ - 1);
   if (s <= peak_step) {
     const double part = s / peak_step;
-    return {Mix(start, rate_, part), Mix(kHighMomentum, kLowMomentum, part)};
+    return {Mix(start, rate_, part), Mix(kHighMomentum, kLowMomentum, part), true};
   }
   const double part = std::min(1.0, (s - peak_step) / (last_step - peak_step));
-  return {Mix(rate_, start / kFinalDivisor, part), Mix(kLowMomentum, kHighMomentum, part)};
+  return {Mix(rate_, start / kFinalDivisor, part), Mix(kLowMomentum, kHighMomentum, part), true};
 }
 
 ScheduleValue Schedule::At(int64_t step, int64_t plateau_reductions) const {

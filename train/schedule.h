@@ -14,6 +14,7 @@ namespace lra {
 struct ScheduleValue {
   double learning_rate = 0;
   double beta1 = 0;
+  bool moves_beta1 = false;  // whether another step of the schedule has another beta1
   // schedule.learning_rate, of which learning_rate is a multiple; 0 = unknown.
   double base_learning_rate = 0;
 };

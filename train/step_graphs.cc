@@ -28,8 +28,6 @@ std::string WhyEager(const Run& run, const Stage& stage) {
   if (run.request.exact_reduction) return "--exact-reduction cuts a batch into shards";
   if (stage.objective->whole_batch_work() == nullptr)
     return absl::StrCat(stage.objective->name(), " guesses another number of tokens in each step");
-  if (run.config().schedule().kind() == ScheduleConfig::ONE_CYCLE)
-    return "schedule.kind=ONE_CYCLE changes beta1, which LibTorch's Adam takes of the host";
   const int64_t batch = std::min<int64_t>(run.config().train().batch_examples(), run.train.size());
   if (stage.micro_batch_examples > 0 && stage.micro_batch_examples < batch)
     return "a batch goes through in parts";
