@@ -138,18 +138,24 @@ class Nystromformer : public Attention {
   }
 
   // Exact attention among the first kept tokens of each example, as many as there are landmarks.
+  // They are picked by products: sums over indices are slow where they must have one order.
   at::Tensor AttendFew(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                        const at::Tensor& keep) const {
+    const int64_t batch = q.size(0), heads = q.size(1), tokens = q.size(2);
     const at::Tensor first =
         at::argsort(keep.to(at::kByte), /*stable=*/true, 1, /*descending=*/true)
             .narrow(1, 0, landmarks_);
-    const at::Tensor rows = first.view({first.size(0), 1, landmarks_, 1});
-    const auto pick = [&](const at::Tensor& x) {
-      return x.gather(2, rows.expand({-1, x.size(1), -1, x.size(3)}));
+    const at::Tensor picks = at::arange(tokens, first.options())
+                                 .eq(first.unsqueeze(2))
+                                 .to(q.scalar_type());  // [B, M, N]
+    const auto move = [&](const at::Tensor& by, const at::Tensor& x) {
+      return at::bmm(by, x.transpose(1, 2).reshape({batch, x.size(2), -1}))
+          .view({batch, by.size(1), heads, -1})
+          .transpose(1, 2);
     };
-    const at::Tensor output =
-        SoftmaxAttention(pick(q), pick(k), pick(v), keep.gather(1, first), DropoutKey());
-    return at::zeros_like(v).scatter(2, rows.expand_as(output), output);
+    const at::Tensor output = SoftmaxAttention(move(picks, q), move(picks, k), move(picks, v),
+                                               keep.gather(1, first), DropoutKey());
+    return move(picks.transpose(1, 2), output);
   }
 
   at::Tensor AttendThroughLandmarks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

@@ -4,10 +4,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "lra/check.h"
 #include "models/kernels/dispatch.h"
@@ -110,6 +112,48 @@ class ChannelConvolutionFunction : public torch::autograd::Function<ChannelConvo
   }
 };
 
+// The rows of x [B, N, E] that tap t reads, for each t one behind the other.
+at::Tensor Shifted(const at::Tensor& x, int64_t before, int64_t after) {
+  return at::constant_pad_nd(x, {0, 0, before, after});
+}
+
+// By one operator a tap in each direction: on a device, launches are what takes time.
+class ChannelConvolutionByTapsFunction
+    : public torch::autograd::Function<ChannelConvolutionByTapsFunction> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& filters, int64_t after) {
+    context->save_for_backward({x, filters});
+    context->saved_data["after"] = after;
+    return Sum(Shifted(x, filters.size(0) - 1 - after, after), filters.to(x.scalar_type()),
+               x.size(1));
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list upstream) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &filters = saved[1], &dy = upstream[0];
+    const int64_t taps = filters.size(0), tokens = x.size(1),
+                  after = context->saved_data["after"].toInt(), before = taps - 1 - after;
+    const at::Tensor dx =
+        Sum(Shifted(dy, after, before), filters.to(x.scalar_type()).flip(0), tokens);
+    const at::Tensor read = Shifted(x, before, after);
+    std::vector<at::Tensor> of_taps;
+    for (int64_t t = 0; t < taps; ++t) {
+      of_taps.push_back((dy * read.narrow(1, t, tokens))
+                            .sum(at::IntArrayRef{0, 1}, false, filters.scalar_type()));
+    }
+    return {dx, at::stack(of_taps), at::Tensor()};
+  }
+
+ private:
+  static at::Tensor Sum(const at::Tensor& read, const at::Tensor& filters, int64_t tokens) {
+    at::Tensor y = filters[0] * read.narrow(1, 0, tokens);
+    for (int64_t t = 1; t < filters.size(0); ++t) y.addcmul_(filters[t], read.narrow(1, t, tokens));
+    return y;
+  }
+};
+
 }  // namespace
 
 at::Tensor internal::ChannelConvolutionGeneric(const at::Tensor& x, const at::Tensor& filters,
@@ -122,9 +166,15 @@ at::Tensor internal::ChannelConvolutionGeneric(const at::Tensor& x, const at::Te
   return y;
 }
 
+at::Tensor internal::ChannelConvolutionByTaps(const at::Tensor& x, const at::Tensor& filters,
+                                              int64_t after) {
+  return ChannelConvolutionByTapsFunction::apply(x, filters, after);
+}
+
 at::Tensor ChannelConvolution(const at::Tensor& x, const at::Tensor& filters, int64_t after) {
   LRA_CHECK(x.dim() == 3 && filters.dim() == 2 && filters.size(1) == x.size(2) && after >= 0 &&
             after < filters.size(0));
+  if (!x.is_cpu()) return internal::ChannelConvolutionByTaps(x, filters, after);
   if (DispatchKernel(KernelNeeds(), {x, filters}) == KernelPath::kGeneric)
     return internal::ChannelConvolutionGeneric(x, filters, after);
   return ChannelConvolutionFunction::apply(x, filters, after);

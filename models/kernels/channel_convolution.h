@@ -18,6 +18,8 @@ namespace internal {
 
 // The same by ATen, in the type of x: a product for each tap.
 at::Tensor ChannelConvolutionGeneric(const at::Tensor& x, const at::Tensor& filters, int64_t after);
+// What other devices than the CPU do: the same sum with a gradient of its own.
+at::Tensor ChannelConvolutionByTaps(const at::Tensor& x, const at::Tensor& filters, int64_t after);
 
 }  // namespace internal
 }  // namespace lra

@@ -48,6 +48,10 @@ TEST_P(TiledChannelConvolutionTest, IsTheGenericForm) {
       return std::tuple(y.detach(), a.grad(), f.grad());
     };
     const auto [y, dx, df] = run(at::kDouble, internal::ChannelConvolutionGeneric);
+    const auto [y2, dx2, df2] = run(at::kDouble, internal::ChannelConvolutionByTaps);
+    EXPECT_TRUE(at::allclose(y2, y, 1e-12, 1e-12));
+    EXPECT_TRUE(at::allclose(dx2, dx, 1e-12, 1e-12));
+    EXPECT_TRUE(at::allclose(df2, df, 1e-12, 1e-12));
     for (const KernelPath path : AvailableKernelPaths()) {
       const ScopedKernelPath use(path);
       const auto [fast_y, fast_dx, fast_df] = run(at::kFloat, ChannelConvolution);

@@ -65,33 +65,77 @@ class DilatedConvolutionFunction : public torch::autograd::Function<DilatedConvo
   }
 };
 
+// What the taps of each token read of sequences that end at `ends`, [B or 1, 1]: token n + offset.
+struct Reach {
+  at::Tensor tokens, exists;  // [B or 1, N, taps]
+};
+
+Reach ReachOf(const at::Tensor& ends, int64_t tokens, const DilatedTaps& taps, int64_t direction) {
+  const at::Tensor places = at::arange(tokens, ends.options()).unsqueeze(1);  // [N, 1]
+  const at::Tensor offsets =
+      (at::arange(taps.taps, ends.options()) - taps.own) * (taps.dilation * direction);
+  const at::Tensor last = ends.unsqueeze(2), sought = (places + offsets).unsqueeze(0);
+  const at::Tensor read = taps.is_circular ? sought.remainder(last.clamp_min(1)) : sought;
+  return {read.clamp(0, tokens - 1),
+          read.ge(0).logical_and(read.lt(last)).logical_and(places.lt(last))};
+}
+
+// y_n = sum_t mapped_{n + offset(t), t}: mapped [B, N, taps, F] -> [B, N, F]. A gathering in both
+// directions: LibTorch's gradient of one is a sum over sorted rows where equal runs are to give
+// equal bits.
+class SumOfTaps : public torch::autograd::Function<SumOfTaps> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& mapped,
+                            const at::Tensor& ends, DilatedTaps taps) {
+    context->save_for_backward({ends});
+    context->saved_data["taps"] = taps.Numbers();
+    const int64_t batch = mapped.size(0), tokens = mapped.size(1);
+    const Reach reach = ReachOf(ends, tokens, taps, 1);
+    const at::Tensor rows = (Examples(batch, tokens, ends) + reach.tokens) * taps.taps +
+                            at::arange(taps.taps, ends.options());
+    return Read(mapped.reshape({-1, mapped.size(3)}), rows, reach).sum(2);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list upstream) {
+    const at::Tensor ends = context->get_saved_variables()[0], &dy = upstream[0];
+    const DilatedTaps taps = DilatedTaps::Of(context->saved_data["taps"].toIntVector());
+    const int64_t batch = dy.size(0), tokens = dy.size(1);
+    const Reach reach = ReachOf(ends, tokens, taps, -1);
+    const at::Tensor rows = Examples(batch, tokens, ends) + reach.tokens;
+    return {Read(dy.reshape({-1, dy.size(2)}), rows, reach), at::Tensor(), at::Tensor()};
+  }
+
+ private:
+  // The first row of each example, [B, 1, 1].
+  static at::Tensor Examples(int64_t batch, int64_t tokens, const at::Tensor& like) {
+    return at::arange(batch, like.options()).view({-1, 1, 1}) * tokens;
+  }
+  // The rows [B, N, taps] of x [R, F], zeros where there is none: [B, N, taps, F].
+  static at::Tensor Read(const at::Tensor& x, const at::Tensor& rows, const Reach& reach) {
+    const at::Tensor read = at::index_select(x, 0, rows.flatten());
+    return at::where(reach.exists.unsqueeze(3),
+                     read.view({rows.size(0), rows.size(1), rows.size(2), x.size(1)}),
+                     at::zeros({}, x.options()));
+  }
+};
+
 }  // namespace
 
 // Mapped before they are gathered, tokens need not be kept once for each tap.
 at::Tensor internal::DilatedConvolutionGeneric(const at::Tensor& x, const LinearMap& map,
                                                const at::Tensor& lengths, const DilatedTaps& taps) {
-  const int64_t tokens = x.size(1), in = x.size(2), out = map.weight.size(0);
+  const int64_t batch = x.size(0), tokens = x.size(1), in = x.size(2), out = map.weight.size(0);
   const at::TensorOptions whole = x.options().dtype(at::kLong).requires_grad(false);
   const at::Tensor ends =
       (lengths.defined() ? lengths : at::full({1}, tokens, whole)).unsqueeze(1);  // [B or 1, 1]
-  const at::Tensor places = at::arange(tokens, whole);
-  const at::Tensor real = places.lt(ends).unsqueeze(2);  // [B or 1, N, 1]
+  const at::Tensor real = at::arange(tokens, whole).lt(ends).unsqueeze(2);        // [B or 1, N, 1]
   const at::Tensor nothing = at::zeros({}, x.options().requires_grad(false));
   const at::Tensor seen = lengths.defined() ? at::where(real, x, nothing) : x;
   const at::Tensor by_tap =
       map.weight.view({out, taps.taps, in}).transpose(0, 1).reshape({taps.taps * out, in});
-  // [B N taps, F]
-  const at::Tensor mapped = ApplyLinear(seen, {by_tap, at::Tensor()}).view({-1, out});
-  const at::Tensor examples = at::arange(x.size(0), whole).unsqueeze(1) * tokens;
-  at::Tensor y = map.bias.defined() ? map.bias.to(x.scalar_type()) : nothing;
-  for (int64_t t = 0; t < taps.taps; ++t) {
-    const at::Tensor sought = (places + taps.Offset(t)).unsqueeze(0);  // [1, N]
-    const at::Tensor source = taps.is_circular ? sought.remainder(ends.clamp_min(1)) : sought;
-    const at::Tensor there = source.ge(0).logical_and(source.lt(ends)).unsqueeze(2);
-    const at::Tensor rows = (examples + source.clamp(0, tokens - 1)) * taps.taps + t;  // [B, N]
-    const at::Tensor read = at::index_select(mapped, 0, rows.flatten()).view({-1, tokens, out});
-    y = y + at::where(there, read, nothing);
-  }
+  const at::Tensor mapped = ApplyLinear(seen, {by_tap, at::Tensor()});
+  at::Tensor y = SumOfTaps::apply(mapped.view({batch, tokens, taps.taps, out}), ends, taps);
+  if (map.bias.defined()) y = y + map.bias.to(y.scalar_type());
   return lengths.defined() ? at::where(real, y, nothing) : y;
 }
 

@@ -1,8 +1,8 @@
 #include "models/kernels/token_convolution.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -21,6 +21,7 @@ namespace {
 
 constexpr int64_t kConvolvedTokens = 128;  // in work together: they stay in the cache
 constexpr int64_t kOutputBlock = 8;        // tokens of one product
+constexpr int64_t kBandTokens = 64;        // the same on a device
 
 // Convolves the tokens of one head; scratch of one thread. A block of kOutputBlock outputs is the
 // product of a band, [output][input], with the inputs that it reaches.
@@ -154,11 +155,8 @@ namespace internal {
 
 at::Tensor AddTokenConvolutionGeneric(const at::Tensor& residual, const at::Tensor& x,
                                       const at::Tensor& filters) {
+  if (!x.is_cpu()) return AddTokenConvolutionByBands(residual, x, filters);
   const int64_t taps = filters.size(1), side = taps / 2;
-  if (!x.is_cpu()) {
-    return residual + at::conv2d(x, filters.view({-1, 1, taps, 1}), {}, at::IntArrayRef{1, 1},
-                                 at::IntArrayRef{side, 0}, at::IntArrayRef{1, 1}, x.size(1));
-  }
   // The gradient of filters through conv2d() in float32 on the CPU is off by some percent for long
   // filters of one channel (LibTorch 2.15): here every tap is a product of its own.
   const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
@@ -167,6 +165,33 @@ at::Tensor AddTokenConvolutionGeneric(const at::Tensor& residual, const at::Tens
   at::Tensor y = residual.to(type);
   for (int64_t t = 0; t < taps; ++t) y = y + factors.select(0, t) * padded.narrow(2, t, x.size(2));
   return y.to(x.scalar_type());
+}
+
+// LibTorch's convolutions on a GPU sum the gradient of a filter of few channels in one block of
+// threads for each of its taps.
+at::Tensor AddTokenConvolutionByBands(const at::Tensor& residual, const at::Tensor& x,
+                                      const at::Tensor& filters) {
+  const int64_t batch = x.size(0), heads = x.size(1), tokens = x.size(2), width = x.size(3);
+  const int64_t taps = filters.size(1), side = taps / 2, inner = kBandTokens + taps - 1;
+  // Row r begins r places later: rows of `inner` cut from copies of the filter of inner + 1.
+  const at::Tensor band = at::constant_pad_nd(filters, {0, inner + 1 - taps})
+                              .unsqueeze(1)
+                              .expand({heads, kBandTokens, inner + 1})
+                              .reshape({heads, kBandTokens * (inner + 1)})
+                              .narrow(1, 0, kBandTokens * inner)
+                              .view({heads, kBandTokens, inner})
+                              .to(x.scalar_type());
+  const int64_t blocks = (tokens + kBandTokens - 1) / kBandTokens;
+  const at::Tensor padded =
+      at::constant_pad_nd(x, {0, 0, side, blocks * kBandTokens - tokens + side});
+  const at::Tensor read = padded.transpose(0, 1)
+                              .unfold(2, inner, kBandTokens)  // [H, B, blocks, D, inner]
+                              .reshape({heads, batch * blocks * width, inner});
+  const at::Tensor y = at::bmm(read, band.transpose(1, 2))
+                           .view({heads, batch, blocks, width, kBandTokens})
+                           .permute({1, 0, 2, 4, 3})
+                           .reshape({batch, heads, blocks * kBandTokens, width});
+  return residual + y.narrow(2, 0, tokens);
 }
 
 }  // namespace internal

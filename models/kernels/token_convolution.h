@@ -15,8 +15,11 @@ at::Tensor AddTokenConvolution(const at::Tensor& residual, const at::Tensor& x,
 
 namespace internal {
 
-// The same by ATen: a product for each tap or, on other devices than the CPU, conv2d().
+// The same by ATen: a product for each tap or, on other devices than the CPU, as below.
 at::Tensor AddTokenConvolutionGeneric(const at::Tensor& residual, const at::Tensor& x,
+                                      const at::Tensor& filters);
+// As one batched product of a band of the filter with windows of tokens.
+at::Tensor AddTokenConvolutionByBands(const at::Tensor& residual, const at::Tensor& x,
                                       const at::Tensor& filters);
 
 }  // namespace internal

@@ -49,8 +49,9 @@ class TokenConvolutionTest : public testing::TestWithParam<Shape> {};
 TEST_P(TokenConvolutionTest, EqualsTheDefinitionWithItsGradients) {
   const Shape s = GetParam();
   const std::vector<at::Tensor> expected = Outcome(s, at::kDouble, Definition);
-  const auto compare = [&](at::ScalarType type, double tolerance) {
-    const std::vector<at::Tensor> actual = Outcome(s, type, AddTokenConvolution);
+  const auto compare = [&](at::ScalarType type, double tolerance,
+                           decltype(&AddTokenConvolution) convolve = &AddTokenConvolution) {
+    const std::vector<at::Tensor> actual = Outcome(s, type, convolve);
     for (size_t i = 0; i < actual.size(); ++i) {
       const double scale = std::max(1.0, expected[i].abs().max().item<double>());
       EXPECT_LE((actual[i].to(at::kDouble) - expected[i]).abs().max().item<double>(),
@@ -59,6 +60,7 @@ TEST_P(TokenConvolutionTest, EqualsTheDefinitionWithItsGradients) {
     }
   };
   compare(at::kDouble, 1e-12);
+  compare(at::kDouble, 1e-12, &internal::AddTokenConvolutionByBands);
   for (const KernelPath path : AvailableKernelPaths()) {
     const ScopedKernelPath use(path);
     SCOPED_TRACE(KernelPathName(path));
