@@ -40,7 +40,7 @@ class Measuring {
  public:
   Measuring(const std::vector<SuiteCell>& cells, const MeasureOptions& options)
       : options_(options),
-        processes_(options.workers, options.threads, options.deadline),
+        processes_(options.workers, options.deadline),
         queue_(TakeValid(cells)),
         progress_({.label = "measure steps",
                    .unit = "cells",
@@ -50,7 +50,7 @@ class Measuring {
   absl::StatusOr<MeasuredCells> Run() {
     if (queue_.empty()) return std::move(measured_);
     LRA_RETURN_IF_ERROR(MakeDirectories(PlanFolder(options_.out)));
-    LRA_RETURN_IF_ERROR(processes_.Run([this](int worker) { return Work(worker); }));
+    LRA_RETURN_IF_ERROR(processes_.Run([this] { return Work(); }));
     return std::move(measured_);
   }
 
@@ -69,9 +69,9 @@ class Measuring {
     return others;
   }
 
-  absl::Status Work(int worker) {
+  absl::Status Work() {
     while (const SuiteCell* cell = Next()) {
-      const absl::Status measured = Measure(*cell, worker);
+      const absl::Status measured = Measure(*cell);
       if (absl::IsCancelled(measured)) return absl::OkStatus();
       LRA_RETURN_IF_ERROR(measured);
       std::lock_guard<std::mutex> lock(mutex_);
@@ -88,14 +88,14 @@ class Measuring {
     return cell;
   }
 
-  absl::Status Measure(const SuiteCell& cell, int worker) {
+  absl::Status Measure(const SuiteCell& cell) {
     const std::string name = CellName(cell), stem = JoinPath(PlanFolder(options_.out), name);
     const std::string log = absl::StrCat(stem, ".log"), output = absl::StrCat(stem, ".json");
     LRA_RETURN_IF_ERROR(RemoveAll(log));
     LRA_ASSIGN_OR_RETURN(
         const Processes::End end,
         processes_.RunProcess(
-            worker, {.words = options_.command(cell, stem), .log = log, .output = output}));
+            {.words = options_.command(cell, stem), .log = log, .output = output}));
     if (end.was_stopped) return absl::CancelledError("stopped");
     const absl::StatusOr<RunEstimate> estimate = ReadJsonEstimate(output);
     const std::string words = LastLine(ReadFile(log).value_or(""));

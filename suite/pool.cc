@@ -49,7 +49,7 @@ class Pool {
  public:
   Pool(const std::vector<SuiteCell>& cells, const PoolOptions& options)
       : options_(options),
-        processes_(options.workers, options.threads, options.deadline),
+        processes_(options.workers, options.deadline),
         queue_(Left(cells, options)),
         ended_(static_cast<int64_t>(cells.size() - queue_.size())),
         progress_({.label = "suite",
@@ -59,7 +59,7 @@ class Pool {
                    .quiet = options.is_quiet}) {}
 
   absl::Status Run() {
-    const absl::Status status = processes_.Run([this](int worker) { return Work(worker); });
+    const absl::Status status = processes_.Run([this] { return Work(); });
     if (status.ok()) progress_.Finish();
     return status;
   }
@@ -78,9 +78,9 @@ class Pool {
 
   using Cells = std::vector<const SuiteCell*>;
 
-  absl::Status Work(int worker) {
+  absl::Status Work() {
     for (Cells cells = Next(); !cells.empty(); cells = Next()) {
-      LRA_ASSIGN_OR_RETURN(const Cells left, Handle(cells, worker));
+      LRA_ASSIGN_OR_RETURN(const Cells left, Handle(cells));
       if (left.empty()) continue;
       // The worker of a killed suite saves, or another suite's trains: its turn comes again, after
       // all others.
@@ -120,7 +120,7 @@ class Pool {
   }
 
   // The runs to which this suite must come back.
-  absl::StatusOr<Cells> Handle(const Cells& cells, int worker) {
+  absl::StatusOr<Cells> Handle(const Cells& cells) {
     Cells others, ended;
     std::vector<Begun> begun;
     for (const SuiteCell* cell : cells) {
@@ -134,7 +134,7 @@ class Pool {
       }
     }
     if (!begun.empty()) {
-      const absl::StatusOr<bool> is_done = Train(begun, worker);
+      const absl::StatusOr<bool> is_done = Train(begun);
       if (absl::IsCancelled(is_done.status())) return Cells();
       LRA_RETURN_IF_ERROR(is_done.status());
       for (const Begun& one : begun) (*is_done ? ended : others).push_back(one.cell);
@@ -153,14 +153,13 @@ class Pool {
   };
 
   // False where a run is in use. The process writes into the log of the first run.
-  absl::StatusOr<bool> Train(const std::vector<Begun>& begun, int worker) {
+  absl::StatusOr<bool> Train(const std::vector<Begun>& begun) {
     const std::string log = LogPath(options_.out, *begun[0].cell);
     const int64_t log_begin = SizeOf(log);
     Cells cells;
     for (const Begun& one : begun) cells.push_back(one.cell);
-    LRA_ASSIGN_OR_RETURN(
-        Processes::End end,
-        processes_.RunProcess(worker, {.words = options_.command(cells), .log = log}));
+    LRA_ASSIGN_OR_RETURN(Processes::End end,
+                         processes_.RunProcess({.words = options_.command(cells), .log = log}));
     if (end.signal == 0 && end.exit_code == kInUseExitCode) return false;
     const auto share = static_cast<double>(begun.size());
     end.cpu_seconds /= share;

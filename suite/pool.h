@@ -16,7 +16,6 @@ namespace lra {
 struct PoolOptions {
   std::string out;  // ClaimSuiteFolder() made it
   int workers = 1;
-  int threads = 1;  // of each run
   // Seeds of a cell that a worker trains side by side in one process (lra train --at-once).
   int at_once = 1;
   Deadline deadline;  // then runs are saved and stopped

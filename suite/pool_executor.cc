@@ -28,7 +28,6 @@ class ByPool : public Executor {
     PoolOptions pool;
     pool.out = options_.out;
     pool.workers = planned.plan.workers;
-    pool.threads = options_.threads;
     pool.deadline = options_.deadline;
     pool.retries_failed = options_.retries_failed;
     pool.is_quiet = options_.is_quiet;

@@ -19,7 +19,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 std::vector<SuiteCell> Cells(int count) {
   std::vector<SuiteCell> cells(static_cast<size_t>(count));
@@ -195,13 +194,6 @@ TEST(RunCells, WhatDoesNotEndInTimeGivesWay) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1000);
   EXPECT_EQ(OrderOf({5000, 10, 3000, 20}, deadline), "run1\nrun3\nrun2\nrun0\n");
   EXPECT_EQ(OrderOf({5000, 10, 3000, 20}, std::nullopt), "run0\nrun1\nrun2\nrun3\n");
-}
-
-TEST(CoresOfWorkers, AreDisjointWhereTheyAreAllNeeded) {
-  EXPECT_THAT(CoresOfWorkers(2, 2, {0, 1, 4, 5}),
-              ElementsAre(ElementsAre(0, 1), ElementsAre(4, 5)));
-  EXPECT_THAT(CoresOfWorkers(2, 1, {3}), ElementsAre(IsEmpty(), IsEmpty()));
-  EXPECT_THAT(CoresOfWorkers(1, 1, {3, 4}), ElementsAre(IsEmpty()));
 }
 
 TEST(TrainCommand, SaysEverythingOfTheRun) {

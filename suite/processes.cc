@@ -1,6 +1,5 @@
 #include "suite/processes.h"
 
-#include <sched.h>
 #include <signal.h>
 
 #include <atomic>
@@ -25,35 +24,12 @@ void StopSuite() { stop_was_asked = true; }
 bool StopWasAsked() { return stop_was_asked; }
 void ForgetStop() { stop_was_asked = false; }
 
-std::vector<int> AllowedCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cores;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  }
-  return cores;
-}
-
-std::vector<std::vector<int>> CoresOfWorkers(int workers, int threads,
-                                             const std::vector<int>& allowed) {
-  std::vector<std::vector<int>> cores(static_cast<size_t>(workers));
-  if (allowed.size() != static_cast<size_t>(workers) * static_cast<size_t>(threads)) return cores;
-  for (size_t i = 0; i < static_cast<size_t>(workers * threads); ++i)
-    cores[i / static_cast<size_t>(threads)].push_back(allowed[i]);
-  return cores;
-}
-
-Processes::Processes(int workers, int threads, Deadline deadline)
-    : cores_(CoresOfWorkers(workers, threads, AllowedCores())), deadline_(deadline) {}
-
-absl::Status Processes::Run(const std::function<absl::Status(int worker)>& work) {
-  working_ = static_cast<int>(cores_.size());
+absl::Status Processes::Run(const std::function<absl::Status()>& work) {
+  working_ = workers_;
   std::vector<std::thread> threads;
-  for (int worker = 0; worker < static_cast<int>(cores_.size()); ++worker) {
-    threads.emplace_back([this, &work, worker] {
-      const absl::Status status = work(worker);
+  for (int worker = 0; worker < workers_; ++worker) {
+    threads.emplace_back([this, &work] {
+      const absl::Status status = work();
       std::lock_guard<std::mutex> lock(mutex_);
       error_.Update(status);
       --working_;
@@ -82,8 +58,7 @@ bool Processes::is_stopping() {
   return is_stopping_;
 }
 
-absl::StatusOr<Processes::End> Processes::RunProcess(int worker, WorkerCommand command) {
-  command.cores = cores_[static_cast<size_t>(worker)];
+absl::StatusOr<Processes::End> Processes::RunProcess(const WorkerCommand& command) {
   const auto begin = Clock::now();
   pid_t process = 0;
   {

@@ -24,37 +24,29 @@ void StopSuite();
 bool StopWasAsked();
 void ForgetStop();
 
-// The cores that this process may use.
-std::vector<int> AllowedCores();
-
-// Which cores each worker has to itself: those of `allowed` in order where they are just as many as
-// all workers need, else none, because other programs may be on them.
-std::vector<std::vector<int>> CoresOfWorkers(int workers, int threads,
-                                             const std::vector<int>& allowed);
-
 class Processes {
  public:
-  // `threads` of each worker.
-  Processes(int workers, int threads, Deadline deadline);
+  Processes(int workers, Deadline deadline) : workers_(workers), deadline_(deadline) {}
 
-  // Calls work(w) for each worker w in a thread of its own and returns once all have returned: the
+  // Calls work() for each worker in a thread of its own and returns once all have returned: the
   // first error, after which the others are stopped.
-  absl::Status Run(const std::function<absl::Status(int worker)>& work);
+  absl::Status Run(const std::function<absl::Status()>& work);
 
   struct End : WorkerEnd {
     bool was_stopped = false;  // by this object, or by somebody's SIGTERM
     double wall_seconds = 0;
   };
-  // Within work(worker): runs a program to its end on the worker's cores. Cancelled without
-  // starting it while all are to stop; Internal where it cannot be started.
-  absl::StatusOr<End> RunProcess(int worker, WorkerCommand command);
+  // Within work(): runs a program to its end, on whichever cores the system chooses: other
+  // suites may be at work beside this one. Cancelled without starting it while all are to stop;
+  // Internal where it cannot be started.
+  absl::StatusOr<End> RunProcess(const WorkerCommand& command);
 
   bool is_stopping();
 
  private:
   void Supervise();
 
-  const std::vector<std::vector<int>> cores_;
+  const int workers_;
   const Deadline deadline_;
   std::mutex mutex_;
   std::condition_variable done_;

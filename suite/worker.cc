@@ -1,7 +1,6 @@
 #include "suite/worker.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -21,8 +20,6 @@ namespace {
 // everything that is needed is made before.
 struct Prepared {
   std::vector<char*> words;
-  cpu_set_t cores;
-  bool has_cores = false;
   int log = -1, output = -1;
   pid_t parent = 0;
   sigset_t signals;  // what this thread blocks
@@ -35,7 +32,6 @@ struct Prepared {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != prepared.parent) _exit(kNotStarted);  // it ended before the call above
-  if (prepared.has_cores) sched_setaffinity(0, sizeof prepared.cores, &prepared.cores);
   dup2(prepared.output, STDOUT_FILENO);
   dup2(prepared.log, STDERR_FILENO);
   const int nothing = open("/dev/null", O_RDONLY);
@@ -77,9 +73,6 @@ absl::StatusOr<pid_t> StartWorker(const WorkerCommand& command) {
   for (const std::string& word : command.words)
     prepared.words.push_back(const_cast<char*>(word.c_str()));
   prepared.words.push_back(nullptr);
-  CPU_ZERO(&prepared.cores);
-  for (const int core : command.cores) CPU_SET(core, &prepared.cores);
-  prepared.has_cores = !command.cores.empty();
   prepared.parent = getpid();
   LRA_RETURN_IF_ERROR(OpenFiles(command, &prepared));
   sigset_t all;

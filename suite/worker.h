@@ -1,4 +1,4 @@
-// A process that trains one run, on cores of its own.
+// A process that trains one run.
 #ifndef LRA_SUITE_WORKER_H_
 #define LRA_SUITE_WORKER_H_
 
@@ -16,7 +16,6 @@ struct WorkerCommand {
   std::vector<std::string> words;  // program and arguments
   std::string log;                 // a file that standard output and errors are added to
   std::string output;              // a file for standard output instead; empty = the log
-  std::vector<int> cores;          // empty = all
 };
 
 // Starts it in a process group of its own, so that Ctrl-C reaches this program alone; the
