@@ -20,6 +20,8 @@ std::vector<std::string> TokenRow(const BenchRecord& record) {
   const Interval quartiles = Quartiles(tokens);
   row.push_back(Milliseconds(MedianOf(tokens)));
   row.push_back(absl::StrCat(Milliseconds(quartiles.low), " – ", Milliseconds(quartiles.high)));
+  // Records of older builds do not say it.
+  row.push_back(result.recompute_seconds() > 0 ? Milliseconds(result.recompute_seconds()) : "–");
   row.push_back(Megabytes(double(result.state_bytes())));
   row.push_back(
       result.minimum_bytes() == 0
@@ -33,10 +35,10 @@ std::vector<std::string> TokenRow(const BenchRecord& record) {
 std::string GenerateText(const std::vector<BenchRecord>& records) {
   std::string text;
   for (const Panel& panel : GroupPanels(records)) {
-    TextTable table = {
-        absl::StrCat(panel.title, ", after N tokens"),
-        {"attention", "N", "ms a token", "quartiles", "state MB", "times the least state"},
-        {}};
+    TextTable table = {absl::StrCat(panel.title, ", after N tokens"),
+                       {"attention", "N", "ms a token", "quartiles", "recomputed, ms", "state MB",
+                        "times the least state"},
+                       {}};
     for (const Series& series : panel.series) {
       for (const BenchRecord& record : series.cells) table.rows.push_back(TokenRow(record));
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Keeps the records of suites, and makes their pages and figures. The page of a designed experiment, a suite with factors, is what
+# Keeps the records of suites, and makes their pages and figures. The page of a designed experiment, a suite with factors or pairs, is what
 # `lra ablate` says (docs/ablations); that of any other is its table (docs/tables), below the words that stand there already.
 #
 # usage: benchmarks/kept_suites.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
@@ -56,11 +56,11 @@ baselines() {
   done
 }
 
-# The names of all that are kept: those with factors (ablations), or those without (tables).
+# The names of all that are kept: those with factors or pairs (ablations), or those without (tables).
 suites() {
   local file
   for file in docs/records/*/suite.textproto; do
-    if grep -q '^ *factor {' "$file"; then [ "$1" = ablations ]; else [ "$1" = tables ]; fi || continue
+    if grep -Eq '^ *(factor|pair) {' "$file"; then [ "$1" = ablations ]; else [ "$1" = tables ]; fi || continue
     basename "$(dirname "$file")"
   done
 }

@@ -97,6 +97,14 @@ absl::StatusOr<GridPlan> PlanOf(const EfficiencyGrid& grid, const EfficiencyFlag
   return plan;
 }
 
+absl::Status Draw(const EfficiencyFlags& flags, const std::vector<BenchRecord>& records) {
+  if (flags.figure.empty()) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> pictures,
+                       DrawFigures(GroupPanels(records), flags.figure));
+  for (const std::string& picture : pictures) std::cerr << "wrote " << picture << "\n";
+  return absl::OkStatus();
+}
+
 absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& grid,
                           const std::vector<BenchRecord>& records, const CommandContext& context) {
   if (flags.format != "md" && flags.format != "csv") {
@@ -111,11 +119,7 @@ absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& gr
       has_source ? absl::StrCat("# ", grid.source(), "\n\n", grid.note(), "\n\n") : "";
   LRA_RETURN_IF_ERROR(
       PrintBench(absl::StrCat(heading, text), RecordsJson(records), flags.bench, context));
-  if (flags.figure.empty()) return absl::OkStatus();
-  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> pictures,
-                       DrawFigures(GroupPanels(records), flags.figure));
-  for (const std::string& picture : pictures) std::cerr << "wrote " << picture << "\n";
-  return absl::OkStatus();
+  return Draw(flags, records);
 }
 
 absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& context) {
@@ -141,7 +145,9 @@ absl::Status RunGenerate(const EfficiencyFlags& flags, const CommandContext& con
   GridRun grid = {{}, "", context.quiet};
   LRA_ASSIGN_OR_RETURN(grid.machine, MeasureMachine(run, plan.base.threads(), flags.kernels));
   LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, MeasureGrid(plan, grid, run));
-  return PrintBench(GenerateText(records), RecordsJson(records), flags.bench, context);
+  LRA_RETURN_IF_ERROR(
+      PrintBench(GenerateText(records), RecordsJson(records), flags.bench, context));
+  return Draw(flags, records);
 }
 
 void AddSharedFlags(CLI::App* command, EfficiencyFlags* flags) {
@@ -193,6 +199,11 @@ void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
             {.shows_default = true});
 }
 
+void AddFigure(CLI::App* command, EfficiencyFlags* flags) {
+  AddOption(command, "--figure", &flags->figure,
+            "Draw time and memory over N to PREFIX-1.svg, ... (needs gnuplot)");
+}
+
 void AddTableFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(command, "--table", &flags->table, "Measure nothing: tables of these record files");
   AddOption(command, "--format", &flags->format, "md or csv",
@@ -201,8 +212,7 @@ void AddTableFlags(CLI::App* command, EfficiencyFlags* flags) {
             "Printed speeds beside ours: cosformer2022, lra2020 (configs/published_speeds)");
   AddOption(command, "--reference", &flags->reference, "Whose speed printed ratios are of",
             {.shows_default = true});
-  AddOption(command, "--figure", &flags->figure,
-            "Draw time and memory over N to PREFIX-1.svg, ... (needs gnuplot)");
+  AddFigure(command, flags);
 }
 
 }  // namespace
@@ -234,6 +244,7 @@ void AddBenchGenerate(CLI::App* group, CommandContext* context) {
             "Lengths N: 512,1024 or 512..65536, which doubles (default: 512..8192)");
   AddOption(command, "--timed-tokens", &flags->passes, "Tokens timed after N others (default: 64)",
             {.allowed = FlagRules::kPositive});
+  AddFigure(command, flags.get());
   SetBody(command, context,
           "  lra bench generate --attention transformer,linear,cosformer\n"
           "  lra bench generate --attention linear --scope model --size official --tokens "

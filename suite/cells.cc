@@ -90,6 +90,10 @@ absl::Status CheckPairs(const SuiteGroup& group) {
                                                      "\" with \"", pair.second().task(),
                                                      "\"; both cells are of the same task"));
     }
+    if (!pair.first().name().empty() && pair.first().name() == pair.second().name()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": both cells are named \"", pair.first().name(), "\""));
+    }
     if (pair.first().attention().empty() != pair.second().attention().empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat(what, ": both cells name an attention, or neither does"));

@@ -187,6 +187,11 @@ TEST(ExpandSuite, RefusesWhatIsNoPair) {
               HasSubstr("two pairs are named"));
   EXPECT_THAT(refusal([](SuitePair* pair) { pair->mutable_first()->set_task("text"); }),
               HasSubstr("both cells are of the same task"));
+  EXPECT_THAT(refusal([](SuitePair* pair) {
+                pair->mutable_first()->set_name("both");
+                pair->mutable_second()->set_name("both");
+              }),
+              HasSubstr("both cells are named \"both\""));
   EXPECT_THAT(refusal([](SuitePair* pair) { pair->mutable_first()->clear_attention(); }),
               HasSubstr("both cells name an attention"));
   EXPECT_THAT(refusal([](SuitePair* pair) { pair->mutable_second()->set_attention("relu"); }),

@@ -55,6 +55,7 @@ std::vector<Design> DesignsOf(const SuiteFile& suite) {
 
 // "cosformer", "relu, model.positions=NO_POSITIONS".
 std::string CaseText(const SuiteCase& one) {
+  if (!one.name().empty()) return one.name();
   std::vector<std::string> parts(one.set().begin(), one.set().end());
   if (!one.attention().empty()) parts.insert(parts.begin(), one.attention());
   return parts.empty() ? "as the group" : absl::StrJoin(parts, ", ");

@@ -246,6 +246,7 @@ TEST_F(DesignsTest, APairIsADesign) {
   pair->set_name("positions");
   pair->mutable_first()->set_attention("relu");
   pair->mutable_second()->set_attention("relu");
+  pair->mutable_first()->set_name("absolute");
   for (const auto& [one, value] : {std::pair(pair->mutable_first(), "SINUSOID"),
                                    std::pair(pair->mutable_second(), "NO_POSITIONS")}) {
     one->add_set(absl::StrCat("model.positions=", value));
@@ -262,6 +263,7 @@ TEST_F(DesignsTest, APairIsADesign) {
   ASSERT_THAT(report->designs[1].ablation.factors, SizeIs(1));
   const AblationFactor& positions = report->designs[1].ablation.factors[0];
   EXPECT_EQ(positions.name, "positions");
+  EXPECT_EQ(positions.levels[0], "absolute");
   EXPECT_EQ(positions.levels[1], "relu, model.positions=NO_POSITIONS, model.dropout=0.4");
   EXPECT_NEAR(report->designs[1].effects[0].estimate->mean,
               EffectOf(report->designs[0], "positions: none - absolute, at re-weighting relu")

@@ -111,6 +111,7 @@ TEST(MeasureCell, AStreamHasTheStateOfItsDefinition) {
     const BenchResult result = MeasureCell(request);
     ASSERT_EQ(result.outcome(), BenchResult::MEASURED) << result.reason();
     EXPECT_EQ(result.passes().seconds_size(), 2);
+    EXPECT_GT(result.recompute_seconds(), 0);
     // Beside matrix and vector of each head: how many tokens each example has had.
     const int64_t layers = scope == BenchRequest::STEP ? 2 : 1;
     EXPECT_EQ(result.state_bytes(), result.minimum_bytes() + layers * 2 * 8);

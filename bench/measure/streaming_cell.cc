@@ -1,5 +1,5 @@
 // Token by token: what generating or monitoring costs. A prompt of N tokens moves the state to N,
-// then single tokens are timed.
+// then single tokens are timed; beside them, forward passes over N tokens.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/randn.h>
@@ -18,6 +18,7 @@
 #include "bench/measure/measure.h"
 #include "bench/measure/step_model.h"
 #include "bench/measure/timing.h"
+#include "bench/spread.h"
 #include "eval/machine.h"
 #include "lra/status_macros.h"
 #include "models/base/runtime.h"
@@ -29,6 +30,7 @@ namespace {
 
 // Tokens of a piece of the prompt.
 constexpr int64_t kPieceTokens = 256;
+constexpr int kRecomputations = 3;
 
 int64_t BytesOf(const std::vector<at::Tensor>& tensors) {
   int64_t bytes = 0;
@@ -42,6 +44,8 @@ class Stream {
  public:
   virtual ~Stream() = default;
   virtual void Extend(int64_t tokens) = 0;
+  // The same for all tokens at once, without a state.
+  virtual void Recompute(int64_t tokens) const = 0;
   virtual int64_t StateBytes() const = 0;
 };
 
@@ -52,7 +56,12 @@ class OperatorStream : public Stream {
         case_(std::move(c)),
         state_(case_->attention().InitState(request.batch(), at::TensorOptions(at::kFloat))) {}
 
-  void Extend(int64_t tokens) override {
+  void Extend(int64_t tokens) override { case_->attention().Extend(Piece(tokens), &state_); }
+  void Recompute(int64_t tokens) const override { case_->attention().Attend(Piece(tokens)); }
+  int64_t StateBytes() const override { return BytesOf(state_.tensors); }
+
+ private:
+  AttentionInput Piece(int64_t tokens) const {
     const auto random = [&] {
       return at::randn({request_.batch(), tokens, request_.heads(), request_.head_width()})
           .transpose(1, 2);
@@ -66,11 +75,9 @@ class OperatorStream : public Stream {
           at::randn({request_.batch(), tokens, int64_t{request_.heads()} * request_.head_width()});
     }
     piece.causal = true;
-    case_->attention().Extend(piece, &state_);
+    return piece;
   }
-  int64_t StateBytes() const override { return BytesOf(state_.tensors); }
 
- private:
   const BenchRequest request_;
   const std::unique_ptr<Case> case_;
   AttentionState state_;
@@ -104,10 +111,13 @@ class BlocksStream : public Stream {
   }
 
   void Extend(int64_t tokens) override {
-    at::Tensor x =
-        at::randn({request_.batch(), tokens, int64_t{request_.heads()} * request_.head_width()});
+    at::Tensor x = Random(tokens);
     for (size_t i = 0; i < blocks_.size(); ++i)
       x = blocks_[i]->Extend({x, at::Tensor(), DropoutRun()}, &states_[i]);
+  }
+  void Recompute(int64_t tokens) const override {
+    at::Tensor x = Random(tokens);
+    for (const auto& block : blocks_) x = block->Forward({x, at::Tensor(), DropoutRun()});
   }
   int64_t StateBytes() const override {
     int64_t bytes = 0;
@@ -120,6 +130,10 @@ class BlocksStream : public Stream {
 
  private:
   explicit BlocksStream(const BenchRequest& request) : request_(request) {}
+
+  at::Tensor Random(int64_t tokens) const {
+    return at::randn({request_.batch(), tokens, int64_t{request_.heads()} * request_.head_width()});
+  }
 
   const BenchRequest request_;
   ParameterStore store_{1};
@@ -153,6 +167,18 @@ void TimeTokens(const BenchRequest& request, Stream* stream, BenchResult* result
   }
 }
 
+// The median of some passes over N + 1 tokens.
+double TimeRecomputation(const BenchRequest& request, const Stream& stream) {
+  std::vector<double> seconds;
+  double total = 0;
+  const double limit = request.limit_seconds();
+  for (int i = 0; i < kRecomputations && (limit <= 0 || total <= limit); ++i) {
+    seconds.push_back(SecondsOf([&] { stream.Recompute(request.tokens() + 1); }));
+    total += seconds.back();
+  }
+  return MedianOf(seconds);
+}
+
 }  // namespace
 
 absl::Status MeasureStreaming(const BenchRequest& request, BenchResult* result) {
@@ -166,6 +192,7 @@ absl::Status MeasureStreaming(const BenchRequest& request, BenchResult* result) 
   const int layers = request.scope() == BenchRequest::STEP ? request.layers() : 1;
   result->mutable_passes()->set_peak_bytes(PeakTensorBytes() - standing);
   result->set_state_bytes(stream->StateBytes());
+  result->set_recompute_seconds(TimeRecomputation(request, *stream));
   result->set_minimum_bytes(layers * MinimumStateBytes(request));
   result->set_batch(request.batch());
   result->set_resident_bytes(PeakMemoryBytes());
