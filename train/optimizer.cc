@@ -219,8 +219,7 @@ at::Tensor Optimizer::Rates(const ScheduleValue& schedule) const {
       *next++ = static_cast<float>(RateOfGroup(group, schedule));
       continue;
     }
-    const Factors f = FactorsAt(group, schedule, updates_ + 1);
-    for (const double factor : {f.beta1, f.kept, f.root, f.adaptive, f.plain})
+    for (const double factor : FactorsAt(group, schedule, updates_ + 1).Row())
       *next++ = static_cast<float>(factor);
   }
   return rates;
@@ -287,7 +286,8 @@ void Optimizer::UpdateOnDevice(Group& group, const ScheduleValue& schedule,
   for (const at::Tensor& value : group.values) gradients.push_back(value.grad());
   at::_foreach_add_(group.steps, 1);
   if (GoesByFactors(schedule)) {
-    UpdateByFactorsOnDevice(group, rate.defined() ? rate : FactorsOnDevice(group, schedule));
+    UpdateByFactorsOnDevice(group, std::move(gradients),
+                            rate.defined() ? rate : FactorsOnDevice(group, schedule));
   } else if (rate.defined()) {
     Adam(group, gradients, rate, schedule.beta1, has_failed_);
   } else {

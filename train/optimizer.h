@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -94,6 +95,7 @@ class Optimizer {
   struct Factors {
     enum Place { kBeta1, kKept, kRoot, kAdaptive, kPlain, kCount };  // in a row of Rates()
     double beta1, kept, root, adaptive = 0, plain = 0;
+    std::array<double, kCount> Row() const { return {beta1, kept, root, adaptive, plain}; }
   };
   bool GoesByFactors(const ScheduleValue& schedule) const {
     return config_.kind() == OptimizerConfig::RADAM || schedule.moves_beta1;
@@ -103,7 +105,8 @@ class Optimizer {
   at::Tensor FactorsOnDevice(const Group& group, const ScheduleValue& schedule) const;
   void UpdateRectified(Group& group, const ScheduleValue& schedule);
   // `factors` is a row of Rates() on the device.
-  void UpdateByFactorsOnDevice(Group& group, const at::Tensor& factors);
+  void UpdateByFactorsOnDevice(Group& group, std::vector<at::Tensor> gradients,
+                               const at::Tensor& factors);
   // `rate` is a number, or a tensor float32 []. `is_void`, if given, is float32 []: where it is 1,
   // nothing changes.
   template <class Rate>

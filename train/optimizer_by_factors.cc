@@ -72,23 +72,21 @@ void Optimizer::UpdateRectified(Group& group, const ScheduleValue& schedule) {
 }
 
 at::Tensor Optimizer::FactorsOnDevice(const Group& group, const ScheduleValue& schedule) const {
-  const Factors f = FactorsAt(group, schedule, updates_);
   at::Tensor row = at::empty({Factors::kCount}, has_failed_.options());
   int64_t place = 0;
-  for (const double factor : {f.beta1, f.kept, f.root, f.adaptive, f.plain})
+  for (const double factor : FactorsAt(group, schedule, updates_).Row())
     row.select(0, place++).fill_(factor);
   return row;
 }
 
 // A void update, which only the device knows of, multiplies by 1 and adds 0. All weights go through
 // each operation at once: for small models the launches are what takes time.
-void Optimizer::UpdateByFactorsOnDevice(Group& group, const at::Tensor& factors) {
+void Optimizer::UpdateByFactorsOnDevice(Group& group, std::vector<at::Tensor> gradients,
+                                        const at::Tensor& factors) {
   const at::Tensor is_void = has_failed_ > 0, alive = 1 - has_failed_;
   const at::Tensor fresh1 = alive * (1 - factors[Factors::kBeta1]);
   const at::Tensor fresh2 = alive * (1 - config_.beta2());
-  std::vector<at::Tensor> gradients;
-  for (const at::Tensor& value : group.values)
-    gradients.push_back(at::where(is_void, 0.0, value.grad()));
+  for (at::Tensor& gradient : gradients) gradient = at::where(is_void, 0.0, gradient);
   if (config_.decay() == OptimizerConfig::COUPLED)
     at::_foreach_add_(gradients, group.values, group.weight_decay);
 
