@@ -139,8 +139,9 @@ def add_dropout(model: nn.Module, c: Any) -> None:
         model.embedding.register_forward_hook(lambda module, _, out: (drop(module, None, out[0]), out[1]))
     for module in list(model.modules()):
         if isinstance(module, plain.AttentionMlp):
-            for part in module.attention, module.gelu, module.mlp["projection"]:
+            for part in module.attention, module.mlp["projection"]:
                 part.register_forward_hook(drop)
+            module.mlp["projection"].register_forward_pre_hook(lambda part, inputs: drop(part, None, inputs[0]))
 
 
 def logits_of(model: nn.Module, batch: Batch) -> Tensor:
