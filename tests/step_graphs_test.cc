@@ -176,8 +176,8 @@ TEST_F(StepGraphsTest, OptionsStepAsWithoutGraphs) {
        {"model.norm=BATCH", "model.pooled_norm=OVER_EXAMPLES", "model.pooling=MAX",
         "model.positions=ROTARY", "model.positions=ALIBI", "model.stem_tokens=3",
         "attention.dropout=0.1", "optimizer.clip_value=0.01", "optimizer.decay=COUPLED",
-        "optimizer.clip_scope=EACH_PARAMETER", "optimizer.kind=RADAM",
-        "schedule.kind=ONE_CYCLE", "model.positions=CONCATENATED", "numerics.precision=BF16",
+        "optimizer.clip_scope=EACH_PARAMETER", "optimizer.kind=RADAM", "schedule.kind=ONE_CYCLE",
+        "model.positions=CONCATENATED", "numerics.precision=BF16",
         "model.dropout_mask=ALL_TOKENS"}) {
     SCOPED_TRACE(set);
     const std::vector<std::string> sets = {"model.dropout=0.2", "train.steps=40", set};

@@ -101,7 +101,7 @@ class Optimizer {
     return config_.kind() == OptimizerConfig::RADAM || schedule.moves_beta1;
   }
   Factors FactorsAt(const Group& group, const ScheduleValue& schedule, int64_t update) const;
-  // Of the update under way, float32 [Factors::kCount].
+  // The factors of the update under way, float32 [Factors::kCount].
   at::Tensor FactorsOnDevice(const Group& group, const ScheduleValue& schedule) const;
   void UpdateRectified(Group& group, const ScheduleValue& schedule);
   // `factors` is a row of Rates() on the device.

@@ -18,7 +18,7 @@ namespace internal {
 // The same by ATen: a product for each tap or, on other devices than the CPU, as below.
 at::Tensor AddTokenConvolutionGeneric(const at::Tensor& residual, const at::Tensor& x,
                                       const at::Tensor& filters);
-// As one batched product of a band of the filter with windows of tokens.
+// The same as one batched product of a band of the filter with windows of tokens.
 at::Tensor AddTokenConvolutionByBands(const at::Tensor& residual, const at::Tensor& x,
                                       const at::Tensor& filters);
 
