@@ -14,7 +14,13 @@ done
 grep -q ' of 16 steps repeated' "$work/out/report.md" || fail "the report does not say how many steps were repeated"
 if grep -q '; 0 of 16 steps repeated' "$work/out/report.md"; then fail "no step was repeated"; fi
 python3 "$check" cells --lra "$lra" --device cpu "$work/cells" >"$work/log" 2>&1 || fail "the rehearsal of cells failed"
-grep -q '^| cells | ok |' "$work/cells/report.md" || fail "no cells in the report"
+[ "$(grep -c '^| listops_smoke: listops-.* | ok |' "$work/cells/report.md")" = 4 ] || fail "not all runs are in the report"
+grep -q '^| table of listops_smoke | ok |' "$work/cells/report.md" || fail "no table in the report"
+# What is finished is not trained again; an unknown suite is named.
+python3 "$check" cells --lra "$lra" --device cpu "$work/cells" >"$work/log" 2>&1 || fail "the second call failed"
+if grep -q '^| listops_smoke: listops-' "$work/cells/report.md"; then fail "finished runs were begun again"; fi
+if python3 "$check" cells --lra "$lra" --device cpu --suites nosuch "$work/none" >"$work/log" 2>&1; then fail "an unknown suite passed"; fi
+grep -q '^| suites | failed' "$work/none/report.md" || fail "the unknown suite is not in the report"
 
 # Losses that differ, and a program that fails at one thing, are in the report, and the rest is tried.
 cat >"$work/other" <<PROGRAM
