@@ -5,21 +5,14 @@ usage: python_train_test.py LRA    exit code 77 (skipped) where Python has no "t
 PYTHONPATH
 """
 import glob, json, os, signal, subprocess, sys, tempfile
-try:
-    import numpy, torch
-except ImportError as missing:
-    print(f"skipped: torch is not installed ({missing}); python3 -m pip install torch numpy")
-    sys.exit(77)
+import built_torch
+import numpy, torch
 import lra
-from lra import _lra, mixer, reference
+from lra import mixer, reference
 from lra.model import read_safetensors
 from small_data import prepare, sets
 from torch import nn
 from torch.nn import functional as F
-
-if torch.__version__.partition("+")[0] != _lra.torch_version:
-    print(f"skipped: lra.train takes torch {_lra.torch_version or 'of a wheel'}, here is {torch.__version__}")
-    sys.exit(77)
 
 program, TOLERANCE, DATA = sys.argv[1], 1e-5, "data/listops"
 SETTINGS = ["view.max_length_tokens=200", "train.log_every_steps=1", "train.eval_every_steps=10", "train.batch_examples=16",
