@@ -77,6 +77,12 @@ bool Holds(const google::protobuf::RepeatedPtrField<std::string>& names, const s
 }
 
 absl::Status CheckPairs(const SuiteGroup& group) {
+  for (const SuiteCase& cell : group.cell()) {
+    if (!cell.name().empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "cell \"", cell.name(), "\": names are for the two cells of a pair; leave it out"));
+    }
+  }
   std::set<std::string> names;
   for (const SuitePair& pair : group.pair()) {
     const std::string what = absl::StrCat("pair \"", pair.name(), "\"");

@@ -174,6 +174,15 @@ TEST(ExpandSuite, MakesTheRunsOfPairs) {
                                    "text-relu-smoke-s1", "text-cosformer-smoke-s1"}));
 }
 
+TEST(ExpandSuite, RefusesANameThatNoPageShows) {
+  SuiteFile suite;
+  SuiteGroup* const group = AddGroup(&suite);
+  group->add_task("listops");
+  group->add_cell()->set_name("mine");
+  EXPECT_THAT(std::string(ExpandSuite(suite).status().message()),
+              HasSubstr("cell \"mine\": names are for the two cells of a pair"));
+}
+
 TEST(ExpandSuite, RefusesWhatIsNoPair) {
   const auto refusal = [](const std::function<void(SuitePair*)>& spoil) {
     SuiteFile suite = Paired();

@@ -97,6 +97,7 @@ SuiteFile SuiteOfCell(const Design& design, const std::string& task,
   if (design.has_attention_factor()) only->set_attention(group.attention(levels[next++]));
   if (design.pair != nullptr)
     only->MergeFrom(levels[next++] == 0 ? design.pair->first() : design.pair->second());
+  only->clear_name();
   for (const SuiteFactor& factor : group.factor())
     only->mutable_set()->MergeFrom(factor.level(levels[next++]).set());
   if (!only->attention().empty()) {
