@@ -30,14 +30,15 @@ using torch::autograd::variable_list;
 
 constexpr double kFirstLogScale = -2;
 constexpr KernelNeeds kMixtureNeeds = {.is_contiguous = true};
-// With K = 10 components these rows fill 10 MB.
-constexpr int64_t kRowsAtOnce = 1024;
+// With K = 10 components 1,024 rows fill 10 MB; a device waits for many at once.
+constexpr int64_t kRowsOnHost = 1024, kRowsOnDevice = 16384;
 
-// Calls body(first, rows) for a few rows after the other.
+// Calls body(first, rows) for a part of x's rows after the other.
 template <class Body>
-void ForRows(int64_t rows, Body body) {
-  for (int64_t first = 0; first < rows; first += kRowsAtOnce)
-    body(first, std::min(kRowsAtOnce, rows - first));
+void ForRows(const at::Tensor& x, Body body) {
+  const int64_t rows = x.size(0), at_once = x.is_cpu() ? kRowsOnHost : kRowsOnDevice;
+  for (int64_t first = 0; first < rows; first += at_once)
+    body(first, std::min(at_once, rows - first));
 }
 
 const float* RowOf(const at::Tensor& x, int64_t row) {
@@ -58,7 +59,7 @@ class LogisticMixtureFunction : public torch::autograd::Function<LogisticMixture
       });
       return result;
     }
-    ForRows(outputs.size(0), [&](int64_t first, int64_t rows) {
+    ForRows(outputs, [&](int64_t first, int64_t rows) {
       result.narrow(0, first, rows)
           .copy_(internal::LogisticMixtureAtOnce(outputs.narrow(0, first, rows)));
     });
@@ -77,7 +78,7 @@ class LogisticMixtureFunction : public torch::autograd::Function<LogisticMixture
       });
       return {gradient};
     }
-    ForRows(outputs.size(0), [&](int64_t first, int64_t rows) {
+    ForRows(outputs, [&](int64_t first, int64_t rows) {
       const at::AutoGradMode enable(true);
       const at::Tensor leaf = outputs.narrow(0, first, rows).detach().set_requires_grad(true);
       gradient.narrow(0, first, rows)

@@ -1,6 +1,7 @@
 #include "models/kernels/logistic_mixture.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -13,23 +14,35 @@ namespace {
 // Value v lies between edges v and v + 1; those at 0 and 256 are open.
 constexpr int64_t kEdges = kPixelValues + 1;
 
-// One component of a row. With p = (edge - mean) / scale and e = exp(-|p|):
-//   log sigmoid(p) = min(p, 0) - log(1 + e),   log sigmoid(-p) = min(-p, 0) - log(1 + e)
-// and value v has the probability exp(exponent[v]) share[v] share[v + 1], share = 1 / (1 + e).
+// Where they lie in [-1, 1]. A table, since GCC does not vectorise what turns int64 into float.
+constexpr std::array<float, kEdges> kEdgePlaces = [] {
+  std::array<float, kEdges> places = {};
+  for (int64_t i = 1; i < kEdges - 1; ++i)
+    places[i] = (static_cast<float>(i) - 0.5f) * static_cast<float>(kPixelStep) - 1;
+  return places;
+}();
+
+// One component of a row. With p = (edge - mean) / scale and e = exp(-|p|), share = 1 / (1 + e),
+// value v has the probability
+//   (1 - e^-d) sigmoid(p[v + 1]) sigmoid(-p[v]) = exp(exponent[v]) share[v] share[v + 1].
 struct Component {
   float log_weight = 0, inverse_scale = 0, between = 0;
   float p[kEdges], share[kEdges];
   float below[kEdges], above[kEdges];  // sigmoid(p), sigmoid(-p)
-  float term[kPixelValues];            // exponents first, then their shares of the sum
+  float term[kPixelValues];            // its share of a value's `sum`
 };
 
-// What a row's probabilities are made of.
+// What a row's probabilities are made of: exp(greatest) sum.
 struct Mixture {
   explicit Mixture(int64_t components) : parts(components) {}
 
   std::vector<Component> parts;
   float greatest[kPixelValues], sum[kPixelValues];
 };
+
+// Where all values are likelier, probabilities are summed as they are: no term that matters was
+// rounded to 0.
+constexpr float kLeastSum = 1e-25f;
 
 // log(1 - e^-d) of the distance d between two edges.
 inline double LogOfBetween(double distance) { return std::log(-std::expm1(-distance)); }
@@ -46,46 +59,49 @@ void SetWeights(const float* logits, Mixture* mixture) {
 inline LRA_ALWAYS_INLINE void FillEdges(float mean, float log_scale, Component* c) {
   c->inverse_scale = std::exp(-std::max(log_scale, static_cast<float>(kMinLogScale)));
   c->between = static_cast<float>(LogOfBetween(kPixelStep * c->inverse_scale));
-  const float scale = c->inverse_scale, step = kPixelStep;
-  for (int64_t i = 1; i < kEdges - 1; ++i) {
-    const float p = ((static_cast<float>(i) - 0.5f) * step - 1 - mean) * scale;
-    const float e = ExpNonPositive(p < 0 ? p : -p);
+  const float scale = c->inverse_scale;
+  LRA_INDEPENDENT
+  for (int64_t i = 0; i < kEdges; ++i) {
+    const float p = (kEdgePlaces[i] - mean) * scale;
+    const float e = ExpNonPositive(-std::fabs(p));
     const float share = 1 / (1 + e), rest = e * share;
     c->p[i] = p;
     c->share[i] = share;
     c->below[i] = p < 0 ? rest : share;
     c->above[i] = p < 0 ? share : rest;
   }
+  // What the gradient reads there.
   for (const int64_t i : {int64_t{0}, kEdges - 1}) {
     c->p[i] = c->below[i] = c->above[i] = 0;
     c->share[i] = 1;
   }
 }
 
-inline LRA_ALWAYS_INLINE void FillExponents(Component* c) {
-  for (int64_t v = 0; v < kPixelValues; ++v) {
-    const float low = c->p[v], high = c->p[v + 1];
-    c->term[v] = c->log_weight + c->between + (high < 0 ? high : 0) - (low > 0 ? low : 0);
-  }
-  c->term[0] -= c->between;
-  c->term[kPixelValues - 1] -= c->between;
+inline LRA_ALWAYS_INLINE void AddProbabilities(Component* c, float* sum) {
+  const float inner = std::exp(c->log_weight + c->between), outer = std::exp(c->log_weight);
+  LRA_INDEPENDENT
+  for (int64_t v = 0; v < kPixelValues; ++v) c->term[v] = inner * c->below[v + 1] * c->above[v];
+  c->term[0] = outer * c->below[1];
+  c->term[kPixelValues - 1] = outer * c->above[kPixelValues - 1];
+  LRA_INDEPENDENT
+  for (int64_t v = 0; v < kPixelValues; ++v) sum[v] += c->term[v];
 }
 
-inline LRA_ALWAYS_INLINE void FillMixture(const float* outputs, Mixture* mixture) {
-  const auto count = static_cast<int64_t>(mixture->parts.size());
-  SetWeights(outputs, mixture);
+// The same by logarithms, from which the greatest of a value is taken away.
+inline LRA_ALWAYS_INLINE void SumExponents(Mixture* mixture) {
   float *greatest = mixture->greatest, *sum = mixture->sum;
   std::fill_n(greatest, kPixelValues, -INFINITY);
   std::fill_n(sum, kPixelValues, 0.0f);
-  for (int64_t k = 0; k < count; ++k) {
-    Component& c = mixture->parts[k];
-    FillEdges(outputs[count + k], outputs[2 * count + k], &c);
-    FillExponents(&c);
-    for (int64_t v = 0; v < kPixelValues; ++v)
-      greatest[v] = greatest[v] < c.term[v] ? c.term[v] : greatest[v];
+  for (Component& c : mixture->parts) {
+    for (int64_t v = 0; v < kPixelValues; ++v) {
+      const bool is_open = v == 0 || v == kPixelValues - 1;
+      c.term[v] = c.log_weight + (is_open ? 0.0f : c.between) + std::min(c.p[v + 1], 0.0f) -
+                  std::max(c.p[v], 0.0f);
+      greatest[v] = std::max(greatest[v], c.term[v]);
+    }
   }
-  for (int64_t k = 0; k < count; ++k) {
-    Component& c = mixture->parts[k];
+  for (Component& c : mixture->parts) {
+    LRA_INDEPENDENT
     for (int64_t v = 0; v < kPixelValues; ++v) {
       c.term[v] = ExpNonPositive(c.term[v] - greatest[v]) * c.share[v] * c.share[v + 1];
       sum[v] += c.term[v];
@@ -93,20 +109,37 @@ inline LRA_ALWAYS_INLINE void FillMixture(const float* outputs, Mixture* mixture
   }
 }
 
+inline LRA_ALWAYS_INLINE void FillMixture(const float* outputs, Mixture* mixture) {
+  const auto count = static_cast<int64_t>(mixture->parts.size());
+  SetWeights(outputs, mixture);
+  std::fill_n(mixture->greatest, kPixelValues, 0.0f);
+  std::fill_n(mixture->sum, kPixelValues, 0.0f);
+  for (int64_t k = 0; k < count; ++k) {
+    FillEdges(outputs[count + k], outputs[2 * count + k], &mixture->parts[k]);
+    AddProbabilities(&mixture->parts[k], mixture->sum);
+  }
+  int32_t unlikely = 0;  // NaN, too
+  for (int64_t v = 0; v < kPixelValues; ++v) unlikely += mixture->sum[v] > kLeastSum ? 0 : 1;
+  if (unlikely > 0) SumExponents(mixture);
+}
+
 inline LRA_ALWAYS_INLINE void LogisticMixtureRowsBody(const float* outputs, int64_t rows,
                                                       int64_t components, float* log_p) {
   Mixture mixture(components);
   for (int64_t r = 0; r < rows; ++r, outputs += 3 * components, log_p += kPixelValues) {
     FillMixture(outputs, &mixture);
+    LRA_INDEPENDENT
     for (int64_t v = 0; v < kPixelValues; ++v)
-      log_p[v] = mixture.greatest[v] + std::log(mixture.sum[v]);
+      log_p[v] = mixture.greatest[v] + LogNormal(mixture.sum[v]);
   }
 }
 
 // The gradients of mean and log scale from `weight` [256], the upstream of each value's logarithm.
 inline LRA_ALWAYS_INLINE void AddOfComponent(const Component& c, const float* weight,
-                                             float log_scale, float* of_mean, float* of_scale) {
+                                             const float* ones, float log_scale, float* of_mean,
+                                             float* of_scale) {
   float slope[kPixelValues], stretch[kPixelValues];
+  LRA_INDEPENDENT
   for (int64_t v = 0; v < kPixelValues; ++v) {
     const float up = c.above[v + 1], down = c.below[v];
     slope[v] = up - down;
@@ -117,8 +150,7 @@ inline LRA_ALWAYS_INLINE void AddOfComponent(const Component& c, const float* we
     *of_scale = 0;
     return;
   }
-  float inner = 0;
-  for (int64_t v = 1; v < kPixelValues - 1; ++v) inner += weight[v];
+  const float inner = DotLanes(weight + 1, ones, kPixelValues - 2);
   const double distance = kPixelStep * c.inverse_scale;
   *of_scale = -DotLanes(weight, stretch, kPixelValues) -
               inner * static_cast<float>(distance / std::expm1(distance));
@@ -128,18 +160,20 @@ inline LRA_ALWAYS_INLINE void LogisticMixtureBackwardRowsBody(const float* outpu
                                                               const float* upstream, int64_t rows,
                                                               int64_t components, float* gradient) {
   Mixture mixture(components);
-  float weight[kPixelValues], ones[kPixelValues];
+  float weight[kPixelValues], ones[kPixelValues], of_term[kPixelValues];
   std::fill_n(ones, kPixelValues, 1.0f);
   for (int64_t r = 0; r < rows; ++r) {
     FillMixture(outputs, &mixture);
+    LRA_INDEPENDENT
+    for (int64_t v = 0; v < kPixelValues; ++v) of_term[v] = upstream[v] / mixture.sum[v];
     float total = 0;
     for (int64_t k = 0; k < components; ++k) {
       const Component& c = mixture.parts[k];
-      for (int64_t v = 0; v < kPixelValues; ++v)
-        weight[v] = upstream[v] * (c.term[v] / mixture.sum[v]);
+      LRA_INDEPENDENT
+      for (int64_t v = 0; v < kPixelValues; ++v) weight[v] = of_term[v] * c.term[v];
       gradient[k] = DotLanes(weight, ones, kPixelValues);
       total += gradient[k];
-      AddOfComponent(c, weight, outputs[2 * components + k], &gradient[components + k],
+      AddOfComponent(c, weight, ones, outputs[2 * components + k], &gradient[components + k],
                      &gradient[2 * components + k]);
     }
     for (int64_t k = 0; k < components; ++k)

@@ -49,6 +49,26 @@ inline LRA_ALWAYS_INLINE float Exp2(float x) {
   return x < -125.0f ? 0.0f : value;
 }
 
+// log x for normal x > 0, within 2 ulp (Cephes' logf); no other x is right.
+inline LRA_ALWAYS_INLINE float LogNormal(float x) {
+  // x = 2^e (1 + m) with 1 + m in [sqrt 1/2, sqrt 2).
+  const int32_t bits = std::bit_cast<int32_t>(x) - 0x3F3504F3;
+  const auto e = static_cast<float>(bits >> 23);
+  const float m = std::bit_cast<float>((bits & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
+  const float z = m * m;
+  float p = 7.0376836292e-2f;
+  p = p * m - 1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m - 1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m - 1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m - 2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  const float tail = p * m * z + e * -2.12194440e-4f - 0.5f * z;
+  return m + tail + e * 0.693359375f;
+}
+
 // sin x and cos x within 2e-7 absolute for |x| <= kSinCosLimit; NaN stays NaN (Cephes' sinf, cosf).
 constexpr float kSinCosLimit = 8192;
 inline LRA_ALWAYS_INLINE void SinCos(float x, float* sine, float* cosine) {
