@@ -10,6 +10,7 @@
 #include "bench/measure/measure.h"
 #include "bench/step_comparison.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "lra/child.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
@@ -89,9 +90,10 @@ absl::Status RunAttention(const AttentionFlags& flags, const CommandContext& con
   return PrintBench(AttentionText(tables), AttentionJson(tables), flags.bench, context);
 }
 
-absl::Status RunCell(const std::string& json) {
+absl::Status RunCell(const std::string& json, const CommandContext& context) {
   BenchRequest request;
   LRA_RETURN_IF_ERROR(FromJsonLine(json, "the request", &request));
+  WaitPatiently(request.threads(), context);  // as a training does
   std::cout << ToJsonLine(MeasureCell(request)) << "\n";
   return absl::OkStatus();
 }
@@ -104,7 +106,7 @@ void AddBenchCell(CLI::App* group, CommandContext* context) {
   AddOption(command, "request", request.get(), "A BenchRequest (bench/bench.proto) in JSON",
             {.is_required = true});
   SetBody(command, context, "  lra bench cell '{\"scope\":\"MACHINE\"}'",
-          [request] { return RunCell(*request); });
+          [request, context] { return RunCell(*request, *context); });
 }
 
 }  // namespace

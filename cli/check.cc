@@ -13,6 +13,7 @@
 #include "cli/check_block.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
@@ -116,6 +117,7 @@ absl::Status Check(const CheckFlags& flags, const CommandContext& context) {
   if (flags.all && (!flags.set.empty() || !flags.against.file.empty())) {
     return absl::InvalidArgumentError("--set and --against are about one NAME, not about --all");
   }
+  WaitPatiently(flags.threads, context);
   LRA_RETURN_IF_ERROR(StartRuntime(flags.threads, context.kernels));
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   int failures = 0;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "eval/score_text.h"
 #include "inspect/evaluate.h"
 #include "lra/status_macros.h"
@@ -18,6 +19,7 @@ namespace {
 absl::Status Evaluate(EvaluateRequest request, const CommandContext& context) {
   request.quiet = context.quiet;
   request.command_line = context.command_line;
+  WaitPatiently(request.threads, context);
   LRA_RETURN_IF_ERROR(StartRuntime(request.threads, context.kernels));
   LRA_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateCheckpoint(request));
   const SplitResult& result = evaluation.record.results(0);

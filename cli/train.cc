@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "cli/stop_signals.h"
 #include "cli/suite_command.h"
 #include "cli/train_flags.h"
@@ -103,6 +104,7 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
   const bool is_dry = lists.suite.is_dry;
   if (is_dry) LRA_RETURN_IF_ERROR(CheckAlone("the measurements of --dry-run"));
   TrainChoice choice = flags.Choice(context);
+  WaitPatiently(choice.runtime.threads(), context);
   LRA_ASSIGN_OR_RETURN(choice.ranks, JoinRanks(&choice));
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests, MakeTrainRequests(choice));
   for (const TrainRequest& request : requests) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# For one seed, the losses of 50 steps agree within 1e-4 relative on 1 and 2 threads, and exactly on 2 and 2.
+# For one seed, the losses of 50 steps agree within 1e-4 relative on 1 and 2 threads, and exactly on 2 and 2. Two threads
+# wait passively for each other, unless the environment says how they shall.
 # usage: threads_test.sh LRA
 set -euo pipefail
 lra=$1
@@ -22,3 +23,24 @@ for attention in transformer cosformer; do
     END { printf "%s: losses of %d steps on 1 and 2 threads differ by at most %.1e relative\n", name, NR, worst
           exit !(NR == 50 && worst < 1e-4) }'
 done
+
+# What the environment of a training says of waiting, while it runs.
+policy_of() {
+  "$lra" train --task listops --attention linear --preset smoke --data "$work/data" --quiet --threads "$1" --out "$work/waits" \
+    --set train.steps=100000 &
+  local training=$!
+  for _ in $(seq 600); do
+    [ -e "$work/waits/curve.jsonl" ] && break
+    sleep 0.1
+  done
+  tr '\0' '\n' <"/proc/$training/environ" | grep '^OMP_WAIT_POLICY=' || echo none
+  kill -KILL $training
+  wait $training 2>/dev/null || true
+  rm -r "$work/waits"
+}
+unset OMP_WAIT_POLICY GOMP_SPINCOUNT KMP_BLOCKTIME
+[ "$(policy_of 1)" = none ]
+[ "$(policy_of 2)" = OMP_WAIT_POLICY=passive ]
+[ "$(OMP_WAIT_POLICY=active policy_of 2)" = OMP_WAIT_POLICY=active ]
+[ "$(GOMP_SPINCOUNT=1000 policy_of 2)" = none ]
+echo "two threads wait passively, unless they are told to"

@@ -1,0 +1,18 @@
+// How a process's threads wait for each other.
+#ifndef LRA_CLI_PATIENT_THREADS_H_
+#define LRA_CLI_PATIENT_THREADS_H_
+
+#include "cli/command.h"
+
+namespace lra {
+
+// OpenMP's threads wait in a loop, unless the environment says otherwise as the program is loaded:
+// on cores that other programs use, too, a step on two threads then takes several times as long as
+// on one. Where `threads` (0 = all cores) are more than one and the environment says nothing of it,
+// starts the program anew, with the same arguments and OMP_WAIT_POLICY=passive. Returns where there
+// is nothing to do, or no new start. To be called before anything is opened or written.
+void WaitPatiently(int threads, const CommandContext& context);
+
+}  // namespace lra
+
+#endif  // LRA_CLI_PATIENT_THREADS_H_
