@@ -218,11 +218,20 @@ void PrintReportJson(const std::string& directory, const VerifyReport& report) {
 absl::Status Verify(const std::string& name, VerifyOptions options, const CommandContext& context) {
   options.quiet = context.quiet;
   const std::string directory = DataDirectoryOf(name);
-  LRA_ASSIGN_OR_RETURN(const VerifyReport report, VerifyDataset(directory, options));
-  context.json ? PrintReportJson(directory, report) : PrintReport(directory, report);
-  if (report.ok()) return absl::OkStatus();
+  const absl::StatusOr<VerifyReport> report = VerifyDataset(directory, options);
+  if (!report.ok()) {
+    // Damaged so that nothing more can be said of it.
+    if (context.json && absl::IsDataLoss(report.status())) {
+      PrintJson({{"directory", directory},
+                 {"valid", false},
+                 {"problems", {std::string(report.status().message())}}});
+    }
+    return report.status();
+  }
+  context.json ? PrintReportJson(directory, *report) : PrintReport(directory, *report);
+  if (report->ok()) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat(directory, " is not valid: ", report.problems.size(), " problem(s)"));
+      absl::StrCat(directory, " is not valid: ", report->problems.size(), " problem(s)"));
 }
 
 struct ShowFlags {

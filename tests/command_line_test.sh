@@ -102,7 +102,8 @@ json 0 bench data -- --task listops --attention linear --preset smoke --batches 
 # The answer is no.
 json 1 diff -- runs/linear runs/transformer
 printf '\x07' | dd of="$(ls data/listops/train-*.tokens.npy)" bs=1 seek=300 conv=notrunc status=none
-refused 1 data verify listops
+json 1 data verify -- listops
+python3 -c 'import json; found = json.load(open("out")); assert not found["valid"] and "was changed" in found["problems"][0], found' || fail "$(cat out)"
 refused 1 train "${smoke[@]}" --attention linear --out runs/spoilt
 # Wrong use.
 for words in 'trian' 'train --sedes 1' 'data verify lisops' 'train --task listops --attention linaer' 'list attentons' \
