@@ -34,8 +34,13 @@ ExperimentConfig EncoderConfig(ExperimentConfig config) {
   return config;
 }
 
-at::Tensor RowsOnHost(const HostBatch& batch) {
-  const std::vector<int64_t> rows = GuessingRows(batch);
+// Batches of up to 16 pictures or texts of the usual lengths have a few multiples of it.
+constexpr int64_t kRowMultiple = 512;
+
+// GuessingRows(), and the first row again and again up to `count`.
+at::Tensor RowsOnHost(const HostBatch& batch, size_t count) {
+  std::vector<int64_t> rows = GuessingRows(batch);
+  rows.resize(std::max(count, rows.size()));
   at::Tensor tensor = at::empty({static_cast<int64_t>(rows.size())}, at::kLong);
   std::copy(rows.begin(), rows.end(), tensor.mutable_data_ptr<int64_t>());
   return tensor;
@@ -59,11 +64,7 @@ class NextTokenModel : public Classifier {
   }
 
   std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training) const override {
-    std::vector<at::Tensor> all;
-    encoder_->AddOnHost(FirstTexts(batch), &all);
-    all.push_back(RowsOnHost(batch));
-    all.push_back(is_training ? ExampleIds(batch) : at::Tensor());
-    return all;
+    return OnHost(batch, is_training, is_training ? TrainingRows(batch, device_) : 0);
   }
 
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
@@ -109,12 +110,20 @@ class NextTokenModel : public Classifier {
   }
 
  private:
-  // [G, V]; `visit` may be null.
+  std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training, int64_t rows) const {
+    std::vector<at::Tensor> all;
+    encoder_->AddOnHost(FirstTexts(batch), &all);
+    all.push_back(RowsOnHost(batch, rows));
+    all.push_back(is_training ? ExampleIds(batch) : at::Tensor());
+    return all;
+  }
+
+  // [G, V], or as many rows as context.moved asks for; `visit` may be null.
   at::Tensor Guess(const HostBatch& batch, const ForwardContext& context,
                    const ActivationVisitor* visit) const {
     const std::vector<at::Tensor> moved =
         context.moved != nullptr ? *context.moved
-                                 : CopyTogether(OnHost(batch, context.training), device_);
+                                 : CopyTogether(OnHost(batch, context.training, 0), device_);
     Sequences texts = FirstTexts(batch);
     texts.moved.assign(moved.begin(), moved.begin() + Encoder::kTensorsOfTexts);
     const DropoutRun run = MakeDropoutRun(config_, batch, context, moved.back());
@@ -252,6 +261,13 @@ std::vector<int64_t> GuessingRows(const HostBatch& batch) {
       rows.push_back(b * (batch.length + 1) + n);
   }
   return rows;
+}
+
+int64_t TrainingRows(const HostBatch& batch, at::Device device) {
+  const auto guesses = static_cast<int64_t>(batch.labels.size());
+  if (device.is_cpu() || guesses == batch.batch) return guesses;
+  const int64_t whole = (guesses + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
+  return std::min(whole, std::max(guesses, batch.batch * batch.length));
 }
 
 absl::StatusOr<std::unique_ptr<Classifier>> CreateNextTokenModel(const ExperimentConfig& config,

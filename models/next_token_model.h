@@ -5,6 +5,8 @@
 #ifndef LRA_MODELS_NEXT_TOKEN_MODEL_H_
 #define LRA_MODELS_NEXT_TOKEN_MODEL_H_
 
+#include <c10/core/Device.h>
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -29,6 +31,11 @@ absl::StatusOr<std::unique_ptr<Classifier>> CreateNextTokenModel(const Experimen
 // [G] the rows of the encoder's flattened output [B (N + 1), E], or [B N, E] where tokens are
 // hidden, that guess batch.labels.
 std::vector<int64_t> GuessingRows(const HostBatch& batch);
+
+// How many rows of logits a training step has. On the CPU, and with a label for each example, one
+// for each of batch.labels. On other devices more, up to a multiple that batches have in common, so
+// that a step is of few shapes (train/step_graphs.h): those behind the labels guess nothing.
+int64_t TrainingRows(const HostBatch& batch, at::Device device);
 
 }  // namespace lra
 

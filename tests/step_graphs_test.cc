@@ -42,13 +42,13 @@ class BakedWork : public WholeBatchWork {
  public:
   BakedWork(const WholeBatchWork& real, const int64_t* step) : real_(real), step_(step) {}
   HostBatch Shaped(HostBatch batch) const override { return real_.Shaped(std::move(batch)); }
-  std::vector<at::Tensor> OnHost(const HostBatch& batch) const override {
-    return real_.OnHost(batch);
+  std::vector<at::Tensor> OnHost(const HostBatch& batch, double divisor) const override {
+    return real_.OnHost(batch, divisor);
   }
   BatchResult Known(const HostBatch& batch) const override { return real_.Known(batch); }
   at::Tensor AddGradientOf(const HostBatch& batch, const std::vector<at::Tensor>& moved,
-                           double divisor, const ForwardContext& /*context*/) const override {
-    return real_.AddGradientOf(batch, moved, divisor,
+                           const ForwardContext& /*context*/) const override {
+    return real_.AddGradientOf(batch, moved,
                                {.training = true, .step = static_cast<uint32_t>(*step_)});
   }
 
@@ -186,13 +186,20 @@ TEST_F(StepGraphsTest, OptionsStepAsWithoutGraphs) {
   }
 }
 
-// Texts of one length, as pictures are, leave as many tokens to guess in each step.
+// Texts of unlike lengths leave unlike numbers of tokens to guess. Logits have as many rows in each
+// step, and what the loss is divided by is no part of the graph.
 TEST_F(StepGraphsTest, GuessedTokensStepAsWithoutGraphs) {
-  const std::vector<std::string> sets = {"view.max_length_tokens=3", "view.target=NEXT",
-                                         "attention.causal=true", "model.dropout=0.2",
-                                         "train.steps=40"};
+  const std::vector<std::string> sets = {"view.target=NEXT", "attention.causal=true",
+                                         "model.dropout=0.2", "train.steps=40"};
+  const TrainRequest request = OnFake("next-graphs", "linear", sets, "on");
+  {
+    const auto run = OpenRun(request);
+    ASSERT_TRUE(run.ok()) << run.status();
+    const HostBatch first = BatchAt(**run, 0), second = BatchAt(**run, 1);
+    EXPECT_NE(first.labels.size(), second.labels.size());
+  }
   const std::vector<Left> eager = Eager(OnFake("next-eager", "linear", sets, "on"));
-  EXPECT_EQ(Repeated(OnFake("next-graphs", "linear", sets, "on"), &Real), eager);
+  EXPECT_EQ(Repeated(request, &Real), eager);
 }
 
 // The comparison finds a step that takes its number of the host: its dropout masks stay the same.

@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "models/base/upload_slots.h"
+#include "models/next_token_model.h"
 #include "train/micro_batch.h"
 
 namespace lra {
@@ -22,6 +23,9 @@ void AddCounts(const at::Tensor& classes, int64_t count, std::vector<int64_t>* c
   for (int64_t i = 0; i < classes.numel(); ++i) ++(*counts)[values[i]];
 }
 
+// What cross_entropy_loss() passes over.
+constexpr int64_t kNoLabel = -100;
+
 struct Pass {
   at::Tensor logits, labels;  // [G, C], [G]
   at::Tensor loss;            // summed, []
@@ -29,9 +33,9 @@ struct Pass {
 
 Pass ForwardPass(const Classifier& model, const HostBatch& part,
                  const std::vector<at::Tensor>& moved, ForwardContext context) {
-  const std::vector<at::Tensor> of_model(moved.begin(), moved.end() - 1);
+  const std::vector<at::Tensor> of_model(moved.begin(), moved.end() - 2);
   context.moved = &of_model;
-  Pass pass = {model.Forward(part, context), moved.back(), {}};
+  Pass pass = {model.Forward(part, context), moved.end()[-2], {}};
   pass.loss = at::cross_entropy_loss(pass.logits, pass.labels, {}, at::Reduction::Sum);
   return pass;
 }
@@ -39,9 +43,9 @@ Pass ForwardPass(const Classifier& model, const HostBatch& part,
 void AddPart(const Classifier& model, const HostBatch& part, int64_t classes,
              const ForwardContext& context, double divisor, BatchResult* result) {
   const std::vector<at::Tensor> moved =
-      MoveTo(model.parameters().device(), LabelledOnHost(model, part), context.uploads);
+      MoveTo(model.parameters().device(), LabelledOnHost(model, part, divisor), context.uploads);
   if (!moved.back().is_cpu())
-    return AddTally(AddLabelGradient(model, part, moved, classes, context, divisor), result);
+    return AddTally(AddLabelGradient(model, part, moved, classes, context), result);
   const Pass pass = ForwardPass(model, part, moved, context);
   result->loss_sum += pass.loss.item<double>();
   if (!std::isfinite(result->loss_sum)) return;
@@ -59,19 +63,23 @@ double BatchWeight(const TrainConfig& train, int64_t split_examples, int64_t exa
   return static_cast<double>(examples) / static_cast<double>(whole);
 }
 
-std::vector<at::Tensor> LabelledOnHost(const Classifier& model, const HostBatch& batch) {
+std::vector<at::Tensor> LabelledOnHost(const Classifier& model, const HostBatch& batch,
+                                       double divisor) {
   std::vector<at::Tensor> all = model.OnHost(batch, /*is_training=*/true);
-  at::Tensor labels = at::empty({static_cast<int64_t>(batch.labels.size())}, at::kLong);
+  const int64_t rows = TrainingRows(batch, model.parameters().device());
+  const at::Tensor labels = at::full({rows}, kNoLabel, at::kLong);
   std::copy(batch.labels.begin(), batch.labels.end(), labels.mutable_data_ptr<int64_t>());
   all.push_back(labels);
+  // As CUDA divides by a number of the host.
+  all.push_back(at::full({}, 1 / static_cast<float>(divisor), at::kFloat));
   return all;
 }
 
 at::Tensor AddLabelGradient(const Classifier& model, const HostBatch& batch,
                             const std::vector<at::Tensor>& moved, int64_t classes,
-                            const ForwardContext& context, double divisor) {
+                            const ForwardContext& context) {
   const Pass pass = ForwardPass(model, batch, moved, context);
-  pass.loss.div(divisor).backward();
+  pass.loss.mul(moved.back()).backward();
   return TallyOnDevice(pass.loss, pass.logits, pass.labels, /*counts_classes=*/classes > 0);
 }
 

@@ -25,15 +25,18 @@ absl::StatusOr<BatchResult> AddBatchGradient(const Classifier& model, const Host
 
 // --- The same in two halves: what is of the host, and what a device does without it ---
 
-// Classifier::OnHost of a training step, and batch.labels [G] int64 last.
-std::vector<at::Tensor> LabelledOnHost(const Classifier& model, const HostBatch& batch);
+// Classifier::OnHost of a training step; then batch.labels [G] int64, with some behind them that no
+// loss counts where logits have more rows (TrainingRows); last what a device multiplies the summed
+// loss by, float32 []: 1 / divisor.
+std::vector<at::Tensor> LabelledOnHost(const Classifier& model, const HostBatch& batch,
+                                       double divisor);
 // The part of the result that needs no forward pass.
 BatchResult KnownOfBatch(const HostBatch& batch, int64_t classes);
 // Adds the gradient of a whole batch, of which `moved` is LabelledOnHost() on the model's device;
 // returns the rest of the result (BatchResult::on_device). Throws as LibTorch does.
 at::Tensor AddLabelGradient(const Classifier& model, const HostBatch& batch,
                             const std::vector<at::Tensor>& moved, int64_t classes,
-                            const ForwardContext& context, double divisor);
+                            const ForwardContext& context);
 
 }  // namespace lra
 

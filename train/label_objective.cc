@@ -46,8 +46,8 @@ HostBatch LabelObjective::Shaped(HostBatch batch) const {
   return PadToMultiple(std::move(batch), kShapeTokens, MaxBatchTokens(run_.config().view()));
 }
 
-std::vector<at::Tensor> LabelObjective::OnHost(const HostBatch& batch) const {
-  return LabelledOnHost(*run_.model, batch);
+std::vector<at::Tensor> LabelObjective::OnHost(const HostBatch& batch, double divisor) const {
+  return LabelledOnHost(*run_.model, batch, divisor);
 }
 
 BatchResult LabelObjective::Known(const HostBatch& batch) const {
@@ -55,9 +55,9 @@ BatchResult LabelObjective::Known(const HostBatch& batch) const {
 }
 
 at::Tensor LabelObjective::AddGradientOf(const HostBatch& batch,
-                                         const std::vector<at::Tensor>& moved, double divisor,
+                                         const std::vector<at::Tensor>& moved,
                                          const ForwardContext& context) const {
-  return AddLabelGradient(*run_.model, batch, moved, counted_classes(), context, divisor);
+  return AddLabelGradient(*run_.model, batch, moved, counted_classes(), context);
 }
 
 void LabelObjective::VisitActivations(const HostBatch& batch, const ForwardContext& context,

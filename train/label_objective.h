@@ -26,7 +26,6 @@ class LabelObjective : public Objective, private WholeBatchWork {
   absl::StatusOr<BatchResult> AddShare(const HostBatch& share, double divisor,
                                        int64_t micro_batch_examples,
                                        const ForwardContext& context) const override;
-  // Batches that guess unlike numbers of tokens are of unlike shapes.
   const WholeBatchWork* whole_batch_work() const override { return this; }
   int64_t counted_classes() const override {
     return guesses_tokens() ? 0 : run_.train.spec().classes();
@@ -46,10 +45,10 @@ class LabelObjective : public Objective, private WholeBatchWork {
 
  private:
   HostBatch Shaped(HostBatch batch) const override;
-  std::vector<at::Tensor> OnHost(const HostBatch& batch) const override;
+  std::vector<at::Tensor> OnHost(const HostBatch& batch, double divisor) const override;
   BatchResult Known(const HostBatch& batch) const override;
   at::Tensor AddGradientOf(const HostBatch& batch, const std::vector<at::Tensor>& moved,
-                           double divisor, const ForwardContext& context) const override;
+                           const ForwardContext& context) const override;
   bool guesses_tokens() const { return run_.train.spec().guesses_tokens(); }
   void CountGain(double value, CheckpointState* state) const;
 

@@ -58,15 +58,15 @@ class WholeBatchWork {
   // The batch with more padding, in a shape that others share, where padding changes nothing but
   // rounding.
   virtual HostBatch Shaped(HostBatch batch) const = 0;
-  // All that AddGradientOf() reads of the batch, some of it undefined.
-  virtual std::vector<at::Tensor> OnHost(const HostBatch& batch) const = 0;
+  // All that AddGradientOf() reads of the batch and its divisor, some of it undefined.
+  virtual std::vector<at::Tensor> OnHost(const HostBatch& batch, double divisor) const = 0;
   // What of the result is known without a forward pass.
   virtual BatchResult Known(const HostBatch& batch) const = 0;
   // Adds the gradient of the batch's losses over the divisor. Reads nothing of `batch` but its
   // shape: `moved` is OnHost() on the parameters' device. Returns BatchResult::on_device. Throws as
   // LibTorch does.
   virtual at::Tensor AddGradientOf(const HostBatch& batch, const std::vector<at::Tensor>& moved,
-                                   double divisor, const ForwardContext& context) const = 0;
+                                   const ForwardContext& context) const = 0;
 };
 
 class Objective {

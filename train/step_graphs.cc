@@ -39,8 +39,8 @@ void PrintEager(const Stage& stage, absl::string_view reason) {
             << " asks for each operator by itself: " << reason << "\n";
 }
 
-std::string KeyOf(const std::vector<at::Tensor>& inputs, double divisor) {
-  std::string key = absl::StrCat(divisor);
+std::string KeyOf(const std::vector<at::Tensor>& inputs) {
+  std::string key;
   for (const at::Tensor& t : inputs) {
     absl::StrAppend(&key, ";");
     if (!t.defined()) continue;
@@ -91,14 +91,14 @@ StepGraphs::StepGraphs(const Stage& stage, bool is_quiet, UploadSlots* uploads,
 // The inputs are the batch's, then the step and the rates. All that it reads of the host is of the
 // shape, or the same in every step.
 StepGraphs::Outputs StepGraphs::Compute(const HostBatch& batch,
-                                        const std::vector<at::Tensor>& inputs, double divisor,
+                                        const std::vector<at::Tensor>& inputs,
                                         const ScheduleValue& schedule) const {
   stage_.optimizer->ZeroGradients();
   const std::vector<at::Tensor> of_batch(inputs.begin(), inputs.end() - 2);
   const at::Tensor &step = inputs.end()[-2], &rates = inputs.back();
   Outputs outputs;
   outputs.tally =
-      work_.AddGradientOf(batch, of_batch, divisor, {.training = true, .step_on_device = step});
+      work_.AddGradientOf(batch, of_batch, {.training = true, .step_on_device = step});
   outputs.gradient_norm =
       stage_.optimizer->StepOnDevice(schedule, outputs.tally.select(0, 0), rates);
   return outputs;
@@ -121,13 +121,13 @@ bool StepGraphs::MayCapture(const Shape& shape) {
 }
 
 void StepGraphs::Capture(const HostBatch& batch, const std::vector<at::Tensor>& on_host,
-                         double divisor, const ScheduleValue& schedule, Shape* shape) {
+                         const ScheduleValue& schedule, Shape* shape) {
   stage_.optimizer->ZeroGradients();
   shape->block = uploads_->block().clone();
   shape->inputs = UnpackViews(shape->block, on_host);
   try {
-    shape->graph = graphs_->Capture(
-        [&] { shape->outputs = Compute(batch, shape->inputs, divisor, schedule); });
+    shape->graph =
+        graphs_->Capture([&] { shape->outputs = Compute(batch, shape->inputs, schedule); });
     stage_.optimizer->CountUpdates(-1);
     ++captures_;
   } catch (const c10::Error& error) {
@@ -152,16 +152,15 @@ absl::StatusOr<StepGraphs::Asked> StepGraphs::Take(const HostBatch& of_any_shape
                        stage_.objective->Divisor(batch, static_cast<uint32_t>(step)));
   Asked asked = {work_.Known(batch), {}};
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    std::vector<at::Tensor> on_host = work_.OnHost(batch);
+    std::vector<at::Tensor> on_host = work_.OnHost(batch, divisor);
     on_host.push_back(at::full({}, step, at::kLong));
     on_host.push_back(stage_.optimizer->Rates(schedule));
     const std::vector<at::Tensor> moved = uploads_->Move(on_host);
-    Shape& shape = shapes_[KeyOf(on_host, divisor)];
+    Shape& shape = shapes_[KeyOf(on_host)];
     ++shape.uses;
-    if (shape.graph == nullptr && MayCapture(shape))
-      Capture(batch, on_host, divisor, schedule, &shape);
+    if (shape.graph == nullptr && MayCapture(shape)) Capture(batch, on_host, schedule, &shape);
     asked.is_repeated = shape.graph != nullptr;
-    Outputs outputs = asked.is_repeated ? Replay(&shape) : Compute(batch, moved, divisor, schedule);
+    Outputs outputs = asked.is_repeated ? Replay(&shape) : Compute(batch, moved, schedule);
     asked.result.on_device = std::move(outputs.tally);
     asked.gradient_norm = std::move(outputs.gradient_norm);
     return absl::OkStatus();

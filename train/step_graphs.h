@@ -68,10 +68,10 @@ class StepGraphs {
   StepGraphs(const Stage& stage, bool is_quiet, UploadSlots* uploads,
              std::unique_ptr<DeviceGraphs> graphs, size_t most_graphs);
 
-  Outputs Compute(const HostBatch& batch, const std::vector<at::Tensor>& inputs, double divisor,
+  Outputs Compute(const HostBatch& batch, const std::vector<at::Tensor>& inputs,
                   const ScheduleValue& schedule) const;
   bool MayCapture(const Shape& shape);
-  void Capture(const HostBatch& batch, const std::vector<at::Tensor>& on_host, double divisor,
+  void Capture(const HostBatch& batch, const std::vector<at::Tensor>& on_host,
                const ScheduleValue& schedule, Shape* shape);
   Outputs Replay(Shape* shape) const;
 

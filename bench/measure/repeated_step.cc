@@ -40,7 +40,9 @@ void RepeatedStep::Take() {
 
 // The batch, then the step and the rates.
 std::vector<at::Tensor> RepeatedStep::OnHost() {
-  std::vector<at::Tensor> tensors = LabelledOnHost(model_.model(), model_.batch());
+  const HostBatch& batch = model_.batch();
+  std::vector<at::Tensor> tensors =
+      LabelledOnHost(model_.model(), batch, static_cast<double>(batch.batch));
   tensors.push_back(at::full({}, step_++, at::kLong));
   tensors.push_back(model_.optimizer().Rates(StepModel::kSchedule));
   return tensors;
@@ -52,8 +54,8 @@ void RepeatedStep::Compute(const std::vector<at::Tensor>& inputs) {
   optimizer.ZeroGradients();
   const std::vector<at::Tensor> of_batch(inputs.begin(), inputs.end() - 2);
   const ForwardContext context = {.training = true, .step_on_device = inputs.end()[-2]};
-  const at::Tensor tally = AddLabelGradient(model_.model(), batch, of_batch, /*classes=*/0, context,
-                                            static_cast<double>(batch.batch));
+  const at::Tensor tally =
+      AddLabelGradient(model_.model(), batch, of_batch, /*classes=*/0, context);
   optimizer.StepOnDevice(StepModel::kSchedule, tally.select(0, 0), inputs.back());
 }
 

@@ -69,9 +69,7 @@ TEST(SoftmaxAttentionFusedTest, IsTheGenericFormWithoutMask) {
 }
 
 // The last example has no keys; what is masked is not a number.
-TEST(SoftmaxAttentionFusedTest, IsTheGenericFormWithAMask) {
-  at::manual_seed(2);
-  SoftmaxInput input = Random(50, 70);
+void ExpectIsGenericWithAMask(SoftmaxInput input) {
   const at::Tensor lengths = at::tensor({70, 33, 0}, at::kLong);
   for (const bool is_scattered : {false, true}) {
     input.keep = at::arange(70, at::kLong) < lengths.unsqueeze(1);
@@ -81,6 +79,19 @@ TEST(SoftmaxAttentionFusedTest, IsTheGenericFormWithAMask) {
       *t = t->nan_to_num().masked_fill(hidden, std::numeric_limits<double>::quiet_NaN());
     ExpectIsGeneric(input);
   }
+}
+
+TEST(SoftmaxAttentionFusedTest, IsTheGenericFormWithAMask) {
+  at::manual_seed(2);
+  ExpectIsGenericWithAMask(Random(50, 70));
+}
+
+// Where the first keys are hidden, the first queries see none.
+TEST(SoftmaxAttentionFusedTest, IsTheGenericCausalFormWithAMask) {
+  at::manual_seed(3);
+  SoftmaxInput input = Random(70, 70);
+  input.causal = true;
+  ExpectIsGenericWithAMask(input);
 }
 
 TEST(SoftmaxAttentionFusedTest, LeavesTheRestToTheGenericForm) {
@@ -98,9 +109,10 @@ TEST(SoftmaxAttentionFusedTest, LeavesTheRestToTheGenericForm) {
   }));
   EXPECT_FALSE(with([](SoftmaxInput* in) { in->q = in->q.to(at::kDouble); }));
   EXPECT_FALSE(with([](SoftmaxInput* in) { in->q = in->k = in->v = at::randn({3, 2, 8, 12}); }));
-  EXPECT_FALSE(with([](SoftmaxInput* in) {
+  EXPECT_FALSE(with([](SoftmaxInput* in) {  // a mask of 280 MB
     in->causal = true;
-    in->keep = at::rand({3, 8}) < 0.5;
+    in->q = in->k = in->v = at::randn({70, 1, 1000, 8});
+    in->keep = at::rand({70, 1000}) < 0.5;
   }));
   EXPECT_FALSE(with([](SoftmaxInput* in) {
     in->causal = true;
