@@ -70,7 +70,7 @@ std::vector<at::Tensor> LabelledOnHost(const Classifier& model, const HostBatch&
   const at::Tensor labels = at::full({rows}, kNoLabel, at::kLong);
   std::copy(batch.labels.begin(), batch.labels.end(), labels.mutable_data_ptr<int64_t>());
   all.push_back(labels);
-  // As CUDA divides by a number of the host.
+  // CUDA, too, divides by a number of the host in this way.
   all.push_back(at::full({}, 1 / static_cast<float>(divisor), at::kFloat));
   return all;
 }

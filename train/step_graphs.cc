@@ -97,8 +97,7 @@ StepGraphs::Outputs StepGraphs::Compute(const HostBatch& batch,
   const std::vector<at::Tensor> of_batch(inputs.begin(), inputs.end() - 2);
   const at::Tensor &step = inputs.end()[-2], &rates = inputs.back();
   Outputs outputs;
-  outputs.tally =
-      work_.AddGradientOf(batch, of_batch, {.training = true, .step_on_device = step});
+  outputs.tally = work_.AddGradientOf(batch, of_batch, {.training = true, .step_on_device = step});
   outputs.gradient_norm =
       stage_.optimizer->StepOnDevice(schedule, outputs.tally.select(0, 0), rates);
   return outputs;

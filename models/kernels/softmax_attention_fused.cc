@@ -49,11 +49,11 @@ at::Tensor SoftmaxFused(const SoftmaxInput& input) {
   }
   // A query without keys sees all of them, because its softmax would be NaN, and gives 0.
   const at::Tensor seen = SeenKeys(input);
-  const at::Tensor is_empty = seen.any(-1, /*keepdim=*/true).logical_not();       // [B, 1, 1 or N, 1]
+  const at::Tensor is_empty = seen.any(-1, /*keepdim=*/true).logical_not();  // [B, 1, 1 or N, 1]
   const at::Tensor hidden = input.keep.logical_not().unsqueeze(1).unsqueeze(-1);  // [B, 1, Nk, 1]
-  const at::Tensor output = at::scaled_dot_product_attention(
-      input.q, input.k.masked_fill(hidden, 0), input.v.masked_fill(hidden, 0),
-      seen.logical_or(is_empty));
+  const at::Tensor output =
+      at::scaled_dot_product_attention(input.q, input.k.masked_fill(hidden, 0),
+                                       input.v.masked_fill(hidden, 0), seen.logical_or(is_empty));
   return output.masked_fill(is_empty, 0);
 }
 
