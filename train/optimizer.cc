@@ -10,7 +10,6 @@
 #include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/stack.h>
@@ -209,10 +208,10 @@ void Optimizer::Adam(Group& group, const std::vector<at::Tensor>& gradients, con
 }
 
 at::Tensor Optimizer::Rates(const ScheduleValue& schedule) const {
-  const auto groups = static_cast<int64_t>(groups_.size());
   const bool by_factors = GoesByFactors(schedule);
-  at::Tensor rates = by_factors ? at::empty({groups, Factors::kCount}, at::kFloat)
-                                : at::empty({groups}, at::kFloat);
+  const int64_t columns = by_factors ? Factors::kCount : 1;
+  const auto rows = static_cast<int64_t>(groups_.size()) + (average_ ? 1 : 0);
+  at::Tensor rates = at::zeros({rows, columns}, at::kFloat);
   float* next = rates.mutable_data_ptr<float>();
   for (const Group& group : groups_) {
     if (!by_factors) {
@@ -222,12 +221,13 @@ at::Tensor Optimizer::Rates(const ScheduleValue& schedule) const {
     for (const double factor : FactorsAt(group, schedule, updates_ + 1).Row())
       *next++ = static_cast<float>(factor);
   }
-  return rates;
+  if (average_) *next = static_cast<float>(average_->NextShare());
+  return by_factors ? rates : rates.squeeze(1);
 }
 
-std::string Optimizer::WhyNotRepeated() const {
-  if (average_) return "optimizer.average_decay, whose share of each step the host computes";
-  return "";
+void Optimizer::CountUpdates(int64_t more) {
+  updates_ += more;
+  if (average_) average_->CountUpdates(more);
 }
 
 bool Optimizer::can_step_on_device() const {
@@ -266,7 +266,11 @@ at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tens
     UpdateOnDevice(groups_[g], schedule,
                    rates.defined() ? rates.select(0, static_cast<int64_t>(g)) : at::Tensor());
   }
-  if (average_) average_->Add(has_failed_);
+  if (average_) {
+    const auto row = static_cast<int64_t>(groups_.size());
+    average_->Add(has_failed_,
+                  rates.defined() ? rates.select(0, row).flatten().select(0, 0) : at::Tensor());
+  }
   return raw_norm;
 }
 

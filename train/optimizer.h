@@ -49,12 +49,11 @@ class Optimizer {
 
   // All that changes from step to step where StepOnDevice() may be repeated by a graph, float32 on
   // the host: the next update's learning rate of each group of parameters or, where it goes by
-  // them, its factors, [groups, Factors::kCount].
+  // them, its factors, [groups, Factors::kCount]; under average_decay one row more, which begins
+  // with the average's share.
   at::Tensor Rates(const ScheduleValue& schedule) const;
   // Counts updates that a graph repeated, or takes back that of a call that only captured it.
-  void CountUpdates(int64_t more) { updates_ += more; }
-  // Why it may not be; empty where it may.
-  std::string WhyNotRepeated() const;
+  void CountUpdates(int64_t more);
 
   // Moments and step counters by name ("exp_avg/<parameter>", ...), as a checkpoint stores them;
   // under average_decay also the weights that are trained, so only while UseJudgedWeights() lives.

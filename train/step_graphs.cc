@@ -31,7 +31,7 @@ std::string WhyEager(const Run& run, const Stage& stage) {
   const int64_t batch = std::min<int64_t>(run.config().train().batch_examples(), run.train.size());
   if (stage.micro_batch_examples > 0 && stage.micro_batch_examples < batch)
     return "a batch goes through in parts";
-  return stage.optimizer->WhyNotRepeated();
+  return "";
 }
 
 void PrintEager(const Stage& stage, absl::string_view reason) {

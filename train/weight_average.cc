@@ -20,18 +20,22 @@ WeightAverage::WeightAverage(double decay, const ParameterStore& store)
   }
 }
 
-void WeightAverage::Add(const at::Tensor& is_void) {
+double WeightAverage::NextShare() const {
+  const double updates = updates_.item<double>() + 1;
+  return 1 - std::min(decay_, updates / (9 + updates));
+}
+
+void WeightAverage::Add(const at::Tensor& is_void, const at::Tensor& share) {
   LRA_CHECK(!is_in_use_);
   const c10::NoGradGuard no_gradient;
-  updates_.add_(1);
-  const double updates = updates_.item<double>();
-  const double decay = std::min(decay_, updates / (9 + updates));
+  const double own_share = NextShare();
+  CountUpdates(1);
   if (!is_void.defined()) {
-    for (Pair& pair : pairs_) pair.other.lerp_(pair.value, 1 - decay);
+    for (Pair& pair : pairs_) pair.other.lerp_(pair.value, own_share);
     return;
   }
-  const at::Tensor share = (1 - is_void) * (1 - decay);
-  for (Pair& pair : pairs_) pair.other.lerp_(pair.value, share.to(pair.value.scalar_type()));
+  const at::Tensor counts = share.defined() ? (1 - is_void) * share : (1 - is_void) * own_share;
+  for (Pair& pair : pairs_) pair.other.lerp_(pair.value, counts.to(pair.value.scalar_type()));
 }
 
 void WeightAverage::Exchange() {

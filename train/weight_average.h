@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,12 @@ class WeightAverage {
   // After update t = 1, 2, ...: average = d average + (1 - d) value, d = min(decay, t / (9 + t)):
   // the values before training are soon forgotten.
   // `is_void`, if defined, is float32 [] on the model's device: where it is 1, nothing changes.
-  void Add(const at::Tensor& is_void = at::Tensor());
+  // `share`, if defined, is NextShare() as float32 [] there, for what a graph repeats.
+  void Add(const at::Tensor& is_void = at::Tensor(), const at::Tensor& share = at::Tensor());
+  // 1 - d of the next update.
+  double NextShare() const;
+  // Counts updates that a graph repeated, or takes back that of a call that only captured it.
+  void CountUpdates(int64_t more) { updates_.add_(more); }
 
   // Whether the model's values are the averages now.
   bool is_in_use() const { return is_in_use_; }
