@@ -264,7 +264,7 @@ TEST_F(StepGraphsTest, SaysWhyNot) {
               HasSubstr("must be auto, on or off"));
 }
 
-// Through the whole loop: curve points, which are read, lie between repeated steps. Returns the last
+// Through the whole loop: curve points, which are read, lie between repeated steps. Gives the last
 // validation's loss.
 double ExpectTrainsAsWithoutGraphs(const TrainRequest& eager, const TrainRequest& repeated) {
   const auto without = TrainRun(eager), with = TrainRun(repeated);
