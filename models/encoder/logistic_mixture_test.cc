@@ -108,6 +108,14 @@ TEST(LogisticMixtureTest, TheTilesOfWideLogisticsAreTheDefinition) {
   ExpectTilesAreTheDefinition(-2, 1e-5);
 }
 
+TEST(LogisticMixtureTest, WhatIsNoNumberStaysSo) {
+  for (const int place : {0, 3, 5}) {  // a weight, a mean, a scale
+    at::Tensor outputs = at::zeros({1, 6});
+    outputs[0][place] = std::nan("");
+    EXPECT_TRUE(LogisticMixture(outputs).isnan().any().item<bool>()) << place;
+  }
+}
+
 TEST(LogisticMixtureTest, Gradients) {
   const at::Tensor outputs = Outputs({0, 0.5, std::log(0.1)}).set_requires_grad(true);
   LogisticMixture(outputs)[0][64].backward();

@@ -49,7 +49,7 @@ inline LRA_ALWAYS_INLINE float Exp2(float x) {
   return x < -125.0f ? 0.0f : value;
 }
 
-// log x for normal x > 0, within 2 ulp (Cephes' logf); no other x is right.
+// log x for normal x > 0, within 2 ulp (Cephes' logf). NaN stays NaN; no other x is right.
 inline LRA_ALWAYS_INLINE float LogNormal(float x) {
   // x = 2^e (1 + m) with 1 + m in [sqrt 1/2, sqrt 2).
   const int32_t bits = std::bit_cast<int32_t>(x) - 0x3F3504F3;
@@ -66,7 +66,7 @@ inline LRA_ALWAYS_INLINE float LogNormal(float x) {
   p = p * m - 2.4999993993e-1f;
   p = p * m + 3.3333331174e-1f;
   const float tail = p * m * z + e * -2.12194440e-4f - 0.5f * z;
-  return m + tail + e * 0.693359375f;
+  return m + tail + e * 0.693359375f + (x - x);
 }
 
 // sin x and cos x within 2e-7 absolute for |x| <= kSinCosLimit; NaN stays NaN (Cephes' sinf, cosf).

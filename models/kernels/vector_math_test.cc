@@ -29,6 +29,7 @@ TEST(VectorMathTest, LogarithmOfEverySize) {
   EXPECT_EQ(LogNormal(1), 0);
   for (float x = std::numeric_limits<float>::min(); x < 3e38f; x *= 1.0173f)
     EXPECT_LE(UlpsOff(LogNormal(x), std::log(static_cast<double>(x))), 2) << x;
+  EXPECT_TRUE(std::isnan(LogNormal(std::nanf(""))));
   // Around 1, where the logarithm is small beside x.
   for (float x = 0.5f; x < 2; x += 0.000917f)
     EXPECT_LE(UlpsOff(LogNormal(x), std::log(static_cast<double>(x))), 2) << x;
