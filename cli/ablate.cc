@@ -6,11 +6,11 @@
 #include "bench/effects_figure.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "cli/plain_format.h"
 #include "inspect/ablation_locality.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
-#include "models/base/runtime.h"
 #include "run_folder/stopped_runs.h"
 #include "suite/designs.h"
 
@@ -40,7 +40,7 @@ absl::Status Ablate(const AblateFlags& flags, const CommandContext& context) {
                        PlainFormat("an ablation", flags.format, flags.out, context.json));
   LRA_ASSIGN_OR_RETURN(AblationReport report, AblateSuite(flags.request));
   if (flags.locality) {
-    LRA_RETURN_IF_ERROR(StartRuntime(flags.threads, context.kernels));
+    LRA_RETURN_IF_ERROR(StartComputing(flags.threads, context));
     LocalityRequest request;
     request.threads = flags.threads;
     request.quiet = true;

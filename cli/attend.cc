@@ -8,10 +8,10 @@
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "inspect/attention_maps.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
-#include "models/base/runtime.h"
 #include "nlohmann/json.hpp"
 
 namespace lra {
@@ -41,7 +41,7 @@ void Print(const AttendRequest& request, const Attended& attended) {
 absl::Status Attend(AttendRequest request, const CommandContext& context) {
   request.quiet = context.quiet;
   request.command_line = context.command_line;
-  LRA_RETURN_IF_ERROR(StartRuntime(request.threads, context.kernels));
+  LRA_RETURN_IF_ERROR(StartComputing(request.threads, context));
   LRA_ASSIGN_OR_RETURN(const Attended attended, AttendCheckpoint(request));
   if (!context.json) {
     Print(request, attended);

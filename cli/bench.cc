@@ -63,6 +63,7 @@ absl::StatusOr<StepPlan> PlanOf(const StepFlags& flags, const CommandContext& co
 }
 
 absl::Status RunStep(const StepFlags& flags, const CommandContext& context) {
+  WaitPatiently(flags.bench.threads);
   LRA_ASSIGN_OR_RETURN(const StepPlan plan, PlanOf(flags, context));
   LRA_ASSIGN_OR_RETURN(const StepComparison comparison, CompareSteps(plan, ThisProgram()));
   return PrintBench(StepTable(comparison), StepJson(comparison), flags.bench, context);
@@ -77,6 +78,7 @@ struct AttentionFlags {
 };
 
 absl::Status RunAttention(const AttentionFlags& flags, const CommandContext& context) {
+  WaitPatiently(flags.bench.threads);
   AttentionPlan plan = flags.plan;
   LRA_ASSIGN_OR_RETURN(const std::vector<MethodChoice> wanted, ParseMethods(flags.only));
   plan.methods = MethodsOf(RegisteredMethods(), wanted);
@@ -90,10 +92,9 @@ absl::Status RunAttention(const AttentionFlags& flags, const CommandContext& con
   return PrintBench(AttentionText(tables), AttentionJson(tables), flags.bench, context);
 }
 
-absl::Status RunCell(const std::string& json, const CommandContext& context) {
+absl::Status RunCell(const std::string& json) {
   BenchRequest request;
   LRA_RETURN_IF_ERROR(FromJsonLine(json, "the request", &request));
-  WaitPatiently(request.threads(), context);  // as a training does
   std::cout << ToJsonLine(MeasureCell(request)) << "\n";
   return absl::OkStatus();
 }
@@ -106,7 +107,7 @@ void AddBenchCell(CLI::App* group, CommandContext* context) {
   AddOption(command, "request", request.get(), "A BenchRequest (bench/bench.proto) in JSON",
             {.is_required = true});
   SetBody(command, context, "  lra bench cell '{\"scope\":\"MACHINE\"}'",
-          [request, context] { return RunCell(*request, *context); });
+          [request] { return RunCell(*request); });
 }
 
 }  // namespace

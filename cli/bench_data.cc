@@ -7,6 +7,7 @@
 #include "cli/bench.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "lra/child.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
@@ -38,6 +39,7 @@ LoadingTimes TimesOf(const LoadingResult& result, const std::string& what) {
 }
 
 absl::Status RunLoading(const DataFlags& flags, const CommandContext& context) {
+  WaitPatiently(flags.bench.threads);
   TrainChoice choice = flags.choice;
   choice.runtime.set_threads(ResolveThreads(flags.bench.threads));
   choice.runtime.set_kernels(flags.kernels);

@@ -11,6 +11,7 @@
 #include "bench/record_file.h"
 #include "cli/bench.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "lra/child.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
@@ -128,6 +129,7 @@ absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& c
     LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, ReadRecordFiles(flags.table));
     return PrintRecords(flags, grid, records, context);
   }
+  WaitPatiently(flags.bench.threads);
   LRA_ASSIGN_OR_RETURN(const GridPlan plan, PlanOf(grid, flags));
   const CellRunner run = ChildRunner(ThisProgram());
   GridRun to_run = {{}, flags.records, context.quiet};
@@ -138,6 +140,7 @@ absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& c
 }
 
 absl::Status RunGenerate(const EfficiencyFlags& flags, const CommandContext& context) {
+  WaitPatiently(flags.bench.threads);
   EfficiencyGrid streams = DefaultStreams();
   OverrideGrid(GivenGrid(flags), &streams);
   LRA_ASSIGN_OR_RETURN(const GridPlan plan, PlanOf(streams, flags));

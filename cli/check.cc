@@ -18,7 +18,6 @@
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "models/attention_names.h"
-#include "models/base/runtime.h"
 #include "models/block_names.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task.h"
@@ -117,8 +116,7 @@ absl::Status Check(const CheckFlags& flags, const CommandContext& context) {
   if (flags.all && (!flags.set.empty() || !flags.against.file.empty())) {
     return absl::InvalidArgumentError("--set and --against are about one NAME, not about --all");
   }
-  WaitPatiently(flags.threads, context);
-  LRA_RETURN_IF_ERROR(StartRuntime(flags.threads, context.kernels));
+  LRA_RETURN_IF_ERROR(StartComputing(flags.threads, context));
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   int failures = 0;
   for (const std::string& name : names) {

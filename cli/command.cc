@@ -142,7 +142,6 @@ void SetUp(CLI::App* app, CommandContext* context) {
 
 int RunProgram(int argc, char** argv) {
   CommandContext context;
-  context.arguments = argv;
   context.command_line = "lra";
   for (int i = 1; i < argc; ++i) context.command_line += std::string(" ") + argv[i];
   CLI::App app{

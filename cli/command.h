@@ -50,8 +50,6 @@ struct CommandContext {
   std::string kernels;
   // The command line as typed, for records.
   std::string command_line;
-  // The arguments of main().
-  char** arguments = nullptr;
   int exit_code = 0;
 };
 

@@ -221,11 +221,9 @@ absl::Status Verify(const std::string& name, VerifyOptions options, const Comman
   const absl::StatusOr<VerifyReport> report = VerifyDataset(directory, options);
   if (!report.ok()) {
     // Damaged so that nothing more can be said of it.
-    if (context.json && absl::IsDataLoss(report.status())) {
-      PrintJson({{"directory", directory},
-                 {"valid", false},
-                 {"problems", {std::string(report.status().message())}}});
-    }
+    VerifyReport damage;
+    damage.problems = {std::string(report.status().message())};
+    if (context.json && absl::IsDataLoss(report.status())) PrintReportJson(directory, damage);
     return report.status();
   }
   context.json ? PrintReportJson(directory, *report) : PrintReport(directory, *report);

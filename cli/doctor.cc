@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "inspect/doctor_case.h"
 #include "lra/status_macros.h"
-#include "models/base/runtime.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task_facts.h"
 
@@ -48,7 +48,7 @@ void PrintDiagnosis(const std::string& run, const Diagnosis& diagnosis) {
 }
 
 absl::Status Doctor(const CaseRequest& request, const CommandContext& context) {
-  LRA_RETURN_IF_ERROR(StartRuntime(request.threads, context.kernels));
+  LRA_RETURN_IF_ERROR(StartComputing(request.threads, context));
   LRA_ASSIGN_OR_RETURN(const GatheredCase gathered, GatherCase(request));
   LRA_ASSIGN_OR_RETURN(Diagnosis diagnosis, Diagnose(gathered.facts));
   diagnosis.notes.insert(diagnosis.notes.end(), gathered.notes.begin(), gathered.notes.end());

@@ -9,7 +9,6 @@
 #include "eval/score_text.h"
 #include "inspect/evaluate.h"
 #include "lra/status_macros.h"
-#include "models/base/runtime.h"
 #include "nlohmann/json.hpp"
 #include "run_folder/checkpoint.h"
 
@@ -19,8 +18,7 @@ namespace {
 absl::Status Evaluate(EvaluateRequest request, const CommandContext& context) {
   request.quiet = context.quiet;
   request.command_line = context.command_line;
-  WaitPatiently(request.threads, context);
-  LRA_RETURN_IF_ERROR(StartRuntime(request.threads, context.kernels));
+  LRA_RETURN_IF_ERROR(StartComputing(request.threads, context));
   LRA_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateCheckpoint(request));
   const SplitResult& result = evaluation.record.results(0);
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(evaluation.record.spec()));

@@ -10,10 +10,10 @@
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
-#include "models/base/runtime.h"
 #include "nlohmann/json.hpp"
 
 namespace lra {
@@ -88,7 +88,7 @@ absl::Status Run(const GenerateFlags& flags, const CommandContext& context) {
   request.command_line = context.command_line;
   if (!flags.prompt.empty()) request.prompt = flags.prompt;
   if (flags.recompute) request.kind = StreamKind::kRecompute;
-  LRA_RETURN_IF_ERROR(StartRuntime(request.threads, context.kernels));
+  LRA_RETURN_IF_ERROR(StartComputing(request.threads, context));
   LRA_ASSIGN_OR_RETURN(const Generated generated, Generate(request));
   if (!flags.png.empty()) {
     LRA_ASSIGN_OR_RETURN(const std::string png, GeneratedPng(generated));

@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "cli/plain_format.h"
 #include "eval/locality.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
-#include "models/base/runtime.h"
 
 namespace lra {
 namespace {
@@ -56,7 +56,7 @@ absl::Status PrintLocality(const LocalityFlags& flags, const CommandContext& con
                        PlainFormat("locality", flags.format, flags.out, context.json));
   request.quiet = context.quiet;
   request.command_line = context.command_line;
-  LRA_RETURN_IF_ERROR(StartRuntime(request.threads, context.kernels));
+  LRA_RETURN_IF_ERROR(StartComputing(request.threads, context));
   std::vector<ModelLocality> models;
   for (const std::string& run : flags.runs) {
     request.checkpoint = run;

@@ -2,6 +2,7 @@
 #ifndef LRA_CLI_PATIENT_THREADS_H_
 #define LRA_CLI_PATIENT_THREADS_H_
 
+#include "absl/status/status.h"
 #include "cli/command.h"
 
 namespace lra {
@@ -9,9 +10,13 @@ namespace lra {
 // OpenMP's threads wait in a loop, unless the environment says otherwise as the program is loaded:
 // on cores that other programs use, too, a step on two threads then takes several times as long as
 // on one. Where `threads` (0 = all cores) are more than one and the environment says nothing of it,
-// starts the program anew, with the same arguments and OMP_WAIT_POLICY=passive. Returns where there
-// is nothing to do, or no new start. To be called before anything is opened or written.
-void WaitPatiently(int threads, const CommandContext& context);
+// starts the program anew, with the same command line and OMP_WAIT_POLICY=passive, which child
+// processes inherit. Returns where there is nothing to do, or no new start. To be called before
+// anything is printed or written.
+void WaitPatiently(int threads);
+
+// WaitPatiently(), then StartRuntime().
+absl::Status StartComputing(int threads, const CommandContext& context);
 
 }  // namespace lra
 

@@ -7,12 +7,12 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
 #include "inspect/open_checkpoint.h"
 #include "inspect/perturbed.h"
 #include "lra/status_macros.h"
-#include "models/base/runtime.h"
 #include "tasks/profile.h"
 
 namespace lra {
@@ -60,7 +60,7 @@ absl::Status PrintProfile(const ProfileFlags& flags, const CommandContext& conte
     input.ladder.push_back({step.facts.bar, step.logits.front()});
   LRA_ASSIGN_OR_RETURN(Profile profile, MakeProfile(input));
   if (flags.perturb) {
-    LRA_RETURN_IF_ERROR(StartRuntime(flags.request.threads, context.kernels));
+    LRA_RETURN_IF_ERROR(StartComputing(flags.request.threads, context));
     PerturbedRequest request = flags.request;
     request.quiet = context.quiet;
     request.command_line = context.command_line;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/patient_threads.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
 
@@ -69,6 +70,7 @@ absl::Status Prepare(const std::string& out, bool is_quiet) {
 }
 
 absl::Status Quickstart(const std::string& out, const CommandContext& context) {
+  WaitPatiently(/*threads=*/0);  // for its trainings, which take all cores
   LRA_RETURN_IF_ERROR(Prepare(out, context.quiet));
   Words table = {"table", out, "--published", "cosformer2022"};
   if (context.json) table.push_back("--json");

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/leaderboard_flags.h"
+#include "cli/patient_threads.h"
 #include "eval/table_paper.h"
 #include "eval/table_writer.h"
 #include "eval/verification.h"
@@ -13,7 +14,6 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
-#include "models/base/runtime.h"
 
 namespace lra {
 namespace {
@@ -54,7 +54,7 @@ absl::Status Verify(const TableFlags& flags, const CommandContext& context) {
   }
   VerifyOptions options = flags.verify;
   options.quiet = context.quiet;
-  LRA_RETURN_IF_ERROR(StartRuntime(options.threads, context.kernels));
+  LRA_RETURN_IF_ERROR(StartComputing(options.threads, context));
   LRA_ASSIGN_OR_RETURN(const std::vector<Verification> runs, VerifyRuns(flags.board.runs, options));
   std::cout << (context.json ? VerificationJson(runs) : VerificationText(runs)) << std::flush;
   return ChangedRuns(runs);

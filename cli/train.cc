@@ -104,7 +104,7 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
   const bool is_dry = lists.suite.is_dry;
   if (is_dry) LRA_RETURN_IF_ERROR(CheckAlone("the measurements of --dry-run"));
   TrainChoice choice = flags.Choice(context);
-  WaitPatiently(choice.runtime.threads(), context);
+  WaitPatiently(choice.runtime.threads());
   LRA_ASSIGN_OR_RETURN(choice.ranks, JoinRanks(&choice));
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests, MakeTrainRequests(choice));
   for (const TrainRequest& request : requests) {

@@ -37,10 +37,12 @@ ExperimentConfig EncoderConfig(ExperimentConfig config) {
 // Batches of up to 16 pictures or texts of the usual lengths have a few multiples of it.
 constexpr int64_t kRowMultiple = 512;
 
-// GuessingRows(), and the first row again and again up to `count`.
+// GuessingRows(), and the same from the first on up to `count`: one row again and again would make
+// a device add its gradients one after the other.
 at::Tensor RowsOnHost(const HostBatch& batch, size_t count) {
   std::vector<int64_t> rows = GuessingRows(batch);
-  rows.resize(std::max(count, rows.size()));
+  const size_t guesses = rows.size();
+  for (size_t i = guesses; guesses > 0 && i < count; ++i) rows.push_back(rows[i - guesses]);
   at::Tensor tensor = at::empty({static_cast<int64_t>(rows.size())}, at::kLong);
   std::copy(rows.begin(), rows.end(), tensor.mutable_data_ptr<int64_t>());
   return tensor;

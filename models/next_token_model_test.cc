@@ -115,6 +115,23 @@ INSTANTIATE_TEST_SUITE_P(NextToken, CausalAttentionTest,
                          testing::Values("transformer", "linear", "cosformer", "local", "performer",
                                          "cottention", "s4d"));
 
+// On devices numbers of guesses are rounded up, but never above that of all tokens.
+TEST(NextTokenModelTest, RowsOfATrainingStep) {
+  const at::Device host(at::kCPU), device(at::kPrivateUse1);
+  HostBatch batch;
+  batch.batch = 4;
+  batch.length = 300;
+  batch.labels.resize(700);
+  EXPECT_EQ(TrainingRows(batch, host), 700);
+  EXPECT_EQ(TrainingRows(batch, device), 1024);
+  batch.labels.resize(512);
+  EXPECT_EQ(TrainingRows(batch, device), 512);
+  batch.labels.resize(1100);
+  EXPECT_EQ(TrainingRows(batch, device), 1200);
+  batch.labels.resize(4);  // labels of examples
+  EXPECT_EQ(TrainingRows(batch, device), 4);
+}
+
 // The logits of a token are those under which its loss is taken.
 TEST(NextTokenModelTest, LearnsToRepeat) {
   const auto model = Classifier::Create(Config("transformer", {"model.dropout=0"}), Spec());

@@ -6,8 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "models/attention_names.h"
 #include "models/base/device_work.h"
 #include "models/base/fake_device.h"
+#include "models/next_token_model.h"
 #include "run_folder/divergence.h"
 #include "tests/training_fixture.h"
 #include "train/label_objective.h"
@@ -177,12 +180,48 @@ TEST_F(StepGraphsTest, OptionsStepAsWithoutGraphs) {
         "model.positions=ROTARY", "model.positions=ALIBI", "model.stem_tokens=3",
         "attention.dropout=0.1", "optimizer.clip_value=0.01", "optimizer.decay=COUPLED",
         "optimizer.clip_scope=EACH_PARAMETER", "optimizer.kind=RADAM", "schedule.kind=ONE_CYCLE",
-        "model.positions=CONCATENATED", "numerics.precision=BF16",
+        "optimizer.average_decay=0.9", "model.positions=CONCATENATED", "numerics.precision=BF16",
         "model.dropout_mask=ALL_TOKENS"}) {
     SCOPED_TRACE(set);
     const std::vector<std::string> sets = {"model.dropout=0.2", "train.steps=40", set};
     const std::vector<Left> eager = Eager(OnFake(set + "-eager", "transformer", sets, "on"));
     EXPECT_EQ(Repeated(OnFake(set + "-graphs", "transformer", sets, "on"), &Real), eager);
+  }
+}
+
+// What fills rows up guesses nothing: a step is the CPU's, which has none.
+TEST_F(StepGraphsTest, RowsThatGuessNothingChangeNothing) {
+  for (const std::string target : {"NEXT", "MASKED"}) {
+    SCOPED_TRACE(target);
+    std::vector<Left> on;
+    for (const std::string device : {"cpu", "fake"}) {
+      TrainRequest request = OnFake(
+          target + device, "transformer",
+          {"view.target=" + target, target == "NEXT" ? "attention.causal=true" : "seed=1"}, "off");
+      request.runtime.set_device(device);
+      const auto run = OpenRun(request);
+      ASSERT_TRUE(run.ok()) << run.status();
+      const LabelObjective objective(**run);
+      std::vector<int64_t> ids(40);
+      std::iota(ids.begin(), ids.end(), 0);
+      const HostBatch batch = MakeBatch((*run)->train, ids);
+      const auto guesses = static_cast<int64_t>(batch.labels.size());
+      const at::Device where = (*run)->model->parameters().device();
+      EXPECT_EQ(TrainingRows(batch, where) > guesses, device == "fake") << guesses;
+      auto result = objective.AddGradient(batch, 0, {.training = true, .step = 1});
+      ASSERT_TRUE(result.ok()) << result.status();
+      result->Read();
+      double squares = 0;
+      for (const Parameter& parameter : (*run)->model->parameters().parameters()) {
+        const at::Tensor gradient = parameter.value.grad();
+        if (gradient.defined())
+          squares += gradient.cpu().to(at::kDouble).square().sum().item<double>();
+      }
+      on.push_back({result->loss_sum, static_cast<double>(result->correct), std::sqrt(squares)});
+    }
+    EXPECT_NEAR(on[0].loss, on[1].loss, 1e-4 * on[0].loss);
+    EXPECT_EQ(on[0].correct, on[1].correct);
+    EXPECT_NEAR(on[0].gradient_norm, on[1].gradient_norm, 1e-4 * on[0].gradient_norm);
   }
 }
 
@@ -291,6 +330,9 @@ TEST_F(StepGraphsTest, TrainsAsWithoutGraphs) {
   const double of_average =
       ExpectTrainsAsWithoutGraphs(OnFake("average-without", "cosformer", sets, "off"),
                                   OnFake("average-with", "cosformer", sets, "on"));
+  sets.push_back("optimizer.kind=RADAM");  // goes by factors
+  ExpectTrainsAsWithoutGraphs(OnFake("factors-without", "linear", sets, "off"),
+                              OnFake("factors-with", "linear", sets, "on"));
   EXPECT_GT(last, 0);
   EXPECT_NE(of_average, last) << "the average is judged";
 }

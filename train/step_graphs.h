@@ -1,7 +1,7 @@
 // Steps of a stage as graphs (models/base/device_graph.h): forward, loss, backward, clipping and
 // update of a whole batch are captured once for each shape and then asked for by one call. What
-// changes from step to step lies on the device: the batch, the step's number, which keys dropout,
-// and the learning rates.
+// changes from step to step lies on the device: the batch, what its loss is divided by, the step's
+// number, which keys dropout, the learning rates and the share of an average of the weights.
 #ifndef LRA_TRAIN_STEP_GRAPHS_H_
 #define LRA_TRAIN_STEP_GRAPHS_H_
 

@@ -30,13 +30,15 @@ using torch::autograd::variable_list;
 
 constexpr double kFirstLogScale = -2;
 constexpr KernelNeeds kMixtureNeeds = {.is_contiguous = true};
-// With K = 10 components 1,024 rows fill 10 MB; a device waits for many at once.
-constexpr int64_t kRowsOnHost = 1024, kRowsOnDevice = 16384;
+// Probabilities of components that are made at once, some ten tensors of 256 values each: 10 MB a
+// tensor on the host, 84 MB on a device, which waits for many.
+constexpr int64_t kComponentsOnHost = 10240, kComponentsOnDevice = 81920;
 
 // Calls body(first, rows) for a part of x's rows after the other.
 template <class Body>
 void ForRows(const at::Tensor& x, Body body) {
-  const int64_t rows = x.size(0), at_once = x.is_cpu() ? kRowsOnHost : kRowsOnDevice;
+  const int64_t most = x.is_cpu() ? kComponentsOnHost : kComponentsOnDevice;
+  const int64_t rows = x.size(0), at_once = std::max<int64_t>(1, most / (x.size(1) / 3));
   for (int64_t first = 0; first < rows; first += at_once)
     body(first, std::min(at_once, rows - first));
 }

@@ -93,12 +93,17 @@ inline LRA_ALWAYS_INLINE void SumExponents(Mixture* mixture) {
   std::fill_n(greatest, kPixelValues, -INFINITY);
   std::fill_n(sum, kPixelValues, 0.0f);
   for (Component& c : mixture->parts) {
-    for (int64_t v = 0; v < kPixelValues; ++v) {
-      const bool is_open = v == 0 || v == kPixelValues - 1;
-      c.term[v] = c.log_weight + (is_open ? 0.0f : c.between) + std::min(c.p[v + 1], 0.0f) -
-                  std::max(c.p[v], 0.0f);
-      greatest[v] = std::max(greatest[v], c.term[v]);
-    }
+    const float inner = c.log_weight + c.between;
+    const float *low = c.p, *high = c.p + 1;
+    float* const term = c.term;
+    LRA_INDEPENDENT
+    for (int64_t v = 0; v < kPixelValues; ++v)
+      term[v] = inner + 0.5f * (high[v] - std::fabs(high[v])) - 0.5f * (low[v] + std::fabs(low[v]));
+    term[0] -= c.between;
+    term[kPixelValues - 1] -= c.between;
+    LRA_INDEPENDENT
+    for (int64_t v = 0; v < kPixelValues; ++v)
+      greatest[v] = greatest[v] < term[v] ? term[v] : greatest[v];
   }
   for (Component& c : mixture->parts) {
     LRA_INDEPENDENT

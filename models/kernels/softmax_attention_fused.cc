@@ -14,8 +14,9 @@ namespace {
 
 // Otherwise LibTorch would fall back to the whole matrix of weights.
 constexpr int64_t kWidthMultiple = 8;
-// LibTorch reads a mask of a causal form whole, as float32: at most 256 MB.
-constexpr int64_t kMostMaskElements = int64_t{1} << 26;
+// LibTorch makes a float32 of each element of a causal form's mask and keeps it until the backward:
+// at most 32 MB a layer.
+constexpr int64_t kMostMaskElements = int64_t{1} << 23;
 
 int64_t MaskElements(const SoftmaxInput& input) {
   return input.q.size(0) * input.q.size(2) * input.k.size(2);
