@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Checks that the program takes the commands that the documentation shows.
 
-usage: documented_commands_test.py ROOT LRA         self-test, then README.md and docs; exit code 1 names page and line
-       documented_commands_test.py --self-test LRA  plants one mistake of each kind and demands that it is found
+usage: documented_commands_test.py ROOT LRA     self-test, which plants one mistake of each kind and demands that it is found; then
+                                                README.md and docs; exit code 1 names page and line
 
-Of each `lra ...` in a shell listing, the subcommands and flags must be in its help. Of `lra train`, `lra config` and
-`lra init`, the fields of --set must be some that `lra config` knows for that task and attention, but for what a tutorial
-adds to the program. Nothing is run.
+Of each `lra ...` in a shell listing or between backquotes, the subcommands and flags must be in its help. Of `lra train`,
+`lra config` and `lra init`, the fields of --set must be some that `lra config` knows for that task and attention, but for what
+a tutorial adds to the program. `lra run` must name a suite. Nothing is run.
 """
 import functools
 import os
@@ -16,24 +16,33 @@ import subprocess
 import sys
 import tempfile
 
-ROOT_PAGES = ("README.md",)
+ROOT_PAGES = ("README.md", "CONTRIBUTING.md")
 SEPARATORS = {"&&", "||", ";", "|", "&", "(", ")", "<", ">", ">>", "2>", "if", "then", "do", "fi", "done", "!"}
 # The flags of these commands make one configuration, which `lra config` resolves.
 CONFIGURED = ("train", "config", "init")
 CONFIG_FLAGS = ("--task", "--attention", "--protocol", "--preset", "--set")
 
 
+def spans(line, number):
+    """(line, command line) of what stands between backquotes."""
+    for found in re.findall(r"`([^`]*\blra [^`]+)`", line):
+        yield number, found
+
+
 def listings(page):
-    """(line, command line) of each command in a shell listing; continued lines are one."""
+    """(line, command line) of each command in a shell listing, where continued lines are one, and of spans in the text."""
     lines = open(page, encoding="utf-8").read().split("\n")
-    inside, number = False, 0
+    inside, fenced, number = False, False, 0
     while number < len(lines):
         line = lines[number]
         first = number + 1
         number += 1
         if line.lstrip().startswith("```"):
-            inside = not inside and line.strip() in ("```sh", "```console")
+            fenced = not fenced
+            inside = fenced and line.strip() in ("```sh", "```console")
             continue
+        if not fenced:
+            yield from spans(line, first)
         if not inside:
             continue
         while line.endswith("\\") and number < len(lines):
@@ -42,8 +51,8 @@ def listings(page):
         yield first, line
 
 
-def commands(line):
-    """The words of each command of a line that starts the program, without `lra`."""
+def commands(line, program):
+    """The words of each command of a line that starts the program, without `lra`; also of one that another starts."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="();<>|&")
     lexer.whitespace_split = True
     found, words = [], []
@@ -56,13 +65,18 @@ def commands(line):
     for words in found:
         while words and re.fullmatch(r"[A-Z_]+=.*|\$", words[0]):  # variables, and a prompt
             words = words[1:]
-        if words and os.path.basename(words[0]) == "lra":
-            yield words[1:]
+        names = [index for index, word in enumerate(words) if os.path.basename(word) == "lra"]
+        if not names:
+            continue
+        after = words[names[0] + 1:]
+        if names[0] == 0 or after and after[0] in program.help(())[0]:
+            yield after
 
 
 class Program:
-    def __init__(self, lra):
+    def __init__(self, lra, root):
         self.lra = lra
+        self.suites = os.path.join(root, "configs", "suites")
 
     def run(self, *words):
         return subprocess.run([self.lra, *words], capture_output=True, text=True, check=False)
@@ -75,6 +89,9 @@ class Program:
         subcommands = set(re.findall(r"^  ([a-z]\S*)", below, re.M))
         return subcommands, set(re.findall(r"(?<![\w-])--?[a-z][a-z0-9-]*", text.split("\nExamples:")[0]))
 
+    def has_suite(self, name):
+        return os.path.exists(os.path.join(self.suites, name + ".textproto"))
+
     @functools.lru_cache(maxsize=None)
     def config_fault(self, flags):
         """Why these flags of `lra config` are refused, or None."""
@@ -84,16 +101,20 @@ class Program:
 
 def config_flags(words):
     """The flags that make a configuration, or None where a list or a variable makes several."""
-    flags = []
-    for index, word in enumerate(words):
-        name, equals, value = word.partition("=")
+    flags, name = [], ""
+    for word in words:
+        if word.startswith("-"):
+            name, equals, value = word.partition("=")
+            if not equals:
+                continue
+        else:
+            value = word
         if name not in CONFIG_FLAGS:
             continue
-        if not equals:
-            value = words[index + 1] if index + 1 < len(words) else ""
-        if name in ("--task", "--attention") and "," in value or re.search(r"[$<]", value):
+        if name in ("--task", "--attention") and "," in value or re.search(r"[$<…]|^[A-Z]+$", value):
             return None
         flags += [name, value]
+        name = name if name == "--set" else ""  # the one that takes several values
     return tuple(flags)
 
 
@@ -102,14 +123,18 @@ def fault(program, words):
     path = ()
     for word in words:
         subcommands, flags = program.help(path)
-        if not subcommands or word.startswith("-"):
+        if not subcommands:
             break
-        if word not in subcommands and not re.search(r"[A-Z<$]|\.\.\.", word):
+        if word.startswith("-"):
+            continue
+        if word not in subcommands and not re.search(r"[A-Z<$…]|\.\.\.", word):
             return f"'lra {' '.join(path)}' has no command '{word}'".replace("lra '", "lra'")
         if word not in subcommands:
             return None  # a placeholder
         path += (word,)
     _, flags = program.help(path)
+    if path == ("run",) and re.fullmatch(r"[a-z0-9_]+", (words + [""])[1]) and not program.has_suite(words[1]):
+        return f"there is no suite '{words[1]}'"
     for word in words[len(path):]:
         name = word.split("=")[0]
         if re.fullmatch(r"--?[a-z][a-z0-9-]*", name) and name not in flags:
@@ -135,7 +160,7 @@ def check(pages, program):
     for page in pages:
         for number, line in listings(page):
             try:
-                found = list(commands(line.split(" #")[0]))
+                found = list(commands(line.split(" #")[0], program))
             except ValueError as error:
                 faults.append(f"{page}:{number}: {error}: {line}")
                 continue
@@ -147,7 +172,13 @@ def check(pages, program):
     return count, faults
 
 
+# Each stands in a listing, but for those between backquotes.
 MISTAKES = (
+    "lra run listops_smok",
+    "lra --quiet trian",
+    "podman run -v x:y lra data list --jsn",
+    "lra train --task listops --attention linear --set model.width=64 model.widht=3",
+    "See `lra data prepair listops`.",
     "lra rum listops_smoke",
     "lra data prepair listops",
     "lra run listops_smoke --data data",
@@ -160,6 +191,8 @@ RIGHT = (
     "lra train --task listops,text --attention linear --set model.width=64 | tail -1",
     "lra train --task listops --attention linear --set train.steps=10 --seeds 0-2",
     "lra data prepare TASK --seed 3",
+    "See `lra data prepare listops`, and lra nothing.",
+    "lra --quiet train --task listops --attention linear",
 )
 
 
@@ -168,7 +201,8 @@ def self_test(program):
         for command in MISTAKES + RIGHT:
             page = os.path.join(folder, "page.md")
             with open(page, "w", encoding="utf-8") as file:
-                file.write(f"Text: lra nothing --no\n\n```sh\n{command}\n```\n\n```text\nlra nothing\n```\n")
+                shown = command if "`" in command else f"```sh\npodman build -t lra .\n{command}\n```"
+                file.write(f"Text: lra nothing --no\n\n{shown}\n\n```text\nlra nothing\n```\n")
             count, faults = check([page], program)
             if count != 1 or len(faults) != (command in MISTAKES):
                 sys.exit(f"FAILED: {count} commands, {faults} of: {command}")
@@ -184,11 +218,10 @@ def pages_of(root):
 
 
 def main():
-    program = Program(os.path.abspath(sys.argv[-1]))
+    root, lra = sys.argv[1:]
+    program = Program(os.path.abspath(lra), root)
     self_test(program)
-    if sys.argv[1] == "--self-test":
-        return 0
-    count, faults = check(pages_of(sys.argv[1]), program)
+    count, faults = check(pages_of(root), program)
     print("\n".join(faults), end="\n" if faults else "")
     print(f"{count} commands, {len(faults)} faults")
     return 1 if faults or count < 100 else 0
