@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "eval/run_record.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "run_folder/run_claim.h"
 
 namespace lra {
 namespace {
@@ -90,6 +92,14 @@ nlohmann::ordered_json JsonOf(const ListedRun& run) {
   return json;
 }
 
+// The run that this folder is a part of, its pretraining or a trial of its search; else the folder.
+std::string RunAbove(const std::string& directory) {
+  std::filesystem::path path(directory);
+  if (path.filename() == kPretrainFolder) path = path.parent_path();
+  if (path.parent_path().filename() == kTrialsFolder) path = path.parent_path().parent_path();
+  return path.empty() ? directory : path.string();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> paths,
@@ -97,8 +107,10 @@ absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> pa
   LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(paths, Damaged::kSetAside));
   *damaged = std::move(found.damaged);
   std::vector<std::string> directories = found.unfinished;
+  for (std::string& directory : directories) directory = RunAbove(directory);
   for (const LocatedRecord& run : found.runs) directories.push_back(run.directory);
   std::sort(directories.begin(), directories.end());
+  directories.erase(std::unique(directories.begin(), directories.end()), directories.end());
   std::vector<ListedRun> runs;
   for (const std::string& directory : directories) {
     absl::StatusOr<RunFolder> folder = ReadActivePart(directory);

@@ -104,6 +104,19 @@ TEST_F(RunListTest, EveryStateHasItsLine) {
   EXPECT_THAT(text, testing::StartsWith("run "));
 }
 
+// What is pretrained belongs to the run, which holds the lock.
+TEST_F(RunListTest, ARunThatIsPretrainedIsItself) {
+  WriteStopped("p/pretrain", 20, 39);
+  EXPECT_EQ(nlohmann::json::parse(RunListJson(List()))[0]["state"], "stopped");
+  const auto claim = RunClaim::Take(folder_.File("p"));
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  const auto json = nlohmann::json::parse(RunListJson(List()));
+  ASSERT_EQ(json.size(), 1);
+  EXPECT_EQ(json[0]["run"], folder_.File("p"));
+  EXPECT_EQ(json[0]["state"], "running");
+  EXPECT_EQ(json[0]["part"], "pretraining");
+}
+
 // A run that has written no checkpoint yet is listed all the same.
 TEST_F(RunListTest, WithoutACheckpointOnlyTheFolderIsKnown) {
   ASSERT_TRUE(MakeDirectories(folder_.File("new")).ok());
