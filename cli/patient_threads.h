@@ -8,8 +8,7 @@
 namespace lra {
 
 // OpenMP's threads wait in a loop, unless the environment says otherwise as the program is loaded:
-// on cores that other programs use, too, a step on two threads then takes several times as long as
-// on one. Where `threads` (0 = all cores) are more than one and the environment says nothing of it,
+// on cores that other programs use, too, a step on two threads then takes longer than on one. Where `threads` (0 = all cores) are more than one and the environment says nothing of it,
 // starts the program anew, with the same command line and OMP_WAIT_POLICY=passive, which child
 // processes inherit. Returns where there is nothing to do, or no new start. To be called before
 // anything is printed or written.

@@ -130,7 +130,7 @@ def fault(program, words):
         if word not in subcommands and not re.search(r"[A-Z<$…]|\.\.\.", word):
             return f"'lra {' '.join(path)}' has no command '{word}'".replace("lra '", "lra'")
         if word not in subcommands:
-            return None  # a placeholder
+            return None  # TASK, RUN/...: which command it is, the reader says
         path += (word,)
     _, flags = program.help(path)
     if path == ("run",) and re.fullmatch(r"[a-z0-9_]+", (words + [""])[1]) and not program.has_suite(words[1]):

@@ -33,9 +33,14 @@ policy_of() {
     [ -e "$work/waits/curve.jsonl" ] && break
     sleep 0.1
   done
-  tr '\0' '\n' <"/proc/$training/environ" | grep '^OMP_WAIT_POLICY=' || echo none
+  # A training that ended says nothing of waiting.
+  if [ -e "$work/waits/curve.jsonl" ] && kill -0 $training; then
+    tr '\0' '\n' <"/proc/$training/environ" | grep '^OMP_WAIT_POLICY=' || echo none
+  else
+    echo "the training ended"
+  fi
   kill -KILL $training
-  wait $training 2>/dev/null || true
+  wait $training 2>/dev/null || true # it was killed
   rm -r "$work/waits"
 }
 unset OMP_WAIT_POLICY GOMP_SPINCOUNT KMP_BLOCKTIME
