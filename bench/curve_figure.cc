@@ -107,24 +107,48 @@ struct CurvePanel {
 };
 
 // The curves of each cell's seeds. A cell looks alike in all panels.
-using CellCurves = std::vector<std::pair<std::string, std::vector<const Curve*>>>;
+struct CellCurve {
+  std::string label;
+  std::vector<const Curve*> runs;
+  int64_t pretrain_steps = 0;  // of each run
+};
+using CellCurves = std::vector<CellCurve>;
 
 CellCurves CurvesOfCells(const Ablation& ablation, const AblationTask& task) {
   CellCurves cells;
   for (size_t cell = 0; cell < task.folders.size(); ++cell) {
-    auto& [label, runs] = cells.emplace_back();
-    label = CellText(ablation.factors, static_cast<int>(cell));
-    for (const AblationRun& run : task.folders[cell]) runs.push_back(&run.curve);
+    CellCurve& one = cells.emplace_back();
+    one.label = CellText(ablation.factors, static_cast<int>(cell));
+    for (const AblationRun& run : task.folders[cell]) {
+      one.runs.push_back(&run.curve);
+      one.pretrain_steps = std::max(one.pretrain_steps, run.pretrain_steps);
+    }
   }
   return cells;
+}
+
+bool IsAnyPretrained(const AblationTask& task) {
+  for (const std::vector<AblationRun>& cell : task.folders) {
+    for (const AblationRun& run : cell)
+      if (run.pretrain_steps > 0) return true;
+  }
+  return false;
+}
+
+// Steps with labels come after those without, so that equal places are equal budgets.
+void MoveBehind(int64_t pretrain_steps, FigureCurve* curve) {
+  std::map<int64_t, std::vector<double>> moved;
+  for (auto& [step, seeds] : curve->seeds) moved[step + pretrain_steps] = std::move(seeds);
+  curve->seeds = std::move(moved);
 }
 
 template <class MakeCurve>
 CurvePanel MakePanel(const std::string& title, const CellCurves& cells, MakeCurve make) {
   CurvePanel panel = {title, {}};
-  for (const auto& [label, runs] : cells) {
-    panel.curves.push_back(make(label, runs));
+  for (const CellCurve& cell : cells) {
+    panel.curves.push_back(make(cell.label, cell.runs));
     panel.curves.back().line_type = static_cast<int>(panel.curves.size());
+    MoveBehind(cell.pretrain_steps, &panel.curves.back());
   }
   std::erase_if(panel.curves, [](const FigureCurve& curve) { return curve.seeds.empty(); });
   return panel;
@@ -142,8 +166,8 @@ std::optional<double> LearnedMean(const CurvePoint& point, const std::string& na
 
 std::set<std::string> LearnedNames(const CellCurves& cells) {
   std::set<std::string> names;
-  for (const auto& [label, runs] : cells) {
-    for (const Curve* run : runs) {
+  for (const CellCurve& cell : cells) {
+    for (const Curve* run : cell.runs) {
       for (const LearnedCurve& learned : LearnedCurves(*run)) names.insert(learned.name);
     }
   }
@@ -190,8 +214,9 @@ std::string DesignCurvesProgram(const Ablation& ablation, const AblationTask& ta
                      (kPanelPixels + kKeyLinePixels * static_cast<int>((most + 1) / 2));
   std::string text = absl::StrFormat(
       "set terminal svg size %d,%d dynamic noenhanced background 'white'\nset output %s\n%s"
-      "set grid\nset key below left Left reverse maxcols 2\nset xlabel 'step'\n",
-      kWidthPixels, height, PlainQuoted(svg), kFigureLineTypes);
+      "set grid\nset key below left Left reverse maxcols 2\nset xlabel %s\n",
+      kWidthPixels, height, PlainQuoted(svg), kFigureLineTypes,
+      PlainQuoted(IsAnyPretrained(task) ? "step, those of pretraining counted" : "step"));
   std::string plots;
   for (size_t i = 0; i < panels.size(); ++i) {
     const CurvePlot plot = PlotOf(panels[i].curves, absl::StrCat("panel", i + 1, "_"));

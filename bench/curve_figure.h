@@ -50,7 +50,8 @@ CurvePlot PlotOf(const std::vector<FigureCurve>& curves, const std::string& name
 
 // The learning curves of the cells of one task of a design (Qin et al. 2022, Figure 4), panels from
 // the top: the validation score, the training loss, and what attentions learned of their own
-// choices, which is the mean over layers and heads. Empty without a curve.
+// choices, which is the mean over layers and heads. Curves of pretrained runs begin behind the
+// steps that they took without labels. Empty without a curve.
 std::string DesignCurvesProgram(const Ablation& ablation, const AblationTask& task,
                                 const std::string& svg);
 

@@ -73,6 +73,18 @@ TEST(CurveFigureTest, ShowsWhatIsLearned) {
   EXPECT_THAT(program, HasSubstr("$panel1_2 using 1:2 with linespoints lt 2 "));
 }
 
+// Otherwise half a budget without labels would look like half the budget.
+TEST(CurveFigureTest, StepsOfPretrainingCount) {
+  AblationResult result = TwoCells();
+  EXPECT_THAT(ProgramOf(result), HasSubstr("set xlabel 'step'\n"));
+  for (AblationRun& run : result.ablation.tasks[0].folders[1]) run.pretrain_steps = 100;
+  const std::string program = ProgramOf(result);
+  EXPECT_THAT(program, HasSubstr("set xlabel 'step, those of pretraining counted'\n"));
+  EXPECT_THAT(program, HasSubstr("$panel1_1 << END\n20 30 25 35\nEND\n"));
+  EXPECT_THAT(program, HasSubstr("$panel1_2 << END\n120 60 50 80\nEND\n"));
+  EXPECT_THAT(program, HasSubstr("$panel3_1 << END\n120 80 70 90\nEND\n"));
+}
+
 // A seed that stopped early must not make the mean jump.
 TEST(CurveFigureTest, StepsThatARunLacksAreLeftOut) {
   AblationResult result = TwoCells();

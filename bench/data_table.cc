@@ -41,7 +41,10 @@ absl::StatusOr<ChildOutcome> RunData(const std::string& program, std::vector<std
   for (const std::string& word :
        {std::string("--threads"), absl::StrCat(plan.threads), std::string("--quiet")})
     words.push_back(word);
+  const absl::Status stopped = absl::CancelledError(absl::StrCat("stopped in lra data ", words[2]));
+  if (plan.should_stop()) return stopped;
   LRA_ASSIGN_OR_RETURN(ChildOutcome child, RunChild({words, {}}));
+  if (plan.should_stop()) return stopped;
   if (child.exit_code == 0 && child.signal == 0) return child;
   return absl::InvalidArgumentError(
       absl::StrCat("lra data ", words[2], ": ", LastLine(child.errors)));
@@ -60,17 +63,18 @@ absl::Status CountStored(const std::string& folder, PrepareTimes* times) {
 
 absl::Status MeasureOnce(const PreparePlan& plan, const std::string& program, PrepareTimes* times) {
   const TemporaryFolder folder;
-  std::vector<std::string> prepare = {"prepare", plan.task, "--out", folder.path()};
+  // Below it, for what a process writes beside its target goes with the folder, too.
+  const std::string data = JoinPath(folder.path(), "data");
+  std::vector<std::string> prepare = {"prepare", plan.task, "--out", data};
   if (!plan.raw.empty()) prepare.insert(prepare.end(), {"--raw", plan.raw});
   for (const std::string& set : plan.sets) prepare.insert(prepare.end(), {"--set", set});
   LRA_ASSIGN_OR_RETURN(const ChildOutcome prepared, RunData(program, prepare, plan));
-  LRA_ASSIGN_OR_RETURN(const ChildOutcome verified,
-                       RunData(program, {"verify", folder.path()}, plan));
+  LRA_ASSIGN_OR_RETURN(const ChildOutcome verified, RunData(program, {"verify", data}, plan));
   times->prepare_seconds.push_back(prepared.wall_seconds);
   times->prepare_cpu_seconds.push_back(prepared.cpu_seconds);
   times->verify_seconds.push_back(verified.wall_seconds);
   times->verify_cpu_seconds.push_back(verified.cpu_seconds);
-  return CountStored(folder.path(), times);
+  return CountStored(data, times);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #define LRA_BENCH_DATA_TABLE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct PreparePlan {
   int threads = 0;
   int repetitions = 3;
   bool is_quiet = false;
+  // Asked before and after each process; Cancelled where it says so. Nothing is left then either.
+  std::function<bool()> should_stop = [] { return false; };
 };
 
 struct PrepareTimes {

@@ -5,8 +5,8 @@
 
 OLD and NEW are built `lra` programs. Rounds alternate between the builds, on one thread, and the least
 time of each cell counts, which is the one that the rest of the machine disturbed least. A cell whose ratio is above
---limit is measured anew with three times the rounds before it is printed; it is marked if it stays there, and the
-exit code is then 1.
+--limit is measured anew with three times the rounds before it is printed; it is marked if it stays there, and so is
+one that OLD measures and NEW does not. The exit code is then 1.
 """
 import argparse
 import json
@@ -43,19 +43,23 @@ def least(programs, method, arguments, rounds):
 
 
 def compare(method, arguments):
-    """Prints the rows of one method and returns how many are above the limit."""
+    """Prints the rows of one method and returns how many are above the limit or are not measured by the new build."""
     programs = [arguments.old, arguments.new]
     old, new = least(programs, method, arguments, arguments.rounds)
-    shared = [cell for cell in new if old.get(cell)]
-    if any(new[cell] > arguments.limit * old[cell] for cell in shared):
+    if any(new[cell] > arguments.limit * old[cell] for cell in old if cell in new):
         old, new = least(programs, method, arguments, 3 * arguments.rounds)
-    above = 0
-    for cell in shared:
-        slower = new[cell] > arguments.limit * old[cell]
-        above += slower
-        print(f"| {cell[0]} | {cell[1]} | {old[cell]:.1f} | {new[cell]:.1f} | {new[cell] / old[cell]:.3f} |"
-              f"{' slower' if slower else ''}", flush=True)
-    return above
+    marked = 0
+    for cell in old:
+        row = f"| {cell[0]} | {cell[1]} | {old[cell]:.1f} |"
+        mark = "not measured"
+        if cell in new:
+            row += f" {new[cell]:.1f} | {new[cell] / old[cell]:.3f} |"
+            mark = "slower" if new[cell] > arguments.limit * old[cell] else ""
+        else:
+            row += " – | – |"
+        marked += bool(mark)
+        print(f"{row} {mark}".rstrip(), flush=True)
+    return marked
 
 
 def main():

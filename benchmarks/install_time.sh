@@ -5,6 +5,7 @@
 #
 # usage: benchmarks/install_time.sh BUILD [wheel|archive]     BUILD has -DLRA_PYTHON=ON; without a word both
 set -euo pipefail
+unset CDPATH
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 [ $# -ge 1 ] || { sed -n '6s/^# //p' "$0" >&2; exit 2; }
 build=$(realpath "$1") which=${2:-wheel archive}

@@ -11,6 +11,7 @@
 #        benchmarks/kept_suites.sh write         make the pages of all suites that are kept (figures need gnuplot)
 #        benchmarks/kept_suites.sh check         compare the pages with the records
 set -euo pipefail
+unset CDPATH
 cd "$(dirname "$0")/.."
 lra=${LRA:-build/release/lra}
 

@@ -7,6 +7,7 @@
 #        benchmarks/results.sh write           write them into docs/results.md, and curves for lra doctor into configs/doctor
 #        benchmarks/results.sh check           compare both with them
 set -euo pipefail
+unset CDPATH
 cd "$(dirname "$0")/.."
 lra=${LRA:-build/release/lra}
 page=docs/results.md curves=configs/doctor/curves.textproto

@@ -8,10 +8,12 @@
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
 #include "cli/patient_threads.h"
+#include "cli/stop_signals.h"
 #include "lra/child.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "tasks/task.h"
+#include "train/interruption.h"
 #include "train/request.h"
 
 namespace lra {
@@ -62,6 +64,8 @@ absl::Status RunPreparing(const DataFlags& flags, const CommandContext& context)
   plan.task = flags.prepared;
   plan.threads = ResolveThreads(flags.bench.threads);
   plan.is_quiet = context.quiet;
+  OnStopSignals(RequestStop);
+  plan.should_stop = StopRequested;
   LRA_ASSIGN_OR_RETURN(const PrepareTimes times, MeasurePreparing(plan, ThisProgram()));
   return PrintBench(PrepareText(times), PrepareJson(times), flags.bench, context);
 }

@@ -108,9 +108,6 @@ absl::Status Draw(const EfficiencyFlags& flags, const std::vector<BenchRecord>& 
 
 absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& grid,
                           const std::vector<BenchRecord>& records, const CommandContext& context) {
-  if (flags.format != "md" && flags.format != "csv") {
-    return absl::InvalidArgumentError(absl::StrCat("--format \"", flags.format, "\": md or csv"));
-  }
   LRA_ASSIGN_OR_RETURN(const std::string text,
                        EfficiencyText(records, {flags.format == "csv",
                                                 {grid.published().begin(), grid.published().end()},
@@ -123,7 +120,16 @@ absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& gr
   return Draw(flags, records);
 }
 
+absl::Status CheckFormat(const EfficiencyFlags& flags, const CommandContext& context) {
+  if (flags.format != "md" && flags.format != "csv")
+    return absl::InvalidArgumentError(absl::StrCat("--format \"", flags.format, "\": md or csv"));
+  if (context.json && flags.format == "csv")
+    return absl::InvalidArgumentError("--json and --format csv: leave one of them out");
+  return absl::OkStatus();
+}
+
 absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& context) {
+  LRA_RETURN_IF_ERROR(CheckFormat(flags, context));
   LRA_ASSIGN_OR_RETURN(const EfficiencyGrid grid, WholeGrid(flags));
   if (!flags.table.empty()) {
     LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, ReadRecordFiles(flags.table));

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/patient_threads.h"
+#include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
@@ -87,6 +88,7 @@ absl::StatusOr<std::vector<std::string>> Names(const CheckFlags& flags) {
                                                    "\" has no code to check; `lra data verify ",
                                                    flags.name, "` checks its data"));
   }
+  LRA_RETURN_IF_ERROR(CheckAdopted(flags.name));
   return UnknownNameError("task, attention or block", flags.name, known);
 }
 

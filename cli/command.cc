@@ -1,6 +1,9 @@
 #include "cli/command.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -8,6 +11,9 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "cli/flags.h"
+#include "lra/config_directory.h"
+#include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "lra/version.h"
 #include "nlohmann/json.hpp"
@@ -82,6 +88,7 @@ std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
 // while listed).
 absl::Status Guarded(const std::function<absl::Status()>& body) {
   try {
+    LRA_RETURN_IF_ERROR(CheckConfigDirectory());
     return body();
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("out of memory");
@@ -138,9 +145,17 @@ void SetUp(CLI::App* app, CommandContext* context) {
   AddCommands(app, context);
 }
 
-}  // namespace
+// "--seeds" of `--seeds=`, for which CLI11 would take the next word; empty where there is none.
+std::string FlagWithoutValue(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const size_t equals = word.find('=');
+    if (word.rfind("--", 0) == 0 && equals == word.size() - 1) return word.substr(0, equals);
+  }
+  return "";
+}
 
-int RunProgram(int argc, char** argv) {
+int ParseAndRun(int argc, char** argv) {
   CommandContext context;
   context.command_line = "lra";
   for (int i = 1; i < argc; ++i) context.command_line += std::string(" ") + argv[i];
@@ -149,6 +164,10 @@ int RunProgram(int argc, char** argv) {
       "with any\n"
       "attention, runs that resume bit for bit, tables made from records."};
   SetUp(&app, &context);
+  if (const std::string flag = FlagWithoutValue(argc, argv); !flag.empty()) {
+    std::cerr << "lra: " << flag << ": " << kIsEmpty << "\n";
+    return kWrongUse;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // help and version
@@ -158,6 +177,29 @@ int RunProgram(int argc, char** argv) {
     return kWrongUse;
   }
   return context.exit_code;
+}
+
+// Writes what is left of standard output, which std::cout shares with C. errno of what could not be
+// written; 0 = nothing. An earlier failure's own is lost, so a line break is tried: the output is
+// cut short as it is.
+int FinishOutput() {
+  const bool was_cut = std::ferror(stdout) != 0;
+  std::clearerr(stdout);
+  if (was_cut) std::fputc('\n', stdout);
+  errno = 0;
+  if (std::fflush(stdout) != 0) return errno;
+  return was_cut ? EIO : 0;
+}
+
+}  // namespace
+
+int RunProgram(int argc, char** argv) {
+  const int exit_code = ParseAndRun(argc, argv);
+  const int error = FinishOutput();
+  // A reader that leaves early has what it wanted.
+  if (error == 0 || error == EPIPE) return exit_code;
+  std::cerr << "lra: standard output: cannot write: " << std::strerror(error) << "\n";
+  return exit_code == kDone ? kAnswerIsNo : exit_code;
 }
 
 CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& description) {
@@ -184,6 +226,8 @@ void SetBody(CLI::App* command, CommandContext* context, const std::string& exam
   });
 }
 
-void PrintJson(const nlohmann::ordered_json& json) { std::cout << json.dump(2) << "\n"; }
+void PrintJson(const nlohmann::ordered_json& json) {
+  std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+}
 
 }  // namespace lra

@@ -53,7 +53,8 @@ struct CommandContext {
   int exit_code = 0;
 };
 
-// Parses and runs; the exit code. An unknown flag or subcommand gets the nearest valid one.
+// Parses and runs; the exit code. An unknown flag or subcommand gets the nearest valid one. What
+// could not be written to standard output is said, and is no success.
 int RunProgram(int argc, char** argv);
 
 // A subcommand, whose flags and body follow.
@@ -66,7 +67,7 @@ CLI::App* AddGroup(CLI::App* app, const std::string& name, const std::string& de
 void SetBody(CLI::App* command, CommandContext* context, const std::string& examples,
              std::function<absl::Status()> body);
 
-// To standard output.
+// To standard output. Bytes in strings that are no UTF-8 become U+FFFD.
 void PrintJson(const nlohmann::ordered_json& json);
 
 // One function per file.

@@ -50,8 +50,7 @@ void AddCompareCommand(CLI::App* app, CommandContext* context) {
       command, "--contrast", &flags->contrasts,
       "In place of A and B: weighted rows, e.g. \"A - B - C + D\", on the seeds that trained in "
       "all; several are one family of tests");
-  AddOption(command, "--runs", &request->runs, "Folders in which rows are looked for by name",
-            {.shows_default = true});
+  AddRunsOfRows(command, &request->runs);
   AddOption(command, "--task", &request->task, "Compare on this task (default: all that both have)",
             {.value = kTaskValue});
   AddOption(command, "--margin", &request->margin,

@@ -10,13 +10,13 @@
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/data_adopt.h"
+#include "cli/data_join.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
 #include "cli/prepare_on_cluster.h"
 #include "datasets/data_directory.h"
 #include "datasets/export.h"
 #include "datasets/manifest.h"
-#include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -179,10 +179,8 @@ absl::Status RunPrepare(PrepareOptions options, const PartFlags& flags,
 
 absl::Status RunJoin(JoinOptions options, bool removes_parts, const CommandContext& context) {
   options.quiet = context.quiet;
-  LRA_ASSIGN_OR_RETURN(const Manifest manifest, JoinParts(options));
-  if (removes_parts) {
-    for (const std::string& part : options.parts) LRA_RETURN_IF_ERROR(RemoveAll(part));
-  }
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest,
+                       removes_parts ? JoinAndRemoveParts(options) : JoinParts(options));
   PrintPrepared(options.out, manifest, false, context);
   return absl::OkStatus();
 }

@@ -28,7 +28,9 @@ void AddViewFlags(CLI::App* command, ViewChoice* view) {
             {.shows_default = true, .value = kProtocolValue});
   AddOption(command, "--preset", &view->preset, "Sizes (the length that texts are cut to)",
             {.shows_default = true, .value = kPresetValue});
-  AddSets(command, &view->sets, "A field of the view, e.g. max_length_tokens=1000; may be repeated",
+  AddSets(command, &view->sets,
+          "A field of the view, e.g. max_length_tokens=1000 (view.max_length_tokens is the same); "
+          "may be repeated",
           kViewFieldValue);
 }
 

@@ -37,6 +37,10 @@ inline constexpr char kViewFieldValue[] = "VIEW_FIELD=VALUE";
 inline constexpr char kTaskOptionValue[] = "TASK_OPTION=VALUE";
 inline constexpr char kOptionValue[] = "OPTION=VALUE";
 
+// What is said of a flag or a positional argument with an empty value, which every one refuses: it
+// would mean the default, and is what a variable of the shell that nobody has set looks like.
+inline constexpr char kIsEmpty[] = "is empty; give a value, or leave it out";
+
 struct FlagRules {
   bool is_required = false;
   // The help shows the value that the flag has when it is not given.
@@ -75,6 +79,8 @@ void AddHalfLogits(CLI::App* command, bool* half_logits);
 void AddData(CLI::App* command, std::string* directory, const std::string& note = "");
 // --data and --other-data of commands that look at a finished run.
 void AddDataOfRun(CLI::App* command, std::string* directory, bool* allows_other);
+// --runs of commands that take rows of a table as arguments.
+void AddRunsOfRows(CLI::App* command, std::vector<std::string>* runs);
 
 }  // namespace lra
 

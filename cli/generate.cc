@@ -33,7 +33,7 @@ double BitsAToken(const GeneratedText& text) {
   return text.nats / std::log(2.0) / static_cast<double>(DrawnTokens(text));
 }
 
-// Bytes that are no UTF-8 are escaped.
+// Control characters are escaped; bytes that are no UTF-8 stay.
 std::string Readable(const TaskSpec& spec, const std::vector<int32_t>& ids) {
   const std::string text = TextOfIds(spec, ids);
   return spec.content() == TaskSpec::TEXT ? absl::Utf8SafeCHexEscape(text) : text;

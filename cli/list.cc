@@ -171,6 +171,9 @@ absl::Status PrintPage(const ListFlags& flags) {
 
 absl::Status List(const ListFlags& flags, bool json) {
   if (!flags.kind.empty()) LRA_RETURN_IF_ERROR(CheckKind(flags.kind));
+  // A program without its configurations.
+  if (ConfigNames("protocols").empty())
+    return ConfigPath("protocols", "protocol", kDefaultProtocol).status();
   if (flags.params) return ListParameters(flags, json);
   if (flags.markdown) return PrintPage(flags);
   if (!flags.name.empty()) {

@@ -1,4 +1,4 @@
-// The formats of results that are no leaderboards.
+// The formats of results: what --format, --out and --json say together.
 #ifndef LRA_CLI_PLAIN_FORMAT_H_
 #define LRA_CLI_PLAIN_FORMAT_H_
 
@@ -9,8 +9,13 @@
 
 namespace lra {
 
-// Markdown, CSV or JSON: what --format says or, without it, the extension of --out, else JSON with
-// --json, else Markdown. InvalidArgument for any other; `what` begins the message: "an ablation".
+// What --format says or, without it, the extension of --out, else JSON with --json, else `usual`.
+// InvalidArgument, naming the flag, for an unknown one and for --json beside another format.
+absl::StatusOr<TableFormat> ChosenFormat(const std::string& format, const std::string& out,
+                                         bool json, TableFormat usual);
+
+// The same for results that are no leaderboards: Markdown, the usual one, CSV or JSON.
+// InvalidArgument for any other; `what` begins the message: "an ablation".
 absl::StatusOr<TableFormat> PlainFormat(const std::string& what, const std::string& format,
                                         const std::string& out, bool json);
 

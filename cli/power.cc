@@ -1,5 +1,6 @@
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,29 @@ namespace {
 
 struct PowerFlags {
   PowerRequest request;
+  // Assumptions, which a record takes the place of.
+  std::optional<double> seed_sd, disagreement;
   std::vector<std::string> rows;
   CompareRequest compare;
 };
 
-// What the comparison of two rows on record says about its parts.
-absl::StatusOr<Design> DesignOnRecord(const PowerFlags& flags) {
+// What would change nothing.
+absl::Status CheckRead(const PowerFlags& flags) {
+  if (!flags.rows.empty() && (flags.seed_sd || flags.disagreement)) {
+    return absl::InvalidArgumentError(
+        "--seed-sd and --disagreement are assumptions, and the record of two rows says both: leave "
+        "them or the rows out");
+  }
+  if (flags.rows.empty() && (!flags.compare.task.empty() || flags.compare.is_paired)) {
+    return absl::InvalidArgumentError(
+        "--task and --paired are about two rows on record: name them, as in lra power cosformer "
+        "transformer");
+  }
+  return absl::OkStatus();
+}
+
+// Fills in what the comparison of two rows on record says about its parts.
+absl::Status FillFromRecord(const PowerFlags& flags, PowerRequest* plan) {
   if (flags.rows.size() != 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("name two rows on record, or none; there are ", flags.rows.size()));
@@ -30,14 +48,17 @@ absl::StatusOr<Design> DesignOnRecord(const PowerFlags& flags) {
   request.a = flags.rows[0];
   request.b = flags.rows[1];
   LRA_ASSIGN_OR_RETURN(const MethodComparison comparison, CompareMethods(request));
-  return OnlyDesign(comparison);
+  LRA_ASSIGN_OR_RETURN(plan->like, OnlyDesign(comparison));
+  plan->metric = comparison.tasks.front().metric;
+  return absl::OkStatus();
 }
 
 absl::Status PrintPlan(const PowerFlags& flags, const CommandContext& context) {
+  LRA_RETURN_IF_ERROR(CheckRead(flags));
   PowerRequest request = flags.request;
-  if (!flags.rows.empty()) {
-    LRA_ASSIGN_OR_RETURN(request.like, DesignOnRecord(flags));
-  }
+  if (flags.seed_sd) request.seed_sd_points = *flags.seed_sd;
+  if (flags.disagreement) request.disagreement_percent = *flags.disagreement;
+  if (!flags.rows.empty()) LRA_RETURN_IF_ERROR(FillFromRecord(flags, &request));
   LRA_ASSIGN_OR_RETURN(const PowerPlan plan, PlanPower(request));
   std::cout << (context.json ? WritePowerPlanJson(plan) : WritePowerPlan(plan));
   return absl::OkStatus();
@@ -56,19 +77,21 @@ void AddPowerCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--examples", &request.examples,
             "Examples of the split (default: those of the rows)");
   AddOption(command, "--seeds", &request.seeds, "Seeds of each row");
-  AddOption(command, "--difference", &request.difference_points,
-            "True difference to be seen, in points");
-  AddOption(command, "--seed-sd", &request.seed_sd_points,
-            "Assumed: standard deviation over seeds of the difference, in points",
-            {.shows_default = true});
-  AddOption(command, "--disagreement", &request.disagreement_percent,
-            "Assumed: examples on which two runs disagree, in percent", {.shows_default = true});
+  AddOption(command, "--difference", &request.difference,
+            "True difference to be seen, in points or the unit of the rows' metric");
+  AddOption(command, "--seed-sd", &flags->seed_sd,
+            absl::StrCat("Assumed without rows: standard deviation over seeds of the difference, "
+                         "in points (default: ",
+                         request.seed_sd_points, ")"));
+  AddOption(command, "--disagreement", &flags->disagreement,
+            absl::StrCat("Assumed without rows: examples on which two runs disagree, in percent "
+                         "(default: ",
+                         request.disagreement_percent, ")"));
   AddOption(command, "--power", &request.power_percent, "Probability of seeing it, in percent",
             {.shows_default = true});
   AddOption(command, "--confidence", &request.confidence, "Of the comparison",
             {.shows_default = true});
-  AddOption(command, "--runs", &flags->compare.runs, "Folders that hold the rows' runs",
-            {.shows_default = true});
+  AddRunsOfRows(command, &flags->compare.runs);
   AddOption(command, "--task", &flags->compare.task, "The rows' task, where they have several",
             {.value = kTaskValue});
   AddSwitch(command, "--paired", &flags->compare.is_paired,

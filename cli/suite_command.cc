@@ -4,13 +4,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/flags.h"
 #include "cli/stop_signals.h"
-#include "datasets/data_directory.h"
 #include "datasets/manifest.h"
 #include "lra/child.h"
 #include "lra/files.h"
@@ -44,9 +45,9 @@ std::set<std::string> TasksOf(const std::vector<SuiteCell>& cells) {
   return tasks;
 }
 
-absl::Status CheckData(const std::vector<SuiteCell>& cells) {
+absl::Status CheckData(const std::vector<SuiteCell>& cells, const std::string& data_dir) {
   for (const std::string& task : TasksOf(cells)) {
-    const std::string directory = DefaultDataDirectory(task);
+    const std::string directory = DataFolderOf(task, data_dir);
     LRA_RETURN_IF_ERROR(ReadManifest(directory).status());
     LRA_RETURN_IF_ERROR(CheckDataOfTask(directory, task));
   }
@@ -90,6 +91,13 @@ absl::StatusOr<std::vector<SuiteCell>> CellsOf(const SuiteFile& suite, const Sui
   return flags.cell.empty() ? PartOf(cells, flags.shard) : OneCell(cells, flags.cell);
 }
 
+// The cells that could not be measured, by the reason: one, such as missing data, for many.
+std::map<std::string, std::vector<std::string>> CellsByFailure(const PlannedSuite& planned) {
+  std::map<std::string, std::vector<std::string>> cells;
+  for (const auto& [cell, why] : planned.failures) cells[why].push_back(cell);
+  return cells;
+}
+
 absl::Status PrintPlan(const PlannedSuite& planned, Executor* executor,
                        const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::string preview, executor->Preview(planned, context.json));
@@ -97,12 +105,14 @@ absl::Status PrintPlan(const PlannedSuite& planned, Executor* executor,
     nlohmann::ordered_json plan =
         nlohmann::ordered_json::parse(PlanJson(planned.cells, planned.plan));
     if (!preview.empty()) plan["arrays"] = nlohmann::ordered_json::parse(preview);
+    for (const auto& [why, cells] : CellsByFailure(planned))
+      plan["not_measured"].push_back({{"why", why}, {"cells", cells}});
     PrintJson(plan);
     return absl::OkStatus();
   }
   std::cout << PlanText(planned.cells, planned.plan);
-  for (const auto& [cell, why] : planned.failures)
-    std::cout << cell << " could not be measured: " << why << "\n";
+  for (const auto& [why, cells] : CellsByFailure(planned))
+    std::cout << absl::StrJoin(cells, ", ") << " could not be measured: " << why << "\n";
   std::cout << preview << std::flush;
   return absl::OkStatus();
 }
@@ -177,17 +187,18 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags) {
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
                           const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(options.deadline, DeadlineOf(flags.budget));
-  LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, CellsOf(suite, flags));
+  LRA_ASSIGN_OR_RETURN(std::vector<SuiteCell> cells, CellsOf(suite, flags));
   options.workers = flags.workers;
   options.retries_failed = flags.retries_failed || !flags.cell.empty();
   options.measures = flags.cell.empty();
   options.is_quiet = context.quiet;
   if (!flags.is_dry) {
-    LRA_RETURN_IF_ERROR(CheckData(cells));
+    LRA_RETURN_IF_ERROR(CheckData(cells, options.data_dir));
     LRA_RETURN_IF_ERROR(ClaimSuiteFolder(options.out, suite));
   }
+  for (SuiteCell& cell : cells) cell.data = DataOfRun(cell.config, options.data_dir);
   for (const std::string& task : TasksOf(cells))
-    options.data_of_task[task] = DataDigest(DefaultDataDirectory(task));
+    options.data_of_task[task] = DataDigest(DataFolderOf(task, options.data_dir));
   OnStopSignals(StopSuite);
   LRA_ASSIGN_OR_RETURN(const std::string rules, CopyRules(options.out));
   setenv("LRA_CONFIGS", rules.c_str(), 1);  // for the workers

@@ -7,6 +7,7 @@
 #include "cli/flags.h"
 #include "cli/leaderboard_flags.h"
 #include "cli/patient_threads.h"
+#include "cli/plain_format.h"
 #include "eval/table_paper.h"
 #include "eval/table_writer.h"
 #include "eval/verification.h"
@@ -28,19 +29,11 @@ struct TableFlags {
   VerifyOptions verify;
 };
 
-// Returns --format or, without it, the format of the extension of --out, else JSON with --json,
-// else Markdown.
-absl::StatusOr<TableFormat> ChooseFormat(const TableFlags& flags, const CommandContext& context) {
-  if (!flags.format.empty()) return ParseTableFormat(flags.format);
-  if (!flags.out.empty()) return TableFormatOfPath(flags.out);
-  if (flags.style == kPaper) return TableFormat::kLatex;
-  return context.json ? TableFormat::kJson : TableFormat::kMarkdown;
-}
-
 absl::Status CheckStyle(const std::string& style, TableFormat format) {
   if (style != kPlain && style != kPaper) return UnknownNameError("style", style, {kPaper, kPlain});
   if (style == kPlain || format == TableFormat::kLatex) return absl::OkStatus();
-  return absl::InvalidArgumentError("--style paper is LaTeX: leave out --format, or give tex");
+  return absl::InvalidArgumentError(
+      "--style paper is LaTeX: leave out --format and --json, or give tex");
 }
 
 // In place of the table.
@@ -61,8 +54,10 @@ absl::Status Verify(const TableFlags& flags, const CommandContext& context) {
 }
 
 absl::Status MakeTable(const TableFlags& flags, const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(const TableFormat format, ChooseFormat(flags, context));
   const bool is_for_paper = flags.style == kPaper;
+  LRA_ASSIGN_OR_RETURN(const TableFormat format,
+                       ChosenFormat(flags.format, flags.out, context.json,
+                                    is_for_paper ? TableFormat::kLatex : TableFormat::kMarkdown));
   LRA_RETURN_IF_ERROR(CheckStyle(flags.style, format));
   LRA_ASSIGN_OR_RETURN(const LoadedBoard loaded, LoadBoard(flags.board));
   const std::string text =
@@ -101,7 +96,7 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--verify-examples", &flags->verify.examples,
             "How many predictions of each split and checkpoint are made anew, at least; 0 = all",
             {.shows_default = true, .allowed = FlagRules::kNonNegative, .needs = "--verify"});
-  AddThreads(command, &flags->verify.threads, "for --verify");
+  AddThreads(command, &flags->verify.threads, ", for --verify");
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra table runs\n"

@@ -76,17 +76,18 @@ absl::Status TrainLists(const TrainFlags& flags, const SuiteFlags& suite_flags,
   const TrainChoice choice = flags.Choice(context);
   LRA_ASSIGN_OR_RETURN(SuiteFile suite, SuiteOfLists(choice.experiment, choice.seeds));
   LRA_RETURN_IF_ERROR(StartAllFrom(choice, &suite));
+  const std::string& data_dir = choice.runtime.data_dir();
+  if (!data_dir.empty() && suite.group(0).task_size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--data ", data_dir, ": several tasks have their data in $LRA_DATA/TASK or ./data/TASK"));
+  }
   SuiteRunOptions options;
-  options.out =
-      choice.runtime.out_dir().empty() ? DefaultListFolder(suite) : choice.runtime.out_dir();
+  options.data_dir = data_dir;
+  options.out = choice.runtime.out_dir().empty() ? DefaultListFolder(suite, data_dir)
+                                                 : choice.runtime.out_dir();
   options.threads = std::max(1, choice.runtime.threads());
   options.at_once = flags.at_once();
   options.train_flags = flags.PassedOn(context);
-  if (!choice.runtime.data_dir().empty() && suite.group(0).task_size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--data ", choice.runtime.data_dir(),
-                     ": several tasks have their data in $LRA_DATA/TASK or ./data/TASK"));
-  }
   if (!context.quiet) std::cerr << "runs: " << options.out << "\n";
   return RunSuiteFile(suite, suite_flags, options, context);
 }

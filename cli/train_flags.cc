@@ -21,7 +21,8 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
   AddOption(
       command, "--from", &from_,
       "Start a new run from the weights of a checkpoint, a run (its selected checkpoint) or a "
-      "weights file, with a fresh optimiser; train.steps, data and schedule may differ");
+      "weights file, with a fresh optimiser; train.steps, data, schedule and dropout may differ, "
+      "the model may not");
   AddOption(command, "--init-from", &init_from_,
             "Start a new run from the encoder of a checkpoint, a run or a weights file, under a "
             "fresh head: for another task that reads the same ids, or another attention");

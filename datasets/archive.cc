@@ -3,6 +3,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,18 +34,65 @@ void AllowCompression(archive* handle) {
   archive_read_support_filter_zstd(handle);
 }
 
+// More linked folders than any data has; links between n folders can make 2^n paths.
+constexpr int kMaxLinkedFolders = 100'000;
+
+// Lists the files of a folder, of those in it and of those that links in it lead to.
+class FolderLister {
+ public:
+  absl::Status List(const fs::path& folder) {
+    struct stat about {};
+    if (stat(folder.c_str(), &about) != 0) return CannotList(errno, folder);
+    const std::pair<dev_t, ino_t> id{about.st_dev, about.st_ino};
+    if (std::find(above_.begin(), above_.end(), id) != above_.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          folder.string(), ": links back to a folder that it lies in; remove the link"));
+    }
+    above_.push_back(id);
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+      LRA_RETURN_IF_ERROR(Add(*it));
+    above_.pop_back();
+    return error ? CannotList(error.value(), folder) : absl::OkStatus();
+  }
+
+  // In any order.
+  std::vector<std::string> TakeFiles() { return std::move(files_); }
+
+ private:
+  static absl::Status CannotList(int error, const fs::path& folder) {
+    return absl::ErrnoToStatus(error, absl::StrCat("cannot list \"", folder.string(), "\""));
+  }
+
+  absl::Status Add(const fs::directory_entry& entry) {
+    std::error_code ignored;
+    const bool is_link = entry.is_symlink(ignored);
+    if (entry.is_directory(ignored)) {
+      if (is_link && ++linked_folders_ > kMaxLinkedFolders) {
+        return absl::InvalidArgumentError(absl::StrCat(entry.path().string(),
+                                                       ": is one of more than ", kMaxLinkedFolders,
+                                                       " links to folders"));
+      }
+      return List(entry.path());
+    }
+    // A link that leads nowhere is listed, too: whoever wants to read it learns so.
+    if (entry.is_regular_file(ignored) || (is_link && !entry.exists(ignored)))
+      files_.push_back(entry.path().string());
+    return absl::OkStatus();
+  }
+
+  std::vector<std::pair<dev_t, ino_t>> above_;  // the folders from the first to the current one
+  int linked_folders_ = 0;
+  std::vector<std::string> files_;
+};
+
 class FolderSource : public RawSource {
  public:
   static absl::StatusOr<std::unique_ptr<RawSource>> Open(const std::string& path) {
     auto source = std::make_unique<FolderSource>(path);
-    std::error_code error;
-    for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
-         it.increment(error)) {
-      std::error_code ignored;  // A dangling link is not a regular file.
-      if (it->is_regular_file(ignored)) source->files_.push_back(it->path().string());
-    }
-    if (error)
-      return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot list \"", path, "\""));
+    FolderLister lister;
+    LRA_RETURN_IF_ERROR(lister.List(path));
+    source->files_ = lister.TakeFiles();
     std::sort(source->files_.begin(), source->files_.end());
     for (const std::string& file : source->files_) {
       source->sizes_bytes_.push_back(FileSizeBytes(file).value_or(0));
@@ -140,14 +188,20 @@ class ArchiveSource : public RawSource {
       if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return Error();
       in_entry_ = true;
       entry_ = NameOf(entry);
-      const bool is_link =
-          archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr;
-      if (archive_entry_filetype(entry) == AE_IFREG && !is_link) return RawEntry{entry_};
+      link_ = LinkOf(entry);
+      if (!link_.empty()) return RawEntry{entry_, /*is_link=*/true};
+      if (archive_entry_filetype(entry) == AE_IFREG) return RawEntry{entry_};
     }
     return std::nullopt;  // libarchive must not be called again after the end
   }
 
   absl::StatusOr<size_t> Read(char* buffer, size_t size_bytes) override {
+    if (!link_.empty()) {
+      return absl::DataLossError(absl::StrCat(
+          name_, ", entry ", entry_, ": is ", link_,
+          "; links in an archive are not followed: pack the files themselves (tar --dereference "
+          "--hard-dereference)"));
+    }
     while (true) {
       const la_ssize_t count = archive_read_data(archive_, buffer, size_bytes);
       NoteProgress();
@@ -164,6 +218,18 @@ class ArchiveSource : public RawSource {
     const char* name = archive_entry_pathname(entry);
     if (name == nullptr) name = archive_entry_pathname_utf8(entry);
     return name == nullptr ? "(a name that cannot be read)" : absl::Utf8SafeCEscape(name);
+  }
+
+  // "a hard link to NAME"; empty for an entry that is no link. A hard link is so even where it has
+  // content of its own, as pax allows.
+  static std::string LinkOf(archive_entry* entry) {
+    const char* hard = archive_entry_hardlink(entry);
+    if (hard == nullptr) hard = archive_entry_hardlink_utf8(entry);
+    const char* symbolic = archive_entry_symlink(entry);
+    if (symbolic == nullptr) symbolic = archive_entry_symlink_utf8(entry);
+    if (hard != nullptr) return absl::StrCat("a hard link to ", absl::Utf8SafeCEscape(hard));
+    if (symbolic != nullptr) return absl::StrCat("a link to ", absl::Utf8SafeCEscape(symbolic));
+    return archive_entry_filetype(entry) == AE_IFLNK ? "a link" : "";
   }
 
   // Skips the rest of the current entry.
@@ -203,7 +269,7 @@ class ArchiveSource : public RawSource {
   archive* const archive_;
   int64_t size_bytes_ = 0;  // 0 = unknown
   std::atomic<double> fraction_{0};
-  std::string entry_;
+  std::string entry_, link_;  // link_: what kind of link the entry is, and to what
   bool in_entry_ = false, at_end_ = false;
 };
 

@@ -28,6 +28,7 @@ absl::StatusOr<std::map<std::string, std::string>> ReadAll(RawSource* source) {
     absl::StatusOr<std::optional<RawEntry>> entry = source->Next();
     if (!entry.ok()) return entry.status();
     if (!entry->has_value()) return files;
+    if ((*entry)->is_link) continue;
     std::string& text = files[(*entry)->name];
     char buffer[7];
     while (true) {
@@ -99,6 +100,49 @@ TEST_F(ArchiveTest, LinksAndPathsOutOfTheArchiveTouchNothing) {
   EXPECT_THAT(*files,
               UnorderedElementsAre(Pair("../evil.tsv", "out"), Pair("/tmp/evil.tsv", "abs")));
   EXPECT_FALSE(FileExists(Path("../evil.tsv")));
+}
+
+// A file that is missing behind a link must not be missed in silence.
+TEST_F(ArchiveTest, ReadingALinkOfAnArchiveNamesIt) {
+  WriteArchive(Path("links.tar.gz"), false, {{"a/one.tsv", "/etc/passwd", AE_IFLNK}, {"b", "x"}});
+  auto source = *OpenRawSource(Path("links.tar.gz"));
+  const std::optional<RawEntry> link = *source->Next();
+  ASSERT_TRUE(link.has_value() && link->is_link);
+  char buffer[10];
+  const absl::Status status = source->Read(buffer, sizeof(buffer)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("links.tar.gz, entry a/one.tsv: is a link to /etc/passwd; links in an "
+                        "archive are not followed: pack the files themselves"));
+  EXPECT_FALSE((*source->Next())->is_link);
+  EXPECT_EQ(*source->Read(buffer, sizeof(buffer)), 1u);
+}
+
+// An archive that was packed with `tar --dereference` holds the same.
+TEST_F(ArchiveTest, LinksOfAFolderAreFollowed) {
+  namespace fs = std::filesystem;
+  for (const char* file : {"raw/a/one.tsv", "elsewhere/deep/two.tsv", "single"}) {
+    ASSERT_TRUE(MakeDirectories(fs::path(Path(file)).parent_path().string()).ok());
+    ASSERT_TRUE(WriteFileAtomically(Path(file), file).ok());
+  }
+  fs::create_directory_symlink(Path("elsewhere"), Path("raw/b"));
+  fs::create_directory_symlink("../../elsewhere", Path("raw/a/b"));
+  fs::create_symlink(Path("single"), Path("raw/three"));
+  const auto files = ReadAll(Path("raw"));
+  ASSERT_TRUE(files.ok()) << files.status();
+  EXPECT_THAT(*files, UnorderedElementsAre(Pair("a/one.tsv", "raw/a/one.tsv"),
+                                           Pair("b/deep/two.tsv", "elsewhere/deep/two.tsv"),
+                                           Pair("a/b/deep/two.tsv", "elsewhere/deep/two.tsv"),
+                                           Pair("three", "single")));
+  fs::create_symlink("nowhere", Path("raw/four"));
+  EXPECT_THAT(std::string(ReadAll(Path("raw")).status().message()),
+              testing::AllOf(HasSubstr("raw/four"), HasSubstr("No such file")));
+  ASSERT_TRUE(RemoveAll(Path("raw/four")).ok());
+  fs::create_directory_symlink(Path("raw"), Path("raw/a/again"));
+  const absl::Status circle = ReadAll(Path("raw")).status();
+  EXPECT_EQ(circle.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(circle.message()),
+              HasSubstr("raw/a/again: links back to a folder that it lies in"));
 }
 
 // In the pax format, a hard link may have content of its own.

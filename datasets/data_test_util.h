@@ -21,6 +21,14 @@ struct TestSplit {
   std::vector<EncodedExample> examples;
 };
 
+// kPromptColumn of so many values an example.
+inline ExtraColumn PromptColumn(int32_t values = 1) {
+  ExtraColumn column;
+  column.set_name(std::string(kPromptColumn));
+  column.add_shape(values);
+  return column;
+}
+
 // Random examples of 1 .. 40 tokens (1 .. 12 in a second column) with ids 1 .. V-1. Id V-1 plays a
 // closing bracket and never stands alone.
 inline std::vector<EncodedExample> RandomExamples(const TaskSpec& spec, int64_t count,
@@ -57,14 +65,15 @@ inline TaskSpec SmallSpec(int vocabulary_size = 16, bool is_pair = false) {
 // Writes a data set into the new folder `directory`. A shard ends when it has `shard_tokens`
 // tokens.
 inline Manifest WriteTestData(absl::string_view directory, const TaskSpec& spec,
-                              const std::vector<TestSplit>& splits,
-                              int64_t shard_tokens = 1 << 20) {
+                              const std::vector<TestSplit>& splits, int64_t shard_tokens = 1 << 20,
+                              const std::vector<ExtraColumn>& extra_columns = {}) {
   LRA_CHECK(MakeDirectories(directory).ok());
   Manifest manifest;
   manifest.set_format_version(kDatasetFormatVersion);
   *manifest.mutable_spec() = spec;
   manifest.set_origin("imported");
-  ExampleHasher hasher;
+  manifest.mutable_extra_columns()->Assign(extra_columns.begin(), extra_columns.end());
+  ExampleHasher hasher(PromptPlace(extra_columns));
   for (const TestSplit& split : splits) {
     SplitWriter writer(directory, split.name, manifest, shard_tokens);
     for (const EncodedExample& example : split.examples) {

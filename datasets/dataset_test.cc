@@ -197,11 +197,36 @@ TEST_F(DatasetTest, ValuesAreCheckedEvenUnderAGoodHash) {
   EXPECT_THAT(std::string(Open().message()), HasSubstr("a length of 1 to 10 is allowed"));
 }
 
+// A number of given tokens below 0 or above the length would lead out of a batch.
+TEST_F(DatasetTest, NoMoreTokensAreGivenThanAnExampleHas) {
+  // Opens two examples, of three tokens and one, with these values of the column.
+  const auto open = [&](const std::vector<int16_t>& first, const std::vector<int16_t>& second) {
+    LRA_CHECK(RemoveAll(path_).ok());
+    const EncodedExample three{{1, 2, 3}, {}, 0, first}, one{{4}, {}, 0, second};
+    WriteTestData(path_, SmallSpec(), {{"test", {three, one}}}, 1 << 20,
+                  {PromptColumn(static_cast<int32_t>(first.size()))});
+    return Open();
+  };
+  EXPECT_TRUE(open({3}, {0}).ok()) << open({3}, {0});
+  const auto expect = [](const absl::Status& status, const std::string& words) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(
+        std::string(status.message()),
+        testing::AllOf(HasSubstr("test-00000-of-00001.prompt_tokens.npy: "), HasSubstr(words)));
+  };
+  expect(open({-1}, {0}), "example 0 has the value -1; 0 to its 3 tokens are allowed");
+  expect(open({3}, {2}), "example 1 has the value 2; 0 to its 1 tokens are allowed");
+  expect(open({1, 1}, {1, 1}), "has 4 values for 2 examples; one each is allowed");
+}
+
 TEST_F(DatasetTest, SaysHowToGetWhatIsNotThere) {
   const absl::Status missing = Open();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(missing.message()),
               HasSubstr("lra data list says what there is and how to make it"));
+  EXPECT_EQ(HowToMake("listops", "d"), "make one with: lra data prepare listops --out d");
+  EXPECT_EQ(HowToMake("mnist_pixels", "d"),
+            "make one with: lra data prepare mnist_pixels --raw PATH --out d");
   Write(SmallSpec());
   const absl::Status split = Dataset::Open(path_, {.splits = {"validation"}}).status();
   EXPECT_EQ(split.code(), absl::StatusCode::kNotFound);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "datasets/manifest.h"
+#include "lra/check.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -53,7 +54,7 @@ absl::Status CheckExample(const TaskSpec& spec, const EncodedExample& example) {
 }
 
 ExampleDigest ExampleHasher::Hash(absl::Span<const absl::Span<const uint16_t>> columns,
-                                  int32_t label) {
+                                  int32_t label, absl::Span<const int16_t> extra) {
   ExampleDigest digest;
   std::array<char, 2 * 32> inputs;
   size_t size_bytes = 0;
@@ -70,13 +71,18 @@ ExampleDigest ExampleHasher::Hash(absl::Span<const absl::Span<const uint16_t>> c
   }
   hash_.Update(inputs.data(), size_bytes);
   hash_.Update(&label, sizeof(label));
+  if (prompt_place_ >= 0) {
+    LRA_CHECK(prompt_place_ < static_cast<int64_t>(extra.size())) << extra.size();
+    hash_.Update(&extra[prompt_place_], sizeof(extra[prompt_place_]));
+  }
   digest.example = hash_.Finish();
   return digest;
 }
 
 ExampleDigest ExampleHasher::Hash(const TaskSpec& spec, const EncodedExample& example) {
   const std::array<absl::Span<const uint16_t>, 2> columns = {example.tokens, example.tokens_b};
-  return Hash(absl::MakeConstSpan(columns.data(), spec.is_pair() ? 2 : 1), example.label);
+  return Hash(absl::MakeConstSpan(columns.data(), spec.is_pair() ? 2 : 1), example.label,
+              example.extra);
 }
 
 InputKey ToInputKey(const Sha256Digest& input) {

@@ -37,7 +37,7 @@ absl::Status CheckExample(const TaskSpec& spec, const EncodedExample& example);
 struct ExampleDigest {
   // Digest of the tokens. Examples with equal digests are duplicates, whatever their labels.
   Sha256Digest input;
-  // Digest of tokens and label; content fingerprints are made of these.
+  // Digest of tokens, label and number of given tokens; content fingerprints are made of these.
   Sha256Digest example;
   // Digest of each text of a pair; unset otherwise.
   Sha256Digest documents[2] = {};
@@ -46,11 +46,16 @@ struct ExampleDigest {
 // Reuses its hashing state between examples. Not thread-safe.
 class ExampleHasher {
  public:
+  // `prompt_place` says where among the extra values the number of given tokens stands
+  // (PromptPlace of datasets/manifest.h); -1 = there is none, or only inputs matter.
+  explicit ExampleHasher(int64_t prompt_place = -1) : prompt_place_(prompt_place) {}
   // `columns` holds the example's row of each token column: one, or two for pairs.
-  ExampleDigest Hash(absl::Span<const absl::Span<const uint16_t>> columns, int32_t label);
+  ExampleDigest Hash(absl::Span<const absl::Span<const uint16_t>> columns, int32_t label,
+                     absl::Span<const int16_t> extra);
   ExampleDigest Hash(const TaskSpec& spec, const EncodedExample& example);
 
  private:
+  int64_t prompt_place_;
   Sha256 hash_;
 };
 

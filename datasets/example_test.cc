@@ -34,6 +34,26 @@ TEST(ExampleDigestTest, CoversBothTextsOfAPair) {
   EXPECT_EQ(digest.example, Sha256Of(both + std::string("\x01\x00\x00\x00", 4)));
 }
 
+// Other extra columns are no part of the digest.
+TEST(ExampleDigestTest, CoversHowManyTokensAreGiven) {
+  const EncodedExample example{{1, 2, 258}, {}, 7, {9, 2}};
+  const Sha256Digest input = Sha256Of(std::string("\x01\x00\x02\x00\x02\x01", 6));
+  ExampleHasher hasher(/*prompt_place=*/1);
+  const ExampleDigest digest = hasher.Hash(SmallSpec(300), example);
+  EXPECT_EQ(digest.input, input);
+  EXPECT_EQ(digest.example, Sha256Of(Bytes(input) + std::string("\x07\x00\x00\x00\x02\x00", 6)));
+}
+
+TEST(PromptPlaceTest, CountsTheValuesOfTheColumnsInFront) {
+  ExtraColumn tips;
+  tips.set_name("tips");
+  tips.add_shape(4);
+  tips.add_shape(2);
+  EXPECT_EQ(PromptPlace(std::vector<ExtraColumn>{}), -1);
+  EXPECT_EQ(PromptPlace(std::vector<ExtraColumn>{tips}), -1);
+  EXPECT_EQ(PromptPlace(std::vector<ExtraColumn>{tips, PromptColumn()}), 8);
+}
+
 TEST(CheckExampleTest, NamesWhatIsWrong) {
   const TaskSpec spec = SmallSpec();
   EXPECT_TRUE(CheckExample(spec, {{1, 15}, {}, 2}).ok());

@@ -220,7 +220,7 @@ std::string HowToMake(absl::string_view task, absl::string_view directory) {
   if (file->data_only())
     return absl::StrCat("the data of task ", task, " is made by the program that wrote it");
   return absl::StrCat("make one with: lra data prepare ", task,
-                      file->raw_url().empty() ? "" : " --raw PATH", " --out ", directory);
+                      file->is_imported() ? " --raw PATH" : "", " --out ", directory);
 }
 
 absl::StatusOr<Manifest> ReadManifest(absl::string_view directory) {

@@ -37,6 +37,19 @@ inline int SmallestStored(const TaskSpec& spec) { return spec.content() == TaskS
 // How many values of an extra column belong to one example.
 int64_t ExtraValues(const ExtraColumn& column);
 
+// An extra column of one value: how many tokens are given, not guessed, where tokens are guessed.
+inline constexpr absl::string_view kPromptColumn = "prompt_tokens";
+// Where its value stands among those of all extra columns of an example; -1 = nowhere.
+template <class Columns>
+int64_t PromptPlace(const Columns& extra_columns) {
+  int64_t place = 0;
+  for (const ExtraColumn& column : extra_columns) {
+    if (column.name() == kPromptColumn) return place;
+    place += ExtraValues(column);
+  }
+  return -1;
+}
+
 inline bool IsImage(const TaskSpec& spec) {
   return spec.content() == TaskSpec::GREY_IMAGE || spec.content() == TaskSpec::RGB_IMAGE;
 }

@@ -150,6 +150,24 @@ absl::StatusOr<MappedColumn> OpenColumn(const ShardFiles& files, const TaskSpec&
   return column;
 }
 
+// One value an example: no more tokens are given than there are.
+absl::Status CheckPrompts(const MappedNpy& prompts, const MappedNpy& offsets, int64_t examples,
+                          absl::string_view path) {
+  if (prompts.header().values != examples) {
+    return Damaged(path, absl::StrCat("has ", prompts.header().values, " values for ", examples,
+                                      " examples; one each is allowed"));
+  }
+  const absl::Span<const int16_t> given = prompts.values<int16_t>();
+  const absl::Span<const int64_t> places = offsets.values<int64_t>();
+  for (int64_t i = 0; i < examples; ++i) {
+    const int64_t tokens = places[i + 1] - places[i];
+    if (given[i] >= 0 && given[i] <= tokens) continue;
+    return Damaged(path, absl::StrCat("example ", i, " has the value ", given[i], "; 0 to its ",
+                                      tokens, " tokens are allowed"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const Manifest& manifest,
@@ -175,6 +193,10 @@ absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const Manifes
   LRA_RETURN_IF_ERROR(CheckValues<int32_t>(opened.labels, 0, spec.classes() - 1, "label", labels));
   for (const ExtraColumn& extra : manifest.extra_columns()) {
     LRA_ASSIGN_OR_RETURN(MappedNpy file, files.OpenExtra(extra, opened.examples));
+    if (extra.name() == kPromptColumn) {
+      LRA_RETURN_IF_ERROR(
+          CheckPrompts(file, opened.columns[0].offsets, opened.examples, files.Path(extra.name())));
+    }
     opened.extras.push_back(std::move(file));
     read.push_back(files.Name(extra.name()));
   }

@@ -53,8 +53,8 @@ struct MappedSplit {
 
 // Opens the columns of one shard and checks its files against the manifest (size, and SHA-256 if
 // asked), their types, and every value: offsets start at 0, rise by 1 to max_length (for images by
-// exactly that) and end at the number of tokens, ids are in 1 .. V-1, labels in 0 .. C-1. DataLoss
-// names the file.
+// exactly that) and end at the number of tokens, ids are in 1 .. V-1, labels in 0 .. C-1, and no
+// example has fewer tokens than are given (kPromptColumn). DataLoss names the file.
 absl::StatusOr<MappedShard> OpenShard(absl::string_view directory, const Manifest& manifest,
                                       const ManifestSplit& split, int shard, bool check_hashes);
 

@@ -15,18 +15,6 @@ namespace {
 
 constexpr int64_t kSliceExamples = 1024;
 
-// Where kPromptColumn's value stands among those of all extra columns; -1 = nowhere.
-int PromptPlace(const Manifest& manifest) {
-  int place = 0;
-  for (const ExtraColumn& column : manifest.extra_columns()) {
-    if (column.name() == kPromptColumn) return place;
-    int values = 1;
-    for (const int32_t size : column.shape()) values *= size;
-    place += values;
-  }
-  return -1;
-}
-
 }  // namespace
 
 SplitView::SplitView(const Dataset& data, absl::string_view split, const DataView& resolved)
@@ -60,7 +48,7 @@ absl::StatusOr<SplitView> SplitView::Create(const Dataset& data, absl::string_vi
   }
   if (result.transform_.NeedsVocabulary()) LRA_RETURN_IF_ERROR(result.AddVocabulary(*resolved));
   result.spec_ = result.transform_.spec();
-  result.prompt_place_ = PromptPlace(data.manifest());
+  result.prompt_place_ = PromptPlace(data.manifest().extra_columns());
   for (size_t c = 0; c < TokenColumns(data.spec()).size(); ++c) {
     LRA_RETURN_IF_ERROR(result.MeasureLengths(static_cast<int>(c)));
   }

@@ -20,10 +20,6 @@
 
 namespace lra {
 
-// An extra column (Task::ExtraColumns) of one value: how many tokens are given, not guessed, under
-// view.target=NEXT.
-inline constexpr absl::string_view kPromptColumn = "prompt_tokens";
-
 // Safe for concurrent reading.
 class SplitView {
  public:
@@ -74,7 +70,7 @@ class SplitView {
   const internal::MappedSplit* split_ = nullptr;
   std::vector<int64_t> examples_;  // indices in *split_
   int32_t max_length_ = 0;
-  int prompt_place_ = -1;  // of kPromptColumn's value in Extra(); -1 = there is none
+  int64_t prompt_place_ = -1;  // of kPromptColumn's value in Extra(); -1 = there is none
   std::vector<std::vector<int32_t>> lengths_;  // [column][example]
 };
 

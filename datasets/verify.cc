@@ -45,10 +45,10 @@ void ExamineLabel(const internal::MappedSplit& split, int64_t i, const StoredExa
 }
 
 // Reads one slice of a split: computes digests and checks labels with the oracle.
-SliceResult Examine(const Slice& slice, const LabelOracle& oracle) {
+SliceResult Examine(const Slice& slice, const LabelOracle& oracle, int64_t prompt_place) {
   SliceResult result;
   result.examples = slice.end - slice.begin;
-  ExampleHasher hasher;
+  ExampleHasher hasher(prompt_place);
   const size_t columns = slice.split->shards.front().columns.size();
   std::vector<uint16_t> scratch[2];
   absl::Span<const uint16_t> rows[2];
@@ -56,11 +56,10 @@ SliceResult Examine(const Slice& slice, const LabelOracle& oracle) {
     for (size_t c = 0; c < columns; ++c) {
       rows[c] = slice.split->Tokens(i, &scratch[c], static_cast<int>(c));
     }
-    result.digests.push_back(
-        hasher.Hash(absl::MakeConstSpan(rows, columns), slice.split->label(i)));
-    if (oracle == nullptr) continue;
     const std::vector<int16_t> extra = slice.split->Extra(i);
-    ExamineLabel(*slice.split, i, {rows[0], rows[1], extra}, oracle, &result);
+    result.digests.push_back(
+        hasher.Hash(absl::MakeConstSpan(rows, columns), slice.split->label(i), extra));
+    if (oracle) ExamineLabel(*slice.split, i, {rows[0], rows[1], extra}, oracle, &result);
   }
   return result;
 }
@@ -161,6 +160,7 @@ ContentReport VerifyContent(const Dataset& data, const LabelOracle& oracle, int 
                             const std::function<void(int64_t)>& progress) {
   ContentReport report;
   std::vector<SplitKeys> keys;
+  const int64_t prompt_place = PromptPlace(data.manifest().extra_columns());
   int64_t done = 0;
   for (const ManifestSplit& claimed : data.manifest().splits()) {
     const internal::MappedSplit* split = data.split(claimed.name());
@@ -175,7 +175,9 @@ ContentReport VerifyContent(const Dataset& data, const LabelOracle& oracle, int 
               std::exchange(next, std::min(next + kBatchExamples, split->examples));
           return Slice{split, begin, next};
         },
-        [&](Slice slice) -> absl::StatusOr<SliceResult> { return Examine(slice, oracle); },
+        [&](Slice slice) -> absl::StatusOr<SliceResult> {
+          return Examine(slice, oracle, prompt_place);
+        },
         [&](SliceResult result) {
           done += result.examples;
           check.Add(std::move(result));

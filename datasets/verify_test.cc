@@ -42,6 +42,20 @@ TEST_F(VerifyContentTest, AcceptsWhatTheWriterWrote) {
   }
 }
 
+// How many tokens are given decides what is scored, so it is a part of the content.
+TEST_F(VerifyContentTest, RecomputesTheFingerprintWithWhatIsGiven) {
+  std::vector<std::string> fingerprints;
+  for (const int16_t given : {1, 2}) {
+    ASSERT_TRUE(RemoveAll(path_).ok());
+    const EncodedExample example{{1, 2, 3}, {}, 0, {given}};
+    const Manifest manifest =
+        WriteTestData(path_, SmallSpec(), {{"train", {example}}}, 1 << 20, {PromptColumn()});
+    EXPECT_THAT(Verify().problems, IsEmpty());
+    fingerprints.push_back(manifest.splits(0).content_fingerprint());
+  }
+  EXPECT_NE(fingerprints[0], fingerprints[1]);
+}
+
 TEST_F(VerifyContentTest, EvaluatesEveryLabel) {
   WriteTestData(path_, SmallSpec(), {{"train", {{{1}, {}, 1}, {{2}, {}, 1}, {{3}, {}, 0}}}});
   const ContentReport report = Verify(Oracle);

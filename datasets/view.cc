@@ -15,16 +15,15 @@
 #include "datasets/manifest.h"
 #include "datasets/split_rule.h"
 #include "lra/check.h"
+#include "lra/config.h"
 #include "lra/status_macros.h"
 
 namespace lra {
 namespace {
 
-constexpr int32_t kDefaultMinCodePointCount = 15;  // min_freq of the S4 line's text task
 constexpr int32_t kUnknownId = 1;
 constexpr int kByteIds = 257;  // padding and 256 bytes
 constexpr int32_t kCodePoints = 0x110000;
-constexpr float kMaskedFraction = 0.15f;  // Devlin et al. 2019, section 3.1
 constexpr char kTokenMetric[] = "bits_per_token";
 
 absl::string_view AsText(absl::Span<const uint8_t> bytes) {
@@ -52,6 +51,7 @@ std::vector<std::string> SetFields(const DataView& view) {
 }
 
 void SetDefaults(const TaskSpec& spec, DataView* view) {
+  FillDefaultsBeside(view);
   const std::vector<std::string> fields = ViewFields(spec, *view);
   const auto unset = [&](absl::string_view name) {
     const std::vector<std::string> set = SetFields(*view);
@@ -67,16 +67,11 @@ void SetDefaults(const TaskSpec& spec, DataView* view) {
   if (unset("brackets")) view->set_brackets(DataView::CLOSE_ONLY);
   if (unset("unit")) view->set_unit(DataView::BYTE);
   if (unset("end_mark")) view->set_end_mark(false);
-  if (unset("min_code_point_count")) view->set_min_code_point_count(kDefaultMinCodePointCount);
   if (unset("literals")) view->set_literals(DataView::RAW);
   if (unset("grey")) view->set_grey(DataView::TENSORFLOW);
   if (unset("pixels")) view->set_pixels(DataView::IDS);
-  if (unset("zero_is_padding")) view->set_zero_is_padding(false);
   if (unset("unknown_id")) view->set_unknown_id(false);
-  if (unset("masked_fraction")) view->set_masked_fraction(kMaskedFraction);
   if (unset("pad_to")) view->set_pad_to(DataView::LONGEST);
-  if (unset("real_mean")) view->set_real_mean(0.5f);
-  if (unset("real_stddev")) view->set_real_stddev(0.5f);
 }
 
 int TokensOfPixel(const TaskSpec& spec, const DataView& view) {

@@ -20,6 +20,8 @@ namespace lra {
 struct AblationRun {
   std::string directory;
   Curve curve;  // empty of a run that diverged
+  // Steps without labels before those of the curve.
+  int64_t pretrain_steps = 0;
 };
 
 // How local one cell attends: the mean over those of its runs that trained and could be measured.
@@ -49,6 +51,7 @@ struct AblationTask {
   // [cell][seed], for figures and measurements; empty where it is not known.
   std::vector<std::vector<AblationRun>> folders{};
   std::optional<TaskLocality> locality{};  // where it was asked for (inspect/ablation_locality.h)
+  std::string unjudged{};                  // TrainedRun::unjudged, of some of the runs
   int64_t examples() const;
 };
 

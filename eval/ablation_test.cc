@@ -267,10 +267,28 @@ TEST_F(TrainedRunsTest, ARunTrainedIfItIsAboveTheMajorityClass) {
   ASSERT_EQ(found->by_directory.size(), 3u);  // baselines are no runs
   EXPECT_TRUE(found->by_directory.at(found_.runs[0].directory).has_trained);
   EXPECT_FALSE(found->by_directory.at(found_.runs[1].directory).has_trained);
+  EXPECT_EQ(found->by_directory.at(found_.runs[0].directory).unjudged, "");
   EXPECT_TRUE(found->by_directory.at(found_.runs[3].directory).has_diverged);
   EXPECT_FALSE(found->by_directory.at(found_.runs[3].directory).has_trained);
   EXPECT_EQ(FindTrainedRuns(found_, "test", "accuracies").status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(TrainedRunsTest, WithoutAMajorityClassItIsSaidThatAllCountAsTrained) {
+  Add({.method = "poor", .seed = 0}, FirstRight(1));
+  const auto found = FindTrainedRuns(found_, "test", "");
+  ASSERT_TRUE(found.ok()) << found.status();
+  const TrainedRun& run = found->by_directory.at(found_.runs[0].directory);
+  EXPECT_TRUE(run.has_trained);
+  EXPECT_THAT(run.unjudged, AllOf(StartsWith("no majority class is on record (`lra baseline "),
+                                  HasSubstr("so every scored run counts as trained")));
+  Ablation ablation = DataSetP();
+  ablation.tasks[0].unjudged = run.unjudged;
+  EXPECT_THAT(AblationWords(AnalyseAblation(ablation, 0.95)),
+              ::testing::Contains("On listops " + run.unjudged +
+                                  "; --baselines names a folder with the record."));
+  EXPECT_THAT(absl::StrJoin(AblationWords(AnalyseAblation(DataSetP(), 0.95)), "\n"),
+              Not(HasSubstr("majority class")));
 }
 
 }  // namespace

@@ -161,6 +161,11 @@ std::vector<std::string> Limits(const AblationResult& result) {
         "); their seeds are left out of each effect that needs them, so the effects are those of "
         "runs that train."));
   }
+  for (const AblationTask& task : result.ablation.tasks) {
+    if (task.unjudged.empty()) continue;
+    limits.push_back(absl::StrCat("On ", task.task, " ", task.unjudged,
+                                  "; --baselines names a folder with the record."));
+  }
   if (fewest < kAdvisedSeeds) {
     limits.push_back(
         absl::StrCat("These are ", fewest, " seeds; ", kAdvisedSeeds, " or more are advised."));

@@ -36,6 +36,10 @@ Arms RateArms(const TaskPart& part, double confidence) {
   return gain >= 0 ? Arms{fewer, more} : Arms{-more, -fewer};
 }
 
+Interval Cut(const Interval& interval) {
+  return {.low = std::max(0.0, interval.low), .high = std::min(1.0, interval.high)};
+}
+
 Estimate AllRunsEstimate(const TaskPart& part) {
   if (!part.failures) return part.trained;
   LRA_CHECK(part.failures->learn_rate.trained >= 1) << "no run trained";
@@ -53,6 +57,7 @@ MeanOfAll AllRunsMean(const TaskPart& part, double confidence) {
   all.degrees = part.trained.seed_degrees;
   all.interval = {.low = all.mean - std::hypot(width, arms.below),
                   .high = all.mean + std::hypot(width, arms.above)};
+  if (part.is_proportion) all.interval = Cut(all.interval);
   return all;
 }
 
@@ -88,9 +93,12 @@ MeanOfAll AverageOverTasks(absl::Span<const TaskPart> parts, double confidence) 
   const auto tasks = static_cast<double>(parts.size());
   const Estimate average = AverageEstimate(estimates);
   const double width = HalfWidth(average, confidence);
+  const Interval interval = {.low = average.mean - std::hypot(width, std::sqrt(below) / tasks),
+                             .high = average.mean + std::hypot(width, std::sqrt(above) / tasks)};
+  const bool is_proportion = std::all_of(parts.begin(), parts.end(),
+                                         [](const TaskPart& part) { return part.is_proportion; });
   return {.mean = average.mean,
-          .interval = {.low = average.mean - std::hypot(width, std::sqrt(below) / tasks),
-                       .high = average.mean + std::hypot(width, std::sqrt(above) / tasks)},
+          .interval = is_proportion ? Cut(interval) : interval,
           .degrees = average.seed_degrees};
 }
 

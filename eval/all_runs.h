@@ -29,6 +29,8 @@ struct TaskPart {
     double guessing = 0;
   };
   std::optional<Failures> failures;
+  // A proportion's interval stays in [0, 1]; an average's does where all parts are proportions.
+  bool is_proportion = false;
 };
 
 struct MeanOfAll {

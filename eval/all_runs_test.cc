@@ -37,6 +37,18 @@ TEST(AllRunsTest, WithoutFailuresItIsTheTrainedMean) {
   EXPECT_NEAR(all.interval.high - 0.72, HalfWidth(trained, 0.95), 1e-15);
 }
 
+// 17 of 20 in one run: 0.85 + 1.96 x 0.08 is more than all.
+TEST(AllRunsTest, ProportionsStayWithinTheirBounds) {
+  TaskPart part{MakeEstimate(0.85, 0, kManyDegrees, 0.08), {{{1, 1}, 0.1}}};
+  const Interval open = AllRunsMean(part, 0.95).interval;
+  EXPECT_GT(open.high, 1);
+  part.is_proportion = true;
+  const Interval cut = AllRunsMean(part, 0.95).interval;
+  EXPECT_EQ(cut.high, 1);
+  EXPECT_EQ(cut.low, open.low);
+  EXPECT_EQ(AverageOverTasks({&part, 1}, 0.95).interval.high, 1);
+}
+
 TEST(AllRunsTest, WhereLowerIsBetterTheArmsChangeSides) {
   // The error rate says of every run what accuracy says.
   const MeanOfAll right = AllRunsMean({MakeEstimate(0.72, 0.004, 3, 0.0045), {{{4, 5}, 0.5}}}, 0.9);

@@ -11,6 +11,7 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
+#include "lra/folder_test_util.h"
 #include "lra/sha256.h"
 
 namespace lra {
@@ -30,14 +31,9 @@ BaselineRun MakeBaselineRun() {
   return run;
 }
 
-std::string FreshFolder(const std::string& name) {
-  const std::string folder = JoinPath(::testing::TempDir(), "baseline_record_test_" + name);
-  EXPECT_TRUE(RemoveAll(folder).ok());
-  return folder;
-}
-
 TEST(BaselineRecordTest, WritesARecordWithCheckedPredictions) {
-  const std::string folder = FreshFolder("writes");
+  const TestFolder home;
+  const std::string folder = home.File("run");
   ASSERT_TRUE(WriteBaselineRecord(folder, MakeBaselineRun()).ok());
   const auto record = ReadRunRecord(folder);
   ASSERT_TRUE(record.ok()) << record.status();
@@ -55,7 +51,8 @@ TEST(BaselineRecordTest, WritesARecordWithCheckedPredictions) {
 }
 
 TEST(BaselineRecordTest, AgainGivesTheSameRecordAndOtherRunsAreSafe) {
-  const std::string folder = FreshFolder("again");
+  const TestFolder home;
+  const std::string folder = home.File("run");
   const auto first = WriteBaselineRecord(folder, MakeBaselineRun());
   BaselineRun later = MakeBaselineRun();
   later.unix_seconds += 60;
@@ -73,7 +70,7 @@ TEST(BaselineRecordTest, AgainGivesTheSameRecordAndOtherRunsAreSafe) {
 TEST(BaselineRecordTest, ErrorsNameBaselineSplitAndExample) {
   BaselineRun run = MakeBaselineRun();
   run.splits[1].labels[0] = 7;
-  const auto record = WriteBaselineRecord(FreshFolder("errors"), run);
+  const auto record = WriteBaselineRecord(TestFolder().File("run"), run);
   EXPECT_THAT(std::string(record.status().message()),
               HasSubstr("baseline majority, test: example 0: label 7"));
 }
@@ -98,7 +95,7 @@ TEST(BaselineRecordTest, KeepsTheBarAndHowTheDataIsSeen) {
   run.view.set_max_length_tokens(100);
   run.protocol = "fair@1";
   run.preset = "small";
-  const auto record = WriteBaselineRecord(FreshFolder("bar"), run);
+  const auto record = WriteBaselineRecord(TestFolder().File("run"), run);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->bar().name(), "order");
   EXPECT_EQ(record->bar().ignores(), "the order of the units");

@@ -61,44 +61,60 @@ struct Term {
   WantedRow row;
 };
 
-// The trained runs of each term in a column by seed; empty where some row has no run there.
-absl::StatusOr<std::vector<std::map<uint32_t, Entry>>> CellsIn(const ColumnRuns& column,
-                                                               const std::vector<Term>& terms,
-                                                               std::set<uint32_t>* seeds,
-                                                               std::set<std::string>* seen) {
+// A column, and in it the trained runs of each term by seed; these are empty where some row has no
+// run there.
+struct ContrastColumn {
+  const ColumnRuns* column = nullptr;
+  size_t table = 0;
   std::vector<std::map<uint32_t, Entry>> cells;
+  std::set<uint32_t> seeds;  // of all runs
+};
+
+absl::Status FillCells(const std::vector<Term>& terms, std::set<std::string>* seen,
+                       ContrastColumn* column) {
   for (const Term& term : terms) {
     std::string label;
-    LRA_ASSIGN_OR_RETURN(const std::vector<Entry> runs, internal::RunsIn(column, term.row, &label));
+    LRA_ASSIGN_OR_RETURN(const std::vector<Entry> runs,
+                         internal::RunsIn(*column->column, term.row, &label));
     if (runs.empty()) continue;
     seen->insert(term.row.name);
-    std::map<uint32_t, Entry>& cell = cells.emplace_back();
-    for (const Entry& run : runs) seeds->insert(run.record().seed());
-    for (const Entry* run : internal::TrainedOf(runs, column))
+    std::map<uint32_t, Entry>& cell = column->cells.emplace_back();
+    for (const Entry& run : runs) column->seeds.insert(run.record().seed());
+    for (const Entry* run : internal::TrainedOf(runs, *column->column))
       cell.emplace(run->record().seed(), *run);
   }
-  if (cells.size() < terms.size()) cells.clear();
-  return cells;
+  if (column->cells.size() < terms.size()) column->cells.clear();
+  return absl::OkStatus();
 }
 
-absl::Status TooFewSeeds(const ColumnRuns& column, const std::string& text,
-                         const std::vector<uint32_t>& seeds) {
+absl::Status TooFewSeeds(const std::vector<uint32_t>& seeds) {
   return absl::FailedPreconditionError(absl::StrCat(
-      "--contrast \"", text, "\": on ", column.task, " ",
       seeds.empty() ? "no seed" : absl::StrCat("only seed ", absl::StrJoin(seeds, ", ")),
       " trained in every row; at least ", kLeastPairedSeeds, " must"));
 }
 
-absl::StatusOr<TaskContrast> ContrastOn(const ColumnRuns& column, const std::string& text,
-                                        const std::vector<Term>& terms,
-                                        const std::vector<std::map<uint32_t, Entry>>& cells,
-                                        const std::set<uint32_t>& seeds, double confidence) {
+// Cuts all runs to the examples that each has, the first ones (ValuesOf in row_statistics.cc), and
+// returns their number.
+int64_t CutToCommon(std::vector<WeightedCell>* cells) {
+  size_t examples = cells->front().runs.front().size();
+  for (const WeightedCell& cell : *cells) {
+    for (const ExampleValues& run : cell.runs) examples = std::min(examples, run.size());
+  }
+  for (WeightedCell& cell : *cells) {
+    for (ExampleValues& run : cell.runs) run.resize(examples);
+  }
+  return static_cast<int64_t>(examples);
+}
+
+// The error says why nothing can be said of this column.
+absl::StatusOr<TaskContrast> ContrastOn(const ComparedColumn& name, const ContrastColumn& column,
+                                        const std::vector<Term>& terms, double confidence) {
+  const std::vector<std::map<uint32_t, Entry>>& cells = column.cells;
   TaskContrast task;
-  task.task = column.task;
-  task.metric = &column.metric();
+  static_cast<ComparedColumn&>(task) = name;
   std::vector<WeightedCell> weighted;
   for (const Term& term : terms) weighted.push_back({term.weight, {}});
-  for (const uint32_t seed : seeds) {
+  for (const uint32_t seed : column.seeds) {
     const bool is_whole = std::all_of(cells.begin(), cells.end(),
                                       [&](const auto& cell) { return cell.contains(seed); });
     (is_whole ? task.seeds : task.dropped_seeds).push_back(seed);
@@ -112,9 +128,8 @@ absl::StatusOr<TaskContrast> ContrastOn(const ColumnRuns& column, const std::str
       weighted[c].runs.push_back(*run.examples);
     }
   }
-  if (static_cast<int64_t>(task.seeds.size()) < kLeastPairedSeeds)
-    return TooFewSeeds(column, text, task.seeds);
-  task.examples = static_cast<int64_t>(weighted.front().runs.front().size());
+  if (static_cast<int64_t>(task.seeds.size()) < kLeastPairedSeeds) return TooFewSeeds(task.seeds);
+  task.examples = CutToCommon(&weighted);
   task.effect.estimate = ContrastOf(weighted).estimate;
   task.effect.interval = MeanInterval(task.effect.estimate, confidence);
   task.effect.p = TwoSidedP(task.effect.estimate, 0);
@@ -131,31 +146,61 @@ absl::StatusOr<std::vector<Term>> FindTerms(const std::vector<ContrastTerm>& ter
   return found;
 }
 
-absl::StatusOr<RowContrast> Analyse(const CompareRequest& request, const std::string& text,
-                                    const std::vector<ContrastTerm>& parsed,
-                                    const std::vector<std::vector<ColumnRuns>>& tables) {
-  LRA_ASSIGN_OR_RETURN(const std::vector<Term> terms, FindTerms(parsed));
-  RowContrast contrast{text, {}, std::nullopt};
+// All columns that have every row; there is one.
+absl::StatusOr<std::vector<ContrastColumn>> FindColumns(
+    const CompareRequest& request, const std::string& text, const std::vector<Term>& terms,
+    const std::vector<std::vector<ColumnRuns>>& tables) {
+  std::vector<ContrastColumn> found;
   std::set<std::string> seen;
-  for (const std::vector<ColumnRuns>& columns : tables) {
-    for (const ColumnRuns& column : columns) {
-      if (!request.task.empty() && column.task != request.task) continue;
-      std::set<uint32_t> seeds;
-      LRA_ASSIGN_OR_RETURN(const auto cells, CellsIn(column, terms, &seeds, &seen));
-      if (cells.empty()) continue;
-      LRA_ASSIGN_OR_RETURN(TaskContrast task,
-                           ContrastOn(column, text, terms, cells, seeds, request.confidence));
-      contrast.tasks.push_back(std::move(task));
+  for (size_t t = 0; t < tables.size(); ++t) {
+    for (const ColumnRuns& runs : tables[t]) {
+      if (!request.task.empty() && runs.task != request.task) continue;
+      ContrastColumn column;
+      column.column = &runs;
+      column.table = t;
+      LRA_RETURN_IF_ERROR(FillCells(terms, &seen, &column));
+      if (!column.cells.empty()) found.push_back(std::move(column));
     }
   }
   for (const Term& term : terms) {
     if (!seen.contains(term.row.name)) return internal::NoRunOf(term.row.name, request, tables);
   }
-  if (!contrast.tasks.empty()) return contrast;
+  if (!found.empty()) return found;
   return absl::FailedPreconditionError(absl::StrCat(
       "--contrast \"", text,
       "\": no task has all its rows under equal settings; `lra table` shows which rows share a "
       "table"));
+}
+
+absl::StatusOr<RowContrast> Analyse(const CompareRequest& request, const std::string& text,
+                                    const std::vector<ContrastTerm>& parsed,
+                                    const std::vector<std::vector<ColumnRuns>>& tables) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<Term> terms, FindTerms(parsed));
+  LRA_ASSIGN_OR_RETURN(const std::vector<ContrastColumn> found,
+                       FindColumns(request, text, terms, tables));
+  std::vector<std::pair<size_t, const ColumnRuns*>> columns;
+  for (const ContrastColumn& column : found) columns.emplace_back(column.table, column.column);
+  const std::vector<ComparedColumn> names = internal::NameColumns(columns);
+  RowContrast contrast;
+  contrast.text = text;
+  for (size_t i = 0; i < found.size(); ++i) {
+    absl::StatusOr<TaskContrast> task = ContrastOn(names[i], found[i], terms, request.confidence);
+    if (task.ok()) {
+      contrast.tasks.push_back(*std::move(task));
+    } else {
+      contrast.not_compared.push_back({names[i], std::string(task.status().message())});
+    }
+  }
+  contrast.why_no_average = internal::WhyNoAverage(names, contrast.not_compared);
+  return contrast;
+}
+
+absl::Status NothingCompared(const std::vector<RowContrast>& contrasts) {
+  return absl::FailedPreconditionError(
+      absl::StrJoin(contrasts, "; ", [](std::string* out, const RowContrast& contrast) {
+        absl::StrAppend(out, "--contrast \"", contrast.text,
+                        "\": ", internal::DescribeUncompared(contrast.not_compared));
+      }));
 }
 
 void DecideContrasts(ContrastAnalysis* analysis) {
@@ -174,12 +219,9 @@ void DecideContrasts(ContrastAnalysis* analysis) {
 }
 
 void AddAverage(double confidence, RowContrast* contrast) {
+  if (contrast->tasks.size() < 2 || !contrast->why_no_average.empty()) return;
   std::vector<Estimate> parts;
-  for (const TaskContrast& task : contrast->tasks) {
-    if (task.metric != contrast->tasks.front().metric) return;
-    parts.push_back(task.effect.estimate);
-  }
-  if (parts.size() < 2) return;
+  for (const TaskContrast& task : contrast->tasks) parts.push_back(task.effect.estimate);
   RowDifference average;
   average.estimate = AverageEstimate(parts);
   average.interval = MeanInterval(average.estimate, confidence);
@@ -234,6 +276,7 @@ absl::StatusOr<ContrastAnalysis> AnalyseContrasts(const CompareRequest& request,
     AddAverage(request.confidence, &contrast);
     analysis.contrasts.push_back(std::move(contrast));
   }
+  if (analysis.tests() == 0) return NothingCompared(analysis.contrasts);
   DecideContrasts(&analysis);
   return analysis;
 }

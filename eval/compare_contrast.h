@@ -24,39 +24,41 @@ struct ContrastTerm {
 // read, for a row that is named twice, and for weights that do not sum to 0.
 absl::StatusOr<std::vector<ContrastTerm>> ParseContrast(absl::string_view text);
 
-// A contrast on one task: computed for every seed and example, so that what rows share drops out.
-struct TaskContrast {
-  std::string task;
-  const Metric* metric = nullptr;
+// A contrast in one column: computed for every seed and for the examples that all rows have, so
+// that what rows share drops out.
+struct TaskContrast : ComparedColumn {
   int64_t examples = 0;
   std::vector<uint32_t> seeds;          // that trained in every row
   std::vector<uint32_t> dropped_seeds;  // of some row; they did not train in every one
   RowDifference effect;
-  double corrected_p = 1;  // Holm, over all contrasts and tasks of the analysis
+  double corrected_p = 1;  // Holm, over all contrasts and columns of the analysis
   bool is_told_apart = false;
 };
 
 struct RowContrast {
   std::string text;
   std::vector<TaskContrast> tasks;
-  // Over all tasks, with equal weights; set with more than one of equal metric.
+  std::vector<UncomparedColumn> not_compared;
+  // Over all tasks, with equal weights; set with more than one, all compared and of one table.
   std::optional<RowDifference> average;
+  std::string why_no_average;  // of several columns
 };
 
 struct ContrastAnalysis {
   CompareRequest request;
   std::vector<RowContrast> contrasts;
-  size_t tests() const;  // of contrasts on tasks
+  size_t tests() const;  // of contrasts in columns
 };
 
 // Analyses contrasts as one family: those that were planned together, such as a factor's main
-// effects. `a`, `b`, `margin` and `is_paired` of the request do not count. The errors of
-// ParseContrast and, for the rows, of CompareMethods; FailedPrecondition if fewer than
-// kLeastPairedSeeds seeds trained in every row, or if scores of examples are not on record.
+// effects. `a`, `b`, `margin` and `is_paired` of the request do not count. Columns in which fewer
+// than kLeastPairedSeeds seeds trained in every row, or whose scores of examples are not on record,
+// are not compared: FailedPrecondition if there is no other. The errors of ParseContrast and, for
+// the rows, of CompareMethods.
 absl::StatusOr<ContrastAnalysis> AnalyseContrasts(const CompareRequest& request,
                                                   const std::vector<std::string>& contrasts);
 
-// A line for each contrast and task, and one for each average.
+// A line for each contrast and column, and one for each average.
 std::string WriteContrasts(const ContrastAnalysis& analysis);
 std::string WriteContrastsJson(const ContrastAnalysis& analysis);
 

@@ -74,7 +74,6 @@ TEST_F(CompareContrastTest, ContrastsOfOneCommandAreCorrectedTogether) {
 TEST_F(CompareContrastTest, ASeedThatFailedInOneRowIsDroppedAndNamed) {
   Add({.method = "a", .seed = 7}, RunsOf('A')[0]);
   AddDiverged("b", 7);
-  ASSERT_TRUE(WriteRunRecord(folder_.path() + "/diverged", found_.runs.back().record).ok());
   const ContrastAnalysis analysis = Analysis({"a - b"});
   const TaskContrast& task = analysis.contrasts.at(0).tasks.at(0);
   EXPECT_THAT(task.dropped_seeds, ElementsAre(7));
@@ -99,6 +98,58 @@ TEST_F(CompareContrastTest, TasksAreAveraged) {
   EXPECT_EQ(Analysis({"a - b"}).contrasts.at(0).tasks.size(), 1u);
 }
 
+// A row of the whole split beside rows that leave a last, smaller batch out.
+TEST_F(CompareContrastTest, RowsAreCutToTheExamplesThatAllHave) {
+  for (uint32_t s = 0; s < 3; ++s) {
+    ExampleValues whole = RunsOf('B')[s];
+    whole.insert(whole.end(), 16, 1.0);
+    Add({.method = "whole", .seed = s}, whole);
+  }
+  const ContrastAnalysis analysis = Analysis({"a - b", "a - whole", "whole - a"});
+  const auto task = [&](size_t contrast) { return analysis.contrasts[contrast].tasks.at(0); };
+  EXPECT_EQ(task(1).examples, 2000);
+  EXPECT_DOUBLE_EQ(task(1).effect.estimate.mean, task(0).effect.estimate.mean);
+  EXPECT_DOUBLE_EQ(task(1).effect.p, task(0).effect.p);
+  EXPECT_DOUBLE_EQ(task(2).effect.estimate.mean, -task(1).effect.estimate.mean);
+  EXPECT_DOUBLE_EQ(task(2).effect.p, task(1).effect.p);
+}
+
+TEST_F(CompareContrastTest, SettingsOfATaskAreNamedAndNotAveraged) {
+  const auto longer = [](RunRecord* record) {
+    record->mutable_config()->mutable_train()->set_steps(9);
+  };
+  for (uint32_t s = 0; s < 3; ++s) {
+    Add({.method = "a", .seed = s}, RunsOf('A')[s], longer);
+    Add({.method = "b", .seed = s}, RunsOf('B')[s], longer);
+  }
+  const ContrastAnalysis analysis = Analysis({"a - b"});
+  EXPECT_FALSE(analysis.contrasts.at(0).average.has_value());
+  EXPECT_THAT(
+      WriteContrasts(analysis),
+      AllOf(HasSubstr("a - b, listops (protocol fair@1, preset small, train.steps=9): +1.8 points"),
+            HasSubstr("a - b: no average: several settings of listops are not averaged; ")));
+  const auto json = nlohmann::json::parse(WriteContrastsJson(analysis));
+  EXPECT_EQ(json["contrasts"][0]["tasks"][1]["setting"],
+            "protocol fair@1, preset small, train.steps=9");
+}
+
+TEST_F(CompareContrastTest, ATaskWithTooFewSeedsIsNotAnalysedAndTheOthersAre) {
+  for (uint32_t s = 0; s < 3; ++s) {
+    AddDiverged("a", s, "text");
+    Add({.method = "b", .task = "text", .seed = s}, RunsOf('B')[s]);
+  }
+  const ContrastAnalysis analysis = Analysis({"a - b"});
+  EXPECT_EQ(analysis.tests(), 1u);
+  EXPECT_NEAR(analysis.contrasts.at(0).tasks.at(0).corrected_p, 0.031606279, 5e-10);
+  EXPECT_THAT(WriteContrasts(analysis),
+              AllOf(HasSubstr("a - b, text: not compared: no seed trained in every row; at least 3 "
+                              "must.\n"),
+                    HasSubstr("a - b: no average: text is not compared.\n")));
+  EXPECT_EQ(nlohmann::json::parse(
+                WriteContrastsJson(analysis))["contrasts"][0]["not_compared"][0]["task"],
+            "text");
+}
+
 TEST_F(CompareContrastTest, WhatIsNoContrastIsSaid) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   EXPECT_THAT(Refusal("a - b - c", kInvalid), HasSubstr("its weights sum to -1, not to 0"));
@@ -111,7 +162,7 @@ TEST_F(CompareContrastTest, WhatIsNoContrastIsSaid) {
               AllOf(HasSubstr("no run of \"x\""), HasSubstr("there are: a, b, c, d")));
   Add({.method = "e", .seed = 0}, FirstRight(700));
   EXPECT_THAT(Refusal("a - e", absl::StatusCode::kFailedPrecondition),
-              HasSubstr("on listops only seed 0 trained in every row; at least 3 must"));
+              HasSubstr("\"a - e\": listops: only seed 0 trained in every row; at least 3 must"));
 }
 
 TEST(ParseContrastTest, ReadsSignsWeightsAndNamesWithSpaces) {

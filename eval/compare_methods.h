@@ -2,6 +2,7 @@
 #ifndef LRA_EVAL_COMPARE_METHODS_H_
 #define LRA_EVAL_COMPARE_METHODS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "eval/power.h"
 #include "eval/row_statistics.h"
@@ -38,15 +40,31 @@ struct CompareRequest {
   std::function<absl::Status(FoundRuns*)> add_stopped{};
 };
 
-// A - B on one task.
-struct TaskDifference {
+// The column of a table that a comparison is about.
+struct ComparedColumn {
   std::string task;
+  // "protocol fair@1, preset small, model.positions=SINUSOID"; empty where all columns of the
+  // comparison stand in one table.
+  std::string setting;
+  size_t table = 0;  // its place among the tables of all runs
   const Metric* metric = nullptr;
+  // Adds the setting to what the column is called: "listops (protocol fair@1, preset small)".
+  std::string WithSetting(absl::string_view name) const;
+};
+
+// Such a column of which nothing can be said, because no run of a row trained, for one.
+struct UncomparedColumn : ComparedColumn {
+  std::string reason;
+};
+
+// A - B in one column.
+struct TaskDifference : ComparedColumn {
+  std::string a, b;  // labels of the rows here
   // Runs that trained, of those counted.
   int64_t trained_a = 0, runs_a = 0, trained_b = 0, runs_b = 0;
   int64_t examples = 0;
   RowDifference difference;
-  double corrected_p = 1;  // Holm, over the tasks
+  double corrected_p = 1;  // Holm, over the columns compared
   bool is_told_apart = false;
   // Seen with a probability of kShownPower; nullopt if no difference is.
   std::optional<double> smallest_difference;
@@ -62,27 +80,31 @@ struct TaskDifference {
 inline constexpr double kShownPower = 0.8;
 
 struct MethodComparison {
-  std::string a, b;  // labels
+  // Labels; what was asked for where a row goes by several.
+  std::string a, b;
   CompareRequest request;
   std::vector<TaskDifference> tasks;
-  // Over all tasks, with equal weights; set with more than one.
-  std::optional<RowDifference> average;
+  std::vector<UncomparedColumn> not_compared;
+  // Over all tasks, with equal weights; set with more than one, all compared and of one table.
+  std::optional<RowDifference> average{};
+  std::string why_no_average{};  // of several columns
 };
 
 // NotFound, which lists the rows that there are, for a row that no record has; FailedPrecondition
-// if the rows were never scored under equal settings on the same examples (it names what differs),
-// or if no run of one of them trained; InvalidArgument for a name of several variants, for runs
-// that cannot be paired, and for a margin, confidence or metric that cannot be.
+// if the rows were never scored under equal settings on the same examples (it names what differs);
+// InvalidArgument for a name of several variants, and for a margin, confidence or metric that
+// cannot be. Columns in which no run of a row trained, or too few that can be paired, are not
+// compared: an error only if there is no other.
 absl::StatusOr<MethodComparison> CompareMethods(const CompareRequest& request);
 
-// The design of a comparison of one task. InvalidArgument if there are several, FailedPrecondition
-// if the rows have too few runs or no scores of examples.
+// The design of a comparison in one column. InvalidArgument, which names them, if there are
+// several, FailedPrecondition if the rows have too few runs or no scores of examples.
 absl::StatusOr<Design> OnlyDesign(const MethodComparison& comparison);
 
 // InvalidArgument unless the confidence lies between 0 and 1.
 absl::Status CheckConfidence(const CompareRequest& request);
 
-// A line for each task, and one for the average.
+// A line for each column, and one for the average.
 std::string WriteComparison(const MethodComparison& comparison);
 std::string WriteComparisonJson(const MethodComparison& comparison);
 

@@ -104,7 +104,6 @@ TEST_F(CompareMethodsTest, FoldersStandForTheirRuns) {
 TEST_F(CompareMethodsTest, FailedRunsAreLeftOutAndCounted) {
   AddGolden();
   AddDiverged("b", 3);
-  ASSERT_TRUE(WriteRunRecord(folder_.path() + "/diverged", found_.runs.back().record).ok());
   const MethodComparison comparison = Compare(Request());
   EXPECT_NEAR(comparison.tasks.at(0).difference.p, 0.082462385, 5e-10);
   EXPECT_EQ(comparison.tasks[0].runs_b, 4);
@@ -137,6 +136,125 @@ TEST_F(CompareMethodsTest, SeveralTasksAreCorrectedAndAveraged) {
               HasSubstr("listops, text; choose one with --task"));
 }
 
+// One task under two settings is neither averaged nor shown without what tells them apart.
+TEST_F(CompareMethodsTest, SettingsOfATaskAreNamedAndNotAveraged) {
+  AddGolden();
+  const auto longer = [](RunRecord* record) {
+    record->mutable_config()->mutable_train()->set_steps(9);
+  };
+  for (uint32_t s = 0; s < 3; ++s) {
+    Add({.method = "a", .seed = s}, RunsOf('A')[s], longer);
+    Add({.method = "b", .seed = s}, FirstRight(200 + s), longer);
+  }
+  const MethodComparison comparison = Compare(Request());
+  ASSERT_EQ(comparison.tasks.size(), 2u);
+  EXPECT_EQ(comparison.tasks[0].setting, "protocol fair@1, preset small, train.steps=150");
+  EXPECT_EQ(comparison.tasks[1].setting, "protocol fair@1, preset small, train.steps=9");
+  EXPECT_FALSE(comparison.average.has_value());
+  const std::string text = WriteComparison(comparison);
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("a - b, listops (protocol fair@1, preset small, train.steps=150): +1.8 "
+                            "points [-0.4, +4.1], p = 0.082 (p = 0.082 over these 2 comparisons)"),
+                  HasSubstr("a - b, listops (protocol fair@1, preset small, train.steps=9): +"),
+                  HasSubstr("a - b: no average: several settings of listops are not averaged; "),
+                  Not(HasSubstr("average of these"))));
+  const auto json = nlohmann::json::parse(WriteComparisonJson(comparison));
+  EXPECT_EQ(json["tasks"][1]["setting"], "protocol fair@1, preset small, train.steps=9");
+  EXPECT_FALSE(json.contains("average"));
+  EXPECT_THAT(json["no_average"].get<std::string>(), HasSubstr("several settings of listops"));
+  EXPECT_THAT(
+      std::string(OnlyDesign(comparison).status().message()),
+      AllOf(HasSubstr("listops (protocol fair@1, preset small, train.steps=150), listops ("),
+            HasSubstr("--task, and of several settings one with folders of its runs in --runs")));
+  CompareRequest request = Request();
+  request.runs.clear();
+  for (size_t run = 6; run < 12; ++run) request.runs.push_back(found_.runs[run].directory);
+  EXPECT_TRUE(OnlyDesign(Compare(request)).ok());
+  EXPECT_EQ(Compare(request).tasks.at(0).setting, "");
+}
+
+TEST_F(CompareMethodsTest, TasksOfSeveralProtocolsAreNotAveraged) {
+  AddGolden();
+  const auto strong = [](RunRecord* record) { record->mutable_config()->set_protocol("strong@1"); };
+  for (uint32_t s = 0; s < 3; ++s) {
+    Add({.method = "a", .task = "text", .seed = s}, RunsOf('A')[s], strong);
+    Add({.method = "b", .task = "text", .seed = s}, RunsOf('B')[s], strong);
+  }
+  const MethodComparison comparison = Compare(Request());
+  ASSERT_EQ(comparison.tasks.size(), 2u);
+  EXPECT_EQ(comparison.tasks[1].setting, "protocol strong@1, preset small");
+  EXPECT_FALSE(comparison.average.has_value());
+  EXPECT_THAT(WriteComparison(comparison),
+              HasSubstr("a - b: no average: the tasks' rules, settings or metrics differ.\n"));
+}
+
+TEST_F(CompareMethodsTest, EachLineHasTheLabelsOfItsColumn) {
+  AddGolden();
+  const auto by_hand = [](RunRecord* record) {
+    record->mutable_config()->mutable_attention()->set_dropout(0.1f);
+    (*record->mutable_provenance())["attention.dropout"] = "--set";
+  };
+  for (uint32_t s = 0; s < 3; ++s) {
+    Add({.method = "a", .task = "text", .seed = s}, RunsOf('A')[s], by_hand);
+    Add({.method = "b", .task = "text", .seed = s}, RunsOf('B')[s]);
+  }
+  const MethodComparison comparison = Compare(Request());
+  EXPECT_EQ(comparison.a, "a");
+  EXPECT_THAT(WriteComparison(comparison),
+              AllOf(HasSubstr("a - b, listops: "), HasSubstr("a (dropout=0.1) - b, text: "),
+                    HasSubstr("a - b, average of these 2 tasks: ")));
+  EXPECT_EQ(nlohmann::json::parse(WriteComparisonJson(comparison))["tasks"][1]["a"],
+            "a (dropout=0.1)");
+}
+
+// What failed on one task says nothing against the others.
+TEST_F(CompareMethodsTest, ATaskOfFailedRunsIsNotComparedAndTheOthersAre) {
+  AddGolden();
+  for (uint32_t s = 0; s < 2; ++s) {
+    AddDiverged("a", s, "text");
+    Add({.method = "b", .task = "text", .seed = s}, RunsOf('B')[s]);
+  }
+  const MethodComparison comparison = Compare(Request());
+  ASSERT_EQ(comparison.tasks.size(), 1u);
+  EXPECT_NEAR(comparison.tasks[0].corrected_p, 0.082462385, 5e-10);
+  EXPECT_FALSE(comparison.average.has_value());
+  EXPECT_THAT(WriteComparison(comparison),
+              AllOf(HasSubstr("a - b, listops: +1.8 points"),
+                    HasSubstr("a - b, text: not compared: no run of a trained (0 of 2).\n"),
+                    HasSubstr("a - b: no average: text is not compared.\n")));
+  const auto json = nlohmann::json::parse(WriteComparisonJson(comparison));
+  ASSERT_EQ(json["not_compared"].size(), 1u);
+  EXPECT_EQ(json["not_compared"][0]["task"], "text");
+  EXPECT_EQ(json["not_compared"][0]["reason"], "no run of a trained (0 of 2)");
+  CompareRequest request = Request();
+  request.task = "text";
+  EXPECT_EQ(Refusal(request, absl::StatusCode::kFailedPrecondition),
+            "text: no run of a trained (0 of 2)");
+}
+
+// Bonett and Price's 90 % interval of 20 examples without a difference: +-1.645 sqrt(2) / 22.
+TEST_F(CompareMethodsTest, FewExamplesOnWhichTwoRunsAgreeDoNotMakeThemEqual) {
+  Add({.method = "a"}, FirstRight(10, 20));
+  Add({.method = "b"}, FirstRight(10, 20));
+  CompareRequest request = Request();
+  const TaskDifference task = Compare(request).tasks.at(0);
+  EXPECT_EQ(task.difference.p, 1);
+  EXPECT_FALSE(task.equivalence->is_equivalent);
+  EXPECT_NEAR(task.equivalence->p, 0.43818855, 5e-9);
+  EXPECT_NEAR(task.equivalence->interval.high, 0.10573520, 5e-9);
+  request.margin = 11;
+  EXPECT_TRUE(Compare(request).tasks.at(0).equivalence->is_equivalent);
+}
+
+// 50 of 2,000 examples: the record was changed.
+TEST_F(CompareMethodsTest, ARunOfAnotherNumberOfExamplesIsNotCounted) {
+  AddGolden();
+  Add({.method = "a", .seed = 7}, FirstRight(20, 50));
+  const TaskDifference task = Compare(Request()).tasks.at(0);
+  EXPECT_EQ(task.runs_a, 3);
+  EXPECT_NEAR(task.difference.p, 0.082462385, 5e-10);
+}
+
 TEST_F(CompareMethodsTest, WhatCannotBeComparedIsSaid) {
   AddGolden();
   CompareRequest request = Request();
@@ -151,7 +269,7 @@ TEST_F(CompareMethodsTest, WhatCannotBeComparedIsSaid) {
   Add({.method = "c", .seed = 8}, FirstRight(700));
   request.b = "c";
   EXPECT_THAT(Refusal(request, absl::StatusCode::kInvalidArgument),
-              HasSubstr("has the seeds 0, 1, 2 and 8; at least 3"));
+              HasSubstr("listops: the seeds 0, 1, 2 and 8 trained; at least 3 must"));
   LocatedRecord longer = found_.runs[0];
   longer.record.set_method("longer");
   longer.record.mutable_config()->mutable_train()->set_steps(9);

@@ -1,7 +1,10 @@
 // What `lra compare` prints.
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,6 +17,43 @@ namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// "listops", or "text (bits_per_token in bits/token, lower is better)", with its setting.
+std::string ColumnText(const ComparedColumn& column) {
+  return column.WithSetting(column.metric->Heading(column.task));
+}
+
+// What a corrected p is over.
+std::string FamilyText(const MethodComparison& comparison) {
+  return comparison.tasks.front().setting.empty()
+             ? "the tasks"
+             : absl::StrCat("these ", comparison.tasks.size(), " comparisons");
+}
+
+// What follows the lines of columns that were compared: a line for each other one, and the average
+// or why there is none.
+std::string ClosingLines(absl::string_view what, const std::vector<UncomparedColumn>& not_compared,
+                         const std::string& average, const std::string& why_no_average) {
+  std::string text;
+  for (const UncomparedColumn& column : not_compared) {
+    absl::StrAppend(&text, what, ", ", ColumnText(column), ": not compared: ", column.reason,
+                    ".\n");
+  }
+  if (!average.empty()) absl::StrAppend(&text, what, ", ", average, ".\n");
+  if (!why_no_average.empty())
+    absl::StrAppend(&text, what, ": no average: ", why_no_average, ".\n");
+  return text;
+}
+
+// "average of these 3 tasks: +1.0 points [-2.0, +4.1], p = 0.39"; empty without one.
+template <class Task>
+std::string AverageClause(const std::vector<Task>& tasks,
+                          const std::optional<RowDifference>& average) {
+  if (!average) return "";
+  return absl::StrCat("average of these ", tasks.size(), " tasks: ",
+                      SignedText(*tasks.front().metric, average->estimate.mean, average->interval),
+                      ", ", PText(average->p));
+}
 
 std::string RunsText(const TaskDifference& task) {
   const auto side = [](int64_t trained, int64_t runs) {
@@ -42,11 +82,12 @@ std::string EquivalenceText(const TaskDifference& task) {
 std::string TaskLine(const MethodComparison& comparison, const TaskDifference& task) {
   const Metric& metric = *task.metric;
   std::string line = absl::StrCat(
-      comparison.a, " - ", comparison.b, ", ", metric.Heading(task.task), ": ",
+      task.a, " - ", task.b, ", ", ColumnText(task), ": ",
       SignedText(metric, task.difference.estimate.mean, task.difference.interval), ", ",
       PText(task.difference.p),
-      comparison.tasks.size() > 1 ? absl::StrCat(" (", PText(task.corrected_p), " over the tasks)")
-                                  : "",
+      comparison.tasks.size() > 1
+          ? absl::StrCat(" (", PText(task.corrected_p), " over ", FamilyText(comparison), ")")
+          : "",
       ", ", RunsText(task), ", ", task.is_told_apart ? "told apart" : "not told apart",
       EquivalenceText(task));
   if (task.smallest_difference) {
@@ -72,11 +113,37 @@ void AddDifference(const RowDifference& difference, Json* json) {
     (*json)["nu"] = difference.estimate.seed_degrees;
 }
 
+// Which column an object is about.
+Json ColumnJson(const ComparedColumn& column) {
+  Json json = {{"task", column.task}};
+  if (!column.setting.empty()) json["setting"] = column.setting;
+  json["metric"] = column.metric->name();
+  return json;
+}
+
+// Columns without a comparison, and the average of the others or why there is none.
+void AddClosing(const std::vector<UncomparedColumn>& not_compared,
+                const std::optional<RowDifference>& average, const std::string& why_no_average,
+                Json* json) {
+  (*json)["not_compared"] = Json::array();
+  for (const UncomparedColumn& column : not_compared) {
+    Json one = ColumnJson(column);
+    one["reason"] = column.reason;
+    (*json)["not_compared"].push_back(std::move(one));
+  }
+  if (average) AddDifference(*average, &(*json)["average"]);
+  if (!why_no_average.empty()) (*json)["no_average"] = why_no_average;
+}
+
 Json TaskJson(const TaskDifference& task) {
-  Json json = {{"task", task.task},        {"metric", task.metric->name()},
-               {"runs_a", task.runs_a},    {"trained_a", task.trained_a},
-               {"runs_b", task.runs_b},    {"trained_b", task.trained_b},
-               {"examples", task.examples}};
+  Json json = ColumnJson(task);
+  json["a"] = task.a;
+  json["b"] = task.b;
+  json["runs_a"] = task.runs_a;
+  json["trained_a"] = task.trained_a;
+  json["runs_b"] = task.runs_b;
+  json["trained_b"] = task.trained_b;
+  json["examples"] = task.examples;
   AddDifference(task.difference, &json);
   json["p_corrected"] = task.corrected_p;
   json["told_apart"] = task.is_told_apart;
@@ -98,14 +165,10 @@ std::string WriteComparison(const MethodComparison& comparison) {
   std::string text;
   for (const TaskDifference& task : comparison.tasks)
     absl::StrAppend(&text, TaskLine(comparison, task));
-  if (comparison.average) {
-    absl::StrAppend(&text, comparison.a, " - ", comparison.b, ", average of these ",
-                    comparison.tasks.size(), " tasks: ",
-                    SignedText(*comparison.tasks.front().metric, comparison.average->estimate.mean,
-                               comparison.average->interval),
-                    ", ", PText(comparison.average->p), ".\n");
-  }
-  return text;
+  return absl::StrCat(
+      text,
+      ClosingLines(absl::StrCat(comparison.a, " - ", comparison.b), comparison.not_compared,
+                   AverageClause(comparison.tasks, comparison.average), comparison.why_no_average));
 }
 
 std::string WriteComparisonJson(const MethodComparison& comparison) {
@@ -115,8 +178,8 @@ std::string WriteComparisonJson(const MethodComparison& comparison) {
                {"confidence", comparison.request.confidence},
                {"tasks", Json::array()}};
   for (const TaskDifference& task : comparison.tasks) json["tasks"].push_back(TaskJson(task));
-  if (comparison.average) AddDifference(*comparison.average, &json["average"]);
-  return json.dump(2) + "\n";
+  AddClosing(comparison.not_compared, comparison.average, comparison.why_no_average, &json);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string WriteContrasts(const ContrastAnalysis& analysis) {
@@ -125,7 +188,7 @@ std::string WriteContrasts(const ContrastAnalysis& analysis) {
   for (const RowContrast& contrast : analysis.contrasts) {
     for (const TaskContrast& task : contrast.tasks) {
       absl::StrAppend(
-          &text, contrast.text, ", ", task.metric->Heading(task.task), ": ",
+          &text, contrast.text, ", ", ColumnText(task), ": ",
           SignedText(*task.metric, task.effect.estimate.mean, task.effect.interval), ", ",
           PText(task.effect.p),
           tests > 1 ? absl::StrCat(" (", PText(task.corrected_p), " over ", tests, " tests)") : "",
@@ -136,11 +199,9 @@ std::string WriteContrasts(const ContrastAnalysis& analysis) {
                              ", which did not train in every row)"),
           ", ", task.is_told_apart ? "told apart from 0" : "not told apart from 0", ".\n");
     }
-    if (!contrast.average) continue;
-    absl::StrAppend(&text, contrast.text, ", average of these ", contrast.tasks.size(), " tasks: ",
-                    SignedText(*contrast.tasks.front().metric, contrast.average->estimate.mean,
-                               contrast.average->interval),
-                    ", ", PText(contrast.average->p), ".\n");
+    absl::StrAppend(&text, ClosingLines(contrast.text, contrast.not_compared,
+                                        AverageClause(contrast.tasks, contrast.average),
+                                        contrast.why_no_average));
   }
   return text;
 }
@@ -152,20 +213,19 @@ std::string WriteContrastsJson(const ContrastAnalysis& analysis) {
   for (const RowContrast& contrast : analysis.contrasts) {
     Json one = {{"contrast", contrast.text}, {"tasks", Json::array()}};
     for (const TaskContrast& task : contrast.tasks) {
-      Json of_task = {{"task", task.task},
-                      {"metric", task.metric->name()},
-                      {"seeds", task.seeds},
-                      {"dropped_seeds", task.dropped_seeds},
-                      {"examples", task.examples}};
+      Json of_task = ColumnJson(task);
+      of_task["seeds"] = task.seeds;
+      of_task["dropped_seeds"] = task.dropped_seeds;
+      of_task["examples"] = task.examples;
       AddDifference(task.effect, &of_task);
       of_task["p_corrected"] = task.corrected_p;
       of_task["told_apart"] = task.is_told_apart;
       one["tasks"].push_back(std::move(of_task));
     }
-    if (contrast.average) AddDifference(*contrast.average, &one["average"]);
+    AddClosing(contrast.not_compared, contrast.average, contrast.why_no_average, &one);
     json["contrasts"].push_back(std::move(one));
   }
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lra

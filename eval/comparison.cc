@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/math/distributions/hypergeometric.hpp>
-#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <vector>
 
@@ -112,13 +111,18 @@ double McNemarP(const Discordance& d) {
   return std::min(1.0, 2 * upper);
 }
 
-Interval BonettPriceInterval(const Discordance& d, double confidence) {
+Estimate BonettPriceEstimate(const Discordance& d) {
   const double n = static_cast<double>(d.examples) + 2;
-  const double centre = static_cast<double>(d.only_a - d.only_b) / n;
   const double discordant = static_cast<double>(d.only_a + d.only_b) + 2;
-  const double z = quantile(complement(boost::math::normal(), (1 - confidence) / 2));
-  const double width = z * std::sqrt((discordant / n - Square(centre)) / n);
-  return {.low = std::max(-1.0, centre - width), .high = std::min(1.0, centre + width)};
+  Estimate estimate;
+  estimate.mean = static_cast<double>(d.only_a - d.only_b) / n;
+  estimate.example_variance = (discordant / n - Square(estimate.mean)) / n;
+  return estimate;
+}
+
+Interval BonettPriceInterval(const Discordance& d, double confidence) {
+  const Interval interval = MeanInterval(BonettPriceEstimate(d), confidence);
+  return {.low = std::max(-1.0, interval.low), .high = std::min(1.0, interval.high)};
 }
 
 double FisherExactP(int64_t a, int64_t n_a, int64_t b, int64_t n_b) {

@@ -49,8 +49,11 @@ Discordance WidestDiscordance(int64_t correct_a, int64_t correct_b, int64_t exam
 double McNemarP(const Discordance& d);
 double McNemarUpperP(const Discordance& d);
 // The interval of the difference A - B: Bonett and Price, J. Educational and Behavioral Statistics
-// 37:479 (2012). Its centre is the mean of the ends, not the difference itself.
+// 37:479 (2012). Its centre is the mean of the ends, not the difference itself, and it has a width
+// also where the two runs agree on every example.
 Interval BonettPriceInterval(const Discordance& d, double confidence);
+// Its centre, and the variance that gives its width.
+Estimate BonettPriceEstimate(const Discordance& d);
 
 // Fisher's exact two-sided p that a runs of n_a and b of n_b trained by one common rate: the sum of
 // all tables that are no more likely.

@@ -37,6 +37,14 @@ TEST(ComparisonTest, GoldenMcNemarOfTwoRuns) {
   EXPECT_NEAR((interval.high - interval.low) / 2, 0.012412555, 5e-10);
 }
 
+// Two runs that agree on all of 20 examples: +-1.96 sqrt(2) / 22.
+TEST(ComparisonTest, RunsThatAgreeHaveAnInterval) {
+  const Estimate estimate = BonettPriceEstimate({0, 0, 20});
+  EXPECT_EQ(estimate.mean, 0);
+  EXPECT_NEAR(estimate.example_variance, 2.0 / (22 * 22), 1e-15);
+  EXPECT_NEAR(BonettPriceInterval({0, 0, 20}, 0.95).high, 1.9599640 * std::sqrt(2.0) / 22, 1e-8);
+}
+
 TEST(ComparisonTest, McNemarByHand) {
   // Three examples that only A has right, one that only B has: (1 + 4) / 16 one-sided.
   EXPECT_NEAR(McNemarUpperP({3, 1, 100}), 5.0 / 16, 1e-14);

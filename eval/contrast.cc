@@ -13,7 +13,8 @@ ExampleValues Combine(absl::Span<const WeightedCell> cells, size_t seed) {
   for (const WeightedCell& cell : cells) {
     const ExampleValues& run = cell.runs[seed];
     if (run.empty()) return {};
-    x.resize(run.size());
+    if (x.empty()) x.resize(run.size());
+    LRA_CHECK(run.size() == x.size()) << run.size() << " examples beside " << x.size();
     for (size_t i = 0; i < run.size(); ++i) x[i] += cell.weight * run[i];
   }
   return x;

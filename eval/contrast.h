@@ -25,7 +25,8 @@ struct Contrast {
 
 // The engine on x[s, i] = sum over cells of weight * y[s, i]. A main effect has weights 1/p for the
 // level and -1/p for the reference in p matched pairs; an interaction of two factors +1, -1, -1,
-// +1. All cells have equally many seed indices and examples, and at least one index has all runs.
+// +1. All cells have equally many seed indices, their runs equally many examples, and at least one
+// index has all runs.
 Contrast ContrastOf(absl::Span<const WeightedCell> cells);
 
 // An effect over tasks is AverageEstimate() of the tasks' contrasts (eval/all_runs.h); task x

@@ -52,6 +52,12 @@ TEST(ContrastTest, ASeedWithAFailedRunIsDroppedAndNamed) {
   EXPECT_DOUBLE_EQ(effect.estimate.mean, ContrastOf(cells).estimate.mean);
 }
 
+TEST(ContrastDeathTest, CellsHaveEquallyManyExamples) {
+  std::vector<WeightedCell> cells = Cells(1, -1, -1, 1);
+  cells[1].runs[0].pop_back();
+  EXPECT_DEATH(ContrastOf(cells), "1999 examples beside 2000");
+}
+
 TEST(ContrastTest, TasksShareNoExamples) {
   Estimate a;
   a.mean = 0.5;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +14,7 @@
 #include "eval/leaderboard_internal.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 
@@ -64,6 +67,48 @@ std::string DamageOf(const LocatedRecord& located, const SplitResult& result) {
 absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
                                           const LeaderboardOptions& options) {
   return options.metric.empty() ? MetricOf(record.spec()) : FindMetric(options.metric);
+}
+
+// Runs with equal keys are of one cell: kind, method, settings without the seed, data.
+using CellKey = std::tuple<int, std::string, std::string, std::string>;
+
+CellKey KeyOf(const Entry& entry) {
+  const RunRecord& record = entry.record();
+  return {record.kind(), record.method(), CellFingerprint(record.config()),
+          Fingerprint(record.data())};
+}
+
+// The number of examples that most runs have; of several such numbers the largest.
+int64_t UsualExamples(const std::map<int64_t, int>& runs_by_examples) {
+  int64_t usual = 0;
+  int most = 0;
+  for (const auto& [examples, runs] : runs_by_examples) {
+    if (runs >= most) usual = examples, most = runs;
+  }
+  return usual;
+}
+
+// Runs of one cell are scored on the same examples: one that has another number of them than most
+// was changed, or comes from another build, and cannot be held against them.
+void LeaveOutUnequal(const std::string& split, std::vector<Entry>* entries,
+                     std::vector<std::string>* left_out) {
+  std::map<CellKey, std::map<int64_t, int>> cells;
+  for (const Entry& entry : *entries) {
+    if (entry.result != nullptr) ++cells[KeyOf(entry)][entry.result->examples()];
+  }
+  std::vector<Entry> kept;
+  for (Entry& entry : *entries) {
+    const int64_t usual = entry.result == nullptr ? 0 : UsualExamples(cells.at(KeyOf(entry)));
+    if (entry.result == nullptr || entry.result->examples() == usual) {
+      kept.push_back(std::move(entry));
+      continue;
+    }
+    left_out->push_back(absl::StrCat(entry.located->directory, ": ", kRecordFile, " has ",
+                                     FormatCount(entry.result->examples()), " ", split,
+                                     " examples, those of other runs of its cell have ",
+                                     FormatCount(usual), "; it is not counted"));
+  }
+  *entries = std::move(kept);
 }
 
 // Columns of one table agree in protocol and preset.
@@ -130,6 +175,7 @@ absl::StatusOr<std::vector<Entry>> internal::SelectEntries(const FoundRuns& foun
     if (!metric.ok() || stopped.record.kind() != RunRecord::MEASURED) continue;
     entries.push_back({.located = &stopped, .metric = *metric, .is_missing = true});
   }
+  LeaveOutUnequal(options.split, &entries, left_out);
   for (const std::string& message : found.damaged) left_out->push_back(message);
   for (const std::string& directory : found.unfinished) {
     left_out->push_back(

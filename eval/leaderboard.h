@@ -11,6 +11,7 @@
 #define LRA_EVAL_LEADERBOARD_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@
 #include "absl/status/statusor.h"
 #include "eval/all_runs.h"
 #include "eval/metric.h"
-#include "eval/published.pb.h"
+#include "eval/published_rows.h"
 #include "eval/row_statistics.h"
 #include "eval/run_record.h"
 
@@ -101,8 +102,14 @@ struct LeaderboardCell {
   std::string tuning;
 
   int64_t runs() const { return static_cast<int64_t>(seeds.size()); }
-  // What orders rows.
-  double rank_value() const { return all_runs ? all_runs->mean : value; }
+  // Some run failed, and what a failure counts for is not known: no majority class is on record.
+  // The survivors' mean then orders no rows and enters no average.
+  bool is_unranked() const { return trained < runs() && !all_runs; }
+  // What orders rows; NaN where nothing can.
+  double rank_value() const {
+    if (is_unranked()) return std::numeric_limits<double>::quiet_NaN();
+    return all_runs ? all_runs->mean : value;
+  }
 };
 
 // Models that are larger than the transformer by more are marked.
@@ -121,8 +128,9 @@ struct LeaderboardRow {
   std::optional<Interval> average_interval;
   // In some cell one run only trained: the interval is about trained models.
   bool average_has_single_runs = false;
-  // Why there is none; empty with a single column.
-  std::vector<std::string> missing_tasks;
+  // Why there is none: tasks without a score, and those on which the row is unranked. Empty with a
+  // single column.
+  std::vector<std::string> missing_tasks, unranked_tasks;
 };
 
 // Two rows of one column, each with at least two trained runs, which are compared.
@@ -137,31 +145,6 @@ struct TableComparison {
 
 // Rows of a column are told apart at this level, corrected over its pairs.
 inline constexpr double kLetterLevel = 0.05;
-
-// Ours - published, of one method in one column.
-struct PublishedDifference {
-  double value = 0;  // in the table's metric
-  // That of ours, moved: the published number is taken as exact.
-  std::optional<Interval> interval;
-};
-
-struct PublishedRows {
-  PublishedTable table;  // source, protocol, notes
-  // A measured row of the same method beside it.
-  struct Beside {
-    std::string label;
-    std::vector<std::optional<PublishedDifference>> cells;  // by column
-    std::optional<PublishedDifference> average;
-  };
-  struct Row {
-    PublishedRow row;
-    std::vector<std::optional<PublishedCell>> cells;  // by column
-    // The printed average, set only if the columns are exactly those that it is over.
-    std::optional<double> average;
-    std::vector<Beside> ours;
-  };
-  std::vector<Row> rows;
-};
 
 struct LeaderboardTable {
   const Metric* metric = nullptr;  // of all columns

@@ -78,15 +78,14 @@ const SplitResult* LastResult(const Entry& run) {
   return nullptr;
 }
 
-// A run whose last checkpoint was selected has one score, which is both.
-std::optional<double> LastValue(const std::vector<Entry>& runs) {
+// The mean over scored runs. A run whose last checkpoint was selected has one score, which is both.
+std::optional<double> LastValue(const std::vector<const Entry*>& runs) {
   std::vector<double> values;
   bool is_another = false;
-  for (const Entry& run : runs) {
-    if (run.result == nullptr) continue;
-    const SplitResult* last = LastResult(run);
+  for (const Entry* run : runs) {
+    const SplitResult* last = LastResult(*run);
     is_another |= last != nullptr;
-    values.push_back(run.metric->Value(last == nullptr ? run.result->sums() : last->sums()));
+    values.push_back(run->metric->Value(last == nullptr ? run->result->sums() : last->sums()));
   }
   return is_another ? std::optional<double>(Mean(values)) : std::nullopt;
 }
@@ -154,7 +153,6 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
   cell->core_hours = MeanHours(runs, /*of_devices=*/false);
   cell->device_hours = MeanHours(runs, /*of_devices=*/true);
   cell->joules = MeanJoules(runs);
-  cell->last_value = LastValue(runs);
   cell->tuning = DescribeTuning(runs);
 }
 
@@ -174,11 +172,24 @@ LeaderboardCell MakeCell(std::vector<Entry> runs, const ColumnRuns& column,
     cell.directories.push_back(run.located->directory);
     if (run.result != nullptr) cell.examples = run.result->examples();
   }
-  FillStatistics(column, options, cell_runs, &cell);
+  const std::vector<const Entry*> shown = FillStatistics(column, options, cell_runs, &cell);
   const bool is_trained_here =
       !cell.seeds.empty() && cell_runs->entries.front().record().kind() != RunRecord::BASELINE;
-  if (is_trained_here) AddProvenance(cell_runs->entries, &cell);
+  if (!is_trained_here) return cell;
+  AddProvenance(cell_runs->entries, &cell);
+  cell.last_value = LastValue(shown);
   return cell;
+}
+
+// Whether a second run of a cell and seed is the first one again. For what was trained here it does
+// not matter who looked at its test split since; other rows are nothing but their predictions.
+bool IsSameRun(const Entry& a, const Entry& b) {
+  if (a.record().kind() != RunRecord::MEASURED && a.result != nullptr && b.result != nullptr)
+    return Fingerprint(*a.result) == Fingerprint(*b.result);
+  RunRecord record_a = a.record(), record_b = b.record();
+  record_a.clear_test_looks();
+  record_b.clear_test_looks();
+  return EqualExceptVolatile(record_a, record_b);
 }
 
 // --- Rows ---
@@ -218,7 +229,7 @@ std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>*
       kept.push_back(run);
       continue;
     }
-    const bool is_copy = EqualExceptVolatile(kept.back().record(), run.record());
+    const bool is_copy = IsSameRun(kept.back(), run);
     left_out->push_back(absl::StrCat(
         run.located->directory, ": ",
         is_copy ? "is a copy of " : "repeats method, settings and seed, but not the bits, of ",

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "eval/baseline_record.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/config.h"
@@ -189,12 +190,33 @@ bool ShowsSameExamples(const Entry& other, const Entry& run) {
   return same && (!reads || SawTheSame(a, b));
 }
 
+// Rows that were not trained here, in the order in which they find their columns, whatever their
+// folders are called: external rows first, because baselines join the columns that these open, and
+// the majority class, which suits every view, last.
+std::vector<const Entry*> OthersInOrder(const std::vector<Entry>& entries) {
+  using Place = std::tuple<int, std::string, std::string, uint32_t>;
+  std::vector<std::pair<Place, const Entry*>> others;
+  for (const Entry& entry : entries) {
+    const RunRecord& record = entry.record();
+    if (record.kind() == RunRecord::MEASURED) continue;
+    Place place = {record.method() == kMajorityMethod ? 2 : 1, "", "", 0};
+    if (record.kind() == RunRecord::EXTERNAL)
+      place = {0, record.method(), Fingerprint(record.data()), record.seed()};
+    others.emplace_back(std::move(place), &entry);
+  }
+  std::stable_sort(others.begin(), others.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<const Entry*> sorted;
+  for (const auto& [place, entry] : others) sorted.push_back(entry);
+  return sorted;
+}
+
 // Baselines and external rows join every column with the same examples; those that find none get
 // tables of their own.
 void JoinOthers(const std::vector<Entry>& entries, std::vector<std::vector<ColumnRuns>>* tables) {
   const size_t measured_tables = tables->size();
-  for (const Entry& entry : entries) {
-    if (entry.record().kind() == RunRecord::MEASURED) continue;
+  for (const Entry* other : OthersInOrder(entries)) {
+    const Entry& entry = *other;
     bool joined = false;
     for (std::vector<ColumnRuns>& columns : *tables) {
       for (ColumnRuns& column : columns) {
@@ -225,6 +247,15 @@ void SortByTask(const std::vector<std::string>& order, std::vector<ColumnRuns>* 
   };
   std::sort(columns->begin(), columns->end(),
             [&](const ColumnRuns& a, const ColumnRuns& b) { return place(a) < place(b); });
+}
+
+// "model.positions=SINUSOID"; of a fingerprint its first digits.
+std::string FieldText(const FieldDifference& d) {
+  constexpr size_t kDigits = 12;
+  absl::string_view path = d.path;
+  const bool is_data = absl::StartsWith(path, "data.");
+  absl::ConsumePrefix(&path, "config.");
+  return absl::StrCat(path, "=", is_data ? d.a.substr(0, kDigits) : d.a);
 }
 
 }  // namespace
@@ -316,6 +347,32 @@ std::string DescribeDifference(const std::vector<ColumnRuns>& first,
   }
   if (sentences.empty()) return "A table of its own: it shares no task with the first.";
   return absl::StrCat("A table of its own: ", absl::StrJoin(sentences, "; "), ".");
+}
+
+std::string DescribeSetting(const ColumnRuns& column,
+                            const std::vector<const ColumnRuns*>& others) {
+  const RunRecord& record = column.entries.front().record();
+  const std::string &protocol = record.config().protocol(), &preset = record.config().preset();
+  std::vector<std::string> parts;
+  if (!protocol.empty()) parts.push_back(absl::StrCat("protocol ", protocol));
+  if (!preset.empty()) parts.push_back(absl::StrCat("preset ", preset));
+  std::map<std::string, std::string> fields;  // by path
+  for (const ColumnRuns* other : others) {
+    const RunRecord& there = other->entries.front().record();
+    // Two protocols or presets differ in dozens of fields, and their names say so.
+    if (other == &column || other->task != column.task || &other->metric() != &column.metric() ||
+        there.config().protocol() != protocol || there.config().preset() != preset)
+      continue;
+    const std::vector<FieldDifference> differences = SettingDifferences(record, there);
+    for (const FieldDifference& d : differences) fields[d.path] = FieldText(d);
+    // Equal values of unlike origin make columns of their own, too.
+    if (differences.empty()) fields[""] = absl::StrCat("overridden: ", OverridesOf(record));
+  }
+  const size_t more = fields.size() - std::min(fields.size(), kMaxFieldsNamed);
+  for (const auto& [path, text] : fields) parts.push_back(text);
+  parts.resize(parts.size() - more);
+  if (more > 0) parts.push_back(absl::StrCat("and ", more, " more fields"));
+  return absl::StrJoin(parts, ", ");
 }
 
 }  // namespace lra::internal

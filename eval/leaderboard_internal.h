@@ -56,6 +56,9 @@ std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entrie
 // Names the fields in which a table's columns differ from the first table's.
 std::string DescribeDifference(const std::vector<ColumnRuns>& first,
                                const std::vector<ColumnRuns>& other);
+// What tells a column from the others of its task: protocol, preset and the settings that differ,
+// "protocol fair@1, preset small, model.positions=SINUSOID".
+std::string DescribeSetting(const ColumnRuns& column, const std::vector<const ColumnRuns*>& others);
 
 // leaderboard.cc: the runs that can be shown, with the scores of their examples; why the others
 // cannot goes to `left_out`. They point into `found`. DataLoss for scores that were changed.
@@ -92,15 +95,17 @@ std::vector<OpenRow> MakeRows(const std::vector<ColumnRuns>& columns,
                               const LeaderboardOptions& options,
                               std::vector<std::string>* left_out);
 
-// leaderboard_statistics.cc. Which runs of the cell trained, its value and interval.
-void FillStatistics(const ColumnRuns& column, const LeaderboardOptions& options, CellRuns* runs,
-                    LeaderboardCell* cell);
+// leaderboard_statistics.cc. Which runs of the cell trained, its value and interval. Returns the
+// runs behind the value, among `runs->entries`: those that trained or, where none did, all scored.
+std::vector<const Entry*> FillStatistics(const ColumnRuns& column,
+                                         const LeaderboardOptions& options, CellRuns* runs,
+                                         LeaderboardCell* cell);
 // The mean over all runs where some run of a column failed.
 void FillAllRuns(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
                  std::vector<OpenRow>* rows);
 // Verdicts against the baselines, corrected over the table.
 void FillLearned(const std::vector<ColumnRuns>& columns, std::vector<OpenRow>* rows);
-// Averages of rows that fill all of several columns.
+// Averages of rows that fill all of several columns and are ranked in each.
 void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
                   std::vector<OpenRow>* rows);
 // Comparisons of all pairs of each column, and the letters that follow from them.
@@ -111,14 +116,18 @@ std::vector<TableComparison> CompareColumns(const std::vector<ColumnRuns>& colum
 // Baselines did; so did every scored run where there is no majority class to compare with, or where
 // it cannot be compared.
 bool HasTrained(const Entry& run, const ColumnRuns& column);
-// These runs, all scored, as the statistics see them.
+// These runs, all scored, as the statistics see them: on the examples that each of them has.
 RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column);
 // The column's baselines as rows of one run: the majority class only, or all that a score must be
 // above to count as learned (BaselineBar::is_required; the majority class is one of them).
 enum class WhichBaselines { kMajority, kRequired };
 std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, WhichBaselines which);
 
-// leaderboard_notes.cc: says that the numbers of a column do not come from one build of committed
+// leaderboard_notes.cc: why it is not known which runs of a column trained: "no majority class is
+// on record (`lra baseline listops`), so every scored run counts as trained"; empty where it is
+// known, and for columns without runs of our own.
+std::string WhyUnjudged(const ColumnRuns& column);
+// Says that the numbers of a column do not come from one build of committed
 // sources, and which rows come from which; empty if they do.
 std::string DescribeBuilds(const ColumnRuns& column);
 // How the rows were obtained.

@@ -129,6 +129,25 @@ TEST(LeaderboardMetricsTest, AnyMetricOfTheStoredSumsCanBeShown) {
               ElementsAre(AllOf(HasSubstr("labels has no value"), HasSubstr("nats"))));
 }
 
+// One trained run without scores of examples has no interval, but a mean over all runs.
+TEST(LeaderboardMetricsTest, AllRunsOfARunWithoutAnIntervalAreItsValueAndGuessing) {
+  LocatedRecord diverged = By("", MakeRun({.method = "frail", .seed = 1}));
+  diverged.record.clear_results();
+  diverged.record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+  const Leaderboard board = Build(
+      {By("", MakeBaseline("majority", 340), 4600), By("", MakeRun({.method = "frail"}), 3000),
+       diverged, By("", MakeRun({.method = "sound"}), 3400)},
+      kNats);
+  const LeaderboardTable& table = board.tables.at(0);
+  EXPECT_THAT(Methods(table), ElementsAre("majority", "sound", "frail"));
+  const LeaderboardCell &sound = *table.rows[1].cells[0], &frail = *table.rows[2].cells[0];
+  EXPECT_DOUBLE_EQ(sound.all_runs->mean, 1.7);
+  EXPECT_NEAR(frail.all_runs->mean, 2.3 + 0.5 * (1.5 - 2.3), 1e-12);
+  EXPECT_TRUE(std::isnan(frail.all_runs->interval.low));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              HasSubstr("1.500 1/2 1 run; all runs 1.900 "));
+}
+
 TEST(LeaderboardMetricsTest, UnknownMetricsAreNamed) {
   const Leaderboard board = Build({MakeRun({}), By("elo", MakeRun({.method = "other"}))});
   EXPECT_THAT(board.left_out,

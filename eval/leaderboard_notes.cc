@@ -220,14 +220,22 @@ std::string DescribeMissingExamples(const ColumnRuns& column) {
           : "; what is said of them is about seeds only.");
 }
 
+// What is not known without the majority class: whether runs trained, and what failed ones count
+// for.
 std::string DescribeChance(const ColumnRuns& column) {
-  if (column.first_scored() == nullptr ||
-      column.entries.front().record().kind() != RunRecord::MEASURED ||
-      !BaselinesOf(column, WhichBaselines::kMajority).empty())
-    return "";
-  return absl::StrCat(column.task, ": no ", MereGuessOf(column.entries.front().record().spec()),
-                      " is on record (`lra baseline ", column.task,
-                      "`), so every scored run counts as trained.");
+  std::set<std::string> failed;
+  for (const Entry& entry : column.entries) {
+    if (entry.has_failed()) failed.insert(entry.record().method());
+  }
+  const std::string unjudged = WhyUnjudged(column);
+  if ((column.first_scored() == nullptr && failed.empty()) || unjudged.empty()) return "";
+  const std::string unranked =
+      failed.empty()
+          ? ""
+          : absl::StrCat("; nor is it known what a failed run counts for, so rows with some (",
+                         absl::StrJoin(failed, ", "),
+                         ") stand behind the others and have no average");
+  return absl::StrCat(column.task, ": ", unjudged, unranked, ".");
 }
 
 // A protocol looks at the test split once. A note tells of each run that looked more often.
@@ -281,6 +289,15 @@ std::string DescribeVersions(const std::vector<ColumnRuns>& columns) {
 }
 
 }  // namespace
+
+std::string WhyUnjudged(const ColumnRuns& column) {
+  const RunRecord& first = column.entries.front().record();
+  if (first.kind() != RunRecord::MEASURED ||
+      !BaselinesOf(column, WhichBaselines::kMajority).empty())
+    return "";
+  return absl::StrCat("no ", MereGuessOf(first.spec()), " is on record (`lra baseline ",
+                      column.task, "`), so every scored run counts as trained");
+}
 
 std::string DescribeBuilds(const ColumnRuns& column) {
   std::vector<const Versions*> versions;

@@ -35,10 +35,27 @@ bool HasFailures(const std::vector<OpenRow>& rows, size_t column) {
   });
 }
 
-TaskPart PartOf(const LeaderboardCell& cell, std::optional<double> guessing) {
-  TaskPart part{*cell.estimate, std::nullopt};
-  if (cell.all_runs && guessing) part.failures = {{cell.trained, cell.runs()}, *guessing};
+// A cell with an estimate; `guessing` is set where failures count.
+TaskPart PartOf(const LeaderboardCell& cell, std::optional<double> guessing, const Metric& metric) {
+  TaskPart part;
+  part.trained = *cell.estimate;
+  if (guessing) part.failures = {{cell.trained, cell.runs()}, *guessing};
+  part.is_proportion = metric.traits().is_proportion;
   return part;
+}
+
+MeanOfAll AllRunsOf(const LeaderboardCell& cell, double guessing, const Metric& metric,
+                    double confidence) {
+  if (cell.trained > 0 && cell.estimate)
+    return AllRunsMean(PartOf(cell, guessing, metric), confidence);
+  // How much a run gains that trains is not known, or how far such runs scatter.
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  MeanOfAll all;
+  all.mean = guessing;
+  if (cell.trained > 0)
+    all.mean += LearnRate{cell.trained, cell.runs()}.rate() * (cell.value - guessing);
+  all.interval = {kUnknown, kUnknown};
+  return all;
 }
 
 // One-sided level at which a row is named as above a bar.
@@ -160,7 +177,8 @@ RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column) {
   RowRuns row;
   row.metric = &column.metric();
   for (const Entry* run : runs) {
-    row.examples = run->result->examples();
+    const int64_t examples = run->result->examples();
+    row.examples = row.runs.empty() ? examples : std::min(row.examples, examples);
     row.runs.push_back(ScoresOf(*run));
   }
   return row;
@@ -184,8 +202,9 @@ std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, WhichBaselines which)
   return baselines;
 }
 
-void FillStatistics(const ColumnRuns& column, const LeaderboardOptions& options, CellRuns* runs,
-                    LeaderboardCell* cell) {
+std::vector<const Entry*> FillStatistics(const ColumnRuns& column,
+                                         const LeaderboardOptions& options, CellRuns* runs,
+                                         LeaderboardCell* cell) {
   std::vector<const Entry*> trained, scored;
   for (const Entry& run : runs->entries) {
     if (run.result != nullptr) scored.push_back(&run);
@@ -193,17 +212,18 @@ void FillStatistics(const ColumnRuns& column, const LeaderboardOptions& options,
   }
   cell->trained = static_cast<int64_t>(trained.size());
   runs->trained = RowOf(trained, column);
-  const RowRuns shown = trained.empty() ? RowOf(scored, column) : runs->trained;
+  std::vector<const Entry*> shown = trained.empty() ? scored : trained;
   std::vector<double> values;
-  for (const RunScores& run : shown.runs) values.push_back(run.value);
+  for (const Entry* run : shown) values.push_back(run->Value());
   cell->value = values.empty() ? std::numeric_limits<double>::quiet_NaN() : Mean(values);
   const std::optional<RowEstimate> estimate = EstimateRow(runs->trained);
-  if (!estimate) return;
+  if (!estimate) return shown;
   cell->estimate = estimate->estimate;
   cell->moments = estimate->moments;
   cell->basis = estimate->basis;
   cell->method = IntervalMethod(runs->trained, *estimate);
   cell->interval = RowInterval(runs->trained, *estimate, options.confidence);
+  return shown;
 }
 
 void FillAllRuns(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
@@ -214,14 +234,7 @@ void FillAllRuns(const std::vector<ColumnRuns>& columns, const LeaderboardOption
     for (OpenRow& open : *rows) {
       auto& cell = open.row.cells[c];
       if (!cell || IsBaseline(open.row) || cell->runs() == 0) continue;
-      cell->all_runs.emplace();
-      if (cell->trained == 0) {  // how much a run gains that trains is not known
-        cell->all_runs->mean = *guessing;
-        const double unknown = std::numeric_limits<double>::quiet_NaN();
-        cell->all_runs->interval = {unknown, unknown};
-      } else if (cell->estimate) {
-        cell->all_runs = AllRunsMean(PartOf(*cell, guessing), options.confidence);
-      }
+      cell->all_runs = AllRunsOf(*cell, *guessing, columns[c].metric(), options.confidence);
     }
   }
 }
@@ -263,16 +276,19 @@ void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptio
     std::vector<TaskPart> parts;
     double sum = 0;
     for (size_t c = 0; c < columns.size(); ++c) {
-      if (!row.cells[c] || std::isnan(row.cells[c]->rank_value())) {
-        row.missing_tasks.push_back(columns[c].task);
+      const auto& cell = row.cells[c];
+      if (!cell || std::isnan(cell->rank_value())) {
+        (cell && cell->is_unranked() ? row.unranked_tasks : row.missing_tasks)
+            .push_back(columns[c].task);
         continue;
       }
-      sum += row.cells[c]->rank_value();
-      row.average_has_single_runs |= row.cells[c]->trained == 1;
-      if (row.cells[c]->estimate && row.cells[c]->trained > 0)
-        parts.push_back(PartOf(*row.cells[c], Guessing(columns[c])));
+      sum += cell->rank_value();
+      row.average_has_single_runs |= cell->trained == 1;
+      if (!cell->estimate || cell->trained == 0) continue;
+      parts.push_back(
+          PartOf(*cell, cell->all_runs ? Guessing(columns[c]) : std::nullopt, columns[c].metric()));
     }
-    if (!row.missing_tasks.empty()) continue;
+    if (!row.missing_tasks.empty() || !row.unranked_tasks.empty()) continue;
     row.average = sum / static_cast<double>(columns.size());
     if (parts.size() == columns.size())
       row.average_interval = AverageOverTasks(parts, options.confidence).interval;

@@ -10,6 +10,7 @@
 #include "eval/crossed_test_util.h"
 #include "eval/leaderboard.h"
 #include "eval/scored_runs_test_util.h"
+#include "eval/table_paper.h"
 #include "eval/table_writer.h"
 #include "lra/files.h"
 
@@ -160,6 +161,51 @@ TEST_F(LeaderboardStatisticsTest, AFailedRunStaysAFailureWhateverItScored) {
               HasSubstr("| 38.0 [35.9, 40.2] 1/3 1 run |"));
 }
 
+// What a failed run counts for is the majority class's score. Without it the survivors would win.
+TEST_F(LeaderboardStatisticsTest, SurvivorsAreNotRankedWithoutAMajorityClass) {
+  Add({.method = "frail"}, FirstRight(1900));
+  AddDiverged("frail", 1);
+  AddRow("sound", RunsOf('B'));
+  for (const std::string method : {"frail", "sound"}) {
+    for (uint32_t s = 0; s < 2; ++s)
+      Add({.method = method, .task = "text", .seed = s}, FirstRight(900));
+  }
+  Leaderboard board = Build();
+  const LeaderboardTable& table = board.tables.at(0);
+  ASSERT_EQ(table.rows.size(), 2u);
+  const LeaderboardRow &first = table.rows[0], &last = table.rows[1];
+  EXPECT_EQ(first.method, "sound");
+  EXPECT_TRUE(first.average.has_value());
+  EXPECT_EQ(last.method, "frail");
+  EXPECT_FALSE(last.average.has_value());
+  EXPECT_EQ(last.missing_tasks.size(), 0u);
+  EXPECT_EQ(last.unranked_tasks, std::vector<std::string>{"listops"});
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              HasSubstr("listops: no majority class is on record (`lra baseline listops`), so "
+                        "every scored run counts as trained; nor is it known what a failed run "
+                        "counts for, so rows with some (frail) stand behind the others and have "
+                        "no average."));
+  EXPECT_THAT(WritePaperTables(board), HasSubstr("frail & 95.00"));  // not bold
+  AddBaseline("majority", FirstRight(400));
+  Add({.method = "majority", .task = "text", .kind = RunRecord::BASELINE}, FirstRight(400));
+  board = Build();
+  for (const LeaderboardRow& row : board.tables.at(0).rows)
+    EXPECT_TRUE(row.average.has_value()) << row.method;
+}
+
+TEST_F(LeaderboardStatisticsTest, RunsOfAnotherNumberOfExamplesAreLeftOut) {
+  AddRow("a", RunsOf('A'));
+  Add({.method = "a", .seed = 7}, FirstRight(20, 50));
+  const Leaderboard board = Build();
+  EXPECT_EQ(Cell(board, "a").runs(), 3);
+  EXPECT_NEAR(Cell(board, "a").interval->low, 0.36215271, 5e-9);
+  ASSERT_EQ(board.left_out.size(), 1u);
+  EXPECT_EQ(board.left_out[0],
+            found_.runs[3].directory +
+                ": record.textproto has 50 test examples, those of other runs of its cell have "
+                "2,000; it is not counted");
+}
+
 TEST_F(LeaderboardStatisticsTest, StoppedRunsAreMissingAndNotCounted) {
   AddRow("a", RunsOf('A'));
   LocatedRecord stopped = MakeRun({.method = "a", .seed = 7});
@@ -188,6 +234,17 @@ TEST_F(LeaderboardStatisticsTest, AveragesHaveAnInterval) {
   const std::vector<TaskPart> parts = {{a, {}}, {b, {}}};
   EXPECT_NEAR(row.average_interval->low, AverageOverTasks(parts, 0.95).interval.low, 1e-12);
   EXPECT_FALSE(row.average_has_single_runs);
+  EXPECT_THAT(WriteLeaderboard(Build(), TableFormat::kCsv), HasSubstr(",average,0.95,"));
+}
+
+TEST_F(LeaderboardStatisticsTest, AveragesOfSingleRunsAreMarkedForPrograms) {
+  Add({.method = "a"}, RunsOf('A')[0]);
+  Add({.method = "a", .task = "text"}, RunsOf('B')[0]);
+  const Leaderboard board = Build();
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kCsv),
+              HasSubstr(",average with cells of one run,0.95,"));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kJson),
+              HasSubstr("\"average_has_single_runs\": true"));
 }
 
 TEST_F(LeaderboardStatisticsTest, CountsAloneGiveWiderIntervalsAndSaySo) {

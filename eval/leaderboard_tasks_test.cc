@@ -229,6 +229,22 @@ TEST(LeaderboardTasksTest, TheLastStepStandsBesideTheSelectedOne) {
   EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).last_value.has_value());
 }
 
+// 100 of 2,000 is below the majority class: neither score of that run is shown.
+TEST(LeaderboardTasksTest, TheLastStepIsOfTheRunsBehindTheValue) {
+  const auto with_last = [](uint32_t seed, int64_t correct, int64_t last_correct) {
+    LocatedRecord run = MakeRun({.seed = seed, .correct = correct});
+    SplitResult last = run.record.results(0);
+    last.set_checkpoint(kLastCheckpoint);
+    SetCorrect(last_correct, &last);
+    *run.record.add_results() = last;
+    return run;
+  };
+  const Leaderboard board =
+      Build({MakeBaseline("majority", 340), with_last(0, 700, 600), with_last(1, 100, 90)});
+  EXPECT_DOUBLE_EQ(OnlyCell(board).value, 0.35);
+  EXPECT_DOUBLE_EQ(OnlyCell(board).last_value.value(), 0.3);
+}
+
 TEST(LeaderboardTasksTest, AScoreOfAPartOfTheSplitIsLeftOut) {
   LocatedRecord part = MakeRun({.method = "relu"});
   part.record.mutable_results(0)->set_examples(64);
@@ -328,6 +344,25 @@ TEST(LeaderboardTasksTest, ATenthMoreParametersIsAllowed) {
   run.record.set_parameters(110001);
   EXPECT_THAT(WriteLeaderboard(Build({run}), TableFormat::kMarkdown),
               HasSubstr("; +10.0 % parameters"));
+}
+
+// Rows are found by the names of their folders, which are anybody's.
+TEST(LeaderboardTasksTest, TheOrderOfFoldersDecidesNothing) {
+  LocatedRecord one = MakeRun({.method = "one", .correct = 900, .kind = RunRecord::EXTERNAL});
+  LocatedRecord two = MakeRun({.method = "two", .correct = 800, .kind = RunRecord::EXTERNAL});
+  one.record.mutable_data()->set_view_fingerprint("v");
+  two.record.mutable_data()->set_view_fingerprint("another");
+  const LocatedRecord majority = MakeBaseline("majority", 340);
+  const Leaderboard board = Build({one, majority, two});
+  ASSERT_EQ(board.tables.size(), 2);
+  for (const LeaderboardTable& table : board.tables) {
+    ASSERT_EQ(table.rows.size(), 2);
+    EXPECT_EQ(table.rows[0].method, "majority");
+    EXPECT_EQ(table.rows[1].cells.at(0)->learned.runs_above, 1);
+  }
+  const std::string text = WriteLeaderboard(board, TableFormat::kMarkdown);
+  EXPECT_EQ(WriteLeaderboard(Build({two, majority, one}), TableFormat::kMarkdown), text);
+  EXPECT_EQ(WriteLeaderboard(Build({majority, two, one}), TableFormat::kMarkdown), text);
 }
 
 TEST(LeaderboardTasksTest, ExternalRowsJoinWhatSawTheSame) {

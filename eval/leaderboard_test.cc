@@ -183,6 +183,29 @@ TEST(LeaderboardTest, ARepeatedSeedCountsOnce) {
   EXPECT_THAT(board.left_out[1], HasSubstr("elsewhere/other: repeats"));
 }
 
+// The same predictions, made by another command below another protocol.
+TEST(LeaderboardTest, ABaselineOfEqualPredictionsIsACopy) {
+  LocatedRecord first = MakeBaseline("majority", 340), again = first, other = first;
+  first.record.add_test_looks()->set_command("lra baseline listops");
+  again.directory = "elsewhere/majority";
+  again.record.add_test_looks()->set_command("lra baseline listops --out elsewhere");
+  again.record.mutable_config()->set_protocol("strong@1");
+  other.directory = "other/majority";
+  SetCorrect(341, other.record.mutable_results(0));
+  const Leaderboard board = Build({MakeRun({}), first, again, other});
+  ASSERT_EQ(board.left_out.size(), 2);
+  EXPECT_THAT(board.left_out[0], HasSubstr("elsewhere/majority: is a copy of runs/"));
+  EXPECT_THAT(board.left_out[1], HasSubstr("other/majority: repeats"));
+}
+
+TEST(LeaderboardTest, ALaterLookAtTheTestSplitMakesNoOtherRun) {
+  LocatedRecord copy = MakeRun({});
+  copy.directory = "backup/copy";
+  copy.record.add_test_looks()->set_command("lra eval backup/copy --split test");
+  EXPECT_THAT(Build({MakeRun({}), copy}).left_out,
+              ElementsAre(HasSubstr("backup/copy: is a copy of ")));
+}
+
 TEST(LeaderboardTest, RunsWithoutAResultAreNamed) {
   LocatedRecord unscored = MakeRun({.method = "cosformer"});
   unscored.record.clear_results();

@@ -13,6 +13,17 @@
 namespace lra {
 namespace {
 
+constexpr char kPoints[] = "points";
+
+std::string UnitOf(const PowerRequest& request) {
+  return request.metric == nullptr ? kPoints : request.metric->difference_unit();
+}
+
+// What a metric's value is times in that unit.
+double ScaleOf(const PowerRequest& request) {
+  return request.metric == nullptr ? 100 : request.metric->traits().scale;
+}
+
 absl::Status OutOfRange(const char* flag, double value, const char* right) {
   return absl::InvalidArgumentError(absl::StrFormat("%s %g: must be %s", flag, value, right));
 }
@@ -23,7 +34,7 @@ absl::Status CheckRequest(const PowerRequest& r) {
         "--examples is missing: the number of examples of the split, e.g. 2000; or name two rows "
         "whose records say it");
   }
-  if (!r.seeds && !r.difference_points) {
+  if (!r.seeds && !r.difference) {
     return absl::InvalidArgumentError(
         "give --seeds, to be told which difference is seen, or --difference, to be told how many "
         "seeds it needs, or both");
@@ -32,8 +43,10 @@ absl::Status CheckRequest(const PowerRequest& r) {
   if (r.seeds && *r.seeds < 2) {
     return OutOfRange("--seeds", *r.seeds, "at least 2: one run shows nothing about other seeds");
   }
-  if (r.difference_points && !(*r.difference_points > 0 && *r.difference_points <= 100))
-    return OutOfRange("--difference", *r.difference_points, "above 0 and at most 100 points");
+  if (r.difference && !(*r.difference > 0 && std::isfinite(*r.difference)))
+    return OutOfRange("--difference", *r.difference, "a number above 0");
+  if (r.difference && UnitOf(r) == kPoints && *r.difference > 100)
+    return OutOfRange("--difference", *r.difference, "above 0 and at most 100 points");
   if (!(r.seed_sd_points >= 0 && r.seed_sd_points <= 50))
     return OutOfRange("--seed-sd", r.seed_sd_points, "0 to 50 points");
   if (!(r.disagreement_percent > 0 && r.disagreement_percent <= 100))
@@ -58,12 +71,12 @@ Design DesignOf(const PowerRequest& request) {
   return design;
 }
 
-// Two digits of a fraction's points; all digits of points that were given.
-std::string Points(double difference) {
-  return AmountText(absl::StrFormat("%.2g", 100 * difference), "points");
+// Two digits of a value's difference; all digits of one that was given.
+std::string Amount(const PowerRequest& request, double difference) {
+  return AmountText(absl::StrFormat("%.2g", ScaleOf(request) * difference), UnitOf(request));
 }
-std::string GivenPoints(double points) {
-  return AmountText(absl::StrFormat("%g", points), "points");
+std::string GivenAmount(const PowerRequest& request) {
+  return AmountText(absl::StrFormat("%g", *request.difference), UnitOf(request));
 }
 
 std::string Or(const std::optional<int64_t>& number, const char* none) {
@@ -80,8 +93,8 @@ absl::StatusOr<PowerPlan> PlanPower(const PowerRequest& request) {
   without_end.seeds = std::numeric_limits<double>::infinity();
   plan.floor = SmallestDifference(without_end, power, confidence);
   if (request.seeds) plan.smallest_difference = SmallestDifference(plan.design, power, confidence);
-  if (!request.difference_points) return plan;
-  const double difference = *request.difference_points / 100;
+  if (!request.difference) return plan;
+  const double difference = *request.difference / ScaleOf(request);
   plan.seeds_needed = SeedsNeeded(plan.design, difference, power, confidence);
   if (request.seeds) {
     plan.power = Power(plan.design, difference, confidence);
@@ -96,27 +109,28 @@ std::string WritePowerPlan(const PowerPlan& plan) {
   std::string text = absl::StrFormat(
       "%s examples; standard deviations of the difference: %s of seeds, %.2g of one "
       "example, %.2g of the rest (%s).\n",
-      FormatCount(plan.design.examples), Points(std::sqrt(c.seeds)), 100 * std::sqrt(c.examples),
-      100 * std::sqrt(c.rest), r.like ? "from the record" : "assumed");
+      FormatCount(plan.design.examples), Amount(r, std::sqrt(c.seeds)),
+      ScaleOf(r) * std::sqrt(c.examples), ScaleOf(r) * std::sqrt(c.rest),
+      r.like ? "from the record" : "assumed");
   if (plan.power) {
     absl::StrAppendFormat(&text, "%d seeds a row tell %s from 0 with %.1f %%.\n", *r.seeds,
-                          GivenPoints(*r.difference_points), 100 * *plan.power);
+                          GivenAmount(r), 100 * *plan.power);
   }
   if (r.seeds) {
     absl::StrAppendFormat(&text, "Smallest difference seen with %g %% by %d seeds: %s.\n",
                           r.power_percent, *r.seeds,
-                          plan.smallest_difference ? Points(*plan.smallest_difference) : "none");
+                          plan.smallest_difference ? Amount(r, *plan.smallest_difference) : "none");
   }
-  if (r.difference_points) {
-    absl::StrAppendFormat(&text, "Seeds a row that see %s with %g %%: %s.\n",
-                          GivenPoints(*r.difference_points), r.power_percent,
+  if (r.difference) {
+    absl::StrAppendFormat(&text, "Seeds a row that see %s with %g %%: %s.\n", GivenAmount(r),
+                          r.power_percent,
                           Or(plan.seeds_needed, "no number; the examples are too few"));
   }
-  if (r.difference_points && r.seeds) {
+  if (r.difference && r.seeds) {
     absl::StrAppendFormat(&text, "Examples that see it with %d seeds: %s.\n", *r.seeds,
                           Or(plan.examples_needed, "no number; the seeds are too few"));
   }
-  absl::StrAppend(&text, "Without end of seeds: ", plan.floor ? Points(*plan.floor) : "none",
+  absl::StrAppend(&text, "Without end of seeds: ", plan.floor ? Amount(r, *plan.floor) : "none",
                   ".\n");
   return text;
 }
@@ -126,21 +140,21 @@ std::string WritePowerPlanJson(const PowerPlan& plan) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
   };
   const DifferenceComponents& c = plan.design.components;
-  const nlohmann::ordered_json json = {
-      {"examples", plan.design.examples},
-      {"seeds", number(plan.request.seeds)},
-      {"difference_points", number(plan.request.difference_points)},
-      {"power_percent", plan.request.power_percent},
-      {"confidence", plan.request.confidence},
-      {"variance_seeds", c.seeds},
-      {"variance_examples", c.examples},
-      {"variance_rest", c.rest},
-      {"degrees_per_seed", plan.design.degrees_per_seed},
-      {"power", number(plan.power)},
-      {"smallest_difference", number(plan.smallest_difference)},
-      {"seeds_needed", number(plan.seeds_needed)},
-      {"examples_needed", number(plan.examples_needed)},
-      {"floor", number(plan.floor)}};
+  const nlohmann::ordered_json json = {{"examples", plan.design.examples},
+                                       {"seeds", number(plan.request.seeds)},
+                                       {"difference", number(plan.request.difference)},
+                                       {"unit", UnitOf(plan.request)},
+                                       {"power_percent", plan.request.power_percent},
+                                       {"confidence", plan.request.confidence},
+                                       {"variance_seeds", c.seeds},
+                                       {"variance_examples", c.examples},
+                                       {"variance_rest", c.rest},
+                                       {"degrees_per_seed", plan.design.degrees_per_seed},
+                                       {"power", number(plan.power)},
+                                       {"smallest_difference", number(plan.smallest_difference)},
+                                       {"seeds_needed", number(plan.seeds_needed)},
+                                       {"examples_needed", number(plan.examples_needed)},
+                                       {"floor", number(plan.floor)}};
   return json.dump(2) + "\n";
 }
 

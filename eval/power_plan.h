@@ -7,18 +7,21 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "eval/metric.h"
 #include "eval/power.h"
 
 namespace lra {
 
 // Points are percentage points: hundredths of the metric's value.
 struct PowerRequest {
+  // The metric of `like`; null: a share in percent, whose differences are points.
+  const Metric* metric = nullptr;
   // Examples of the split; needed unless `like` is given.
   std::optional<int64_t> examples;
   // Seeds of each row.
   std::optional<int64_t> seeds;
-  // The true difference to be seen.
-  std::optional<double> difference_points;
+  // The true difference to be seen, in the unit in which the metric's differences are shown.
+  std::optional<double> difference;
   // What is assumed where nothing is on record: the standard deviation over seeds of the
   // difference, and the share of examples, in percent, on which two runs disagree.
   double seed_sd_points = 1;

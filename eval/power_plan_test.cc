@@ -16,7 +16,7 @@ PowerRequest Golden() {
   PowerRequest request;
   request.examples = 2000;
   request.seeds = 5;
-  request.difference_points = 2;
+  request.difference = 2;
   return request;
 }
 
@@ -36,18 +36,40 @@ TEST(PowerPlanTest, GoldenPlanAsTextAndAsJson) {
 
 TEST(PowerPlanTest, OneOfSeedsAndDifferenceIsEnough) {
   PowerRequest request = Golden();
-  request.difference_points.reset();
+  request.difference.reset();
   const auto by_seeds = PlanPower(request);
   ASSERT_TRUE(by_seeds.ok());
   EXPECT_FALSE(by_seeds->power.has_value());
   EXPECT_FALSE(by_seeds->seeds_needed.has_value());
   request = Golden();
   request.seeds.reset();
-  request.difference_points = 1;
+  request.difference = 1;
   const auto by_difference = PlanPower(request);
   ASSERT_TRUE(by_difference.ok());
   EXPECT_THAT(WritePowerPlan(*by_difference),
               HasSubstr("Seeds a row that see 1 point with 80 %: no number; the examples are too"));
+}
+
+// Differences of a metric on record are in its own unit, whatever their size.
+TEST(PowerPlanTest, OtherMetricsKeepTheirUnit) {
+  PowerRequest request = Golden();
+  const auto points = PlanPower(request);
+  request.like = points->design;
+  request.metric = *FindMetric(kBitsPerToken);
+  request.difference = 0.02;
+  const auto bits = PlanPower(request);
+  ASSERT_TRUE(bits.ok()) << bits.status();
+  EXPECT_NEAR(bits->power.value(), 0.67999231, 5e-9);
+  const std::string text = WritePowerPlan(*bits);
+  EXPECT_THAT(text, AllOf(HasSubstr("5 seeds a row tell 0.02 bits/token from 0 with 68.0 %."),
+                          HasSubstr("seen with 80 % by 5 seeds: 0.023 bits/token."),
+                          HasSubstr("0.01 bits/token of seeds, 0.22 of one example"),
+                          ::testing::Not(HasSubstr("point"))));
+  const auto json = nlohmann::json::parse(WritePowerPlanJson(*bits));
+  EXPECT_EQ(json["unit"], "bits/token");
+  EXPECT_EQ(json["difference"], 0.02);
+  request.difference = 101;
+  EXPECT_TRUE(PlanPower(request).ok());
 }
 
 TEST(PowerPlanTest, ErrorsNameFlagValueAndCure) {
@@ -63,11 +85,10 @@ TEST(PowerPlanTest, ErrorsNameFlagValueAndCure) {
   EXPECT_THAT(refusal([](PowerRequest* r) { r->seeds = 1; }),
               HasSubstr("--seeds 1: must be at le"));
   EXPECT_THAT(refusal([](PowerRequest* r) { r->power_percent = 100; }), HasSubstr("--power 100"));
-  EXPECT_THAT(refusal([](PowerRequest* r) { r->difference_points = 0; }),
-              HasSubstr("--difference 0"));
+  EXPECT_THAT(refusal([](PowerRequest* r) { r->difference = 0; }), HasSubstr("--difference 0"));
   EXPECT_THAT(refusal([](PowerRequest* r) {
                 r->seeds.reset();
-                r->difference_points.reset();
+                r->difference.reset();
               }),
               HasSubstr("give --seeds"));
 }

@@ -121,7 +121,7 @@ absl::StatusOr<std::vector<float>> StoredLogits(absl::string_view directory,
                                                 const RunRecord& record, absl::string_view split) {
   const SplitResult* result = FindResult(record, split);
   if (record.spec().guesses_tokens()) {
-    return absl::UnimplementedError(
+    return absl::InvalidArgumentError(
         absl::StrCat(directory, ": this run guesses tokens (view.target); profiles are of labels"));
   }
   if (result == nullptr || result->predictions_file().empty()) {

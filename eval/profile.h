@@ -73,7 +73,8 @@ struct ProfileInput {
 absl::StatusOr<Profile> MakeProfile(const ProfileInput& input);
 
 // The logits [scored examples, C] that the run stored of a split. NotFound where it has none, with
-// what to do; DataLoss where the file is not what the record says.
+// what to do; InvalidArgument of a run that guesses tokens; DataLoss where the file is not what the
+// record says.
 absl::StatusOr<std::vector<float>> StoredLogits(absl::string_view directory,
                                                 const RunRecord& record, absl::string_view split);
 

@@ -6,18 +6,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "eval/learned.h"
+#include "lra/check.h"
 
 namespace lra {
 namespace {
 
 bool IsProportion(const RowRuns& row) { return row.metric->traits().is_proportion; }
 
+ExampleValues FirstOf(const RunScores& run, int64_t examples) {
+  LRA_CHECK(examples <= static_cast<int64_t>(run.examples->size())) << run.examples->size();
+  return {run.examples->begin(), run.examples->begin() + examples};
+}
+
 // The first `examples` values of each run: rows of a whole split stand beside rows that leave a
 // last, smaller batch out.
 std::vector<ExampleValues> ValuesOf(const RowRuns& row, int64_t examples) {
   std::vector<ExampleValues> values;
-  for (const RunScores& run : row.runs)
-    values.emplace_back(run.examples->begin(), run.examples->begin() + examples);
+  for (const RunScores& run : row.runs) values.push_back(FirstOf(run, examples));
   return values;
 }
 
@@ -49,8 +54,7 @@ Discordance RunDiscordance(const RowRuns& a, int64_t s, const RowRuns& b) {
   const RunScores &run_a = a.runs[s], &run_b = b.runs[0];
   if (!run_a.examples || !run_b.examples)
     return WidestDiscordance(CountRight(run_a, examples), CountRight(run_b, examples), examples);
-  return DiscordanceOf({run_a.examples->begin(), run_a.examples->begin() + examples},
-                       {run_b.examples->begin(), run_b.examples->begin() + examples});
+  return DiscordanceOf(FirstOf(run_a, examples), FirstOf(run_b, examples));
 }
 
 // Two trained models, one a row.
@@ -64,6 +68,7 @@ RowDifference CompareTwoRuns(const RowRuns& a, const RowRuns& b, double confiden
   difference.estimate.example_variance =
       (share - difference.estimate.mean * difference.estimate.mean) / n;
   difference.interval = BonettPriceInterval(d, confidence);
+  difference.interval_estimate = BonettPriceEstimate(d);
   difference.p = McNemarP(d);
   difference.method = "McNemar";
   difference.differs_on_too_few = d.only_a + d.only_b < kLeastDifferingExamples;

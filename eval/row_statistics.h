@@ -25,7 +25,7 @@ struct RunScores {
 // The runs of one row, one a seed, all on the same examples.
 struct RowRuns {
   const Metric* metric = nullptr;
-  int64_t examples = 0;
+  int64_t examples = 0;  // at most as many as any run has scores of
   std::vector<RunScores> runs;
 
   int64_t count() const { return static_cast<int64_t>(runs.size()); }
@@ -62,6 +62,12 @@ struct RowDifference {
   std::string method;
   // Fewer than kLeastDifferingExamples are known to differ: not told apart.
   bool differs_on_too_few = false;
+  // What the interval is made of where that is not `estimate`: Bonett and Price's of two runs.
+  std::optional<Estimate> interval_estimate{};
+  // What the interval is made of: equality within a margin is judged by it.
+  const Estimate& shown_estimate() const {
+    return interval_estimate ? *interval_estimate : estimate;
+  }
 };
 struct DifferenceOptions {
   double confidence = 0.95;

@@ -114,7 +114,7 @@ struct FieldDifference {
 // points of the curve are one difference, told by the first.
 std::vector<FieldDifference> DiffRecords(const RunRecord& a, const RunRecord& b);
 
-// Equal bit for bit but for the fields marked volatile (times, host, resumes).
+// Equal bit for bit but for the fields marked volatile (times, host, resumes, command lines).
 bool EqualExceptVolatile(const RunRecord& a, const RunRecord& b);
 
 }  // namespace lra

@@ -12,6 +12,7 @@
 #include "eval/leaderboard_test_util.h"
 #include "eval/sums.h"
 #include "lra/files.h"
+#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
@@ -24,16 +25,10 @@ using ::testing::StartsWith;
 
 class RunRecordTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    root_ = JoinPath(::testing::TempDir(),
-                     std::string("run_record_test_") +
-                         ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    ASSERT_TRUE(RemoveAll(root_).ok());
-    ASSERT_TRUE(MakeDirectories(root_).ok());
-  }
-  std::string Path(const std::string& name) const { return JoinPath(root_, name); }
+  std::string Path(const std::string& name) const { return folder_.File(name); }
 
-  std::string root_;
+  const TestFolder folder_;
+  const std::string& root_ = folder_.path();
 };
 
 // Changes one byte in the middle of a file.
@@ -192,12 +187,13 @@ TEST_F(RunRecordTest, AConfusionMatrixCountsEveryExampleOnce) {
 }
 
 TEST(DiffRecordsTest, VolatileFieldsAreLeftOut) {
-  const RunRecord a = MakeRun({}).record;
-  RunRecord b = a;
+  RunRecord a = MakeRun({}).record, b = a;
   b.set_finished_unix_seconds(7);
   b.mutable_machine()->set_cpu("other");
   b.mutable_efficiency()->set_resumes(3);
   b.mutable_versions()->set_commit("abc");
+  a.add_test_looks()->set_command("lra baseline listops");
+  b.add_test_looks()->set_command("lra baseline listops --out elsewhere");
   EXPECT_TRUE(DiffRecords(a, b).empty());
   EXPECT_TRUE(EqualExceptVolatile(a, b));
 }

@@ -38,9 +38,11 @@ inline void StoreScoredRun(const ExampleValues& values, LocatedRecord* located) 
 // Base of fixtures: records in a folder of their own.
 class ScoredRuns : public ::testing::Test {
  protected:
-  // Stores the values beside a record of this specification, which is given its counts.
-  void Add(const RunSpec& spec, const ExampleValues& values) {
+  // Stores the values beside a record of this specification, which is given its counts. `change` is
+  // made to the record before.
+  void Add(const RunSpec& spec, const ExampleValues& values, void (*change)(RunRecord*) = nullptr) {
     LocatedRecord located = MakeRun(spec);
+    if (change != nullptr) change(&located.record);
     located.directory = JoinPath(folder_.path(), absl::StrCat("run", found_.runs.size()));
     StoreScoredRun(values, &located);
     found_.runs.push_back(located);
@@ -51,12 +53,14 @@ class ScoredRuns : public ::testing::Test {
   void AddBaseline(const std::string& name, const ExampleValues& values) {
     Add({.method = name, .kind = RunRecord::BASELINE}, values);
   }
-  void AddDiverged(const std::string& method, uint32_t seed) {
-    LocatedRecord located = MakeRun({.method = method, .seed = seed});
+  void AddDiverged(const std::string& method, uint32_t seed, const std::string& task = "listops") {
+    LocatedRecord located = MakeRun({.method = method, .task = task, .seed = seed});
+    located.directory = JoinPath(folder_.path(), absl::StrCat("run", found_.runs.size()));
     located.record.clear_results();
     located.record.mutable_failure()->set_kind(RunFailure::DIVERGED);
     located.record.mutable_failure()->set_step(120);
     located.record.mutable_failure()->set_cause("the loss is nan");
+    ASSERT_TRUE(WriteRunRecord(located.directory, located.record).ok());
     found_.runs.push_back(located);
   }
 

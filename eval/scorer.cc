@@ -4,17 +4,23 @@
 #include <cmath>
 #include <memory>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
 
 namespace lra {
 namespace {
 
+constexpr char kNotFinitePayload[] = "lra/not-finite";
+
 absl::Status CheckRow(absl::Span<const float> row, int32_t target, int64_t example) {
   for (size_t c = 0; c < row.size(); ++c) {
     if (std::isfinite(row[c])) continue;
-    return absl::InternalError(absl::StrCat("example ", example, ": the logit of class ", c, " is ",
-                                            row[c], "; logits must be finite"));
+    absl::Status status =
+        absl::InternalError(absl::StrCat("example ", example, ": the logit of class ", c, " is ",
+                                         row[c], "; logits must be finite"));
+    status.SetPayload(kNotFinitePayload, absl::Cord());
+    return status;
   }
   if (target >= 0 && target < static_cast<int32_t>(row.size())) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -77,4 +83,9 @@ absl::StatusOr<std::unique_ptr<Scorer>> MakeCategorical() {
 LRA_REGISTER(ScorerRegistry, kCategorical, MakeCategorical);
 
 }  // namespace
+
+bool IsNotFinite(const absl::Status& status) {
+  return status.GetPayload(kNotFinitePayload).has_value();
+}
+
 }  // namespace lra

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "eval/sums.h"
@@ -28,12 +29,15 @@ class Scorer {
   virtual ~Scorer() = default;
   // The names of the sums that Score() gives.
   virtual std::vector<std::string> sums() const = 0;
-  // Internal for an output that is not finite, InvalidArgument for sizes that do not fit and for
-  // targets that cannot be; both name the example.
+  // Internal, with IsNotFinite(), for an output that is not finite, InvalidArgument for sizes that
+  // do not fit and for targets that cannot be; both name the example.
   virtual absl::StatusOr<ExampleSums> Score(const Guesses& guesses) const = 0;
 };
 
 using ScorerRegistry = Registry<Scorer>;
+
+// Whether an error says that an output was not finite: the model has diverged.
+bool IsNotFinite(const absl::Status& status);
 
 // Logits of C classes: targets, correct, nats. The guess is the largest logit, the lowest class
 // among equals. Nats are taken in float64 by log-sum-exp.

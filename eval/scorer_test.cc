@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "lra/status_macros.h"
+
 namespace lra {
 namespace {
 
@@ -108,12 +110,15 @@ TEST(CategoricalScorerTest, ErrorsNameTheExample) {
     const absl::Status status = Score({logits, std::vector<int32_t>{0, 0}, 2}).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
     EXPECT_THAT(std::string(status.message()), HasSubstr("example 1: the logit of class 1"));
+    EXPECT_TRUE(IsNotFinite(status));
+    EXPECT_TRUE(IsNotFinite(Annotate(status, "validation"))) << "annotated, it is another error";
   }
   const std::vector<float> logits = {0, 1};
   EXPECT_THAT(std::string(Score({logits, std::vector<int32_t>{2}, 2}).status().message()),
               HasSubstr("example 0: label 2 is outside 0 .. 1"));
-  EXPECT_EQ(Score({logits, std::vector<int32_t>{-1}, 2}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  const absl::Status misplaced = Score({logits, std::vector<int32_t>{-1}, 2}).status();
+  EXPECT_EQ(misplaced.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(IsNotFinite(misplaced));
   EXPECT_EQ(Score({logits, std::vector<int32_t>{0, 0}, 2}).status().code(),
             absl::StatusCode::kInvalidArgument);
   const std::vector<int64_t> examples = {0, 0};

@@ -111,6 +111,11 @@ void FillCell(const Metric& metric, const LeaderboardCell& cell, double confiden
   FillCircumstances(metric, cell, line);
 }
 
+std::string AverageMethod(const LeaderboardRow& row) {
+  if (!row.average_interval) return "none";
+  return row.average_has_single_runs ? "average with cells of one run" : "average";
+}
+
 void AppendMeasured(const LeaderboardTable& table, const std::string& number,
                     const LeaderboardOptions& options, std::string* text) {
   for (const LeaderboardRow& row : table.rows) {
@@ -126,6 +131,7 @@ void AppendMeasured(const LeaderboardTable& table, const std::string& number,
     line["task"] = "average";
     line["value"] = Exact(*table.metric, *row.average);
     if (row.average_interval) SetEnds(*table.metric, "", *row.average_interval, &line);
+    line["interval"] = AverageMethod(row);
     line["confidence"] = absl::StrCat(options.confidence);
     *text += CsvLine(line);
   }
@@ -277,9 +283,13 @@ Json RowJson(const LeaderboardRow& row, const LeaderboardTable& table) {
                {"method", row.method},
                {"label", row.label},
                {"cells", std::move(cells)}};
-  if (row.average) json["average"] = *row.average;
+  if (row.average) {
+    json["average"] = *row.average;
+    json["average_has_single_runs"] = row.average_has_single_runs;
+  }
   if (row.average_interval) json["average_interval"] = IntervalJson(*row.average_interval);
   if (!row.missing_tasks.empty()) json["missing_tasks"] = row.missing_tasks;
+  if (!row.unranked_tasks.empty()) json["unranked_tasks"] = row.unranked_tasks;
   return json;
 }
 

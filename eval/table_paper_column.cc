@@ -10,13 +10,17 @@
 namespace lra::internal {
 namespace {
 
+constexpr char kOneRunSymbol[] = "$\\ast$";
+
 constexpr PaperMarkText kPaperMarks[] = {
     {PaperMark::kLetters, "",
      "Methods that share a letter in a column could not be told apart (Holm, 5\\,\\% a column)."},
     {PaperMark::kFailures, "",
      "(4/5): four of five runs trained, and the number is theirs; a run that diverged or is not "
-     "above the majority class did not train."},
-    {PaperMark::kOneRun, "$\\ast$", "One run: its interval is about this trained model only."},
+     "above the majority class did not train. Averages and bold count such a run as guessing; "
+     "where no majority class is on record, its row has neither."},
+    {PaperMark::kOneRun, kOneRunSymbol,
+     "One run, or an average with such a cell: the interval is about trained models only."},
     {PaperMark::kLessExamples, "$\\ddagger$",
      "Scores of examples are not on record: the interval rests on counts or seeds alone."},
     {PaperMark::kNotAbove, "$\\dagger$",
@@ -48,6 +52,10 @@ std::string Small(const std::string& text) {
   return text.empty() ? "" : absl::StrCat("{\\scriptsize\\,", text, "}");
 }
 
+std::string Superscript(const std::string& marks) {
+  return marks.empty() ? "" : absl::StrCat("\\textsuperscript{", marks, "}");
+}
+
 }  // namespace
 
 absl::Span<const PaperMarkText> PaperMarks() { return kPaperMarks; }
@@ -63,10 +71,13 @@ PaperColumn::PaperColumn(const LeaderboardTable& table, size_t column)
 }
 
 PaperCell PaperColumn::Cell(const LeaderboardRow& row, std::set<PaperMark>* used) const {
-  if (is_average()) return AverageCell(row);
+  if (is_average()) return AverageCell(row, used);
   const LeaderboardCell* const cell = CellOf(row);
   if (cell == nullptr || cell->runs() == 0) return {};
-  if (cell->trained == 0) return {"", Small(absl::StrCat("\\textsc{fail} 0/", cell->runs()))};
+  if (cell->trained == 0) {
+    used->insert(PaperMark::kFailures);
+    return {"", Small(absl::StrCat("\\textsc{fail} 0/", cell->runs()))};
+  }
   return {NumberText(cell->value, IsBest(row)),
           absl::StrCat(Small(Arms(cell->value, cell->interval)), Behind(row, *cell, used))};
 }
@@ -101,7 +112,7 @@ std::optional<double> PaperColumn::RankOf(const LeaderboardRow& row) const {
   if (row.kind == RunRecord::BASELINE) return std::nullopt;
   if (is_average()) return row.average;
   const LeaderboardCell* const cell = CellOf(row);
-  if (cell == nullptr || cell->trained == 0) return std::nullopt;
+  if (cell == nullptr || cell->trained == 0 || cell->is_unranked()) return std::nullopt;
   return cell->rank_value();
 }
 
@@ -157,9 +168,15 @@ std::string PaperColumn::Arms(double value, const std::optional<Interval>& inter
   return IntervalText(metric(), value, *interval, more_.value_or(0));
 }
 
-PaperCell PaperColumn::AverageCell(const LeaderboardRow& row) const {
+PaperCell PaperColumn::AverageCell(const LeaderboardRow& row, std::set<PaperMark>* used) const {
   if (!row.average) return {};
-  return {NumberText(*row.average, IsBest(row)), Small(Arms(*row.average, row.average_interval))};
+  PaperCell cell{NumberText(*row.average, IsBest(row)),
+                 Small(Arms(*row.average, row.average_interval))};
+  // Baselines are single runs by nature.
+  if (!row.average_has_single_runs || row.kind == RunRecord::BASELINE) return cell;
+  used->insert(PaperMark::kOneRun);
+  absl::StrAppend(&cell.behind, Superscript(kOneRunSymbol));
+  return cell;
 }
 
 std::string PaperColumn::Behind(const LeaderboardRow& row, const LeaderboardCell& cell,
@@ -177,7 +194,7 @@ std::string PaperColumn::Behind(const LeaderboardRow& row, const LeaderboardCell
     absl::StrAppend(&above, mark.symbol);
     used->insert(mark.mark);
   }
-  return above.empty() ? text : absl::StrCat(text, "\\textsuperscript{", above, "}");
+  return absl::StrCat(text, Superscript(above));
 }
 
 bool PaperColumn::HasMark(PaperMark mark, const LeaderboardCell& cell) {

@@ -64,7 +64,7 @@ class PaperColumn {
   std::string NumberText(double value, bool is_best) const;
   std::string PrintedNumber(double value) const;
   std::string Arms(double value, const std::optional<Interval>& interval) const;
-  PaperCell AverageCell(const LeaderboardRow& row) const;
+  PaperCell AverageCell(const LeaderboardRow& row, std::set<PaperMark>* used) const;
   // Runs that trained where not all did, letters, marks.
   static std::string Behind(const LeaderboardRow& row, const LeaderboardCell& cell,
                             std::set<PaperMark>* used);

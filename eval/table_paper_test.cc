@@ -82,6 +82,20 @@ TEST(TablePaperTest, OneRowHasNoBest) {
   EXPECT_THAT(Paper({MakeRun({.correct = 900})}), Not(HasSubstr("\\textbf")));
 }
 
+TEST(TablePaperTest, AveragesOfSingleRunsAreMarked) {
+  const std::vector<LocatedRecord> runs = {MakeRun({}), MakeRun({.task = "text"})};
+  EXPECT_THAT(Paper(runs),
+              HasSubstr("{\\scriptsize\\,$\\pm$1.5}\\textsuperscript{$\\ast$} \\\\\n"));
+  EXPECT_THAT(Paper(runs), HasSubstr("One run, or an average with such a cell"));
+  std::vector<LocatedRecord> twice = runs;
+  for (LocatedRecord run : runs) {
+    run.record.set_seed(1);
+    run.record.mutable_config()->set_seed(1);
+    twice.push_back(run);
+  }
+  EXPECT_THAT(Paper(twice), Not(HasSubstr("$\\ast$")));
+}
+
 TEST(TablePaperTest, RunsThatFailedAreCounted) {
   const std::string text =
       Paper({MakeBaseline("majority", 340), MakeRun({.seed = 0, .correct = 900}),
@@ -89,6 +103,7 @@ TEST(TablePaperTest, RunsThatFailedAreCounted) {
              MakeRun({.method = "relu", .correct = 100})});
   EXPECT_THAT(text, HasSubstr("{\\scriptsize\\,(2/3)}"));
   EXPECT_THAT(text, HasSubstr("(4/5): four of five runs trained"));
+  EXPECT_THAT(text, HasSubstr("Averages and bold count such a run as guessing"));
   EXPECT_THAT(text, HasSubstr("relu &  & {\\scriptsize\\,\\textsc{fail} 0/1} \\\\\n"));
   EXPECT_THAT(text, HasSubstr(", means over 1 to 3 runs (protocol fair@1, preset small)."));
 }

@@ -1,6 +1,7 @@
 #include "eval/table_writer.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -213,8 +214,11 @@ absl::StatusOr<TableFormat> ParseTableFormat(absl::string_view name) {
 }
 
 absl::StatusOr<TableFormat> TableFormatOfPath(absl::string_view path) {
-  const size_t dot = path.rfind('.');
-  return ParseTableFormat(dot == absl::string_view::npos ? "" : path.substr(dot + 1));
+  const std::string ending = std::filesystem::path(std::string(path)).extension().string();
+  if (ending.size() > 1) return ParseTableFormat(ending.substr(1));
+  return absl::InvalidArgumentError(
+      "its name has no ending that says the format: .csv, .html, .json, .md or .tex; add one, or "
+      "give --format");
 }
 
 std::string WriteLeaderboard(const Leaderboard& board, TableFormat format) {

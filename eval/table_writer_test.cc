@@ -172,7 +172,12 @@ TEST(TableWriterTest, FormatsByNameAndExtension) {
   EXPECT_EQ(*ParseTableFormat("json"), TableFormat::kJson);
   EXPECT_EQ(*ParseTableFormat("html"), TableFormat::kHtml);
   EXPECT_EQ(ParseTableFormat("htm").status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(TableFormatOfPath("table").status().code(), absl::StatusCode::kInvalidArgument);
+  for (const char* path : {"table", "out.d/table", "table."}) {
+    const absl::Status status = TableFormatOfPath(path).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << path;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(".csv, .html, .json, .md or .tex"))
+        << path;
+  }
 }
 
 }  // namespace

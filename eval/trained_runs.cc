@@ -16,6 +16,7 @@ absl::StatusOr<TrainedRuns> FindTrainedRuns(const FoundRuns& found, const std::s
                        internal::SelectEntries(found, options, &runs.left_out));
   for (const std::vector<internal::ColumnRuns>& columns : internal::MakeTables(entries)) {
     for (const internal::ColumnRuns& column : columns) {
+      const std::string unjudged = internal::WhyUnjudged(column);
       for (const internal::Entry& entry : column.entries) {
         if (entry.is_missing || entry.record().kind() != RunRecord::MEASURED) continue;
         const auto& fingerprints = entry.record().data().split_fingerprint();
@@ -27,6 +28,7 @@ absl::StatusOr<TrainedRuns> FindTrainedRuns(const FoundRuns& found, const std::s
         run.scores = entry.examples;
         run.has_trained = internal::HasTrained(entry, column);
         run.has_diverged = entry.has_failed();
+        run.unjudged = unjudged;
       }
     }
   }

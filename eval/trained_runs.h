@@ -26,6 +26,8 @@ struct TrainedRun {
   // same examples, where that is among the records.
   bool has_trained = false;
   bool has_diverged = false;
+  // Why it counts as trained without being judged (WhyUnjudged in eval/leaderboard_internal.h).
+  std::string unjudged;
 };
 
 struct TrainedRuns {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -94,6 +95,55 @@ std::vector<const Entry*> TrainedOf(const std::vector<Entry>& runs, const Column
     if (HasTrained(run, column)) trained.push_back(&run);
   }
   return trained;
+}
+
+std::vector<ComparedColumn> NameColumns(
+    const std::vector<std::pair<size_t, const ColumnRuns*>>& columns) {
+  std::set<size_t> tables;
+  std::vector<const ColumnRuns*> all;
+  for (const auto& [table, column] : columns) {
+    tables.insert(table);
+    all.push_back(column);
+  }
+  std::vector<ComparedColumn> names;
+  for (const auto& [table, column] : columns) {
+    ComparedColumn& name = names.emplace_back();
+    name.task = column->task;
+    if (tables.size() > 1) name.setting = DescribeSetting(*column, all);
+    name.table = table;
+    name.metric = &column->metric();
+  }
+  return names;
+}
+
+std::string WhyNoAverage(const std::vector<ComparedColumn>& columns,
+                         const std::vector<UncomparedColumn>& not_compared) {
+  if (columns.size() < 2) return "";
+  std::map<std::string, int> settings_of_task;
+  bool has_one_table = true;
+  for (const ComparedColumn& column : columns) {
+    ++settings_of_task[column.task];
+    has_one_table &= column.table == columns.front().table;
+  }
+  std::set<std::string> repeated, missing;
+  for (const auto& [task, settings] : settings_of_task) {
+    if (settings > 1) repeated.insert(task);
+  }
+  for (const UncomparedColumn& column : not_compared) missing.insert(column.task);
+  if (!repeated.empty()) {
+    return absl::StrCat("several settings of ", absl::StrJoin(repeated, ", "),
+                        " are not averaged; folders of one setting's runs in --runs choose it");
+  }
+  if (!has_one_table) return "the tasks' rules, settings or metrics differ";
+  if (missing.empty()) return "";
+  return absl::StrCat(absl::StrJoin(missing, ", "), missing.size() == 1 ? " is" : " are",
+                      " not compared");
+}
+
+std::string DescribeUncompared(const std::vector<UncomparedColumn>& columns) {
+  return absl::StrJoin(columns, "; ", [](std::string* out, const UncomparedColumn& column) {
+    absl::StrAppend(out, column.WithSetting(column.task), ": ", column.reason);
+  });
 }
 
 absl::Status NoRunOf(const std::string& row, const CompareRequest& request,

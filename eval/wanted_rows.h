@@ -3,8 +3,10 @@
 #ifndef LRA_EVAL_WANTED_ROWS_H_
 #define LRA_EVAL_WANTED_ROWS_H_
 
+#include <cstddef>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,6 +39,17 @@ absl::StatusOr<std::vector<Entry>> RunsIn(const ColumnRuns& column, const Wanted
                                           std::string* label);
 
 std::vector<const Entry*> TrainedOf(const std::vector<Entry>& runs, const ColumnRuns& column);
+
+// The columns of a comparison, each with the place of its table, as ComparedColumn names them.
+std::vector<ComparedColumn> NameColumns(
+    const std::vector<std::pair<size_t, const ColumnRuns*>>& columns);
+
+// Why a comparison of these columns has no average; empty where it has one, and of one column.
+std::string WhyNoAverage(const std::vector<ComparedColumn>& columns,
+                         const std::vector<UncomparedColumn>& not_compared);
+
+// "text (protocol fair@1, preset small): no run of cosformer trained (0 of 2); image: ...".
+std::string DescribeUncompared(const std::vector<UncomparedColumn>& columns);
 
 // NotFound: lists the rows that there are.
 absl::Status NoRunOf(const std::string& row, const CompareRequest& request,

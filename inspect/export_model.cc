@@ -152,7 +152,7 @@ absl::StatusOr<ExportedModel> ExportPyTorch(const ModelExportRequest& request) {
   FillLegacyValues(config);
   LRA_RETURN_IF_ERROR(CheckIsExported(*config));
   if (state.spec().guesses_tokens()) {
-    return absl::UnimplementedError(
+    return absl::InvalidArgumentError(
         "--pytorch: this run guesses tokens (view.target); model.py has labels only");
   }
   // Makes sure that the weights are those of the model.

@@ -73,6 +73,16 @@ absl::Status CheckLength(absl::string_view flag, int64_t tokens, const OpenModel
                                                  " tokens (view.max_length_tokens)"));
 }
 
+// How many of the example's first tokens are given.
+absl::StatusOr<int64_t> GivenTokens(const GenerateRequest& request, const SplitView& split,
+                                    int64_t example, int64_t length) {
+  if (!request.given_tokens) return std::min<int64_t>(split.prompt_tokens(example), length);
+  if (*request.given_tokens <= length) return *request.given_tokens;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--given: is ", *request.given_tokens, ", but example ", example, " of ",
+                   request.split, " has ", length, " tokens; give at most that many"));
+}
+
 // A text before anything is drawn: what is given, then zeros up to its length.
 absl::StatusOr<GeneratedText> StartOf(const GenerateRequest& request, const OpenModel& open,
                                       int64_t i) {
@@ -81,17 +91,22 @@ absl::StatusOr<GeneratedText> StartOf(const GenerateRequest& request, const Open
     LRA_ASSIGN_OR_RETURN(text.ids, IdsOfPrompt(*request.prompt, open));
   } else if (open.split) {
     open.split->Read(i, &text.original);
-    const int64_t own = open.split->prompt_tokens(i);
     const auto length = static_cast<int64_t>(text.original.size());
-    text.ids = text.original;
-    text.ids.resize(std::min(request.given_tokens.value_or(own), length));
+    LRA_ASSIGN_OR_RETURN(const int64_t given, GivenTokens(request, *open.split, i, length));
+    text.ids.assign(text.original.begin(), text.original.begin() + given);
   }
   text.given_tokens = static_cast<int64_t>(text.ids.size());
   LRA_RETURN_IF_ERROR(
       CheckLength(request.prompt ? "--prompt" : "--given", text.given_tokens, open));
   const int64_t own_length =
       open.split ? static_cast<int64_t>(text.original.size()) : LongestText(open);
-  text.ids.resize(std::max(text.given_tokens, request.tokens.value_or(own_length)));
+  const int64_t tokens = request.tokens.value_or(own_length);
+  if (tokens < text.given_tokens) {
+    return absl::InvalidArgumentError(absl::StrCat("--tokens: is ", tokens, ", but ",
+                                                   text.given_tokens, " are given, which count; ",
+                                                   "say at least that many, or give fewer"));
+  }
+  text.ids.resize(tokens);
   if (text.original.size() > text.ids.size()) text.original.resize(text.ids.size());
   return text;
 }
@@ -207,10 +222,15 @@ absl::Status Grow(const GenerateRequest& request, const OpenModel& open, Generat
 }  // namespace
 
 absl::StatusOr<Generated> Generate(const GenerateRequest& request) {
+  if (request.prompt && request.given_tokens) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--prompt and --given ", *request.given_tokens,
+                     ": the first tokens are those bytes or an example's; leave one of them out"));
+  }
   LRA_ASSIGN_OR_RETURN(const OpenModel open, Open(request));
   const TaskSpec& spec = open.state.spec();
   if (!spec.guesses_tokens() || spec.hides_tokens()) {
-    return absl::FailedPreconditionError(
+    return absl::InvalidArgumentError(
         absl::StrCat(request.checkpoint, ": the model guesses ",
                      spec.hides_tokens() ? "hidden tokens from all others, so no text grows from it"
                                          : "labels, not tokens",

@@ -51,8 +51,9 @@ struct Generated {
 
 // Draws token after token: token t of text i by the stream (seed, "generate", {i, t}), so neither
 // the number of texts nor threads change a draw. A text ends behind an end mark. Looks at the test
-// split are logged in the run's record. FailedPrecondition for a model of labels, and for one that
-// does not stream; InvalidArgument, naming the flag, for lengths that do not fit.
+// split are logged in the run's record. InvalidArgument for a model of labels and, naming the flag,
+// for lengths that do not fit and for a prompt beside given tokens; FailedPrecondition for a model
+// that does not stream.
 absl::StatusOr<Generated> Generate(const GenerateRequest& request);
 
 // A text in readable form: bytes as they are, names of tokens with blanks between, ids without

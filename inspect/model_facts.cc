@@ -82,7 +82,9 @@ absl::Status ProbeOutputs(const Classifier& model, const SplitView& split, Model
     alone.push_back(MakeBatch(split, {id}));
     reversed.push_back(alone.back());
     std::vector<int32_t>& tokens = reversed.back().tokens;
-    if (!tokens.empty()) std::reverse(tokens.begin() + 1, tokens.end());
+    // Padding stays behind: views may pad a batch of one, too.
+    const int32_t length = reversed.back().lengths[0];
+    if (!tokens.empty()) std::reverse(tokens.begin() + 1, tokens.begin() + length);
   }
   const at::Tensor logits = LogitsOneByOne(model, alone);
   facts->declares_batch_effect = model.depends_on_padding();

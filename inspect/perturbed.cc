@@ -79,12 +79,12 @@ absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request) {
   const OpenedCheckpoint& opened = look.opened;
   const std::vector<Perturbation> perturbations = PerturbationsFor(opened.split.spec());
   if (perturbations.empty()) {
-    return absl::UnimplementedError(absl::StrCat(
+    return absl::InvalidArgumentError(absl::StrCat(
         "--perturb: the inputs of task ", opened.split.spec().name(),
         " are ids that mean nothing when they change places; texts and images can be perturbed"));
   }
   if (opened.split.spec().guesses_tokens()) {
-    return absl::UnimplementedError(
+    return absl::InvalidArgumentError(
         "--perturb: this run guesses tokens (view.target), which would change places, too");
   }
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(opened.state.spec()));

@@ -18,7 +18,7 @@ struct PerturbedRequest : LookRequest {
 };
 
 // A row for each perturbation of datasets/perturbation.h, on the same examples. If the split is
-// test, the look is logged in the run's record. Unimplemented for inputs that no perturbation
+// test, the look is logged in the run's record. InvalidArgument for inputs that no perturbation
 // suits; the errors of OpenCheckpoint; Cancelled after SIGINT or SIGTERM.
 absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request);
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "lra/config_check.h"
 #include "lra/data_root.h"
 #include "lra/files.h"
@@ -106,8 +107,10 @@ absl::StatusOr<std::string> ConfigPath(absl::string_view kind, absl::string_view
     return absl::NotFoundError(absl::StrCat("no ", kind, " in \"", folder,
                                             "\"; set LRA_CONFIGS to the folder with the configs"));
   }
-  if (std::find(known.begin(), known.end(), name) == known.end())
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    if (kind == "tasks") LRA_RETURN_IF_ERROR(CheckAdopted(name));
     return UnknownNameError(what, name, known);
+  }
   const std::string path = JoinPath(folder, absl::StrCat(name, kExtension));
   return kind != "tasks" || FileExists(path) ? path : DataOnlyTaskPath(name);
 }
@@ -154,7 +157,9 @@ absl::StatusOr<DataView> LoadView(absl::string_view task, absl::string_view prot
   LRA_RETURN_IF_ERROR(builder.AddProtocol(protocol));
   LRA_RETURN_IF_ERROR(builder.AddPreset(preset));
   DataView view = builder.config().view();
-  for (const std::string& set : sets) LRA_RETURN_IF_ERROR(SetField(&view, set));
+  for (const std::string& set : sets)
+    LRA_RETURN_IF_ERROR(SetField(&view, absl::StripPrefix(set, "view.")));
+  FillDefaultsBeside(&view);
   LRA_RETURN_IF_ERROR(CheckRanges(view));
   return view;
 }
@@ -333,6 +338,14 @@ void ConfigBuilder::SetDefaults(ResolvedConfig* result) const {
     result->provenance["seed"] = "default";
   }
   FillLegacyValues(&result->config);
+  // Whoever chose hidden tokens chose their share, too: tables must not tell it apart from one that
+  // was written out.
+  if (result->config.has_view()) {
+    for (const auto& [field, other] : FillDefaultsBeside(result->config.mutable_view())) {
+      result->provenance[absl::StrCat("view.", field)] =
+          result->provenance[absl::StrCat("view.", other)];
+    }
+  }
   for (const auto& [path, value] : LeafFields(result->config))
     result->provenance.try_emplace(path, "default");
 }
@@ -351,7 +364,7 @@ absl::StatusOr<std::vector<std::string>> ConfigBuilder::LeaveOutIdleFields(
   if (!before_overrides_) return warnings;
   LRA_ASSIGN_OR_RETURN(const ResolvedConfig whole, WithDefaults(*result));
   for (IdleField& idle : FindIdleFields(whole, idle_fields_)) {
-    LRA_RETURN_IF_ERROR(RestoreField(*before_overrides_, idle.path, result));
+    if (idle.is_left_out) LRA_RETURN_IF_ERROR(RestoreField(*before_overrides_, idle.path, result));
     warnings.push_back(std::move(idle.warning));
   }
   return warnings;

@@ -52,7 +52,9 @@ absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string
 // "protocols" or "presets".
 absl::StatusOr<std::string> ConfigDescription(absl::string_view kind, absl::string_view name);
 
-// What a protocol and a preset say about a task's view, and `sets` ("split=SLICES") over it.
+// What a protocol and a preset say about a task's view, and `sets` over it ("split=SLICES", or
+// "view.split=SLICES" as `lra train` takes it); with the defaults that this implies
+// (FillDefaultsBeside).
 absl::StatusOr<DataView> LoadView(absl::string_view task, absl::string_view protocol,
                                   absl::string_view preset, const std::vector<std::string>& sets);
 
@@ -83,6 +85,10 @@ std::vector<std::pair<std::string, std::string>> ComparedFields(
 // field existed means. Goes into set sub-messages and Any, and into unset sub-messages all of whose
 // scalars have such a value. True if anything was set.
 bool FillLegacyValues(google::protobuf::Message* message);
+// Sets the unset fields of the message itself that a value of another field calls for
+// ((lra.default_beside)). Returns the name of each, and of that other field.
+std::vector<std::pair<std::string, std::string>> FillDefaultsBeside(
+    google::protobuf::Message* message);
 // Dotted paths of the scalar fields with presence that are unset, in set and unset sub-messages
 // alike; inside an Any, those of the packed type.
 std::vector<std::string> UnsetFields(const google::protobuf::Message& message);
@@ -115,8 +121,9 @@ class ConfigBuilder {
   // The configuration as merged so far.
   const ExperimentConfig& config() const { return resolved_.config; }
   // Fills fields that follow from others (an unset qkv_width is width, an unset head_width is
-  // mlp_width, an unset field with a legacy value has it, ...) and what a run that pretrains leaves
-  // unset (configs/pretraining/default.textproto), then checks that values are in
+  // mlp_width, an unset field with a legacy value has it, one of the view has the default that the
+  // others imply, ...) and what a run that pretrains leaves unset
+  // (configs/pretraining/default.textproto), then checks that values are in
   // range, that every needed field is set and that fields agree (heads divide qkv_width, the
   // warm-up ends within the run unless it was asked for, ...). A field that overrides set and that
   // nothing reads beside the others (schedule.plateau_factor without PLATEAU) is warned of and left

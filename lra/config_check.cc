@@ -48,6 +48,23 @@ std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>&
   return "";
 }
 
+// Does the same for fields that are kept and stay set (IdleField.is_left_out).
+std::string WhyUnread(const ExperimentConfig& config, absl::string_view path) {
+  const OptimizerConfig& optimizer = config.optimizer();
+  const TrainConfig& train = config.train();
+  if (path == "schedule.learning_rate" && config.has_search())
+    return "a search takes the rates of search.learning_rate";
+  if (path == "optimizer.clip_scope" && optimizer.clip_norm() == 0)
+    return "optimizer.clip_norm is 0";
+  if (absl::StartsWith(path, "optimizer.state_space_rate_covers_") &&
+      optimizer.state_space_learning_rate() == 0)
+    return "optimizer.state_space_learning_rate is 0";
+  if (path == "train.last_batch" && train.drop_last()) return "train.drop_last is true";
+  if (path == "train.bucket_window_batches" && train.shuffle() == TrainConfig::WHOLE_BATCHES)
+    return "train.shuffle is WHOLE_BATCHES";
+  return "";
+}
+
 // Fields that may stay unset: the warm-up has two spellings, most of a view belongs to one content
 // (SplitView knows which: tests/views_test.cc holds the protocols against it), some belong to one
 // value of another field or mean nothing to the block, and a run need neither be pretrained nor
@@ -189,10 +206,15 @@ std::vector<IdleField> FindIdleFields(const ResolvedConfig& resolved,
       head_width != resolved.provenance.end() && head_width->second == "= model.mlp_width";
   for (const auto& [path, value] : LeafFields(resolved.config)) {
     if (path == "model.mlp_width" && head_follows_mlp) continue;
-    const std::string why = WhyIdle(resolved.config, idle_fields, path);
-    if (why.empty() || !IsGivenByUser(resolved, path)) continue;
-    found.push_back({path, absl::StrCat(path, "=", value, " changes nothing, because ", why,
-                                        "; it is left out")});
+    if (!IsGivenByUser(resolved, path)) continue;
+    const std::string idle = WhyIdle(resolved.config, idle_fields, path);
+    const std::string why = idle.empty() ? WhyUnread(resolved.config, path) : idle;
+    if (why.empty()) continue;
+    const bool is_left_out = !idle.empty();
+    found.push_back({path,
+                     absl::StrCat(path, "=", value, " changes nothing, because ", why,
+                                  is_left_out ? "; it is left out" : ""),
+                     is_left_out});
   }
   return found;
 }

@@ -32,6 +32,9 @@ bool IsGivenByUser(const ResolvedConfig& resolved, const std::string& path);
 struct IdleField {
   std::string path;
   std::string warning;  // a sentence that says why
+  // Whether runs with and without it are one run, so that it is left out. What was not told in
+  // earlier versions stays: the names of runs that have it must not change.
+  bool is_left_out = true;
 };
 std::vector<IdleField> FindIdleFields(const ResolvedConfig& resolved,
                                       const std::set<std::string>& idle_fields);

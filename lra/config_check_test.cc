@@ -111,6 +111,79 @@ TEST(CheckConfigTest, FieldsThatSayNothingSeparateNoRuns) {
   }
 }
 
+// They are told, and stay: the names and fingerprints of runs that have them are older.
+TEST(CheckConfigTest, FieldsThatAreNotReadAreNamedAndStay) {
+  const struct {
+    std::vector<std::string> others;  // beside which `unread` says nothing
+    std::string unread, why;
+    std::vector<std::string> matters;  // beside which it does
+  } cases[] = {
+      {{"search.learning_rate=1e-3,1e-4", "search.budget_trials=2", "search.select=VALIDATION"},
+       "schedule.learning_rate=0.5",
+       "a search takes the rates of search.learning_rate",
+       {}},
+      {{"optimizer.clip_norm=0"},
+       "optimizer.clip_scope=EACH_PARAMETER",
+       "optimizer.clip_norm is 0",
+       {"optimizer.clip_norm=1"}},
+      {{"optimizer.state_space_learning_rate=0"},
+       "optimizer.state_space_rate_covers_step=false",
+       "optimizer.state_space_learning_rate is 0",
+       {"optimizer.state_space_learning_rate=0.001"}},
+      {{"train.drop_last=true"},
+       "train.last_batch=BY_EXAMPLES",
+       "train.drop_last is true",
+       {"train.drop_last=false"}},
+      {{"train.shuffle=WHOLE_BATCHES"},
+       "train.bucket_window_batches=3",
+       "train.shuffle is WHOLE_BATCHES",
+       {"train.shuffle=EXAMPLES"}},
+  };
+  for (const auto& [others, unread, why, matters] : cases) {
+    SCOPED_TRACE(unread);
+    const ResolvedConfig with = BuildWith(Joined(others, {unread}));
+    EXPECT_THAT(with.warnings, testing::Contains(unread + " changes nothing, because " + why));
+    const std::vector<std::string> parts = absl::StrSplit(unread, '=');
+    EXPECT_THAT(LeafFields(with.config), testing::Contains(testing::Pair(parts[0], parts[1])));
+    EXPECT_NE(Fingerprint(with.config), Fingerprint(BuildWith(others).config));
+    const auto nothing = testing::Contains(testing::HasSubstr("changes nothing"));
+    EXPECT_THAT(BuildWith(others).warnings, testing::Not(nothing));
+    if (matters.empty()) continue;
+    EXPECT_THAT(BuildWith(Joined(others, Joined({unread}, matters))).warnings,
+                testing::Not(nothing));
+  }
+}
+
+// The share of hidden tokens is 15 % whether that is written out or not.
+TEST(CheckConfigTest, ADefaultThatAnotherFieldImpliesSeparatesNoRuns) {
+  const struct {
+    std::string other, implied;
+  } cases[] = {{"view.target=MASKED", "view.masked_fraction=0.15"},
+               {"view.unit=CODE_POINT", "view.min_code_point_count=15"},
+               {"view.pixels=IDS", "view.zero_is_padding=false"},
+               {"view.pixels=REAL", "view.real_mean=0.5"},
+               {"view.pixels=REAL", "view.real_stddev=0.5"}};
+  for (const auto& [other, implied] : cases) {
+    SCOPED_TRACE(implied);
+    const ResolvedConfig without = BuildWith({other}), with = BuildWith({other, implied});
+    EXPECT_EQ(LeafFields(with.config), LeafFields(without.config));
+    EXPECT_EQ(with.provenance, without.provenance);
+    EXPECT_EQ(Fingerprint(with.config), Fingerprint(without.config));
+    EXPECT_EQ(with.changed_rules.size(), without.changed_rules.size());
+    const std::vector<std::string> parts = absl::StrSplit(implied, '=');
+    EXPECT_THAT(LeafFields(without.config), testing::Contains(testing::Pair(parts[0], parts[1])));
+    EXPECT_THAT(LeafFields(BuildWith({}).config),
+                testing::Not(testing::Contains(testing::Pair(parts[0], testing::_))));
+  }
+  const auto view = [](const std::vector<std::string>& sets) {
+    return LoadView("text", "fair", "small", sets).value();
+  };
+  EXPECT_EQ(Fingerprint(view({"target=MASKED"})),
+            Fingerprint(view({"target=MASKED", "masked_fraction=0.15"})));
+  EXPECT_NE(Fingerprint(view({"target=MASKED"})),
+            Fingerprint(view({"target=MASKED", "masked_fraction=0.3"})));
+}
+
 // The block has no MLP, but the head takes its width from there.
 TEST(CheckConfigTest, AWidthThatTheHeadFollowsIsKept) {
   const ResolvedConfig resolved = BuildWith({"block.name=gated_attention", "model.mlp_width=256"});

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/str_cat.h"
 #include "lra/config.h"
 
 namespace lra {
@@ -50,6 +51,17 @@ std::string ConfigDirectory() {
     if (std::optional<std::string> configs = ConfigsInstalledWith(binary)) return *configs;
   }
   return LRA_SOURCE_CONFIGS;
+}
+
+absl::Status CheckConfigDirectory() {
+  const char* const given = std::getenv("LRA_CONFIGS");
+  if (given == nullptr || *given == '\0') return absl::OkStatus();
+  std::error_code error;
+  if (std::filesystem::is_directory(std::filesystem::path(given) / "protocols", error))
+    return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(
+      "LRA_CONFIGS is \"", given,
+      "\", which holds no configurations; set it to a folder such as configs/, or unset it"));
 }
 
 }  // namespace lra

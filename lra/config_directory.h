@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace lra {
@@ -17,6 +18,10 @@ std::string ThisBinary();
 // A program in PREFIX/bin has PREFIX/share/lra/configs; the module of a wheel, PACKAGE/_lra.so, has
 // PACKAGE/program/share/lra/configs.
 std::optional<std::string> ConfigsInstalledWith(absl::string_view binary);
+
+// NotFound where $LRA_CONFIGS is set and names no folder with configurations, which would look like
+// a program without tasks and methods.
+absl::Status CheckConfigDirectory();
 
 }  // namespace lra
 

@@ -226,6 +226,24 @@ bool FillLegacyValues(pb::Message* message) {
   return is_changed;
 }
 
+std::vector<std::pair<std::string, std::string>> FillDefaultsBeside(pb::Message* message) {
+  std::vector<std::pair<std::string, std::string>> filled;
+  const pb::Descriptor* type = message->GetDescriptor();
+  const pb::Reflection& r = *message->GetReflection();
+  for (int i = 0; i < type->field_count(); ++i) {
+    const Field* field = type->field(i);
+    if (!field->options().HasExtension(default_beside) || r.HasField(*message, field)) continue;
+    const DefaultBeside& rule = field->options().GetExtension(default_beside);
+    const Field* other = type->FindFieldByName(rule.field());
+    LRA_CHECK(other != nullptr && other->enum_type() != nullptr) << field->full_name();
+    if (!r.HasField(*message, other) || ValueText(*message, other, -1) != rule.value()) continue;
+    const absl::Status status = SetField(message, absl::StrCat(field->name(), "=", rule.text()));
+    LRA_CHECK(status.ok()) << field->full_name() << ": " << status;
+    filled.emplace_back(field->name(), other->name());
+  }
+  return filled;
+}
+
 std::vector<std::string> UnsetFields(const pb::Message& message) {
   std::vector<std::string> unset;
   AppendUnset(message, "", &unset);

@@ -75,12 +75,13 @@ TEST(SetFieldTest, AnUnknownFieldGetsTheNearest) {
 
 TEST(SetFieldTest, AWrongTypeIsRefused) {
   EXPECT_EQ(SetError("train.steps=many"),
-            "train.steps=many: \"many\" is not a whole number from -2147483648 to 2147483647");
+            "train.steps=many: \"many\" is not a whole number from 1 to 100000000");
   EXPECT_THAT(SetError("train.steps=1.5"), HasSubstr("not a whole number"));
   EXPECT_THAT(SetError("train.steps=99999999999"), HasSubstr("not a whole number"));
   EXPECT_THAT(SetError("train.steps="), HasSubstr("not a whole number"));
   EXPECT_THAT(SetError("seed=-1"), HasSubstr("from 0 to 4294967295"));
-  EXPECT_THAT(SetError("model.dropout=some"), HasSubstr("\"some\" is not a finite number"));
+  EXPECT_THAT(SetError("model.dropout=some"),
+              HasSubstr("\"some\" is not a finite number from 0 to 0.95"));
   EXPECT_THAT(SetError("model.dropout=nan"), HasSubstr("not a finite number"));
   EXPECT_THAT(SetError("attention.options.epsilon=inf"), HasSubstr("not a finite number"));
   EXPECT_THAT(SetError("model.attention_bias=maybe"), HasSubstr("not true or false"));
@@ -132,6 +133,12 @@ TEST(SetFieldTest, CommasMakeAListWhichReplacesTheOldOne) {
   RunFile run;
   ASSERT_EQ(SetField(&run, "attention=linear,relu"), absl::OkStatus());
   EXPECT_THAT(run.attention(), testing::ElementsAre("linear", "relu"));
+  EXPECT_THAT(std::string(SetField(&run, "attention=linear,").message()),
+              HasSubstr("\"\" is not an element of a list"));
+  ASSERT_EQ(SetField(&run, "attention="), absl::OkStatus());
+  EXPECT_THAT(run.attention(), testing::IsEmpty());
+  ASSERT_EQ(SetField(&config, "search.learning_rate="), absl::OkStatus());
+  EXPECT_THAT(config.search().learning_rate(), testing::IsEmpty());
 }
 
 TEST(SetFieldTest, MapsAreForFiles) {

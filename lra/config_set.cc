@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "lra/config.h"
+#include "lra/options.pb.h"
 #include "lra/reflection.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
@@ -74,12 +75,23 @@ class Slot {
   const pb::Reflection& r_;
 };
 
+// " from 1 to 128", as the field's (lra.range) says; empty without one.
+std::string OwnRange(const Field* field) {
+  if (!field->options().HasExtension(range)) return "";
+  const Range& valid = field->options().GetExtension(range);
+  return absl::StrCat(" from ", ShortestText(valid.min()), " to ", ShortestText(valid.max()));
+}
+
 template <class Int>
 absl::Status PutInt(const Slot& slot, absl::string_view value) {
   Int number;
   if (!absl::SimpleAtoi(value, &number)) {
-    return WrongType(value, absl::StrCat("a whole number from ", std::numeric_limits<Int>::min(),
-                                         " to ", std::numeric_limits<Int>::max()));
+    std::string bounds = OwnRange(slot.field());
+    if (bounds.empty()) {
+      bounds = absl::StrCat(" from ", std::numeric_limits<Int>::min(), " to ",
+                            std::numeric_limits<Int>::max());
+    }
+    return WrongType(value, absl::StrCat("a whole number", bounds));
   }
   slot.Put(number);
   return absl::OkStatus();
@@ -89,7 +101,8 @@ template <class Number>
 absl::Status PutNumber(const Slot& slot, absl::string_view value,
                        bool (*parse)(absl::string_view, Number*)) {
   Number number;
-  if (!parse(value, &number) || !std::isfinite(number)) return WrongType(value, "a finite number");
+  if (!parse(value, &number) || !std::isfinite(number))
+    return WrongType(value, absl::StrCat("a finite number", OwnRange(slot.field())));
   slot.Put(number);
   return absl::OkStatus();
 }
@@ -132,11 +145,15 @@ absl::Status PutScalar(const Slot& slot, absl::string_view value) {
   }
 }
 
-// "a,b,c" replaces the whole list.
+// "a,b,c" replaces the whole list, and nothing empties it.
 absl::Status SetList(pb::Message* message, const Field* field, absl::string_view values) {
   message->GetReflection()->ClearField(message, field);
+  if (values.empty()) return absl::OkStatus();
   for (absl::string_view value : absl::StrSplit(values, ',')) {
-    LRA_RETURN_IF_ERROR(PutScalar(Slot(message, field), absl::StripAsciiWhitespace(value)));
+    value = absl::StripAsciiWhitespace(value);
+    if (value.empty() && field->cpp_type() == Field::CPPTYPE_STRING)
+      return WrongType(value, "an element of a list; nothing at all empties it");
+    LRA_RETURN_IF_ERROR(PutScalar(Slot(message, field), value));
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/str_cat.h"
 #include "lra/files.h"
 
 namespace lra {
@@ -29,6 +30,14 @@ std::vector<std::string> DataOnlyTasks() {
   }
   std::sort(tasks.begin(), tasks.end());
   return tasks;
+}
+
+absl::Status CheckAdopted(absl::string_view name) {
+  const std::string folder = JoinPath(DataRoot(), name);
+  if (name.empty() || !FileExists(folder)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("task \"", name, "\" has no rules; where ", folder,
+                   " holds data that some program wrote, `lra data adopt ", name, "` adds some"));
 }
 
 }  // namespace lra

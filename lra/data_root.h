@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace lra {
@@ -19,6 +20,10 @@ inline constexpr char kDataOnlyTaskFile[] = "task.textproto";
 std::string DataOnlyTaskPath(absl::string_view task);
 // Names of the folders of DataRoot() that hold such a file, sorted.
 std::vector<std::string> DataOnlyTasks();
+
+// Looks what a name that is no task may stand for: InvalidArgument, saying what to do, where
+// DataRoot()/NAME is there, whose data has no rules yet.
+absl::Status CheckAdopted(absl::string_view name);
 
 }  // namespace lra
 

@@ -1,17 +1,13 @@
 #include "lra/experiment.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "lra/data_root.h"
-#include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/python_attention.h"
 #include "lra/status_macros.h"
-#include "lra/suggest.h"
 #include "lra/textproto.h"
 
 namespace lra {
@@ -50,13 +46,7 @@ absl::Status CheckTask(const std::string& task) {
     return absl::InvalidArgumentError(
         absl::StrCat("--task is needed; known: ", absl::StrJoin(known, ", ")));
   }
-  if (std::find(known.begin(), known.end(), task) != known.end()) return absl::OkStatus();
-  if (const std::string folder = JoinPath(DataRoot(), task); FileExists(folder)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("task \"", task, "\" has no rules; where ", folder,
-                     " holds data that some program wrote, `lra data adopt ", task, "` adds some"));
-  }
-  return UnknownNameError("task", task, known);
+  return ConfigPath("tasks", "task", task).status();
 }
 
 // What protocol, preset and attention of a configuration say by themselves.

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <ctime>
@@ -15,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "lra/check.h"
 #include "lra/status_macros.h"
 
@@ -29,7 +30,11 @@ constexpr size_t kBlockBytes = size_t{1} << 20;
 
 // Builds the error `cannot <verb> "<path>": <reason>`.
 absl::Status FileError(int error, absl::string_view verb, absl::string_view path) {
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot ", verb, " \"", path, "\""));
+  const absl::Status status =
+      absl::ErrnoToStatus(error, absl::StrCat("cannot ", verb, " \"", path, "\""));
+  // A folder in the place of a file, or the reverse, is a wrong path and no failure.
+  if (error != EISDIR && error != ENOTDIR) return status;
+  return absl::InvalidArgumentError(status.message());
 }
 
 template <class Call>
@@ -55,8 +60,7 @@ std::string TemporaryName(absl::string_view path) {
   return absl::StrCat(path, ".tmp-", getpid(), "-", counter++);
 }
 
-// Closes a descriptor that was only read from or is already synced, so errors of close do not
-// matter.
+// Closes a descriptor that was only read from or is synced: errors of close do not matter.
 class ScopedDescriptor {
  public:
   explicit ScopedDescriptor(int descriptor) : descriptor_(descriptor) {}
@@ -80,9 +84,8 @@ absl::Status SyncFolder(const std::string& path) {
   const ScopedDescriptor folder(OpenForReading(path, O_DIRECTORY));
   if (folder.get() < 0) return FileError(errno, "open folder", path);
   // Some file systems cannot sync folders and return EINVAL.
-  if (RetryInterrupted([&] { return fsync(folder.get()); }) < 0 && errno != EINVAL) {
+  if (RetryInterrupted([&] { return fsync(folder.get()); }) < 0 && errno != EINVAL)
     return FileError(errno, "sync folder", path);
-  }
   return absl::OkStatus();
 }
 
@@ -140,13 +143,11 @@ absl::Status WriteAll(int descriptor, absl::string_view data, int64_t offset,
 // The target of a folder's rename must be absent or an empty folder.
 absl::Status CheckFreeFolder(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return absl::OkStatus();
-  if (!std::filesystem::is_directory(path, error)) {
+  if (!fs::exists(path, error)) return absl::OkStatus();
+  if (!fs::is_directory(path, error))
     return absl::AlreadyExistsError(absl::StrCat("\"", path, "\" exists and is not a folder"));
-  }
-  if (!std::filesystem::is_empty(path, error) || error) {
+  if (!fs::is_empty(path, error) || error)
     return absl::AlreadyExistsError(absl::StrCat("folder \"", path, "\" exists and is not empty"));
-  }
   return absl::OkStatus();
 }
 
@@ -206,9 +207,7 @@ absl::StatusOr<FileWriter> FileWriter::Open(absl::string_view path) {
     std::string temporary = TemporaryName(path);
     const int descriptor = RetryInterrupted(
         [&] { return open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
-    if (descriptor >= 0) {
-      return FileWriter(std::move(final_path), std::move(temporary), descriptor);
-    }
+    if (descriptor >= 0) return FileWriter(std::move(final_path), std::move(temporary), descriptor);
     if (errno != EEXIST) return FileError(errno, "write", path);
   }
 }
@@ -262,9 +261,8 @@ absl::Status FileWriter::WriteAt(int64_t offset_bytes, absl::string_view data) {
 
 absl::Status FileWriter::FlushAndSync() {
   LRA_RETURN_IF_ERROR(Flush());
-  if (RetryInterrupted([&] { return fsync(descriptor_); }) < 0) {
+  if (RetryInterrupted([&] { return fsync(descriptor_); }) < 0)
     return FileError(errno, "sync", path_);
-  }
   if (!rewritten_) {
     digest_ = hash_.Finish();
     return absl::OkStatus();
@@ -279,8 +277,7 @@ absl::Status FileWriter::Close() {
     Discard();
     return status;
   }
-  // After EINTR the state of the descriptor is unspecified, but Linux has closed it, and the data
-  // is synced.
+  // After EINTR Linux has closed the descriptor, and the data is synced.
   if (close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
     const int error = errno;
     unlink(temporary_.c_str());
@@ -310,6 +307,13 @@ bool IsStale(const std::string& path) {
   return stale;
 }
 
+// Whether `rest` is "PID-N", as TemporaryName ends a name; a user's own "backup" is not.
+bool IsTemporaryEnd(absl::string_view rest) {
+  return rest.find_first_not_of("0123456789-") == absl::string_view::npos &&
+         std::count(rest.begin(), rest.end(), '-') == 1 && rest.front() != '-' &&
+         rest.back() != '-';
+}
+
 // Removes folders "TARGET.tmp-PID-N" that killed processes left behind.
 void RemoveStaleStaging(const std::string& target) {
   const std::string prefix = target.substr(target.rfind('/') + 1) + ".tmp-";
@@ -318,9 +322,9 @@ void RemoveStaleStaging(const std::string& target) {
   for (fs::directory_iterator it(ParentOf(target), error), end; !error && it != end;
        it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (absl::StartsWith(name, prefix) && IsStale(it->path().string())) {
+    absl::string_view rest = name;
+    if (absl::ConsumePrefix(&rest, prefix) && IsTemporaryEnd(rest) && IsStale(it->path().string()))
       stale.push_back(it->path().string());
-    }
   }
   for (const std::string& path : stale) RemoveAll(path).IgnoreError();
 }
@@ -381,8 +385,7 @@ absl::Status ReplaceDirectory(absl::string_view fresh_path, absl::string_view ou
     RemoveAll(fresh).IgnoreError();
     return absl::OkStatus();
   }
-  // Without an atomic exchange in the file system, `out` is missing for a moment, but nothing is
-  // lost.
+  // Without an atomic exchange `out` is missing for a moment, but nothing is lost.
   const std::string old = TemporaryName(out);
   absl::Status status = RenameAndSync(out, old);
   if (status.ok()) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "lra/folder_test_util.h"
 
 namespace lra {
@@ -237,6 +238,8 @@ TEST(StagingDirectoryTest, WhatMayBeInUseOrIsSomethingElseStays) {
   MakeOldFolder(folder.File("set.tmp"), 120);        // other names
   MakeOldFolder(folder.File("settle.tmp-1-0"), 120);
   MakeOldFolder(folder.File("my-set.tmp-1-0"), 120);
+  for (const char* own : {"backup", "1", "1-", "-1", "1-0-old", "1-0.bak", "2024-05-01"})
+    MakeOldFolder(folder.File(absl::StrCat("set.tmp-", own)), 120);  // a user's own
   ASSERT_TRUE(WriteFileAtomically(folder.File("set.tmp-3-0"), "a file").ok());
   MakeOldFolder(folder.File("precious"), 120);
   std::filesystem::create_directory_symlink("precious", folder.File("set.tmp-4-0"));
@@ -245,7 +248,7 @@ TEST(StagingDirectoryTest, WhatMayBeInUseOrIsSomethingElseStays) {
   ASSERT_TRUE(held.ok());
   MakeOldFolder(held->path(), 120);
   const std::vector<std::string> before = Names(folder.path());
-  ASSERT_EQ(before.size(), 9u);
+  ASSERT_EQ(before.size(), 16u);
   { ASSERT_TRUE(StagingDirectory::Create(folder.File("set")).ok()); }
   EXPECT_EQ(Names(folder.path()), before);
   EXPECT_EQ(*ReadFile(folder.File("precious/half")), "x");
@@ -315,7 +318,8 @@ TEST(PathTest, Join) {
 }
 
 TEST(FileLock, SecondHolderIsRefusedUntilTheFirstIsGone) {
-  const std::string path = testing::TempDir() + "/file_lock_test";
+  const TestFolder folder;
+  const std::string path = folder.File("lock");
   {
     const auto first = FileLock::Acquire(path);
     ASSERT_TRUE(first.ok()) << first.status();
@@ -347,8 +351,8 @@ TEST(FileLock, OneHolderAtATimeThoughHoldersRemoveTheFile) {
 
 // Reading either would not end.
 TEST(FilesTest, PipesAndDevicesAreNotRead) {
-  const std::string pipe = JoinPath(testing::TempDir(), "pipe");
-  unlink(pipe.c_str());
+  const TestFolder folder;
+  const std::string pipe = folder.File("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& path : {pipe, std::string("/dev/zero")}) {
     const std::string why =
@@ -356,16 +360,27 @@ TEST(FilesTest, PipesAndDevicesAreNotRead) {
     EXPECT_EQ(ReadFile(path).status(), absl::InvalidArgumentError(why));
     EXPECT_EQ(HashFile(path).status(), absl::InvalidArgumentError(why));
   }
-  unlink(pipe.c_str());
 }
 
 TEST(FilesTest, LargerFilesThanTheBoundAreNotRead) {
-  const std::string path = JoinPath(testing::TempDir(), "ten");
+  const TestFolder folder;
+  const std::string path = folder.File("ten");
   ASSERT_TRUE(WriteFileAtomically(path, "0123456789").ok());
   EXPECT_EQ(*ReadFile(path, 10), "0123456789");
   EXPECT_EQ(ReadFile(path, 9).status().message(),
             "cannot read \"" + path + "\": it has 10 bytes, at most 9 are read");
 }
+
+class TestFolderTest : public testing::TestWithParam<int> {};
+
+// The name of a suite with parameters has a "/".
+TEST_P(TestFolderTest, LeavesNoFolderAboveIt) {
+  const TestFolder folder;
+  EXPECT_EQ(JoinPath(testing::TempDir(), folder.path().substr(folder.path().rfind('/') + 1)),
+            folder.path());
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, TestFolderTest, testing::Values(1));
 
 }  // namespace
 }  // namespace lra

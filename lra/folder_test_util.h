@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -13,14 +14,19 @@
 
 namespace lra {
 
-// A new empty folder that the running test has for itself; removed with the object.
+// A new empty folder that the running test, or suite while it is set up, has for itself; removed
+// with the object.
 class TestFolder {
  public:
   TestFolder() {
-    const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
+    const ::testing::UnitTest& unit = *::testing::UnitTest::GetInstance();
+    const ::testing::TestInfo* const test = unit.current_test_info();
+    std::string name = absl::StrCat(unit.current_test_suite()->name(), "-",
+                                    test == nullptr ? "suite" : test->name());
+    // In the names of tests with parameters.
+    std::replace(name.begin(), name.end(), '/', '-');
     path_ =
-        JoinPath(::testing::TempDir(), absl::StrCat("lra-", getpid(), "-", test.test_suite_name(),
-                                                    "-", test.name(), "-", count_++));
+        JoinPath(::testing::TempDir(), absl::StrCat("lra-", getpid(), "-", name, "-", count_++));
     LRA_CHECK(RemoveAll(path_).ok() && MakeDirectories(path_).ok()) << path_;
   }
   ~TestFolder() { RemoveAll(path_).IgnoreError(); }

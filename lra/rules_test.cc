@@ -77,14 +77,16 @@ presets/s4@1 image 37dceb738070
 presets/s4@1 listops/s4d a4b2683a05ce
 presets/s4@1 retrieval/s4d a4b2683a05ce
 presets/s4@1 text/s4d a4b2683a05ce
-presets/small@2 2474e1e607c1
-presets/small@2 under fair 9a1357d43d8a
-presets/small@2 under fair:listops 27b135a39079
-presets/small@2 under strong 6a4d13babfc8
-presets/small@2 under strong:image 2803da12cac4
-presets/small@2 under strong:listops 16bdb45134b5
-presets/small@2 under strong:pathfinder32 8317163ded1a
-presets/small@2 under strong:text a44d5013a991
+presets/small@3 2474e1e607c1
+presets/small@3 under fair 9a1357d43d8a
+presets/small@3 under fair:listops 27b135a39079
+presets/small@3 under fair:near_majority 021742064e56
+presets/small@3 under strong 6a4d13babfc8
+presets/small@3 under strong:image 2803da12cac4
+presets/small@3 under strong:listops 16bdb45134b5
+presets/small@3 under strong:near_majority d8b326c2affd
+presets/small@3 under strong:pathfinder32 8317163ded1a
+presets/small@3 under strong:text a44d5013a991
 presets/smoke@3 f9b1a777e459
 presets/smoke@3 listops f6666c986a24
 presets/smoke@3 retrieval d01d78c4f68b

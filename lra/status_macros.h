@@ -10,15 +10,21 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace lra {
 
-// Puts `where` in front of the message; an OK status stays OK.
+// Puts `where` in front of the message; an OK status stays OK. What an error is marked as (its
+// payloads) it stays.
 inline absl::Status Annotate(const absl::Status& status, absl::string_view where) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
+  absl::Status annotated(status.code(), absl::StrCat(where, ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view mark, const absl::Cord& payload) {
+    annotated.SetPayload(mark, payload);
+  });
+  return annotated;
 }
 
 }  // namespace lra

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/status_macros.h"
 #include "models/attention_names.h"
+#include "models/base/shapes_only.h"
 #include "models/base/torch_status.h"
 #include "models/encoder/sequences.h"
 #include "models/interface/create.h"
@@ -17,6 +18,7 @@ namespace {
 
 absl::StatusOr<AttentionFacts> Make(absl::string_view name, const google::protobuf::Any& options,
                                     const AttentionSizes& sizes) {
+  const ShapesOnlyScope shapes_only;
   ParameterStore parameters(0);
   AttentionContext context = {sizes};
   context.parameters = &parameters;
@@ -123,7 +125,8 @@ std::string CausalityWords(const Traits& traits) {
     case Causality::kOptional:
       return "on request: attention.causal=true";
     case Causality::kAlways:
-      return "always: a token sees itself and earlier ones only";
+      return absl::StrCat("always: a token sees itself and earlier ones only",
+                          traits.causal_reason.empty() ? "" : "; ", traits.causal_reason);
   }
   return "";
 }

@@ -32,7 +32,7 @@ struct AttentionFacts {
   Traits traits;
   std::vector<OwnedTensor> owned;
 };
-// The errors of the attention's factory.
+// Whatever the sizes, nothing of them is allocated. The errors of the attention's factory.
 absl::StatusOr<AttentionFacts> DescribeAttention(absl::string_view name,
                                                  const google::protobuf::Any& options,
                                                  const AttentionSizes& sizes);

@@ -51,6 +51,14 @@ TEST(DescribeAttentionTest, EqualSizesAreToldApart) {
   EXPECT_EQ(Owned("performer", {"features=4"}, sizes)[0].letters, "[4, D]");
 }
 
+// Half a terabyte of logits.
+TEST(DescribeAttentionTest, MakesShapesAndNoNumbers) {
+  const auto owned = Owned("synthesizer", {"mode=RANDOM"}, {8, 64, 512, 1 << 17});
+  ASSERT_EQ(owned.size(), 1u);
+  EXPECT_EQ(owned[0].letters, "[H, L, L]");
+  EXPECT_EQ(owned[0].shape, (std::vector<int64_t>{8, 1 << 17, 1 << 17}));
+}
+
 TEST(DescribeAttentionTest, ErrorsOfTheFactory) {
   const auto options = LoadAttentionOptions("linformer", {"rank=99"});
   ASSERT_TRUE(options.ok());
@@ -74,6 +82,37 @@ TEST(TraitsInWordsTest, SaysWhatIsDeclared) {
   EXPECT_THAT(words.at("longest sequence"), HasSubstr("refused"));
   traits.has_weights = traits.is_row_stochastic = traits.is_exact_softmax = true;
   EXPECT_THAT(TraitsInWords(traits)[0].second, HasSubstr("exact softmax"));
+}
+
+// Where only one form exists, the words say why; where another option has the other form, which.
+TEST(TraitsInWordsTest, SayWhyThereIsNoChoiceOfForm) {
+  const auto traits_of = [](const std::string& name, const std::vector<std::string>& sets) {
+    const auto facts = DescribeAttention(name, *LoadAttentionOptions(name, sets), {2, 32, 64, 256});
+    EXPECT_TRUE(facts.ok()) << name << facts.status();
+    return facts->traits;
+  };
+  for (const std::string& name : AttentionRegistry::Get().Names()) {
+    const Traits traits = traits_of(name, {});
+    EXPECT_EQ(traits.causal_reason.empty(), traits.causality == Causality::kOptional) << name;
+  }
+  struct Other {
+    const char* name;
+    std::vector<std::string> sets;
+    const char* option;
+  };
+  for (const Other& other :
+       {Other{"longformer", {}, "global_tokens=0"},
+        Other{"sparse", {"variant=LRA2020"}, "opens_first_token=true"},
+        Other{"sparse", {"variant=LRA2020", "opens_first_token=true"}, "opens_first_token=false"},
+        Other{"local", {"variant=LRA2020"}, "variant=PAPER"},
+        Other{"sinkhorn", {"variant=LRA2020"}, "variant=PAPER"},
+        Other{"rfa", {"is_gated=true"}, "is_gated=false"},
+        Other{"s4d", {"bidirectional=false"}, "bidirectional=true"}}) {
+    const Traits traits = traits_of(other.name, other.sets);
+    EXPECT_NE(traits.causality, Causality::kOptional) << other.name;
+    EXPECT_THAT(traits.causal_reason, HasSubstr("attention.options." + std::string(other.option)));
+    EXPECT_THAT(TraitsInWords(traits)[3].second, HasSubstr(traits.causal_reason));
+  }
 }
 
 TEST(TraitsInWordsTest, EveryRegisteredAttention) {

@@ -66,6 +66,13 @@ absl::StatusOr<BlockFacts> DescribeBlock(const ExperimentConfig& config,
   return facts.ok() ? facts : Make(config, batch);
 }
 
+absl::StatusOr<std::string> TapsField(ExperimentConfig config) {
+  FillLegacyValues(&config);
+  if (config.model().stem_tokens() > 1) return std::string("model.stem_tokens");
+  LRA_ASSIGN_OR_RETURN(const BlockFacts facts, DescribeBlock(config));
+  return facts.traits.taps_field;
+}
+
 std::vector<std::pair<std::string, std::string>> TraitsInWords(const BlockTraits& traits) {
   const std::string causal = !traits.causal_reason.empty() ? "no: " + traits.causal_reason
                              : traits.is_causal ? "a token sees itself and earlier ones only"

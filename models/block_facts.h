@@ -37,6 +37,11 @@ struct BatchSize {
 absl::StatusOr<BlockFacts> DescribeBlock(const ExperimentConfig& config,
                                          std::optional<BatchSize> batch = std::nullopt);
 
+// The field of convolutions over tokens, of the stem or of the block, whose weights serve models of
+// the same attention.causal only (BlockTraits::taps_field). Empty: the encoder has none. The errors
+// of DescribeBlock.
+absl::StatusOr<std::string> TapsField(ExperimentConfig config);
+
 // "causal" -> "on request: attention.causal=true", and so on: every trait, in sentences.
 std::vector<std::pair<std::string, std::string>> TraitsInWords(const BlockTraits& traits);
 

@@ -3,6 +3,7 @@
 #include <ATen/ops/cat.h>
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,19 @@ absl::Status CheckSizes(const ExperimentConfig& config, const TaskSpec& spec) {
   return absl::OkStatus();
 }
 
+// Poolings that read the first position want it to know of others.
+absl::Status CheckSeesTokens(const ModelConfig& model, const Encoder& encoder) {
+  const bool is_cls = model.pooling() == ModelConfig::CLS;
+  if (!is_cls && model.pooling() != ModelConfig::FIRST) return absl::OkStatus();
+  const std::string why = encoder.WhyFirstRowIsBlind();
+  if (why.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("model.pooling: is ", ModelConfig::Pooling_Name(model.pooling()),
+                   ", which reads the first position, and that sees ",
+                   is_cls ? "no token" : "the first token alone", " (", why,
+                   "); use LAST_TOKEN, MEAN or MAX, or layers that look ahead"));
+}
+
 class EncoderClassifier : public Classifier {
  public:
   explicit EncoderClassifier(const ExperimentConfig& config)
@@ -57,6 +71,7 @@ class EncoderClassifier : public Classifier {
   absl::Status Build(const TaskSpec& spec) {
     is_pair_ = spec.is_pair();
     LRA_ASSIGN_OR_RETURN(Encoder encoder, Encoder::Create(config_, spec, &parameters_));
+    LRA_RETURN_IF_ERROR(CheckSeesTokens(config_.model(), encoder));
     encoder_.emplace(std::move(encoder));
     pooling_.emplace(config_.model(), &parameters_);
     head_.emplace(config_.model(), is_pair_, spec.classes(), &parameters_);

@@ -37,8 +37,9 @@ bool DependsOnBatch(const ModelConfig& model);
 class Classifier {
  public:
   virtual ~Classifier() = default;
-  // InvalidArgument for sizes that do not fit together, unknown blocks and unknown attentions. A
-  // field that is unset because the configuration is older means its legacy value.
+  // InvalidArgument for sizes that do not fit together, unknown blocks and unknown attentions, and
+  // for a pooling that reads the first position where all layers are causal, so that it sees
+  // nothing. A field that is unset because the configuration is older means its legacy value.
   static absl::StatusOr<std::unique_ptr<Classifier>> Create(const ExperimentConfig& config,
                                                             const TaskSpec& spec);
 

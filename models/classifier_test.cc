@@ -11,13 +11,16 @@
 #include "lra/config.h"
 #include "models/attention/cosformer.pb.h"
 #include "models/attention/linear.pb.h"
+#include "models/base/runtime.h"
 #include "models/base/torch_status.h"
+#include "models/block_facts.h"
 #include "models/encoder/embedding.h"
 #include "models/layers/dropout_sites.h"
 
 namespace lra {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 ExperimentConfig SmallConfig() {
@@ -149,6 +152,22 @@ TEST(ClassifierTest, VisitsWhatEachLayersAttentionGets) {
       });
 }
 
+// Autocast would round the weights that whoever looks asks the attention for.
+TEST(ClassifierTest, VisitsAttentionWithoutAutocast) {
+  ExperimentConfig config = SmallConfig();
+  config.mutable_numerics()->set_precision(NumericsConfig::BF16);
+  const auto model = Classifier::Create(config, SmallSpec());
+  int layers = 0;
+  (*model)->VisitAttention(TwoExamples(),
+                           [&](int64_t, const Attention&, const AttentionInput& input) {
+                             EXPECT_FALSE(IsAutocastOn(at::kCPU));
+                             EXPECT_EQ(input.q.scalar_type(), at::kFloat);
+                             ++layers;
+                           });
+  EXPECT_EQ(layers, 2);
+  EXPECT_FALSE(IsAutocastOn(at::kCPU));
+}
+
 TEST(ClassifierTest, LearnsTwoExamplesByHeart) {
   ExperimentConfig config = SmallConfig();
   config.mutable_model()->set_dropout(0);
@@ -191,6 +210,70 @@ TEST(ClassifierTest, RefusesWhatDoesNotFit) {
   config.mutable_model()->set_pair_head(ModelConfig::CONCATENATION);
   config.mutable_model()->set_head_width(1);
   EXPECT_THAT(ErrorOf(config, pairs), HasSubstr("model.head_width: is 1, must be at least 2"));
+}
+
+// A first position that all layers let look back only would give all examples the same logits, or
+// those of their first tokens.
+TEST(ClassifierTest, RefusesToReadAPositionThatSeesNoToken) {
+  struct Blind {
+    const char* attention;
+    const char* set;
+    const char* why;
+  };
+  for (const Blind& blind :
+       {Blind{"linear", "attention.causal=true", "(attention.causal is true)"},
+        Blind{"rfa", "attention.options.is_gated=true", "attention.options.is_gated=false"},
+        Blind{"s4d", "attention.options.bidirectional=false",
+              "attention.options.bidirectional=true"},
+        Blind{"sparse", "attention.options.variant=LRA2020",
+              "attention.options.opens_first_token=true"}}) {
+    SCOPED_TRACE(blind.attention);
+    ExperimentConfig config = SmallConfig();
+    *config.mutable_attention() = LoadAttentionFile(blind.attention)->attention();
+    ASSERT_EQ(SetField(&config, blind.set), absl::OkStatus());
+    config.mutable_model()->set_pooling(ModelConfig::CLS);
+    EXPECT_THAT(ErrorOf(config, SmallSpec()),
+                AllOf(HasSubstr("model.pooling: is CLS, which reads the first position, and that "
+                                "sees no token ("),
+                      HasSubstr(blind.why), HasSubstr("use LAST_TOKEN, MEAN or MAX")));
+    config.mutable_model()->set_pooling(ModelConfig::FIRST);
+    EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("sees the first token alone ("));
+    for (const auto pooling : {ModelConfig::LAST_TOKEN, ModelConfig::MEAN}) {
+      config.mutable_model()->set_pooling(pooling);
+      EXPECT_EQ(Classifier::Create(config, SmallSpec()).status(), absl::OkStatus());
+    }
+  }
+}
+
+TEST(ClassifierTest, RefusesACausalBlockUnderAFirstPosition) {
+  ExperimentConfig config = SmallConfig();
+  *config.mutable_attention() = AttentionConfig();
+  config.mutable_attention()->set_name(kNoAttention);
+  config.mutable_attention()->set_causal(true);
+  config.mutable_block()->set_name("dilated_convolution");
+  *config.mutable_block()->mutable_options() =
+      LoadBlockOptions("dilated_convolution", {"circular=false"}).value();
+  config.mutable_model()->set_pooling(ModelConfig::CLS);
+  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("sees no token (attention.causal is true)"));
+  config.mutable_attention()->set_causal(false);
+  EXPECT_EQ(Classifier::Create(config, SmallSpec()).status(), absl::OkStatus());
+}
+
+// What stands in front of the layers, or in them, may look ahead where these do not.
+TEST(ClassifierTest, TakesAFirstPositionThatSeesSomething) {
+  ExperimentConfig config = SmallConfig();
+  *config.mutable_attention() = LoadAttentionFile("sparse")->attention();
+  ASSERT_EQ(SetField(&config, "attention.options.variant=LRA2020"), absl::OkStatus());
+  config.mutable_model()->set_pooling(ModelConfig::FIRST);
+  config.mutable_model()->set_stem_tokens(3);
+  EXPECT_EQ(Classifier::Create(config, SmallSpec()).status(), absl::OkStatus());
+  config.mutable_model()->set_pooling(ModelConfig::CLS);  // the stem's filters do not reach CLS
+  EXPECT_THAT(ErrorOf(config, SmallSpec()), HasSubstr("sees no token"));
+  config.mutable_model()->set_attention_filter_tokens(3);
+  EXPECT_EQ(Classifier::Create(config, SmallSpec()).status(), absl::OkStatus());
+  config.mutable_model()->clear_attention_filter_tokens();
+  ASSERT_EQ(SetField(&config, "attention.options.opens_first_token=true"), absl::OkStatus());
+  EXPECT_EQ(Classifier::Create(config, SmallSpec()).status(), absl::OkStatus());
 }
 
 TEST(ClassifierTest, CosformerRefusesAScaleBelowTheLongestSequence) {

@@ -17,6 +17,7 @@
 #include "models/base/host_copy.h"
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
+#include "models/block_facts.h"
 #include "models/encoder/sequences.h"
 #include "models/layers/dropout_sites.h"
 #include "models/layers/norm.h"
@@ -147,11 +148,24 @@ absl::Status CheckInputs(const TaskSpec& spec) {
       "pretrain: needs tokens to guess, but view.pixels=REAL gives numbers; use IDS_PLUS_ONE");
 }
 
+// Labels begin with the weights of convolutions as they are.
+absl::Status CheckTapsServeLabels(const ExperimentConfig& config) {
+  if (config.pretrain().objective() != PretrainConfig::CAUSAL || config.attention().causal())
+    return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const std::string field, TapsField(config));
+  if (field.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("pretrain.objective: is CAUSAL, but attention.causal is false, and the taps of ",
+                   "convolutions (", field, ") would stand for other tokens once labels begin; ",
+                   "set pretrain.objective=MASKED or attention.causal=true, or leave them out"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TokenModel>> TokenModel::Create(const ExperimentConfig& config,
                                                                const TaskSpec& spec) {
   LRA_RETURN_IF_ERROR(CheckInputs(spec));
+  LRA_RETURN_IF_ERROR(CheckTapsServeLabels(config));
   std::unique_ptr<EncoderTokenModel> model;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     model = std::make_unique<EncoderTokenModel>(config);

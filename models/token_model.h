@@ -35,7 +35,8 @@ class TokenModel {
   virtual ~TokenModel() = default;
   // Parameters of embedding and encoder have the Classifier's names. The token table has one more
   // row, for masked tokens, and pretrain.head.* belongs to this model only. InvalidArgument as in
-  // Classifier::Create, for real-valued inputs, and for CAUSAL if the attention has no causal form.
+  // Classifier::Create, for real-valued inputs, and for CAUSAL if the attention has no causal form,
+  // or if convolutions (TapsField()) are to look ahead once labels begin.
   static absl::StatusOr<std::unique_ptr<TokenModel>> Create(const ExperimentConfig& config,
                                                             const TaskSpec& spec);
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "lra/config.h"
@@ -194,6 +195,34 @@ TEST(TokenModelTest, RefusesWhatCannotGuess) {
                               .status()
                               .message()),
               testing::HasSubstr("has no causal form"));
+}
+
+// In a causal encoder the last tap of a filter is its own token's, in another one a middle tap.
+TEST(TokenModelTest, RefusesTapsThatLabelsWouldTakeForOthers) {
+  const std::vector<std::string> convolutions = {"block.name=dilated_convolution",
+                                                 "block.options.circular=false"};
+  const auto status = [](const std::string& attention, std::vector<std::string> sets,
+                         const std::string& set) {
+    sets.push_back(set);
+    return TokenModel::Create(Config(attention, sets), Spec()).status();
+  };
+  const std::tuple<std::string, std::vector<std::string>, std::string> taps[] = {
+      {"linear", {"model.stem_tokens=3"}, "(model.stem_tokens)"},
+      {"linear", {"model.attention_filter_tokens=3"}, "(model.attention_filter_tokens)"},
+      {"none", convolutions, "(block.options.kernel_tokens)"}};
+  for (const auto& [attention, sets, field] : taps) {
+    const absl::Status refused = status(attention, sets, "pretrain.objective=CAUSAL");
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << field << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                testing::AllOf(testing::HasSubstr("pretrain.objective: is CAUSAL, but "),
+                               testing::HasSubstr(field)));
+    EXPECT_EQ(status(attention, sets, "pretrain.objective=MASKED"), absl::OkStatus()) << field;
+    std::vector<std::string> causal = sets;
+    causal.push_back("attention.causal=true");
+    EXPECT_EQ(status(attention, causal, "pretrain.objective=CAUSAL"), absl::OkStatus()) << field;
+  }
+  EXPECT_EQ(status("linear", {"model.stem_tokens=1"}, "pretrain.objective=CAUSAL"),
+            absl::OkStatus());
 }
 
 }  // namespace

@@ -157,6 +157,25 @@ TEST(StreamMemoryTest, StateIsConstantWhereTheMethodSaysSo) {
   EXPECT_GT(bytes("transformer", 199), 3 * bytes("transformer", 10));
 }
 
+// numerics.precision=BF16 is about the products of the layers, in a stream as in a pass over the
+// whole text. What a stream remembers is float32: sums over many tokens need its digits.
+TEST(StreamPrecisionTest, Bfloat16RoundsProductsAndNotTheState) {
+  // Some roundings of 2^-9 in each of two layers, which need not fall alike.
+  constexpr double kRoundings = 0.1;
+  const auto state_bytes = [](const Classifier& model) {
+    const auto stream = *model.StartStream(kBatch, StreamKind::kState);
+    stream->Extend(Piece(Texts(), 0, 100));
+    return stream->state_bytes();
+  };
+  for (const char* attention : {"linear", "cosformer", "performer", "rfa", "transformer"}) {
+    SCOPED_TRACE(attention);
+    const auto rounded = Model(attention, {"numerics.precision=BF16"}), exact = Model(attention);
+    for (const int64_t piece : {1, 50})
+      EXPECT_LE(Difference(*rounded, StreamKind::kState, piece), kRoundings) << piece;
+    EXPECT_EQ(state_bytes(*rounded), state_bytes(*exact));
+  }
+}
+
 // A model of labels has nothing to stream.
 TEST(StreamRefusalTest, ModelsOfLabels) {
   ConfigBuilder builder("listops");

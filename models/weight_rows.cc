@@ -7,6 +7,7 @@
 #include <ATen/ops/linalg_svdvals.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
 #include <cmath>
@@ -70,8 +71,11 @@ at::Tensor WeightRows::SoftmaxRows(int64_t first, int64_t count) const {
   at::Tensor scores = at::matmul(input_.q[0].narrow(1, first, count), input_.k[0].transpose(1, 2)) /
                       std::sqrt(static_cast<double>(input_.q.size(3)));  // [H, count, N]
   const auto options = at::TensorOptions(scores.device()).dtype(at::kLong);
-  at::Tensor hidden = at::arange(tokens(), options).unsqueeze(0) >
-                      at::arange(first, first + count, options).unsqueeze(1);
+  const at::Tensor ahead = at::arange(tokens(), options).unsqueeze(0) -
+                           at::arange(first, first + count, options).unsqueeze(1);  // j - i
+  if (const std::vector<double>& slopes = attention_->traits().distance_slopes; !slopes.empty())
+    scores = scores - at::tensor(slopes, scores.options()).view({-1, 1, 1}) * ahead.abs();
+  at::Tensor hidden = ahead > 0;
   if (!input_.causal) hidden = hidden.logical_and(hidden.logical_not());
   if (input_.keep.defined()) hidden = hidden.logical_or(input_.keep[0].logical_not().unsqueeze(0));
   // A row that sees no key has no weight.

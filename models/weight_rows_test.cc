@@ -27,7 +27,8 @@ struct Made {
   std::unique_ptr<Attention> attention;
 };
 
-Made Make(const std::string& name, const O* options = nullptr) {
+Made Make(const std::string& name, const google::protobuf::Any& options,
+          const std::vector<double>& distance_slopes = {}) {
   Made made;
   AttentionContext context;
   context.heads = kHeads;
@@ -35,15 +36,24 @@ Made Make(const std::string& name, const O* options = nullptr) {
   context.model_width = kHeads * kWidth;
   context.max_length_tokens = 32;
   context.parameters = made.store.get();
-  context.options = LoadAttentionOptions(name).value();
-  if (options != nullptr) {
-    O all;
-    context.options.UnpackTo(&all);
-    all.MergeFrom(*options);
-    context.options.PackFrom(all);
-  }
+  context.options = options;
+  context.distance_slopes = distance_slopes;
   made.attention = AttentionRegistry::Get().Create("attention", name, context).value();
   return made;
+}
+
+// With these options over the config file's.
+Made Make(const std::string& name, const std::vector<std::string>& sets = {}) {
+  return Make(name, LoadAttentionOptions(name, sets).value());
+}
+
+Made MakePoint(const O& options) {
+  google::protobuf::Any packed = LoadAttentionOptions("factorized").value();
+  O all;
+  packed.UnpackTo(&all);
+  all.MergeFrom(options);
+  packed.PackFrom(all);
+  return Make("factorized", packed);
 }
 
 AttentionInput RandomInput(bool is_masked, bool is_causal) {
@@ -134,8 +144,22 @@ TEST(WeightRowsTest, AreThoseOfPointsOfTheFamily) {
         Point(O::UNIT, O::NO_REWEIGHTING, O::LENGTH_POWER),
         Point(O::IDENTITY, O::DECAY, O::SIGNED_FLOOR)}) {
     SCOPED_TRACE(options.ShortDebugString());
-    ExpectTheWeightsOf(*Make("factorized", &options).attention);
+    ExpectTheWeightsOf(*MakePoint(options).attention);
   }
+}
+
+// model.positions=ALIBI, of softmax and of the linear family.
+TEST(WeightRowsTest, ObeyTheSlopesOfDistances) {
+  for (const char* name : {"transformer", "linear", "cottention"}) {
+    const Made made = Make(name, LoadAttentionOptions(name).value(), {0.7, 0.2, 0.05});
+    EXPECT_TRUE(WeightRows::IsByRows(*made.attention, RandomInput(false, false))) << name;
+    ExpectTheWeightsOf(*made.attention);
+  }
+}
+
+// A power of its own position scales each value, where the causal form does not scale rows.
+TEST(WeightRowsTest, ScaleValuesWhereTheMethodDoes) {
+  ExpectTheWeightsOf(*Make("cottention", {"causal_scaling=VALUE"}).attention);
 }
 
 // What is done in time linear in N must not fall back unseen.
@@ -146,7 +170,7 @@ TEST(WeightRowsTest, LinearAttentionsHaveFeaturesAndLowRank) {
     EXPECT_TRUE(WeightRows::Create(*made.attention, input)->has_low_rank()) << name;
   }
   const O decay = Point(O::RELU, O::DECAY, O::KEY_COUNT);
-  const Made decaying = Make("factorized", &decay);
+  const Made decaying = MakePoint(decay);
   EXPECT_TRUE(WeightRows::IsByRows(*decaying.attention, input));
   EXPECT_FALSE(WeightRows::Create(*decaying.attention, input)->has_low_rank());
   EXPECT_TRUE(WeightRows::IsByRows(*Make("transformer").attention, input));

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "lra/files.h"
+#include "lra/folder_test_util.h"
 #include "models/base/safetensors.h"
 #include "run_folder/checkpoint_metadata.h"
 
@@ -16,8 +17,7 @@ namespace {
 
 class CheckpointTest : public testing::Test {
  protected:
-  CheckpointTest() : run_(testing::TempDir() + "/checkpoint_test"), store_(7) {
-    std::filesystem::remove_all(run_);
+  CheckpointTest() : run_(folder_.File("run")), store_(7) {
     MakeStore(&store_);
     moments_ = {{"exp_avg/a.weight", at::rand({3, 5})}, {"step/a.weight", at::rand({})}};
   }
@@ -39,6 +39,7 @@ class CheckpointTest : public testing::Test {
     file.put(static_cast<char>(byte ^ 1));
   }
 
+  const TestFolder folder_;
   std::string run_;
   ParameterStore store_;
   NamedTensors moments_;

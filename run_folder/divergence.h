@@ -1,5 +1,5 @@
-// Errors for a loss or gradient that is not finite. They carry what a record says of it: the series
-// and a search go on after them, and any other error ends both.
+// Errors for a loss, a gradient or an output that is not finite. They carry what a record says of
+// it: the series and a search go on after them, and any other error ends both.
 #ifndef LRA_RUN_FOLDER_DIVERGENCE_H_
 #define LRA_RUN_FOLDER_DIVERGENCE_H_
 

@@ -1,6 +1,7 @@
 #include "run_folder/find_checkpoint.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
@@ -9,6 +10,17 @@
 #include "run_folder/checkpoint.h"
 
 namespace lra {
+namespace {
+
+// Whether a file begins as weights do: eight bytes, the length of a header, then its JSON.
+bool BeginsAsWeights(const std::string& path) {
+  constexpr std::streamsize kBytes = 9;
+  char begin[kBytes];
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin, kBytes).gcount() == kBytes && begin[kBytes - 1] == '{';
+}
+
+}  // namespace
 
 std::string RunOf(const std::string& checkpoint) {
   if (IsWeightsFile(checkpoint))
@@ -22,7 +34,10 @@ absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
   if (IsWeightsFile(path)) {
     // A weights file inside its checkpoint folder is checked like the folder.
     const std::string folder = std::filesystem::absolute(path).parent_path().string();
-    return FileExists(JoinPath(folder, "state.textproto")) ? FindCheckpoint(folder) : path;
+    if (FileExists(JoinPath(folder, "state.textproto"))) return FindCheckpoint(folder);
+    if (BeginsAsWeights(path)) return path;
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": is no run and no weights file (safetensors); give the folder of a run"));
   }
   if (FileExists(JoinPath(path, kRecordFile))) {
     LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(path));

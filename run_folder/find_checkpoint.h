@@ -10,7 +10,7 @@ namespace lra {
 
 // The checkpoint folder that a path stands for: itself, or for a run folder its selected checkpoint
 // or, while unfinished, its latest. A weights file stands for the checkpoint folder that it lies in
-// or, outside of one, for itself. NotFound names the path.
+// or, outside of one, for itself. NotFound names the path; InvalidArgument for another file.
 absl::StatusOr<std::string> FindCheckpoint(const std::string& path);
 // RUN of RUN/checkpoint/step-N; for a lone weights file, its folder.
 std::string RunOf(const std::string& checkpoint);

@@ -1,7 +1,9 @@
 #include "run_folder/test_looks.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "eval/machine.h"
 #include "eval/run_record.h"
@@ -21,6 +23,19 @@ absl::Status WriteLog(absl::string_view run_dir, const std::vector<TestLook>& lo
   return WriteSealedTextProto(LogPath(run_dir), log);
 }
 
+// Others hold it for milliseconds, so it is worth to wait.
+absl::StatusOr<FileLock> LockLog(absl::string_view run_dir) {
+  using std::chrono::milliseconds, std::chrono::seconds, std::chrono::steady_clock;
+  constexpr seconds kPatience{10};
+  constexpr milliseconds kRetry{20};
+  const auto deadline = steady_clock::now() + kPatience;
+  while (true) {
+    absl::StatusOr<FileLock> lock = FileLock::Acquire(JoinPath(run_dir, ".test_looks.lock"));
+    if (!absl::IsFailedPrecondition(lock.status()) || steady_clock::now() >= deadline) return lock;
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<TestLook>> TestLooks(absl::string_view run_dir) {
@@ -31,7 +46,7 @@ absl::StatusOr<std::vector<TestLook>> TestLooks(absl::string_view run_dir) {
 }
 
 absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, int64_t step) {
-  const absl::StatusOr<FileLock> lock = FileLock::Acquire(JoinPath(run_dir, ".test_looks.lock"));
+  const absl::StatusOr<FileLock> lock = LockLog(run_dir);
   if (!absl::IsUnimplemented(lock.status())) LRA_RETURN_IF_ERROR(lock.status());
   LRA_ASSIGN_OR_RETURN(std::vector<TestLook> looks, TestLooks(run_dir));
   const auto is_this = [&](const TestLook& look) {

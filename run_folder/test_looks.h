@@ -19,8 +19,8 @@ inline constexpr char kTrainLook[] = "train";
 absl::StatusOr<std::vector<TestLook>> TestLooks(absl::string_view run_dir);
 
 // Logs a look before it is taken, in the log and in the run's record if there is one. The look of
-// training at a step is logged once, however often its end is interrupted. FailedPrecondition while
-// another process writes the log.
+// training at a step is logged once, however often its end is interrupted. Waits while another
+// process writes the log; FailedPrecondition where that lasts ten seconds.
 absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, int64_t step);
 
 }  // namespace lra

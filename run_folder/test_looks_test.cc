@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 
@@ -22,6 +28,22 @@ TEST(TestLooks, TrainingsOwnLookIsLoggedOnceAndOthersEachTime) {
   ASSERT_EQ(looks->size(), 3u);
   EXPECT_EQ((*looks)[0].command(), kTrainLook);
   EXPECT_EQ((*looks)[2].step(), 20);
+}
+
+TEST(TestLooks, ALookWaitsForAnotherThatIsBeingLogged) {
+  const TestFolder folder;
+  const std::string run = folder.File("run");
+  ASSERT_TRUE(MakeDirectories(run).ok());
+  auto lock = FileLock::Acquire(JoinPath(run, ".test_looks.lock"));
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  std::optional<FileLock> held(*std::move(lock));
+  std::thread ending([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    held.reset();
+  });
+  EXPECT_EQ(LogTestLook(run, "lra eval run --split test", 20), absl::OkStatus());
+  ending.join();
+  EXPECT_EQ(TestLooks(run)->size(), 1u);
 }
 
 TEST(TestLooks, ADamagedLogIsRefusedAndNotOverwritten) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "eval/run_record.pb.h"
 #include "lra/experiment.h"
 #include "suite/suite.pb.h"
 
@@ -20,6 +21,8 @@ struct SuiteCell {
   ExperimentConfig config;
   // The run whose encoder it starts from, where its configuration says that it does.
   std::string init_from{};
+  // The data that it is to be trained on (DataOfRun); empty where that is not known.
+  DataIdentity data{};
 };
 
 // A file of configs/suites/ by its name, or any that ends with ".textproto" by its path.

@@ -149,14 +149,17 @@ class TaskReader {
     const TrainedRun& run = found->second;
     if (run.has_diverged) return ExampleValues();
     LRA_RETURN_IF_ERROR(CheckLikeFirst(directory, run));
+    if (!run.unjudged.empty()) task_.unjudged = run.unjudged;
     return run.has_trained ? *run.scores : ExampleValues();
   }
 
   AblationRun FolderOf(const SuiteCell& cell) const {
     AblationRun run = {RunDirectory(folder_, cell), {}};
     const auto found = runs_.by_directory.find(run.directory);
-    if (found != runs_.by_directory.end() && !found->second.has_diverged)
+    if (found != runs_.by_directory.end() && !found->second.has_diverged) {
       run.curve = found->second.record->curve();
+      run.pretrain_steps = found->second.record->pretrain().steps();
+    }
     return run;
   }
 

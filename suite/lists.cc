@@ -10,6 +10,7 @@
 #include "lra/name_list.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
+#include "train/request.h"
 
 namespace lra {
 namespace {
@@ -46,8 +47,10 @@ absl::StatusOr<SuiteFile> SuiteOfLists(const ExperimentChoice& choice, const std
   return suite;
 }
 
-std::string DefaultListFolder(const SuiteFile& suite) {
-  return JoinPath("runs", absl::StrCat("lists-", Fingerprint(suite).substr(0, kNameDigits)));
+std::string DefaultListFolder(const SuiteFile& suite, const std::string& data_dir) {
+  const auto& tasks = suite.group(0).task();
+  return JoinPath("runs", absl::StrCat("lists-", Fingerprint(suite).substr(0, kNameDigits),
+                                       tasks.empty() ? "" : DataInName(tasks[0], data_dir)));
 }
 
 }  // namespace lra

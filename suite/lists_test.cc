@@ -25,8 +25,8 @@ TEST(SuiteOfLists, IsTheProduct) {
   EXPECT_EQ(cells[3].config.attention().name(), "cosformer");
   EXPECT_EQ(cells[3].config.train().steps(), 5);
   EXPECT_EQ(cells[11].seed, 2u);
-  EXPECT_EQ(DefaultListFolder(suite).substr(0, 11), "runs/lists-");
-  EXPECT_NE(DefaultListFolder(suite), DefaultListFolder(*SuiteOfLists(choice, "0-3")));
+  EXPECT_EQ(DefaultListFolder(suite, "").substr(0, 11), "runs/lists-");
+  EXPECT_NE(DefaultListFolder(suite, ""), DefaultListFolder(*SuiteOfLists(choice, "0-3"), ""));
   EXPECT_THAT(
       std::string(SuiteOfLists({.task = "listops,", .attention = "relu"}, "0").status().message()),
       HasSubstr("--task \"listops,\" has an empty name"));

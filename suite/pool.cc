@@ -91,7 +91,8 @@ class Pool {
     return absl::OkStatus();
   }
 
-  // The next run, and others of its cell that are trained with it.
+  // The next run, and others of its cell that are trained with it, which take the sum of their
+  // times.
   Cells Next() {
     const double seconds = options_.deadline ? Seconds(*options_.deadline - Clock::now()) : kNever;
     if (processes_.is_stopping()) return {};
@@ -104,12 +105,23 @@ class Pool {
         return a.seconds_left < b.seconds_left;
       });
     }
-    Cells cells = {next->cell};
+    const Queued first = *next;
     queue_.erase(next);
+    return WithOthers(first, seconds);
+  }
+
+  // Takes them from the queue, of which mutex_ is held; all of them end in so many seconds.
+  Cells WithOthers(const Queued& first, double seconds) {
+    Cells cells = {first.cell};
+    double sum = first.seconds_left;
     for (auto other = queue_.begin(); other != queue_.end();) {
       const bool joins = static_cast<int>(cells.size()) < options_.at_once &&
-                         CellName(*other->cell) == CellName(*cells[0]);
-      if (joins) cells.push_back(other->cell);
+                         CellName(*other->cell) == CellName(*first.cell) &&
+                         sum + other->seconds_left <= seconds;
+      if (joins) {
+        cells.push_back(other->cell);
+        sum += other->seconds_left;
+      }
       other = joins ? queue_.erase(other) : other + 1;
     }
     return cells;
@@ -207,6 +219,7 @@ std::vector<std::string> TrainManyCommand(const std::string& program, const std:
       TrainCommand(program, JoinPath(out, CellName(first)), first, threads, flags);
   std::vector<uint32_t> seeds;
   for (const SuiteCell* cell : cells) seeds.push_back(cell->seed);
+  std::sort(seeds.begin(), seeds.end());  // ParseSeeds() wants them so
   *(std::find(words.begin(), words.end(), "--seeds") + 1) = absl::StrJoin(seeds, ",");
   words.insert(words.end(), {"--at-once", absl::StrCat(cells.size())});
   return words;

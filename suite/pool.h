@@ -42,7 +42,8 @@ std::vector<std::string> TrainCommand(const std::string& program, const std::str
 
 // Trains what is left, in order, and waits for what other processes train. A run that is predicted
 // to end after the deadline gives way to the first that ends before it; where none does, the one
-// with the least left is begun, and stopped in time. A run that ends without a record is noted as
+// with the least left is begun, and stopped in time. No more seeds of a cell go together than end
+// before it. A run that ends without a record is noted as
 // failed (unless it was stopped or another process has it) and the next begins; the caller reads
 // how it ended from the folders. The errors of RunProcess and of writing into OUT.
 absl::Status RunCells(const std::vector<SuiteCell>& cells, const PoolOptions& options);

@@ -74,6 +74,22 @@ TEST(TrainManyCommand, NamesAllSeeds) {
       absl::StrJoin(TrainManyCommand("lra", "out", {&cells[0], &cells[1]}, 2), " ");
   EXPECT_THAT(both, HasSubstr("--seeds 3,5 --out out/listops-linear --threads 2"));
   EXPECT_THAT(both, HasSubstr("--at-once 2"));
+  // The cheapest run, which goes first, may be one of a later seed.
+  EXPECT_THAT(absl::StrJoin(TrainManyCommand("lra", "out", {&cells[1], &cells[0]}, 2), " "),
+              HasSubstr("--seeds 3,5 --out out/listops-linear --threads 2"));
+}
+
+TEST(RunCells, NoMoreSeedsGoTogetherThanEndInTime) {
+  const TestFolder folder;
+  std::vector<SuiteCell> cells(4);
+  for (size_t i = 0; i < cells.size(); ++i) cells[i].name = absl::StrCat("a-s", i);
+  PoolOptions options = Shell(folder, "echo $NAMES >> $OUT/groups; exit 3");
+  options.workers = 1;
+  options.at_once = 4;
+  options.seconds_left = {400, 400, 400, 400};
+  options.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1000);
+  ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
+  EXPECT_EQ(*ReadFile(JoinPath(folder.path(), "groups")), "a-s0 a-s1\na-s2 a-s3\n");
 }
 
 TEST(RunCells, StartsEachOnceAndNotesHowItFailed) {

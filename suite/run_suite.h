@@ -16,9 +16,10 @@ namespace lra {
 struct SuiteRunOptions {
   std::string program = "/proc/self/exe";  // that trains and measures
   std::string out;
-  int workers = 0;  // 0 = as many as there are cores for their threads and the memory bears
-  int threads = 1;  // of each run
-  int at_once = 1;  // seeds of a cell that a worker trains in one process
+  std::string data_dir;  // of all runs; empty = each task's default (DataFolderOf)
+  int workers = 0;       // 0 = as many as there are cores for their threads and the memory bears
+  int threads = 1;       // of each run
+  int at_once = 1;       // seeds of a cell that a worker trains in one process
   Deadline deadline;
   bool retries_failed = false;
   bool is_quiet = false;

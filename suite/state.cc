@@ -48,15 +48,35 @@ CellStatus Failed(std::string message) {
   return status;
 }
 
+// The first split whose examples are not the wanted ones, with both fingerprints; empty where there
+// is none, or nothing is known of one of the two.
+std::string DataDifference(const DataIdentity& there, const DataIdentity& wanted) {
+  for (const char* split : {"train", "validation", "test"}) {
+    const auto here = wanted.split_fingerprint().find(split);
+    const auto other = there.split_fingerprint().find(split);
+    if (here == wanted.split_fingerprint().end() || other == there.split_fingerprint().end() ||
+        here->second == other->second)
+      continue;
+    return absl::StrCat("split ", split, " is ", other->second.substr(0, 8), ", wanted is ",
+                        here->second.substr(0, 8));
+  }
+  return "";
+}
+
 // Why the folder's run is not the cell's; empty if it is. A run has no configuration before its
 // first checkpoint.
 std::string Mismatch(const RunRecord& record, const std::string& directory, const SuiteCell& cell) {
   if (record.config().task().empty()) return "";
   const std::string there = CellFingerprint(record.config()), wanted = CellFingerprint(cell.config);
-  if (there == wanted && record.config().seed() == cell.seed) return "";
-  return absl::StrCat(directory, " holds a run with other settings (cell ", there.substr(0, 8),
-                      ", seed ", record.config().seed(), "; wanted ", wanted.substr(0, 8),
-                      ", seed ", cell.seed, "): move it away");
+  if (there != wanted || record.config().seed() != cell.seed) {
+    return absl::StrCat(directory, " holds a run with other settings (cell ", there.substr(0, 8),
+                        ", seed ", record.config().seed(), "; wanted ", wanted.substr(0, 8),
+                        ", seed ", cell.seed, "): move it away");
+  }
+  const std::string data = DataDifference(record.data(), cell.data);
+  if (data.empty()) return "";
+  return absl::StrCat(directory, " holds a run on other data (", data,
+                      "): move it away, or bring back the data that it was trained on");
 }
 
 std::map<CellState, int> Count(const std::vector<CellStatus>& statuses) {

@@ -30,7 +30,9 @@ enum class CellState {
   kRunning,   // some process trains it
   kFinished,  // with a record
   kDiverged,  // with a record of it
-  kFailed,    // it ended without a record, or its folder cannot be read or is another run's
+  // It ended without a record, or its folder cannot be read or is that of another run or of other
+  // data.
+  kFailed,
 };
 
 // "waiting", ...

@@ -35,6 +35,7 @@ class SuiteStateTest : public testing::Test {
     record.set_method(cell.config.attention().name());
     record.set_seed(cell.seed);
     *record.mutable_config() = cell.config;
+    *record.mutable_data() = cell.data;
     record.mutable_spec()->set_name("listops");
     record.mutable_efficiency()->set_wall_seconds(wall_seconds);
     record.add_curve()->set_step(100);
@@ -100,6 +101,23 @@ TEST_F(SuiteStateTest, ARecordOfOtherSettingsIsNotTheRuns) {
   const CellStatus status = ReadCellStatus(folder_.path(), changed[0]);
   EXPECT_EQ(status.state, CellState::kFailed);
   EXPECT_THAT(status.failure.message(), HasSubstr("holds a run with other settings"));
+}
+
+TEST_F(SuiteStateTest, ARecordOfOtherDataIsNotTheRuns) {
+  std::vector<SuiteCell> on_data = cells_;
+  for (SuiteCell& cell : on_data) {
+    (*cell.data.mutable_split_fingerprint())["train"] = "0123456789";
+    (*cell.data.mutable_split_fingerprint())["test"] = "abcdefghij";
+  }
+  WriteRecord(on_data[0], 60, false);
+  EXPECT_EQ(ReadCellStatus(folder_.path(), on_data[0]).state, CellState::kFinished);
+  // Where the data is not known, as to `lra status`, nothing is compared.
+  EXPECT_EQ(ReadCellStatus(folder_.path(), cells_[0]).state, CellState::kFinished);
+  (*on_data[0].data.mutable_split_fingerprint())["test"] = "9876543210";
+  const CellStatus status = ReadCellStatus(folder_.path(), on_data[0]);
+  EXPECT_EQ(status.state, CellState::kFailed);
+  EXPECT_THAT(status.failure.message(),
+              HasSubstr("holds a run on other data (split test is abcdefgh, wanted is 98765432)"));
 }
 
 TEST_F(SuiteStateTest, AMessageOfAnyBytesIsPrintedAsJson) {

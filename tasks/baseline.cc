@@ -1,6 +1,7 @@
 #include "tasks/baseline.h"
 
 #include <algorithm>
+#include <iostream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,6 +39,20 @@ absl::Status RunBaseline(const BaselineMethod& method, const BaselineData& data,
   return absl::OkStatus();
 }
 
+// Says which methods do not run, and why.
+void NoteLeftOut(const std::vector<std::unique_ptr<BaselineMethod>>& methods,
+                 const BaselineOptions& options, const TaskSpec& seen, BaselineResults* results) {
+  for (const std::unique_ptr<BaselineMethod>& method : methods) {
+    const BaselineFacts& facts = method->facts();
+    if (const std::string why = method->WhyNot(seen); !why.empty()) {
+      results->notes.push_back(absl::StrCat("baseline ", facts.name, " is left out: ", why));
+      if (!options.quiet) std::cerr << "note: " << results->notes.back() << "\n";
+    } else if (!facts.is_quick && !options.all) {
+      results->left_out.push_back(facts.name);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::unique_ptr<BaselineMethod>> AllBaselines(const Task& task, const DataView& view) {
@@ -62,6 +77,7 @@ absl::StatusOr<std::vector<BaselinePrediction>> RunBaselines(
   std::vector<BaselinePrediction> predictions;
   for (const std::unique_ptr<BaselineMethod>& method : methods) {
     if (!method->facts().is_quick && !options.all) continue;
+    if (!method->WhyNot(train.spec()).empty()) continue;
     BaselinePrediction& prediction = predictions.emplace_back();
     prediction.facts = method->facts();
     LRA_RETURN_IF_ERROR(
@@ -126,10 +142,7 @@ absl::StatusOr<BaselineResults> PredictBaselines(const BaselineRequest& request)
   const auto methods = AllBaselines(*opened.task, opened.view);
   LRA_ASSIGN_OR_RETURN(results.predictions, RunBaselines(methods, opened.train, opened.splits[0],
                                                          scored, request.options));
-  for (const auto& method : methods) {
-    if (!method->facts().is_quick && !request.options.all)
-      results.left_out.push_back(method->facts().name);
-  }
+  NoteLeftOut(methods, request.options, opened.train.spec(), &results);
   results.manifest = opened.manifest;
   results.view = opened.view;
   results.spec = opened.train.spec();

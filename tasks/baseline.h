@@ -30,8 +30,9 @@ struct BaselinePrediction {
 // are guessed, tasks/token_baseline.h's.
 std::vector<std::unique_ptr<BaselineMethod>> AllBaselines(const Task& task, const DataView& view);
 
-// Computes these for every split in `scored`: the quick ones, or all if the options say so. They
-// learn from `train` and choose on `validation`.
+// Computes these for every split in `scored`: the quick ones, or all if the options say so, but
+// for those that cannot be had of this data (BaselineMethod::WhyNot). They learn from `train` and
+// choose on `validation`.
 absl::StatusOr<std::vector<BaselinePrediction>> RunBaselines(
     const std::vector<std::unique_ptr<BaselineMethod>>& methods, const SplitView& train,
     const SplitView& validation, const std::vector<const SplitView*>& scored,
@@ -69,9 +70,12 @@ struct BaselineResults {
   std::vector<std::vector<int32_t>> labels;  // by split
   std::vector<BaselinePrediction> predictions;  // logits by split
   std::vector<std::string> left_out;            // names of those that are not quick
+  // Which of them cannot be had of this data, and why: "baseline bigram is left out: ...".
+  std::vector<std::string> notes;
 };
 // InvalidArgument for data of another task; the errors of MakeTask, LoadView, check_data,
-// Dataset::Open and SplitView::Create.
+// Dataset::Open, SplitView::Create and the baselines. Unless the options say quiet, the notes are
+// written to standard error.
 absl::StatusOr<BaselineResults> PredictBaselines(const BaselineRequest& request);
 
 // Prepared data with the training split and others, as they are seen.

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "datasets/split_view.h"
+#include "lra/task_spec.pb.h"
 
 namespace lra {
 
@@ -41,7 +42,7 @@ struct BaselineOptions {
 // What a baseline learns from, and what it answers.
 struct BaselineData {
   const SplitView& train;
-  const SplitView& validation;  // for choices, such as the number of passes
+  const SplitView& validation;  // for choices (number of passes), unless it is the test split
   const std::vector<const SplitView*>& scored;
 };
 
@@ -74,6 +75,8 @@ class BaselineMethod {
       const BaselineData& data, const BaselineOptions& options) const {
     return absl::UnimplementedError(facts_.name + " guesses labels, not tokens");
   }
+  // Why it cannot be had of data that is seen like this; empty where it can.
+  virtual std::string WhyNot(const TaskSpec& seen) const { return ""; }
   // The property, of a baseline that is a table of frequencies; nullptr for others.
   virtual const Grouping* grouping() const { return nullptr; }
 

@@ -10,6 +10,7 @@
 #include "datasets/data_test_util.h"
 #include "lra/config.h"
 #include "lra/folder_test_util.h"
+#include "tasks/prepare.h"
 #include "tasks/task_facts.h"
 
 namespace lra {
@@ -128,6 +129,31 @@ TEST_F(BaselineTest, SlowOnesRunOnRequest) {
   ASSERT_TRUE(all.ok()) << all.status();
   EXPECT_EQ(all->predictions.back().facts.name, "overlap");
   EXPECT_TRUE(all->left_out.empty());
+}
+
+// A table of all triples of 602 ids would take a gigabyte.
+TEST_F(BaselineTest, WhatDoesNotFitIntoMemoryIsNamed) {
+  PrepareOptions prepare;
+  prepare.task = "copy";
+  prepare.out = folder_.File("copies");
+  prepare.set = {"alphabet=600",      "min_symbols=3",         "max_symbols=5",
+                 "train_examples=30", "validation_examples=5", "test_examples=5"};
+  prepare.quiet = true;
+  ASSERT_TRUE(Prepare(prepare).ok());
+  BaselineRequest request;
+  request.task = "copy";
+  request.data_dir = prepare.out;
+  request.view.sets = {"target=MASKED"};
+  testing::internal::CaptureStderr();
+  const auto results = PredictBaselines(request);
+  const std::string words = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(results->predictions.size(), 2u);
+  EXPECT_TRUE(results->left_out.empty());
+  EXPECT_THAT(results->notes,
+              ElementsAre("baseline two_sided is left out: there are 602 ids, and its tables are "
+                          "made for at most 512"));
+  EXPECT_THAT(words, testing::HasSubstr("note: baseline two_sided is left out"));
 }
 
 // Every task says its own, under names and bars that tables can tell apart.

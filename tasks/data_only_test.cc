@@ -96,6 +96,10 @@ TEST_F(AdoptDataTest, MakesATaskOfData) {
   EXPECT_THAT(
       std::string(ResolveExperiment({.task = "mine", .attention = "linear"}).status().message()),
       HasSubstr("lra data adopt mine"));
+  for (const absl::Status& unknown : {MakeTask("mine").status(), LoadTaskFile("mine").status()}) {
+    EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(unknown.message()), HasSubstr("lra data adopt mine"));
+  }
   EXPECT_THAT(DataSetNames(), Contains("mine"));
   EXPECT_EQ(Inspect("mine", directory)->command, "lra data adopt mine");
 

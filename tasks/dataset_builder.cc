@@ -5,6 +5,7 @@
 
 #include "datasets/manifest.h"
 #include "lra/status_macros.h"
+#include "lra/version.h"
 
 namespace lra {
 
@@ -13,6 +14,7 @@ DatasetBuilder::DatasetBuilder(absl::string_view directory, const Manifest& head
     : directory_(directory),
       manifest_(head),
       keys_(splits.size(), SplitKeys(head.spec().is_pair())) {
+  manifest_.set_program("lra " LRA_VERSION);
   writers_.reserve(splits.size());
   for (const SplitSize& split : splits) writers_.emplace_back(directory, split.name, head);
 }

@@ -30,7 +30,7 @@ struct HashedExample {
 // Not thread-safe.
 class DatasetBuilder {
  public:
-  // `head` is the manifest without splits and duplicates. `directory` exists.
+  // `head` is the manifest without splits, duplicates and program. `directory` exists.
   DatasetBuilder(absl::string_view directory, const Manifest& head,
                  const std::vector<SplitSize>& splits);
 

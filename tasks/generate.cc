@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/manifest.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "tasks/dataset_builder.h"
@@ -43,7 +44,13 @@ class BatchSource {
 
 class Maker {
  public:
-  Maker(const Task& task, uint32_t seed) : task_(task), spec_(task.Spec()), seed_(seed) {}
+  Maker(const Task& task, uint32_t seed)
+      : task_(task),
+        spec_(task.Spec()),
+        prompt_place_(PromptPlace(task.ExtraColumns())),
+        seed_(seed) {}
+
+  ExampleHasher Hasher() const { return ExampleHasher(prompt_place_); }
 
   absl::Status Make(Made* made, ExampleHasher* hasher) const {
     LRA_ASSIGN_OR_RETURN(made->item.example,
@@ -55,7 +62,7 @@ class Maker {
   }
 
   absl::StatusOr<std::vector<Made>> MakeBatch(const ExampleRange& batch) const {
-    ExampleHasher hasher;
+    ExampleHasher hasher = Hasher();
     std::vector<Made> made(batch.last - batch.first);
     for (size_t i = 0; i < made.size(); ++i) {
       made[i].item.split = batch.split;
@@ -68,6 +75,7 @@ class Maker {
  private:
   const Task& task_;
   const TaskSpec spec_;
+  const int64_t prompt_place_;
   const uint32_t seed_;
 };
 
@@ -89,7 +97,7 @@ absl::Status AddGenerated(const Task& task, uint32_t seed, uint32_t index, uint3
                           HashedExample item, DatasetBuilder* builder) {
   if (!builder->Contains(item.digest.input)) return builder->Add(item);
   const Maker maker(task, seed);
-  ExampleHasher hasher;
+  ExampleHasher hasher = maker.Hasher();
   Made next{std::move(item), index, attempt};
   for (int tries = 0; tries < kMaxDuplicates; ++tries) {
     ++next.attempt;

@@ -54,7 +54,7 @@ absl::StatusOr<std::optional<RawBatch>> NextBatch(RawReader* reader, size_t min_
 
 absl::StatusOr<HashedBatch> EncodeBatch(const Task& task, const TaskSpec& spec,
                                         const RawBatch& batch) {
-  ExampleHasher hasher;
+  ExampleHasher hasher;  // imported examples have no extra columns
   HashedBatch encoded(batch.size());
   for (size_t i = 0; i < batch.size(); ++i) {
     absl::StatusOr<EncodedExample> example = task.Encode(batch[i]);

@@ -104,7 +104,9 @@ TEST_F(ImportTest, FolderAndArchiveGiveTheSameBytes) {
 }
 
 TEST_F(ImportTest, LinksDevicesAndPathsOutOfTheArchiveTouchNothing) {
-  Entries hostile = HostileEntries({"basic_val.tsv", "../basic_train.tsv"}, "/etc/passwd");
+  const std::vector<std::string> names = {"basic_val.tsv", "../basic_train.tsv"};
+  ExpectLinksRefused(EntriesOf(GoodFiles()), names);
+  Entries hostile = HostileEntries(names);
   hostile.push_back({"../../escaped.tsv", "written?"});
   ExpectPassedOver(EntriesOf(GoodFiles()), hostile);
 }

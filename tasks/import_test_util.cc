@@ -169,12 +169,11 @@ std::map<std::string, std::string> Contents(const std::string& folder) {
   return contents;
 }
 
-Entries HostileEntries(const std::vector<std::string>& names, const std::string& target) {
-  Entries entries;
+Entries HostileEntries(const std::vector<std::string>& names) {
+  Entries entries = {{"aside/link", "/etc/passwd", AE_IFLNK}, {"aside/hard", "/etc/passwd", 0u}};
   for (const std::string& name : names) {
-    for (unsigned type : {AE_IFLNK, 0u, AE_IFCHR, AE_IFBLK, AE_IFIFO, AE_IFDIR}) {
-      entries.push_back({name, target, type});
-    }
+    for (unsigned type : {AE_IFCHR, AE_IFBLK, AE_IFIFO, AE_IFDIR})
+      entries.push_back({name, "", type});
   }
   return entries;
 }
@@ -290,6 +289,21 @@ Manifest ImportTestBase::ExpectImports(const std::string& raw) const {
   EXPECT_THAT(VerifyDataset(Out(), {.quiet = true})->problems, IsEmpty());
   EXPECT_THAT(Names(made_), ElementsAre("out"));
   return result->manifest;
+}
+
+void ImportTestBase::ExpectLinksRefused(const Entries& good,
+                                        const std::vector<std::string>& names) const {
+  for (const std::string& name : names) {
+    for (unsigned type : {AE_IFLNK, 0u}) {
+      Entries entries = {{name, "/etc/passwd", type}};
+      entries.insert(entries.end(), good.begin(), good.end());
+      ExpectWords(Refusal(WriteTar(entries)),
+                  {nullptr,
+                   {absl::StrCat("entry ", name, ": is a ", type == 0 ? "hard " : "",
+                                 "link to /etc/passwd"),
+                    "links in an archive are not followed"}});
+    }
+  }
 }
 
 void ImportTestBase::ExpectPassedOver(const Entries& good, const Entries& more) const {

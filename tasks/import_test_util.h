@@ -56,9 +56,8 @@ void WriteArchive(const std::string& path, Wrapping wrapping, const Entries& ent
 Entries EntriesOf(const std::string& folder);
 std::map<std::string, std::string> Contents(const std::string& folder);
 
-// A symbolic link, a hard link, a device, a pipe and a folder with these names. The links lead to
-// `target`.
-Entries HostileEntries(const std::vector<std::string>& names, const std::string& target);
+// Devices, a pipe and a folder with each of these names, and links that nobody asks for.
+Entries HostileEntries(const std::vector<std::string>& names);
 
 // While the object lives, standard input is a pipe with these bytes.
 class StandardInput {
@@ -98,6 +97,9 @@ class ImportTestBase : public testing::Test {
   // shuffled order, as a .zip, and both kinds of archive through a pipe; expects equal and valid
   // data each time. Returns the manifest.
   Manifest ExpectSameFromEveryWrapping() const;
+  // Expects that good data is refused with a symbolic or hard link of any of these names in front:
+  // it stands for a file that would be missed.
+  void ExpectLinksRefused(const Entries& good, const std::vector<std::string>& names) const;
   // Expects that good data with these entries in front imports to the same bytes as without them.
   void ExpectPassedOver(const Entries& good, const Entries& more) const;
   // Replaces Out() by an import that must succeed and be valid; returns its manifest.

@@ -61,7 +61,9 @@ absl::StatusOr<DatasetStatus> StatusWithoutData(absl::string_view task,
   status.command = absl::StrCat("lra data prepare ", task);
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> implementation, MakeTask(task));
   if (!implementation->CanGenerate()) {
-    status.command = absl::StrCat("curl -sL ", file.raw_url(), " | ", status.command, " --raw -");
+    status.command = file.raw_url().empty() ? absl::StrCat(status.command, " --raw PATH")
+                                            : absl::StrCat("curl -sL ", file.raw_url(), " | ",
+                                                           status.command, " --raw -");
     status.raw = implementation->RawDescription();
   }
   return status;

@@ -27,12 +27,14 @@ constexpr int64_t kJoinedAtOnce = 256;
 // Far more attempts than any example has ever needed.
 constexpr uint32_t kMaxDraws = 1u << 22;
 
-// The parts of a manifest that all parts must agree on.
+// The parts of a manifest that all parts must agree on. Which program made one is no matter: the
+// task's version and options say what its examples are.
 Manifest HeadOf(Manifest manifest) {
   manifest.clear_splits();
   manifest.clear_duplicates();
   manifest.clear_shared_documents();
   manifest.clear_part();
+  manifest.clear_program();
   return manifest;
 }
 
@@ -45,9 +47,9 @@ absl::Status CheckAgreement(const Dataset& first, const Dataset& other) {
       ToTextProto(HeadOf(first.manifest())) == ToTextProto(HeadOf(other.manifest())) &&
       first.manifest().part().parts() == other.manifest().part().parts();
   if (same) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      other.directory(), " and ", first.directory(),
-      " are parts of different data (task, options, seed, program or number of parts)"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(other.directory(), " and ", first.directory(),
+                   " are parts of different data (task, options, seed or number of parts)"));
 }
 
 // Opens all parts and puts them in order.
@@ -113,7 +115,7 @@ class Joiner {
  private:
   absl::StatusOr<std::vector<HashedExample>> Read(const internal::MappedSplit& stored, int split,
                                                   std::pair<int64_t, int64_t> batch) const {
-    ExampleHasher hasher;
+    ExampleHasher hasher(PromptPlace(head_.extra_columns()));
     std::vector<HashedExample> items(batch.second - batch.first);
     for (size_t i = 0; i < items.size(); ++i) {
       HashedExample& item = items[i];
@@ -131,7 +133,7 @@ class Joiner {
 
   absl::Status AddOne(uint32_t index, HashedExample item) {
     if (!builder_->Contains(item.digest.input)) return builder_->Add(item);
-    // The attempt that made the example is not stored, so it is searched for again.
+    // The attempt that made the example is not stored, so it is searched for again by its input.
     ExampleHasher hasher;
     for (uint32_t attempt = 0; attempt < kMaxDraws; ++attempt) {
       LRA_ASSIGN_OR_RETURN(
@@ -185,7 +187,9 @@ absl::StatusOr<Manifest> Fill(const std::vector<Dataset>& parts, const Task& tas
 absl::StatusOr<Manifest> JoinParts(const JoinOptions& options) {
   if (options.out.empty()) return absl::InvalidArgumentError("no output folder given");
   LRA_ASSIGN_OR_RETURN(const std::vector<Dataset> parts, OpenParts(options));
-  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, TaskOf(parts.front().manifest()));
+  const Dataset& first = parts.front();
+  LRA_RETURN_IF_ERROR(CheckDataOfTask(first.directory(), first.spec().name()));
+  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, TaskOf(first.manifest()));
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(options.out));
   LRA_ASSIGN_OR_RETURN(Manifest manifest, Fill(parts, *task, staging.path(), options));
   LRA_RETURN_IF_ERROR(staging.Commit());

@@ -19,9 +19,10 @@ struct JoinOptions {
 };
 
 // The result equals, byte for byte, what `prepare` makes without --shard: an example whose input
-// occurs in an earlier part takes its next attempt, as it would have done there. The parts are not
-// changed. InvalidArgument if parts are missing, occur twice, or belong to different data; DataLoss
-// for a damaged one.
+// occurs in an earlier part takes its next attempt, as it would have done there. Other versions of
+// the program may have made the parts. The parts are not changed. InvalidArgument if parts are
+// missing, occur twice, or belong to different data or to another version of the task; DataLoss for
+// a damaged one.
 absl::StatusOr<Manifest> JoinParts(const JoinOptions& options);
 
 }  // namespace lra

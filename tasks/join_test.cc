@@ -127,6 +127,27 @@ TEST_F(JoinTest, ExtraColumnsAndAmbiguousExamplesAreKept) {
   ExpectWhole(MakeParts(options, 3));
 }
 
+TEST_F(JoinTest, WhatIsGivenOfAnExampleIsAPartOfItsFingerprint) {
+  PrepareOptions options;
+  options.task = "copy";
+  options.set = {"train_examples=40", "validation_examples=5", "test_examples=5"};
+  options.quiet = true;
+  MakeWhole(options);
+  ExpectWhole(MakeParts(options, 2));
+}
+
+// Otherwise parts from before an upgrade could neither be joined with later ones nor made anew.
+TEST_F(JoinTest, PartsOfAnotherVersionOfTheProgramAreJoined) {
+  MakeWhole(SmallListOps(""));
+  const std::vector<std::string> parts = MakeParts(SmallListOps(""), 3);
+  for (const std::string& part : {parts[0], parts[2]}) {
+    Manifest manifest = *ReadManifest(part);
+    manifest.set_program("lra 0.0.1");
+    ASSERT_TRUE(WriteManifest(part, manifest).ok());
+  }
+  ExpectWhole(parts);
+}
+
 TEST_F(JoinTest, PartsThatDoNotBelongTogetherAreRefused) {
   const std::vector<std::string> parts = MakeParts(SmallListOps(""), 3);
   const std::string whole = MakeWhole(SmallListOps(""));

@@ -98,6 +98,9 @@ int64_t CountCorrect(const SplitView& split, const std::vector<float>& logits) {
   return correct;
 }
 
+// Under view.split=TEST_AS_VALIDATION a choice on validation would be one on the test split.
+bool ValidatesOnTest(const BaselineData& data) { return data.validation.stored_split() == "test"; }
+
 class LinearBaseline : public BaselineMethod {
  public:
   LinearBaseline(BaselineFacts facts, float learning_rate, MakeFeatures make_features)
@@ -118,8 +121,10 @@ class LinearBaseline : public BaselineMethod {
                        .quiet = options.quiet});
     BaselineLogits best;
     int64_t best_correct = -1;
+    const bool may_choose = !ValidatesOnTest(data);
     for (uint32_t pass = 0; pass < kLinearPasses; ++pass) {
       LRA_RETURN_IF_ERROR(TrainOnce(data.train, *extractor, pass, options, &progress, &model));
+      if (!may_choose && pass + 1 < kLinearPasses) continue;
       LRA_ASSIGN_OR_RETURN(const std::vector<float> logits,
                            PredictAll(model, data.validation, *extractor, options.threads));
       const int64_t correct = CountCorrect(data.validation, logits);

@@ -12,7 +12,7 @@
 namespace lra {
 
 // Passes over the training split. The model after the pass with the best accuracy on validation is
-// kept.
+// kept; where the validation split is the test split, that after the last pass.
 inline constexpr int kLinearPasses = 8;
 
 // The features of examples as the view shows them.

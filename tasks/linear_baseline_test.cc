@@ -86,6 +86,36 @@ TEST_F(LinearBaselineTest, UnitsTellTextsOfUnlikeLettersApart) {
   EXPECT_GE(Score("review", ContentSpec(TaskSpec::TEXT), Review, *MakeBagOfUnits()), 295);
 }
 
+// A pass that was chosen on the test split would be the one that suits its labels.
+TEST_F(LinearBaselineTest, NothingIsChosenOnTheTestSplit) {
+  const TaskSpec spec = ContentSpec(TaskSpec::TEXT);
+  DataView view;
+  view.set_split(DataView::TEST_AS_VALIDATION);
+  std::vector<BaselineLogits> logits;
+  for (const bool are_exchanged : {false, true}) {
+    std::vector<TestSplit> splits;
+    for (const char* name : {"train", "test"}) {
+      RandomStream random(static_cast<uint32_t>(splits.size()), RandomDomain::kTest, {0, 0, 0});
+      splits.push_back({name, std::vector<EncodedExample>(100)});
+      for (EncodedExample& example : splits.back().examples) {
+        example = Review(&random);
+        example.label = static_cast<int32_t>(random.Below(2));  // of no use to anybody
+        if (splits.size() == 2 && are_exchanged) example.label = 1 - example.label;
+      }
+    }
+    const std::string path = folder_.File(are_exchanged ? "exchanged" : "plain");
+    WriteTestData(path, spec, splits);
+    const Dataset data = *Dataset::Open(path, {});
+    const SplitView train = *SplitView::Create(data, "train", view);
+    const SplitView validation = *SplitView::Create(data, "validation", view);
+    const SplitView test = *SplitView::Create(data, "test", view);
+    const std::vector<const SplitView*> scored = {&test};
+    logits.push_back(
+        MakeBagOfUnits()->Predict({train, validation, scored}, {.quiet = true}).value());
+  }
+  EXPECT_EQ(logits[0], logits[1]);
+}
+
 TEST_F(LinearBaselineTest, UnitsIgnoreOrderAndNgramsDoNot) {
   // Both labels have the same letters.
   const auto make = [](RandomStream* random) {

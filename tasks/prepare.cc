@@ -16,7 +16,6 @@
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
-#include "lra/version.h"
 #include "tasks/dataset_builder.h"
 #include "tasks/task.h"
 
@@ -85,7 +84,6 @@ absl::StatusOr<Plan> MakePlan(const PrepareOptions& options) {
       *plan.head.add_extra_columns() = std::move(column);
     }
   }
-  plan.head.set_program("lra " LRA_VERSION);
   return plan;
 }
 
@@ -100,7 +98,7 @@ bool SameHead(Manifest manifest, const Manifest& head) {
   manifest.clear_shared_documents();
   manifest.clear_sources();
   manifest.clear_skipped();
-  return WithoutProgram(std::move(manifest)) == WithoutProgram(head);
+  return WithoutProgram(std::move(manifest)) == ToTextProto(head);
 }
 
 absl::Status OtherDataError(const PrepareOptions& options, const Manifest& there) {

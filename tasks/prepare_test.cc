@@ -205,6 +205,11 @@ TEST_F(PrepareTest, WrongUseStartsNothing) {
 TEST_F(PrepareTest, InventoryAndExamplesReadWell) {
   EXPECT_EQ(Inspect("listops", out_)->state, "missing");
   EXPECT_EQ(Inspect("listops", out_)->command, "lra data prepare listops");
+  EXPECT_THAT(Inspect("text", folder_.File("text"))->command,
+              testing::MatchesRegex("curl -sL https://.* \\| lra data prepare text --raw -"));
+  // Its four files cannot be had by one download.
+  EXPECT_EQ(Inspect("mnist_pixels", folder_.File("mnist_pixels"))->command,
+            "lra data prepare mnist_pixels --raw PATH");
   ASSERT_TRUE(Prepare(SmallListOps(out_)).ok());
   const DatasetStatus status = *Inspect("listops", out_);
   EXPECT_EQ(status.state, "present");

@@ -8,6 +8,7 @@
 
 #include "datasets/data_directory.h"
 #include "datasets/data_test_util.h"
+#include "lra/config.h"
 #include "lra/folder_test_util.h"
 #include "tasks/inventory.h"
 
@@ -32,6 +33,12 @@ TEST(DescribeTaskTest, AGeneratedTask) {
   EXPECT_EQ(facts->baselines[6].bar, "depth 5");
   const std::map<std::string, std::string> options(facts->options.begin(), facts->options.end());
   EXPECT_EQ(options.at("max_depth"), "10");
+}
+
+// Advice on how to get data is given without the task's code.
+TEST(DescribeTaskTest, ConfigsKnowWhichTasksAreImported) {
+  for (const std::string& name : TaskRegistry::Get().Names())
+    EXPECT_EQ(LoadTaskFile(name)->is_imported(), DescribeTask(name)->generated.empty()) << name;
 }
 
 TEST(DescribeTaskTest, AnImportedTask) {

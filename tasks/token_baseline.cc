@@ -4,13 +4,16 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <numeric>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "datasets/loader.h"
+#include "lra/status_macros.h"
 #include "tasks/kneser_ney.h"
+#include "tasks/neighbour_counts.h"
 
 namespace lra {
 namespace {
@@ -18,6 +21,9 @@ namespace {
 // The context of a text's first token.
 constexpr int32_t kStart = 0;
 constexpr int kNgramOrder = 5;
+// Tables of all pairs of ids have 8 bytes each, those of all triples 4: beyond so many ids they do
+// not fit into memory.
+constexpr int64_t kMaxPairIds = 4096, kMaxTripleIds = 512;
 
 // Calls visit(example, ids, n) for each token ids[n] that can be asked for, whether it is hidden or
 // not.
@@ -217,74 +223,36 @@ class NgramGuesser : public Guesser {
   KneserNey model_;
 };
 
-// By the tokens on both sides, where either may be hidden or beyond the end of the text. What was
-// counted stands beside kPrior of the mean of what either side says, and that beside one unigram.
-class TwoSided : public Guesser {
+class BetweenNeighbours : public Guesser {
  public:
-  explicit TwoSided(const SplitView& train)
-      : ids_(train.spec().classes()),
-        mask_(static_cast<int32_t>(ids_)),
-        unigram_(UnigramOf(train)),
-        left_(sides() * ids_),
-        right_(sides() * ids_),
-        both_(sides() * sides() * ids_) {
-    ForEachToken(train, [&](int64_t, absl::Span<const int32_t> ids, size_t n) {
-      const int64_t before = Left(ids, n), after = Right(ids, n), id = ids[n];
-      // A neighbour that is hidden says nothing: the row of the mask counts every token.
-      ++left_[before * ids_ + id];
-      for (const int64_t r : {after, int64_t{mask_}}) ++right_[r * ids_ + id];
-      ++both_[(before * sides() + after) * ids_ + id];
-    });
+  explicit BetweenNeighbours(const SplitView& train) : counts_(UnigramOf(train)) {
+    ForEachToken(train,
+                 [&](int64_t, absl::Span<const int32_t> ids, size_t n) { counts_.Count(ids, n); });
   }
-
   double p(absl::Span<const int32_t> ids, size_t n, int32_t id) const override {
-    return Row(ids, n)[id];
+    return counts_.P(ids, n)[id];
   }
   int32_t best(absl::Span<const int32_t> ids, size_t n) const override {
-    const std::vector<double> row = Row(ids, n);
+    const std::vector<double> row = counts_.P(ids, n);
     return static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
   }
 
  private:
-  static constexpr double kPrior = 5;
-  // Ids, the mask, and what stands beyond the ends.
-  int64_t sides() const { return ids_ + 2; }
-  int64_t Left(absl::Span<const int32_t> ids, size_t n) const {
-    return n == 0 ? ids_ + 1 : ids[n - 1];
-  }
-  int64_t Right(absl::Span<const int32_t> ids, size_t n) const {
-    return n + 1 == ids.size() ? ids_ + 1 : ids[n + 1];
-  }
-
-  // (counts + weight prior) / (their sum + weight).
-  template <class Prior>
-  std::vector<double> Smoothed(const uint32_t* counts, double weight, const Prior& prior) const {
-    const double total = std::accumulate(counts, counts + ids_, 0.0) + weight;
-    std::vector<double> p(ids_);
-    for (int64_t y = 0; y < ids_; ++y) p[y] = (counts[y] + weight * prior(y)) / total;
-    return p;
-  }
-
-  std::vector<double> Row(absl::Span<const int32_t> ids, size_t n) const {
-    const int64_t before = Left(ids, n), after = Right(ids, n);
-    const auto unigram = [&](int64_t y) { return unigram_[y]; };
-    const std::vector<double> left = Smoothed(left_.data() + before * ids_, 1, unigram);
-    const std::vector<double> right = Smoothed(right_.data() + after * ids_, 1, unigram);
-    if (before == mask_) return right;
-    if (after == mask_) return left;
-    return Smoothed(both_.data() + (before * sides() + after) * ids_, kPrior,
-                    [&](int64_t y) { return (left[y] + right[y]) / 2; });
-  }
-
-  const int64_t ids_;
-  const int32_t mask_;
-  const std::vector<double> unigram_;
-  std::vector<uint32_t> left_, right_, both_;
+  NeighbourCounts counts_;
 };
 
-Fitted BothSides(const SplitView& train) { return std::make_unique<TwoSided>(train); }
+Fitted BothSides(const SplitView& train) { return std::make_unique<BetweenNeighbours>(train); }
 
 Fitted Ngram(const SplitView& train) { return std::make_unique<NgramGuesser>(train); }
+
+// Where prompts cover all that a view leaves of the examples, there would be a score of nothing.
+absl::Status CheckTargets(const SplitView& split) {
+  for (int64_t i = 0; i < split.size(); ++i)
+    if (split.prompt_tokens(i) < split.length_tokens(i)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("split ", split.name(), " leaves nothing to guess: all tokens of its ",
+                   split.size(), " examples are given; raise view.max_length_tokens"));
+}
 
 TokenScores Score(const Guesser& guesser, const SplitView& split) {
   TokenScores scores;
@@ -301,8 +269,15 @@ TokenScores Score(const Guesser& guesser, const SplitView& split) {
 
 class TokenBaseline : public BaselineMethod {
  public:
-  TokenBaseline(BaselineFacts facts, Fitted (*fit)(const SplitView& train))
-      : BaselineMethod(std::move(facts)), fit_(fit) {}
+  // `max_ids` is the largest number of ids whose tables fit into memory.
+  TokenBaseline(BaselineFacts facts, Fitted (*fit)(const SplitView& train), int64_t max_ids)
+      : BaselineMethod(std::move(facts)), fit_(fit), max_ids_(max_ids) {}
+
+  std::string WhyNot(const TaskSpec& seen) const override {
+    if (seen.classes() <= max_ids_) return "";
+    return absl::StrCat("there are ", seen.classes(), " ids, and its tables are made for at most ",
+                        max_ids_);
+  }
 
   absl::StatusOr<BaselineLogits> Predict(const BaselineData&,
                                          const BaselineOptions&) const override {
@@ -311,6 +286,7 @@ class TokenBaseline : public BaselineMethod {
 
   absl::StatusOr<std::vector<TokenScores>> ScoreTokens(const BaselineData& data,
                                                        const BaselineOptions&) const override {
+    for (const SplitView* split : data.scored) LRA_RETURN_IF_ERROR(CheckTargets(*split));
     const Fitted guesser = fit_(data.train);
     std::vector<TokenScores> scores;
     for (const SplitView* split : data.scored) scores.push_back(Score(*guesser, *split));
@@ -319,6 +295,7 @@ class TokenBaseline : public BaselineMethod {
 
  private:
   Fitted (*const fit_)(const SplitView& train);
+  const int64_t max_ids_;
 };
 
 template <class Add>
@@ -348,8 +325,9 @@ void AddOfImages(bool has_colours, const Add& add) {
 
 std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(TokenBaselineKind kind) {
   std::vector<std::unique_ptr<BaselineMethod>> methods;
-  const auto add = [&](BaselineFacts facts, Fitted (*fit)(const SplitView&)) {
-    methods.push_back(std::make_unique<TokenBaseline>(std::move(facts), fit));
+  const auto add = [&](BaselineFacts facts, Fitted (*fit)(const SplitView&),
+                       int64_t max_ids = std::numeric_limits<int64_t>::max()) {
+    methods.push_back(std::make_unique<TokenBaseline>(std::move(facts), fit, max_ids));
   };
   add({.name = "uniform",
        .description = "Every token alike.",
@@ -369,7 +347,7 @@ std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(TokenBaselineKin
          .ignores = "all tokens but two",
          .is_quick = false,
          .ladder = "n-grams"},
-        BothSides);
+        BothSides, kMaxTripleIds);
     return methods;
   }
   add({.name = "bigram",
@@ -377,7 +355,7 @@ std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(TokenBaselineKin
        .bar = "bigrams",
        .ignores = "all tokens but the one in front",
        .ladder = "n-grams"},
-      Bigram);
+      Bigram, kMaxPairIds);
   if (kind.is_image) AddOfImages(kind.has_colours, add);
   add({.name = "ngram",
        .description = absl::StrCat("How often each token follows the ", kNgramOrder - 1,

@@ -16,6 +16,8 @@ struct TokenBaselineKind {
 };
 
 // By frequencies of the training split's guessed tokens, weakest first, each with a ScoreTokens().
+// FailedPrecondition where a scored split has no token to guess. `bigram` can be had of up to 4,096
+// ids, `two_sided` of up to 512 (WhyNot).
 //   uniform: every id alike, but for padding
 //   unigram: how often each token occurs; counts begin at one, so that no probability is 0
 //   bigram: how often it occurs after the token in front of it, or as the first one. What was

@@ -148,6 +148,56 @@ TEST_F(PictureBaselineTest, ChannelsByHand) {
               -3 * std::log((1 + unigram) / 4) - 9 * std::log((1 + unigram) / 2), 1e-9);
 }
 
+// Copies that are cut to the part that is given are such data.
+TEST(TokenBaselineLimitsTest, NothingToGuessGivesNoScore) {
+  const TestFolder folder;
+  TaskSpec spec = SmallSpec(/*vocabulary_size=*/4);
+  spec.clear_close_bracket_id();
+  const EncodedExample given{{1, 2, 3, 1}, {}, 0, {3}};
+  WriteTestData(folder.File("data"), spec,
+                {{"train", {given}}, {"validation", {given}}, {"test", {given, given}}}, 1 << 20,
+                {PromptColumn()});
+  const Dataset data = *Dataset::Open(folder.File("data"), {});
+  const auto run = [&data](int32_t tokens) {
+    DataView view;
+    view.set_target(DataView::NEXT);
+    view.set_max_length_tokens(tokens);
+    const SplitView train = *SplitView::Create(data, "train", view);
+    const SplitView test = *SplitView::Create(data, "test", view);
+    return RunBaselines(MakeTokenBaselines(), train, test, {&test}, {}).status();
+  };
+  EXPECT_TRUE(run(4).ok()) << run(4);
+  EXPECT_EQ(run(3).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(run(3).message(),
+            "baseline uniform: split test leaves nothing to guess: all tokens of its 2 examples "
+            "are given; raise view.max_length_tokens");
+}
+
+TEST(TokenBaselineLimitsTest, TablesOfTooManyIdsAreLeftOut) {
+  const auto names = [](int vocabulary_size, DataView::Target target) {
+    const TestFolder folder;
+    TaskSpec spec = SmallSpec(vocabulary_size);
+    spec.clear_close_bracket_id();
+    WriteTestData(folder.File("data"), spec,
+                  {{"train", {{{1, 2, 1}, {}, 0}}}, {"test", {{{2, 1}, {}, 0}}}});
+    DataView view;
+    view.set_target(target);
+    const Dataset data = *Dataset::Open(folder.File("data"), {});
+    const SplitView train = *SplitView::Create(data, "train", view);
+    const SplitView test = *SplitView::Create(data, "test", view);
+    const auto methods = MakeTokenBaselines({.are_hidden = target == DataView::MASKED});
+    const auto all = RunBaselines(methods, train, test, {&test}, {.all = true});
+    EXPECT_TRUE(all.ok()) << all.status();
+    std::vector<std::string> found;
+    for (const BaselinePrediction& one : *all) found.push_back(one.facts.name);
+    return found;
+  };
+  EXPECT_THAT(names(100, DataView::NEXT), ElementsAre("uniform", "unigram", "bigram", "ngram"));
+  EXPECT_THAT(names(5000, DataView::NEXT), ElementsAre("uniform", "unigram", "ngram"));
+  EXPECT_THAT(names(100, DataView::MASKED), ElementsAre("uniform", "unigram", "two_sided"));
+  EXPECT_THAT(names(600, DataView::MASKED), ElementsAre("uniform", "unigram"));
+}
+
 // Each text is longer than its context, so 3 behind 1 2 1 2 is sure but for the smoothing.
 TEST_F(TokenBaselineTest, NgramsAreThoseOfTheModel) {
   KneserNey model(5, 4, /*zero_is_token=*/false);

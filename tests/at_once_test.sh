@@ -12,12 +12,17 @@ train() {
   exec "$lra" train --task listops --attention cosformer --preset smoke --data "$work/data" --quiet --threads 1 --seeds 0-2 \
     --checkpoint-every 5 --set train.steps=240 --set train.eval_every_steps=60 --set train.batch_examples=8 "$@"
 }
+# Between two looks at what it has written.
+wait_for_it() {
+  kill -0 "$pid" 2>/dev/null || { echo "it ended by itself"; cat "$work/log"; exit 1; }
+  sleep 0.05
+}
 (train --out "$work/alone") >/dev/null
 
 # SIGTERM: all three save, and say so by exit code 1.
 train --out "$work/together" --at-once 3 >"$work/log" 2>&1 &
 pid=$!
-until [ -e "$work/together-s2/checkpoint/latest" ]; do sleep 0.05; done
+until [ -e "$work/together-s2/checkpoint/latest" ]; do wait_for_it; done
 kill -TERM "$pid"
 if wait "$pid"; then echo "it ended before it could be stopped"; exit 1; fi
 for seed in 0 1 2; do [ -e "$work/together-s$seed/checkpoint/latest" ] || { cat "$work/log"; exit 1; }; done
@@ -28,7 +33,7 @@ for kill in 1 2; do
   before=$(cat "$work/together-s2/checkpoint/latest")
   train --out "$work/together" --at-once 3 --resume >"$work/log" 2>&1 &
   pid=$!
-  until [ "$(cat "$work/together-s2/checkpoint/latest")" != "$before" ]; do sleep 0.05; done
+  until [ "$(cat "$work/together-s2/checkpoint/latest")" != "$before" ]; do wait_for_it; done
   kill -9 "$pid" || { echo "it ended before kill $kill"; cat "$work/log"; exit 1; }
   wait "$pid" 2>/dev/null || true
 done

@@ -2,6 +2,7 @@
 # Tests what a user asks about attentions: promises, numbers of other code, facts, parameters.
 # usage: attention_cli_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

@@ -3,6 +3,7 @@
 # Nothing here looks at a time.
 # usage: bench_cli_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -21,7 +22,7 @@ expect 0 '3 layers of width 64' "$lra" bench step --attention linear "${tiny[@]}
 expect 0 'dilated_convolution .*\|' "$lra" bench step --attention linear --block dilated_convolution:convolutions=2 "${tiny[@]}" --quiet
 expect 0 'linear, as a graph' "$lra" bench step --attention linear "${tiny[@]}" --device fake --graphs --quiet
 expect 0 'only CUDA computes in, and the device is the CPU' "$lra" bench step --attention linear "${tiny[@]}" --dtype tf32 --quiet
-expect 0 'has no CUDA device|CUDA library cannot be loaded' "$lra" bench step --attention linear "${tiny[@]}" --device cuda --quiet
+expect 0 'cuda:99: .*use --device cpu' "$lra" bench step --attention linear "${tiny[@]}" --device cuda:99 --quiet
 expect 2 'unknown attention "lineer"; did you mean "linear"' "$lra" bench step --attention lineer
 expect 2 'unknown size "tiny".*small, released, official' "$lra" bench step --size tiny
 expect 2 'unknown --dtype "float16"' "$lra" bench step --dtype float16
@@ -66,5 +67,16 @@ expect 0 'listops .*420' "$lra" bench data --prepare listops --prepare-set "${sm
 "$lra" data prepare listops --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
 expect 0 '% of a step waiting' "$lra" bench data --task listops --preset smoke --attention linear --batches 3 --steps 2 --threads 1
 expect 2 'prepare' "$lra" bench data --task listops --attention linear --raw a.tar
+# Stopped in the middle, as a batch system stops a job and all its processes: nothing is left.
+mkdir tmp
+TMPDIR=$work/tmp setsid "$lra" bench data --prepare listops --threads 1 --repetitions 1000 >stopped 2>&1 &
+pid=$!
+for _ in $(seq 300); do [ -n "$(ls -A tmp)" ] || ! kill -0 "$pid" 2>/dev/null && break; sleep 0.1; done
+[ -n "$(ls -A tmp)" ] || { echo "FAILED: it prepares nothing: $(cat stopped)"; failures=$((failures + 1)); }
+kill -- "-$pid"
+code=0
+wait "$pid" || code=$?
+[ "$code" = 1 ] && grep -q 'stopped' stopped || { echo "FAILED: stopped with $code: $(cat stopped)"; failures=$((failures + 1)); }
+[ -z "$(ls -A tmp)" ] || { echo "FAILED: it leaves $(ls -A tmp)"; failures=$((failures + 1)); }
 
 [ "$failures" = 0 ] && echo "lra bench: as expected" || exit 1

@@ -2,6 +2,7 @@
 # Runs the whole path as a user types it, on small data, and wrong uses: messages and exit codes.
 # usage: cli_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -37,6 +38,7 @@ expect 0 'majority' "$lra" baseline listops
 expect 0 'depth_5 ' "$lra" baseline listops
 expect 0 '"bar": "depth 5"' "$lra" baseline listops --json
 expect 2 'give a task .*or --like RUN' "$lra" baseline
+expect 0 'majority' "$lra" baseline listops --set view.max_length_tokens=100 --out bars
 expect 0 'listops linear seed 0: .*test' "$lra" train "${smoke[@]}" --attention linear
 expect 0 '"seed": 2' "$lra" train "${smoke[@]}" --attention transformer --seeds 0-2 --json
 # A run file is what its flags are.
@@ -69,6 +71,12 @@ expect 0 'cosformer2022_table2 .* has nothing that these columns show' "$lra" ta
 expect 0 'Table 6.*lra run cosformer_table6_small' "$lra" papers cosformer2022
 expect 0 '"item": "Table 6"' "$lra" papers cosformer2022 --json
 expect 2 'unknown paper "cosformer"\. Known: cosformer2022' "$lra" papers cosformer
+# A folder that is not there is not an empty one.
+expect 2 'records nowhere: no such folder; a checkout has docs/records' "$lra" papers --records nowhere
+expect 0 'note: there is no folder docs/records here' "$lra" papers cosformer2022
+for command in list 'data list' 'config --task listops --attention linear'; do
+  LRA_CONFIGS=/nonexistent expect 2 'LRA_CONFIGS is "/nonexistent", which holds no configurations' "$lra" $command
+done
 # Records keep the scores of examples, so two rows can be compared; predictions are not needed.
 [ -s "$run/accuracy.npy" ] || { echo "FAILED: no accuracy.npy in $run"; failures=$((failures + 1)); }
 expect 0 'majority - root_operator, listops: -.* points \[.*1 . 1 runs .these two models: exact McNemar test' "$lra" compare majority root_operator
@@ -80,6 +88,7 @@ expect 2 'weights sum to 2, not to 0' "$lra" compare --contrast 'linear + transf
 expect 2 'name two rows, A and B, or give --contrast' "$lra" compare linear
 expect 2 'leave A, B, --paired and --margin out' "$lra" compare linear transformer --contrast 'linear - transformer'
 expect 1 'trained in every row; at least 3 must' "$lra" compare --contrast 'linear - transformer'
+expect 0 'majority - root_operator, listops: ' "$lra" compare --runs runs majority root_operator
 expect 2 'margin -1 is not above 0' "$lra" compare majority root_operator --margin=-1
 expect 0 '5 seeds a row tell 2 points from 0 with 68.0 %' "$lra" power --examples 2000 --seeds 5 --difference 2
 expect 2 'examples is missing' "$lra" power --seeds 5
@@ -101,7 +110,7 @@ expect 0 'By evidence depth: the smallest k' "$lra" profile "$run"
 expect 0 'The score is (as|below|above|between) depth' "$lra" profile "$run"
 expect 0 '"place": ' "$lra" profile "$run" --split validation --json
 expect 2 'no predictions of split train; `lra eval' "$lra" profile "$run" --split train
-expect 1 '--perturb: the inputs of task listops are ids' "$lra" profile "$run" --perturb
+expect 2 '--perturb: the inputs of task listops are ids' "$lra" profile "$run" --perturb
 expect 2 'other-data: stored predictions are about the run.s own examples; add --perturb' "$lra" profile "$run" --other-data
 expect 2 'cannot read .runs/nothing/record.textproto' "$lra" profile runs/nothing
 expect 0 '' "$lra" train "${smoke[@]}" --attention linear --out bare --set view.brackets=NONE
@@ -144,7 +153,7 @@ expect 2 'model.dropout' "$lra" train "${smoke[@]}" --attention linear --out x -
 expect 2 'train.steps' "$lra" train "${smoke[@]}" --attention linear --out x --set train.steps=many
 expect 2 'did you mean --seeds' "$lra" train --seedz 3
 expect 2 'did you mean train' "$lra" trian
-expect 2 'cpu' "$lra" train "${smoke[@]}" --attention linear --out x --device cuda
+expect 2 'cuda:99: .*use --device cpu' "$lra" train "${smoke[@]}" --attention linear --out x --device cuda:99
 expect 2 'learning_rate|another' "$lra" train "${smoke[@]}" --attention linear --resume --set schedule.learning_rate=0.5 --out "$run"
 # Whole weights, or an encoder for another attention; what does not fit leaves nothing behind.
 expect 2 'leave one of them out' "$lra" train "${smoke[@]}" --attention relu --out x --from "$run" --init-from "$run"
@@ -159,8 +168,37 @@ expect 2 'no such' "$lra" eval runs/nothing
 expect 2 'block_tokens: is 5000 .--set., but the longest sequence' "$lra" train "${smoke[@]}" --attention local --out x \
   --set attention.options.block_tokens=5000
 expect 2 '' "$lra" data prepare nothing
-expect 2 'threads: Value 99999 not in range' "$lra" train "${smoke[@]}" --attention linear --out x --threads 99999
-expect 2 'threads: Value 2147483647 not in range' "$lra" data verify data/listops --threads 2147483647
+expect 2 'threads: is 99999, must be 0 to [0-9]+$' "$lra" train "${smoke[@]}" --attention linear --out x --threads 99999
+expect 2 'threads: is 2147483647, must be 0 to ' "$lra" data verify data/listops --threads 2147483647
+# Numbers, in words.
+expect 2 'keep-checkpoints: is 0, must be at least 1$' "$lra" train "${smoke[@]}" --attention linear --out x --keep-checkpoints 0
+expect 2 'checkpoint-minutes: is soon, must be a number, at least 0$' "$lra" train "${smoke[@]}" --attention linear --out x --checkpoint-minutes soon
+expect 2 'micro-batch: is 1.5, must be a whole number, at least 0$' "$lra" train "${smoke[@]}" --attention linear --out x --micro-batch 1.5
+expect 2 'temperature: is 101, must be 0 to 100$' "$lra" generate x --temperature 101
+expect 2 'memory-budget: is -4GB, must be a size such as 800MB or 4GB$' "$lra" train "${smoke[@]}" --attention linear --out x --memory-budget -4GB
+expect 2 'memory: is 4XB, must be a size such as' "$lra" run listops_smoke --executor slurm --memory 4XB
+expect 2 'train.steps=abc: "abc" is not a whole number from 1 to 100000000' "$lra" config "${smoke[@]}" --attention linear --set train.steps=abc
+# An empty value, as of a variable that nobody has set, is not the default.
+expect 2 'seeds: is empty; give a value, or leave it out$' "$lra" config "${smoke[@]}" --attention linear --seeds ''
+expect 2 'out: is empty' "$lra" table --out= runs
+expect 2 'set: is empty' "$lra" config "${smoke[@]}" --attention linear --set ''
+expect 2 'threads: is empty' "$lra" data verify data/listops --threads ''
+expect 2 'memory-budget: is empty' "$lra" train "${smoke[@]}" --attention linear --out x --memory-budget ''
+expect 2 'KIND: is empty' "$lra" list ''
+# What would change nothing.
+for command in "table runs" "ablate runs" "locality $run" "bench efficiency --table x"; do
+  expect 2 'json and --format csv: leave one of them out' "$lra" $command --json --format csv
+done
+expect 2 'json and --out x.md: leave --json out' "$lra" table runs --json --out x.md
+expect 0 '^done$' sh -c '"$0" table runs --json --out x.json && grep -q "\"tables\"" x.json && rm x.json && echo done' "$lra"
+expect 2 'out leaderboard: its name has no ending that says the format: .csv, .html' "$lra" table runs --out leaderboard
+expect 2 'seed-sd and --disagreement are assumptions' "$lra" power majority root_operator --difference 1 --seed-sd 2
+expect 2 'task and --paired are about two rows on record' "$lra" power --examples 2000 --seeds 5 --task listops
+# A folder where a file belongs, the reverse, and a file of another kind.
+expect 2 'cannot read "data": Is a directory' "$lra" train "${smoke[@]}" --attention linear --out x --config data
+expect 2 'cannot make folder "mine.textproto/x": Not a directory' "$lra" train "${smoke[@]}" --attention linear --out mine.textproto/x
+expect 2 'mine.textproto: is no run and no weights file' "$lra" eval mine.textproto
+expect 2 'the model guesses labels, not tokens' "$lra" generate "$run"
 # Reading either would not end.
 mkfifo pipe
 expect 2 'pipe.*: it is a pipe or a device' timeout 20 "$lra" train "${smoke[@]}" --attention linear --out x --config pipe

@@ -76,6 +76,16 @@ json 0 eval -- runs/linear
 json 0 attend -- runs/linear --out maps
 json 0 train -- "${smoke[@]}" --attention linear --set view.target=NEXT --set attention.causal=true --out guesses/linear
 json 0 generate -- guesses/linear --given 5
+# Bytes that are no UTF-8: JSON has a mark in their place beside the ids.
+mkdir -p texts/train texts/test
+seq 1000 2000 >texts/train/numbers.txt
+seq 3000 3400 >texts/test/numbers.txt
+json 0 data prepare -- bytes_lm --raw texts --set piece_bytes=60
+json 0 train -- --task bytes_lm --preset smoke --set train.steps=2 --set train.eval_every_steps=2 --attention linear --out guesses/bytes
+json 0 generate -- guesses/bytes --prompt $'\xffa' --tokens 2 --examples 1
+python3 -c 'import json; text = json.load(open("out"))["texts"][0]; assert text["text"] == "\ufffda" and text["ids"] == [256, 98], text' || fail "$(cat out)"
+refused 2 export guesses/linear --pytorch --out exported
+refused 2 generate runs/linear
 json 0 export -- runs/linear --pytorch --out exported
 json 0 locality -- runs/linear
 json 0 profile -- runs/linear
@@ -98,6 +108,18 @@ open("p.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + 
 PYTHON
 json 0 score -- --data listops --predictions p.npy --name mine --preset smoke
 json 0 bench data -- --task listops --attention linear --preset smoke --batches 2 --steps 2
+
+# A result that could not be written.
+for words in 'table runs' list 'config --config run.textproto --json' --help man; do
+  actual=0
+  # shellcheck disable=SC2086
+  "$lra" $words >/dev/full 2>err || actual=$?
+  [ "$actual" = 1 ] && grep -qx 'lra: standard output: cannot write: No space left on device' err ||
+    fail "$words to a full disk: exit code $actual: $(cat err)"
+done
+# A reader that has left, where its signal is ignored as batch systems and Python do.
+{ sleep 0.5; (trap '' PIPE && exec "$lra" list 2>err); } | true
+[ ! -s err ] || fail "list to a closed pipe says $(cat err)"
 
 # The answer is no.
 json 1 diff -- runs/linear runs/transformer

@@ -2,6 +2,7 @@
 # Uses every task's data as a user does: check, prepare, parts, join, verify, show, a picture, baselines, training.
 # usage: data_cli_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -93,6 +94,11 @@ expect 2 'k/n with 0 <= k < n' "$lra" data prepare pathfinder32 "${small[@]}" --
 expect 2 'these are missing: 1' "$lra" data join parts/0 --out joined --quiet
 expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out joined --quiet
 diff -r data/pathfinder32 joined || { echo "FAILED: parts do not join to the whole"; failures=$((failures + 1)); }
+for out in parts/0 parts/0/whole ./parts/1/../0/whole link/whole; do
+  ln -sfn parts/1 link
+  expect 2 "out: is \"$out\", must lie outside of the part parts/[01]," "$lra" data join parts/1 parts/0 --out "$out" --quiet --remove-parts
+done
+[ ! -e parts/0/whole ] || { echo "FAILED: a refused join left something"; failures=$((failures + 1)); }
 expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out joined-too --quiet --remove-parts
 [ ! -e parts/1 ] || { echo "FAILED: --remove-parts left a part"; failures=$((failures + 1)); }
 expect 0 'part 0/2' "$lra" data prepare pathfinder32 "${small[@]}" --shard 0/2 --out parts/0

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "datasets/manifest.h"
+#include "lra/folder_test_util.h"
 #include "tasks/task.h"
 #include "tests/random_task_data.h"
 
@@ -15,8 +15,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(DataOfTask, AnotherTaskOrVersionIsRefusedByName) {
-  const std::string folder = testing::TempDir() + "/data-of-task";
-  std::filesystem::remove_all(folder);
+  const TestFolder home;
+  const std::string folder = home.File("data");
   WriteRandomTask("text", folder);
   EXPECT_TRUE(CheckDataOfTask(folder, "text").ok());
   // a missing folder is reported by whoever opens it

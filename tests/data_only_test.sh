@@ -3,6 +3,7 @@
 # adopted, trained, evaluated and tabulated, without code of its own.
 # usage: data_only_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -22,6 +23,7 @@ expect 2 'unknown task "votes"' "$lra" train --task votes --attention linear
 expect 0 'valid' "$lra" data verify votes
 expect 0 '^votes .*without rules, which this adds: lra data adopt votes' "$lra" data list
 expect 2 'has no rules; .*lra data adopt votes' "$lra" train --task votes --attention linear
+for command in baseline check 'list tasks'; do expect 2 'has no rules; .*lra data adopt votes' "$lra" $command votes; done
 expect 0 'wrote data/votes/task.textproto' "$lra" data adopt votes
 expect 2 'task.textproto: exists already' "$lra" data adopt votes
 # The page shows the rules as they are.

@@ -2,6 +2,7 @@
 # 200 steps of every kind of task with two and with four processes against one: losses, exact bits, and kill -9 of any.
 # usage: data_parallel_200_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

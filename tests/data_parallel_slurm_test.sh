@@ -2,6 +2,7 @@
 # Four tasks of a Slurm step train one run, and a batch script of several tasks that calls lra itself is one process.
 # usage: data_parallel_slurm_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/slurm_cluster.sh"

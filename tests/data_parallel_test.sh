@@ -3,6 +3,7 @@
 # number of processes; and what is refused.
 # usage: data_parallel_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -28,6 +29,14 @@ train 3 exact-3 "${exact[@]}" --set train.steps=40
 same_bits exact-1 exact-2 40
 same_bits exact-1 exact-3 40
 
+# RADAM goes by the number of updates, which all must know who go on.
+radam=("${exact[@]}" --set train.steps=40 --set optimizer.kind=RADAM --keep-checkpoints 2)
+train 2 radam "${radam[@]}"
+cp -r radam radam-again
+rm -r radam-again/checkpoint/step-40 radam-again/record.*
+train 2 radam-again "${radam[@]}" --resume
+same_bits radam radam-again 40
+
 # A second stage, averaged weights, and a norm of padding-dependent length go through the same sums.
 stages=("${exact[@]}" --set train.steps=20 --set pretrain.objective=MASKED --set pretrain.examples=160 --set pretrain.until=NOTHING
   --set pretrain.learning_rate=2e-3 --set pretrain.masked_fraction=0.2 --set optimizer.average_decay=0.9)
@@ -47,7 +56,10 @@ for victim in 0 1; do
 done
 # SIGTERM to one stops all, cleanly.
 begin 2 stopped "${exact[@]}" "${long[@]}"
-while [ ! -e stopped/checkpoint/latest ]; do sleep 0.05; done
+while [ ! -e stopped/checkpoint/latest ]; do
+  kill -0 "${pids[1]}" 2>/dev/null || { fail "rank 1 ended by itself: $(cat stopped.1.log)"; end_test; }
+  sleep 0.05
+done
 kill -TERM "${pids[1]}"
 for pid in "${pids[@]}"; do code=0; wait "$pid" || code=$?; [ "$code" != 0 ] || fail "a stopped rank succeeds"; done
 grep -q "stopped at step .* goes on" stopped.0.log || fail "rank 0 says $(cat stopped.0.log)"

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -24,6 +23,7 @@
 #include "datasets/mapped_split.h"
 #include "inspect/doctor_case.h"
 #include "lra/config.h"
+#include "lra/folder_test_util.h"
 #include "lra/random.h"
 #include "models/classifier.h"
 #include "models/factorized/factorized_attention.h"
@@ -111,7 +111,9 @@ absl::StatusOr<std::unique_ptr<Classifier>> WithZeroedPositions(const Experiment
 
 using Examples = std::vector<EncodedExample>;
 
-std::string Folder(const std::string& name) { return testing::TempDir() + "/doctor_test/" + name; }
+std::unique_ptr<TestFolder> home;  // the suite's
+
+std::string Folder(const std::string& name) { return home->File(name); }
 
 void PrepareData(const std::string& name, const std::string& task,
                  const std::vector<std::string>& sets) {
@@ -212,7 +214,7 @@ void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.name; 
 class DoctorTest : public testing::TestWithParam<Planted> {
  protected:
   static void SetUpTestSuite() {
-    std::filesystem::remove_all(Folder(""));
+    home = std::make_unique<TestFolder>();
     PrepareData("listops", "listops",
                 {"min_length_tokens=200", "max_length_tokens=400", "train_examples=3000",
                  "validation_examples=200", "test_examples=200"});
@@ -235,6 +237,7 @@ class DoctorTest : public testing::TestWithParam<Planted> {
       validation.assign(train.begin(), train.begin() + static_cast<int64_t>(validation.size()));
     });
   }
+  static void TearDownTestSuite() { home.reset(); }
 };
 
 TEST_P(DoctorTest, NamesTheCause) {

@@ -131,10 +131,23 @@ TEST_F(GenerateTest, RefusesWithTheFlag) {
   request.tokens.reset();
   request.prompt = "ab";
   EXPECT_THAT(message(request), HasSubstr("--prompt: takes bytes"));
+  request.given_tokens = 5;
+  EXPECT_THAT(message(request), HasSubstr("--prompt and --given 5: "));
   request.prompt.reset();
+  request.given_tokens = 500;
+  EXPECT_THAT(message(request),
+              testing::ContainsRegex("--given: is 500, but example 0 of "
+                                     "validation has [0-9]+ tokens; give at most"));
+  request.given_tokens = 3;
+  request.tokens = 2;
+  EXPECT_THAT(message(request), HasSubstr("--tokens: is 2, but 3 are given"));
+  request.tokens.reset();
+  request.given_tokens.reset();
   request.texts = 1000;
   EXPECT_THAT(message(request), HasSubstr("--examples: is 1000, but split validation has 40"));
-  EXPECT_THAT(message(Trained("relu", {})), HasSubstr("guesses labels"));
+  const absl::Status of_labels = Generate(Trained("relu", {})).status();
+  EXPECT_EQ(of_labels.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(of_labels.message()), HasSubstr("guesses labels"));
   const GenerateRequest with_stem =
       Trained("performer", {"view.target=NEXT", "attention.causal=true", "model.stem_tokens=3"});
   EXPECT_THAT(message(with_stem), HasSubstr("--recompute"));

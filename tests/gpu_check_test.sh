@@ -22,12 +22,16 @@ if grep -q '^| listops_smoke: listops-' "$work/cells/report.md"; then fail "fini
 if python3 "$check" cells --lra "$lra" --device cpu --suites nosuch "$work/none" >"$work/log" 2>&1; then fail "an unknown suite passed"; fi
 grep -q '^| suites | failed: .*nosuch' "$work/none/report.md" || fail "the unknown suite is not in the report"
 
-# Losses that differ, and a program that fails at one thing, are in the report, and the rest is tried.
+# Losses that differ, too few of them and one that is no number, and a program that fails at one thing, are in the report, and
+# the rest is tried.
 cat >"$work/other" <<PROGRAM
 #!/usr/bin/env bash
 case "\$*" in
   *train*linear*fake*) exit 3 ;;
   *train*transformer*fake*) "$lra" "\$@" --set schedule.learning_rate=0.5 ;;
+  *train*cosformer*fake*) "$lra" "\$@" --set train.log_every_steps=2 ;;
+  *train*local*fake*)
+    "$lra" "\$@" && sed -i '2s/"train_loss":[^,]*/"train_loss":NaN/' "$work/other-out/runs/local on fake/curve.jsonl" ;;
   *) exec "$lra" "\$@" ;;
 esac
 PROGRAM
@@ -35,6 +39,8 @@ chmod +x "$work/other"
 if python3 "$check" check --lra "$work/other" --device fake "$work/other-out" >"$work/log" 2>&1; then fail "failures were passed over"; fi
 grep -q '^| linear on fake | failed with exit code 3 |' "$work/other-out/report.md" || fail "the failed stage is not named"
 grep -q '^| transformer: 4 losses | failed: losses differ by' "$work/other-out/report.md" || fail "the losses were not compared"
+grep -q '^| cosformer: 4 losses | failed: 4 losses against 2 |' "$work/other-out/report.md" || fail "missing losses were passed over"
+grep -q '^| local: 4 losses | failed: a loss is not finite |' "$work/other-out/report.md" || fail "a NaN was passed over"
 grep -q '^| steps-small-64-float32 | ok |' "$work/other-out/report.md" || fail "the rest was not tried"
 
 printf '#!/bin/sh\nexec sleep 60\n' >"$work/hangs"

@@ -238,6 +238,18 @@ TEST_F(InitialEncoderTest, AnotherEncoderIsRefusedByTheFieldThatDiffers) {
   EXPECT_THAT(Refusal(twice), HasSubstr("from the one or the other"));
 }
 
+// A causal filter's last tap is its own token's, another one's is in the middle.
+TEST_F(InitialEncoderTest, FiltersOfAnotherCausalityAreRefused) {
+  const std::string causal = "attention.causal=true", filters = "model.attention_filter_tokens=3";
+  const std::string plain = Trained("causal-plain", "linear", {causal});
+  EXPECT_TRUE(OpenRun(From(plain, "plain-both-ways", "linear")).ok());
+  const std::string checkpoint = Trained("causal-filters", "linear", {causal, filters});
+  EXPECT_THAT(Refusal(From(checkpoint, "filters-both-ways", "linear", {filters})),
+              HasSubstr("attention.causal is false, that run has true, and there the taps of "
+                        "convolutions (model.attention_filter_tokens) stand for other tokens"));
+  EXPECT_TRUE(OpenRun(From(checkpoint, "filters-back", "relu", {causal, filters})).ok());
+}
+
 // Ids that are not the same are refused before tensors are looked at, whatever their number.
 TEST_F(InitialEncoderTest, AnotherVocabularyIsRefused) {
   const std::string checkpoint = Trained("vocabulary", "linear");

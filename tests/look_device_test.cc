@@ -29,10 +29,11 @@ class LookDeviceTest : public testing::Test {
   // The device must be there before the first backward.
   static void SetUpTestSuite() { FakeDevice(); }
 
-  void Train(const std::string& task, const std::string& attention) {
+  void Train(const std::string& task, const std::string& attention,
+             std::vector<std::string> sets = {}) {
     WriteRandomTask(task, folder_.File("data"));
-    const TrainRequest request = RandomTaskRequest(
-        task, "fair", {"train.steps=1", "train.eval_every_steps=1"}, folder_, "run", attention);
+    sets.insert(sets.end(), {"train.steps=1", "train.eval_every_steps=1"});
+    const TrainRequest request = RandomTaskRequest(task, "fair", sets, folder_, "run", attention);
     ASSERT_TRUE(TrainRun(request).ok());
   }
   void Fill(const std::string& device, LookRequest* request) const {
@@ -114,6 +115,17 @@ TEST_F(LookDeviceTest, TheDoctorFindsTheSameFacts) {
   EXPECT_EQ(facts[0].change, facts[1].change);
   ASSERT_TRUE(facts[0].order_effect && facts[1].order_effect);
   EXPECT_NEAR(*facts[0].order_effect, *facts[1].order_effect, 1e-3);
+}
+
+// A model that has no positions is found out where single examples are padded, too: what is
+// reordered are tokens.
+TEST_F(LookDeviceTest, TheDoctorLeavesPaddingWhereItIs) {
+  Train("listops", "linear", {"model.positions=NO_POSITIONS", "view.pad_to=MAX_LENGTH"});
+  const auto facts =
+      LookAtModel({.path = folder_.File("run"), .data_dir = folder_.File("data"), .device = "cpu"});
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  ASSERT_TRUE(facts->order_effect.has_value());
+  EXPECT_LT(*facts->order_effect, 2e-5);  // docs/diagnosis.md
 }
 
 TEST_F(LookDeviceTest, ADeviceThatIsNotThereIsNamed) {

@@ -3,6 +3,7 @@
 # (exit code 77) where there is no pdflatex.
 # usage: paper_table_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 if ! command -v pdflatex >/dev/null; then

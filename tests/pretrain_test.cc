@@ -1,6 +1,9 @@
 // Tests of pretraining as a stage of a run: it learns, saves, goes on, refuses, and reads both
 // texts of pairs.
+#include "train/pretrain.h"
+
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
@@ -194,6 +197,26 @@ TEST_F(PretrainTest, ALossThatIsNotFiniteNamesStepExamplesAndTensor) {
   EXPECT_EQ(watched->part, "pretraining");
   EXPECT_EQ(watched->state, RunState::kDiverged);
   EXPECT_EQ(watched->failure, message);
+}
+
+TEST_F(PretrainTest, AnAverageOfWeightsBeginsWithWhatWasPretrained) {
+  const auto run = OpenRun(Masked("averaged", {"optimizer.average_decay=0.9"}));
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_EQ(Pretrain(run->get()), absl::OkStatus());
+  const at::Tensor embedding = (*run)->model->parameters().parameters()[0].value;
+  const at::Tensor pretrained = embedding.detach().clone();
+  const WeightAverage::Scope judged = (*run)->optimizer->UseJudgedWeights();
+  EXPECT_TRUE(at::equal(embedding, pretrained));
+}
+
+TEST_F(PretrainTest, ADropInStepsIsThatOfTrainingWithLabels) {
+  const auto run = OpenRun(Masked("dropped", {"pretrain.warmup_fraction=0", "schedule.kind=STEP",
+                                              "schedule.drop_step=2", "schedule.drop_factor=0.1"}));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const auto objective = TokenObjective::Create(**run);
+  ASSERT_TRUE(objective.ok()) << objective.status();
+  for (const int64_t step : {1, 2, 9})
+    EXPECT_NEAR((*objective)->MakeSchedule(step).At(step).learning_rate, 5e-3, 1e-9) << step;
 }
 
 // Pairs of short random texts, pretrained with CAUSAL, whose guesses need no random draws.

@@ -4,7 +4,7 @@ usage: python_data_test.py LRA BATCH_HASHES [DATA]    exit code 77 (skipped) whe
 
 DATA: a folder of data sets, each of which is read in place of the small ones that are made. The package is on PYTHONPATH.
 """
-import hashlib, json, os, pickle, subprocess, sys, tempfile, threading, time
+import hashlib, json, os, pathlib, pickle, subprocess, sys, tempfile, threading, time
 try:
     import numpy
 except ImportError as missing:
@@ -91,6 +91,10 @@ def try_split():
     data = lra.open("data/listops", {"max_length_tokens": 50})
     train = data["train"]
     assert data.view["max_length_tokens"] == 50 and list(data) == ["train", "validation", "test"]
+    assert "test" in data and "foo" not in data and 3 not in data and data.get("foo") is None
+    for kind in KeyError, lra.errors.InvalidArgumentError:
+        assert raised(kind, lambda: data["foo"]) == 'unknown split "foo". Known: train, validation, test'
+    assert len(lra.open(pathlib.Path("data/listops"))["test"]) == len(data["test"])
     ids, label = train[3]
     assert ids.dtype == numpy.int32 and len(ids) == train.lengths()[3] <= 50 and label == train.labels[3]
     assert (train[-1][0] == train[len(train) - 1][0]).all()
@@ -119,6 +123,8 @@ def try_loader():
     assert sorted(sum(seen, [])) == list(range(len(held.split))) and seen == [list(b.example_ids) for b in held]
     assert all(max(len(held.split[i][0]) for i in a) >= max(len(held.split[i][0]) for i in b) for a, b in zip(seen, seen[1:]))
     raised(ValueError, lambda: next(held.steps()))
+    assert lra.loader("listops", batch=7, seed=3, data=pathlib.Path("data/listops")).plan() == loader.plan()
+    assert "attention" in raised(ValueError, lambda: lra.loader(loader.config, attention="linear", data="data/listops"))
     copies = next(iter(lra.loader("copy", data="data/copy", set=["attention.causal=true"])))
     assert len(copies.labels) == (copies.keep.sum(1) - copies.prompts).sum() > len(copies)
 
@@ -152,6 +158,8 @@ def try_config():
         assert same, (path, value, text)
         assert config.provenance.get(path, "") == printed["fields"][path]["from"]
     assert config["train.steps"] == 7 and config["attention.options.scale"] and config["model.layers"] >= 1
+    search = {"search.learning_rate": [0.25, 0.5], "search.budget_trials": 2, "search.select": "VALIDATION"}
+    assert lra.Config("listops", set=search)["search.learning_rate"] == [0.25, 0.5]
     assert config.fingerprint == printed["config_fingerprint"] and config.cell_fingerprint == printed["cell_fingerprint"]
 
 
@@ -166,7 +174,7 @@ def try_records():
     flags = ["--data", "data/listops", "--predictions", "logits.npy", "--name", "mine", "--out", "runs/theirs", "--json"]
     printed = json.loads(run(program, "score", *flags).stdout)
     order = numpy.argsort(-test.index)
-    kept = lra.score(logits[order], "data/listops", name="other", index=test.index[order], out="runs/other")
+    kept = lra.score(logits[order], "data/listops", name="other", index=test.index[order], out=pathlib.Path("runs/other"))
     assert kept["value"] == printed["value"] and kept["run"] == "runs/other"
     assert "logits" in raised(ValueError, lambda: lra.score(logits[:, :3], "data/listops"))
     raised(FileExistsError, lambda: lra.score(logits, "data/listops", name="third", out="runs/other"))

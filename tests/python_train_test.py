@@ -252,6 +252,20 @@ def try_refusals():
     assert "its output is NoneType" in value(lambda: train(function_of(lambda q, k, v, keep: None), "bad"))
     shared = Learned(2, 16, 200)
     assert "returned a module that it had returned before" in value(lambda: train(function_of(shared), "bad"))
+    gain = nn.Parameter(torch.ones(()))
+
+    class Gained(nn.Module):
+        def __init__(self, *sizes):
+            super().__init__()
+            self.own, self.gain = nn.Parameter(torch.ones(())), gain
+
+        def forward(self, q, k, v, keep):
+            return self.own * self.gain * v
+
+    both = "parameter gain of encoder.layer1.attention is parameter gain of encoder.layer0.attention, too; layers and models cannot"
+    assert both in value(lambda: train(Gained, "bad", "model.layers=2"))
+    gain.requires_grad_(False)
+    train(Gained, "frozen", "model.layers=2", "train.steps=2")
     assert "torch.float64; it must be" in value(lambda: train(lambda *sizes: Learned(*sizes).double(), "bad"))
     assert "attention.causal" in value(lambda: train(reference.linear, "bad", "attention.causal=true"))
     raised(TypeError, lambda: train(shared, "bad"))

@@ -3,11 +3,13 @@
 # refuses.
 # usage: quickstart_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+unset LRA_DATA
 source "$here/expect.sh"
 
 cp -r "$here/../configs" configs

@@ -3,6 +3,7 @@
 # read is named and left out.
 # usage: report_cli_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "lra/files.h"
 #include "run_folder/run_claim.h"
@@ -50,10 +53,12 @@ TEST_F(RunEstimateTest, CountsWhatTheRunDoesAndLeavesNothing) {
   const auto record = TrainRun(request);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(estimate->parameters(), record->parameters());
-  // One or two checkpoints are kept; records, curve and logs of a run of this size count as much.
+  // At the end no checkpoint is being written, and one or two are kept; records, curve and logs of
+  // a run of this size count as much.
   const int64_t bytes = BytesBelow(request.runtime.out_dir());
-  EXPECT_GT(estimate->disk_bytes(), bytes / 2);
-  EXPECT_LT(estimate->disk_bytes(), bytes * 2);
+  const int64_t at_the_end = estimate->disk_bytes() - estimate->checkpoint_bytes();
+  EXPECT_GT(at_the_end, bytes / 2);
+  EXPECT_LT(at_the_end, bytes * 2);
 }
 
 TEST_F(RunEstimateTest, ASearchIsItsTrialsAndPretrainingAStage) {
@@ -72,6 +77,46 @@ TEST_F(RunEstimateTest, ASearchIsItsTrialsAndPretrainingAStage) {
   double trial = estimate->start_seconds();
   for (const StageCost& stage : estimate->stage()) trial += stage.steps() * stage.step_seconds();
   EXPECT_GT(estimate->wall_seconds(), 3 * trial);
+}
+
+// To within the length of what a state says of its configuration.
+TEST_F(RunEstimateTest, DiskIsThatOfAllCheckpointsThatStayAndOneMore) {
+  const auto estimate_of = [](const std::vector<std::string>& more, int keep) {
+    std::vector<std::string> sets = {"train.steps=30", "train.eval_every_steps=5",
+                                     "train.batch_examples=4"};
+    sets.insert(sets.end(), more.begin(), more.end());
+    TrainRequest request = Request("disk", "linear", sets);
+    request.runtime.set_keep_checkpoints(keep);
+    const auto estimate = EstimateRun(request);
+    EXPECT_TRUE(estimate.ok()) << estimate.status();
+    return estimate.value_or(RunEstimate());
+  };
+  const auto near = [](int64_t actual, int64_t expected) {
+    EXPECT_NEAR(static_cast<double>(actual), static_cast<double>(expected),
+                0.05 * static_cast<double>(expected));
+  };
+  const RunEstimate plain = estimate_of({}, 1);
+  const int64_t bytes = plain.checkpoint_bytes();
+  ASSERT_GT(bytes, 10000);
+  const int64_t predictions = plain.disk_bytes() - 3 * bytes;  // newest, best, one being written
+  EXPECT_GT(predictions, 0);
+  EXPECT_LT(predictions, bytes);
+  near(estimate_of({}, 3).disk_bytes() - predictions, 5 * bytes);
+  near(estimate_of({"evaluation.selection=FIXED_STEP", "evaluation.step=7"}, 1).disk_bytes() -
+           predictions,
+       4 * bytes);
+  // No more than there are: one of each of six validations.
+  near(estimate_of({}, 100).disk_bytes() - predictions, 7 * bytes);
+
+  const std::vector<std::string> pretrained = {
+      "pretrain.objective=MASKED", "pretrain.examples=120", "pretrain.learning_rate=1e-3",
+      "pretrain.masked_fraction=0.2", "pretrain.until=NOTHING"};
+  const RunEstimate staged = estimate_of(pretrained, 1);
+  ASSERT_EQ(staged.stage_size(), 2);
+  near(staged.checkpoint_bytes(), bytes);
+  EXPECT_EQ(staged.stage(0).checkpoints(), 1);  // pretraining chooses no best one
+  near(staged.disk_bytes() - predictions, staged.stage(0).checkpoint_bytes() + 2 * bytes +
+                                              std::max(bytes, staged.stage(0).checkpoint_bytes()));
 }
 
 TEST_F(RunEstimateTest, AFinishedRunIsNotTouched) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "datasets/manifest.h"
 #include "eval/evaluator.h"
 #include "eval/run_record.h"
 #include "lra/experiment.h"
@@ -52,6 +54,35 @@ TEST_F(RunPartsTest, ASearchThatNobodyResumedCountsNoResume) {
   EXPECT_TRUE(EqualExceptVolatile(*record, *resumed));
 }
 
+// Where the checkpoints were removed, the record says which run it was.
+TEST_F(RunPartsTest, TheRecordOfAnotherRunIsNotReturned) {
+  TrainRequest request = Request("recorded", "linear", {"train.steps=3"});
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  ASSERT_TRUE(RemoveAll(request.runtime.out_dir() + "/checkpoint").ok());
+  request.resume = true;
+  const auto again = TrainRun(request);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(EqualExceptVolatile(*record, *again));
+  const auto refusal = [](const TrainRequest& other) {
+    const absl::Status status = TrainRun(other).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return std::string(status.message());
+  };
+  TrainRequest other = request;
+  other.resolved.config.mutable_train()->set_steps(4);
+  EXPECT_THAT(refusal(other), HasSubstr("cannot resume " + request.runtime.out_dir() +
+                                        ": its configuration differs: train.steps is 4, its "
+                                        "record has 3"));
+  other = request;
+  other.resolved.config.set_seed(1);
+  EXPECT_THAT(refusal(other), HasSubstr("seed is 1, its record has 0"));
+  other = request;
+  other.runtime.set_data_dir(*folder_ + "/other-data");
+  ASSERT_TRUE(PrepareListOps(other.runtime.data_dir(), 47).ok());
+  EXPECT_THAT(refusal(other), HasSubstr("its data differs: "));
+}
+
 // A fork begins with the weights of another run and nothing else of it, and is another experiment.
 TEST_F(RunPartsTest, ARunStartsFromTheWeightsOfAnother) {
   const TrainRequest first = Request("origin", "linear", {});
@@ -81,6 +112,15 @@ TEST_F(RunPartsTest, ARunStartsFromTheWeightsOfAnother) {
     for (size_t i = 0; i < here.size(); ++i)
       EXPECT_TRUE(at::equal(there[i].value, here[i].value)) << here[i].name;
   }
+  {  // an average of weights begins with them, too
+    const auto averaged = OpenRun(forked("averaged", {"optimizer.average_decay=0.9"}));
+    ASSERT_TRUE(averaged.ok()) << averaged.status();
+    const WeightAverage::Scope judged = (*averaged)->optimizer->UseJudgedWeights();
+    const auto& there = (*origin)->model->parameters().parameters();
+    const auto& here = (*averaged)->model->parameters().parameters();
+    for (size_t i = 0; i < here.size(); ++i)
+      EXPECT_TRUE(at::equal(there[i].value, here[i].value)) << here[i].name;
+  }
   ASSERT_TRUE(TrainRun(fork).ok());
   const auto record = ReadRunRecord(fork.runtime.out_dir());
   ASSERT_TRUE(record.ok()) << record.status();
@@ -91,7 +131,8 @@ TEST_F(RunPartsTest, ARunStartsFromTheWeightsOfAnother) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
     return std::string(status.message());
   };
-  EXPECT_THAT(refusal(forked("wider", {"model.width=64", "model.qkv_width=64"})),
+  // The ids of the data are told by the shape of their table alone.
+  EXPECT_THAT(refusal(forked("marked", {"view.end_mark=true"})),
               HasSubstr("missing or has another shape than the model"));
   TrainRequest nameless = forked("nameless", {});
   nameless.start_checkpoint.clear();
@@ -99,6 +140,47 @@ TEST_F(RunPartsTest, ARunStartsFromTheWeightsOfAnother) {
   TrainRequest other = forked("other", {});
   other.resolved.config.set_start_weights_sha256("0123");
   EXPECT_THAT(refusal(other), HasSubstr("start_weights_sha256 is 0123"));
+}
+
+// Weights of equal shapes are another model's where it computes something else of them.
+TEST_F(RunPartsTest, AnotherModelDoesNotStartFromWeights) {
+  const TrainRequest first = Request("model", "rfa", {"train.steps=1"});
+  ASSERT_TRUE(TrainRun(first).ok());
+  const auto checkpoint = FindCheckpoint(first.runtime.out_dir());
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+  const auto manifest = ReadManifest(*folder_ + "/data");
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  const auto opened = [&](const std::string& attention, const std::vector<std::string>& sets) {
+    TrainRequest request = Request(absl::StrCat("model-", attention, sets.size()), attention, sets);
+    request.start_checkpoint = *checkpoint;
+    request.resolved.config.set_start_weights_sha256(
+        LoadCheckpointState(*checkpoint)->weights_sha256());
+    absl::Status status = OpenRun(request).status();
+    // `lra config` says the same.
+    EXPECT_EQ(CheckTrainable(request, *manifest), status);
+    return status;
+  };
+  const struct {
+    std::string attention;
+    std::vector<std::string> sets;
+    std::string says;
+  } refused[] = {
+      {"relu", {}, "attention.name is relu, that run has rfa"},
+      {"rfa",
+       {"attention.options.kernel=ARC_COSINE"},
+       "attention.options.kernel is ARC_COSINE, that run has GAUSSIAN"},
+      {"rfa", {"model.activation=RELU_MLP"}, "model.activation is RELU_MLP, that run has GELU_ERF"},
+      {"rfa", {"model.pooling=MAX"}, "model.pooling is MAX, that run has MEAN"},
+      {"rfa", {"model.norm_epsilon=1e-3"}, "model.norm_epsilon is 0.001, that run has 1e-05"}};
+  for (const auto& [attention, sets, says] : refused) {
+    const absl::Status status = opened(attention, sets);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()),
+                testing::AllOf(HasSubstr("--from " + *checkpoint), HasSubstr(says)));
+  }
+  EXPECT_EQ(opened("rfa", {"model.dropout=0.3", "model.embedding_stddev=0.5",
+                           "schedule.learning_rate=1e-4"}),
+            absl::OkStatus());
 }
 
 // What `lra config` asks, without data, and what training says on data.

@@ -3,6 +3,7 @@
 # bit that of processes of this machine. Then parts of generated data through the same Slurm.
 # usage: slurm_suite_test.sh LRA    exit code 77 where Slurm is not installed
 set -euo pipefail
+unset CDPATH
 lra=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/slurm_cluster.sh"

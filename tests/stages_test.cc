@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "eval/run_record.h"
+#include "lra/files.h"
 #include "run_folder/divergence.h"
+#include "run_folder/run_claim.h"
 #include "tests/training_fixture.h"
 #include "train/run.h"
 #include "train/trainer.h"
@@ -50,6 +52,21 @@ TEST_F(StagesTest, ASearchTestsTheBestTrialOnly) {
             request.resolved.config.search().learning_rate(best));
   EXPECT_EQ(record->selected_validation(), record->trials(best).validation());
   EXPECT_TRUE(CheckPredictions(request.runtime.out_dir(), *record).ok());
+  // The winner's checkpoints were copied, all of them.
+  const std::string& out = request.runtime.out_dir();
+  const std::string from =
+      JoinPath(JoinPath(out, TrialFolder(request.resolved.config.search().learning_rate(best))),
+               "checkpoint");
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(from)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string name = std::filesystem::relative(entry.path(), from).string();
+    EXPECT_EQ(ReadFile(JoinPath(out, "checkpoint/" + name)).value_or("(missing)"),
+              *ReadFile(entry.path().string()))
+        << name;
+    ++files;
+  }
+  EXPECT_GE(files, 4);  // three of a step, and `latest`
   EXPECT_EQ(TrainRun(request).status().code(), absl::StatusCode::kAlreadyExists);
   request.resume = true;
   EXPECT_TRUE(TrainRun(request).ok());
@@ -63,7 +80,8 @@ TEST_F(StagesTest, ATrialThatDivergesIsLost) {
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->trials(0).selected_step(), -1);
   EXPECT_TRUE(record->trials(1).is_selected());
-  const auto none = TrainRun(SearchRequest(Request("search-none", "linear", wild), "1000"));
+  TrainRequest request = SearchRequest(Request("search-none", "linear", wild), "1000");
+  const auto none = TrainRun(request);
   EXPECT_EQ(none.status().code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(none.status().message()), HasSubstr("all 1 trials"));
   EXPECT_TRUE(HasDiverged(none.status()));
@@ -72,6 +90,11 @@ TEST_F(StagesTest, ATrialThatDivergesIsLost) {
   EXPECT_EQ(lost->failure().cause(), none.status().message());
   ASSERT_EQ(lost->trials_size(), 1);
   EXPECT_EQ(lost->trials(0).selected_step(), -1);
+  request.resume = true;
+  EXPECT_EQ(TrainRun(request).status(), none.status());
+  request.resolved.config.mutable_train()->set_steps(61);
+  EXPECT_THAT(std::string(TrainRun(request).status().message()),
+              HasSubstr("its configuration differs: train.steps is 61, its record has 60"));
 }
 
 }  // namespace

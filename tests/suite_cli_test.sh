@@ -2,6 +2,7 @@
 # Runs a suite as a user types it: from nothing to a table, killed on the way, stopped by its budget, in parts.
 # usage: suite_cli_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -12,6 +13,10 @@ source "$here/expect.sh"
 
 expect 2 'unknown suite "listops_smok"; did you mean "listops_smoke"' "$lra" run listops_smok
 expect 2 'lra data prepare listops' "$lra" run listops_smoke
+expect 0 'cosformer-smoke-.*, listops-transformer-smoke-.* could not be measured: .*lra data prepare listops' "$lra" run listops_smoke --dry-run
+expect 0 '"why": ".*lra data prepare listops' "$lra" run listops_smoke --dry-run --json
+expect 2 'runs/listops_smoke holds no runs yet; `lra run listops_smoke` begins them' "$lra" status listops_smoke
+expect 2 'nosuch holds no suite' "$lra" status nosuch
 small=(min_length_tokens=20 max_length_tokens=120 train_examples=300 validation_examples=60 test_examples=60)
 "$lra" data prepare listops --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
 cat >mine.textproto <<END
@@ -47,6 +52,11 @@ if command -v gnuplot >/dev/null; then
   expect 0 'listops, validation: accuracy in %' cat curves-curves-1.svg
 fi
 expect 2 'md, csv or json' "$lra" ablate whole --format tex
+# Which runs trained is known with a majority class alone, and where none is found that is said.
+expect 0 'On listops no majority class is on record .*counts as trained; --baselines names' "$lra" ablate whole
+expect 0 'majority' "$lra" baseline --like "$(ls -d whole/listops-linear-*-s0)" --out bars --quiet
+"$lra" ablate whole --baselines bars >judged.txt
+! grep -q 'majority class is on record' judged.txt || { echo "FAILED: --baselines is not read"; failures=$((failures + 1)); }
 expect 2 'data holds no suite .*lra run' "$lra" ablate data
 
 # The rules are those of the beginning, whatever becomes of the checkout meanwhile.
@@ -109,10 +119,23 @@ expect 0 '4 runs left: about' "$lra" "${lists[@]}" --dry-run --quiet
 expect 0 '4 of 4 runs finished' "$lra" "${lists[@]}" --quiet --out lists
 "$lra" table lists >lists.txt
 diff whole.txt lists.txt || { echo "FAILED: the table of the lists differs"; failures=$((failures + 1)); }
+# On data elsewhere they have a folder of their own, also where the task's own has none.
+mv data/listops elsewhere
+expect 0 '4 of 4 runs finished' "$lra" "${lists[@]}" --quiet --data elsewhere
+compgen -G 'runs/lists-*-data-*/suite.textproto' >/dev/null || { echo "FAILED: lists on other data share a folder"; failures=$((failures + 1)); }
+expect 2 'lra data prepare listops' "$lra" "${lists[@]}" --quiet --out lists
+# Runs on data that was replaced meanwhile do not count.
+"$lra" data prepare listops --seed 7 --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
+expect 1 'failed .*holds a run on other data [(]split train is [0-9a-f]{8}, wanted is [0-9a-f]{8}[)]' "$lra" "${lists[@]}" --quiet --out lists
+rm -r data/listops
+mv elsewhere data/listops
+expect 0 '4 of 4 runs finished' "$lra" "${lists[@]}" --quiet --out lists
 expect 2 '"relu,"' "$lra" train --task listops --attention relu, --preset smoke
 expect 2 'are about lists' "$lra" train --task listops --attention relu --preset smoke --budget 2h
 
-expect 0 '4 of 4 runs finished' "$lra" "${lists[@]}" --quiet --out from --from whole/listops-linear-smoke-*-s0
+# Whole models start from weights of their own kind.
+expect 1 '2 of 4 runs finished, 2 failed' "$lra" "${lists[@]}" --quiet --out from --from whole/listops-linear-smoke-*-s0
+expect 0 'attention.name is relu, that run has linear; set it as there' cat from/logs/listops-relu-smoke-*-s0*
 
 # Runs that start from an encoder, beside others that do not; the encoder is one for all.
 cat >swap.textproto <<END

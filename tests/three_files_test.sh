@@ -9,10 +9,12 @@
 #
 # usage: three_files_test.sh SOURCE BUILD    BUILD was made by Ninja and is up to date
 set -euo pipefail
+unset CDPATH
 source_dir=$1 build_dir=$2
 [ -f "$build_dir/build.ninja" ] || { echo "skipped: $build_dir was not made by Ninja"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+unset LRA_DATA
 tree=$work/tree build=$work/tree/build/copy
 source "$source_dir/tests/expect.sh"
 

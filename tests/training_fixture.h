@@ -4,15 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
+#include "lra/folder_test_util.h"
 #include "tasks/prepare.h"
 #include "train/run.h"
 
@@ -21,14 +20,15 @@ namespace lra {
 class TrainerTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    std::string suite = testing::UnitTest::GetInstance()->current_test_suite()->name();
-    std::replace(suite.begin(), suite.end(), '/', '-');
-    folder_ = new std::string(testing::TempDir() + "/training-" + suite);
-    std::filesystem::remove_all(*folder_);
+    own_ = std::make_unique<TestFolder>();
+    folder_ = &own_->path();
     ASSERT_TRUE(PrepareListOps(*folder_ + "/data", 48).ok());
   }
 
-  static void TearDownTestSuite() { delete std::exchange(folder_, nullptr); }
+  static void TearDownTestSuite() {
+    folder_ = nullptr;
+    own_.reset();
+  }
 
   // Short expressions, 40 each for validation and test.
   static absl::Status PrepareListOps(const std::string& out, int train_examples) {
@@ -62,7 +62,10 @@ class TrainerTest : public testing::Test {
     return request;
   }
 
-  static inline std::string* folder_ = nullptr;
+  static inline const std::string* folder_ = nullptr;
+
+ private:
+  static inline std::unique_ptr<TestFolder> own_;
 };
 
 }  // namespace lra

@@ -1,5 +1,6 @@
 // Tests one step of training on small ListOps data: parts of a batch, memory, precision, numbers
 // that are not finite.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
@@ -7,13 +8,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
+#include "models/classifier.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/divergence.h"
 #include "run_folder/run_folder.h"
@@ -81,6 +85,102 @@ TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndIsOnRecord) {
   ASSERT_TRUE(RemoveAll(JoinPath(request.runtime.out_dir(), kRecordFile)).ok());
   EXPECT_EQ(TrainRun(again).status(), status);
   EXPECT_TRUE(EqualExceptVolatile(*ReadRunRecord(request.runtime.out_dir()), *record));
+}
+
+// A model that overflows in evaluation only, after so many passes.
+class OverflowingClassifier : public Classifier {
+ public:
+  static inline int good_passes = 0;
+
+  static absl::StatusOr<std::unique_ptr<Classifier>> Make(const ExperimentConfig& config,
+                                                          const TaskSpec& spec) {
+    auto model = CreateClassifier(config, spec);
+    if (!model.ok()) return model;
+    return std::make_unique<OverflowingClassifier>(*std::move(model));
+  }
+  explicit OverflowingClassifier(std::unique_ptr<Classifier> model) : model_(std::move(model)) {}
+
+  at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
+    const at::Tensor logits = model_->Forward(batch, context);
+    return context.training || good_passes-- > 0 ? logits : logits * INFINITY;
+  }
+  std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training) const override {
+    return model_->OnHost(batch, is_training);
+  }
+  void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
+    model_->VisitAttention(batch, visit);
+  }
+  const ParameterStore& parameters() const override { return model_->parameters(); }
+  std::vector<std::pair<std::string, double>> LearnedNumbers() const override {
+    return model_->LearnedNumbers();
+  }
+  bool depends_on_padding() const override { return model_->depends_on_padding(); }
+  void MoveTo(at::Device device) override { model_->MoveTo(device); }
+  void VisitActivations(const HostBatch& batch, const ForwardContext& context,
+                        const ActivationVisitor& visit) const override {
+    model_->VisitActivations(batch, context, visit);
+  }
+
+ private:
+  const std::unique_ptr<Classifier> model_;
+};
+
+// Validation and test are one batch each.
+TEST_F(TrainingStepTest, AnOutputThatIsNotFiniteInValidationIsADivergence) {
+  TrainRequest request =
+      Request("diverges-in-validation", "linear",
+              {"train.steps=6", "train.eval_every_steps=2", "train.batch_examples=40"});
+  request.make_classifier = OverflowingClassifier::Make;
+  OverflowingClassifier::good_passes = 1;
+  const absl::Status status = TrainRun(request).status();
+  EXPECT_TRUE(HasDiverged(status)) << status;
+  EXPECT_THAT(
+      std::string(status.message()),
+      testing::AllOf(
+          testing::StartsWith("training: an output is not finite at step 4 (validation at "
+                              "step 4: example 0: the logit of class 0 is "),
+          HasSubstr("first tensor that went bad: an activation, all parameters are finite"),
+          HasSubstr(". A lower schedule.learning_rate,"), testing::Not(HasSubstr("--resume"))));
+  const std::string& out = request.runtime.out_dir();
+  const auto record = ReadRunRecord(out);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->failure().cause(), status.message());
+  EXPECT_EQ(record->failure().step(), 4);
+  EXPECT_EQ(record->failure().last_loss_size(), 4);
+  EXPECT_EQ(record->results_size(), 0);
+  ASSERT_GT(record->curve_size(), 0);
+  const CurvePoint& last = record->curve(record->curve_size() - 1);
+  EXPECT_EQ(last.step(), 4);
+  EXPECT_FALSE(last.has_validation_loss());
+  EXPECT_EQ(ReadRunFolder(out)->state, RunState::kDiverged);
+  TrainRequest again = request;
+  again.resume = true;
+  EXPECT_EQ(TrainRun(again).status(), status);
+  // Killed before it had its record, the run validates that step again.
+  ASSERT_TRUE(RemoveAll(JoinPath(out, kRecordFile)).ok());
+  OverflowingClassifier::good_passes = 0;
+  EXPECT_EQ(TrainRun(again).status(), status);
+  EXPECT_TRUE(EqualExceptVolatile(*ReadRunRecord(out), *record));
+}
+
+TEST_F(TrainingStepTest, AnOutputThatIsNotFiniteAtTheEndIsADivergence) {
+  TrainRequest request =
+      Request("diverges-at-the-end", "linear",
+              {"train.steps=2", "train.eval_every_steps=2", "train.batch_examples=40"});
+  request.make_classifier = OverflowingClassifier::Make;
+  OverflowingClassifier::good_passes = 1;
+  const absl::Status status = TrainRun(request).status();
+  EXPECT_TRUE(HasDiverged(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("not finite at step 2 (scoring test: example 0: the logit of class 0 is "));
+  const auto record = ReadRunRecord(request.runtime.out_dir());
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->failure().step(), 2);
+  EXPECT_EQ(record->results_size(), 0);
+  EXPECT_EQ(record->test_looks_size(), 1);
+  TrainRequest again = request;
+  again.resume = true;
+  EXPECT_EQ(TrainRun(again).status(), status);
 }
 
 // An older version left the message in a file, no record, and nothing in the checkpoint.

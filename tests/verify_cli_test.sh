@@ -2,6 +2,7 @@
 # Changes one thing of a run at a time; `lra table --verify` must name it.
 # usage: verify_cli_test.sh LRA
 set -euo pipefail
+unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

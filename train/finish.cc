@@ -11,6 +11,7 @@
 #include "eval/evaluator.h"
 #include "eval/machine.h"
 #include "eval/run_record.h"
+#include "eval/scorer.h"
 #include "lra/experiment.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
@@ -20,7 +21,9 @@
 #include "models/parameter_count.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/test_looks.h"
+#include "train/first_bad.h"
 #include "train/interruption.h"
+#include "train/label_objective.h"
 #include "train/shared_run.h"
 #include "train/stage_checkpoints.h"
 
@@ -34,10 +37,30 @@ absl::Status LoadForTest(const Run& run, const std::string& checkpoint, Checkpoi
   return LogTestLook(run.request.runtime.out_dir(), kTrainLook, state->step());
 }
 
+// Scores a split on a checkpoint, whose weights the model has. Outputs that are not finite are a
+// divergence.
+absl::StatusOr<SplitResult> ScoreAtEnd(const Run& run, const SplitView& split,
+                                       const CheckpointState& state, const std::string& file,
+                                       const std::string& checkpoint) {
+  absl::StatusOr<SplitResult> result =
+      ScoreAndStore(*run.model, split, state,
+                    {.record_dir = run.request.runtime.out_dir(),
+                     .predictions_path = file,
+                     .checkpoint = checkpoint,
+                     .limit_examples = run.config().evaluation().scored_examples(),
+                     .half_logits = run.request.half_logits,
+                     .quiet = run.request.runtime.quiet(),
+                     .ranks = run.ranks});
+  if (!IsNotFinite(result.status())) return result;
+  return DivergedByOutput(LabelObjective(run), state,
+                          Annotate(result.status(), absl::StrCat("scoring ", split.name())));
+}
+
 // Scores the splits on one checkpoint and appends the results to the record.
 absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
                              const std::string& suffix, RunRecord* record) {
   const std::string& out = run->request.runtime.out_dir();
+  const std::string checkpoint = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint;
   CheckpointState state = run->state;
   LRA_RETURN_IF_ERROR(run->ranks->Agree(
       run->writes() ? LoadForTest(*run, CheckpointPath(out, step), &state) : absl::OkStatus()));
@@ -47,14 +70,7 @@ absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
     const std::string name = split == &test ? "predictions" : "predictions-validation";
     LRA_ASSIGN_OR_RETURN(
         *record->add_results(),
-        ScoreAndStore(*run->model, *split, state,
-                      {.record_dir = out,
-                       .predictions_path = absl::StrCat(name, suffix, ".npy"),
-                       .checkpoint = suffix.empty() ? kSelectedCheckpoint : kLastCheckpoint,
-                       .limit_examples = run->config().evaluation().scored_examples(),
-                       .half_logits = run->request.half_logits,
-                       .quiet = run->request.runtime.quiet(),
-                       .ranks = run->ranks}));
+        ScoreAtEnd(*run, *split, state, absl::StrCat(name, suffix, ".npy"), checkpoint));
   }
   if (suffix.empty()) record->set_weights_sha256(state.weights_sha256());
   return absl::OkStatus();
@@ -215,12 +231,8 @@ absl::StatusOr<RunRecord> RecordFailure(const Run& run, const RunFailure& failur
   *record.mutable_failure() = failure;
   record.clear_selected_step();
   record.clear_selected_validation();
-  record.mutable_trials()->Assign(run.request.trials.begin(), run.request.trials.end());
-  AddEfficiency(run, &record);
   if (!run.writes()) return record;
-  LRA_RETURN_IF_ERROR(run.ConfirmClaim());
-  LRA_RETURN_IF_ERROR(WriteRunRecord(run.request.runtime.out_dir(), record));
-  return record;
+  return WriteResults(run, std::move(record));
 }
 
 }  // namespace lra

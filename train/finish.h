@@ -21,11 +21,12 @@ double SelectedValidation(const CheckpointState& state);
 // Scores validation and test with the selected checkpoint and, where the last one is another and
 // request.skips_last_checkpoint is not set, with the last one; writes predictions and record
 // (atomically, the record last: a run is finished when it has one). Cancelled after SIGINT or
-// SIGTERM: there is no record yet, --resume scores anew.
+// SIGTERM: there is no record yet, --resume scores anew. DivergedError where an output is not
+// finite: no record either.
 absl::StatusOr<RunRecord> FinishRun(Run* run);
 
-// Writes and returns the record of a run that diverged: the failure, the curve up to it, and no
-// results. Files as FinishRun(); the test split was not looked at.
+// Writes and returns the record of a run that diverged: the failure, the curve up to it, the looks
+// at the test split if it came so far, and no results.
 absl::StatusOr<RunRecord> RecordFailure(const Run& run, const RunFailure& failure);
 
 // What a checkpoint says about its run, without results; for records of later looks (lra eval).

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "models/base/torch_status.h"
+#include "run_folder/divergence.h"
 #include "train/micro_batch.h"
 
 namespace lra {
@@ -18,6 +19,15 @@ std::string Describe(absl::string_view kind, absl::string_view name, const at::T
   if (count == 0) return "";
   return absl::StrCat(kind, " \"", name, "\" (", count, " of ", value.numel(),
                       " values, the first at ", is_bad.to(at::kInt).argmax().item<int64_t>(), ")");
+}
+
+std::string FirstBadParameter(const ParameterStore& parameters) {
+  std::string found;
+  for (const Parameter& parameter : parameters.parameters()) {
+    found = Describe("parameter", parameter.name, parameter.value);
+    if (!found.empty()) break;
+  }
+  return found;
 }
 
 std::string FirstBadActivation(const Objective& objective, const HostBatch& batch,
@@ -42,10 +52,8 @@ std::string FirstBadTensor(const Objective& objective, const HostBatch& batch,
   const c10::NoGradGuard no_gradient;
   std::string found;
   const absl::Status status = CatchTorch([&] {
-    for (const Parameter& parameter : objective.parameters().parameters()) {
-      found = Describe("parameter", parameter.name, parameter.value);
-      if (!found.empty()) return absl::OkStatus();
-    }
+    found = FirstBadParameter(objective.parameters());
+    if (!found.empty()) return absl::OkStatus();
     found = FirstBadActivation(objective, batch, micro_batch_examples, step);
     if (!found.empty()) return absl::OkStatus();
     for (const Parameter& parameter : objective.parameters().parameters()) {
@@ -56,6 +64,32 @@ std::string FirstBadTensor(const Objective& objective, const HostBatch& batch,
     return absl::OkStatus();
   });
   return status.ok() ? found : absl::StrCat("unknown (", status.message(), ")");
+}
+
+absl::Status DivergedStage(const Objective& objective, const CheckpointState& state,
+                           absl::string_view cause) {
+  RunFailure failure;
+  failure.set_kind(RunFailure::DIVERGED);
+  failure.set_step(state.step());
+  *failure.mutable_last_loss() = state.recent_loss();
+  failure.set_cause(absl::StrCat(objective.name(), ": ", cause, ". A lower ",
+                                 objective.rate_field(),
+                                 ", a longer warm-up or optimizer.clip_norm usually helps"));
+  return DivergedError(failure);
+}
+
+absl::Status DivergedByOutput(const Objective& objective, const CheckpointState& state,
+                              const absl::Status& output) {
+  std::string first;
+  const absl::Status searched = CatchTorch([&] {
+    first = FirstBadParameter(objective.parameters());
+    return absl::OkStatus();
+  });
+  if (!searched.ok()) first = absl::StrCat("unknown (", searched.message(), ")");
+  if (first.empty()) first = "an activation, all parameters are finite";
+  return DivergedStage(objective, state,
+                       absl::StrCat("an output is not finite at step ", state.step(), " (",
+                                    output.message(), "); first tensor that went bad: ", first));
 }
 
 }  // namespace lra

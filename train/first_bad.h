@@ -4,7 +4,10 @@
 
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "datasets/host_batch.h"
+#include "run_folder/checkpoint_state.pb.h"
 #include "train/objective.h"
 
 namespace lra {
@@ -15,6 +18,15 @@ namespace lra {
 // that the loss itself overflowed.
 std::string FirstBadTensor(const Objective& objective, const HostBatch& batch,
                            int64_t micro_batch_examples, int64_t step);
+
+// DivergedError() of the stage at state.step(): its name, the cause, and what usually helps.
+absl::Status DivergedStage(const Objective& objective, const CheckpointState& state,
+                           absl::string_view cause);
+
+// The same of an error with IsNotFinite() (eval/scorer.h), which the model gave when it was scored
+// at state.step(); its parameters are searched for the first bad one.
+absl::Status DivergedByOutput(const Objective& objective, const CheckpointState& state,
+                              const absl::Status& output);
 
 }  // namespace lra
 

@@ -15,13 +15,14 @@
 #include "absl/strings/str_join.h"
 #include "datasets/id_content.h"
 #include "datasets/view.h"
-#include "lra/config.h"
 #include "lra/excerpt.h"
 #include "lra/experiment.h"
 #include "lra/fingerprint.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "models/block_facts.h"
 #include "run_folder/checkpoint.h"
+#include "train/field_difference.h"
 
 namespace lra {
 namespace {
@@ -40,33 +41,25 @@ bool IsOfEncoder(absl::string_view path) {
          std::find(std::begin(kPaths), std::end(kPaths), path) != std::end(kPaths);
 }
 
-std::map<std::string, std::string> EncoderFields(ExperimentConfig config) {
-  FillLegacyValues(&config);
-  std::map<std::string, std::string> fields;
-  for (const auto& [path, value] : LeafFields(config)) {
-    if (IsOfEncoder(path)) fields[path] = value;
-  }
-  return fields;
+absl::Status CheckFields(const ExperimentConfig& other, const ExperimentConfig& config) {
+  const auto difference = FirstFieldDifference(config, other, IsOfEncoder);
+  if (!difference) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(DescribeDifference(*difference),
+                   "; set it as there: an encoder is taken as it is, but for its attention"));
 }
 
-absl::Status CheckFields(const ExperimentConfig& other, const ExperimentConfig& config) {
-  const auto there = EncoderFields(other), here = EncoderFields(config);
-  std::set<std::string> paths;
-  for (const auto* fields : {&there, &here})
-    for (const auto& [path, value] : *fields) paths.insert(path);
-  const auto value_of = [](const std::map<std::string, std::string>& fields,
-                           const std::string& path) {
-    const auto found = fields.find(path);
-    return found == fields.end() ? "unset" : found->second;
-  };
-  for (const std::string& path : paths) {
-    const std::string ours = value_of(here, path), theirs = value_of(there, path);
-    if (ours == theirs) continue;
-    return absl::InvalidArgumentError(absl::StrCat(path, " is ", ours, ", that run has ", theirs,
-                                                   "; set it as there: an encoder is taken as it ",
-                                                   "is, but for its attention"));
-  }
-  return absl::OkStatus();
+// Taps of convolutions stand for other tokens where they look back only.
+absl::Status CheckTaps(const ExperimentConfig& other, const ExperimentConfig& config) {
+  const bool is_causal = config.attention().causal();
+  if (is_causal == other.attention().causal()) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const std::string field, TapsField(config));
+  if (field.empty()) return absl::OkStatus();
+  const auto word = [](bool value) { return value ? "true" : "false"; };
+  return absl::InvalidArgumentError(
+      absl::StrCat("attention.causal is ", word(is_causal), ", that run has ", word(!is_causal),
+                   ", and there the taps of convolutions (", field, ") stand for other tokens; ",
+                   "set it as there, or take an encoder without them"));
 }
 
 // Whether a vector stands in front of each sequence and has position 0.
@@ -207,6 +200,7 @@ absl::Status CheckSameEncoder(const CheckpointState& other, const ExperimentConf
                      "; an embedding serves data whose ids mean the same"));
   }
   LRA_RETURN_IF_ERROR(CheckFields(other.config(), config));
+  LRA_RETURN_IF_ERROR(CheckTaps(other.config(), config));
   return CheckPositions(other.config(), config);
 }
 

@@ -17,7 +17,8 @@ namespace lra {
 
 // Whether a model of `config` on data of `spec` (as the view shows it) can take the encoder of the
 // other run. InvalidArgument names what differs: ids (datasets/id_content.h), block, sizes, norms
-// or positions, or learned positions for longer sequences than the other run has.
+// or positions, attention.causal where there are convolutions over tokens, or learned positions for
+// longer sequences than the other run has.
 absl::Status CheckSameEncoder(const CheckpointState& other, const ExperimentConfig& config,
                               const TaskSpec& spec);
 

@@ -13,6 +13,7 @@
 #include "datasets/loader.h"
 #include "eval/curve_values.h"
 #include "eval/machine.h"
+#include "eval/scorer.h"
 #include "lra/experiment.h"
 #include "lra/files.h"
 #include "lra/progress.h"
@@ -81,8 +82,10 @@ class Loop {
   void Count(const StepResult& result);
   absl::Status AfterStep();
   CurvePoint TakePoint();
+  absl::Status Validate(CurvePoint* point);
   absl::Status AddCurvePoint(bool validate);
   absl::Status KeepForDiagnosis(const absl::Status& failure);
+  absl::Status KeepUnvalidated(const absl::Status& failure);
   absl::Status KeepBefore(const absl::Status& loss);
   bool IsAskedToStop() const;
   absl::Status StopIfAsked();
@@ -209,18 +212,14 @@ absl::Status Loop::CheckFinite(const HostBatch& batch, const StepResult& result)
   if (is_loss_finite && std::isfinite(result.gradient_norm)) return absl::OkStatus();
   const int64_t step = state_.step();
   const std::string first = FirstBadTensor(objective_, batch, stage_.micro_batch_examples, step);
-  RunFailure failure;
-  failure.set_kind(RunFailure::DIVERGED);
-  failure.set_step(step);
-  *failure.mutable_last_loss() = state_.recent_loss();
-  failure.set_cause(absl::StrCat(
-      objective_.name(), ": ", is_loss_finite ? "gradient" : "loss", " is not finite at step ",
-      step, " (loss ", result.batch.loss_sum / static_cast<double>(result.batch.guesses),
-      ", gradient norm ", result.gradient_norm, ", learning rate ", ScheduleAt(step).learning_rate,
-      ", train examples ", absl::StrJoin(batch.example_ids, " "), "); first tensor that went bad: ",
-      first.empty() ? "the loss itself" : first, "; nothing was updated. A lower ",
-      objective_.rate_field(), ", a longer warm-up or optimizer.clip_norm usually helps"));
-  return DivergedError(failure);
+  return DivergedStage(
+      objective_, state_,
+      absl::StrCat(is_loss_finite ? "gradient" : "loss", " is not finite at step ", step, " (loss ",
+                   result.batch.loss_sum / static_cast<double>(result.batch.guesses),
+                   ", gradient norm ", result.gradient_norm, ", learning rate ",
+                   ScheduleAt(step).learning_rate, ", train examples ",
+                   absl::StrJoin(batch.example_ids, " "), "); first tensor that went bad: ",
+                   first.empty() ? "the loss itself" : first, "; nothing was updated"));
 }
 
 void Loop::Count(const StepResult& step) {
@@ -252,15 +251,18 @@ CurvePoint Loop::TakePoint() {
   return point;
 }
 
+absl::Status Loop::Validate(CurvePoint* point) {
+  const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
+  const absl::Status status = objective_.Validate(stage_.micro_batch_examples, &state_, point);
+  return IsNotFinite(status) ? DivergedByOutput(objective_, state_, status) : status;
+}
+
 absl::Status Loop::AddCurvePoint(bool validate) {
   CurvePoint point = TakePoint();
-  absl::Status validated;
-  if (validate) {
-    const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
-    validated = objective_.Validate(stage_.micro_batch_examples, &state_, &point);
-  }
+  const absl::Status validated = validate ? Validate(&point) : absl::OkStatus();
   const bool is_put_off = absl::IsCancelled(validated) || ComesFromOutside(validated);
-  if (is_put_off) *state_.mutable_unvalidated() = point;
+  if (is_put_off || HasDiverged(validated)) *state_.mutable_unvalidated() = point;
+  if (HasDiverged(validated)) return KeepUnvalidated(validated);
   LRA_RETURN_IF_ERROR(validated);
   LRA_RETURN_IF_ERROR(run_.ConfirmClaim());
   state_.clear_sums();
@@ -303,6 +305,15 @@ absl::Status Loop::KeepForDiagnosis(const absl::Status& failure) {
   if (state_.sums().steps() > 0) LRA_RETURN_IF_ERROR(AddCurvePoint(/*validate=*/false));
   *state_.mutable_failure() = FailureOf(failure);
   LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(Save()));
+  return failure;
+}
+
+// Does the same where validation failed. The step's point is put off in what is saved, so that a
+// process that goes on without the record validates again and fails alike.
+absl::Status Loop::KeepUnvalidated(const absl::Status& failure) {
+  *state_.mutable_failure() = FailureOf(failure);
+  LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(Save()));
+  LRA_RETURN_IF_ERROR(AddCurvePoint(/*validate=*/false));
   return failure;
 }
 

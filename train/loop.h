@@ -13,9 +13,10 @@ namespace lra {
 // into its folder (at evaluations and as run.request.runtime says). If the loss or the gradient is
 // not finite: Internal, marked as diverged, with step, loss, examples and the first tensor that
 // went bad; nothing is updated, and the state before that step with the failure and the curve up
-// to it are kept. After RequestStop(): Cancelled, and the state is saved. If a file
-// cannot be written (a full disk), the stage ends with an error that names the last complete
-// checkpoint.
+// to it are kept. If an output is not finite in validation: the same error, with the example, and
+// the state of the validated step is kept. After RequestStop(): Cancelled, and the state is saved.
+// If a file cannot be written (a full disk), the stage ends with an error that names the last
+// complete checkpoint.
 absl::Status TrainStage(const Run& run, const Stage& stage);
 
 }  // namespace lra

@@ -350,11 +350,19 @@ absl::Status Optimizer::Restore(const std::vector<std::pair<std::string, at::Ten
     }
     at::Tensor(own).copy_(it->second);
   }
+  CountFromSteps();
+  if (average_) average_->FinishRestore();
+  return absl::OkStatus();
+}
+
+void Optimizer::CountFromSteps() {
   for (const Group& group : groups_) {
     if (!group.steps.empty()) updates_ = group.steps[0].item<int64_t>();
   }
-  if (average_) average_->FinishRestore();
-  return absl::OkStatus();
+}
+
+void Optimizer::BeginAverage() {
+  if (average_) average_->Begin();
 }
 
 }  // namespace lra

@@ -61,6 +61,12 @@ class Optimizer {
   // The model must have the weights of that checkpoint. DataLoss if a name is missing or a shape
   // differs.
   absl::Status Restore(const std::vector<std::pair<std::string, at::Tensor>>& state);
+  // Takes the number of updates from the step counters, after somebody filled the tensors of
+  // State(): what the host computes goes by it.
+  void CountFromSteps();
+  // Under average_decay the average begins anew, as the model's values are now: after weights were
+  // loaded and before the first step.
+  void BeginAverage();
 
   // Makes the model's weights those that are validated and saved, while it lives: under
   // average_decay the averages, otherwise what they are anyway.

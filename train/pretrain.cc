@@ -90,14 +90,13 @@ absl::Status CheckGoal(const Run& run, const PretrainResult& result) {
       LargerBudget(pretrain), ") or with labels (--set pretrain.until=NOTHING)"));
 }
 
-// All layers begin alike here, and labels go on from the weights that were trained.
+}  // namespace
+
 OptimizerConfig PretrainOptimizer(OptimizerConfig optimizer) {
   optimizer.set_layer_rate_decay(1);
   optimizer.set_average_decay(0);
   return optimizer;
 }
-
-}  // namespace
 
 absl::Status Pretrain(Run* run) {
   const RuntimeConfig& runtime = run->request.runtime;
@@ -123,6 +122,7 @@ absl::Status Pretrain(Run* run) {
   LRA_RETURN_IF_ERROR(CheckGoal(*run, result));
   if (!runtime.quiet()) std::cerr << "pretraining ended " << DescribeEnd(result) << "\n";
   CopySharedParameters(objective->parameters(), run->model->parameters());
+  run->optimizer->BeginAverage();
   *run->state.mutable_pretrain() = result;
   return absl::OkStatus();
 }

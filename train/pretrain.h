@@ -5,9 +5,14 @@
 #define LRA_TRAIN_PRETRAIN_H_
 
 #include "absl/status/status.h"
+#include "lra/config.pb.h"
 #include "train/run.h"
 
 namespace lra {
+
+// The run's optimiser as pretraining has it: all layers begin alike, and labels go on from the
+// weights that were trained.
+OptimizerConfig PretrainOptimizer(OptimizerConfig optimizer);
 
 // Pretrains in RUN/pretrain (with its own checkpoints and curve; resumed exactly), copies the
 // parameters that the classifier shares into run->model and sets run->state.pretrain.

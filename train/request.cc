@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/data_directory.h"
 #include "datasets/manifest.h"
+#include "datasets/split_rule.h"
+#include "eval/data_identity.h"
 #include "lra/files.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
@@ -28,14 +30,6 @@ bool IsSameFolder(const std::string& a, const std::string& b) {
   return !failed_a && !failed_b && real_a == real_b;
 }
 
-// "-data-1a2b3c4d" for data in another folder than the task's own. The folder's name says nothing
-// about what is in it, so the fingerprints of its splits are taken.
-std::string DataInName(const std::string& task, const std::string& data_dir) {
-  if (IsSameFolder(data_dir, DefaultDataDirectory(task))) return "";
-  const std::string digest = DataDigest(data_dir);
-  return digest.empty() ? "" : absl::StrCat("-data-", digest.substr(0, kDataDigits));
-}
-
 TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& resolved, uint32_t seed,
                            bool is_one_of_several) {
   TrainRequest request;
@@ -52,8 +46,7 @@ TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& reso
   request.runtime = choice.runtime;
   const ExperimentConfig& config = request.resolved.config;
   const std::string& out = choice.runtime.out_dir();
-  if (choice.runtime.data_dir().empty())
-    request.runtime.set_data_dir(DefaultDataDirectory(config.task()));
+  request.runtime.set_data_dir(DataFolderOf(config.task(), choice.runtime.data_dir()));
   if (out.empty()) {
     request.runtime.set_out_dir(DefaultRunDirectory(config, request.runtime.data_dir()));
   } else if (is_one_of_several) {
@@ -136,6 +129,23 @@ std::string DefaultRunDirectory(const ExperimentConfig& config, const std::strin
   std::string name = ExperimentName(config);
   name.insert(name.rfind("-s"), DataInName(config.task(), data_dir));  // the seed stays last
   return JoinPath("runs", name);
+}
+
+// The folder's name says nothing about what is in it, so the fingerprints of its splits are taken.
+std::string DataInName(const std::string& task, const std::string& data_dir) {
+  if (data_dir.empty() || IsSameFolder(data_dir, DefaultDataDirectory(task))) return "";
+  const std::string digest = DataDigest(data_dir);
+  return digest.empty() ? "" : absl::StrCat("-data-", digest.substr(0, kDataDigits));
+}
+
+std::string DataFolderOf(const std::string& task, const std::string& data_dir) {
+  return data_dir.empty() ? DefaultDataDirectory(task) : data_dir;
+}
+
+DataIdentity DataOfRun(const ExperimentConfig& config, const std::string& data_dir) {
+  const absl::StatusOr<Manifest> manifest = ReadManifest(DataFolderOf(config.task(), data_dir));
+  if (!manifest.ok() || !ResolveSplitRule(*manifest, config.view()).ok()) return DataIdentity();
+  return IdentifyData(*manifest, config.view());
 }
 
 std::string DataDigest(const std::string& data_dir) {

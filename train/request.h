@@ -90,6 +90,17 @@ absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& c
 // data, which training refuses, the name has no such part.
 std::string DefaultRunDirectory(const ExperimentConfig& config, const std::string& data_dir);
 
+// That part, "-data-1a2b3c4d"; empty for the task's default folder, for no folder and for one
+// without data.
+std::string DataInName(const std::string& task, const std::string& data_dir);
+
+// `data_dir`, or DefaultDataDirectory of the task where that is empty.
+std::string DataFolderOf(const std::string& task, const std::string& data_dir);
+
+// What the record of such a run would say of its data in DataFolderOf(); empty where there is none,
+// or none that its view allows.
+DataIdentity DataOfRun(const ExperimentConfig& config, const std::string& data_dir);
+
 // SHA-256 over the fingerprints of the data's splits; empty where `data_dir` holds no data.
 std::string DataDigest(const std::string& data_dir);
 

@@ -107,6 +107,17 @@ TEST(MakeTrainRequestsTest, OtherDataHasFoldersOfItsOwn) {
   EXPECT_EQ(folder_with(copy, ""), with_copy);  // found again by --resume
   EXPECT_NE(folder_with(other, ""), with_copy);
   EXPECT_THAT(folder_with(other, "3-4"), testing::EndsWith("-s4"));
+  EXPECT_EQ("runs/listops-linear-small" + DataInName("listops", copy) + "-s0", with_copy);
+  for (const std::string& none : {std::string(), own, folder.File("nothing")})
+    EXPECT_EQ(DataInName("listops", none), "") << none;
+  // What a record of such a run says of the data.
+  const ExperimentConfig config = Make(Plain())[0].resolved.config;
+  const auto train_split = [&](const std::string& data) {
+    return DataOfRun(config, data).split_fingerprint().at("train");
+  };
+  EXPECT_EQ(train_split(""), train_split(copy));
+  EXPECT_NE(train_split(""), train_split(other));
+  EXPECT_TRUE(DataOfRun(config, folder.File("nothing")).split_fingerprint().empty());
   unsetenv("LRA_DATA");
 }
 

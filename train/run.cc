@@ -27,27 +27,29 @@
 namespace lra {
 namespace {
 
-// The first field in which two messages differ, as "model.width is 64, the checkpoint has 32".
+// The first field in which two messages differ, as "model.width is 64, the checkpoint has 32";
+// `where` is "the checkpoint".
 std::string FirstDifference(const google::protobuf::Message& now,
-                            const google::protobuf::Message& then) {
+                            const google::protobuf::Message& then, absl::string_view where) {
   std::map<std::string, std::string> old_values;
   for (auto& [path, value] : ComparedFields(then)) old_values[path] = value;
   for (auto& [path, value] : ComparedFields(now)) {
     auto it = old_values.find(path);
     if (it == old_values.end())
-      return absl::StrCat(path, " is ", value, ", the checkpoint has it unset");
+      return absl::StrCat(path, " is ", value, ", ", where, " has it unset");
     if (it->second != value)
-      return absl::StrCat(path, " is ", value, ", the checkpoint has ", it->second);
+      return absl::StrCat(path, " is ", value, ", ", where, " has ", it->second);
     old_values.erase(it);
   }
   if (old_values.empty()) return "";
-  return absl::StrCat(old_values.begin()->first, " is unset, the checkpoint has ",
+  return absl::StrCat(old_values.begin()->first, " is unset, ", where, " has ",
                       old_values.begin()->second);
 }
 
 absl::Status CheckSame(const google::protobuf::Message& now, const google::protobuf::Message& then,
-                       absl::string_view what, absl::string_view run_dir) {
-  const std::string difference = FirstDifference(now, then);
+                       absl::string_view what, absl::string_view run_dir,
+                       absl::string_view where = "the checkpoint") {
+  const std::string difference = FirstDifference(now, then, where);
   if (difference.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("cannot resume ", run_dir, ": its ", what, " differs: ", difference,
@@ -101,7 +103,10 @@ absl::Status RestoreIfThere(Run* run) {
   LRA_RETURN_IF_ERROR(CheckRunDirectory(run->request));
   const std::string& out = run->request.runtime.out_dir();
   const bool goes_on = run->request.resume && !absl::IsNotFound(LatestCheckpoint(out).status());
-  if (!goes_on) LRA_RETURN_IF_ERROR(LoadStart(run));
+  if (!goes_on) {
+    LRA_RETURN_IF_ERROR(LoadStart(run));
+    run->optimizer->BeginAverage();
+  }
   if (!run->request.resume) return absl::OkStatus();
   return RestoreLatest(out, run->request, run->model->parameters(), run->optimizer.get(),
                        &run->state);
@@ -207,6 +212,13 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
   if (!request.is_same_process)
     state->mutable_efficiency()->set_resumes(state->efficiency().resumes() + 1);
   return absl::OkStatus();
+}
+
+absl::Status CheckSameRecord(const ExperimentConfig& config, const DataIdentity& data,
+                             const RunRecord& record, absl::string_view directory) {
+  constexpr absl::string_view kWhere = "its record";
+  LRA_RETURN_IF_ERROR(CheckSame(config, record.config(), "configuration", directory, kWhere));
+  return CheckSame(data, record.data(), "data", directory, kWhere);
 }
 
 absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request) {

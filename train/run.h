@@ -6,10 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "datasets/dataset.h"
 #include "datasets/split_view.h"
 #include "eval/metric.h"
+#include "eval/run_record.pb.h"
 #include "lra/config.pb.h"
 #include "lra/files.h"
 #include "models/classifier.h"
@@ -61,6 +64,11 @@ absl::StatusOr<std::unique_ptr<Run>> OpenRun(const TrainRequest& request);
 absl::Status RestoreLatest(const std::string& directory, const TrainRequest& request,
                            const ParameterStore& parameters, Optimizer* optimizer,
                            CheckpointState* state, bool is_pretraining = false);
+
+// Whether the record in the run's folder is of a run with this configuration, its seed included,
+// and this data, also where its checkpoints are gone. InvalidArgument as of RestoreLatest.
+absl::Status CheckSameRecord(const ExperimentConfig& config, const DataIdentity& data,
+                             const RunRecord& record, absl::string_view directory);
 
 }  // namespace lra
 

@@ -28,6 +28,7 @@
 #include "run_folder/checkpoint.h"
 #include "train/estimate.h"
 #include "train/label_objective.h"
+#include "train/pretrain.h"
 #include "train/probe.h"
 #include "train/stage_checkpoints.h"
 #include "train/token_objective.h"
@@ -35,9 +36,9 @@
 namespace lra {
 namespace {
 
-// Newest and best stay.
-constexpr int kCheckpointsKept = 2;
-// Selected and, in about half the runs, last.
+// Selected and last.
+constexpr int kMostCheckpointsScored = 2;
+// The last one in about half the runs.
 constexpr double kCheckpointsScored = 1.5;
 
 double SecondsOf(const timeval& time) {
@@ -126,6 +127,17 @@ int64_t DirectoryBytes(const std::string& directory) {
   return bytes;
 }
 
+// Checkpoints of a stage that stay: the newest, the best and that of a fixed step, of as many as
+// there are.
+int CheckpointsKept(const Stage& stage, const RuntimeConfig& runtime, int64_t validations) {
+  const int best = stage.objective->is_tested() ? 1 : 0;
+  const int fixed = stage.objective->kept_step() >= 0 ? 1 : 0;
+  const int kept = std::max(1, runtime.keep_checkpoints()) + best + fixed;
+  const bool has_others =
+      runtime.checkpoint_every_steps() > 0 || runtime.checkpoint_every_minutes() > 0;
+  return has_others ? kept : static_cast<int>(std::min<int64_t>(kept, validations + fixed));
+}
+
 // Steps first, so that the checkpoint holds moments.
 absl::StatusOr<StageCost> MeasureStage(const Run& run, const Stage& stage, double batch_seconds) {
   StageCost cost;
@@ -145,13 +157,15 @@ absl::StatusOr<StageCost> MeasureStage(const Run& run, const Stage& stage, doubl
   const Timer timer;
   LRA_RETURN_IF_ERROR(checkpoints.Save());
   cost.set_save_seconds(timer.wall());
+  cost.set_checkpoint_bytes(DirectoryBytes(CheckpointPath(stage.directory, stage.state->step())));
+  cost.set_checkpoints(CheckpointsKept(stage, run.request.runtime, cost.validations()));
   return cost;
 }
 
 absl::StatusOr<StageCost> MeasurePretraining(const Run& run, double batch_seconds) {
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<TokenObjective> objective,
                        TokenObjective::Create(run));
-  Optimizer optimizer(run.config().optimizer(), objective->parameters());
+  Optimizer optimizer(PretrainOptimizer(run.config().optimizer()), objective->parameters());
   CheckpointState state = run.state;
   Stage stage = {objective.get(), JoinPath(run.request.runtime.out_dir(), kPretrainFolder),
                  &optimizer, &state};
@@ -194,15 +208,23 @@ void AddSums(double cpu_share, RunEstimate* estimate) {
   estimate->set_cpu_seconds(cpu_share * estimate->wall_seconds());
 }
 
-// Each trial of a search has a folder of its own, the run a copy of the best one's.
-int64_t CheckpointFolders(const RunEstimate& estimate) {
-  return estimate.trials() * estimate.stage_size() + (estimate.trials() > 1 ? 1 : 0);
+// Each trial of a search has a folder of its own, the run a copy of the best one's after labels.
+// One more checkpoint than stay is there while it is written.
+int64_t CheckpointBytes(const RunEstimate& estimate) {
+  int64_t trial = 0, being_written = 0;
+  for (const StageCost& stage : estimate.stage()) {
+    trial += stage.checkpoints() * stage.checkpoint_bytes();
+    being_written = std::max(being_written, stage.checkpoint_bytes());
+  }
+  const StageCost& labels = estimate.stage(estimate.stage_size() - 1);
+  const int64_t copy = estimate.trials() > 1 ? labels.checkpoints() * labels.checkpoint_bytes() : 0;
+  return estimate.trials() * trial + copy + being_written;
 }
 
 int64_t PredictionBytes(const Run& run, double batches) {
   const double examples = batches * run.config().train().batch_examples();
   const double value_bytes = run.request.half_logits ? 2 : 4;
-  const int checkpoints = run.request.skips_last_checkpoint ? 1 : kCheckpointsKept;
+  const int checkpoints = run.request.skips_last_checkpoint ? 1 : kMostCheckpointsScored;
   const TaskSpec& spec = run.train.spec();
   const double example_bytes =
       spec.guesses_tokens() ? sizeof(double) : spec.classes() * value_bytes;
@@ -232,10 +254,8 @@ absl::StatusOr<RunEstimate> Measure(const TrainRequest& request) {
   estimate.set_trials(std::max(1, search.budget_trials()));
   AddSums(cpu_share, &estimate);
   estimate.set_peak_memory_bytes(PeakMemoryBytes());
-  estimate.set_checkpoint_bytes(DirectoryBytes(stage.directory));
-  estimate.set_disk_bytes(CheckpointFolders(estimate) * kCheckpointsKept *
-                              estimate.checkpoint_bytes() +
-                          PredictionBytes(*run, scoring.batches));
+  estimate.set_checkpoint_bytes(estimate.stage(estimate.stage_size() - 1).checkpoint_bytes());
+  estimate.set_disk_bytes(CheckpointBytes(estimate) + PredictionBytes(*run, scoring.batches));
   estimate.set_parameters(objective.parameters().count());
   estimate.set_micro_batch_examples(stage.micro_batch_examples);
   estimate.set_threads(ResolveThreads(request.runtime.threads()));

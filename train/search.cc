@@ -1,15 +1,19 @@
 #include "train/search.h"
 
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "datasets/manifest.h"
+#include "datasets/split_rule.h"
+#include "eval/data_identity.h"
 #include "eval/metric.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
@@ -77,8 +81,6 @@ void Report(const Metric& metric, const Trial& trial, int number, int budget) {
 }
 
 absl::StatusOr<std::vector<Trial>> RunTrials(const TrainRequest& request, const Metric& metric) {
-  // Claims the run as a whole; each trial claims its own folder.
-  LRA_ASSIGN_OR_RETURN(const RunClaim claim, RunClaim::Take(request.runtime.out_dir()));
   const SearchConfig& search = request.resolved.config.search();
   std::vector<Trial> trials;
   for (int i = 0; i < search.budget_trials(); ++i) {
@@ -99,31 +101,68 @@ std::optional<int> Best(const Metric& metric, const std::vector<Trial>& trials) 
   return best;
 }
 
-// The winner's checkpoints appear in the run's folder whole or not at all.
-absl::Status CopyCheckpoints(const std::string& from, const std::string& to) {
-  const std::string target = JoinPath(to, kCheckpoints);
-  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target));
-  std::error_code error;
-  std::filesystem::copy(
-      JoinPath(from, kCheckpoints), staging.path(),
-      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing,
-      error);
-  if (error) {
-    return absl::InternalError(
-        absl::StrCat("copying ", from, "/", kCheckpoints, " to ", target, ": ", error.message()));
+absl::Status CopyFile(const std::string& from, const std::string& to) {
+  constexpr size_t kBlockBytes = size_t{1} << 20;
+  LRA_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Open(to));
+  std::ifstream file(from, std::ios::binary);
+  std::string block(kBlockBytes, '\0');
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    LRA_RETURN_IF_ERROR(writer.Write(block.data(), static_cast<size_t>(file.gcount())));
   }
+  if (!file.eof()) return absl::InternalError(absl::StrCat("cannot read ", from));
+  return writer.Close();
+}
+
+// The copy appears whole or not at all, with all files and folders flushed to the disk.
+absl::Status CopyFolder(const std::string& from, const std::string& to) {
+  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(to));
+  std::error_code error;
+  std::filesystem::directory_iterator entry(from, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string path = entry->path().string();
+    const std::string target = JoinPath(staging.path(), entry->path().filename().string());
+    std::error_code unknown;
+    LRA_RETURN_IF_ERROR(entry->is_directory(unknown) ? CopyFolder(path, target)
+                                                     : CopyFile(path, target));
+  }
+  if (error)
+    return absl::InternalError(absl::StrCat("copying ", from, " to ", to, ": ", error.message()));
   return staging.Commit();
 }
 
-absl::StatusOr<RunRecord> TestWinner(const TrainRequest& request, float rate,
-                                     const std::vector<Trial>& trials) {
+struct Searched {
+  std::vector<Trial> trials;
+  std::optional<int> best;  // nullopt where all trials are lost
+  // Whether this process put the winner's checkpoints into the run's folder.
+  bool is_copied_here = false;
+};
+
+// Runs the trials and copies the checkpoints of the best one. All this time the run as a whole is
+// claimed; each trial claims its own folder. Who takes the folder between this and the test of the
+// winner finds all that it needs to go on.
+absl::StatusOr<Searched> Search(const TrainRequest& request, const Metric& metric) {
   const std::string& out = request.runtime.out_dir();
-  TrainRequest winner = WithRate(request, rate);
-  winner.trials = trials;
+  LRA_ASSIGN_OR_RETURN(const RunClaim claim, RunClaim::Take(out));
+  Searched searched;
+  LRA_ASSIGN_OR_RETURN(searched.trials, RunTrials(request, metric));
+  searched.best = Best(metric, searched.trials);
+  const std::string target = JoinPath(out, kCheckpoints);
+  if (!searched.best || FileExists(target)) return searched;
+  const float rate = request.resolved.config.search().learning_rate(*searched.best);
+  LRA_RETURN_IF_ERROR(claim.Confirm());
+  LRA_RETURN_IF_ERROR(CopyFolder(JoinPath(TrialDirectory(request, rate), kCheckpoints), target));
+  searched.is_copied_here = true;
+  return searched;
+}
+
+absl::StatusOr<RunRecord> TestWinner(const TrainRequest& request, const Searched& searched) {
+  TrainRequest winner =
+      WithRate(request, request.resolved.config.search().learning_rate(*searched.best));
+  winner.trials = searched.trials;
+  winner.trials[*searched.best].set_is_selected(true);
   // Else an earlier process came as far as this, and this one resumes it.
-  winner.is_same_process = !FileExists(JoinPath(out, kCheckpoints));
-  if (winner.is_same_process)
-    LRA_RETURN_IF_ERROR(CopyCheckpoints(TrialDirectory(request, rate), out));
+  winner.is_same_process = searched.is_copied_here;
   return TrainAndTest(winner);
 }
 
@@ -143,22 +182,31 @@ absl::Status RecordLost(const TrainRequest& request, const std::vector<Trial>& t
   return DivergedError(failure);
 }
 
+// The error of a search that is resumed though its record says that it diverged.
+absl::Status CheckNotLost(const TrainRequest& request, const Manifest& data) {
+  const std::string& out = request.runtime.out_dir();
+  if (!FileExists(JoinPath(out, kRecordFile))) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(out));
+  if (!record.has_failure()) return absl::OkStatus();
+  ExperimentConfig config = request.resolved.config;
+  // That of the winner, if there was one.
+  config.mutable_schedule()->set_learning_rate(record.config().schedule().learning_rate());
+  LRA_RETURN_IF_ERROR(ResolveSplitRule(data, config.view()).status());
+  LRA_RETURN_IF_ERROR(CheckSameRecord(config, IdentifyData(data, config.view()), record, out));
+  return DivergedError(record.failure());
+}
+
 }  // namespace
 
 absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
   if (request.ranks != nullptr) LRA_RETURN_IF_ERROR(CheckShareable(request, *request.ranks));
   LRA_RETURN_IF_ERROR(CheckRunDirectory(request));
-  if (FileExists(JoinPath(request.runtime.out_dir(), kRecordFile))) {
-    const absl::Status outcome = ReadOutcome(request.runtime.out_dir()).status();
-    if (HasDiverged(outcome)) return outcome;  // resumed
-  }
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(request.runtime.data_dir()));
+  LRA_RETURN_IF_ERROR(CheckNotLost(request, manifest));
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(manifest.spec()));
-  LRA_ASSIGN_OR_RETURN(std::vector<Trial> trials, RunTrials(request, *metric));
-  const std::optional<int> best = Best(*metric, trials);
-  if (!best) return RecordLost(request, trials);
-  trials[*best].set_is_selected(true);
-  return TestWinner(request, request.resolved.config.search().learning_rate(*best), trials);
+  LRA_ASSIGN_OR_RETURN(const Searched searched, Search(request, *metric));
+  if (!searched.best) return RecordLost(request, searched.trials);
+  return TestWinner(request, searched);
 }
 
 }  // namespace lra

@@ -152,6 +152,7 @@ absl::Status ShareStart(Ranks* ranks, const ParameterStore& parameters, Optimize
   LRA_RETURN_IF_ERROR(ShareWeights(ranks, parameters));
   for (const auto& [name, tensor] : optimizer->State())
     LRA_RETURN_IF_ERROR(ShareTensor(ranks, tensor));
+  optimizer->CountFromSteps();
   return absl::OkStatus();
 }
 

@@ -1,11 +1,15 @@
 #include "train/start_weights.h"
 
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
+#include "train/field_difference.h"
 #include "train/initial_encoder.h"
 
 namespace lra {
@@ -32,9 +36,22 @@ absl::StatusOr<CheckpointState> LoadWanted(const Wanted& wanted, const std::stri
                                                  wanted.sha256));
 }
 
+// What a model computes from its weights. Rates and places of dropout, statistics of training and
+// initial values may differ.
+bool IsOfModel(absl::string_view path) {
+  constexpr absl::string_view kFree[] = {"attention.dropout",      "model.dropout",
+                                         "model.dropout_mask",     "model.embedding_dropout",
+                                         "model.embedding_stddev", "model.initial_values",
+                                         "model.inner_dropout",    "model.joint_pair_statistics"};
+  return (absl::StartsWith(path, "model.") || absl::StartsWith(path, "attention.") ||
+          absl::StartsWith(path, "block.")) &&
+         std::find(std::begin(kFree), std::end(kFree), path) == std::end(kFree);
+}
+
 absl::Status LoadModel(const Wanted& wanted, const Run& run) {
   const std::string& checkpoint = run.request.start_checkpoint;
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadWanted(wanted, checkpoint));
+  LRA_RETURN_IF_ERROR(CheckSameModel(checkpoint, state, run.config()));
   const absl::Status loaded = LoadWeights(checkpoint, state, run.model->parameters());
   if (loaded.ok()) return loaded;
   return absl::InvalidArgumentError(
@@ -59,6 +76,17 @@ absl::Status LoadEncoder(const Wanted& wanted, Run* run) {
 }
 
 }  // namespace
+
+absl::Status CheckSameModel(absl::string_view checkpoint, const CheckpointState& other,
+                            const ExperimentConfig& config) {
+  if (!other.config().has_model()) return absl::OkStatus();
+  const auto difference = FirstFieldDifference(config, other.config(), IsOfModel);
+  if (!difference) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--from ", checkpoint, ": ", DescribeDifference(*difference),
+                   "; set it as there: --from takes a whole model as it is (--init-from takes its "
+                   "encoder, for another attention or task)"));
+}
 
 absl::Status LoadStart(Run* run) {
   const ExperimentConfig& config = run->config();

@@ -113,8 +113,9 @@ bool TokenObjective::EndsAt(int64_t step) const {
 Schedule TokenObjective::MakeSchedule(int64_t step) const {
   ScheduleConfig schedule = config_.schedule();
   schedule.set_learning_rate(config_.pretrain().learning_rate());
-  // A warm-up in steps is that of training with labels.
+  // A warm-up and a drop in steps are those of training with labels.
   schedule.clear_warmup_steps();
+  if (schedule.kind() == ScheduleConfig::STEP) schedule.set_kind(ScheduleConfig::CONSTANT);
   schedule.set_warmup_fraction(config_.pretrain().warmup_fraction());
   const auto end = std::upper_bound(ends_.begin(), ends_.end(), step);
   return Schedule(schedule, config_.optimizer(), end == ends_.end() ? steps() : *end);

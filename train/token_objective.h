@@ -27,7 +27,7 @@ class TokenObjective : public Objective {
   int64_t steps() const override { return ends_.back(); }
   bool EndsAt(int64_t step) const override;
   // The run's with pretrain.learning_rate and pretrain.warmup_fraction, over the steps of the
-  // smallest budget that has not ended.
+  // smallest budget that has not ended; CONSTANT for STEP.
   Schedule MakeSchedule(int64_t step) const override;
   RandomDomain order() const override { return RandomDomain::kPretrainOrder; }
   const ParameterStore& parameters() const override { return model_->parameters(); }

@@ -14,6 +14,7 @@
 #include "run_folder/checkpoint.h"
 #include "train/initial_encoder.h"
 #include "train/lengths.h"
+#include "train/start_weights.h"
 
 namespace lra {
 namespace {
@@ -23,14 +24,15 @@ absl::StatusOr<TaskSpec> ViewedSpec(const Manifest& manifest, const DataView& vi
   return SpecWithoutData(manifest.spec(), resolved);
 }
 
-// The encoder that the run starts from. Ids of code points are not known without the data.
-absl::Status CheckEncoder(const TrainRequest& request, const TaskSpec& spec) {
+// The weights that the run starts from. Ids of code points are not known without the data.
+absl::Status CheckStartsFrom(const TrainRequest& request, const TaskSpec& spec) {
   const ExperimentConfig& config = request.resolved.config;
   const std::string& checkpoint = request.start_checkpoint;
-  if (!config.has_encoder_weights_sha256() || checkpoint.empty() ||
-      config.view().unit() == DataView::CODE_POINT)
+  const bool takes_encoder = config.has_encoder_weights_sha256();
+  if (checkpoint.empty() || (takes_encoder && config.view().unit() == DataView::CODE_POINT))
     return absl::OkStatus();
   LRA_ASSIGN_OR_RETURN(const CheckpointState other, LoadCheckpointState(checkpoint));
+  if (!takes_encoder) return CheckSameModel(checkpoint, other, config);
   return Annotate(CheckSameEncoder(other, config, spec), absl::StrCat("--init-from ", checkpoint));
 }
 
@@ -53,7 +55,7 @@ absl::Status CheckTrainable(const TrainRequest& request, const Manifest& manifes
   const ExperimentConfig& config = request.resolved.config;
   LRA_ASSIGN_OR_RETURN(const TaskSpec spec, ViewedSpec(manifest, config.view()));
   LRA_RETURN_IF_ERROR(CheckTask(request, spec));
-  LRA_RETURN_IF_ERROR(CheckEncoder(request, spec));
+  LRA_RETURN_IF_ERROR(CheckStartsFrom(request, spec));
   const ShapesOnlyScope shapes_only;
   return CatchTorch([&] {
     LRA_RETURN_IF_ERROR(request.make_classifier(config, spec).status());

@@ -15,8 +15,8 @@ namespace lra {
 absl::Status CheckTask(const TrainRequest& request, const TaskSpec& spec);
 
 // On stored data: a view that it cannot serve, CheckTask, and what the models refuse that would be
-// made (options, sizes, pretraining that the attention or the view does not allow), and an encoder
-// that the run cannot start from. The models are made without memory.
+// made (options, sizes, pretraining that the attention or the view does not allow), and a model or
+// an encoder that the run cannot start from. The models are made without memory.
 absl::Status CheckTrainable(const TrainRequest& request, const Manifest& manifest);
 
 }  // namespace lra

@@ -47,6 +47,14 @@ absl::StatusOr<bool> HasRecord(const Run& run) {
   return !shared.empty();
 }
 
+// The record of a run that has ended before.
+absl::StatusOr<RunRecord> ReadOwnRecord(const Run& run) {
+  const std::string& out = run.request.runtime.out_dir();
+  LRA_ASSIGN_OR_RETURN(RunRecord record, ReadRunRecord(out));
+  LRA_RETURN_IF_ERROR(CheckSameRecord(run.config(), run.state.data(), record, out));
+  return record;
+}
+
 absl::StatusOr<RunRecord> OutcomeOf(const RunRecord& record) {
   if (record.has_failure()) return DivergedError(record.failure());
   return record;
@@ -69,6 +77,11 @@ absl::Status TrainOn(Run* run) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<RunRecord> TrainAndFinish(Run* run) {
+  LRA_RETURN_IF_ERROR(TrainOn(run));
+  return FinishRun(run);
+}
+
 }  // namespace
 
 absl::StatusOr<CheckpointState> TrainToEnd(const TrainRequest& request) {
@@ -84,19 +97,14 @@ absl::StatusOr<RunRecord> TrainAndTest(const TrainRequest& request) {
   LRA_ASSIGN_OR_RETURN(const bool has_ended, HasRecord(*run));
   if (has_ended) {
     absl::StatusOr<RunRecord> record = RunRecord();
-    if (run->writes()) record = ReadRunRecord(request.runtime.out_dir());
+    if (run->writes()) record = ReadOwnRecord(*run);
     LRA_ASSIGN_OR_RETURN(record, ShareRecord(run->ranks.get(), record));
     return OutcomeOf(*record);
   }
-  const absl::Status trained = TrainOn(run.get());
-  if (HasDiverged(trained)) LRA_RETURN_IF_ERROR(RecordFailure(*run, FailureOf(trained)).status());
-  LRA_RETURN_IF_ERROR(trained);
-  return FinishRun(run.get());
-}
-
-absl::StatusOr<RunRecord> ReadOutcome(const std::string& run_dir) {
-  LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(run_dir));
-  return OutcomeOf(record);
+  const absl::StatusOr<RunRecord> record = TrainAndFinish(run.get());
+  if (HasDiverged(record.status()))
+    LRA_RETURN_IF_ERROR(RecordFailure(*run, FailureOf(record.status())).status());
+  return record;
 }
 
 absl::StatusOr<RunRecord> TrainRun(const TrainRequest& request) {

@@ -17,8 +17,9 @@ namespace lra {
 // Searches for a learning rate and pretrains where the configuration says so, trains (or goes on
 // with any of these), tests the selected checkpoint, and writes record and predictions into the run
 // folder. Returns the errors of OpenRun, PlanStage and TrainStage (train/loop.h). After Cancelled,
-// --resume goes on. The record of a finished run is returned as it is. A run that diverges gets a
-// record that says so, and its error is returned, also when it is resumed.
+// --resume goes on. The record of a finished run is returned as it is; InvalidArgument where it is
+// of another configuration or other data. A run that diverges gets a record that says so, and its
+// error is returned, also when it is resumed.
 absl::StatusOr<RunRecord> TrainRun(const TrainRequest& request);
 
 // Trains without a search, without a look at the test split and without a record, and returns the
@@ -26,8 +27,6 @@ absl::StatusOr<RunRecord> TrainRun(const TrainRequest& request);
 absl::StatusOr<CheckpointState> TrainToEnd(const TrainRequest& request);
 // Does what TrainRun() does for the configured learning rate, whatever config.search says.
 absl::StatusOr<RunRecord> TrainAndTest(const TrainRequest& request);
-// The record of a run that has one; DivergedError where it is that of a failure.
-absl::StatusOr<RunRecord> ReadOutcome(const std::string& run_dir);
 
 }  // namespace lra
 

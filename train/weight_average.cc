@@ -20,6 +20,13 @@ WeightAverage::WeightAverage(double decay, const ParameterStore& store)
   }
 }
 
+void WeightAverage::Begin() {
+  LRA_CHECK(!is_in_use_);
+  const c10::NoGradGuard no_gradient;
+  for (Pair& pair : pairs_) pair.other.copy_(pair.value);
+  updates_.zero_();
+}
+
 double WeightAverage::NextShare() const {
   const double updates = updates_.item<double>() + 1;
   return 1 - std::min(decay_, updates / (9 + updates));

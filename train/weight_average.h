@@ -20,6 +20,8 @@ class WeightAverage {
   // The average begins as the values of `store`, whose tensors it shares: parameters and buffers
   // (running statistics of norms) of floating types.
   WeightAverage(double decay, const ParameterStore& store);
+  // Begins again, as the values are now: those that the model was made with were replaced.
+  void Begin();
 
   // After update t = 1, 2, ...: average = d average + (1 - d) value, d = min(decay, t / (9 + t)):
   // the values before training are soon forgotten.

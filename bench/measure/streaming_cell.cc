@@ -39,13 +39,14 @@ int64_t BytesOf(const std::vector<at::Tensor>& tensors) {
   return bytes;
 }
 
-// What takes tokens one after the other.
+// What takes tokens one after the other. Both functions draw random inputs, which may take longer
+// than a token does, and return what is to be timed: the work on them.
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual void Extend(int64_t tokens) = 0;
+  virtual std::function<void()> Extension(int64_t tokens) = 0;
   // The same for all tokens at once, without a state.
-  virtual void Recompute(int64_t tokens) const = 0;
+  virtual std::function<void()> Recomputation(int64_t tokens) const = 0;
   virtual int64_t StateBytes() const = 0;
 };
 
@@ -56,8 +57,12 @@ class OperatorStream : public Stream {
         case_(std::move(c)),
         state_(case_->attention().InitState(request.batch(), at::TensorOptions(at::kFloat))) {}
 
-  void Extend(int64_t tokens) override { case_->attention().Extend(Piece(tokens), &state_); }
-  void Recompute(int64_t tokens) const override { case_->attention().Attend(Piece(tokens)); }
+  std::function<void()> Extension(int64_t tokens) override {
+    return [this, piece = Piece(tokens)] { case_->attention().Extend(piece, &state_); };
+  }
+  std::function<void()> Recomputation(int64_t tokens) const override {
+    return [this, piece = Piece(tokens)] { case_->attention().Attend(piece); };
+  }
   int64_t StateBytes() const override { return BytesOf(state_.tensors); }
 
  private:
@@ -110,14 +115,17 @@ class BlocksStream : public Stream {
     return stream;
   }
 
-  void Extend(int64_t tokens) override {
-    at::Tensor x = Random(tokens);
-    for (size_t i = 0; i < blocks_.size(); ++i)
-      x = blocks_[i]->Extend({x, at::Tensor(), DropoutRun()}, &states_[i]);
+  // The input goes with the first block, so that it does not count as memory of the others.
+  std::function<void()> Extension(int64_t tokens) override {
+    return [this, x = Random(tokens)]() mutable {
+      for (size_t i = 0; i < blocks_.size(); ++i)
+        x = blocks_[i]->Extend({x, at::Tensor(), DropoutRun()}, &states_[i]);
+    };
   }
-  void Recompute(int64_t tokens) const override {
-    at::Tensor x = Random(tokens);
-    for (const auto& block : blocks_) x = block->Forward({x, at::Tensor(), DropoutRun()});
+  std::function<void()> Recomputation(int64_t tokens) const override {
+    return [this, x = Random(tokens)]() mutable {
+      for (const auto& block : blocks_) x = block->Forward({x, at::Tensor(), DropoutRun()});
+    };
   }
   int64_t StateBytes() const override {
     int64_t bytes = 0;
@@ -161,7 +169,7 @@ void TimeTokens(const BenchRequest& request, Stream* stream, BenchResult* result
   double total = 0;
   const double limit = request.limit_seconds();
   for (int i = 0; i < request.passes() && (limit <= 0 || total <= limit); ++i) {
-    const double elapsed = SecondsOf([&] { stream->Extend(1); });
+    const double elapsed = SecondsOf(stream->Extension(1));
     result->mutable_passes()->add_seconds(elapsed);
     total += elapsed;
   }
@@ -173,7 +181,7 @@ double TimeRecomputation(const BenchRequest& request, const Stream& stream) {
   double total = 0;
   const double limit = request.limit_seconds();
   for (int i = 0; i < kRecomputations && (limit <= 0 || total <= limit); ++i) {
-    seconds.push_back(SecondsOf([&] { stream.Recompute(request.tokens() + 1); }));
+    seconds.push_back(SecondsOf(stream.Recomputation(request.tokens() + 1)));
     total += seconds.back();
   }
   return MedianOf(seconds);
@@ -187,7 +195,7 @@ absl::Status MeasureStreaming(const BenchRequest& request, BenchResult* result) 
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, MakeStream(request));
   const int64_t standing = LiveTensorBytes();
   for (int64_t done = 0; done < request.tokens(); done += kPieceTokens)
-    stream->Extend(std::min(kPieceTokens, request.tokens() - done));
+    stream->Extension(std::min(kPieceTokens, request.tokens() - done))();
   TimeTokens(request, stream.get(), result);
   const int layers = request.scope() == BenchRequest::STEP ? request.layers() : 1;
   result->mutable_passes()->set_peak_bytes(PeakTensorBytes() - standing);

@@ -41,6 +41,7 @@ Traits MakeTraits() {
   traits.source = "Zaheer et al. 2020, section 2 and appendix D (ITC)";
   traits.is_row_stochastic = true;
   traits.supports_weight_dropout = true;
+  traits.causal_reason = "all tokens see the last block";
   traits.is_length_bound = true;
   traits.time_order = "N (7 + r) b D";
   traits.memory_order = "N D";

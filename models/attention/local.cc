@@ -93,6 +93,8 @@ class Lra2020Local : public Attention {
     traits_.summary = "softmax attention within groups of every n-th token";
     traits_.source = "google-research/long-range-arena, models/local/local_attention.py";
     traits_.causality = Causality::kNever;
+    traits_.causal_reason =
+        "its groups follow the whole length; attention.options.variant=PAPER has a causal form";
     traits_.supports_streaming = false;
     traits_.is_row_stochastic = false;  // the zeros take their share
     traits_.is_padding_invariant = false;

@@ -55,6 +55,9 @@ Traits MakeTraits(const Settings& settings, bool has_projections) {
   if (settings.global_tokens == 0) {
     traits.causality = Causality::kOptional;
     traits.supports_streaming = true;
+  } else {
+    traits.causal_reason =
+        "global tokens see and show later ones; attention.options.global_tokens=0 has none";
   }
   traits.time_order = "N (2w + g) D";
   traits.memory_order = "N D";

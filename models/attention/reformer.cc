@@ -61,6 +61,7 @@ Traits MakeTraits() {
   // Tokens with equal buckets are ordered by position, and chunks cut that order.
   traits.is_permutation_invariant = false;
   traits.supports_weight_dropout = true;
+  traits.causal_reason = "later tokens move the borders of its chunks";
   traits.projections = Projections::kSharedQueryKey;
   traits.bfloat16_reason = "a query near a border between hashes goes over it";
   traits.time_order = "R N (C D + n_b D + log N)";

@@ -41,6 +41,10 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeRfa(const RfaOptions& options,
   traits.summary = "linear attention with random features of a Gaussian or arc-cosine kernel";
   traits.source = "Peng et al. 2021, eqs. 3-8";
   traits.time_order = "2 N M D";
+  if (options.is_gated()) {
+    traits.causal_reason =
+        "gates tell what is left of earlier tokens; attention.options.is_gated=false has none";
+  }
   FactorizedSpec spec;
   const bool is_arc_cosine = options.kernel() == RfaOptions::ARC_COSINE;
   spec.feature = is_arc_cosine ? FactorizedFeature::kArcCosine : FactorizedFeature::kTrigonometric;

@@ -62,6 +62,8 @@ Traits MakeTraits(bool is_bidirectional) {
   traits.projections = Projections::kNone;
   traits.rotary_reason = "it has no queries and keys";
   traits.causality = is_bidirectional ? Causality::kOptional : Causality::kAlways;
+  if (!is_bidirectional)
+    traits.causal_reason = "attention.options.bidirectional=true has a direction for later tokens";
   traits.supports_streaming = true;
   traits.supports_inner_dropout = true;
   traits.has_weights = false;  // the output is not linear in the input

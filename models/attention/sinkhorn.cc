@@ -101,8 +101,12 @@ class Sinkhorn : public Attention {
   // The soft permutation P. Each row of its weights is divided by the row's largest entry, which
   // keeps the weights from underflowing.
   struct Mixing {
+    at::Tensor logs;      // log P, [B, H, n, n]; kNever where it is 0
     at::Tensor weights;   // [B, H, n, n]
     at::Tensor row_sums;  // of P, [B, H, n, 1]
+  };
+  struct MixedKeysAndValues {
+    MixedBlocks k, v;
   };
 
   static at::Tensor Tokens(const at::Tensor& blocks) { return blocks.flatten(2, 3); }
@@ -110,6 +114,50 @@ class Sinkhorn : public Attention {
   // Returns each block's own keys and values, and the mixed ones.
   static std::vector<BlockKeys> Keys(const SinkhornBlocks& blocks, const Mixing& mixing,
                                      const at::Tensor& admitted) {
+    const bool by_place = !blocks.is_full && IsSteep(mixing.logs, admitted);
+    const MixedKeysAndValues mixed =
+        by_place ? MixByPlace(blocks, mixing, admitted) : MixTogether(blocks, mixing);
+    const at::Tensor kept = blocks.keep.to(blocks.k.options());
+    const at::Tensor is_mixed = at::matmul(admitted.to(kept.options()), kept) > 0;  // [B, n, b]
+    return {{mixed.k.own, mixed.v.own, blocks.is_full ? at::Tensor() : blocks.keep.flatten(1)},
+            {mixed.k.mixed, mixed.v.mixed, is_mixed.flatten(1)}};
+  }
+
+  // Whether some row gives a block so little beside its favourite that float32 could not hold the
+  // sum of such blocks, or the square of its inverse, which gradients hold: where the favourite has
+  // no token, that sum is divided by. Of a device it is assumed: an answer would be waited for.
+  static bool IsSteep(const at::Tensor& logs, const at::Tensor& admitted) {
+    if (!logs.is_cpu()) return true;
+    constexpr double kSteepest = 30;
+    const at::Tensor values = logs.detach(), hidden = admitted.logical_not().unsqueeze(1);
+    const at::Tensor spread = values.amax(3) - values.masked_fill(hidden, -kNever).amin(3);
+    return spread.max().item<double>() > kSteepest;
+  }
+
+  // Makes a row's shares for each place s in a block by itself, over the blocks whose token s is
+  // kept. Takes n / D times the memory of the keys.
+  static MixedKeysAndValues MixByPlace(const SinkhornBlocks& blocks, const Mixing& mixing,
+                                       const at::Tensor& admitted) {
+    const int64_t block = blocks.k.size(3);
+    const at::Tensor taken = admitted.unsqueeze(1).logical_and(
+        blocks.keep.transpose(1, 2).unsqueeze(2));  // [B, b, n, n]
+    const at::Tensor logs = mixing.logs.unsqueeze(2)
+                                .expand({-1, -1, block, -1, -1})
+                                .masked_fill(taken.logical_not().unsqueeze(1), kNever);
+    const at::Tensor shares = at::softmax(logs, -1);  // [B, H, b, n, n]
+    const at::Tensor none =
+        taken.any(3).logical_not().transpose(1, 2).unsqueeze(1);  // [B, 1, n, b]
+    const at::Tensor sums =
+        mixing.row_sums.expand({-1, -1, -1, block}).masked_fill(none, 0).unsqueeze(4);
+    const auto mix = [&](const at::Tensor& x) -> MixedBlocks {
+      const at::Tensor means = at::matmul(shares, x.transpose(2, 3)).transpose(2, 3);
+      return {Tokens(x), Tokens(means * sums)};
+    };
+    return {mix(blocks.k), mix(blocks.v)};
+  }
+
+  // Takes one matrix of weights for all places, and scales what it makes of each.
+  static MixedKeysAndValues MixTogether(const SinkhornBlocks& blocks, const Mixing& mixing) {
     const at::Tensor kept = blocks.keep.to(blocks.k.options());
     // For each place s in a block, the sum of the weights of those blocks whose token s is kept,
     // [B, H, n, b]; 0 where there is no such block. If all tokens are kept, it is the same for all
@@ -124,10 +172,7 @@ class Sinkhorn : public Attention {
       if (!blocks.is_full) both.mixed = both.mixed * scale.flatten(2).unsqueeze(-1);
       return both;
     };
-    const MixedBlocks k = mix(blocks.k), v = mix(blocks.v);
-    const at::Tensor is_mixed = at::matmul(admitted.to(kept.options()), kept) > 0;  // [B, n, b]
-    return {{k.own, v.own, blocks.is_full ? at::Tensor() : blocks.keep.flatten(1)},
-            {k.mixed, v.mixed, is_mixed.flatten(1)}};
+    return {mix(blocks.k), mix(blocks.v)};
   }
 
   // Returns bool [B, n, n]: whether the mixture for the row's block may contain the column's block.
@@ -169,7 +214,7 @@ class Sinkhorn : public Attention {
     }
     const at::Tensor largest = log_p.detach().amax(3, true);
     const at::Tensor weights = at::exp(log_p - largest).masked_fill(never, 0);
-    return {weights, weights.sum(3, true) * at::exp(largest)};
+    return {log_p, weights, weights.sum(3, true) * at::exp(largest)};
   }
 
   // --- for the oracle ---

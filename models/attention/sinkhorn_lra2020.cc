@@ -28,6 +28,8 @@ Traits MakeTraits() {
   traits.is_row_stochastic = false;  // two softmaxes are added
   traits.is_permutation_invariant = false;
   traits.causality = Causality::kNever;
+  traits.causal_reason =
+      "its sums hold later tokens; attention.options.variant=PAPER has a causal form";
   traits.is_padding_invariant = false;
   traits.padding_reason = "groups are positions modulo the padded length / block";
   traits.time_order = "N b D";

@@ -49,7 +49,13 @@ Traits MakeTraits(const Settings& settings) {
   traits.supports_weight_dropout = true;
   traits.causality = Causality::kOptional;
   if (settings.is_lra2020) {
-    traits.causality = settings.open_tokens > 0 ? Causality::kNever : Causality::kAlways;
+    const bool is_open = settings.open_tokens > 0;
+    traits.causality = is_open ? Causality::kNever : Causality::kAlways;
+    traits.causal_reason =
+        is_open ? "token 0 sees and shows later ones; attention.options.opens_first_token=false "
+                  "does not let it"
+                : "variant=LRA2020 looks back; attention.options.opens_first_token=true lets token "
+                  "0 see all";
   }
   traits.supports_streaming = settings.open_tokens == 0;
   traits.time_order = settings.is_strided ? "N (l + N / l) D" : "N (l + c N / l) D";

@@ -26,14 +26,15 @@
 namespace lra {
 namespace {
 
-Traits MakeTraits(bool has_slopes) {
+Traits MakeTraits(const std::vector<double>& slopes) {
   Traits traits;
   traits.label = "Transformer";
   traits.summary = "exact softmax attention, in memory linear in N";
   traits.source = "Vaswani et al. 2017, eq. 1";
   traits.is_exact_softmax = true;
+  traits.distance_slopes = slopes;
   traits.is_row_stochastic = true;
-  traits.is_permutation_invariant = !has_slopes;
+  traits.is_permutation_invariant = slopes.empty();
   traits.takes_distance_slopes = true;
   traits.supports_cross = true;
   traits.supports_weight_dropout = true;
@@ -81,7 +82,7 @@ class Transformer : public Attention {
         slopes_(DeviceConstant(context.distance_slopes.empty()
                                    ? at::Tensor()
                                    : at::tensor(context.distance_slopes, at::kDouble))),
-        traits_(MakeTraits(slopes_.defined())) {}
+        traits_(MakeTraits(context.distance_slopes)) {}
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {

@@ -105,6 +105,9 @@ void ParameterStore::Adopt(absl::string_view name, const at::Tensor& value, bool
                            ParameterRole role) {
   CheckIsNew(name);
   LRA_CHECK(value.scalar_type() == at::kFloat && value.is_leaf() && value.requires_grad()) << name;
+  for (const Parameter& known : parameters_) {
+    LRA_CHECK(!known.value.is_same(value)) << name << " is the tensor of " << known.name;
+  }
   parameters_.push_back({std::string(name), value, is_matrix, role});
 }
 

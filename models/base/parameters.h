@@ -84,7 +84,8 @@ class ParameterStore {
                           Initializer initializer);
 
   // Takes a value that someone else made and goes on to use: a float32 tensor, under a new name. As
-  // a parameter it is trained and must require a gradient, as a buffer it is saved only.
+  // a parameter it is trained and must require a gradient, as a buffer it is saved only. A tensor
+  // is one parameter at most: the optimiser updates it once for each of them.
   void Adopt(absl::string_view name, const at::Tensor& value, bool is_matrix, ParameterRole role);
   void AdoptBuffer(absl::string_view name, const at::Tensor& value);
 

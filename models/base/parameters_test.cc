@@ -71,6 +71,7 @@ TEST(ParameterStoreTest, AdoptsValuesOfOthers) {
   EXPECT_TRUE(store.parameters()[0].value.is_same(weight) && weight.requires_grad());
   EXPECT_DEATH(store.AdoptBuffer("w", table), "exists already");
   EXPECT_DEATH(store.Adopt("d", weight.detach(), false, ParameterRole::kWeight), "check failed");
+  EXPECT_DEATH(store.Adopt("v", weight, true, ParameterRole::kWeight), "v is the tensor of w");
 }
 
 // The bound of torch.nn.Linear's weights and biases is 1 / sqrt(fan_in), and their deviation that

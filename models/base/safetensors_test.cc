@@ -13,13 +13,12 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lra/files.h"
+#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string TestPath(const std::string& name) { return JoinPath(::testing::TempDir(), name); }
 
 // Makes a file from its header text and data.
 std::string Assemble(const std::string& header, const std::string& data) {
@@ -31,7 +30,8 @@ std::string Assemble(const std::string& header, const std::string& data) {
 
 // The message of the DataLoss that reading `bytes` gives.
 std::string RefusalOf(const std::string& bytes) {
-  const std::string path = TestPath("hostile.safetensors");
+  const TestFolder folder;
+  const std::string path = folder.File("hostile.safetensors");
   EXPECT_TRUE(WriteFileAtomically(path, bytes).ok());
   const auto file = ReadSafetensors(path);
   EXPECT_EQ(file.status().code(), absl::StatusCode::kDataLoss) << file.status();
@@ -40,7 +40,8 @@ std::string RefusalOf(const std::string& bytes) {
 }
 
 TEST(SafetensorsTest, BytesAreTheFormatToTheLetter) {
-  const std::string path = TestPath("pinned.safetensors");
+  const TestFolder folder;
+  const std::string path = folder.File("pinned.safetensors");
   const at::Tensor tensor = at::arange(2, at::kInt);
   const auto digest = WriteSafetensors(path, {{"a", tensor}}, {{"k", "v"}});
   ASSERT_TRUE(digest.ok()) << digest.status();
@@ -53,7 +54,8 @@ TEST(SafetensorsTest, BytesAreTheFormatToTheLetter) {
 }
 
 TEST(SafetensorsTest, RoundTripKeepsTypesShapesOrderAndValues) {
-  const std::string path = TestPath("round.safetensors");
+  const TestFolder folder;
+  const std::string path = folder.File("round.safetensors");
   const at::Tensor strided = at::arange(6, at::kFloat).view({2, 3}).t();  // [3, 2], not contiguous
   const std::vector<std::pair<std::string, at::Tensor>> tensors = {
       {"z.weight", strided},
@@ -78,7 +80,8 @@ TEST(SafetensorsTest, RoundTripKeepsTypesShapesOrderAndValues) {
 }
 
 TEST(SafetensorsTest, WriterRefusesWhatTheFormatCannotHold) {
-  const std::string path = TestPath("refused.safetensors");
+  const TestFolder folder;
+  const std::string path = folder.File("refused.safetensors");
   const at::Tensor one = at::full({1}, 1, at::kFloat);
   const auto code = [&](const std::vector<std::pair<std::string, at::Tensor>>& tensors) {
     return WriteSafetensors(path, tensors, {}).status().code();
@@ -166,7 +169,9 @@ TEST(SafetensorsTest, OverlapIsRefused) {
 }
 
 TEST(SafetensorsTest, MissingFileIsNotFound) {
-  EXPECT_EQ(ReadSafetensors(TestPath("no.such.file")).status().code(), absl::StatusCode::kNotFound);
+  const TestFolder folder;
+  EXPECT_EQ(ReadSafetensors(folder.File("no.such.file")).status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 // A header of `count` empty tensors or, as metadata, of `count` values.

@@ -56,12 +56,13 @@ struct Convolution {
   int64_t TokensBefore() const { return taps.own * taps.dilation; }
 };
 
-BlockTraits MakeTraits(const Residual& residual, bool is_circular) {
+BlockTraits MakeTraits(const Residual& residual, int64_t taps, bool is_circular) {
   BlockTraits traits = residual.TraitsOfBlock();
   traits.label = "Dilated convolutions";
   traits.summary = "convolutions over all channels, whose taps stand ever further apart";
   traits.source = "Cheng et al. 2022 (CDIL-CNN), section 3";
   traits.supports_streaming = traits.is_causal;
+  if (taps > 1) traits.taps_field = "block.options.kernel_tokens";
   if (is_circular) {
     traits.causal_reason =
         "a circular convolution reads the end of a sequence at its beginning; "
@@ -78,7 +79,7 @@ class DilatedConvolutions : public Block {
                       bool is_circular)
       : convolutions_(std::move(convolutions)),
         activation_(activation),
-        traits_(MakeTraits(convolutions_[0].residual, is_circular)) {}
+        traits_(MakeTraits(convolutions_[0].residual, convolutions_[0].taps.taps, is_circular)) {}
 
   const BlockTraits& traits() const override { return traits_; }
 

@@ -16,6 +16,7 @@
 #include "lra/random.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
+#include "models/block_facts.h"
 #include "models/classifier.h"
 #include "models/conformance/comparison.h"
 #include "models/conformance/conformance.h"
@@ -229,6 +230,16 @@ absl::StatusOr<AttentionConfig> WithDropout(absl::string_view name,
   return config;
 }
 
+// The first position of an encoder that looks back only knows of no token, so it is not read.
+absl::StatusOr<std::vector<ModelConfig::Pooling>> PoolingsFor(const Parts& parts) {
+  ExperimentConfig config = MakeConfig(parts, ModelConfig::MEAN);
+  FillLegacyValues(&config);
+  LRA_ASSIGN_OR_RETURN(const BlockFacts facts, DescribeBlock(config));
+  using Poolings = std::vector<ModelConfig::Pooling>;
+  return facts.traits.is_causal ? Poolings{ModelConfig::MEAN, ModelConfig::LAST_TOKEN}
+                                : Poolings{ModelConfig::MEAN, ModelConfig::CLS, ModelConfig::FIRST};
+}
+
 absl::StatusOr<std::vector<ConformanceResult>> CheckModels(absl::string_view name,
                                                            const Parts& parts,
                                                            const CheckSetting& setting) {
@@ -237,8 +248,8 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckModels(absl::string_view nam
   spec.set_vocabulary_size(kVocabulary);
   spec.set_classes(kClasses);
   std::vector<ConformanceResult> results;
-  for (const ModelConfig::Pooling pooling :
-       {ModelConfig::MEAN, ModelConfig::CLS, ModelConfig::FIRST}) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<ModelConfig::Pooling> poolings, PoolingsFor(parts));
+  for (const ModelConfig::Pooling pooling : poolings) {
     LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Classifier> model,
                          Classifier::Create(MakeConfig(parts, pooling), spec));
     LRA_RETURN_IF_ERROR(CatchTorch([&] {

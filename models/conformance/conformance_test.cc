@@ -91,6 +91,13 @@ TEST(CosformerOptionsTest, LengthScaleKeepsThePromisesToo) {
   ExpectAllPass(CheckClassifier("cosformer", *options), 16);
 }
 
+// What looks back only is read at its last position, not at its first.
+TEST(AlwaysCausalTest, KeepsThePromisesOfAClassifier) {
+  const auto options = LoadAttentionOptions("rfa", {"is_gated=true"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  ExpectAllPass(CheckClassifier("rfa", *options), 15);
+}
+
 // The suite must be able to fail: attentions with one planted bug each.
 class Planted : public Attention {
  public:

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "models/attention/linformer.pb.h"
 #include "models/attention/nystromformer.pb.h"
@@ -143,6 +144,30 @@ TEST(PerformerTest, LargeInputsNeitherOverflowNorUnderflow) {
   const AttentionOutcome outcome = RunAttention(*attention, Form::kFast, rounded);
   EXPECT_LT(MaxDifference(outcome.output, exact), 2e-3);
   EXPECT_TRUE(outcome.dq.isfinite().all().item<bool>() && outcome.dk.isfinite().all().item<bool>());
+}
+
+// Long keys have features of e^-100 of the others'. Rows that see no other key, for the others come
+// later, have them all the same, at once and in pieces.
+TEST(PerformerTest, LaterKeysOfAChunkDoNotMakeEarlierOnesVanish) {
+  const MadeSizes sizes({2, 32, 64, 300});
+  const PerformerOptions options = PerformerWith(PerformerOptions::SOFTMAX, 128);
+  const MadeAttention performer = MakeAttention("performer", &options, sizes);
+  AttentionCase c(12, 2, 2, 300, 300, 32, at::kFloat);
+  c.input.causal = true;
+  for (const int64_t token : {0, 1, 200}) c.input.k.select(2, token).mul_(8);
+  AttentionCase exact = c;
+  for (at::Tensor* t : {&exact.input.q, &exact.input.k, &exact.input.v, &exact.upstream})
+    *t = t->to(at::kDouble);
+  const AttentionOutcome fast = RunAttention(*performer, Form::kFast, c);
+  EXPECT_LT(OutcomeDifference(fast, RunAttention(*performer, Form::kOracle, exact), exact), 1e-3);
+  AttentionState state = performer->InitState(2, at::TensorOptions(at::kFloat));
+  std::vector<at::Tensor> rows;
+  for (int64_t first = 0; first < 300; first += 60) {
+    AttentionInput piece = c.input;
+    for (at::Tensor* t : {&piece.q, &piece.k, &piece.v}) *t = t->narrow(2, first, 60);
+    rows.push_back(performer->Extend(piece, &state));
+  }
+  EXPECT_LT(RelativeDifference(at::cat(rows, 2), fast.output, 1), 1e-4);
 }
 
 // Relative error of the output at the values' identity, that is, of the attention matrix.

@@ -121,6 +121,36 @@ TEST(SinkhornTest, NoiseBelongsToTheExample) {
   }
 }
 
+// At a low temperature the other blocks have e^-100 of a row's favourite. Where the favourite has
+// no token, they are mixed all the same, with all of the row's weight.
+TEST(SinkhornTest, ABlockWithoutATokenLeavesItsWeightToTheOthersHoweverLittleTheyHave) {
+  MadeSizes sizes;
+  sizes.heads = 4;
+  sizes.max_length_tokens = 24;
+  const SinkhornOptions options = With(3, 1, 0.05);
+  const MadeAttention made = MakeAttention("sinkhorn", &options, sizes);
+  for (const bool causal : {false, true}) {
+    for (const bool has_holes : {false, true}) {
+      AttentionCase c(31, 6, 4, 23, 23, 4), rounded = c;
+      c.input.k = c.input.k * 5;
+      for (at::Tensor AttentionInput::*const t :
+           {&AttentionInput::q, &AttentionInput::k, &AttentionInput::v}) {
+        rounded.input.*t = (c.input.*t).to(at::kFloat);
+        c.input.*t = (rounded.input.*t).to(at::kDouble);
+      }
+      rounded.upstream = c.upstream.to(at::kFloat);
+      c.upstream = rounded.upstream.to(at::kDouble);
+      for (AttentionCase* const one : {&c, &rounded}) {
+        one->input.causal = causal;
+        has_holes ? one->MaskRandomly(32) : one->MaskFromLengths({23, 14, 4, 20, 11, 8});
+      }
+      const AttentionOutcome exact = RunAttention(*made, Form::kOracle, c);
+      EXPECT_LT(OutcomeDifference(RunAttention(*made, Form::kFast, c), exact, c), 1e-9);
+      EXPECT_LT(OutcomeDifference(RunAttention(*made, Form::kFast, rounded), exact, c), 1e-2);
+    }
+  }
+}
+
 TEST(SinkhornTest, RefusesImpossibleOptionsAndInputs) {
   ExpectRefused("sinkhorn", With(0), "attention.options.block_tokens: 0 is out of range");
   ExpectRefused("sinkhorn", With(2, 0), "attention.options.iterations: 0 is out of range");

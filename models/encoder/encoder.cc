@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
 #include "lra/status_macros.h"
+#include "models/base/runtime.h"
 #include "models/layers/dropout_sites.h"
 
 namespace lra {
@@ -88,6 +89,21 @@ bool Encoder::depends_on_padding() const {
   });
 }
 
+std::string Encoder::WhyFirstRowIsBlind() const {
+  const bool looks_ahead =
+      (stem_looks_ahead_ && !has_cls()) ||
+      std::any_of(blocks_.begin(), blocks_.end(), [](const std::unique_ptr<const Block>& block) {
+        return !block->traits().is_causal;
+      });
+  if (looks_ahead || blocks_.empty()) return "";
+  if (is_causal_) return "attention.causal is true";
+  const Attention* const attention = blocks_[0]->attention();
+  if (attention == nullptr) return absl::StrCat(blocks_[0]->traits().label, " is always causal");
+  const Traits& traits = attention->traits();
+  return absl::StrCat(traits.label, " is always causal", traits.causal_reason.empty() ? "" : ": ",
+                      traits.causal_reason);
+}
+
 void Encoder::AddOnHost(const Sequences& texts, std::vector<at::Tensor>* all) const {
   const auto own = embedding_.OnHost(texts, RealPositions(texts, padding_));
   LRA_CHECK(own.size() == kTensorsOfTexts);
@@ -126,8 +142,10 @@ void Encoder::VisitAttention(const Sequences& texts, const AttentionVisitor& vis
   Encoded encoded = Start(texts, DropoutRun());
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const BlockInput input = {encoded.x, encoded.real, DropoutRun()};
-    if (blocks_[i]->attention() != nullptr) {
-      visit(static_cast<int64_t>(i), *blocks_[i]->attention(), blocks_[i]->InputOfAttention(input));
+    if (const Attention* const attention = blocks_[i]->attention(); attention != nullptr) {
+      const AttentionInput of_attention = blocks_[i]->InputOfAttention(input);
+      const AutocastScope off(false, encoded.x.device().type());
+      visit(static_cast<int64_t>(i), *attention, of_attention);
     }
     encoded.x = blocks_[i]->Forward(input);
   }

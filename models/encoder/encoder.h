@@ -63,7 +63,8 @@ class Encoder {
   Encoded Forward(const Sequences& texts, const DropoutRun& run) const;
   Encoded Visit(const Sequences& texts, const DropoutRun& run,
                 const ActivationVisitor& visit) const;
-  // In evaluation; nothing to see in blocks without the configured attention.
+  // In evaluation; nothing to see in blocks without the configured attention. `visit` is called
+  // without autocast, as attentions are.
   void VisitAttention(const Sequences& texts, const AttentionVisitor& visit) const;
 
   // Streaming: see Block::Extend. `ids` [B, T] int64 are the next tokens; CLS comes in front of the
@@ -81,6 +82,9 @@ class Encoder {
   std::vector<std::pair<std::string, double>> LearnedNumbers() const;
 
   bool has_cls() const { return padding_.has_cls; }
+  // Why the first row of x depends on no token behind it: "attention.causal is true"; empty where
+  // it does depend on some.
+  std::string WhyFirstRowIsBlind() const;
   // Whether the amount of padding changes x at real positions, as the blocks' traits say.
   bool depends_on_padding() const;
 
@@ -89,11 +93,15 @@ class Encoder {
           ParameterStore* parameters)
       : padding_(config),
         drops_embedding_(config.model().embedding_dropout()),
+        is_causal_(config.attention().causal()),
+        stem_looks_ahead_(config.model().stem_tokens() > 1 && !is_causal_),
         embedding_(config, spec, max_tokens, parameters) {}
   Encoded Start(const Sequences& texts, const DropoutRun& run) const;
 
   PaddingRules padding_;
   bool drops_embedding_;
+  bool is_causal_;         // attention.causal; blocks may be causal without it
+  bool stem_looks_ahead_;  // at tokens; CLS is put in front of what it makes
   Embedding embedding_;
   std::vector<std::unique_ptr<const Block>> blocks_;
 };

@@ -217,6 +217,10 @@ std::optional<WeightFeatures> FactorizedAttention::Features(const AttentionInput
   features.log_decay = prepared.core.log_decay;
   features.is_causal = prepared.core.causal || input.causal;
   features.has_negative_weights = HasNegativeWeights(spec_);
+  if (features.is_causal && spec_.scales_values) {
+    const at::Tensor at_keys = factorized::SeenByKeys(wide, Offsets());
+    features.key = features.key * LengthPower(spec_, at_keys, features.key);
+  }
   if (!features.is_causal && !features.log_decay.defined())
     features.scale = RowScale(wide, features.query, features.key);
   return features;

@@ -140,6 +140,7 @@ Prepared Prepare(const FactorizedSpec& spec, const AttentionInput& input, const 
     prepared.q = features.query;
     prepared.k = features.key;
     core.state_scale = features.state_scale;
+    core.chunk_starts = features.chunk_starts;
     prepared.running_max = features.running_max;
   } else if (IsFused(spec, input)) {  // the fused ones that need no stabiliser: kTrigonometric
     const auto features = [&](const at::Tensor& x, const at::Tensor& keep) {

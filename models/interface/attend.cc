@@ -9,4 +9,10 @@ at::Tensor AttendWithoutAutocast(const Attention& attention, const AttentionInpu
   return attention.Attend(input);
 }
 
+at::Tensor ExtendWithoutAutocast(const Attention& attention, const AttentionInput& piece,
+                                 AttentionState* state) {
+  const AutocastScope off(false, piece.q.device().type());
+  return attention.Extend(piece, state);
+}
+
 }  // namespace lra

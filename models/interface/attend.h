@@ -12,6 +12,10 @@ namespace lra {
 // float32 and multiply as ActiveProductType() says where they have tiles for it.
 at::Tensor AttendWithoutAutocast(const Attention& attention, const AttentionInput& input);
 
+// Extend() likewise: a stream remembers float32, and gives what AttendWithoutAutocast() gives.
+at::Tensor ExtendWithoutAutocast(const Attention& attention, const AttentionInput& piece,
+                                 AttentionState* state);
+
 }  // namespace lra
 
 #endif  // LRA_MODELS_INTERFACE_ATTEND_H_

@@ -42,7 +42,9 @@ struct Traits {
   std::string label;    // "Linear Transformer": the row's name in tables
   std::string summary;  // one line for `lra list`
   std::string source;   // paper and equations
+  // Weights are the softmax of q . k / sqrt(D), less the distance times what distance_slopes holds.
   bool is_exact_softmax = false;
+  std::vector<double> distance_slopes;  // [H] or empty; where is_exact_softmax
   // Weights are >= 0 and sum to 1 (up to epsilon): constant values give a constant output (T7).
   bool is_row_stochastic = false;
   // Permuting keys with their values changes nothing (T8); must be observed false when declared
@@ -54,7 +56,8 @@ struct Traits {
   bool supports_inner_dropout = false;
   Projections projections = Projections::kQueryKeyValue;
   Causality causality = Causality::kNever;
-  std::string causal_reason;  // why kNever, where the definition does not say it
+  // Why kNever, or kAlways, where the definition does not say it, and which option is otherwise.
+  std::string causal_reason;
   // InitState() and Extend() exist: token by token, the causal form.
   bool supports_streaming = false;
   // Reads AttentionInput::x.

@@ -63,6 +63,9 @@ struct BlockTraits {
   // Whether output i depends on tokens <= i only: asked for by attention.causal, or always so.
   bool is_causal = false;
   std::string causal_reason;  // why attention.causal=true is refused, where it is
+  // The field that gives convolutions over tokens their taps. These stand for other tokens where
+  // attention.causal holds, so that weights serve one of both forms. Empty: no such convolutions.
+  std::string taps_field;
   // InitState() and Extend() exist: token by token, what Forward() does in evaluation. Only of
   // causal blocks.
   bool supports_streaming = false;

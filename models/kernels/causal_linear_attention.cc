@@ -34,6 +34,7 @@ class CausalLinearAttentionFunction
     context->saved_data["log_decay"] =
         log_decay.has_value() ? IfDefined(log_decay->detach()) : log_decay;
     context->saved_data["state_scale"] = IfDefined(spec.state_scale);
+    context->saved_data["chunk_starts"] = spec.chunk_starts;
     context->saved_data["key_sum_norms"] = IfDefined(outcome.key_sum_norms);
     linear_pieces::SaveSpec(spec, context);
     return outcome.output;
@@ -47,6 +48,7 @@ class CausalLinearAttentionFunction
     LinearAttentionSpec spec = linear_pieces::LoadSpec(context);
     spec.log_decay = optional("log_decay");
     spec.state_scale = optional("state_scale");
+    spec.chunk_starts = context->saved_data["chunk_starts"].toIntVector();
     const CausalState outcome = {saved[3], saved[4], optional("key_sum_norms")};
     const CausalGradients result =
         (saved[0].is_cpu() ? internal::CausalBackwardByChunk : internal::CausalBackwardAtOnce)(
@@ -69,6 +71,7 @@ at::Tensor AnglesInFront(const at::Tensor& angles, int64_t extra) {
 at::Tensor CausalLinearAttention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                  const at::Tensor& keep, const LinearAttentionSpec& spec) {
   const int64_t n = q.size(2), keys = k.size(2);
+  LRA_CHECK(spec.chunk_starts.empty() || (n == keys && q.is_cpu()));
   if (n == keys) {
     return CausalLinearAttentionFunction::apply(q, k, v, IfDefined(spec.log_decay), IfDefined(keep),
                                                 spec);

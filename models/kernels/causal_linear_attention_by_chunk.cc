@@ -66,11 +66,13 @@ class Chunks {
          const LinearAttentionSpec& spec)
       : q_(q), k_(k), v_(v), keep_(keep), spec_(spec) {}
 
-  int64_t count() const { return (q_.size(2) + kCausalChunkTokens - 1) / kCausalChunkTokens; }
+  int64_t count() const {
+    if (!spec_.chunk_starts.empty()) return static_cast<int64_t>(spec_.chunk_starts.size());
+    return (q_.size(2) + kCausalChunkTokens - 1) / kCausalChunkTokens;
+  }
 
   Chunk Load(int64_t index) const {
-    const int64_t first = index * kCausalChunkTokens;
-    const int64_t size = std::min(kCausalChunkTokens, q_.size(2) - first);
+    const int64_t first = Start(index), size = Start(index + 1) - first;
     const at::Tensor keep = Slice(keep_, 1, first, size);
     const auto angles = [&](const at::Tensor& t) { return Slice(t, -1, first, size); };
     Chunk chunk = {index,
@@ -134,6 +136,12 @@ class Chunks {
   }
 
  private:
+  // Where a chunk begins; the one behind the last begins at the end.
+  int64_t Start(int64_t index) const {
+    if (index >= count()) return q_.size(2);
+    return spec_.chunk_starts.empty() ? index * kCausalChunkTokens : spec_.chunk_starts[index];
+  }
+
   // Decays from j to i, zero above the diagonal: [.., C, C].
   at::Tensor Triangle(const Chunk& chunk) const {
     const at::Tensor later =

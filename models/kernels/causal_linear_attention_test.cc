@@ -258,6 +258,13 @@ TEST(CausalLinearAttentionTest, StatesAreScaledFromChunkToChunk) {
   }
 }
 
+TEST(CausalLinearAttentionTest, ChunksBeginWhereTheyAreToldTo) {
+  ForCausalCases(259, [](LinearAttentionSpec spec, const Inputs& in) {
+    spec.chunk_starts = {0, 1, 2, 77, 128, 256};
+    ExpectSame(ByChunk(in, spec), ByDefinition(in, spec));
+  });
+}
+
 // 130 chunks are more than one triangular product takes.
 TEST(CausalLinearAttentionTest, LongSequencesAreTheSame) {
   const int64_t n = 130 * kCausalChunkTokens - 5;

@@ -154,7 +154,7 @@ at::Tensor LinearAttention(const at::Tensor& q, const at::Tensor& k, const at::T
   LRA_CHECK(!spec.floors.defined() || (spec.denominator == Denominator::kClamp && !spec.causal &&
                                        spec.floors.dim() == 1 && spec.floors.size(0) == q.size(0)));
   if (spec.causal) return CausalLinearAttention(q, k, v, keep, spec);
-  LRA_CHECK(!spec.log_decay.defined() && !spec.state_scale.defined());
+  LRA_CHECK(!spec.log_decay.defined() && !spec.state_scale.defined() && spec.chunk_starts.empty());
   return LinearAttentionFunction::apply(q, k, v, IfDefined(keep), spec);
 }
 

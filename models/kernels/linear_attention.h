@@ -14,6 +14,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "models/base/product_type.h"
 
 namespace lra {
@@ -53,10 +56,13 @@ struct LinearAttentionSpec {
   // For the causal form: log g, [B or 1, H, N]. w_ij is multiplied by the product of g_s over j < s
   // <= i. Differentiable; N = Nk.
   at::Tensor log_decay;
-  // For the causal form: [B, H, chunks of kCausalChunkTokens, D]. On entering a chunk, the sum over
-  // earlier chunks is multiplied by it, feature by feature; used for features that are scaled chunk
-  // by chunk. It gets no gradient.
+  // For the causal form: [B, H, chunks, D]. On entering a chunk, the sum over earlier chunks is
+  // multiplied by it, feature by feature; used for features that are scaled chunk by chunk. It gets
+  // no gradient.
   at::Tensor state_scale;
+  // For the causal form on the CPU, N = Nk: the tokens at which chunks begin, from 0 on. Empty: at
+  // every kCausalChunkTokens-th.
+  std::vector<int64_t> chunk_starts;
 };
 
 constexpr int64_t kCausalChunkTokens = 128;

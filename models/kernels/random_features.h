@@ -7,6 +7,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 namespace lra {
 
 // Makes the rows of a Gaussian matrix [M, D] orthogonal within each block of D rows, in place, and
@@ -22,9 +25,10 @@ at::Tensor LogPositiveFeatures(const at::Tensor& x, const at::Tensor& projection
 // Features of queries and keys whose products are phi(q_i) . phi(k_j) times a constant for each i.
 struct StableFeatures {
   at::Tensor query, key;  // [B, H, N, M], [B, H, Nk, M]; in [0, 1]
-  // For the causal form: LinearAttentionSpec::state_scale, and the largest logarithm of each
-  // feature so far, [B, H, M].
+  // For the causal form: LinearAttentionSpec::state_scale and ::chunk_starts, and the largest
+  // logarithm of each feature so far, [B, H, M].
   at::Tensor state_scale, running_max;
+  std::vector<int64_t> chunk_starts = {};
 };
 
 // Makes features from their logarithms; keep is [B, Nk] bool or undefined, and masked keys get 0.
@@ -36,8 +40,11 @@ StableFeatures MakeStableFeatures(const at::Tensor& log_query, const at::Tensor&
                                   const at::Tensor& keep);
 
 // The causal form, N = Nk. Keys are divided by their largest value up to the end of their chunk of
-// kCausalChunkTokens, so that later keys, however large, cannot make earlier ones vanish.
-// running_max [B, H, M] belongs to earlier pieces, or is undefined.
+// kCausalChunkTokens, so that keys of later chunks, however large, cannot make earlier ones vanish.
+// Nor can those of the same chunk on the CPU: where one could bring the sum of an earlier row below
+// e^-60, shorter chunks begin. On a device, whose values nobody waits for, chunks stay as they are,
+// and a row whose keys are all below e^-87 of a later one of its chunk is 0. running_max [B, H, M]
+// belongs to earlier pieces, or is undefined.
 StableFeatures CausalStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
                                     const at::Tensor& keep, const at::Tensor& running_max);
 

@@ -18,9 +18,11 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "models/base/kernel_path.h"
 #include "models/base/parameters.h"
+#include "models/kernels/causal_linear_attention.h"
 #include "models/kernels/fused_random_features.h"
 
 namespace lra {
@@ -118,6 +120,71 @@ TEST(StableFeaturesTest, WithoutKeysAllFeaturesOfKeysAreZero) {
       MakeStableFeatures(log_query, log_key, at::zeros({1, 4}, at::kBool));
   EXPECT_EQ(features.key.abs().max().item<double>(), 0);
   EXPECT_TRUE(features.query.isfinite().all().item<bool>());
+}
+
+// Rows of the causal form from logarithms of features: softmax_j over j <= i of log sum_r
+// exp(query_ir + key_jr), times v.
+at::Tensor CausalRows(const at::Tensor& log_query, const at::Tensor& log_key,
+                      const at::Tensor& keep, const at::Tensor& v) {
+  const int64_t n = v.size(2);
+  const at::Tensor hidden =
+      at::ones({n, n}, at::kBool).triu(1).logical_or(keep.logical_not().view({-1, 1, 1, n}));
+  const at::Tensor logs = (log_query.unsqueeze(3) + log_key.unsqueeze(2)).logsumexp(-1);
+  return at::matmul(logs.masked_fill(hidden, -1e30).softmax(-1).masked_fill(hidden, 0), v);
+}
+
+at::Tensor AttendToPiece(const at::Tensor& log_query, const at::Tensor& log_key,
+                         const at::Tensor& keep, const at::Tensor& v, at::Tensor* running_max,
+                         at::Tensor* state, std::vector<int64_t>* starts) {
+  const StableFeatures features = CausalStableFeatures(log_query, log_key, keep, *running_max);
+  LinearAttentionSpec spec;
+  spec.feature_map = FeatureMap::kIdentity;
+  spec.epsilon = 0;
+  spec.causal = true;
+  spec.state_scale = features.state_scale;
+  spec.chunk_starts = *starts = features.chunk_starts;
+  *running_max = features.running_max;
+  return ExtendLinearAttention(features.query, features.key, v, keep, spec, state);
+}
+
+// Keys of hundreds of magnitudes: 0 to 4 nothing beside 5, which is nothing beside 60; 299 is more
+// than all before it. Example 1 begins with masked tokens.
+TEST(CausalStableFeaturesTest, NoKeyMakesARowVanishThatDoesNotSeeIt) {
+  const at::Tensor log_query = at::randn({2, 2, 300, 7}), v = at::randn({2, 2, 300, 3});
+  at::Tensor log_key = at::randn({2, 2, 300, 7});
+  log_key.slice(2, 0, 5).sub_(400);
+  log_key.slice(2, 5, 60).sub_(200);
+  log_key.slice(2, 299).add_(150);
+  at::Tensor keep = at::ones({2, 300}, at::kBool);
+  keep[1].slice(0, 0, 3).fill_(false);
+  keep[0][70] = false;
+  const at::Tensor exact =
+      CausalRows(log_query.to(at::kDouble), log_key.to(at::kDouble), keep, v.to(at::kDouble));
+  for (const int64_t piece : {300, 100, 1}) {
+    at::Tensor running_max, state;
+    std::vector<at::Tensor> rows;
+    std::vector<int64_t> starts;
+    for (int64_t first = 0; first < 300; first += piece) {
+      const auto cut = [&](const at::Tensor& t) { return t.narrow(2, first, piece); };
+      rows.push_back(AttendToPiece(cut(log_query), cut(log_key), keep.narrow(1, first, piece),
+                                   cut(v), &running_max, &state, &starts));
+      if (piece == 300) {
+        EXPECT_EQ(starts, (std::vector<int64_t>{0, 5, 60, 128, 256, 299}));
+      }
+    }
+    // Logarithms of 400 are rounded to 3e-5.
+    EXPECT_LT((at::cat(rows, 2) - exact).abs().max().item<double>(), 1e-3) << piece;
+  }
+}
+
+// Chunks are as they are for speed where nothing can vanish.
+TEST(CausalStableFeaturesTest, UsualKeysAreCutEvenly) {
+  at::Tensor keep = at::ones({2, 300}, at::kBool);
+  keep[1].slice(0, 140).fill_(false);
+  const StableFeatures features = CausalStableFeatures(
+      at::randn({2, 2, 300, 7}), 5 * at::randn({2, 2, 300, 7}), keep, at::Tensor());
+  EXPECT_TRUE(features.chunk_starts.empty());
+  EXPECT_EQ(features.state_scale.size(2), 3);
 }
 
 // Tokens from 301 on of the second example are masked.

@@ -261,7 +261,7 @@ at::Tensor AttentionPart::Oracle(const BlockInput& input) const {
 
 at::Tensor AttentionPart::Extend(const BlockInput& piece, AttentionState* state) const {
   const c10::NoGradGuard no_gradient;
-  return attention_->Extend(Input(piece, state->tokens), state);
+  return ExtendWithoutAutocast(*attention_, Input(piece, state->tokens), state);
 }
 
 int64_t AttentionPart::ParameterCount() const {
@@ -286,7 +286,12 @@ BlockTraits AttentionPart::TraitsOfBlock() const {
   const Traits& of_attention = attention_->traits();
   BlockTraits traits;
   traits.uses_attention = true;
-  traits.is_causal = is_causal_ || of_attention.causality == Causality::kAlways;
+  if (filters_.defined() && filters_.size(0) > 1)
+    traits.taps_field = "model.attention_filter_tokens";
+  // What attention.causal does not ask for, filters do not keep to.
+  const bool filters_look_ahead = !traits.taps_field.empty() && !is_causal_;
+  traits.is_causal =
+      is_causal_ || (of_attention.causality == Causality::kAlways && !filters_look_ahead);
   if (of_attention.causality == Causality::kNever)
     traits.causal_reason = NoCausalForm(of_attention);
   // A filter's last tokens are no part of a stream's state.

@@ -51,7 +51,7 @@ class AttentionPart {
   int64_t ParameterCount() const;
   // Floats a token that norm and projections keep for the backward.
   int64_t ActivationsOfToken() const;
-  // What a block's traits take over from the attention in it: uses_attention to padding_reason.
+  // What a block's traits take over from attention and filters: uses_attention to padding_reason.
   BlockTraits TraitsOfBlock() const;
 
   const Attention& attention() const { return *attention_; }

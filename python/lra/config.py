@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
 
@@ -10,14 +11,20 @@ from lra import _lra
 Value = Union[bool, int, float, str, list]
 # Fields and values, as a mapping or as `--set` takes them: {"train.steps": 100} or ["train.steps=100"].
 Settings = Union[Mapping[str, Value], Sequence[str]]
+Path = Union[str, "os.PathLike[str]"]
 
 
 def assignments(settings: Settings) -> list[str]:
     """Settings as "field=value"."""
     if not isinstance(settings, Mapping):
         return list(settings)
-    text = lambda value: str(value).lower() if isinstance(value, bool) else str(value)
-    return [f"{field}={text(value)}" for field, value in settings.items()]
+    return [f"{field}={_text(value)}" for field, value in settings.items()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(_text(item) for item in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def flatten(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Value]]:
@@ -40,9 +47,9 @@ class Config(Mapping[str, Value]):
     """
 
     def __init__(self, task: str, attention: str = "transformer", protocol: str = "", preset: str = "", *,
-                 set: Settings = (), run_file: str = "") -> None:
+                 set: Settings = (), run_file: Path = "") -> None:
         """Names are those of `lra list`; an empty one means the run file's, else `fair` and `small`."""
-        self._config = _lra.Config.resolve(task, attention, protocol, preset, run_file, assignments(set))
+        self._config = _lra.Config.resolve(task, attention, protocol, preset, os.fspath(run_file), assignments(set))
         self._values = dict(flatten(json.loads(self._config.json())))
         self.provenance: dict[str, str] = dict(self._config.provenance)
         self.changed_rules: dict[str, str] = dict(self._config.changed_rules())

@@ -5,6 +5,7 @@ Shapes: B batch, N tokens, n examples, G what is to be guessed.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Optional, Union
@@ -12,12 +13,13 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from lra import _lra
-from lra.config import Config, Settings, assignments, flatten
+from lra.config import Config, Path, Settings, assignments, flatten
+from lra.errors import InvalidArgumentError, UnknownSplitError
 
 SPLITS = ("train", "validation", "test")
 
 
-def open(path: str, view: Union[Config, Settings] = (), *, protocol: str = "fair", preset: str = "small",
+def open(path: Path, view: Union[Config, Settings] = (), *, protocol: str = "fair", preset: str = "small",
          check_hashes: bool = True, threads: int = 0) -> Data:
     """A prepared data set, seen as a protocol and a preset say.
 
@@ -26,7 +28,7 @@ def open(path: str, view: Union[Config, Settings] = (), *, protocol: str = "fair
     the manifest before a split is read. threads: 0 = all.
     Raises NotFoundError with the command that makes the data, InvalidArgumentError for a view that does not apply.
     """
-    directory = _lra.data_directory(path)
+    directory = _lra.data_directory(os.fspath(path))
     if isinstance(view, Config):
         return Data(directory, view._config.view(), check_hashes, threads)
     task = json.loads(_lra.manifest_json(directory))["spec"]["name"]
@@ -46,8 +48,16 @@ class Data(Mapping[str, "Split"]):
 
     def __getitem__(self, split: str) -> Split:
         if split not in self._splits:
-            self._splits[split] = Split(self.directory, split, self._view, self._check_hashes, self._threads)
+            try:
+                self._splits[split] = Split(self.directory, split, self._view, self._check_hashes, self._threads)
+            except InvalidArgumentError as error:
+                if split in self:
+                    raise
+                raise UnknownSplitError(str(error)) from None
         return self._splits[split]
+
+    def __contains__(self, split: object) -> bool:
+        return split in SPLITS
 
     def __iter__(self) -> Iterator[str]:
         return iter(SPLITS)
@@ -165,24 +175,25 @@ class Batch:
 
 
 def loader(task: Union[str, Config], protocol: str = "", split: str = "train", batch: Optional[int] = None,
-           seed: Optional[int] = None, *, preset: str = "", attention: str = "transformer", set: Settings = (),
-           data: str = "", check_hashes: bool = True) -> Loader:
+           seed: Optional[int] = None, *, preset: str = "", attention: str = "", set: Settings = (),
+           data: Path = "", check_hashes: bool = True) -> Loader:
     """The batches that `lra train` trains on, or those that an evaluation scores.
 
-    task: a name, or a Config that says everything else. batch, seed: over those of protocol and preset. The attention
-    matters only where a protocol sets another batch for it. data: the folder, if it is not $LRA_DATA/TASK.
+    task: a name, or a Config that says everything else. batch, seed: over those of protocol and preset. The attention,
+    transformer by default, matters only where a protocol sets another batch for it. data: the folder, if it is not
+    $LRA_DATA/TASK.
     Raises the errors of Config and of open; InvalidArgumentError for data of another task.
     """
     if isinstance(task, str):
         settings = assignments(set)
         settings += [f"train.batch_examples={batch}"] if batch is not None else []
         settings += [f"seed={seed}"] if seed is not None else []
-        config = Config(task, attention, protocol, preset, set=settings)
-    elif batch is None and seed is None and not set and not protocol and not preset:
+        config = Config(task, attention or "transformer", protocol, preset, set=settings)
+    elif batch is None and seed is None and not set and not protocol and not preset and not attention:
         config = task
     else:
-        raise ValueError("a Config says protocol, preset, batch, seed and settings already: leave them out")
-    directory = _lra.data_directory(data or config.task)
+        raise ValueError("a Config says protocol, preset, attention, batch, seed and settings already: leave them out")
+    directory = _lra.data_directory(os.fspath(data) or config.task)
     _lra.check_data_of_task(directory, config.task)
     return Loader(config, open(directory, config, check_hashes=check_hashes)[split])
 

@@ -13,6 +13,12 @@ class InvalidArgumentError(Error, ValueError):
     code = "INVALID_ARGUMENT"
 
 
+class UnknownSplitError(InvalidArgumentError, KeyError):
+    """A name that is none of a data set's splits."""
+
+    __str__ = Exception.__str__  # KeyError's puts the message in quotes
+
+
 class NotFoundError(Error, LookupError):
     """A folder, file or split that is not there; the message has the command that makes it."""
 

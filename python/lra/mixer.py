@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from lra.reference import AttentionFunction, MakeAttention
 
 _NORMS = tuple(getattr(nn, name) for name in ("LayerNorm", "GroupNorm", "RMSNorm", "BatchNorm1d") if hasattr(nn, name))
-# Modules that are a layer's already.
-_taken: weakref.WeakSet[nn.Module] = weakref.WeakSet()
+# Modules that are a layer's already, with the layer's place.
+_taken: weakref.WeakKeyDictionary[nn.Module, str] = weakref.WeakKeyDictionary()
 
 
 class Mixer:
@@ -38,24 +38,25 @@ class Mixer:
         self.source_sha256 = source_sha256(make)
         self.error: Optional[BaseException] = None  # what ended the run
 
-    def layer(self, heads: int, head_width: int, longest: int, seed: int) -> Layer:
-        """The attention of one more layer; `seed` is what its initial values are drawn from."""
+    def layer(self, heads: int, head_width: int, longest: int, seed: int, place: str = "a layer") -> Layer:
+        """The attention of one more layer; `seed` is what its initial values are drawn from, `place` such as
+        "encoder.layer0.attention"."""
         torch.manual_seed(seed)
-        return Layer(self.make(heads, head_width, longest))
+        return Layer(self.make(heads, head_width, longest), place)
 
 
 class Layer:
     """One layer's attention, with the parameters that the program trains."""
 
-    def __init__(self, function: AttentionFunction) -> None:
+    def __init__(self, function: AttentionFunction, place: str) -> None:
         if not callable(function):
             raise TypeError(f"the attention of a layer is {describe_value(function)}; it must be a function or module of "
                             "q, k, v, keep")
         self.function = function
         self.module = function if isinstance(function, nn.Module) else None
         if self.module is not None:
-            check_module(self.module)
-            _taken.add(self.module)
+            check_module(self.module, place)
+            _taken[self.module] = place
         self.device = torch.device("cpu")
 
     def parameters(self) -> list[tuple[str, Tensor, bool, bool]]:
@@ -102,8 +103,9 @@ class Layer:
         return [*((id(p), 0) for p in self.module.parameters()), *((id(b), b._version) for b in self.module.buffers())]
 
 
-def check_module(module: nn.Module) -> None:
-    """Raises ValueError for a module that belongs to a layer already, and for parameters that cannot be trained here."""
+def check_module(module: nn.Module, place: str) -> None:
+    """Raises ValueError for a module that belongs to a layer already, and for parameters that cannot be trained here: each
+    is trained by one layer, or the optimiser would update it once for each of them in every step."""
     if module in _taken:
         raise ValueError("the function returned a module that it had returned before; each layer of each model needs one "
                          "of its own, made anew")
@@ -114,6 +116,12 @@ def check_module(module: nn.Module) -> None:
             raise ValueError(f"parameter {name} is {p.dtype}; it must be torch.float32")
         if p.device.type != "cpu":
             raise ValueError(f"parameter {name} is on {p.device}; the run moves it to its device itself")
+    trained = {id(p): name for name, p in module.named_parameters() if p.requires_grad}
+    for other, where in _taken.items():
+        for name, p in other.named_parameters():
+            if p.requires_grad and id(p) in trained:
+                raise ValueError(f"parameter {trained[id(p)]} of {place} is parameter {name} of {where}, too; layers and models "
+                                 "cannot share what is trained: make it anew in each call, or freeze it with requires_grad_(False)")
 
 
 def qualified_name(make: Any) -> str:

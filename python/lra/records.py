@@ -12,11 +12,11 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from lra import _lra
-from lra.config import Settings, assignments
+from lra.config import Path, Settings, assignments
 
 
-def score(predictions: Any, data: str, *, name: str = "", split: str = "test", index: Any = None, protocol: str = "fair",
-          preset: str = "small", view: Settings = (), seed: int = 0, description: str = "", out: str = "") -> dict[str, Any]:
+def score(predictions: Any, data: Path, *, name: str = "", split: str = "test", index: Any = None, protocol: str = "fair",
+          preset: str = "small", view: Settings = (), seed: int = 0, description: str = "", out: Path = "") -> dict[str, Any]:
     """Scores predictions of any program: what `lra score` does (docs/scoring.md).
 
     predictions: logits float [n, C], or classes of any integer type [n]; arrays or tensors, in the split's order, or in
@@ -26,9 +26,10 @@ def score(predictions: Any, data: str, *, name: str = "", split: str = "test", i
     warnings and, with a name, the folder "run".
     Raises InvalidArgumentError for predictions that do not fit the split.
     """
+    out = os.fspath(out)
     if out and not name:
         raise ValueError(f"out is {out!r}: a record needs a name, which is its row's in tables")
-    directory = _lra.data_directory(data)
+    directory = _lra.data_directory(os.fspath(data))
     with tempfile.TemporaryDirectory() as folder:
         files = {"predictions": predictions, "index": index}
         paths = {key: _save(os.path.join(folder, key + ".npy"), array) for key, array in files.items()}
@@ -51,7 +52,7 @@ def _save(path: str, array: Any) -> str:
     return path
 
 
-def table(records: Union[str, os.PathLike, Sequence[Union[str, os.PathLike]]], *, split: str = "test", metric: str = "",
+def table(records: Union[Path, Sequence[Path]], *, split: str = "test", metric: str = "",
           tasks: Sequence[str] = (), methods: Sequence[str] = (), published: Sequence[str] = (),
           pandas: Optional[bool] = None) -> Any:
     """A row for each cell of the leaderboard of these run folders, or folders that hold some: what `lra table --format csv`

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lra import model as plain
-from lra.config import Config
+from lra.config import Config, Path
 from lra.data import Batch, Split, loader, open
 from lra.records import score
 
@@ -190,7 +190,7 @@ class Trained:
     best_step: int = -1
 
 
-def train(config: Config, make: MakeAttention, *, data: str = "", weights: str = "", device: str = "cpu",
+def train(config: Config, make: MakeAttention, *, data: Path = "", weights: Path = "", device: str = "cpu",
           say: Callable[[str], None] = lambda line: None) -> Trained:
     """Trains for train.steps and keeps the weights that validate best.
 
@@ -231,7 +231,7 @@ def train(config: Config, make: MakeAttention, *, data: str = "", weights: str =
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, split: str, config: Config, *, data: str = "", device: str = "cpu") -> Tensor:
+def evaluate(model: nn.Module, split: str, config: Config, *, data: Path = "", device: str = "cpu") -> Tensor:
     """Logits [n, C] in the split's order: what lra.score takes."""
     batches = loader(config, split=split, data=data, check_hashes=False)
     was_training = model.training

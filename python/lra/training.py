@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
 from lra import _lra
-from lra.config import Config
+from lra.config import Config, Path
 from lra.errors import Error
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class Run:
         return f"{self.method} seed {self.seed}: {', '.join(parts)} at step {self.selected_step} -> {self.path}"
 
 
-def train(config: Config, attention: Optional[MakeAttention] = None, *, out: str = "", seed: Optional[int] = None,
-          resume: bool = False, name: str = "", data: str = "", device: str = "cpu", threads: int = 0, quiet: bool = False,
-          start: str = "", init_from: str = "", **runtime: Any) -> Run:
+def train(config: Config, attention: Optional[MakeAttention] = None, *, out: Path = "", seed: Optional[int] = None,
+          resume: bool = False, name: str = "", data: Path = "", device: str = "cpu", threads: int = 0, quiet: bool = False,
+          start: Path = "", init_from: Path = "", **runtime: Any) -> Run:
     """Trains, selects, tests and records a model, as `lra train` does: the same numbers in the same files (docs/training.md).
 
     attention: called for each layer with heads, head_width and longest; returns a function or torch.nn.Module of q, k, v
@@ -53,11 +53,11 @@ def train(config: Config, attention: Optional[MakeAttention] = None, *, out: str
     """
     trainer = _load()
     import torch
-    directory = _lra.data_directory(data or config.task)
+    directory = _lra.data_directory(os.fspath(data) or config.task)
     _lra.check_data_of_task(directory, config.task)
     choice = trainer.Choice()
     choice.seeds, choice.resume = "" if seed is None else str(seed), resume
-    choice.start, choice.init_from = start, init_from
+    choice.start, choice.init_from = os.fspath(start), os.fspath(init_from)
     choice.command_line = f"lra.train (Python {sys.version_info.major}.{sys.version_info.minor})"
     choice.graphs = "off" if attention is not None else "auto"
     choice.set_runtime(json.dumps({"out_dir": os.fspath(out), "data_dir": directory, "device": device, "threads": threads,

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "lra/check.h"
 #include "lra/python_attention.h"
 #include "lra/random.h"
@@ -202,8 +203,9 @@ absl::StatusOr<std::unique_ptr<Attention>> Make(const PythonOptions& options,
       HashName(absl::StrCat("python attention ", context.parameters->seed(), " ", context.scope));
   return WithPython(what, [&]() -> absl::StatusOr<std::unique_ptr<Attention>> {
     if (!ActiveMixer().is_valid()) return NeedsPython(context.options);
+    const std::string place(absl::StripSuffix(context.scope, "."));
     nb::object layer = ActiveMixer().attr("layer")(context.heads, context.head_width,
-                                                   context.max_length_tokens, seed);
+                                                   context.max_length_tokens, seed, place);
     std::vector<at::Tensor> trained = AdoptAll(layer, context);
     return std::make_unique<PythonAttention>(options, std::move(layer), std::move(trained));
   });

@@ -66,9 +66,41 @@ TEST_F(BytesTest, PassesOverWhatIsNotAskedFor) {
   EXPECT_THAT(Pieces("train"), ElementsAre("abcd", "0123", "4567", "89"));
 }
 
+// The folder above the splits is no part of a path.
+TEST_F(BytesTest, WhatIsSkippedDoesNotDependOnTheFolderAbove) {
+  ExpectImports(WriteFolder(Good()));
+  const auto expected = Contents(Out());
+  Entries wrapped = Good();
+  for (Entry& entry : wrapped) entry.name = "urls_2024/unsup/" + entry.name;
+  ExpectImports(WriteTar(wrapped));
+  EXPECT_EQ(Contents(Out()), expected);
+}
+
+class UnskippedBytesTest : public ImportTestBase {
+ protected:
+  UnskippedBytesTest() : ImportTestBase("bytes_lm", {"skip="}) {}
+};
+
+TEST_F(UnskippedBytesTest, TheListMayBeEmptied) {
+  const Manifest manifest = ExpectImports(
+      WriteFolder({{"train/unsup/1.txt", "a"}, {"train/urls_pos.txt", "b"}, {"test/c.txt", "c"}}));
+  EXPECT_EQ(manifest.splits(0).examples(), 2);
+  EXPECT_EQ(manifest.skipped_size(), 0);
+}
+
 TEST_F(BytesTest, RefusesWhatIsMissingTwiceOrTooLong) {
-  ExpectRefused(Good(), {{Drop("books/test"), {"no texts test/"}, absl::StatusCode::kNotFound},
-                         {Again("books/train/b.txt", "x"), {"train/b.txt", "twice"}}});
+  ExpectRefused(Good(),
+                {{Drop("books/test"), {"no texts test/"}, absl::StatusCode::kNotFound},
+                 {All({Drop("books/test"), Put("books/test/unsup/1.txt", "x")}),
+                  {"no texts test/",
+                   "; 1 file was passed over, because the option skip names /unsup/, /urls_"},
+                  absl::StatusCode::kNotFound},
+                 {Again("books/train/b.txt", "x"), {"train/b.txt", "twice"}}});
+}
+
+// It stands for a text that would be missing.
+TEST_F(BytesTest, RefusesLinksOfArchives) {
+  ExpectLinksRefused(Good(), {"books/train/d.txt", "test/e.txt"});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"
@@ -116,7 +117,8 @@ class TextFilesReader : public RawReader {
       entry_ = *std::move(entry);
       const int split = SplitOf(entry_.name);
       if (split < 0 || !absl::EndsWith(entry_.name, ".txt")) continue;
-      if (IsSkipped(entry_.name)) {
+      const std::string path = PathInSplit(entry_.name, split);
+      if (IsSkipped(absl::StrCat("/", path))) {
         ++skipped_;
         continue;
       }
@@ -126,10 +128,17 @@ class TextFilesReader : public RawReader {
         ++empty_;
         continue;
       }
-      files_.push_back({split, PathInSplit(entry_.name, split), files_.size(), 0});
-      sets_[split].Add(HashName(files_.back().path), text_);
+      files_.push_back({split, path, files_.size(), 0});
+      sets_[split].Add(HashName(path), text_);
       return true;
     }
+  }
+
+  std::string SkippedText() const {
+    if (skipped_ == 0) return "";
+    return absl::StrCat("; ", skipped_, skipped_ == 1 ? " file was" : " files were",
+                        " passed over, because the option skip names ",
+                        absl::StrJoin(options_.skip(), ", "));
   }
 
   absl::Status Close() {
@@ -137,7 +146,8 @@ class TextFilesReader : public RawReader {
     for (int split = 0; split < 2; ++split) {
       if (sets_[split].empty()) {
         return absl::NotFoundError(absl::StrCat(source_->name(), " has no texts ", kSplits[split],
-                                                "/…/NAME.txt; both train/ and test/ are needed"));
+                                                "/…/NAME.txt; both train/ and test/ are needed",
+                                                SkippedText()));
       }
       sources_.push_back(sets_[split].Source(kSplits[split]));
     }

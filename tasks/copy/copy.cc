@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "datasets/split_view.h"
+#include "datasets/manifest.h"
 #include "lra/plugin_options.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"

@@ -155,7 +155,8 @@ bool ContourPlacer::BeginAnywhere(double contrast, Contour* contour) {
 bool ContourPlacer::Begin(int direction, Point tail, double contrast, Contour* contour) {
   const FirstPaddle& first = tables_.first[direction];
   const Point head = first.head.From(tail), pivot = first.pivot.From(head);
-  if (!tables_.layout.Contains(head) || !tables_.layout.Contains(pivot)) return false;
+  for (const Point point : {tail, head, pivot})
+    if (!tables_.layout.Contains(point)) return false;
   const Paddle* paddle = &tables_.paddles[first.paddle];
   *contour = {tail, head, pivot, direction, paddle, tail};
   placed_.push_back({paddle, tail, contrast, direction});

@@ -57,8 +57,8 @@ class ContourPlacer {
   bool BeginInMiddle(double contrast, Contour* contour);
   bool BeginNear(Point other_origin, double contrast, Contour* contour);
   bool BeginAnywhere(double contrast, Contour* contour);
-  // Places the first paddle of a contour; returns false if its head or pivot is outside of the
-  // image.
+  // Places the first paddle of a contour; returns false if its tail, head or pivot is outside of
+  // the image. (Tails outside occur without border_artifact only.)
   bool Begin(int direction, Point tail, double contrast, Contour* contour);
   bool Extend(double contrast, Contour* contour);
 

@@ -48,6 +48,7 @@ struct PathfinderGenerator::Tables {
   }
 
   const PathfinderOptions options;
+  const absl::Status discs_show = CheckDiscsShow(options);
   const MarkerPictures markers;
   std::vector<MarginTables> by_margin;
 };
@@ -78,6 +79,7 @@ absl::StatusOr<PathfinderGenerator> PathfinderGenerator::Create(const Pathfinder
 absl::Status PathfinderGenerator::Draw(RandomStream* random, PathfinderImage* image,
                                        std::vector<double>* turns_rad) const {
   const PathfinderOptions& options = tables_->options;
+  LRA_RETURN_IF_ERROR(tables_->discs_show);
   image->label = static_cast<int>(random->Below(2));
   image->marked_origin = static_cast<int>(random->Below(2));
   image->marked_terminal = image->label == 1 ? image->marked_origin : 1 - image->marked_origin;

@@ -51,7 +51,8 @@ class PathfinderGenerator {
 
   // The image depends on the options and the stream only, on every machine. One stream has far more
   // numbers than an image can use. InvalidArgument if kMaxAttempts attempts found no room for two
-  // contours. `turns_rad`, if given, receives the turns between the paddles of each target.
+  // contours, and the error of CheckDiscsShow. `turns_rad`, if given, receives the turns between
+  // the paddles of each target.
   absl::Status Draw(RandomStream* random, PathfinderImage* image,
                     std::vector<double>* turns_rad = nullptr) const;
 

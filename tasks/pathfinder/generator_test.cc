@@ -159,6 +159,36 @@ TEST(PathfinderGeneratorTest, MarginsAndContrastsAreDrawn) {
   EXPECT_EQ(margins[2] + margins[3], 200);
 }
 
+// Two of the images whose second contour began outside of the picture, where there are no pictures
+// of discs.
+TEST(PathfinderGeneratorTest, ContoursBeginInsideWithoutTheArtefact) {
+  PathfinderOptions options = OfficialOptions(32);
+  options.set_border_artifact(false);
+  const auto generator = PathfinderGenerator::Create(options);
+  ASSERT_TRUE(generator.ok()) << generator.status();
+  for (const uint32_t index : {626u, 667u}) {
+    RandomStream random(0, RandomDomain("pathfinder"), {0, index, 32u << 16 | 14u});
+    PathfinderImage image;
+    ASSERT_TRUE(generator->Draw(&random, &image).ok());
+    for (const auto& tips : {image.tips.origins, image.tips.terminals}) {
+      for (const Tip tip : tips)
+        EXPECT_TRUE(std::min(tip.y, tip.x) >= 0 && std::max(tip.y, tip.x) < 32) << tip.y << tip.x;
+    }
+  }
+}
+
+TEST(PathfinderGeneratorTest, LinesThatHideDiscsAreRefused) {
+  PathfinderOptions options = OfficialOptions(32);
+  options.set_contour_contrasts(0, 20);
+  const auto generator = PathfinderGenerator::Create(options);
+  ASSERT_TRUE(generator.ok()) << generator.status();
+  RandomStream random(7, RandomDomain("pathfinder"), {0, 0, 0});
+  PathfinderImage image;
+  const absl::Status status = generator->Draw(&random, &image);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("contour_contrasts"));
+}
+
 TEST(PathfinderGeneratorTest, SaysWhenNothingFits) {
   PathfinderOptions options = OfficialOptions(32);
   options.set_contour_paddles(60);

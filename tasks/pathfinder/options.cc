@@ -111,4 +111,24 @@ absl::StatusOr<PathfinderOptions> ResolveOptions(const PathfinderOptions& option
   return resolved;
 }
 
+// An end without a disc looks as if it had one where lines cover all of its place as brightly as
+// the disc would. So a line may be as bright as a disc where it covers a pixel, and a thick one
+// less. `verify` accepted sets of 200,000 pictures of 32 x 32 pixels at these limits, with several
+// radii and thicknesses; of sets a fifth above them some have discs that it does not find.
+absl::Status CheckDiscsShow(const PathfinderOptions& options) {
+  const auto largest = [](const google::protobuf::RepeatedField<double>& values) {
+    return *std::max_element(values.begin(), values.end());
+  };
+  const double contrast =  // that of distractors has no factor of the paddle
+      largest(options.contour_contrasts()) * std::max(1.0, largest(options.paddle_contrasts()));
+  const double thickness = options.paddle_thickness_pixels();
+  const double most =
+      std::min(1 / std::min(1.0, thickness), 2 * options.marker_radius_pixels() / (3 * thickness));
+  if (contrast <= most * (1 + 1e-9)) return absl::OkStatus();
+  return Invalid("contour_contrasts and paddle_contrasts make lines of contrast ", contrast,
+                 " beside discs of 1, which would hide some discs; with paddle_thickness_pixels ",
+                 thickness, " and marker_radius_pixels ", options.marker_radius_pixels(), ", ",
+                 most, " is possible");
+}
+
 }  // namespace lra::pathfinder

@@ -86,5 +86,25 @@ TEST(OptionsTest, ErrorsSayWhatWouldBeRight) {
               HasSubstr("continuity"));
 }
 
+TEST(OptionsTest, LinesMustNotHideDiscs) {
+  for (const int side : {32, 64, 128, 256})
+    EXPECT_TRUE(CheckDiscsShow(OfficialOptions(side)).ok())
+        << CheckDiscsShow(OfficialOptions(side));
+  PathfinderOptions bright = OfficialOptions(32);
+  bright.set_contour_contrasts(0, 20);
+  EXPECT_TRUE(ResolveOptions(bright).ok());  // such data can be read
+  EXPECT_EQ(CheckDiscsShow(bright).message(),
+            "pathfinder options: contour_contrasts and paddle_contrasts make lines of contrast 20 "
+            "beside discs of 1, which would hide some discs; with paddle_thickness_pixels 0.5 and "
+            "marker_radius_pixels 1.5, 2 is possible");
+  PathfinderOptions thick = OfficialOptions(32);
+  thick.set_paddle_thickness_pixels(1);
+  EXPECT_THAT(std::string(CheckDiscsShow(thick).message()), HasSubstr(", 1 is possible"));
+  thick.set_contour_contrasts(0, 1);
+  EXPECT_TRUE(CheckDiscsShow(thick).ok());
+  thick.add_paddle_contrasts(1.5);
+  EXPECT_FALSE(CheckDiscsShow(thick).ok());
+}
+
 }  // namespace
 }  // namespace lra::pathfinder

@@ -124,7 +124,8 @@ class ReviewReader : public RawReader {
           absl::StrCat(entry_.name, ": there is another table of split ", kSplits[name.split]));
     }
     tables_seen_[name.split] = true;
-    table_ = std::make_unique<CsvReader>(name.dialect, kTableColumns);
+    dialect_ = name.dialect;
+    table_ = std::make_unique<CsvReader>(dialect_, kTableColumns);
     split_ = name.split;
     rows_ = 0;
     size_bytes_ = 0;
@@ -142,7 +143,12 @@ class ReviewReader : public RawReader {
     while (true) {
       absl::StatusOr<std::optional<CsvRow>> row = table_->Next();
       if (!row.ok()) return Annotate(row.status());
-      if (row->has_value()) return row;
+      if (row->has_value()) {
+        if (dialect_ == TableDialect::kCsv) return row;
+        const absl::Status unquoted = CheckUnquoted(**row);
+        if (!unquoted.ok()) return Annotate(unquoted);
+        return row;
+      }
       block_.resize(kBlockBytes);
       LRA_ASSIGN_OR_RETURN(const size_t count, source_->Read(block_.data(), block_.size()));
       block_.resize(count);
@@ -228,6 +234,7 @@ class ReviewReader : public RawReader {
   std::map<std::pair<int, int>, FileSet> folders_;  // by split and label
   // The current table, if any.
   std::unique_ptr<CsvReader> table_;
+  TableDialect dialect_ = TableDialect::kCsv;
   bool tables_seen_[2] = {false, false};
   std::optional<TableLayout> layout_;
   int split_ = 0;

@@ -103,9 +103,11 @@ TEST_F(ReviewReaderTest, TheFolderAboveMayHaveAnyNameOrNone) {
 }
 
 TEST_F(ReviewReaderTest, LinksDevicesAndPathsOutOfTheArchiveTouchNothing) {
-  Entries hostile = HostileEntries({"aclImdb/train/pos/3_9.txt", "aclImdb/train/pos/0_7.txt",
-                                    "train.csv", "../train/neg/4_1.txt", "/tmp/x/test/pos/5_9.txt"},
-                                   "/etc/passwd");
+  const std::vector<std::string> names = {"aclImdb/train/pos/3_9.txt", "aclImdb/train/pos/0_7.txt",
+                                          "train.csv", "../train/neg/4_1.txt",
+                                          "/tmp/x/test/pos/5_9.txt"};
+  ExpectLinksRefused(GoodTree(), names);
+  Entries hostile = HostileEntries(names);
   for (const char* name : {"../../escaped", "/tmp/lra-escaped", "aclImdb/../../../escaped.txt"}) {
     hostile.push_back({name, "written?"});
   }
@@ -191,6 +193,8 @@ TEST_F(ReviewReaderTest, BrokenTablesAreRefused) {
       GoodTables(),
       {{Drop("test.csv"), {raw_, " has no table test.csv or test.tsv"}, kMissing},
        {Put("train.tsv", "0\ta\n"), {"train.tsv: there is another table of split train"}},
+       {All({Drop("train.csv"), Put("train.tsv", "0\ta\n1\t\"so \"\"good\"\"\"\n")}),
+        {"train.tsv: line 2, column 2: ", "is quoted as in a .csv"}},
        {Again("more/train.csv", good), {"train.csv: there is another table of split train"}},
        {Put("train/pos/0_9.txt", "x"), {"holds both a tree of reviews and tables: train"}},
        {train(""), {"train.csv: the table has no examples"}},

@@ -51,7 +51,7 @@ class TextTask : public Task {
 
   std::string RawDescription() const override {
     return "aclImdb_v1.tar.gz, the folder that it unpacks to, or a folder or archive with "
-           "two-column tables train.csv and test.csv (or .tsv)";
+           "two-column tables train.csv and test.csv (or .tsv, without quoting)";
   }
 
   absl::StatusOr<std::unique_ptr<RawReader>> OpenRaw(

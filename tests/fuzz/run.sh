@@ -7,6 +7,7 @@
 # Exit code 1 if a target failed: the input is then build/fuzz/failed/<name>-..., and this repeats it:
 #   build/fuzz/tests/fuzz/fuzz_<name> build/fuzz/failed/<name>-...
 set -euo pipefail
+unset CDPATH
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
 case $seconds in '' | *[!0-9]*) echo "usage: tests/fuzz/run.sh [SECONDS] [NAME...]" >&2; exit 2 ;; esac
