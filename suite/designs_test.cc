@@ -178,7 +178,7 @@ TEST_F(DesignsTest, UnlikeExamplesAreRefused) {
   WriteAll();
   Write(cells_[3], FirstRight(700, 1999));
   EXPECT_THAT(Refusal(absl::StatusCode::kFailedPrecondition),
-              HasSubstr("the number of examples differs"));
+              HasSubstr("has 1,999 test examples, those of other runs of its cell have 2,000"));
 }
 
 TEST_F(DesignsTest, ADivergedRunDropsItsSeed) {

@@ -178,8 +178,9 @@ TEST(TokenBaselineLimitsTest, TablesOfTooManyIdsAreLeftOut) {
     const TestFolder folder;
     TaskSpec spec = SmallSpec(vocabulary_size);
     spec.clear_close_bracket_id();
+    const EncodedExample one{{1, 2, 1}, {}, 0};
     WriteTestData(folder.File("data"), spec,
-                  {{"train", {{{1, 2, 1}, {}, 0}}}, {"test", {{{2, 1}, {}, 0}}}});
+                  {{"train", {one}}, {"validation", {one}}, {"test", {one}}});
     DataView view;
     view.set_target(target);
     const Dataset data = *Dataset::Open(folder.File("data"), {});
@@ -189,7 +190,7 @@ TEST(TokenBaselineLimitsTest, TablesOfTooManyIdsAreLeftOut) {
     const auto all = RunBaselines(methods, train, test, {&test}, {.all = true});
     EXPECT_TRUE(all.ok()) << all.status();
     std::vector<std::string> found;
-    for (const BaselinePrediction& one : *all) found.push_back(one.facts.name);
+    for (const BaselinePrediction& method : *all) found.push_back(method.facts.name);
     return found;
   };
   EXPECT_THAT(names(100, DataView::NEXT), ElementsAre("uniform", "unigram", "bigram", "ngram"));
