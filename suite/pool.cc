@@ -110,14 +110,16 @@ class Pool {
     return WithOthers(first, seconds);
   }
 
-  // Takes them from the queue, of which mutex_ is held; all of them end in so many seconds.
+  // Takes them from the queue, of which mutex_ is held; all of them end in so many seconds, or of
+  // none it is known when it would (kNever).
   Cells WithOthers(const Queued& first, double seconds) {
     Cells cells = {first.cell};
     double sum = first.seconds_left;
     for (auto other = queue_.begin(); other != queue_.end();) {
       const bool joins = static_cast<int>(cells.size()) < options_.at_once &&
                          CellName(*other->cell) == CellName(*first.cell) &&
-                         sum + other->seconds_left <= seconds;
+                         (sum + other->seconds_left <= seconds ||
+                          (first.seconds_left == kNever && other->seconds_left == kNever));
       if (joins) {
         cells.push_back(other->cell);
         sum += other->seconds_left;

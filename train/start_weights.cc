@@ -37,12 +37,21 @@ absl::StatusOr<CheckpointState> LoadWanted(const Wanted& wanted, const std::stri
 }
 
 // What a model computes from its weights. Rates and places of dropout, statistics of training and
-// initial values may differ.
+// initial values may differ; those of s4d are init and the range of steps.
 bool IsOfModel(absl::string_view path) {
-  constexpr absl::string_view kFree[] = {"attention.dropout",      "model.dropout",
-                                         "model.dropout_mask",     "model.embedding_dropout",
-                                         "model.embedding_stddev", "model.initial_values",
-                                         "model.inner_dropout",    "model.joint_pair_statistics"};
+  constexpr absl::string_view kFree[] = {"attention.dropout",
+                                         "attention.options.init",
+                                         "attention.options.max_step",
+                                         "attention.options.min_step",
+                                         "model.dropout",
+                                         "model.dropout_mask",
+                                         "model.embedding_dropout",
+                                         "model.embedding_stddev",
+                                         "model.initial_values",
+                                         "model.inner_dropout",
+                                         "model.joint_pair_statistics"};
+  if (absl::StartsWith(path, "attention.options.initial_")) return false;
+  if (path == "attention.options.training_rounds") return false;  // reformer's
   return (absl::StartsWith(path, "model.") || absl::StartsWith(path, "attention.") ||
           absl::StartsWith(path, "block.")) &&
          std::find(std::begin(kFree), std::end(kFree), path) == std::end(kFree);
