@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -90,6 +91,15 @@ TEST(RunCells, NoMoreSeedsGoTogetherThanEndInTime) {
   options.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1000);
   ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
   EXPECT_EQ(*ReadFile(JoinPath(folder.path(), "groups")), "a-s0 a-s1\na-s2 a-s3\n");
+  // Of those whose time nobody knows, none ends sooner by itself.
+  const TestFolder unknown;
+  options = Shell(unknown, "echo $NAMES >> $OUT/groups; exit 3");
+  options.workers = 1;
+  options.at_once = 4;
+  options.seconds_left.assign(4, std::numeric_limits<double>::infinity());
+  options.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1000);
+  ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
+  EXPECT_EQ(*ReadFile(JoinPath(unknown.path(), "groups")), "a-s0 a-s1 a-s2 a-s3\n");
 }
 
 TEST(RunCells, StartsEachOnceAndNotesHowItFailed) {

@@ -37,24 +37,16 @@ absl::StatusOr<CheckpointState> LoadWanted(const Wanted& wanted, const std::stri
 }
 
 // What a model computes from its weights. Rates and places of dropout, statistics of training and
-// initial values may differ; those of s4d are init and the range of steps.
+// initial values may differ.
 bool IsOfModel(absl::string_view path) {
-  constexpr absl::string_view kFree[] = {"attention.dropout",
-                                         "attention.options.init",
-                                         "attention.options.max_step",
-                                         "attention.options.min_step",
-                                         "model.dropout",
-                                         "model.dropout_mask",
-                                         "model.embedding_dropout",
-                                         "model.embedding_stddev",
-                                         "model.initial_values",
-                                         "model.inner_dropout",
-                                         "model.joint_pair_statistics"};
-  if (absl::StartsWith(path, "attention.options.initial_")) return false;
-  if (path == "attention.options.training_rounds") return false;  // reformer's
-  return (absl::StartsWith(path, "model.") || absl::StartsWith(path, "attention.") ||
-          absl::StartsWith(path, "block.")) &&
-         std::find(std::begin(kFree), std::end(kFree), path) == std::end(kFree);
+  constexpr absl::string_view kFree[] = {"attention.dropout",      "model.dropout",
+                                         "model.dropout_mask",     "model.embedding_dropout",
+                                         "model.embedding_stddev", "model.initial_values",
+                                         "model.inner_dropout",    "model.joint_pair_statistics"};
+  const bool is_free = std::find(std::begin(kFree), std::end(kFree), path) != std::end(kFree) ||
+                       absl::StartsWith(path, "attention.options.initial_");
+  return !is_free && (absl::StartsWith(path, "model.") || absl::StartsWith(path, "attention.") ||
+                      absl::StartsWith(path, "block."));
 }
 
 absl::Status LoadModel(const Wanted& wanted, const Run& run) {

@@ -12,8 +12,9 @@ namespace lra {
 
 // Whether a model of `config` computes the same of its weights as the other run's did: model,
 // attention and block, with their options. InvalidArgument names the first field that differs, with
-// both values. Rates of dropout, initial values and all that is about training may differ. What has
-// no model on record is left to the shapes of its tensors.
+// both values. Rates of dropout, initial values (of attentions: options named initial_...) and all
+// that is about training may differ. What has no model on record is left to the shapes of its
+// tensors.
 absl::Status CheckSameModel(absl::string_view checkpoint, const CheckpointState& other,
                             const ExperimentConfig& config);
 
