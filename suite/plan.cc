@@ -46,10 +46,14 @@ std::map<std::string, RunCost> FinishedCosts(const std::string& out,
 }
 
 RunCost CostOf(const RunEstimate& estimate) {
+  int64_t passing = 0;
+  for (const StageCost& stage : estimate.stage())
+    passing = std::max<int64_t>(passing, stage.checkpoint_bytes());
   return {.wall_seconds = estimate.wall_seconds(),
           .cpu_seconds = estimate.cpu_seconds(),
           .memory_bytes = estimate.peak_memory_bytes(),
-          .disk_bytes = estimate.disk_bytes()};
+          .disk_bytes = estimate.disk_bytes(),
+          .passing_disk_bytes = passing};
 }
 
 // Within a search or pretraining a step is one of a part, so that nothing is known of the whole.
@@ -66,13 +70,21 @@ double SecondsOnWorkers(const std::vector<RunPlan>& runs, int workers) {
   return *std::max_element(ends.begin(), ends.end());
 }
 
-std::vector<int64_t> LargestFirst(const SuitePlan& plan) {
+// What the runs that are left take of something, each.
+std::vector<int64_t> LargestFirst(const SuitePlan& plan, int64_t RunCost::*bytes_of) {
   std::vector<int64_t> bytes;
   for (const RunPlan& run : plan.runs) {
-    if (run.is_left && run.cost) bytes.push_back(run.cost->memory_bytes);
+    if (run.is_left && run.cost) bytes.push_back((*run.cost).*bytes_of);
   }
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
   return bytes;
+}
+
+// What as many of them take as there are workers, at most.
+int64_t AtOnce(const SuitePlan& plan, int64_t RunCost::*bytes_of) {
+  std::vector<int64_t> bytes = LargestFirst(plan, bytes_of);
+  bytes.resize(std::min(bytes.size(), static_cast<size_t>(plan.workers)));
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
 }
 
 void AddTotals(SuitePlan* plan) {
@@ -82,12 +94,11 @@ void AddTotals(SuitePlan* plan) {
     plan->unknown += run.cost ? 0 : 1;
     if (!run.cost) continue;
     plan->cpu_seconds += run.left_share * run.cost->cpu_seconds;
-    plan->disk_bytes += run.cost->disk_bytes;
+    plan->disk_bytes += run.cost->disk_bytes - run.cost->passing_disk_bytes;
   }
   plan->wall_seconds = SecondsOnWorkers(plan->runs, plan->workers);
-  std::vector<int64_t> bytes = LargestFirst(*plan);
-  bytes.resize(std::min(bytes.size(), static_cast<size_t>(plan->workers)));
-  plan->memory_bytes = std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+  plan->memory_bytes = AtOnce(*plan, &RunCost::memory_bytes);
+  plan->disk_bytes += AtOnce(*plan, &RunCost::passing_disk_bytes);
 }
 
 // The nearest folder above that is there.
@@ -113,9 +124,10 @@ SuitePlan MakePlan(const std::string& out, const std::vector<SuiteCell>& cells,
     if (const auto found = estimates.find(name); found != estimates.end())
       run.cost = CostOf(found->second.estimate());
     if (const auto found = finished.find(name); found != finished.end()) {
-      const int64_t disk_bytes = run.cost ? run.cost->disk_bytes : 0;
+      const RunCost measured = run.cost.value_or(RunCost());
       run.cost = found->second;
-      run.cost->disk_bytes = disk_bytes;
+      run.cost->disk_bytes = measured.disk_bytes;
+      run.cost->passing_disk_bytes = measured.passing_disk_bytes;
     }
     run.is_left = IsLeft(statuses[i], retries_failed) || statuses[i].state == CellState::kRunning;
     if (run.is_left) run.left_share = LeftShare(cells[i], statuses[i]);
@@ -140,7 +152,7 @@ std::vector<SuiteCell> CheapestFirst(const std::vector<SuiteCell>& cells, const 
 int WorkersThatFit(const SuitePlan& plan, int64_t memory_bytes) {
   int64_t taken = 0;
   int fit = 0;
-  for (const int64_t bytes : LargestFirst(plan)) {
+  for (const int64_t bytes : LargestFirst(plan, &RunCost::memory_bytes)) {
     taken += bytes;
     if (taken > memory_bytes) return fit;
     if (++fit == plan.workers) break;

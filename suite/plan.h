@@ -19,8 +19,9 @@ struct RunCost {
   double wall_seconds = 0;
   double cpu_seconds = 0;
   int64_t memory_bytes = 0;
-  int64_t disk_bytes = 0;
-  int finished_runs = 0;  // of the same cell, whose mean this is; 0 = from measured steps
+  int64_t disk_bytes = 0;          // at most
+  int64_t passing_disk_bytes = 0;  // those of them that are gone when it has ended
+  int finished_runs = 0;           // of the same cell, whose mean this is; 0 = from measured steps
 };
 
 // What is known of a run, and of what is left of it.
@@ -38,7 +39,7 @@ struct SuitePlan {
   double wall_seconds = 0;    // until the last worker has ended
   double cpu_seconds = 0;
   int64_t memory_bytes = 0;  // of as many of the largest as there are workers
-  int64_t disk_bytes = 0;    // of what is left
+  int64_t disk_bytes = 0;    // of what is left, where so many runs are under way
 };
 
 // The mean of finished runs of the same cell where there are any; else the estimate. A run that was

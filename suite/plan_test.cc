@@ -87,6 +87,15 @@ TEST_F(PlanTest, AddsUpWhatIsLeft) {
   EXPECT_EQ(MakePlan(folder_.path(), cells_, statuses_, estimates_, 1, true).left, 4);
 }
 
+// 300 of the 1,000 bytes are a checkpoint that is being written.
+TEST_F(PlanTest, OnlyWorkersWriteCheckpoints) {
+  for (auto& [name, estimate] : estimates_)
+    estimate.mutable_estimate()->add_stage()->set_checkpoint_bytes(300);
+  EXPECT_EQ(Plan(1).disk_bytes, 4 * 700 + 300);
+  EXPECT_EQ(Plan(3).disk_bytes, 4 * 700 + 900);
+  EXPECT_EQ(Plan(9).disk_bytes, 4000);
+}
+
 TEST_F(PlanTest, AFinishedRunSaysWhatOthersOfItsCellTake) {
   Trained(0, At(CellState::kWaiting, 0), At(CellState::kStopped, 50), 11);
   Trained(0, At(CellState::kStopped, 50), At(CellState::kFinished, 100), 13);

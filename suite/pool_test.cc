@@ -91,7 +91,7 @@ TEST(RunCells, NoMoreSeedsGoTogetherThanEndInTime) {
   options.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1000);
   ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
   EXPECT_EQ(*ReadFile(JoinPath(folder.path(), "groups")), "a-s0 a-s1\na-s2 a-s3\n");
-  // Of those whose time nobody knows, none ends sooner by itself.
+  // Runs whose time nobody knows go together: none ends sooner by itself.
   const TestFolder unknown;
   options = Shell(unknown, "echo $NAMES >> $OUT/groups; exit 3");
   options.workers = 1;
