@@ -58,8 +58,8 @@ class DilatedConvolutionFunction : public torch::autograd::Function<DilatedConvo
     MapGradient sums(map, s.type);
     ConvolutionTiles(x, saved[3])
         .ForEach(0, x.size(0), [&](int64_t shard, const ConvolutionTile& tile) {
-          AddConvolutionGradient(s, tile, from, gradients, shard, &sums);
-          ConvolveBackTile(s, tile, gradients, map, to + tile.row * s.in);
+          AddConvolutionGradient(s, tile, from, {gradients}, shard, &sums);
+          ConvolveBackTile(s, tile, {gradients}, map, to + tile.row * s.in);
         });
     return {dx, sums.weight.Total(), sums.bias.Total(), at::Tensor(), at::Tensor()};
   }

@@ -1,7 +1,9 @@
 #include "models/kernels/dilated_tiles.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "models/kernels/floats.h"
 #include "models/kernels/gemm.h"
 #include "models/kernels/rows.h"
 
@@ -29,6 +31,41 @@ void ForRuns(const ConvolutionTile& tile, int64_t offset, bool is_circular, Body
 
 // That of the first token of the tile's example.
 int64_t FirstRow(const ConvolutionTile& tile) { return tile.row - tile.first; }
+
+// Some rows of `count` that a product reads.
+class Selection {
+ public:
+  // Those where any[i] holds; all if `any` is null, and if leaving the others out saves less than
+  // copying the rows together costs.
+  Selection(const bool* any, int64_t count) : size_(count) {
+    if (any == nullptr) return;
+    for (int64_t i = 0; i < count; ++i)
+      if (any[i]) rows_.push_back(i);
+    size_ = static_cast<int64_t>(rows_.size());
+    if (4 * size_ > 3 * count) rows_.clear();
+    if (rows_.empty() && size_ > 0) size_ = count;
+  }
+
+  bool is_empty() const { return size_ == 0; }
+  bool is_copied() const { return !rows_.empty(); }
+  int64_t size() const { return size_; }
+
+  // x [count, width] -> to [size, width]
+  void Copy(const float* x, int64_t width, float* to) const {
+    for (int64_t i = 0; i < size_; ++i) std::copy_n(x + rows_[i] * width, width, to + i * width);
+  }
+  // The way back; the other rows of x stay as they are.
+  void PutBack(const float* from, int64_t width, float* x) const {
+    for (int64_t i = 0; i < size_; ++i) std::copy_n(from + i * width, width, x + rows_[i] * width);
+  }
+
+ private:
+  std::vector<int64_t> rows_;
+  int64_t size_;
+};
+
+// `any` from a row on, or null.
+const bool* From(const bool* any, int64_t row) { return any == nullptr ? nullptr : any + row; }
 
 }  // namespace
 
@@ -61,31 +98,65 @@ void ConvolveTile(const ConvolutionShape& s, const ConvolutionTile& tile, const 
   }
 }
 
+bool MarkRows(const float* dy, int64_t rows, int64_t width, bool* any) {
+  bool is_any = false;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* const row = dy + i * width;
+    any[i] = std::any_of(row, row + width, [](float value) { return value != 0; });
+    is_any = is_any || any[i];
+  }
+  return is_any;
+}
+
 // Token m gets what the tokens m - offset got of it.
-void ConvolveBackTile(const ConvolutionShape& s, const ConvolutionTile& tile, const float* dy,
-                      const LinearMap& map, float* dx) {
+bool ConvolveBackTile(const ConvolutionShape& s, const ConvolutionTile& tile,
+                      const OutputGradient& dy, const LinearMap& map, float* dx) {
   std::fill_n(dx, tile.rows * s.in, 0.0f);
+  bool is_any = false;
   const float* weight = map.weight.const_data_ptr<float>();
-  const float* tokens = dy + FirstRow(tile) * s.out;
+  const auto add = [&](int64_t rows, const float* gradient, const MatrixView& tap, float* to) {
+    Gemm(rows, s.in, s.out, {gradient, s.out}, tap, 1.0f, to, s.in, s.type);
+  };
   for (int64_t t = 0; t < s.taps.taps; ++t) {
     const MatrixView tap = {weight + t * s.in, s.taps.taps * s.in};
     ForRuns(tile, -s.taps.Offset(t), s.taps.is_circular,
             [&](int64_t row, int64_t source, int64_t count) {
-              Gemm(count, s.in, s.out, {tokens + source * s.out, s.out}, tap, 1.0f, dx + row * s.in,
-                   s.in, s.type);
+              const int64_t from = FirstRow(tile) + source;
+              const Selection used(From(dy.any, from), count);
+              if (used.is_empty()) return;
+              is_any = true;
+              const float* const gradient = dy.rows + from * s.out;
+              float* const to = dx + row * s.in;
+              if (!used.is_copied()) return add(count, gradient, tap, to);
+              const Floats some(used.size() * s.out), sums(used.size() * s.in);
+              used.Copy(gradient, s.out, some.get());
+              used.Copy(to, s.in, sums.get());
+              add(used.size(), some.get(), tap, sums.get());
+              used.PutBack(sums.get(), s.in, to);
             });
   }
+  return is_any;
 }
 
 void AddConvolutionGradient(const ConvolutionShape& s, const ConvolutionTile& tile, const float* x,
-                            const float* dy, int64_t shard, MapGradient* sums) {
-  const float *gradient = dy + tile.row * s.out, *tokens = x + FirstRow(tile) * s.in;
+                            const OutputGradient& dy, int64_t shard, MapGradient* sums) {
+  const float *gradient = dy.rows + tile.row * s.out, *tokens = x + FirstRow(tile) * s.in;
+  const auto add = [&](int64_t rows, const float* outputs, const float* read, float* sum) {
+    Gemm(s.out, s.in, rows, {outputs, s.out, true}, {read, s.in}, 1.0f, sum, s.taps.taps * s.in,
+         s.type);
+  };
   for (int64_t t = 0; t < s.taps.taps; ++t) {
     float* sum = sums->weight.At(shard) + t * s.in;
     ForRuns(tile, s.taps.Offset(t), s.taps.is_circular,
             [&](int64_t row, int64_t source, int64_t count) {
-              Gemm(s.out, s.in, count, {gradient + row * s.out, s.out, true},
-                   {tokens + source * s.in, s.in}, 1.0f, sum, s.taps.taps * s.in, s.type);
+              const Selection used(From(dy.any, tile.row + row), count);
+              if (used.is_empty()) return;
+              const float *outputs = gradient + row * s.out, *read = tokens + source * s.in;
+              if (!used.is_copied()) return add(count, outputs, read, sum);
+              const Floats some(used.size() * s.out), of(used.size() * s.in);
+              used.Copy(outputs, s.out, some.get());
+              used.Copy(read, s.in, of.get());
+              add(used.size(), some.get(), of.get(), sum);
             });
   }
   if (sums->bias.defined()) AddColumnSums(gradient, tile.reals, s.out, sums->bias.At(shard));

@@ -48,16 +48,28 @@ struct ConvolutionShape {
   ProductType type;
 };
 
+// The gradient dy [.., out] of outputs, and which of its rows hold anything but zeros: below a
+// pooling that reads one token, or the largest value of each channel, few do. Null: not known.
+struct OutputGradient {
+  const float* rows;
+  const bool* any = nullptr;
+};
+
+// any[i] becomes whether row i of dy [rows, width] holds anything but zeros; false: none does.
+bool MarkRows(const float* dy, int64_t rows, int64_t width, bool* any);
+
 // In the next three, x [.., in] and dy [.., out] begin with the first example that was asked for.
 // y [rows of the tile, out]; rows beyond the sequence become 0.
 void ConvolveTile(const ConvolutionShape& shape, const ConvolutionTile& tile, const float* x,
                   const LinearMap& map, float* y);
-// dx [rows of the tile, in]: what the example's outputs give back to the tokens of the tile.
-void ConvolveBackTile(const ConvolutionShape& shape, const ConvolutionTile& tile, const float* dy,
-                      const LinearMap& map, float* dx);
+// dx [rows of the tile, in]: what the example's outputs give back to the tokens of the tile; false:
+// zeros, since no row that they read holds anything else.
+bool ConvolveBackTile(const ConvolutionShape& shape, const ConvolutionTile& tile,
+                      const OutputGradient& dy, const LinearMap& map, float* dx);
 // Adds what the tile's outputs give to the gradients of the map.
 void AddConvolutionGradient(const ConvolutionShape& shape, const ConvolutionTile& tile,
-                            const float* x, const float* dy, int64_t shard, MapGradient* sums);
+                            const float* x, const OutputGradient& dy, int64_t shard,
+                            MapGradient* sums);
 
 }  // namespace lra
 

@@ -76,21 +76,23 @@ class LayerPasses {
   // From z and the output's gradient to that of x; adds to those of the parameters.
   void Backward(const float* z, const float* upstream, LayerGradients* sums, float* dx) const {
     const Floats dz(group_ * shape_.tokens * width_);
+    const Scratch<bool> any(group_ * shape_.tokens);
+    const OutputGradient gradient = {dz.get(), any.get()};
     ForGroups([&](const Group& group) {
       Normalise(group);
       ForGroupTiles(group, [&](int64_t, const ConvolutionTile& tile) {
-        const Floats values(kTileTokens * width_);
-        const int64_t row = group.row + tile.row, at = row * width_;
-        float* to = dz.get() + tile.row * width_;
-        ApplyDropoutRows(dropout_, row, tile.rows, width_, upstream + at, nullptr, to);
-        ActivationBackwardRows(in_.parameters.activation, z + at, tile.rows * width_, values.get(),
-                               to);
+        const int64_t at = (group.row + tile.row) * width_;
+        BackThroughActivation(group, tile, z + at, upstream + at, dz.get() + tile.row * width_,
+                              any.get() + tile.row);
       });
       ForGroupTiles(group, [&](int64_t shard, const ConvolutionTile& tile) {
-        const Floats gradient(kTileTokens * width_);
-        AddConvolutionGradient(shape_, tile, entered_.get(), dz.get(), shard, &sums->map);
-        ConvolveBackTile(shape_, tile, dz.get(), in_.parameters.map, gradient.get());
-        BackThroughNorm(group, tile, gradient.get(), upstream, shard, sums, dx);
+        const Floats back(kTileTokens * width_);
+        AddConvolutionGradient(shape_, tile, entered_.get(), gradient, shard, &sums->map);
+        const int64_t at = (group.row + tile.row) * width_;
+        if (ConvolveBackTile(shape_, tile, gradient, in_.parameters.map, back.get()))
+          BackThroughNorm(group, tile, back.get(), upstream, shard, sums, dx);
+        else
+          std::copy_n(upstream + at, tile.rows * width_, dx + at);
       });
     });
   }
@@ -126,6 +128,18 @@ class LayerPasses {
                       means_.get() + row, deviations_.get() + row);
       });
     });
+  }
+
+  // The tile's rows of dz, and which of them hold anything but zeros.
+  void BackThroughActivation(const Group& group, const ConvolutionTile& tile, const float* z,
+                             const float* upstream, float* dz, bool* any) const {
+    if (!MarkRows(upstream, tile.rows, width_, any)) {
+      std::fill_n(dz, tile.rows * width_, 0.0f);
+      return;
+    }
+    const Floats values(kTileTokens * width_);
+    ApplyDropoutRows(dropout_, group.row + tile.row, tile.rows, width_, upstream, nullptr, dz);
+    ActivationBackwardRows(in_.parameters.activation, z, tile.rows * width_, values.get(), dz);
   }
 
   // `gradient` is of the tile's normalised rows.

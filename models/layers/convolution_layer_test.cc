@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
@@ -10,8 +11,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "models/base/kernel_path.h"
 
 namespace lra {
@@ -64,6 +68,16 @@ DropoutKey Dropped(float probability) {
   return {probability, 1, 2, 3, at::tensor({8, 1, 4}, at::kLong)};
 }
 
+void ExpectTiledEqualsGeneric(const Layer& layer, float dropped, const std::string& what) {
+  const auto tiled = WithGradients(internal::ConvolutionLayerTiled, layer, Dropped(dropped));
+  const auto generic = WithGradients(internal::ConvolutionLayerGeneric, layer, Dropped(dropped));
+  for (size_t i = 0; i < tiled.size(); ++i) {
+    EXPECT_LE((tiled[i] - generic[i]).abs().max().item<double>(),
+              3e-5 * std::max(1.0, generic[i].abs().max().item<double>()))
+        << what << ", tensor " << i;
+  }
+}
+
 TEST(ConvolutionLayerTest, TiledEqualsGeneric) {
   for (const KernelPath path : AvailableKernelPaths()) {
     const ScopedKernelPath use(path);
@@ -72,17 +86,31 @@ TEST(ConvolutionLayerTest, TiledEqualsGeneric) {
         Layer layer(width, has_mask);
         layer.p.activation = has_mask ? ActivationKind::kGeluErf : ActivationKind::kGeluTanh;
         for (const float dropped : {0.0f, 0.3f}) {
-          const auto tiled =
-              WithGradients(internal::ConvolutionLayerTiled, layer, Dropped(dropped));
-          const auto generic =
-              WithGradients(internal::ConvolutionLayerGeneric, layer, Dropped(dropped));
-          for (size_t i = 0; i < tiled.size(); ++i) {
-            EXPECT_LE((tiled[i] - generic[i]).abs().max().item<double>(),
-                      3e-5 * std::max(1.0, generic[i].abs().max().item<double>()))
-                << KernelPathName(path) << ", width " << width << ", tensor " << i;
-          }
+          ExpectTiledEqualsGeneric(layer, dropped,
+                                   absl::StrCat(KernelPathName(path), ", width ", width));
         }
       }
+    }
+  }
+}
+
+// What poolings ask for: one token, as many as there are channels, those of one stretch; all but
+// a few; nothing.
+TEST(ConvolutionLayerTest, TokensWithoutGradientAreLeftOut) {
+  Layer layer(24);
+  const at::Tensor all = layer.upstream;
+  const at::Tensor chance = at::rand({3, kTokens, 1}), places = at::arange(kTokens).view({-1, 1});
+  const std::vector<std::pair<std::string, at::Tensor>> asked = {
+      {"first", places.eq(0)},
+      {"some", chance < 0.05},
+      {"a stretch", (places > 250).logical_and(places < 300)},
+      {"most", chance < 0.9},
+      {"none", places < 0}};
+  for (const KernelPath path : AvailableKernelPaths()) {
+    const ScopedKernelPath use(path);
+    for (const auto& [name, is_asked] : asked) {
+      layer.upstream = all.masked_fill(is_asked.logical_not(), 0);
+      ExpectTiledEqualsGeneric(layer, 0.3f, absl::StrCat(KernelPathName(path), ", ", name));
     }
   }
 }
