@@ -59,6 +59,10 @@ std::string WhyUnread(const ExperimentConfig& config, absl::string_view path) {
   if (absl::StartsWith(path, "optimizer.state_space_rate_covers_") &&
       optimizer.state_space_learning_rate() == 0)
     return "optimizer.state_space_learning_rate is 0";
+  if (path == "evaluation.batch_statistics" && config.model().norm() != ModelConfig::BATCH &&
+      config.model().pooled_norm() != ModelConfig::OVER_EXAMPLES) {
+    return "there is no batch norm (model.norm, model.pooled_norm)";
+  }
   if (path == "train.last_batch" && train.drop_last()) return "train.drop_last is true";
   if (path == "train.bucket_window_batches" && train.shuffle() == TrainConfig::WHOLE_BATCHES)
     return "train.shuffle is WHOLE_BATCHES";

@@ -217,32 +217,32 @@ protocols/s4@4 pathx 35a3990e0b14
 protocols/s4@4 pathx/s4d ce9d501f152d
 protocols/s4@4 retrieval 1b69796c5fb6
 protocols/s4@4 text 48b9312923cc
-protocols/strong@1 */none ef4ca5319057
-protocols/strong@1 dbd54d308b6a
-protocols/strong@1 image 5eab15a8dcfc
-protocols/strong@1 listops 984a36bbffad
-protocols/strong@1 listops/fnet cee4a6ee30dd
-protocols/strong@1 listops/longformer cee4a6ee30dd
-protocols/strong@1 listops/none cee4a6ee30dd
-protocols/strong@1 listops/s4d cee4a6ee30dd
-protocols/strong@1 pathfinder256 994d7a8f32aa
-protocols/strong@1 pathfinder32 87fd24f85afa
-protocols/strong@1 pathfinder64 d8fb5704f4b6
-protocols/strong@1 pathx abe57358deff
-protocols/strong@1 retrieval 19c35ddfdb27
-protocols/strong@1 retrieval/fnet cee4a6ee30dd
-protocols/strong@1 retrieval/longformer cee4a6ee30dd
-protocols/strong@1 retrieval/none cee4a6ee30dd
-protocols/strong@1 retrieval/s4d cee4a6ee30dd
-protocols/strong@1 review_halves/fnet cee4a6ee30dd
-protocols/strong@1 review_halves/longformer cee4a6ee30dd
-protocols/strong@1 review_halves/none cee4a6ee30dd
-protocols/strong@1 review_halves/s4d cee4a6ee30dd
-protocols/strong@1 text a34d117b5e40
-protocols/strong@1 text/fnet cee4a6ee30dd
-protocols/strong@1 text/longformer cee4a6ee30dd
-protocols/strong@1 text/none cee4a6ee30dd
-protocols/strong@1 text/s4d cee4a6ee30dd
+protocols/strong@2 */none ef4ca5319057
+protocols/strong@2 cb519dee7d0d
+protocols/strong@2 image 4620f4ad098b
+protocols/strong@2 listops 46e734361abc
+protocols/strong@2 listops/fnet cee4a6ee30dd
+protocols/strong@2 listops/longformer cee4a6ee30dd
+protocols/strong@2 listops/none cee4a6ee30dd
+protocols/strong@2 listops/s4d cee4a6ee30dd
+protocols/strong@2 pathfinder256 fce8848d6283
+protocols/strong@2 pathfinder32 cadc2f87fb97
+protocols/strong@2 pathfinder64 da343af72d2a
+protocols/strong@2 pathx 6030b2bedc2d
+protocols/strong@2 retrieval 902f3435b7f1
+protocols/strong@2 retrieval/fnet cee4a6ee30dd
+protocols/strong@2 retrieval/longformer cee4a6ee30dd
+protocols/strong@2 retrieval/none cee4a6ee30dd
+protocols/strong@2 retrieval/s4d cee4a6ee30dd
+protocols/strong@2 review_halves/fnet cee4a6ee30dd
+protocols/strong@2 review_halves/longformer cee4a6ee30dd
+protocols/strong@2 review_halves/none cee4a6ee30dd
+protocols/strong@2 review_halves/s4d cee4a6ee30dd
+protocols/strong@2 text 7e157d5e7eb1
+protocols/strong@2 text/fnet cee4a6ee30dd
+protocols/strong@2 text/longformer cee4a6ee30dd
+protocols/strong@2 text/none cee4a6ee30dd
+protocols/strong@2 text/s4d cee4a6ee30dd
 )";
 
 // "PRESET TASK ATTENTION HASH": runs under `fair`, which most records are. They stay comparable

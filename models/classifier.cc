@@ -79,15 +79,7 @@ class EncoderClassifier : public Classifier {
   }
 
   std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training) const override {
-    std::vector<at::Tensor> all;
-    if (IsJoint(is_training)) {
-      encoder_->AddOnHost(JointTexts(batch).sequences(), &all);
-    } else {
-      encoder_->AddOnHost(FirstTexts(batch), &all);
-      if (is_pair_) encoder_->AddOnHost(SecondTexts(batch), &all);
-    }
-    all.push_back(is_training ? ExampleIds(batch) : at::Tensor());
-    return all;
+    return OnHost(batch, is_training, IsJoint(is_training, false));
   }
 
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
@@ -136,20 +128,34 @@ class EncoderClassifier : public Classifier {
   };
 
   // Whether the texts of pairs are read as one batch.
-  bool IsJoint(bool is_training) const {
+  bool IsJoint(bool is_training, bool is_measured) const {
     const ModelConfig& model = config_.model();
-    return is_pair_ && is_training && model.joint_pair_statistics() && DependsOnBatch(model);
+    return is_pair_ && DependsOnBatch(model) &&
+           (is_measured || (is_training && model.joint_pair_statistics()));
+  }
+
+  std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training, bool is_joint) const {
+    std::vector<at::Tensor> all;
+    if (is_joint) {
+      encoder_->AddOnHost(JointTexts(batch).sequences(), &all);
+    } else {
+      encoder_->AddOnHost(FirstTexts(batch), &all);
+      if (is_pair_) encoder_->AddOnHost(SecondTexts(batch), &all);
+    }
+    all.push_back(is_training ? ExampleIds(batch) : at::Tensor());
+    return all;
   }
 
   // `visit` may be null.
   Pooled PoolTexts(const HostBatch& batch, const ForwardContext& context,
                    const ActivationVisitor* visit) const {
+    const bool is_joint = IsJoint(context.training, context.measured_share > 0);
     const std::vector<at::Tensor> moved =
         context.moved != nullptr ? *context.moved
-                                 : CopyTogether(OnHost(batch, context.training), device_);
+                                 : CopyTogether(OnHost(batch, context.training, is_joint), device_);
     DropoutRun run = MakeDropoutRun(config_, batch, context, moved.back());
     const auto middle = moved.begin() + Encoder::kTensorsOfTexts;
-    if (IsJoint(context.training)) return PoolJointly(batch, {moved.begin(), middle}, run, visit);
+    if (is_joint) return PoolJointly(batch, {moved.begin(), middle}, run, visit);
     Sequences first = FirstTexts(batch);
     first.moved.assign(moved.begin(), middle);
     Pooled pooled = {Pool(first, run, visit), at::Tensor()};

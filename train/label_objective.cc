@@ -8,6 +8,7 @@
 #include "eval/evaluator.h"
 #include "lra/status_macros.h"
 #include "train/batch_gradient.h"
+#include "train/batch_statistics.h"
 #include "train/interruption.h"
 #include "train/micro_batch.h"
 #include "train/shared_run.h"
@@ -80,6 +81,16 @@ Sums LabelObjective::TrainingSums(const RunningSums& running) const {
   Sums sums = Objective::TrainingSums(running);
   if (guesses_tokens()) (*sums.mutable_counts())[kTokens] = CountOf(sums, kTargets);
   return sums;
+}
+
+absl::Status LabelObjective::SettleStatistics() const {
+  const ExperimentConfig& config = run_.config();
+  if (config.evaluation().batch_statistics() != EvaluationConfig::PRECISE ||
+      !DependsOnBatch(config.model())) {
+    return absl::OkStatus();
+  }
+  return MeasureBatchStatistics(*run_.model, run_.train, config.seed(),
+                                config.train().batch_examples());
 }
 
 absl::Status LabelObjective::Validate(int64_t, CheckpointState* state, CurvePoint* point) const {

@@ -35,6 +35,7 @@ class LabelObjective : public Objective, private WholeBatchWork {
   // The task's; and accuracy, which the doctor compares with the majority class.
   std::vector<const Metric*> metrics() const override;
   Sums TrainingSums(const RunningSums& sums) const override;
+  absl::Status SettleStatistics() const override;
   // Counts the best step, evaluations without gain, the plateau schedule's reductions and the early
   // stop. A whole batch goes forward at once, as when the run is scored.
   absl::Status Validate(int64_t micro_batch_examples, CheckpointState* state,

@@ -82,6 +82,7 @@ class Loop {
   void Count(const StepResult& result);
   absl::Status AfterStep();
   CurvePoint TakePoint();
+  absl::Status SettleStatistics();
   absl::Status Validate(CurvePoint* point);
   absl::Status AddCurvePoint(bool validate);
   absl::Status KeepForDiagnosis(const absl::Status& failure);
@@ -251,6 +252,11 @@ CurvePoint Loop::TakePoint() {
   return point;
 }
 
+absl::Status Loop::SettleStatistics() {
+  const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
+  return objective_.SettleStatistics();
+}
+
 absl::Status Loop::Validate(CurvePoint* point) {
   const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
   const absl::Status status = objective_.Validate(stage_.micro_batch_examples, &state_, point);
@@ -274,6 +280,8 @@ absl::Status Loop::AfterStep() {
   const int64_t step = state_.step();
   if (step % kCompareWeightsSteps == 0)
     LRA_RETURN_IF_ERROR(CompareWeights(run_.ranks.get(), objective_.parameters(), step));
+  if (IsEvaluation(step) || step == objective_.kept_step())
+    LRA_RETURN_IF_ERROR(SettleStatistics());
   if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint(IsEvaluation(step)));
   const bool is_due = checkpoints_.TakeDue();
   if (!is_due && !IsEvaluation(step) && step != objective_.kept_step()) return absl::OkStatus();

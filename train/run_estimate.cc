@@ -26,6 +26,7 @@
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
+#include "train/batch_statistics.h"
 #include "train/estimate.h"
 #include "train/label_objective.h"
 #include "train/pretrain.h"
@@ -113,6 +114,15 @@ double BatchesOf(const Run& run, int64_t split_examples, int64_t limit) {
   return static_cast<double>(examples) / static_cast<double>(batch_examples);
 }
 
+// How many batches are measured before each validation.
+double MeasuredBatches(const Run& run) {
+  const ExperimentConfig& config = run.config();
+  const bool is_measured = config.evaluation().batch_statistics() == EvaluationConfig::PRECISE &&
+                           DependsOnBatch(config.model());
+  const int64_t batches = run.train.size() / config.train().batch_examples();
+  return is_measured ? static_cast<double>(std::clamp<int64_t>(batches, 1, kMeasuredBatches)) : 0;
+}
+
 int64_t Validations(const Stage& stage, const TrainConfig& train) {
   const int64_t steps = stage.objective->steps(), every = train.eval_every_steps();
   return (steps + every - 1) / every;
@@ -138,6 +148,13 @@ int CheckpointsKept(const Stage& stage, const RuntimeConfig& runtime, int64_t va
   return has_others ? kept : static_cast<int>(std::min<int64_t>(kept, validations + fixed));
 }
 
+// Seconds of one validation, batch norms' statistics included.
+double ValidationSeconds(const Run& run, const Stage& stage, double batch_seconds) {
+  const double scored =
+      BatchesOf(run, run.validation.size(), run.config().train().validation_examples());
+  return batch_seconds * (scored + (stage.objective->is_tested() ? MeasuredBatches(run) : 0));
+}
+
 // Steps first, so that the checkpoint holds moments.
 absl::StatusOr<StageCost> MeasureStage(const Run& run, const Stage& stage, double batch_seconds) {
   StageCost cost;
@@ -148,10 +165,8 @@ absl::StatusOr<StageCost> MeasureStage(const Run& run, const Stage& stage, doubl
   LRA_ASSIGN_OR_RETURN(const double step,
                        MeanProbe(plan, [&](const auto& b) { return ProbeStep(run, stage, b); }));
   cost.set_step_seconds(step);
-  const TrainConfig& train = run.config().train();
-  cost.set_validations(Validations(stage, train));
-  cost.set_validation_seconds(batch_seconds *
-                              BatchesOf(run, run.validation.size(), train.validation_examples()));
+  cost.set_validations(Validations(stage, run.config().train()));
+  cost.set_validation_seconds(ValidationSeconds(run, stage, batch_seconds));
   StageCheckpoints checkpoints(run.request.runtime, stage);
   LRA_RETURN_IF_ERROR(MakeDirectories(stage.directory));
   const Timer timer;

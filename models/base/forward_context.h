@@ -10,10 +10,16 @@
 namespace lra {
 
 // What a batch norm normalises by; a layer norm has no such choice.
-enum class BatchStatistics {
-  kRunning,          // evaluation
-  kOfBatch,          // the batch's; the running ones stay: a trial step
-  kOfBatchAndLearn,  // the batch's, and the running ones move towards them: training
+struct BatchStatistics {
+  enum Kind {
+    kRunning,          // evaluation
+    kOfBatch,          // the batch's; the running ones stay: a trial step
+    kOfBatchAndLearn,  // the batch's, and the running ones move towards them: training
+  };
+  constexpr BatchStatistics(Kind k, double s = 0.1) : kind(k), share(s) {}
+
+  Kind kind;
+  double share;  // of the difference that the running ones move by; PyTorch's momentum
 };
 
 class UploadSlots;
@@ -24,6 +30,9 @@ struct ForwardContext {
   // In training, whether the running statistics of batch norms learn from this batch. A trial pass
   // leaves them alone.
   bool updates_statistics = true;
+  // Outside of training, above 0: batch norms normalise by this batch, both texts of pairs
+  // together, and the running statistics move by this share of the difference.
+  double measured_share = 0;
   // What the model reads of the batch (Classifier::OnHost), on its device; null: the pass copies it
   // there itself.
   const std::vector<at::Tensor>* moved = nullptr;

@@ -46,7 +46,12 @@ at::Tensor ExampleIds(const HostBatch& batch) {
 
 DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch,
                           const ForwardContext& context, const at::Tensor& moved_ids) {
-  if (!context.training) return {};
+  if (!context.training) {
+    DropoutRun run;
+    if (context.measured_share > 0)
+      run.statistics = {BatchStatistics::kOfBatchAndLearn, context.measured_share};
+    return run;
+  }
   DropoutRun run = {config.model().dropout(),
                     config.attention().dropout(),
                     config.seed(),

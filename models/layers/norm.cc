@@ -13,7 +13,6 @@
 namespace lra {
 namespace {
 
-constexpr double kMomentum = 0.1;
 constexpr int64_t kExamplesAndTokens[] = {0, 1};  // dimensions
 
 // [B, N, E] -> [E], over the real positions.
@@ -53,10 +52,10 @@ at::Tensor Norm::Apply(const at::Tensor& centred, const at::Tensor& variance) co
 }
 
 void Norm::Learn(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& positions,
-                 const at::Tensor& is_enough) const {
+                 const at::Tensor& is_enough, double share) const {
   const c10::NoGradGuard no_gradients;
   const at::ScalarType type = running_mean_.scalar_type();
-  const at::Tensor momentum = is_enough.to(type) * kMomentum;
+  const at::Tensor momentum = is_enough.to(type) * share;
   const at::Tensor unbiased = variance * (positions / (positions - 1));
   running_mean_.lerp_(mean.to(type), momentum);
   running_variance_.lerp_(unbiased.to(type), momentum);
@@ -65,7 +64,7 @@ void Norm::Learn(const at::Tensor& mean, const at::Tensor& variance, const at::T
 at::Tensor Norm::Forward(const at::Tensor& x, const at::Tensor& real,
                          BatchStatistics statistics) const {
   if (is_layer_norm()) return LayerNorm(x, map_);
-  const bool is_running = statistics == BatchStatistics::kRunning;
+  const bool is_running = statistics.kind == BatchStatistics::kRunning;
   if (is_running || x.size(0) * x.size(1) < 2) return Apply(x - running_mean_, running_variance_);
   // The number of real positions, where they are: the host would wait for it.
   const at::Tensor count = real.defined() ? real.sum().to(x.scalar_type())
@@ -76,7 +75,8 @@ at::Tensor Norm::Forward(const at::Tensor& x, const at::Tensor& real,
   const at::Tensor centred = x - mean;
   const at::Tensor variance =
       at::where(is_enough, SumOfReal(centred.square(), real) / positions, running_variance_);
-  if (statistics == BatchStatistics::kOfBatchAndLearn) Learn(mean, variance, positions, is_enough);
+  if (statistics.kind == BatchStatistics::kOfBatchAndLearn)
+    Learn(mean, variance, positions, is_enough, statistics.share);
   return Apply(centred, variance);
 }
 
@@ -88,7 +88,7 @@ at::Tensor Norm::Oracle(const at::Tensor& x, const at::Tensor& real,
   if (is_layer_norm()) {
     mean = x.mean(-1, /*keepdim=*/true);
     variance = (x - mean).square().mean(-1, /*keepdim=*/true);
-  } else if (statistics == BatchStatistics::kRunning || rows.size(0) < 2) {
+  } else if (statistics.kind == BatchStatistics::kRunning || rows.size(0) < 2) {
     mean = in_type(running_mean_);
     variance = in_type(running_variance_);
   } else {

@@ -25,7 +25,7 @@ bool HasFinalNorm(const ModelConfig& config);
 
 // The norm of ModelConfig.norm: LayerNorm, or batch normalisation (Ioffe & Szegedy 2015) of each
 // channel over the real positions of all examples, CLS included. Padded positions are mapped in the
-// same way, without a say in the statistics. Running statistics move by a tenth of the difference a
+// same way, without a say in the statistics. Running statistics move by a share of the difference a
 // batch, the variance being the unbiased one, as PyTorch's BatchNorm1d does.
 class Norm {
  public:
@@ -49,7 +49,7 @@ class Norm {
   at::Tensor Apply(const at::Tensor& centred, const at::Tensor& variance) const;
   // Nothing where there are not enough positions, which is a number on the device, as theirs is.
   void Learn(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& positions,
-             const at::Tensor& is_enough) const;
+             const at::Tensor& is_enough, double share) const;
 
   NormMap map_;
   at::Tensor running_mean_, running_variance_;  // [E]; undefined: a layer norm
