@@ -280,8 +280,7 @@ absl::Status Loop::AfterStep() {
   const int64_t step = state_.step();
   if (step % kCompareWeightsSteps == 0)
     LRA_RETURN_IF_ERROR(CompareWeights(run_.ranks.get(), objective_.parameters(), step));
-  if (IsEvaluation(step) || step == objective_.kept_step())
-    LRA_RETURN_IF_ERROR(SettleStatistics());
+  if (IsEvaluation(step) || step == objective_.kept_step()) LRA_RETURN_IF_ERROR(SettleStatistics());
   if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint(IsEvaluation(step)));
   const bool is_due = checkpoints_.TakeDue();
   if (!is_due && !IsEvaluation(step) && step != objective_.kept_step()) return absl::OkStatus();

@@ -123,8 +123,8 @@ class Objective {
   // What these are computed from, of the steps since the last curve point.
   virtual Sums TrainingSums(const RunningSums& sums) const;
 
-  // Makes what was trained ready to be judged, or kept to be judged later: statistics of batch norms
-  // that belong to the weights as they are. Weights that are settled again stay as they are.
+  // Makes what was trained ready to be judged, or kept to be judged later: statistics of batch
+  // norms that belong to the weights as they are. Done twice, it changes nothing more.
   virtual absl::Status SettleStatistics() const { return absl::OkStatus(); }
   // Fills in the point's validation fields and counts the outcome in `state`, with forward passes
   // of at most micro_batch_examples examples (0 = a whole batch). Nothing of training is drawn or
