@@ -178,7 +178,7 @@ class Encoder(nn.Module):
 
 
 class Norm(nn.Module):
-    """LAYER: Ba et al. 2016. BATCH: with the running statistics of training, as in every evaluation."""
+    """LAYER: Ba et al. 2016. BATCH: with the statistics that the checkpoint holds, as in every evaluation."""
 
     def __init__(self, c, kind=None):
         super().__init__()

@@ -34,6 +34,12 @@ std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>&
   }
   if (path == "model.final_norm" && config.model().norm_placement() != ModelConfig::AFTER)
     return "model.norm_placement is BEFORE";
+  const bool has_pooled_norm =
+      !has_token_head && config.model().pooled_norm() == ModelConfig::OVER_EXAMPLES;
+  if (path == "evaluation.batch_statistics" && !has_pooled_norm &&
+      config.model().norm() != ModelConfig::BATCH) {
+    return "no norm is over examples (model.norm, model.pooled_norm)";
+  }
   if (path == "schedule.warmup_fraction" && schedule.has_warmup_steps())
     return absl::StrCat("schedule.warmup_steps is ", schedule.warmup_steps());
   const EvaluationConfig::Selection selection = config.evaluation().selection();
@@ -59,10 +65,6 @@ std::string WhyUnread(const ExperimentConfig& config, absl::string_view path) {
   if (absl::StartsWith(path, "optimizer.state_space_rate_covers_") &&
       optimizer.state_space_learning_rate() == 0)
     return "optimizer.state_space_learning_rate is 0";
-  if (path == "evaluation.batch_statistics" && config.model().norm() != ModelConfig::BATCH &&
-      config.model().pooled_norm() != ModelConfig::OVER_EXAMPLES) {
-    return "there is no batch norm (model.norm, model.pooled_norm)";
-  }
   if (path == "train.last_batch" && train.drop_last()) return "train.drop_last is true";
   if (path == "train.bucket_window_batches" && train.shuffle() == TrainConfig::WHOLE_BATCHES)
     return "train.shuffle is WHOLE_BATCHES";

@@ -83,6 +83,7 @@ TEST(CheckConfigTest, FieldsThatSayNothingSeparateNoRuns) {
        "schedule.plateau_factor=0.5",
        {"schedule.kind=PLATEAU", "schedule.plateau_patience_evaluations=3"}},
       {{}, "evaluation.step=5", {"evaluation.selection=FIXED_STEP"}},
+      {{}, "evaluation.batch_statistics=PRECISE", {"model.pooled_norm=OVER_EXAMPLES"}},
       {{"schedule.warmup_steps=7"}, "schedule.warmup_fraction=0.3", {}},
       {{}, "model.cls_mask=AS_FIRST_TOKEN", {"model.pooling=CLS"}},
       {{"schedule.kind=ONE_CYCLE"}, "optimizer.beta1=0.5", {"schedule.kind=COSINE"}},

@@ -237,7 +237,7 @@ TEST(LeafFieldsTest, ListsElementsOfListsAndMapsAndSkipsVolatileFields) {
 
 TEST(UnsetFieldsTest, LooksIntoUnsetMessagesAndPackedOnes) {
   EXPECT_THAT(UnsetFields(EvaluationConfig()),
-              ElementsAre("selection", "step", "drop_last", "scored_examples"));
+              ElementsAre("selection", "step", "drop_last", "scored_examples", "batch_statistics"));
   ExperimentConfig config;
   EXPECT_THAT(UnsetFields(config), Contains("train.steps"));
   EXPECT_THAT(UnsetFields(config), Contains("attention.options"));

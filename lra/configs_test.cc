@@ -161,6 +161,10 @@ void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::str
       return config.schedule().kind() != ScheduleConfig::STEP;
     if (path == "model.mixture_components")
       return config.model().token_head() != ModelConfig::LOGISTIC_MIXTURE;
+    if (path == "evaluation.batch_statistics")
+      return config.model().norm() != ModelConfig::BATCH &&
+             (config.model().pooled_norm() != ModelConfig::OVER_EXAMPLES ||
+              config.view().target() != DataView::LABEL);
     if (path == "evaluation.step")
       return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
     if (path == "evaluation.scored_examples" || path == "block.options" ||

@@ -218,17 +218,17 @@ protocols/s4@4 pathx/s4d ce9d501f152d
 protocols/s4@4 retrieval 1b69796c5fb6
 protocols/s4@4 text 48b9312923cc
 protocols/strong@2 */none ef4ca5319057
-protocols/strong@2 cb519dee7d0d
-protocols/strong@2 image 4620f4ad098b
-protocols/strong@2 listops 46e734361abc
+protocols/strong@2 34a1abf784a1
+protocols/strong@2 image 7b596378c297
+protocols/strong@2 listops a3b0373ee6eb
 protocols/strong@2 listops/fnet cee4a6ee30dd
 protocols/strong@2 listops/longformer cee4a6ee30dd
 protocols/strong@2 listops/none cee4a6ee30dd
 protocols/strong@2 listops/s4d cee4a6ee30dd
-protocols/strong@2 pathfinder256 fce8848d6283
-protocols/strong@2 pathfinder32 cadc2f87fb97
-protocols/strong@2 pathfinder64 da343af72d2a
-protocols/strong@2 pathx 6030b2bedc2d
+protocols/strong@2 pathfinder256 f310125468f5
+protocols/strong@2 pathfinder32 a35d46693c86
+protocols/strong@2 pathfinder64 e71697229677
+protocols/strong@2 pathx f39ea5b1d116
 protocols/strong@2 retrieval 902f3435b7f1
 protocols/strong@2 retrieval/fnet cee4a6ee30dd
 protocols/strong@2 retrieval/longformer cee4a6ee30dd
@@ -238,7 +238,7 @@ protocols/strong@2 review_halves/fnet cee4a6ee30dd
 protocols/strong@2 review_halves/longformer cee4a6ee30dd
 protocols/strong@2 review_halves/none cee4a6ee30dd
 protocols/strong@2 review_halves/s4d cee4a6ee30dd
-protocols/strong@2 text 7e157d5e7eb1
+protocols/strong@2 text 6cb8e50127f9
 protocols/strong@2 text/fnet cee4a6ee30dd
 protocols/strong@2 text/longformer cee4a6ee30dd
 protocols/strong@2 text/none cee4a6ee30dd

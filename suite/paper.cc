@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "eval/run_record.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -46,6 +47,18 @@ absl::Status CheckPaper(const PaperFile& paper) {
   return absl::OkStatus();
 }
 
+// Records in the folder of a suite that are none of these cells'; `baselines` is a folder deeper.
+int OtherRuns(const std::string& folder, const std::vector<SuiteCell>& cells) {
+  std::set<std::string> names;
+  for (const SuiteCell& cell : cells) names.insert(cell.name);
+  int others = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (names.count(name) == 0 && std::filesystem::exists(entry.path() / kRecordFile)) ++others;
+  }
+  return others;
+}
+
 // Expanding a suite takes longer than to see that nothing of it is kept.
 absl::StatusOr<KeptResult> KeptRuns(const std::string& suite, const std::string& records) {
   if (!std::filesystem::exists(JoinPath(records, suite))) return KeptResult{suite, 0, 0};
@@ -57,6 +70,7 @@ absl::StatusOr<KeptResult> KeptRuns(const std::string& suite, const std::string&
         status.state == CellState::kFinished || status.state == CellState::kDiverged;
     kept.finished += has_ended ? 1 : 0;
   }
+  kept.older = OtherRuns(JoinPath(records, suite), cells);
   return kept;
 }
 
@@ -111,8 +125,9 @@ absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& re
   std::vector<std::string> parts;
   for (const std::string& suite : SuitesOf(item)) {
     LRA_ASSIGN_OR_RETURN(KeptResult kept, KeptRuns(suite, records));
-    if (kept.finished == 0) continue;
-    parts.push_back(absl::StrCat(kept.finished, " of ", kept.runs, " runs"));
+    if (kept.finished == 0 && kept.older == 0) continue;
+    parts.push_back(kept.finished > 0 ? absl::StrCat(kept.finished, " of ", kept.runs, " runs")
+                                      : absl::StrCat(kept.older, " runs under older rules"));
     status.kept.push_back(std::move(kept));
   }
   if (!item.record().empty() && std::filesystem::exists(JoinPath(records, item.record()))) {

@@ -26,11 +26,12 @@ std::vector<std::string> CommandsOf(const PaperItem& item);
 struct KeptResult {
   std::string path;  // below the folder of records
   int finished = 0;
-  int runs = 0;  // 0 = no suite's
+  int runs = 0;   // 0 = no suite's
+  int older = 0;  // runs under rules that the protocols have no longer
 };
 
 struct ItemStatus {
-  // "12 of 40 runs", "kept", "not run", "not kept" (a command whose output is not kept), "not to be
+  // "12 of 40 runs", "40 runs under older rules", "kept", "not run", "not kept" (a command whose output is not kept), "not to be
   // run here".
   std::string text;
   std::vector<KeptResult> kept;  // that are there

@@ -186,7 +186,8 @@ Json ItemJson(const Entry::Item& one, const std::string& records) {
                {"kept", Json::array()}};
   for (const KeptResult& kept : one.status.kept) {
     Json result = {{"path", JoinPath(records, kept.path)}};
-    if (kept.runs > 0) result.update({{"finished", kept.finished}, {"runs", kept.runs}});
+    if (kept.runs > 0)
+      result.update({{"finished", kept.finished}, {"runs", kept.runs}, {"older", kept.older}});
     json["kept"].push_back(std::move(result));
   }
   if (!one.item.reason().empty()) json["reason"] = one.item.reason();

@@ -166,6 +166,23 @@ TEST_F(PaperStatusTest, CountsTheRecordsOfTheSuitesSettings) {
   }
 }
 
+// A protocol with a new version gives runs new names; what is on record stays to be seen.
+TEST_F(PaperStatusTest, RunsUnderOlderRulesCount) {
+  PaperItem item;
+  item.set_suite("cosformer_table6");
+  const std::string suite = folder_.File("cosformer_table6_small");
+  for (const char* run : {"text-cosformer-old-s0", "text-cosformer-old-s1", "baselines/order"}) {
+    const std::string folder = JoinPath(suite, run);
+    ASSERT_TRUE(MakeDirectories(folder).ok());
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(folder, "record.textproto"), "").ok());
+  }
+  const auto status = StatusOf(item, folder_.path());
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->text, "2 runs under older rules");
+  ASSERT_THAT(status->kept, SizeIs(1));
+  EXPECT_EQ(status->kept[0].finished, 0);
+}
+
 TEST_F(PaperStatusTest, AKeptFileCounts) {
   PaperItem item;
   item.set_grid("cosformer_table5");

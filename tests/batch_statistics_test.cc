@@ -19,6 +19,7 @@
 #include "datasets/loader.h"
 #include "eval/run_record.h"
 #include "lra/folder_test_util.h"
+#include "run_folder/checkpoint.h"
 #include "tests/random_task_request.h"
 #include "train/trainer.h"
 
@@ -70,22 +71,50 @@ TEST_P(BatchStatisticsTest, AreThoseOfTheSplitWithoutDropout) {
   for (uint32_t step = 0; step < 40; ++step)
     model_->Forward(All(), {.training = true, .step = step});
   EXPECT_GT(Pooled().mean(0).abs().max().item<double>(), 0.05) << "dropout moves no mean";
-  ASSERT_TRUE(MeasureBatchStatistics(*model_, *split_, 1, split_->size()).ok());
+  ASSERT_TRUE(MeasureBatchStatistics(*model_, *split_, 1, split_->size(), nullptr).ok());
   const at::Tensor pooled = Pooled();
   EXPECT_LE(pooled.mean(0).abs().max().item<double>(), 1e-4);
   EXPECT_LE((pooled.var(0) - 1).abs().max().item<double>(), 0.02) << "epsilon";
 }
 
 TEST_P(BatchStatisticsTest, DependOnTheWeightsAlone) {
-  ASSERT_TRUE(MeasureBatchStatistics(*model_, *split_, 1, kRandomTaskBatch).ok());
+  ASSERT_TRUE(MeasureBatchStatistics(*model_, *split_, 1, kRandomTaskBatch, nullptr).ok());
   const std::vector<at::Tensor> first = Statistics();
   ASSERT_FALSE(first.empty());
   model_->Forward(All(), {.training = true});
   EXPECT_FALSE(Statistics()[0].equal(first[0]));
-  ASSERT_TRUE(MeasureBatchStatistics(*model_, *split_, 1, kRandomTaskBatch).ok());
+  ASSERT_TRUE(MeasureBatchStatistics(*model_, *split_, 1, kRandomTaskBatch, nullptr).ok());
   for (size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(Statistics()[i].equal(first[i])) << i;
-  ASSERT_TRUE(MeasureBatchStatistics(*model_, *split_, 2, kRandomTaskBatch).ok());
+  ASSERT_TRUE(MeasureBatchStatistics(*model_, *split_, 2, kRandomTaskBatch, nullptr).ok());
   EXPECT_FALSE(Statistics()[0].equal(first[0])) << "another seed draws other examples";
+}
+
+TEST_P(BatchStatisticsTest, CanBeStopped) {
+  int asked = 0;
+  const auto stopped = MeasureBatchStatistics(*model_, *split_, 1, kRandomTaskBatch,
+                                              [&asked] { return ++asked > 3; });
+  EXPECT_EQ(stopped.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(asked, 4);
+}
+
+// What is scored is what a checkpoint holds, also where weights are averaged and a fixed step,
+// beside all others that are validated, is asked for.
+TEST_P(BatchStatisticsTest, BelongToTheWeightsThatAreKept) {
+  const TrainRequest request = RandomTaskRequest(
+      GetParam(), "strong",
+      {"model.dropout=0.5", "optimizer.average_decay=0.5", "train.steps=6",
+       "train.eval_every_steps=6", "evaluation.selection=FIXED_STEP", "evaluation.step=4"},
+      folder_, "kept");
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->selected_step(), 4);
+  const std::string checkpoint = CheckpointPath(request.runtime.out_dir(), 4);
+  const auto state = LoadCheckpointState(checkpoint);
+  ASSERT_TRUE(state.ok()) << state.status();
+  ASSERT_TRUE(LoadWeights(checkpoint, *state, model_->parameters()).ok());
+  const std::vector<at::Tensor> kept = Statistics();
+  ASSERT_TRUE(MeasureBatchStatistics(*model_, *split_, 0, kRandomTaskBatch, nullptr).ok());
+  for (size_t i = 0; i < kept.size(); ++i) EXPECT_TRUE(Statistics()[i].equal(kept[i])) << i;
 }
 
 TEST_P(BatchStatisticsTest, DecideEvaluationAndNotTraining) {

@@ -17,6 +17,7 @@
 #include "models/base/allocation_meter.h"
 #include "models/base/device_work.h"
 #include "models/parameter_count.h"
+#include "train/batch_statistics.h"
 #include "train/probe.h"
 #include "train/shared_gradient.h"
 
@@ -112,7 +113,10 @@ double EvaluationBatches(const Run& run, const Objective& objective) {
   const double one_test = scored > 0 ? std::min<double>(scored, all) : all;
   const double tested = objective.is_tested() ? one_test : 0;
   const double looks = std::max<double>(1, objective.steps() / train.eval_every_steps());
-  return (looks * looked_at + 3 * tested) / train.batch_examples();
+  const double measured = objective.is_tested()
+                              ? static_cast<double>(MeasuredBatches(run.config(), run.train.size()))
+                              : 0;
+  return (looks * looked_at + 3 * tested) / train.batch_examples() + looks * measured;
 }
 
 // What a rank computes of a batch at once (SharedGradient).

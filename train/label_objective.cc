@@ -85,15 +85,13 @@ Sums LabelObjective::TrainingSums(const RunningSums& running) const {
 
 absl::Status LabelObjective::SettleStatistics() const {
   const ExperimentConfig& config = run_.config();
-  if (config.evaluation().batch_statistics() != EvaluationConfig::PRECISE ||
-      !DependsOnBatch(config.model())) {
-    return absl::OkStatus();
-  }
+  if (MeasuredBatches(config, run_.train.size()) == 0) return absl::OkStatus();
   return MeasureBatchStatistics(*run_.model, run_.train, config.seed(),
-                                config.train().batch_examples());
+                                config.train().batch_examples(), StopRequested);
 }
 
 absl::Status LabelObjective::Validate(int64_t, CheckpointState* state, CurvePoint* point) const {
+  LRA_RETURN_IF_ERROR(SettleStatistics());
   const TrainConfig& train = run_.config().train();
   EvaluatorOptions options = {.batch_examples = train.batch_examples(),
                               .limit_examples = train.validation_examples(),

@@ -35,7 +35,6 @@ class LabelObjective : public Objective, private WholeBatchWork {
   // The task's; and accuracy, which the doctor compares with the majority class.
   std::vector<const Metric*> metrics() const override;
   Sums TrainingSums(const RunningSums& sums) const override;
-  absl::Status SettleStatistics() const override;
   // Counts the best step, evaluations without gain, the plateau schedule's reductions and the early
   // stop. A whole batch goes forward at once, as when the run is scored.
   absl::Status Validate(int64_t micro_batch_examples, CheckpointState* state,
@@ -45,6 +44,9 @@ class LabelObjective : public Objective, private WholeBatchWork {
   int64_t kept_step() const override;
 
  private:
+  // Before the weights are judged: their batch norms' statistics. Done twice, it changes nothing
+  // more.
+  absl::Status SettleStatistics() const;
   HostBatch Shaped(HostBatch batch) const override;
   std::vector<at::Tensor> OnHost(const HostBatch& batch, double divisor) const override;
   BatchResult Known(const HostBatch& batch) const override;

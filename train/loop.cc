@@ -82,7 +82,6 @@ class Loop {
   void Count(const StepResult& result);
   absl::Status AfterStep();
   CurvePoint TakePoint();
-  absl::Status SettleStatistics();
   absl::Status Validate(CurvePoint* point);
   absl::Status AddCurvePoint(bool validate);
   absl::Status KeepForDiagnosis(const absl::Status& failure);
@@ -96,7 +95,8 @@ class Loop {
     return objective_.MakeSchedule(step).At(step, state_.plateau_reductions());
   }
   bool IsEvaluation(int64_t step) const {
-    return step % run_.config().train().eval_every_steps() == 0 || objective_.EndsAt(step);
+    return step % run_.config().train().eval_every_steps() == 0 || objective_.EndsAt(step) ||
+           step == objective_.kept_step();
   }
   bool IsCurvePoint(int64_t step) const {
     return IsEvaluation(step) || step % run_.config().train().log_every_steps() == 0;
@@ -124,8 +124,7 @@ class Loop {
 // Whether nobody needs to know at once how this step went.
 bool Loop::IsLate(int64_t step) const {
   return gradient_.is_whole() && stage_.optimizer->can_step_on_device() &&
-         !IsCurvePoint(step + 1) && step + 1 != objective_.kept_step() &&
-         pending_.size() < kMostPending;
+         !IsCurvePoint(step + 1) && pending_.size() < kMostPending;
 }
 
 absl::Status Loop::Step() {
@@ -252,11 +251,6 @@ CurvePoint Loop::TakePoint() {
   return point;
 }
 
-absl::Status Loop::SettleStatistics() {
-  const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
-  return objective_.SettleStatistics();
-}
-
 absl::Status Loop::Validate(CurvePoint* point) {
   const WeightAverage::Scope judged = stage_.optimizer->UseJudgedWeights();
   const absl::Status status = objective_.Validate(stage_.micro_batch_examples, &state_, point);
@@ -280,10 +274,9 @@ absl::Status Loop::AfterStep() {
   const int64_t step = state_.step();
   if (step % kCompareWeightsSteps == 0)
     LRA_RETURN_IF_ERROR(CompareWeights(run_.ranks.get(), objective_.parameters(), step));
-  if (IsEvaluation(step) || step == objective_.kept_step()) LRA_RETURN_IF_ERROR(SettleStatistics());
   if (IsCurvePoint(step)) LRA_RETURN_IF_ERROR(AddCurvePoint(IsEvaluation(step)));
   const bool is_due = checkpoints_.TakeDue();
-  if (!is_due && !IsEvaluation(step) && step != objective_.kept_step()) return absl::OkStatus();
+  if (!is_due && !IsEvaluation(step)) return absl::OkStatus();
   LRA_RETURN_IF_ERROR(Settle());
   return Save();
 }

@@ -123,17 +123,14 @@ class Objective {
   // What these are computed from, of the steps since the last curve point.
   virtual Sums TrainingSums(const RunningSums& sums) const;
 
-  // Makes what was trained ready to be judged, or kept to be judged later: statistics of batch
-  // norms that belong to the weights as they are. Done twice, it changes nothing more.
-  virtual absl::Status SettleStatistics() const { return absl::OkStatus(); }
   // Fills in the point's validation fields and counts the outcome in `state`, with forward passes
-  // of at most micro_batch_examples examples (0 = a whole batch). Nothing of training is drawn or
-  // changed. Cancelled after RequestStop().
+  // of at most micro_batch_examples examples (0 = a whole batch). Nothing that training reads is
+  // drawn or changed. Cancelled after RequestStop().
   virtual absl::Status Validate(int64_t micro_batch_examples, CheckpointState* state,
                                 CurvePoint* point) const = 0;
   // Whether what it trained is scored on the test split in the end.
   virtual bool is_tested() const { return false; }
-  // A step whose checkpoint is saved and kept whatever else is; -1 = none.
+  // A step that is validated, and whose checkpoint is kept whatever else is; -1 = none.
   virtual int64_t kept_step() const { return -1; }
 };
 

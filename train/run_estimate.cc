@@ -114,18 +114,10 @@ double BatchesOf(const Run& run, int64_t split_examples, int64_t limit) {
   return static_cast<double>(examples) / static_cast<double>(batch_examples);
 }
 
-// How many batches are measured before each validation.
-double MeasuredBatches(const Run& run) {
-  const ExperimentConfig& config = run.config();
-  const bool is_measured = config.evaluation().batch_statistics() == EvaluationConfig::PRECISE &&
-                           DependsOnBatch(config.model());
-  const int64_t batches = run.train.size() / config.train().batch_examples();
-  return is_measured ? static_cast<double>(std::clamp<int64_t>(batches, 1, kMeasuredBatches)) : 0;
-}
-
 int64_t Validations(const Stage& stage, const TrainConfig& train) {
   const int64_t steps = stage.objective->steps(), every = train.eval_every_steps();
-  return (steps + every - 1) / every;
+  const int64_t kept = stage.objective->kept_step();
+  return (steps + every - 1) / every + (kept > 0 && kept < steps && kept % every != 0 ? 1 : 0);
 }
 
 int64_t DirectoryBytes(const std::string& directory) {
@@ -152,7 +144,9 @@ int CheckpointsKept(const Stage& stage, const RuntimeConfig& runtime, int64_t va
 double ValidationSeconds(const Run& run, const Stage& stage, double batch_seconds) {
   const double scored =
       BatchesOf(run, run.validation.size(), run.config().train().validation_examples());
-  return batch_seconds * (scored + (stage.objective->is_tested() ? MeasuredBatches(run) : 0));
+  const int64_t measured =
+      stage.objective->is_tested() ? MeasuredBatches(run.config(), run.train.size()) : 0;
+  return batch_seconds * (scored + static_cast<double>(measured));
 }
 
 // Steps first, so that the checkpoint holds moments.

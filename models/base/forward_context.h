@@ -11,16 +11,17 @@ namespace lra {
 
 // What a batch norm normalises by; a layer norm has no such choice.
 struct BatchStatistics {
-  enum Kind {
-    kRunning,          // evaluation
-    kOfBatch,          // the batch's; the running ones stay: a trial step
-    kOfBatchAndLearn,  // the batch's, and the running ones move towards them: training
-  };
-  constexpr BatchStatistics(Kind k, double s = 0.1) : kind(k), share(s) {}
+  enum class Kind { kRunning, kOfBatch, kOfBatchAndLearn };
+  Kind kind = Kind::kRunning;
+  double share = 0.1;  // of the difference that the running ones move by; PyTorch's momentum
 
-  Kind kind;
-  double share;  // of the difference that the running ones move by; PyTorch's momentum
+  static const BatchStatistics kRunning;          // evaluation
+  static const BatchStatistics kOfBatch;          // the running ones stay: a trial step
+  static const BatchStatistics kOfBatchAndLearn;  // the running ones move towards them: training
 };
+inline constexpr BatchStatistics BatchStatistics::kRunning = {Kind::kRunning};
+inline constexpr BatchStatistics BatchStatistics::kOfBatch = {Kind::kOfBatch};
+inline constexpr BatchStatistics BatchStatistics::kOfBatchAndLearn = {Kind::kOfBatchAndLearn};
 
 class UploadSlots;
 

@@ -49,7 +49,7 @@ DropoutRun MakeDropoutRun(const ExperimentConfig& config, const HostBatch& batch
   if (!context.training) {
     DropoutRun run;
     if (context.measured_share > 0)
-      run.statistics = {BatchStatistics::kOfBatchAndLearn, context.measured_share};
+      run.statistics = {BatchStatistics::Kind::kOfBatchAndLearn, context.measured_share};
     return run;
   }
   DropoutRun run = {config.model().dropout(),

@@ -97,8 +97,7 @@ TEST(ConvolutionLayerTest, TiledEqualsGeneric) {
 // What poolings ask for: one token, as many as there are channels, those of one stretch; all but
 // a few; nothing.
 TEST(ConvolutionLayerTest, TokensWithoutGradientAreLeftOut) {
-  Layer layer(24);
-  const at::Tensor all = layer.upstream;
+  at::manual_seed(5);
   const at::Tensor chance = at::rand({3, kTokens, 1}), places = at::arange(kTokens).view({-1, 1});
   const std::vector<std::pair<std::string, at::Tensor>> asked = {
       {"first", places.eq(0)},
@@ -108,9 +107,14 @@ TEST(ConvolutionLayerTest, TokensWithoutGradientAreLeftOut) {
       {"none", places < 0}};
   for (const KernelPath path : AvailableKernelPaths()) {
     const ScopedKernelPath use(path);
-    for (const auto& [name, is_asked] : asked) {
-      layer.upstream = all.masked_fill(is_asked.logical_not(), 0);
-      ExpectTiledEqualsGeneric(layer, 0.3f, absl::StrCat(KernelPathName(path), ", ", name));
+    for (const bool has_mask : {false, true}) {
+      Layer layer(has_mask ? 24 : 64, has_mask);
+      layer.p.taps.is_circular = has_mask;
+      const at::Tensor all = layer.upstream;
+      for (const auto& [name, is_asked] : asked) {
+        layer.upstream = all.masked_fill(is_asked.logical_not(), 0);
+        ExpectTiledEqualsGeneric(layer, 0.3f, absl::StrCat(KernelPathName(path), ", ", name));
+      }
     }
   }
 }

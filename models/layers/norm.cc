@@ -64,7 +64,7 @@ void Norm::Learn(const at::Tensor& mean, const at::Tensor& variance, const at::T
 at::Tensor Norm::Forward(const at::Tensor& x, const at::Tensor& real,
                          BatchStatistics statistics) const {
   if (is_layer_norm()) return LayerNorm(x, map_);
-  const bool is_running = statistics.kind == BatchStatistics::kRunning;
+  const bool is_running = statistics.kind == BatchStatistics::Kind::kRunning;
   if (is_running || x.size(0) * x.size(1) < 2) return Apply(x - running_mean_, running_variance_);
   // The number of real positions, where they are: the host would wait for it.
   const at::Tensor count = real.defined() ? real.sum().to(x.scalar_type())
@@ -75,7 +75,7 @@ at::Tensor Norm::Forward(const at::Tensor& x, const at::Tensor& real,
   const at::Tensor centred = x - mean;
   const at::Tensor variance =
       at::where(is_enough, SumOfReal(centred.square(), real) / positions, running_variance_);
-  if (statistics.kind == BatchStatistics::kOfBatchAndLearn)
+  if (statistics.kind == BatchStatistics::Kind::kOfBatchAndLearn)
     Learn(mean, variance, positions, is_enough, statistics.share);
   return Apply(centred, variance);
 }
@@ -88,7 +88,7 @@ at::Tensor Norm::Oracle(const at::Tensor& x, const at::Tensor& real,
   if (is_layer_norm()) {
     mean = x.mean(-1, /*keepdim=*/true);
     variance = (x - mean).square().mean(-1, /*keepdim=*/true);
-  } else if (statistics.kind == BatchStatistics::kRunning || rows.size(0) < 2) {
+  } else if (statistics.kind == BatchStatistics::Kind::kRunning || rows.size(0) < 2) {
     mean = in_type(running_mean_);
     variance = in_type(running_variance_);
   } else {

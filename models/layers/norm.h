@@ -25,8 +25,8 @@ bool HasFinalNorm(const ModelConfig& config);
 
 // The norm of ModelConfig.norm: LayerNorm, or batch normalisation (Ioffe & Szegedy 2015) of each
 // channel over the real positions of all examples, CLS included. Padded positions are mapped in the
-// same way, without a say in the statistics. Running statistics move by a share of the difference a
-// batch, the variance being the unbiased one, as PyTorch's BatchNorm1d does.
+// same way, without a say in the statistics. Running statistics move by a share of the difference
+// at each batch, the variance being the unbiased one, as PyTorch's BatchNorm1d does.
 class Norm {
  public:
   Norm() = default;  // of nothing: to be assigned
