@@ -102,8 +102,9 @@ TEST_P(BatchStatisticsTest, CanBeStopped) {
 TEST_P(BatchStatisticsTest, BelongToTheWeightsThatAreKept) {
   const TrainRequest request = RandomTaskRequest(
       GetParam(), "strong",
-      {"model.pooling=MEAN", "model.dropout=0.5", "optimizer.average_decay=0.5", "train.steps=6",
-       "train.eval_every_steps=6", "evaluation.selection=FIXED_STEP", "evaluation.step=4"},
+      {"evaluation.batch_statistics=PRECISE", "model.pooling=MEAN", "model.dropout=0.5",
+       "optimizer.average_decay=0.5", "train.steps=6", "train.eval_every_steps=6",
+       "evaluation.selection=FIXED_STEP", "evaluation.step=4"},
       folder_, "kept");
   const auto record = TrainRun(request);
   ASSERT_TRUE(record.ok()) << record.status();
