@@ -13,6 +13,7 @@
 #include "models/kernels/dispatch.h"
 #include "models/kernels/floats.h"
 #include "models/kernels/saved_dropout_key.h"
+#include "models/layers/activation.h"
 
 namespace lra {
 namespace {
