@@ -70,7 +70,7 @@ absl::StatusOr<KeptResult> KeptRuns(const std::string& suite, const std::string&
         status.state == CellState::kFinished || status.state == CellState::kDiverged;
     kept.finished += has_ended ? 1 : 0;
   }
-  kept.older = OtherRuns(JoinPath(records, suite), cells);
+  kept.other = OtherRuns(JoinPath(records, suite), cells);
   return kept;
 }
 
@@ -125,9 +125,9 @@ absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& re
   std::vector<std::string> parts;
   for (const std::string& suite : SuitesOf(item)) {
     LRA_ASSIGN_OR_RETURN(KeptResult kept, KeptRuns(suite, records));
-    if (kept.finished == 0 && kept.older == 0) continue;
+    if (kept.finished == 0 && kept.other == 0) continue;
     parts.push_back(kept.finished > 0 ? absl::StrCat(kept.finished, " of ", kept.runs, " runs")
-                                      : absl::StrCat(kept.older, " runs under older rules"));
+                                      : absl::StrCat(kept.other, " runs under other rules"));
     status.kept.push_back(std::move(kept));
   }
   if (!item.record().empty() && std::filesystem::exists(JoinPath(records, item.record()))) {

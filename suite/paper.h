@@ -27,11 +27,11 @@ struct KeptResult {
   std::string path;  // below the folder of records
   int finished = 0;
   int runs = 0;   // 0 = no suite's
-  int older = 0;  // runs under rules that the protocols have no longer
+  int other = 0;  // runs under other rules: those of an earlier version of a protocol or suite
 };
 
 struct ItemStatus {
-  // "12 of 40 runs", "40 runs under older rules", "kept", "not run", "not kept" (a command whose
+  // "12 of 40 runs", "40 runs under other rules", "kept", "not run", "not kept" (a command whose
   // output is not kept), "not to be run here".
   std::string text;
   std::vector<KeptResult> kept;  // that are there

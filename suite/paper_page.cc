@@ -187,7 +187,7 @@ Json ItemJson(const Entry::Item& one, const std::string& records) {
   for (const KeptResult& kept : one.status.kept) {
     Json result = {{"path", JoinPath(records, kept.path)}};
     if (kept.runs > 0)
-      result.update({{"finished", kept.finished}, {"runs", kept.runs}, {"older", kept.older}});
+      result.update({{"finished", kept.finished}, {"runs", kept.runs}, {"other", kept.other}});
     json["kept"].push_back(std::move(result));
   }
   if (!one.item.reason().empty()) json["reason"] = one.item.reason();

@@ -167,7 +167,7 @@ TEST_F(PaperStatusTest, CountsTheRecordsOfTheSuitesSettings) {
 }
 
 // A protocol with a new version gives runs new names; what is on record stays to be seen.
-TEST_F(PaperStatusTest, RunsUnderOlderRulesCount) {
+TEST_F(PaperStatusTest, RunsUnderOtherRulesCount) {
   PaperItem item;
   item.set_suite("cosformer_table6");
   const std::string suite = folder_.File("cosformer_table6_small");
@@ -178,7 +178,7 @@ TEST_F(PaperStatusTest, RunsUnderOlderRulesCount) {
   }
   const auto status = StatusOf(item, folder_.path());
   ASSERT_TRUE(status.ok()) << status.status();
-  EXPECT_EQ(status->text, "2 runs under older rules");
+  EXPECT_EQ(status->text, "2 runs under other rules");
   ASSERT_THAT(status->kept, SizeIs(1));
   EXPECT_EQ(status->kept[0].finished, 0);
 }

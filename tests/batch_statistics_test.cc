@@ -109,6 +109,8 @@ TEST_P(BatchStatisticsTest, BelongToTheWeightsThatAreKept) {
   const auto record = TrainRun(request);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->selected_step(), 4);
+  ASSERT_EQ(record->curve(1).step(), 4);
+  EXPECT_TRUE(record->curve(1).has_validation_loss());
   const std::string checkpoint = CheckpointPath(request.runtime.out_dir(), 4);
   const auto state = LoadCheckpointState(checkpoint);
   ASSERT_TRUE(state.ok()) << state.status();

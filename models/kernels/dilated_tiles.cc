@@ -39,11 +39,12 @@ class Selection {
   // copying the rows together costs.
   Selection(const bool* any, int64_t count) : size_(count) {
     if (any == nullptr) return;
+    const int64_t used = std::count(any, any + count, true);
+    if (4 * used > 3 * count) return;
+    size_ = used;
+    rows_.reserve(used);
     for (int64_t i = 0; i < count; ++i)
       if (any[i]) rows_.push_back(i);
-    size_ = static_cast<int64_t>(rows_.size());
-    if (4 * size_ > 3 * count) rows_.clear();
-    if (rows_.empty() && size_ > 0) size_ = count;
   }
 
   bool is_empty() const { return size_ == 0; }
@@ -101,9 +102,10 @@ void ConvolveTile(const ConvolutionShape& s, const ConvolutionTile& tile, const 
 bool MarkRows(const float* dy, int64_t rows, int64_t width, bool* any) {
   bool is_any = false;
   for (int64_t i = 0; i < rows; ++i) {
-    const float* const row = dy + i * width;
-    any[i] = std::any_of(row, row + width, [](float value) { return value != 0; });
-    is_any = is_any || any[i];
+    bool is_used = false;  // without an early end, which keeps the loop from being vectorised
+    for (int64_t c = 0; c < width; ++c) is_used |= dy[i * width + c] != 0;
+    any[i] = is_used;
+    is_any |= is_used;
   }
   return is_any;
 }
