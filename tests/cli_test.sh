@@ -20,9 +20,10 @@ run=$(folder linear)-s0
 # How many examples of the test split a run's record counts as right.
 correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\1/p' "$1/record.json"; }
 
-# The program's malloc keeps freed memory (cli/malloc_conf.cc); programs with sanitizers have their own.
+# The program's malloc keeps freed memory, and large blocks with the others (cli/malloc_conf.cc); programs with sanitizers have their own.
 if [ -z "${LRA_SANITIZE:-}" ]; then
-  MALLOC_CONF=stats_print:true expect 0 'opt.dirty_decay_ms: -1' "$lra" --version
+  MALLOC_CONF=stats_print:true expect 0 'opt.muzzy_decay_ms: -1' "$lra" --version
+  MALLOC_CONF=stats_print:true expect 0 'opt.oversize_threshold: 0$' "$lra" --version
 fi
 
 # The main job.
