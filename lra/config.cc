@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "lra/config_check.h"
+#include "lra/config_file.h"
 #include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/protocol_rules.h"
@@ -24,63 +25,8 @@
 namespace lra {
 namespace {
 
-constexpr absl::string_view kExtension = ".textproto";
 // The origin of fields that configs/pretraining/default.textproto fills in.
 constexpr char kPretrainDefault[] = "default of pretraining";
-
-// Turns "protocols" into "protocol", the word that messages use for one of them.
-absl::string_view Singular(absl::string_view kind) {
-  return absl::EndsWith(kind, "s") ? kind.substr(0, kind.size() - 1) : kind;
-}
-
-template <class File>
-absl::StatusOr<File> LoadConfig(absl::string_view kind, absl::string_view name) {
-  LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath(kind, Singular(kind), name));
-  File file;
-  LRA_RETURN_IF_ERROR(ReadTextProto(path, &file));
-  return file;
-}
-
-// A file is found by its name, but also names itself inside; the two must agree.
-absl::Status CheckName(absl::string_view kind, absl::string_view name, absl::string_view inside) {
-  if (name == inside) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(kind, "/", name, kExtension, " calls itself \"", inside, "\""));
-}
-
-// --- Fragments that extend others ---
-
-// Merges into `file` what `base` says for all tasks and for single tasks, and for single methods
-// where `file` keeps them.
-ConfigFragment Extend(const ConfigFragment& base, const ConfigFragment& file) {
-  ConfigFragment extended = file;
-  *extended.mutable_base() = base.base();
-  *extended.mutable_task() = base.task();
-  MergeConfig(file.base(), extended.mutable_base());
-  for (const auto& [task, part] : file.task()) MergeConfig(part, &(*extended.mutable_task())[task]);
-  if (!file.keeps_methods()) return extended;
-  *extended.mutable_method() = base.method();
-  for (const auto& [key, part] : file.method())
-    MergeConfig(part, &(*extended.mutable_method())[key]);
-  return extended;
-}
-
-// `chain` holds the names of the files that led here, the first one first.
-absl::StatusOr<ConfigFragment> LoadExtended(absl::string_view kind, absl::string_view name,
-                                            std::vector<std::string> chain) {
-  chain.emplace_back(name);
-  if (std::count(chain.begin(), chain.end(), chain.back()) > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("goes round in a circle: ", absl::StrJoin(chain, " -> ")));
-  }
-  LRA_ASSIGN_OR_RETURN(const ConfigFragment file, LoadConfig<ConfigFragment>(kind, name));
-  LRA_RETURN_IF_ERROR(CheckName(kind, name, file.name()));
-  if (file.extends().empty()) return file;
-  const absl::StatusOr<ConfigFragment> base = LoadExtended(kind, file.extends(), chain);
-  LRA_RETURN_IF_ERROR(Annotate(base.status(), absl::StrCat(kind, "/", name, kExtension,
-                                                           ": extends \"", file.extends(), "\"")));
-  return Extend(*base, file);
-}
 
 }  // namespace
 
@@ -94,7 +40,8 @@ std::vector<std::string> ConfigNames(absl::string_view kind) {
   const std::filesystem::directory_iterator folder(JoinPath(ConfigDirectory(), kind), error);
   if (error) return {names.begin(), names.end()};
   for (const std::filesystem::directory_entry& entry : folder) {
-    if (entry.path().extension().string() == kExtension) names.insert(entry.path().stem().string());
+    if (entry.path().extension().string() == kConfigExtension)
+      names.insert(entry.path().stem().string());
   }
   return {names.begin(), names.end()};
 }
@@ -111,7 +58,7 @@ absl::StatusOr<std::string> ConfigPath(absl::string_view kind, absl::string_view
     if (kind == "tasks") LRA_RETURN_IF_ERROR(CheckAdopted(name));
     return UnknownNameError(what, name, known);
   }
-  const std::string path = JoinPath(folder, absl::StrCat(name, kExtension));
+  const std::string path = JoinPath(folder, absl::StrCat(name, kConfigExtension));
   return kind != "tasks" || FileExists(path) ? path : DataOnlyTaskPath(name);
 }
 
@@ -132,10 +79,6 @@ absl::StatusOr<BlockFile> LoadBlockFile(absl::string_view name) {
   LRA_ASSIGN_OR_RETURN(BlockFile file, LoadConfig<BlockFile>("blocks", name));
   LRA_RETURN_IF_ERROR(CheckName("blocks", name, file.block().name()));
   return file;
-}
-
-absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name) {
-  return LoadExtended(kind, name, {});
 }
 
 absl::StatusOr<std::string> ConfigDescription(absl::string_view kind, absl::string_view name) {
@@ -210,14 +153,9 @@ absl::Status ConfigBuilder::AddFragment(absl::string_view kind, const ConfigFrag
 }
 
 absl::Status ConfigBuilder::AddProtocol(absl::string_view name) {
-  const std::vector<std::string> parts = absl::StrSplit(name, absl::MaxSplits('@', 1));
   LRA_ASSIGN_OR_RETURN(const ConfigFragment fragment,
-                       LoadFragmentForTask("protocols", parts[0], task_));
+                       LoadFragmentForTask("protocols", name, task_));
   const std::string full_name = absl::StrCat(fragment.name(), "@", fragment.version());
-  if (parts.size() == 2 && full_name != name) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "protocol \"", name, "\" is not here; this is \"", full_name, "\", whose rules differ"));
-  }
   LRA_RETURN_IF_ERROR(CheckCoversTask("protocols", fragment, task_));
   LRA_RETURN_IF_ERROR(AddFragment("protocols", fragment));
   rules_ = fragment.base();

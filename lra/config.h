@@ -34,6 +34,9 @@ std::string ConfigDirectory();
 // "presets", "published"); of "tasks", data-only ones (lra/data_root.h), too.
 std::vector<std::string> ConfigNames(absl::string_view kind);
 
+// The earlier versions of one of them that can be asked for, sorted: {"strong@1"}.
+std::vector<std::string> EarlierVersions(absl::string_view kind, absl::string_view name);
+
 // The path of configs/<kind>/<name>.textproto; of a data-only task its own file's, if configs/ has
 // none. InvalidArgument calls an unknown one "unknown <what>" with the nearest and all known names;
 // NotFound where there are none at all.
@@ -44,8 +47,9 @@ absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name);
 absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name);
 absl::StatusOr<BlockFile> LoadBlockFile(absl::string_view name);
 // Loads a file of `kind` "protocols" or "presets" together with the files that it extends: their
-// `base` and `task` parts are merged into its own first. InvalidArgument if the files extend each
-// other in a circle.
+// `base` and `task` parts are merged into its own first. "strong@1" asks for a version, which may be
+// an earlier one. InvalidArgument if the files extend each other in a circle, or the version is not
+// there.
 absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name);
 
 // What the file of configs/<kind>/ says that it is, in one line; kind: "tasks", "attentions",

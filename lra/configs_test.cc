@@ -34,6 +34,7 @@ const std::map<std::string, std::string>& FileTypes() {
                                              {"blocks", "lra.BlockFile"},
                                              {"pretraining", "lra.PretrainFile"},
                                              {"protocols", "lra.ConfigFragment"},
+                                             {"protocols/earlier", "lra.ConfigFragment"},
                                              {"presets", "lra.ConfigFragment"},
                                              {"doctor", "lra.Landmarks"},
                                              {"efficiency", "lra.EfficiencyGrid"},

@@ -49,6 +49,13 @@ constexpr char kConsequences[] = R"(
   so its examples weigh more than the others'. `--set train.last_batch=BY_EXAMPLES` weighs all alike.
 )";
 
+constexpr char kEarlier[] = R"(
+## Earlier versions
+
+`--protocol NAME@VERSION` asks for one, as suites do whose results are on record. What they had where the present version has something else:
+
+)";
+
 constexpr char kNotImitated[] = R"(
 ## What is not imitated
 
@@ -216,6 +223,32 @@ absl::StatusOr<std::string> RunsOfTask(const std::string& task) {
                             rows));
 }
 
+// Where the rules of `earlier` are others than those of `current`, whatever the task.
+std::set<std::string> Differences(const Protocol& earlier, const Protocol& current) {
+  std::set<std::string> differences;
+  for (const auto& [task, rules] : earlier.tasks) {
+    if (!current.Has(task)) continue;
+    for (const std::string& path : Paths({earlier, current})) {
+      if (Value(rules, path) != Value(current.tasks.at(task), path))
+        differences.insert(absl::StrCat("`", path, "=", Value(rules, path), "`"));
+    }
+  }
+  return differences;
+}
+
+absl::StatusOr<std::string> EarlierRules(const std::vector<Protocol>& protocols) {
+  std::vector<Row> rows;
+  for (const Protocol& current : protocols) {
+    for (const std::string& version : EarlierVersions("protocols", current.fragment.name())) {
+      LRA_ASSIGN_OR_RETURN(const Protocol earlier, LoadProtocol(version));
+      rows.push_back({absl::StrCat("`", version, "`"), earlier.fragment.description(),
+                      absl::StrJoin(Differences(earlier, current), " ")});
+    }
+  }
+  if (rows.empty()) return "";
+  return absl::StrCat(kEarlier, Table({"version", "what it is", "other rules"}, rows));
+}
+
 std::string Departures(const ConfigFragment& fragment) {
   if (fragment.not_imitated().empty()) return "";
   std::vector<Row> rows;
@@ -273,6 +306,8 @@ absl::StatusOr<std::string> ProtocolPage() {
     LRA_ASSIGN_OR_RETURN(const std::string runs, RunsOfTask(task));
     page += runs;
   }
+  LRA_ASSIGN_OR_RETURN(const std::string earlier, EarlierRules(protocols));
+  page += earlier;
   page += kConsequences;
   page += kNotImitated;
   for (const Protocol& protocol : protocols) page += Departures(protocol.fragment);

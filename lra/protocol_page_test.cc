@@ -5,12 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/config_folder_test_util.h"
+#include "lra/files.h"
 
 namespace lra {
 namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 // Two protocols and a preset of its own.
 class ProtocolPageTest : public ConfigFolderTest {
@@ -79,6 +81,19 @@ TEST_F(ProtocolPageTest, SaysWhatARunDoesAndWhatIsNotImitated) {
                         "| old | other tiny | 10 | 0 | 0 | 0 | 0 | 50 |\n"));
   EXPECT_THAT(*page, HasSubstr("### old\n\n| the original | why not here |\n| --- | --- |\n"
                                "| its luck | nobody knows its seed |\n"));
+}
+
+TEST_F(ProtocolPageTest, SaysWhatEarlierVersionsHad) {
+  EXPECT_THAT(*ProtocolPage(), Not(HasSubstr("Earlier versions")));
+  ASSERT_EQ(MakeDirectories(folder_.File("protocols/earlier")), absl::OkStatus());
+  Write("protocols/earlier/new@1", R"(
+    name: "new" version: 1 description: "Before" extends: "new"
+    base { model { dropout: 0.5 } train { steps: 10 } }
+    task { key: "text" value { train { steps: 5 } } })");
+  const auto page = ProtocolPage();
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page, HasSubstr("## Earlier versions\n"));
+  EXPECT_THAT(*page, HasSubstr("| `new@1` | Before | `model.dropout=0.5` `train.steps=5` |\n"));
 }
 
 TEST_F(ProtocolPageTest, ADamagedFileIsNamed) {

@@ -243,6 +243,32 @@ protocols/strong@1 text/fnet cee4a6ee30dd
 protocols/strong@1 text/longformer cee4a6ee30dd
 protocols/strong@1 text/none cee4a6ee30dd
 protocols/strong@1 text/s4d cee4a6ee30dd
+protocols/strong@2 */none ef4ca5319057
+protocols/strong@2 34a1abf784a1
+protocols/strong@2 image 7b596378c297
+protocols/strong@2 listops a3b0373ee6eb
+protocols/strong@2 listops/fnet cee4a6ee30dd
+protocols/strong@2 listops/longformer cee4a6ee30dd
+protocols/strong@2 listops/none cee4a6ee30dd
+protocols/strong@2 listops/s4d cee4a6ee30dd
+protocols/strong@2 pathfinder256 f310125468f5
+protocols/strong@2 pathfinder32 a35d46693c86
+protocols/strong@2 pathfinder64 e71697229677
+protocols/strong@2 pathx f39ea5b1d116
+protocols/strong@2 retrieval 902f3435b7f1
+protocols/strong@2 retrieval/fnet cee4a6ee30dd
+protocols/strong@2 retrieval/longformer cee4a6ee30dd
+protocols/strong@2 retrieval/none cee4a6ee30dd
+protocols/strong@2 retrieval/s4d cee4a6ee30dd
+protocols/strong@2 review_halves/fnet cee4a6ee30dd
+protocols/strong@2 review_halves/longformer cee4a6ee30dd
+protocols/strong@2 review_halves/none cee4a6ee30dd
+protocols/strong@2 review_halves/s4d cee4a6ee30dd
+protocols/strong@2 text 6cb8e50127f9
+protocols/strong@2 text/fnet cee4a6ee30dd
+protocols/strong@2 text/longformer cee4a6ee30dd
+protocols/strong@2 text/none cee4a6ee30dd
+protocols/strong@2 text/s4d cee4a6ee30dd
 )";
 
 // "PRESET TASK ATTENTION HASH": runs under `fair`, which most records are. They stay comparable
@@ -301,9 +327,13 @@ TEST(RulesTest, RulesChangeWithTheirVersionOnly) {
   std::set<std::string> found;
   for (const char* kind : {"presets", "protocols"}) {
     for (const std::string& name : ConfigNames(kind)) {
-      const auto fragment = LoadFragment(kind, name);
-      ASSERT_TRUE(fragment.ok()) << fragment.status();
-      found.merge(RulesOf(kind, *fragment));
+      std::vector<std::string> versions = EarlierVersions(kind, name);
+      versions.push_back(name);
+      for (const std::string& version : versions) {
+        const auto fragment = LoadFragment(kind, version);
+        ASSERT_TRUE(fragment.ok()) << fragment.status();
+        found.merge(RulesOf(kind, *fragment));
+      }
     }
   }
   EXPECT_EQ(absl::StrCat("\n", absl::StrJoin(found, "")), kPinned);

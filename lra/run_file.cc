@@ -186,8 +186,7 @@ absl::StatusOr<std::string> RunFileText(const ExperimentChoice& choice, absl::st
       absl::StrReplaceAll(kHead, {{"$0", absl::Utf8SafeCEscape(path)}}),
       Chosen("What is learned (lra list tasks).", "task", config.task()),
       Chosen("How tokens are mixed (lra list attentions).", "attention", config.attention().name()),
-      Chosen("Rules; a version other than this is refused (lra list protocols).", "protocol",
-             config.protocol()),
+      Chosen("Rules, of this version (lra list protocols).", "protocol", config.protocol()),
       Chosen("Sizes (lra list presets).", "preset", config.preset()),
       "\n# What differs from protocol, preset and the attention's own file.\n",
       Braced("overrides", FieldsText(sets, config, "", /*knows_all=*/false)));

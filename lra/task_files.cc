@@ -12,12 +12,13 @@
 namespace lra {
 namespace {
 
-// The fragment's name after the names of those that it extends, the farthest first.
+// The fragment's name after the names of those that it extends, the farthest first, each once.
 absl::StatusOr<std::vector<std::string>> Lineage(absl::string_view kind,
                                                  const ConfigFragment& fragment) {
   std::vector<std::string> names = {fragment.name()};
   for (std::string base = fragment.extends(); !base.empty();) {
-    names.insert(names.begin(), base);
+    // An earlier version extends the current one, which has its name.
+    if (base != names.front()) names.insert(names.begin(), base);
     LRA_ASSIGN_OR_RETURN(const ConfigFragment file, LoadFragment(kind, base));
     base = file.extends();
   }
