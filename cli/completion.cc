@@ -89,7 +89,9 @@ void AddNames(ValueWords* words) {
   Words& tasks = (*words)[kTaskValue] = TasksInOrder();
   Words& attentions = (*words)[kAttentionValue] = ConfigNames("attentions");
   (*words)[kBlockValue] = ConfigNames("blocks");
-  (*words)[kProtocolValue] = ConfigNames("protocols");
+  Words& protocols = (*words)[kProtocolValue] = ConfigNames("protocols");
+  for (const std::string& name : ConfigNames("protocols"))
+    Append(EarlierVersions("protocols", name), &protocols);
   (*words)[kPresetValue] = ConfigNames("presets");
   (*words)[kPublishedValue] = ConfigNames("published");
   (*words)[kPaperValue] = ConfigNames("papers");

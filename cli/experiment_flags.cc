@@ -9,7 +9,8 @@ void AddNewExperimentFlags(CLI::App* command, ExperimentChoice* choice) {
   AddOption(command, "--attention", &choice->attention, "Attention: lra list attentions",
             {.value = kAttentionValue});
   AddOption(command, "--protocol", &choice->protocol,
-            absl::StrCat("Rules, e.g. fair or fair@1 (default: ", kDefaultProtocol, ")"),
+            absl::StrCat(
+                "Rules, e.g. fair, or strong@1 for one version (default: ", kDefaultProtocol, ")"),
             {.value = kProtocolValue});
   AddOption(command, "--preset", &choice->preset,
             absl::StrCat("Sizes (default: ", kDefaultPreset, ")"), {.value = kPresetValue});

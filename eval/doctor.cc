@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "eval/curve_values.h"
 #include "eval/doctor_rules.h"
 #include "eval/pretrain_text.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/progress.h"
+#include "lra/protocol_rules.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 
@@ -95,8 +95,9 @@ bool IsStuck(const Symptoms& s) {
 
 absl::StatusOr<ExperimentConfig> RulesOf(const ExperimentConfig& config) {
   ConfigBuilder builder(config.task());
-  const std::vector<std::string> protocol = absl::StrSplit(config.protocol(), '@');
-  LRA_RETURN_IF_ERROR(builder.AddProtocol(protocol.front()));
+  // A version that is not here is judged by the present one's rules.
+  if (!builder.AddProtocol(config.protocol()).ok())
+    LRA_RETURN_IF_ERROR(builder.AddProtocol(ProtocolName(config)));
   LRA_RETURN_IF_ERROR(builder.AddPreset(config.preset()));
   LRA_RETURN_IF_ERROR(builder.AddAttention(config.attention().name()));
   return builder.config();

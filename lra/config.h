@@ -47,9 +47,9 @@ absl::StatusOr<TaskFile> LoadTaskFile(absl::string_view name);
 absl::StatusOr<AttentionFile> LoadAttentionFile(absl::string_view name);
 absl::StatusOr<BlockFile> LoadBlockFile(absl::string_view name);
 // Loads a file of `kind` "protocols" or "presets" together with the files that it extends: their
-// `base` and `task` parts are merged into its own first. "strong@1" asks for a version, which may be
-// an earlier one. InvalidArgument if the files extend each other in a circle, or the version is not
-// there.
+// `base` and `task` parts are merged into its own first. "strong@1" asks for a version, which may
+// be an earlier one. InvalidArgument if the files extend each other in a circle, or the version is
+// not there.
 absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name);
 
 // What the file of configs/<kind>/ says that it is, in one line; kind: "tasks", "attentions",

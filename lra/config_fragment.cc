@@ -39,14 +39,14 @@ std::string EarlierFolder(absl::string_view kind) {
   return JoinPath(ConfigDirectory(), absl::StrCat(kind, "/earlier"));
 }
 
-// The file of "strong", or of "strong@1", without what it extends.
+// The file of "strong", or of protocol "strong@1", without what it extends.
 absl::StatusOr<ConfigFragment> LoadOne(absl::string_view kind, absl::string_view full_name) {
   const std::vector<std::string> parts = absl::StrSplit(full_name, absl::MaxSplits('@', 1));
-  const std::string& name = parts[0];
+  const std::string name = kind == "protocols" ? parts[0] : std::string(full_name);
   LRA_ASSIGN_OR_RETURN(ConfigFragment file, LoadConfig<ConfigFragment>(kind, name));
   LRA_RETURN_IF_ERROR(CheckName(kind, name, file.name()));
   const std::string current = absl::StrCat(name, "@", file.version());
-  if (parts.size() == 1 || full_name == current) return file;
+  if (full_name == name || full_name == current) return file;
   std::vector<std::string> known = EarlierVersions(kind, name);
   if (std::count(known.begin(), known.end(), full_name) == 0) {
     known.push_back(current);
@@ -91,7 +91,10 @@ std::vector<std::string> EarlierVersions(absl::string_view kind, absl::string_vi
         absl::StartsWith(version, absl::StrCat(name, "@")))
       versions.insert(version);
   }
-  return {versions.begin(), versions.end()};
+  std::vector<std::string> sorted(versions.begin(), versions.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  return sorted;
 }
 
 absl::StatusOr<ConfigFragment> LoadFragment(absl::string_view kind, absl::string_view name) {

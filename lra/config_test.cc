@@ -13,7 +13,6 @@
 namespace lra {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Builds from config files that the test writes itself.
@@ -345,26 +344,6 @@ TEST_F(ConfigBuilderTest, TheVersionOfAProtocolMustMatch) {
   const absl::Status status = builder.AddProtocol("rules@2");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(), "protocol \"rules@2\" is not here; there is rules@3");
-}
-
-TEST_F(ConfigBuilderTest, AnEarlierVersionSaysWhereItDiffers) {
-  ASSERT_EQ(MakeDirectories(folder_.File("protocols/earlier")), absl::OkStatus());
-  Write("protocols/earlier/rules@2",
-        R"(name: "rules" version: 2 extends: "rules" base { train { log_every_steps: 77 } })");
-  EXPECT_THAT(EarlierVersions("protocols", "rules"), ElementsAre("rules@2"));
-  EXPECT_THAT(ConfigNames("protocols"), ElementsAre("rules"));  // it is not listed
-  ConfigBuilder now("listops"), earlier("listops");
-  ASSERT_EQ(now.AddProtocol("rules"), absl::OkStatus());
-  ASSERT_EQ(earlier.AddProtocol("rules@2"), absl::OkStatus());
-  EXPECT_EQ(earlier.config().protocol(), "rules@2");
-  EXPECT_EQ(earlier.config().train().log_every_steps(), 77);
-  EXPECT_NE(now.config().train().log_every_steps(), 77);
-  EXPECT_EQ(earlier.config().train().steps(), now.config().train().steps());
-  EXPECT_EQ(earlier.AddProtocol("rules@1").message(),
-            "protocol \"rules@1\" is not here; there are rules@2, rules@3");
-  Write("protocols/earlier/rules@1", R"(name: "rules" version: 2)");
-  EXPECT_EQ(earlier.AddProtocol("rules@1").message(),
-            "protocols/earlier/rules@1.textproto calls itself \"rules@2\"");
 }
 
 TEST_F(ConfigBuilderTest, UnknownNamesGetTheNearest) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lra/fingerprint.h"
+#include "lra/protocol_rules.h"
 #include "lra/python_attention.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
@@ -49,11 +50,12 @@ absl::Status CheckTask(const std::string& task) {
   return ConfigPath("tasks", "task", task).status();
 }
 
-// What protocol, preset and attention of a configuration say by themselves.
+// What protocol, preset and attention of a configuration say by themselves, the protocol in its
+// present version: names of runs tell earlier ones by their digits.
 absl::StatusOr<ResolvedConfig> ResolvePlain(const ExperimentConfig& config) {
   return ResolveExperiment({.task = config.task(),
                             .attention = config.attention().name(),
-                            .protocol = config.protocol(),
+                            .protocol = std::string(ProtocolName(config)),
                             .preset = config.preset()});
 }
 

@@ -56,6 +56,15 @@ TEST(ResolveExperimentTest, DefaultsAndWhoChose) {
   EXPECT_EQ(resolved.provenance.at("preset"), "default");
 }
 
+TEST(ResolveExperimentTest, NamesTellAnEarlierVersionOfAProtocol) {
+  ExperimentChoice choice = {.task = "text", .attention = "linear", .protocol = "strong"};
+  const std::string present = ExperimentName(Resolve(choice).config);
+  EXPECT_EQ(present, "text-linear-small-strong-s0");
+  choice.protocol = "strong@1";
+  const std::string earlier = ExperimentName(Resolve(choice).config);
+  EXPECT_THAT(earlier, testing::MatchesRegex("text-linear-small-strong-[0-9a-f]+-s0"));
+}
+
 TEST_F(RunFileTest, FlagsWinOverTheFileAndSetsOverBoth) {
   ExperimentChoice choice = {
       .preset = "smoke",

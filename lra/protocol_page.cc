@@ -223,15 +223,22 @@ absl::StatusOr<std::string> RunsOfTask(const std::string& task) {
                             rows));
 }
 
-// Where the rules of `earlier` are others than those of `current`, whatever the task.
-std::set<std::string> Differences(const Protocol& earlier, const Protocol& current) {
-  std::set<std::string> differences;
+// Where the rules of `earlier` are others than those of `current`; what does not hold for all of
+// its tasks names those for which it does.
+Row Differences(const Protocol& earlier, const Protocol& current) {
+  std::map<std::string, Row> tasks;
   for (const auto& [task, rules] : earlier.tasks) {
-    if (!current.Has(task)) continue;
+    const Rules now = current.Has(task) ? current.tasks.at(task) : Rules();
     for (const std::string& path : Paths({earlier, current})) {
-      if (Value(rules, path) != Value(current.tasks.at(task), path))
-        differences.insert(absl::StrCat("`", path, "=", Value(rules, path), "`"));
+      if (Value(rules, path) != Value(now, path))
+        tasks[absl::StrCat("`", path, "=", Value(rules, path), "`")].push_back(task);
     }
+  }
+  Row differences;
+  for (const auto& [rule, of] : tasks) {
+    const bool is_of_all = of.size() == earlier.tasks.size();
+    differences.push_back(is_of_all ? rule
+                                    : absl::StrCat(rule, " (", absl::StrJoin(of, ", "), ")"));
   }
   return differences;
 }

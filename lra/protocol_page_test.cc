@@ -93,7 +93,8 @@ TEST_F(ProtocolPageTest, SaysWhatEarlierVersionsHad) {
   const auto page = ProtocolPage();
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_THAT(*page, HasSubstr("## Earlier versions\n"));
-  EXPECT_THAT(*page, HasSubstr("| `new@1` | Before | `model.dropout=0.5` `train.steps=5` |\n"));
+  EXPECT_THAT(*page,
+              HasSubstr("| `new@1` | Before | `model.dropout=0.5` `train.steps=5` (text) |\n"));
 }
 
 TEST_F(ProtocolPageTest, ADamagedFileIsNamed) {

@@ -16,11 +16,12 @@ namespace {
 absl::StatusOr<std::vector<std::string>> Lineage(absl::string_view kind,
                                                  const ConfigFragment& fragment) {
   std::vector<std::string> names = {fragment.name()};
-  for (std::string base = fragment.extends(); !base.empty();) {
+  for (std::string extended = fragment.extends(); !extended.empty();) {
+    LRA_ASSIGN_OR_RETURN(const ConfigFragment file, LoadFragment(kind, extended));
+    const std::string& base = file.name();
     // An earlier version extends the current one, which has its name.
     if (base != names.front()) names.insert(names.begin(), base);
-    LRA_ASSIGN_OR_RETURN(const ConfigFragment file, LoadFragment(kind, base));
-    base = file.extends();
+    extended = file.extends();
   }
   return names;
 }

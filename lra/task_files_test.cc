@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
 #include "lra/config_folder_test_util.h"
+#include "lra/files.h"
 
 namespace lra {
 namespace {
@@ -47,6 +48,18 @@ TEST_F(TaskFilesTest, TasksWithoutAnOrderComeLastByName) {
   Write("tasks/ahead", R"(name: "ahead" version: 1)");
   Write("tasks/zero", R"(name: "zero" version: 1 order: 1)");
   EXPECT_THAT(TasksInOrder(), ElementsAre("zero", "old", "ahead", "new"));
+}
+
+TEST_F(TaskFilesTest, ATasksRulesHoldUnderAnEarlierVersionAndWhatExtendsIt) {
+  ASSERT_EQ(MakeDirectories(folder_.File("protocols/earlier")), absl::OkStatus());
+  Write("protocols/earlier/rules@2",
+        R"(name: "rules" version: 2 extends: "rules" base { train { log_every_steps: 6 } })");
+  Write("protocols/other", R"(name: "other" version: 1 extends: "rules@2")");
+  for (const char* protocol : {"rules@2", "other"}) {
+    const ExperimentConfig config = Merged("new", protocol, "wide");
+    EXPECT_EQ(config.train().steps(), 30) << protocol;
+    EXPECT_EQ(config.train().log_every_steps(), 6) << protocol;
+  }
 }
 
 TEST_F(TaskFilesTest, ATaskBringsItsOwnRulesAndSizes) {

@@ -24,6 +24,7 @@ correct() { sed -n '/"split": "test"/,/"correct"/s/.*"correct": "\([0-9]*\)".*/\
 if [ -z "${LRA_SANITIZE:-}" ]; then
   MALLOC_CONF=stats_print:true expect 0 'opt.muzzy_decay_ms: -1' "$lra" --version
   MALLOC_CONF=stats_print:true expect 0 'opt.oversize_threshold: 0$' "$lra" --version
+  MALLOC_CONF=stats_print:true expect 0 'opt.dirty_decay_ms: 10000' "$lra" --version
 fi
 
 # The main job.

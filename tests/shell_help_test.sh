@@ -38,7 +38,7 @@ offers_only() {
   [ "$words" = "$2" ] || fail "\"$1\" offers \"$words\", not \"$2\""
 }
 
-names() { ls "$LRA_CONFIGS/$1" | sed 's/\.textproto$//'; }
+names() { (cd "$LRA_CONFIGS/$1" && find . -name '*.textproto') | sed 's/.*\///; s/\.textproto$//'; }
 offers 'lra ' train data list completion man
 offers_only 'lra tr' train
 offers_only 'lra data p' prepare
