@@ -2,6 +2,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
@@ -10,10 +14,13 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "lra/check.h"
 #include "models/base/optional_tensor.h"
+#include "models/base/runtime.h"
 #include "models/kernels/dilated_tiles.h"
 #include "models/kernels/dispatch.h"
 
@@ -65,78 +72,126 @@ class DilatedConvolutionFunction : public torch::autograd::Function<DilatedConvo
   }
 };
 
-// What the taps of each token read of sequences that end at `ends`, [B or 1, 1]: token n + offset.
-struct Reach {
-  at::Tensor tokens, exists;  // [B or 1, N, taps]
-};
+// --- By ATen: one convolution of the tokens with what stands before and behind them ---
 
-Reach ReachOf(const at::Tensor& ends, int64_t tokens, const DilatedTaps& taps, int64_t direction) {
-  const at::Tensor places = at::arange(tokens, ends.options()).unsqueeze(1);  // [N, 1]
-  const at::Tensor offsets =
-      (at::arange(taps.taps, ends.options()) - taps.own) * (taps.dilation * direction);
-  const at::Tensor last = ends.unsqueeze(2), sought = (places + offsets).unsqueeze(0);
-  const at::Tensor read = taps.is_circular ? sought.remainder(last.clamp_min(1)) : sought;
-  return {read.clamp(0, tokens - 1),
-          read.ge(0).logical_and(read.lt(last)).logical_and(places.lt(last))};
+// Taps that read from each token what `taps` brings to it.
+DilatedTaps Reversed(const DilatedTaps& taps) {
+  return {taps.taps, taps.taps - 1 - taps.own, taps.dilation, taps.is_circular};
 }
 
-// y_n = sum_t mapped_{n + offset(t), t}: mapped [B, N, taps, F] -> [B, N, F]. A gathering in both
-// directions: LibTorch's gradient of one is a sum over sorted rows where equal runs are to give
-// equal bits.
-class SumOfTaps : public torch::autograd::Function<SumOfTaps> {
+// W_t transposed for Reversed(): [F, taps E] -> [E, taps F].
+at::Tensor Reversed(const at::Tensor& weight, const DilatedTaps& taps) {
+  const int64_t out = weight.size(0), in = weight.size(1) / taps.taps;
+  return weight.view({out, taps.taps, in}).flip(1).permute({2, 1, 0}).reshape({in, -1});
+}
+
+// True at the tokens of sequences of such lengths: [B, N, 1].
+at::Tensor IsReal(const at::Tensor& lengths, int64_t tokens) {
+  return at::arange(tokens, lengths.options()).lt(lengths.unsqueeze(1)).unsqueeze(2);
+}
+
+at::Tensor ZeroUnless(const at::Tensor& is_kept, const at::Tensor& x) {
+  return at::where(is_kept, x, at::zeros({}, x.options()));
+}
+
+// Rows of x [B, N, E] from `before` in front of each sequence to `after` behind token N - 1, as
+// taps find them there: [B, before + N + after, E].
+at::Tensor Surrounded(const at::Tensor& x, const at::Tensor& lengths, const DilatedTaps& taps) {
+  const int64_t batch = x.size(0), tokens = x.size(1), width = x.size(2);
+  const int64_t before = -taps.Offset(0), after = taps.Offset(taps.taps - 1);
+  if (!lengths.defined() && !taps.is_circular)
+    return at::constant_pad_nd(x, {0, 0, before, after}, 0);
+  if (!lengths.defined() && std::max(before, after) <= tokens)
+    return at::cat({x.narrow(1, tokens - before, before), x, x.narrow(1, 0, after)}, 1);
+  const at::TensorOptions whole = x.options().dtype(at::kLong);
+  const at::Tensor last =
+      (lengths.defined() ? lengths : at::full({1}, tokens, whole)).unsqueeze(1);  // [B or 1, 1]
+  const at::Tensor sought = at::arange(-before, tokens + after, whole).unsqueeze(0);
+  const at::Tensor read = taps.is_circular ? sought.remainder(last.clamp_min(1)) : sought;
+  const at::Tensor rows =
+      at::arange(batch, whole).unsqueeze(1) * tokens + read.clamp(0, tokens - 1);
+  const at::Tensor found = at::index_select(x.reshape({-1, width}), 0, rows.flatten());
+  return ZeroUnless(read.ge(0).logical_and(read.lt(last)).unsqueeze(2),
+                    found.view({batch, -1, width}));
+}
+
+// Rows as a picture of one line, without a copy: [B, N, E] -> [B, E, 1, N]. Its channels stand last
+// in memory, where cuDNN has products of all channels at once.
+at::Tensor AsPicture(const at::Tensor& x) { return x.unsqueeze(1).permute({0, 3, 1, 2}); }
+at::Tensor AsRows(const at::Tensor& picture) {
+  return picture.permute({0, 2, 3, 1}).squeeze(1).contiguous();
+}
+at::Tensor AsFilters(const at::Tensor& weight, int64_t taps) {
+  return AsPicture(weight.view({weight.size(0), taps, -1}));
+}
+
+// surrounded [B, before + N + after, E], weight [F, taps E] -> [B, N, F].
+at::Tensor Convolved(const at::Tensor& surrounded, const at::Tensor& weight,
+                     const DilatedTaps& taps) {
+  return AsRows(at::convolution(AsPicture(surrounded), AsFilters(weight, taps.taps), {}, {1, 1},
+                                {0, 0}, {1, taps.dilation}, false, {0, 0}, 1));
+}
+
+// The gradient of `weight` for that of the output, dy [B, N, F].
+at::Tensor WeightGradient(const at::Tensor& surrounded, const at::Tensor& weight,
+                          const at::Tensor& dy, const DilatedTaps& taps) {
+  const at::Tensor filters = std::get<1>(at::convolution_backward(
+      AsPicture(dy), AsPicture(surrounded), AsFilters(weight, taps.taps), at::OptionalIntArrayRef(),
+      {1, 1}, {0, 0}, {1, taps.dilation}, false, {0, 0}, 1, {false, true, false}));
+  return AsRows(filters).reshape(weight.sizes());
+}
+
+// The type of the factors of products of x's device, now.
+at::ScalarType FactorType(const at::Tensor& x) {
+  return IsAutocastOn(x.device().type()) ? at::kBFloat16 : x.scalar_type();
+}
+
+class GenericFunction : public torch::autograd::Function<GenericFunction> {
  public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& mapped,
-                            const at::Tensor& ends, DilatedTaps taps) {
-    context->save_for_backward({ends});
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias,
+                            const std::optional<at::Tensor>& lengths, DilatedTaps taps) {
+    const at::Tensor ends = lengths.value_or(at::Tensor());
+    const at::ScalarType type = FactorType(x);
+    context->save_for_backward({x, weight, ends});
     context->saved_data["taps"] = taps.Numbers();
-    const int64_t batch = mapped.size(0), tokens = mapped.size(1);
-    const Reach reach = ReachOf(ends, tokens, taps, 1);
-    const at::Tensor rows = (Examples(batch, tokens, ends) + reach.tokens) * taps.taps +
-                            at::arange(taps.taps, ends.options());
-    return Read(mapped.reshape({-1, mapped.size(3)}), rows, reach).sum(2);
+    context->saved_data["type"] = static_cast<int64_t>(type);
+    context->saved_data["has bias"] = bias.has_value();
+    at::Tensor y =
+        Convolved(Surrounded(x.to(type), ends, taps), weight.to(type), taps).to(x.scalar_type());
+    if (bias.has_value()) y.add_(*bias);
+    return ends.defined() ? ZeroUnless(IsReal(ends, x.size(1)), y) : y;
   }
 
+  // The gradient of x is a convolution, too: LibTorch's own of a gathering is a sum over sorted
+  // rows where equal runs are to give equal bits.
   static variable_list backward(AutogradContext* context, variable_list upstream) {
-    const at::Tensor ends = context->get_saved_variables()[0], &dy = upstream[0];
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &weight = saved[1], &ends = saved[2];
     const DilatedTaps taps = DilatedTaps::Of(context->saved_data["taps"].toIntVector());
-    const int64_t batch = dy.size(0), tokens = dy.size(1);
-    const Reach reach = ReachOf(ends, tokens, taps, -1);
-    const at::Tensor rows = Examples(batch, tokens, ends) + reach.tokens;
-    return {Read(dy.reshape({-1, dy.size(2)}), rows, reach), at::Tensor(), at::Tensor()};
-  }
-
- private:
-  // The first row of each example, [B, 1, 1].
-  static at::Tensor Examples(int64_t batch, int64_t tokens, const at::Tensor& like) {
-    return at::arange(batch, like.options()).view({-1, 1, 1}) * tokens;
-  }
-  // The rows [B, N, taps] of x [R, F], zeros where there is none: [B, N, taps, F].
-  static at::Tensor Read(const at::Tensor& x, const at::Tensor& rows, const Reach& reach) {
-    const at::Tensor read = at::index_select(x, 0, rows.flatten());
-    return at::where(reach.exists.unsqueeze(3),
-                     read.view({rows.size(0), rows.size(1), rows.size(2), x.size(1)}),
-                     at::zeros({}, x.options()));
+    const auto type = static_cast<at::ScalarType>(context->saved_data["type"].toInt());
+    const at::Tensor real = ends.defined() ? IsReal(ends, x.size(1)) : ends;
+    const at::Tensor whole = real.defined() ? ZeroUnless(real, upstream[0]) : upstream[0];
+    const at::Tensor dy = whole.to(type).contiguous(), factors = weight.to(type);
+    at::Tensor dx =
+        Convolved(Surrounded(dy, ends, Reversed(taps)), Reversed(factors, taps), Reversed(taps))
+            .to(x.scalar_type());
+    if (real.defined()) dx = ZeroUnless(real, dx);
+    const at::Tensor dweight =
+        WeightGradient(Surrounded(x.to(type), ends, taps), factors, dy, taps);
+    const bool has_bias = context->saved_data["has bias"].toBool();
+    return {dx, dweight.to(weight.scalar_type()),
+            has_bias ? whole.sum(at::IntArrayRef({0, 1})) : at::Tensor(), at::Tensor(),
+            at::Tensor()};
   }
 };
 
 }  // namespace
 
-// Mapped before they are gathered, tokens need not be kept once for each tap.
 at::Tensor internal::DilatedConvolutionGeneric(const at::Tensor& x, const LinearMap& map,
                                                const at::Tensor& lengths, const DilatedTaps& taps) {
-  const int64_t batch = x.size(0), tokens = x.size(1), in = x.size(2), out = map.weight.size(0);
-  const at::TensorOptions whole = x.options().dtype(at::kLong).requires_grad(false);
-  const at::Tensor ends =
-      (lengths.defined() ? lengths : at::full({1}, tokens, whole)).unsqueeze(1);  // [B or 1, 1]
-  const at::Tensor real = at::arange(tokens, whole).lt(ends).unsqueeze(2);        // [B or 1, N, 1]
-  const at::Tensor nothing = at::zeros({}, x.options().requires_grad(false));
-  const at::Tensor seen = lengths.defined() ? at::where(real, x, nothing) : x;
-  const at::Tensor by_tap =
-      map.weight.view({out, taps.taps, in}).transpose(0, 1).reshape({taps.taps * out, in});
-  const at::Tensor mapped = ApplyLinear(seen, {by_tap, at::Tensor()});
-  at::Tensor y = SumOfTaps::apply(mapped.view({batch, tokens, taps.taps, out}), ends, taps);
-  if (map.bias.defined()) y = y + map.bias.to(y.scalar_type());
-  return lengths.defined() ? at::where(real, y, nothing) : y;
+  return GenericFunction::apply(x.contiguous(), map.weight.contiguous(), IfDefined(map.bias),
+                                IfDefined(lengths), taps);
 }
 
 at::Tensor DilatedConvolution(const at::Tensor& x, const LinearMap& map, const at::Tensor& lengths,

@@ -37,7 +37,7 @@ at::Tensor DilatedConvolution(const at::Tensor& x, const LinearMap& map, const a
 
 namespace internal {
 
-// The same by ATen: a map and a gathering for each tap.
+// The same by ATen, for devices and types that have no tiles.
 at::Tensor DilatedConvolutionGeneric(const at::Tensor& x, const LinearMap& map,
                                      const at::Tensor& lengths, const DilatedTaps& taps);
 
