@@ -110,6 +110,8 @@ void SetTf32(bool is_on) {
   at::globalContext().setAllowTF32CuDNN(is_on);
 }
 
+bool IsTf32On() { return at::globalContext().allowTF32CuBLAS(); }
+
 absl::Status SetTf32For(bool is_on, at::Device device) {
   SetTf32(is_on);
   if (!is_on || device.is_cuda()) return absl::OkStatus();

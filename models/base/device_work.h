@@ -51,6 +51,7 @@ std::string DescribeDevice(at::Device device);
 // of fraction), for the whole process. Nobody else decides: left alone, LibTorch does so in
 // convolutions.
 void SetTf32(bool is_on);
+bool IsTf32On();
 // The same for training; InvalidArgument where it is on and the device is not CUDA.
 absl::Status SetTf32For(bool is_on, at::Device device);
 

@@ -1,21 +1,31 @@
 #include "models/kernels/cuda_kernels.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "models/base/cuda_graph.h"
 #include "models/base/cuda_library.h"
+#include "models/kernels/norm_rows.h"
 
 namespace lra {
 namespace {
 
+template <class Plan>
+using Kernel = int(const Plan*, void*);
 using DrawKept = int(const KeptPlan*, bool*, void*);
 
+template <class Function>
+Function* Find(const char* name) {
+  return reinterpret_cast<Function*>(CudaFunction(name));
+}
+
 struct Kernels {
-  DrawKept* draw_kept = reinterpret_cast<DrawKept*>(CudaFunction("LraDrawKept"));
-  CudaStreamFunction* stream =
-      reinterpret_cast<CudaStreamFunction*>(CudaFunction("LraCurrentStream"));
-  bool are_there() const { return draw_kept != nullptr && stream != nullptr; }
+  CudaStreamFunction* stream = Find<CudaStreamFunction>("LraCurrentStream");
+  DrawKept* draw_kept = Find<DrawKept>("LraDrawKept");
+  Kernel<NormRowsPlan>* norm = Find<Kernel<NormRowsPlan>>("LraNormForward");
+  Kernel<NormRowsBackwardPlan>* norm_backward =
+      Find<Kernel<NormRowsBackwardPlan>>("LraNormBackward");
 };
 
 const Kernels& Loaded() {
@@ -23,21 +33,86 @@ const Kernels& Loaded() {
   return kernels;
 }
 
+// Calls launch(stream), which returns an error or 0, for the device of `on`.
+template <class Launch>
+void LaunchOn(const at::Tensor& on, const char* what, Launch launch) {
+  const c10::impl::VirtualGuardImpl guard(at::kCUDA);
+  const at::Device before = guard.exchangeDevice(on.device());
+  const int error = launch(Loaded().stream(on.device().index()));
+  guard.setDevice(before);
+  TORCH_CHECK(error == 0, "the CUDA kernel of ", what, " failed with error ", error);
+}
+
+bool IsFloatRow(const at::Tensor& t, int64_t width) {
+  return t.defined() && t.is_cuda() && t.scalar_type() == at::kFloat && t.is_contiguous() &&
+         t.dim() == 1 && t.size(0) == width;
+}
+
+int64_t RowsOf(const at::Tensor& x) { return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1); }
+
 }  // namespace
 
 at::Tensor DrawKeptOnCuda(KeptPlan plan, const at::Tensor& ids, const at::Tensor& step) {
-  if (!ids.is_cuda() || !Loaded().are_there()) return {};
+  if (!ids.is_cuda() || Loaded().draw_kept == nullptr || Loaded().stream == nullptr) return {};
   plan.example_ids = ids.const_data_ptr<int64_t>();
   plan.step_at = step.defined() ? step.const_data_ptr<int64_t>() : nullptr;
   at::Tensor mask = at::empty({plan.examples, plan.heads, plan.rows, plan.columns},
                               ids.options().dtype(at::kBool));
-  const c10::impl::VirtualGuardImpl guard(at::kCUDA);
-  const at::Device before = guard.exchangeDevice(ids.device());
-  const int error = Loaded().draw_kept(&plan, mask.mutable_data_ptr<bool>(),
-                                       Loaded().stream(ids.device().index()));
-  guard.setDevice(before);
-  TORCH_CHECK(error == 0, "the CUDA kernel of dropout masks failed with error ", error);
+  LaunchOn(ids, "dropout masks", [&](void* stream) {
+    return Loaded().draw_kept(&plan, mask.mutable_data_ptr<bool>(), stream);
+  });
   return mask;
+}
+
+bool HasNormOnCuda(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  const int64_t width = x.size(-1);
+  if (!x.is_cuda() || x.scalar_type() != at::kFloat || width < 1 || width > kMostNormWidth ||
+      !IsFloatRow(weight, width) || !IsFloatRow(bias, width))
+    return false;
+  const Kernels& kernels = Loaded();
+  return kernels.norm != nullptr && kernels.norm_backward != nullptr && kernels.stream != nullptr;
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> NormOnCuda(const at::Tensor& x,
+                                                          const at::Tensor& weight,
+                                                          const at::Tensor& bias, double epsilon) {
+  const int64_t rows = RowsOf(x);
+  const at::Tensor y = at::empty_like(x), means = at::empty({rows}, x.options()),
+                   scales = at::empty({rows}, x.options());
+  const NormRowsPlan plan = {.x = x.const_data_ptr<float>(),
+                             .weight = weight.const_data_ptr<float>(),
+                             .bias = bias.const_data_ptr<float>(),
+                             .y = y.mutable_data_ptr<float>(),
+                             .means = means.mutable_data_ptr<float>(),
+                             .scales = scales.mutable_data_ptr<float>(),
+                             .rows = rows,
+                             .width = x.size(-1),
+                             .epsilon = static_cast<float>(epsilon)};
+  LaunchOn(x, "layer norms", [&](void* stream) { return Loaded().norm(&plan, stream); });
+  return {y, means, scales};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> NormBackwardOnCuda(const at::Tensor& x,
+                                                                  const at::Tensor& weight,
+                                                                  const at::Tensor& means,
+                                                                  const at::Tensor& scales,
+                                                                  const at::Tensor& upstream) {
+  const int64_t rows = RowsOf(x), width = x.size(-1), blocks = NormBlocks(rows);
+  const at::Tensor dx = at::empty_like(x), partials = at::empty({blocks, 2, width}, x.options());
+  const NormRowsBackwardPlan plan = {.x = x.const_data_ptr<float>(),
+                                     .upstream = upstream.const_data_ptr<float>(),
+                                     .weight = weight.const_data_ptr<float>(),
+                                     .means = means.const_data_ptr<float>(),
+                                     .scales = scales.const_data_ptr<float>(),
+                                     .dx = dx.mutable_data_ptr<float>(),
+                                     .partials = partials.mutable_data_ptr<float>(),
+                                     .rows = rows,
+                                     .width = width,
+                                     .blocks = blocks};
+  LaunchOn(x, "the backward of layer norms",
+           [&](void* stream) { return Loaded().norm_backward(&plan, stream); });
+  const at::Tensor sums = partials.sum(0);
+  return {dx, sums[0], sums[1]};
 }
 
 }  // namespace lra

@@ -5,6 +5,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <tuple>
+
 #include "models/kernels/kept_octet.h"
 
 namespace lra {
@@ -14,6 +16,23 @@ namespace lra {
 // stands for plan.step where it is defined. Launched on the calling thread's stream. Undefined
 // where our kernels are not there. Throws c10::Error if the launch fails.
 at::Tensor DrawKeptOnCuda(KeptPlan plan, const at::Tensor& ids, const at::Tensor& step);
+
+// Whether NormOnCuda() takes rows of x [..., E] on a CUDA device, with parameters [E]: all float32,
+// and E at most kMostNormWidth (models/kernels/norm_rows.h).
+bool HasNormOnCuda(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+
+// (y, means, 1 / deviations) of the rows of x [..., E], contiguous as the parameters are: [..., E],
+// [rows], [rows]. Launched and failing as above.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> NormOnCuda(const at::Tensor& x,
+                                                          const at::Tensor& weight,
+                                                          const at::Tensor& bias, double epsilon);
+
+// The gradients (of x, of weight, of bias) for that of y, contiguous. The same on every card.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> NormBackwardOnCuda(const at::Tensor& x,
+                                                                  const at::Tensor& weight,
+                                                                  const at::Tensor& means,
+                                                                  const at::Tensor& scales,
+                                                                  const at::Tensor& upstream);
 
 }  // namespace lra
 

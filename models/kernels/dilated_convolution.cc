@@ -10,6 +10,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "lra/check.h"
+#include "models/base/device_work.h"
 #include "models/base/optional_tensor.h"
 #include "models/base/runtime.h"
 #include "models/kernels/dilated_tiles.h"
@@ -72,7 +74,7 @@ class DilatedConvolutionFunction : public torch::autograd::Function<DilatedConvo
   }
 };
 
-// --- By ATen: one convolution of the tokens with what stands before and behind them ---
+// --- By ATen: the tokens with what stands before and behind them, as one product ---
 
 // Taps that read from each token what `taps` brings to it.
 DilatedTaps Reversed(const DilatedTaps& taps) {
@@ -125,16 +127,37 @@ at::Tensor AsFilters(const at::Tensor& weight, int64_t taps) {
   return AsPicture(weight.view({weight.size(0), taps, -1}));
 }
 
+// What each token reads, side by side: [B, before + N + after, E] -> [B N, taps E].
+at::Tensor Columns(const at::Tensor& surrounded, const DilatedTaps& taps) {
+  const int64_t batch = surrounded.size(0), rows = surrounded.size(1), width = surrounded.size(2);
+  const int64_t tokens = rows - taps.Offset(taps.taps - 1) + taps.Offset(0);
+  return surrounded
+      .as_strided({batch, tokens, taps.taps, width},
+                  {rows * width, width, taps.dilation * width, 1})
+      .reshape({batch * tokens, taps.taps * width});
+}
+
+// Which of two forms is the faster one on a card (docs/performance.md): cuDNN's where factors are
+// rounded, products of Columns() where they are not.
+bool IsRounded(const at::Tensor& factors) {
+  return factors.scalar_type() == at::kBFloat16 || IsTf32On();
+}
+
 // surrounded [B, before + N + after, E], weight [F, taps E] -> [B, N, F].
 at::Tensor Convolved(const at::Tensor& surrounded, const at::Tensor& weight,
                      const DilatedTaps& taps) {
-  return AsRows(at::convolution(AsPicture(surrounded), AsFilters(weight, taps.taps), {}, {1, 1},
-                                {0, 0}, {1, taps.dilation}, false, {0, 0}, 1));
+  if (IsRounded(surrounded)) {
+    return AsRows(at::convolution(AsPicture(surrounded), AsFilters(weight, taps.taps), {}, {1, 1},
+                                  {0, 0}, {1, taps.dilation}, false, {0, 0}, 1));
+  }
+  return at::mm(Columns(surrounded, taps), weight.t())
+      .view({surrounded.size(0), -1, weight.size(0)});
 }
 
 // The gradient of `weight` for that of the output, dy [B, N, F].
 at::Tensor WeightGradient(const at::Tensor& surrounded, const at::Tensor& weight,
                           const at::Tensor& dy, const DilatedTaps& taps) {
+  if (!IsRounded(surrounded)) return at::mm(dy.flatten(0, 1).t(), Columns(surrounded, taps));
   const at::Tensor filters = std::get<1>(at::convolution_backward(
       AsPicture(dy), AsPicture(surrounded), AsFilters(weight, taps.taps), at::OptionalIntArrayRef(),
       {1, 1}, {0, 0}, {1, taps.dilation}, false, {0, 0}, 1, {false, true, false}));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "models/base/device_work.h"
 #include "models/base/kernel_path.h"
 
 namespace lra {
@@ -118,9 +119,13 @@ TEST_P(DilatedConvolutionTest, IsItsSum) {
   for (const DilatedTaps& taps : AllTaps()) {
     SCOPED_TRACE(absl::StrCat("own ", taps.own, taps.is_circular ? ", circular" : ""));
     const Sums expected = SumByHand(GetParam(), t, taps);
-    ExpectEqual(
-        Differentiate(internal::DilatedConvolutionGeneric, GetParam(), t, taps, at::kDouble),
-        expected, 1e-13);
+    for (const bool is_rounded : {false, true}) {  // on a card; the CPU does not know of TF32
+      SetTf32(is_rounded);
+      ExpectEqual(
+          Differentiate(internal::DilatedConvolutionGeneric, GetParam(), t, taps, at::kDouble),
+          expected, 1e-13);
+    }
+    SetTf32(false);
     for (const KernelPath path : AvailableKernelPaths()) {
       const ScopedKernelPath use(path);
       SCOPED_TRACE(KernelPathName(path));

@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/native_dropout_backward.h>
 #include <ATen/ops/ones.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -48,8 +49,8 @@ at::Tensor Apply(const at::Tensor& x, const at::Tensor& residual, const DropoutK
   if (DispatchKernel(kDropoutNeeds, {x, residual}) != KernelPath::kGeneric)
     return ApplyTiled(x, residual, key);
   const at::Tensor scaled =
-      x * (kept.defined() ? internal::ScaledMask(kept, key, x.scalar_type())
-                          : DropoutMask(key, x.size(1), x.size(2)).to(x.options()));
+      kept.defined() ? at::native_dropout_backward(x, kept.expand_as(x), key.Scale())  // one pass
+                     : x * DropoutMask(key, x.size(1), x.size(2)).to(x.options());
   return residual.defined() ? residual + scaled : scaled;
 }
 

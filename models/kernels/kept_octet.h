@@ -6,11 +6,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define LRA_HOST_DEVICE __host__ __device__
-#else
-#define LRA_HOST_DEVICE
-#endif
+#include "models/kernels/host_device.h"
 
 namespace lra {
 

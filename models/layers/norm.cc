@@ -7,11 +7,16 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include "absl/strings/str_cat.h"
+#include "models/kernels/cuda_kernels.h"
 
 namespace lra {
 namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
 constexpr int64_t kExamplesAndTokens[] = {0, 1};  // dimensions
 
@@ -23,9 +28,29 @@ at::Tensor SumOfReal(const at::Tensor& x, const at::Tensor& real) {
   return at::where(real.unsqueeze(-1), x, at::zeros({}, x.options())).sum(dimensions);
 }
 
+// By our own CUDA kernels.
+class NormFunction : public torch::autograd::Function<NormFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& bias, double epsilon) {
+    const auto [y, means, scales] = NormOnCuda(x, weight, bias, epsilon);
+    context->save_for_backward({x, weight, means, scales});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list upstream) {
+    const variable_list saved = context->get_saved_variables();
+    const auto [dx, dweight, dbias] =
+        NormBackwardOnCuda(saved[0], saved[1], saved[2], saved[3], upstream[0].contiguous());
+    return {dx, dweight, dbias, at::Tensor()};
+  }
+};
+
 }  // namespace
 
 at::Tensor LayerNorm(const at::Tensor& x, const NormMap& norm) {
+  if (HasNormOnCuda(x, norm.weight, norm.bias))
+    return NormFunction::apply(x.contiguous(), norm.weight, norm.bias, norm.epsilon);
   return at::layer_norm(x, {x.size(-1)}, norm.weight, norm.bias, norm.epsilon);
 }
 
