@@ -65,7 +65,9 @@ absl::Status WriteFailure(const std::string& out, const SuiteCell& cell,
                           const SuiteFailure& failure);
 absl::Status RemoveFailure(const std::string& out, const SuiteCell& cell);
 
-// Makes OUT and its suite.textproto. FailedPrecondition if it holds another suite.
+// Makes OUT and its suite.textproto, which names the versions of its protocols, so that the folder
+// stays what it is when they change. FailedPrecondition if it holds another suite, or the same under
+// other versions.
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);
 // The suite of a folder; NotFound if it has none.
 absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out);

@@ -17,6 +17,8 @@ expect 0 'cosformer-smoke-.*, listops-transformer-smoke-.* could not be measured
 expect 0 '"why": ".*lra data prepare listops' "$lra" run listops_smoke --dry-run --json
 expect 2 'runs/listops_smoke holds no runs yet; `lra run listops_smoke` begins them' "$lra" status listops_smoke
 expect 2 'nosuch holds no suite' "$lra" status nosuch
+expect 2 'numerics.precision: is TF32 in 3 of 3 runs .*, and the device is cpu; use --device cuda' "$lra" run text_control
+if [ -e runs/text_control ]; then echo "FAILED: a suite that is refused leaves nothing"; failures=$((failures + 1)); fi
 small=(min_length_tokens=20 max_length_tokens=120 train_examples=300 validation_examples=60 test_examples=60)
 "$lra" data prepare listops --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
 cat >mine.textproto <<END
