@@ -5,10 +5,14 @@ the fast one there. Needs a Python with torch and a GPU.
 usage: python3 benchmarks/device_operators.py
 
 Convolutions along the tokens with taps apart: of cuDNN (`conv`, `conv dw`: the gradient of its weight), and as products of what
-each token reads (`columns`, `columns dw`), all beside their own gradients' way of padding (`pad`). Layer norms: `norm`, its gradient
+each token reads (`columns`, `columns dw`). Both need the tokens with those around them first (`pad`). Layer norms: `norm`, its gradient
 of the input alone (`norm dx`) and of the parameters, too (`norm dx dw`). `add` is what reading two tensors and writing one takes.
 Deterministic algorithms only; each figure is the mean of twenty runs after two.
 """
+import os
+
+os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # before CUDA starts
+
 import torch
 import torch.nn.functional as functional
 

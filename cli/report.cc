@@ -19,6 +19,7 @@
 #include "report/shown_names.h"
 #include "suite/cells.h"
 #include "suite/state.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {

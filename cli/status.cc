@@ -15,6 +15,7 @@
 #include "suite/executor.h"
 #include "suite/plan.h"
 #include "suite/state.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {

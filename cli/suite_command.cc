@@ -27,6 +27,7 @@
 #include "suite/plan.h"
 #include "suite/rules_copy.h"
 #include "suite/state.h"
+#include "suite/suite_folder.h"
 #include "tasks/task.h"
 #include "tasks/task_facts.h"
 #include "train/request.h"
@@ -172,21 +173,25 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
   return SlurmExecutor(*options, {*cluster, ClusterEnvironment(), flags.cluster_flags});
 }
 
-// Refused before any run begins: each would refuse it for itself, and be noted as failed.
-absl::Status CheckPrecision(const std::vector<SuiteCell>& cells,
-                            const std::vector<std::string>& train_flags) {
-  const auto device = std::find(train_flags.begin(), train_flags.end(), "--device");
-  const std::string name = device == train_flags.end() ? "cpu" : *std::next(device);
+// Refused before any run begins: each that is left would refuse it for itself, and be noted as
+// failed.
+absl::Status CheckPrecision(const std::vector<SuiteCell>& cells, const SuiteRunOptions& options) {
+  const std::vector<std::string>& flags = options.train_flags;
+  const auto device = std::find(flags.begin(), flags.end(), "--device");
+  const bool is_named = device != flags.end() && std::next(device) != flags.end();
+  const std::string name = is_named ? *std::next(device) : "cpu";
   std::vector<std::string> refused;
   for (const SuiteCell& cell : cells) {
-    if (cell.config.numerics().precision() == NumericsConfig::TF32) refused.push_back(cell.name);
+    if (cell.config.numerics().precision() == NumericsConfig::TF32 &&
+        IsLeft(ReadCellStatus(options.out, cell), options.retries_failed))
+      refused.push_back(cell.name);
   }
   if (refused.empty() || absl::StartsWith(name, "cuda")) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "numerics.precision: is TF32 in ", refused.size(), " of ", cells.size(), " runs (",
       refused[0], refused.size() > 1 ? ", ..." : "",
       "), which only CUDA computes in, and the device is ", name,
-      "; use --device cuda, or a copy of the suite that sets FP32 or BF16, whose runs are others"));
+      "; use --device cuda. In FP32 or BF16 (numerics.precision) they are other runs"));
 }
 
 }  // namespace
@@ -212,7 +217,7 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   options.measures = flags.cell.empty();
   options.is_quiet = context.quiet;
   if (!flags.is_dry) {
-    LRA_RETURN_IF_ERROR(CheckPrecision(cells, options.train_flags));
+    LRA_RETURN_IF_ERROR(CheckPrecision(cells, options));
     LRA_RETURN_IF_ERROR(CheckData(cells, options.data_dir));
     LRA_RETURN_IF_ERROR(ClaimSuiteFolder(options.out, suite));
   }

@@ -17,6 +17,7 @@
 #include "nlohmann/json.hpp"
 #include "run_folder/run_folder.h"
 #include "suite/state.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {

@@ -159,11 +159,6 @@ absl::Status CheckGroup(const SuiteGroup& group) {
   return CheckSearch(group);
 }
 
-std::string RunFilePath(const std::string& name) {
-  if (absl::EndsWith(name, kEnding)) return name;
-  return name.empty() ? "" : JoinPath(ConfigDirectory(), absl::StrCat(name, kEnding));
-}
-
 // The runs of one task and attention. Two combinations of levels with the same configuration would
 // be one run, and what they compare would be missing.
 absl::Status AddCombinations(const SuiteGroup& group, const ExperimentChoice& choice,
@@ -272,6 +267,11 @@ absl::Status InGroup(int index, const absl::Status& status) {
 }
 
 }  // namespace
+
+std::string RunFilePath(const std::string& name) {
+  if (absl::EndsWith(name, kEnding)) return name;
+  return name.empty() ? "" : JoinPath(ConfigDirectory(), absl::StrCat(name, kEnding));
+}
 
 absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path) {
   std::string path = name_or_path;

@@ -29,6 +29,9 @@ struct SuiteCell {
 // InvalidArgument names the known ones.
 absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path);
 
+// The path of a group's run file; empty where it has none.
+std::string RunFilePath(const std::string& name);
+
 // "listops_smoke" of "configs/suites/listops_smoke.textproto".
 std::string SuiteName(const std::string& name_or_path);
 

@@ -11,6 +11,7 @@
 #include "lra/status_macros.h"
 #include "suite/cells.h"
 #include "suite/state.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {

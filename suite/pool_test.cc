@@ -14,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
-#include "lra/textproto.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {
@@ -232,36 +232,6 @@ TEST(TrainCommand, SaysEverythingOfTheRun) {
               ElementsAre("lra", "train", "--task", "text", "--attention", "linear", "--protocol",
                           "fair", "--preset", "small", "--set", "train.steps=5", "--seeds", "3",
                           "--out", "out/text-linear-s3", "--threads", "2", "--resume", "--quiet"));
-}
-
-TEST(ClaimSuiteFolder, RefusesAnotherSuite) {
-  const TestFolder folder;
-  SuiteFile suite;
-  suite.set_description("one");
-  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
-  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
-  suite.set_description("two");
-  EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
-              HasSubstr("another suite"));
-}
-
-TEST(ClaimSuiteFolder, KeepsTheVersionsOfItsProtocols) {
-  const TestFolder folder;
-  SuiteFile suite;
-  suite.add_group()->set_protocol("strong");
-  suite.add_group();  // under the default
-  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
-  SuiteFile there = *SuiteOfFolder(folder.path());
-  EXPECT_EQ(there.group(0).protocol(), "strong@2");
-  EXPECT_THAT(there.group(1).protocol(), HasSubstr("fair@"));
-  EXPECT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
-
-  there.mutable_group(0)->set_protocol("strong@1");  // as if begun before version 2
-  const std::string path = JoinPath(folder.path(), "suite.textproto");
-  ASSERT_EQ(WriteFileAtomically(path, ToTextProto(there)), absl::OkStatus());
-  EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
-              HasSubstr("its runs are under strong@1 (now strong@2)"));
-  EXPECT_EQ(ClaimSuiteFolder(folder.path(), there), absl::OkStatus());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "lra/status_macros.h"
 #include "suite/executor.h"
 #include "suite/submissions.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {

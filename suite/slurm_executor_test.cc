@@ -10,6 +10,7 @@
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "suite/executor.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {

@@ -22,8 +22,6 @@
 
 namespace lra {
 
-inline constexpr char kSuiteFile[] = "suite.textproto";
-
 enum class CellState {
   kWaiting,   // nothing is there
   kStopped,   // begun; it can be continued
@@ -64,13 +62,6 @@ bool IsLeft(const CellStatus& status, bool retries_failed);
 absl::Status WriteFailure(const std::string& out, const SuiteCell& cell,
                           const SuiteFailure& failure);
 absl::Status RemoveFailure(const std::string& out, const SuiteCell& cell);
-
-// Makes OUT and its suite.textproto, which names the versions of its protocols, so that the folder
-// stays what it is when they change. FailedPrecondition if it holds another suite, or the same under
-// other versions.
-absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);
-// The suite of a folder; NotFound if it has none.
-absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out);
 
 // A line a run with its state, and how many are in each: `lra status`.
 std::string StatusText(const std::vector<SuiteCell>& cells,

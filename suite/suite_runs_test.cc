@@ -13,6 +13,7 @@
 #include "nlohmann/json.hpp"
 #include "suite/cells.h"
 #include "suite/state.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {

@@ -9,7 +9,7 @@
 namespace lra {
 
 // Raised when the library's functions change.
-inline constexpr int kCudaLibraryVersion = 2;
+inline constexpr int kCudaLibraryVersion = 3;
 
 // A pool of memory that graphs share, as LibTorch names it.
 struct CudaGraphPool {

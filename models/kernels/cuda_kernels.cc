@@ -43,9 +43,9 @@ void LaunchOn(const at::Tensor& on, const char* what, Launch launch) {
   TORCH_CHECK(error == 0, "the CUDA kernel of ", what, " failed with error ", error);
 }
 
-bool IsFloatRow(const at::Tensor& t, int64_t width) {
-  return t.defined() && t.is_cuda() && t.scalar_type() == at::kFloat && t.is_contiguous() &&
-         t.dim() == 1 && t.size(0) == width;
+bool IsFloatRowBeside(const at::Tensor& x, const at::Tensor& t) {
+  return t.defined() && t.device() == x.device() && t.scalar_type() == at::kFloat &&
+         t.is_contiguous() && t.dim() == 1 && t.size(0) == x.size(-1);
 }
 
 int64_t RowsOf(const at::Tensor& x) { return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1); }
@@ -67,7 +67,7 @@ at::Tensor DrawKeptOnCuda(KeptPlan plan, const at::Tensor& ids, const at::Tensor
 bool HasNormOnCuda(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const int64_t width = x.size(-1);
   if (!x.is_cuda() || x.scalar_type() != at::kFloat || width < 1 || width > kMostNormWidth ||
-      !IsFloatRow(weight, width) || !IsFloatRow(bias, width))
+      !IsFloatRowBeside(x, weight) || !IsFloatRowBeside(x, bias))
     return false;
   const Kernels& kernels = Loaded();
   return kernels.norm != nullptr && kernels.norm_backward != nullptr && kernels.stream != nullptr;

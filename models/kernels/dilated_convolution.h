@@ -37,7 +37,12 @@ at::Tensor DilatedConvolution(const at::Tensor& x, const LinearMap& map, const a
 
 namespace internal {
 
-// The same by ATen, for devices and types that have no tiles.
+// How ATen computes it, for devices and types that have no tiles: one product of what each token
+// reads, side by side, or a convolution of pictures of one line.
+enum class ConvolutionForm { kColumns, kConvolution };
+at::Tensor DilatedConvolutionBy(ConvolutionForm form, const at::Tensor& x, const LinearMap& map,
+                                const at::Tensor& lengths, const DilatedTaps& taps);
+// By the form that is the faster one there.
 at::Tensor DilatedConvolutionGeneric(const at::Tensor& x, const LinearMap& map,
                                      const at::Tensor& lengths, const DilatedTaps& taps);
 

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "models/base/device_work.h"
 #include "models/base/kernel_path.h"
+#include "models/base/runtime.h"
 
 namespace lra {
 namespace {
@@ -104,6 +105,17 @@ void ExpectEqual(const Sums& sums, const Sums& expected, double tolerance) {
   expect(sums.dbias, expected.dbias, "gradient of the bias");
 }
 
+at::Tensor ByColumns(const at::Tensor& x, const LinearMap& map, const at::Tensor& lengths,
+                     const DilatedTaps& taps) {
+  return internal::DilatedConvolutionBy(internal::ConvolutionForm::kColumns, x, map, lengths, taps);
+}
+
+at::Tensor ByConvolution(const at::Tensor& x, const LinearMap& map, const at::Tensor& lengths,
+                         const DilatedTaps& taps) {
+  return internal::DilatedConvolutionBy(internal::ConvolutionForm::kConvolution, x, map, lengths,
+                                        taps);
+}
+
 class DilatedConvolutionTest : public testing::TestWithParam<Case> {
  protected:
   static std::vector<DilatedTaps> AllTaps() {
@@ -119,13 +131,8 @@ TEST_P(DilatedConvolutionTest, IsItsSum) {
   for (const DilatedTaps& taps : AllTaps()) {
     SCOPED_TRACE(absl::StrCat("own ", taps.own, taps.is_circular ? ", circular" : ""));
     const Sums expected = SumByHand(GetParam(), t, taps);
-    for (const bool is_rounded : {false, true}) {  // on a card; the CPU does not know of TF32
-      SetTf32(is_rounded);
-      ExpectEqual(
-          Differentiate(internal::DilatedConvolutionGeneric, GetParam(), t, taps, at::kDouble),
-          expected, 1e-13);
-    }
-    SetTf32(false);
+    for (const Form form : {&ByColumns, &ByConvolution})
+      ExpectEqual(Differentiate(form, GetParam(), t, taps, at::kDouble), expected, 1e-13);
     for (const KernelPath path : AvailableKernelPaths()) {
       const ScopedKernelPath use(path);
       SCOPED_TRACE(KernelPathName(path));
@@ -136,12 +143,37 @@ TEST_P(DilatedConvolutionTest, IsItsSum) {
 }
 
 // Dilations below, at and beyond the length; examples of one token and of none; several tiles.
-INSTANTIATE_TEST_SUITE_P(Shapes, DilatedConvolutionTest,
-                         testing::Values(Case{9, 3, 4, 3, 2, {-1, -1}},
-                                         Case{8, 5, 5, 3, 4, {8, 4, 1, 0}},
-                                         Case{7, 4, 3, 5, 16, {7, 5, 3}},
-                                         Case{5, 6, 2, 1, 3, {5, 2}},
-                                         Case{531, 16, 16, 3, 256, {531, 300, 257}}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, DilatedConvolutionTest,
+    testing::Values(Case{9, 3, 4, 3, 2, {-1, -1}}, Case{8, 5, 5, 3, 4, {8, 4, 1, 0}},
+                    Case{7, 4, 3, 5, 16, {7, 5, 3}}, Case{5, 6, 2, 1, 3, {5, 2}},
+                    Case{5, 3, 2, 3, 1, {5, 2, 0}}, Case{531, 16, 16, 3, 256, {531, 300, 257}}));
+
+// Under autocast on the CPU the products are of bfloat16, and the result is float32 again.
+TEST(DilatedConvolutionAutocastTest, ProductsAreLowered) {
+  const Case c = {9, 8, 8, 3, 2, {-1, -1}};
+  const Tensors t = Draw(c);
+  const DilatedTaps taps = {3, 1, 2, true};
+  const Sums expected = SumByHand(c, t, taps);
+  const AutocastScope autocast(true, at::kCPU);
+  for (const Form form : {&ByColumns, &ByConvolution}) {
+    const Sums sums = Differentiate(form, c, t, taps, at::kFloat);
+    EXPECT_EQ(sums.y.scalar_type(), at::kFloat);
+    EXPECT_GT((sums.y.to(at::kDouble) - expected.y).abs().max().item<double>(), 1e-4);
+    ExpectEqual(sums, expected, 2e-2);
+  }
+}
+
+TEST(DilatedConvolutionEmptyTest, NoExamplesGiveNone) {
+  const LinearMap map = {at::randn({2, 9}), at::randn({2})};
+  for (const Form form : {&ByColumns, &ByConvolution}) {
+    const at::Tensor x = at::zeros({0, 4, 3}).requires_grad_();
+    const at::Tensor y = form(x, map, at::Tensor(), {3, 1, 1, true});
+    EXPECT_EQ(y.sizes(), at::IntArrayRef({0, 4, 2}));
+    y.sum().backward();
+    EXPECT_EQ(x.grad().sizes(), at::IntArrayRef({0, 4, 3}));
+  }
+}
 
 // What stands behind an example, and how much of it, does not change a bit of its own rows.
 TEST(DilatedConvolutionBitsTest, NeitherPaddingNorTheBatchCounts) {

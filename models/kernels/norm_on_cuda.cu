@@ -1,6 +1,6 @@
-// Layer normalisation by our own kernels: LibTorch's have a block of threads for each row, which has
-// little to do where rows are narrow, and gradients of the parameters that take most of the time. A
-// part of the library that models/kernels/cuda_kernels.h loads.
+// Layer normalisation by our own kernels: LibTorch's have a block of threads for each row, which
+// has little to do where rows are narrow, and gradients of the parameters that take most of the
+// time. A part of the library that models/kernels/cuda_kernels.h loads.
 #include "models/kernels/norm_rows.h"
 
 namespace {
@@ -24,24 +24,19 @@ struct DeviceWarp {
 };
 
 __global__ void NormForward(lra::NormRowsPlan plan) {
-  const int64_t warps = int64_t{gridDim.x} * lra::kNormWarps;
-  for (int64_t row = int64_t{blockIdx.x} * lra::kNormWarps + threadIdx.x / lra::kWarpLanes;
-       row < plan.rows; row += warps)
-    lra::NormRow(DeviceWarp(), plan, row);
+  const int64_t warp = int64_t{blockIdx.x} * lra::kNormWarps + threadIdx.x / lra::kWarpLanes;
+  lra::NormRowsOfWarp(DeviceWarp(), plan, warp, int64_t{gridDim.x} * lra::kNormWarps);
 }
 
 __global__ void NormBackward(lra::NormRowsBackwardPlan plan) {
   extern __shared__ float sums[];  // [kNormWarps, 2, width]
-  const int warp = threadIdx.x / lra::kWarpLanes;
+  const int warp = static_cast<int>(threadIdx.x) / lra::kWarpLanes;
   for (int64_t i = threadIdx.x; i < lra::kNormWarps * 2 * plan.width; i += kThreads) sums[i] = 0;
   __syncthreads();
-  for (int64_t row = int64_t{blockIdx.x} * lra::kNormWarps + warp; row < plan.rows;
-       row += plan.blocks * lra::kNormWarps)
-    lra::NormRowBackward(DeviceWarp(), plan, row, sums + warp * 2 * plan.width);
+  lra::NormRowsBackwardOfWarp(DeviceWarp(), plan, blockIdx.x, warp, sums);
   __syncthreads();
-  float* const partial = plan.partials + blockIdx.x * 2 * plan.width;
-  for (int64_t e = threadIdx.x; e < 2 * plan.width; e += kThreads)
-    partial[e] = lra::SumOfWarps(sums, plan.width, e);
+  for (int64_t column = threadIdx.x; column < 2 * plan.width; column += kThreads)
+    lra::StorePartial(plan, blockIdx.x, column, sums);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Layer normalisation (Ba et al. 2016) as a CUDA warp computes it, a row at a time. Compiled for the
-// device by nvcc, where a lane is a thread, and for the host by the test, where lanes are a loop: the
-// same operations in the same order, so the same bits.
+// Layer normalisation (Ba et al. 2016) as a CUDA warp computes it, a row at a time. Compiled for
+// the device by nvcc, where a lane is a thread, and for the host by the test, where lanes are a
+// loop: the same operations in the same order, so the same bits.
 //
 // A Warp has a type Lanes, a float for each lane, and
 //   ForLanes(body)      calls body(lane) for its lanes: on the device, for the thread's own
@@ -101,11 +101,27 @@ LRA_DEVICE void NormRowBackward(const Warp& warp, const NormRowsBackwardPlan& p,
   });
 }
 
-// The sum over a block's warps, [kNormWarps, 2 width], of one column of the two.
-LRA_DEVICE inline float SumOfWarps(const float* sums, int64_t width, int64_t column) {
+// The rows of one warp of `warps`: each takes the next row in turn.
+template <class Warp>
+LRA_DEVICE void NormRowsOfWarp(const Warp& warp, const NormRowsPlan& p, int64_t which,
+                               int64_t warps) {
+  for (int64_t row = which; row < p.rows; row += warps) NormRow(warp, p, row);
+}
+
+// The rows of warp `which` of a block; sums [kNormWarps, 2, width] are the block's, zeros at first.
+template <class Warp>
+LRA_DEVICE void NormRowsBackwardOfWarp(const Warp& warp, const NormRowsBackwardPlan& p,
+                                       int64_t block, int which, float* sums) {
+  for (int64_t row = block * kNormWarps + which; row < p.rows; row += p.blocks * kNormWarps)
+    NormRowBackward(warp, p, row, sums + which * 2 * p.width);
+}
+
+// Writes the block's partial sum of one of the 2 width columns, when all its warps are done.
+LRA_DEVICE inline void StorePartial(const NormRowsBackwardPlan& p, int64_t block, int64_t column,
+                                    const float* sums) {
   float sum = 0;
-  for (int warp = 0; warp < kNormWarps; ++warp) sum += sums[warp * 2 * width + column];
-  return sum;
+  for (int warp = 0; warp < kNormWarps; ++warp) sum += sums[warp * 2 * p.width + column];
+  p.partials[block * 2 * p.width + column] = sum;
 }
 
 }  // namespace lra

@@ -64,17 +64,16 @@ Result ByWarps(const Tensors& t) {
   const NormRowsPlan plan = {in(t.x), in(t.weight), in(t.bias),
                              out(y),  out(means),   out(scales),
                              rows,    width,        static_cast<float>(kEpsilon)};
-  for (int64_t row = 0; row < rows; ++row) NormRow(HostWarp(), plan, row);
+  constexpr int64_t kWarps = 5;
+  for (int64_t warp = 0; warp < kWarps; ++warp) NormRowsOfWarp(HostWarp(), plan, warp, kWarps);
   const NormRowsBackwardPlan back = {in(t.x), in(t.upstream), in(t.weight), in(means), in(scales),
                                      out(dx), out(partials),  rows,         width,     blocks};
   for (int64_t block = 0; block < blocks; ++block) {
     std::vector<float> sums(kNormWarps * 2 * width, 0.0f);
-    for (int warp = 0; warp < kNormWarps; ++warp) {
-      for (int64_t row = block * kNormWarps + warp; row < rows; row += blocks * kNormWarps)
-        NormRowBackward(HostWarp(), back, row, sums.data() + warp * 2 * width);
-    }
+    for (int warp = 0; warp < kNormWarps; ++warp)
+      NormRowsBackwardOfWarp(HostWarp(), back, block, warp, sums.data());
     for (int64_t column = 0; column < 2 * width; ++column)
-      back.partials[block * 2 * width + column] = SumOfWarps(sums.data(), width, column);
+      StorePartial(back, block, column, sums.data());
   }
   const at::Tensor sums = partials.sum(0);
   return {y, dx, sums[0], sums[1]};
@@ -94,7 +93,8 @@ void ExpectNear(const at::Tensor& a, const at::Tensor& b, const char* what) {
       << what;
 }
 
-// Widths below, at and beyond a warp; rows fewer than a block's and more than all blocks take at once.
+// Widths below, at and beyond a warp; rows fewer than a block's and more than all blocks take at
+// once.
 TEST(NormRowsTest, IsTheNormOfLibTorch) {
   const std::array<std::array<int64_t, 2>, 7> shapes = {{{1, 64},
                                                          {3, 1},

@@ -1,0 +1,91 @@
+#include "suite/suite_folder.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "lra/config.h"
+#include "lra/experiment.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "lra/textproto.h"
+#include "suite/cells.h"
+
+namespace lra {
+namespace {
+
+// The protocol of a group, as ResolveExperiment() finds it.
+std::string ProtocolOf(const SuiteGroup& group) {
+  if (!group.protocol().empty()) return group.protocol();
+  const std::string path = RunFilePath(group.run_file());
+  RunFile file;
+  const bool is_said = !path.empty() && ReadTextProto(path, &file).ok() && !file.protocol().empty();
+  return is_said ? file.protocol() : kDefaultProtocol;
+}
+
+// The suite with the versions that its protocols have today.
+SuiteFile WithVersions(SuiteFile suite) {
+  for (SuiteGroup& group : *suite.mutable_group()) {
+    const absl::StatusOr<ConfigFragment> rules = LoadFragment("protocols", ProtocolOf(group));
+    if (rules.ok()) group.set_protocol(absl::StrCat(rules->name(), "@", rules->version()));
+  }
+  return suite;
+}
+
+bool IsSame(const SuiteFile& a, const SuiteFile& b) {
+  return google::protobuf::util::MessageDifferencer::Equals(a, b);
+}
+
+// Of a folder that was begun with another suite than `wanted`, both with versions.
+absl::Status AnotherSuite(const std::string& out, const SuiteFile& begun, const SuiteFile& wanted) {
+  const std::string file = JoinPath(out, kSuiteFile);
+  SuiteFile likewise = wanted;
+  std::vector<std::string> versions;
+  for (int i = 0; i < std::min(begun.group_size(), wanted.group_size()); ++i) {
+    const std::string &here = begun.group(i).protocol(), &now = wanted.group(i).protocol();
+    if (here == now || here.substr(0, here.find('@')) != now.substr(0, now.find('@'))) continue;
+    versions.push_back(absl::StrCat(here, " (now ", now, ")"));
+    likewise.mutable_group(i)->set_protocol(here);
+  }
+  if (!versions.empty() && IsSame(begun, likewise)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        file, ": its runs are under ", absl::StrJoin(versions, ", "), "; `lra run ", file,
+        " --out ", out,
+        "` with the flags of before goes on with them under the rules they have, another "
+        "--out begins anew"));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(file,
+                   " is another suite than the one to be run, or an earlier form of "
+                   "it; choose another --out, or replace the file by hand if the "
+                   "runs there are still to count"));
+}
+
+}  // namespace
+
+absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
+  LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(out, "logs")));
+  const SuiteFile stated = WithVersions(suite);
+  const absl::StatusOr<SuiteFile> there = SuiteOfFolder(out);
+  if (there.ok()) {
+    const SuiteFile begun = WithVersions(*there);
+    return IsSame(begun, stated) ? absl::OkStatus() : AnotherSuite(out, begun, stated);
+  }
+  if (!absl::IsNotFound(there.status())) return there.status();
+  return WriteFileAtomically(JoinPath(out, kSuiteFile), ToTextProto(stated));
+}
+
+absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out) {
+  SuiteFile suite;
+  const absl::Status read = ReadTextProto(JoinPath(out, kSuiteFile), &suite);
+  if (absl::IsNotFound(read)) {
+    return absl::NotFoundError(absl::StrCat(out, " holds no suite (it has no ", kSuiteFile,
+                                            "); give the folder that `lra run` wrote"));
+  }
+  LRA_RETURN_IF_ERROR(read);
+  return suite;
+}
+
+}  // namespace lra

@@ -1,0 +1,24 @@
+// The folder of a suite's runs: which suite it is of.
+#ifndef LRA_SUITE_SUITE_FOLDER_H_
+#define LRA_SUITE_SUITE_FOLDER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "suite/suite.pb.h"
+
+namespace lra {
+
+inline constexpr char kSuiteFile[] = "suite.textproto";
+
+// Makes OUT and its suite.textproto, which names the versions of its protocols, so that the folder
+// stays what it is when they change; one that names none is taken to mean today's.
+// FailedPrecondition if it holds another suite, or the same under other versions.
+absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);
+// The suite of a folder; NotFound if it has none.
+absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out);
+
+}  // namespace lra
+
+#endif  // LRA_SUITE_SUITE_FOLDER_H_

@@ -1,0 +1,59 @@
+#include "suite/suite_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "lra/config.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "lra/textproto.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ClaimSuiteFolder, RefusesAnotherSuite) {
+  const TestFolder folder;
+  SuiteFile suite;
+  suite.set_description("one");
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  suite.set_description("two");
+  EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
+              HasSubstr("another suite"));
+}
+
+TEST(ClaimSuiteFolder, ARunFileSaysItsProtocol) {
+  const TestFolder folder;
+  const std::string file = folder.File("mine.textproto");
+  ASSERT_EQ(WriteFileAtomically(file, "protocol: \"strong@1\""), absl::OkStatus());
+  SuiteFile suite;
+  suite.add_group()->set_run_file(file);
+  ASSERT_EQ(ClaimSuiteFolder(folder.File("out"), suite), absl::OkStatus());
+  EXPECT_EQ(SuiteOfFolder(folder.File("out"))->group(0).protocol(), "strong@1");
+}
+
+TEST(ClaimSuiteFolder, KeepsTheVersionsOfItsProtocols) {
+  const TestFolder folder;
+  SuiteFile suite;
+  suite.add_group()->set_protocol("strong");
+  suite.add_group();  // under the default
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  SuiteFile there = *SuiteOfFolder(folder.path());
+  const std::string now = absl::StrCat("strong@", LoadFragment("protocols", "strong")->version());
+  EXPECT_EQ(there.group(0).protocol(), now);
+  EXPECT_THAT(there.group(1).protocol(), HasSubstr("fair@"));
+  EXPECT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+
+  there.mutable_group(0)->set_protocol("strong@1");  // as if begun before version 2
+  const std::string path = JoinPath(folder.path(), "suite.textproto");
+  ASSERT_EQ(WriteFileAtomically(path, ToTextProto(there)), absl::OkStatus());
+  EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
+              HasSubstr(absl::StrCat("its runs are under strong@1 (now ", now, ")")));
+  EXPECT_EQ(ClaimSuiteFolder(folder.path(), there), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace lra
