@@ -38,7 +38,7 @@ bool IsSame(const SuiteFile& a, const SuiteFile& b) {
   return google::protobuf::util::MessageDifferencer::Equals(a, b);
 }
 
-// Of a folder that was begun with another suite than `wanted`, both with versions.
+// The error of a folder that was begun with another suite than `wanted`, both with versions.
 absl::Status AnotherSuite(const std::string& out, const SuiteFile& begun, const SuiteFile& wanted) {
   const std::string file = JoinPath(out, kSuiteFile);
   SuiteFile likewise = wanted;

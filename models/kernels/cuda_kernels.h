@@ -27,8 +27,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> NormOnCuda(const at::Tensor& x,
                                                           const at::Tensor& weight,
                                                           const at::Tensor& bias, double epsilon);
 
-// The gradients (of x, of weight, of bias) for that of y, contiguous. How many partial sums those of
-// the parameters are made of is no property of the card.
+// The gradients (of x, of weight, of bias) for that of y, contiguous. How many partial sums those
+// of the parameters are made of is no property of the card.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> NormBackwardOnCuda(const at::Tensor& x,
                                                                   const at::Tensor& weight,
                                                                   const at::Tensor& means,

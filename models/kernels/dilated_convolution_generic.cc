@@ -1,5 +1,5 @@
-// Dilated convolutions by ATen, on any device: the tokens with what their taps find before and behind
-// them, and one product or one convolution of these.
+// Dilated convolutions by ATen, on any device: the tokens with what their taps find before and
+// behind them, and one product or one convolution of these.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>

@@ -18,8 +18,8 @@ namespace lra {
 
 constexpr int kWarpLanes = 32;
 constexpr int kNormWarps = 8;  // of a block
-// Of a backward: a block sums up its rows for the parameters, so their number decides the order of
-// sums; it is no property of the card.
+// A block of the backward sums up its rows for the parameters, so the number of blocks decides the
+// order of sums; it is no property of the card.
 constexpr int64_t kMostNormBlocks = 1024;
 // What a block's sums have room for in the memory that its threads share, 48 KiB.
 constexpr int64_t kMostNormWidth = 768;

@@ -52,7 +52,7 @@ struct Result {
   at::Tensor y, dx, dweight, dbias;
 };
 
-// As the kernels go through the rows: warps of blocks take them in turn.
+// What the kernels make of the rows, which warps of blocks take in turn.
 Result ByWarps(const Tensors& t) {
   const int64_t rows = t.x.size(0), width = t.x.size(1), blocks = NormBlocks(rows);
   const auto in = [](const at::Tensor& a) { return a.const_data_ptr<float>(); };
