@@ -33,7 +33,7 @@ at::Tensor LastReal(const at::Tensor& x, const at::Tensor& real) {
 at::Tensor MaxOfReal(const at::Tensor& x, const at::Tensor& real) {
   if (!real.defined()) return x.amax(1);
   constexpr double kLowest = -std::numeric_limits<float>::max();
-  const at::Tensor highest = x.masked_fill(real.logical_not().unsqueeze(2), kLowest).amax(1);
+  const at::Tensor highest = at::where(real.unsqueeze(2), x, kLowest).amax(1);
   return highest.masked_fill(real.any(1, true).logical_not(), 0);
 }
 

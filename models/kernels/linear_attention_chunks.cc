@@ -13,6 +13,8 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/threshold_backward.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
@@ -151,6 +153,10 @@ at::Tensor ThroughCutFeatures(const at::Tensor& gradient, const Side& side,
 at::Tensor CutTokens(const at::Tensor& t, const at::Tensor& factor, const at::Tensor& hidden,
                      const Cut& cut) {
   at::Tensor result = EmptyCut(t, t.size(3), cut), to = result.narrow(2, 0, cut.tokens);
+  if (!factor.defined() && hidden.defined()) {  // one pass
+    at::where_out(to, hidden, at::zeros({}, t.options()), t);
+    return result;
+  }
   if (factor.defined()) {
     at::mul_out(to, t, factor);
   } else {

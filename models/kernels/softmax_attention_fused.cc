@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/where.h>
 
 #include <optional>
 
@@ -52,10 +53,11 @@ at::Tensor SoftmaxFused(const SoftmaxInput& input) {
   const at::Tensor seen = SeenKeys(input);
   const at::Tensor is_empty = seen.any(-1, /*keepdim=*/true).logical_not();  // [B, 1, 1 or N, 1]
   const at::Tensor hidden = input.keep.logical_not().unsqueeze(1).unsqueeze(-1);  // [B, 1, Nk, 1]
+  // Unlike masked_fill(), where() writes once and keeps the order in memory.
   const at::Tensor output =
-      at::scaled_dot_product_attention(input.q, input.k.masked_fill(hidden, 0),
-                                       input.v.masked_fill(hidden, 0), seen.logical_or(is_empty));
-  return output.masked_fill(is_empty, 0);
+      at::scaled_dot_product_attention(input.q, at::where(hidden, 0, input.k),
+                                       at::where(hidden, 0, input.v), seen.logical_or(is_empty));
+  return at::where(is_empty, 0, output);
 }
 
 }  // namespace lra::internal

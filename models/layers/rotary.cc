@@ -10,6 +10,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/view_as_real.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 
@@ -18,7 +19,29 @@
 namespace lra {
 namespace {
 
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
 constexpr double kBase = 10000;
+
+// Neighbouring channels of x [B, H, N, D] as complex numbers, times turns [N, D / 2].
+at::Tensor Turned(const at::Tensor& x, const at::Tensor& turns) {
+  const at::Tensor dense = x.stride(3) == 1 ? x : x.contiguous();
+  return at::view_as_real(at::view_as_complex(dense.unflatten(3, {-1, 2})) * turns).flatten(3);
+}
+
+// LibTorch's gradients of views as complex numbers copy what is not contiguous.
+class TurnFunction : public torch::autograd::Function<TurnFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& turns) {
+    context->save_for_backward({turns});
+    return Turned(x, turns);
+  }
+  static variable_list backward(AutogradContext* context, variable_list upstream) {
+    return {Turned(upstream[0], context->get_saved_variables()[0].conj()), at::Tensor()};
+  }
+};
 
 }  // namespace
 
@@ -41,8 +64,7 @@ at::Tensor RotaryPositions::Turns(const at::Tensor& x, int64_t first) const {
 
 at::Tensor TurnByPositions(const at::Tensor& x, const at::Tensor& turns) {
   const at::ScalarType type = turns.scalar_type() == at::kComplexDouble ? at::kDouble : at::kFloat;
-  const at::Tensor pairs = x.to(type).unflatten(3, {-1, 2});
-  return at::view_as_real(at::view_as_complex(pairs) * turns).flatten(3);
+  return TurnFunction::apply(x.to(type), turns);
 }
 
 at::Tensor RotaryDefinition(const at::Tensor& x, int64_t first) {
