@@ -27,20 +27,20 @@ for folder in ATen c10 caffe2 torch; do ln -s "$torch/include/$folder" "$work/in
 toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
 g++ -std=c++20 -O1 -Wall -Werror -fPIC -I. -isystem "$work/include" -isystem "$work/include/torch/csrc/api/include" \
   -isystem "$toolkit/include" -c -o "$work/graph.o" models/base/cuda_graph.cc
-for kernels in kept norm; do
+for kernels in kept norm channel; do
   "$nvcc" -std=c++20 --fmad=false -I. -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -Xcompiler -fPIC \
     -c -o "$work/$kernels.o" "models/kernels/${kernels}_on_cuda.cu"
 done
 # Every symbol that our objects lack must be in LibTorch or in CUDA's static run time.
 link() {
-  g++ -shared -o "$work/liblra_cuda.so" "$work/graph.o" "$work/kept.o" "$work/norm.o" -L"$torch/lib" "$@" -ltorch_cpu -lc10 \
+  g++ -shared -o "$work/liblra_cuda.so" "$work/graph.o" "$work/kept.o" "$work/norm.o" "$work/channel.o" -L"$torch/lib" "$@" -ltorch_cpu -lc10 \
     -L"$toolkit/lib64" -lcudart_static -ldl -lrt -lpthread -Wl,-z,defs,--unresolved-symbols=ignore-in-shared-libs
 }
 link -ltorch_cuda -lc10_cuda
 if link -lc10_cuda 2>"$work/log"; then echo "a missing library was not noticed"; exit 1; fi
 grep -q 'CUDAGraph' "$work/log" || { cat "$work/log"; exit 1; }
 link -ltorch_cuda -lc10_cuda
-for name in LraCudaVersion LraCurrentStream LraDrawKept LraNormForward LraNormBackward LraGraphNewPool LraGraphBegin LraGraphEnd LraGraphReplay LraGraphDelete; do
+for name in LraCudaVersion LraCurrentStream LraDrawKept LraNormForward LraNormBackward LraChannelConvolution LraFilterGradient LraGraphNewPool LraGraphBegin LraGraphEnd LraGraphReplay LraGraphDelete; do
   nm -D --defined-only "$work/liblra_cuda.so" | grep -q " T $name$" || { echo "liblra_cuda.so lacks $name"; exit 1; }
   grep -rqF "\"$name\"" models --include='*.cc' || { echo "nothing looks for $name"; exit 1; }
 done

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lra/check.h"
+#include "models/kernels/cuda_kernels.h"
 #include "models/kernels/dispatch.h"
 #include "models/kernels/simd.h"
 
@@ -117,7 +118,8 @@ at::Tensor Shifted(const at::Tensor& x, int64_t before, int64_t after) {
   return at::constant_pad_nd(x, {0, 0, before, after});
 }
 
-// By one operator a tap in each direction: on a device, launches are what takes time.
+// By our own CUDA kernels, or by one operator a tap in each direction: on a device, launches are
+// what takes time.
 class ChannelConvolutionByTapsFunction
     : public torch::autograd::Function<ChannelConvolutionByTapsFunction> {
  public:
@@ -125,6 +127,8 @@ class ChannelConvolutionByTapsFunction
                             const at::Tensor& filters, int64_t after) {
     context->save_for_backward({x, filters});
     context->saved_data["after"] = after;
+    if (HasChannelsOnCuda(x, filters))
+      return ConvolveChannelsOnCuda(x, filters, filters.size(0) - 1 - after, false);
     return Sum(Shifted(x, filters.size(0) - 1 - after, after), filters.to(x.scalar_type()),
                x.size(1));
   }
@@ -135,6 +139,11 @@ class ChannelConvolutionByTapsFunction
     const at::Tensor &x = saved[0], &filters = saved[1], &dy = upstream[0];
     const int64_t taps = filters.size(0), tokens = x.size(1),
                   after = context->saved_data["after"].toInt(), before = taps - 1 - after;
+    if (HasChannelsOnCuda(x, filters)) {
+      const at::Tensor dense = dy.contiguous();
+      return {ConvolveChannelsOnCuda(dense, filters, after, true),
+              FilterGradientOnCuda(x, dense, taps, before), at::Tensor()};
+    }
     const at::Tensor dx =
         Sum(Shifted(dy, after, before), filters.to(x.scalar_type()).flip(0), tokens);
     const at::Tensor read = Shifted(x, before, after);
@@ -174,7 +183,7 @@ at::Tensor internal::ChannelConvolutionByTaps(const at::Tensor& x, const at::Ten
 at::Tensor ChannelConvolution(const at::Tensor& x, const at::Tensor& filters, int64_t after) {
   LRA_CHECK(x.dim() == 3 && filters.dim() == 2 && filters.size(1) == x.size(2) && after >= 0 &&
             after < filters.size(0));
-  if (!x.is_cpu()) return internal::ChannelConvolutionByTaps(x, filters, after);
+  if (!x.is_cpu()) return internal::ChannelConvolutionByTaps(x.contiguous(), filters, after);
   if (DispatchKernel(KernelNeeds(), {x, filters}) == KernelPath::kGeneric)
     return internal::ChannelConvolutionGeneric(x, filters, after);
   return ChannelConvolutionFunction::apply(x, filters, after);

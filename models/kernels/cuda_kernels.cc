@@ -4,8 +4,11 @@
 #include <ATen/ops/empty_like.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <limits>
+
 #include "models/base/cuda_graph.h"
 #include "models/base/cuda_library.h"
+#include "models/kernels/channel_rows.h"
 #include "models/kernels/norm_rows.h"
 
 namespace lra {
@@ -26,6 +29,9 @@ struct Kernels {
   Kernel<NormRowsPlan>* norm = Find<Kernel<NormRowsPlan>>("LraNormForward");
   Kernel<NormRowsBackwardPlan>* norm_backward =
       Find<Kernel<NormRowsBackwardPlan>>("LraNormBackward");
+  Kernel<ChannelPlan>* channels = Find<Kernel<ChannelPlan>>("LraChannelConvolution");
+  Kernel<FilterGradientPlan>* filter_gradient =
+      Find<Kernel<FilterGradientPlan>>("LraFilterGradient");
 };
 
 const Kernels& Loaded() {
@@ -113,6 +119,53 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> NormBackwardOnCuda(const at::Tens
            [&](void* stream) { return Loaded().norm_backward(&plan, stream); });
   const at::Tensor sums = partials.sum(0);
   return {dx, sums[0], sums[1]};
+}
+
+bool HasChannelsOnCuda(const at::Tensor& x, const at::Tensor& filters) {
+  const auto is_dense = [&](const at::Tensor& t) {
+    return t.scalar_type() == at::kFloat && t.is_contiguous() && t.device() == x.device();
+  };
+  constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max();
+  if (!x.is_cuda() || !is_dense(x) || !is_dense(filters) || x.numel() == 0 ||
+      filters.size(0) > kMostChannelTaps || x.size(0) * x.size(1) > kMostRows)
+    return false;
+  const Kernels& kernels = Loaded();
+  return kernels.channels != nullptr && kernels.filter_gradient != nullptr &&
+         kernels.stream != nullptr;
+}
+
+at::Tensor ConvolveChannelsOnCuda(const at::Tensor& x, const at::Tensor& filters, int64_t before,
+                                  bool is_reversed) {
+  const at::Tensor y = at::empty_like(x);
+  const ChannelPlan plan = {.x = x.const_data_ptr<float>(),
+                            .filters = filters.const_data_ptr<float>(),
+                            .y = y.mutable_data_ptr<float>(),
+                            .rows = static_cast<uint32_t>(x.size(0) * x.size(1)),
+                            .tokens = static_cast<uint32_t>(x.size(1)),
+                            .width = static_cast<uint32_t>(x.size(2)),
+                            .taps = static_cast<uint32_t>(filters.size(0)),
+                            .before = static_cast<uint32_t>(before),
+                            .is_reversed = is_reversed};
+  LaunchOn(x, "filters", [&](void* stream) { return Loaded().channels(&plan, stream); });
+  return y;
+}
+
+at::Tensor FilterGradientOnCuda(const at::Tensor& x, const at::Tensor& upstream, int64_t taps,
+                                int64_t before) {
+  const int64_t rows = x.size(0) * x.size(1), blocks = FilterBlocks(rows);
+  const at::Tensor partials = at::empty({blocks, taps, x.size(2)}, x.options());
+  const FilterGradientPlan plan = {.x = x.const_data_ptr<float>(),
+                                   .upstream = upstream.const_data_ptr<float>(),
+                                   .partials = partials.mutable_data_ptr<float>(),
+                                   .rows = static_cast<uint32_t>(rows),
+                                   .tokens = static_cast<uint32_t>(x.size(1)),
+                                   .width = static_cast<uint32_t>(x.size(2)),
+                                   .taps = static_cast<uint32_t>(taps),
+                                   .before = static_cast<uint32_t>(before),
+                                   .blocks = static_cast<uint32_t>(blocks)};
+  LaunchOn(x, "the gradient of filters",
+           [&](void* stream) { return Loaded().filter_gradient(&plan, stream); });
+  return partials.sum(0);
 }
 
 }  // namespace lra

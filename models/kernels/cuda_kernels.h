@@ -35,6 +35,19 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> NormBackwardOnCuda(const at::Tens
                                                                   const at::Tensor& scales,
                                                                   const at::Tensor& upstream);
 
+// Whether the two below take x [B, N, E] and filters [W, E] on a CUDA device: all float32 and
+// contiguous, W at most kMostChannelTaps (models/kernels/channel_rows.h), fewer than 2^31 rows.
+bool HasChannelsOnCuda(const at::Tensor& x, const at::Tensor& filters);
+
+// y_n = sum_t filters_t x_{n + t - before}, or with the filters in reverse order: [B, N, E].
+at::Tensor ConvolveChannelsOnCuda(const at::Tensor& x, const at::Tensor& filters, int64_t before,
+                                  bool is_reversed);
+
+// The gradient [W, E] of `taps` filters for that of y, contiguous. As for norms, partial sums do
+// not depend on the card.
+at::Tensor FilterGradientOnCuda(const at::Tensor& x, const at::Tensor& upstream, int64_t taps,
+                                int64_t before);
+
 }  // namespace lra
 
 #endif  // LRA_MODELS_KERNELS_CUDA_KERNELS_H_

@@ -5,9 +5,11 @@
 #ifdef __CUDACC__
 #define LRA_HOST_DEVICE __host__ __device__
 #define LRA_DEVICE __device__  // called by kernels alone, and by the host's test of them
+#define LRA_UNROLL _Pragma("unroll")
 #else
 #define LRA_HOST_DEVICE
 #define LRA_DEVICE
+#define LRA_UNROLL
 #endif
 
 #endif  // LRA_MODELS_KERNELS_HOST_DEVICE_H_
