@@ -13,7 +13,7 @@ namespace lra {
 constexpr int kChannelLanes = 32;  // channels of a block
 constexpr int kChannelRows = 8;    // rows of a block at a time
 constexpr int kMostChannelTaps = 8;
-// As for norms (models/kernels/norm_rows.h), the number of blocks is no property of the card.
+// The number of blocks is no property of the card, as for norms (models/kernels/norm_rows.h).
 constexpr int64_t kMostFilterBlocks = 512;
 
 // x [rows, width], rows = examples x tokens; tap t of token n reads token n + t - before of its
