@@ -38,29 +38,37 @@ bool IsSame(const SuiteFile& a, const SuiteFile& b) {
   return google::protobuf::util::MessageDifferencer::Equals(a, b);
 }
 
-// The error of a folder that was begun with another suite than `wanted`, both with versions.
-absl::Status AnotherSuite(const std::string& out, const SuiteFile& begun, const SuiteFile& wanted) {
-  const std::string file = JoinPath(out, kSuiteFile);
-  SuiteFile likewise = wanted;
+std::string NameOf(const std::string& protocol) { return protocol.substr(0, protocol.find('@')); }
+
+// The protocols of a folder whose suite is `wanted` under other versions, as "strong@1 (now
+// strong@2)"; empty where more than these differs, or the folder names none.
+std::vector<std::string> OtherVersions(const SuiteFile& begun, SuiteFile wanted) {
   std::vector<std::string> versions;
   for (int i = 0; i < std::min(begun.group_size(), wanted.group_size()); ++i) {
-    const std::string &here = begun.group(i).protocol(), &now = wanted.group(i).protocol();
-    if (here == now || here.substr(0, here.find('@')) != now.substr(0, now.find('@'))) continue;
+    const std::string &here = begun.group(i).protocol(), now = wanted.group(i).protocol();
+    if (here == now || NameOf(here) != NameOf(now) || here == NameOf(here)) continue;
     versions.push_back(absl::StrCat(here, " (now ", now, ")"));
-    likewise.mutable_group(i)->set_protocol(here);
+    wanted.mutable_group(i)->set_protocol(here);
   }
-  if (!versions.empty() && IsSame(begun, likewise)) {
+  return IsSame(begun, wanted) ? versions : std::vector<std::string>();
+}
+
+// The error of a folder that was begun with another suite than `wanted`.
+absl::Status AnotherSuite(const std::string& out, const SuiteFile& begun, const SuiteFile& wanted) {
+  const std::string file = JoinPath(out, kSuiteFile);
+  const std::vector<std::string> versions = OtherVersions(begun, wanted);
+  if (!versions.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         file, ": its runs are under ", absl::StrJoin(versions, ", "), "; `lra run ", file,
         " --out ", out,
-        "` with the flags of before goes on with them under the rules they have, another "
-        "--out begins anew"));
+        "` with the flags of before goes on with them under the rules they have, another --out "
+        "begins anew"));
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat(file,
-                   " is another suite than the one to be run, or an earlier form of "
-                   "it; choose another --out, or replace the file by hand if the "
-                   "runs there are still to count"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      file,
+      " is another suite than the one to be run, or an earlier form of it (a protocol without a "
+      "version is today's); choose another --out, or replace the file by hand if the runs there "
+      "are still to count"));
 }
 
 }  // namespace
@@ -69,10 +77,9 @@ absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
   LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(out, "logs")));
   const SuiteFile stated = WithVersions(suite);
   const absl::StatusOr<SuiteFile> there = SuiteOfFolder(out);
-  if (there.ok()) {
-    const SuiteFile begun = WithVersions(*there);
-    return IsSame(begun, stated) ? absl::OkStatus() : AnotherSuite(out, begun, stated);
-  }
+  if (there.ok())
+    return IsSame(WithVersions(*there), stated) ? absl::OkStatus()
+                                                : AnotherSuite(out, *there, stated);
   if (!absl::IsNotFound(there.status())) return there.status();
   return WriteFileAtomically(JoinPath(out, kSuiteFile), ToTextProto(stated));
 }

@@ -55,5 +55,18 @@ TEST(ClaimSuiteFolder, KeepsTheVersionsOfItsProtocols) {
   EXPECT_EQ(ClaimSuiteFolder(folder.path(), there), absl::OkStatus());
 }
 
+// A folder of before, which names no version: nobody knows of which its runs are.
+TEST(ClaimSuiteFolder, GuessesNoVersion) {
+  const TestFolder folder;
+  SuiteFile suite;
+  suite.add_group()->set_protocol("strong");
+  const std::string path = JoinPath(folder.path(), "suite.textproto");
+  ASSERT_EQ(WriteFileAtomically(path, ToTextProto(suite)), absl::OkStatus());
+  EXPECT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  suite.mutable_group(0)->set_protocol("strong@1");
+  EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
+              HasSubstr("a protocol without a version is today's"));
+}
+
 }  // namespace
 }  // namespace lra

@@ -202,6 +202,7 @@ void BlockSuite::RunWith(const std::string& attention) {
   }
   if (setting_.Tries(at::kFloat)) {
     Float32(in_float32);
+    if (attention_ != kNoAttention) Float32WithFilters(in_float32);
     ActivationMemory();
   }
   if (setting_.Tries(at::kBFloat16)) Bfloat16(in_float32);

@@ -106,6 +106,7 @@ class BlockSuite {
   void PositionsInside(ModelConfig::Positions positions, bool must_take);
   void NumericGradients(const Variant& variant);
   void Float32(const Variant& variant);
+  void Float32WithFilters(Variant variant);
   void Bfloat16(const Variant& variant);
   void Owns();
   void ActivationMemory();

@@ -177,9 +177,16 @@ void BlockSuite::Float32(const Variant& variant) {
     const BlockOutcome fast = RunFast(variant, rounded);
     const BlockOutcome oracle = RunOracle(in_float64, exact);
     Add("F32", OutcomeDifference(fast, oracle, exact), kFloat,
-        has_holes ? "output and gradients, N = 263, a random third padded"
-                  : "output and gradients, N = 263");
+        absl::StrCat("output and gradients, N = 263", variant.words,
+                     has_holes ? ", a random third padded" : ""));
   }
+}
+
+// Devices have kernels of their own for these, in float32 alone.
+void BlockSuite::Float32WithFilters(Variant variant) {
+  variant.words = ", filters";
+  variant.model.set_attention_filter_tokens(3);
+  Float32(variant);
 }
 
 void BlockSuite::Owns() {

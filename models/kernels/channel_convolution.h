@@ -11,7 +11,7 @@ namespace lra {
 // y_n = sum_t filters_t * x_{n + t - (W - 1 - after)}, channel by channel, where x is 0 outside of
 // the sequence: x [B, N, E], filters [W, E] -> [B, N, E]; the last tap reads `after` < W tokens
 // behind n. Differentiable once. Works on any device and float type; it is fast in float32 on the
-// CPU.
+// CPU, and on CUDA where our kernels are there (models/kernels/cuda_kernels.h).
 at::Tensor ChannelConvolution(const at::Tensor& x, const at::Tensor& filters, int64_t after);
 
 namespace internal {

@@ -1,5 +1,5 @@
-// Filters for each channel, read once: LibTorch's operators pass over all rows for each tap. A part
-// of the library that models/kernels/cuda_kernels.h loads.
+// Filters for each channel in one pass, where LibTorch's operators take one for each tap. A part of
+// the library that models/kernels/cuda_kernels.h loads.
 #include "models/kernels/channel_rows.h"
 
 namespace {

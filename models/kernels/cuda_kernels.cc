@@ -125,9 +125,10 @@ bool HasChannelsOnCuda(const at::Tensor& x, const at::Tensor& filters) {
   const auto is_dense = [&](const at::Tensor& t) {
     return t.scalar_type() == at::kFloat && t.is_contiguous() && t.device() == x.device();
   };
-  constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max(), kMostWidth = 1 << 16;
   if (!x.is_cuda() || !is_dense(x) || !is_dense(filters) || x.numel() == 0 ||
-      filters.size(0) > kMostChannelTaps || x.size(0) * x.size(1) > kMostRows)
+      x.size(2) > kMostWidth || filters.size(0) > kMostChannelTaps ||
+      x.size(0) * x.size(1) > kMostRows)
     return false;
   const Kernels& kernels = Loaded();
   return kernels.channels != nullptr && kernels.filter_gradient != nullptr &&

@@ -1,14 +1,15 @@
-// The one place that decides how a kernel computes a call. A kernel has a generic form, written in
-// LibTorch's operations for every device and type, and may have tiles for the CPU. It states once
-// what its tiles take, as KernelNeeds, and asks DispatchKernel() with the tensors of the call:
+// The one place that decides how a kernel computes a call on the CPU. A kernel has a generic form,
+// written in LibTorch's operations for every device and type, and may have tiles for the CPU. It
+// states once what its tiles take, as KernelNeeds, and asks DispatchKernel() with the tensors of
+// the call:
 //
 //   constexpr KernelNeeds kNeeds = {.fewest_rows = 8};
 //   const bool is_tiled = DispatchKernel(kNeeds, {q, k, v}, q.size(2)) != KernelPath::kGeneric;
 //   return is_tiled ? Tiled(q, k, v) : Generic(q, k, v);
 //
 // A backward must take the path of its forward, which it keeps: what they share has another form on
-// each. Tiles for bfloat16 state it in `types`. A kernel for another device is one more KernelPath,
-// which DispatchKernel() answers where that device holds the tensors.
+// each. Tiles for bfloat16 state it in `types`. Our CUDA kernels, which may not be there, are asked
+// for by themselves (models/kernels/cuda_kernels.h).
 #ifndef LRA_MODELS_KERNELS_DISPATCH_H_
 #define LRA_MODELS_KERNELS_DISPATCH_H_
 

@@ -12,6 +12,7 @@
 #include <ATen/ops/view_as_real.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/base/shapes_only.h"
@@ -24,13 +25,22 @@ using torch::autograd::variable_list;
 
 constexpr double kBase = 10000;
 
-// Neighbouring channels of x [B, H, N, D] as complex numbers, times turns [N, D / 2].
-at::Tensor Turned(const at::Tensor& x, const at::Tensor& turns) {
-  const at::Tensor dense = x.stride(3) == 1 ? x : x.contiguous();
-  return at::view_as_real(at::view_as_complex(dense.unflatten(3, {-1, 2})) * turns).flatten(3);
+// Whether neighbouring channels are complex numbers as they lie in memory.
+bool IsPairs(const at::Tensor& x) {
+  const auto is_even = [](int64_t stride) { return stride % 2 == 0; };
+  const at::IntArrayRef others = x.strides().slice(0, 3);
+  return x.stride(3) == 1 && is_even(x.storage_offset()) &&
+         std::all_of(others.begin(), others.end(), is_even);
 }
 
-// LibTorch's gradients of views as complex numbers copy what is not contiguous.
+// Neighbouring channels of x [B, H, N, D] as complex numbers, times turns [N, D / 2].
+at::Tensor Turned(const at::Tensor& x, const at::Tensor& turns) {
+  const at::Tensor pairs = (IsPairs(x) ? x : x.contiguous()).unflatten(3, {-1, 2});
+  return at::view_as_real(at::view_as_complex(pairs) * turns).flatten(3);
+}
+
+// LibTorch's gradients of views as complex numbers copy what is not contiguous. So does ours on the
+// CPU, where the order in memory may decide the last bits, and with them those of records.
 class TurnFunction : public torch::autograd::Function<TurnFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
@@ -39,7 +49,9 @@ class TurnFunction : public torch::autograd::Function<TurnFunction> {
     return Turned(x, turns);
   }
   static variable_list backward(AutogradContext* context, variable_list upstream) {
-    return {Turned(upstream[0], context->get_saved_variables()[0].conj()), at::Tensor()};
+    const at::Tensor& dy = upstream[0];
+    const at::Tensor conjugates = context->get_saved_variables()[0].conj();
+    return {Turned(dy.is_cpu() ? dy.contiguous() : dy, conjugates), at::Tensor()};
   }
 };
 

@@ -3,8 +3,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -56,6 +59,35 @@ TEST(RotaryPositionsTest, IsItsDefinitionWithItsGradient) {
 }
 
 // Scores of two tokens are the same wherever both are moved.
+// What is turned, or its gradient, may be a part of a wider tensor, in which channels are no pairs.
+TEST(RotaryPositionsTest, TakesAnyOrderInMemory) {
+  const at::Tensor x = at::randn({2, 3, 5, kHeadWidth}), upstream = at::randn_like(x);
+  const RotaryPositions rotary(kTokens, kHeadWidth);
+  const auto gradient = [&](bool is_part) {
+    const at::Tensor a = x.clone().requires_grad_();
+    const at::Tensor turned = Turn(rotary, a, 0);
+    if (!is_part) {
+      turned.backward(upstream);
+    } else {
+      const at::Tensor one = at::ones({2, 3, 5, 1});
+      at::cat({one, turned}, 3).backward(at::cat({one, upstream}, 3));
+    }
+    return a.grad();
+  };
+  EXPECT_TRUE(gradient(true).equal(gradient(false)));
+  const at::Tensor part = at::cat({at::ones({2, 3, 5, 1}), x}, 3).narrow(3, 1, kHeadWidth);
+  EXPECT_TRUE(Turn(rotary, part, 0).equal(Turn(rotary, x, 0)));
+}
+
+TEST(RotaryPositionsTest, TurnsInFloat32WhatIsOfBfloat16) {
+  const at::Tensor x = at::randn({1, 2, 4, kHeadWidth}).to(at::kBFloat16).requires_grad_();
+  const RotaryPositions rotary(kTokens, kHeadWidth);
+  const at::Tensor turned = TurnByPositions(x, rotary.Turns(x, 0));
+  EXPECT_TRUE(turned.equal(Turn(rotary, x.detach().to(at::kFloat), 0)));
+  turned.sum().backward();
+  EXPECT_EQ(x.grad().scalar_type(), at::kBFloat16);
+}
+
 TEST(RotaryPositionsTest, OnlyDistancesCount) {
   const at::Tensor q = Random(), k = Random().flip(2);
   const RotaryPositions rotary(1000, kHeadWidth);
