@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -116,6 +117,19 @@ std::string DetailOf(const CellStatus& status) {
   return absl::StrCat(progress, progress.empty() ? "" : "; ", DescribeItem(*status.slurm));
 }
 
+// "listops-linear-small-strong-s0" of "listops-linear-small-strong-1a2b3c4d-s0".
+std::string WithoutDigits(const std::string& name) {
+  static const std::regex& digits = *new std::regex("-[0-9a-f]{8}(-s[0-9]+)$");
+  return std::regex_replace(name, digits, "$1");
+}
+
+bool IsRunOf(const std::string& directory, const SuiteCell& cell) {
+  const absl::StatusOr<RunFolder> folder = ReadActivePart(directory);
+  return folder.ok() && !folder->record.config().task().empty() &&
+         folder->record.config().seed() == cell.seed &&
+         CellFingerprint(folder->record.config()) == CellFingerprint(cell.config);
+}
+
 }  // namespace
 
 std::string DescribeFailure(const SuiteFailure& failure) {
@@ -145,7 +159,10 @@ const char* CellStateName(CellState state) {
 }
 
 std::string RunDirectory(const std::string& out, const SuiteCell& cell) {
-  return JoinPath(out, cell.name);
+  const std::string named = JoinPath(out, cell.name);
+  if (FileExists(named)) return named;
+  const std::string plain = JoinPath(out, WithoutDigits(cell.name));
+  return plain != named && IsRunOf(plain, cell) ? plain : named;
 }
 
 std::string LogPath(const std::string& out, const SuiteCell& cell) {

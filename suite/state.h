@@ -48,6 +48,8 @@ struct CellStatus {
 // "exit code 1: no space left on device", "signal 9: ".
 std::string DescribeFailure(const SuiteFailure& failure);
 
+// OUT/NAME. A run whose name got digits when its protocol got a later version stays where it was
+// begun without them.
 std::string RunDirectory(const std::string& out, const SuiteCell& cell);
 std::string LogPath(const std::string& out, const SuiteCell& cell);
 

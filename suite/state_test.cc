@@ -120,6 +120,20 @@ TEST_F(SuiteStateTest, ARecordOfOtherDataIsNotTheRuns) {
               HasSubstr("holds a run on other data (split test is abcdefgh, wanted is 98765432)"));
 }
 
+// Names tell earlier versions of a protocol from today's by digits (ExperimentName).
+TEST_F(SuiteStateTest, ARunKeepsItsFolderWhenItsNameGetsDigits) {
+  WriteRecord(cells_[0], 60, false);
+  std::vector<SuiteCell> renamed = cells_;
+  renamed[0].name = "linear-0123abcd-s0";
+  EXPECT_EQ(RunDirectory(folder_.path(), renamed[0]), RunDirectory(folder_.path(), cells_[0]));
+  EXPECT_EQ(ReadCellStatus(folder_.path(), renamed[0]).state, CellState::kFinished);
+  // Not so another run that has no digits, nor one of which nothing is there.
+  renamed[0].config.mutable_train()->set_steps(200);
+  EXPECT_THAT(RunDirectory(folder_.path(), renamed[0]), HasSubstr("linear-0123abcd-s0"));
+  renamed[1].name = "linear-0123abcd-s1";
+  EXPECT_THAT(RunDirectory(folder_.path(), renamed[1]), HasSubstr("linear-0123abcd-s1"));
+}
+
 TEST_F(SuiteStateTest, AMessageOfAnyBytesIsPrintedAsJson) {
   SuiteFailure failure;
   failure.set_message("\xff\xfe");
