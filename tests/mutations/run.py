@@ -74,7 +74,8 @@ def build(*programs):
 def failed_tests(program):
     """Names of the tests of a program that fail."""
     result = run([str(CLONE / "build/release" / program)], timeout=600)
-    names = re.findall(r"^\[  FAILED  \] (\S+) \(", result.stdout, re.M)
+    # "[  FAILED  ] Suite.Test (3 ms)" or "[  FAILED  ] Suite.Test/0, where GetParam() = ..."
+    names = list(dict.fromkeys(re.findall(r"^\[  FAILED  \] ([\w./]+)(?: \(|, where)", result.stdout, re.M)))
     return names if names or result.returncode == 0 else ["crash"]
 
 
