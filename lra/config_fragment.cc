@@ -9,10 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "lra/config.h"
 #include "lra/config_file.h"
 #include "lra/files.h"
+#include "lra/protocol_rules.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 
@@ -41,8 +41,7 @@ std::string EarlierFolder(absl::string_view kind) {
 
 // The file of "strong", or of protocol "strong@1", without what it extends.
 absl::StatusOr<ConfigFragment> LoadOne(absl::string_view kind, absl::string_view full_name) {
-  const std::vector<std::string> parts = absl::StrSplit(full_name, absl::MaxSplits('@', 1));
-  const std::string name = kind == "protocols" ? parts[0] : std::string(full_name);
+  const std::string name(kind == "protocols" ? ProtocolName(full_name) : full_name);
   LRA_ASSIGN_OR_RETURN(ConfigFragment file, LoadConfig<ConfigFragment>(kind, name));
   LRA_RETURN_IF_ERROR(CheckName(kind, name, file.name()));
   const std::string current = absl::StrCat(name, "@", file.version());

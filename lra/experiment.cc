@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "lra/fingerprint.h"
 #include "lra/protocol_rules.h"
 #include "lra/python_attention.h"
@@ -101,10 +100,7 @@ std::string ExperimentName(const ExperimentConfig& config) {
   if (plain.ok() && block != plain->config.block().name() && block != method)
     parts.push_back(block);
   parts.push_back(config.preset());
-  // A protocol's full name ends with its version: "fair@1".
-  const std::vector<std::string> protocol =
-      absl::StrSplit(config.protocol(), absl::MaxSplits('@', 1));
-  if (protocol[0] != kDefaultProtocol) parts.push_back(protocol[0]);
+  if (ProtocolName(config) != kDefaultProtocol) parts.emplace_back(ProtocolName(config));
   const std::string cell = CellFingerprint(config);
   if (!plain.ok() || CellFingerprint(plain->config) != cell)
     parts.push_back(cell.substr(0, kNameDigits));

@@ -46,9 +46,12 @@ int64_t TrainedExamples(const TrainConfig& train) {
 
 }  // namespace
 
+absl::string_view ProtocolName(absl::string_view full_name) {
+  return full_name.substr(0, full_name.find('@'));
+}
+
 absl::string_view ProtocolName(const ExperimentConfig& config) {
-  const absl::string_view name = config.protocol();
-  return name.substr(0, name.find('@'));
+  return ProtocolName(absl::string_view(config.protocol()));
 }
 
 int64_t WarmupSteps(const ScheduleConfig& schedule, int64_t total_steps) {

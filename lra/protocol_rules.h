@@ -13,7 +13,8 @@
 
 namespace lra {
 
-// "fair" of a configuration under "fair@1"; empty without a protocol.
+// "fair" of "fair@1" and of "fair", and of a configuration under either; empty without a protocol.
+absl::string_view ProtocolName(absl::string_view full_name);
 absl::string_view ProtocolName(const ExperimentConfig& config);
 
 // Warm-up steps W of a stage of `total_steps`: warmup_steps where it is set, otherwise

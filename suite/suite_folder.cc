@@ -9,6 +9,7 @@
 #include "lra/config.h"
 #include "lra/experiment.h"
 #include "lra/files.h"
+#include "lra/protocol_rules.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 #include "suite/cells.h"
@@ -38,15 +39,14 @@ bool IsSame(const SuiteFile& a, const SuiteFile& b) {
   return google::protobuf::util::MessageDifferencer::Equals(a, b);
 }
 
-std::string NameOf(const std::string& protocol) { return protocol.substr(0, protocol.find('@')); }
-
 // The protocols of a folder whose suite is `wanted` under other versions, as "strong@1 (now
 // strong@2)"; empty where more than these differs, or the folder names none.
 std::vector<std::string> OtherVersions(const SuiteFile& begun, SuiteFile wanted) {
   std::vector<std::string> versions;
   for (int i = 0; i < std::min(begun.group_size(), wanted.group_size()); ++i) {
     const std::string &here = begun.group(i).protocol(), now = wanted.group(i).protocol();
-    if (here == now || NameOf(here) != NameOf(now) || here == NameOf(here)) continue;
+    if (here == now || ProtocolName(here) != ProtocolName(now) || here == ProtocolName(here))
+      continue;
     versions.push_back(absl::StrCat(here, " (now ", now, ")"));
     wanted.mutable_group(i)->set_protocol(here);
   }

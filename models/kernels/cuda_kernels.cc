@@ -32,6 +32,8 @@ struct Kernels {
   Kernel<ChannelPlan>* channels = Find<Kernel<ChannelPlan>>("LraChannelConvolution");
   Kernel<FilterGradientPlan>* filter_gradient =
       Find<Kernel<FilterGradientPlan>>("LraFilterGradient");
+  // A library of this version has all of them.
+  bool are_there() const { return stream != nullptr; }
 };
 
 const Kernels& Loaded() {
@@ -54,12 +56,10 @@ bool IsFloatRowBeside(const at::Tensor& x, const at::Tensor& t) {
          t.is_contiguous() && t.dim() == 1 && t.size(0) == x.size(-1);
 }
 
-int64_t RowsOf(const at::Tensor& x) { return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1); }
-
 }  // namespace
 
 at::Tensor DrawKeptOnCuda(KeptPlan plan, const at::Tensor& ids, const at::Tensor& step) {
-  if (!ids.is_cuda() || Loaded().draw_kept == nullptr || Loaded().stream == nullptr) return {};
+  if (!ids.is_cuda() || !Loaded().are_there()) return {};
   plan.example_ids = ids.const_data_ptr<int64_t>();
   plan.step_at = step.defined() ? step.const_data_ptr<int64_t>() : nullptr;
   at::Tensor mask = at::empty({plan.examples, plan.heads, plan.rows, plan.columns},
@@ -72,17 +72,14 @@ at::Tensor DrawKeptOnCuda(KeptPlan plan, const at::Tensor& ids, const at::Tensor
 
 bool HasNormOnCuda(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const int64_t width = x.size(-1);
-  if (!x.is_cuda() || x.scalar_type() != at::kFloat || width < 1 || width > kMostNormWidth ||
-      !IsFloatRowBeside(x, weight) || !IsFloatRowBeside(x, bias))
-    return false;
-  const Kernels& kernels = Loaded();
-  return kernels.norm != nullptr && kernels.norm_backward != nullptr && kernels.stream != nullptr;
+  return x.is_cuda() && x.scalar_type() == at::kFloat && width >= 1 && width <= kMostNormWidth &&
+         IsFloatRowBeside(x, weight) && IsFloatRowBeside(x, bias) && Loaded().are_there();
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> NormOnCuda(const at::Tensor& x,
                                                           const at::Tensor& weight,
                                                           const at::Tensor& bias, double epsilon) {
-  const int64_t rows = RowsOf(x);
+  const int64_t rows = x.numel() / x.size(-1);
   const at::Tensor y = at::empty_like(x), means = at::empty({rows}, x.options()),
                    scales = at::empty({rows}, x.options());
   const NormRowsPlan plan = {.x = x.const_data_ptr<float>(),
@@ -103,7 +100,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> NormBackwardOnCuda(const at::Tens
                                                                   const at::Tensor& means,
                                                                   const at::Tensor& scales,
                                                                   const at::Tensor& upstream) {
-  const int64_t rows = RowsOf(x), width = x.size(-1), blocks = NormBlocks(rows);
+  const int64_t rows = means.size(0), width = x.size(-1), blocks = NormBlocks(rows);
   const at::Tensor dx = at::empty_like(x), partials = at::empty({blocks, 2, width}, x.options());
   const NormRowsBackwardPlan plan = {.x = x.const_data_ptr<float>(),
                                      .upstream = upstream.const_data_ptr<float>(),
@@ -126,13 +123,9 @@ bool HasChannelsOnCuda(const at::Tensor& x, const at::Tensor& filters) {
     return t.scalar_type() == at::kFloat && t.is_contiguous() && t.device() == x.device();
   };
   constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max(), kMostWidth = 1 << 16;
-  if (!x.is_cuda() || !is_dense(x) || !is_dense(filters) || x.numel() == 0 ||
-      x.size(2) > kMostWidth || filters.size(0) > kMostChannelTaps ||
-      x.size(0) * x.size(1) > kMostRows)
-    return false;
-  const Kernels& kernels = Loaded();
-  return kernels.channels != nullptr && kernels.filter_gradient != nullptr &&
-         kernels.stream != nullptr;
+  return x.is_cuda() && is_dense(x) && is_dense(filters) && x.numel() > 0 &&
+         x.size(2) <= kMostWidth && filters.size(0) <= kMostChannelTaps &&
+         x.size(0) * x.size(1) <= kMostRows && Loaded().are_there();
 }
 
 at::Tensor ConvolveChannelsOnCuda(const at::Tensor& x, const at::Tensor& filters, int64_t before,
