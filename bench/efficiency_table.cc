@@ -51,7 +51,7 @@ absl::StatusOr<std::string> EfficiencyText(const std::vector<BenchRecord>& recor
   for (const Panel& panel : GroupPanels(records)) {
     for (const TextTable& table : TablesOf(panel)) add(table);
     for (const PublishedSpeeds& speeds : published)
-      add(PublishedTable(speeds, panel, choice.reference));
+      add(PublishedSpeedsTable(speeds, panel, choice.reference));
   }
   return choice.is_csv ? text : text + Machines(records);
 }

@@ -88,20 +88,20 @@ TEST(EfficiencyText, HasCsv) {
   EXPECT_THAT(*EfficiencyText(Cells(), choice), HasSubstr(",transformer,256.0,1024,4096,out of"));
 }
 
-TEST(PublishedTable, SetsPrintedRatiosBesideOurs) {
+TEST(PublishedSpeedsTable, SetsPrintedRatiosBesideOurs) {
   const PublishedSpeeds table5 = *LoadPublishedSpeeds("cosformer2022");
-  const TextTable table = PublishedTable(table5, GroupPanels(Cells())[0], "transformer");
+  const TextTable table = PublishedSpeedsTable(table5, GroupPanels(Cells())[0], "transformer");
   ASSERT_THAT(table.rows, SizeIs(2));
   EXPECT_EQ(table.rows[1][0], "cosFormer");
   EXPECT_EQ(table.rows[1][1], "1.77 / 0.25");  // 12.27 / 6.95; 256 ms against 1,024
   EXPECT_EQ(table.rows[1][3], "– / –");        // the paper's transformer is out of memory at 3K
 }
 
-TEST(PublishedTable, IsOfWholeModelsOnly) {
+TEST(PublishedSpeedsTable, IsOfWholeModelsOnly) {
   std::vector<BenchRecord> records = Cells();
   for (BenchRecord& record : records) record.mutable_request()->set_scope(BenchRequest::OPERATOR);
   const PublishedSpeeds table5 = *LoadPublishedSpeeds("cosformer2022");
-  EXPECT_THAT(PublishedTable(table5, GroupPanels(records)[0], "transformer").rows, IsEmpty());
+  EXPECT_THAT(PublishedSpeedsTable(table5, GroupPanels(records)[0], "transformer").rows, IsEmpty());
 }
 
 TEST(PublishedSpeeds, EveryFileHasASpeedForEachLengthAndKnownNames) {

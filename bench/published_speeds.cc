@@ -72,8 +72,8 @@ absl::StatusOr<PublishedSpeeds> LoadPublishedSpeeds(const std::string& name) {
   return published;
 }
 
-TextTable PublishedTable(const PublishedSpeeds& published, const Panel& panel,
-                         const std::string& reference) {
+TextTable PublishedSpeedsTable(const PublishedSpeeds& published, const Panel& panel,
+                               const std::string& reference) {
   const BenchRequest& setting = panel.series.front().cells.front().request();
   if (setting.scope() != BenchRequest::STEP || setting.mode() == BenchRequest::STREAMING) return {};
   const bool is_training = setting.mode() == BenchRequest::TRAINING;

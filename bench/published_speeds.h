@@ -17,8 +17,8 @@ absl::StatusOr<PublishedSpeeds> LoadPublishedSpeeds(const std::string& name);
 // Speed over that of `reference` (a registered name) at the same length, the printed one and ours:
 // "1.71 / 2.30". Lengths match within a thirtieth, so that 1,024 is the paper's 1K. Only of panels
 // of whole models, without streaming; no rows otherwise, and where nothing matches.
-TextTable PublishedTable(const PublishedSpeeds& published, const Panel& panel,
-                         const std::string& reference);
+TextTable PublishedSpeedsTable(const PublishedSpeeds& published, const Panel& panel,
+                               const std::string& reference);
 
 }  // namespace lra
 

@@ -48,6 +48,11 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--split", &request->split,
             "Split; a look at test is logged in the run's record",
             {.shows_default = true, .value = kSplitValue});
+  AddOption(command, "--max-length", &request->max_length_tokens,
+            "Tokens that are read of an example, in place of the run's view.max_length_tokens: "
+            "trained short, tested long; what is bound to its length, as learned positions, is "
+            "refused (default: the run's)",
+            {.allowed = FlagRules::kPositive, .value = "TOKENS"});
   AddOption(
       command, "--out", &request->out_dir,
       "Folder for record and predictions (default: evaluations/SPLIT-step-N in the run's "
@@ -60,7 +65,8 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
   SetBody(command, context,
           "  lra eval runs/listops-linear-small-s0\n"
           "  lra eval runs/listops-linear-small-s0/checkpoint/step-500 --split test --json\n"
-          "  lra eval weights.safetensors --data data/listops",
+          "  lra eval weights.safetensors --data data/listops\n"
+          "  lra eval runs/listops-linear-small-s0 --data long --other-data --max-length 8000",
           [request, context] { return Evaluate(*request, *context); });
 }
 

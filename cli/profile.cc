@@ -5,13 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "bench/profile_figure.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/patient_threads.h"
 #include "eval/data_identity.h"
+#include "eval/published.h"
 #include "eval/run_record.h"
 #include "inspect/open_checkpoint.h"
 #include "inspect/perturbed.h"
+#include "inspect/profile_runs.h"
+#include "lra/files.h"
+#include "lra/name_list.h"
 #include "lra/status_macros.h"
 #include "tasks/profile.h"
 
@@ -19,39 +24,39 @@ namespace lra {
 namespace {
 
 struct ProfileFlags {
-  PerturbedRequest request;
-  bool perturb = false;
+  ProfileRunsRequest request;
+  std::vector<std::string> published;
+  std::string methods, figure;
 };
 
-// What the task knows of the examples that the run was scored on, seen as the run saw them.
-absl::StatusOr<TaskProfile> TaskSide(const ProfileFlags& flags, const RunRecord& run,
-                                     const CommandContext& context) {
+// Sees the data as the run saw it; `look` says which split.
+absl::StatusOr<TaskProfile> TaskSideOf(const RunRecord& run, const std::string& data_dir,
+                                       const PerturbedRequest& look) {
   TaskProfileRequest request;
   request.task = run.data().task();
-  // Stored predictions are about the run's own examples, whatever the model also runs on.
-  const bool is_own = flags.request.data_dir.empty() || flags.request.allows_other_data;
-  request.data_dir = is_own ? DataDirectoryOfRun(flags.request.checkpoint) : flags.request.data_dir;
+  request.data_dir = data_dir;
   LRA_ASSIGN_OR_RETURN(request.exact_view, ViewOfRun(run, ""));
   request.check_data = [&run](const Manifest& manifest, const DataView& view) {
     return CheckDataOfRun(run, manifest, view);
   };
-  request.split = flags.request.split;
-  request.options = {.threads = flags.request.threads, .quiet = context.quiet};
+  request.split = look.split;
+  request.options = {.threads = look.threads, .quiet = look.quiet};
   return ProfileTask(request);
 }
 
-absl::Status PrintProfile(const ProfileFlags& flags, const CommandContext& context) {
-  if (flags.request.allows_other_data && !flags.perturb) {
-    return absl::InvalidArgumentError(
-        "--other-data: stored predictions are about the run's own examples; add --perturb to run "
-        "the model on others");
-  }
-  LRA_ASSIGN_OR_RETURN(const RunRecord run, ReadRunRecord(flags.request.checkpoint));
+// One run that stored its predictions: with what baselines answer to the same examples.
+absl::Status PrintOneRun(const PerturbedRequest& look, bool perturbs,
+                         const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const RunRecord run, ReadRunRecord(look.checkpoint));
   LRA_ASSIGN_OR_RETURN(const std::vector<float> logits,
-                       StoredLogits(flags.request.checkpoint, run, flags.request.split));
-  LRA_ASSIGN_OR_RETURN(const TaskProfile task, TaskSide(flags, run, context));
+                       StoredLogits(look.checkpoint, run, look.split));
+  // Stored predictions are about the run's own examples, whatever the model also runs on.
+  const bool is_own = look.data_dir.empty() || look.allows_other_data;
+  LRA_ASSIGN_OR_RETURN(
+      const TaskProfile task,
+      TaskSideOf(run, is_own ? DataDirectoryOfRun(look.checkpoint) : look.data_dir, look));
   ProfileInput input = {.record = &run,
-                        .split = flags.request.split,
+                        .split = look.split,
                         .logits = logits,
                         .labels = task.labels,
                         .strata = task.strata,
@@ -59,44 +64,108 @@ absl::Status PrintProfile(const ProfileFlags& flags, const CommandContext& conte
   for (const BaselinePrediction& step : task.ladder)
     input.ladder.push_back({step.facts.bar, step.logits.front()});
   LRA_ASSIGN_OR_RETURN(Profile profile, MakeProfile(input));
-  if (flags.perturb) {
-    LRA_RETURN_IF_ERROR(StartComputing(flags.request.threads, context));
-    PerturbedRequest request = flags.request;
-    request.quiet = context.quiet;
-    request.command_line = context.command_line;
-    LRA_ASSIGN_OR_RETURN(profile.tables.emplace_back(), ProfilePerturbed(request));
+  if (perturbs) {
+    LRA_ASSIGN_OR_RETURN(const PerturbedScores scores, ScorePerturbed(look));
+    profile.tables.push_back(PerturbedTable(scores));
   }
   std::cout << (context.json ? ProfileJson(profile) + "\n" : ProfileText(profile));
   return absl::OkStatus();
+}
+
+absl::Status PrintRuns(ProfileRunsRequest request, const std::string& figure,
+                       const CommandContext& context) {
+  request.strata_of = [&look = request.look](
+                          const RunRecord& run,
+                          const std::string& data_dir) -> absl::StatusOr<std::vector<Strata>> {
+    LRA_ASSIGN_OR_RETURN(TaskProfile task, TaskSideOf(run, data_dir, look));
+    return std::move(task.strata);
+  };
+  LRA_ASSIGN_OR_RETURN(const ProfiledRuns profiled, ProfileRuns(request));
+  if (context.json) {
+    std::cout << ProfileBoardsJson(profiled.boards) << "\n";
+  } else {
+    for (const ProfileBoard& board : profiled.boards)
+      std::cout << (&board == &profiled.boards.front() ? "" : "\n") << ProfileBoardText(board);
+  }
+  for (const std::string& reason : profiled.left_out) std::cerr << "left out: " << reason << "\n";
+  if (!figure.empty()) LRA_RETURN_IF_ERROR(DrawProfiles(profiled.boards, figure).status());
+  return DamagedRecords(profiled.found.damaged, "the profile");
+}
+
+// A folder that is one run with its predictions.
+bool IsOneRun(const ProfileFlags& flags) {
+  const ProfileRunsRequest& request = flags.request;
+  const bool asks_for_tables =
+      !flags.published.empty() || !flags.methods.empty() || !flags.figure.empty();
+  if (request.runs.size() != 1 || asks_for_tables) return false;
+  const absl::StatusOr<RunRecord> run = ReadRunRecord(request.runs.front());
+  if (!run.ok()) return false;
+  const SplitResult* result = FindResult(*run, request.look.split);
+  return result == nullptr || result->predictions_file().empty() ||
+         FileExists(JoinPath(request.runs.front(), result->predictions_file()));
+}
+
+absl::Status PrintProfile(const ProfileFlags& flags, const CommandContext& context) {
+  ProfileRunsRequest request = flags.request;
+  if (request.look.allows_other_data && !request.perturbs) {
+    return absl::InvalidArgumentError(
+        "--other-data: stored predictions are about the run's own examples; add --perturb to run "
+        "the model on others");
+  }
+  for (const std::string& name : flags.published) {
+    LRA_ASSIGN_OR_RETURN(request.published.emplace_back(), LoadPublishedTable(name));
+  }
+  LRA_ASSIGN_OR_RETURN(request.methods, SplitNames("--methods", flags.methods));
+  if (request.perturbs) LRA_RETURN_IF_ERROR(StartComputing(request.look.threads, context));
+  request.look.quiet = context.quiet;
+  request.look.command_line = context.command_line;
+  if (!IsOneRun(flags)) return PrintRuns(request, flags.figure, context);
+  request.look.checkpoint = request.runs.front();
+  return PrintOneRun(request.look, request.perturbs, context);
 }
 
 }  // namespace
 
 void AddProfileCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<ProfileFlags>();
-  CLI::App* command = AddCommand(app, "profile",
-                                 "Say of which examples a run's score is made, from its stored "
-                                 "predictions (ListOps: by depth of evaluation)");
-  PerturbedRequest& request = flags->request;
-  AddOption(command, "run", &request.checkpoint, "Run folder with a record and predictions",
+  CLI::App* command = AddCommand(
+      app, "profile",
+      "Say of which examples scores are made: ListOps by depth of evaluation, Pathfinder by reach, "
+      "others by length; of one run in detail, of several as tables");
+  ProfileRunsRequest& request = flags->request;
+  PerturbedRequest& look = request.look;
+  AddOption(command, "runs", &request.runs,
+            "A run folder with its predictions; or several, or folders that hold some, where the "
+            "scores of examples beside the records do",
             {.is_required = true});
-  AddDataOfRun(command, &request.data_dir, &request.allows_other_data);
-  AddOption(command, "--split", &request.split, "Split",
+  AddDataOfRun(command, &look.data_dir, &look.allows_other_data);
+  AddOption(command, "--split", &look.split, "Split",
             {.shows_default = true, .value = kSplitValue});
+  AddOption(command, "--published", &flags->published,
+            "Published tables whose numbers get a place among the baselines, e.g. lra2020; a wrong "
+            "name lists them",
+            {.value = kPublishedValue});
+  AddOption(command, "--methods", &flags->methods,
+            "Methods to show, e.g. linear,cosformer (default: all); baselines stay",
+            {.value = kAttentionValue});
+  AddOption(command, "--figure", &flags->figure,
+            "Draw each way to sort the examples to PREFIX-1.svg, ... (needs gnuplot)",
+            {.value = "PREFIX"});
   AddSwitch(
-      command, "--perturb", &flags->perturb,
-      "Also run the model on texts whose blocks or windows are shuffled, or on images whose "
+      command, "--perturb", &request.perturbs,
+      "Also run the models on texts whose blocks or windows are shuffled, or on images whose "
       "patches are, and with --other-data on that data; a look at test is logged in the run's "
       "record");
-  AddOption(command, "--examples", &request.examples,
+  AddOption(command, "--examples", &look.examples,
             "How many examples are perturbed, the first of the split; 0 = all",
             {.shows_default = true, .allowed = FlagRules::kNonNegative, .needs = "--perturb"});
-  AddThreads(command, &request.threads);
-  AddDevice(command, &request.device, "--perturb");
+  AddThreads(command, &look.threads);
+  AddDevice(command, &look.device, "--perturb");
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra profile runs/listops-linear-small-s0\n"
-          "  lra profile runs/text-linear-small-s0 --perturb --examples 2000 --json",
+          "  lra profile runs/text-linear-small-s0 --perturb --examples 2000 --json\n"
+          "  lra profile runs/strong_small --published lra2020 cosformer2022",
           [flags, context] { return PrintProfile(*flags, *context); });
 }
 

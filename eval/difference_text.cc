@@ -1,6 +1,7 @@
 #include "eval/difference_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -16,6 +17,13 @@ std::string SignedText(const Metric& metric, double mean, const Interval& interv
   };
   return absl::StrCat(number(mean), " ", metric.difference_unit(), " [", number(interval.low), ", ",
                       number(interval.high), "]");
+}
+
+std::string ValueText(const Metric& metric, double value, const std::optional<Interval>& interval) {
+  if (!interval || std::isnan(interval->low)) return metric.Number(value);
+  const int more = metric.DecimalsFor((interval->high - interval->low) / 2);
+  return absl::StrCat(metric.Number(value, more), " [", metric.Number(interval->low, more), ", ",
+                      metric.Number(interval->high, more), "]");
 }
 
 std::string PText(double p) { return p < 1e-10 ? "p < 1e-10" : absl::StrFormat("p = %.2g", p); }

@@ -1,7 +1,8 @@
-// How differences and their p are written, wherever they stand.
+// How values with intervals, differences and their p are written, wherever they stand.
 #ifndef LRA_EVAL_DIFFERENCE_TEXT_H_
 #define LRA_EVAL_DIFFERENCE_TEXT_H_
 
+#include <optional>
 #include <string>
 
 #include "eval/metric.h"
@@ -11,6 +12,9 @@ namespace lra {
 
 // "-0.5 points [-1.9, +0.9]", with decimals that give the half width two digits.
 std::string SignedText(const Metric& metric, double mean, const Interval& interval);
+
+// "38.5 [36.2, 40.8]", with decimals that give the half width two digits; "38.50" without interval.
+std::string ValueText(const Metric& metric, double value, const std::optional<Interval>& interval);
 
 // "p = 0.032", "p = 0.00047", "p < 1e-10".
 std::string PText(double p);

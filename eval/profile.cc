@@ -1,6 +1,7 @@
 #include "eval/profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -146,16 +147,21 @@ absl::StatusOr<std::vector<float>> StoredLogits(absl::string_view directory,
 
 std::string LadderPlace(const Profile& profile) {
   if (profile.ladder.empty()) return "";
-  const double score = profile.whole.value;
+  return PlaceOnLadder(*profile.metric, profile.whole.value, profile.whole.interval,
+                       profile.ladder);
+}
+
+std::string PlaceOnLadder(const Metric& metric, double score,
+                          const std::optional<Interval>& interval,
+                          absl::Span<const LadderStep> ladder) {
   const LadderStep* below = nullptr;
   const LadderStep* above = nullptr;
   const LadderStep* like = nullptr;
-  for (const LadderStep& step : profile.ladder) {
-    const bool is_within = profile.whole.interval && step.value >= profile.whole.interval->low &&
-                           step.value <= profile.whole.interval->high;
-    const auto distance = [&](const LadderStep* s) { return std::abs(s->value - score); };
-    if (is_within && (like == nullptr || distance(&step) < distance(like))) like = &step;
-    if (profile.metric->Better(step.value, score)) {
+  const auto distance = [score](const LadderStep& step) { return std::abs(step.value - score); };
+  for (const LadderStep& step : ladder) {
+    const bool is_within = interval && step.value >= interval->low && step.value <= interval->high;
+    if (is_within && (like == nullptr || distance(step) < distance(*like))) like = &step;
+    if (metric.Better(step.value, score)) {
       if (above == nullptr) above = &step;
     } else {
       below = &step;

@@ -83,6 +83,11 @@ absl::StatusOr<std::vector<float>> StoredLogits(absl::string_view directory,
 // ladder.
 std::string LadderPlace(const Profile& profile);
 
+// The same of any score. The ladder is not empty and has the worst score first.
+std::string PlaceOnLadder(const Metric& metric, double score,
+                          const std::optional<Interval>& interval,
+                          absl::Span<const LadderStep> ladder);
+
 // For people: a table for each of profile.tables, and one for the ladder.
 std::string ProfileText(const Profile& profile);
 // For programs, with an object for each row; values are not scaled, so an accuracy is a fraction.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "eval/difference_text.h"
 #include "eval/published.h"
 #include "eval/table_writer.h"
 #include "lra/progress.h"
@@ -28,14 +29,6 @@ std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
   if (cell.parameter_excess.value_or(0) > kParameterAllowance)
     absl::StrAppendFormat(&text, "; %+.1f %% parameters", 100 * *cell.parameter_excess);
   return text;
-}
-
-// "38.5 [36.2, 40.8]", with decimals that give the half width two digits.
-std::string ValueText(const Metric& metric, double value, const std::optional<Interval>& interval) {
-  if (!interval || std::isnan(interval->low)) return metric.Number(value);
-  const int more = metric.DecimalsFor((interval->high - interval->low) / 2);
-  return absl::StrCat(metric.Number(value, more), " [", metric.Number(interval->low, more), ", ",
-                      metric.Number(interval->high, more), "]");
 }
 
 // " ab 4/5": letters, what the interval rests on where that is less than usual, and how many runs

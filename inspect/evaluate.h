@@ -13,8 +13,9 @@
 namespace lra {
 
 struct EvaluateRequest : LookRequest {
-  // Where record and predictions are written; empty = RUN/evaluations/SPLIT-step-N, for other data
-  // than the run's with "-data-" and its fingerprint behind.
+  // Where record and predictions are written; empty = RUN/evaluations/SPLIT-step-N, with
+  // "-length-" and the length behind for another than the run's, and for other data than the run's
+  // "-data-" and its fingerprint.
   std::string out_dir;
   // Predictions are stored as float16, not as float32.
   bool half_logits = false;

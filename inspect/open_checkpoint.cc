@@ -136,6 +136,10 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.device));
   OpenedCheckpoint opened;
   LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckedState(request.checkpoint));
+  if (request.max_length_tokens > 0) {
+    opened.state.mutable_config()->mutable_view()->set_max_length_tokens(
+        static_cast<int32_t>(request.max_length_tokens));
+  }
   const CheckpointState& state = opened.state;
   const DataView& view = state.config().view();
   const std::string data_dir = ChooseDataDirectory(request, state);
@@ -150,8 +154,15 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), state.spec()));
   if (!request.allows_other_data)
     LRA_RETURN_IF_ERROR(CheckSameExamples(data_dir, opened, request.split));
-  LRA_ASSIGN_OR_RETURN(
-      opened.model, LoadClassifierOn(device, request.checkpoint, state, request.make_classifier));
+  absl::StatusOr<std::unique_ptr<Classifier>> model =
+      LoadClassifierOn(device, request.checkpoint, state, request.make_classifier);
+  if (!model.ok() && request.max_length_tokens > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        model.status().message(), " of ", request.max_length_tokens,
+        " tokens (--max-length); what has weights for each position knows no other length"));
+  }
+  LRA_RETURN_IF_ERROR(model.status());
+  opened.model = *std::move(model);
   return opened;
 }
 
@@ -164,7 +175,8 @@ absl::StatusOr<Look> OpenLook(const LookRequest& request) {
                                        .split = request.split,
                                        .threads = request.threads,
                                        .device = request.device,
-                                       .allows_other_data = request.allows_other_data}));
+                                       .allows_other_data = request.allows_other_data,
+                                       .max_length_tokens = request.max_length_tokens}));
   return look;
 }
 

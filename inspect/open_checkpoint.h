@@ -50,13 +50,15 @@ struct OpenRequest {
   int threads = 0;
   std::string device;  // as OpenDevice; the model is there
   bool allows_other_data = false;
+  int64_t max_length_tokens = 0;  // in place of the checkpoint's view.max_length_tokens; 0 = that
   ClassifierFactory make_classifier = CreateClassifier;
 };
 
 // InvalidArgument naming the field of TaskSpec when the data's task or version, or what the
-// checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's.
-// FailedPrecondition when the split's examples are others than those of the run, unless other data
-// is allowed: it is then recorded as what it is. The errors of OpenDevice.
+// checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's, and where a
+// model that has weights for each position is asked for another length. FailedPrecondition when the
+// split's examples are others than those of the run, unless other data is allowed: it is then
+// recorded as what it is. The errors of OpenDevice.
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request);
 
 // What every look at a trained model is asked for.
@@ -66,6 +68,7 @@ struct LookRequest {
   std::string checkpoint;
   std::string data_dir;            // as OpenRequest.data_dir
   bool allows_other_data = false;  // otherwise other examples than the run's are refused
+  int64_t max_length_tokens = 0;   // as OpenRequest.max_length_tokens
   std::string split = "validation";
   std::string command_line;  // logged with a look at the test split
   int threads = 0;

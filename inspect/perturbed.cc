@@ -1,5 +1,6 @@
 #include "inspect/perturbed.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -54,27 +55,22 @@ class PerturbedClassifier : public Classifier {
   const int64_t fixed_tokens_;
 };
 
-absl::StatusOr<ProfileRow> ScoreOne(const OpenedCheckpoint& opened,
-                                    const Perturbation& perturbation, const Metric& metric,
-                                    const PerturbedRequest& request) {
+absl::StatusOr<Scored> ScoreOne(const OpenedCheckpoint& opened, const Perturbation& perturbation,
+                                const Metric& metric, const PerturbedRequest& request) {
   const ExperimentConfig& config = opened.state.config();
   const PerturbedClassifier model(opened.model.get(), perturbation, opened.split.spec(),
                                   config.view().end_mark() ? 1 : 0);
-  const std::string name = Name(perturbation);
-  LRA_ASSIGN_OR_RETURN(const Scored scored,
-                       ScoreSplit(model, opened.split, opened.state.spec().classes(), metric,
-                                  {.batch_examples = config.train().batch_examples(),
-                                   .limit_examples = request.examples,
-                                   .should_stop = StopRequested,
-                                   .label = name,
-                                   .quiet = request.quiet}));
-  return MakeProfileRow(metric, name, static_cast<int64_t>(scored.labels.size()),
-                        scored.sums.Total());
+  return ScoreSplit(model, opened.split, opened.state.spec().classes(), metric,
+                    {.batch_examples = config.train().batch_examples(),
+                     .limit_examples = request.examples,
+                     .should_stop = StopRequested,
+                     .label = Name(perturbation),
+                     .quiet = request.quiet});
 }
 
 }  // namespace
 
-absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request) {
+absl::StatusOr<PerturbedScores> ScorePerturbed(const PerturbedRequest& request) {
   LRA_ASSIGN_OR_RETURN(const Look look, OpenLook(request));
   const OpenedCheckpoint& opened = look.opened;
   const std::vector<Perturbation> perturbations = PerturbationsFor(opened.split.spec());
@@ -87,17 +83,27 @@ absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request) {
     return absl::InvalidArgumentError(
         "--perturb: this run guesses tokens (view.target), which would change places, too");
   }
-  LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(opened.state.spec()));
+  PerturbedScores scores;
+  LRA_ASSIGN_OR_RETURN(scores.metric, MetricOf(opened.state.spec()));
   LRA_RETURN_IF_ERROR(LogLook(request, look));
-  ProfileTable table;
-  table.name = "perturbation";
-  table.definition = absl::StrCat(
+  scores.definition = absl::StrCat(
       "the model on inputs whose parts change places at random, the same for every row's examples, "
       "the first of the split, at step ",
       opened.state.step());
   for (const Perturbation& perturbation : perturbations) {
-    LRA_ASSIGN_OR_RETURN(table.rows.emplace_back(),
-                         ScoreOne(opened, perturbation, *metric, request));
+    LRA_ASSIGN_OR_RETURN(Scored scored, ScoreOne(opened, perturbation, *scores.metric, request));
+    scores.names.push_back(Name(perturbation));
+    scores.examples = static_cast<int64_t>(scored.labels.size());
+    scores.sums.push_back(std::move(scored.sums));
+  }
+  return scores;
+}
+
+ProfileTable PerturbedTable(const PerturbedScores& scores) {
+  ProfileTable table{"perturbation", scores.definition, {}};
+  for (size_t p = 0; p < scores.names.size(); ++p) {
+    table.rows.push_back(
+        MakeProfileRow(*scores.metric, scores.names[p], scores.examples, scores.sums[p].Total()));
   }
   return table;
 }

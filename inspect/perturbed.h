@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "eval/profile.h"
@@ -17,10 +18,21 @@ struct PerturbedRequest : LookRequest {
   int64_t examples = 1000;  // the first of the split; 0 = all
 };
 
-// A row for each perturbation of datasets/perturbation.h, on the same examples. If the split is
-// test, the look is logged in the run's record. InvalidArgument for inputs that no perturbation
-// suits; the errors of OpenCheckpoint; Cancelled after SIGINT or SIGTERM.
-absl::StatusOr<ProfileTable> ProfilePerturbed(const PerturbedRequest& request);
+// A run's scores under each perturbation of datasets/perturbation.h, on the same examples.
+struct PerturbedScores {
+  std::string definition;
+  std::vector<std::string> names;  // "as they are" first
+  const Metric* metric = nullptr;
+  std::vector<ExampleSums> sums;  // by name
+  int64_t examples = 0;
+};
+
+// If the split is test, the look is logged in the run's record. InvalidArgument for inputs that no
+// perturbation suits; the errors of OpenCheckpoint; Cancelled after SIGINT or SIGTERM.
+absl::StatusOr<PerturbedScores> ScorePerturbed(const PerturbedRequest& request);
+
+// The same as a table of one run.
+ProfileTable PerturbedTable(const PerturbedScores& scores);
 
 }  // namespace lra
 

@@ -39,7 +39,8 @@ TEST(ProfileTaskTest, EvidenceDepthOfListOps) {
   const auto profile = ProfileTask(request);
   ASSERT_TRUE(profile.ok()) << profile.status();
   EXPECT_THAT(profile->labels, ElementsAre(9, 5, 8, 4));
-  ASSERT_EQ(profile->strata.size(), 1u);
+  ASSERT_EQ(profile->strata.size(), 2u);
+  EXPECT_EQ(profile->strata[1].name, "length");
   EXPECT_EQ(profile->strata[0].name, "evidence depth");
   EXPECT_THAT(profile->strata[0].of, ElementsAre(0, 1, 2, 2));
   EXPECT_EQ(profile->strata[0].names.size(), 12u);  // 0 to 10, and none
@@ -56,7 +57,8 @@ TEST(ProfileTaskTest, EvidenceDepthOfListOps) {
   request.view.sets = {"brackets=NONE"};
   const auto flat = ProfileTask(request);
   ASSERT_TRUE(flat.ok()) << flat.status();
-  EXPECT_TRUE(flat->strata.empty());
+  ASSERT_EQ(flat->strata.size(), 1u);
+  EXPECT_EQ(flat->strata[0].name, "length");
   EXPECT_TRUE(flat->ladder.empty());
 }
 

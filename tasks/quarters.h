@@ -1,10 +1,11 @@
-// Strata of a quantity: quarters of a split.
+// Strata of a quantity: quarters of a split, or doublings.
 #ifndef LRA_TASKS_QUARTERS_H_
 #define LRA_TASKS_QUARTERS_H_
 
 #include <string>
 #include <vector>
 
+#include "datasets/split_view.h"
 #include "datasets/strata.h"
 
 namespace lra {
@@ -14,6 +15,11 @@ namespace lra {
 // to the stratum and the beginning does not, but for the smallest value. Strata without examples
 // are left out. `values` is one value for each example of the split.
 Strata QuartersOf(std::string name, std::string definition, const std::vector<double>& values);
+
+// How many tokens an example has as the view shows it, both texts of a pair together: "1 to 64",
+// "65 to 128", ..., each twice the one before, up to the longest. Nothing where all are equally
+// long.
+std::vector<Strata> LengthStrata(const SplitView& split);
 
 }  // namespace lra
 

@@ -5,6 +5,7 @@
 #include "lra/config.h"
 #include "lra/status_macros.h"
 #include "tasks/data_only.h"
+#include "tasks/quarters.h"
 
 namespace lra {
 
@@ -41,7 +42,7 @@ std::vector<std::unique_ptr<BaselineMethod>> Task::Baselines(const DataView& vie
 
 absl::StatusOr<std::vector<Strata>> Task::StrataOf(const SplitView& train, const SplitView& split,
                                                    const DataView& view, int threads) const {
-  return std::vector<Strata>();
+  return LengthStrata(split);
 }
 
 bool KnowsTask(absl::string_view name) {

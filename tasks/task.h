@@ -127,8 +127,8 @@ class Task {
   // tasks/table_baseline.h have some to choose from.
   virtual std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const;
   // Ways to sort the examples of `split` by what they ask, for `lra profile`. What must be learned
-  // is learned from `train`; both are seen through `view`. Empty where the task knows none, or
-  // where this data does not allow any.
+  // is learned from `train`; both are seen through `view`. Unless a task knows more: by length,
+  // where lengths differ. Empty where this data does not allow any.
   virtual absl::StatusOr<std::vector<Strata>> StrataOf(const SplitView& train,
                                                        const SplitView& split, const DataView& view,
                                                        int threads) const;

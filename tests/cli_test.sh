@@ -114,13 +114,27 @@ expect 0 '"place": ' "$lra" profile "$run" --split validation --json
 expect 2 'no predictions of split train; `lra eval' "$lra" profile "$run" --split train
 expect 2 '--perturb: the inputs of task listops are ids' "$lra" profile "$run" --perturb
 expect 2 'other-data: stored predictions are about the run.s own examples; add --perturb' "$lra" profile "$run" --other-data
-expect 2 'cannot read .runs/nothing/record.textproto' "$lra" profile runs/nothing
+expect 2 'runs/nothing.? does not exist|no such' "$lra" profile runs/nothing
+# Many runs side by side, from the scores of examples beside their records.
+expect 0 '^. linear, 1 run ' "$lra" profile runs --published lra2020
+expect 0 '^. transformer, 3 runs? .*(as|between|below|above) ' "$lra" profile runs
+if "$lra" profile runs --methods linear | grep -q 'transformer,'; then echo "FAILED: a method that was not chosen"; failures=$((failures + 1)); fi
+expect 2 'unknown method of these rows "liner"; did you mean "linear"' "$lra" profile runs --methods liner
+mkdir kept && cp "$run/record.textproto" "$run/accuracy.npy" "$run/accuracy-validation.npy" kept/
+expect 0 'By evidence depth' "$lra" profile kept
+expect 0 '"max_length_tokens"' "$lra" profile kept --json
+rm -r kept
+# Trained short, tested long: what is bound to its length is refused.
+expect 0 'validation-step-6-length-150' "$lra" eval "$run" --max-length 150
+expect 0 '' "$lra" train "${smoke[@]}" --attention linear --out learned --set model.positions=LEARNED
+expect 2 'embedding.position.weight' "$lra" eval learned --max-length 3000
+rm -r learned
 expect 0 '' "$lra" train "${smoke[@]}" --attention linear --out bare --set view.brackets=NONE
 # Baselines take the view of a run, and land in its table, not in one of their own.
 expect 0 'root_operator .*runs/listops-baseline-root_operator-[0-9a-f]{8}$' "$lra" baseline --like bare --quiet
 expect 0 'root_operator' "$lra" table bare runs/listops-baseline-root_operator-*
 if grep -q 'A table of its own' out; then echo "FAILED: baselines like a run missed its table"; failures=$((failures + 1)); fi
-expect 0 'cannot tell more' "$lra" profile bare
+expect 0 'By length: tokens of an example as the model reads it' "$lra" profile bare
 expect 2 'the run is of task "listops", not "text"' "$lra" baseline text --like bare
 expect 0 '' "$lra" data prepare listops --quiet "${small[@]}" --seed 5 --out reseeded
 expect 2 'reseeded: is not the data of the run: the fingerprint of split' "$lra" baseline --like bare --data reseeded

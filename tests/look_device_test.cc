@@ -90,10 +90,10 @@ TEST_F(LookDeviceTest, PerturbsTheSameInputs) {
   for (const std::string device : {"cpu", "fake"}) {
     PerturbedRequest request;
     Fill(device, &request);
-    const auto table = ProfilePerturbed(request);
-    ASSERT_TRUE(table.ok()) << table.status();
+    const auto scores = ScorePerturbed(request);
+    ASSERT_TRUE(scores.ok()) << scores.status();
     EXPECT_EQ(DeviceWorked(), device == "fake");
-    tables.push_back(*table);
+    tables.push_back(PerturbedTable(*scores));
   }
   ASSERT_GT(tables[0].rows.size(), 1u);
   ASSERT_EQ(tables[0].rows.size(), tables[1].rows.size());

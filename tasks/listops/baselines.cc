@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
+#include "tasks/quarters.h"
 #include "tasks/table_baseline.h"
 
 namespace lra::listops {
@@ -142,7 +143,7 @@ std::vector<std::unique_ptr<BaselineMethod>> ListOpsBaselines(const DataView& vi
 absl::StatusOr<std::vector<Strata>> ListOpsStrata(const SplitView& train, const SplitView& split,
                                                   const DataView& view, int max_depth,
                                                   int threads) {
-  if (view.brackets() == DataView::NONE) return std::vector<Strata>();
+  if (view.brackets() == DataView::NONE) return LengthStrata(split);
   LRA_ASSIGN_OR_RETURN(const NodeGuesses guesses, LearnGuesses(train, threads));
   Strata strata;
   strata.name = "evidence depth";
@@ -158,7 +159,9 @@ absl::StatusOr<std::vector<Strata>> ListOpsStrata(const SplitView& train, const 
     strata.of[i] = EvidenceDepth(ids, split.label(i), max_depth, guesses);
     return absl::OkStatus();
   }));
-  return std::vector<Strata>{std::move(strata)};
+  std::vector<Strata> all = LengthStrata(split);
+  all.insert(all.begin(), std::move(strata));
+  return all;
 }
 
 }  // namespace lra::listops

@@ -30,9 +30,9 @@ std::vector<std::unique_ptr<BaselineMethod>> ListOpsBaselines(const DataView& vi
 // The commonest value of each operator among all nodes of these examples.
 absl::StatusOr<NodeGuesses> LearnGuesses(const SplitView& train, int threads);
 
-// One way to sort the examples: by evidence depth, 0 .. max_depth, and a last stratum for examples
-// that no such depth gets right, which only a view that cuts examples leaves. None for views
-// without closing brackets.
+// Two ways to sort the examples. By evidence depth, 0 .. max_depth, and a last stratum for examples
+// that no such depth gets right, which only a view that cuts examples leaves; not for views without
+// closing brackets. And by length.
 absl::StatusOr<std::vector<Strata>> ListOpsStrata(const SplitView& train, const SplitView& split,
                                                   const DataView& view, int max_depth, int threads);
 

@@ -1,0 +1,93 @@
+#include "bench/profile_figure.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "bench/curve_figure.h"
+#include "bench/gnuplot.h"
+
+namespace lra {
+namespace {
+
+// Rows of which something is known under this heading, the baselines first.
+std::vector<const ProfileBoardRow*> RowsOf(const ProfileBoard& board, size_t heading) {
+  std::vector<const ProfileBoardRow*> rows;
+  for (const auto& [setting, of_setting] : board.settings) {
+    for (const ProfileBoardRow& row : of_setting) {
+      if (!row.cells[heading].empty()) rows.push_back(&row);
+    }
+  }
+  return rows;
+}
+
+// Place of the stratum, value, ends of the interval.
+std::string Block(const Metric& metric, const std::vector<ProfileCell>& cells,
+                  const std::vector<size_t>& strata, size_t name) {
+  const double scale = metric.traits().scale;
+  std::string text = absl::StrCat("$row", name, " << END\n");
+  for (size_t s = 0; s < strata.size(); ++s) {
+    const ProfileCell& cell = cells[strata[s]];
+    if (!cell.value) continue;
+    const Interval interval = cell.interval.value_or(Interval{*cell.value, *cell.value});
+    absl::StrAppendFormat(&text, "%d %.9g %.9g %.9g\n", s, scale * *cell.value,
+                          scale * interval.low, scale * interval.high);
+  }
+  return text + "END\n";
+}
+
+// What draws row `place` of the picture; measured rows have the line type `type`.
+std::string PlotOf(const ProfileBoardRow& row, size_t place, int type) {
+  const std::string title = absl::StrCat(" title ", GnuplotText(row.row->label));
+  if (row.row->kind == RunRecord::BASELINE) {
+    return absl::StrCat("$row", place, " using 1:2 with lines lc rgb \"#999999\" lw 1 dt ",
+                        1 + place % 5, title);
+  }
+  return absl::StrCat("$row", place, " using 1:2 with lines lt ", type, " notitle, $row", place,
+                      " using 1:2:3:4 with yerrorbars lt ", type, " dt 1 lw 1 ps 0.8", title);
+}
+
+}  // namespace
+
+std::string ProfileProgram(const ProfileBoard& board, size_t heading, const std::string& svg) {
+  const ProfileHeading& of = board.headings[heading];
+  const Metric& metric = *board.group->metric;
+  const std::vector<size_t> strata = ShownStrata(of);
+  std::string text =
+      absl::StrFormat("set terminal svg size 760,420 dynamic\nset output \"%s\"\n", svg);
+  absl::StrAppend(&text, kFigureLineTypes);
+  std::vector<std::string> plots, tics;
+  int type = 0;
+  const std::vector<const ProfileBoardRow*> rows = RowsOf(board, heading);
+  for (size_t r = 0; r < rows.size(); ++r) {
+    absl::StrAppend(&text, Block(metric, rows[r]->cells[heading], strata, r));
+    if (rows[r]->row->kind != RunRecord::BASELINE) ++type;
+    plots.push_back(PlotOf(*rows[r], r, type));
+  }
+  for (size_t s = 0; s < strata.size(); ++s)
+    tics.push_back(absl::StrCat(GnuplotText(of.names[strata[s]]), " ", s));
+  absl::StrAppendFormat(&text, "set xlabel %s\nset ylabel %s\nset xrange [-0.3:%d.3]\n",
+                        GnuplotText(of.name),
+                        GnuplotText(absl::StrCat(metric.name(), ", ", metric.traits().unit)),
+                        static_cast<int>(strata.size()) - 1);
+  // Names of more than a few letters would run into each other.
+  const bool is_long = of.names[strata.back()].size() > 5;
+  absl::StrAppend(&text, "set xtics ", is_long ? "rotate by -25 " : "", "(",
+                  absl::StrJoin(tics, ", "), ")\nset grid y\nset key outside right Left reverse\n");
+  return absl::StrCat(text, "plot ", absl::StrJoin(plots, ", "), "\n");
+}
+
+absl::StatusOr<std::vector<std::string>> DrawProfiles(const std::vector<ProfileBoard>& boards,
+                                                      const std::string& prefix,
+                                                      const std::string& gnuplot) {
+  std::vector<GnuplotPicture> pictures;
+  for (const ProfileBoard& board : boards) {
+    for (size_t h = 0; h < board.headings.size(); ++h) {
+      if (ShownStrata(board.headings[h]).size() < 2) continue;
+      pictures.push_back(
+          [&board, h](const std::string& svg) { return ProfileProgram(board, h, svg); });
+    }
+  }
+  return DrawPictures(pictures, prefix, gnuplot);
+}
+
+}  // namespace lra

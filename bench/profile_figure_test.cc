@@ -1,0 +1,72 @@
+#include "bench/profile_figure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class ProfileFigureTest : public ::testing::Test {
+ protected:
+  ProfileFigureTest() {
+    group_.metric = *FindMetric(kAccuracy);
+    bar_.kind = RunRecord::BASELINE;
+    bar_.label = "depth_1";
+    row_.label = "linear's own";
+    board_.group = &group_;
+    board_.headings = {{"depth", "how deep", {"0", "1", "2"}, {100, 50, 3}}};
+    board_.settings = {{"", {Row(bar_, 1, 0)}}, {"fair", {Row(row_, 0.9, 0.25)}}};
+  }
+  static ProfileBoardRow Row(const ProfiledRow& row, double first, double second) {
+    ProfileBoardRow shown;
+    shown.row = &row;
+    shown.cells = {{{100, first, Interval{first - 0.1, first}},
+                    {50, second, Interval{second, second + 0.5}},
+                    {3, 0.0, std::nullopt}}};
+    return shown;
+  }
+  ProfileGroup group_;
+  ProfiledRow bar_, row_;
+  ProfileBoard board_;
+};
+
+TEST_F(ProfileFigureTest, DrawsRowsWithIntervalsAndBaselinesGrey) {
+  const std::string program = ProfileProgram(board_, 0, "p.svg");
+  EXPECT_THAT(program, HasSubstr("$row0 << END\n0 100 90 100\n1 0 0 50\nEND"));
+  EXPECT_THAT(program, HasSubstr("$row1 << END\n0 90 80 90\n1 25 25 75\nEND"));
+  EXPECT_THAT(program, HasSubstr("lc rgb \"#999999\" lw 1 dt 1 title 'depth\\_1'"));
+  EXPECT_THAT(program, HasSubstr("with yerrorbars lt 1 dt 1 lw 1 ps 0.8 title 'linear''s own'"));
+  EXPECT_THAT(program, HasSubstr("set xtics ('0' 0, '1' 1)"));  // the third has three examples
+  EXPECT_THAT(program, HasSubstr("set ylabel 'accuracy, %'"));
+}
+
+TEST_F(ProfileFigureTest, RowsOfWhichNothingIsKnownAreLeftOut) {
+  board_.settings[0].second[0].cells[0].clear();
+  const std::string program = ProfileProgram(board_, 0, "p.svg");
+  EXPECT_THAT(program, Not(HasSubstr("depth\\_1")));
+}
+
+TEST_F(ProfileFigureTest, OneStratumIsNoFigure) {
+  board_.headings[0].examples = {100, 3, 3};
+  const TestFolder folder;
+  const auto drawn = DrawProfiles({board_}, folder.File("p"));
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  EXPECT_THAT(*drawn, IsEmpty());
+}
+
+TEST_F(ProfileFigureTest, WithoutGnuplotTheProgramIsThere) {
+  const TestFolder folder;
+  const auto drawn = DrawProfiles({board_}, folder.File("p"), "no-such-gnuplot");
+  EXPECT_EQ(drawn.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(FileExists(folder.File("p-1.gp")));
+}
+
+}  // namespace
+}  // namespace lra

@@ -1,0 +1,170 @@
+#include "eval/profile_board.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "eval/crossed.h"
+#include "eval/profile.h"
+#include "eval/published.h"
+#include "eval/row_statistics.h"
+#include "lra/status_macros.h"
+
+namespace lra {
+namespace {
+
+// The mean of these values of each run, and its interval.
+ProfileCell MakeCell(const Metric& metric, std::vector<ExampleValues> runs, double confidence) {
+  ProfileCell cell;
+  if (runs.empty() || runs.front().empty()) return cell;
+  RowRuns row{&metric, static_cast<int64_t>(runs.front().size()), {}};
+  for (ExampleValues& values : runs) {
+    const double mean = Mean(values);
+    row.runs.push_back({mean, std::make_shared<const ExampleValues>(std::move(values))});
+  }
+  cell.examples = row.examples;
+  const std::optional<RowEstimate> estimate = EstimateRow(row);
+  cell.value = estimate->estimate.mean;
+  cell.interval = RowInterval(row, *estimate, confidence);
+  return cell;
+}
+
+ProfileCell WholeOf(const ProfiledRow& row, const Metric& metric, double confidence) {
+  std::vector<ExampleValues> runs;
+  for (const auto& scores : row.scores)
+    runs.emplace_back(scores->begin(), scores->begin() + row.examples());
+  return MakeCell(metric, std::move(runs), confidence);
+}
+
+std::vector<ProfileCell> StratumCells(const ProfiledRow& row, const Strata& strata,
+                                      const Metric& metric, double confidence) {
+  std::vector<ProfileCell> cells;
+  for (size_t s = 0; s < strata.names.size(); ++s) {
+    std::vector<ExampleValues> runs(row.scores.size());
+    for (int64_t i = 0; i < row.examples(); ++i) {
+      if (strata.of[i] != static_cast<int>(s)) continue;
+      for (size_t r = 0; r < runs.size(); ++r) runs[r].push_back((*row.scores[r])[i]);
+    }
+    cells.push_back(MakeCell(metric, std::move(runs), confidence));
+  }
+  return cells;
+}
+
+// Empty where no run of the row was seen under the circumstances.
+std::vector<ProfileCell> CircumstanceCells(const ProfiledRow& row, const Circumstances& seen,
+                                           const Metric& metric, double confidence) {
+  std::vector<ProfileCell> cells;
+  for (size_t c = 0; c < seen.names.size(); ++c) {
+    std::vector<ExampleValues> runs;
+    for (const LocatedRecord* run : row.runs) {
+      const auto of = seen.of.find(run->directory);
+      if (of != seen.of.end()) runs.push_back(of->second[c]);
+    }
+    if (!runs.empty()) cells.push_back(MakeCell(metric, std::move(runs), confidence));
+  }
+  return cells;
+}
+
+// The baselines of the group, the worst first.
+std::vector<LadderStep> LadderOf(const ProfileGroup& group, double confidence) {
+  std::vector<LadderStep> ladder;
+  for (const ProfiledRow& row : group.settings.front().rows) {
+    if (row.kind != RunRecord::BASELINE) continue;
+    ladder.push_back({row.label, *WholeOf(row, *group.metric, confidence).value});
+  }
+  return ladder;
+}
+
+ProfileHeading HeadingOf(const Strata& strata, int64_t examples) {
+  ProfileHeading heading{strata.name, strata.definition, strata.names,
+                         std::vector<int64_t>(strata.names.size())};
+  for (int64_t i = 0; i < examples; ++i) ++heading.examples[strata.of[i]];
+  return heading;
+}
+
+ProfileHeading HeadingOf(const Circumstances& seen) {
+  const int64_t examples =
+      seen.of.empty() ? 0 : static_cast<int64_t>(seen.of.begin()->second.front().size());
+  return {seen.name, seen.definition, seen.names,
+          std::vector<int64_t>(seen.names.size(), examples)};
+}
+
+// Numbers in print of the group's task, where they are in its metric.
+std::vector<PublishedPlace> PlacesOf(const PublishedTable& table, const ProfileBoard& board,
+                                     const std::vector<LadderStep>& ladder) {
+  const ProfileGroup& group = *board.group;
+  std::vector<PublishedPlace> places;
+  if (ladder.empty() || !group.metric->traits().is_proportion) return places;
+  for (const PublishedRow& row : table.rows()) {
+    for (const PublishedCell& cell : row.cells()) {
+      if (cell.column() != group.task || !cell.has_value() || cell.is_failed()) continue;
+      if (ColumnOf(table, cell.column()).metric() != group.metric->name()) continue;
+      const double value = cell.value() / group.metric->traits().scale;
+      const int64_t right = std::llround(value * static_cast<double>(board.examples));
+      const Interval interval = ProportionInterval(EstimateOfCounts({right}, board.examples),
+                                                   board.examples, board.confidence);
+      places.push_back({row.label(), value, PlaceOnLadder(*group.metric, value, interval, ladder)});
+    }
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const auto& a, const auto& b) { return a.value > b.value; });
+  return places;
+}
+
+absl::Status CheckStrata(const ProfileGroup& group, absl::Span<const Strata> strata) {
+  for (const Strata& one : strata) {
+    for (const ProfiledSetting& setting : group.settings) {
+      for (const ProfiledRow& row : setting.rows) {
+        if (row.examples() <= static_cast<int64_t>(one.of.size())) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat("profile: ", row.runs.front()->directory, " has ", row.examples(),
+                         " scores, and ", one.name, " is known of ", one.of.size(), " examples"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+ProfileBoardRow MakeBoardRow(const ProfiledRow& row, const ProfileBoard& board,
+                             const ProfileSources& sources, const std::vector<LadderStep>& ladder) {
+  const Metric& metric = *board.group->metric;
+  ProfileBoardRow shown{&row, WholeOf(row, metric, board.confidence), "", {}};
+  if (!ladder.empty() && row.kind != RunRecord::BASELINE)
+    shown.place = PlaceOnLadder(metric, *shown.whole.value, shown.whole.interval, ladder);
+  for (const Strata& strata : sources.strata)
+    shown.cells.push_back(StratumCells(row, strata, metric, board.confidence));
+  for (const Circumstances& seen : sources.circumstances)
+    shown.cells.push_back(CircumstanceCells(row, seen, metric, board.confidence));
+  return shown;
+}
+
+}  // namespace
+
+absl::StatusOr<ProfileBoard> MakeProfileBoard(const ProfileGroup& group,
+                                              const ProfileSources& sources, double confidence) {
+  LRA_RETURN_IF_ERROR(CheckStrata(group, sources.strata));
+  ProfileBoard board;
+  board.group = &group;
+  board.confidence = confidence;
+  for (const ProfiledSetting& setting : group.settings) {
+    for (const ProfiledRow& row : setting.rows)
+      board.examples = std::max(board.examples, row.examples());
+  }
+  for (const Strata& strata : sources.strata)
+    board.headings.push_back(HeadingOf(strata, board.examples));
+  for (const Circumstances& seen : sources.circumstances) board.headings.push_back(HeadingOf(seen));
+  const std::vector<LadderStep> ladder = LadderOf(group, confidence);
+  for (const ProfiledSetting& setting : group.settings) {
+    auto& [name, rows] = board.settings.emplace_back(setting.setting, 0);
+    for (const ProfiledRow& row : setting.rows)
+      rows.push_back(MakeBoardRow(row, board, sources, ladder));
+  }
+  for (const PublishedTable& table : sources.published) {
+    std::vector<PublishedPlace> places = PlacesOf(table, board, ladder);
+    if (!places.empty()) board.published.emplace_back(table.name(), std::move(places));
+  }
+  return board;
+}
+
+}  // namespace lra

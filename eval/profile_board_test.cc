@@ -1,0 +1,191 @@
+#include "eval/profile_board.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "eval/scored_runs_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FirstRight;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeRun;
+using ::testing::Not;
+
+constexpr int64_t kExamples = 400;
+
+class ProfileBoardTest : public testing::ScoredRuns {
+ protected:
+  ProfileBoardTest() {
+    // The first 100 are easy, no other is deep or lost.
+    for (int64_t i = 0; i < kExamples; ++i) strata_.of.push_back(i < 100 ? 0 : 1);
+  }
+  ProfileGroup Group() {
+    auto groups = GroupForProfiles(found_, "test", {}, &left_out_);
+    EXPECT_TRUE(groups.ok()) << groups.status();
+    EXPECT_EQ(groups->size(), 1u);
+    return groups->front();
+  }
+  ProfileBoard Board(const ProfileGroup& group) {
+    auto board = MakeProfileBoard(
+        group, {absl::MakeConstSpan(&strata_, 1), circumstances_, published_}, 0.95);
+    EXPECT_TRUE(board.ok()) << board.status();
+    return *std::move(board);
+  }
+
+  Strata strata_{"depth", "how deep it is", {"easy", "hard", "lost"}, {}};
+  std::vector<Circumstances> circumstances_;
+  std::vector<PublishedTable> published_;
+  std::vector<std::string> left_out_;
+};
+
+TEST_F(ProfileBoardTest, CellsAreMeansOverRunsOfTheStratum) {
+  AddRow("linear", {FirstRight(140, kExamples), FirstRight(160, kExamples)});
+  const ProfileGroup group = Group();
+  const ProfileBoard board = Board(group);
+  EXPECT_EQ(board.examples, kExamples);
+  EXPECT_THAT(board.headings[0].examples, ElementsAre(100, 300, 0));
+  ASSERT_EQ(board.settings.size(), 1u);
+  const ProfileBoardRow& row = board.settings[0].second[0];
+  EXPECT_EQ(row.row->label, "linear");
+  EXPECT_DOUBLE_EQ(*row.whole.value, 0.375);
+  EXPECT_DOUBLE_EQ(*row.cells[0][0].value, 1);
+  EXPECT_DOUBLE_EQ(*row.cells[0][1].value, 50.0 / 300);  // (40 + 60) / 2 of 300
+  EXPECT_EQ(row.cells[0][1].examples, 300);
+  // Two seeds that differ by 20 of 300: wider than the binomial of 300 examples.
+  const double width = row.cells[0][1].interval->high - row.cells[0][1].interval->low;
+  EXPECT_GT(width, 0.2);
+  EXPECT_FALSE(row.cells[0][2].value);  // no example there
+}
+
+TEST_F(ProfileBoardTest, OneRunHasTheBinomialIntervalOfTheStratum) {
+  AddRow("linear", {FirstRight(150, kExamples)});
+  const ProfileGroup group = Group();
+  const ProfileBoard board = Board(group);
+  const Interval interval = *board.settings[0].second[0].cells[0][1].interval;
+  const Interval expected = *(*FindMetric(kAccuracy))
+                                 ->RunInterval(
+                                     [] {
+                                       Sums sums;
+                                       (*sums.mutable_counts())[kCorrect] = 50;
+                                       (*sums.mutable_counts())[kTargets] = 300;
+                                       return sums;
+                                     }(),
+                                     0.95);
+  EXPECT_NEAR(interval.low, expected.low, 1e-9);
+  EXPECT_NEAR(interval.high, expected.high, 1e-9);
+}
+
+TEST_F(ProfileBoardTest, BaselinesComeFirstAndGivePlaces) {
+  AddBaseline("depth_1", FirstRight(240, kExamples));
+  AddBaseline("majority", FirstRight(80, kExamples));
+  AddRow("linear", {FirstRight(84, kExamples), FirstRight(86, kExamples)});
+  AddRow("cosformer", {FirstRight(160, kExamples), FirstRight(164, kExamples)});
+  PublishedTable& table = published_.emplace_back();
+  table.set_name("paper");
+  PublishedRow* printed = table.add_rows();
+  printed->set_label("Theirs");
+  printed->add_cells()->set_column("listops");
+  printed->mutable_cells(0)->set_value(61);
+  const ProfileGroup group = Group();
+  const ProfileBoard board = Board(group);
+  ASSERT_EQ(board.settings.size(), 2u);
+  EXPECT_EQ(board.settings[0].first, "");
+  EXPECT_EQ(board.settings[0].second[0].row->label, "majority");
+  EXPECT_EQ(board.settings[0].second[1].row->label, "depth_1");
+  EXPECT_EQ(board.settings[0].second[0].place, "");
+  EXPECT_EQ(board.settings[1].second[0].row->label, "cosformer");
+  EXPECT_EQ(board.settings[1].second[0].place, "between majority and depth_1");
+  EXPECT_EQ(board.settings[1].second[1].place, "as majority");
+  ASSERT_EQ(board.published.size(), 1u);
+  EXPECT_EQ(board.published[0].second[0].place, "as depth_1");  // 61 % of 400 are near 60 %
+}
+
+TEST_F(ProfileBoardTest, CircumstancesOfRunsThatHaveThem) {
+  AddRow("linear", {FirstRight(200, kExamples)});
+  AddRow("cosformer", {FirstRight(100, kExamples)});
+  Circumstances& seen = circumstances_.emplace_back();
+  seen = {"perturbation", "as said", {"as they are", "shuffled"}, {}};
+  seen.of[found_.runs[0].directory] = {FirstRight(10, 20), FirstRight(5, 20)};
+  const ProfileGroup group = Group();
+  const ProfileBoard board = Board(group);
+  EXPECT_THAT(board.headings[1].examples, ElementsAre(20, 20));
+  const auto& rows = board.settings[0].second;
+  EXPECT_DOUBLE_EQ(*rows[0].cells[1][1].value, 0.25);
+  EXPECT_TRUE(rows[1].cells[1].empty());
+  EXPECT_THAT(ProfileBoardText(board), HasSubstr("By perturbation: as said."));
+}
+
+TEST_F(ProfileBoardTest, SettingsApartAndOtherExamplesInOtherGroups) {
+  AddRow("linear", {FirstRight(200, kExamples)});
+  Add({.method = "linear"}, FirstRight(100, kExamples),
+      [](RunRecord* record) { record->mutable_config()->mutable_train()->set_steps(300); });
+  Add({.method = "linear", .data = "bbbb0123456789"}, FirstRight(50, kExamples));
+  auto groups = GroupForProfiles(found_, "test", {}, &left_out_);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_EQ(groups->size(), 2u);
+  EXPECT_EQ((*groups)[0].settings.size() + (*groups)[1].settings.size(), 3u);
+}
+
+TEST_F(ProfileBoardTest, RunsWithoutScoresAreLeftOut) {
+  AddRow("linear", {FirstRight(200, kExamples)});
+  found_.runs.push_back(MakeRun({.method = "cosformer"}));
+  const ProfileGroup group = Group();
+  EXPECT_EQ(group.settings[0].rows.size(), 1u);
+  EXPECT_THAT(left_out_, ElementsAre(HasSubstr("scores of its examples are not on record")));
+  found_.runs.erase(found_.runs.begin());
+  const auto none = GroupForProfiles(found_, "test", {}, &left_out_);
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition) << none.status();
+}
+
+TEST_F(ProfileBoardTest, ChosenMethodsAndAllBaselines) {
+  AddBaseline("majority", FirstRight(80, kExamples));
+  AddRow("linear", {FirstRight(200, kExamples)});
+  AddRow("cosformer", {FirstRight(100, kExamples)});
+  const auto groups = GroupForProfiles(found_, "test", {"linear"}, &left_out_);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_EQ((*groups)[0].settings.size(), 2u);
+  EXPECT_EQ((*groups)[0].settings[0].rows[0].label, "majority");
+  ASSERT_EQ((*groups)[0].settings[1].rows.size(), 1u);
+  EXPECT_EQ((*groups)[0].settings[1].rows[0].label, "linear");
+  EXPECT_THAT(left_out_, IsEmpty());
+  const auto none = GroupForProfiles(found_, "test", {"rfa"}, &left_out_);
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(none.status().message()),
+              HasSubstr("unknown method of these rows \"rfa\""));
+}
+
+TEST_F(ProfileBoardTest, StrataMustBeKnownOfEveryExample) {
+  AddRow("linear", {FirstRight(200, kExamples)});
+  strata_.of.pop_back();
+  const ProfileGroup group = Group();
+  const auto board = MakeProfileBoard(group, {absl::MakeConstSpan(&strata_, 1), {}, {}}, 0.95);
+  EXPECT_EQ(board.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(board.status().message()),
+              HasSubstr("400 scores, and depth is known of 399 examples"));
+}
+
+TEST_F(ProfileBoardTest, TextAndJson) {
+  AddRow("linear", {FirstRight(140, kExamples), FirstRight(160, kExamples)});
+  const ProfileGroup group = Group();
+  const ProfileBoard board = Board(group);
+  const std::string text = ProfileBoardText(board);
+  EXPECT_THAT(text, HasSubstr("### listops, test split, 400 examples"));
+  EXPECT_THAT(text, HasSubstr("By depth: how deep it is."));
+  EXPECT_THAT(text, HasSubstr("**protocol fair@1, preset small**"));
+  EXPECT_THAT(text, HasSubstr("linear, 2 runs"));
+  EXPECT_THAT(text, Not(HasSubstr("lost")));  // without examples
+  EXPECT_THAT(text, Not(HasSubstr("Places")));
+  const auto json = nlohmann::json::parse(ProfileBoardsJson({board}));
+  EXPECT_EQ(json[0]["rows"][0]["runs"][1]["seed"], 1);
+  EXPECT_EQ(json[0]["rows"][0]["by"]["depth"]["easy"]["value"], 1.0);
+  EXPECT_EQ(json[0]["rows"][0]["by"]["depth"]["lost"]["examples"], 0);
+}
+
+}  // namespace
+}  // namespace lra

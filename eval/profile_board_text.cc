@@ -1,0 +1,189 @@
+// How profiles of many runs are printed.
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "eval/difference_text.h"
+#include "eval/profile_board.h"
+#include "eval/table_writer.h"
+#include "lra/progress.h"
+#include "lra/text_table.h"
+
+namespace lra {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string CellText(const Metric& metric, const ProfileCell& cell) {
+  return cell.value ? ValueText(metric, *cell.value, cell.interval) : "-";
+}
+
+// "linear", or "linear, 2 runs": tables are read as of three seeds or whatever most have.
+std::string RowName(const ProfiledRow& row) {
+  return row.kind == RunRecord::BASELINE ? row.label
+                                         : absl::StrCat(row.label, ", ", row.runs.size(),
+                                                        row.runs.size() == 1 ? " run" : " runs");
+}
+
+std::string SettingTitle(const std::string& setting) {
+  return absl::StrCat("**", setting.empty() ? internal::SectionTitle(RunRecord::BASELINE) : setting,
+                      "**");
+}
+
+bool HasPlaces(const ProfileBoard& board) {
+  for (const auto& [setting, rows] : board.settings) {
+    for (const ProfileBoardRow& row : rows) {
+      if (!row.place.empty()) return true;
+    }
+  }
+  return false;
+}
+
+// "6, 7 (26 examples)": what is not shown.
+std::string HiddenColumns(const ProfileHeading& heading) {
+  std::vector<std::string> names;
+  int64_t examples = 0;
+  for (size_t s = 0; s < heading.names.size(); ++s) {
+    if (heading.examples[s] == 0 || heading.examples[s] >= kLeastShownExamples) continue;
+    names.push_back(heading.names[s]);
+    examples += heading.examples[s];
+  }
+  if (names.empty()) return "";
+  return absl::StrCat(" Not shown, for want of examples: ", absl::StrJoin(names, ", "), " (",
+                      FormatCount(examples), ").");
+}
+
+std::vector<std::string> RowCells(const Metric& metric, const ProfileBoardRow& row, size_t h,
+                                  const std::vector<size_t>& columns) {
+  std::vector<std::string> cells = {RowName(*row.row), CellText(metric, row.whole)};
+  for (const size_t s : columns)
+    cells.push_back(row.cells[h].empty() ? "-" : CellText(metric, row.cells[h][s]));
+  return cells;
+}
+
+std::string HeadingText(const ProfileBoard& board, size_t h) {
+  const ProfileHeading& heading = board.headings[h];
+  const std::vector<size_t> columns = ShownStrata(heading);
+  TextTable table{"", {heading.name, "all"}, {}};
+  std::vector<std::string> examples = {"examples", FormatCount(board.examples)};
+  for (const size_t s : columns) {
+    table.header.push_back(heading.names[s]);
+    examples.push_back(FormatCount(heading.examples[s]));
+  }
+  table.rows.push_back(std::move(examples));
+  for (const auto& [setting, rows] : board.settings) {
+    table.rows.push_back({SettingTitle(setting)});
+    for (const ProfileBoardRow& row : rows)
+      table.rows.push_back(RowCells(*board.group->metric, row, h, columns));
+  }
+  return absl::StrCat("\nBy ", heading.name, ": ", heading.definition, ".", HiddenColumns(heading),
+                      "\n\n", ToMarkdown(table));
+}
+
+std::string PlacesText(const ProfileBoard& board) {
+  const Metric& metric = *board.group->metric;
+  TextTable table{"", {"row", "all", "place"}, {}};
+  for (const auto& [setting, rows] : board.settings) {
+    table.rows.push_back({SettingTitle(setting)});
+    for (const ProfileBoardRow& row : rows)
+      table.rows.push_back({RowName(*row.row), CellText(metric, row.whole), row.place});
+  }
+  for (const auto& [name, places] : board.published) {
+    table.rows.push_back({absl::StrCat("**Published, not measured here: ", name, "**")});
+    for (const PublishedPlace& place : places)
+      table.rows.push_back({place.label, metric.Number(place.value), place.place});
+  }
+  return absl::StrCat(
+      "\nPlaces among the baselines: \"as\" one whose score lies in the row's interval",
+      board.published.empty() ? ""
+                              : ", a number in print taken as that of one run on as many examples",
+      ".\n\n", ToMarkdown(table));
+}
+
+Json CellJson(const ProfileCell& cell) {
+  Json json = {{"examples", cell.examples}};
+  if (cell.value) json["value"] = *cell.value;
+  if (cell.interval) json["interval"] = {cell.interval->low, cell.interval->high};
+  return json;
+}
+
+Json RowJson(const ProfileBoard& board, const std::string& setting, const ProfileBoardRow& row) {
+  Json json = {{"kind", internal::KindName(row.row->kind)}, {"row", row.row->label}};
+  if (!setting.empty()) json["setting"] = setting;
+  for (const LocatedRecord* run : row.row->runs)
+    json["runs"].push_back({{"seed", run->record.seed()}, {"directory", run->directory}});
+  json["whole"] = CellJson(row.whole);
+  if (!row.place.empty()) json["place"] = row.place;
+  for (size_t h = 0; h < board.headings.size(); ++h) {
+    if (row.cells[h].empty()) continue;
+    const ProfileHeading& heading = board.headings[h];
+    Json cells = Json::object();
+    for (size_t s = 0; s < heading.names.size(); ++s)
+      cells[heading.names[s]] = CellJson(row.cells[h][s]);
+    json["by"][heading.name] = std::move(cells);
+  }
+  return json;
+}
+
+Json BoardJson(const ProfileBoard& board) {
+  Json json = {{"task", board.group->task},
+               {"split", board.group->split},
+               {"metric", board.group->metric->name()},
+               {"confidence", board.confidence},
+               {"examples", board.examples},
+               {"max_length_tokens", board.group->max_length_tokens},
+               {"headings", Json::array()},
+               {"rows", Json::array()}};
+  for (const ProfileHeading& heading : board.headings)
+    json["headings"].push_back({{"by", heading.name}, {"definition", heading.definition}});
+  for (const auto& [setting, rows] : board.settings) {
+    for (const ProfileBoardRow& row : rows) json["rows"].push_back(RowJson(board, setting, row));
+  }
+  for (const auto& [name, places] : board.published) {
+    for (const PublishedPlace& place : places) {
+      json["published"].push_back({{"table", name},
+                                   {"label", place.label},
+                                   {"value", place.value},
+                                   {"place", place.place}});
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
+std::vector<size_t> ShownStrata(const ProfileHeading& heading) {
+  std::vector<size_t> shown;
+  for (size_t s = 0; s < heading.names.size(); ++s) {
+    if (heading.examples[s] >= kLeastShownExamples) shown.push_back(s);
+  }
+  return shown;
+}
+
+std::string ProfileBoardText(const ProfileBoard& board) {
+  const MetricTraits& traits = board.group->metric->traits();
+  const int64_t tokens = board.group->max_length_tokens;
+  const std::string longest =
+      tokens > 0 ? absl::StrCat(" of up to ", FormatCount(tokens), " tokens") : "";
+  std::string text = absl::StrFormat(
+      "### %s, %s split, %s examples%s\n\n%s%s: the mean of a row's runs [%g %% interval, which "
+      "covers new seeds and new examples; of one run, new examples].\n",
+      board.group->task, board.group->split, FormatCount(board.examples), longest, traits.title,
+      traits.is_higher_better ? "" : ", lower is better", 100 * board.confidence);
+  for (size_t h = 0; h < board.headings.size(); ++h) absl::StrAppend(&text, HeadingText(board, h));
+  if (board.headings.empty()) {
+    absl::StrAppend(&text, "\nThe task names no way to sort its examples, or none that this data ",
+                    "and view allow.\n");
+  }
+  if (HasPlaces(board)) absl::StrAppend(&text, PlacesText(board));
+  return text;
+}
+
+std::string ProfileBoardsJson(const std::vector<ProfileBoard>& boards) {
+  Json json = Json::array();
+  for (const ProfileBoard& board : boards) json.push_back(BoardJson(board));
+  return json.dump(2);
+}
+
+}  // namespace lra
