@@ -45,9 +45,9 @@ struct ProfileGroup {
   std::vector<ProfiledSetting> settings;
 };
 
-// Points into `found`. `methods`, empty = all, choose among what is no baseline. Runs without scores
-// of examples, or of tokens, go to `left_out`. InvalidArgument for a method without runs, with those
-// there are; FailedPrecondition if no run is left; DataLoss for scores that were changed.
+// Points into `found`. `methods`, empty = all, choose among what is no baseline. Runs without
+// scores of examples, or of tokens, go to `left_out`. InvalidArgument for a method without runs,
+// with those there are; FailedPrecondition if no run is left; DataLoss for changed scores.
 absl::StatusOr<std::vector<ProfileGroup>> GroupForProfiles(const FoundRuns& found,
                                                            const std::string& split,
                                                            const std::vector<std::string>& methods,
