@@ -1,20 +1,38 @@
 #include "bench/profile_figure.h"
 
+#include <map>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "bench/curve_figure.h"
 #include "bench/gnuplot.h"
+#include "lra/check.h"
 
 namespace lra {
 namespace {
 
-// Rows of which something is known under this heading, the baselines first.
-std::vector<const ProfileBoardRow*> RowsOf(const ProfileBoard& board, size_t heading) {
-  std::vector<const ProfileBoardRow*> rows;
-  for (const auto& [setting, of_setting] : board.settings) {
-    for (const ProfileBoardRow& row : of_setting) {
-      if (!row.cells[heading].empty()) rows.push_back(&row);
+struct FigureRow {
+  const ProfileBoardRow* row = nullptr;
+  std::string title;
+};
+
+// Rows of which something is known under this heading, the baselines first. A label that several
+// settings have gets the setting behind it.
+std::vector<FigureRow> RowsOf(const ProfileBoard& board, size_t heading) {
+  std::map<std::string, int> uses;
+  for (const ProfiledSetting& setting : board.group->settings) {
+    for (const ProfiledRow& row : setting.rows) ++uses[row.label];
+  }
+  std::vector<FigureRow> rows;
+  for (size_t s = 0; s < board.rows.size(); ++s) {
+    const ProfiledSetting& setting = board.group->settings[s];
+    for (const ProfileBoardRow& row : board.rows[s]) {
+      if (row.cells[heading].empty()) continue;
+      const bool is_known = uses[row.row->label] == 1;
+      rows.push_back({&row, is_known ? row.row->label
+                                     : absl::StrCat(row.row->label, ", ", setting.rules, " ",
+                                                    absl::StrJoin(setting.fields, ", "))});
     }
   }
   return rows;
@@ -35,15 +53,19 @@ std::string Block(const Metric& metric, const std::vector<ProfileCell>& cells,
   return text + "END\n";
 }
 
-// What draws row `place` of the picture; measured rows have the line type `type`.
-std::string PlotOf(const ProfileBoardRow& row, size_t place, int type) {
-  const std::string title = absl::StrCat(" title ", GnuplotText(row.row->label));
-  if (row.row->kind == RunRecord::BASELINE) {
+// What draws row `place` of the picture; measured rows have the line type `type`. Lines between
+// points are drawn where strata have an order.
+std::string PlotOf(const FigureRow& row, size_t place, int type, bool is_ordered) {
+  const std::string title = absl::StrCat(" title ", GnuplotText(row.title));
+  if (row.row->row->kind == RunRecord::BASELINE) {
     return absl::StrCat("$row", place, " using 1:2 with lines lc rgb \"#999999\" lw 1 dt ",
                         1 + place % 5, title);
   }
-  return absl::StrCat("$row", place, " using 1:2 with lines lt ", type, " notitle, $row", place,
-                      " using 1:2:3:4 with yerrorbars lt ", type, " dt 1 lw 1 ps 0.8", title);
+  const std::string line =
+      is_ordered ? absl::StrCat("$row", place, " using 1:2 with lines lt ", type, " notitle, ")
+                 : "";
+  return absl::StrCat(line, "$row", place, " using 1:2:3:4 with yerrorbars lt ", type,
+                      " dt 1 lw 1 ps 0.8", title);
 }
 
 }  // namespace
@@ -52,16 +74,18 @@ std::string ProfileProgram(const ProfileBoard& board, size_t heading, const std:
   const ProfileHeading& of = board.headings[heading];
   const Metric& metric = *board.group->metric;
   const std::vector<size_t> strata = ShownStrata(of);
-  std::string text =
-      absl::StrFormat("set terminal svg size 760,420 dynamic\nset output \"%s\"\n", svg);
+  LRA_CHECK(!strata.empty()) << of.name;
+  std::string text = absl::StrFormat(
+      "set terminal svg size 760,420 dynamic\nset output \"%s\"\nset title %s\n", svg,
+      GnuplotText(absl::StrCat(board.group->task, ", ", board.group->split, " split")));
   absl::StrAppend(&text, kFigureLineTypes);
   std::vector<std::string> plots, tics;
   int type = 0;
-  const std::vector<const ProfileBoardRow*> rows = RowsOf(board, heading);
+  const std::vector<FigureRow> rows = RowsOf(board, heading);
   for (size_t r = 0; r < rows.size(); ++r) {
-    absl::StrAppend(&text, Block(metric, rows[r]->cells[heading], strata, r));
-    if (rows[r]->row->kind != RunRecord::BASELINE) ++type;
-    plots.push_back(PlotOf(*rows[r], r, type));
+    absl::StrAppend(&text, Block(metric, rows[r].row->cells[heading], strata, r));
+    if (rows[r].row->row->kind != RunRecord::BASELINE) ++type;
+    plots.push_back(PlotOf(rows[r], r, type, of.is_ordered));
   }
   for (size_t s = 0; s < strata.size(); ++s)
     tics.push_back(absl::StrCat(GnuplotText(of.names[strata[s]]), " ", s));

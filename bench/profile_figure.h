@@ -12,7 +12,8 @@
 namespace lra {
 
 // The program that draws one heading of the board into `svg`: measured rows with their intervals,
-// baselines as grey lines. Strata that tables for people leave out are left out here, too.
+// baselines as grey lines. Strata that tables for people leave out are left out here, too; one must
+// be left.
 std::string ProfileProgram(const ProfileBoard& board, size_t heading, const std::string& svg);
 
 // A picture for each heading of each board with two strata to show: PREFIX-1.svg, ... The errors of

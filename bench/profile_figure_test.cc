@@ -21,8 +21,15 @@ class ProfileFigureTest : public ::testing::Test {
     bar_.label = "depth_1";
     row_.label = "linear's own";
     board_.group = &group_;
-    board_.headings = {{"depth", "how deep", {"0", "1", "2"}, {100, 50, 3}}};
-    board_.settings = {{"", {Row(bar_, 1, 0)}}, {"fair", {Row(row_, 0.9, 0.25)}}};
+    board_.headings = {{"depth", "how deep", {"0", "1", "2"}, {100, 50, 3}, true}};
+    bars_.kind = RunRecord::BASELINE;
+    bars_.rows = {bar_};
+    rows_.rules = "fair";
+    rows_.rows = {row_};
+    group_.task = "listops";
+    group_.split = "test";
+    group_.settings = {bars_, rows_};
+    board_.rows = {{Row(bar_, 1, 0)}, {Row(row_, 0.9, 0.25)}};
   }
   static ProfileBoardRow Row(const ProfiledRow& row, double first, double second) {
     ProfileBoardRow shown;
@@ -34,6 +41,7 @@ class ProfileFigureTest : public ::testing::Test {
   }
   ProfileGroup group_;
   ProfiledRow bar_, row_;
+  ProfiledSetting bars_, rows_;
   ProfileBoard board_;
 };
 
@@ -48,9 +56,25 @@ TEST_F(ProfileFigureTest, DrawsRowsWithIntervalsAndBaselinesGrey) {
 }
 
 TEST_F(ProfileFigureTest, RowsOfWhichNothingIsKnownAreLeftOut) {
-  board_.settings[0].second[0].cells[0].clear();
+  board_.rows[0][0].cells[0].clear();
   const std::string program = ProfileProgram(board_, 0, "p.svg");
   EXPECT_THAT(program, Not(HasSubstr("depth\\_1")));
+}
+
+TEST_F(ProfileFigureTest, OneLabelInSeveralSettings) {
+  rows_.rules = "strong";
+  rows_.fields = {"train.steps=300"};
+  group_.settings.push_back(rows_);
+  board_.rows.push_back({Row(row_, 0.5, 0.5)});
+  const std::string program = ProfileProgram(board_, 0, "p.svg");
+  EXPECT_THAT(program, HasSubstr("title 'linear''s own, fair '"));
+  EXPECT_THAT(program, HasSubstr("title 'linear''s own, strong train.steps=300'"));
+}
+
+TEST_F(ProfileFigureTest, CircumstancesHaveNoLines) {
+  board_.headings[0].is_ordered = false;
+  const std::string program = ProfileProgram(board_, 0, "p.svg");
+  EXPECT_THAT(program, Not(HasSubstr("with lines lt")));
 }
 
 TEST_F(ProfileFigureTest, OneStratumIsNoFigure) {

@@ -50,8 +50,8 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
             {.shows_default = true, .value = kSplitValue});
   AddOption(command, "--max-length", &request->max_length_tokens,
             "Tokens that are read of an example, in place of the run's view.max_length_tokens: "
-            "trained short, tested long; what is bound to its length, as learned positions, is "
-            "refused (default: the run's)",
+            "trained short, tested long; a model that is another one at that length, or has no "
+            "weights for it, is refused (default: the run's)",
             {.allowed = FlagRules::kPositive, .value = "TOKENS"});
   AddOption(
       command, "--out", &request->out_dir,

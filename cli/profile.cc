@@ -26,7 +26,7 @@ namespace {
 struct ProfileFlags {
   ProfileRunsRequest request;
   std::vector<std::string> published;
-  std::string methods, figure;
+  std::string methods, figure, out;
 };
 
 // Sees the data as the run saw it; `look` says which split.
@@ -50,11 +50,10 @@ absl::Status PrintOneRun(const PerturbedRequest& look, bool perturbs,
   LRA_ASSIGN_OR_RETURN(const RunRecord run, ReadRunRecord(look.checkpoint));
   LRA_ASSIGN_OR_RETURN(const std::vector<float> logits,
                        StoredLogits(look.checkpoint, run, look.split));
-  // Stored predictions are about the run's own examples, whatever the model also runs on.
-  const bool is_own = look.data_dir.empty() || look.allows_other_data;
+  const std::string own = look.data_of_run();
   LRA_ASSIGN_OR_RETURN(
       const TaskProfile task,
-      TaskSideOf(run, is_own ? DataDirectoryOfRun(look.checkpoint) : look.data_dir, look));
+      TaskSideOf(run, own.empty() ? DataDirectoryOfRun(look.checkpoint) : own, look));
   ProfileInput input = {.record = &run,
                         .split = look.split,
                         .logits = logits,
@@ -72,7 +71,7 @@ absl::Status PrintOneRun(const PerturbedRequest& look, bool perturbs,
   return absl::OkStatus();
 }
 
-absl::Status PrintRuns(ProfileRunsRequest request, const std::string& figure,
+absl::Status PrintRuns(ProfileRunsRequest request, const ProfileFlags& flags,
                        const CommandContext& context) {
   request.strata_of = [&look = request.look](
                           const RunRecord& run,
@@ -87,16 +86,23 @@ absl::Status PrintRuns(ProfileRunsRequest request, const std::string& figure,
     for (const ProfileBoard& board : profiled.boards)
       std::cout << (&board == &profiled.boards.front() ? "" : "\n") << ProfileBoardText(board);
   }
+  if (!flags.out.empty()) {
+    LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, ProfileBoardsJson(profiled.boards) + "\n"));
+  }
   for (const std::string& reason : profiled.left_out) std::cerr << "left out: " << reason << "\n";
-  if (!figure.empty()) LRA_RETURN_IF_ERROR(DrawProfiles(profiled.boards, figure).status());
+  if (!flags.figure.empty()) {
+    LRA_ASSIGN_OR_RETURN(const std::vector<std::string> pictures,
+                         DrawProfiles(profiled.boards, flags.figure));
+    for (const std::string& picture : pictures) std::cerr << "wrote " << picture << "\n";
+  }
   return DamagedRecords(profiled.found.damaged, "the profile");
 }
 
 // A folder that is one run with its predictions.
 bool IsOneRun(const ProfileFlags& flags) {
   const ProfileRunsRequest& request = flags.request;
-  const bool asks_for_tables =
-      !flags.published.empty() || !flags.methods.empty() || !flags.figure.empty();
+  const bool asks_for_tables = !flags.published.empty() || !flags.methods.empty() ||
+                               !flags.figure.empty() || !flags.out.empty();
   if (request.runs.size() != 1 || asks_for_tables) return false;
   const absl::StatusOr<RunRecord> run = ReadRunRecord(request.runs.front());
   if (!run.ok()) return false;
@@ -119,7 +125,7 @@ absl::Status PrintProfile(const ProfileFlags& flags, const CommandContext& conte
   if (request.perturbs) LRA_RETURN_IF_ERROR(StartComputing(request.look.threads, context));
   request.look.quiet = context.quiet;
   request.look.command_line = context.command_line;
-  if (!IsOneRun(flags)) return PrintRuns(request, flags.figure, context);
+  if (!IsOneRun(flags)) return PrintRuns(request, flags, context);
   request.look.checkpoint = request.runs.front();
   return PrintOneRun(request.look, request.perturbs, context);
 }
@@ -151,6 +157,8 @@ void AddProfileCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--figure", &flags->figure,
             "Draw each way to sort the examples to PREFIX-1.svg, ... (needs gnuplot)",
             {.value = "PREFIX"});
+  AddOption(command, "--out", &flags->out, "Write tables as JSON to this file, too",
+            {.value = "FILE"});
   AddSwitch(
       command, "--perturb", &request.perturbs,
       "Also run the models on texts whose blocks or windows are shuffled, or on images whose "

@@ -349,13 +349,13 @@ std::string DescribeDifference(const std::vector<ColumnRuns>& first,
   return absl::StrCat("A table of its own: ", absl::StrJoin(sentences, "; "), ".");
 }
 
-std::string DescribeSetting(const ColumnRuns& column,
+SettingWords SettingWordsOf(const ColumnRuns& column,
                             const std::vector<const ColumnRuns*>& others) {
   const RunRecord& record = column.entries.front().record();
   const std::string &protocol = record.config().protocol(), &preset = record.config().preset();
-  std::vector<std::string> parts;
-  if (!protocol.empty()) parts.push_back(absl::StrCat("protocol ", protocol));
-  if (!preset.empty()) parts.push_back(absl::StrCat("preset ", preset));
+  std::vector<std::string> rules;
+  if (!protocol.empty()) rules.push_back(absl::StrCat("protocol ", protocol));
+  if (!preset.empty()) rules.push_back(absl::StrCat("preset ", preset));
   std::map<std::string, std::string> fields;  // by path
   for (const ColumnRuns* other : others) {
     const RunRecord& there = other->entries.front().record();
@@ -368,11 +368,19 @@ std::string DescribeSetting(const ColumnRuns& column,
     // Equal values of unlike origin make columns of their own, too.
     if (differences.empty()) fields[""] = absl::StrCat("overridden: ", OverridesOf(record));
   }
+  SettingWords words{absl::StrJoin(rules, ", "), {}};
   const size_t more = fields.size() - std::min(fields.size(), kMaxFieldsNamed);
-  for (const auto& [path, text] : fields) parts.push_back(text);
-  parts.resize(parts.size() - more);
-  if (more > 0) parts.push_back(absl::StrCat("and ", more, " more fields"));
-  return absl::StrJoin(parts, ", ");
+  for (const auto& [path, text] : fields) words.fields.push_back(text);
+  words.fields.resize(words.fields.size() - more);
+  if (more > 0) words.fields.push_back(absl::StrCat("and ", more, " more fields"));
+  return words;
+}
+
+std::string DescribeSetting(const ColumnRuns& column,
+                            const std::vector<const ColumnRuns*>& others) {
+  SettingWords words = SettingWordsOf(column, others);
+  if (!words.rules.empty()) words.fields.insert(words.fields.begin(), words.rules);
+  return absl::StrJoin(words.fields, ", ");
 }
 
 }  // namespace lra::internal

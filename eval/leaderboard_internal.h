@@ -56,8 +56,14 @@ std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entrie
 // Names the fields in which a table's columns differ from the first table's.
 std::string DescribeDifference(const std::vector<ColumnRuns>& first,
                                const std::vector<ColumnRuns>& other);
-// What tells a column from the others of its task: protocol, preset and the settings that differ,
-// "protocol fair@1, preset small, model.positions=SINUSOID".
+// What tells a column from the others of its task. Both are empty of external rows by themselves.
+struct SettingWords {
+  std::string rules;  // "protocol fair@1, preset small"
+  std::vector<std::string>
+      fields;  // "model.positions=SINUSOID", where columns of these rules differ
+};
+SettingWords SettingWordsOf(const ColumnRuns& column, const std::vector<const ColumnRuns*>& others);
+// The same as one text: "protocol fair@1, preset small, model.positions=SINUSOID".
 std::string DescribeSetting(const ColumnRuns& column, const std::vector<const ColumnRuns*>& others);
 
 // leaderboard.cc: the runs that can be shown, with the scores of their examples; why the others

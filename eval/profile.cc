@@ -118,13 +118,15 @@ absl::StatusOr<Profile> MakeProfile(const ProfileInput& input) {
   return profile;
 }
 
+std::string WhyNoProfile(absl::string_view directory) {
+  return absl::StrCat(directory,
+                      ": this run guesses tokens (view.target); profiles are of labels");
+}
+
 absl::StatusOr<std::vector<float>> StoredLogits(absl::string_view directory,
                                                 const RunRecord& record, absl::string_view split) {
   const SplitResult* result = FindResult(record, split);
-  if (record.spec().guesses_tokens()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(directory, ": this run guesses tokens (view.target); profiles are of labels"));
-  }
+  if (record.spec().guesses_tokens()) return absl::InvalidArgumentError(WhyNoProfile(directory));
   if (result == nullptr || result->predictions_file().empty()) {
     return absl::NotFoundError(absl::StrCat(directory, ": the run has no predictions of split ",
                                             split, "; `lra eval ", directory, " --split ", split,

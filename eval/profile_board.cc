@@ -4,8 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "eval/crossed.h"
+#include "eval/leaderboard_internal.h"
 #include "eval/profile.h"
 #include "eval/published.h"
 #include "eval/row_statistics.h"
@@ -51,7 +53,7 @@ std::vector<ProfileCell> StratumCells(const ProfiledRow& row, const Strata& stra
   return cells;
 }
 
-// Empty where no run of the row was seen under the circumstances.
+// Empty unless every run of the row was seen under the circumstances.
 std::vector<ProfileCell> CircumstanceCells(const ProfiledRow& row, const Circumstances& seen,
                                            const Metric& metric, double confidence) {
   std::vector<ProfileCell> cells;
@@ -59,20 +61,20 @@ std::vector<ProfileCell> CircumstanceCells(const ProfiledRow& row, const Circums
     std::vector<ExampleValues> runs;
     for (const LocatedRecord* run : row.runs) {
       const auto of = seen.of.find(run->directory);
-      if (of != seen.of.end()) runs.push_back(of->second[c]);
+      if (of == seen.of.end()) return {};
+      runs.push_back(of->second[c]);
     }
-    if (!runs.empty()) cells.push_back(MakeCell(metric, std::move(runs), confidence));
+    cells.push_back(MakeCell(metric, std::move(runs), confidence));
   }
   return cells;
 }
 
-// The baselines of the group, the worst first.
+// The baselines of the group, the worst first, as they are sorted.
 std::vector<LadderStep> LadderOf(const ProfileGroup& group, double confidence) {
   std::vector<LadderStep> ladder;
-  for (const ProfiledRow& row : group.settings.front().rows) {
-    if (row.kind != RunRecord::BASELINE) continue;
+  if (group.settings.front().kind != RunRecord::BASELINE) return ladder;
+  for (const ProfiledRow& row : group.settings.front().rows)
     ladder.push_back({row.label, *WholeOf(row, *group.metric, confidence).value});
-  }
   return ladder;
 }
 
@@ -86,8 +88,8 @@ ProfileHeading HeadingOf(const Strata& strata, int64_t examples) {
 ProfileHeading HeadingOf(const Circumstances& seen) {
   const int64_t examples =
       seen.of.empty() ? 0 : static_cast<int64_t>(seen.of.begin()->second.front().size());
-  return {seen.name, seen.definition, seen.names,
-          std::vector<int64_t>(seen.names.size(), examples)};
+  return {seen.name, seen.definition, seen.names, std::vector<int64_t>(seen.names.size(), examples),
+          /*is_ordered=*/false};
 }
 
 // Numbers in print of the group's task, where they are in its metric.
@@ -95,7 +97,8 @@ std::vector<PublishedPlace> PlacesOf(const PublishedTable& table, const ProfileB
                                      const std::vector<LadderStep>& ladder) {
   const ProfileGroup& group = *board.group;
   std::vector<PublishedPlace> places;
-  if (ladder.empty() || !group.metric->traits().is_proportion) return places;
+  const bool is_what_is_printed = group.split == "test" && group.data->data().is_canonical();
+  if (ladder.empty() || !is_what_is_printed || !group.metric->traits().is_proportion) return places;
   for (const PublishedRow& row : table.rows()) {
     for (const PublishedCell& cell : row.cells()) {
       if (cell.column() != group.task || !cell.has_value() || cell.is_failed()) continue;
@@ -107,8 +110,9 @@ std::vector<PublishedPlace> PlacesOf(const PublishedTable& table, const ProfileB
       places.push_back({row.label(), value, PlaceOnLadder(*group.metric, value, interval, ladder)});
     }
   }
-  std::stable_sort(places.begin(), places.end(),
-                   [](const auto& a, const auto& b) { return a.value > b.value; });
+  absl::c_stable_sort(places, [&](const PublishedPlace& a, const PublishedPlace& b) {
+    return group.metric->Better(a.value, b.value);
+  });
   return places;
 }
 
@@ -156,11 +160,12 @@ absl::StatusOr<ProfileBoard> MakeProfileBoard(const ProfileGroup& group,
   for (const Circumstances& seen : sources.circumstances) board.headings.push_back(HeadingOf(seen));
   const std::vector<LadderStep> ladder = LadderOf(group, confidence);
   for (const ProfiledSetting& setting : group.settings) {
-    auto& [name, rows] = board.settings.emplace_back(setting.setting, 0);
+    std::vector<ProfileBoardRow>& rows = board.rows.emplace_back();
     for (const ProfiledRow& row : setting.rows)
       rows.push_back(MakeBoardRow(row, board, sources, ladder));
   }
-  for (const PublishedTable& table : sources.published) {
+  for (const PublishedTable& table :
+       internal::ShownPublished({sources.published.begin(), sources.published.end()})) {
     std::vector<PublishedPlace> places = PlacesOf(table, board, ladder);
     if (!places.empty()) board.published.emplace_back(table.name(), std::move(places));
   }

@@ -16,27 +16,33 @@
 #include "absl/types/span.h"
 #include "datasets/strata.h"
 #include "eval/metric.h"
+#include "eval/profile.h"
 #include "eval/published.pb.h"
 #include "eval/run_record.h"
 
 namespace lra {
 
-// The runs of a row, one a seed, each with the scores of its examples.
+// The runs of a row that a score is the mean of, one a seed, each with the scores of its examples:
+// those that trained or, where none did, all.
 struct ProfiledRow {
   RunRecord::Kind kind = RunRecord::MEASURED;
   std::string label;  // as leaderboards have it
   std::vector<const LocatedRecord*> runs;
   std::vector<std::shared_ptr<const ExampleValues>> scores;  // of `runs`
+  int64_t trained = 0, all = 0;                              // as leaderboards count them
   int64_t examples() const;                                  // that every run has
 };
 
-// Rows of one setting; the baselines, which belong to all, come first and have an empty one.
+// Rows of one kind and setting. The baselines, which belong to all settings, come first.
 struct ProfiledSetting {
-  std::string setting;  // "protocol fair@1, preset small"
+  RunRecord::Kind kind = RunRecord::MEASURED;
+  std::string rules;                // "protocol fair@1, preset small"
+  std::vector<std::string> fields;  // in which settings of these rules differ
   std::vector<ProfiledRow> rows;
 };
 
-// Everything that was scored on the same examples, seen alike.
+// Everything that was scored on the same examples, and that learned from the same and saw them
+// alike.
 struct ProfileGroup {
   std::string task, split;
   const Metric* metric = nullptr;
@@ -79,6 +85,7 @@ struct ProfileHeading {
   std::string name, definition;
   std::vector<std::string> names;
   std::vector<int64_t> examples;  // [names]
+  bool is_ordered = true;         // strata are, circumstances are not
 };
 
 // The strata with enough examples for tables and figures for people; the others are in JSON.
@@ -94,19 +101,21 @@ struct PublishedPlace {
 
 struct ProfileBoard {
   const ProfileGroup* group = nullptr;
-  double confidence = 0.95;
+  double confidence = kProfileConfidence;
   int64_t examples = 0;
   std::vector<ProfileHeading> headings;
-  std::vector<std::pair<std::string, std::vector<ProfileBoardRow>>> settings;
+  std::vector<std::vector<ProfileBoardRow>> rows;  // of each of the group's settings
   std::vector<std::pair<std::string, std::vector<PublishedPlace>>> published;  // by table
 };
 
 struct ProfileSources {
   absl::Span<const Strata> strata;  // of the whole split
   absl::Span<const Circumstances> circumstances;
+  // Numbers in print are of the test split of canonical data, and get places there only.
   absl::Span<const PublishedTable> published;
 };
 
+// Rows of which not every run was seen under some circumstances have no cells there.
 // InvalidArgument for strata of fewer examples than a run was scored on.
 absl::StatusOr<ProfileBoard> MakeProfileBoard(const ProfileGroup& group,
                                               const ProfileSources& sources, double confidence);

@@ -50,8 +50,8 @@ TEST_F(ProfileBoardTest, CellsAreMeansOverRunsOfTheStratum) {
   const ProfileBoard board = Board(group);
   EXPECT_EQ(board.examples, kExamples);
   EXPECT_THAT(board.headings[0].examples, ElementsAre(100, 300, 0));
-  ASSERT_EQ(board.settings.size(), 1u);
-  const ProfileBoardRow& row = board.settings[0].second[0];
+  ASSERT_EQ(board.rows.size(), 1u);
+  const ProfileBoardRow& row = board.rows[0][0];
   EXPECT_EQ(row.row->label, "linear");
   EXPECT_DOUBLE_EQ(*row.whole.value, 0.375);
   EXPECT_DOUBLE_EQ(*row.cells[0][0].value, 1);
@@ -67,7 +67,7 @@ TEST_F(ProfileBoardTest, OneRunHasTheBinomialIntervalOfTheStratum) {
   AddRow("linear", {FirstRight(150, kExamples)});
   const ProfileGroup group = Group();
   const ProfileBoard board = Board(group);
-  const Interval interval = *board.settings[0].second[0].cells[0][1].interval;
+  const Interval interval = *board.rows[0][0].cells[0][1].interval;
   const Interval expected = *(*FindMetric(kAccuracy))
                                  ->RunInterval(
                                      [] {
@@ -94,14 +94,14 @@ TEST_F(ProfileBoardTest, BaselinesComeFirstAndGivePlaces) {
   printed->mutable_cells(0)->set_value(61);
   const ProfileGroup group = Group();
   const ProfileBoard board = Board(group);
-  ASSERT_EQ(board.settings.size(), 2u);
-  EXPECT_EQ(board.settings[0].first, "");
-  EXPECT_EQ(board.settings[0].second[0].row->label, "majority");
-  EXPECT_EQ(board.settings[0].second[1].row->label, "depth_1");
-  EXPECT_EQ(board.settings[0].second[0].place, "");
-  EXPECT_EQ(board.settings[1].second[0].row->label, "cosformer");
-  EXPECT_EQ(board.settings[1].second[0].place, "between majority and depth_1");
-  EXPECT_EQ(board.settings[1].second[1].place, "as majority");
+  ASSERT_EQ(board.rows.size(), 2u);
+  EXPECT_EQ(group.settings[0].kind, RunRecord::BASELINE);
+  EXPECT_EQ(board.rows[0][0].row->label, "majority");
+  EXPECT_EQ(board.rows[0][1].row->label, "depth_1");
+  EXPECT_EQ(board.rows[0][0].place, "");
+  EXPECT_EQ(board.rows[1][0].row->label, "cosformer");
+  EXPECT_EQ(board.rows[1][0].place, "between majority and depth_1");
+  EXPECT_EQ(board.rows[1][1].place, "as majority");
   ASSERT_EQ(board.published.size(), 1u);
   EXPECT_EQ(board.published[0].second[0].place, "as depth_1");  // 61 % of 400 are near 60 %
 }
@@ -115,7 +115,7 @@ TEST_F(ProfileBoardTest, CircumstancesOfRunsThatHaveThem) {
   const ProfileGroup group = Group();
   const ProfileBoard board = Board(group);
   EXPECT_THAT(board.headings[1].examples, ElementsAre(20, 20));
-  const auto& rows = board.settings[0].second;
+  const auto& rows = board.rows[0];
   EXPECT_DOUBLE_EQ(*rows[0].cells[1][1].value, 0.25);
   EXPECT_TRUE(rows[1].cells[1].empty());
   EXPECT_THAT(ProfileBoardText(board), HasSubstr("By perturbation: as said."));
@@ -141,6 +141,70 @@ TEST_F(ProfileBoardTest, RunsWithoutScoresAreLeftOut) {
   found_.runs.erase(found_.runs.begin());
   const auto none = GroupForProfiles(found_, "test", {}, &left_out_);
   EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition) << none.status();
+}
+
+TEST_F(ProfileBoardTest, NumbersInPrintAreOfTheTestSplitOfCanonicalData) {
+  AddBaseline("majority", FirstRight(80, kExamples));
+  Add({.method = "linear"}, FirstRight(84, kExamples));
+  for (LocatedRecord& run : found_.runs) run.record.mutable_data()->set_is_canonical(false);
+  PublishedTable& table = published_.emplace_back();
+  PublishedRow* printed = table.add_rows();
+  printed->add_cells()->set_column("listops");
+  printed->mutable_cells(0)->set_value(61);
+  const ProfileGroup group = Group();
+  EXPECT_THAT(Board(group).published, IsEmpty());
+}
+
+// As in leaderboards: a score is the mean of the runs that trained.
+TEST_F(ProfileBoardTest, RunsThatDidNotTrain) {
+  AddBaseline("majority", FirstRight(80, kExamples));
+  AddRow("linear", {FirstRight(200, kExamples), FirstRight(80, kExamples)});
+  AddRow("cosformer", {FirstRight(80, kExamples)});
+  AddDiverged("linear", 7);
+  const ProfileGroup group = Group();
+  const ProfileBoard board = Board(group);
+  EXPECT_DOUBLE_EQ(*board.rows[1][0].whole.value, 0.5);
+  const std::string text = ProfileBoardText(board);
+  EXPECT_THAT(text, HasSubstr("linear, 1/3 runs"));
+  EXPECT_THAT(text, HasSubstr("cosformer, FAIL 0/1"));
+  EXPECT_THAT(left_out_, ElementsAre(HasSubstr("run4: failed")));
+}
+
+// Their answers follow from what they learned from.
+TEST_F(ProfileBoardTest, OtherTrainingExamplesAreAnotherGroup) {
+  const auto other = [](RunRecord* record) {
+    (*record->mutable_data()->mutable_split_fingerprint())["train"] = "cccc";
+  };
+  AddBaseline("depth_1", FirstRight(240, kExamples));
+  AddRow("linear", {FirstRight(200, kExamples)});
+  Add({.method = "depth_1", .kind = RunRecord::BASELINE}, FirstRight(300, kExamples), other);
+  Add({.method = "cosformer"}, FirstRight(200, kExamples), other);
+  const auto groups = GroupForProfiles(found_, "test", {}, &left_out_);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_EQ(groups->size(), 2u);
+  for (const ProfileGroup& group : *groups) EXPECT_EQ(group.settings[0].rows.size(), 1u);
+}
+
+TEST_F(ProfileBoardTest, RepeatedBaselinesAreToldWhereTheyContradict) {
+  AddRow("linear", {FirstRight(200, kExamples)});
+  AddBaseline("depth_1", FirstRight(240, kExamples));
+  AddBaseline("depth_1", FirstRight(240, kExamples));
+  Group();
+  EXPECT_THAT(left_out_, IsEmpty());
+  AddBaseline("depth_1", FirstRight(250, kExamples));
+  Group();
+  EXPECT_THAT(left_out_, ElementsAre(HasSubstr("run3: repeats method, settings and seed")));
+}
+
+TEST_F(ProfileBoardTest, ExternalRowsAreNoBaselines) {
+  Add({.method = "theirs", .kind = RunRecord::EXTERNAL}, FirstRight(200, kExamples));
+  AddBaseline("majority", FirstRight(80, kExamples));
+  const ProfileGroup group = Group();
+  const ProfileBoard board = Board(group);
+  ASSERT_EQ(group.settings.size(), 2u);
+  EXPECT_EQ(group.settings[1].kind, RunRecord::EXTERNAL);
+  EXPECT_EQ(board.rows[1][0].place, "above majority");
+  EXPECT_THAT(ProfileBoardText(board), HasSubstr("**External predictions, scored here**"));
 }
 
 TEST_F(ProfileBoardTest, ChosenMethodsAndAllBaselines) {

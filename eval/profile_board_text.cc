@@ -1,6 +1,9 @@
 // How profiles of many runs are printed.
+#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -19,25 +22,52 @@ std::string CellText(const Metric& metric, const ProfileCell& cell) {
   return cell.value ? ValueText(metric, *cell.value, cell.interval) : "-";
 }
 
-// "linear", or "linear, 2 runs": tables are read as of three seeds or whatever most have.
+// "linear, 3 runs", "linear, 2/3 runs" of which two trained, "linear, FAIL 0/3".
 std::string RowName(const ProfiledRow& row) {
-  return row.kind == RunRecord::BASELINE ? row.label
-                                         : absl::StrCat(row.label, ", ", row.runs.size(),
-                                                        row.runs.size() == 1 ? " run" : " runs");
+  if (row.kind == RunRecord::BASELINE) return row.label;
+  if (row.trained == 0) return absl::StrCat(row.label, ", FAIL 0/", row.all);
+  const std::string of = row.trained == row.all ? "" : absl::StrCat(row.trained, "/");
+  return absl::StrCat(row.label, ", ", of, row.all, row.all == 1 ? " run" : " runs");
 }
 
-std::string SettingTitle(const std::string& setting) {
-  return absl::StrCat("**", setting.empty() ? internal::SectionTitle(RunRecord::BASELINE) : setting,
-                      "**");
+// The number of a setting that has fields to tell, among those of its kind; 0 where it has none.
+size_t NumberOf(const ProfileBoard& board, size_t s) {
+  const std::vector<ProfiledSetting>& settings = board.group->settings;
+  if (settings[s].fields.empty()) return 0;
+  size_t number = 0;
+  for (size_t i = 0; i <= s; ++i) number += settings[i].fields.empty() ? 0 : 1;
+  return number;
+}
+
+// "**protocol fair@1, preset small (2)**".
+std::string SettingTitle(const ProfileBoard& board, size_t s) {
+  const ProfiledSetting& setting = board.group->settings[s];
+  const size_t number = NumberOf(board, s);
+  return absl::StrCat("**",
+                      setting.rules.empty() ? internal::SectionTitle(setting.kind) : setting.rules,
+                      number == 0 ? "" : absl::StrCat(" (", number, ")"), "**");
+}
+
+// "(1): train.steps=300." for each title with a number. What others set and this does not is left
+// out, unless there is nothing else.
+std::string SettingLegend(const ProfileBoard& board) {
+  std::string text;
+  for (size_t s = 0; s < board.group->settings.size(); ++s) {
+    const std::vector<std::string>& fields = board.group->settings[s].fields;
+    if (fields.empty()) continue;
+    std::vector<std::string> set;
+    absl::c_copy_if(fields, std::back_inserter(set),
+                    [](const std::string& field) { return !absl::EndsWith(field, "=(unset)"); });
+    absl::StrAppend(&text, "\n(", NumberOf(board, s),
+                    "): ", absl::StrJoin(set.empty() ? fields : set, ", "), ".\n");
+  }
+  return text;
 }
 
 bool HasPlaces(const ProfileBoard& board) {
-  for (const auto& [setting, rows] : board.settings) {
-    for (const ProfileBoardRow& row : rows) {
-      if (!row.place.empty()) return true;
-    }
-  }
-  return false;
+  return absl::c_any_of(board.rows, [](const std::vector<ProfileBoardRow>& rows) {
+    return absl::c_any_of(rows, [](const ProfileBoardRow& row) { return !row.place.empty(); });
+  });
 }
 
 // "6, 7 (26 examples)": what is not shown.
@@ -72,9 +102,9 @@ std::string HeadingText(const ProfileBoard& board, size_t h) {
     examples.push_back(FormatCount(heading.examples[s]));
   }
   table.rows.push_back(std::move(examples));
-  for (const auto& [setting, rows] : board.settings) {
-    table.rows.push_back({SettingTitle(setting)});
-    for (const ProfileBoardRow& row : rows)
+  for (size_t s = 0; s < board.rows.size(); ++s) {
+    table.rows.push_back({SettingTitle(board, s)});
+    for (const ProfileBoardRow& row : board.rows[s])
       table.rows.push_back(RowCells(*board.group->metric, row, h, columns));
   }
   return absl::StrCat("\nBy ", heading.name, ": ", heading.definition, ".", HiddenColumns(heading),
@@ -84,9 +114,10 @@ std::string HeadingText(const ProfileBoard& board, size_t h) {
 std::string PlacesText(const ProfileBoard& board) {
   const Metric& metric = *board.group->metric;
   TextTable table{"", {"row", "all", "place"}, {}};
-  for (const auto& [setting, rows] : board.settings) {
-    table.rows.push_back({SettingTitle(setting)});
-    for (const ProfileBoardRow& row : rows)
+  for (size_t s = 0; s < board.rows.size(); ++s) {
+    if (board.group->settings[s].kind == RunRecord::BASELINE) continue;  // they are the places
+    table.rows.push_back({SettingTitle(board, s)});
+    for (const ProfileBoardRow& row : board.rows[s])
       table.rows.push_back({RowName(*row.row), CellText(metric, row.whole), row.place});
   }
   for (const auto& [name, places] : board.published) {
@@ -108,9 +139,13 @@ Json CellJson(const ProfileCell& cell) {
   return json;
 }
 
-Json RowJson(const ProfileBoard& board, const std::string& setting, const ProfileBoardRow& row) {
+Json RowJson(const ProfileBoard& board, const ProfiledSetting& setting,
+             const ProfileBoardRow& row) {
   Json json = {{"kind", internal::KindName(row.row->kind)}, {"row", row.row->label}};
-  if (!setting.empty()) json["setting"] = setting;
+  if (!setting.rules.empty()) json["rules"] = setting.rules;
+  if (!setting.fields.empty()) json["fields"] = setting.fields;
+  json["trained"] = row.row->trained;
+  json["all"] = row.row->all;
   for (const LocatedRecord* run : row.row->runs)
     json["runs"].push_back({{"seed", run->record.seed()}, {"directory", run->directory}});
   json["whole"] = CellJson(row.whole);
@@ -137,8 +172,9 @@ Json BoardJson(const ProfileBoard& board) {
                {"rows", Json::array()}};
   for (const ProfileHeading& heading : board.headings)
     json["headings"].push_back({{"by", heading.name}, {"definition", heading.definition}});
-  for (const auto& [setting, rows] : board.settings) {
-    for (const ProfileBoardRow& row : rows) json["rows"].push_back(RowJson(board, setting, row));
+  for (size_t s = 0; s < board.rows.size(); ++s) {
+    for (const ProfileBoardRow& row : board.rows[s])
+      json["rows"].push_back(RowJson(board, board.group->settings[s], row));
   }
   for (const auto& [name, places] : board.published) {
     for (const PublishedPlace& place : places) {
@@ -167,8 +203,8 @@ std::string ProfileBoardText(const ProfileBoard& board) {
   const std::string longest =
       tokens > 0 ? absl::StrCat(" of up to ", FormatCount(tokens), " tokens") : "";
   std::string text = absl::StrFormat(
-      "### %s, %s split, %s examples%s\n\n%s%s: the mean of a row's runs [%g %% interval, which "
-      "covers new seeds and new examples; of one run, new examples].\n",
+      "### %s, %s split, %s examples%s\n\n%s%s: the mean of a row's runs that trained [%g %% "
+      "interval, which covers new seeds and new examples; of one run, new examples].\n",
       board.group->task, board.group->split, FormatCount(board.examples), longest, traits.title,
       traits.is_higher_better ? "" : ", lower is better", 100 * board.confidence);
   for (size_t h = 0; h < board.headings.size(); ++h) absl::StrAppend(&text, HeadingText(board, h));
@@ -177,6 +213,7 @@ std::string ProfileBoardText(const ProfileBoard& board) {
                     "and view allow.\n");
   }
   if (HasPlaces(board)) absl::StrAppend(&text, PlacesText(board));
+  absl::StrAppend(&text, SettingLegend(board));
   return text;
 }
 

@@ -1,16 +1,18 @@
 // Which runs stand in one profile, and in which rows.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "eval/data_identity.h"
+#include "eval/example_scores.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/profile_board.h"
-#include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 
@@ -20,41 +22,53 @@ namespace {
 using internal::ColumnRuns;
 using internal::Entry;
 
-// Task, metric, the split's examples, and how they are seen.
+// Task, metric, view, and the examples of every split.
 using GroupKey = std::tuple<std::string, std::string, std::string, std::string>;
 
-GroupKey KeyOf(const ColumnRuns& column, const std::string& split) {
-  const RunRecord& record = column.entries.front().record();
-  // Whoever opens the data says what is wrong with a record that does not say how it was seen.
-  const DataView view = ViewOfRun(record, "").value_or(DataView());
-  const auto& fingerprints = record.data().split_fingerprint();
-  const auto it = fingerprints.find(split);
-  return GroupKey{column.task, column.metric().name(), it == fingerprints.end() ? "" : it->second,
-                  Fingerprint(view)};
+GroupKey KeyOf(const ColumnRuns& column) {
+  const DataIdentity& data = column.entries.front().record().data();
+  const std::map<std::string, std::string> splits(data.split_fingerprint().begin(),
+                                                  data.split_fingerprint().end());
+  return {column.task, column.metric().name(), data.view_fingerprint(),
+          absl::StrJoin(splits, ",", absl::PairFormatter("="))};
 }
 
-// The entries of a row that have scores of examples. Why others have none goes to `left_out`.
+// Why a run is not among those of a row; empty where it is.
+std::string WhyLeftOut(const Entry& entry) {
+  if (entry.is_missing) return "was stopped or is still going";
+  if (entry.result == nullptr) return "failed";
+  if (entry.examples == nullptr) {
+    return absl::StrCat("the scores of its examples are not on record (",
+                        ExampleScoresFile(entry.metric->name(), "predictions.npy"),
+                        " beside the record; `lra eval` makes a record that has them)");
+  }
+  return entry.damage;
+}
+
 ProfiledRow MakeRow(const internal::RowKey& key, const std::vector<Entry>& entries,
-                    std::vector<std::string>* left_out) {
+                    const ColumnRuns& column, std::vector<std::string>* left_out) {
   ProfiledRow row;
   row.label = internal::LabelOf(key);
+  row.kind = entries.front().record().kind();
   std::vector<Entry> scored;
   for (const Entry& entry : entries) {
-    if (entry.examples != nullptr) {
+    row.all += entry.is_missing ? 0 : 1;
+    const std::string why = WhyLeftOut(entry);
+    if (why.empty()) {
       scored.push_back(entry);
     } else {
-      left_out->push_back(
-          absl::StrCat(entry.located->directory, ": the scores of its examples are not on record"));
+      left_out->push_back(absl::StrCat(entry.located->directory, ": ", why));
     }
   }
-  // A baseline is recorded beside every suite, and a copy of it says nothing.
-  std::vector<std::string> copies;
-  const bool is_baseline = entries.front().record().kind() == RunRecord::BASELINE;
-  for (const Entry& entry :
-       internal::OnePerSeed(std::move(scored), is_baseline ? &copies : left_out)) {
-    row.kind = entry.record().kind();
-    row.runs.push_back(entry.located);
-    row.scores.push_back(entry.examples);
+  row.all -= static_cast<int64_t>(scored.size());
+  scored = internal::OnePerSeed(std::move(scored), left_out);
+  row.all += static_cast<int64_t>(scored.size());
+  const auto has_trained = [&](const Entry& run) { return internal::HasTrained(run, column); };
+  row.trained = absl::c_count_if(scored, has_trained);
+  for (const Entry& run : scored) {
+    if (row.trained > 0 && !has_trained(run)) continue;
+    row.runs.push_back(run.located);
+    row.scores.push_back(run.examples);
   }
   return row;
 }
@@ -74,24 +88,57 @@ absl::Status CheckMethods(const std::vector<Entry>& entries,
 }
 
 double MeanOf(const ProfiledRow& row) {
-  double sum = 0, count = 0;
-  for (const auto& scores : row.scores) {
-    for (int64_t i = 0; i < row.examples(); ++i) sum += (*scores)[i];
-    count += static_cast<double>(row.examples());
-  }
-  return count > 0 ? sum / count : 0;
+  double sum = 0;
+  for (const auto& scores : row.scores) sum += Mean({scores->data(), scores->size()});
+  return sum / static_cast<double>(row.scores.size());
 }
 
 // Baselines rise to the best, others fall.
 void Sort(const Metric& metric, ProfiledSetting* setting) {
-  std::stable_sort(setting->rows.begin(), setting->rows.end(),
-                   [&](const ProfiledRow& a, const ProfiledRow& b) {
-                     return a.kind == RunRecord::BASELINE ? metric.Better(MeanOf(b), MeanOf(a))
-                                                          : metric.Better(MeanOf(a), MeanOf(b));
-                   });
+  const bool rises = setting->kind == RunRecord::BASELINE;
+  absl::c_stable_sort(setting->rows, [&](const ProfiledRow& a, const ProfiledRow& b) {
+    return rises ? metric.Better(MeanOf(b), MeanOf(a)) : metric.Better(MeanOf(a), MeanOf(b));
+  });
 }
 
-// Baselines join every column with the same examples; each is shown once.
+// A baseline is recorded beside every suite: repeats with equal bits are no news.
+void DropCopies(std::vector<std::string>* left_out) {
+  left_out->erase(std::remove_if(left_out->begin(), left_out->end(),
+                                 [](const std::string& why) {
+                                   return absl::StrContains(why, ": is a copy of ");
+                                 }),
+                  left_out->end());
+}
+
+// Adds a column's rows: of its baselines those that are not there yet, since they join every column
+// that shows the same examples.
+void AddColumn(const ColumnRuns& column, const internal::SettingWords& words,
+               std::map<RunRecord::Kind, std::set<std::string>>* known,
+               std::vector<ProfiledSetting>* settings, std::vector<std::string>* left_out) {
+  for (const auto& [key, entries] : internal::RowsOfColumn(column)) {
+    std::vector<std::string> why;
+    ProfiledRow row = MakeRow(key, entries, column, &why);
+    const bool joins = row.kind != RunRecord::MEASURED;
+    if (joins) DropCopies(&why);
+    const bool is_new = !joins || (*known)[row.kind].insert(row.label).second;
+    if (!is_new) continue;
+    left_out->insert(left_out->end(), why.begin(), why.end());
+    if (row.runs.empty()) continue;
+    auto setting = absl::c_find_if(*settings, [&](const ProfiledSetting& one) {
+      return one.kind == row.kind &&
+             (joins || (one.rules == words.rules && one.fields == words.fields));
+    });
+    if (setting == settings->end()) {
+      settings->push_back({row.kind,
+                           joins ? "" : words.rules,
+                           joins ? std::vector<std::string>() : words.fields,
+                           {}});
+      setting = settings->end() - 1;
+    }
+    setting->rows.push_back(std::move(row));
+  }
+}
+
 ProfileGroup MakeGroup(const std::vector<const ColumnRuns*>& columns, const std::string& split,
                        std::vector<std::string>* left_out) {
   ProfileGroup group;
@@ -100,19 +147,17 @@ ProfileGroup MakeGroup(const std::vector<const ColumnRuns*>& columns, const std:
   group.metric = &columns.front()->metric();
   group.data = &columns.front()->entries.front().record();
   group.max_length_tokens = ViewOfRun(*group.data, "").value_or(DataView()).max_length_tokens();
-  ProfiledSetting baselines;
-  std::set<std::string> known;
+  std::map<RunRecord::Kind, std::set<std::string>> known;
   for (const ColumnRuns* column : columns) {
-    ProfiledSetting setting{internal::DescribeSetting(*column, columns), {}};
-    for (const auto& [key, entries] : internal::RowsOfColumn(*column)) {
-      const bool is_baseline = entries.front().record().kind() == RunRecord::BASELINE;
-      if (is_baseline && !known.insert(internal::LabelOf(key)).second) continue;
-      ProfiledRow row = MakeRow(key, entries, left_out);
-      if (!row.runs.empty()) (is_baseline ? baselines : setting).rows.push_back(std::move(row));
-    }
-    if (!setting.rows.empty()) group.settings.push_back(std::move(setting));
+    AddColumn(*column, internal::SettingWordsOf(*column, columns), &known, &group.settings,
+              left_out);
   }
-  if (!baselines.rows.empty()) group.settings.insert(group.settings.begin(), std::move(baselines));
+  const auto order = [](const ProfiledSetting& setting) {
+    return setting.kind == RunRecord::BASELINE ? 0 : setting.kind == RunRecord::MEASURED ? 1 : 2;
+  };
+  absl::c_stable_sort(group.settings, [&](const ProfiledSetting& a, const ProfiledSetting& b) {
+    return order(a) < order(b);
+  });
   for (ProfiledSetting& setting : group.settings) Sort(*group.metric, &setting);
   return group;
 }
@@ -138,18 +183,16 @@ absl::StatusOr<std::vector<ProfileGroup>> GroupForProfiles(const FoundRuns& foun
     const bool is_chosen = methods.empty() || entry.record().kind() == RunRecord::BASELINE ||
                            absl::c_linear_search(methods, entry.record().method());
     if (!is_chosen) return true;
-    if (entry.result != nullptr && entry.record().spec().guesses_tokens()) {
-      left_out->push_back(absl::StrCat(entry.located->directory,
-                                       ": guesses tokens (view.target); profiles are of labels"));
-    }
-    return entry.result == nullptr || entry.record().spec().guesses_tokens();
+    if (!entry.record().spec().guesses_tokens()) return false;
+    left_out->push_back(WhyNoProfile(entry.located->directory));
+    return true;
   };
   entries.erase(std::remove_if(entries.begin(), entries.end(), unfit), entries.end());
   const std::vector<std::vector<ColumnRuns>> tables = internal::MakeTables(entries);
   std::vector<std::pair<GroupKey, std::vector<const ColumnRuns*>>> columns_of;  // as tables come
   for (const std::vector<ColumnRuns>& columns : tables) {
     for (const ColumnRuns& column : columns) {
-      const GroupKey key = KeyOf(column, split);
+      const GroupKey key = KeyOf(column);
       auto group = std::find_if(columns_of.begin(), columns_of.end(),
                                 [&](const auto& known) { return known.first == key; });
       if (group == columns_of.end())

@@ -19,8 +19,7 @@ namespace {
 // The default is a folder inside the run's folder; for a lone weights file, a folder beside it that
 // bears its name. Data that is not the run's own puts its fingerprint behind.
 std::string DefaultDirectory(const std::string& checkpoint, const OpenedCheckpoint& opened,
-                             const std::string& split, int64_t max_length_tokens,
-                             const DataIdentity& data) {
+                             const std::string& split, const DataIdentity& data) {
   const std::string name =
       IsWeightsFile(checkpoint) ? std::filesystem::path(checkpoint).stem().string() + "-" : "";
   constexpr size_t kDigits = 8;
@@ -28,10 +27,12 @@ std::string DefaultDirectory(const std::string& checkpoint, const OpenedCheckpoi
       IsDataOfRun(opened, split)
           ? ""
           : absl::StrCat("-data-", data.split_fingerprint().at(split).substr(0, kDigits));
-  const std::string longer =
-      max_length_tokens > 0 ? absl::StrCat("-length-", max_length_tokens) : "";
+  const std::string length =
+      opened.has_other_length
+          ? absl::StrCat("-length-", opened.state.config().view().max_length_tokens())
+          : "";
   return JoinPath(RunOf(checkpoint), absl::StrCat("evaluations/", name, split, "-step-",
-                                                  opened.state.step(), longer, other));
+                                                  opened.state.step(), length, other));
 }
 
 // AlreadyExists unless the folder is free or holds an earlier evaluation of the same weights on the
@@ -65,10 +66,9 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
   evaluation.record.set_weights_sha256(opened.state.weights_sha256());
   *evaluation.record.mutable_data() =
       IdentifyData(opened.data.manifest(), opened.state.config().view());
-  evaluation.out_dir = request.out_dir.empty()
-                           ? DefaultDirectory(checkpoint, opened, request.split,
-                                              request.max_length_tokens, evaluation.record.data())
-                           : request.out_dir;
+  evaluation.out_dir = request.out_dir.empty() ? DefaultDirectory(checkpoint, opened, request.split,
+                                                                  evaluation.record.data())
+                                               : request.out_dir;
   LRA_RETURN_IF_ERROR(CheckDirectory(evaluation.out_dir, request.split, evaluation.record));
   LRA_RETURN_IF_ERROR(LogLook(request, look));
   LRA_RETURN_IF_ERROR(MakeDirectories(evaluation.out_dir));

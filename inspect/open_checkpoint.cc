@@ -1,6 +1,8 @@
 #include "inspect/open_checkpoint.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,7 @@
 #include "datasets/manifest.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
+#include "inspect/other_length.h"
 #include "lra/config_check.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -68,6 +71,35 @@ std::string ChooseDataDirectory(const OpenRequest& request, const CheckpointStat
   if (!request.data_dir.empty()) return request.data_dir;
   if (FileExists(JoinPath(state.data_dir(), kManifestFile))) return state.data_dir();
   return DefaultDataDirectory(state.config().task());
+}
+
+// 0 leaves the length as it is.
+absl::Status SetLength(int64_t max_length_tokens, CheckpointState* state) {
+  if (max_length_tokens == 0) return absl::OkStatus();
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  state->mutable_config()->mutable_view()->set_max_length_tokens(
+      static_cast<int32_t>(std::min(max_length_tokens, kMost)));
+  return Annotate(CheckStoredConfig(state->config()), "--max-length");
+}
+
+// Replaces the model, which reads inputs as it was trained to, by one of the state's length.
+absl::Status ChangeLength(at::Device device, const OpenRequest& request,
+                          const CheckpointState& trained, OpenedCheckpoint* opened) {
+  const int64_t length = opened->state.config().view().max_length_tokens();
+  // Its weights have just been read, so they fit no model of this length.
+  absl::StatusOr<std::unique_ptr<Classifier>> model =
+      LoadClassifierOn(device, request.checkpoint, opened->state, request.make_classifier);
+  if (!model.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--max-length ", length, ": ", model.status().message(),
+        "; what has weights for each position, or a size for its longest input, knows no other"));
+  }
+  LRA_ASSIGN_OR_RETURN(const SplitView as_trained,
+                       SplitView::Create(opened->data, request.split, trained.config().view()));
+  LRA_RETURN_IF_ERROR(CheckIsSameModel(*opened->model, **model, as_trained, length));
+  opened->model = *std::move(model);
+  opened->has_other_length = true;
+  return absl::OkStatus();
 }
 
 TaskSpec NameAndVersion(const TaskSpec& spec) {
@@ -135,11 +167,9 @@ absl::StatusOr<std::unique_ptr<Classifier>> LoadClassifierOn(at::Device device,
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.device));
   OpenedCheckpoint opened;
-  LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckedState(request.checkpoint));
-  if (request.max_length_tokens > 0) {
-    opened.state.mutable_config()->mutable_view()->set_max_length_tokens(
-        static_cast<int32_t>(request.max_length_tokens));
-  }
+  LRA_ASSIGN_OR_RETURN(const CheckpointState trained, LoadCheckedState(request.checkpoint));
+  opened.state = trained;
+  LRA_RETURN_IF_ERROR(SetLength(request.max_length_tokens, &opened.state));
   const CheckpointState& state = opened.state;
   const DataView& view = state.config().view();
   const std::string data_dir = ChooseDataDirectory(request, state);
@@ -154,15 +184,10 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), state.spec()));
   if (!request.allows_other_data)
     LRA_RETURN_IF_ERROR(CheckSameExamples(data_dir, opened, request.split));
-  absl::StatusOr<std::unique_ptr<Classifier>> model =
-      LoadClassifierOn(device, request.checkpoint, state, request.make_classifier);
-  if (!model.ok() && request.max_length_tokens > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        model.status().message(), " of ", request.max_length_tokens,
-        " tokens (--max-length); what has weights for each position knows no other length"));
-  }
-  LRA_RETURN_IF_ERROR(model.status());
-  opened.model = *std::move(model);
+  LRA_ASSIGN_OR_RETURN(
+      opened.model, LoadClassifierOn(device, request.checkpoint, trained, request.make_classifier));
+  if (state.config().view().max_length_tokens() != trained.config().view().max_length_tokens())
+    LRA_RETURN_IF_ERROR(ChangeLength(device, request, trained, &opened));
   return opened;
 }
 

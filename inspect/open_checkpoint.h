@@ -38,7 +38,8 @@ struct OpenedCheckpoint {
   CheckpointState state;
   std::unique_ptr<Classifier> model;  // has the checkpoint's weights
   Dataset data;
-  SplitView split;  // seen through the checkpoint's view
+  SplitView split;                // seen through the checkpoint's view
+  bool has_other_length = false;  // than it was trained with: state.config has the one it reads
 };
 
 struct OpenRequest {
@@ -56,7 +57,7 @@ struct OpenRequest {
 
 // InvalidArgument naming the field of TaskSpec when the data's task or version, or what the
 // checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's, and where a
-// model that has weights for each position is asked for another length. FailedPrecondition when the
+// model is another one at the length that is asked for, or has no weights for it. FailedPrecondition when the
 // split's examples are others than those of the run, unless other data is allowed: it is then
 // recorded as what it is. The errors of OpenDevice.
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request);
@@ -74,6 +75,10 @@ struct LookRequest {
   int threads = 0;
   std::string device = "cpu";
   bool quiet = false;
+
+  // Where the run's own examples are, which stored scores are about, whatever the model also runs
+  // on; empty = not said.
+  std::string data_of_run() const { return allows_other_data ? "" : data_dir; }
 };
 
 struct Look {

@@ -86,10 +86,7 @@ absl::StatusOr<PerturbedScores> ScorePerturbed(const PerturbedRequest& request) 
   PerturbedScores scores;
   LRA_ASSIGN_OR_RETURN(scores.metric, MetricOf(opened.state.spec()));
   LRA_RETURN_IF_ERROR(LogLook(request, look));
-  scores.definition = absl::StrCat(
-      "the model on inputs whose parts change places at random, the same for every row's examples, "
-      "the first of the split, at step ",
-      opened.state.step());
+  scores.step = opened.state.step();
   for (const Perturbation& perturbation : perturbations) {
     LRA_ASSIGN_OR_RETURN(Scored scored, ScoreOne(opened, perturbation, *scores.metric, request));
     scores.names.push_back(Name(perturbation));
@@ -100,7 +97,8 @@ absl::StatusOr<PerturbedScores> ScorePerturbed(const PerturbedRequest& request) 
 }
 
 ProfileTable PerturbedTable(const PerturbedScores& scores) {
-  ProfileTable table{"perturbation", scores.definition, {}};
+  ProfileTable table{
+      "perturbation", absl::StrCat(kPerturbedDefinition, ", at step ", scores.step), {}};
   for (size_t p = 0; p < scores.names.size(); ++p) {
     table.rows.push_back(
         MakeProfileRow(*scores.metric, scores.names[p], scores.examples, scores.sums[p].Total()));

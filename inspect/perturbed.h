@@ -18,9 +18,14 @@ struct PerturbedRequest : LookRequest {
   int64_t examples = 1000;  // the first of the split; 0 = all
 };
 
+// What a row or column of such scores is.
+inline constexpr char kPerturbedDefinition[] =
+    "the model on inputs whose parts change places at random, the same for every row's examples, "
+    "the first of the split";
+
 // A run's scores under each perturbation of datasets/perturbation.h, on the same examples.
 struct PerturbedScores {
-  std::string definition;
+  int64_t step = 0;
   std::vector<std::string> names;  // "as they are" first
   const Metric* metric = nullptr;
   std::vector<ExampleSums> sums;  // by name

@@ -26,7 +26,6 @@ struct ProfileRunsRequest {
   std::vector<std::string> methods;  // empty = all
   std::vector<PublishedTable> published;
   StrataOfRun strata_of;
-  double confidence = 0.95;
   bool perturbs = false;  // runs that have checkpoints
   // Data, split, threads; and how inputs are perturbed. `checkpoint` is not read.
   PerturbedRequest look;
@@ -37,11 +36,13 @@ struct ProfiledRuns {
   FoundRuns found;
   std::vector<ProfileGroup> groups;
   std::vector<ProfileBoard> boards;
-  std::vector<std::string> left_out;  // runs that no board shows, with the reason
+  // What no board shows, with the reason: runs, data that cannot be opened, inputs that cannot be
+  // perturbed.
+  std::vector<std::string> left_out;
 };
 
-// The errors of FindRunRecords, GroupForProfiles, strata_of and ScorePerturbed; FailedPrecondition
-// where inputs are to be perturbed and no run has a checkpoint.
+// The errors of FindRunRecords and GroupForProfiles; InvalidArgument for data of several kinds under
+// one folder; those of strata_of and ScorePerturbed where nothing else could be shown.
 absl::StatusOr<ProfiledRuns> ProfileRuns(const ProfileRunsRequest& request);
 
 }  // namespace lra

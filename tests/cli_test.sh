@@ -116,16 +116,30 @@ expect 2 '--perturb: the inputs of task listops are ids' "$lra" profile "$run" -
 expect 2 'other-data: stored predictions are about the run.s own examples; add --perturb' "$lra" profile "$run" --other-data
 expect 2 'runs/nothing.? does not exist|no such' "$lra" profile runs/nothing
 # Many runs side by side, from the scores of examples beside their records.
-expect 0 '^. linear, 1 run ' "$lra" profile runs --published lra2020
-expect 0 '^. transformer, 3 runs? .*(as|between|below|above) ' "$lra" profile runs
+expect 0 '^. linear, FAIL 0/1 ' "$lra" profile runs --published lra2020
+expect 0 '^. transformer, FAIL 0/3 .*(as|between|below|above) ' "$lra" profile runs
 if "$lra" profile runs --methods linear | grep -q 'transformer,'; then echo "FAILED: a method that was not chosen"; failures=$((failures + 1)); fi
 expect 2 'unknown method of these rows "liner"; did you mean "linear"' "$lra" profile runs --methods liner
 mkdir kept && cp "$run/record.textproto" "$run/accuracy.npy" "$run/accuracy-validation.npy" kept/
 expect 0 'By evidence depth' "$lra" profile kept
 expect 0 '"max_length_tokens"' "$lra" profile kept --json
+expect 1 'no row has a checkpoint of each run' "$lra" profile kept --perturb
 rm -r kept
+expect 0 '"rules": "protocol fair@' "$lra" profile runs --json
+expect 0 '^### listops' "$lra" profile runs --out tables.json
+expect 0 '"by": {' cat tables.json
 # Trained short, tested long: what is bound to its length is refused.
 expect 0 'validation-step-6-length-150' "$lra" eval "$run" --max-length 150
+expect 0 '"max_length_tokens": 150' cat "$run/evaluations/validation-step-6-length-150/record.json"
+# Its own length is no other one, and longer inputs that none of the data has change no answer.
+expect 0 'evaluations/validation-step-6$' "$lra" eval "$run" --max-length "$(sed -n 's/.*"max_length_tokens": \([0-9]*\).*/\1/p' "$run/record.json" | head -1)"
+cp "$run/evaluations/validation-step-6/predictions.npy" own.npy
+expect 0 'length-3000' "$lra" eval "$run" --max-length 3000
+cmp own.npy "$run/evaluations/validation-step-6-length-3000/predictions.npy" || failures=$((failures + 1))
+expect 2 'max_length_tokens: 2147483647 is out of range; valid is 1 to 1048576' "$lra" eval "$run" --max-length 99999999999
+expect 0 '' "$lra" train "${smoke[@]}" --attention cosformer --out rescaled
+expect 2 'max-length 3000: this is another model at that length: .*cosFormer.s M' "$lra" eval rescaled --max-length 3000
+rm -r rescaled
 expect 0 '' "$lra" train "${smoke[@]}" --attention linear --out learned --set model.positions=LEARNED
 expect 2 'embedding.position.weight' "$lra" eval learned --max-length 3000
 rm -r learned
