@@ -32,7 +32,7 @@ of_task() {
   done | while read -r folder; do [ ! -d "$folder" ] || echo "$folder"; done
 }
 
-# Of the generated kind. Arguments go to `lra profile`.
+# What is made anew each time; arguments go to `lra profile`.
 listops_depth() {
   local runs
   mapfile -t runs < <(of_task listops cosformer_table4_small labels listops_curriculum_small)
@@ -66,8 +66,8 @@ measure() {
   rm -rf "$lengths"
   mv "$work/kept" "$lengths"
   keep text_places $(of_task text strong_text_small text_control_small text_control cosformer_table4_small) --published "${published[@]}"
-  keep text_order "$runs"/strong_text_small/text-*-s? --perturb --examples 5000
-  keep image_patches "$runs"/pretraining_image_small/image-*-s? --perturb --examples 5000
+  keep text_order "$runs"/strong_text_small/text-*-s? --perturb --examples 2000
+  keep image_patches "$runs"/pretraining_image_small/image-*-s? --perturb --examples 2000
   keep pathfinder_reach $(of_task pathfinder32 pathfinder_curriculum)
 }
 

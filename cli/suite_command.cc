@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -20,6 +19,7 @@
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
+#include "models/base/runtime.h"
 #include "models/nominal_cost.h"
 #include "nlohmann/json.hpp"
 #include "run_folder/run_claim.h"
@@ -158,10 +158,22 @@ bool IsWorthAnother(const CellStatus& before, const CellStatus& after) {
          (after.folder.step() != before.folder.step() || after.folder.part != before.folder.part);
 }
 
+// Workers with a plain "cuda" take the machine's cards in turn.
+absl::Status SpreadOverCards(SuiteRunOptions* options) {
+  LRA_ASSIGN_OR_RETURN(const int64_t cards, CardsOf(DeviceOf(*options)));
+  options->device_of_worker = [cards](const std::string& device, int worker) {
+    return cards > 1 ? DeviceOfPlace(device, worker, cards) : device;
+  };
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
                                                      SuiteRunOptions* options) {
   LRA_ASSIGN_OR_RETURN(const std::optional<ClusterOptions> cluster, ClusterOf(flags.cluster));
-  if (!cluster) return PoolExecutor(*options);
+  if (!cluster) {
+    LRA_RETURN_IF_ERROR(SpreadOverCards(options));
+    return PoolExecutor(*options);
+  }
   if (flags.workers > 0 || !flags.budget.empty() || !flags.cell.empty() || options->at_once > 1) {
     return absl::InvalidArgumentError(
         "--workers, --budget, --at-once and --cell are about processes of this machine; with "
@@ -176,10 +188,7 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
 // Refused before any run begins: each that is left would refuse it for itself, and be noted as
 // failed.
 absl::Status CheckPrecision(const std::vector<SuiteCell>& cells, const SuiteRunOptions& options) {
-  const std::vector<std::string>& flags = options.train_flags;
-  const auto device = std::find(flags.begin(), flags.end(), "--device");
-  const bool is_named = device != flags.end() && std::next(device) != flags.end();
-  const std::string name = is_named ? *std::next(device) : "cpu";
+  const std::string name = DeviceOf(options);
   std::vector<std::string> refused;
   for (const SuiteCell& cell : cells) {
     if (cell.config.numerics().precision() == NumericsConfig::TF32 &&

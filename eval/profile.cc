@@ -119,8 +119,7 @@ absl::StatusOr<Profile> MakeProfile(const ProfileInput& input) {
 }
 
 std::string WhyNoProfile(absl::string_view directory) {
-  return absl::StrCat(directory,
-                      ": this run guesses tokens (view.target); profiles are of labels");
+  return absl::StrCat(directory, ": this run guesses tokens (view.target); profiles are of labels");
 }
 
 absl::StatusOr<std::vector<float>> StoredLogits(absl::string_view directory,

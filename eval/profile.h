@@ -72,7 +72,7 @@ struct ProfileInput {
 // not fit together; the errors of MetricOf and ScoreGuesses.
 absl::StatusOr<Profile> MakeProfile(const ProfileInput& input);
 
-// Of a run that guesses tokens.
+// The error of a run that guesses tokens.
 std::string WhyNoProfile(absl::string_view directory);
 
 // The logits [scored examples, C] that the run stored of a split. NotFound where it has none, with

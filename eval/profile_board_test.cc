@@ -155,7 +155,7 @@ TEST_F(ProfileBoardTest, NumbersInPrintAreOfTheTestSplitOfCanonicalData) {
   EXPECT_THAT(Board(group).published, IsEmpty());
 }
 
-// As in leaderboards: a score is the mean of the runs that trained.
+// A score is, as in leaderboards, the mean of the runs that trained.
 TEST_F(ProfileBoardTest, RunsThatDidNotTrain) {
   AddBaseline("majority", FirstRight(80, kExamples));
   AddRow("linear", {FirstRight(200, kExamples), FirstRight(80, kExamples)});

@@ -39,7 +39,8 @@ struct OpenedCheckpoint {
   std::unique_ptr<Classifier> model;  // has the checkpoint's weights
   Dataset data;
   SplitView split;                // seen through the checkpoint's view
-  bool has_other_length = false;  // than it was trained with: state.config has the one it reads
+  // Than it was trained with; state.config has the one that it reads.
+  bool has_other_length = false;
 };
 
 struct OpenRequest {
@@ -57,9 +58,9 @@ struct OpenRequest {
 
 // InvalidArgument naming the field of TaskSpec when the data's task or version, or what the
 // checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's, and where a
-// model is another one at the length that is asked for, or has no weights for it. FailedPrecondition when the
-// split's examples are others than those of the run, unless other data is allowed: it is then
-// recorded as what it is. The errors of OpenDevice.
+// model is another one at the length that is asked for, or has no weights for it.
+// FailedPrecondition when the split's examples are others than those of the run, unless other data
+// is allowed: it is then recorded as what it is. The errors of OpenDevice.
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request);
 
 // What every look at a trained model is asked for.

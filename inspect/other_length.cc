@@ -15,8 +15,8 @@ namespace lra {
 namespace {
 
 constexpr int64_t kComparedExamples = 4;
-// Of the logits' spread. The same function gives the same bits on the CPU; a model that hardly uses
-// its attention yet differs by little where it is another one.
+// A share of the logits' spread. The same function gives the same bits on the CPU; a model that
+// hardly uses its attention yet differs by little where it is another one.
 constexpr double kSameWithin = 1e-6;
 
 }  // namespace

@@ -41,8 +41,8 @@ struct ProfiledRuns {
   std::vector<std::string> left_out;
 };
 
-// The errors of FindRunRecords and GroupForProfiles; InvalidArgument for data of several kinds under
-// one folder; those of strata_of and ScorePerturbed where nothing else could be shown.
+// The errors of FindRunRecords and GroupForProfiles; InvalidArgument for data of several kinds
+// under one folder; those of strata_of and ScorePerturbed where nothing else could be shown.
 absl::StatusOr<ProfiledRuns> ProfileRuns(const ProfileRunsRequest& request);
 
 }  // namespace lra

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "bench/curve_figure.h"
 #include "bench/gnuplot.h"
@@ -137,37 +136,49 @@ std::string CurvesProgram(const LeaderboardTable& table, size_t column,
 
 // --- Scores by cost ---
 
-// Names stand beside their points, right and left by turns, because neighbours are often close.
+// Values with room for the usual interval: a wide one of few seeds runs out of the picture instead of
+// pressing all others together.
+std::string RangeAround(const std::vector<Shown>& shown, const Metric& metric) {
+  std::vector<double> values, halves;
+  for (const Shown& one : shown) {
+    values.push_back(metric.traits().scale * one.cell->value);
+    const Interval ends = one.cell->interval.value_or(Interval{0, 0});
+    halves.push_back(metric.traits().scale * (ends.high - ends.low) / 2);
+  }
+  std::nth_element(halves.begin(), halves.begin() + halves.size() / 2, halves.end());
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const double usual = halves[halves.size() / 2];
+  const double room = std::max({std::isfinite(usual) ? 1.5 * usual : 0, 0.1 * (*most - *least),
+                                0.01 * std::abs(*most), 1e-9});
+  return absl::StrFormat("set yrange [%.6g:%.6g]\n", *least - room, *most + room);
+}
+
 std::string CostProgram(const LeaderboardTable& table, size_t column, const std::string& stem) {
   const bool in_devices = internal::IsPricedInDevices(table);
-  std::string blocks[2];
+  std::vector<Shown> shown;
+  std::string blocks;
+  std::vector<std::string> plots;
   double least = std::numeric_limits<double>::infinity(), most = 0;
-  size_t count = 0;
-  for (const Shown& shown : ShownRows(table, column)) {
-    const std::optional<double> hours =
-        in_devices ? shown.cell->device_hours : shown.cell->core_hours;
+  for (const Shown& one : ShownRows(table, column)) {
+    const std::optional<double> hours = in_devices ? one.cell->device_hours : one.cell->core_hours;
     if (!hours || *hours <= 0) continue;
-    // gnuplot reads a label in double quotes as one word, whatever else is in it.
-    const std::string label =
-        absl::StrReplaceAll(ShortLabel(*shown.row), {{"\"", "'"}, {"\n", " "}, {"\\", "/"}});
-    absl::StrAppendFormat(&blocks[count++ % 2], "%.9g %s \"%s\"\n", *hours,
-                          Score(*table.metric, *shown.cell), label);
+    shown.push_back(one);
+    absl::StrAppendFormat(&blocks, "$row%d << END\n%.9g %s\nEND\n", shown.size(), *hours,
+                          Score(*table.metric, *one.cell));
+    plots.push_back(
+        absl::StrFormat("$row%d using 1:2:3:4 with yerrorbars lt %d dt 1 ps 0.6 title %s",
+                        shown.size(), shown.size(), PlainQuoted(ShortLabel(*one.row))));
     least = std::min(least, *hours);
     most = std::max(most, *hours);
   }
-  if (count == 0) return "";
-  const int height = 150 + 8 * static_cast<int>(count);
-  const char* const points = "$%s using 1:2:3:4 with yerrorbars lt 1 ps 0.5, ";
-  std::string plots = absl::StrFormat(points, "right");
-  if (count > 1) absl::StrAppend(&plots, absl::StrFormat(points, "left"));
-  absl::StrAppend(&plots, "$right using 1:2:5 with labels left offset 0.6,0.3");
-  if (count > 1) absl::StrAppend(&plots, ", $left using 1:2:5 with labels right offset -0.6,-0.3");
+  if (shown.empty()) return "";
+  const int height = 180 + 6 * static_cast<int>(shown.size());
   return absl::StrCat(
-      Open(stem, height), "$right << END\n", blocks[0], "END\n$left << END\n", blocks[1],
-      "END\nset key off\nset logscale x\n",
-      absl::StrFormat("set xrange [%.3g:%.3g]\n", least / 4, 4 * most),  // room for names
-      "set xlabel '", in_devices ? "device" : "core", "-hours of a run'\nset title ",
-      PlainQuoted(Name(table, column)), "\nplot ", plots, "\n", Close(stem, height));
+      Open(stem, height), blocks, "set key below left Left reverse samplen 1\nset logscale x\n",
+      absl::StrFormat("set xrange [%.3g:%.3g]\n", least / 1.5, 1.5 * most),
+      RangeAround(shown, *table.metric), "set xlabel '", in_devices ? "device" : "core",
+      "-hours of a run'\nset title ", PlainQuoted(Name(table, column)), "\nplot ",
+      absl::StrJoin(plots, ", "), "\n", Close(stem, height));
 }
 
 // The time of drawing, which cairo writes into the file, becomes that of no day.

@@ -64,7 +64,7 @@ TEST(FiguresTest, CostIsInCoreHours) {
   auto board = BuildLeaderboard(runs, {}, {});
   ASSERT_TRUE(board.ok());
   EXPECT_THAT(FigureProgram(FigureKind::kCost, board->tables[0], 0, runs.runs, "a"),
-              HasSubstr("$right << END\n0.5 35.5 29.15957"));
+              HasSubstr("$row1 << END\n0.5 35.5 29.15957"));
   for (LocatedRecord& run : runs.runs) run.record.clear_efficiency();
   board = BuildLeaderboard(runs, {}, {});
   ASSERT_TRUE(board.ok());

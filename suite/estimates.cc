@@ -50,7 +50,7 @@ class Measuring {
   absl::StatusOr<MeasuredCells> Run() {
     if (queue_.empty()) return std::move(measured_);
     LRA_RETURN_IF_ERROR(MakeDirectories(PlanFolder(options_.out)));
-    LRA_RETURN_IF_ERROR(processes_.Run([this] { return Work(); }));
+    LRA_RETURN_IF_ERROR(processes_.Run([this](int) { return Work(); }));
     return std::move(measured_);
   }
 

@@ -59,7 +59,7 @@ class Pool {
                    .quiet = options.is_quiet}) {}
 
   absl::Status Run() {
-    const absl::Status status = processes_.Run([this] { return Work(); });
+    const absl::Status status = processes_.Run([this](int worker) { return Work(worker); });
     if (status.ok()) progress_.Finish();
     return status;
   }
@@ -78,9 +78,9 @@ class Pool {
 
   using Cells = std::vector<const SuiteCell*>;
 
-  absl::Status Work() {
+  absl::Status Work(int worker) {
     for (Cells cells = Next(); !cells.empty(); cells = Next()) {
-      LRA_ASSIGN_OR_RETURN(const Cells left, Handle(cells));
+      LRA_ASSIGN_OR_RETURN(const Cells left, Handle(cells, worker));
       if (left.empty()) continue;
       // The worker of a killed suite saves, or another suite's trains: its turn comes again, after
       // all others.
@@ -134,7 +134,7 @@ class Pool {
   }
 
   // The runs to which this suite must come back.
-  absl::StatusOr<Cells> Handle(const Cells& cells) {
+  absl::StatusOr<Cells> Handle(const Cells& cells, int worker) {
     Cells others, ended;
     std::vector<Begun> begun;
     for (const SuiteCell* cell : cells) {
@@ -148,7 +148,7 @@ class Pool {
       }
     }
     if (!begun.empty()) {
-      const absl::StatusOr<bool> is_done = Train(begun);
+      const absl::StatusOr<bool> is_done = Train(begun, worker);
       if (absl::IsCancelled(is_done.status())) return Cells();
       LRA_RETURN_IF_ERROR(is_done.status());
       for (const Begun& one : begun) (*is_done ? ended : others).push_back(one.cell);
@@ -167,13 +167,14 @@ class Pool {
   };
 
   // False where a run is in use. The process writes into the log of the first run.
-  absl::StatusOr<bool> Train(const std::vector<Begun>& begun) {
+  absl::StatusOr<bool> Train(const std::vector<Begun>& begun, int worker) {
     const std::string log = LogPath(options_.out, *begun[0].cell);
     const int64_t log_begin = SizeOf(log);
     Cells cells;
     for (const Begun& one : begun) cells.push_back(one.cell);
-    LRA_ASSIGN_OR_RETURN(Processes::End end,
-                         processes_.RunProcess({.words = options_.command(cells), .log = log}));
+    LRA_ASSIGN_OR_RETURN(
+        Processes::End end,
+        processes_.RunProcess({.words = options_.command(cells, worker), .log = log}));
     if (end.signal == 0 && end.exit_code == kInUseExitCode) return false;
     const auto share = static_cast<double>(begun.size());
     end.cpu_seconds /= share;

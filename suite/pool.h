@@ -21,8 +21,8 @@ struct PoolOptions {
   Deadline deadline;  // then runs are saved and stopped
   bool retries_failed = false;
   bool is_quiet = false;
-  // What trains runs that differ in the seed alone.
-  std::function<std::vector<std::string>(const std::vector<const SuiteCell*>&)> command;
+  // What trains runs that differ in the seed alone, as worker 0 .. workers - 1.
+  std::function<std::vector<std::string>(const std::vector<const SuiteCell*>&, int worker)> command;
   // Predicted seconds that are left of each of the cells; empty = nothing is known of any.
   std::vector<double> seconds_left;
 };

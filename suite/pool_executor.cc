@@ -8,6 +8,7 @@
 #include "suite/executor.h"
 #include "suite/plan.h"
 #include "suite/pool.h"
+#include "suite/run_suite.h"
 
 namespace lra {
 namespace {
@@ -32,9 +33,9 @@ class ByPool : public Executor {
     pool.retries_failed = options_.retries_failed;
     pool.is_quiet = options_.is_quiet;
     pool.at_once = options_.at_once;
-    pool.command = [&](const std::vector<const SuiteCell*>& cells) {
+    pool.command = [&](const std::vector<const SuiteCell*>& cells, int worker) {
       return TrainManyCommand(options_.program, options_.out, cells, options_.threads,
-                              options_.train_flags);
+                              FlagsOfWorker(options_, worker));
     };
     for (const RunPlan& run : planned.plan.runs) {
       pool.seconds_left.push_back(run.cost ? run.seconds_left()

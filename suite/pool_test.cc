@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
+#include "suite/run_suite.h"
 #include "suite/suite_folder.h"
 
 namespace lra {
@@ -34,7 +35,7 @@ PoolOptions Shell(const TestFolder& folder, const std::string& script) {
   options.out = folder.path();
   options.workers = 2;
   options.is_quiet = true;
-  options.command = [out = folder.path(), script](const std::vector<const SuiteCell*>& cells) {
+  options.command = [out = folder.path(), script](const std::vector<const SuiteCell*>& cells, int) {
     std::string names;
     for (const SuiteCell* cell : cells) absl::StrAppend(&names, " ", cell->name);
     return std::vector<std::string>{
@@ -43,6 +44,36 @@ PoolOptions Shell(const TestFolder& folder, const std::string& script) {
   };
   EXPECT_EQ(ClaimSuiteFolder(options.out, SuiteFile()), absl::OkStatus());
   return options;
+}
+
+// Each worker has a number of its own, by which it may choose its card.
+TEST(RunCells, WorkersHaveNumbers) {
+  const TestFolder folder;
+  PoolOptions options = Shell(folder, "");
+  options.command = [out = folder.path()](const std::vector<const SuiteCell*>& cells, int worker) {
+    // Both wait for each other, so that neither takes both runs.
+    return std::vector<std::string>{
+        "sh", "-c",
+        absl::StrCat("touch ", out, "/worker", worker, "; n=0; until [ -e ", out,
+                     "/worker0 ] && [ -e ", out,
+                     "/worker1 ] || [ $n -gt 500 ]; do sleep 0.02; n=$((n + 1)); done; exit 3")};
+  };
+  ASSERT_EQ(RunCells(Cells(2), options), absl::OkStatus());
+  EXPECT_TRUE(FileExists(folder.File("worker0")));
+  EXPECT_TRUE(FileExists(folder.File("worker1")));
+}
+
+TEST(FlagsOfWorker, NameItsDevice) {
+  SuiteRunOptions options;
+  EXPECT_EQ(DeviceOf(options), "cpu");
+  EXPECT_THAT(FlagsOfWorker(options, 1), ElementsAre());
+  options.train_flags = {"--graphs", "on", "--device", "cuda"};
+  EXPECT_EQ(DeviceOf(options), "cuda");
+  EXPECT_THAT(FlagsOfWorker(options, 1), ElementsAre("--graphs", "on", "--device", "cuda"));
+  options.device_of_worker = [](const std::string& device, int worker) {
+    return absl::StrCat(device, ":", worker % 2);
+  };
+  EXPECT_THAT(FlagsOfWorker(options, 3), ElementsAre("--graphs", "on", "--device", "cuda:1"));
 }
 
 // Seeds of a cell go together, so many to a process.
@@ -142,7 +173,7 @@ TEST(RunCells, AWorkerThatWasAskedToEndHasNotFailed) {
 TEST(RunCells, WhatIsNoProgramIsNoFailureOfARun) {
   const TestFolder folder;
   PoolOptions options = Shell(folder, "");
-  options.command = [](const auto&) { return std::vector<std::string>{"/no/such/program"}; };
+  options.command = [](const auto&, int) { return std::vector<std::string>{"/no/such/program"}; };
   const absl::Status status = RunCells(Cells(3), options);
   EXPECT_THAT(std::string(status.message()), HasSubstr("cannot start /no/such/program"));
   EXPECT_EQ(ReadCellStatus(folder.path(), Cells(1)[0]).state, CellState::kWaiting);

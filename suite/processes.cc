@@ -24,12 +24,12 @@ void StopSuite() { stop_was_asked = true; }
 bool StopWasAsked() { return stop_was_asked; }
 void ForgetStop() { stop_was_asked = false; }
 
-absl::Status Processes::Run(const std::function<absl::Status()>& work) {
+absl::Status Processes::Run(const std::function<absl::Status(int worker)>& work) {
   working_ = workers_;
   std::vector<std::thread> threads;
   for (int worker = 0; worker < workers_; ++worker) {
-    threads.emplace_back([this, &work] {
-      const absl::Status status = work();
+    threads.emplace_back([this, &work, worker] {
+      const absl::Status status = work(worker);
       std::lock_guard<std::mutex> lock(mutex_);
       error_.Update(status);
       --working_;

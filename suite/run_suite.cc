@@ -48,7 +48,27 @@ absl::Status CheckMemory(const SuitePlan& plan, int fit, int64_t available) {
       fit > 0 ? absl::StrCat("--workers ", fit, " fits") : "the largest fits on no worker"));
 }
 
+// The value behind --device; the end where there is none.
+template <class Flags>
+auto DeviceIn(Flags& flags) {
+  const auto device = std::find(flags.begin(), flags.end(), "--device");
+  return device == flags.end() ? device : device + 1;
+}
+
 }  // namespace
+
+std::string DeviceOf(const SuiteRunOptions& options) {
+  const auto device = DeviceIn(options.train_flags);
+  return device == options.train_flags.end() ? "cpu" : *device;
+}
+
+std::vector<std::string> FlagsOfWorker(const SuiteRunOptions& options, int worker) {
+  std::vector<std::string> flags = options.train_flags;
+  const auto device = DeviceIn(flags);
+  if (options.device_of_worker && device != flags.end())
+    *device = options.device_of_worker(*device, worker);
+  return flags;
+}
 
 absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
                                        const SuiteRunOptions& options) {

@@ -2,6 +2,7 @@
 #ifndef LRA_SUITE_RUN_SUITE_H_
 #define LRA_SUITE_RUN_SUITE_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,10 +24,17 @@ struct SuiteRunOptions {
   Deadline deadline;
   bool retries_failed = false;
   bool is_quiet = false;
-  bool measures = true;                             // what no finished run tells
-  std::vector<std::string> train_flags;             // further flags of `lra train`
+  bool measures = true;                  // what no finished run tells
+  std::vector<std::string> train_flags;  // further flags of `lra train`
+  // What stands behind --device for worker 0, 1, ...; unset = the same for all.
+  std::function<std::string(const std::string& device, int worker)> device_of_worker;
   std::map<std::string, std::string> data_of_task;  // DataDigest()
 };
+
+// What stands behind --device in train_flags; "cpu" where nothing does.
+std::string DeviceOf(const SuiteRunOptions& options);
+// The flags of worker 0, 1, ...
+std::vector<std::string> FlagsOfWorker(const SuiteRunOptions& options, int worker);
 
 struct PlannedSuite {
   std::vector<SuiteCell> cells;  // cheapest first within each seed

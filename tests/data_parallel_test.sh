@@ -45,6 +45,14 @@ train 2 stages-2 "${stages[@]}"
 same_bits stages-1 stages-2 20
 cmp stages-{1,2}/pretrain/curve.jsonl || fail "pretraining differs"
 
+# Ranks on a device, whose gradients pass through the host's memory: labels, and a stage without them.
+on_device=("${stages[@]}" --device fake)
+train 1 device-1 "${on_device[@]}"
+train 2 device-2 "${on_device[@]}"
+same_bits device-1 device-2 20
+cmp device-{1,2}/pretrain/curve.jsonl || fail "pretraining on a device differs between one rank and two"
+close stages-1 device-1 1e-5
+
 # Whoever dies, the others end and the run goes on, with any number of processes.
 long=(--set train.steps=600 --set train.eval_every_steps=300 --checkpoint-every 20)
 train 1 undisturbed "${exact[@]}" "${long[@]}"

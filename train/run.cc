@@ -161,7 +161,8 @@ void NoteSmallSplit(const Run& run) {
 absl::Status Open(Run* run) {
   const TrainRequest& request = run->request;
   LRA_RETURN_IF_ERROR(CheckShareable(request, *run->ranks));
-  LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.runtime.device()));
+  LRA_ASSIGN_OR_RETURN(const at::Device device,
+                       OpenDevice(request.runtime.device(), run->ranks->launch().local_rank));
   LRA_RETURN_IF_ERROR(
       SetTf32For(run->config().numerics().precision() == NumericsConfig::TF32, device));
   LRA_RETURN_IF_ERROR(CheckGraphs(request.graphs, device));

@@ -32,6 +32,15 @@ TEST_F(FakeDeviceTest, CarriesItsName) {
   EXPECT_EQ(OpenDevice("fake").value(), device_);
 }
 
+TEST(DeviceOfPlaceTest, CardsInTurn) {
+  EXPECT_EQ(DeviceOfPlace("cuda", 0, 2), "cuda:0");
+  EXPECT_EQ(DeviceOfPlace("cuda", 3, 2), "cuda:1");
+  EXPECT_EQ(DeviceOfPlace("cuda", 7, 8), "cuda:7");
+  EXPECT_EQ(DeviceOfPlace("cuda:1", 3, 2), "cuda:1");  // as it was asked for
+  EXPECT_EQ(DeviceOfPlace("fake", 3, 2), "fake");
+  EXPECT_EQ(CardsOf("fake").value(), 1);
+}
+
 TEST_F(FakeDeviceTest, ComputesWhatTheHostDoes) {
   const at::Tensor x = Numbers({3, 4}) / 7, w = Numbers({4, 5}) / 9;
   const at::Tensor on_device = at::matmul(x.to(device_), w.to(device_)).softmax(-1);

@@ -31,6 +31,7 @@ void KeepFreedMemory() {
 }
 
 constexpr char kCudaLibrary[] = "libtorch_cuda.so";
+constexpr char kCuda[] = "cuda";  // --device
 
 absl::Status Unusable(absl::string_view device, absl::string_view reason) {
   return absl::InvalidArgumentError(
@@ -73,12 +74,20 @@ absl::Status StartRuntime(int threads, absl::string_view kernels) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<at::Device> OpenDevice(absl::string_view name) {
+std::string DeviceOfPlace(absl::string_view name, int place, int64_t cards) {
+  return name == kCuda ? absl::StrCat(kCuda, ":", place % cards) : std::string(name);
+}
+
+absl::StatusOr<int64_t> CardsOf(absl::string_view name) {
+  return name == kCuda ? CudaDevices(name) : absl::StatusOr<int64_t>(1);
+}
+
+absl::StatusOr<at::Device> OpenDevice(absl::string_view name, int place) {
   if (name.empty() || name == "cpu") return at::Device(at::kCPU);
   if (name == "fake") return FakeDevice();
   int index = 0;
   absl::string_view rest = name;
-  if (!absl::ConsumePrefix(&rest, "cuda") ||
+  if (!absl::ConsumePrefix(&rest, kCuda) ||
       !(rest.empty() || (absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &index))) ||
       index < 0) {
     return absl::InvalidArgumentError(
@@ -87,6 +96,7 @@ absl::StatusOr<at::Device> OpenDevice(absl::string_view name) {
   LRA_ASSIGN_OR_RETURN(const int64_t count, CudaDevices(name));
   MakeCudaDeterministic();
   at::globalContext().setSDPUseCuDNN(false);  // models/kernels/softmax_attention_fused.cc says why
+  if (name == kCuda) index = static_cast<int>(place % count);
   if (index >= count) {
     return Unusable(name, absl::StrCat("this machine has ", count, " CUDA devices, from 0 on"));
   }

@@ -5,6 +5,9 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
+#include <cstdint>
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -20,8 +23,14 @@ absl::Status StartRuntime(int threads, absl::string_view kernels);
 
 // "cpu" (or empty), "cuda", "cuda:1", "fake" (models/base/fake_device.h). For CUDA, loads
 // LibTorch's CUDA library, which programs do not link, before anything is asked of it.
-// InvalidArgument with the reason where there is no such device.
-absl::StatusOr<at::Device> OpenDevice(absl::string_view name);
+// InvalidArgument with the reason where there is no such device. Of a plain "cuda", the process
+// takes the card of its place among those that share the machine, counted round and round.
+absl::StatusOr<at::Device> OpenDevice(absl::string_view name, int place = 0);
+
+// "cuda:1" for a plain "cuda", place 3 and two cards; other names as they are. `cards` is positive.
+std::string DeviceOfPlace(absl::string_view name, int place, int64_t cards);
+// How many cards a plain "cuda" means here; 1 of other names. The errors of OpenDevice.
+absl::StatusOr<int64_t> CardsOf(absl::string_view name);
 
 // Whether LibTorch computes matrix products in another type on this device type and thread.
 bool IsAutocastOn(at::DeviceType device);
