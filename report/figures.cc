@@ -136,8 +136,8 @@ std::string CurvesProgram(const LeaderboardTable& table, size_t column,
 
 // --- Scores by cost ---
 
-// Values with room for the usual interval: a wide one of few seeds runs out of the picture instead of
-// pressing all others together.
+// Values with room for the usual interval: a wide one of few seeds runs out of the picture instead
+// of pressing all others together.
 std::string RangeAround(const std::vector<Shown>& shown, const Metric& metric) {
   std::vector<double> values, halves;
   for (const Shown& one : shown) {
@@ -151,6 +151,18 @@ std::string RangeAround(const std::vector<Shown>& shown, const Metric& metric) {
   const double room = std::max({std::isfinite(usual) ? 1.5 * usual : 0, 0.1 * (*most - *least),
                                 0.01 * std::abs(*most), 1e-9});
   return absl::StrFormat("set yrange [%.6g:%.6g]\n", *least - room, *most + room);
+}
+
+// 1, 2 and 5 of each power of ten in the range, which may be less than one power wide.
+std::string LogTicks(double low, double high) {
+  std::vector<std::string> ticks;
+  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10) {
+    for (const double multiple : {1, 2, 5}) {
+      if (multiple * power >= low && multiple * power <= high)
+        ticks.push_back(absl::StrFormat("%g", multiple * power));
+    }
+  }
+  return absl::StrCat("set xtics (", absl::StrJoin(ticks, ", "), ")\n");
 }
 
 std::string CostProgram(const LeaderboardTable& table, size_t column, const std::string& stem) {
@@ -173,12 +185,13 @@ std::string CostProgram(const LeaderboardTable& table, size_t column, const std:
   }
   if (shown.empty()) return "";
   const int height = 180 + 6 * static_cast<int>(shown.size());
-  return absl::StrCat(
-      Open(stem, height), blocks, "set key below left Left reverse samplen 1\nset logscale x\n",
-      absl::StrFormat("set xrange [%.3g:%.3g]\n", least / 1.5, 1.5 * most),
-      RangeAround(shown, *table.metric), "set xlabel '", in_devices ? "device" : "core",
-      "-hours of a run'\nset title ", PlainQuoted(Name(table, column)), "\nplot ",
-      absl::StrJoin(plots, ", "), "\n", Close(stem, height));
+  return absl::StrCat(Open(stem, height), blocks,
+                      "set key below left Left reverse samplen 1\nset logscale x\n",
+                      absl::StrFormat("set xrange [%.3g:%.3g]\n", least / 1.5, 1.5 * most),
+                      LogTicks(least / 1.5, 1.5 * most), RangeAround(shown, *table.metric),
+                      "set xlabel '", in_devices ? "device" : "core",
+                      "-hours of a run'\nset title ", PlainQuoted(Name(table, column)), "\nplot ",
+                      absl::StrJoin(plots, ", "), "\n", Close(stem, height));
 }
 
 // The time of drawing, which cairo writes into the file, becomes that of no day.

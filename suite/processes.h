@@ -28,8 +28,8 @@ class Processes {
  public:
   Processes(int workers, Deadline deadline) : workers_(workers), deadline_(deadline) {}
 
-  // Calls work(worker) for each worker, 0 .. workers - 1, in a thread of its own and returns once all
-  // have returned: the first error, after which the others are stopped.
+  // Calls work(worker) for each worker, 0 .. workers - 1, in a thread of its own and returns once
+  // all have returned: the first error, after which the others are stopped.
   absl::Status Run(const std::function<absl::Status(int worker)>& work);
 
   struct End : WorkerEnd {
