@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Keeps the records of suites, and makes their pages and figures. The page of a designed experiment, a suite with factors or pairs, is what
-# `lra ablate` says (docs/ablations); that of any other is its table (docs/tables), below the words that stand there already.
+# `lra ablate` says (docs/ablations); that of any other is its table (docs/tables), below the words that stand there already. A record's folder
+# may hold, beside what is kept of the suite, words.md, which an ablation's page ends with, and paired, rows "A - B" that a table's page compares
+# seed by seed: for suites whose runs of one seed share the order of the data.
 #
 # usage: benchmarks/kept_suites.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
 #                                                FOLDER's last part is; baselines are in FOLDER/baselines (`baselines`). Of a suite
@@ -14,6 +16,8 @@ set -euo pipefail
 unset CDPATH
 cd "$(dirname "$0")/.."
 lra=${LRA:-build/release/lra}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 is_finished() { "$lra" status "$1" | grep -Eq '^([0-9]+) of \1 runs finished'; }
 
@@ -31,6 +35,7 @@ keep() {
     done
   done
   [ ! -d "$from/plan" ] || cp -r "$from/plan" "$to.new" # what was predicted (benchmarks/planned_hours.py)
+  for file in words.md paired; do [ ! -f "$to/$file" ] || cp "$to/$file" "$to.new"; done
   if is_finished "$from"; then
     cp "$from/suite.textproto" "$to.new"
   else
@@ -68,10 +73,15 @@ suites() {
 
 # Each design under its heading: its figure, and what `lra ablate` says. Then the learning curves.
 ablation_page() {
-  local figure
   "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --format md |
     awk -v name="$1" '{ print } /^## / { printf "\n![%s](../pictures/%s-%d.svg)\n", substr($0, 4), name, ++n }'
   printf '\n## Learning curves\n'
+  curves "$1"
+  [ ! -f "docs/records/$1/words.md" ] || { echo && cat "docs/records/$1/words.md"; }
+}
+
+curves() {
+  local figure
   for figure in docs/pictures/"$1"-curves-*.svg; do printf '\n![Learning curves](../pictures/%s)\n' "${figure##*/}"; done
 }
 
@@ -83,6 +93,25 @@ table_page() {
   beside=$("$lra" papers --json | sed -n "s|.*lra table runs/$1 --published \([a-z0-9_ ]*\).*|\1|p" | head -1)
   # shellcheck disable=SC2086
   "$lra" table "docs/records/$1" --published ${beside:-cosformer2022 lra2020} --cost --format md
+  [ ! -f "docs/records/$1/paired" ] || paired "$1"
+  printf '\n## Learning curves\n'
+  curves "$1"
+}
+
+# What is left of a difference between rows whose runs share a seed, and so the order of the data.
+paired() {
+  local line
+  printf '\n## Paired by seed\n\nRuns of one seed read the same examples in the same order. Each comparison is by itself, not corrected for the others.\n\n```text\n'
+  while IFS= read -r line; do "$lra" compare "${line% - *}" "${line#* - }" --paired --runs "docs/records/$1"; done <"docs/records/$1/paired"
+  printf '```\n'
+}
+
+# Curves of a table's suite, without those of an earlier form of it.
+draw_curves() {
+  local figure
+  "$lra" report "docs/records/$1" --figures "$work/$1" --out "$work/$1.html" --quiet >/dev/null
+  rm -f "docs/pictures/$1"-curves-*.svg
+  for figure in "$work/$1"/curves-*.svg; do cp "$figure" "docs/pictures/$1-${figure##*/}"; done
 }
 
 write() {
@@ -95,6 +124,7 @@ write() {
     mv "docs/ablations/$suite.md.new" "docs/ablations/$suite.md"
   done
   for suite in $(suites tables); do
+    draw_curves "$suite"
     table_page "$suite" >"docs/tables/$suite.md.new"
     mv "docs/tables/$suite.md.new" "docs/tables/$suite.md"
   done

@@ -3,6 +3,7 @@
 #include "datasets/data_directory.h"
 #include "datasets/manifest.h"
 #include "lra/config.h"
+#include "lra/experiment.h"
 #include "lra/reflection.h"
 #include "lra/status_macros.h"
 #include "tasks/baseline.h"
@@ -41,7 +42,9 @@ absl::StatusOr<TaskFacts> DescribeTask(absl::string_view name) {
   facts.imported_from = task->RawDescription();
   facts.has_oracle_of_generated = task->HasOracle("generated");
   facts.has_oracle_of_imported = task->HasOracle("imported");
-  for (const auto& baseline : AllBaselines(*task, DataView()))
+  // Which there are depends on how the task is seen: whether tokens are guessed, for one.
+  const DataView view = LoadView(name, kDefaultProtocol, kDefaultPreset, {}).value_or(DataView());
+  for (const auto& baseline : AllBaselines(*task, view))
     facts.baselines.push_back(baseline->facts());
   const std::unique_ptr<google::protobuf::Message> options = UnpackAny(file.options());
   if (options != nullptr) facts.options = LeafFields(*options);

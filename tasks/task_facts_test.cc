@@ -35,6 +35,16 @@ TEST(DescribeTaskTest, AGeneratedTask) {
   EXPECT_EQ(options.at("max_depth"), "10");
 }
 
+// Tokens are guessed there, so that no label's baseline is a bar.
+TEST(DescribeTaskTest, ATaskOfTokens) {
+  const auto facts = DescribeTask("mnist_pixels");
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  std::vector<std::string> names;
+  for (const BaselineFacts& baseline : facts->baselines) names.push_back(baseline.name);
+  EXPECT_THAT(names, testing::Contains("unigram"));
+  EXPECT_THAT(names, testing::Not(testing::Contains("majority")));
+}
+
 // Advice on how to get data is given without the task's code.
 TEST(DescribeTaskTest, ConfigsKnowWhichTasksAreImported) {
   for (const std::string& name : TaskRegistry::Get().Names())
