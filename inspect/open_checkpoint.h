@@ -38,7 +38,7 @@ struct OpenedCheckpoint {
   CheckpointState state;
   std::unique_ptr<Classifier> model;  // has the checkpoint's weights
   Dataset data;
-  SplitView split;                // seen through the checkpoint's view
+  SplitView split;  // seen through the checkpoint's view
   // Than it was trained with; state.config has the one that it reads.
   bool has_other_length = false;
 };
