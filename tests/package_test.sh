@@ -7,6 +7,12 @@ source_dir=$1 build=$2
 source "$source_dir/tests/bare_system.sh"
 
 if "$source_dir/scripts/package" --build "$build" --archive "$work/lra.rar" 2>/dev/null; then echo "it packed lra.rar"; exit 1; fi
+# What is asked for is there, or there is no package.
+if [ ! -e "$build/liblra_cuda.so" ]; then
+  ! "$source_dir/scripts/package" --cuda --build "$build" "$work/none" 2>"$work/none.log" || { echo "it packed no CUDA kernels"; exit 1; }
+  grep -q 'has no liblra_cuda.so' "$work/none.log" && [ ! -e "$work/none" ] || { cat "$work/none.log"; exit 1; }
+  rm "$work/none.log"
+fi
 "$source_dir/scripts/package" --build "$build" "$work/lra"
 "$source_dir/scripts/package" --build "$build" --with-libtorch --archive "$work/lra-whole.tar.zst"
 [ "$(echo "$work"/lra*)" = "$work/lra $work/lra-whole.tar.zst" ] || { ls "$work"; exit 1; }
