@@ -1,5 +1,6 @@
 #include "bench/profile_figure.h"
 
+#include <iterator>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,9 @@
 
 namespace lra {
 namespace {
+
+// Five kinds of line in each.
+constexpr const char* kGreys[] = {"#999999", "#555555", "#cccccc"};
 
 struct FigureRow {
   const ProfileBoardRow* row = nullptr;
@@ -26,13 +30,11 @@ std::vector<FigureRow> RowsOf(const ProfileBoard& board, size_t heading) {
   }
   std::vector<FigureRow> rows;
   for (size_t s = 0; s < board.rows.size(); ++s) {
-    const ProfiledSetting& setting = board.group->settings[s];
     for (const ProfileBoardRow& row : board.rows[s]) {
       if (row.cells[heading].empty()) continue;
       const bool is_known = uses[row.row->label] == 1;
       rows.push_back({&row, is_known ? row.row->label
-                                     : absl::StrCat(row.row->label, ", ", setting.rules, " ",
-                                                    absl::StrJoin(setting.fields, ", "))});
+                                     : absl::StrCat(row.row->label, ", ", SettingName(board, s))});
     }
   }
   return rows;
@@ -58,8 +60,8 @@ std::string Block(const Metric& metric, const std::vector<ProfileCell>& cells,
 std::string PlotOf(const FigureRow& row, size_t place, int type, bool is_ordered) {
   const std::string title = absl::StrCat(" title ", GnuplotText(row.title));
   if (row.row->row->kind == RunRecord::BASELINE) {
-    return absl::StrCat("$row", place, " using 1:2 with lines lc rgb \"#999999\" lw 1 dt ",
-                        1 + place % 5, title);
+    return absl::StrCat("$row", place, " using 1:2 with lines lc rgb \"",
+                        kGreys[place / 5 % std::size(kGreys)], "\" lw 1 dt ", 1 + place % 5, title);
   }
   const std::string line =
       is_ordered ? absl::StrCat("$row", place, " using 1:2 with lines lt ", type, " notitle, ")

@@ -67,8 +67,8 @@ TEST_F(ProfileFigureTest, OneLabelInSeveralSettings) {
   group_.settings.push_back(rows_);
   board_.rows.push_back({Row(row_, 0.5, 0.5)});
   const std::string program = ProfileProgram(board_, 0, "p.svg");
-  EXPECT_THAT(program, HasSubstr("title 'linear''s own, fair '"));
-  EXPECT_THAT(program, HasSubstr("title 'linear''s own, strong train.steps=300'"));
+  EXPECT_THAT(program, HasSubstr("title 'linear''s own, fair'"));
+  EXPECT_THAT(program, HasSubstr("title 'linear''s own, strong (1)'"));
 }
 
 TEST_F(ProfileFigureTest, CircumstancesHaveNoLines) {

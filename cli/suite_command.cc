@@ -158,20 +158,18 @@ bool IsWorthAnother(const CellStatus& before, const CellStatus& after) {
          (after.folder.step() != before.folder.step() || after.folder.part != before.folder.part);
 }
 
-// Workers with a plain "cuda" take the machine's cards in turn.
-absl::Status SpreadOverCards(SuiteRunOptions* options) {
-  LRA_ASSIGN_OR_RETURN(const int64_t cards, CardsOf(DeviceOf(*options)));
-  options->device_of_worker = [cards](const std::string& device, int worker) {
-    return cards > 1 ? DeviceOfPlace(device, worker, cards) : device;
-  };
-  return absl::OkStatus();
+// Workers with a plain "cuda" take the machine's cards in turn. Asked as a run begins, so that nothing
+// is asked of CUDA where none is left; where it cannot say, the run itself says why.
+std::string CardOfWorker(const std::string& device, int worker) {
+  const absl::StatusOr<int64_t> cards = CardsOf(device);
+  return cards.ok() && *cards > 1 ? DeviceOfPlace(device, worker, *cards) : device;
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
                                                      SuiteRunOptions* options) {
   LRA_ASSIGN_OR_RETURN(const std::optional<ClusterOptions> cluster, ClusterOf(flags.cluster));
   if (!cluster) {
-    LRA_RETURN_IF_ERROR(SpreadOverCards(options));
+    options->device_of_worker = CardOfWorker;
     return PoolExecutor(*options);
   }
   if (flags.workers > 0 || !flags.budget.empty() || !flags.cell.empty() || options->at_once > 1) {

@@ -92,6 +92,9 @@ ProfileHeading HeadingOf(const Circumstances& seen) {
           /*is_ordered=*/false};
 }
 
+// The difference of two means of equally many examples each scatters by so much more than one mean.
+const double kTwoSamples = std::sqrt(2.0);
+
 // Numbers in print of the group's task, where they are in its metric.
 std::vector<PublishedPlace> PlacesOf(const PublishedTable& table, const ProfileBoard& board,
                                      const std::vector<LadderStep>& ladder) {
@@ -105,8 +108,11 @@ std::vector<PublishedPlace> PlacesOf(const PublishedTable& table, const ProfileB
       if (ColumnOf(table, cell.column()).metric() != group.metric->name()) continue;
       const double value = cell.value() / group.metric->traits().scale;
       const int64_t right = std::llround(value * static_cast<double>(board.examples));
-      const Interval interval = ProportionInterval(EstimateOfCounts({right}, board.examples),
-                                                   board.examples, board.confidence);
+      const Interval own = ProportionInterval(EstimateOfCounts({right}, board.examples),
+                                              board.examples, board.confidence);
+      // Their examples are not ours: a bar, too, is known to so many of ours only.
+      const Interval interval{value - kTwoSamples * (value - own.low),
+                              value + kTwoSamples * (own.high - value)};
       places.push_back({row.label(), value, PlaceOnLadder(*group.metric, value, interval, ladder)});
     }
   }

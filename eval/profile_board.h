@@ -120,6 +120,10 @@ struct ProfileSources {
 absl::StatusOr<ProfileBoard> MakeProfileBoard(const ProfileGroup& group,
                                               const ProfileSources& sources, double confidence);
 
+// "protocol fair@1, preset small (2)": a setting of the group, numbered where its fields tell it
+// from others; or what baselines and external rows are called.
+std::string SettingName(const ProfileBoard& board, size_t setting);
+
 // Markdown, padded so that it can be read in a terminal: a table for each heading.
 std::string ProfileBoardText(const ProfileBoard& board);
 // For programs; values are not scaled.

@@ -224,6 +224,17 @@ TEST_F(ProfileBoardTest, ChosenMethodsAndAllBaselines) {
               HasSubstr("unknown method of these rows \"rfa\""));
 }
 
+// A seed without scores is still one of the row's.
+TEST_F(ProfileBoardTest, CountsRunsWhoseScoresAreNotKept) {
+  AddRow("linear", {FirstRight(200, kExamples), FirstRight(210, kExamples)});
+  found_.runs.push_back(MakeRun({.method = "linear", .seed = 2}));
+  found_.runs.back().record.mutable_results(0)->set_examples(kExamples);
+  const ProfileGroup group = Group();
+  EXPECT_EQ(group.settings[0].rows[0].all, 3);
+  EXPECT_EQ(group.settings[0].rows[0].trained, 3);
+  EXPECT_EQ(group.settings[0].rows[0].runs.size(), 2u);
+}
+
 TEST_F(ProfileBoardTest, StrataMustBeKnownOfEveryExample) {
   AddRow("linear", {FirstRight(200, kExamples)});
   strata_.of.pop_back();

@@ -39,13 +39,8 @@ size_t NumberOf(const ProfileBoard& board, size_t s) {
   return number;
 }
 
-// "**protocol fair@1, preset small (2)**".
 std::string SettingTitle(const ProfileBoard& board, size_t s) {
-  const ProfiledSetting& setting = board.group->settings[s];
-  const size_t number = NumberOf(board, s);
-  return absl::StrCat("**",
-                      setting.rules.empty() ? internal::SectionTitle(setting.kind) : setting.rules,
-                      number == 0 ? "" : absl::StrCat(" (", number, ")"), "**");
+  return absl::StrCat("**", SettingName(board, s), "**");
 }
 
 // "(1): train.steps=300." for each title with a number. What others set and this does not is left
@@ -128,7 +123,8 @@ std::string PlacesText(const ProfileBoard& board) {
   return absl::StrCat(
       "\nPlaces among the baselines: \"as\" one whose score lies in the row's interval",
       board.published.empty() ? ""
-                              : ", a number in print taken as that of one run on as many examples",
+                              : ", a number in print taken as that of one run on as many examples "
+                                "of its own, whatever length it read",
       ".\n\n", ToMarkdown(table));
 }
 
@@ -188,6 +184,13 @@ Json BoardJson(const ProfileBoard& board) {
 }
 
 }  // namespace
+
+std::string SettingName(const ProfileBoard& board, size_t setting) {
+  const ProfiledSetting& of = board.group->settings[setting];
+  const size_t number = NumberOf(board, setting);
+  return absl::StrCat(of.rules.empty() ? internal::SectionTitle(of.kind) : of.rules,
+                      number == 0 ? "" : absl::StrCat(" (", number, ")"));
+}
 
 std::vector<size_t> ShownStrata(const ProfileHeading& heading) {
   std::vector<size_t> shown;

@@ -45,28 +45,24 @@ std::string WhyLeftOut(const Entry& entry) {
   return entry.damage;
 }
 
-ProfiledRow MakeRow(const internal::RowKey& key, const std::vector<Entry>& entries,
+ProfiledRow MakeRow(const internal::RowKey& key, std::vector<Entry> entries,
                     const ColumnRuns& column, std::vector<std::string>* left_out) {
   ProfiledRow row;
   row.label = internal::LabelOf(key);
   row.kind = entries.front().record().kind();
-  std::vector<Entry> scored;
-  for (const Entry& entry : entries) {
-    row.all += entry.is_missing ? 0 : 1;
-    const std::string why = WhyLeftOut(entry);
-    if (why.empty()) {
-      scored.push_back(entry);
-    } else {
-      left_out->push_back(absl::StrCat(entry.located->directory, ": ", why));
-    }
-  }
-  row.all -= static_cast<int64_t>(scored.size());
-  scored = internal::OnePerSeed(std::move(scored), left_out);
-  row.all += static_cast<int64_t>(scored.size());
+  const auto missing = std::stable_partition(entries.begin(), entries.end(),
+                                             [](const Entry& entry) { return !entry.is_missing; });
+  for (auto entry = missing; entry != entries.end(); ++entry)
+    left_out->push_back(absl::StrCat(entry->located->directory, ": ", WhyLeftOut(*entry)));
+  entries.erase(missing, entries.end());
+  entries = internal::OnePerSeed(std::move(entries), left_out);
   const auto has_trained = [&](const Entry& run) { return internal::HasTrained(run, column); };
-  row.trained = absl::c_count_if(scored, has_trained);
-  for (const Entry& run : scored) {
-    if (row.trained > 0 && !has_trained(run)) continue;
+  row.all = static_cast<int64_t>(entries.size());
+  row.trained = absl::c_count_if(entries, has_trained);
+  for (const Entry& run : entries) {
+    const std::string why = WhyLeftOut(run);
+    if (!why.empty()) left_out->push_back(absl::StrCat(run.located->directory, ": ", why));
+    if (!why.empty() || (row.trained > 0 && !has_trained(run))) continue;
     row.runs.push_back(run.located);
     row.scores.push_back(run.examples);
   }

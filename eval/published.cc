@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -130,6 +131,15 @@ std::vector<std::string> AveragedColumns(const PublishedRow& row) {
     if (cell.has_value()) columns.push_back(cell.column());
   }
   return columns;
+}
+
+std::string PrintedNumber(double value) {
+  constexpr int kMostDecimals = 6;
+  int decimals = 2;
+  std::string text = absl::StrFormat("%.*f", decimals, value);
+  while (decimals < kMostDecimals && std::abs(std::strtod(text.c_str(), nullptr) - value) > 1e-9)
+    text = absl::StrFormat("%.*f", ++decimals, value);
+  return text;
 }
 
 std::string AverageText(const PublishedTable& table, const PublishedRow& row) {

@@ -29,6 +29,9 @@ std::vector<std::string> ColumnNames(const PublishedTable& table);
 // Columns that the row's average is over.
 std::vector<std::string> AveragedColumns(const PublishedRow& row);
 
+// "65.90", "0.621": a printed number with two decimals, or as many as it was printed with.
+std::string PrintedNumber(double value);
+
 // The printed average, "85.70"; "-" without one.
 std::string AverageText(const PublishedTable& table, const PublishedRow& row);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "eval/latex_text.h"
+#include "eval/published.h"
 
 namespace lra::internal {
 namespace {
@@ -87,8 +88,9 @@ PaperCell PaperColumn::Printed(const PublishedRows::Row& row) const {
   const auto& cell = row.cells[column_];
   if (!cell) return {};
   if (cell->is_failed()) return {"", Small("\\textsc{fail}")};
-  return {PrintedNumber(cell->value()),
-          cell->has_spread() ? Small(absl::StrFormat("(%.2f)", cell->spread())) : ""};
+  return {
+      PrintedNumber(cell->value()),
+      cell->has_spread() ? Small(absl::StrCat("(", lra::PrintedNumber(cell->spread()), ")")) : ""};
 }
 
 std::string PaperColumn::Head() const {
@@ -160,7 +162,7 @@ std::string PaperColumn::NumberText(double value, bool is_best) const {
 }
 
 std::string PaperColumn::PrintedNumber(double value) const {
-  return Padded(absl::StrFormat("%.2f", value), decimals_);
+  return Padded(lra::PrintedNumber(value), decimals_);
 }
 
 std::string PaperColumn::Arms(double value, const std::optional<Interval>& interval) const {

@@ -1,7 +1,6 @@
 // The words of a table, whatever its format.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -52,21 +51,12 @@ std::string Learned(const LeaderboardCell& cell) {
                       absl::StrJoin(cell.learned.above, ", "));
 }
 
-// With two decimals, or as many as were printed.
-std::string PrintedNumber(double value) {
-  constexpr int kMostDecimals = 6;
-  int decimals = 2;
-  std::string text = absl::StrFormat("%.*f", decimals, value);
-  while (decimals < kMostDecimals && std::abs(std::strtod(text.c_str(), nullptr) - value) > 1e-9)
-    text = absl::StrFormat("%.*f", ++decimals, value);
-  return text;
-}
-
 std::string PrintedText(const std::optional<PublishedCell>& cell) {
   if (!cell) return "-";
   if (cell->is_failed()) return "FAIL";
-  return absl::StrCat(PrintedNumber(cell->value()),
-                      cell->has_spread() ? absl::StrFormat(" (%.2f)", cell->spread()) : "");
+  return absl::StrCat(
+      PrintedNumber(cell->value()),
+      cell->has_spread() ? absl::StrCat(" (", PrintedNumber(cell->spread()), ")") : "");
 }
 
 // "+0.54 [-1.62, 2.70]".

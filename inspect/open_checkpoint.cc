@@ -86,17 +86,16 @@ absl::Status SetLength(int64_t max_length_tokens, CheckpointState* state) {
 absl::Status ChangeLength(at::Device device, const OpenRequest& request,
                           const CheckpointState& trained, OpenedCheckpoint* opened) {
   const int64_t length = opened->state.config().view().max_length_tokens();
-  // Its weights have just been read, so they fit no model of this length.
   absl::StatusOr<std::unique_ptr<Classifier>> model =
       LoadClassifierOn(device, request.checkpoint, opened->state, request.make_classifier);
   if (!model.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--max-length ", length, ": ", model.status().message(),
-        "; what has weights for each position, or a size for its longest input, knows no other"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--max-length ", length,
+                     ": the model cannot be had at that length: ", model.status().message()));
   }
   LRA_ASSIGN_OR_RETURN(const SplitView as_trained,
                        SplitView::Create(opened->data, request.split, trained.config().view()));
-  LRA_RETURN_IF_ERROR(CheckIsSameModel(*opened->model, **model, as_trained, length));
+  LRA_RETURN_IF_ERROR(CheckIsSameModel(*opened->model, **model, as_trained, opened->split));
   opened->model = *std::move(model);
   opened->has_other_length = true;
   return absl::OkStatus();

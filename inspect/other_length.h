@@ -2,7 +2,6 @@
 #ifndef LRA_INSPECT_OTHER_LENGTH_H_
 #define LRA_INSPECT_OTHER_LENGTH_H_
 
-#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -13,10 +12,11 @@
 namespace lra {
 
 // OK where `longer`, made for another longest input, answers as `own` does to the split's first
-// examples as `own` reads them: it is the same function on what both can read. InvalidArgument
-// otherwise, as where an attention takes its sizes from view.max_length_tokens (cosFormer's M).
+// examples that both read in full: it is the same function there. InvalidArgument otherwise, as
+// where an attention takes its sizes from view.max_length_tokens (cosFormer's M), or where padding
+// counts.
 absl::Status CheckIsSameModel(const Classifier& own, const Classifier& longer,
-                              const SplitView& as_own_reads, int64_t max_length_tokens);
+                              const SplitView& as_own_reads, const SplitView& as_longer_reads);
 
 }  // namespace lra
 

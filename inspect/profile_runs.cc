@@ -56,6 +56,7 @@ absl::StatusOr<Circumstances> PerturbGroup(const ProfileGroup& group,
                                            const ProfileRunsRequest& request,
                                            std::vector<std::string>* left_out) {
   Circumstances seen{"perturbation", kPerturbedDefinition, {}, {}};
+  absl::Status error;
   for (const ProfiledSetting& setting : group.settings) {
     if (setting.kind != RunRecord::MEASURED) continue;
     for (const ProfiledRow& row : setting.rows) {
@@ -67,12 +68,21 @@ absl::StatusOr<Circumstances> PerturbGroup(const ProfileGroup& group,
                          " runs of its row have a checkpoint; no perturbed inputs"));
         continue;
       }
-      for (const LocatedRecord* run : row.runs)
-        LRA_RETURN_IF_ERROR(AddPerturbed(*run, request, &seen));
+      for (const LocatedRecord* run : row.runs) {
+        const absl::Status added = AddPerturbed(*run, request, &seen);
+        if (absl::IsCancelled(added)) return added;
+        if (added.ok()) continue;
+        error.Update(added);
+        seen.of.erase(run->directory);
+        left_out->push_back(
+            absl::StrCat(run->directory, ": no perturbed inputs: ", added.message()));
+        break;  // a row is shown with all of its runs
+      }
     }
   }
-  if (seen.of.empty()) return absl::FailedPreconditionError("no row has a checkpoint of each run");
-  return seen;
+  if (!seen.of.empty()) return seen;
+  error.Update(absl::FailedPreconditionError("no row has a checkpoint of each run"));
+  return error;
 }
 
 std::string NameOf(const ProfileGroup& group) {

@@ -153,11 +153,11 @@ std::string RangeAround(const std::vector<Shown>& shown, const Metric& metric) {
   return absl::StrFormat("set yrange [%.6g:%.6g]\n", *least - room, *most + room);
 }
 
-// 1, 2 and 5 of each power of ten in the range, which may be less than one power wide.
+// 1, 2, 3, 5 and 7 of each power of ten in the range, which may be less than one power wide.
 std::string LogTicks(double low, double high) {
   std::vector<std::string> ticks;
   for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10) {
-    for (const double multiple : {1, 2, 5}) {
+    for (const double multiple : {1, 2, 3, 5, 7}) {
       if (multiple * power >= low && multiple * power <= high)
         ticks.push_back(absl::StrFormat("%g", multiple * power));
     }

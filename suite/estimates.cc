@@ -50,7 +50,7 @@ class Measuring {
   absl::StatusOr<MeasuredCells> Run() {
     if (queue_.empty()) return std::move(measured_);
     LRA_RETURN_IF_ERROR(MakeDirectories(PlanFolder(options_.out)));
-    LRA_RETURN_IF_ERROR(processes_.Run([this](int) { return Work(); }));
+    LRA_RETURN_IF_ERROR(processes_.Run([this](int worker) { return Work(worker); }));
     return std::move(measured_);
   }
 
@@ -69,9 +69,9 @@ class Measuring {
     return others;
   }
 
-  absl::Status Work() {
+  absl::Status Work(int worker) {
     while (const SuiteCell* cell = Next()) {
-      const absl::Status measured = Measure(*cell);
+      const absl::Status measured = Measure(*cell, worker);
       if (absl::IsCancelled(measured)) return absl::OkStatus();
       LRA_RETURN_IF_ERROR(measured);
       std::lock_guard<std::mutex> lock(mutex_);
@@ -88,14 +88,14 @@ class Measuring {
     return cell;
   }
 
-  absl::Status Measure(const SuiteCell& cell) {
+  absl::Status Measure(const SuiteCell& cell, int worker) {
     const std::string name = CellName(cell), stem = JoinPath(PlanFolder(options_.out), name);
     const std::string log = absl::StrCat(stem, ".log"), output = absl::StrCat(stem, ".json");
     LRA_RETURN_IF_ERROR(RemoveAll(log));
     LRA_ASSIGN_OR_RETURN(
         const Processes::End end,
         processes_.RunProcess(
-            {.words = options_.command(cell, stem), .log = log, .output = output}));
+            {.words = options_.command(cell, stem, worker), .log = log, .output = output}));
     if (end.was_stopped) return absl::CancelledError("stopped");
     const absl::StatusOr<RunEstimate> estimate = ReadJsonEstimate(output);
     const std::string words = LastLine(ReadFile(log).value_or(""));

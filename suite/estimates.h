@@ -29,7 +29,8 @@ struct MeasureOptions {
   // SHA-256 of the data of each task (DataDigest).
   std::map<std::string, std::string> data_of_task;
   // What measures a run and prints a RunEstimate as JSON; it may use a folder of this name.
-  std::function<std::vector<std::string>(const SuiteCell&, const std::string& folder)> command;
+  std::function<std::vector<std::string>(const SuiteCell&, const std::string& folder, int worker)>
+      command;  // of worker 0 .. workers - 1
 };
 
 // What `options` and this machine and program make of an estimate's key.

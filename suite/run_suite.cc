@@ -16,9 +16,9 @@ namespace lra {
 namespace {
 
 std::vector<std::string> MeasureCommand(const SuiteCell& cell, const std::string& folder,
-                                        const SuiteRunOptions& options) {
+                                        int worker, const SuiteRunOptions& options) {
   std::vector<std::string> words =
-      TrainCommand(options.program, folder, cell, options.threads, options.train_flags);
+      TrainCommand(options.program, folder, cell, options.threads, FlagsOfWorker(options, worker));
   words.insert(words.end(), {"--dry-run", "--json"});
   return words;
 }
@@ -82,15 +82,16 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
       options.measures ? ToMeasure(cells, plan_with({}, workers)) : std::vector<SuiteCell>();
   LRA_ASSIGN_OR_RETURN(
       MeasuredCells measured,
-      MeasureCells(unknown, {.out = options.out,
-                             .workers = workers,
-                             .threads = options.threads,
-                             .deadline = options.deadline,
-                             .is_quiet = options.is_quiet,
-                             .data_of_task = options.data_of_task,
-                             .command = [&](const SuiteCell& cell, const std::string& folder) {
-                               return MeasureCommand(cell, folder, options);
-                             }}));
+      MeasureCells(unknown,
+                   {.out = options.out,
+                    .workers = workers,
+                    .threads = options.threads,
+                    .deadline = options.deadline,
+                    .is_quiet = options.is_quiet,
+                    .data_of_task = options.data_of_task,
+                    .command = [&](const SuiteCell& cell, const std::string& folder, int worker) {
+                      return MeasureCommand(cell, folder, worker, options);
+                    }}));
   if (StopWasAsked()) return absl::CancelledError("stopped before a run began");
   EstimateOfCell estimates = ReadEstimates(options.out, cells);
   for (const SuiteCell& cell : unknown) estimates.erase(CellName(cell));

@@ -16,6 +16,7 @@
 #include "lra/status_macros.h"
 #include "models/base/allocation_meter.h"
 #include "models/base/device_work.h"
+#include "models/base/runtime.h"
 #include "models/parameter_count.h"
 #include "train/batch_statistics.h"
 #include "train/probe.h"
@@ -134,11 +135,13 @@ std::vector<int64_t> FirstShard(const Run& run, const std::vector<int64_t>& batc
   return shard;
 }
 
-// Runs, in this process and in others, that share this machine's free memory.
+// Runs, in this process and in others, that share the free memory of this machine or, where
+// processes take cards in turn, of this one's card.
 int64_t NeighbourCount(const Run& run) {
   const Launch& launch = run.ranks->launch();
   const int64_t processes = launch.local_size > 0 ? launch.local_size : launch.size;
-  return processes * run.request.runs_at_once;
+  const int64_t cards = CardsOf(run.request.runtime.device()).value_or(1);
+  return (processes + cards - 1) / cards * run.request.runs_at_once;
 }
 
 // Rank 0's choice, for all.

@@ -96,7 +96,7 @@ absl::StatusOr<at::Device> OpenDevice(absl::string_view name, int place) {
   LRA_ASSIGN_OR_RETURN(const int64_t count, CudaDevices(name));
   MakeCudaDeterministic();
   at::globalContext().setSDPUseCuDNN(false);  // models/kernels/softmax_attention_fused.cc says why
-  if (name == kCuda) index = static_cast<int>(place % count);
+  if (name == kCuda) return OpenDevice(DeviceOfPlace(name, place, count));
   if (index >= count) {
     return Unusable(name, absl::StrCat("this machine has ", count, " CUDA devices, from 0 on"));
   }
