@@ -158,8 +158,8 @@ bool IsWorthAnother(const CellStatus& before, const CellStatus& after) {
          (after.folder.step() != before.folder.step() || after.folder.part != before.folder.part);
 }
 
-// Workers with a plain "cuda" take the machine's cards in turn. Asked as a run begins, so that nothing
-// is asked of CUDA where none is left; where it cannot say, the run itself says why.
+// Workers with a plain "cuda" take the machine's cards in turn. Asked as a run begins, so that
+// nothing is asked of CUDA where none is left; where it cannot say, the run itself says why.
 std::string CardOfWorker(const std::string& device, int worker) {
   const absl::StatusOr<int64_t> cards = CardsOf(device);
   return cards.ok() && *cards > 1 ? DeviceOfPlace(device, worker, *cards) : device;
