@@ -161,8 +161,10 @@ bool IsWorthAnother(const CellStatus& before, const CellStatus& after) {
 // Workers with a plain "cuda" take the machine's cards in turn. Asked as a run begins, so that
 // nothing is asked of CUDA where none is left; where it cannot say, the run itself says why.
 std::string CardOfWorker(const std::string& device, int worker) {
-  const absl::StatusOr<int64_t> cards = CardsOf(device);
-  return cards.ok() && *cards > 1 ? DeviceOfPlace(device, worker, *cards) : device;
+  // Once, and before any worker's process: CUDA's loading sets an environment variable, which no
+  // other thread may read meanwhile.
+  static const int64_t cards = CardsOf(device).value_or(1);
+  return cards > 1 ? DeviceOfPlace(device, worker, cards) : device;
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,

@@ -73,10 +73,11 @@ absl::StatusOr<Circumstances> PerturbGroup(const ProfileGroup& group,
         if (absl::IsCancelled(added)) return added;
         if (added.ok()) continue;
         error.Update(added);
-        seen.of.erase(run->directory);
         left_out->push_back(
             absl::StrCat(run->directory, ": no perturbed inputs: ", added.message()));
-        break;  // a row is shown with all of its runs
+        // A row is shown with all of its runs, or not.
+        for (const LocatedRecord* of_row : row.runs) seen.of.erase(of_row->directory);
+        break;
       }
     }
   }
