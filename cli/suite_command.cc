@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -25,6 +26,7 @@
 #include "run_folder/run_claim.h"
 #include "suite/executor.h"
 #include "suite/plan.h"
+#include "suite/reuse.h"
 #include "suite/rules_copy.h"
 #include "suite/state.h"
 #include "suite/suite_folder.h"
@@ -92,6 +94,29 @@ absl::StatusOr<std::vector<SuiteCell>> OneCell(const std::vector<SuiteCell>& cel
 absl::StatusOr<std::vector<SuiteCell>> CellsOf(const SuiteFile& suite, const SuiteFlags& flags) {
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
   return flags.cell.empty() ? PartOf(cells, flags.shard) : OneCell(cells, flags.cell);
+}
+
+// Copies what other suites have trained; a plan leaves it out.
+absl::Status ReuseRuns(const SuiteFlags& flags, const SuiteRunOptions& options,
+                       std::vector<SuiteCell>* cells) {
+  if (flags.reuse.empty()) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const std::vector<ReusableRun> runs,
+                       FindReusableRuns(flags.reuse, options.out, *cells));
+  std::map<std::string, int> count_of_folder;
+  for (const ReusableRun& run : runs) {
+    ++count_of_folder[std::filesystem::path(run.directory).parent_path().string()];
+    if (!flags.is_dry) LRA_RETURN_IF_ERROR(TakeRun(run, options.out));
+  }
+  if (flags.is_dry) {
+    std::set<std::string> names;
+    for (const ReusableRun& run : runs) names.insert(run.cell.name);
+    std::erase_if(*cells, [&](const SuiteCell& cell) { return names.count(cell.name) > 0; });
+  }
+  if (options.is_quiet) return absl::OkStatus();
+  if (runs.empty()) std::cerr << "note: none of the runs that are left is in what --reuse names\n";
+  for (const auto& [folder, count] : count_of_folder)
+    std::cerr << "reused: " << count << (count == 1 ? " run of " : " runs of ") << folder << "\n";
+  return absl::OkStatus();
 }
 
 // The cells that could not be measured, by the reason: one, such as missing data, for many.
@@ -215,6 +240,10 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags) {
   AddOption(command, "--shard", &flags->shard, "Only part k of n of the runs (k/n, k from 0)");
   AddSwitch(command, "--retry-failed", &flags->retries_failed,
             "Train again what ended without a record");
+  AddRepeated(command, "--reuse", &flags->reuse,
+              "Copy runs of this suite that this folder, or one in it, holds finished (same "
+              "settings, seed and data), e.g. runs",
+              "FOLDER");
 }
 
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
@@ -233,6 +262,7 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   for (SuiteCell& cell : cells) cell.data = DataOfRun(cell.config, options.data_dir);
   for (const std::string& task : TasksOf(cells))
     options.data_of_task[task] = DataDigest(DataFolderOf(task, options.data_dir));
+  LRA_RETURN_IF_ERROR(ReuseRuns(flags, options, &cells));
   OnStopSignals(StopSuite);
   LRA_ASSIGN_OR_RETURN(const std::string rules, CopyRules(options.out));
   setenv("LRA_CONFIGS", rules.c_str(), 1);  // for the workers

@@ -16,13 +16,14 @@ struct SuiteFlags {
   std::string budget, shard;
   int workers = 0;
   bool is_dry = false, retries_failed = false;
+  std::vector<std::string> reuse;  // folders with runs of other suites
   // The name of the one run to train, which is how elements of job arrays call.
   std::string cell;
   ClusterFlags cluster;
   std::vector<std::string> cluster_flags;  // further flags of the elements' `lra run`
 };
 
-// --workers, --budget, --shard, --retry-failed.
+// --workers, --budget, --shard, --retry-failed, --reuse.
 void AddSuiteFlags(CLI::App* command, SuiteFlags* flags);
 
 // Measures and plans the suite; prints the plan (is_dry), or has what is left trained in

@@ -99,6 +99,25 @@ expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --
 "$lra" table parts >parts.txt
 diff whole.txt parts.txt || { echo "FAILED: the table of the parts differs"; failures=$((failures + 1)); }
 
+# Runs that another suite has finished are taken from there, and no others.
+cat >more.textproto <<END
+description: "of this test"
+group {
+  task: "listops"
+  attention: ["linear", "identity"]
+  seeds: "0-1"
+  preset: "smoke"
+  set: ["train.steps=40", "train.eval_every_steps=20"]
+}
+END
+expect 0 'reused: 2 runs of ./frozen' "$lra" run more.textproto --out more --reuse . --dry-run
+expect 0 '2 runs left' "$lra" run more.textproto --quiet --out more --reuse . --dry-run
+if compgen -G 'more/listops-*' >/dev/null; then echo "FAILED: a plan takes nothing"; failures=$((failures + 1)); fi
+expect 2 '--reuse nosuch: No such file or directory' "$lra" run more.textproto --out more --reuse nosuch
+expect 0 '4 of 4 runs finished' "$lra" run more.textproto --quiet --out more --reuse whole
+cmp {whole,more}/"$(cd whole && ls -d listops-linear-*-s1)"/record.textproto || { echo "FAILED: a run was trained twice"; failures=$((failures + 1)); }
+expect 0 'none of the runs that are left' "$lra" run more.textproto --out more --reuse whole
+
 # One run of a suite, as an element of a job array trains it.
 name=$(basename "$(ls -d whole/listops-linear-*-s1)")
 expect 0 '^1 of 1 runs finished' "$lra" run mine.textproto --quiet --out cells --cell "$name"

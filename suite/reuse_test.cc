@@ -1,0 +1,102 @@
+#include "suite/reuse.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "lra/folder_test_util.h"
+#include "suite/state.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+
+SuiteCell Cell(const std::string& attention, uint32_t seed) {
+  SuiteCell cell;
+  cell.seed = seed;
+  cell.config.set_task("listops");
+  cell.config.mutable_attention()->set_name(attention);
+  cell.config.mutable_train()->set_steps(100);
+  cell.config.set_seed(seed);
+  (*cell.data.mutable_split_fingerprint())["train"] = "0123456789";
+  cell.name = absl::StrCat(attention, "-s", seed);
+  return cell;
+}
+
+class ReuseTest : public testing::Test {
+ protected:
+  void WriteRun(const std::string& folder, const SuiteCell& cell, bool has_diverged = false) {
+    RunRecord record;
+    record.set_kind(RunRecord::MEASURED);
+    record.set_method(cell.config.attention().name());
+    record.set_seed(cell.seed);
+    *record.mutable_config() = cell.config;
+    *record.mutable_data() = cell.data;
+    record.mutable_spec()->set_name("listops");
+    if (has_diverged) record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+    const std::string directory = JoinPath(folder, cell.name);
+    ASSERT_TRUE(MakeDirectories(JoinPath(directory, "maps")).ok());
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(directory, "maps/a.txt"), folder).ok());
+    ASSERT_TRUE(WriteRunRecord(directory, record).ok());
+  }
+  std::vector<std::string> Names(const std::vector<std::string>& folders) {
+    const auto runs = FindReusableRuns(folders, out_, cells_);
+    EXPECT_TRUE(runs.ok()) << runs.status();
+    std::vector<std::string> names;
+    for (const ReusableRun& run : *runs) names.push_back(run.cell.name);
+    return names;
+  }
+  const std::vector<SuiteCell> cells_ = {Cell("linear", 0), Cell("linear", 1), Cell("relu", 0)};
+  TestFolder folder_;
+  const std::string runs_ = JoinPath(folder_.path(), "runs"), other_ = JoinPath(runs_, "other"),
+                    out_ = JoinPath(runs_, "mine");
+};
+
+TEST_F(ReuseTest, FindsWhatAnotherSuiteHasFinished) {
+  WriteRun(other_, cells_[0]);
+  WriteRun(other_, cells_[2], /*has_diverged=*/true);
+  const std::vector<std::string> expected = {"linear-s0", "relu-s0"};
+  EXPECT_EQ(Names({other_}), expected);
+  EXPECT_EQ(Names({runs_}), expected) << "or a folder of suites";
+  EXPECT_TRUE(Names({}).empty());
+}
+
+TEST_F(ReuseTest, ARunIsTakenWholeAndOnce) {
+  WriteRun(other_, cells_[0]);
+  const auto runs = FindReusableRuns({runs_}, out_, cells_);
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  ASSERT_EQ(runs->size(), 1);
+  ASSERT_TRUE(TakeRun(runs->front(), out_).ok());
+  EXPECT_EQ(ReadCellStatus(out_, cells_[0]).state, CellState::kFinished);
+  EXPECT_EQ(*ReadFile(JoinPath(out_, "linear-s0/maps/a.txt")), other_);
+  EXPECT_EQ(ReadCellStatus(other_, cells_[0]).state, CellState::kFinished);
+  EXPECT_TRUE(Names({runs_}).empty());
+  EXPECT_FALSE(TakeRun(runs->front(), out_).ok()) << "what is there stays";
+}
+
+TEST_F(ReuseTest, OtherSettingsSeedsOrDataAreOtherRuns) {
+  SuiteCell longer = cells_[0], reseeded = cells_[1], elsewhere = cells_[2];
+  longer.config.mutable_train()->set_steps(200);
+  reseeded.config.set_seed(7);
+  (*elsewhere.data.mutable_split_fingerprint())["train"] = "9876543210";
+  for (const SuiteCell& cell : {longer, reseeded, elsewhere}) WriteRun(other_, cell);
+  EXPECT_TRUE(Names({other_}).empty());
+}
+
+TEST_F(ReuseTest, WhatIsBegunHereStaysHere) {
+  WriteRun(other_, cells_[0]);
+  ASSERT_TRUE(MakeDirectories(JoinPath(out_, cells_[0].name)).ok());
+  EXPECT_TRUE(Names({other_}).empty());
+}
+
+TEST_F(ReuseTest, AFolderThatIsNotThereIsNamed) {
+  const auto runs = FindReusableRuns({JoinPath(runs_, "nosuch")}, out_, cells_);
+  EXPECT_TRUE(absl::IsNotFound(runs.status())) << runs.status();
+  EXPECT_THAT(std::string(runs.status().message()), HasSubstr("nosuch"));
+}
+
+}  // namespace
+}  // namespace lra
