@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "bench/choices.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
@@ -30,7 +31,20 @@ absl::StatusOr<EfficiencyGrid> LoadEfficiencyGrid(const std::string& name) {
   LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath("efficiency", "grid", name));
   EfficiencyGrid grid;
   LRA_RETURN_IF_ERROR(ReadTextProto(path, &grid));
-  return grid;
+  if (grid.base().empty()) return grid;
+  const std::string base_name = grid.base();
+  LRA_ASSIGN_OR_RETURN(const std::string base_path, ConfigPath("efficiency", "grid", base_name));
+  EfficiencyGrid base;
+  LRA_RETURN_IF_ERROR(ReadTextProto(base_path, &base));
+  if (!base.base().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": base: \"", base_name,
+                                                   "\" has a base itself; name that one, \"",
+                                                   base.base(), "\""));
+  }
+  grid.clear_base();
+  grid.set_note(grid.note().empty() ? base.note() : absl::StrCat(base.note(), ". ", grid.note()));
+  OverrideGrid(grid, &base);
+  return base;
 }
 
 void OverrideGrid(const EfficiencyGrid& given, EfficiencyGrid* grid) {

@@ -10,7 +10,8 @@
 
 namespace lra {
 
-// A file of configs/efficiency/. InvalidArgument names the known ones.
+// A file of configs/efficiency/, over its base where it has one. InvalidArgument names the known
+// ones; the same for a base that has one itself.
 absl::StatusOr<EfficiencyGrid> LoadEfficiencyGrid(const std::string& name);
 
 // Fields that `given` sets replace those of `grid`; a batch or a number of tokens in a batch

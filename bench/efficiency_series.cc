@@ -20,16 +20,37 @@ bool IsMeasured(const BenchRecord& record) {
   return record.result().outcome() == BenchResult::MEASURED;
 }
 
-void AddCell(const BenchRecord& record, std::vector<BenchRecord>* cells) {
-  const int64_t tokens = record.request().tokens();
-  auto place = std::find_if(cells->begin(), cells->end(), [&](const BenchRecord& other) {
-    return other.request().tokens() >= tokens;
+int64_t PlaceOf(const BenchRecord& record, Axis axis) {
+  return axis == Axis::kTokens ? record.request().tokens() : record.request().head_width();
+}
+
+// One length and several widths are curves over the width.
+Axis AxisOf(const std::vector<BenchRecord>& records) {
+  std::set<int64_t> lengths, widths;
+  for (const BenchRecord& record : records) {
+    lengths.insert(record.request().tokens());
+    widths.insert(record.request().head_width());
+  }
+  return lengths.size() == 1 && widths.size() > 1 ? Axis::kHeadWidth : Axis::kTokens;
+}
+
+void AddCell(const BenchRecord& record, Series* series) {
+  std::vector<BenchRecord>& cells = series->cells;
+  const int64_t at = PlaceOf(record, series->axis);
+  auto place = std::find_if(cells.begin(), cells.end(), [&](const BenchRecord& other) {
+    return PlaceOf(other, series->axis) >= at;
   });
-  if (place != cells->end() && place->request().tokens() == tokens) {
+  if (place != cells.end() && PlaceOf(*place, series->axis) == at) {
     *place = record;
   } else {
-    cells->insert(place, record);
+    cells.insert(place, record);
   }
+}
+
+// What cells of a series have in common.
+std::string KeyAlong(Axis axis, BenchRecord record) {
+  if (axis == Axis::kHeadWidth) record.mutable_request()->clear_head_width();
+  return SeriesKey(record);
 }
 
 std::string PanelKey(const Series& series) {
@@ -37,7 +58,7 @@ std::string PanelKey(const Series& series) {
   record.mutable_request()->clear_attention();
   record.mutable_request()->clear_options();
   record.mutable_request()->clear_causal();
-  return SeriesKey(record);
+  return KeyAlong(series.axis, std::move(record));
 }
 
 std::string ModeText(const BenchRequest& request) {
@@ -53,10 +74,17 @@ std::string ModeText(const BenchRequest& request) {
   }
 }
 
-std::string TitleOf(const BenchRecord& record) {
+// What stays the same along the axis.
+std::string ShapeText(const BenchRequest& request, Axis axis) {
+  return axis == Axis::kTokens
+             ? absl::StrFormat("%d heads of width %d", request.heads(), request.head_width())
+             : absl::StrFormat("N = %d, %d heads of width D", request.tokens(), request.heads());
+}
+
+std::string TitleOf(const BenchRecord& record, Axis axis) {
   const BenchRequest& request = record.request();
-  std::string title = absl::StrFormat("%s: %s, %d heads of width %d", ModeText(request),
-                                      record.regime(), request.heads(), request.head_width());
+  std::string title =
+      absl::StrFormat("%s: %s, %s", ModeText(request), record.regime(), ShapeText(request, axis));
   if (request.scope() == BenchRequest::STEP)
     absl::StrAppendFormat(&title, ", %d layers, MLP %d", request.layers(), request.mlp_width());
   absl::StrAppend(&title, ", ", PrecisionName(request.precision()));
@@ -77,16 +105,17 @@ double BytesOf(const BenchRecord& record) {
                                  : result.passes().peak_bytes());
 }
 
-std::vector<int64_t> LengthsOf(const std::vector<Series>& series) {
-  std::set<int64_t> lengths;
+std::vector<int64_t> PlacesOf(const std::vector<Series>& series) {
+  std::set<int64_t> places;
   for (const Series& one : series) {
-    for (const BenchRecord& record : one.cells) lengths.insert(record.request().tokens());
+    for (const BenchRecord& record : one.cells) places.insert(PlaceOf(record, one.axis));
   }
-  return {lengths.begin(), lengths.end()};
+  return {places.begin(), places.end()};
 }
 
-std::string LengthText(int64_t tokens) {
-  return tokens % 1024 == 0 ? absl::StrCat(tokens / 1024, "K") : absl::StrCat(tokens);
+std::string PlaceText(int64_t place, Axis axis) {
+  if (axis == Axis::kHeadWidth) return absl::StrCat("D = ", place);
+  return place % 1024 == 0 ? absl::StrCat(place / 1024, "K") : absl::StrCat(place);
 }
 
 std::string ExponentText(const std::vector<LengthPoint>& points) {
@@ -101,18 +130,17 @@ TextTable TableOf(const std::string& title, const std::vector<Series>& series,
   TextTable table;
   table.title = title;
   table.header = {"attention"};
-  const std::vector<int64_t> lengths = LengthsOf(series);
-  for (const int64_t tokens : lengths) table.header.push_back(LengthText(tokens));
+  const std::vector<int64_t> places = PlacesOf(series);
+  for (const int64_t place : places) table.header.push_back(PlaceText(place, series.front().axis));
   if (points) table.header.push_back("exponent");
   for (const Series& one : series) {
     std::map<int64_t, std::string> cells;
     for (const BenchRecord& record : one.cells) {
-      cells[record.request().tokens()] =
+      cells[PlaceOf(record, one.axis)] =
           IsMeasured(record) ? text(record) : OutcomeText(record.result());
     }
     std::vector<std::string> row = {one.label};
-    for (const int64_t tokens : lengths)
-      row.push_back(cells.count(tokens) > 0 ? cells[tokens] : "");
+    for (const int64_t place : places) row.push_back(cells.count(place) > 0 ? cells[place] : "");
     if (points) row.push_back(ExponentText(points(one)));
     table.rows.push_back(std::move(row));
   }
@@ -121,13 +149,16 @@ TextTable TableOf(const std::string& title, const std::vector<Series>& series,
 
 }  // namespace
 
+const char* AxisName(Axis axis) { return axis == Axis::kTokens ? "N" : "D"; }
+
 std::vector<Series> GroupSeries(const std::vector<BenchRecord>& records) {
+  const Axis axis = AxisOf(records);
   std::vector<Series> all;
   std::map<std::string, size_t> places;
   for (const BenchRecord& record : records) {
-    const auto [place, is_new] = places.emplace(SeriesKey(record), all.size());
-    if (is_new) all.push_back({MethodLabel(record.request()), {}});
-    AddCell(record, &all[place->second].cells);
+    const auto [place, is_new] = places.emplace(KeyAlong(axis, record), all.size());
+    if (is_new) all.push_back({MethodLabel(record.request()), {}, axis});
+    AddCell(record, &all[place->second]);
   }
   return all;
 }
@@ -137,7 +168,7 @@ std::vector<Panel> GroupPanels(const std::vector<BenchRecord>& records) {
   std::map<std::string, size_t> places;
   for (Series& series : GroupSeries(records)) {
     const auto [place, is_new] = places.emplace(PanelKey(series), panels.size());
-    if (is_new) panels.push_back({TitleOf(series.cells.front()), {}});
+    if (is_new) panels.push_back({TitleOf(series.cells.front(), series.axis), {}});
     panels[place->second].series.push_back(std::move(series));
   }
   return panels;
@@ -148,7 +179,7 @@ std::vector<LengthPoint> TimePoints(const Series& series) {
   for (const BenchRecord& record : series.cells) {
     if (IsMeasured(record))
       points.push_back(
-          {double(record.request().tokens()), MedianSeconds(record.result().passes())});
+          {double(PlaceOf(record, series.axis)), MedianSeconds(record.result().passes())});
   }
   return points;
 }
@@ -157,7 +188,7 @@ std::vector<LengthPoint> MemoryPoints(const Series& series) {
   std::vector<LengthPoint> points;
   for (const BenchRecord& record : series.cells) {
     if (IsMeasured(record) && BytesOf(record) > 0)
-      points.push_back({double(record.request().tokens()), BytesOf(record)});
+      points.push_back({double(PlaceOf(record, series.axis)), BytesOf(record)});
   }
   return points;
 }
@@ -183,7 +214,8 @@ TextTable MemoryTable(const std::string& title, const std::vector<Series>& serie
 }
 
 TextTable CrossoverTable(const std::string& title, const std::vector<Series>& series) {
-  TextTable table = {title, {"attention", "is faster than", "from N ="}, {}};
+  const char* axis = AxisName(series.front().axis);
+  TextTable table = {title, {"attention", "is faster than", absl::StrCat("from ", axis, " =")}, {}};
   for (const Series& slower : series) {
     for (const Series& faster : series) {
       const std::optional<double> tokens = CrossoverTokens(TimePoints(slower), TimePoints(faster));

@@ -1,4 +1,4 @@
-// Measured cells as curves over the length, and the tables of such curves.
+// Measured cells as curves over the length or the width, and the tables of such curves.
 #ifndef LRA_BENCH_EFFICIENCY_SERIES_H_
 #define LRA_BENCH_EFFICIENCY_SERIES_H_
 
@@ -11,16 +11,23 @@
 
 namespace lra {
 
-// One method under one setting: cells at increasing lengths. Of two of one length the later counts.
+// What grows along a series: the length N, or the width D of a head where all cells have one N.
+enum class Axis { kTokens, kHeadWidth };
+const char* AxisName(Axis axis);  // "N", "D"
+
+// One method under one setting: cells at increasing places on the axis. Of two at one place the
+// later counts.
 struct Series {
   std::string label;
   std::vector<BenchRecord> cells;
+  Axis axis = Axis::kTokens;
 };
 
 // Series under one setting: what may stand in one table, and lie in one figure.
 struct Panel {
   std::string title;
   std::vector<Series> series;
+  Axis axis() const { return series.front().axis; }
 };
 
 // In order of first appearance.
@@ -28,11 +35,11 @@ std::vector<Series> GroupSeries(const std::vector<BenchRecord>& records);
 std::vector<Panel> GroupPanels(const std::vector<BenchRecord>& records);
 
 // The measured ones: seconds of a pass (STREAMING: of a token), and peak bytes (STREAMING: of the
-// state).
+// state), over the length or the width.
 std::vector<LengthPoint> TimePoints(const Series& series);
 std::vector<LengthPoint> MemoryPoints(const Series& series);
 
-// A row a series, a column a length, and the exponent of growth over the last four lengths.
+// A row a series, a column a length or width, and the exponent of growth over the last four.
 TextTable TimeTable(const std::string& title, const std::vector<Series>& series);
 TextTable MemoryTable(const std::string& title, const std::vector<Series>& series);
 // Which method is faster than which from which length on, where curves cross.

@@ -12,13 +12,12 @@ namespace lra {
 namespace {
 
 std::vector<TextTable> TablesOf(const Panel& panel) {
-  const bool is_stream =
-      panel.series.front().cells.front().request().mode() == BenchRequest::STREAMING;
+  if (panel.series.front().cells.front().request().mode() == BenchRequest::STREAMING)
+    return {StreamTable(panel)};
   std::vector<TextTable> tables = {
       TimeTable(absl::StrCat(panel.title, ": milliseconds"), panel.series)};
   tables.push_back(MemoryTable(
-      absl::StrCat(panel.title, is_stream ? ": megabytes of the state" : ": megabytes of tensors",
-                   " (times the least that it needs)"),
+      absl::StrCat(panel.title, ": megabytes of tensors (times the least that it needs)"),
       panel.series));
   tables.push_back(
       ReachedTable(absl::StrCat(panel.title, ": reached, of the bound that the measured peaks set"),

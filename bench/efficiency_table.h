@@ -21,7 +21,10 @@ struct EfficiencyTableChoice {
 absl::StatusOr<std::string> EfficiencyText(const std::vector<BenchRecord>& records,
                                            const EfficiencyTableChoice& choice);
 
-// bench/generate_table.cc: streaming, `lra bench generate`: time of a token and bytes of the state.
+// bench/generate_table.cc: a row a method and length of a stream: time of a token, its ratio over
+// that at the first length, what it costs where nothing is kept, and bytes of the state.
+TextTable StreamTable(const Panel& panel);
+// The same of every panel: `lra bench generate`.
 std::string GenerateText(const std::vector<BenchRecord>& records);
 
 // Records as JSON: {"machine": ..., "records": [...]}.

@@ -66,6 +66,36 @@ TEST(GroupSeries, TheLaterOfTwoCellsCounts) {
   EXPECT_EQ(TimePoints(series[0])[1].value, 5);
 }
 
+// One length and several widths of a head, as in Figure 5 of the Cottention paper.
+TEST(GroupPanels, AtOneLengthTheAxisIsTheWidth) {
+  std::vector<BenchRecord> records;
+  for (const int width : {256, 64, 128}) {
+    for (const char* attention : {"transformer", "cottention"}) {
+      records.push_back(Cell(attention, 1024, width * 1e-3, width * 1000));
+      records.back().mutable_request()->set_head_width(width);
+    }
+  }
+  const std::vector<Panel> panels = GroupPanels(records);
+  ASSERT_THAT(panels, SizeIs(1));
+  EXPECT_EQ(panels[0].axis(), Axis::kHeadWidth);
+  EXPECT_THAT(panels[0].title, HasSubstr("N = 1024, 2 heads of width D"));
+  ASSERT_THAT(TimePoints(panels[0].series[1]), SizeIs(3));
+  EXPECT_EQ(TimePoints(panels[0].series[1])[2].tokens, 256);
+  EXPECT_THAT(*EfficiencyText(records, {}),
+              HasSubstr("| attention   | D = 64 | D = 128 | D = 256 | exponent |"));
+  EXPECT_THAT(GnuplotProgram(panels[0], "a.svg"), HasSubstr("set xlabel \"D\""));
+}
+
+TEST(StreamTable, SetsEachLengthBesideTheFirst) {
+  std::vector<BenchRecord> records = {Cell("linear", 64, 2e-3), Cell("linear", 3072, 3e-3)};
+  for (BenchRecord& record : records) record.mutable_request()->set_mode(BenchRequest::STREAMING);
+  const TextTable table = StreamTable(GroupPanels(records)[0]);
+  ASSERT_THAT(table.rows, SizeIs(2));
+  EXPECT_EQ(table.rows[0][3], "1.00");
+  EXPECT_EQ(table.rows[1][3], "1.50");
+  EXPECT_THAT(*EfficiencyText(records, {}), HasSubstr("times that of the first N"));
+}
+
 TEST(EfficiencyText, HasTimesExponentsMemoryAndCrossings) {
   const std::string text = *EfficiencyText(Cells(), {});
   EXPECT_THAT(text, HasSubstr("| attention   |    1K |   2K |   4K |            8K | exponent |"));
@@ -137,6 +167,18 @@ TEST(EfficiencyGrids, EveryFileHasCellsAndASource) {
   }
   EXPECT_THAT(std::string(LoadEfficiencyGrid("table5").status().message()),
               HasSubstr("cosformer_table5"));
+}
+
+TEST(EfficiencyGrids, ASmallTwinIsItsBaseButForWhatItSets) {
+  const EfficiencyGrid base = *LoadEfficiencyGrid("cosformer_table5");
+  const EfficiencyGrid small = *LoadEfficiencyGrid("cosformer_table5_small");
+  EXPECT_EQ(small.attention_size(), base.attention_size());
+  EXPECT_EQ(small.tokens(), base.tokens());
+  EXPECT_EQ(small.batch(0), "2");
+  EXPECT_EQ(small.batch_size(), 1);
+  EXPECT_EQ(small.passes(), 3);
+  EXPECT_EQ(small.source(), base.source());
+  EXPECT_THAT(small.note(), HasSubstr(base.note() + ". The small twin"));
 }
 
 TEST(EfficiencyGrids, WhatIsGivenGoesBefore) {

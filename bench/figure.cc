@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bench/curve_figure.h"
 #include "bench/gnuplot.h"
 
 namespace lra {
@@ -44,12 +45,13 @@ bool HasPoints(const Panel& panel) {
 }  // namespace
 
 std::string GnuplotProgram(const Panel& panel, const std::string& svg) {
-  std::string text = absl::StrCat(
-      "set terminal svg size 1200,560 dynamic\nset output ", "\"", svg, "\"\n",
-      DataBlocks(panel, "time", TimePoints), DataBlocks(panel, "memory", MemoryPoints),
-      "set multiplot layout 1,2 title ", GnuplotText(panel.title),
-      "\nset logscale xy\nset logscale x 2\nset xlabel \"N\"\nset key left top\nset grid\n",
-      "set ylabel \"ms\"\n", Plot(panel, "time", TimePoints, "*1e3"));
+  std::string text =
+      absl::StrCat("set terminal svg size 1200,560 dynamic\nset output ", "\"", svg, "\"\n",
+                   kFigureLineTypes, DataBlocks(panel, "time", TimePoints),
+                   DataBlocks(panel, "memory", MemoryPoints), "set multiplot layout 1,2 title ",
+                   GnuplotText(panel.title), "\nset logscale xy\nset logscale x 2\nset xlabel \"",
+                   AxisName(panel.axis()), "\"\nset key left top\nset grid\nset ylabel \"ms\"\n",
+                   Plot(panel, "time", TimePoints, "*1e3"));
   const std::string memory = Plot(panel, "memory", MemoryPoints, "/1e6");
   if (!memory.empty()) absl::StrAppend(&text, "set ylabel \"MB\"\n", memory);
   return text + "unset multiplot\n";

@@ -7,7 +7,8 @@
 namespace lra {
 namespace {
 
-std::vector<std::string> TokenRow(const BenchRecord& record) {
+// `first` is the median of the series' first measured cell; 0 without one.
+std::vector<std::string> TokenRow(const BenchRecord& record, double first) {
   const BenchResult& result = record.result();
   std::vector<std::string> row = {MethodLabel(record.request()),
                                   absl::StrCat(record.request().tokens())};
@@ -19,6 +20,7 @@ std::vector<std::string> TokenRow(const BenchRecord& record) {
   const std::vector<double> tokens(seconds.begin(), seconds.end());
   const Interval quartiles = Quartiles(tokens);
   row.push_back(Milliseconds(MedianOf(tokens)));
+  row.push_back(first > 0 ? absl::StrFormat("%.2f", MedianOf(tokens) / first) : "–");
   row.push_back(absl::StrCat(Milliseconds(quartiles.low), " – ", Milliseconds(quartiles.high)));
   // Records of older builds do not say it.
   row.push_back(result.recompute_seconds() > 0 ? Milliseconds(result.recompute_seconds()) : "–");
@@ -32,18 +34,23 @@ std::vector<std::string> TokenRow(const BenchRecord& record) {
 
 }  // namespace
 
+TextTable StreamTable(const Panel& panel) {
+  TextTable table = {absl::StrCat(panel.title, ", after N tokens"),
+                     {"attention", "N", "ms a token", "times that of the first N", "quartiles",
+                      "recomputed, ms", "state MB", "times the least state"},
+                     {}};
+  for (const Series& series : panel.series) {
+    const std::vector<LengthPoint> points = TimePoints(series);
+    const double first = points.empty() ? 0 : points.front().value;
+    for (const BenchRecord& record : series.cells) table.rows.push_back(TokenRow(record, first));
+  }
+  return table;
+}
+
 std::string GenerateText(const std::vector<BenchRecord>& records) {
   std::string text;
-  for (const Panel& panel : GroupPanels(records)) {
-    TextTable table = {absl::StrCat(panel.title, ", after N tokens"),
-                       {"attention", "N", "ms a token", "quartiles", "recomputed, ms", "state MB",
-                        "times the least state"},
-                       {}};
-    for (const Series& series : panel.series) {
-      for (const BenchRecord& record : series.cells) table.rows.push_back(TokenRow(record));
-    }
-    absl::StrAppend(&text, ToMarkdown(table), "\n");
-  }
+  for (const Panel& panel : GroupPanels(records))
+    absl::StrAppend(&text, ToMarkdown(StreamTable(panel)), "\n");
   if (!records.empty()) absl::StrAppend(&text, DescribeBenchMachine(records[0].machine()), "\n");
   return text;
 }

@@ -7,10 +7,13 @@
 #include "bench/efficiency_grid.h"
 #include "bench/efficiency_table.h"
 #include "bench/figure.h"
+#include "bench/gnuplot.h"
 #include "bench/grid.h"
 #include "bench/record_file.h"
+#include "bench/scored_speeds.h"
 #include "cli/bench.h"
 #include "cli/flags.h"
+#include "cli/leaderboard_flags.h"
 #include "cli/patient_threads.h"
 #include "lra/child.h"
 #include "lra/files.h"
@@ -27,11 +30,12 @@ struct EfficiencyFlags {
   std::vector<std::string> head_widths, published;
   std::string tokens, size;
   int passes = 0, warm_ups = 0;
-  std::string kernels, records = "efficiency.jsonl";
+  std::string kernels, records;
   double cell_seconds = 60;
   uint64_t budget_bytes = 0;
   std::vector<std::string> table;
   std::string format = "md", figure, reference = "transformer";
+  LeaderboardFlags scores;  // runs alone
   BenchFlags bench;
 };
 
@@ -89,21 +93,63 @@ absl::StatusOr<EfficiencyGrid> WholeGrid(const EfficiencyFlags& flags) {
   return grid;
 }
 
+std::string RecordsOf(const EfficiencyFlags& flags) {
+  if (!flags.records.empty()) return flags.records;
+  return absl::StrCat(flags.grid.empty() ? "efficiency" : flags.grid, ".jsonl");
+}
+
 absl::StatusOr<GridPlan> PlanOf(const EfficiencyGrid& grid, const EfficiencyFlags& flags) {
   LRA_ASSIGN_OR_RETURN(GridPlan plan, PlanOfGrid(grid));
-  plan.base.set_threads(ResolveThreads(flags.bench.threads));
+  const int threads = flags.bench.threads > 0 ? flags.bench.threads : grid.threads();
+  plan.base.set_threads(ResolveThreads(threads));
   plan.base.set_kernels(flags.kernels);
   plan.base.set_limit_seconds(flags.cell_seconds);
   plan.base.set_budget_bytes(static_cast<int64_t>(flags.budget_bytes));
   return plan;
 }
 
+void SayWritten(const std::vector<std::string>& pictures) {
+  for (const std::string& picture : pictures) std::cerr << "wrote " << picture << "\n";
+}
+
 absl::Status Draw(const EfficiencyFlags& flags, const std::vector<BenchRecord>& records) {
   if (flags.figure.empty()) return absl::OkStatus();
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> pictures,
                        DrawFigures(GroupPanels(records), flags.figure));
-  for (const std::string& picture : pictures) std::cerr << "wrote " << picture << "\n";
+  SayWritten(pictures);
   return absl::OkStatus();
+}
+
+// The panel whose speeds go with scores: forward passes of whole models where there are any.
+const Panel* PanelForScores(const std::vector<Panel>& panels) {
+  const Panel* chosen = nullptr;
+  for (const Panel& panel : panels) {
+    const BenchRequest& request = panel.series.front().cells.front().request();
+    if (request.scope() != BenchRequest::STEP) continue;
+    if (chosen == nullptr || request.mode() == BenchRequest::FORWARD) chosen = &panel;
+  }
+  return chosen;
+}
+
+// The table of --scores, and its figure; nothing without the flag.
+absl::StatusOr<std::string> ScoresText(const EfficiencyFlags& flags,
+                                       const std::vector<BenchRecord>& records) {
+  if (flags.scores.runs.empty()) return "";
+  const std::vector<Panel> panels = GroupPanels(records);
+  const Panel* panel = PanelForScores(panels);
+  if (panel == nullptr)
+    return absl::InvalidArgumentError("--scores: needs speeds of whole models (--scope model)");
+  LRA_ASSIGN_OR_RETURN(const LoadedBoard loaded, LoadBoard(flags.scores));
+  LRA_ASSIGN_OR_RETURN(const ScoredSpeeds scored, ScoreSpeeds(*panel, loaded.board));
+  if (!flags.figure.empty()) {
+    LRA_ASSIGN_OR_RETURN(
+        const std::vector<std::string> pictures,
+        DrawPictures({[&](const std::string& svg) { return ScoredSpeedsProgram(scored, svg); }},
+                     absl::StrCat(flags.figure, "-scores")));
+    SayWritten(pictures);
+  }
+  const TextTable table = ScoredSpeedsTable(scored, flags.reference);
+  return absl::StrCat(flags.format == "csv" ? ToCsv(table) : ToMarkdown(table), "\n");
 }
 
 absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& grid,
@@ -115,8 +161,9 @@ absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& gr
   const bool has_source = flags.format == "md" && !grid.source().empty();
   const std::string heading =
       has_source ? absl::StrCat("# ", grid.source(), "\n\n", grid.note(), "\n\n") : "";
+  LRA_ASSIGN_OR_RETURN(const std::string scores, ScoresText(flags, records));
   LRA_RETURN_IF_ERROR(
-      PrintBench(absl::StrCat(heading, text), RecordsJson(records), flags.bench, context));
+      PrintBench(absl::StrCat(heading, scores, text), RecordsJson(records), flags.bench, context));
   return Draw(flags, records);
 }
 
@@ -138,10 +185,10 @@ absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& c
   WaitPatiently(flags.bench.threads);
   LRA_ASSIGN_OR_RETURN(const GridPlan plan, PlanOf(grid, flags));
   const CellRunner run = ChildRunner(ThisProgram());
-  GridRun to_run = {{}, flags.records, context.quiet};
+  GridRun to_run = {{}, RecordsOf(flags), context.quiet};
   LRA_ASSIGN_OR_RETURN(to_run.machine, MeasureMachine(run, plan.base.threads(), flags.kernels));
   LRA_RETURN_IF_ERROR(RunGrid(plan, to_run, run).status());
-  LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, ReadRecordFile(flags.records));
+  LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, ReadRecordFile(to_run.path));
   return PrintRecords(flags, grid, records, context);
 }
 
@@ -204,8 +251,14 @@ void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddBytes(command, "--memory-budget", &flags->budget_bytes,
            "Bytes of tensors, e.g. 4GB; what needs more is recorded as out of memory");
   AddOption(command, "--records", &flags->records,
-            "File of measured cells, a line each; cells that it holds are not measured again",
-            {.shows_default = true});
+            "File of measured cells, a line each; cells that it holds are not measured again "
+            "(default: GRID.jsonl with --grid, else efficiency.jsonl)");
+}
+
+void AddScores(CLI::App* command, EfficiencyFlags* flags) {
+  AddOption(command, "--scores", &flags->scores.runs,
+            "Run folders, or folders that hold some: their scores beside the speeds, and with "
+            "--figure a picture of both, PREFIX-scores-1.svg");
 }
 
 void AddFigure(CLI::App* command, EfficiencyFlags* flags) {
@@ -221,6 +274,7 @@ void AddTableFlags(CLI::App* command, EfficiencyFlags* flags) {
             "Printed speeds beside ours: cosformer2022, lra2020 (configs/published_speeds)");
   AddOption(command, "--reference", &flags->reference, "Whose speed printed ratios are of",
             {.shows_default = true});
+  AddScores(command, flags);
   AddFigure(command, flags);
 }
 
@@ -238,7 +292,7 @@ void AddBenchEfficiency(CLI::App* group, CommandContext* context) {
           "512..8192\n"
           "  lra bench efficiency --scope model --mode forward,training --tokens "
           "1000,2000,3000,4000 --batch 4 --memory-budget 4GB\n"
-          "  lra bench efficiency --grid cosformer_table5 --batch 4 --passes 5 --warm-ups 2\n"
+          "  lra bench efficiency --grid cosformer_table5_small --figure table5\n"
           "  lra bench efficiency --batch-tokens 65536 --mode training --records cells.jsonl\n"
           "  lra bench efficiency --table cells.jsonl --figure efficiency --format csv",
           [flags, context] { return RunEfficiency(*flags, *context); });

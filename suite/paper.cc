@@ -18,6 +18,7 @@ namespace lra {
 namespace {
 
 constexpr char kSuites[] = "suites";
+constexpr char kGrids[] = "efficiency";
 
 absl::Status CheckNamed(absl::string_view kind, absl::string_view what, const std::string& name) {
   return name.empty() ? absl::OkStatus() : ConfigPath(kind, what, name).status();
@@ -31,7 +32,7 @@ absl::Status CheckItem(const PaperItem& item) {
     return absl::InvalidArgumentError("needs a suite, a grid, a command or a reason");
   }
   LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", item.suite()));
-  LRA_RETURN_IF_ERROR(CheckNamed("efficiency", "grid", item.grid()));
+  LRA_RETURN_IF_ERROR(CheckNamed(kGrids, "grid", item.grid()));
   LRA_RETURN_IF_ERROR(CheckNamed("published", "published table", item.published()));
   return CheckNamed("published", "published table", item.beside());
 }
@@ -74,18 +75,28 @@ absl::StatusOr<KeptResult> KeptRuns(const std::string& suite, const std::string&
   return kept;
 }
 
-// The suite and its twin.
-std::vector<std::string> SuitesOf(const PaperItem& item) {
-  std::vector<std::string> suites;
-  if (item.suite().empty()) return suites;
-  if (const std::string small = SmallTwin(item.suite()); !small.empty()) suites.push_back(small);
-  suites.push_back(item.suite());
-  return suites;
+// NAME_small where there is such a file.
+std::string SmallFile(const std::string& kind, absl::string_view name) {
+  const std::string twin = absl::StrCat(name, "_small");
+  const std::vector<std::string> names = ConfigNames(kind);
+  return std::find(names.begin(), names.end(), twin) == names.end() ? "" : twin;
 }
+
+// The suite or grid behind its twin; nothing where there is none.
+std::vector<std::string> BothOf(const std::string& kind, const std::string& name) {
+  std::vector<std::string> both;
+  if (name.empty()) return both;
+  if (const std::string small = SmallFile(kind, name); !small.empty()) both.push_back(small);
+  both.push_back(name);
+  return both;
+}
+
+std::vector<std::string> SuitesOf(const PaperItem& item) { return BothOf(kSuites, item.suite()); }
+std::vector<std::string> GridsOf(const PaperItem& item) { return BothOf(kGrids, item.grid()); }
 
 // What there is to say where nothing is kept.
 std::string NothingKept(const PaperItem& item) {
-  if (!item.suite().empty() || !item.grid().empty() || !item.record().empty()) return "not run";
+  if (!item.suite().empty() || !item.grid().empty()) return "not run";
   return item.command().empty() ? "not to be run here" : "not kept";
 }
 
@@ -99,10 +110,10 @@ absl::StatusOr<PaperFile> LoadPaper(absl::string_view name) {
   return paper;
 }
 
-std::string SmallTwin(absl::string_view suite) {
-  const std::string twin = absl::StrCat(suite, "_small");
-  const std::vector<std::string> names = ConfigNames(kSuites);
-  return std::find(names.begin(), names.end(), twin) == names.end() ? "" : twin;
+std::string SmallTwin(absl::string_view suite) { return SmallFile(kSuites, suite); }
+
+std::string GridRecords(absl::string_view grid) {
+  return absl::StrCat("efficiency/", grid, ".jsonl");
 }
 
 std::vector<std::string> CommandsOf(const PaperItem& item) {
@@ -114,8 +125,10 @@ std::vector<std::string> CommandsOf(const PaperItem& item) {
         absl::StrCat("lra table runs/", suites.front(),
                      item.beside().empty() ? "" : absl::StrCat(" --published ", item.beside())));
   }
-  if (!item.grid().empty())
-    commands.push_back(absl::StrCat("lra bench efficiency --grid ", item.grid()));
+  for (const std::string& grid : GridsOf(item)) {
+    commands.push_back(absl::StrCat("lra bench efficiency --grid ", grid,
+                                    item.grid_flags().empty() ? "" : " ", item.grid_flags()));
+  }
   commands.insert(commands.end(), item.command().begin(), item.command().end());
   return commands;
 }
@@ -130,9 +143,10 @@ absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& re
                                       : absl::StrCat(kept.other, " runs under other rules"));
     status.kept.push_back(std::move(kept));
   }
-  if (!item.record().empty() && std::filesystem::exists(JoinPath(records, item.record()))) {
-    parts.push_back("kept");
-    status.kept.push_back({item.record(), 0, 0});
+  for (const std::string& grid : GridsOf(item)) {
+    if (!std::filesystem::exists(JoinPath(records, GridRecords(grid)))) continue;
+    parts.push_back("measured");
+    status.kept.push_back({GridRecords(grid), 0, 0});
   }
   status.text = parts.empty() ? NothingKept(item) : absl::StrJoin(parts, ", ");
   return status;

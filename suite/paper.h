@@ -19,7 +19,11 @@ absl::StatusOr<PaperFile> LoadPaper(absl::string_view name);
 // "cosformer_table6_small": the suite's twin for two cores; empty if there is none.
 std::string SmallTwin(absl::string_view suite);
 
-// What to type for it, the small twin of a suite first.
+// "efficiency/cosformer_table5_small.jsonl": where a grid's cells are kept, below the folder of
+// records.
+std::string GridRecords(absl::string_view grid);
+
+// What to type for it, the small twin of a suite or a grid first.
 std::vector<std::string> CommandsOf(const PaperItem& item);
 
 // Where results are kept.
@@ -31,14 +35,15 @@ struct KeptResult {
 };
 
 struct ItemStatus {
-  // "12 of 40 runs", "40 runs under other rules", "kept", "not run", "not kept" (a command whose
-  // output is not kept), "not to be run here".
+  // "12 of 40 runs", "40 runs under other rules", "measured" (a grid), "not run", "not kept" (a
+  // command whose output is not kept), "not to be run here".
   std::string text;
   std::vector<KeptResult> kept;  // that are there
 };
 
 // Counts the runs of the item's suite, and of its small twin, whose records are in
-// RECORDS/SUITE/NAME and have the suite's settings. Errors: those of the suite's file.
+// RECORDS/SUITE/NAME and have the suite's settings, and looks for the cells of its grids. Errors:
+// those of the suite's file.
 absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& records);
 
 }  // namespace lra

@@ -1,0 +1,154 @@
+#include "bench/scored_speeds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "bench/curve_figure.h"
+#include "eval/metric.h"
+
+namespace lra {
+namespace {
+
+struct Score {
+  double value = 0;
+  Interval interval;
+};
+
+// A table of one task has no averages.
+std::optional<Score> ScoreOf(const LeaderboardRow& row) {
+  if (row.kind != RunRecord::MEASURED) return std::nullopt;
+  if (row.cells.size() > 1) {
+    if (!row.average || !row.average_interval) return std::nullopt;
+    return Score{*row.average, *row.average_interval};
+  }
+  if (row.cells.empty() || !row.cells[0] || row.cells[0]->is_unranked() || !row.cells[0]->interval)
+    return std::nullopt;
+  return Score{row.cells[0]->value, *row.cells[0]->interval};
+}
+
+// Both kinds of points at each length, by method.
+using Points = std::map<int64_t, std::pair<double, double>>;
+
+Points PointsOf(const Series& series) {
+  std::map<int64_t, double> bytes;
+  for (const LengthPoint& point : MemoryPoints(series))
+    bytes[std::llround(point.tokens)] = point.value;
+  Points points;
+  for (const LengthPoint& point : TimePoints(series)) {
+    const int64_t tokens = std::llround(point.tokens);
+    if (bytes.count(tokens) > 0) points[tokens] = {point.value, bytes[tokens]};
+  }
+  return points;
+}
+
+// The longest length that all have; 0 where there is none.
+int64_t SharedTokens(const std::map<std::string, Points>& methods) {
+  std::map<int64_t, size_t> counts;
+  for (const auto& [name, points] : methods) {
+    for (const auto& [tokens, values] : points) ++counts[tokens];
+  }
+  int64_t longest = 0;
+  for (const auto& [tokens, count] : counts) {
+    if (count == methods.size()) longest = tokens;
+  }
+  return longest;
+}
+
+std::string ScoreTitle(const LeaderboardTable& table) {
+  return absl::StrCat(table.metric->name(), table.tasks.size() > 1 ? ", mean over " : " on ",
+                      absl::StrJoin(table.tasks, ", "));
+}
+
+}  // namespace
+
+absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& board) {
+  if (board.tables.empty()) return absl::NotFoundError("the records give no table");
+  const LeaderboardTable& table = board.tables[0];
+  const double scale = table.metric->traits().scale;
+  ScoredSpeeds scored{ScoreTitle(table), panel.title, 0, {}};
+  std::map<std::string, Points> points;
+  for (const LeaderboardRow& row : table.rows) {
+    const std::optional<Score> score = ScoreOf(row);
+    const auto series = std::find_if(panel.series.begin(), panel.series.end(),
+                                     [&row](const Series& one) { return one.label == row.method; });
+    if (!score || series == panel.series.end() || PointsOf(*series).empty()) continue;
+    points[row.label] = PointsOf(*series);
+    scored.methods.push_back({row.label,
+                              scale * score->value,
+                              {scale * score->interval.low, scale * score->interval.high}});
+  }
+  scored.tokens = SharedTokens(points);
+  if (scored.tokens == 0) {
+    return absl::NotFoundError(absl::StrCat(
+        "no method has both a score and a speed at a length that all have: scores are of ",
+        table.rows.size(), " rows, speeds of ", panel.series.size(), " methods"));
+  }
+  for (ScoredSpeed& method : scored.methods) {
+    const auto [seconds, bytes] = points[method.label][scored.tokens];
+    method.per_second = 1 / seconds;
+    method.megabytes = bytes / 1e6;
+  }
+  std::stable_sort(scored.methods.begin(), scored.methods.end(),
+                   [](const ScoredSpeed& a, const ScoredSpeed& b) { return a.score > b.score; });
+  return scored;
+}
+
+TextTable ScoredSpeedsTable(const ScoredSpeeds& scored, const std::string& reference) {
+  TextTable table = {absl::StrCat("Accuracy beside speed and memory. Speed: ", scored.speed_title,
+                                  ", N = ", scored.tokens),
+                     {"attention", scored.score_title, "passes a second",
+                      absl::StrCat("over ", reference), "MB of tensors"},
+                     {}};
+  const auto base = std::find_if(scored.methods.begin(), scored.methods.end(),
+                                 [&](const ScoredSpeed& one) { return one.label == reference; });
+  for (const ScoredSpeed& one : scored.methods) {
+    table.rows.push_back(
+        {one.label,
+         absl::StrFormat("%.1f [%.1f, %.1f]", one.score, one.interval.low, one.interval.high),
+         absl::StrFormat("%.2f", one.per_second),
+         base == scored.methods.end() ? "–"
+                                      : absl::StrFormat("%.2f", one.per_second / base->per_second),
+         absl::StrFormat("%.0f", one.megabytes)});
+  }
+  return table;
+}
+
+std::string ScoredSpeedsProgram(const ScoredSpeeds& scored, const std::string& svg) {
+  std::string blocks, plots;
+  double most = 0, slowest = std::numeric_limits<double>::infinity(), fastest = 0;
+  for (const ScoredSpeed& one : scored.methods) {
+    most = std::max(most, one.megabytes);
+    slowest = std::min(slowest, one.per_second);
+    fastest = std::max(fastest, one.per_second);
+  }
+  for (size_t i = 0; i < scored.methods.size(); ++i) {
+    const ScoredSpeed& one = scored.methods[i];
+    absl::StrAppendFormat(&blocks, "$method%d << END\n%.9g %.9g %.9g %.9g\nEND\n", i + 1,
+                          one.per_second, one.score, one.interval.low, one.interval.high);
+    // A circle's area is the memory; the largest is 9 times a usual point wide.
+    absl::StrAppendFormat(
+        &plots, "%s$method%d using 1:2:3:4 with yerrorbars lt %d dt 1 pt 7 ps 0.3 title %s, ",
+        i == 0 ? "plot " : "", i + 1, i + 1, PlainQuoted(one.label));
+    absl::StrAppendFormat(&plots, "$method%d using 1:2 with points lt %d pt 6 ps %.3g notitle%s",
+                          i + 1, i + 1, std::max(0.6, 9 * std::sqrt(one.megabytes / most)),
+                          i + 1 < scored.methods.size() ? ", " : "\n");
+  }
+  return absl::StrCat(
+      "set terminal svg size 800,640 dynamic noenhanced background 'white'\nset output ",
+      PlainQuoted(svg), "\n", kFigureLineTypes, blocks,
+      "set grid\nset key below left Left reverse maxcols 4\nset logscale x\n",
+      absl::StrFormat("set xrange [%.3g:%.3g]\n", slowest / 1.5, fastest * 1.5), "set xlabel ",
+      PlainQuoted(absl::StrCat("passes a second at N = ", scored.tokens,
+                               "; circles: memory, the largest ",
+                               absl::StrFormat("%.0f MB", most))),
+      "\nset ylabel ", PlainQuoted(scored.score_title), "\n", plots);
+}
+
+}  // namespace lra

@@ -1,0 +1,90 @@
+#include "bench/scored_speeds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "eval/metric.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+BenchRecord Cell(const std::string& attention, int64_t tokens, double seconds, int64_t bytes) {
+  BenchRecord record;
+  record.mutable_request()->set_scope(BenchRequest::STEP);
+  record.mutable_request()->set_mode(BenchRequest::FORWARD);
+  record.mutable_request()->set_attention(attention);
+  record.mutable_request()->set_tokens(tokens);
+  record.mutable_result()->set_outcome(BenchResult::MEASURED);
+  record.mutable_result()->mutable_passes()->add_seconds(seconds);
+  record.mutable_result()->mutable_passes()->set_peak_bytes(bytes);
+  return record;
+}
+
+LeaderboardRow Row(const std::string& method, std::optional<double> average) {
+  LeaderboardRow row;
+  row.method = row.label = method;
+  row.cells.resize(2);
+  row.average = average;
+  if (average) row.average_interval = Interval{*average - 0.02, *average + 0.02};
+  return row;
+}
+
+Leaderboard Board() {
+  LeaderboardTable table;
+  table.metric = *FindMetric(kAccuracy);
+  table.tasks = {"listops", "text"};
+  table.rows = {Row("linear", 0.5), Row("transformer", 0.6), Row("relu", std::nullopt),
+                Row("performer", 0.7)};
+  table.rows.push_back(Row("majority", 0.2));
+  table.rows.back().kind = RunRecord::BASELINE;
+  Leaderboard board;
+  board.tables.push_back(table);
+  return board;
+}
+
+// Softmax has no cell at 4,000: what all have is 2,000.
+std::vector<BenchRecord> Cells() {
+  return {Cell("transformer", 1000, 0.1, 100'000'000), Cell("transformer", 2000, 0.4, 400'000'000),
+          Cell("linear", 2000, 0.1, 50'000'000),       Cell("linear", 4000, 0.2, 100'000'000),
+          Cell("relu", 2000, 0.1, 50'000'000),         Cell("majority", 2000, 0.1, 1)};
+}
+
+TEST(ScoreSpeeds, SetsAveragesBesideSpeedsAtTheLongestLengthThatAllHave) {
+  const auto scored = ScoreSpeeds(GroupPanels(Cells())[0], Board());
+  ASSERT_TRUE(scored.ok()) << scored.status();
+  EXPECT_EQ(scored->tokens, 2000);
+  EXPECT_EQ(scored->score_title, "accuracy, mean over listops, text");
+  ASSERT_THAT(scored->methods, SizeIs(2)) << "relu has no average, performer no speed";
+  EXPECT_EQ(scored->methods[0].label, "transformer");
+  EXPECT_DOUBLE_EQ(scored->methods[0].score, 60);
+  EXPECT_DOUBLE_EQ(scored->methods[0].interval.low, 58);
+  EXPECT_DOUBLE_EQ(scored->methods[1].per_second, 10);
+  EXPECT_DOUBLE_EQ(scored->methods[1].megabytes, 50);
+}
+
+TEST(ScoreSpeeds, SaysWhereNothingMatches) {
+  const auto scored = ScoreSpeeds(GroupPanels({Cell("cosformer", 1000, 1, 1)})[0], Board());
+  EXPECT_TRUE(absl::IsNotFound(scored.status())) << scored.status();
+}
+
+TEST(ScoredSpeedsTable, HasRatiosOverTheReference) {
+  const TextTable table =
+      ScoredSpeedsTable(*ScoreSpeeds(GroupPanels(Cells())[0], Board()), "transformer");
+  ASSERT_THAT(table.rows, SizeIs(2));
+  EXPECT_EQ(table.rows[1],
+            (std::vector<std::string>{"linear", "50.0 [48.0, 52.0]", "10.00", "4.00", "50"}));
+}
+
+TEST(ScoredSpeedsProgram, DrawsMemoryAsArea) {
+  const std::string program =
+      ScoredSpeedsProgram(*ScoreSpeeds(GroupPanels(Cells())[0], Board()), "a.svg");
+  EXPECT_THAT(program, HasSubstr("$method1 << END\n2.5 60 58 62\nEND"));
+  EXPECT_THAT(program, HasSubstr("$method1 using 1:2 with points lt 1 pt 6 ps 9 notitle"));
+  EXPECT_THAT(program, HasSubstr("$method2 using 1:2 with points lt 2 pt 6 ps 3.18 notitle"));
+}
+
+}  // namespace
+}  // namespace lra
