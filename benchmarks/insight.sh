@@ -16,6 +16,7 @@ page=docs/insight.md kept=docs/records/insight lengths=docs/records/listops_leng
 published=(lra2020 cosformer2022 nystromformer skyformer s4_line)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+source benchmarks/page_blocks.sh
 
 # ListOps of the benchmark, and of every length.
 generate() {
@@ -87,21 +88,6 @@ block() {
   esac
 }
 
-# The page with its blocks made again: what stands between "<!-- NAME begins -->" and "<!-- NAME ends -->".
-made_page() {
-  local line name=
-  while IFS= read -r line; do
-    if [[ $line =~ ^'<!-- '([a-z_]+)' begins -->'$ ]]; then
-      name=${BASH_REMATCH[1]}
-      printf '%s\n' "$line"
-      block "$name"
-    elif [[ $line =~ ^'<!-- '([a-z_]+)' ends -->'$ ]]; then
-      name=
-    fi
-    [ -n "$name" ] || printf '%s\n' "$line"
-  done <"$page"
-}
-
 draw() {
   local runs
   mapfile -t runs < <(of_task listops labels listops_curriculum_small)
@@ -113,14 +99,13 @@ draw() {
 
 write() {
   generate
-  made_page >"$page.new"
-  mv "$page.new" "$page"
+  write_page
   draw
 }
 
 check() {
   generate
-  made_page | diff - "$page"
+  check_page
 }
 
 case "${1:-}" in

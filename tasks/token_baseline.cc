@@ -14,6 +14,7 @@
 #include "lra/status_macros.h"
 #include "tasks/kneser_ney.h"
 #include "tasks/neighbour_counts.h"
+#include "tasks/size_baseline.h"
 
 namespace lra {
 namespace {
@@ -357,6 +358,8 @@ std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(TokenBaselineKin
        .ladder = "n-grams"},
       Bigram, kMaxPairIds);
   if (kind.is_image) AddOfImages(kind.has_colours, add);
+  methods.push_back(MakeGzipBaseline());
+  if (kind.is_image) methods.push_back(MakePngBaseline());
   add({.name = "ngram",
        .description = absl::StrCat("How often each token follows the ", kNgramOrder - 1,
                                    " in front of it, smoothed as by Kneser and Ney."),

@@ -26,6 +26,7 @@ struct TokenBaselineKind {
 //   channel_bigram (colours): the same after the value of the same colour in the pixel before
 //   slope (images): the same after left + up - corner, in colours and what that missed by in the
 //     colour before
+//   gzip, png (images): the sizes of packed examples (tasks/size_baseline.h)
 //   ngram: of the four tokens in front (tasks/kneser_ney.h); not quick
 // Of hidden tokens uniform, unigram and
 //   two_sided: how often each occurs between its two neighbours, where these are not hidden

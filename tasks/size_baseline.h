@@ -1,0 +1,23 @@
+// Compressors as baselines where the next token is guessed: what an example takes when it is packed
+// is a code length, in the same unit as a model's.
+#ifndef LRA_TASKS_SIZE_BASELINE_H_
+#define LRA_TASKS_SIZE_BASELINE_H_
+
+#include <memory>
+
+#include "tasks/baseline_method.h"
+
+namespace lra {
+
+// `gzip`: the bytes of deflate at its highest level, without a header, where the last 32,768 tokens
+// of the training split and what is given of the example stand before it as a dictionary. Of up to
+// 256 ids (WhyNot).
+std::unique_ptr<BaselineMethod> MakeGzipBaseline();
+
+// `png`: the whole file of the picture. Of whole pictures of up to 256 values without given tokens
+// (WhyNot). FailedPrecondition where tokens are given.
+std::unique_ptr<BaselineMethod> MakePngBaseline();
+
+}  // namespace lra
+
+#endif  // LRA_TASKS_SIZE_BASELINE_H_
