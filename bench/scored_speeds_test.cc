@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-BenchRecord Cell(const std::string& attention, int64_t tokens, double seconds, int64_t bytes) {
+BenchRecord TimedCell(const std::string& attention, int64_t tokens, double seconds, int64_t bytes) {
   BenchRecord record;
   record.mutable_request()->set_scope(BenchRequest::STEP);
   record.mutable_request()->set_mode(BenchRequest::FORWARD);
@@ -23,7 +23,7 @@ BenchRecord Cell(const std::string& attention, int64_t tokens, double seconds, i
   return record;
 }
 
-LeaderboardRow Row(const std::string& method, std::optional<double> average) {
+LeaderboardRow AverageRow(const std::string& method, std::optional<double> average) {
   LeaderboardRow row;
   row.method = row.label = method;
   row.cells.resize(2);
@@ -32,13 +32,13 @@ LeaderboardRow Row(const std::string& method, std::optional<double> average) {
   return row;
 }
 
-Leaderboard Board() {
+Leaderboard ScoredBoard() {
   LeaderboardTable table;
   table.metric = *FindMetric(kAccuracy);
   table.tasks = {"listops", "text"};
-  table.rows = {Row("linear", 0.5), Row("transformer", 0.6), Row("relu", std::nullopt),
-                Row("performer", 0.7)};
-  table.rows.push_back(Row("majority", 0.2));
+  table.rows = {AverageRow("linear", 0.5), AverageRow("transformer", 0.6),
+                AverageRow("relu", std::nullopt), AverageRow("performer", 0.7)};
+  table.rows.push_back(AverageRow("majority", 0.2));
   table.rows.back().kind = RunRecord::BASELINE;
   Leaderboard board;
   board.tables.push_back(table);
@@ -46,14 +46,17 @@ Leaderboard Board() {
 }
 
 // Softmax has no cell at 4,000: what all have is 2,000.
-std::vector<BenchRecord> Cells() {
-  return {Cell("transformer", 1000, 0.1, 100'000'000), Cell("transformer", 2000, 0.4, 400'000'000),
-          Cell("linear", 2000, 0.1, 50'000'000),       Cell("linear", 4000, 0.2, 100'000'000),
-          Cell("relu", 2000, 0.1, 50'000'000),         Cell("majority", 2000, 0.1, 1)};
+std::vector<BenchRecord> TimedCells() {
+  return {TimedCell("transformer", 1000, 0.1, 100'000'000),
+          TimedCell("transformer", 2000, 0.4, 400'000'000),
+          TimedCell("linear", 2000, 0.1, 50'000'000),
+          TimedCell("linear", 4000, 0.2, 100'000'000),
+          TimedCell("relu", 2000, 0.1, 50'000'000),
+          TimedCell("majority", 2000, 0.1, 1)};
 }
 
 TEST(ScoreSpeeds, SetsAveragesBesideSpeedsAtTheLongestLengthThatAllHave) {
-  const auto scored = ScoreSpeeds(GroupPanels(Cells())[0], Board());
+  const auto scored = ScoreSpeeds(GroupPanels(TimedCells())[0], ScoredBoard());
   ASSERT_TRUE(scored.ok()) << scored.status();
   EXPECT_EQ(scored->tokens, 2000);
   EXPECT_EQ(scored->score_title, "accuracy, mean over listops, text");
@@ -66,13 +69,14 @@ TEST(ScoreSpeeds, SetsAveragesBesideSpeedsAtTheLongestLengthThatAllHave) {
 }
 
 TEST(ScoreSpeeds, SaysWhereNothingMatches) {
-  const auto scored = ScoreSpeeds(GroupPanels({Cell("cosformer", 1000, 1, 1)})[0], Board());
+  const auto scored =
+      ScoreSpeeds(GroupPanels({TimedCell("cosformer", 1000, 1, 1)})[0], ScoredBoard());
   EXPECT_TRUE(absl::IsNotFound(scored.status())) << scored.status();
 }
 
 TEST(ScoredSpeedsTable, HasRatiosOverTheReference) {
   const TextTable table =
-      ScoredSpeedsTable(*ScoreSpeeds(GroupPanels(Cells())[0], Board()), "transformer");
+      ScoredSpeedsTable(*ScoreSpeeds(GroupPanels(TimedCells())[0], ScoredBoard()), "transformer");
   ASSERT_THAT(table.rows, SizeIs(2));
   EXPECT_EQ(table.rows[1],
             (std::vector<std::string>{"linear", "50.0 [48.0, 52.0]", "10.00", "4.00", "50"}));
@@ -80,7 +84,7 @@ TEST(ScoredSpeedsTable, HasRatiosOverTheReference) {
 
 TEST(ScoredSpeedsProgram, DrawsMemoryAsArea) {
   const std::string program =
-      ScoredSpeedsProgram(*ScoreSpeeds(GroupPanels(Cells())[0], Board()), "a.svg");
+      ScoredSpeedsProgram(*ScoreSpeeds(GroupPanels(TimedCells())[0], ScoredBoard()), "a.svg");
   EXPECT_THAT(program, HasSubstr("$method1 << END\n2.5 60 58 62\nEND"));
   EXPECT_THAT(program, HasSubstr("$method1 using 1:2 with points lt 1 pt 6 ps 9 notitle"));
   EXPECT_THAT(program, HasSubstr("$method2 using 1:2 with points lt 2 pt 6 ps 3.18 notitle"));

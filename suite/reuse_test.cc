@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-SuiteCell Cell(const std::string& attention, uint32_t seed) {
+SuiteCell RunCell(const std::string& attention, uint32_t seed) {
   SuiteCell cell;
   cell.seed = seed;
   cell.config.set_task("listops");
@@ -49,7 +49,8 @@ class ReuseTest : public testing::Test {
     for (const ReusableRun& run : *runs) names.push_back(run.cell.name);
     return names;
   }
-  const std::vector<SuiteCell> cells_ = {Cell("linear", 0), Cell("linear", 1), Cell("relu", 0)};
+  const std::vector<SuiteCell> cells_ = {RunCell("linear", 0), RunCell("linear", 1),
+                                         RunCell("relu", 0)};
   TestFolder folder_;
   const std::string runs_ = JoinPath(folder_.path(), "runs"), other_ = JoinPath(runs_, "other"),
                     out_ = JoinPath(runs_, "mine");

@@ -22,9 +22,13 @@ constexpr int64_t kByteIds = 256;
 constexpr int kNoHeader = -15;  // of a window of 2^15 bytes
 constexpr int kMostMemory = 9;
 
-void AppendIds(const SplitView& split, int64_t example, std::vector<int32_t>* ids, Bytes* bytes) {
+// The id of byte 0: id 0 may be kept for padding.
+int FirstId(const TaskSpec& seen) { return seen.zero_is_token() ? 0 : 1; }
+
+void AppendBytes(const SplitView& split, int64_t example, std::vector<int32_t>* ids, Bytes* bytes) {
   split.Read(example, ids);
-  bytes->insert(bytes->end(), ids->begin(), ids->end());
+  const int first = FirstId(split.spec());
+  for (const int32_t id : *ids) bytes->push_back(static_cast<uint8_t>(id - first));
 }
 
 // The last tokens of the split, as many as deflate can look back to.
@@ -34,7 +38,7 @@ Bytes EndOf(const SplitView& split) {
     tokens += split.length_tokens(--first);
   Bytes bytes;
   std::vector<int32_t> ids;
-  for (int64_t i = first; i < split.size(); ++i) AppendIds(split, i, &ids, &bytes);
+  for (int64_t i = first; i < split.size(); ++i) AppendBytes(split, i, &ids, &bytes);
   if (bytes.size() > kWindowBytes) bytes.erase(bytes.begin(), bytes.end() - kWindowBytes);
   return bytes;
 }
@@ -66,7 +70,7 @@ class Gzip {
   absl::StatusOr<int64_t> BytesOf(const SplitView& split, int64_t example) const {
     Bytes text, before = end_;
     std::vector<int32_t> ids;
-    AppendIds(split, example, &ids, &text);
+    AppendBytes(split, example, &ids, &text);
     const auto given = text.begin() + split.prompt_tokens(example);
     before.insert(before.end(), text.begin(), given);
     text.erase(text.begin(), given);
@@ -95,7 +99,7 @@ class Png {
     }
     Bytes pixels;
     std::vector<int32_t> ids;
-    AppendIds(split, example, &ids, &pixels);
+    AppendBytes(split, example, &ids, &pixels);
     const int side = split.spec().image_side_pixels();
     LRA_ASSIGN_OR_RETURN(const std::string file,
                          EncodePng(pixels, side, side, Channels(split.spec())));
@@ -112,8 +116,8 @@ class SizeBaseline : public BaselineMethod {
   explicit SizeBaseline(BaselineFacts facts) : BaselineMethod(std::move(facts)) {}
 
   std::string WhyNot(const TaskSpec& seen) const override {
-    if (seen.classes() > kByteIds)
-      return absl::StrCat("there are ", seen.classes(), " ids, and it packs bytes");
+    const int64_t ids = seen.classes() - FirstId(seen);
+    if (ids > kByteIds) return absl::StrCat("there are ", ids, " ids, and it packs bytes");
     return Packer::WhyNot(seen);
   }
 

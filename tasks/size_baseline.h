@@ -11,7 +11,7 @@ namespace lra {
 
 // `gzip`: the bytes of deflate at its highest level, without a header, where the last 32,768 tokens
 // of the training split and what is given of the example stand before it as a dictionary. Of up to
-// 256 ids (WhyNot).
+// 256 ids beside padding's (WhyNot).
 std::unique_ptr<BaselineMethod> MakeGzipBaseline();
 
 // `png`: the whole file of the picture. Of whole pictures of up to 256 values without given tokens
