@@ -61,7 +61,7 @@ TEST(GzipBaseline, BytesThatAreNewByHand) {
 
 TEST(GzipBaseline, WhatTrainingHadIsShort) {
   std::vector<uint16_t> text;
-  for (int i = 0; i < 150; ++i) text.push_back(static_cast<uint16_t>((i * i * 7 + 3 * i) % 251));
+  for (int i = 0; i < 150; ++i) text.push_back(static_cast<uint16_t>(1 + (i * i * 7 + 3 * i) % 251));
   const auto seen =
       Score(*MakeGzipBaseline(), TextSpec(), {{text, {}, 0}, {{1, 2, 3}, {}, 0}}, {{text, {}, 0}});
   const auto unseen = Score(*MakeGzipBaseline(), TextSpec(), {{{1, 2, 3}, {}, 0}}, {{text, {}, 0}});
@@ -101,7 +101,7 @@ TaskSpec PictureSpec() {
 }
 
 TEST(PngBaseline, IsTheSizeOfTheFile) {
-  const auto scores = Score(*MakePngBaseline(), PictureSpec(), {{{0, 0, 0, 0}, {}, 0}},
+  const auto scores = Score(*MakePngBaseline(), PictureSpec(), {{{1, 1, 1, 1}, {}, 0}},
                             {{{10, 20, 30, 40}, {}, 0}});
   ASSERT_TRUE(scores.ok()) << scores.status();
   const std::vector<uint8_t> pixels = {10, 20, 30, 40};
@@ -113,7 +113,7 @@ TEST(PngBaseline, IsTheSizeOfTheFile) {
 TEST(PngBaseline, PacksWholePicturesOnly) {
   DataView view;
   view.set_max_length_tokens(3);
-  const auto scores = Score(*MakePngBaseline(), PictureSpec(), {{{0, 0, 0, 0}, {}, 0}},
+  const auto scores = Score(*MakePngBaseline(), PictureSpec(), {{{1, 1, 1, 1}, {}, 0}},
                             {{{10, 20, 30, 40}, {}, 0}}, view);
   EXPECT_THAT(std::string(scores.status().message()), HasSubstr("whole pictures, of 4 tokens"));
 }
