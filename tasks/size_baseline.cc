@@ -61,11 +61,10 @@ absl::StatusOr<int64_t> DeflatedBytes(const Bytes& text, const Bytes& dictionary
   return bytes;
 }
 
-// Packers say how many bytes stand for an example's guessed tokens, and why they cannot.
+// Packers say how many bytes stand for an example's guessed tokens.
 class Gzip {
  public:
   explicit Gzip(const SplitView& train) : end_(EndOf(train)) {}
-  static std::string WhyNot(const TaskSpec& /*seen*/) { return ""; }
 
   absl::StatusOr<int64_t> BytesOf(const SplitView& split, int64_t example) const {
     Bytes text, before = end_;
@@ -84,13 +83,6 @@ class Gzip {
 class Png {
  public:
   explicit Png(const SplitView& /*train*/) {}
-  static std::string WhyNot(const TaskSpec& seen) {
-    const int64_t side = seen.image_side_pixels();
-    const int64_t tokens = side * side * Channels(seen);
-    if (seen.max_length_tokens() == tokens) return "";
-    return absl::StrCat("it packs whole pictures, of ", tokens, " tokens, and the view leaves ",
-                        seen.max_length_tokens());
-  }
 
   absl::StatusOr<int64_t> BytesOf(const SplitView& split, int64_t example) const {
     if (split.prompt_tokens(example) > 0) {
@@ -118,7 +110,7 @@ class SizeBaseline : public BaselineMethod {
   std::string WhyNot(const TaskSpec& seen) const override {
     const int64_t ids = seen.classes() - FirstId(seen);
     if (ids > kByteIds) return absl::StrCat("there are ", ids, " ids, and it packs bytes");
-    return Packer::WhyNot(seen);
+    return "";
   }
 
   absl::StatusOr<BaselineLogits> Predict(const BaselineData&,

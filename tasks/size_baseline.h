@@ -14,8 +14,8 @@ namespace lra {
 // 256 ids beside padding's (WhyNot).
 std::unique_ptr<BaselineMethod> MakeGzipBaseline();
 
-// `png`: the whole file of the picture. Of whole pictures of up to 256 values without given tokens
-// (WhyNot). FailedPrecondition where tokens are given.
+// `png`: the whole file of a picture of up to 256 values (WhyNot). FailedPrecondition where a part
+// of it is given.
 std::unique_ptr<BaselineMethod> MakePngBaseline();
 
 }  // namespace lra
