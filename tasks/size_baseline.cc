@@ -65,6 +65,7 @@ absl::StatusOr<int64_t> DeflatedBytes(const Bytes& text, const Bytes& dictionary
 class Gzip {
  public:
   explicit Gzip(const SplitView& train) : end_(EndOf(train)) {}
+  static std::string WhyNot(const TaskSpec& /*seen*/) { return ""; }
 
   absl::StatusOr<int64_t> BytesOf(const SplitView& split, int64_t example) const {
     Bytes text, before = end_;
@@ -83,6 +84,9 @@ class Gzip {
 class Png {
  public:
   explicit Png(const SplitView& /*train*/) {}
+  static std::string WhyNot(const TaskSpec& seen) {
+    return seen.image_side_pixels() > 0 ? "" : "these are no pictures";
+  }
 
   absl::StatusOr<int64_t> BytesOf(const SplitView& split, int64_t example) const {
     if (split.prompt_tokens(example) > 0) {
@@ -110,7 +114,7 @@ class SizeBaseline : public BaselineMethod {
   std::string WhyNot(const TaskSpec& seen) const override {
     const int64_t ids = seen.classes() - FirstId(seen);
     if (ids > kByteIds) return absl::StrCat("there are ", ids, " ids, and it packs bytes");
-    return "";
+    return Packer::WhyNot(seen);
   }
 
   absl::StatusOr<BaselineLogits> Predict(const BaselineData&,

@@ -14,7 +14,7 @@ namespace lra {
 // 256 ids beside padding's (WhyNot).
 std::unique_ptr<BaselineMethod> MakeGzipBaseline();
 
-// `png`: the whole file of a picture of up to 256 values (WhyNot). FailedPrecondition where a part
+// `png`: the whole file, of pictures of up to 256 values (WhyNot). FailedPrecondition where a part
 // of it is given.
 std::unique_ptr<BaselineMethod> MakePngBaseline();
 

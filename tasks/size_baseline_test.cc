@@ -112,5 +112,10 @@ TEST(PngBaseline, IsTheSizeOfTheFile) {
   EXPECT_THAT(scores->targets, ElementsAre(4));
 }
 
+TEST(PngBaseline, PacksPicturesOnly) {
+  const auto scores = Score(*MakePngBaseline(), TextSpec(), {{{9}, {}, 0}}, {{{9}, {}, 0}});
+  EXPECT_THAT(std::string(scores.status().message()), HasSubstr("these are no pictures"));
+}
+
 }  // namespace
 }  // namespace lra
