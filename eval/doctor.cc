@@ -24,6 +24,8 @@ namespace {
 
 // Standard deviations by which chance alone is not better than the majority class.
 constexpr double kSigmas = 3;
+// A loss from this share of the tokens' entropy on is that of their frequencies.
+constexpr double kOfFrequencies = 0.98;
 
 // What the training loop met, summed over the curve.
 std::vector<int64_t> LabelsOfCurve(const RunRecord& run) {
@@ -64,10 +66,7 @@ int64_t ValidationExamples(const Symptoms& s) {
   for (const SplitResult& result : s.facts->run.results()) {
     if (result.split() == "validation") examples = result.examples();
   }
-  if (s.facts->data) {
-    const std::vector<int64_t>& labels = s.facts->data->validation_labels;
-    examples = std::accumulate(labels.begin(), labels.end(), int64_t{0});
-  }
+  if (s.facts->data) examples = s.facts->data->validation_examples;
   const int64_t limit = s.config().train().validation_examples();
   if (limit > 0 && (examples == 0 || limit < examples)) examples = limit;
   return examples;
@@ -86,7 +85,18 @@ bool IsAboveMajority(double accuracy, double examples, double majority) {
   return accuracy > majority + kSigmas * deviation;
 }
 
+// The commonest pixel is so common that few guesses are better: losses tell more.
+bool AreLossesThoseOfFrequencies(const Symptoms& s) {
+  const double limit = kOfFrequencies * s.entropy;
+  if (s.late_loss < limit) return false;
+  const auto& curve = s.facts->run.curve();
+  return std::none_of(curve.begin(), curve.end(), [limit](const CurvePoint& point) {
+    return point.has_validation_loss() && point.validation_loss() < limit;
+  });
+}
+
 bool IsStuck(const Symptoms& s) {
+  if (s.guesses_tokens()) return AreLossesThoseOfFrequencies(s);
   if (IsAboveMajority(s.late_accuracy, LateTrainingExamples(s), s.majority)) return false;
   return !s.best_validation ||
          !IsAboveMajority(*s.best_validation, static_cast<double>(s.validation_examples),
@@ -134,8 +144,9 @@ std::string SetFlag(absl::string_view field, const absl::AlphaNum& value) {
 }
 
 std::string MajorityLine(const Symptoms& s) {
-  return absl::StrFormat("majority class %s, class entropy %.2f nats", Percent(s.majority),
-                         s.entropy);
+  return absl::StrFormat("%s %s, %s entropy %.2f nats",
+                         s.guesses_tokens() ? "commonest token" : "majority class",
+                         Percent(s.majority), s.guesses_tokens() ? "token" : "class", s.entropy);
 }
 
 }  // namespace internal
@@ -274,22 +285,16 @@ absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
     return absl::InvalidArgumentError(
         "the run has no checkpoint yet: its configuration and task are not known");
   }
-  if (facts.run.spec().guesses_tokens()) {
-    return absl::UnimplementedError(
-        "this run guesses tokens (view.target); the doctor knows runs with labels. Its bars "
-        "are "
-        "those of `lra baseline`");
-  }
   const Symptoms s = internal::Examine(facts);
   Diagnosis diagnosis;
   // Where two findings have equal strength, the earlier is likelier, so causes come before what
   // follows from them.
   for (const auto rule :
        {internal::CheckCheckpoint, internal::CheckTensors, internal::CheckLabels,
-        internal::CheckSplits, internal::CheckPositions, internal::CheckBatchEffect,
-        internal::CheckLabelBalance, internal::CheckBrackets, internal::CheckPixels,
-        internal::CheckLearningRate, internal::CheckPooling, internal::CheckOverfit,
-        internal::CheckStart}) {
+        internal::CheckSplits, internal::CheckAhead, internal::CheckPositions,
+        internal::CheckBatchEffect, internal::CheckLabelBalance, internal::CheckBrackets,
+        internal::CheckPixels, internal::CheckLearningRate, internal::CheckPooling,
+        internal::CheckOverfit, internal::CheckStart}) {
     rule(s, &diagnosis.findings);
   }
   std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),

@@ -36,6 +36,7 @@ inline constexpr char kDroppedBrackets[] = "dropped brackets";
 inline constexpr char kNoPositions[] = "zeroed positions";
 inline constexpr char kBatchDependence[] = "output depends on the batch";
 inline constexpr char kDamagedCheckpoint[] = "damaged checkpoint";
+inline constexpr char kSeesAhead[] = "sees what it guesses";
 
 // Facts about the data.
 struct DataFacts {
@@ -43,8 +44,10 @@ struct DataFacts {
   bool is_same = false;
   // Whether configs/tasks/ pins fingerprints for this task, and whether this data has them.
   bool has_canonical = false, is_canonical = false;
-  // The number of examples of each label.
-  std::vector<int64_t> train_labels, validation_labels;
+  // The number of training examples of each label; where tokens are guessed, of training tokens of
+  // each id.
+  std::vector<int64_t> train_labels;
+  int64_t validation_examples = 0;
   // Labels by the task's oracle: [stored label * C + true label] counts of some training examples;
   // empty without an oracle.
   std::vector<int64_t> label_table;
@@ -79,8 +82,11 @@ struct ModelFacts {
   double change = 0;
   // The largest difference of a logit between an example alone and in a padded batch, and between
   // an example and its tokens in another order, in standard deviations of the logits. Unset where
-  // it would mean nothing: for a constant model, and where logits are not finite.
+  // it would mean nothing: for a constant model, where logits are not finite and, of the order,
+  // where tokens are guessed.
   std::optional<double> batch_effect, order_effect;
+  // Where the next token is guessed: the same when only the guessed token and later ones change.
+  std::optional<double> ahead_effect;
   // Whether every example gets the same logits.
   bool is_constant = false;
   bool has_finite_logits = true;

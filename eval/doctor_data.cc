@@ -23,6 +23,17 @@ std::vector<int64_t> CountLabels(const SplitView& split) {
   return counts;
 }
 
+// Of the tokens that can be asked for, by id.
+std::vector<int64_t> CountTokens(const SplitView& split) {
+  std::vector<int64_t> counts(split.spec().classes());
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < split.size(); ++i) {
+    split.Read(i, &ids);
+    for (size_t n = split.prompt_tokens(i); n < ids.size(); ++n) ++counts[ids[n]];
+  }
+  return counts;
+}
+
 int64_t LookedAt(const SplitView& split) { return std::min(split.size(), kExamplesLookedAt); }
 
 // Measures lengths, zeros and brackets of the training split.
@@ -153,11 +164,15 @@ absl::StatusOr<DataFacts> LookAtData(const std::string& directory, const RunReco
   facts.is_canonical = identity.is_canonical();
   const absl::StatusOr<TaskFile> task = LoadTaskFile(data.spec().name());
   facts.has_canonical = task.ok() && !task->canonical_fingerprint().empty();
-  facts.train_labels = CountLabels(train);
-  facts.validation_labels = CountLabels(validation);
+  facts.validation_examples = validation.size();
   MeasureInputs(data, train, &facts);
-  if (knowledge.oracle) facts.label_table = TableOfLabels(data, train, knowledge.oracle);
-  if (knowledge.shortcut) facts.shortcut_accuracy = ScoreShortcut(train, validation, knowledge);
+  if (train.spec().guesses_tokens()) {
+    facts.train_labels = CountTokens(train);
+  } else {
+    facts.train_labels = CountLabels(train);
+    if (knowledge.oracle) facts.label_table = TableOfLabels(data, train, knowledge.oracle);
+    if (knowledge.shortcut) facts.shortcut_accuracy = ScoreShortcut(train, validation, knowledge);
+  }
   CountLeaked(data, {&train, &validation, &test}, &facts);
   return facts;
 }

@@ -17,8 +17,8 @@ struct Symptoms {
   const DoctorCase* facts = nullptr;
   // Training examples by label: of the data, else as the run met them.
   std::vector<int64_t> labels;
-  // For these labels: the cross-entropy (nats) of knowing their frequencies only, and the share of
-  // the largest class.
+  // For these labels, or ids of guessed tokens: the cross-entropy (nats) of knowing their
+  // frequencies only, and the share of the commonest.
   double entropy = 0, majority = 0;
   // Means over the last quarter of the points.
   double late_loss = 0, late_accuracy = 0;
@@ -28,7 +28,8 @@ struct Symptoms {
   int64_t validation_examples = 0;
   // The step of the last point.
   int64_t step = 0;
-  // Neither validation nor training is better than the majority class by three standard deviations.
+  // Neither validation nor training is better than the majority class by three standard deviations;
+  // where tokens are guessed, neither loss is below the entropy of their frequencies.
   bool is_stuck = false;
   // Before the step at which the landmark (any run, where there is none: kEarliestStep) is judged.
   bool is_early = false;
@@ -39,6 +40,7 @@ struct Symptoms {
   const Landmark* started = nullptr;
 
   const ExperimentConfig& config() const { return facts->run.config(); }
+  bool guesses_tokens() const { return facts->run.spec().guesses_tokens(); }
 };
 
 inline constexpr int64_t kEarliestStep = 100;
@@ -57,6 +59,7 @@ void CheckCheckpoint(const Symptoms& s, Findings* findings);
 void CheckTensors(const Symptoms& s, Findings* findings);
 void CheckPositions(const Symptoms& s, Findings* findings);
 void CheckBatchEffect(const Symptoms& s, Findings* findings);
+void CheckAhead(const Symptoms& s, Findings* findings);
 // The curve against landmarks.
 void CheckLearningRate(const Symptoms& s, Findings* findings);
 void CheckPooling(const Symptoms& s, Findings* findings);
@@ -69,7 +72,8 @@ double Accuracy(const google::protobuf::Map<std::string, double>& values);
 std::string Percent(double share);
 // "--set schedule.learning_rate=0.000667": a fix that can be pasted behind `lra train ...`.
 std::string SetFlag(absl::string_view field, const absl::AlphaNum& value);
-// "majority class 17.0 %, class entropy 2.21 nats"
+// "majority class 17.0 %, class entropy 2.21 nats"; of guessed tokens "commonest token 17.0 %, token
+// entropy 2.21 nats"
 std::string MajorityLine(const Symptoms& s);
 
 }  // namespace lra::internal

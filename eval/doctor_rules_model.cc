@@ -18,6 +18,9 @@ constexpr double kBatchEffectLimit = 1e-3;
 // If another order of tokens moves logits by less than this share of their spread, order has no
 // effect. Positions that are hardly trained yet change little, but not so little.
 constexpr double kOrderEffectLimit = 2e-5;
+// Later tokens that move logits by more than this share of their spread are seen. What does not
+// see them computes the same bits.
+constexpr double kAheadEffectLimit = 1e-5;
 // A learning rate that differs by this factor from one that is known to work explains a curve.
 constexpr double kRateFactor = 8;
 constexpr double kRatioTooHigh = 0.05, kRatioTooLow = 1e-6;
@@ -186,7 +189,9 @@ void CheckTensors(const Symptoms& s, Findings* findings) {
 }
 
 void CheckPositions(const Symptoms& s, Findings* findings) {
-  const bool by_config = s.config().model().positions() == ModelConfig::NO_POSITIONS;
+  // Who sees the tokens before alone knows how many they are.
+  const bool by_config = s.config().model().positions() == ModelConfig::NO_POSITIONS &&
+                         !s.config().attention().causal();
   const bool by_output = s.facts->model && s.facts->model->order_effect &&
                          *s.facts->model->order_effect < kOrderEffectLimit;
   const bool is_rule =
@@ -231,6 +236,22 @@ void CheckBatchEffect(const Symptoms& s, Findings* findings) {
                       : "pin what is taken from the padded batch, as cosformer's M: "
                         "attention.options.scale_tokens, not the batch's length; masks of keys "
                         "(`lra check ATTENTION`)"});
+}
+
+void CheckAhead(const Symptoms& s, Findings* findings) {
+  if (!s.facts->model || !s.facts->model->ahead_effect) return;
+  if (*s.facts->model->ahead_effect < kAheadEffectLimit) return;
+  findings->push_back(
+      {.cause = kSeesAhead,
+       .strength = Finding::kProven,
+       .observed = absl::StrFormat("logits move by %.1e of their spread when only the token that "
+                                   "they guess and later ones change",
+                                   *s.facts->model->ahead_effect),
+       .expected = absl::StrFormat("below %.0e: a guess depends on earlier tokens alone",
+                                   kAheadEffectLimit),
+       .landmark = "the model's own outputs on validation examples",
+       .fix = absl::StrCat("`lra check ", s.config().attention().name(),
+                           "` tests the causal form; scores of this run say nothing")});
 }
 
 void CheckLearningRate(const Symptoms& s, Findings* findings) {
@@ -323,7 +344,9 @@ void CheckStart(const Symptoms& s, Findings* findings) {
       .observed = absl::StrFormat("at step %d training accuracy %s, loss %.3f", s.step,
                                   Percent(s.late_accuracy), s.late_loss),
       .expected = absl::StrCat("more than the ", MajorityLine(s)),
-      .landmark = s.started == nullptr ? "label counts of the training split" : s.started->source(),
+      .landmark = s.started != nullptr ? s.started->source()
+                  : s.guesses_tokens() ? "token counts of the training split"
+                                       : "label counts of the training split",
       .fix = absl::StrCat(
           SetFlag("train.steps", 2 * std::max<int64_t>(s.config().train().steps(), s.step)),
           ", or --seeds 0-2: runs of a bimodal task start late or never; "

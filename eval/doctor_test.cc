@@ -50,7 +50,7 @@ DoctorCase MakeCase(double accuracy, double loss) {
   facts.data.emplace();
   facts.data->is_same = true;
   facts.data->train_labels = {100, 300, 300, 300};
-  facts.data->validation_labels = {50, 150, 150, 150};
+  facts.data->validation_examples = 500;
   facts.data->label_table = {100, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300};
   facts.data->held_out_examples = 1000;
   facts.model.emplace();
@@ -313,6 +313,51 @@ TEST(Doctor, WithoutDataAndWeightsTheCurveIsLeft) {
   EXPECT_THAT(Causes(facts), ElementsAre(kNotStarted));  // labels as the run met them
   facts.run.clear_curve();
   EXPECT_EQ(Diagnose(facts).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// A run that guesses tokens of the same frequencies.
+DoctorCase MakeTokenCase(double accuracy, double loss) {
+  DoctorCase facts = MakeCase(accuracy, loss);
+  facts.run.mutable_spec()->set_guesses_tokens(true);
+  facts.run.mutable_config()->set_task("copy");
+  facts.run.mutable_config()->mutable_attention()->set_causal(true);
+  for (CurvePoint& point : *facts.run.mutable_curve()) point.clear_label_examples();
+  facts.data->label_table.clear();
+  facts.model->order_effect.reset();
+  facts.model->ahead_effect = 0;
+  return facts;
+}
+
+TEST(Doctor, GuessedTokensAreJudgedByTheEntropyOfTheirFrequencies) {
+  // No better than the commonest token, and yet far below its entropy, as black pixels are.
+  EXPECT_THAT(Causes(MakeTokenCase(0.30, 1.0)), IsEmpty());
+  EXPECT_THAT(Diagnose(MakeTokenCase(0.30, 1.0))->notes[0],
+              HasSubstr("commonest token 30.0 %, token entropy 1.31 nats"));
+  EXPECT_THAT(Causes(MakeTokenCase(0.30, 1.31)), ElementsAre(kNotStarted));
+  EXPECT_THAT(Diagnose(MakeTokenCase(0.30, 1.31))->findings[0].landmark,
+              HasSubstr("token counts of the training split"));
+}
+
+TEST(Doctor, ALossThatFellOnceOnValidationIsNoStuckOne) {
+  DoctorCase facts = MakeTokenCase(0.30, 1.31);
+  facts.run.mutable_curve(4)->set_validation_loss(1.2);
+  EXPECT_THAT(Causes(facts), IsEmpty());
+}
+
+TEST(Doctor, AGuessThatSeesItsTokenIsProven) {
+  DoctorCase facts = MakeTokenCase(0.9, 0.1);
+  facts.model->ahead_effect = 0.5;
+  EXPECT_THAT(Causes(facts), ElementsAre(kSeesAhead));
+  EXPECT_EQ(Diagnose(facts)->findings[0].strength, Finding::kProven);
+  EXPECT_THAT(Fix(facts), HasSubstr("`lra check linear`"));
+}
+
+TEST(Doctor, CausalModelsNeedNoPositions) {
+  DoctorCase facts = MakeTokenCase(0.5, 0.9);
+  facts.run.mutable_config()->mutable_model()->set_positions(ModelConfig::NO_POSITIONS);
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  facts.run.mutable_config()->mutable_attention()->set_causal(false);
+  EXPECT_THAT(Causes(facts), ElementsAre(kNoPositions));
 }
 
 }  // namespace

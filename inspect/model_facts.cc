@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -72,6 +73,24 @@ bool IsConstant(const at::Tensor& logits) {
   return logits.size(0) > 1 && logits.std(0).max().item<double>() <= kConstantSpread * largest;
 }
 
+// How far logits move when the second half of the example's guessed tokens become others: those of
+// the first half, and of the first token behind it, must not. Nothing for fewer than two.
+std::optional<double> AheadEffect(const Classifier& model, const SplitView& split,
+                                  int64_t example) {
+  const HostBatch batch = MakeBatch(split, {example});
+  const int64_t tokens = batch.lengths[0], given = split.prompt_tokens(example);
+  const int64_t kept = (tokens - given) / 2;
+  if (kept < 1) return std::nullopt;
+  HostBatch changed = batch;
+  const int32_t first = split.spec().zero_is_token() ? 0 : 1;
+  const int32_t ids = static_cast<int32_t>(split.spec().classes()) - first;
+  for (int64_t n = given + kept; n < tokens; ++n)
+    changed.tokens[n] = first + (changed.tokens[n] - first + 1) % ids;
+  const at::Tensor before = model.Forward(batch, {}), after = model.Forward(changed, {});
+  if (before.size(0) != tokens - given) return std::nullopt;  // no row a token
+  return Difference(before.narrow(0, 0, kept + 1), after.narrow(0, 0, kept + 1));
+}
+
 // Runs a few of the first examples, short and long ones, so that a batch of them is padded.
 absl::Status ProbeOutputs(const Classifier& model, const SplitView& split, ModelFacts* facts) {
   c10::NoGradGuard no_grad;
@@ -92,7 +111,13 @@ absl::Status ProbeOutputs(const Classifier& model, const SplitView& split, Model
   facts->is_constant = IsConstant(logits);
   if (facts->is_constant || !facts->has_finite_logits) return absl::OkStatus();
   facts->batch_effect = Difference(logits, model.Forward(MakeBatch(split, ids), {}));
-  if (!split.spec().is_real()) {
+  if (split.spec().guesses_tokens()) {
+    if (split.spec().hides_tokens()) return absl::OkStatus();
+    for (const int64_t id : ids) {
+      const std::optional<double> effect = AheadEffect(model, split, id);
+      if (effect) facts->ahead_effect = std::max(facts->ahead_effect.value_or(0), *effect);
+    }
+  } else if (!split.spec().is_real()) {
     facts->order_effect = Difference(logits, LogitsOneByOne(model, reversed));
   }
   return absl::OkStatus();

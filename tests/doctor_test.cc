@@ -1,4 +1,4 @@
-// Eleven planted faults and two sound runs: does `lra doctor` name the cause? Faults are planted in
+// Twelve planted faults and three sound runs: does `lra doctor` name the cause? Faults are planted in
 // the data, in the configuration, or in the models that the program makes
 // (TrainRequest::make_classifier and CaseRequest::make_classifier), so that it trains and diagnoses
 // with the same bug. Prints the rows of docs/diagnosis.md's table.
@@ -77,6 +77,38 @@ absl::StatusOr<std::unique_ptr<Classifier>> WithBatchLength(const ExperimentConf
                                                             const TaskSpec& spec) {
   ExperimentConfig faulty = config;
   faulty.mutable_attention()->set_name(kFaultyCosformer);
+  return CreateClassifier(faulty, spec);
+}
+
+constexpr char kUnmasked[] = "linear_without_a_mask";
+
+// Linear attention that is asked for its causal form and gives the other.
+class UnmaskedLinear : public Attention {
+ public:
+  explicit UnmaskedLinear(std::unique_ptr<Attention> linear) : linear_(std::move(linear)) {}
+  const Traits& traits() const override { return linear_->traits(); }
+  at::Tensor Attend(const AttentionInput& input) const override {
+    AttentionInput open = input;
+    open.is_causal = false;
+    return linear_->Attend(open);
+  }
+  at::Tensor Oracle(const AttentionInput& input) const override { return Attend(input); }
+
+ private:
+  const std::unique_ptr<Attention> linear_;
+};
+
+LRA_REGISTER(AttentionRegistry, kUnmasked,
+             [](const AttentionContext& context) -> absl::StatusOr<std::unique_ptr<Attention>> {
+               auto linear = AttentionRegistry::Get().Create("attention", "linear", context);
+               if (!linear.ok()) return linear.status();
+               return std::make_unique<UnmaskedLinear>(*std::move(linear));
+             });
+
+absl::StatusOr<std::unique_ptr<Classifier>> WithoutMask(const ExperimentConfig& config,
+                                                        const TaskSpec& spec) {
+  ExperimentConfig faulty = config;
+  faulty.mutable_attention()->set_name(kUnmasked);
   return CreateClassifier(faulty, spec);
 }
 
@@ -219,6 +251,8 @@ class DoctorTest : public testing::TestWithParam<Planted> {
                 {"min_length_tokens=200", "max_length_tokens=400", "train_examples=3000",
                  "validation_examples=200", "test_examples=200"});
     PrepareData("pathfinder32", "pathfinder32", {"images=200"});
+    PrepareData("copy", "copy",
+                {"train_examples=600", "validation_examples=60", "test_examples=60"});
     EditData("shuffled", [](std::vector<TestSplit>* splits) {
       Examples& train = splits->front().examples;
       RandomStream random(1, RandomDomain::kTest, {0, 0, 0});
@@ -254,6 +288,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Planted{"sound", ""},
         Planted{"sound_cosformer", "", {}, CreateClassifier, "listops", "cosformer"},
+        Planted{"sound_copy", "", {}, CreateClassifier, "copy", "linear", "copy"},
+        Planted{"sees_ahead", kSeesAhead, {}, WithoutMask, "copy", "linear", "copy"},
         Planted{"wrong_pooling", kWrongPooling, {"model.pooling=MEAN"}},
         Planted{"shuffled_labels", kShuffledLabels, {}, CreateClassifier, "shuffled"},
         Planted{"learning_rate_x30", kRateTooHigh, {"schedule.learning_rate=6e-2"}},
