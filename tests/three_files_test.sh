@@ -111,6 +111,15 @@ use_task() {
   expect 2 'preset "lra2020" has no sizes for task "my_parity"' "$lra" config --task my_parity --attention linear --preset lra2020
 }
 
+use_token_task() {
+  expect 0 'ok' "$lra" check my_reverse
+  expect 0 'my_reverse, generated' "$lra" data prepare my_reverse "${small[@]}"
+  expect 0 'gzip .* nats' "$lra" baseline my_reverse --quiet
+  expect 0 'my_reverse linear seed 0: .*test .* nats' "$lra" train --task my_reverse --attention linear "${smoke[@]}" --out runs/reverse
+  expect 0 'no cause for concern' "$lra" doctor runs/reverse
+  expect 0 '[|]' "$lra" generate runs/reverse --examples 2
+}
+
 use_attention() {
   expect 0 'my_taylor' "$lra" list attentions --params
   expect 0 'ok +T1' "$lra" check my_taylor
@@ -140,6 +149,7 @@ plugin() {
 copy_tree
 mkdir "$work/scratch" && cd "$work/scratch"
 plugin task parity parity tasks/my_parity configs/tasks
+plugin token_task reverse reverse tasks/my_reverse configs/tasks
 plugin attention taylor_attention taylor models/attention configs/attentions
 plugin block average_block average models/block configs/blocks
 # The step that docs/adding_a_task.md asks for.
