@@ -23,7 +23,7 @@ std::vector<int64_t> CountLabels(const SplitView& split) {
   return counts;
 }
 
-// Of the tokens that can be asked for, by id.
+// How often each id is asked for.
 std::vector<int64_t> CountTokens(const SplitView& split) {
   std::vector<int64_t> counts(split.spec().classes());
   std::vector<int32_t> ids;

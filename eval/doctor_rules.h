@@ -72,8 +72,8 @@ double Accuracy(const google::protobuf::Map<std::string, double>& values);
 std::string Percent(double share);
 // "--set schedule.learning_rate=0.000667": a fix that can be pasted behind `lra train ...`.
 std::string SetFlag(absl::string_view field, const absl::AlphaNum& value);
-// "majority class 17.0 %, class entropy 2.21 nats"; of guessed tokens "commonest token 17.0 %, token
-// entropy 2.21 nats"
+// "majority class 17.0 %, class entropy 2.21 nats"; where tokens are guessed, "commonest token" and
+// "token entropy"
 std::string MajorityLine(const Symptoms& s);
 
 }  // namespace lra::internal

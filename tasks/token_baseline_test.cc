@@ -193,7 +193,8 @@ TEST(TokenBaselineLimitsTest, TablesOfTooManyIdsAreLeftOut) {
     for (const BaselinePrediction& method : *all) found.push_back(method.facts.name);
     return found;
   };
-  EXPECT_THAT(names(100, DataView::NEXT), ElementsAre("uniform", "unigram", "bigram", "gzip", "ngram"));
+  EXPECT_THAT(names(100, DataView::NEXT),
+              ElementsAre("uniform", "unigram", "bigram", "gzip", "ngram"));
   EXPECT_THAT(names(5000, DataView::NEXT), ElementsAre("uniform", "unigram", "ngram"));
   EXPECT_THAT(names(100, DataView::MASKED), ElementsAre("uniform", "unigram", "two_sided"));
   EXPECT_THAT(names(600, DataView::MASKED), ElementsAre("uniform", "unigram"));
