@@ -1,5 +1,5 @@
-// Twelve planted faults and three sound runs: does `lra doctor` name the cause? Faults are planted in
-// the data, in the configuration, or in the models that the program makes
+// Twelve planted faults and three sound runs: does `lra doctor` name the cause? Faults are planted
+// in the data, in the configuration, or in the models that the program makes
 // (TrainRequest::make_classifier and CaseRequest::make_classifier), so that it trains and diagnoses
 // with the same bug. Prints the rows of docs/diagnosis.md's table.
 #include "eval/doctor.h"
