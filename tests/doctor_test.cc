@@ -89,7 +89,7 @@ class UnmaskedLinear : public Attention {
   const Traits& traits() const override { return linear_->traits(); }
   at::Tensor Attend(const AttentionInput& input) const override {
     AttentionInput open = input;
-    open.is_causal = false;
+    open.causal = false;
     return linear_->Attend(open);
   }
   at::Tensor Oracle(const AttentionInput& input) const override { return Attend(input); }
