@@ -18,19 +18,29 @@ namespace {
 
 struct Score {
   double value = 0;
-  Interval interval;
+  std::optional<Interval> interval;
 };
 
 // A table of one task has no averages.
 std::optional<Score> ScoreOf(const LeaderboardRow& row) {
   if (row.kind != RunRecord::MEASURED) return std::nullopt;
   if (row.cells.size() > 1) {
-    if (!row.average || !row.average_interval) return std::nullopt;
-    return Score{*row.average, *row.average_interval};
+    if (!row.average) return std::nullopt;
+    return Score{*row.average, row.average_interval};
   }
-  if (row.cells.empty() || !row.cells[0] || row.cells[0]->is_unranked() || !row.cells[0]->interval)
-    return std::nullopt;
-  return Score{row.cells[0]->value, *row.cells[0]->interval};
+  if (row.cells.empty() || !row.cells[0] || row.cells[0]->is_unranked()) return std::nullopt;
+  return Score{row.cells[0]->rank_value(), row.cells[0]->interval};
+}
+
+std::optional<Interval> Scaled(const std::optional<Interval>& interval, double scale) {
+  if (!interval) return std::nullopt;
+  return Interval{scale * interval->low, scale * interval->high};
+}
+
+std::string ScoreText(const ScoredSpeed& one) {
+  return one.interval ? absl::StrFormat("%.1f [%.1f, %.1f]", one.score, one.interval->low,
+                                        one.interval->high)
+                      : absl::StrFormat("%.1f", one.score);
 }
 
 // Both kinds of points at each length, by method.
@@ -80,9 +90,7 @@ absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& 
                                      [&row](const Series& one) { return one.label == row.method; });
     if (!score || series == panel.series.end() || PointsOf(*series).empty()) continue;
     points[row.label] = PointsOf(*series);
-    scored.methods.push_back({row.label,
-                              scale * score->value,
-                              {scale * score->interval.low, scale * score->interval.high}});
+    scored.methods.push_back({row.label, scale * score->value, Scaled(score->interval, scale)});
   }
   scored.tokens = SharedTokens(points);
   if (scored.tokens == 0) {
@@ -109,13 +117,11 @@ TextTable ScoredSpeedsTable(const ScoredSpeeds& scored, const std::string& refer
   const auto base = std::find_if(scored.methods.begin(), scored.methods.end(),
                                  [&](const ScoredSpeed& one) { return one.label == reference; });
   for (const ScoredSpeed& one : scored.methods) {
-    table.rows.push_back(
-        {one.label,
-         absl::StrFormat("%.1f [%.1f, %.1f]", one.score, one.interval.low, one.interval.high),
-         absl::StrFormat("%.2f", one.per_second),
-         base == scored.methods.end() ? "–"
-                                      : absl::StrFormat("%.2f", one.per_second / base->per_second),
-         absl::StrFormat("%.0f", one.megabytes)});
+    table.rows.push_back({one.label, ScoreText(one), absl::StrFormat("%.2f", one.per_second),
+                          base == scored.methods.end()
+                              ? "–"
+                              : absl::StrFormat("%.2f", one.per_second / base->per_second),
+                          absl::StrFormat("%.0f", one.megabytes)});
   }
   return table;
 }
@@ -130,8 +136,9 @@ std::string ScoredSpeedsProgram(const ScoredSpeeds& scored, const std::string& s
   }
   for (size_t i = 0; i < scored.methods.size(); ++i) {
     const ScoredSpeed& one = scored.methods[i];
+    const Interval ends = one.interval.value_or(Interval{one.score, one.score});
     absl::StrAppendFormat(&blocks, "$method%d << END\n%.9g %.9g %.9g %.9g\nEND\n", i + 1,
-                          one.per_second, one.score, one.interval.low, one.interval.high);
+                          one.per_second, one.score, ends.low, ends.high);
     // A circle's area is the memory; the largest is 9 times a usual point wide.
     absl::StrAppendFormat(
         &plots, "%s$method%d using 1:2:3:4 with yerrorbars lt %d dt 1 pt 7 ps 0.3 title %s, ",

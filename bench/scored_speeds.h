@@ -2,6 +2,7 @@
 #ifndef LRA_BENCH_SCORED_SPEEDS_H_
 #define LRA_BENCH_SCORED_SPEEDS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace lra {
 struct ScoredSpeed {
   std::string label;
   double score = 0;  // in the metric's unit, as tables show it
-  Interval interval;
+  std::optional<Interval> interval;
   double per_second = 0;  // passes
   double megabytes = 0;   // the peak of tensors
 };
@@ -28,8 +29,8 @@ struct ScoredSpeeds {
 };
 
 // The measured rows of the board's first table that have an average over its tasks (the score where
-// there is one task) and an interval of it, with what the panel says of their method. NotFound
-// where no row has both.
+// there is one task), with what the panel says of their method. Averages have no interval where a
+// task has none, such as one that no run learned. NotFound where no row has both.
 absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& board);
 
 // A row a method: score, passes a second, its ratio over `reference`, memory.

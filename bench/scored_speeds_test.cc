@@ -63,9 +63,19 @@ TEST(ScoreSpeeds, SetsAveragesBesideSpeedsAtTheLongestLengthThatAllHave) {
   ASSERT_THAT(scored->methods, SizeIs(2)) << "relu has no average, performer no speed";
   EXPECT_EQ(scored->methods[0].label, "transformer");
   EXPECT_DOUBLE_EQ(scored->methods[0].score, 60);
-  EXPECT_DOUBLE_EQ(scored->methods[0].interval.low, 58);
+  EXPECT_DOUBLE_EQ(scored->methods[0].interval->low, 58);
   EXPECT_DOUBLE_EQ(scored->methods[1].per_second, 10);
   EXPECT_DOUBLE_EQ(scored->methods[1].megabytes, 50);
+}
+
+// Where no run learned a task, the average has none.
+TEST(ScoreSpeeds, AnAverageWithoutAnIntervalStaysOne) {
+  Leaderboard board = ScoredBoard();
+  board.tables[0].rows[0].average_interval.reset();
+  const auto scored = ScoreSpeeds(GroupPanels(TimedCells())[0], board);
+  ASSERT_TRUE(scored.ok()) << scored.status();
+  EXPECT_EQ(ScoredSpeedsTable(*scored, "transformer").rows[1][1], "50.0");
+  EXPECT_THAT(ScoredSpeedsProgram(*scored, "a.svg"), HasSubstr("10 50 50 50\n"));
 }
 
 TEST(ScoreSpeeds, SaysWhereNothingMatches) {
