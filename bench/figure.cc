@@ -46,8 +46,8 @@ bool HasPoints(const Panel& panel) {
 
 std::string GnuplotProgram(const Panel& panel, const std::string& svg) {
   std::string text =
-      absl::StrCat("set terminal svg size 1200,560 dynamic\nset output ", "\"", svg, "\"\n",
-                   kFigureLineTypes, DataBlocks(panel, "time", TimePoints),
+      absl::StrCat("set terminal svg size 1200,560 dynamic background 'white'\nset output ", "\"",
+                   svg, "\"\n", kFigureLineTypes, DataBlocks(panel, "time", TimePoints),
                    DataBlocks(panel, "memory", MemoryPoints), "set multiplot layout 1,2 title ",
                    GnuplotText(panel.title), "\nset logscale xy\nset logscale x 2\nset xlabel \"",
                    AxisName(panel.axis()), "\"\nset key left top\nset grid\nset ylabel \"ms\"\n",

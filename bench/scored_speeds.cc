@@ -139,18 +139,20 @@ std::string ScoredSpeedsProgram(const ScoredSpeeds& scored, const std::string& s
     const Interval ends = one.interval.value_or(Interval{one.score, one.score});
     absl::StrAppendFormat(&blocks, "$method%d << END\n%.9g %.9g %.9g %.9g\nEND\n", i + 1,
                           one.per_second, one.score, ends.low, ends.high);
+    absl::StrAppendFormat(&plots,
+                          "%s$method%d using 1:2:3:4 with yerrorbars lt %d dt 1 pt 7 ps 0.3, ",
+                          i == 0 ? "plot " : "", i + 1, i + 1);
     // A circle's area is the memory; the largest is 9 times a usual point wide.
-    absl::StrAppendFormat(
-        &plots, "%s$method%d using 1:2:3:4 with yerrorbars lt %d dt 1 pt 7 ps 0.3 title %s, ",
-        i == 0 ? "plot " : "", i + 1, i + 1, PlainQuoted(one.label));
-    absl::StrAppendFormat(&plots, "$method%d using 1:2 with points lt %d pt 6 ps %.3g notitle%s",
-                          i + 1, i + 1, std::max(0.6, 9 * std::sqrt(one.megabytes / most)),
+    absl::StrAppendFormat(&plots, "$method%d using 1:2 with points lt %d lw 0.3 pt 6 ps %.3g, ",
+                          i + 1, i + 1, std::max(0.6, 9 * std::sqrt(one.megabytes / most)));
+    // Names of neighbours in the ranking stand above and below their points.
+    absl::StrAppendFormat(&plots, "$method%d using 1:2:(%s) with labels offset 0,%s%s", i + 1,
+                          PlainQuoted(one.label), i % 2 == 0 ? "0.8" : "-0.8",
                           i + 1 < scored.methods.size() ? ", " : "\n");
   }
   return absl::StrCat(
-      "set terminal svg size 800,640 dynamic noenhanced background 'white'\nset output ",
-      PlainQuoted(svg), "\n", kFigureLineTypes, blocks,
-      "set grid\nset key below left Left reverse maxcols 4\nset logscale x\n",
+      "set terminal svg size 800,600 dynamic noenhanced background 'white'\nset output ",
+      PlainQuoted(svg), "\n", kFigureLineTypes, blocks, "set grid\nunset key\nset logscale x 2\n",
       absl::StrFormat("set xrange [%.3g:%.3g]\n", slowest / 1.5, fastest * 1.5), "set xlabel ",
       PlainQuoted(absl::StrCat("passes a second at N = ", scored.tokens,
                                "; circles: memory, the largest ",

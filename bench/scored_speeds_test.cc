@@ -96,8 +96,8 @@ TEST(ScoredSpeedsProgram, DrawsMemoryAsArea) {
   const std::string program =
       ScoredSpeedsProgram(*ScoreSpeeds(GroupPanels(TimedCells())[0], ScoredBoard()), "a.svg");
   EXPECT_THAT(program, HasSubstr("$method1 << END\n2.5 60 58 62\nEND"));
-  EXPECT_THAT(program, HasSubstr("$method1 using 1:2 with points lt 1 pt 6 ps 9 notitle"));
-  EXPECT_THAT(program, HasSubstr("$method2 using 1:2 with points lt 2 pt 6 ps 3.18 notitle"));
+  EXPECT_THAT(program, HasSubstr("$method1 using 1:2 with points lt 1 lw 0.3 pt 6 ps 9,"));
+  EXPECT_THAT(program, HasSubstr("$method2 using 1:2 with points lt 2 lw 0.3 pt 6 ps 3.18,"));
 }
 
 }  // namespace
