@@ -36,7 +36,7 @@ absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& 
 // A row a method: score, passes a second, its ratio over `reference`, memory.
 TextTable ScoredSpeedsTable(const ScoredSpeeds& scored, const std::string& reference);
 
-// Scores with intervals over passes a second, circles as wide as the memory is large.
+// Scores with intervals over passes a second, discs whose area is the memory.
 std::string ScoredSpeedsProgram(const ScoredSpeeds& scored, const std::string& svg);
 
 }  // namespace lra

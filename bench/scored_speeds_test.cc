@@ -96,8 +96,9 @@ TEST(ScoredSpeedsProgram, DrawsMemoryAsArea) {
   const std::string program =
       ScoredSpeedsProgram(*ScoreSpeeds(GroupPanels(TimedCells())[0], ScoredBoard()), "a.svg");
   EXPECT_THAT(program, HasSubstr("$method1 << END\n2.5 60 58 62\nEND"));
-  EXPECT_THAT(program, HasSubstr("$method1 using 1:2 with points lt 1 lw 0.3 pt 6 ps 9,"));
-  EXPECT_THAT(program, HasSubstr("$method2 using 1:2 with points lt 2 lw 0.3 pt 6 ps 3.18,"));
+  EXPECT_THAT(program, HasSubstr("$method1 using 1:2 with points lc rgb '#990072b2' pt 7 ps 9,"));
+  EXPECT_THAT(program,
+              HasSubstr("$method2 using 1:2 with points lc rgb '#99d55e00' pt 7 ps 3.18,"));
 }
 
 }  // namespace
