@@ -100,8 +100,9 @@ absl::StatusOr<std::vector<SuiteCell>> CellsOf(const SuiteFile& suite, const Sui
 absl::Status ReuseRuns(const SuiteFlags& flags, const SuiteRunOptions& options,
                        std::vector<SuiteCell>* cells) {
   if (flags.reuse.empty()) return absl::OkStatus();
-  LRA_ASSIGN_OR_RETURN(const std::vector<ReusableRun> runs,
-                       FindReusableRuns(flags.reuse, options.out, *cells));
+  auto found = FindReusableRuns(flags.reuse, options.out, *cells);
+  if (!found.ok()) return Annotate(found.status(), "--reuse");
+  const std::vector<ReusableRun> runs = *std::move(found);
   std::map<std::string, int> count_of_folder;
   for (const ReusableRun& run : runs) {
     ++count_of_folder[std::filesystem::path(run.directory).parent_path().string()];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 #include "suite/cells.h"
+#include "suite/reuse.h"
 #include "suite/state.h"
 
 namespace lra {
@@ -60,18 +62,38 @@ int OtherRuns(const std::string& folder, const std::vector<SuiteCell>& cells) {
   return others;
 }
 
-// Expanding a suite takes longer than to see that nothing of it is kept.
-absl::StatusOr<KeptResult> KeptRuns(const std::string& suite, const std::string& records) {
-  if (!std::filesystem::exists(JoinPath(records, suite))) return KeptResult{suite, 0, 0};
+// The runs in the folders of other suites that are runs of this one, too, by folder.
+absl::StatusOr<std::map<std::string, int>> SharedRuns(const std::string& own,
+                                                      const std::string& records,
+                                                      const std::vector<SuiteCell>& cells) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<ReusableRun> runs,
+                       FindReusableRuns({records}, own, cells));
+  std::map<std::string, int> counts;
+  for (const ReusableRun& run : runs)
+    ++counts[std::filesystem::path(run.directory).parent_path().filename().string()];
+  return counts;
+}
+
+// What is kept of the suite in its own folder, then in those of others.
+absl::StatusOr<std::vector<KeptResult>> KeptRuns(const std::string& suite,
+                                                 const std::string& records) {
+  if (!std::filesystem::is_directory(records)) return std::vector<KeptResult>();
   LRA_ASSIGN_OR_RETURN(const SuiteFile file, LoadSuite(suite));
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(file));
-  KeptResult kept{suite, 0, static_cast<int>(cells.size())};
-  for (const CellStatus& status : ReadStatuses(JoinPath(records, suite), cells)) {
-    const bool has_ended =
-        status.state == CellState::kFinished || status.state == CellState::kDiverged;
-    kept.finished += has_ended ? 1 : 0;
+  const int runs = static_cast<int>(cells.size());
+  const std::string own = JoinPath(records, suite);
+  std::vector<KeptResult> kept;
+  if (std::filesystem::exists(own)) {
+    KeptResult result{suite, 0, runs, OtherRuns(own, cells)};
+    for (const CellStatus& status : ReadStatuses(own, cells)) {
+      const bool has_ended =
+          status.state == CellState::kFinished || status.state == CellState::kDiverged;
+      result.finished += has_ended ? 1 : 0;
+    }
+    if (result.finished + result.other > 0) kept.push_back(std::move(result));
   }
-  kept.other = OtherRuns(JoinPath(records, suite), cells);
+  LRA_ASSIGN_OR_RETURN(const auto shared, SharedRuns(own, records, cells));
+  for (const auto& [folder, count] : shared) kept.push_back({folder, count, runs});
   return kept;
 }
 
@@ -137,11 +159,13 @@ absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& re
   ItemStatus status;
   std::vector<std::string> parts;
   for (const std::string& suite : SuitesOf(item)) {
-    LRA_ASSIGN_OR_RETURN(KeptResult kept, KeptRuns(suite, records));
-    if (kept.finished == 0 && kept.other == 0) continue;
-    parts.push_back(kept.finished > 0 ? absl::StrCat(kept.finished, " of ", kept.runs, " runs")
-                                      : absl::StrCat(kept.other, " runs under other rules"));
-    status.kept.push_back(std::move(kept));
+    LRA_ASSIGN_OR_RETURN(const std::vector<KeptResult> kept, KeptRuns(suite, records));
+    if (kept.empty()) continue;
+    int finished = 0;
+    for (const KeptResult& result : kept) finished += result.finished;
+    parts.push_back(finished > 0 ? absl::StrCat(finished, " of ", kept[0].runs, " runs")
+                                 : absl::StrCat(kept[0].other, " runs under other rules"));
+    status.kept.insert(status.kept.end(), kept.begin(), kept.end());
   }
   for (const std::string& grid : GridsOf(item)) {
     if (!std::filesystem::exists(JoinPath(records, GridRecords(grid)))) continue;

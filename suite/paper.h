@@ -42,8 +42,8 @@ struct ItemStatus {
 };
 
 // Counts the runs of the item's suite, and of its small twin, whose records are in
-// RECORDS/SUITE/NAME and have the suite's settings, and looks for the cells of its grids. Errors:
-// those of the suite's file.
+// RECORDS/SUITE/NAME, or in the folder of another suite, and have the suite's settings, and looks
+// for the cells of its grids. Errors: those of the suite's file.
 absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& records);
 
 }  // namespace lra

@@ -173,6 +173,27 @@ TEST_F(PaperStatusTest, CountsTheRecordsOfTheSuitesSettings) {
   }
 }
 
+// Runs that two suites share are trained once.
+TEST_F(PaperStatusTest, RunsOfOtherSuitesCount) {
+  PaperItem item;
+  item.set_suite("cottention_lra");
+  const std::vector<SuiteCell> cells = Cells("cottention_lra_small");
+  const auto softmax = std::find_if(cells.begin(), cells.end(), [](const SuiteCell& cell) {
+    return cell.config.attention().name() == "transformer";
+  });
+  ASSERT_NE(softmax, cells.end());
+  Keep("cosformer_table4_small", *softmax);
+  const auto status = StatusOf(item, folder_.path());
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->text, absl::StrCat("1 of ", cells.size(), " runs"));
+  ASSERT_THAT(status->kept, SizeIs(1));
+  EXPECT_EQ(status->kept[0].path, "cosformer_table4_small");
+  // In both folders it is one run still.
+  Keep("cottention_lra_small", *softmax);
+  EXPECT_EQ(StatusOf(item, folder_.path())->text, status->text);
+  EXPECT_EQ(StatusOf(item, folder_.path())->kept[0].path, "cottention_lra_small");
+}
+
 // A protocol with a new version gives runs new names; what is on record stays to be seen.
 TEST_F(PaperStatusTest, RunsUnderOtherRulesCount) {
   PaperItem item;

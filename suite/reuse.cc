@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<std::string>> PlacesIn(const std::string& folder) {
   }
   if (error) {
     return absl::NotFoundError(
-        absl::StrCat("--reuse ", folder, ": ", error.message(), "; name a folder of runs"));
+        absl::StrCat(folder, ": ", error.message(), "; name a folder of runs"));
   }
   std::sort(places.begin(), places.end());
   places.insert(places.begin(), folder);
