@@ -19,6 +19,18 @@ using internal::CausalState;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+struct CausalForm {
+  decltype(internal::CausalForwardTiled)* forward;
+  decltype(internal::CausalBackwardTiled)* backward;
+};
+
+// A backward takes the form of its forward.
+CausalForm FormOf(bool is_tiled, const at::Tensor& q) {
+  if (is_tiled) return {internal::CausalForwardTiled, internal::CausalBackwardTiled};
+  if (q.is_cpu()) return {internal::CausalForwardByChunk, internal::CausalBackwardByChunk};
+  return {internal::CausalForwardAtOnce, internal::CausalBackwardAtOnce};
+}
+
 class CausalLinearAttentionFunction
     : public torch::autograd::Function<CausalLinearAttentionFunction> {
  public:
@@ -26,11 +38,13 @@ class CausalLinearAttentionFunction
                             const at::Tensor& v, const std::optional<at::Tensor>& log_decay,
                             const std::optional<at::Tensor>& keep,
                             const LinearAttentionSpec& spec) {
+    const bool is_tiled = internal::TakesCausalTiles(q, k, v, spec);
     const CausalState outcome =
-        (q.is_cpu() ? internal::CausalForwardByChunk : internal::CausalForwardAtOnce)(
-            q, k, v, keep.value_or(at::Tensor()), spec);
+        FormOf(is_tiled, q).forward(q, k, v, keep.value_or(at::Tensor()), spec);
     context->save_for_backward({q, k, v, outcome.output, outcome.row_sum});
     context->saved_data["keep"] = keep;
+    context->saved_data["is_tiled"] = is_tiled;
+    context->saved_data["products"] = static_cast<int64_t>(outcome.products);
     context->saved_data["log_decay"] =
         log_decay.has_value() ? IfDefined(log_decay->detach()) : log_decay;
     context->saved_data["state_scale"] = IfDefined(spec.state_scale);
@@ -49,10 +63,11 @@ class CausalLinearAttentionFunction
     spec.log_decay = optional("log_decay");
     spec.state_scale = optional("state_scale");
     spec.chunk_starts = context->saved_data["chunk_starts"].toIntVector();
-    const CausalState outcome = {saved[3], saved[4], optional("key_sum_norms")};
+    const CausalState outcome = {saved[3], saved[4], optional("key_sum_norms"),
+                                 static_cast<ProductType>(context->saved_data["products"].toInt())};
+    const CausalForm form = FormOf(context->saved_data["is_tiled"].toBool(), saved[0]);
     const CausalGradients result =
-        (saved[0].is_cpu() ? internal::CausalBackwardByChunk : internal::CausalBackwardAtOnce)(
-            gradients[0], saved[0], saved[1], saved[2], optional("keep"), spec, outcome);
+        form.backward(gradients[0], saved[0], saved[1], saved[2], optional("keep"), spec, outcome);
     return {result.q, result.k, result.v, result.log_decay, at::Tensor(), at::Tensor()};
   }
 };

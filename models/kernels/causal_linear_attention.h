@@ -5,8 +5,8 @@
 // computes the states again: beside inputs and output it saves one or two numbers for each row, and
 // it holds a state for each chunk while it runs.
 //
-// The host goes through the chunks one by one, which takes the least memory. A device takes all at
-// once, in a number of operators that does not depend on N: it holds matrices of C x C for all T
+// On the CPU float32 has tiles (dispatch.h) without decays and signed floors. Else the host goes
+// through the chunks one by one, which takes the least memory. A device takes all at once, in a number of operators that does not depend on N: it holds matrices of C x C for all T
 // chunks of C tokens, and their T states, so O(N (C + D)) and O(T D Dv) numbers a head.
 #ifndef LRA_MODELS_KERNELS_CAUSAL_LINEAR_ATTENTION_H_
 #define LRA_MODELS_KERNELS_CAUSAL_LINEAR_ATTENTION_H_
@@ -32,6 +32,7 @@ struct CausalState {
   at::Tensor output;         // [B, H, N, Dv]
   at::Tensor row_sum;        // [B, H, N], before it is made safe
   at::Tensor key_sum_norms;  // [B, H, N]: |sum_{j <= i} phi(k_j)| for kSignedFloor, else undefined
+  ProductType products = ProductType::kFloat32;  // of the tiles
 };
 
 struct CausalGradients {
@@ -39,7 +40,7 @@ struct CausalGradients {
   at::Tensor log_decay;  // undefined without decays
 };
 
-// The two implementations of CausalLinearAttention() for N = Nk, for tests that compare them.
+// The implementations of CausalLinearAttention() for N = Nk, for tests that compare them.
 CausalState CausalForwardByChunk(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                  const at::Tensor& keep, const LinearAttentionSpec& spec);
 CausalGradients CausalBackwardByChunk(const at::Tensor& gradient, const at::Tensor& q,
@@ -52,6 +53,18 @@ CausalGradients CausalBackwardAtOnce(const at::Tensor& gradient, const at::Tenso
                                      const at::Tensor& k, const at::Tensor& v,
                                      const at::Tensor& keep, const LinearAttentionSpec& spec,
                                      const CausalState& state);
+
+// Whether the tiles take this call, N = Nk.
+bool TakesCausalTiles(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                      const LinearAttentionSpec& spec);
+// In parallel over (example, head); results do not depend on the number of threads. The forward
+// multiplies as ActiveProductType() says, the backward as its forward did.
+CausalState CausalForwardTiled(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                               const at::Tensor& keep, const LinearAttentionSpec& spec);
+CausalGradients CausalBackwardTiled(const at::Tensor& gradient, const at::Tensor& q,
+                                    const at::Tensor& k, const at::Tensor& v,
+                                    const at::Tensor& keep, const LinearAttentionSpec& spec,
+                                    const CausalState& state);
 
 }  // namespace internal
 }  // namespace lra

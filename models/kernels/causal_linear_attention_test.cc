@@ -1,5 +1,6 @@
 // The forms of linear attention for devices, and the causal one chunk by chunk, against the
-// definition, written with N x N weights and differentiated by LibTorch: float64 on the CPU.
+// definition, written with N x N weights and differentiated by LibTorch: float64 on the CPU, and
+// float32 in tiles.
 #include "models/kernels/causal_linear_attention.h"
 
 #include <ATen/TensorOperators.h>
@@ -159,6 +160,17 @@ Results AtOnce(const Inputs& in, const LinearAttentionSpec& spec) {
   return {state.output, g.q, g.k, g.v, g.log_decay};
 }
 
+// In float32.
+Results Tiled(const Inputs& wide, const LinearAttentionSpec& spec) {
+  Inputs in = wide;
+  for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.upstream}) *t = t->to(at::kFloat);
+  EXPECT_TRUE(internal::TakesCausalTiles(in.q, in.k, in.v, spec));
+  const CausalState state = internal::CausalForwardTiled(in.q, in.k, in.v, in.keep, spec);
+  const CausalGradients g =
+      internal::CausalBackwardTiled(in.upstream, in.q, in.k, in.v, in.keep, spec, state);
+  return {state.output, g.q, g.k, g.v, {}};
+}
+
 Results Bidirectional(const Inputs& in, const LinearAttentionSpec& spec) {
   const LinearAttentionState state = internal::ForwardGeneric(in.q, in.k, in.v, in.keep, spec);
   const LinearAttentionGradients g =
@@ -232,6 +244,51 @@ TEST(CausalLinearAttentionTest, BothFormsAreTheDefinition) {
       ExpectSame(ByChunk(in, spec), expected);
     });
   }
+}
+
+TEST(CausalLinearAttentionTest, TilesAreTheDefinition) {
+  for (const int64_t n : {1, 64, 65, 200}) {
+    ForCausalCases(n, [](const LinearAttentionSpec& spec, const Inputs& in) {
+      if (spec.denominator == Denominator::kSignedFloor || spec.log_decay.defined()) return;
+      ExpectSame(Tiled(in, spec), ByDefinition(in, spec), 2e-5);
+    });
+  }
+}
+
+TEST(CausalLinearAttentionTest, TilesTakeWideHeads) {
+  LinearAttentionSpec spec;
+  spec.causal = true;
+  Inputs in(150, 150, true);
+  for (at::Tensor* t : {&in.q, &in.k}) *t = Normal(150, 100);
+  for (at::Tensor* t : {&in.v, &in.upstream}) *t = Normal(150, 70);
+  ExpectSame(Tiled(in, spec), ByDefinition(in, spec), 2e-5);
+}
+
+TEST(CausalLinearAttentionTest, TilesTakeFloat32WithoutDecaysAlone) {
+  const Inputs in(70, 70, false);
+  const at::Tensor q = in.q.to(at::kFloat);
+  LinearAttentionSpec plain, decaying, floored, scaled, told;
+  decaying.log_decay = at::zeros({1, kHeads, 70}, at::kFloat);
+  floored.denominator = Denominator::kSignedFloor;
+  scaled.state_scale = at::ones({kBatch, kHeads, 1, 5}, at::kFloat);
+  told.chunk_starts = {0, 7};
+  EXPECT_TRUE(internal::TakesCausalTiles(q, q, q, plain));
+  EXPECT_FALSE(internal::TakesCausalTiles(in.q, in.k, in.v, plain));
+  for (const LinearAttentionSpec& spec : {decaying, floored, scaled, told})
+    EXPECT_FALSE(internal::TakesCausalTiles(q, q, q, spec));
+}
+
+// What is computed for one token does not depend on later ones, to the bit.
+TEST(CausalLinearAttentionTest, TilesDoNotLookAhead) {
+  LinearAttentionSpec spec;
+  spec.causal = true;
+  Inputs in(200, 200, false);
+  const at::Tensor before = Tiled(in, spec).output;
+  in.k.slice(2, 150) += 1;
+  in.v.slice(2, 150) += 1;
+  const at::Tensor after = Tiled(in, spec).output;
+  EXPECT_TRUE(at::equal(before.slice(2, 0, 150), after.slice(2, 0, 150)));
+  EXPECT_FALSE(at::equal(before.slice(2, 150), after.slice(2, 150)));
 }
 
 TEST(CausalLinearAttentionTest, StatesAreScaledFromChunkToChunk) {
@@ -352,10 +409,12 @@ TEST(LinearAttentionGenericTest, NotANumberInMaskedTokensHasNoEffect) {
       Inputs in(200, 200, true);
       in.keep.select(1, 17).fill_(false);
       const auto run = [&] { return is_causal ? AtOnce(in, spec) : Bidirectional(in, spec); };
-      const Results clean = run();
+      const bool has_tiles = is_causal && spec.denominator != Denominator::kSignedFloor;
+      const Results clean = run(), clean_tiled = has_tiles ? Tiled(in, spec) : Results();
       in.k.select(2, 17).fill_(std::numeric_limits<double>::quiet_NaN());
       in.v.select(2, 17).fill_(std::numeric_limits<double>::quiet_NaN());
       ExpectSame(run(), clean, 1e-15);
+      if (has_tiles) ExpectSame(Tiled(in, spec), clean_tiled, 1e-15);
     }
   }
 }

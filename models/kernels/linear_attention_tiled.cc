@@ -9,6 +9,7 @@
 #include "models/kernels/gemm.h"
 #include "models/kernels/head_rows.h"
 #include "models/kernels/linear_attention.h"
+#include "models/kernels/linear_attention_shapes.h"
 #include "models/kernels/linear_attention_tiles.h"
 #include "models/kernels/tile_product.h"
 #include "models/kernels/token_tiles.h"
@@ -18,25 +19,6 @@ namespace {
 
 using internal::LinearAttentionGradients;
 using internal::LinearAttentionState;
-
-class AngleTable {
- public:
-  explicit AngleTable(const at::Tensor& angles) {
-    if (!angles.defined()) return;
-    cosine_ = angles.cos().to(at::kFloat).contiguous();
-    sine_ = angles.sin().to(at::kFloat).contiguous();
-    stride_ = angles.dim() == 2 && angles.size(0) > 1 ? angles.size(1) : 0;
-  }
-  Angles At(int64_t example, int64_t token) const {
-    if (!cosine_.defined()) return {};
-    const int64_t at = example * stride_ + token;
-    return {cosine_.const_data_ptr<float>() + at, sine_.const_data_ptr<float>() + at};
-  }
-
- private:
-  at::Tensor cosine_, sine_;
-  int64_t stride_ = 0;
-};
 
 // The shape of the tiles of an example: where there are floors, its epsilon is the example's floor.
 class ExampleShapes {
@@ -54,20 +36,6 @@ class ExampleShapes {
   const TileShape shape_;
   at::Tensor floors_;
 };
-
-TileShape MakeShape(const at::Tensor& q, const at::Tensor& v, const LinearAttentionSpec& spec) {
-  TileShape shape;
-  shape.map = spec.feature_map;
-  shape.slope = static_cast<float>(spec.leaky_slope);
-  shape.norm_epsilon = static_cast<float>(spec.norm_epsilon);
-  shape.denominator = spec.denominator;
-  shape.epsilon = static_cast<float>(spec.epsilon);
-  shape.floor_ratio = static_cast<float>(spec.floor_ratio);
-  shape.width = q.size(3);
-  shape.value_width = v.size(3);
-  shape.state_width = RoundUp((v.size(3) + 1) * (spec.query_angles.defined() ? 2 : 1), kLaneStep);
-  return shape;
-}
 
 // What a thread needs for the tiles of one (example, head) after the other.
 struct TileScratch {
@@ -101,7 +69,7 @@ class BackwardPasses {
   BackwardPasses(const at::Tensor& gradient, const at::Tensor& q, const at::Tensor& k,
                  const at::Tensor& v, const at::Tensor& keep, const LinearAttentionSpec& spec,
                  const LinearAttentionState& state, const LinearAttentionGradients& result)
-      : all_(MakeShape(q, v, spec)),
+      : all_(MakeTileShape(q, v, spec)),
         shapes_(all_, spec.floors),
         query_count_(q.size(2)),
         key_count_(k.size(2)),
@@ -190,7 +158,7 @@ namespace internal {
 
 LinearAttentionState ForwardTiled(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const at::Tensor& keep, const LinearAttentionSpec& spec) {
-  const TileShape all = MakeShape(q, v, spec);
+  const TileShape all = MakeTileShape(q, v, spec);
   const ExampleShapes shapes(all, spec.floors);
   const int64_t width = all.width, state_width = all.state_width, n = q.size(2);
   LinearAttentionState state;
