@@ -1,4 +1,4 @@
-// The causal form in float32 on the CPU. Each (example, head) goes through chunks of kChunkTokens
+// The causal form in float32 on the CPU. Each (example, head) goes through chunks of kCausalTileTokens
 // that stay in the cache: within a chunk A = phi(q) phi(k)^T has a triangular mask, earlier chunks
 // enter through the state S = sum_j phi(k_j) [v_j, 1] (see causal_linear_attention.h). The backward
 // makes the states again instead of keeping them: a pass from the first chunk to the last sums S,
@@ -24,29 +24,29 @@ using internal::CausalGradients;
 using internal::CausalState;
 
 // Wide enough for products at full speed, and still few weights beside the D x W of a state.
-constexpr int64_t kChunkTokens = 64;
+constexpr int64_t kCausalTileTokens = 64;
 
 constexpr KernelNeeds kCausalNeeds;
 
 // Sets what lies above the diagonal of [rows, rows] to zero.
 void ZeroAbove(int64_t rows, float* square) {
   for (int64_t r = 0; r < rows; ++r)
-    std::fill(square + r * kChunkTokens + r + 1, square + r * kChunkTokens + rows, 0.0f);
+    std::fill(square + r * kCausalTileTokens + r + 1, square + r * kCausalTileTokens + rows, 0.0f);
 }
 
 // What a thread needs for the chunks of one (example, head) after the other.
-struct ChunkScratch {
-  explicit ChunkScratch(const TileShape& shape)
-      : queries(kChunkTokens * shape.width),
-        keys(kChunkTokens * shape.width),
-        values(kChunkTokens * shape.state_width),
-        sums(kChunkTokens * shape.state_width),
-        weights(kChunkTokens * kChunkTokens),
-        products(kChunkTokens * kChunkTokens),
-        feature_gradient(kChunkTokens * shape.width),
-        query_norms(kChunkTokens),
-        key_norms(kChunkTokens),
-        floors(kChunkTokens),
+struct CausalScratch {
+  explicit CausalScratch(const TileShape& shape)
+      : queries(kCausalTileTokens * shape.width),
+        keys(kCausalTileTokens * shape.width),
+        values(kCausalTileTokens * shape.state_width),
+        sums(kCausalTileTokens * shape.state_width),
+        weights(kCausalTileTokens * kCausalTileTokens),
+        products(kCausalTileTokens * kCausalTileTokens),
+        feature_gradient(kCausalTileTokens * shape.width),
+        query_norms(kCausalTileTokens),
+        key_norms(kCausalTileTokens),
+        floors(kCausalTileTokens),
         state(shape.width * shape.state_width) {}
   // phi(q) and phi(k) [C, D]; [v, 1] and the sums or their gradients [C, W]; two squares [C, C].
   const Floats queries, keys, values, sums, weights, products, feature_gradient;
@@ -54,28 +54,28 @@ struct ChunkScratch {
   const Floats state;                           // [D, W]: S, or R
 };
 
-struct Chunk {
+struct CausalTile {
   int64_t example, head, index, first, rows;
   bool has_before, has_after;
 };
 
 // body(chunk) for the chunks of a head, or from the last one on.
 template <class Body>
-void ForChunks(int64_t tokens, int64_t example, int64_t head, int64_t index, bool is_backwards,
-               Body body) {
-  const int64_t count = (tokens + kChunkTokens - 1) / kChunkTokens;
+void ForCausalTiles(int64_t tokens, int64_t example, int64_t head, int64_t index, bool is_backwards,
+                    Body body) {
+  const int64_t count = (tokens + kCausalTileTokens - 1) / kCausalTileTokens;
   for (int64_t t = 0; t < count; ++t) {
-    const int64_t at = is_backwards ? count - 1 - t : t, first = at * kChunkTokens;
-    body(Chunk{example, head, index, first, std::min(kChunkTokens, tokens - first), at > 0,
-               at + 1 < count});
+    const int64_t at = is_backwards ? count - 1 - t : t, first = at * kCausalTileTokens;
+    body(CausalTile{example, head, index, first, std::min(kCausalTileTokens, tokens - first),
+                    at > 0, at + 1 < count});
   }
 }
 
 // Chunks of q, k and v, and the products that both directions have.
-class ChunkLoader {
+class CausalTileLoader {
  public:
-  ChunkLoader(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& keep,
-              const LinearAttentionSpec& spec, ProductType type)
+  CausalTileLoader(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                   const at::Tensor& keep, const LinearAttentionSpec& spec, ProductType type)
       : shape_(MakeTileShape(q, v, spec)),
         queries_(q),
         keys_(k),
@@ -87,10 +87,10 @@ class ChunkLoader {
 
   const TileShape& shape() const { return shape_; }
   ProductType type() const { return type_; }
-  Angles QueryAngles(const Chunk& c) const { return query_angles_.At(c.example, c.first); }
-  Angles KeyAngles(const Chunk& c) const { return key_angles_.At(c.example, c.first); }
+  Angles QueryAngles(const CausalTile& c) const { return query_angles_.At(c.example, c.first); }
+  Angles KeyAngles(const CausalTile& c) const { return key_angles_.At(c.example, c.first); }
 
-  void Load(const Chunk& c, const ChunkScratch& s) const {
+  void Load(const CausalTile& c, const CausalScratch& s) const {
     const bool* kept = keep_.At(c.example, c.first);
     FeatureTile(shape_, queries_.Rows(c.example, c.head, c.first), nullptr, c.rows, s.queries.get(),
                 s.query_norms.get());
@@ -101,20 +101,20 @@ class ChunkLoader {
   }
 
   // phi(q) phi(k)^T on and below the diagonal -> s.weights.
-  void Weights(const Chunk& c, const ChunkScratch& s) const {
+  void Weights(const CausalTile& c, const CausalScratch& s) const {
     Gemm(c.rows, c.rows, shape_.width, {s.queries.get(), shape_.width},
-         {s.keys.get(), shape_.width, true}, 0.0f, s.weights.get(), kChunkTokens, type_);
+         {s.keys.get(), shape_.width, true}, 0.0f, s.weights.get(), kCausalTileTokens, type_);
     ZeroAbove(c.rows, s.weights.get());
   }
 
   // s.state += features^T wide: S of keys and values, R of queries and the gradients of sums.
-  void AddToState(const Chunk& c, const Floats& features, const Floats& wide,
-                  const ChunkScratch& s) const {
+  void AddToState(const CausalTile& c, const Floats& features, const Floats& wide,
+                  const CausalScratch& s) const {
     Gemm(shape_.width, shape_.state_width, c.rows, {features.get(), shape_.width, true},
          {wide.get(), shape_.state_width}, 1.0f, s.state.get(), shape_.state_width, type_);
   }
 
-  void ClearState(const ChunkScratch& s) const {
+  void ClearState(const CausalScratch& s) const {
     std::fill_n(s.state.get(), shape_.width * shape_.state_width, 0.0f);
   }
 
@@ -129,7 +129,7 @@ class ChunkLoader {
 // The two passes of the backward over one (example, head).
 class CausalPasses {
  public:
-  CausalPasses(const ChunkLoader& loader, const at::Tensor& gradient, const CausalState& state,
+  CausalPasses(const CausalTileLoader& loader, const at::Tensor& gradient, const CausalState& state,
                const CausalGradients& result)
       : loader_(loader),
         upstream_(gradient),
@@ -140,15 +140,15 @@ class CausalPasses {
         row_sums_(state.row_sum.const_data_ptr<float>()),
         tokens_(state.row_sum.size(2)) {}
 
-  void Queries(const ChunkScratch& s, int64_t example, int64_t head, int64_t index) const {
+  void Queries(const CausalScratch& s, int64_t example, int64_t head, int64_t index) const {
     const TileShape& shape = loader_.shape();
     const int64_t width = shape.width, state_width = shape.state_width;
     loader_.ClearState(s);
-    ForChunks(tokens_, example, head, index, false, [&](const Chunk& c) {
+    ForCausalTiles(tokens_, example, head, index, false, [&](const CausalTile& c) {
       Load(c, s);
       // In float32 always: the gradients through numerator and denominator nearly cancel.
-      Gemm(c.rows, width, c.rows, {s.products.get(), kChunkTokens}, {s.keys.get(), width}, 0.0f,
-           s.feature_gradient.get(), width);
+      Gemm(c.rows, width, c.rows, {s.products.get(), kCausalTileTokens}, {s.keys.get(), width},
+           0.0f, s.feature_gradient.get(), width);
       if (c.has_before) {
         Gemm(c.rows, width, state_width, {s.sums.get(), state_width},
              {s.state.get(), state_width, true}, 1.0f, s.feature_gradient.get(), width);
@@ -159,14 +159,14 @@ class CausalPasses {
     });
   }
 
-  void Keys(const ChunkScratch& s, int64_t example, int64_t head, int64_t index) const {
+  void Keys(const CausalScratch& s, int64_t example, int64_t head, int64_t index) const {
     const TileShape& shape = loader_.shape();
     const int64_t width = shape.width, state_width = shape.state_width;
     loader_.ClearState(s);
-    ForChunks(tokens_, example, head, index, true, [&](const Chunk& c) {
+    ForCausalTiles(tokens_, example, head, index, true, [&](const CausalTile& c) {
       Load(c, s);
-      Gemm(c.rows, width, c.rows, {s.products.get(), kChunkTokens, true}, {s.queries.get(), width},
-           0.0f, s.feature_gradient.get(), width, loader_.type());
+      Gemm(c.rows, width, c.rows, {s.products.get(), kCausalTileTokens, true},
+           {s.queries.get(), width}, 0.0f, s.feature_gradient.get(), width, loader_.type());
       if (c.has_after) {
         Gemm(c.rows, width, state_width, {s.values.get(), state_width},
              {s.state.get(), state_width, true}, 1.0f, s.feature_gradient.get(), width,
@@ -182,7 +182,7 @@ class CausalPasses {
  private:
   // The chunk, the gradient U of its sums -> s.sums, and U [v, 1]^T on and below the diagonal, the
   // gradient of the weights -> s.products.
-  void Load(const Chunk& c, const ChunkScratch& s) const {
+  void Load(const CausalTile& c, const CausalScratch& s) const {
     const TileShape& shape = loader_.shape();
     loader_.Load(c, s);
     ProductGradientTile(shape, upstream_.Rows(c.example, c.head, c.first),
@@ -190,16 +190,16 @@ class CausalPasses {
                         row_sums_ + c.index * tokens_ + c.first, s.floors.get(),
                         loader_.QueryAngles(c), c.rows, s.sums.get());
     Gemm(c.rows, c.rows, shape.state_width, {s.sums.get(), shape.state_width},
-         {s.values.get(), shape.state_width, true}, 0.0f, s.products.get(), kChunkTokens);
+         {s.values.get(), shape.state_width, true}, 0.0f, s.products.get(), kCausalTileTokens);
     ZeroAbove(c.rows, s.products.get());
   }
 
   // The values are read no more, so their gradient takes their place.
-  void OfValues(const Chunk& c, const ChunkScratch& s) const {
+  void OfValues(const CausalTile& c, const CausalScratch& s) const {
     const TileShape& shape = loader_.shape();
     const int64_t state_width = shape.state_width;
     loader_.Weights(c, s);
-    Gemm(c.rows, state_width, c.rows, {s.weights.get(), kChunkTokens, true},
+    Gemm(c.rows, state_width, c.rows, {s.weights.get(), kCausalTileTokens, true},
          {s.sums.get(), state_width}, 0.0f, s.values.get(), state_width, loader_.type());
     if (c.has_after) {
       Gemm(c.rows, state_width, shape.width, {s.keys.get(), shape.width},
@@ -209,7 +209,7 @@ class CausalPasses {
                       value_gradient_.Rows(c.example, c.head, c.first));
   }
 
-  const ChunkLoader& loader_;
+  const CausalTileLoader& loader_;
   const HeadRows upstream_, output_, query_gradient_, key_gradient_, value_gradient_;
   const float* row_sums_;
   const int64_t tokens_;
@@ -230,19 +230,19 @@ CausalState CausalForwardTiled(const at::Tensor& q, const at::Tensor& k, const a
                                const at::Tensor& keep, const LinearAttentionSpec& spec) {
   CausalState state;
   state.products = ActiveProductType();
-  const ChunkLoader loader(q, k, v, keep, spec, state.products);
+  const CausalTileLoader loader(q, k, v, keep, spec, state.products);
   const TileShape& shape = loader.shape();
   const int64_t state_width = shape.state_width, n = q.size(2);
   state.output = EmptyHeads(q, shape.value_width);
   state.row_sum = at::empty({q.size(0), q.size(1), n}, q.options());
   const HeadRows output(state.output);
   float* row_sums = state.row_sum.mutable_data_ptr<float>();
-  const auto run = [&](const ChunkScratch& s, int64_t example, int64_t head, int64_t index) {
+  const auto run = [&](const CausalScratch& s, int64_t example, int64_t head, int64_t index) {
     loader.ClearState(s);
-    ForChunks(n, example, head, index, false, [&](const Chunk& c) {
+    ForCausalTiles(n, example, head, index, false, [&](const CausalTile& c) {
       loader.Load(c, s);
       loader.Weights(c, s);
-      Gemm(c.rows, state_width, c.rows, {s.weights.get(), kChunkTokens},
+      Gemm(c.rows, state_width, c.rows, {s.weights.get(), kCausalTileTokens},
            {s.values.get(), state_width}, 0.0f, s.sums.get(), state_width, loader.type());
       if (c.has_before) {
         Gemm(c.rows, state_width, shape.width, {s.queries.get(), shape.width},
@@ -254,7 +254,7 @@ CausalState CausalForwardTiled(const at::Tensor& q, const at::Tensor& k, const a
     });
   };
   ForHeads(
-      q, [&] { return ChunkScratch(shape); }, run);
+      q, [&] { return CausalScratch(shape); }, run);
   return state;
 }
 
@@ -264,11 +264,11 @@ CausalGradients CausalBackwardTiled(const at::Tensor& gradient, const at::Tensor
                                     const CausalState& state) {
   const CausalGradients result = {
       EmptyHeads(q, q.size(3)), EmptyHeads(k, k.size(3)), EmptyHeads(v, v.size(3)), {}};
-  const ChunkLoader loader(q, k, v, keep, spec, state.products);
+  const CausalTileLoader loader(q, k, v, keep, spec, state.products);
   const CausalPasses passes(loader, gradient, state, result);
   ForHeads(
-      q, [&] { return ChunkScratch(loader.shape()); },
-      [&](const ChunkScratch& scratch, int64_t example, int64_t head, int64_t index) {
+      q, [&] { return CausalScratch(loader.shape()); },
+      [&](const CausalScratch& scratch, int64_t example, int64_t head, int64_t index) {
         passes.Queries(scratch, example, head, index);
         passes.Keys(scratch, example, head, index);
       });

@@ -20,19 +20,19 @@ namespace lra {
 namespace {
 
 // One example: its tokens, channels and taps; tap t of token n reads token n + t - before.
-struct ConvolutionShape {
+struct ChannelShape {
   int64_t tokens, width, taps, before;
 };
 
 // The taps of token n that read tokens of the sequence: [first, end).
-inline LRA_ALWAYS_INLINE int64_t FirstTap(const ConvolutionShape& s, int64_t n) {
+inline LRA_ALWAYS_INLINE int64_t FirstTap(const ChannelShape& s, int64_t n) {
   return std::max<int64_t>(0, s.before - n);
 }
-inline LRA_ALWAYS_INLINE int64_t EndTap(const ConvolutionShape& s, int64_t n) {
+inline LRA_ALWAYS_INLINE int64_t EndTap(const ChannelShape& s, int64_t n) {
   return std::min(s.taps, s.tokens + s.before - n);
 }
 
-inline LRA_ALWAYS_INLINE void ConvolveBody(const ConvolutionShape& s, const float* x,
+inline LRA_ALWAYS_INLINE void ConvolveBody(const ChannelShape& s, const float* x,
                                            const float* filters, float* y) {
   for (int64_t n = 0; n < s.tokens; ++n, y += s.width) {
     std::fill_n(y, s.width, 0.0f);
@@ -43,11 +43,10 @@ inline LRA_ALWAYS_INLINE void ConvolveBody(const ConvolutionShape& s, const floa
     }
   }
 }
-LRA_MULTIVERSION(Convolve,
-                 (const ConvolutionShape& s, const float* x, const float* filters, float* y),
+LRA_MULTIVERSION(Convolve, (const ChannelShape& s, const float* x, const float* filters, float* y),
                  (s, x, filters, y))
 
-inline LRA_ALWAYS_INLINE void AddFilterGradientBody(const ConvolutionShape& s, const float* x,
+inline LRA_ALWAYS_INLINE void AddFilterGradientBody(const ChannelShape& s, const float* x,
                                                     const float* dy, float* gradient) {
   for (int64_t n = 0; n < s.tokens; ++n, dy += s.width) {
     for (int64_t t = FirstTap(s, n); t < EndTap(s, n); ++t) {
@@ -58,10 +57,10 @@ inline LRA_ALWAYS_INLINE void AddFilterGradientBody(const ConvolutionShape& s, c
   }
 }
 LRA_MULTIVERSION(AddFilterGradient,
-                 (const ConvolutionShape& s, const float* x, const float* dy, float* gradient),
+                 (const ChannelShape& s, const float* x, const float* dy, float* gradient),
                  (s, x, dy, gradient))
 
-ConvolutionShape ShapeOf(const at::Tensor& x, const at::Tensor& filters, int64_t after) {
+ChannelShape ShapeOf(const at::Tensor& x, const at::Tensor& filters, int64_t after) {
   const int64_t taps = filters.size(0);
   return {x.size(1), x.size(2), taps, taps - 1 - after};
 }
@@ -74,7 +73,7 @@ class ChannelConvolutionFunction : public torch::autograd::Function<ChannelConvo
     context->save_for_backward({dense, taps});
     context->saved_data["after"] = after;
     const at::Tensor y = at::empty_like(dense);
-    const ConvolutionShape shape = ShapeOf(dense, taps, after);
+    const ChannelShape shape = ShapeOf(dense, taps, after);
     const int64_t of_example = shape.tokens * shape.width;
     const float *from = dense.const_data_ptr<float>(), *filter = taps.const_data_ptr<float>();
     float* to = y.mutable_data_ptr<float>();
@@ -90,14 +89,14 @@ class ChannelConvolutionFunction : public torch::autograd::Function<ChannelConvo
     const auto saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &filters = saved[1];
     const at::Tensor dy = upstream[0].contiguous(), dx = at::empty_like(x);
-    const ConvolutionShape shape = ShapeOf(x, filters, context->saved_data["after"].toInt());
+    const ChannelShape shape = ShapeOf(x, filters, context->saved_data["after"].toInt());
     // Each example has a sum of its own, so that threads do not race and sums have one order.
     const at::Tensor sums =
         at::zeros({x.size(0), shape.taps, shape.width}, filters.options().requires_grad(false));
     // dx_m = sum_t filters_t dy_{m - t + before}: a convolution with the filter reversed.
     const at::Tensor reversed = filters.flip(0);
-    const ConvolutionShape back = {shape.tokens, shape.width, shape.taps,
-                                   shape.taps - 1 - shape.before};
+    const ChannelShape back = {shape.tokens, shape.width, shape.taps,
+                               shape.taps - 1 - shape.before};
     const int64_t of_example = shape.tokens * shape.width, of_filter = shape.taps * shape.width;
     const float *inputs = x.const_data_ptr<float>(), *gradients = dy.const_data_ptr<float>();
     const float* filter = reversed.const_data_ptr<float>();
