@@ -10,7 +10,7 @@ unset CDPATH
 cd "$(dirname "$0")/.."
 lra=${LRA:-build/release/lra}
 page=docs/efficiency.md kept=docs/records/efficiency scores=docs/records/cosformer_table4_small
-grids=(streaming cottention_figure2 cottention_figure5_width_small cottention_figure5_length_small linear_transformers_figure1_small
+grids=(streaming cottention_figure2 cottention_figure5_width cottention_figure5_length_small linear_transformers_figure1_small
   cosformer_table5_small lra2020_table2_small)
 source benchmarks/page_blocks.sh
 
