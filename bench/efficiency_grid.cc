@@ -33,13 +33,14 @@ absl::StatusOr<EfficiencyGrid> LoadEfficiencyGrid(const std::string& name) {
   LRA_RETURN_IF_ERROR(ReadTextProto(path, &grid));
   if (grid.base().empty()) return grid;
   const std::string base_name = grid.base();
-  LRA_ASSIGN_OR_RETURN(const std::string base_path, ConfigPath("efficiency", "grid", base_name));
+  const absl::StatusOr<std::string> base_path = ConfigPath("efficiency", "grid", base_name);
+  if (!base_path.ok()) return Annotate(base_path.status(), absl::StrCat(path, ": base"));
   EfficiencyGrid base;
-  LRA_RETURN_IF_ERROR(ReadTextProto(base_path, &base));
+  LRA_RETURN_IF_ERROR(ReadTextProto(*base_path, &base));
   if (!base.base().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": base: \"", base_name,
-                                                   "\" has a base itself; name that one, \"",
-                                                   base.base(), "\""));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": base: \"", base_name,
+                     "\" has a base itself; a base must be a grid that stands alone"));
   }
   grid.clear_base();
   grid.set_note(grid.note().empty() ? base.note() : absl::StrCat(base.note(), ". ", grid.note()));

@@ -24,10 +24,11 @@ int64_t PlaceOf(const BenchRecord& record, Axis axis) {
   return axis == Axis::kTokens ? record.request().tokens() : record.request().head_width();
 }
 
-// One length and several widths are curves over the width.
+// One length and several widths are curves over the width; streams are told apart by N alone.
 Axis AxisOf(const std::vector<BenchRecord>& records) {
   std::set<int64_t> lengths, widths;
   for (const BenchRecord& record : records) {
+    if (record.request().mode() == BenchRequest::STREAMING) return Axis::kTokens;
     lengths.insert(record.request().tokens());
     widths.insert(record.request().head_width());
   }

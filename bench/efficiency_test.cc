@@ -8,6 +8,8 @@
 #include "bench/gnuplot.h"
 #include "bench/published_speeds.h"
 #include "lra/config.h"
+#include "lra/config_folder_test_util.h"
+#include "lra/files.h"
 #include "lra/folder_test_util.h"
 
 namespace lra {
@@ -80,10 +82,33 @@ TEST(GroupPanels, AtOneLengthTheAxisIsTheWidth) {
   EXPECT_EQ(panels[0].axis(), Axis::kHeadWidth);
   EXPECT_THAT(panels[0].title, HasSubstr("N = 1024, 2 heads of width D"));
   ASSERT_THAT(TimePoints(panels[0].series[1]), SizeIs(3));
-  EXPECT_EQ(TimePoints(panels[0].series[1])[2].tokens, 256);
+  EXPECT_EQ(TimePoints(panels[0].series[1])[2].at, 256);
   EXPECT_THAT(*EfficiencyText(records, {}),
               HasSubstr("| attention   | D = 64 | D = 128 | D = 256 | exponent |"));
   EXPECT_THAT(GnuplotProgram(panels[0], "a.svg"), HasSubstr("set xlabel \"D\""));
+}
+
+// Where widths are the axis, nothing may be read as a length.
+TEST(PublishedSpeedsTable, IsNotOfWidths) {
+  std::vector<BenchRecord> records;
+  for (const int width : {64, 1024}) {
+    for (const char* attention : {"transformer", "cosformer"}) {
+      records.push_back(Cell(attention, 1000, 1e-3));
+      records.back().mutable_request()->set_head_width(width);
+    }
+  }
+  const PublishedSpeeds table5 = *LoadPublishedSpeeds("cosformer2022");
+  EXPECT_THAT(PublishedSpeedsTable(table5, GroupPanels(records)[0], "transformer").rows, IsEmpty());
+}
+
+TEST(GroupPanels, StreamsOfSeveralWidthsStayApart) {
+  std::vector<BenchRecord> records;
+  for (const int width : {32, 64}) {
+    records.push_back(Cell("linear", 512, 1e-3));
+    records.back().mutable_request()->set_head_width(width);
+    records.back().mutable_request()->set_mode(BenchRequest::STREAMING);
+  }
+  EXPECT_THAT(GroupPanels(records), SizeIs(2));
 }
 
 TEST(StreamTable, SetsEachLengthBesideTheFirst) {
@@ -179,6 +204,21 @@ TEST(EfficiencyGrids, ASmallTwinIsItsBaseButForWhatItSets) {
   EXPECT_EQ(small.passes(), 3);
   EXPECT_EQ(small.source(), base.source());
   EXPECT_THAT(small.note(), HasSubstr(base.note() + ". The small twin"));
+}
+
+class GridFileTest : public ConfigFolderTest {};
+
+TEST_F(GridFileTest, ABaseMustStandAlone) {
+  ASSERT_TRUE(MakeDirectories(folder_.File("efficiency")).ok());
+  Write("efficiency/whole", "source: 'a' note: 'b' tokens: '512'");
+  Write("efficiency/small", "base: 'whole' note: 'c'");
+  Write("efficiency/smaller", "base: 'small'");
+  Write("efficiency/lost", "base: 'nosuch'");
+  EXPECT_EQ(LoadEfficiencyGrid("small")->note(), "b. c");
+  EXPECT_THAT(std::string(LoadEfficiencyGrid("smaller").status().message()),
+              HasSubstr("smaller.textproto: base: \"small\" has a base itself"));
+  EXPECT_THAT(std::string(LoadEfficiencyGrid("lost").status().message()),
+              HasSubstr("lost.textproto: base: unknown grid \"nosuch\""));
 }
 
 TEST(EfficiencyGrids, WhatIsGivenGoesBefore) {

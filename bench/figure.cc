@@ -18,7 +18,7 @@ std::string DataBlocks(const Panel& panel, const char* name, Points points) {
   for (size_t i = 0; i < panel.series.size(); ++i) {
     absl::StrAppend(&text, "$", name, i, " << END\n");
     for (const LengthPoint& point : points(panel.series[i]))
-      absl::StrAppendFormat(&text, "%.0f %.9g\n", point.tokens, point.value);
+      absl::StrAppendFormat(&text, "%.0f %.9g\n", point.at, point.value);
     absl::StrAppend(&text, "END\n");
   }
   return text;

@@ -34,7 +34,7 @@ std::optional<double> Printed(const Row* row, bool is_training, int column) {
 std::optional<double> Measured(const Series* series, double tokens) {
   if (series == nullptr) return std::nullopt;
   for (const LengthPoint& point : TimePoints(*series)) {
-    if (std::abs(point.tokens - tokens) < tokens / 30) return 1 / point.value;
+    if (std::abs(point.at - tokens) < tokens / 30) return 1 / point.value;
   }
   return std::nullopt;
 }
@@ -75,7 +75,10 @@ absl::StatusOr<PublishedSpeeds> LoadPublishedSpeeds(const std::string& name) {
 TextTable PublishedSpeedsTable(const PublishedSpeeds& published, const Panel& panel,
                                const std::string& reference) {
   const BenchRequest& setting = panel.series.front().cells.front().request();
-  if (setting.scope() != BenchRequest::STEP || setting.mode() == BenchRequest::STREAMING) return {};
+  if (setting.scope() != BenchRequest::STEP || setting.mode() == BenchRequest::STREAMING ||
+      panel.axis() != Axis::kTokens) {
+    return {};
+  }
   const bool is_training = setting.mode() == BenchRequest::TRAINING;
   TextTable table = {
       absl::StrCat("Speed over that of ", reference, ", printed / ours. ", published.source(), ". ",

@@ -30,7 +30,9 @@ std::optional<Score> ScoreOf(const LeaderboardRow& row) {
     return Score{*row.average, row.average_interval};
   }
   if (row.cells.empty() || !row.cells[0] || row.cells[0]->is_unranked()) return std::nullopt;
-  return Score{row.cells[0]->rank_value(), row.cells[0]->interval};
+  // Where runs failed, the interval is about the others alone.
+  const LeaderboardCell& cell = *row.cells[0];
+  return Score{cell.rank_value(), cell.all_runs ? std::nullopt : cell.interval};
 }
 
 std::optional<Interval> Scaled(const std::optional<Interval>& interval, double scale) {
@@ -49,11 +51,10 @@ using Points = std::map<int64_t, std::pair<double, double>>;
 
 Points PointsOf(const Series& series) {
   std::map<int64_t, double> bytes;
-  for (const LengthPoint& point : MemoryPoints(series))
-    bytes[std::llround(point.tokens)] = point.value;
+  for (const LengthPoint& point : MemoryPoints(series)) bytes[std::llround(point.at)] = point.value;
   Points points;
   for (const LengthPoint& point : TimePoints(series)) {
-    const int64_t tokens = std::llround(point.tokens);
+    const int64_t tokens = std::llround(point.at);
     if (bytes.count(tokens) > 0) points[tokens] = {point.value, bytes[tokens]};
   }
   return points;
@@ -76,58 +77,6 @@ std::string ScoreTitle(const LeaderboardTable& table) {
   return absl::StrCat(table.metric->name(), table.tasks.size() > 1 ? ", mean over " : " on ",
                       absl::StrJoin(table.tasks, ", "));
 }
-
-}  // namespace
-
-absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& board) {
-  if (board.tables.empty()) return absl::NotFoundError("the records give no table");
-  const LeaderboardTable& table = board.tables[0];
-  const double scale = table.metric->traits().scale;
-  ScoredSpeeds scored{ScoreTitle(table), panel.title, 0, {}};
-  std::map<std::string, Points> points;
-  for (const LeaderboardRow& row : table.rows) {
-    const std::optional<Score> score = ScoreOf(row);
-    const auto series = std::find_if(panel.series.begin(), panel.series.end(),
-                                     [&row](const Series& one) { return one.label == row.method; });
-    if (!score || series == panel.series.end() || PointsOf(*series).empty()) continue;
-    points[row.label] = PointsOf(*series);
-    scored.methods.push_back({row.label, scale * score->value, Scaled(score->interval, scale)});
-  }
-  scored.tokens = SharedTokens(points);
-  if (scored.tokens == 0) {
-    return absl::NotFoundError(absl::StrCat(
-        "no method has both a score and a speed at a length that all have: scores are of ",
-        table.rows.size(), " rows, speeds of ", panel.series.size(), " methods"));
-  }
-  for (ScoredSpeed& method : scored.methods) {
-    const auto [seconds, bytes] = points[method.label][scored.tokens];
-    method.per_second = 1 / seconds;
-    method.megabytes = bytes / 1e6;
-  }
-  std::stable_sort(scored.methods.begin(), scored.methods.end(),
-                   [](const ScoredSpeed& a, const ScoredSpeed& b) { return a.score > b.score; });
-  return scored;
-}
-
-TextTable ScoredSpeedsTable(const ScoredSpeeds& scored, const std::string& reference) {
-  TextTable table = {absl::StrCat("Accuracy beside speed and memory. Speed: ", scored.speed_title,
-                                  ", N = ", scored.tokens),
-                     {"attention", scored.score_title, "passes a second",
-                      absl::StrCat("over ", reference), "MB of tensors"},
-                     {}};
-  const auto base = std::find_if(scored.methods.begin(), scored.methods.end(),
-                                 [&](const ScoredSpeed& one) { return one.label == reference; });
-  for (const ScoredSpeed& one : scored.methods) {
-    table.rows.push_back({one.label, ScoreText(one), absl::StrFormat("%.2f", one.per_second),
-                          base == scored.methods.end()
-                              ? "–"
-                              : absl::StrFormat("%.2f", one.per_second / base->per_second),
-                          absl::StrFormat("%.0f", one.megabytes)});
-  }
-  return table;
-}
-
-namespace {
 
 // The colours of kFigureLineTypes, three fifths transparent.
 constexpr const char* kDiscs[] = {"#990072b2", "#99d55e00", "#99009e73", "#99cc79a7",
@@ -152,6 +101,58 @@ std::string PlotOfDiscs(const std::vector<ScoredSpeed>& methods, double most_meg
 }
 
 }  // namespace
+
+absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& board) {
+  if (board.tables.empty()) return absl::NotFoundError("the records give no table");
+  if (panel.axis() != Axis::kTokens)
+    return absl::InvalidArgumentError("speeds are over the width of a head, not over the length");
+  const LeaderboardTable& table = board.tables[0];
+  const double scale = table.metric->traits().scale;
+  ScoredSpeeds scored{ScoreTitle(table), panel.title, 0, {}};
+  std::map<std::string, Points> points;
+  for (const LeaderboardRow& row : table.rows) {
+    const std::optional<Score> score = ScoreOf(row);
+    const auto series = std::find_if(panel.series.begin(), panel.series.end(),
+                                     [&row](const Series& one) { return one.label == row.method; });
+    if (!score || series == panel.series.end() || PointsOf(*series).empty()) continue;
+    points[row.label] = PointsOf(*series);
+    scored.methods.push_back({row.label, scale * score->value, Scaled(score->interval, scale)});
+  }
+  scored.tokens = SharedTokens(points);
+  if (scored.tokens == 0) {
+    return absl::NotFoundError(absl::StrCat(
+        "no method has both a score and a speed at a length that all have: scores are of ",
+        table.rows.size(), " rows, speeds of ", panel.series.size(), " methods"));
+  }
+  for (ScoredSpeed& method : scored.methods) {
+    const auto [seconds, bytes] = points[method.label][scored.tokens];
+    method.per_second = 1 / seconds;
+    method.megabytes = bytes / 1e6;
+  }
+  std::stable_sort(scored.methods.begin(), scored.methods.end(),
+                   [&table](const ScoredSpeed& a, const ScoredSpeed& b) {
+                     return table.metric->Better(a.score, b.score);
+                   });
+  return scored;
+}
+
+TextTable ScoredSpeedsTable(const ScoredSpeeds& scored, const std::string& reference) {
+  TextTable table = {absl::StrCat("Scores beside speed and memory. Speed: ", scored.speed_title,
+                                  ", N = ", scored.tokens),
+                     {"attention", scored.score_title, "passes a second",
+                      absl::StrCat("over ", reference), "MB of tensors"},
+                     {}};
+  const auto base = std::find_if(scored.methods.begin(), scored.methods.end(),
+                                 [&](const ScoredSpeed& one) { return one.label == reference; });
+  for (const ScoredSpeed& one : scored.methods) {
+    table.rows.push_back({one.label, ScoreText(one), absl::StrFormat("%.2f", one.per_second),
+                          base == scored.methods.end()
+                              ? "–"
+                              : absl::StrFormat("%.2f", one.per_second / base->per_second),
+                          absl::StrFormat("%.0f", one.megabytes)});
+  }
+  return table;
+}
 
 std::string ScoredSpeedsProgram(const ScoredSpeeds& scored, const std::string& svg) {
   std::string blocks;

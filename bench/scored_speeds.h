@@ -1,4 +1,4 @@
-// Accuracy beside speed and memory of the same methods (Qin et al. 2022, Figure 1).
+// Scores beside speed and memory of the same methods (Qin et al. 2022, Figure 1).
 #ifndef LRA_BENCH_SCORED_SPEEDS_H_
 #define LRA_BENCH_SCORED_SPEEDS_H_
 
@@ -25,12 +25,13 @@ struct ScoredSpeeds {
   std::string score_title;  // "accuracy, mean over listops, text"
   std::string speed_title;  // the panel's
   int64_t tokens = 0;
-  std::vector<ScoredSpeed> methods;  // highest score first
+  std::vector<ScoredSpeed> methods;  // best score first
 };
 
 // The measured rows of the board's first table that have an average over its tasks (the score where
 // there is one task), with what the panel says of their method. Averages have no interval where a
-// task has none, such as one that no run learned. NotFound where no row has both.
+// task has none, such as one that no run learned. NotFound where no row has both, InvalidArgument
+// for a panel over widths.
 absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& board);
 
 // A row a method: score, passes a second, its ratio over `reference`, memory.

@@ -78,6 +78,37 @@ TEST(ScoreSpeeds, AnAverageWithoutAnIntervalStaysOne) {
   EXPECT_THAT(ScoredSpeedsProgram(*scored, "a.svg"), HasSubstr("10 50 50 50\n"));
 }
 
+TEST(ScoreSpeeds, LowBitsComeFirst) {
+  Leaderboard board = ScoredBoard();
+  board.tables[0].metric = *FindMetric(kBitsPerToken);
+  const auto scored = ScoreSpeeds(GroupPanels(TimedCells())[0], board);
+  ASSERT_TRUE(scored.ok()) << scored.status();
+  EXPECT_EQ(scored->methods[0].label, "linear");
+}
+
+// Of one task there is no average: the cell counts, with its interval where no run failed.
+TEST(ScoreSpeeds, OneTaskHasItsOwnScore) {
+  Leaderboard board = ScoredBoard();
+  LeaderboardTable& table = board.tables[0];
+  table.tasks = {"text"};
+  for (LeaderboardRow& row : table.rows) {
+    row.average.reset();
+    row.cells.resize(1);
+    row.cells[0].emplace();
+    row.cells[0]->value = row.method == "linear" ? 0.6 : 0.5;
+    row.cells[0]->interval = Interval{0.4, 0.7};
+  }
+  table.rows[0].cells[0]->all_runs = MeanOfAll{.mean = 0.55};
+  const auto scored = ScoreSpeeds(GroupPanels(TimedCells())[0], board);
+  ASSERT_TRUE(scored.ok()) << scored.status();
+  EXPECT_EQ(scored->score_title, "accuracy on text");
+  ASSERT_THAT(scored->methods, SizeIs(3));
+  EXPECT_EQ(scored->methods[0].label, "linear");
+  EXPECT_DOUBLE_EQ(scored->methods[0].score, 55);
+  EXPECT_FALSE(scored->methods[0].interval.has_value());
+  EXPECT_TRUE(scored->methods[1].interval.has_value());
+}
+
 TEST(ScoreSpeeds, SaysWhereNothingMatches) {
   const auto scored =
       ScoreSpeeds(GroupPanels({TimedCell("cosformer", 1000, 1, 1)})[0], ScoredBoard());

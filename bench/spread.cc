@@ -27,8 +27,8 @@ std::vector<Shared> SharedPoints(absl::Span<const LengthPoint> a, absl::Span<con
   std::vector<Shared> shared;
   for (const LengthPoint& point : a) {
     for (const LengthPoint& other : b) {
-      if (other.tokens == point.tokens)
-        shared.push_back({std::log(point.tokens), std::log(other.value / point.value)});
+      if (other.at == point.at)
+        shared.push_back({std::log(point.at), std::log(other.value / point.value)});
     }
   }
   return shared;
@@ -68,7 +68,7 @@ std::optional<double> GrowthExponent(absl::Span<const LengthPoint> points, size_
   const size_t first = points.size() > fitted ? points.size() - fitted : 0;
   double count = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const LengthPoint& point : points.subspan(first)) {
-    const double u = std::log(point.tokens), w = std::log(point.value);
+    const double u = std::log(point.at), w = std::log(point.value);
     ++count, x += u, y += w, xx += u * u, xy += u * w;
   }
   if (count < 2) return std::nullopt;

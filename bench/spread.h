@@ -29,11 +29,11 @@ struct MedianInterval {
 MedianInterval IntervalOfMedian(std::vector<double> values, double coverage = 0.95);
 
 struct LengthPoint {
-  double tokens = 0;
+  double at = 0;     // the length, or the width
   double value = 0;  // seconds or bytes, above 0
 };
 
-// Slope of log value over log tokens by least squares over the last `fitted` points; nothing for
+// Slope of log value over log place by least squares over the last `fitted` points; nothing for
 // fewer than two.
 std::optional<double> GrowthExponent(absl::Span<const LengthPoint> points, size_t fitted = 4);
 

@@ -12,6 +12,8 @@ lra=${LRA:-build/release/lra}
 page=docs/efficiency.md kept=docs/records/efficiency scores=docs/records/cosformer_table4_small
 grids=(streaming cottention_figure2 cottention_figure5_width cottention_figure5_length_small linear_transformers_figure1_small
   cosformer_table5_small lra2020_table2_small)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 source benchmarks/page_blocks.sh
 
 measure() {
@@ -36,11 +38,9 @@ block() {
 
 draw() {
   local grid
-  for grid in "${grids[@]}"; do
-    rm -f docs/pictures/efficiency-"$grid"-*
-    tables "$grid" --figure "docs/pictures/efficiency-$grid" >/dev/null 2>&1
-    rm docs/pictures/efficiency-"$grid"-*.gp
-  done
+  for grid in "${grids[@]}"; do tables "$grid" --figure "$work/efficiency-$grid" >/dev/null; done
+  rm -f docs/pictures/efficiency-*.svg # with those of earlier grids
+  cp "$work"/*.svg docs/pictures
 }
 
 case "${1:-}" in

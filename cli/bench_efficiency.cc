@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "bench/efficiency_grid.h"
@@ -120,27 +121,40 @@ absl::Status Draw(const EfficiencyFlags& flags, const std::vector<BenchRecord>& 
   return absl::OkStatus();
 }
 
-// The panel whose speeds go with scores: forward passes of whole models where there are any.
+// The panel whose speeds go with scores: the first of forward passes of whole models, else of their
+// training steps.
 const Panel* PanelForScores(const std::vector<Panel>& panels) {
-  const Panel* chosen = nullptr;
-  for (const Panel& panel : panels) {
-    const BenchRequest& request = panel.series.front().cells.front().request();
-    if (request.scope() != BenchRequest::STEP) continue;
-    if (chosen == nullptr || request.mode() == BenchRequest::FORWARD) chosen = &panel;
+  for (const BenchRequest::Mode mode : {BenchRequest::FORWARD, BenchRequest::TRAINING}) {
+    for (const Panel& panel : panels) {
+      const BenchRequest& request = panel.series.front().cells.front().request();
+      if (request.scope() == BenchRequest::STEP && request.mode() == mode) return &panel;
+    }
   }
-  return chosen;
+  return nullptr;
 }
 
-// The table of --scores, and its figure; nothing without the flag.
+// What --scores names, which is read before anything is measured; nothing without the flag.
+absl::StatusOr<std::optional<Leaderboard>> BoardOf(const EfficiencyFlags& flags) {
+  if (flags.scores.runs.empty()) return std::nullopt;
+  auto loaded = LoadBoard(flags.scores);
+  if (!loaded.ok()) return Annotate(loaded.status(), "--scores");
+  return std::move(loaded->board);
+}
+
+// The table of the scores, and its figure; nothing without scores.
 absl::StatusOr<std::string> ScoresText(const EfficiencyFlags& flags,
-                                       const std::vector<BenchRecord>& records) {
-  if (flags.scores.runs.empty()) return "";
+                                       const std::vector<BenchRecord>& records,
+                                       const std::optional<Leaderboard>& board) {
+  if (!board) return "";
   const std::vector<Panel> panels = GroupPanels(records);
   const Panel* panel = PanelForScores(panels);
-  if (panel == nullptr)
-    return absl::InvalidArgumentError("--scores: needs speeds of whole models (--scope model)");
-  LRA_ASSIGN_OR_RETURN(const LoadedBoard loaded, LoadBoard(flags.scores));
-  LRA_ASSIGN_OR_RETURN(const ScoredSpeeds scored, ScoreSpeeds(*panel, loaded.board));
+  if (panel == nullptr) {
+    return absl::InvalidArgumentError(
+        "--scores: needs speeds of whole models (--scope model --mode forward or training)");
+  }
+  auto scores = ScoreSpeeds(*panel, *board);
+  if (!scores.ok()) return Annotate(scores.status(), "--scores");
+  const ScoredSpeeds scored = *std::move(scores);
   if (!flags.figure.empty()) {
     LRA_ASSIGN_OR_RETURN(
         const std::vector<std::string> pictures,
@@ -153,7 +167,8 @@ absl::StatusOr<std::string> ScoresText(const EfficiencyFlags& flags,
 }
 
 absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& grid,
-                          const std::vector<BenchRecord>& records, const CommandContext& context) {
+                          const std::vector<BenchRecord>& records,
+                          const std::optional<Leaderboard>& board, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::string text,
                        EfficiencyText(records, {flags.format == "csv",
                                                 {grid.published().begin(), grid.published().end()},
@@ -161,7 +176,7 @@ absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& gr
   const bool has_source = flags.format == "md" && !grid.source().empty();
   const std::string heading =
       has_source ? absl::StrCat("# ", grid.source(), "\n\n", grid.note(), "\n\n") : "";
-  LRA_ASSIGN_OR_RETURN(const std::string scores, ScoresText(flags, records));
+  LRA_ASSIGN_OR_RETURN(const std::string scores, ScoresText(flags, records, board));
   LRA_RETURN_IF_ERROR(
       PrintBench(absl::StrCat(heading, scores, text), RecordsJson(records), flags.bench, context));
   return Draw(flags, records);
@@ -172,15 +187,18 @@ absl::Status CheckFormat(const EfficiencyFlags& flags, const CommandContext& con
     return absl::InvalidArgumentError(absl::StrCat("--format \"", flags.format, "\": md or csv"));
   if (context.json && flags.format == "csv")
     return absl::InvalidArgumentError("--json and --format csv: leave one of them out");
+  if (context.json && !flags.scores.runs.empty())
+    return absl::InvalidArgumentError("--json has the measured cells alone: leave --scores out");
   return absl::OkStatus();
 }
 
 absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& context) {
   LRA_RETURN_IF_ERROR(CheckFormat(flags, context));
   LRA_ASSIGN_OR_RETURN(const EfficiencyGrid grid, WholeGrid(flags));
+  LRA_ASSIGN_OR_RETURN(const std::optional<Leaderboard> board, BoardOf(flags));
   if (!flags.table.empty()) {
     LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, ReadRecordFiles(flags.table));
-    return PrintRecords(flags, grid, records, context);
+    return PrintRecords(flags, grid, records, board, context);
   }
   WaitPatiently(flags.bench.threads);
   LRA_ASSIGN_OR_RETURN(const GridPlan plan, PlanOf(grid, flags));
@@ -189,7 +207,7 @@ absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& c
   LRA_ASSIGN_OR_RETURN(to_run.machine, MeasureMachine(run, plan.base.threads(), flags.kernels));
   LRA_RETURN_IF_ERROR(RunGrid(plan, to_run, run).status());
   LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, ReadRecordFile(to_run.path));
-  return PrintRecords(flags, grid, records, context);
+  return PrintRecords(flags, grid, records, board, context);
 }
 
 absl::Status RunGenerate(const EfficiencyFlags& flags, const CommandContext& context) {
@@ -232,7 +250,8 @@ void AddSharedFlags(CLI::App* command, EfficiencyFlags* flags) {
 void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(
       command, "--grid", &flags->grid,
-      "A table or figure of a paper (configs/efficiency); other flags go before what it says");
+      "A table or figure of a paper (configs/efficiency); other flags go before what it says, but "
+      "--threads 0 leaves its threads");
   AddOption(command, "--tokens", &flags->tokens,
             "Lengths N: 512,1024 or 512..65536, which doubles (default: 512..65536)");
   AddOption(command, "--mode", &flags->modes,
@@ -262,8 +281,10 @@ void AddScores(CLI::App* command, EfficiencyFlags* flags) {
 }
 
 void AddFigure(CLI::App* command, EfficiencyFlags* flags) {
-  AddOption(command, "--figure", &flags->figure,
-            "Draw time and memory over N to PREFIX-1.svg, ... (needs gnuplot)");
+  AddOption(
+      command, "--figure", &flags->figure,
+      "Draw time and memory over N (over the width where all have one N) to PREFIX-1.svg, ... "
+      "(needs gnuplot)");
 }
 
 void AddTableFlags(CLI::App* command, EfficiencyFlags* flags) {
@@ -272,8 +293,8 @@ void AddTableFlags(CLI::App* command, EfficiencyFlags* flags) {
             {.shows_default = true, .value = "md|csv"});
   AddOption(command, "--published", &flags->published,
             "Printed speeds beside ours: cosformer2022, lra2020 (configs/published_speeds)");
-  AddOption(command, "--reference", &flags->reference, "Whose speed printed ratios are of",
-            {.shows_default = true});
+  AddOption(command, "--reference", &flags->reference,
+            "Whose speed ratios are of, printed and of --scores", {.shows_default = true});
   AddScores(command, flags);
   AddFigure(command, flags);
 }

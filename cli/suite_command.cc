@@ -96,28 +96,31 @@ absl::StatusOr<std::vector<SuiteCell>> CellsOf(const SuiteFile& suite, const Sui
   return flags.cell.empty() ? PartOf(cells, flags.shard) : OneCell(cells, flags.cell);
 }
 
-// Copies what other suites have trained; a plan leaves it out.
-absl::Status ReuseRuns(const SuiteFlags& flags, const SuiteRunOptions& options,
-                       std::vector<SuiteCell>* cells) {
-  if (flags.reuse.empty()) return absl::OkStatus();
+// Copies what other suites have trained, and says so; of a dry run it leaves those cells out.
+// Returns how many there are.
+absl::StatusOr<int> ReuseRuns(const SuiteFlags& flags, const SuiteRunOptions& options,
+                              std::vector<SuiteCell>* cells) {
+  if (flags.reuse.empty()) return 0;
   auto found = FindReusableRuns(flags.reuse, options.out, *cells);
   if (!found.ok()) return Annotate(found.status(), "--reuse");
-  const std::vector<ReusableRun> runs = *std::move(found);
   std::map<std::string, int> count_of_folder;
-  for (const ReusableRun& run : runs) {
+  std::set<std::string> names;
+  for (const ReusableRun& run : *found) {
+    if (StopWasAsked()) return absl::CancelledError("stopped before a run began");
+    if (!flags.is_dry) {
+      LRA_ASSIGN_OR_RETURN(const bool is_taken, TakeRun(run, options.out));
+      if (!is_taken) continue;
+    }
+    names.insert(run.cell.name);
     ++count_of_folder[std::filesystem::path(run.directory).parent_path().string()];
-    if (!flags.is_dry) LRA_RETURN_IF_ERROR(TakeRun(run, options.out));
   }
-  if (flags.is_dry) {
-    std::set<std::string> names;
-    for (const ReusableRun& run : runs) names.insert(run.cell.name);
+  if (flags.is_dry)
     std::erase_if(*cells, [&](const SuiteCell& cell) { return names.count(cell.name) > 0; });
+  for (const auto& [folder, count] : count_of_folder) {
+    if (!options.is_quiet)
+      std::cerr << "reused: " << count << (count == 1 ? " run of " : " runs of ") << folder << "\n";
   }
-  if (options.is_quiet) return absl::OkStatus();
-  if (runs.empty()) std::cerr << "note: none of the runs that are left is in what --reuse names\n";
-  for (const auto& [folder, count] : count_of_folder)
-    std::cerr << "reused: " << count << (count == 1 ? " run of " : " runs of ") << folder << "\n";
-  return absl::OkStatus();
+  return static_cast<int>(names.size());
 }
 
 // The cells that could not be measured, by the reason: one, such as missing data, for many.
@@ -127,12 +130,13 @@ std::map<std::string, std::vector<std::string>> CellsByFailure(const PlannedSuit
   return cells;
 }
 
-absl::Status PrintPlan(const PlannedSuite& planned, Executor* executor,
+absl::Status PrintPlan(const PlannedSuite& planned, int reused, Executor* executor,
                        const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::string preview, executor->Preview(planned, context.json));
   if (context.json) {
     nlohmann::ordered_json plan =
         nlohmann::ordered_json::parse(PlanJson(planned.cells, planned.plan));
+    if (reused > 0) plan["reused_runs"] = reused;
     if (!preview.empty()) plan["arrays"] = nlohmann::ordered_json::parse(preview);
     for (const auto& [why, cells] : CellsByFailure(planned))
       plan["not_measured"].push_back({{"why", why}, {"cells", cells}});
@@ -241,10 +245,11 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags) {
   AddOption(command, "--shard", &flags->shard, "Only part k of n of the runs (k/n, k from 0)");
   AddSwitch(command, "--retry-failed", &flags->retries_failed,
             "Train again what ended without a record");
-  AddRepeated(command, "--reuse", &flags->reuse,
-              "Copy runs of this suite that this folder, or one in it, holds finished (same "
-              "settings, seed and data), e.g. runs",
-              "FOLDER");
+  AddRepeated(
+      command, "--reuse", &flags->reuse,
+      "Copy runs of this suite that have ended (finished or diverged) in this folder or one "
+      "in it, with the same settings, seed and data, e.g. runs",
+      "FOLDER");
 }
 
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
@@ -263,14 +268,14 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   for (SuiteCell& cell : cells) cell.data = DataOfRun(cell.config, options.data_dir);
   for (const std::string& task : TasksOf(cells))
     options.data_of_task[task] = DataDigest(DataFolderOf(task, options.data_dir));
-  LRA_RETURN_IF_ERROR(ReuseRuns(flags, options, &cells));
   OnStopSignals(StopSuite);
+  LRA_ASSIGN_OR_RETURN(const int reused, ReuseRuns(flags, options, &cells));
   LRA_ASSIGN_OR_RETURN(const std::string rules, CopyRules(options.out));
   setenv("LRA_CONFIGS", rules.c_str(), 1);  // for the workers
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, ExecutorOf(flags, &options));
   LRA_ASSIGN_OR_RETURN(const PlannedSuite planned, PlanSuite(cells, options));
   if (flags.is_dry) {
-    LRA_RETURN_IF_ERROR(PrintPlan(planned, executor.get(), context));
+    LRA_RETURN_IF_ERROR(PrintPlan(planned, reused, executor.get(), context));
     return executor->CheckResources(planned);
   }
   LRA_RETURN_IF_ERROR(executor->CheckResources(planned));

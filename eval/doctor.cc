@@ -126,7 +126,8 @@ Symptoms Examine(const DoctorCase& facts) {
   absl::StatusOr<ExperimentConfig> rules = RulesOf(facts.run.config());
   if (rules.ok()) s.rules = *std::move(rules);
   for (const Landmark& landmark : facts.landmarks.landmark()) {
-    const bool is_of_task = landmark.task() == facts.run.config().task();
+    // Those on record are of labels.
+    const bool is_of_task = landmark.task() == facts.run.config().task() && !s.guesses_tokens();
     if (is_of_task && landmark.has_started() && s.started == nullptr) s.started = &landmark;
   }
   s.is_early = s.step < (s.started == nullptr ? kEarliestStep : s.started->step());
@@ -144,6 +145,8 @@ std::string SetFlag(absl::string_view field, const absl::AlphaNum& value) {
 }
 
 std::string MajorityLine(const Symptoms& s) {
+  // The curve of guessed tokens does not count them.
+  if (s.majority == 0) return "how often each is to be guessed is not known";
   return absl::StrFormat("%s %s, %s entropy %.2f nats",
                          s.guesses_tokens() ? "commonest token" : "majority class",
                          Percent(s.majority), s.guesses_tokens() ? "token" : "class", s.entropy);
@@ -158,6 +161,7 @@ using Curve = google::protobuf::RepeatedPtrField<CurvePoint>;
 
 // A curve on record of the same task, with the same attention if there is one.
 const LandmarkCurve* CurveOnRecord(const Symptoms& s) {
+  if (s.guesses_tokens()) return nullptr;  // those on record are of labels
   const LandmarkCurve* found = nullptr;
   for (const LandmarkCurve& curve : s.facts->landmarks.curve()) {
     if (curve.task() != s.config().task()) continue;

@@ -352,6 +352,31 @@ TEST(Doctor, AGuessThatSeesItsTokenIsProven) {
   EXPECT_THAT(Fix(facts), HasSubstr("`lra check linear`"));
 }
 
+// Landmarks and curves on record are of labels: of texts and pictures, too, which serve both.
+TEST(Doctor, GuessedTokensAreNotComparedWithLabels) {
+  for (const char* task : {"listops", "text", "image"}) {
+    DoctorCase facts = MakeTokenCase(0.30, 1.31);
+    facts.run.mutable_config()->set_task(task);
+    facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
+    EXPECT_THAT(Causes(facts), ElementsAre(kNotStarted)) << task;
+    for (const std::string& note : Diagnose(facts)->notes)
+      EXPECT_THAT(note, Not(HasSubstr("on record ("))) << task;
+  }
+}
+
+TEST(Doctor, WithoutDataTheFrequenciesOfTokensAreNotKnown) {
+  DoctorCase facts = MakeTokenCase(0.30, 1.31);
+  facts.data.reset();
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  EXPECT_THAT(Diagnose(facts)->notes[0], HasSubstr("is not known"));
+}
+
+TEST(Doctor, RoundingIsNoSight) {
+  DoctorCase facts = MakeTokenCase(0.5, 0.9);
+  facts.model->ahead_effect = 2e-5;
+  EXPECT_THAT(Causes(facts), IsEmpty());
+}
+
 TEST(Doctor, CausalModelsNeedNoPositions) {
   DoctorCase facts = MakeTokenCase(0.5, 0.9);
   facts.run.mutable_config()->mutable_model()->set_positions(ModelConfig::NO_POSITIONS);

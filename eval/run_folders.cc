@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <set>
 #include <system_error>
 
@@ -22,6 +23,12 @@ bool IsRun(const std::string& directory) {
   return FileExists(JoinPath(directory, kRecordFile)) || IsUnfinishedRun(directory);
 }
 
+// "NAME.tmp-PID-N": a folder that is being copied or made, or that a killed process left.
+bool IsHalfCopied(const fs::path& folder) {
+  static const std::regex& name = *new std::regex(".*\\.tmp-[0-9]+-[0-9]+");
+  return std::regex_match(folder.filename().string(), name);
+}
+
 // Returns the run folders at or below `path`, sorted, so that neither order nor errors depend on
 // the file system. What lies inside a run (its evaluations) belongs to that run.
 absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
@@ -37,7 +44,12 @@ absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
   for (; !error && it != end; it.increment(error)) {
     // What cannot be looked at (a link to itself, a folder without permission) holds no run.
     std::error_code ignored;
-    if (!it->is_directory(ignored) || !IsRun(it->path().string())) continue;
+    if (!it->is_directory(ignored)) continue;
+    if (IsHalfCopied(it->path())) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    if (!IsRun(it->path().string())) continue;
     runs.push_back(it->path().lexically_normal());
     it.disable_recursion_pending();
   }

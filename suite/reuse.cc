@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "lra/copy_folder.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "suite/state.h"
@@ -19,7 +20,8 @@ absl::StatusOr<std::vector<std::string>> PlacesIn(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> places;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->is_directory()) places.push_back(it->path().string());
+    std::error_code ignored;  // what cannot be looked at holds no run
+    if (it->is_directory(ignored)) places.push_back(it->path().string());
   }
   if (error) {
     return absl::NotFoundError(
@@ -57,15 +59,13 @@ absl::StatusOr<std::vector<ReusableRun>> FindReusableRuns(const std::vector<std:
   return runs;
 }
 
-absl::Status TakeRun(const ReusableRun& run, const std::string& out) {
+absl::StatusOr<bool> TakeRun(const ReusableRun& run, const std::string& out) {
   LRA_RETURN_IF_ERROR(MakeDirectories(out));
-  LRA_ASSIGN_OR_RETURN(StagingDirectory staging,
-                       StagingDirectory::Create(JoinPath(out, run.cell.name)));
-  std::error_code error;
-  fs::copy(run.directory, staging.path(), fs::copy_options::recursive, error);
-  if (error)
-    return absl::InternalError(absl::StrCat("copying ", run.directory, ": ", error.message()));
-  return staging.Commit();
+  const std::string target = JoinPath(out, run.cell.name);
+  const absl::Status copied = CopyFolder(run.directory, target);
+  if (copied.ok()) return true;
+  if (FileExists(target)) return false;  // another process of the suite was faster
+  return copied;
 }
 
 }  // namespace lra

@@ -23,8 +23,9 @@ absl::StatusOr<std::vector<ReusableRun>> FindReusableRuns(const std::vector<std:
                                                           const std::string& out,
                                                           const std::vector<SuiteCell>& cells);
 
-// Copies the run's folder to OUT/NAME, which appears whole or not at all.
-absl::Status TakeRun(const ReusableRun& run, const std::string& out);
+// Copies the run's folder to OUT/NAME (CopyFolder). False where something is there meanwhile, which
+// then is the run.
+absl::StatusOr<bool> TakeRun(const ReusableRun& run, const std::string& out);
 
 }  // namespace lra
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
@@ -70,12 +72,12 @@ TEST_F(ReuseTest, ARunIsTakenWholeAndOnce) {
   const auto runs = FindReusableRuns({runs_}, out_, cells_);
   ASSERT_TRUE(runs.ok()) << runs.status();
   ASSERT_EQ(runs->size(), 1);
-  ASSERT_TRUE(TakeRun(runs->front(), out_).ok());
+  ASSERT_TRUE(*TakeRun(runs->front(), out_));
   EXPECT_EQ(ReadCellStatus(out_, cells_[0]).state, CellState::kFinished);
   EXPECT_EQ(*ReadFile(JoinPath(out_, "linear-s0/maps/a.txt")), other_);
   EXPECT_EQ(ReadCellStatus(other_, cells_[0]).state, CellState::kFinished);
   EXPECT_TRUE(Names({runs_}).empty());
-  EXPECT_FALSE(TakeRun(runs->front(), out_).ok()) << "what is there stays";
+  EXPECT_FALSE(*TakeRun(runs->front(), out_)) << "what is there stays";
 }
 
 TEST_F(ReuseTest, OtherSettingsSeedsOrDataAreOtherRuns) {
@@ -91,6 +93,24 @@ TEST_F(ReuseTest, WhatIsBegunHereStaysHere) {
   WriteRun(other_, cells_[0]);
   ASSERT_TRUE(MakeDirectories(JoinPath(out_, cells_[0].name)).ok());
   EXPECT_TRUE(Names({other_}).empty());
+}
+
+// Who holds the run there, and what a killed process left, does not come along.
+TEST_F(ReuseTest, LocksStayBehind) {
+  WriteRun(other_, cells_[0]);
+  const std::string directory = JoinPath(other_, cells_[0].name);
+  for (const char* name : {".lock", ".lease-host-7", "curve.jsonl.tmp-12-3"})
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(directory, name), "").ok());
+  ASSERT_TRUE(*TakeRun({cells_[0], directory}, out_));
+  EXPECT_TRUE(FileExists(JoinPath(out_, "linear-s0/record.textproto")));
+  for (const char* name : {".lock", ".lease-host-7", "curve.jsonl.tmp-12-3"})
+    EXPECT_FALSE(FileExists(JoinPath(out_, absl::StrCat("linear-s0/", name)))) << name;
+}
+
+TEST_F(ReuseTest, WhatCannotBeLookedAtHoldsNoRun) {
+  WriteRun(other_, cells_[0]);
+  std::filesystem::create_directory_symlink("loop", JoinPath(runs_, "loop"));
+  EXPECT_EQ(Names({runs_}), std::vector<std::string>{"linear-s0"});
 }
 
 TEST_F(ReuseTest, AFolderThatIsNotThereIsNamed) {

@@ -17,7 +17,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-constexpr size_t kWindowBytes = 32768;  // deflate looks no further back
+constexpr size_t kWindowBytes = 32768;  // the format refers no further back
 constexpr int64_t kByteIds = 256;
 constexpr int kNoHeader = -15;  // of a window of 2^15 bytes
 constexpr int kMostMemory = 9;
@@ -31,7 +31,7 @@ void AppendBytes(const SplitView& split, int64_t example, std::vector<int32_t>* 
   for (const int32_t id : *ids) bytes->push_back(static_cast<uint8_t>(id - first));
 }
 
-// The last tokens of the split, as many as deflate can look back to.
+// The last tokens of the split, a window of deflate.
 Bytes EndOf(const SplitView& split) {
   int64_t first = split.size();
   for (size_t tokens = 0; first > 0 && tokens < kWindowBytes;)
@@ -89,10 +89,6 @@ class Png {
   }
 
   absl::StatusOr<int64_t> BytesOf(const SplitView& split, int64_t example) const {
-    if (split.prompt_tokens(example) > 0) {
-      return absl::FailedPreconditionError(
-          "baseline png packs whole pictures, and a part of these is given");
-    }
     Bytes pixels;
     std::vector<int32_t> ids;
     AppendBytes(split, example, &ids, &pixels);

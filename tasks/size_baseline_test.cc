@@ -112,6 +112,16 @@ TEST(PngBaseline, IsTheSizeOfTheFile) {
   EXPECT_THAT(scores->targets, ElementsAre(4));
 }
 
+TEST(PngBaseline, WhatIsGivenIsPackedAsWell) {
+  const auto scores = Score(*MakePngBaseline(), PictureSpec(), {{{1, 1, 1, 1}, {}, 0, {2}}},
+                            {{{10, 20, 30, 40}, {}, 0, {2}}});
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  const std::vector<uint8_t> pixels = {10, 20, 30, 40};
+  EXPECT_DOUBLE_EQ(scores->nats[0],
+                   kByteNats * static_cast<double>(EncodePng(pixels, 2, 2, 1)->size()));
+  EXPECT_THAT(scores->targets, ElementsAre(2));
+}
+
 TEST(PngBaseline, PacksPicturesOnly) {
   const auto scores = Score(*MakePngBaseline(), TextSpec(), {{{9}, {}, 0}}, {{{9}, {}, 0}});
   EXPECT_THAT(std::string(scores.status().message()), HasSubstr("these are no pictures"));

@@ -1,4 +1,4 @@
-// Twelve planted faults and three sound runs: does `lra doctor` name the cause? Faults are planted
+// Twelve planted faults and five sound runs: does `lra doctor` name the cause? Faults are planted
 // in the data, in the configuration, or in the models that the program makes
 // (TrainRequest::make_classifier and CaseRequest::make_classifier), so that it trains and diagnoses
 // with the same bug. Prints the rows of docs/diagnosis.md's table.
@@ -289,6 +289,9 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"sound", ""},
         Planted{"sound_cosformer", "", {}, CreateClassifier, "listops", "cosformer"},
         Planted{"sound_copy", "", {}, CreateClassifier, "copy", "linear", "copy"},
+        // What they compute of a token moves by rounding when later ones change.
+        Planted{"sound_copy_s4d", "", {}, CreateClassifier, "copy", "s4d", "copy"},
+        Planted{"sound_copy_performer", "", {}, CreateClassifier, "copy", "performer", "copy"},
         Planted{"sees_ahead", kSeesAhead, {}, WithoutMask, "copy", "linear", "copy"},
         Planted{"wrong_pooling", kWrongPooling, {"model.pooling=MEAN"}},
         Planted{"shuffled_labels", kShuffledLabels, {}, CreateClassifier, "shuffled"},

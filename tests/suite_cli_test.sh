@@ -112,11 +112,12 @@ group {
 END
 expect 0 'reused: 2 runs of ./frozen' "$lra" run more.textproto --out more --reuse . --dry-run
 expect 0 '2 runs left' "$lra" run more.textproto --quiet --out more --reuse . --dry-run
+expect 0 '"reused_runs": 2' "$lra" run more.textproto --quiet --out more --reuse . --dry-run --json
 if compgen -G 'more/listops-*' >/dev/null; then echo "FAILED: a plan takes nothing"; failures=$((failures + 1)); fi
 expect 2 '--reuse: nosuch: No such file or directory' "$lra" run more.textproto --out more --reuse nosuch
 expect 0 '4 of 4 runs finished' "$lra" run more.textproto --quiet --out more --reuse whole
 cmp {whole,more}/"$(cd whole && ls -d listops-linear-*-s1)"/record.textproto || { echo "FAILED: a run was trained twice"; failures=$((failures + 1)); }
-expect 0 'none of the runs that are left' "$lra" run more.textproto --out more --reuse whole
+expect 0 '4 of 4 runs finished' "$lra" run more.textproto --out more --reuse whole
 
 # One run of a suite, as an element of a job array trains it.
 name=$(basename "$(ls -d whole/listops-linear-*-s1)")

@@ -1,12 +1,9 @@
 #include "train/search.h"
 
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +13,7 @@
 #include "eval/data_identity.h"
 #include "eval/metric.h"
 #include "eval/run_record.h"
+#include "lra/copy_folder.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
@@ -99,36 +97,6 @@ std::optional<int> Best(const Metric& metric, const std::vector<Trial>& trials) 
     if (!best || metric.Better(trials[i].validation(), trials[*best].validation())) best = i;
   }
   return best;
-}
-
-absl::Status CopyFile(const std::string& from, const std::string& to) {
-  constexpr size_t kBlockBytes = size_t{1} << 20;
-  LRA_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Open(to));
-  std::ifstream file(from, std::ios::binary);
-  std::string block(kBlockBytes, '\0');
-  while (file) {
-    file.read(block.data(), static_cast<std::streamsize>(block.size()));
-    LRA_RETURN_IF_ERROR(writer.Write(block.data(), static_cast<size_t>(file.gcount())));
-  }
-  if (!file.eof()) return absl::InternalError(absl::StrCat("cannot read ", from));
-  return writer.Close();
-}
-
-// The copy appears whole or not at all, with all files and folders flushed to the disk.
-absl::Status CopyFolder(const std::string& from, const std::string& to) {
-  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(to));
-  std::error_code error;
-  std::filesystem::directory_iterator entry(from, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::string path = entry->path().string();
-    const std::string target = JoinPath(staging.path(), entry->path().filename().string());
-    std::error_code unknown;
-    LRA_RETURN_IF_ERROR(entry->is_directory(unknown) ? CopyFolder(path, target)
-                                                     : CopyFile(path, target));
-  }
-  if (error)
-    return absl::InternalError(absl::StrCat("copying ", from, " to ", to, ": ", error.message()));
-  return staging.Commit();
 }
 
 struct Searched {
