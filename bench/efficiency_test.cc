@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <gtest/gtest.h>
 
 #include "bench/attention_tables.h"
 #include "bench/efficiency_grid.h"
