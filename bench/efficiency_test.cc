@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include "bench/attention_tables.h"
 #include "bench/efficiency_grid.h"
@@ -9,7 +9,6 @@
 #include "bench/gnuplot.h"
 #include "bench/published_speeds.h"
 #include "lra/config.h"
-#include "lra/config_folder_test_util.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 
@@ -207,19 +206,26 @@ TEST(EfficiencyGrids, ASmallTwinIsItsBaseButForWhatItSets) {
   EXPECT_THAT(small.note(), HasSubstr(base.note() + ". The small twin"));
 }
 
-class GridFileTest : public ConfigFolderTest {};
-
-TEST_F(GridFileTest, ABaseMustStandAlone) {
-  ASSERT_TRUE(MakeDirectories(folder_.File("efficiency")).ok());
-  Write("efficiency/whole", "source: 'a' note: 'b' tokens: '512'");
-  Write("efficiency/small", "base: 'whole' note: 'c'");
-  Write("efficiency/smaller", "base: 'small'");
-  Write("efficiency/lost", "base: 'nosuch'");
+TEST(EfficiencyGrids, ABaseMustStandAlone) {
+  const TestFolder folder;
+  const auto write = [&folder](const std::string& name, const std::string& text) {
+    const std::string path = folder.File("efficiency/" + name + ".textproto");
+    ASSERT_TRUE(WriteFileAtomically(path, text).ok());
+  };
+  ASSERT_TRUE(MakeDirectories(folder.File("efficiency")).ok());
+  write("whole", "source: 'a' note: 'b' tokens: '512'");
+  write("small", "base: 'whole' note: 'c'");
+  write("smaller", "base: 'small'");
+  write("lost", "base: 'nosuch'");
+  const char* const before = getenv("LRA_CONFIGS");
+  const std::string configs = before == nullptr ? "" : before;
+  setenv("LRA_CONFIGS", folder.path().c_str(), 1);
   EXPECT_EQ(LoadEfficiencyGrid("small")->note(), "b. c");
   EXPECT_THAT(std::string(LoadEfficiencyGrid("smaller").status().message()),
               HasSubstr("smaller.textproto: base: \"small\" has a base itself"));
   EXPECT_THAT(std::string(LoadEfficiencyGrid("lost").status().message()),
               HasSubstr("lost.textproto: base: unknown grid \"nosuch\""));
+  before == nullptr ? unsetenv("LRA_CONFIGS") : setenv("LRA_CONFIGS", configs.c_str(), 1);
 }
 
 TEST(EfficiencyGrids, WhatIsGivenGoesBefore) {

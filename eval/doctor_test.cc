@@ -359,7 +359,8 @@ TEST(Doctor, GuessedTokensAreNotComparedWithLabels) {
     facts.run.mutable_config()->set_task(task);
     facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
     EXPECT_THAT(Causes(facts), ElementsAre(kNotStarted)) << task;
-    for (const std::string& note : Diagnose(facts)->notes)
+    const auto diagnosis = Diagnose(facts);
+    for (const std::string& note : diagnosis->notes)
       EXPECT_THAT(note, Not(HasSubstr("on record ("))) << task;
   }
 }

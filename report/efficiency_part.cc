@@ -18,7 +18,7 @@ std::string Html(const TextTable& table) {
 Json PointsJson(const std::vector<LengthPoint>& points) {
   Json json = Json::array();
   for (const LengthPoint& point : points)
-    json.push_back({ShortNumber(point.tokens), ShortNumber(point.value)});
+    json.push_back({ShortNumber(point.at), ShortNumber(point.value)});
   return json;
 }
 
