@@ -29,7 +29,8 @@ Json PanelJson(const Panel& panel) {
                       {"time", PointsJson(TimePoints(one))},
                       {"memory", PointsJson(MemoryPoints(one))}});
   }
-  return {{"title", panel.title}, {"series", std::move(series)}};
+  const char* axis = panel.axis() == Axis::kTokens ? "tokens N" : "width D of a head";
+  return {{"title", panel.title}, {"axis", axis}, {"series", std::move(series)}};
 }
 
 }  // namespace
@@ -48,11 +49,10 @@ EfficiencyPart ReadEfficiency(const std::vector<std::string>& folders,
   EfficiencyPart part;
   for (const Panel& panel : GroupPanels(records)) {
     const auto titled = [&](const char* what) { return absl::StrCat(panel.title, ": ", what); };
-    absl::StrAppend(
-        &part.html, "<div class=\"panel\"></div>\n",
-        Html(TimeTable(titled("milliseconds"), panel.series)),
-        Html(MemoryTable(titled("peak MB"), panel.series)),
-        Html(CrossoverTable(titled("who is faster, and from which length on"), panel.series)));
+    absl::StrAppend(&part.html, "<div class=\"panel\"></div>\n",
+                    Html(TimeTable(titled("milliseconds"), panel.series)),
+                    Html(MemoryTable(titled("peak MB"), panel.series)),
+                    Html(CrossoverTable(titled("who is faster, and from where on"), panel.series)));
     part.panels.push_back(PanelJson(panel));
   }
   return part;

@@ -36,10 +36,10 @@ function makeThemeSwitch() {
 function drawEfficiency(place, panel) {
   const width = Math.min(520, place.clientWidth);
   const chart = (what, title, unit) => lineChart(
-      {title: `${panel.title}: ${title}`, xName: 'tokens N', width, logX: true, logY: true},
+      {title: `${panel.title}: ${title}`, xName: panel.axis, width, logX: true, logY: true},
       panel.series.map((series) => ({
                          label: series.label,
-                         points: series[what].map(([tokens, value]) => [tokens, value / unit]),
+                         points: series[what].map(([at, value]) => [at, value / unit]),
                          hasMarks: true
                        })));
   place.classList.add('figures');
