@@ -86,7 +86,7 @@ TEST(ScoreSpeeds, LowBitsComeFirst) {
   EXPECT_EQ(scored->methods[0].label, "linear");
 }
 
-// Of one task there is no average: the cell counts, with its interval where no run failed.
+// With one task there is no average: the cell counts, with its interval where no run failed.
 TEST(ScoreSpeeds, OneTaskHasItsOwnScore) {
   Leaderboard board = ScoredBoard();
   LeaderboardTable& table = board.tables[0];

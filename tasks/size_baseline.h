@@ -14,8 +14,8 @@ namespace lra {
 // 256 ids beside padding's (WhyNot).
 std::unique_ptr<BaselineMethod> MakeGzipBaseline();
 
-// `png`: the whole file, of pictures of up to 256 values (WhyNot). A part that is given is packed as
-// well, since a file has no use for it.
+// `png`: the whole file, of pictures of up to 256 values (WhyNot). A part that is given is packed
+// as well, since a file has no use for it.
 std::unique_ptr<BaselineMethod> MakePngBaseline();
 
 }  // namespace lra

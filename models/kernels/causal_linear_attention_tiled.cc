@@ -1,9 +1,9 @@
-// The causal form in float32 on the CPU. Each (example, head) goes through chunks of kCausalTileTokens
-// that stay in the cache: within a chunk A = phi(q) phi(k)^T has a triangular mask, earlier chunks
-// enter through the state S = sum_j phi(k_j) [v_j, 1] (see causal_linear_attention.h). The backward
-// makes the states again instead of keeping them: a pass from the first chunk to the last sums S,
-// for the gradients of queries, and one from the last to the first sums the gradient R of S, for
-// those of keys and values.
+// The causal form in float32 on the CPU. Each (example, head) goes through tiles of
+// kCausalTileTokens that stay in the cache: within a tile A = phi(q) phi(k)^T has a triangular
+// mask, earlier tiles enter through the state S = sum_j phi(k_j) [v_j, 1] (see
+// causal_linear_attention.h). The backward makes the states again instead of keeping them: a pass
+// from the first tile to the last sums S, for the gradients of queries, and one from the last to
+// the first sums the gradient R of S, for those of keys and values.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
