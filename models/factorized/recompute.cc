@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <array>
 
+#include "models/base/product_type.h"
+
 namespace lra::factorized {
 namespace {
 
@@ -93,6 +95,7 @@ class ByHeadsFunction : public torch::autograd::Function<ByHeadsFunction> {
     saved["spec"] = reinterpret_cast<int64_t>(spec);
     saved["keep"] = input->keep.defined() ? std::optional(input->keep) : std::nullopt;
     saved["causal"] = input->causal;
+    saved["is_bfloat16"] = ActiveProductType() == ProductType::kBfloat16;
     std::vector<at::Tensor> outputs;
     ForGroups(all[0].size(1), [&](int64_t first, int64_t heads) {
       const Problem part = Slice(*spec, *input, Group(all, first, heads), first, heads);
@@ -111,6 +114,8 @@ class ByHeadsFunction : public torch::autograd::Function<ByHeadsFunction> {
     const variable_list inputs = context->get_saved_variables();
     Tensors all;
     std::copy_n(inputs.begin(), kTensors, all.begin());
+    // What is made again multiplies as it did.
+    const ProductTypeScope products(saved["is_bfloat16"].toBool());
     Tensors gradients;
     for (size_t i = 0; i < kTensors; ++i) {
       if (all[i].defined()) gradients[i] = at::zeros_like(all[i]);

@@ -5,10 +5,11 @@
 // computes the states again: beside inputs and output it saves one or two numbers for each row, and
 // it holds a state for each chunk while it runs.
 //
-// On the CPU float32 has tiles (dispatch.h), but for decays and signed floors. Else the host goes
-// through the chunks one by one, which takes the least memory. A device takes all at once, in a
-// number of operators that does not depend on N: it holds matrices of C x C for all T chunks of C
-// tokens, and their T states, so O(N (C + D)) and O(T D Dv) numbers a head.
+// On the CPU float32 has tiles (TakesCausalTiles), in smaller chunks, whose backward makes two
+// passes and holds one state. Else the host goes through the chunks one by one, which takes the
+// least memory. A device takes all at once, in a number of operators that does not depend on N: it
+// holds matrices of C x C for all T chunks of C tokens, and their T states, so O(N (C + D)) and
+// O(T D Dv) numbers a head.
 #ifndef LRA_MODELS_KERNELS_CAUSAL_LINEAR_ATTENTION_H_
 #define LRA_MODELS_KERNELS_CAUSAL_LINEAR_ATTENTION_H_
 
@@ -55,7 +56,8 @@ CausalGradients CausalBackwardAtOnce(const at::Tensor& gradient, const at::Tenso
                                      const at::Tensor& keep, const LinearAttentionSpec& spec,
                                      const CausalState& state);
 
-// Whether the tiles take this call, N = Nk.
+// Whether the tiles take this call, N = Nk: float32 on the CPU without decays, signed floors, scaled
+// states and chunks of its own.
 bool TakesCausalTiles(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                       const LinearAttentionSpec& spec);
 // In parallel over (example, head); results do not depend on the number of threads. The forward

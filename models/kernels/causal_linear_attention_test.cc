@@ -3,6 +3,7 @@
 // float32 in tiles.
 #include "models/kernels/causal_linear_attention.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "models/base/fake_device.h"
+#include "models/base/kernel_path.h"
 
 namespace lra {
 namespace {
@@ -160,10 +162,15 @@ Results AtOnce(const Inputs& in, const LinearAttentionSpec& spec) {
   return {state.output, g.q, g.k, g.v, g.log_decay};
 }
 
-// In float32.
-Results Tiled(const Inputs& wide, const LinearAttentionSpec& spec) {
-  Inputs in = wide;
+Inputs InFloat32(Inputs in) {
   for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.upstream}) *t = t->to(at::kFloat);
+  return in;
+}
+
+// In float32, whatever path is forced on this process.
+Results Tiled(const Inputs& wide, const LinearAttentionSpec& spec) {
+  const ScopedKernelPath best(AvailableKernelPaths().back());
+  const Inputs in = InFloat32(wide);
   EXPECT_TRUE(internal::TakesCausalTiles(in.q, in.k, in.v, spec));
   const CausalState state = internal::CausalForwardTiled(in.q, in.k, in.v, in.keep, spec);
   const CausalGradients g =
@@ -264,7 +271,53 @@ TEST(CausalLinearAttentionTest, TilesTakeWideHeads) {
   ExpectSame(Tiled(in, spec), ByDefinition(in, spec), 2e-5);
 }
 
+// What is asked for: LinearAttention() in float32, through autograd.
+Results ThroughAutograd(const Inputs& wide, const LinearAttentionSpec& spec) {
+  const ScopedKernelPath best(AvailableKernelPaths().back());
+  Inputs in = InFloat32(wide);
+  for (at::Tensor* t : {&in.q, &in.k, &in.v}) *t = t->detach().requires_grad_();
+  const at::Tensor output = LinearAttention(in.q, in.k, in.v, in.keep, spec);
+  const auto g = torch::autograd::grad({output}, {in.q, in.k, in.v}, {in.upstream});
+  return {output.detach(), g[0], g[1], g[2], {}};
+}
+
+TEST(CausalLinearAttentionTest, TilesAlignTheEndsOfUnlikeLengths) {
+  for (const auto& [n, keys] : std::vector<std::pair<int64_t, int64_t>>{{7, 130}, {130, 7}}) {
+    LinearAttentionSpec spec;
+    spec.causal = true;
+    const Inputs in(n, keys, false);
+    ExpectSame(ThroughAutograd(in, spec), ByDefinition(in, spec), 2e-5);
+  }
+}
+
+// Gradients come in any layout: of a sum they are one number for all.
+TEST(CausalLinearAttentionTest, TilesTakeGradientsInAnyLayout) {
+  LinearAttentionSpec spec;
+  spec.causal = true;
+  Inputs in(150, 150, true);
+  in.upstream = at::ones({1, 1, 1, 1}, at::kDouble).expand({kBatch, kHeads, 150, 4});
+  ExpectSame(Tiled(in, spec), ByDefinition(in, spec), 2e-5);
+  in.upstream = Normal(4, 150).transpose(2, 3);  // [B, H, 150, 4], the tokens dense
+  in.q = at::rand({kBatch, kHeads, 5, 150}, at::kDouble).transpose(2, 3);
+  ExpectSame(Tiled(in, spec), ByDefinition(in, spec), 2e-5);
+}
+
+TEST(CausalLinearAttentionTest, TilesDoNotDependOnThreads) {
+  LinearAttentionSpec spec;
+  spec.causal = true;
+  const Inputs in(150, 150, true);
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const Results one = Tiled(in, spec);
+  at::set_num_threads(3);
+  const Results three = Tiled(in, spec);
+  at::set_num_threads(threads);
+  for (const auto part : {&Results::output, &Results::q, &Results::k, &Results::v})
+    EXPECT_TRUE(at::equal(one.*part, three.*part));
+}
+
 TEST(CausalLinearAttentionTest, TilesTakeFloat32WithoutDecaysAlone) {
+  const ScopedKernelPath best(AvailableKernelPaths().back());
   const Inputs in(70, 70, false);
   const at::Tensor q = in.q.to(at::kFloat);
   LinearAttentionSpec plain, decaying, floored, scaled, told;

@@ -34,7 +34,7 @@ void ZeroAbove(int64_t rows, float* square) {
     std::fill(square + r * kCausalTileTokens + r + 1, square + r * kCausalTileTokens + rows, 0.0f);
 }
 
-// What a thread needs for the chunks of one (example, head) after the other.
+// What a thread needs for the tiles of one (example, head) after the other.
 struct CausalScratch {
   explicit CausalScratch(const TileShape& shape)
       : queries(kCausalTileTokens * shape.width),
@@ -59,7 +59,7 @@ struct CausalTile {
   bool has_before, has_after;
 };
 
-// body(chunk) for the chunks of a head, or from the last one on.
+// body(tile) for the tiles of a head, or from the last one on.
 template <class Body>
 void ForCausalTiles(int64_t tokens, int64_t example, int64_t head, int64_t index, bool is_backwards,
                     Body body) {
@@ -71,7 +71,7 @@ void ForCausalTiles(int64_t tokens, int64_t example, int64_t head, int64_t index
   }
 }
 
-// Chunks of q, k and v, and the products that both directions have.
+// Tiles of q, k and v, and the products that both directions have.
 class CausalTileLoader {
  public:
   CausalTileLoader(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -180,7 +180,7 @@ class CausalPasses {
   }
 
  private:
-  // The chunk, the gradient U of its sums -> s.sums, and U [v, 1]^T on and below the diagonal, the
+  // The tile, the gradient U of its sums -> s.sums, and U [v, 1]^T on and below the diagonal, the
   // gradient of the weights -> s.products.
   void Load(const CausalTile& c, const CausalScratch& s) const {
     const TileShape& shape = loader_.shape();

@@ -14,7 +14,7 @@ namespace lra::linear_pieces {
 // 1 / sqrt(|x|^2 + norm_epsilon), 0 where that is 1 / 0: [B, H, N, 1].
 at::Tensor InverseNorms(const at::Tensor& x, const LinearAttentionSpec& spec);
 // phi(x), and a gradient of phi(x) chained through it, of the causal form chunk by chunk: runs on
-// record have its rounding.
+// record have its rounding, those of float32 on the CPU from before it had tiles.
 at::Tensor Features(const at::Tensor& x, const LinearAttentionSpec& spec);
 at::Tensor ThroughFeatures(const at::Tensor& gradient, const at::Tensor& x,
                            const LinearAttentionSpec& spec);

@@ -11,7 +11,6 @@
 #include "models/kernels/linear_attention.h"
 #include "models/kernels/linear_attention_shapes.h"
 #include "models/kernels/linear_attention_tiles.h"
-#include "models/kernels/tile_product.h"
 #include "models/kernels/token_tiles.h"
 
 namespace lra {
