@@ -56,8 +56,13 @@ CausalGradients CausalBackwardAtOnce(const at::Tensor& gradient, const at::Tenso
                                      const at::Tensor& keep, const LinearAttentionSpec& spec,
                                      const CausalState& state);
 
-// Whether the tiles take this call, N = Nk: float32 on the CPU without decays, signed floors, scaled
-// states and chunks of its own.
+// The gradient of log_decay, of these sizes. w_ij holds exp(b_i - b_j) with b_i = log g_0 + .. + log
+// g_i, and so d b_i = phi(q_i) . d phi(q_i) - phi(k_i) . d phi(k_i), [B, H, N]; log g_s is in every
+// b_i with i >= s.
+at::Tensor LogDecayGradient(const at::Tensor& of_positions, at::IntArrayRef sizes);
+
+// Whether the tiles take this call, N = Nk: float32 on the CPU without signed floors, scaled states
+// and chunks of its own, and with decays g of at most 1.
 bool TakesCausalTiles(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                       const LinearAttentionSpec& spec);
 // In parallel over (example, head); results do not depend on the number of threads. The forward

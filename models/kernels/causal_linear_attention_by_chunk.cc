@@ -258,7 +258,8 @@ class Backward {
       state_gradient = OfChunk(chunk, states[t], state_gradient);
       states[t] = at::Tensor();
     }
-    if (spec_.log_decay.defined()) result_.log_decay = OfLogDecay();
+    if (spec_.log_decay.defined())
+      result_.log_decay = internal::LogDecayGradient(log_position_, spec_.log_decay.sizes());
     return result_;
   }
 
@@ -296,12 +297,6 @@ class Backward {
       rows(log_position_).copy_((chunk.a * da).sum(-1) - (chunk.c * dc).sum(-1));
   }
 
-  // w_ij holds exp(b_i - b_j) with b_i = log g_0 + .. + log g_i, and so d b_i = a_i . da_i -
-  // c_i . dc_i; log g_s is in every b_i with i >= s.
-  at::Tensor OfLogDecay() const {
-    return log_position_.flip(-1).cumsum(-1).flip(-1).sum_to_size(spec_.log_decay.sizes());
-  }
-
   const at::Tensor q_, k_, v_, keep_;
   const LinearAttentionSpec& spec_;
   const CausalState& outcome_;
@@ -314,6 +309,10 @@ class Backward {
 }  // namespace
 
 namespace internal {
+
+at::Tensor LogDecayGradient(const at::Tensor& of_positions, at::IntArrayRef sizes) {
+  return of_positions.flip(-1).cumsum(-1).flip(-1).sum_to_size(sizes);
+}
 
 CausalState CausalForwardByChunk(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                  const at::Tensor& keep, const LinearAttentionSpec& spec) {

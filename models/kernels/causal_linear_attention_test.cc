@@ -171,11 +171,13 @@ Inputs InFloat32(Inputs in) {
 Results Tiled(const Inputs& wide, const LinearAttentionSpec& spec) {
   const ScopedKernelPath best(AvailableKernelPaths().back());
   const Inputs in = InFloat32(wide);
-  EXPECT_TRUE(internal::TakesCausalTiles(in.q, in.k, in.v, spec));
-  const CausalState state = internal::CausalForwardTiled(in.q, in.k, in.v, in.keep, spec);
+  LinearAttentionSpec single = spec;
+  if (spec.log_decay.defined()) single.log_decay = spec.log_decay.to(at::kFloat);
+  EXPECT_TRUE(internal::TakesCausalTiles(in.q, in.k, in.v, single));
+  const CausalState state = internal::CausalForwardTiled(in.q, in.k, in.v, in.keep, single);
   const CausalGradients g =
-      internal::CausalBackwardTiled(in.upstream, in.q, in.k, in.v, in.keep, spec, state);
-  return {state.output, g.q, g.k, g.v, {}};
+      internal::CausalBackwardTiled(in.upstream, in.q, in.k, in.v, in.keep, single, state);
+  return {state.output, g.q, g.k, g.v, g.log_decay};
 }
 
 Results Bidirectional(const Inputs& in, const LinearAttentionSpec& spec) {
@@ -256,7 +258,7 @@ TEST(CausalLinearAttentionTest, BothFormsAreTheDefinition) {
 TEST(CausalLinearAttentionTest, TilesAreTheDefinition) {
   for (const int64_t n : {1, 64, 65, 200}) {
     ForCausalCases(n, [](const LinearAttentionSpec& spec, const Inputs& in) {
-      if (spec.denominator == Denominator::kSignedFloor || spec.log_decay.defined()) return;
+      if (spec.denominator == Denominator::kSignedFloor) return;
       ExpectSame(Tiled(in, spec), ByDefinition(in, spec), 2e-5);
     });
   }
@@ -316,18 +318,33 @@ TEST(CausalLinearAttentionTest, TilesDoNotDependOnThreads) {
     EXPECT_TRUE(at::equal(one.*part, three.*part));
 }
 
-TEST(CausalLinearAttentionTest, TilesTakeFloat32WithoutDecaysAlone) {
+// A head's own decay for all tokens, as ALiBi's, and gates that close.
+TEST(CausalLinearAttentionTest, TilesTakeSlopesAndStrongDecays) {
+  LinearAttentionSpec spec;
+  spec.causal = true;
+  const Inputs in(400, 400, true);
+  spec.log_decay = (-at::arange(1, 1 + kHeads, at::kDouble) / 64).view({1, -1, 1});
+  spec.log_decay = spec.log_decay.expand({1, kHeads, 400});
+  ExpectSame(Tiled(in, spec), ByDefinition(in, spec), 2e-5);
+  spec.log_decay = at::zeros({1, kHeads, 400}, at::kDouble);
+  spec.log_decay.slice(2, 100, 300).fill_(-1000);
+  ExpectSame(Tiled(in, spec), ByDefinition(in, spec), 2e-5);
+}
+
+TEST(CausalLinearAttentionTest, TilesTakeFloat32ThatOnlyForgets) {
   const ScopedKernelPath best(AvailableKernelPaths().back());
   const Inputs in(70, 70, false);
   const at::Tensor q = in.q.to(at::kFloat);
-  LinearAttentionSpec plain, decaying, floored, scaled, told;
+  LinearAttentionSpec plain, decaying, growing, floored, scaled, told;
   decaying.log_decay = at::zeros({1, kHeads, 70}, at::kFloat);
+  growing.log_decay = at::ones({1, kHeads, 70}, at::kFloat);
   floored.denominator = Denominator::kSignedFloor;
   scaled.state_scale = at::ones({kBatch, kHeads, 1, 5}, at::kFloat);
   told.chunk_starts = {0, 7};
   EXPECT_TRUE(internal::TakesCausalTiles(q, q, q, plain));
+  EXPECT_TRUE(internal::TakesCausalTiles(q, q, q, decaying));
   EXPECT_FALSE(internal::TakesCausalTiles(in.q, in.k, in.v, plain));
-  for (const LinearAttentionSpec& spec : {decaying, floored, scaled, told})
+  for (const LinearAttentionSpec& spec : {growing, floored, scaled, told})
     EXPECT_FALSE(internal::TakesCausalTiles(q, q, q, spec));
 }
 
