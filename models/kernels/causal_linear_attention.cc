@@ -44,7 +44,6 @@ class CausalLinearAttentionFunction
     context->save_for_backward({q, k, v, outcome.output, outcome.row_sum});
     context->saved_data["keep"] = keep;
     context->saved_data["is_tiled"] = is_tiled;
-    context->saved_data["products"] = static_cast<int64_t>(outcome.products);
     context->saved_data["log_decay"] =
         log_decay.has_value() ? IfDefined(log_decay->detach()) : log_decay;
     context->saved_data["state_scale"] = IfDefined(spec.state_scale);
@@ -63,8 +62,7 @@ class CausalLinearAttentionFunction
     spec.log_decay = optional("log_decay");
     spec.state_scale = optional("state_scale");
     spec.chunk_starts = context->saved_data["chunk_starts"].toIntVector();
-    const CausalState outcome = {saved[3], saved[4], optional("key_sum_norms"),
-                                 static_cast<ProductType>(context->saved_data["products"].toInt())};
+    const CausalState outcome = {saved[3], saved[4], optional("key_sum_norms")};
     const CausalForm form = FormOf(context->saved_data["is_tiled"].toBool(), saved[0]);
     const CausalGradients result =
         form.backward(gradients[0], saved[0], saved[1], saved[2], optional("keep"), spec, outcome);

@@ -34,7 +34,6 @@ struct CausalState {
   at::Tensor output;         // [B, H, N, Dv]
   at::Tensor row_sum;        // [B, H, N], before it is made safe
   at::Tensor key_sum_norms;  // [B, H, N]: |sum_{j <= i} phi(k_j)| for kSignedFloor, else undefined
-  ProductType products = ProductType::kFloat32;  // of the tiles
 };
 
 struct CausalGradients {
@@ -65,8 +64,7 @@ at::Tensor LogDecayGradient(const at::Tensor& of_positions, at::IntArrayRef size
 // and chunks of its own, and with decays g of at most 1.
 bool TakesCausalTiles(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                       const LinearAttentionSpec& spec);
-// In parallel over (example, head); results do not depend on the number of threads. The forward
-// multiplies as ActiveProductType() says, the backward as its forward did.
+// In parallel over (example, head); results do not depend on the number of threads.
 CausalState CausalForwardTiled(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const at::Tensor& keep, const LinearAttentionSpec& spec);
 CausalGradients CausalBackwardTiled(const at::Tensor& gradient, const at::Tensor& q,

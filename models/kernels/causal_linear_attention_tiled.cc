@@ -5,7 +5,8 @@
 // from the first tile to the last sums S, for the gradients of queries, and one from the last to
 // the first sums the gradient R of S, for those of keys and values. With a decay, b_i is the sum of
 // log g from the tile's start to token i: weights carry exp(b_i - b_j), what enters exp(b_i), what
-// leaves exp(b_last - b_j); none of these is above 1.
+// leaves exp(b_last - b_j); none of these is above 1. Products are float32 in every precision:
+// sums under decays, and what two directions share, would not bear rounded factors.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
@@ -110,15 +111,14 @@ void ForCausalTiles(int64_t tokens, int64_t example, int64_t head, int64_t index
 class CausalTileLoader {
  public:
   CausalTileLoader(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                   const at::Tensor& keep, const LinearAttentionSpec& spec, ProductType type)
+                   const at::Tensor& keep, const LinearAttentionSpec& spec)
       : shape_(MakeTileShape(q, v, spec)),
         queries_(q),
         keys_(k),
         values_(v),
         query_angles_(spec.query_angles),
         key_angles_(spec.key_angles),
-        keep_(keep),
-        type_(type) {
+        keep_(keep) {
     if (!spec.log_decay.defined()) return;
     log_decay_ = spec.log_decay.detach().expand({-1, -1, q.size(2)}).contiguous();
     decays_by_example_ = log_decay_.size(0) > 1;
@@ -126,7 +126,6 @@ class CausalTileLoader {
 
   const TileShape& shape() const { return shape_; }
   bool decays() const { return log_decay_.defined(); }
-  ProductType type() const { return type_; }
   Angles QueryAngles(const CausalTile& c) const { return query_angles_.At(c.example, c.first); }
   Angles KeyAngles(const CausalTile& c) const { return key_angles_.At(c.example, c.first); }
 
@@ -164,7 +163,7 @@ class CausalTileLoader {
   // phi(q) phi(k)^T on and below the diagonal -> s.weights.
   void Weights(const CausalTile& c, const CausalScratch& s) const {
     Gemm(c.rows, c.rows, shape_.width, {s.queries.get(), shape_.width},
-         {s.keys.get(), shape_.width, true}, 0.0f, s.weights.get(), kCausalTileTokens, type_);
+         {s.keys.get(), shape_.width, true}, 0.0f, s.weights.get(), kCausalTileTokens);
     Triangle(c, s, s.weights);
   }
 
@@ -196,14 +195,13 @@ class CausalTileLoader {
   void Add(const CausalTile& c, const CausalScratch& s, const float* features,
            const float* wide) const {
     Gemm(shape_.width, shape_.state_width, c.rows, {features, shape_.width, true},
-         {wide, shape_.state_width}, 1.0f, s.state.get(), shape_.state_width, type_);
+         {wide, shape_.state_width}, 1.0f, s.state.get(), shape_.state_width);
   }
 
   const TileShape shape_;
   const HeadRows queries_, keys_, values_;
   const AngleTable query_angles_, key_angles_;
   const KeepTable keep_;
-  const ProductType type_;
   at::Tensor log_decay_;  // [B or 1, H, N]; undefined = none
   bool decays_by_example_ = false;
 };
@@ -241,7 +239,6 @@ class CausalPasses {
     loader_.ClearState(s);
     ForCausalTiles(tokens_, example, head, index, false, [&](const CausalTile& c) {
       Load(c, s);
-      // In float32 always: the gradients through numerator and denominator nearly cancel.
       Gemm(c.rows, width, c.rows, {s.products.get(), kCausalTileTokens}, {s.keys.get(), width},
            0.0f, s.feature_gradient.get(), width);
       if (c.has_before) {
@@ -263,11 +260,11 @@ class CausalPasses {
     ForCausalTiles(tokens_, example, head, index, true, [&](const CausalTile& c) {
       Load(c, s);
       Gemm(c.rows, width, c.rows, {s.products.get(), kCausalTileTokens, true},
-           {s.queries.get(), width}, 0.0f, s.feature_gradient.get(), width, loader_.type());
+           {s.queries.get(), width}, 0.0f, s.feature_gradient.get(), width);
       if (c.has_after) {
         const float* values = loader_.Scaled(c, s, s.values, state_width, s.from_token);
         Gemm(c.rows, width, state_width, {values, state_width}, {s.state.get(), state_width, true},
-             1.0f, s.feature_gradient.get(), width, loader_.type());
+             1.0f, s.feature_gradient.get(), width);
       }
       AddDots(c, s.keys.get(), s.feature_gradient.get(), width, -1.0f, LogPositions(c));
       SlopeTile(shape, s.keys.get(), s.key_norms.get(), s.feature_gradient.get(), c.rows,
@@ -303,11 +300,11 @@ class CausalPasses {
     const int64_t state_width = shape.state_width;
     loader_.Weights(c, s);
     Gemm(c.rows, state_width, c.rows, {s.weights.get(), kCausalTileTokens, true},
-         {s.sums.get(), state_width}, 0.0f, s.values.get(), state_width, loader_.type());
+         {s.sums.get(), state_width}, 0.0f, s.values.get(), state_width);
     if (c.has_after) {
       const float* keys = loader_.Scaled(c, s, s.keys, shape.width, s.from_token);
       Gemm(c.rows, state_width, shape.width, {keys, shape.width}, {s.state.get(), state_width},
-           1.0f, s.values.get(), state_width, loader_.type());
+           1.0f, s.values.get(), state_width);
     }
     ValueGradientTile(shape, s.values.get(), loader_.KeyAngles(c), c.rows,
                       value_gradient_.Rows(c.example, c.head, c.first));
@@ -340,8 +337,7 @@ bool TakesCausalTiles(const at::Tensor& q, const at::Tensor& k, const at::Tensor
 CausalState CausalForwardTiled(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const at::Tensor& keep, const LinearAttentionSpec& spec) {
   CausalState state;
-  state.products = ActiveProductType();
-  const CausalTileLoader loader(q, k, v, keep, spec, state.products);
+  const CausalTileLoader loader(q, k, v, keep, spec);
   const TileShape& shape = loader.shape();
   const int64_t state_width = shape.state_width, n = q.size(2);
   state.output = EmptyHeads(q, shape.value_width);
@@ -354,11 +350,11 @@ CausalState CausalForwardTiled(const at::Tensor& q, const at::Tensor& k, const a
       loader.Load(c, s);
       loader.Weights(c, s);
       Gemm(c.rows, state_width, c.rows, {s.weights.get(), kCausalTileTokens},
-           {s.values.get(), state_width}, 0.0f, s.sums.get(), state_width, loader.type());
+           {s.values.get(), state_width}, 0.0f, s.sums.get(), state_width);
       if (c.has_before) {
         const float* queries = loader.Scaled(c, s, s.queries, shape.width, s.to_token);
         Gemm(c.rows, state_width, shape.width, {queries, shape.width}, {s.state.get(), state_width},
-             1.0f, s.sums.get(), state_width, loader.type());
+             1.0f, s.sums.get(), state_width);
       }
       OutputTile(shape, s.sums.get(), s.floors.get(), loader.QueryAngles(c), c.rows,
                  output.Rows(example, head, c.first), row_sums + index * n + c.first);
@@ -376,7 +372,7 @@ CausalGradients CausalBackwardTiled(const at::Tensor& gradient, const at::Tensor
                                     const CausalState& state) {
   CausalGradients result = {
       EmptyHeads(q, q.size(3)), EmptyHeads(k, k.size(3)), EmptyHeads(v, v.size(3)), {}};
-  const CausalTileLoader loader(q, k, v, keep, spec, state.products);
+  const CausalTileLoader loader(q, k, v, keep, spec);
   const CausalPasses passes(loader, gradient, state, result);
   ForHeads(
       q, [&] { return CausalScratch(loader.shape()); },
