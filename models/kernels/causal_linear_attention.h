@@ -55,9 +55,9 @@ CausalGradients CausalBackwardAtOnce(const at::Tensor& gradient, const at::Tenso
                                      const at::Tensor& keep, const LinearAttentionSpec& spec,
                                      const CausalState& state);
 
-// The gradient of log_decay, of these sizes. w_ij holds exp(b_i - b_j) with b_i = log g_0 + .. + log
-// g_i, and so d b_i = phi(q_i) . d phi(q_i) - phi(k_i) . d phi(k_i), [B, H, N]; log g_s is in every
-// b_i with i >= s.
+// The gradient of log_decay, of these sizes. w_ij holds exp(b_i - b_j) with b_i = log g_0 + .. +
+// log g_i, and so d b_i = phi(q_i) . d phi(q_i) - phi(k_i) . d phi(k_i), [B, H, N]; log g_s is in
+// every b_i with i >= s.
 at::Tensor LogDecayGradient(const at::Tensor& of_positions, at::IntArrayRef sizes);
 
 // Whether the tiles take this call, N = Nk: float32 on the CPU without signed floors, scaled states
