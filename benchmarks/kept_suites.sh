@@ -71,10 +71,17 @@ suites() {
   done
 }
 
-# Each design under its heading: its figure, and what `lra ablate` says. Then the learning curves.
+# Each design under its heading: its figure, and what `lra ablate` says. Then the learning curves. Designs of which no effect is known have no
+# figure, and do not count in the figures' names.
 ablation_page() {
-  "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --format md |
-    awk -v name="$1" '{ print } /^## / { printf "\n![%s](../pictures/%s-%d.svg)\n", substr($0, 4), name, ++n }'
+  "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --format md >"$work/ablation.md"
+  awk -v name="$1" '
+    /^## / { ++design }
+    NR == FNR { if (/\| (not )?told apart/) known[design] = 1; next }
+    FNR == 1 { design = 0 }
+    { print }
+    /^## / && design in known { printf "\n![%s](../pictures/%s-%d.svg)\n", substr($0, 4), name, ++n }
+  ' "$work/ablation.md" "$work/ablation.md"
   printf '\n## Learning curves\n'
   curves "$1"
   [ ! -f "docs/records/$1/words.md" ] || { echo && cat "docs/records/$1/words.md"; }
