@@ -85,11 +85,7 @@ absl::StatusOr<std::vector<KeptResult>> KeptRuns(const std::string& suite,
   std::vector<KeptResult> kept;
   if (std::filesystem::exists(own)) {
     KeptResult result{suite, 0, runs, OtherRuns(own, cells)};
-    for (const CellStatus& status : ReadStatuses(own, cells)) {
-      const bool has_ended =
-          status.state == CellState::kFinished || status.state == CellState::kDiverged;
-      result.finished += has_ended ? 1 : 0;
-    }
+    for (const CellStatus& status : ReadStatuses(own, cells)) result.finished += HasEnded(status);
     if (result.finished + result.other > 0) kept.push_back(std::move(result));
   }
   LRA_ASSIGN_OR_RETURN(const auto shared, SharedRuns(own, records, cells));

@@ -32,10 +32,8 @@ absl::StatusOr<std::vector<std::string>> PlacesIn(const std::string& folder) {
   return places;
 }
 
-bool HasEnded(const std::string& folder, const SuiteCell& cell) {
-  if (!FileExists(RunDirectory(folder, cell))) return false;
-  const CellState state = ReadCellStatus(folder, cell).state;
-  return state == CellState::kFinished || state == CellState::kDiverged;
+bool HoldsEnded(const std::string& folder, const SuiteCell& cell) {
+  return FileExists(RunDirectory(folder, cell)) && HasEnded(ReadCellStatus(folder, cell));
 }
 
 }  // namespace
@@ -53,7 +51,7 @@ absl::StatusOr<std::vector<ReusableRun>> FindReusableRuns(const std::vector<std:
     if (FileExists(RunDirectory(out, cell))) continue;
     const auto place =
         std::find_if(places.begin(), places.end(),
-                     [&cell](const std::string& folder) { return HasEnded(folder, cell); });
+                     [&cell](const std::string& folder) { return HoldsEnded(folder, cell); });
     if (place != places.end()) runs.push_back({cell, RunDirectory(*place, cell)});
   }
   return runs;

@@ -199,6 +199,10 @@ std::vector<CellStatus> ReadStatuses(const std::string& out, const std::vector<S
   return statuses;
 }
 
+bool HasEnded(const CellStatus& status) {
+  return status.state == CellState::kFinished || status.state == CellState::kDiverged;
+}
+
 bool IsLeft(const CellStatus& status, bool retries_failed) {
   switch (status.state) {
     case CellState::kWaiting:

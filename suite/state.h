@@ -57,6 +57,9 @@ std::string LogPath(const std::string& out, const SuiteCell& cell);
 CellStatus ReadCellStatus(const std::string& out, const SuiteCell& cell);
 std::vector<CellStatus> ReadStatuses(const std::string& out, const std::vector<SuiteCell>& cells);
 
+// Whether a run has a record, of its end or of having diverged.
+bool HasEnded(const CellStatus& status);
+
 // Whether a run of the suite has to be trained still; failed ones only if they are to be tried
 // again.
 bool IsLeft(const CellStatus& status, bool retries_failed);
