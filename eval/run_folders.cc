@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <regex>
 #include <set>
 #include <system_error>
 
@@ -10,6 +9,7 @@
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "lra/temporary_name.h"
 
 namespace lra {
 namespace {
@@ -21,12 +21,6 @@ constexpr const char* kTraces[] = {"checkpoint", "curve.jsonl"};
 
 bool IsRun(const std::string& directory) {
   return FileExists(JoinPath(directory, kRecordFile)) || IsUnfinishedRun(directory);
-}
-
-// "NAME.tmp-PID-N": a folder that is being copied or made, or that a killed process left.
-bool IsHalfCopied(const fs::path& folder) {
-  static const std::regex& name = *new std::regex(".*\\.tmp-[0-9]+-[0-9]+");
-  return std::regex_match(folder.filename().string(), name);
 }
 
 // Returns the run folders at or below `path`, sorted, so that neither order nor errors depend on
@@ -45,7 +39,7 @@ absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
     // What cannot be looked at (a link to itself, a folder without permission) holds no run.
     std::error_code ignored;
     if (!it->is_directory(ignored)) continue;
-    if (IsHalfCopied(it->path())) {
+    if (IsTemporaryName(it->path().filename().string())) {
       it.disable_recursion_pending();
       continue;
     }

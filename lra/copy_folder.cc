@@ -2,12 +2,13 @@
 
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "lra/temporary_name.h"
 
 namespace lra {
 namespace {
@@ -26,8 +27,7 @@ absl::Status CopyFile(const std::string& from, const std::string& to) {
 }
 
 bool StaysBehind(const std::string& name) {
-  static const std::regex& names = *new std::regex("\\.lock|\\.lease-.*|.*\\.tmp-[0-9]+-[0-9]+");
-  return std::regex_match(name, names);
+  return name == ".lock" || absl::StartsWith(name, ".lease-") || IsTemporaryName(name);
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
@@ -17,9 +15,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "lra/check.h"
 #include "lra/status_macros.h"
+#include "lra/temporary_name.h"
 
 namespace lra {
 namespace {
@@ -53,11 +51,6 @@ std::string ParentOf(absl::string_view path) {
 std::string WithoutTrailingSlashes(absl::string_view path) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   return std::string(path);
-}
-
-std::string TemporaryName(absl::string_view path) {
-  static std::atomic<int> counter{0};
-  return absl::StrCat(path, ".tmp-", getpid(), "-", counter++);
 }
 
 // Closes a descriptor that was only read from or is synced: errors of close do not matter.
@@ -307,23 +300,14 @@ bool IsStale(const std::string& path) {
   return stale;
 }
 
-// Whether `rest` is "PID-N", as TemporaryName ends a name; a user's own "backup" is not.
-bool IsTemporaryEnd(absl::string_view rest) {
-  return rest.find_first_not_of("0123456789-") == absl::string_view::npos &&
-         std::count(rest.begin(), rest.end(), '-') == 1 && rest.front() != '-' &&
-         rest.back() != '-';
-}
-
 // Removes folders "TARGET.tmp-PID-N" that killed processes left behind.
 void RemoveStaleStaging(const std::string& target) {
-  const std::string prefix = target.substr(target.rfind('/') + 1) + ".tmp-";
+  const std::string name_of = target.substr(target.rfind('/') + 1);
   std::error_code error;
   std::vector<std::string> stale;
   for (fs::directory_iterator it(ParentOf(target), error), end; !error && it != end;
        it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    absl::string_view rest = name;
-    if (absl::ConsumePrefix(&rest, prefix) && IsTemporaryEnd(rest) && IsStale(it->path().string()))
+    if (IsTemporaryNameOf(name_of, it->path().filename().string()) && IsStale(it->path().string()))
       stale.push_back(it->path().string());
   }
   for (const std::string& path : stale) RemoveAll(path).IgnoreError();

@@ -13,6 +13,7 @@
 #include "lra/parallel.h"
 #include "lra/pretrain_budget.h"
 #include "lra/status_macros.h"
+#include "lra/temporary_name.h"
 #include "models/base/device_work.h"
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
@@ -92,7 +93,7 @@ void RemoveLeftovers(const std::string& run) {
     std::error_code ignored;
     std::filesystem::directory_iterator entry(folder, ignored);
     for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
-      if (entry->path().filename().string().find(".tmp-") == std::string::npos) continue;
+      if (!IsTemporaryName(entry->path().filename().string())) continue;
       std::error_code failed;  // a leftover that cannot be removed does no harm
       std::filesystem::remove_all(entry->path(), failed);
     }
