@@ -9,6 +9,9 @@
 
 namespace lra {
 
+// The first id that a token can have: 0, or 1 where 0 is kept for padding.
+inline int FirstId(const TaskSpec& spec) { return spec.zero_is_token() ? 0 : 1; }
+
 // Describes the inputs of a model that reads data whose spec, as seen through `view`, is `spec`:
 // "bytes, 257 ids". Two data sets have the same description if and only if every id (or real
 // number) means the same in both, so that one embedding serves both: all texts of bytes share one,

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "datasets/id_content.h"
 #include "datasets/token_text.h"
 #include "datasets/view.h"
 #include "lra/random.h"
@@ -139,7 +140,7 @@ class Growth {
   Growth(const GenerateRequest& request, const TaskSpec& spec, absl::Span<GeneratedText> texts,
          int64_t first_text)
       : seed_(request.seed),
-        rules_{request.temperature, request.top_k, spec.zero_is_token() ? 0 : 1},
+        rules_{request.temperature, request.top_k, FirstId(spec)},
         end_mark_(EndMarkOf(spec)),
         texts_(texts),
         first_text_(first_text),

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/id_content.h"
 #include "datasets/png.h"
 #include "datasets/token_text.h"
 #include "inspect/generate.h"
@@ -80,7 +81,7 @@ absl::StatusOr<std::string> GeneratedPng(const Generated& generated) {
   }
   const bool has_original = !generated.texts[0].original.empty();
   const int cells = has_original ? 3 : 1, sheets = count <= 4 ? 1 : count <= 24 ? 3 : 4;
-  const int32_t first_id = generated.spec.zero_is_token() ? 0 : 1;
+  const int32_t first_id = FirstId(generated.spec);
   Sheet sheet(side, std::max(1, generated.spec.pixel_tokens()), cells * sheets,
               (count + sheets - 1) / sheets);
   for (int i = 0; i < count; ++i) {

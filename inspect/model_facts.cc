@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/id_content.h"
 #include "datasets/loader.h"
 #include "inspect/open_checkpoint.h"
 #include "lra/config_check.h"
@@ -82,7 +83,7 @@ std::optional<double> AheadEffect(const Classifier& model, const SplitView& spli
   const int64_t kept = (tokens - given) / 2;
   if (kept < 1) return std::nullopt;
   HostBatch changed = batch;
-  const int32_t first = split.spec().zero_is_token() ? 0 : 1;
+  const int32_t first = FirstId(split.spec());
   const int32_t ids = static_cast<int32_t>(split.spec().classes()) - first;
   for (int64_t n = given + kept; n < tokens; ++n)
     changed.tokens[n] = first + (changed.tokens[n] - first + 1) % ids;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/id_content.h"
 #include "datasets/png.h"
 #include "lra/status_macros.h"
 
@@ -22,9 +23,7 @@ constexpr int64_t kByteIds = 256;
 constexpr int kNoHeader = -15;  // of a window of 2^15 bytes
 constexpr int kMostMemory = 9;
 
-// The id of byte 0: id 0 may be kept for padding.
-int FirstId(const TaskSpec& seen) { return seen.zero_is_token() ? 0 : 1; }
-
+// The first id is that of byte 0.
 void AppendBytes(const SplitView& split, int64_t example, std::vector<int32_t>* ids, Bytes* bytes) {
   split.Read(example, ids);
   const int first = FirstId(split.spec());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/id_content.h"
 #include "datasets/manifest.h"
 #include "datasets/mapped_split.h"
 #include "datasets/split_rule.h"
@@ -47,7 +48,7 @@ absl::Status CheckRange(const SplitView& view) {
       }
       view.Read(i, &ids, column);
       for (int32_t id : ids) {
-        if (id >= (spec.zero_is_token() ? 0 : 1) && id < spec.vocabulary_size()) continue;
+        if (id >= FirstId(spec) && id < spec.vocabulary_size()) continue;
         return Wrong(
             absl::StrCat(view.name(), " ", i, " has id ", id, " of ", spec.vocabulary_size()));
       }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "datasets/id_content.h"
 #include "datasets/loader.h"
 #include "lra/status_macros.h"
 #include "tasks/kneser_ney.h"
@@ -140,7 +141,7 @@ using Fitted = std::unique_ptr<Guesser>;
 Fitted Uniform(const SplitView& train) {
   const TaskSpec& spec = train.spec();
   auto table = std::make_unique<Table>(spec.classes(), 1, Nothing);
-  const int first = spec.zero_is_token() ? 0 : 1;
+  const int first = FirstId(spec);
   std::fill(table->row(0) + first, table->row(0) + spec.classes(), 1.0 / (spec.classes() - first));
   table->FindBest();
   return table;
