@@ -35,6 +35,8 @@ END
   "$lra" data prepare text --raw raw --quiet
   "$lra" data prepare review_halves --raw raw --quiet --set text_bytes=60 --set gap_bytes=10
   "$lra" data prepare pathfinder32 --quiet --set images=400
+  "$lra" data prepare copy --quiet --set min_symbols=10 --set max_symbols=30 --set train_examples=400 \
+    --set validation_examples=60 --set test_examples=60
 } >prepared
 python3 - <<'END'
 import os, random
@@ -51,35 +53,37 @@ tar cf cifar.tar cifar-10-batches-bin
 common=(--preset smoke --set train.batch_examples=16 --set train.steps=200 --set train.log_every_steps=10 --set model.dropout=0.1
   --set train.eval_every_steps=100 --set train.validation_examples=32 --set evaluation.scored_examples=32 --checkpoint-every 10)
 
-# try TASK ATTENTION VICTIM2 VICTIM4: who is killed of two and of four processes.
+# try NAME TASK ATTENTION VICTIM2 VICTIM4 FLAG...: who is killed of two and of four processes, and what else the run is.
 try() {
-  local task=$1 method=$2 flags count victim
-  flags=(--task "$task" --attention "$method" "${common[@]}")
-  echo "$task, $method"
-  train 1 "$task-1" "${flags[@]}"
-  train 1 "$task-exact-1" "${flags[@]}" --exact-reduction
+  local name=$1 victim2=$4 victim4=$5 flags count victim
+  flags=(--task "$2" --attention "$3" "${common[@]}" "${@:6}")
+  echo "$name, $3"
+  train 1 "$name-1" "${flags[@]}"
+  train 1 "$name-exact-1" "${flags[@]}" --exact-reduction
   for count in 2 4; do
-    train $count "$task-$count" "${flags[@]}"
-    close "$task-1" "$task-$count" 1e-5
-    train $count "$task-exact-$count" "${flags[@]}" --exact-reduction
-    same_bits "$task-exact-1" "$task-exact-$count" 200
-    victim=$3
-    if [ $count = 4 ]; then victim=$4; fi
-    begin $count "$task-killed-$count" "${flags[@]}" --exact-reduction
-    kill_one "$task-killed-$count" "$victim"
-    train $((6 - count)) "$task-killed-$count" "${flags[@]}" --exact-reduction --resume
-    same_bits "$task-exact-1" "$task-killed-$count" 200
+    train $count "$name-$count" "${flags[@]}"
+    close "$name-1" "$name-$count" 1e-5
+    train $count "$name-exact-$count" "${flags[@]}" --exact-reduction
+    same_bits "$name-exact-1" "$name-exact-$count" 200
+    victim=$victim2
+    if [ $count = 4 ]; then victim=$victim4; fi
+    begin $count "$name-killed-$count" "${flags[@]}" --exact-reduction
+    kill_one "$name-killed-$count" "$victim"
+    train $((6 - count)) "$name-killed-$count" "${flags[@]}" --exact-reduction --resume
+    same_bits "$name-exact-1" "$name-killed-$count" 200
   done
   # Without exact sums, the same number of processes goes on bit for bit.
-  begin 2 "$task-again" "${flags[@]}"
-  kill_one "$task-again" "$3"
-  train 2 "$task-again" "${flags[@]}" --resume
-  same_bits "$task-2" "$task-again" 200
+  begin 2 "$name-again" "${flags[@]}"
+  kill_one "$name-again" "$victim2"
+  train 2 "$name-again" "${flags[@]}" --resume
+  same_bits "$name-2" "$name-again" 200
 }
-try listops cosformer 0 0
-try text performer 1 1
-try review_halves linear 0 2
-try pathfinder32 transformer 1 3
-try image local 0 1
+try listops listops cosformer 0 0
+try text text performer 1 1
+try review_halves review_halves linear 0 2
+try pathfinder32 pathfinder32 transformer 1 3
+try image image local 0 1
+try next_token copy linear 1 2
+try hidden_tokens text cosformer 0 3 --set view.target=MASKED
 end_test
 echo "every kind of task: two and four processes train what one does"
