@@ -10,6 +10,9 @@
 
 namespace lra {
 
+// What is measured where neither a named grid nor flags say.
+EfficiencyGrid DefaultGrid();
+
 // A file of configs/efficiency/, over its base where it has one. InvalidArgument names the known
 // ones; the same for a base that has one itself.
 absl::StatusOr<EfficiencyGrid> LoadEfficiencyGrid(const std::string& name);

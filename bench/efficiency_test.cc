@@ -182,11 +182,9 @@ TEST(EfficiencyGrids, EveryFileHasCellsAndASource) {
     EXPECT_NE(grid->note(), "") << name;
     for (const std::string& published : grid->published())
       EXPECT_TRUE(LoadPublishedSpeeds(published).ok()) << name;
-    EfficiencyGrid given;
-    if (grid->dtype().empty()) given.add_dtype("float32");
-    if (grid->padding().empty()) given.add_padding("none");
-    OverrideGrid(given, &*grid);
-    const auto plan = PlanOfGrid(*grid);
+    EfficiencyGrid whole = DefaultGrid();
+    OverrideGrid(*grid, &whole);
+    const auto plan = PlanOfGrid(whole);
     ASSERT_TRUE(plan.ok()) << name << ": " << plan.status();
     EXPECT_GE(ExpandGrid(*plan).size(), plan->methods.size()) << name;
   }

@@ -40,22 +40,6 @@ struct EfficiencyFlags {
   BenchFlags bench;
 };
 
-EfficiencyGrid DefaultGrid() {
-  EfficiencyGrid grid;
-  for (const char* attention : {"transformer", "linear", "cosformer"})
-    grid.add_attention(attention);
-  grid.set_tokens("512..65536");
-  grid.set_size("small");
-  grid.add_scope("operator");
-  grid.add_mode("training");
-  grid.add_dtype("float32");
-  grid.add_padding("none");
-  grid.set_passes(5);
-  grid.set_warm_ups(2);
-  grid.add_published("cosformer2022");
-  return grid;
-}
-
 EfficiencyGrid DefaultStreams() {
   EfficiencyGrid grid = DefaultGrid();
   grid.set_tokens("512..8192");

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bench/grid_progress.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
 #include "lra/files.h"
@@ -164,9 +165,12 @@ absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& re
     status.kept.insert(status.kept.end(), kept.begin(), kept.end());
   }
   for (const std::string& grid : GridsOf(item)) {
-    if (!std::filesystem::exists(JoinPath(records, GridRecords(grid)))) continue;
-    parts.push_back("measured");
-    status.kept.push_back({GridRecords(grid), 0, 0});
+    const std::string path = JoinPath(records, GridRecords(grid));
+    if (!FileExists(path)) continue;
+    LRA_ASSIGN_OR_RETURN(const GridProgress progress, ProgressOfGrid(grid, path));
+    parts.push_back(absl::StrCat(progress.measured, " of ", progress.cells, " cells"));
+    status.kept.push_back(
+        {.path = GridRecords(grid), .measured = progress.measured, .cells = progress.cells});
   }
   status.text = parts.empty() ? NothingKept(item) : absl::StrJoin(parts, ", ");
   return status;

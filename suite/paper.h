@@ -32,10 +32,11 @@ struct KeptResult {
   int finished = 0;
   int runs = 0;   // 0 = no suite's
   int other = 0;  // runs under other rules: those of an earlier version of a protocol or suite
+  int measured = 0, cells = 0;  // of a grid
 };
 
 struct ItemStatus {
-  // "12 of 40 runs", "40 runs under other rules", "measured" (a grid), "not run", "not kept" (a
+  // "12 of 40 runs", "40 runs under other rules", "60 of 96 cells" (a grid), "not run", "not kept" (a
   // command whose output is not kept), "not to be run here".
   std::string text;
   std::vector<KeptResult> kept;  // that are there

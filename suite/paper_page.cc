@@ -26,7 +26,7 @@ constexpr char kIntroduction[] = R"(# The papers' tables and figures
 Every table and figure of the papers that this suite implements: the command that makes it here, how far that is, and what
 the paper prints. A suite has two sizes: `NAME` has those of the paper's protocol, with its budget, and `NAME_small` ends on
 two cores in the hours that [suites](suites.md) states. Status counts the runs whose records are kept in `docs/records/`, also
-in the folder of another suite; *measured* means that the linked file holds a grid's cells, mostly those of its small twin.
+in the folder of another suite, and the cells of a grid that the linked file holds, mostly those of its small twin.
 Printed numbers are data (`configs/published/`): evidence class P was read in a primary source, S as copied by others.
 `lra table --published` sets ours beside them.
 
@@ -189,6 +189,7 @@ Json ItemJson(const Entry::Item& one, const std::string& records) {
     Json result = {{"path", JoinPath(records, kept.path)}};
     if (kept.runs > 0)
       result.update({{"finished", kept.finished}, {"runs", kept.runs}, {"other", kept.other}});
+    if (kept.cells > 0) result.update({{"measured", kept.measured}, {"cells", kept.cells}});
     json["kept"].push_back(std::move(result));
   }
   if (!one.item.reason().empty()) json["reason"] = one.item.reason();

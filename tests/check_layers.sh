@@ -32,7 +32,7 @@ BEGIN {
   may["ranks"] = "lra"
   may["run_folder"] = "lra eval models/base"
   may["train"] = "lra datasets models models/base models/encoder eval ranks run_folder"
-  may["suite"] = "lra eval run_folder train"
+  may["suite"] = "lra eval run_folder train bench"
   may["inspect"] = "lra datasets models models/base models/interface models/encoder eval run_folder train"
   may["bench"] = "lra datasets eval"
   may["report"] = "lra eval bench"
