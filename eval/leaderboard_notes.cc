@@ -275,14 +275,22 @@ std::vector<std::string> BuildsOf(const std::vector<const Versions*>& versions) 
   return builds;
 }
 
+// The builds that a run was trained and scored by.
+std::vector<const Versions*> VersionsOf(const RunRecord& record) {
+  std::vector<const Versions*> versions = {&record.versions()};
+  for (const TrainingStretch& stretch : record.stretch()) versions.push_back(&stretch.versions());
+  return versions;
+}
+
 std::string DescribeVersions(const std::vector<ColumnRuns>& columns) {
   std::set<std::string> versions;
   for (const ColumnRuns& column : columns) {
     for (const Entry& entry : column.entries) {
-      const Versions& v = entry.record().versions();
-      std::string text = BuildOf(v);
-      if (!v.libtorch().empty()) absl::StrAppend(&text, " with LibTorch ", v.libtorch());
-      versions.insert(text);
+      for (const Versions* v : VersionsOf(entry.record())) {
+        std::string text = BuildOf(*v);
+        if (!v->libtorch().empty()) absl::StrAppend(&text, " with LibTorch ", v->libtorch());
+        versions.insert(text);
+      }
     }
   }
   return absl::StrCat("Made by ", absl::StrJoin(versions, "; "), ".");
@@ -304,11 +312,13 @@ std::string DescribeBuilds(const ColumnRuns& column) {
   std::vector<std::string> methods;
   bool is_dirty = false;
   for (const Entry& entry : column.entries) {
-    const Versions& v = entry.record().versions();
-    if (entry.result == nullptr || v.commit().empty()) continue;
-    versions.push_back(&v);
-    methods.push_back(entry.record().method());
-    is_dirty |= absl::EndsWith(v.commit(), kDirty);
+    if (entry.result == nullptr) continue;
+    for (const Versions* v : VersionsOf(entry.record())) {
+      if (v->commit().empty()) continue;
+      versions.push_back(v);
+      methods.push_back(entry.record().method());
+      is_dirty |= absl::EndsWith(v->commit(), kDirty);
+    }
   }
   const std::vector<std::string> builds = BuildsOf(versions);
   std::map<std::string, std::set<std::string>> rows;  // by build

@@ -335,6 +335,19 @@ TEST(LeaderboardTasksTest, AnotherLibraryOrCompilerIsAnotherBuild) {
               ElementsAre(HasSubstr("(a35ade6), clang 14.0.6: linear; ")));
 }
 
+// A run that one build began and another went on with is of both.
+TEST(LeaderboardTasksTest, ABuildBehindAnEarlierStretchIsNamed) {
+  LocatedRecord run = MakeRun({.method = "linear"});
+  run.record.mutable_versions()->set_commit("a35ade6");
+  *run.record.add_stretch()->mutable_versions() = run.record.versions();
+  EXPECT_THAT(Build({run}).tables[0].builds, IsEmpty());
+  run.record.mutable_stretch(0)->mutable_versions()->set_commit("d512fae");
+  const std::string text = WriteLeaderboard(Build({run}), TableFormat::kMarkdown);
+  EXPECT_THAT(text, HasSubstr("- listops: its rows were made by different builds: lra 0.1.0 "
+                              "(a35ade6): linear; lra 0.1.0 (d512fae): linear.\n"));
+  EXPECT_THAT(text, HasSubstr("- Made by lra 0.1.0 (a35ade6); lra 0.1.0 (d512fae).\n"));
+}
+
 TEST(LeaderboardTasksTest, ATenthMoreParametersIsAllowed) {
   LocatedRecord run = MakeRun({});
   run.record.set_parameters(110000);

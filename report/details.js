@@ -210,16 +210,27 @@ function peakMemory(used) {
   return peak ? bytes(peak) : '–';
 }
 
-function machineList(runs) {
-  const lines = [...new Set(runs.map((run) => run.machine))].map((number) => {
-    const m = report.machines[number];
-    return [
-      m.device, `${m.cpu || 'unknown processor'}, ${m.cores} cores, ${bytes(m.memory_bytes)}`,
-      m.system, `kernels ${m.kernels || '–'}`, `lra ${m.lra} (${m.commit || 'no commit'})`,
-      `LibTorch ${m.libtorch || '–'}`, m.compiler
-    ].filter(Boolean)
-        .join('; ');
+function machineLine(m) {
+  return [
+    m.device, `${m.cpu || 'unknown processor'}, ${m.cores} cores, ${bytes(m.memory_bytes)}`,
+    m.system, `kernels ${m.kernels || '–'}`, `lra ${m.lra} (${m.commit || 'no commit'})`,
+    `LibTorch ${m.libtorch || '–'}`, m.compiler
+  ].filter(Boolean)
+      .join('; ');
+}
+
+// Who trained a run that went on elsewhere, or with another build.
+function stretchLines(run) {
+  return (run.stretches || []).map(([afterStep, number]) => {
+    const line = machineLine(report.machines[number]);
+    return `seed ${run.seed}, from step ${afterStep + 1}: ${line}`;
   });
+}
+
+function machineList(runs) {
+  const lines = [...new Set(runs.map((run) => run.machine))]
+                    .map((number) => machineLine(report.machines[number]))
+                    .concat(runs.flatMap(stretchLines));
   return [
     element('h3', {}, 'Machine and build'),
     element('ul', {}, ...lines.map((line) => element('li', {}, line)))
@@ -301,7 +312,9 @@ function saveButton(runs) {
     const known = runs.map((run) => ({
                              ...run,
                              settings: report.settings[run.settings],
-                             machine: report.machines[run.machine]
+                             machine: report.machines[run.machine],
+                             stretches: (run.stretches || []).map(
+                                 ([afterStep, number]) => [afterStep, report.machines[number]])
                            }));
     const link = element('a', {
       download: 'runs.json',

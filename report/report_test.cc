@@ -111,6 +111,24 @@ TEST_F(ReportTest, CellsNameTheirRuns) {
   EXPECT_EQ(data["runs"][0]["curve"]["validation"]["value"][0], 0.25);
 }
 
+TEST_F(ReportTest, ARunThatWentOnElsewhereNamesBothMachines) {
+  LocatedRecord located = Trained({});
+  located.directory = "runs/resumed";
+  *located.record.add_stretch()->mutable_machine() = located.record.machine();
+  located.record.mutable_stretch(0)->mutable_machine()->set_cpu("an earlier processor");
+  TrainingStretch& second = *located.record.add_stretch();
+  second.set_after_step(20);
+  *second.mutable_machine() = located.record.machine();
+  *second.mutable_versions() = located.record.versions();
+  Write(located);
+  const nlohmann::json data = DataOf(Page());
+  const nlohmann::json stretches = data["runs"][0]["stretches"];
+  ASSERT_EQ(stretches.size(), 2);
+  EXPECT_EQ(data["machines"][stretches[0][1].get<size_t>()]["cpu"], "an earlier processor");
+  EXPECT_EQ(stretches[1][0], 20);
+  EXPECT_EQ(stretches[1][1], data["runs"][0]["machine"]);
+}
+
 TEST_F(ReportTest, TextsOfRecordsAreInert) {
   LocatedRecord located = Trained({.method = kHostile});
   located.directory = "runs/hostile";

@@ -51,9 +51,7 @@ Json SettingsJson(const RunRecord& record, const std::string& split) {
   return json;
 }
 
-Json MachineJson(const RunRecord& record) {
-  const Machine& machine = record.machine();
-  const Versions& versions = record.versions();
+Json MachineJson(const Machine& machine, const Versions& versions) {
   Json json = {{"cpu", machine.cpu()},
                {"cores", machine.cores()},
                {"memory_bytes", machine.memory_bytes()},
@@ -159,7 +157,11 @@ void RunCollection::Add(const RunRecord& record, absl::string_view name, absl::s
   if (record.has_failure()) json["failure"] = FailureJson(record.failure());
   json["efficiency"] = EfficiencyJson(record.efficiency());
   json["settings"] = settings_.NumberOf(SettingsJson(record, options_.split));
-  json["machine"] = machines_.NumberOf(MachineJson(record));
+  json["machine"] = machines_.NumberOf(MachineJson(record.machine(), record.versions()));
+  for (const TrainingStretch& stretch : record.stretch()) {
+    const size_t number = machines_.NumberOf(MachineJson(stretch.machine(), stretch.versions()));
+    json["stretches"].push_back({stretch.after_step(), number});
+  }
   json.update(extras);
   runs_.push_back(std::move(json));
 }

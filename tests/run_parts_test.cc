@@ -6,11 +6,13 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "datasets/manifest.h"
 #include "eval/evaluator.h"
+#include "eval/machine.h"
 #include "eval/run_record.h"
 #include "lra/experiment.h"
 #include "lra/files.h"
@@ -51,6 +53,25 @@ TEST_F(RunPartsTest, ASearchThatNobodyResumedCountsNoResume) {
   const auto resumed = TrainRun(request);
   ASSERT_TRUE(resumed.ok()) << resumed.status();
   EXPECT_EQ(resumed->efficiency().resumes(), 1);
+  EXPECT_TRUE(EqualExceptVolatile(*record, *resumed));
+}
+
+// Killed while it scored the test split, and finished by another build.
+TEST_F(RunPartsTest, ARunThatAnotherBuildWentOnWithNamesBoth) {
+  TrainRequest request = Request("builds", "linear", {"train.steps=4"});
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_TRUE(record->stretch().empty());
+  std::filesystem::remove(request.runtime.out_dir() + "/record.textproto");
+  request.resume = true;
+  const std::string commit = std::exchange(ProgramCommit(), "another");
+  const auto resumed = TrainRun(request);
+  ProgramCommit() = commit;
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ASSERT_EQ(resumed->stretch_size(), 2);
+  EXPECT_EQ(resumed->stretch(0).versions().commit(), commit);
+  EXPECT_EQ(resumed->stretch(1).after_step(), 4);
+  EXPECT_EQ(resumed->stretch(1).versions().commit(), "another");
   EXPECT_TRUE(EqualExceptVolatile(*record, *resumed));
 }
 

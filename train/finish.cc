@@ -1,8 +1,5 @@
 #include "train/finish.h"
 
-#include <ATen/Version.h>
-#include <torch/version.h>
-
 #include <algorithm>
 #include <string>
 
@@ -17,7 +14,6 @@
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 #include "models/base/device_work.h"
-#include "models/base/product_type.h"
 #include "models/parameter_count.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/test_looks.h"
@@ -26,6 +22,7 @@
 #include "train/label_objective.h"
 #include "train/shared_run.h"
 #include "train/stage_checkpoints.h"
+#include "train/stretches.h"
 
 namespace lra {
 namespace {
@@ -179,12 +176,7 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
   record.set_selected_step(SelectedStep(state));
   record.set_selected_validation(SelectedValidation(state));
   record.set_stopped_at_step(state.stopped_at_step());
-  *record.mutable_machine() = DescribeMachine();
-  record.mutable_machine()->set_cpu_capability(at::get_cpu_capability());
-  record.mutable_machine()->set_kernels(
-      KernelsName(state.config().numerics().precision() == NumericsConfig::BF16));
-  record.mutable_machine()->set_device(DescribeDevice(parameters.device()));
-  *record.mutable_versions() = RunVersions(TORCH_VERSION);
+  RecordTrainers(state, DescribeTrainer(state.config(), parameters.device()), &record);
   return record;
 }
 

@@ -23,6 +23,7 @@
 #include "train/size_check.h"
 #include "train/start_weights.h"
 #include "train/step_graphs.h"
+#include "train/stretches.h"
 #include "train/trainable.h"
 
 namespace lra {
@@ -183,7 +184,9 @@ absl::Status Open(Run* run) {
   if (!run->writes()) return absl::OkStatus();
   LRA_ASSIGN_OR_RETURN(RunClaim claim, RunClaim::Take(request.runtime.out_dir()));
   run->claim.emplace(std::move(claim));
-  return RestoreIfThere(run);
+  LRA_RETURN_IF_ERROR(RestoreIfThere(run));
+  NoteTrainer(DescribeTrainer(run->config(), device), &run->state);
+  return absl::OkStatus();
 }
 
 }  // namespace

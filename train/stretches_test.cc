@@ -1,0 +1,83 @@
+#include "train/stretches.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "eval/machine.h"
+
+namespace lra {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TrainingStretch By(const std::string& cpu, const std::string& commit) {
+  TrainingStretch stretch;
+  stretch.mutable_machine()->set_cpu(cpu);
+  stretch.mutable_versions()->set_commit(commit);
+  return stretch;
+}
+
+CheckpointState AtStep(int64_t step) {
+  CheckpointState state;
+  state.set_step(step);
+  return state;
+}
+
+TEST(StretchesTest, ThisMachineAndBuildAreDescribed) {
+  ExperimentConfig config;
+  const TrainingStretch stretch = DescribeTrainer(config, at::kCPU);
+  EXPECT_EQ(stretch.machine().cores(), DescribeMachine().cores());
+  EXPECT_FALSE(stretch.machine().kernels().empty());
+  EXPECT_FALSE(stretch.versions().libtorch().empty());
+}
+
+TEST(StretchesTest, AnotherMachineOrBuildBeginsAStretch) {
+  CheckpointState state;
+  NoteTrainer(By("x", "a"), &state);
+  state.set_step(10);
+  TrainingStretch after_a_restart = By("x", "a");
+  after_a_restart.mutable_machine()->set_memory_bytes(1);
+  NoteTrainer(after_a_restart, &state);
+  ASSERT_THAT(state.stretch(), SizeIs(1));
+  NoteTrainer(By("y", "a"), &state);
+  state.set_step(20);
+  NoteTrainer(By("y", "b"), &state);
+  ASSERT_THAT(state.stretch(), SizeIs(3));
+  EXPECT_EQ(state.stretch(1).after_step(), 10);
+  EXPECT_EQ(state.stretch(1).machine().cpu(), "y");
+  EXPECT_EQ(state.stretch(2).after_step(), 20);
+  EXPECT_EQ(state.stretch(2).versions().commit(), "b");
+}
+
+TEST(StretchesTest, ARecordNamesThemUnlessItsOwnMachineDidAll) {
+  CheckpointState state;
+  NoteTrainer(By("x", "a"), &state);
+  RunRecord one, scored_elsewhere, resumed;
+  RecordTrainers(state, By("x", "a"), &one);
+  EXPECT_THAT(one.stretch(), IsEmpty());
+  EXPECT_EQ(one.machine().cpu(), "x");
+  EXPECT_EQ(one.versions().commit(), "a");
+  RecordTrainers(state, By("y", "a"), &scored_elsewhere);
+  ASSERT_THAT(scored_elsewhere.stretch(), SizeIs(1));
+  EXPECT_EQ(scored_elsewhere.stretch(0).machine().cpu(), "x");
+  state.set_step(5);
+  NoteTrainer(By("y", "a"), &state);
+  RecordTrainers(state, By("y", "a"), &resumed);
+  EXPECT_THAT(resumed.stretch(), SizeIs(2));
+}
+
+// Its first steps were taken by nobody knows whom.
+TEST(StretchesTest, ACheckpointOfBeforeSaysOnlyWhoWentOn) {
+  CheckpointState state = AtStep(7);
+  NoteTrainer(By("x", "a"), &state);
+  RunRecord record;
+  RecordTrainers(state, By("x", "a"), &record);
+  ASSERT_THAT(record.stretch(), SizeIs(1));
+  EXPECT_EQ(record.stretch(0).after_step(), 7);
+}
+
+}  // namespace
+}  // namespace lra
