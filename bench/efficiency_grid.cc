@@ -90,8 +90,9 @@ absl::StatusOr<GridPlan> PlanOfGrid(const EfficiencyGrid& grid) {
   plan.head_widths.assign(widths.begin(), widths.end());
   if (plan.head_widths.empty()) plan.head_widths.push_back(plan.base.head_width());
   if (plan.batches.empty() && plan.tokens_in_batch.empty()) plan.batches = {1};
-  const bool is_model = std::count(plan.scopes.begin(), plan.scopes.end(), BenchRequest::STEP) > 0;
-  if (grid.heads() > 0 && !is_model) plan.base.set_heads(grid.heads());
+  if (grid.heads() > 0) plan.base.set_heads(grid.heads());
+  if (grid.layers() > 0) plan.base.set_layers(grid.layers());
+  if (grid.mlp_width() > 0) plan.base.set_mlp_width(grid.mlp_width());
   plan.base.set_passes(grid.passes());
   plan.base.set_warm_ups(grid.warm_ups());
   return plan;

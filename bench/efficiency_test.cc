@@ -118,6 +118,8 @@ TEST(StreamTable, SetsEachLengthBesideTheFirst) {
   ASSERT_THAT(table.rows, SizeIs(2));
   EXPECT_EQ(table.rows[0][3], "1.00");
   EXPECT_EQ(table.rows[1][3], "1.50");
+  EXPECT_EQ(table.rows[1][5], "1");
+  EXPECT_EQ(table.rows[1][6], "0.003");
   EXPECT_THAT(*EfficiencyText(records, {}), HasSubstr("times that of the first N"));
 }
 
@@ -202,6 +204,16 @@ TEST(EfficiencyGrids, ASmallTwinIsItsBaseButForWhatItSets) {
   EXPECT_EQ(small.passes(), 3);
   EXPECT_EQ(small.source(), base.source());
   EXPECT_THAT(small.note(), HasSubstr(base.note() + ". The small twin"));
+}
+
+TEST(EfficiencyGrids, SizesOfAModelCanBeOtherThanThoseByName) {
+  EfficiencyGrid grid = DefaultGrid();
+  OverrideGrid(*LoadEfficiencyGrid("linear_transformers_table1"), &grid);
+  const BenchRequest request = ExpandGrid(*PlanOfGrid(grid)).front().request();
+  EXPECT_EQ(request.layers(), 8);
+  EXPECT_EQ(request.heads(), 8);
+  EXPECT_EQ(request.head_width(), 32);
+  EXPECT_EQ(request.mlp_width(), 1024);
 }
 
 TEST(EfficiencyGrids, ABaseMustStandAlone) {

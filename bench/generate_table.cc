@@ -1,4 +1,8 @@
 // What `lra bench generate` prints.
+#include <numeric>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/cell.h"
@@ -22,7 +26,9 @@ std::vector<std::string> TokenRow(const BenchRecord& record, double first) {
   row.push_back(Milliseconds(MedianOf(tokens)));
   row.push_back(first > 0 ? absl::StrFormat("%.2f", MedianOf(tokens) / first) : "–");
   row.push_back(absl::StrCat(Milliseconds(quartiles.low), " – ", Milliseconds(quartiles.high)));
-  // Records of older builds do not say it.
+  row.push_back(absl::StrCat(tokens.size()));
+  row.push_back(absl::StrFormat("%.3g", std::accumulate(tokens.begin(), tokens.end(), 0.0)));
+  // Not of the first token, and records of older builds do not say it.
   row.push_back(result.recompute_seconds() > 0 ? Milliseconds(result.recompute_seconds()) : "–");
   row.push_back(Megabytes(double(result.state_bytes())));
   row.push_back(
@@ -35,10 +41,11 @@ std::vector<std::string> TokenRow(const BenchRecord& record, double first) {
 }  // namespace
 
 TextTable StreamTable(const Panel& panel) {
-  TextTable table = {absl::StrCat(panel.title, ", after N tokens"),
-                     {"attention", "N", "ms a token", "times that of the first N", "quartiles",
-                      "recomputed, ms", "state MB", "times the least state"},
-                     {}};
+  TextTable table = {
+      absl::StrCat(panel.title, ", after N tokens"),
+      {"attention", "N", "ms a token", "times that of the first N", "quartiles", "timed tokens",
+       "s together", "recomputed, ms", "state MB", "times the least state"},
+      {}};
   for (const Series& series : panel.series) {
     const std::vector<LengthPoint> points = TimePoints(series);
     const double first = points.empty() ? 0 : points.front().value;

@@ -10,7 +10,7 @@ unset CDPATH
 cd "$(dirname "$0")/.."
 lra=${LRA:-build/release/lra}
 page=docs/efficiency.md kept=docs/records/efficiency scores=docs/records/cosformer_table4_small
-grids=(streaming causal cottention_figure2 cottention_figure5_width cottention_figure5_length_small linear_transformers_figure1_small
+grids=(streaming linear_transformers_table1 linear_transformers_table2 causal cottention_figure2 cottention_figure5_width cottention_figure5_length_small linear_transformers_figure1_small
   cosformer_table5_small lra2020_table2_small)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -175,6 +175,12 @@ void TimeTokens(const BenchRequest& request, Stream* stream, BenchResult* result
   }
 }
 
+// The request with the tokens that the stream has taken, whose state is measured.
+BenchRequest AtEnd(BenchRequest request, const BenchResult& result) {
+  request.set_tokens(request.tokens() + result.passes().seconds_size());
+  return request;
+}
+
 // The median of some passes over N + 1 tokens.
 double TimeRecomputation(const BenchRequest& request, const Stream& stream) {
   std::vector<double> seconds;
@@ -200,8 +206,9 @@ absl::Status MeasureStreaming(const BenchRequest& request, BenchResult* result) 
   const int layers = request.scope() == BenchRequest::STEP ? request.layers() : 1;
   result->mutable_passes()->set_peak_bytes(PeakTensorBytes() - standing);
   result->set_state_bytes(stream->StateBytes());
-  result->set_recompute_seconds(TimeRecomputation(request, *stream));
-  result->set_minimum_bytes(layers * MinimumStateBytes(request));
+  // After one token there is nothing to compute anew.
+  if (request.tokens() > 1) result->set_recompute_seconds(TimeRecomputation(request, *stream));
+  result->set_minimum_bytes(layers * MinimumStateBytes(AtEnd(request, *result)));
   result->set_batch(request.batch());
   result->set_resident_bytes(PeakMemoryBytes());
   result->set_outcome(BenchResult::MEASURED);
