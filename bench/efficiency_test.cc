@@ -167,6 +167,7 @@ TEST(PublishedSpeeds, EveryFileHasASpeedForEachLengthAndKnownNames) {
     const auto published = LoadPublishedSpeeds(name);
     ASSERT_TRUE(published.ok()) << published.status();
     EXPECT_NE(published->source(), "");
+    EXPECT_THAT(published->evidence_class(), ::testing::AnyOf("P", "S"));
     for (const auto& row : published->rows()) {
       EXPECT_THAT(attentions, ::testing::Contains(row.attention()));
       EXPECT_EQ(row.training_size(), published->tokens_size());
@@ -174,6 +175,18 @@ TEST(PublishedSpeeds, EveryFileHasASpeedForEachLengthAndKnownNames) {
   }
   EXPECT_THAT(std::string(LoadPublishedSpeeds("none").status().message()),
               HasSubstr("cosformer2022"));
+}
+
+TEST(PublishedSpeeds, AreShownAsPrinted) {
+  const TextTable cosformer = PrintedSpeedsTable(*LoadPublishedSpeeds("cosformer2022"));
+  ASSERT_THAT(cosformer.header, SizeIs(1 + 4 + 4));  // no memory
+  EXPECT_EQ(cosformer.header[1], "training, 1000");
+  EXPECT_EQ(cosformer.rows[0][1], "6.95");
+  EXPECT_EQ(cosformer.rows[0][3], "out of memory");
+  const TextTable lra = PrintedSpeedsTable(*LoadPublishedSpeeds("lra2020"));
+  ASSERT_THAT(lra.header, SizeIs(1 + 4 + 4));  // no inference
+  EXPECT_EQ(lra.header[5], "peak GB, 1000");
+  EXPECT_EQ(lra.rows[0][5], "0.85");
 }
 
 TEST(EfficiencyGrids, EveryFileHasCellsAndASource) {

@@ -53,7 +53,35 @@ std::string RatioText(std::optional<double> speed, std::optional<double> referen
   return speed && reference ? absl::StrFormat("%.2f", *speed / *reference) : "–";
 }
 
+using Numbers = google::protobuf::RepeatedField<double>;
+
+// Adds a column for each length where any row has numbers of this kind.
+void AddPrinted(const PublishedSpeeds& published, const char* what,
+                const Numbers& (Row::*numbers)() const, TextTable* table) {
+  const bool has_any = std::any_of(published.rows().begin(), published.rows().end(),
+                                   [&](const Row& row) { return !(row.*numbers)().empty(); });
+  if (!has_any) return;
+  for (int t = 0; t < published.tokens_size(); ++t) {
+    table->header.push_back(absl::StrCat(what, ", ", published.tokens(t)));
+    for (int r = 0; r < published.rows_size(); ++r) {
+      const Numbers& printed = (published.rows(r).*numbers)();
+      table->rows[r].push_back(t >= printed.size() ? "–"
+                               : printed[t] == 0.0 ? "out of memory"
+                                                   : absl::StrCat(printed[t]));
+    }
+  }
+}
+
 }  // namespace
+
+TextTable PrintedSpeedsTable(const PublishedSpeeds& published) {
+  TextTable table = {"", {"method"}, {}};
+  for (const Row& row : published.rows()) table.rows.push_back({row.label()});
+  AddPrinted(published, "training", &Row::training, &table);
+  AddPrinted(published, "inference", &Row::inference, &table);
+  AddPrinted(published, "peak GB", &Row::peak_gigabytes, &table);
+  return table;
+}
 
 absl::StatusOr<PublishedSpeeds> LoadPublishedSpeeds(const std::string& name) {
   LRA_ASSIGN_OR_RETURN(const std::string path,

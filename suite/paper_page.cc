@@ -2,11 +2,14 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "bench/efficiency_grid.h"
+#include "bench/published_speeds.h"
 #include "eval/metric.h"
 #include "eval/published.h"
 #include "lra/config.h"
@@ -39,17 +42,33 @@ struct Entry {
     PaperItem item;
     ItemStatus status;
     std::optional<PublishedTable> published;
+    std::vector<PublishedSpeeds> speeds;  // of its grid, but for those of an item before it
   };
   std::string name, title;
   std::vector<Item> items;
 };
 
+// The printed speeds that the item's grid stands beside, without those that are `seen`.
+absl::StatusOr<std::vector<PublishedSpeeds>> SpeedsOf(const PaperItem& item,
+                                                      std::set<std::string>* seen) {
+  std::vector<PublishedSpeeds> speeds;
+  if (item.grid().empty()) return speeds;
+  LRA_ASSIGN_OR_RETURN(const EfficiencyGrid grid, LoadEfficiencyGrid(item.grid()));
+  for (const std::string& name : grid.published()) {
+    if (!seen->insert(name).second) continue;
+    LRA_ASSIGN_OR_RETURN(speeds.emplace_back(), LoadPublishedSpeeds(name));
+  }
+  return speeds;
+}
+
 absl::StatusOr<Entry> ReadEntry(const std::string& name, const std::string& records) {
   LRA_ASSIGN_OR_RETURN(const PaperFile paper, LoadPaper(name));
   Entry entry{name, paper.title(), {}};
+  std::set<std::string> seen_speeds;
   for (const PaperItem& item : paper.item()) {
     LRA_ASSIGN_OR_RETURN(ItemStatus status, StatusOf(item, records));
-    Entry::Item read{item, std::move(status), std::nullopt};
+    Entry::Item read{item, std::move(status), std::nullopt, {}};
+    LRA_ASSIGN_OR_RETURN(read.speeds, SpeedsOf(item, &seen_speeds));
     if (!item.published().empty()) {
       LRA_ASSIGN_OR_RETURN(PublishedTable table, LoadPublishedTable(item.published()));
       read.published = WithoutRecalled(std::move(table));
@@ -166,13 +185,26 @@ std::string PrintedNotes(const PublishedTable& table) {
   return remarks.empty() ? text : absl::StrCat(text, "\n", remarks);
 }
 
+std::string PrintedSpeeds(const PublishedSpeeds& speeds) {
+  const TextTable table = PrintedSpeedsTable(speeds);
+  std::vector<Row> rows = {table.header};
+  rows.insert(rows.end(), table.rows.begin(), table.rows.end());
+  return absl::StrCat(MarkdownTable(rows), "\nSteps a second: ", speeds.source(),
+                      "; evidence class ", speeds.evidence_class(), ". ", speeds.note(), ".\n");
+}
+
 std::string Section(const Entry& entry, const std::string& records) {
   std::string text =
       absl::StrCat("## ", entry.name, "\n\n", entry.title, "\n\n", ItemTable(entry, records));
   for (const Entry::Item& one : entry.items) {
-    if (!one.published) continue;
-    absl::StrAppend(&text, "\n### ", entry.name, ": ", one.item.name(), " as printed\n\n",
-                    PrintedTable(*one.published), "\n", PrintedNotes(*one.published), "\n");
+    const std::string heading =
+        absl::StrCat("\n### ", entry.name, ": ", one.item.name(), " as printed\n\n");
+    if (one.published) {
+      absl::StrAppend(&text, heading, PrintedTable(*one.published), "\n",
+                      PrintedNotes(*one.published), "\n");
+    }
+    for (const PublishedSpeeds& speeds : one.speeds)
+      absl::StrAppend(&text, heading, PrintedSpeeds(speeds));
   }
   return text;
 }
