@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/config.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/part.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
@@ -266,6 +267,13 @@ absl::Status InGroup(int index, const absl::Status& status) {
   return Annotate(status, absl::StrCat("group ", index + 1));
 }
 
+// What a cell is made of, for a message about two that share a name.
+std::string ChoiceText(const SuiteCell& cell) {
+  return absl::StrCat(cell.choice.task, " with ", cell.choice.attention, " (",
+                      absl::StrJoin(cell.choice.sets, ", "), "), fingerprint ",
+                      CellFingerprint(cell.config));
+}
+
 }  // namespace
 
 std::string RunFilePath(const std::string& name) {
@@ -298,10 +306,24 @@ absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const SuiteCell& a, const SuiteCell& b) { return a.seed < b.seed; });
-  std::set<std::string> names;
+  return EachRunOnce(std::move(all));
+}
+
+absl::StatusOr<std::vector<SuiteCell>> EachRunOnce(std::vector<SuiteCell> all) {
+  std::map<std::string, size_t> places;  // by name
   std::vector<SuiteCell> cells;
   for (SuiteCell& cell : all) {
-    if (names.insert(cell.name).second) cells.push_back(std::move(cell));
+    const auto [place, is_new] = places.emplace(cell.name, cells.size());
+    if (is_new) {
+      cells.push_back(std::move(cell));
+      continue;
+    }
+    const SuiteCell& first = cells[place->second];
+    if (CellFingerprint(first.config) == CellFingerprint(cell.config)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "two configurations would be one run, ", cell.name, ": ", ChoiceText(first), ", and ",
+        ChoiceText(cell), "; a name has eight digits of the fingerprint, which these share by ",
+        "chance: put one of them into a suite of its own"));
   }
   return cells;
 }

@@ -38,8 +38,12 @@ std::string SuiteName(const std::string& name_or_path);
 // Every run once: all runs of the lowest seed first, so that a suite that is stopped has whole
 // comparisons; within a seed in the file's order. InvalidArgument names the group and what is wrong
 // with it: no task, no attention, settings that no configuration has, methods with
-// unequal searches.
+// unequal searches. The errors of EachRunOnce.
 absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite);
+
+// The first of the cells that have one name, which groups may share. InvalidArgument, which says
+// what both are made of, where two of one name are unlike configurations: it would be one folder.
+absl::StatusOr<std::vector<SuiteCell>> EachRunOnce(std::vector<SuiteCell> all);
 
 // The name of all runs of a cell: the run's without its seed.
 std::string CellName(const SuiteCell& cell);

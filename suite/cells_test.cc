@@ -9,10 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
+#include "lra/fingerprint.h"
 
 namespace lra {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
@@ -60,6 +62,31 @@ TEST(ExpandSuite, NamesARunOnceHoweverOftenGroupsNameIt) {
   EXPECT_THAT(*ExpandSuite(suite), SizeIs(16));
   suite.mutable_group(1)->set_seeds("1-2");
   EXPECT_THAT(*ExpandSuite(suite), SizeIs(24));
+}
+
+// Eight digits that agree by chance cannot be waited for, so a cell is given another's name.
+TEST(EachRunOnce, UnlikeConfigurationsOfOneNameAreRefused) {
+  std::vector<SuiteCell> cells = *ExpandSuite(Grid());
+  cells.resize(2);  // the two levels of positions
+  std::vector<SuiteCell> shared = cells;
+  shared.push_back(cells[0]);
+  const auto once = EachRunOnce(shared);
+  ASSERT_TRUE(once.ok()) << once.status();
+  ASSERT_THAT(*once, SizeIs(2));
+  EXPECT_EQ((*once)[0].name, cells[0].name);
+  EXPECT_EQ((*once)[1].name, cells[1].name);
+
+  shared[1].name = cells[0].name;
+  const absl::Status refused = EachRunOnce(shared).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr(absl::StrCat("would be one run, ", cells[0].name)),
+            HasSubstr(absl::StrCat("listops with relu (train.steps=5, model.positions=SINUSOID), "
+                                   "fingerprint ",
+                                   CellFingerprint(cells[0].config))),
+            HasSubstr(absl::StrCat("train.steps=5, model.positions=NO_POSITIONS), fingerprint ",
+                                   CellFingerprint(cells[1].config)))));
 }
 
 TEST(ExpandSuite, SaysWhichGroupIsWrong) {
