@@ -8,6 +8,7 @@
 #include "cli/flags.h"
 #include "cli/patient_threads.h"
 #include "cli/plain_format.h"
+#include "cli/suite_command.h"
 #include "inspect/ablation_locality.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -38,13 +39,15 @@ std::string Write(const AblationReport& report, TableFormat format) {
 absl::Status Ablate(const AblateFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const TableFormat format,
                        PlainFormat("an ablation", flags.format, flags.out, context.json));
-  LRA_ASSIGN_OR_RETURN(AblationReport report, AblateSuite(flags.request));
+  AblateRequest request = flags.request;
+  LRA_ASSIGN_OR_RETURN(request.folder, SuiteFolder(request.folder));
+  LRA_ASSIGN_OR_RETURN(AblationReport report, AblateSuite(request));
   if (flags.locality) {
     LRA_RETURN_IF_ERROR(StartComputing(flags.threads, context));
-    LocalityRequest request;
-    request.threads = flags.threads;
-    request.quiet = true;
-    LRA_RETURN_IF_ERROR(AddLocality(request, &report));
+    LocalityRequest locality;
+    locality.threads = flags.threads;
+    locality.quiet = true;
+    LRA_RETURN_IF_ERROR(AddLocality(locality, &report));
   }
   const std::string text = Write(report, format);
   if (flags.out.empty()) {
@@ -65,7 +68,8 @@ void AddAblateCommand(CLI::App* app, CommandContext* context) {
   request->add_stopped = AddStoppedRuns;
   CLI::App* command = AddCommand(
       app, "ablate", "The effects of a suite's factors: main effects, interactions, in words");
-  AddOption(command, "folder", &request->folder, "What `lra run` wrote, e.g. runs/SUITE",
+  AddOption(command, "folder", &request->folder,
+            "A suite whose runs are in runs/SUITE, or the folder that `lra run` wrote",
             {.is_required = true});
   AddOption(command, "--baselines", &request->baselines,
             "Folders of `lra baseline`'s records, which say which runs trained");
@@ -89,7 +93,7 @@ void AddAblateCommand(CLI::App* app, CommandContext* context) {
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra run near_majority_control\n"
-          "  lra ablate runs/near_majority_control\n"
+          "  lra ablate near_majority_control\n"
           "  lra ablate runs/near_majority_control --locality\n"
           "  lra ablate runs/near_majority_control --out effects.md --figure effects",
           [flags, context] { return Ablate(*flags, *context); });

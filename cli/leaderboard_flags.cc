@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/suite_command.h"
 #include "eval/published.h"
 #include "lra/config.h"
 #include "lra/name_list.h"
@@ -24,7 +25,8 @@ std::map<std::string, std::string> AttentionDescriptions() {
 }  // namespace
 
 void AddRunsArgument(CLI::App* command, LeaderboardFlags* flags) {
-  AddOption(command, "runs", &flags->runs, "Run folders, or folders that hold some",
+  AddOption(command, "runs", &flags->runs,
+            "Run folders, folders that hold some, or suites (their names: runs/SUITE)",
             {.is_required = true});
 }
 
@@ -49,6 +51,14 @@ void AddChoiceFlags(CLI::App* command, LeaderboardFlags* flags) {
             {.value = kAttentionValue});
 }
 
+absl::StatusOr<std::vector<std::string>> FoldersOf(const LeaderboardFlags& flags) {
+  std::vector<std::string> folders;
+  for (const std::string& name : flags.runs) {
+    LRA_ASSIGN_OR_RETURN(folders.emplace_back(), SuiteFolder(name));
+  }
+  return folders;
+}
+
 absl::StatusOr<LoadedBoard> LoadBoard(const LeaderboardFlags& flags) {
   std::vector<PublishedTable> published;
   for (const std::string& name : flags.published) {
@@ -59,10 +69,11 @@ absl::StatusOr<LoadedBoard> LoadBoard(const LeaderboardFlags& flags) {
   options.descriptions = AttentionDescriptions();
   LRA_ASSIGN_OR_RETURN(options.tasks, SplitNames("--tasks", flags.tasks));
   LRA_ASSIGN_OR_RETURN(options.methods, SplitNames("--methods", flags.methods));
-  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(flags.runs, Damaged::kSetAside));
+  LRA_ASSIGN_OR_RETURN(std::vector<std::string> folders, FoldersOf(flags));
+  LRA_ASSIGN_OR_RETURN(FoundRuns found, FindRunRecords(folders, Damaged::kSetAside));
   LRA_RETURN_IF_ERROR(AddStoppedRuns(&found));
   LRA_ASSIGN_OR_RETURN(Leaderboard board, BuildLeaderboard(found, published, options));
-  return LoadedBoard{std::move(found), std::move(board)};
+  return LoadedBoard{std::move(folders), std::move(found), std::move(board)};
 }
 
 }  // namespace lra

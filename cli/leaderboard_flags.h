@@ -26,13 +26,16 @@ void AddLeaderboardFlags(CLI::App* command, LeaderboardFlags* flags);
 void AddChoiceFlags(CLI::App* command, LeaderboardFlags* flags);
 
 struct LoadedBoard {
+  std::vector<std::string> folders;
   FoundRuns found;
   Leaderboard board;
 };
 
+// What `runs` stands for (SuiteFolder in cli/suite_command.h).
+absl::StatusOr<std::vector<std::string>> FoldersOf(const LeaderboardFlags& flags);
 // Reads the records and makes the leaderboard. Records that cannot be read are set aside
 // (found.damaged). InvalidArgument for an empty name in a list; the errors of FindRunRecords and
-// BuildLeaderboard.
+// BuildLeaderboard and of FoldersOf.
 absl::StatusOr<LoadedBoard> LoadBoard(const LeaderboardFlags& flags);
 
 }  // namespace lra

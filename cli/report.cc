@@ -53,8 +53,8 @@ absl::StatusOr<std::vector<std::string>> SuiteProgress(const std::vector<std::st
 
 absl::Status WriteReport(const ReportFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const LoadedBoard loaded, LoadBoard(flags.board));
-  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> progress, SuiteProgress(flags.board.runs));
-  const std::string page = MakeReport({.folders = flags.board.runs,
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> progress, SuiteProgress(loaded.folders));
+  const std::string page = MakeReport({.folders = loaded.folders,
                                        .found = &loaded.found,
                                        .board = &loaded.board,
                                        .progress = progress,

@@ -4,13 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/suite_command.h"
 #include "cli/terminal.h"
-#include "lra/config.h"
-#include "lra/files.h"
 #include "lra/status_macros.h"
 #include "suite/executor.h"
 #include "suite/plan.h"
@@ -59,17 +56,8 @@ absl::Status PrintOnce(const std::string& folder, const std::vector<SuiteCell>& 
   return absl::OkStatus();
 }
 
-// A suite of configs/suites of which no run has begun.
-absl::Status CheckBegun(const std::string& suite, const std::string& folder) {
-  if (FileExists(JoinPath(folder, kSuiteFile)) || !ConfigPath("suites", "suite", suite).ok())
-    return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat(JoinPath("runs", suite), " holds no runs yet; `lra run ",
-                                          suite, "` begins them"));
-}
-
 absl::Status PrintStatus(const StatusFlags& flags, const CommandContext& context) {
-  const std::string folder = SuiteFolder(flags.suite);
-  LRA_RETURN_IF_ERROR(CheckBegun(flags.suite, folder));
+  LRA_ASSIGN_OR_RETURN(const std::string folder, SuiteFolder(flags.suite));
   LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfFolder(folder));
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
   bool goes_on = false;

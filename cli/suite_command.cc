@@ -16,6 +16,7 @@
 #include "cli/stop_signals.h"
 #include "datasets/manifest.h"
 #include "lra/child.h"
+#include "lra/config.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
@@ -288,10 +289,19 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   return judged;
 }
 
-std::string SuiteFolder(const std::string& name_or_folder) {
+absl::StatusOr<std::string> SuiteFolder(const std::string& name_or_folder) {
+  if (FileExists(name_or_folder)) return name_or_folder;
   const std::string of_name = JoinPath("runs", name_or_folder);
-  const bool is_name = !FileExists(name_or_folder) && FileExists(of_name);
-  return is_name ? of_name : name_or_folder;
+  if (FileExists(JoinPath(of_name, kSuiteFile))) return of_name;
+  if (ConfigPath("suites", "suite", name_or_folder).ok()) {
+    return absl::NotFoundError(
+        absl::StrCat(of_name, " holds no runs yet; `lra run ", name_or_folder, "` begins them"));
+  }
+  if (FileExists(of_name)) return of_name;
+  const std::string nearest = Nearest(name_or_folder, ConfigNames("suites"));
+  if (nearest.empty() || absl::StrContains(name_or_folder, '/')) return name_or_folder;
+  return absl::NotFoundError(absl::StrCat(name_or_folder, " is neither a folder nor a suite; did ",
+                                          "you mean \"", nearest, "\"?"));
 }
 
 }  // namespace lra

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "cli/cluster_flags.h"
 #include "cli/command.h"
 #include "suite/run_suite.h"
@@ -33,8 +34,10 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags);
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
                           const CommandContext& context);
 
-// "runs/NAME" of a suite's name, if that is no folder itself but one is there; else as it is.
-std::string SuiteFolder(const std::string& name_or_folder);
+// What a user means where folders of runs and names of suites are taken: what is there, else
+// runs/NAME, if that is there; else as it is. NotFound for a suite of configs/suites of which no
+// run has begun, and for a word that is nearly such a name.
+absl::StatusOr<std::string> SuiteFolder(const std::string& name_or_folder);
 
 }  // namespace lra
 

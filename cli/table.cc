@@ -48,7 +48,8 @@ absl::Status Verify(const TableFlags& flags, const CommandContext& context) {
   VerifyOptions options = flags.verify;
   options.quiet = context.quiet;
   LRA_RETURN_IF_ERROR(StartComputing(options.threads, context));
-  LRA_ASSIGN_OR_RETURN(const std::vector<Verification> runs, VerifyRuns(flags.board.runs, options));
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> folders, FoldersOf(board));
+  LRA_ASSIGN_OR_RETURN(const std::vector<Verification> runs, VerifyRuns(folders, options));
   std::cout << (context.json ? VerificationJson(runs) : VerificationText(runs)) << std::flush;
   return ChangedRuns(runs);
 }
@@ -100,6 +101,7 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra table runs\n"
+          "  lra table near_majority_control\n"
           "  lra table runs --published cosformer2022 --out leaderboard.tex\n"
           "  lra table runs --style paper --published lra2020 --out table.tex\n"
           "  lra table runs --verify",

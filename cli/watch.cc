@@ -85,7 +85,7 @@ bool IsOver(const RunFolder& run) {
 absl::StatusOr<std::vector<std::string>> RunsOf(const WatchFlags& flags) {
   std::vector<std::string> runs;
   for (const std::string& name : flags.runs) {
-    const std::string folder = SuiteFolder(name);
+    LRA_ASSIGN_OR_RETURN(const std::string folder, SuiteFolder(name));
     const absl::StatusOr<SuiteFile> suite = SuiteOfFolder(folder);
     if (absl::IsNotFound(suite.status())) {
       runs.push_back(name);

@@ -61,6 +61,23 @@ expect 0 'majority' "$lra" baseline --like "$(ls -d whole/listops-linear-*-s0)" 
 ! grep -q 'majority class is on record' judged.txt || { echo "FAILED: --baselines is not read"; failures=$((failures + 1)); }
 expect 2 'data holds no suite .*lra run' "$lra" ablate data
 
+# The name of a suite stands for runs/NAME, where nothing else is called so.
+for command in ablate table report; do
+  expect 2 'runs/listops_smoke holds no runs yet; `lra run listops_smoke` begins them' "$lra" "$command" listops_smoke
+  expect 2 'listops_smok is neither a folder nor a suite; did you mean "listops_smoke"' "$lra" "$command" listops_smok
+done
+expect 2 'runs/listops_smoke holds no runs yet' "$lra" watch listops_smoke --once
+mkdir -p runs
+rm -rf runs/listops_smoke
+cp -r whole runs/listops_smoke
+expect 0 '^# Ablation: listops_smoke' "$lra" ablate listops_smoke
+expect 0 '^named.html: [0-9]+ bytes' "$lra" report listops_smoke --out named.html
+expect 0 'finished: step 40 of 40 ' "$lra" watch listops_smoke --once
+"$lra" table listops_smoke | sed 's|runs/listops_smoke|whole|' | diff whole.txt - || { echo "FAILED: a table by the suite's name"; failures=$((failures + 1)); }
+mkdir listops_smoke
+expect 2 '^lra: listops_smoke holds no suite' "$lra" ablate listops_smoke
+rmdir listops_smoke
+
 # The rules are those of the beginning, whatever becomes of the checkout meanwhile.
 cp -r "$here/../configs" rules
 LRA_CONFIGS=$work/rules "$lra" run mine.textproto --quiet --out frozen >frozen.log 2>&1 &
