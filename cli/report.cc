@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,9 +16,11 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "report/ablation_part.h"
 #include "report/figures.h"
 #include "report/shown_names.h"
 #include "suite/cells.h"
+#include "suite/designs.h"
 #include "suite/state.h"
 #include "suite/suite_folder.h"
 
@@ -51,13 +54,28 @@ absl::StatusOr<std::vector<std::string>> SuiteProgress(const std::vector<std::st
   return progress;
 }
 
+// What `lra ablate` says of each suite that has no file of it among its runs.
+absl::StatusOr<SuiteEffects> EffectsWithoutFile(const LoadedBoard& loaded) {
+  std::vector<std::string> suites = SuiteFoldersBelow(loaded.folders);
+  std::erase_if(suites, HasAblations);
+  const LeaderboardOptions& options = loaded.board.options;
+  AblateRequest request;
+  request.split = options.split;
+  request.metric = options.metric;
+  request.confidence = options.confidence;
+  return AblateSuites(suites, loaded.found, request);
+}
+
 absl::Status WriteReport(const ReportFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const LoadedBoard loaded, LoadBoard(flags.board));
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> progress, SuiteProgress(loaded.folders));
+  LRA_ASSIGN_OR_RETURN(SuiteEffects effects, EffectsWithoutFile(loaded));
   const std::string page = MakeReport({.folders = loaded.folders,
                                        .found = &loaded.found,
                                        .board = &loaded.board,
                                        .progress = progress,
+                                       .ablations = std::move(effects.reports),
+                                       .problems = std::move(effects.problems),
                                        .page = flags.out});
   LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, page));
   nlohmann::ordered_json json = {{"page", flags.out},

@@ -102,8 +102,8 @@ Json FigureJson(const std::string& title, const std::vector<Effect>& effects) {
 }
 
 void AddDesign(const std::string& suite, const Json& design, AblationPart* part) {
-  std::string title = TextField(design, "title");
-  if (title.empty()) title = suite;
+  const std::string own = TextField(design, "title");  // where a suite has several designs
+  const std::string title = absl::StrCat(suite, suite.empty() || own.empty() ? "" : ": ", own);
   std::vector<Effect> effects;
   for (const Json& effect : Objects(design, "effects")) effects.emplace_back(effect);
   absl::StrAppend(&part->html, "<h3>", EscapeHtml(title), "</h3>\n<div class=\"design\"></div>\n",
@@ -111,17 +111,25 @@ void AddDesign(const std::string& suite, const Json& design, AblationPart* part)
   part->designs.push_back(FigureJson(title, effects));
 }
 
+void AddDesigns(const Json& json, AblationPart* part) {
+  for (const Json& design : Objects(json, "designs"))
+    AddDesign(TextField(json, "suite"), design, part);
+}
+
 }  // namespace
 
 AblationPart ReadAblations(const std::vector<std::string>& folders) {
   AblationPart part;
   for (const std::string& path : FilesOutsideRuns(folders, ".json")) {
-    const auto json = ReadJsonObject(path);
-    if (!json.ok()) continue;
-    for (const Json& design : Objects(*json, "designs"))
-      AddDesign(TextField(*json, "suite"), design, &part);
+    if (const auto json = ReadJsonObject(path); json.ok()) AddDesigns(*json, &part);
   }
   return part;
+}
+
+bool HasAblations(const std::string& folder) { return !ReadAblations({folder}).designs.empty(); }
+
+void AddAblation(const AblationReport& report, AblationPart* part) {
+  AddDesigns(Json::parse(WriteAblationJson(report)), part);
 }
 
 }  // namespace lra

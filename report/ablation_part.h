@@ -1,11 +1,12 @@
-// Effects of designed experiments, which `lra ablate` wrote as JSON among the runs, as a part of
-// the page.
+// Effects of designed experiments as a part of the page: what `lra ablate` wrote as JSON among the
+// runs, and what was computed for the page.
 #ifndef LRA_REPORT_ABLATION_PART_H_
 #define LRA_REPORT_ABLATION_PART_H_
 
 #include <string>
 #include <vector>
 
+#include "eval/ablation_text.h"
 #include "nlohmann/json.hpp"
 
 namespace lra {
@@ -20,6 +21,10 @@ struct AblationPart {
 // All files "*.json" at or below the folders, outside of runs, that hold "designs"; others are
 // passed over.
 AblationPart ReadAblations(const std::vector<std::string>& folders);
+// Whether such a file is at or below the folder.
+bool HasAblations(const std::string& folder);
+// Adds what a file of this report would.
+void AddAblation(const AblationReport& report, AblationPart* part);
 
 }  // namespace lra
 

@@ -6,6 +6,10 @@
 #include <vector>
 
 #include "bench/record_file.h"
+#include "eval/ablation.h"
+#include "eval/ablation_text.h"
+#include "eval/crossed_test_util.h"
+#include "eval/metric.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "report/ablation_part.h"
@@ -14,6 +18,7 @@
 namespace lra {
 namespace {
 
+using ::lra::testing::RunsOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -87,8 +92,32 @@ TEST(AblationPartTest, EffectsAreATableAndAFigure) {
   EXPECT_THAT(part.html, HasSubstr("<li>The cosine raises the score.</li>"));
   EXPECT_THAT(part.html, HasSubstr("<td>+1.20 [0.40, 2.00] points</td><td>0.006</td><td>yes</td>"));
   EXPECT_THAT(part.html, HasSubstr("<td>-</td><td>-</td><td>not enough seeds</td>"));
-  EXPECT_THAT(part.html, HasSubstr("&lt;b&gt;re-weighting&lt;/b&gt;"));
+  EXPECT_THAT(part.html, HasSubstr("<h3>mine: &lt;b&gt;re-weighting&lt;/b&gt;</h3>"));
   EXPECT_THAT(part.html, Not(HasSubstr("<b>")));
+}
+
+// Data set P: A has the cosine, B has none.
+TEST(AblationPartTest, ComputedEffectsAreShownAsTheirFileIs) {
+  Ablation ablation;
+  ablation.split = "test";
+  ablation.factors = {{"reweighting", {"none", "cosine"}}};
+  ablation.tasks.push_back(
+      {"listops", *FindMetric(kAccuracy), {0, 1, 2}, {RunsOf('B'), RunsOf('A')}});
+  const AblationReport report = {"mine", "", {AnalyseAblation(ablation, 0.95)}};
+  AblationPart computed;
+  AddAblation(report, &computed);
+  EXPECT_EQ(computed.designs.size(), 1);
+  EXPECT_THAT(computed.html, HasSubstr("<h3>mine</h3>"));
+  EXPECT_THAT(computed.html, HasSubstr("<th scope=\"row\">reweighting: cosine - none</th>"
+                                       "<td>main</td><td>listops</td><td>+1.8"));  // A - B
+
+  const TestFolder folder;
+  EXPECT_FALSE(HasAblations(folder.path()));
+  ASSERT_TRUE(WriteFileAtomically(folder.File("effects.json"), WriteAblationJson(report)).ok());
+  EXPECT_TRUE(HasAblations(folder.path()));
+  const AblationPart read = ReadAblations({folder.path()});
+  EXPECT_EQ(read.html, computed.html);
+  EXPECT_EQ(read.designs, computed.designs);
 }
 
 TEST(AblationPartTest, FieldsOfOtherTypesDoNoHarm) {

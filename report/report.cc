@@ -109,11 +109,13 @@ struct PageData {
   Json json;
   std::map<std::string, int> run_numbers;  // by folder
   std::string efficiency_html, ablation_html;
-  std::vector<std::string> problems;  // files beside records that cannot be read
+  // The request's, and files beside records that cannot be read.
+  std::vector<std::string> problems;
 };
 
 PageData CollectData(const ReportRequest& request, const ShownNames& names) {
   PageData data;
+  data.problems = request.problems;
   RunCollection runs(request.board->options);
   for (const LocatedRecord& located : request.found->runs) {
     data.run_numbers.emplace(located.directory, static_cast<int>(data.run_numbers.size()));
@@ -126,6 +128,7 @@ PageData CollectData(const ReportRequest& request, const ShownNames& names) {
   data.json["efficiency"] = std::move(efficiency.panels);
   data.efficiency_html = std::move(efficiency.html);
   AblationPart ablations = ReadAblations(request.folders);
+  for (const AblationReport& report : request.ablations) AddAblation(report, &ablations);
   data.json["ablations"] = std::move(ablations.designs);
   data.ablation_html = std::move(ablations.html);
   for (const LeaderboardTable& table : request.board->tables)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/ablation_text.h"
 #include "eval/leaderboard.h"
 #include "eval/run_record.h"
 
@@ -19,6 +20,10 @@ struct ReportRequest {
   const Leaderboard* board = nullptr;
   // Sentences about runs that are still to come, below the title.
   std::vector<std::string> progress{};
+  // Effects of suites in the folders that have no file of them (HasAblations), and sentences about
+  // what could not be had.
+  std::vector<AblationReport> ablations{};
+  std::vector<std::string> problems{};
   // Where the page will be: runs at or below its folder are linked. Empty = no links.
   std::string page;
 };

@@ -1,13 +1,14 @@
 #include "suite/designs.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "eval/trained_runs.h"
 #include "lra/status_macros.h"
 #include "suite/cells.h"
 #include "suite/state.h"
@@ -252,24 +253,42 @@ absl::StatusOr<FoundRuns> FindRuns(const AblateRequest& request, const std::stri
   return found;
 }
 
-// The folder as records name it: "runs/x" for "./runs//x/".
-std::string Trimmed(const std::string& folder) {
-  const std::string normal = std::filesystem::path(folder).lexically_normal().string();
-  return normal.size() > 1 ? std::string(absl::StripSuffix(normal, "/")) : normal;
-}
-
-}  // namespace
-
-absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
+// The suite of a request that makes sense.
+absl::StatusOr<SuiteFile> RequestedSuite(const AblateRequest& request) {
   if (!(request.confidence > 0 && request.confidence < 1)) {
     return absl::InvalidArgumentError(
         absl::StrCat("confidence ", request.confidence, " is not between 0 and 1, e.g. 0.95"));
   }
-  const std::string folder = Trimmed(request.folder);
-  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfFolder(folder));
-  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRuns(request, folder));
+  return SuiteOfFolder(NormalFolder(request.folder));
+}
+
+// Why a suite has no effects, in a line: its missing runs would be many.
+std::string WhyNoEffects(const std::string& folder, const absl::Status& refusal) {
+  absl::string_view reason = refusal.message();
+  if (absl::StrContains(reason, '\n')) reason = "runs are missing; `lra ablate` names them";
+  absl::ConsumePrefix(&reason, absl::StrCat(folder, ": "));
+  return absl::StrCat(folder, ": no effects: ", reason);
+}
+
+}  // namespace
+
+bool HasDesign(const SuiteFile& suite) {
+  const std::vector<Design> designs = DesignsOf(suite);
+  return std::any_of(designs.begin(), designs.end(),
+                     [](const Design& design) { return !FactorsOf(design).empty(); });
+}
+
+absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
+  LRA_RETURN_IF_ERROR(RequestedSuite(request).status());  // said before runs are read
+  LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRuns(request, NormalFolder(request.folder)));
   LRA_ASSIGN_OR_RETURN(const TrainedRuns runs,
                        FindTrainedRuns(found, request.split, request.metric));
+  return AblateSuite(request, runs);
+}
+
+absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const TrainedRuns& runs) {
+  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, RequestedSuite(request));
+  const std::string folder = NormalFolder(request.folder);
   AblationReport report{std::filesystem::path(folder).filename(), suite.description(), {}};
   std::vector<std::string> missing;
   std::vector<Ablation> designs;
@@ -290,6 +309,25 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
     report.designs.push_back(AnalyseAblation(std::move(design), request.confidence));
   }
   return report;
+}
+
+absl::StatusOr<SuiteEffects> AblateSuites(absl::Span<const std::string> folders,
+                                          const FoundRuns& found, AblateRequest request) {
+  SuiteEffects effects;
+  if (folders.empty()) return effects;
+  LRA_ASSIGN_OR_RETURN(const TrainedRuns runs,
+                       FindTrainedRuns(found, request.split, request.metric));
+  for (const std::string& folder : folders) {
+    const absl::StatusOr<SuiteFile> suite = SuiteOfFolder(folder);
+    if (suite.ok() && !HasDesign(*suite)) continue;
+    request.folder = folder;
+    absl::StatusOr<AblationReport> report = AblateSuite(request, runs);
+    if (report.ok())
+      effects.reports.push_back(*std::move(report));
+    else
+      effects.problems.push_back(WhyNoEffects(folder, report.status()));
+  }
+  return effects;
 }
 
 }  // namespace lra

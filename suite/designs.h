@@ -8,9 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "eval/ablation.h"
 #include "eval/ablation_text.h"
 #include "eval/run_record.h"
+#include "eval/trained_runs.h"
 #include "suite/suite.pb.h"
 
 namespace lra {
@@ -26,12 +28,29 @@ struct AblateRequest {
   std::function<absl::Status(FoundRuns*)> add_stopped{};
 };
 
+// Whether AblateSuite() finds a design in the suite.
+bool HasDesign(const SuiteFile& suite);
+
 // Each group of the suite that has factors (several attentions are one) is a design of its own,
 // analysed by itself, and so is each of its pairs; groups of explicit cells are none. Errors:
 // NotFound for a folder without a suite; InvalidArgument for a suite without factors and for a
 // confidence outside (0, 1); FailedPrecondition where runs are missing (it names cells and seeds),
 // where cells were not scored on the same examples, and where scores of examples are not on record.
 absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request);
+// The same from runs that were found already, with the request's split and metric: those of the
+// folder are among them, and so are its baselines.
+absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const TrainedRuns& runs);
+
+// The effects of several suites, for pages about all of them.
+struct SuiteEffects {
+  std::vector<AblationReport> reports;
+  // "runs/x: no effects: ...", of suites with a design that were refused.
+  std::vector<std::string> problems;
+};
+// AblateSuite() of each of these folders, from runs that were found at or above them. Suites
+// without a design are passed over. The errors of FindTrainedRuns.
+absl::StatusOr<SuiteEffects> AblateSuites(absl::Span<const std::string> folders,
+                                          const FoundRuns& found, AblateRequest request);
 
 }  // namespace lra
 

@@ -16,6 +16,7 @@
 #include "lra/textproto.h"
 #include "suite/cells.h"
 #include "suite/state.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {
@@ -269,6 +270,31 @@ TEST_F(DesignsTest, APairIsADesign) {
               EffectOf(report->designs[0], "positions: none - absolute, at re-weighting relu")
                   .estimate->mean,
               1e-12);
+}
+
+// Below the folder of a finished suite lie one of which no run has begun, and one without a design.
+TEST_F(DesignsTest, SeveralSuitesAtOnce) {
+  WriteAll();
+  const std::string waiting = folder_.File("waiting"), plain = folder_.File("plain");
+  SuiteFile cells = TwoByTwo();
+  cells.mutable_group(0)->add_cell()->set_attention("relu");
+  ASSERT_TRUE(ClaimSuiteFolder(waiting, TwoByTwo()).ok());
+  ASSERT_TRUE(ClaimSuiteFolder(plain, cells).ok());
+  EXPECT_TRUE(HasDesign(TwoByTwo()));
+  EXPECT_FALSE(HasDesign(cells));
+  const std::vector<std::string> paths = {Folder() + "/", waiting};
+  const std::vector<std::string> folders = SuiteFoldersBelow(paths);
+  EXPECT_THAT(folders, ElementsAre(Folder(), plain, waiting));
+  const auto found = FindRunRecords({Folder()});
+  ASSERT_TRUE(found.ok()) << found.status();
+  const auto effects = AblateSuites(folders, *found, AblateRequest());
+  ASSERT_TRUE(effects.ok()) << effects.status();
+  ASSERT_THAT(effects->reports, SizeIs(1));
+  EXPECT_EQ(effects->reports[0].suite, report_name());
+  const AblationResult& result = effects->reports[0].designs[0];
+  EXPECT_NEAR(EffectOf(result, "attention: cosformer - relu").p, 0.04202962, 5e-9);
+  EXPECT_THAT(effects->problems,
+              ElementsAre(waiting + ": no effects: runs are missing; `lra ablate` names them"));
 }
 
 TEST_F(DesignsTest, ExplicitCellsAreNoDesign) {

@@ -1,10 +1,15 @@
 #include "suite/suite_folder.h"
 
 #include <algorithm>
-#include <vector>
+#include <filesystem>
+#include <map>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "eval/run_folders.h"
+#include "eval/run_record.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "lra/config.h"
 #include "lra/experiment.h"
@@ -16,6 +21,8 @@
 
 namespace lra {
 namespace {
+
+namespace fs = std::filesystem;
 
 // The protocol of a group, as ResolveExperiment() finds it.
 std::string ProtocolOf(const SuiteGroup& group) {
@@ -71,6 +78,36 @@ absl::Status AnotherSuite(const std::string& out, const SuiteFile& begun, const 
       "are still to count"));
 }
 
+bool HoldsSuite(const fs::path& folder) {
+  return FileExists(JoinPath(folder.string(), kSuiteFile));
+}
+
+bool HoldsRun(const fs::path& folder) {
+  return FileExists(JoinPath(folder.string(), kRecordFile)) || IsUnfinishedRun(folder.string());
+}
+
+using FolderOfPlace = std::map<std::string, std::string>;  // by where a folder really is
+
+void AddIfSuite(const fs::path& folder, FolderOfPlace* folders) {
+  if (!HoldsSuite(folder)) return;
+  std::error_code error;
+  const fs::path place = fs::weakly_canonical(folder, error);
+  folders->emplace((error ? folder : place).string(), NormalFolder(folder.string()));
+}
+
+void AddSuiteFolders(const std::string& path, FolderOfPlace* folders) {
+  const fs::path top = NormalFolder(path);
+  AddIfSuite(top, folders);
+  std::error_code error;
+  fs::recursive_directory_iterator it(top, error), end;
+  for (; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_directory(ignored)) continue;
+    AddIfSuite(it->path(), folders);
+    if (HoldsRun(it->path())) it.disable_recursion_pending();
+  }
+}
+
 }  // namespace
 
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
@@ -93,6 +130,19 @@ absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out) {
   }
   LRA_RETURN_IF_ERROR(read);
   return suite;
+}
+
+std::string NormalFolder(const std::string& folder) {
+  const std::string normal = fs::path(folder).lexically_normal().string();
+  return normal.size() > 1 ? std::string(absl::StripSuffix(normal, "/")) : normal;
+}
+
+std::vector<std::string> SuiteFoldersBelow(absl::Span<const std::string> paths) {
+  FolderOfPlace found;
+  for (const std::string& path : paths) AddSuiteFolders(path, &found);
+  std::vector<std::string> folders;
+  for (const auto& [place, folder] : found) folders.push_back(folder);
+  return folders;
 }
 
 }  // namespace lra

@@ -3,9 +3,11 @@
 #define LRA_SUITE_SUITE_FOLDER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "suite/suite.pb.h"
 
 namespace lra {
@@ -18,6 +20,12 @@ inline constexpr char kSuiteFile[] = "suite.textproto";
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);
 // The suite of a folder; NotFound if it has none.
 absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out);
+
+// The folder as records name it: "runs/x" for "./runs//x/".
+std::string NormalFolder(const std::string& folder);
+// Folders of suites at or below the paths, each once however many of them lead there, by where they
+// really are. What lies in a run is its own. What cannot be listed holds none.
+std::vector<std::string> SuiteFoldersBelow(absl::Span<const std::string> paths);
 
 }  // namespace lra
 

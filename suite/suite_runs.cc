@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "eval/run_folders.h"
-#include "eval/run_record.h"
 #include "lra/experiment.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -20,38 +17,6 @@ namespace lra {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool HoldsSuite(const fs::path& folder) {
-  return FileExists(JoinPath(folder.string(), kSuiteFile));
-}
-
-bool HoldsRun(const fs::path& folder) {
-  return FileExists(JoinPath(folder.string(), kRecordFile)) || IsUnfinishedRun(folder.string());
-}
-
-// By where a folder really is, so that it stands once however many of the given paths lead there.
-using SuiteFolders = std::map<std::string, std::string>;
-
-void AddIfSuite(const fs::path& folder, SuiteFolders* folders) {
-  if (!HoldsSuite(folder)) return;
-  std::error_code error;
-  const fs::path place = fs::weakly_canonical(folder, error);
-  folders->emplace((error ? folder : place).string(), folder.lexically_normal().string());
-}
-
-// Folders of suites at or below the path. What cannot be listed holds none.
-void AddSuiteFolders(const std::string& path, SuiteFolders* folders) {
-  const fs::path top = fs::path(path).lexically_normal();
-  AddIfSuite(top, folders);
-  std::error_code error;
-  fs::recursive_directory_iterator it(top, error), end;
-  for (; !error && it != end; it.increment(error)) {
-    std::error_code ignored;
-    if (!it->is_directory(ignored)) continue;
-    AddIfSuite(it->path(), folders);
-    if (HoldsRun(it->path())) it.disable_recursion_pending();
-  }
-}
 
 ListedRun RunOfCell(const std::string& folder, const SuiteCell& cell, const CellStatus& status) {
   ListedRun run{fs::path(RunDirectory(folder, cell)).lexically_normal().string(), status.folder,
@@ -91,8 +56,7 @@ absl::Status AddSuite(const std::string& folder, std::vector<ListedRun>* runs) {
 
 absl::StatusOr<std::vector<ListedRun>> ListRunsAndSuites(absl::Span<const std::string> paths,
                                                          std::vector<std::string>* damaged) {
-  SuiteFolders suites;
-  for (const std::string& path : paths) AddSuiteFolders(path, &suites);
+  const std::vector<std::string> suites = SuiteFoldersBelow(paths);
   absl::StatusOr<std::vector<ListedRun>> listed = ListRuns(paths, damaged);
   const bool are_there = std::all_of(paths.begin(), paths.end(), FileExists);
   // A suite of which no run has begun is something to list.
@@ -100,7 +64,7 @@ absl::StatusOr<std::vector<ListedRun>> ListRunsAndSuites(absl::Span<const std::s
   if (!listed.ok() && !has_none) return listed.status();
   std::vector<ListedRun> runs;
   if (listed.ok()) runs = *std::move(listed);
-  for (const auto& [place, folder] : suites) {
+  for (const std::string& folder : suites) {
     const absl::Status added = AddSuite(folder, &runs);
     if (!added.ok())
       damaged->push_back(absl::StrCat(JoinPath(folder, kSuiteFile), ": ", added.message()));

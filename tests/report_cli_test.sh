@@ -44,6 +44,21 @@ group { task: "listops" attention: ["linear", "relu"] seeds: "0-1" preset: "smok
 END
 expect 0 'half.html' "$lra" report half --out half.html
 has half.html '<li>half: 0 of 4 runs finished, 4 waiting</li>'
+has half.html '<li>half: no effects: runs are missing; `lra ablate` names them</li>'
+
+# The effects of a suite are computed from its records, and are those that `lra ablate` writes. A file of them is shown in their place.
+! grep -qF 'id="ablations"' a.html || { echo "FAILED: a page shows effects of no suite"; failures=$((failures + 1)); }
+cp -r "$here/../docs/records/near_majority_control" designed
+expect 0 'computed.html: [0-9]+ bytes' "$lra" report designed --out computed.html
+has computed.html '<h3>designed</h3>'
+has computed.html '<th scope="row">reweighting: decay - none</th><td>main</td><td>near_majority</td>'
+"$lra" ablate designed --out designed/effects.json
+"$lra" report designed --out read.html --quiet
+same computed.html read.html "the effects of a page are not those of lra ablate"
+sed -i 's/"suite": "designed"/"suite": "of the file"/' designed/effects.json
+"$lra" report designed --out read.html --quiet
+has read.html '<h3>of the file</h3>'
+! grep -qF '<h3>designed</h3>' read.html || { echo "FAILED: effects that a file has are shown twice"; failures=$((failures + 1)); }
 
 # Truncated, changed, foreign and newer records are named and left out, and the exit code says so.
 cp -r one bad
