@@ -175,6 +175,13 @@ expect 2 'are about lists' "$lra" train --task listops --attention relu --preset
 # Whole models start from weights of their own kind.
 expect 1 '2 of 4 runs finished, 2 failed' "$lra" "${lists[@]}" --quiet --out from --from whole/listops-linear-smoke-*-s0
 expect 0 'attention.name is relu, that run has linear; set it as there' cat from/logs/listops-relu-smoke-*-s0*
+# What failed is tried again when somebody asks, and only then; each try adds to the run's log.
+tries() { cat from/logs/listops-relu-smoke-*-s0.log | grep -c 'attention.name is relu, that run has linear' || true; }
+once=$(tries)
+expect 1 'runs failed: what they wrote is in from/logs; --retry-failed tries again' "$lra" "${lists[@]}" --quiet --out from --from whole/listops-linear-smoke-*-s0
+[ "$(tries)" = "$once" ] || { echo "FAILED: failed runs are tried again though nobody asked"; failures=$((failures + 1)); }
+expect 1 '2 of 4 runs finished, 2 failed' "$lra" "${lists[@]}" --quiet --out from --from whole/listops-linear-smoke-*-s0 --retry-failed
+[ "$(tries)" = "$((2 * once))" ] || { echo "FAILED: --retry-failed tried $(tries) times, not $((2 * once))"; failures=$((failures + 1)); }
 
 # Runs that start from an encoder, beside others that do not; the encoder is one for all.
 cat >swap.textproto <<END
