@@ -32,10 +32,12 @@ absl::StatusOr<std::string> ReadWholeEntry(RawSource* source, const RawEntry& en
 }
 
 void FileSet::Add(uint64_t key, absl::string_view bytes) {
-  Sha256 hash;
-  hash.Update(bytes.data(), bytes.size());
-  files_.emplace_back(key, hash.Finish());
-  size_bytes_ += static_cast<int64_t>(bytes.size());
+  Add(key, Sha256Of(bytes), static_cast<int64_t>(bytes.size()));
+}
+
+void FileSet::Add(uint64_t key, const Sha256Digest& digest, int64_t size_bytes) {
+  files_.emplace_back(key, digest);
+  size_bytes_ += size_bytes;
 }
 
 ManifestSource FileSet::Source(absl::string_view name) const {

@@ -27,6 +27,8 @@ absl::StatusOr<std::string> ReadWholeEntry(RawSource* source, const RawEntry& en
 class FileSet {
  public:
   void Add(uint64_t key, absl::string_view bytes);
+  // A file that was hashed before.
+  void Add(uint64_t key, const Sha256Digest& digest, int64_t size_bytes);
   bool empty() const { return files_.empty(); }
   ManifestSource Source(absl::string_view name) const;
 

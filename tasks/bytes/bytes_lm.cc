@@ -5,8 +5,8 @@
 //
 //   source: a piece of a text     label: none
 //   sizes:  of the source; of IMDB's labelled reviews about 45,000 / 44,000 pieces
-//   raw:    aclImdb_v1.tar.gz of https://ai.stanford.edu/~amaas/data/sentiment/, or train/ and
-//           test/ with files *.txt
+//   raw:    aclImdb_v1.tar.gz of https://ai.stanford.edu/~amaas/data/sentiment/, or files *.txt,
+//           in train/ and test/ or in neither
 #include <memory>
 #include <utility>
 
@@ -43,7 +43,7 @@ class BytesLm : public Task {
 
   std::string RawDescription() const override {
     return "aclImdb_v1.tar.gz, or a folder or archive with texts train/…/NAME.txt and "
-           "test/…/NAME.txt";
+           "test/…/NAME.txt, or with texts …/NAME.txt of which a tenth becomes the test split";
   }
 
   absl::StatusOr<std::unique_ptr<RawReader>> OpenRaw(

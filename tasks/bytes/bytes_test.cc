@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/dataset.h"
 #include "datasets/mapped_split.h"
 #include "tasks/import_test_util.h"
@@ -98,9 +99,86 @@ TEST_F(BytesTest, RefusesWhatIsMissingTwiceOrTooLong) {
                  {Again("books/train/b.txt", "x"), {"train/b.txt", "twice"}}});
 }
 
+// 21 texts beside each other. The SHA-256 of "text 19" begins with 01, that of "text 04" with 02,
+// those of the others with 10 or more.
+Entries Beside(const std::string& above, bool renamed = false) {
+  Entries entries;
+  for (int i = 0; i <= 20; ++i) {
+    const int name = renamed ? 20 - i : i;
+    entries.push_back({absl::StrCat(above, "n", absl::Dec(name, absl::kZeroPad2), ".txt"),
+                       absl::StrCat("text ", absl::Dec(i, absl::kZeroPad2))});
+  }
+  return entries;
+}
+
+TEST_F(BytesTest, WithoutFoldersOfSplitsATenthIsTest) {
+  const Manifest manifest = ExpectImports(WriteFolder(Beside("")));
+  EXPECT_THAT(Pieces("test"), ElementsAre("text", " 04", "text", " 19"));
+  EXPECT_EQ(manifest.splits(0).examples(), 38);
+  ASSERT_EQ(manifest.sources_size(), 1);
+  EXPECT_THAT(manifest.sources(0).name(), HasSubstr("a tenth is test, by SHA-256"));
+  EXPECT_EQ(manifest.sources(0).size_bytes(), 147);
+}
+
+// Neither the order of an archive, nor the folder above, nor names.
+TEST_F(BytesTest, TheTextsAloneDecideWhichTenthThatIs) {
+  ExpectImports(WriteFolder(Beside("")));
+  const auto expected = Contents(Out());
+  const Entries wrapped = Beside("unsup/of/");
+  ExpectImports(WriteTar({wrapped.rbegin(), wrapped.rend()}));
+  EXPECT_EQ(Contents(Out()), expected);
+  ExpectImports(WriteFolder(Beside("", /*renamed=*/true)));
+  EXPECT_THAT(Pieces("test"), ElementsAre("text", " 19", "text", " 04"));
+}
+
+TEST_F(BytesTest, CopiesOfATextAreInOneSplit) {
+  Entries entries = Beside("");
+  entries.push_back({"other/copy.txt", "text 19"});
+  entries.push_back({"other/another.txt", "text 06"});
+  ExpectImports(WriteFolder(entries));
+  EXPECT_THAT(Pieces("test"), ElementsAre("text", " 04", "text", " 19", "text", " 19"));
+}
+
+TEST_F(BytesTest, ASingleTextIsSplitByPieces) {
+  ExpectImports(WriteFolder({{"book/only.txt", "0123456789"}}));
+  EXPECT_THAT(Pieces("train"), ElementsAre("0123", "4567"));
+  EXPECT_THAT(Pieces("test"), ElementsAre("89"));
+  const std::string twenty = std::string(72, 'x') + "nextlast";
+  ExpectImports(WriteFolder({{"book/only.txt", twenty}, {"book/copy.txt", twenty}}));
+  EXPECT_THAT(Pieces("test"), ElementsAre("next", "last", "next", "last"));
+}
+
+// The SHA-256 of "cd" is smaller than that of "ab".
+TEST_F(BytesTest, WithoutFoldersOfSplitsTheListIsHeldAgainstWhatLiesBelowTheCommonFolder) {
+  const Entries texts = {{"unsup/a.txt", "ab"},
+                         {"unsup/b.txt", "cd"},
+                         {"unsup/unsup/c.txt", "unlabelled"},
+                         {"unsup/empty.txt", ""},
+                         {"unsup/d.md", "no text"}};
+  const Manifest manifest = ExpectImports(WriteFolder(texts));
+  EXPECT_THAT(Pieces("train"), ElementsAre("ab"));
+  EXPECT_THAT(Pieces("test"), ElementsAre("cd"));
+  ASSERT_EQ(manifest.skipped_size(), 2);
+  EXPECT_EQ(manifest.skipped(0).count(), 1);
+  EXPECT_EQ(manifest.skipped(1).reason(), "empty files");
+}
+
+TEST_F(BytesTest, RefusesWhatCannotBeSplit) {
+  ExpectRefused({{"book/only.txt", "0123"}},
+                {{All({}), {"the only text is one piece"}, absl::StatusCode::kNotFound},
+                 {Put("book/only.txt", ""), {"has no texts: "}, absl::StatusCode::kNotFound},
+                 {Again("book/only.txt", "4567"), {"only.txt twice"}}});
+}
+
+// A file beside the folders of splits is none of the texts, whatever is wrong with it.
+TEST_F(BytesTest, PassesOverALinkBesideTheSplits) {
+  ExpectPassedOver(Good(), {{"books/notes.txt", "/etc/passwd", AE_IFLNK}});
+}
+
 // It stands for a text that would be missing.
 TEST_F(BytesTest, RefusesLinksOfArchives) {
   ExpectLinksRefused(Good(), {"books/train/d.txt", "test/e.txt"});
+  ExpectLinksRefused(Beside(""), {"d.txt"});
 }
 
 }  // namespace

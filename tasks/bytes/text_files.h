@@ -10,9 +10,10 @@
 namespace lra::bytes {
 
 // The files *.txt below a folder train/ (split 0) or test/ (split 1), wherever these lie in the
-// source; others are passed over. RawExample.bytes is a piece. The data is ordered by path and
-// place, whatever the order of the source. NotFound where a split has no text; DataLoss for a file
-// that is too long. Memory: one file and the paths of all.
+// source; others are passed over. Of a source with neither folder all files *.txt, split as
+// TrainPieces() in tasks/bytes/held_out.h says. RawExample.bytes is a piece. The data is ordered by
+// path and place, whatever the order of the source. NotFound where a split has no text; DataLoss
+// for a file that is too long. Memory: one file and the paths of all.
 std::unique_ptr<RawReader> MakeTextFilesReader(std::unique_ptr<RawSource> source,
                                                const BytesOptions& options);
 
