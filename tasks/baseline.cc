@@ -59,9 +59,14 @@ std::vector<std::unique_ptr<BaselineMethod>> AllBaselines(const Task& task, cons
   // Data without labels has nothing else to guess.
   const bool are_hidden = view.target() == DataView::MASKED;
   if (view.target() == DataView::NEXT || are_hidden || task.Spec().classes() < 2) {
-    return MakeTokenBaselines({.is_image = IsImage(task.Spec()),
-                               .has_colours = view.grey() == DataView::COLOURS,
-                               .are_hidden = are_hidden});
+    std::vector<std::unique_ptr<BaselineMethod>> methods =
+        MakeTokenBaselines({.is_image = IsImage(task.Spec()),
+                            .has_colours = view.grey() == DataView::COLOURS,
+                            .are_hidden = are_hidden});
+    if (are_hidden) return methods;
+    for (std::unique_ptr<BaselineMethod>& method : task.TokenBaselines(view))
+      methods.push_back(std::move(method));
+    return methods;
   }
   std::vector<std::unique_ptr<BaselineMethod>> methods;
   methods.push_back(MakeMajorityBaseline());

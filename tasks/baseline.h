@@ -27,7 +27,7 @@ struct BaselinePrediction {
 };
 
 // The majority class and the task's own, weakest first, for data seen through `view`; where tokens
-// are guessed, tasks/token_baseline.h's.
+// are guessed, tasks/token_baseline.h's and the task's own for that.
 std::vector<std::unique_ptr<BaselineMethod>> AllBaselines(const Task& task, const DataView& view);
 
 // Computes these for every split in `scored`: the quick ones, or all if the options say so, but

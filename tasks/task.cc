@@ -40,6 +40,10 @@ std::vector<std::unique_ptr<BaselineMethod>> Task::Baselines(const DataView& vie
   return {};
 }
 
+std::vector<std::unique_ptr<BaselineMethod>> Task::TokenBaselines(const DataView& view) const {
+  return {};
+}
+
 absl::StatusOr<std::vector<Strata>> Task::StrataOf(const SplitView& train, const SplitView& split,
                                                    const DataView& view, int threads) const {
   return LengthStrata(split);

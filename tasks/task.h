@@ -126,6 +126,9 @@ class Task {
   // first: what can be had without what the task is about. tasks/linear_baseline.h and
   // tasks/table_baseline.h have some to choose from.
   virtual std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const;
+  // The same where the next token is guessed, beside those that serve every task
+  // (tasks/token_baseline.h, which also makes a table of a task's own).
+  virtual std::vector<std::unique_ptr<BaselineMethod>> TokenBaselines(const DataView& view) const;
   // Ways to sort the examples of `split` by what they ask, for `lra profile`. What must be learned
   // is learned from `train`; both are seen through `view`. Unless a task knows more: by length,
   // where lengths differ. Empty where this data does not allow any.

@@ -57,7 +57,7 @@ void ForEachTarget(const SplitView& split, Visit visit) {
 }
 
 // What a table answers by.
-using ContextOf = std::function<int64_t(absl::Span<const int32_t> ids, size_t n)>;
+using ContextOf = decltype(TokenContext::of);
 int64_t Nothing(absl::Span<const int32_t>, size_t) { return 0; }
 int64_t Previous(absl::Span<const int32_t> ids, size_t n) { return n == 0 ? kStart : ids[n - 1]; }
 int64_t Place(absl::Span<const int32_t>, size_t n) { return static_cast<int64_t>(n); }
@@ -137,6 +137,8 @@ class Table : public Guesser {
 };
 
 using Fitted = std::unique_ptr<Guesser>;
+using FitGuesser = std::function<Fitted(const SplitView& train)>;
+constexpr int64_t kAnyIds = std::numeric_limits<int64_t>::max();
 
 Fitted Uniform(const SplitView& train) {
   const TaskSpec& spec = train.spec();
@@ -272,8 +274,8 @@ TokenScores Score(const Guesser& guesser, const SplitView& split) {
 class TokenBaseline : public BaselineMethod {
  public:
   // `max_ids` is the largest number of ids whose tables fit into memory.
-  TokenBaseline(BaselineFacts facts, Fitted (*fit)(const SplitView& train), int64_t max_ids)
-      : BaselineMethod(std::move(facts)), fit_(fit), max_ids_(max_ids) {}
+  TokenBaseline(BaselineFacts facts, FitGuesser fit, int64_t max_ids)
+      : BaselineMethod(std::move(facts)), fit_(std::move(fit)), max_ids_(max_ids) {}
 
   std::string WhyNot(const TaskSpec& seen) const override {
     if (seen.classes() <= max_ids_) return "";
@@ -296,7 +298,7 @@ class TokenBaseline : public BaselineMethod {
   }
 
  private:
-  Fitted (*const fit_)(const SplitView& train);
+  const FitGuesser fit_;
   const int64_t max_ids_;
 };
 
@@ -327,9 +329,8 @@ void AddOfImages(bool has_colours, const Add& add) {
 
 std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(TokenBaselineKind kind) {
   std::vector<std::unique_ptr<BaselineMethod>> methods;
-  const auto add = [&](BaselineFacts facts, Fitted (*fit)(const SplitView&),
-                       int64_t max_ids = std::numeric_limits<int64_t>::max()) {
-    methods.push_back(std::make_unique<TokenBaseline>(std::move(facts), fit, max_ids));
+  const auto add = [&](BaselineFacts facts, FitGuesser fit, int64_t max_ids = kAnyIds) {
+    methods.push_back(std::make_unique<TokenBaseline>(std::move(facts), std::move(fit), max_ids));
   };
   add({.name = "uniform",
        .description = "Every token alike.",
@@ -371,6 +372,13 @@ std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(TokenBaselineKin
        .ladder = "n-grams"},
       Ngram);
   return methods;
+}
+
+std::unique_ptr<BaselineMethod> MakeContextBaseline(BaselineFacts facts, TokenContext context) {
+  const FitGuesser fit = [context = std::move(context)](const SplitView& train) {
+    return Conditional(train, context.contexts, context.of);
+  };
+  return std::make_unique<TokenBaseline>(std::move(facts), fit, kAnyIds);
 }
 
 }  // namespace lra

@@ -2,9 +2,13 @@
 #ifndef LRA_TASKS_TOKEN_BASELINE_H_
 #define LRA_TASKS_TOKEN_BASELINE_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "tasks/baseline_method.h"
 
 namespace lra {
@@ -31,6 +35,17 @@ struct TokenBaselineKind {
 // Of hidden tokens uniform, unigram and
 //   two_sided: how often each occurs between its two neighbours, where these are not hidden
 std::vector<std::unique_ptr<BaselineMethod>> MakeTokenBaselines(TokenBaselineKind kind = {});
+
+// What a task's own table of frequencies answers by: the context of place n, 0 .. contexts - 1, as
+// it follows from the tokens in front, ids[0] .. ids[n - 1].
+struct TokenContext {
+  int64_t contexts = 1;
+  std::function<int64_t(absl::Span<const int32_t> ids, size_t n)> of;
+};
+
+// How often each token is to be guessed in each context, counted as `bigram` counts: for
+// Task::TokenBaselines.
+std::unique_ptr<BaselineMethod> MakeContextBaseline(BaselineFacts facts, TokenContext context);
 
 }  // namespace lra
 

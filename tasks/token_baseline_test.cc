@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -67,6 +68,28 @@ TEST_F(TokenBaselineTest, ScoresByHand) {
   EXPECT_THAT(bigram.nats,
               ElementsAre(nats((1 + 4.0 / 11) / 3 * (2 + 4.0 / 11) / 3), nats(2.0 / 11 / 3)));
   EXPECT_THAT(bigram.correct, ElementsAre(2, 0));
+}
+
+// A table of a task's own: was there a 2 in front? Without one 1 is guessed once and 2 twice;
+// behind it 1 twice, 2 once and 3 once.
+TEST_F(TokenBaselineTest, ByAContextByHand) {
+  const auto has_two = [](absl::Span<const int32_t> ids, size_t n) -> int64_t {
+    const auto front = ids.first(n);
+    return std::find(front.begin(), front.end(), 2) != front.end();
+  };
+  const auto method = MakeContextBaseline({.name = "after_two"}, {.contexts = 2, .of = has_two});
+  EXPECT_EQ(method->facts().name, "after_two");
+  const SplitView train = Split("train"), validation = Split("validation");
+  const std::vector<const SplitView*> scored = {&train};
+  const auto scores = method->ScoreTokens({train, validation, scored}, {});
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  const double first = (1 + 4.0 / 11) / 4, two = (2 + 4.0 / 11) / 4;
+  const double one_behind = (2 + 4.0 / 11) / 5, two_behind = (1 + 4.0 / 11) / 5;
+  const auto nats = [](double p) { return testing::DoubleNear(-std::log(p), 1e-12); };
+  EXPECT_THAT(scores->at(0).nats,
+              ElementsAre(nats(first * two * one_behind * two_behind * (1 + 2.0 / 11) / 5),
+                          nats(two * one_behind)));
+  EXPECT_THAT(scores->at(0).correct, ElementsAre(2, 2));
 }
 
 // Texts as long as each other would be images: the first token is 1 once and 2 once, the second 2

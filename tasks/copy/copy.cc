@@ -7,8 +7,10 @@
 //
 // The paper's program lets one id separate and pad, and pads to a fixed length behind what is
 // scored; neither can be seen by what is scored.
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,6 +20,7 @@
 #include "lra/status_macros.h"
 #include "tasks/copy/copy.pb.h"
 #include "tasks/task.h"
+#include "tasks/token_baseline.h"
 
 namespace lra {
 namespace {
@@ -82,6 +85,23 @@ class Copy : public Task {
     return absl::DataLossError(absl::StrCat(
         kPromptColumn, " is ", example.extra.empty() ? "missing" : absl::StrCat(example.extra[0]),
         ", must be ", half, ", the number of symbols in front of the separator"));
+  }
+
+  // No token is scored in front of the separator. So what is scored is the separator until one was
+  // seen, and any symbol behind it: who cannot look back has 47/48 ln 10 nats of the task's sizes.
+  std::vector<std::unique_ptr<BaselineMethod>> TokenBaselines(const DataView&) const override {
+    const auto was_seen = [id = separator()](absl::Span<const int32_t> ids, size_t n) -> int64_t {
+      const auto front = ids.first(n);
+      return std::find(front.rbegin(), front.rend(), id) != front.rend();
+    };
+    std::vector<std::unique_ptr<BaselineMethod>> baselines;
+    baselines.push_back(MakeContextBaseline(
+        {.name = "separator",
+         .description = "How often each token is to be guessed before and behind the separator.",
+         .bar = "the separator",
+         .ignores = "all symbols"},
+        {.contexts = 2, .of = was_seen}));
+    return baselines;
   }
 
   std::string ToText(const StoredExample& example) const override {

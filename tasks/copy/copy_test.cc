@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "datasets/split_view.h"
 #include "lra/config.h"
 #include "lra/folder_test_util.h"
+#include "tasks/baseline.h"
 #include "tasks/prepare.h"
 #include "tasks/task.h"
 #include "tasks/task_check.h"
@@ -55,6 +58,56 @@ TEST(CopyTest, TargetsAreWhatStandsBehindTheFirstCopy) {
     for (int32_t i = 0; i < symbols; ++i) EXPECT_EQ(*target++, batch.tokens[b * batch.length + i]);
   }
   EXPECT_EQ(target, batch.labels.end());
+}
+
+struct MeanScore {
+  double nats = 0, right = 0;  // of a scored token
+};
+
+// What this baseline has on the test split.
+MeanScore ScoreOf(const std::string& name, const BaselineResults& results) {
+  MeanScore mean;
+  for (const BaselinePrediction& one : results.predictions) {
+    if (one.facts.name != name) continue;
+    const TokenScores& scores = one.token_scores.at(1);
+    const double targets = std::accumulate(scores.targets.begin(), scores.targets.end(), 0.0);
+    mean.nats = std::accumulate(scores.nats.begin(), scores.nats.end(), 0.0) / targets;
+    mean.right = std::accumulate(scores.correct.begin(), scores.correct.end(), 0.0) / targets;
+  }
+  return mean;
+}
+
+// There are 32 to 62 symbols, 47 in the mean. So one of 48 scored tokens is the separator, which is
+// sure where none was seen; a symbol costs ln 10, and one of ten is guessed by chance.
+TEST(CopyTest, ABaselineKnowsTheSeparatorAndNoSymbol) {
+  const TestFolder folder;
+  PrepareOptions options;
+  options.task = "copy";
+  options.out = folder.File("data");
+  options.set = {"train_examples=4000", "validation_examples=1", "test_examples=1000"};
+  options.quiet = true;
+  ASSERT_TRUE(Prepare(options).ok());
+  BaselineRequest request;
+  request.task = "copy";
+  request.data_dir = options.out;
+  request.options.quiet = true;
+  const auto results = PredictBaselines(request);
+  ASSERT_TRUE(results.ok()) << results.status();
+  const MeanScore separator = ScoreOf("separator", *results);
+  EXPECT_NEAR(separator.nats, 47.0 / 48 * std::log(10.0), 0.002);  // 2.2546
+  EXPECT_NEAR(separator.right, (1 + 47.0 / 10) / 48, 0.006);       // 0.1188
+  EXPECT_GT(ScoreOf("bigram", *results).nats, 2.33);
+  const BaselineFacts& facts = results->predictions.back().facts;
+  EXPECT_EQ(facts.name, "separator");
+  EXPECT_TRUE(facts.is_required);
+}
+
+TEST(CopyTest, HiddenTokensHaveNoSeparatorInFront) {
+  DataView view;
+  view.set_target(DataView::MASKED);
+  const auto task = *MakeTask("copy");
+  for (const auto& method : AllBaselines(*task, view))
+    EXPECT_NE(method->facts().name, "separator");
 }
 
 TEST(CopyTest, TheOracleNamesWhatIsNoCopyAndAWrongPrompt) {
