@@ -93,7 +93,7 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
   AddLeaderboardFlags(command, &flags->board);
   AddSwitch(command, "--verify", &flags->verifies,
             "In place of a table: compare every file with its record, and a sample of predictions "
-            "with what the checkpoints give");
+            "(of guessed tokens, of scores of examples) with what the checkpoints give");
   AddOption(command, "--verify-examples", &flags->verify.examples,
             "How many predictions of each split and checkpoint are made anew, at least; 0 = all",
             {.shows_default = true, .allowed = FlagRules::kNonNegative, .needs = "--verify"});

@@ -4,6 +4,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -67,6 +68,17 @@ Batches Spread(const Batches& plan, size_t count, uint32_t seed) {
   return chosen;
 }
 
+// The batches of at least `wanted` examples, 0 = all, of those that are scored.
+Batches SampleOf(const SplitView& split, int64_t wanted, uint32_t seed,
+                 const EvaluatorOptions& options) {
+  const int64_t examples = EvaluatedExamples(split.size(), options.batch_examples,
+                                             options.limit_examples, options.drop_last);
+  const Batches plan = PlanEvaluation(split, options.batch_examples, examples);
+  const auto needed =
+      static_cast<size_t>((wanted + options.batch_examples - 1) / options.batch_examples);
+  return wanted == 0 || needed >= plan.size() ? plan : Spread(plan, needed, seed);
+}
+
 // Adds the scores of a batch's tokens to those of its examples.
 absl::Status AddTokens(const Metric& metric, const HostBatch& batch, const at::Tensor& logits,
                        int64_t example_count, ExampleSums* sums) {
@@ -83,6 +95,17 @@ absl::Status AddTokens(const Metric& metric, const HostBatch& batch, const at::T
   scored.counts[kTokens] = scored.counts[kTargets];
   sums->Add(scored);
   return absl::OkStatus();
+}
+
+// The largest logit of each row, in size.
+std::vector<float> LargestLogits(const HostBatch& batch, const at::Tensor& logits) {
+  const float* next = logits.const_data_ptr<float>();
+  std::vector<float> largest(batch.batch);
+  for (int64_t b = 0; b < batch.batch; ++b) {
+    const float* const end = next + TargetsOf(batch, b) * logits.size(1);
+    for (; next < end; ++next) largest[b] = std::max(largest[b], std::abs(*next));
+  }
+  return largest;
 }
 
 absl::StatusOr<Scored> ScoreTokens(const Classifier& model, const SplitView& split,
@@ -138,12 +161,6 @@ absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& spli
 absl::StatusOr<SampledLogits> PredictSample(const Classifier& model, const SplitView& split,
                                             int64_t classes, int64_t wanted, uint32_t seed,
                                             const EvaluatorOptions& options) {
-  const int64_t examples = EvaluatedExamples(split.size(), options.batch_examples,
-                                             options.limit_examples, options.drop_last);
-  const Batches plan = PlanEvaluation(split, options.batch_examples, examples);
-  const size_t most = plan.size();
-  const auto needed =
-      static_cast<size_t>((wanted + options.batch_examples - 1) / options.batch_examples);
   SampledLogits sample;
   const auto append = [&](const HostBatch& batch, const at::Tensor& logits) {
     if (logits.size(1) != classes) {
@@ -156,9 +173,27 @@ absl::StatusOr<SampledLogits> PredictSample(const Classifier& model, const Split
     sample.logits.insert(sample.logits.end(), source, source + batch.batch * classes);
     return absl::OkStatus();
   };
-  const Batches chosen = wanted == 0 || needed >= most ? plan : Spread(plan, needed, seed);
+  const Batches chosen = SampleOf(split, wanted, seed, options);
   LRA_RETURN_IF_ERROR(
       CatchTorch([&] { return ForwardAll(model, split, options, chosen, append); }));
+  return sample;
+}
+
+absl::StatusOr<SampledScores> ScoreSample(const Classifier& model, const SplitView& split,
+                                          const Metric& metric, int64_t wanted, uint32_t seed,
+                                          const EvaluatorOptions& options) {
+  SampledScores sample;
+  ExampleSums all;
+  const auto add = [&](const HostBatch& batch, const at::Tensor& logits) {
+    sample.examples.insert(sample.examples.end(), batch.example_ids.begin(),
+                           batch.example_ids.end());
+    const std::vector<float> largest = LargestLogits(batch, logits);
+    sample.largest_logits.insert(sample.largest_logits.end(), largest.begin(), largest.end());
+    return AddTokens(metric, batch, logits, split.size(), &all);
+  };
+  const Batches chosen = SampleOf(split, wanted, seed, options);
+  LRA_RETURN_IF_ERROR(CatchTorch([&] { return ForwardAll(model, split, options, chosen, add); }));
+  sample.sums = all.Pick(sample.examples);
   return sample;
 }
 

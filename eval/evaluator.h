@@ -11,6 +11,7 @@
 #include "datasets/split_view.h"
 #include "eval/metric.h"
 #include "eval/verify_predictions.h"
+#include "eval/verify_token_scores.h"
 #include "lra/part.h"
 #include "models/classifier.h"
 
@@ -57,6 +58,12 @@ absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& spli
 absl::StatusOr<SampledLogits> PredictSample(const Classifier& model, const SplitView& split,
                                             int64_t classes, int64_t wanted, uint32_t seed,
                                             const EvaluatorOptions& options);
+
+// The scores of such a sample where tokens are guessed, by the metric's scorer. The errors of
+// ScoreSplit().
+absl::StatusOr<SampledScores> ScoreSample(const Classifier& model, const SplitView& split,
+                                          const Metric& metric, int64_t wanted, uint32_t seed,
+                                          const EvaluatorOptions& options);
 
 }  // namespace lra
 

@@ -24,26 +24,6 @@ std::string PackBits(const ExampleValues& values) {
   return bytes;
 }
 
-absl::StatusOr<ExampleValues> Decode(const std::string& path, int64_t examples,
-                                     bool is_proportion) {
-  LRA_ASSIGN_OR_RETURN(const MappedNpy file, MappedNpy::Open(path));
-  const NpyType type = is_proportion ? NpyType::kUint8 : NpyType::kFloat64;
-  const int64_t values = is_proportion ? (examples + 7) / 8 : examples;
-  if (file.header().type != type || file.header().values != values) {
-    return absl::DataLossError(absl::StrCat(path, ": holds ", file.header().values, " values ",
-                                            NpyDescr(file.header().type), "; ", examples,
-                                            " examples need ", values, " of ", NpyDescr(type)));
-  }
-  if (!is_proportion) {
-    const absl::Span<const double> stored = file.values<double>();
-    return ExampleValues(stored.begin(), stored.end());
-  }
-  const absl::Span<const uint8_t> bytes = file.values<uint8_t>();
-  ExampleValues bits(examples);
-  for (int64_t i = 0; i < examples; ++i) bits[i] = bytes[i / 8] >> (7 - i % 8) & 1;
-  return bits;
-}
-
 absl::Status CheckDigest(const std::string& path, const ExampleScores& scores) {
   LRA_ASSIGN_OR_RETURN(const Sha256Digest digest, HashFile(path));
   if (ToHex(digest) == scores.sha256()) return absl::OkStatus();
@@ -78,6 +58,26 @@ std::string EncodeExampleScores(const ExampleValues& values, bool is_proportion)
                                         values.size() * sizeof(double)));
 }
 
+absl::StatusOr<ExampleValues> DecodeExampleScores(const std::string& path, int64_t examples,
+                                                  bool is_proportion) {
+  LRA_ASSIGN_OR_RETURN(const MappedNpy file, MappedNpy::Open(path));
+  const NpyType type = is_proportion ? NpyType::kUint8 : NpyType::kFloat64;
+  const int64_t values = is_proportion ? (examples + 7) / 8 : examples;
+  if (file.header().type != type || file.header().values != values) {
+    return absl::DataLossError(absl::StrCat(path, ": holds ", file.header().values, " values ",
+                                            NpyDescr(file.header().type), "; ", examples,
+                                            " examples need ", values, " of ", NpyDescr(type)));
+  }
+  if (!is_proportion) {
+    const absl::Span<const double> stored = file.values<double>();
+    return ExampleValues(stored.begin(), stored.end());
+  }
+  const absl::Span<const uint8_t> bytes = file.values<uint8_t>();
+  ExampleValues bits(examples);
+  for (int64_t i = 0; i < examples; ++i) bits[i] = bytes[i / 8] >> (7 - i % 8) & 1;
+  return bits;
+}
+
 absl::Status StoreExampleScores(absl::string_view directory, absl::string_view predictions_file,
                                 absl::Span<const Metric* const> metrics, const ExampleSums& sums,
                                 SplitResult* result) {
@@ -104,8 +104,8 @@ absl::StatusOr<std::optional<ExampleValues>> ReadExampleScores(absl::string_view
     const std::string path = JoinPath(directory, scores.file());
     if (scores.metric() != metric.name() || !FileExists(path)) continue;
     LRA_RETURN_IF_ERROR(CheckDigest(path, scores));
-    LRA_ASSIGN_OR_RETURN(ExampleValues values,
-                         Decode(path, result.examples(), metric.traits().is_proportion));
+    LRA_ASSIGN_OR_RETURN(ExampleValues values, DecodeExampleScores(path, result.examples(),
+                                                                   metric.traits().is_proportion));
     LRA_RETURN_IF_ERROR(CheckMean(path, values, metric.Value(result.sums())));
     return std::optional<ExampleValues>(std::move(values));
   }

@@ -3,6 +3,7 @@
 #ifndef LRA_EVAL_EXAMPLE_SCORES_H_
 #define LRA_EVAL_EXAMPLE_SCORES_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,11 @@ std::string EncodeExampleScores(const ExampleValues& values, bool is_proportion)
 absl::Status StoreExampleScores(absl::string_view directory, absl::string_view predictions_file,
                                 absl::Span<const Metric* const> metrics, const ExampleSums& sums,
                                 SplitResult* result);
+
+// What a file holds of so many examples, whatever its digest. DataLoss, which names it, for another
+// size or type.
+absl::StatusOr<ExampleValues> DecodeExampleScores(const std::string& path, int64_t examples,
+                                                  bool is_proportion);
 
 // The stored values [examples]. nullopt if the record names no file of this metric, or if the file
 // is not there; DataLoss, which names it, if it was changed or does not give the result's own

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -64,17 +63,12 @@ bool IsMean(const ExampleValues& values, double value) {
   return std::abs(mean - value) <= 1e-9 * std::max(1.0, std::abs(value));
 }
 
-// Values whose mean is the quotient of sums that `value` is.
-ExampleValues Linearised(const ExampleValues& values, const std::vector<int64_t>& targets,
-                         double value) {
-  const int64_t all = std::accumulate(targets.begin(), targets.end(), int64_t{0});
+// One of `examples` values whose mean is the quotient of sums that `value` is: `one`, of `targets`
+// of all targets.
+double Linearised(double one, int64_t targets, int64_t all, int64_t examples, double value) {
   const double weight =
-      static_cast<double>(values.size()) / static_cast<double>(std::max<int64_t>(1, all));
-  ExampleValues linear;
-  for (size_t i = 0; i < values.size(); ++i) {
-    linear.push_back(value + weight * static_cast<double>(targets[i]) * (values[i] - value));
-  }
-  return linear;
+      static_cast<double>(examples) / static_cast<double>(std::max<int64_t>(1, all));
+  return value + weight * static_cast<double>(targets) * (one - value);
 }
 
 }  // namespace
@@ -86,16 +80,23 @@ std::optional<ExampleValues> Metric::ValuesOf(const ExampleSums& sums) const {
   Sums one;
   ExampleValues values;
   for (size_t i = 0; i < targets->second.size(); ++i) {
-    for (const auto& [name, counts] : sums.counts) (*one.mutable_counts())[name] = counts[i];
-    for (const auto& [name, totals] : sums.totals) (*one.mutable_totals())[name] = totals[i];
+    sums.Get(i, &one);
     values.push_back(Value(one));
     if (traits_.is_proportion && values.back() != 0 && values.back() != 1) return std::nullopt;
   }
   const double value = Value(total);
   if (IsMean(values, value)) return values;
-  values = Linearised(values, targets->second, value);
+  const int64_t all = CountOf(total, kTargets);
+  const auto examples = static_cast<int64_t>(values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = Linearised(values[i], targets->second[i], all, examples, value);
   if (traits_.is_proportion || !IsMean(values, value)) return std::nullopt;
   return values;
+}
+
+double Metric::LinearValue(const Sums& one, const Sums& run, int64_t examples) const {
+  return Linearised(Value(one), CountOf(one, kTargets), CountOf(run, kTargets), examples,
+                    Value(run));
 }
 
 int Metric::DecimalsFor(double half_width) const {

@@ -10,6 +10,7 @@
 #ifndef LRA_EVAL_METRIC_H_
 #define LRA_EVAL_METRIC_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,6 +69,8 @@ class Metric {
   // the number of examples, which has the quotient's mean and, for many examples, its variance.
   // nullopt where that is not the mean either, and where a proportion's values are not 0 or 1.
   std::optional<ExampleValues> ValuesOf(const ExampleSums& sums) const;
+  // The value of that kind of an example with the sums `one`, among `examples` with the sums `run`.
+  double LinearValue(const Sums& one, const Sums& run, int64_t examples) const;
 
   // Whether the value a is strictly better than b: the only place that knows the direction.
   bool Better(double a, double b) const { return traits_.is_higher_better ? a > b : a < b; }

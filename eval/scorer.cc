@@ -35,6 +35,10 @@ double CrossEntropy(absl::Span<const float> row, int32_t target) {
   return highest + std::log(sum) - row[target];
 }
 
+bool IsOneEach(const Guesses& guesses) {
+  return guesses.examples.empty() && guesses.example_count == 0;
+}
+
 absl::Status CheckSizes(const Guesses& guesses) {
   const size_t targets = guesses.targets.size();
   if (guesses.classes < 1 || guesses.logits.size() != targets * guesses.classes) {
@@ -42,7 +46,7 @@ absl::Status CheckSizes(const Guesses& guesses) {
                                                    targets, " labels of ", guesses.classes,
                                                    " classes"));
   }
-  if (guesses.examples.empty() || guesses.examples.size() == targets) return absl::OkStatus();
+  if (IsOneEach(guesses) || guesses.examples.size() == targets) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(guesses.examples.size(), " example numbers do not fit ", targets, " targets"));
 }
@@ -53,7 +57,7 @@ class CategoricalScorer : public Scorer {
 
   absl::StatusOr<ExampleSums> Score(const Guesses& guesses) const override {
     LRA_RETURN_IF_ERROR(CheckSizes(guesses));
-    const bool is_one_each = guesses.examples.empty();
+    const bool is_one_each = IsOneEach(guesses);
     const size_t count = is_one_each ? guesses.targets.size() : guesses.example_count;
     ExampleSums sums;
     std::vector<int64_t>& targets = sums.counts[kTargets];

@@ -19,9 +19,10 @@ struct Guesses {
   absl::Span<const float> logits;     // [T, C], row-major
   absl::Span<const int32_t> targets;  // [T]: labels, or token ids
   int classes = 0;                    // C
-  // [T], 0 .. E-1: the example of each target. Empty: target t is that of example t, and E = T.
+  // [T], 0 .. E-1: the example of each target. Empty, with an example_count of 0: target t is that
+  // of example t, and E = T.
   absl::Span<const int64_t> examples{};
-  int64_t example_count = 0;  // E, where `examples` is given
+  int64_t example_count = 0;  // E, where `examples` is given, though there may be no target
 };
 
 class Scorer {

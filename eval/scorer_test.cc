@@ -50,6 +50,15 @@ TEST(CategoricalScorerTest, TargetsOfOneExampleAreItsOwnSums) {
   EXPECT_NEAR(sums->totals.at(kNats)[2], 3 * right, 1e-12);
 }
 
+// As where all tokens of the examples are given.
+TEST(CategoricalScorerTest, ExamplesWithoutTargetsHaveSumsOfNothing) {
+  const auto sums = Score({.classes = 2, .example_count = 3});
+  ASSERT_TRUE(sums.ok()) << sums.status();
+  EXPECT_THAT(sums->counts.at(kTargets), ElementsAre(0, 0, 0));
+  EXPECT_THAT(sums->totals.at(kNats), ElementsAre(0, 0, 0));
+  EXPECT_TRUE(Score({.classes = 2})->counts.at(kTargets).empty());
+}
+
 TEST(CategoricalScorerTest, TiesGoToTheLowestClass) {
   const std::vector<float> logits = {1, 2, 2};
   EXPECT_THAT(Score({logits, std::vector<int32_t>{1}, 3})->counts.at(kCorrect), ElementsAre(1));
@@ -73,6 +82,19 @@ TEST(SumsTest, MergedPartsAreTheWhole) {
   EXPECT_EQ(CountOf(merged, kTargets), 4);
   EXPECT_EQ(CountOf(merged, kCorrect), CountOf(whole, kCorrect));
   EXPECT_NEAR(TotalOf(merged, kNats), TotalOf(whole, kNats), 1e-12);
+}
+
+TEST(SumsTest, PickedExamplesInTheirOrder) {
+  ExampleSums sums;
+  sums.counts = {{kTargets, {1, 4, 2}}};
+  sums.totals = {{kNats, {0.5, 2, 0.25}}};
+  const ExampleSums picked = sums.Pick({2, 0});
+  EXPECT_THAT(picked.counts.at(kTargets), ElementsAre(2, 1));
+  EXPECT_THAT(picked.totals.at(kNats), ElementsAre(0.25, 0.5));
+  Sums one;
+  picked.Get(1, &one);
+  EXPECT_EQ(CountOf(one, kTargets), 1);
+  EXPECT_EQ(TotalOf(one, kNats), 0.5);
 }
 
 TEST(SumsTest, CountsStayExact) {

@@ -45,6 +45,20 @@ void ExampleSums::Add(const ExampleSums& other) {
   add(other.totals, &totals);
 }
 
+ExampleSums ExampleSums::Pick(absl::Span<const int64_t> examples) const {
+  ExampleSums picked;
+  for (const int64_t i : examples) {
+    for (const auto& [name, values] : counts) picked.counts[name].push_back(values[i]);
+    for (const auto& [name, values] : totals) picked.totals[name].push_back(values[i]);
+  }
+  return picked;
+}
+
+void ExampleSums::Get(size_t i, Sums* one) const {
+  for (const auto& [name, values] : counts) (*one->mutable_counts())[name] = values[i];
+  for (const auto& [name, values] : totals) (*one->mutable_totals())[name] = values[i];
+}
+
 Sums ExampleSums::Total() const {
   Sums sums;
   for (const auto& [name, values] : counts) {

@@ -3,12 +3,14 @@
 #ifndef LRA_EVAL_SUMS_H_
 #define LRA_EVAL_SUMS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "eval/run_record.pb.h"
 
 namespace lra {
@@ -37,6 +39,10 @@ struct ExampleSums {
 
   // Adds each sum of `other`, of as many examples, to that of the same name and example.
   void Add(const ExampleSums& other);
+  // The sums of these examples, in this order.
+  ExampleSums Pick(absl::Span<const int64_t> examples) const;
+  // Those of example i, in place of what *one has of these names.
+  void Get(size_t i, Sums* one) const;
   // Over all examples, added in their order.
   Sums Total() const;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,18 +15,27 @@ std::string StateOf(const Verification& run) {
   return run.is_changed() ? "CHANGED" : run.is_verified() ? "verified" : "not verified";
 }
 
-// ": 64 bit for bit, 3 up to rounding".
-std::string MatchText(const RemadePredictions& predictions) {
+// "64 bit for bit, 3 up to rounding": what there is none of is left out.
+std::string CountsText(const std::vector<std::pair<int64_t, absl::string_view>>& counts) {
   std::vector<std::string> parts;
-  const auto add = [&parts](int64_t count, absl::string_view what) {
+  for (const auto& [count, what] : counts)
     if (count > 0) parts.push_back(absl::StrCat(FormatCount(count), " ", what));
-  };
-  add(predictions.same_bits, "bit for bit");
-  add(predictions.rounding, "up to rounding");
-  add(predictions.moved, "with the same guess and logits that differ by more than rounding");
-  add(predictions.ties, "with another guess between classes that are equal up to rounding");
-  add(predictions.other_guesses, "with another guess");
   return absl::StrJoin(parts, ", ");
+}
+
+std::string MatchText(const RemadePredictions& predictions) {
+  return CountsText(
+      {{predictions.same_bits, "bit for bit"},
+       {predictions.rounding, "up to rounding"},
+       {predictions.moved, "with the same guess and logits that differ by more than rounding"},
+       {predictions.ties, "with another guess between classes that are equal up to rounding"},
+       {predictions.other_guesses, "with another guess"}});
+}
+
+std::string MatchText(const RemadeScores& scores) {
+  return CountsText({{scores.same_bits, "bit for bit"},
+                     {scores.rounding, "up to rounding"},
+                     {scores.moved, "that differ by more than rounding"}});
 }
 
 std::string RunText(const Verification& run) {
@@ -34,6 +44,10 @@ std::string RunText(const Verification& run) {
   if (run.predictions.total() > 0) {
     absl::StrAppend(&text, "; ", FormatCount(run.predictions.total()),
                     " predictions made anew: ", MatchText(run.predictions));
+  }
+  if (run.scores.total() > 0) {
+    absl::StrAppend(&text, "; ", FormatCount(run.scores.total()),
+                    " scores of examples made anew: ", MatchText(run.scores));
   }
   if (!run.missing_files.empty())
     absl::StrAppend(&text, "; not there: ", absl::StrJoin(run.missing_files, ", "));
@@ -106,6 +120,10 @@ std::string VerificationJson(absl::Span<const Verification> runs) {
                               {"moved", made.moved},
                               {"ties", made.ties},
                               {"other_guesses", made.other_guesses}}},
+                            {"scores",
+                             {{"same_bits", run.scores.same_bits},
+                              {"up_to_rounding", run.scores.rounding},
+                              {"moved", run.scores.moved}}},
                             {"not_remade", run.not_remade}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -20,6 +20,13 @@ struct RemadePredictions {
   int64_t total() const { return same_bits + rounding + moved + ties + other_guesses; }
 };
 
+// The same of scores of examples whose tokens are guessed; of those no logits are stored.
+struct RemadeScores {
+  int64_t same_bits = 0, rounding = 0, moved = 0;
+
+  int64_t total() const { return same_bits + rounding + moved; }
+};
+
 struct Verification {
   std::string directory;
   // Files whose bytes are what the record or their own seal says.
@@ -29,13 +36,14 @@ struct Verification {
   // Files that the record names and that are not there.
   std::vector<std::string> missing_files;
   RemadePredictions predictions;
+  RemadeScores scores;
   // Why predictions were not made anew, a reason each; whatever else was compared counts all the
   // same.
   std::vector<std::string> not_remade;
 
   bool is_changed() const { return !changes.empty(); }
-  // Nothing differs, and some predictions come out of the checkpoint as they are stored.
-  bool is_verified() const { return changes.empty() && predictions.total() > 0; }
+  // Nothing differs, and some predictions or scores come out of the checkpoint as they are stored.
+  bool is_verified() const { return changes.empty() && predictions.total() + scores.total() > 0; }
 };
 
 // A line a run with its changes below, and at the end how many were verified.

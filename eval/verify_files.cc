@@ -66,13 +66,13 @@ std::optional<ExampleSums> ScoreAgain(const Metric& metric, const RunRecord& rec
   return *std::move(sums);
 }
 
-void VerifySums(const std::string& where, const SplitResult& result, const Sums& anew, bool is_half,
-                Verification* verification) {
+// `source` is what gives the sums anew.
+void VerifySums(const std::string& where, const SplitResult& result, const Sums& anew,
+                absl::string_view source, bool is_half, Verification* verification) {
   const auto add = [&](absl::string_view kind, absl::string_view name, const std::string& held,
                        const std::string& right) {
-    verification->changes.push_back(absl::StrCat(where, ".sums.", kind, "[", name, "]: is ", held,
-                                                 ", ", result.predictions_file(),
-                                                 " and the labels give ", right));
+    verification->changes.push_back(
+        absl::StrCat(where, ".sums.", kind, "[", name, "]: is ", held, ", ", source, " ", right));
   };
   for (const auto& [name, count] : anew.counts()) {
     const int64_t held = CountOf(result.sums(), name);
@@ -145,6 +145,44 @@ void VerifyValues(const std::string& path, const ExampleValues& expected, bool i
       absl::StrCat(path, ": is not what the predictions and the labels give", place));
 }
 
+// A file of scores of examples.
+struct ScoresFile {
+  std::string path;
+  const Metric* metric = nullptr;         // null: this program has none of that name
+  const ExampleValues* values = nullptr;  // that predictions and labels give; null: not known
+};
+
+// Returns whether all that it holds was made anew by the checkpoint, bit for bit.
+bool VerifyIntactScores(const ScoresFile& file, const std::string& directory,
+                        const SplitResult& result, const KnownPredictions& known,
+                        Verification* verification) {
+  if (file.values != nullptr) {
+    VerifyValues(file.path, *file.values, file.metric->traits().is_proportion, known.is_half,
+                 verification);
+  }
+  if (known.remade == nullptr || file.metric == nullptr) return false;
+  const auto held = ReadExampleScores(directory, result, *file.metric);
+  if (!held.ok()) verification->changes.emplace_back(held.status().message());
+  if (!held.ok() || !*held) return false;
+  return CompareTokenScores(file.path, {*file.metric, result, **held}, *known.remade,
+                            known.rounding, verification);
+}
+
+// What of a changed file differs; begins with "; ". Empty where that is not known.
+std::string PlaceOfChange(const ScoresFile& file, const SplitResult& result,
+                          const KnownPredictions& known) {
+  if (file.metric == nullptr) return "";
+  const bool is_proportion = file.metric->traits().is_proportion;
+  if (file.values != nullptr) {
+    return PlaceInScores(file.path, EncodeExampleScores(*file.values, is_proportion),
+                         is_proportion);
+  }
+  if (known.remade == nullptr) return "";
+  const auto held = DecodeExampleScores(file.path, result.examples(), is_proportion);
+  if (!held.ok()) return absl::StrCat("; ", held.status().message());
+  return PlaceInTokenScores({*file.metric, result, *held}, *known.remade, known.rounding);
+}
+
 }  // namespace
 
 std::optional<RunRecord> VerifyRecord(const std::string& directory, Verification* verification) {
@@ -183,33 +221,35 @@ FileState VerifyDigest(const std::string& path, absl::string_view sha256,
 void VerifyScores(const std::string& directory, const RunRecord& record, const SplitResult& result,
                   const KnownPredictions& known, Verification* verification) {
   const absl::StatusOr<const Metric*> own = MetricOf(record.spec());
+  const std::string where = absl::StrCat(JoinPath(directory, kRecordFile), ": results of ",
+                                         result.split(), " (", result.checkpoint(), ")");
   std::optional<ExampleSums> anew;
   if (own.ok()) anew = ScoreAgain(**own, record, known);
   if (anew) {
-    const std::string where = absl::StrCat(JoinPath(directory, kRecordFile), ": results of ",
-                                           result.split(), " (", result.checkpoint(), ")");
     const int classes = record.spec().classes();
-    VerifySums(where, result, anew->Total(), known.is_half, verification);
+    VerifySums(where, result, anew->Total(),
+               absl::StrCat(result.predictions_file(), " and the labels give"), known.is_half,
+               verification);
     VerifyConfusion(where, result, CountConfusion(known.logits, known.labels, classes), classes,
                     verification);
   }
+  bool is_remade = false;
   for (const ExampleScores& scores : result.example_scores()) {
-    const std::string path = JoinPath(directory, scores.file());
-    std::string problem;
-    const FileState state = VerifyDigest(path, scores.sha256(), verification, &problem);
-    if (state == FileState::kMissing) continue;
     const absl::StatusOr<const Metric*> metric = FindMetric(scores.metric());
-    const auto values = anew && metric.ok() ? (*metric)->ValuesOf(*anew) : std::nullopt;
-    const bool is_proportion = values && (*metric)->traits().is_proportion;
-    if (state == FileState::kIntact) {
-      if (values) VerifyValues(path, *values, is_proportion, known.is_half, verification);
-      continue;
-    }
-    if (values) {
-      problem += PlaceInScores(path, EncodeExampleScores(*values, is_proportion), is_proportion);
-    }
-    verification->changes.push_back(problem);
+    std::optional<ExampleValues> values;
+    if (anew && metric.ok()) values = (*metric)->ValuesOf(*anew);
+    const ScoresFile file{JoinPath(directory, scores.file()), metric.ok() ? *metric : nullptr,
+                          values ? &*values : nullptr};
+    std::string problem;
+    const FileState state = VerifyDigest(file.path, scores.sha256(), verification, &problem);
+    if (state == FileState::kIntact)
+      is_remade = VerifyIntactScores(file, directory, result, known, verification) || is_remade;
+    if (state == FileState::kChanged)
+      verification->changes.push_back(problem + PlaceOfChange(file, result, known));
   }
+  if (is_remade)
+    VerifySums(where, result, known.remade->sums.Total(), "the checkpoint gives",
+               /*is_half=*/false, verification);
 }
 
 }  // namespace lra

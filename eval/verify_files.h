@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "eval/run_record.pb.h"
 #include "eval/verification.h"
+#include "eval/verify_token_scores.h"
 
 namespace lra {
 
@@ -27,14 +28,20 @@ FileState VerifyDigest(const std::string& path, absl::string_view sha256,
 // The logits [examples, C] of a result's predictions file, which is intact, and the labels of the
 // scored examples. Either may be empty: not known.
 struct KnownPredictions {
-  absl::Span<const float> logits;
-  absl::Span<const int32_t> labels;
+  absl::Span<const float> logits{};
+  absl::Span<const int32_t> labels{};
   // The file holds float16, and the record's sums are those of float32.
   bool is_half = false;
+  // Where tokens are guessed, what the checkpoint gives of some examples, and what counts as
+  // rounding there (RoundingOf); null = not known.
+  const SampledScores* remade = nullptr;
+  double rounding = 0;
 };
 // Compares the digest of each file of scores of examples. Where predictions and labels are known,
 // the record's sums and confusion matrix and what such a file holds, even with the right digest, is
-// compared with what they give, and the byte of a changed file is named.
+// compared with what they give, and the byte of a changed file is named. Where the checkpoint's
+// scores are known, they are compared with what the file holds (CompareTokenScores); where they are
+// those of all examples, bit for bit, the record's sums are theirs, too.
 void VerifyScores(const std::string& directory, const RunRecord& record, const SplitResult& result,
                   const KnownPredictions& known, Verification* verification);
 

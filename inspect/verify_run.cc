@@ -14,6 +14,7 @@
 #include "datasets/split_view.h"
 #include "eval/data_identity.h"
 #include "eval/evaluator.h"
+#include "eval/metric.h"
 #include "eval/run_folders.h"
 #include "eval/run_record.h"
 #include "eval/verify_files.h"
@@ -21,6 +22,7 @@
 #include "inspect/open_checkpoint.h"
 #include "lra/files.h"
 #include "lra/progress.h"
+#include "lra/sha256.h"
 #include "lra/status_macros.h"
 #include "models/base/safetensors.h"
 #include "run_folder/checkpoint.h"
@@ -177,6 +179,7 @@ class RunVerifier {
       opened.reset();
     }
     if (!why_not.empty()) NotRemade(why_not);
+    if (record_->spec().guesses_tokens()) return VerifyTokens(result, opened);
     const LogitsOfFile stored = VerifyPredictions(result, opened);
     const std::vector<int32_t> labels = LabelsOf(result, opened);
     VerifyScores(directory_, *record_, result,
@@ -201,6 +204,45 @@ class RunVerifier {
   static EvaluatorOptions OptionsOf(const OpenedCheckpoint& opened) {
     const ExperimentConfig& config = opened.state.config();
     return ScoringOptions(config, config.evaluation().scored_examples());
+  }
+
+  // Of guessed tokens no logits are stored, but what each example scored.
+  void VerifyTokens(const SplitResult& result, const std::optional<OpenedCheckpoint>& opened) {
+    KnownPredictions known;
+    known.rounding = RoundingOf(record_->config().numerics(), /*is_half=*/false);
+    std::optional<SampledScores> sample;
+    if (result.example_scores().empty()) {
+      NotRemade("its record names no scores of examples");
+    } else if (opened) {
+      // All, where a file was changed, to name what of it.
+      auto remade = RemakeScores(result, *opened, AreScoresIntact(result) ? options_.examples : 0);
+      if (remade.ok()) known.remade = &sample.emplace(*std::move(remade));
+      if (!remade.ok()) NotRemade(std::string(remade.status().message()));
+    }
+    VerifyScores(directory_, *record_, result, known, &verification_);
+  }
+
+  // A file that is not there is no change, but said.
+  bool AreScoresIntact(const SplitResult& result) {
+    bool is_intact = true;
+    for (const ExampleScores& scores : result.example_scores()) {
+      const std::string path = JoinPath(directory_, scores.file());
+      if (!FileExists(path)) {
+        NotRemade(absl::StrCat(scores.file(), " is not there"));
+        continue;
+      }
+      const absl::StatusOr<Sha256Digest> digest = HashFile(path);
+      is_intact = is_intact && digest.ok() && ToHex(*digest) == scores.sha256();
+    }
+    return is_intact;
+  }
+
+  absl::StatusOr<SampledScores> RemakeScores(const SplitResult& result,
+                                             const OpenedCheckpoint& opened,
+                                             int64_t examples) const {
+    LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record_->spec()));
+    return ScoreSample(*opened.model, opened.split, *metric, examples, record_->seed(),
+                       RemakeOptions(result, opened));
   }
 
   // Labels of the scored examples; empty where the data is not there.
@@ -256,11 +298,15 @@ class RunVerifier {
 
   absl::StatusOr<SampledLogits> Remake(const SplitResult& result, const OpenedCheckpoint& opened,
                                        int64_t examples) const {
+    return PredictSample(*opened.model, opened.split, record_->spec().classes(), examples,
+                         record_->seed(), RemakeOptions(result, opened));
+  }
+
+  EvaluatorOptions RemakeOptions(const SplitResult& result, const OpenedCheckpoint& opened) const {
     EvaluatorOptions options = OptionsOf(opened);
     options.label = absl::StrCat("predict ", result.split(), " of ", directory_);
     options.quiet = options_.quiet;
-    return PredictSample(*opened.model, opened.split, record_->spec().classes(), examples,
-                         record_->seed(), options);
+    return options;
   }
 
   std::string PlaceOfChange(const std::string& path, const SplitResult& result,

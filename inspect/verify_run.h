@@ -1,6 +1,7 @@
-// Holds runs against their records: every file's digest, and a sample of the predictions, made
-// anew from the checkpoints (`lra table --verify`). Nothing is written, and no score is made that
-// was not on record, so this is no look at the test split.
+// Holds runs against their records: every file's digest, and a sample of the predictions (where
+// tokens are guessed, of the scores of examples), made anew from the checkpoints (`lra table
+// --verify`). Nothing is written, and no score is made that was not on record, so this is no look
+// at the test split.
 #ifndef LRA_INSPECT_VERIFY_RUN_H_
 #define LRA_INSPECT_VERIFY_RUN_H_
 

@@ -28,6 +28,14 @@ expect 0 '"is_verified": true' "${verify[@]}" whole --json
 expect 2 'no table' "${verify[@]}" whole --format md
 expect 2 '--verify-examples requires --verify' "$lra" table whole --verify-examples 3
 expect 2 'no runs below' "${verify[@]}" data
+# Where tokens are guessed: the scores of examples.
+copies=(min_symbols=3 max_symbols=6 train_examples=200 validation_examples=60 test_examples=60)
+"$lra" data prepare copy --quiet $(printf -- '--set %s ' "${copies[@]}") >/dev/null
+"$lra" train --task copy --attention linear --preset smoke --quiet --out tokens/linear >/dev/null
+expect 0 '^verified tokens/linear: [0-9]+ files as recorded; (120|240) scores of examples made anew: (120|240) bit for bit$' "${verify[@]}" tokens
+expect 0 '^verified tokens/linear: .*; [0-9]+ scores of examples made anew: [0-9]+ bit for bit$' "${verify[@]}" tokens --verify-examples 1
+expect 0 '"scores": ' "${verify[@]}" tokens --json
+
 looks=$(grep -c 'command' whole/linear/test_looks.textproto)
 
 # Overwrites one byte of a copy of the run: change FILE OFFSET, the latter from the end where negative.
@@ -68,6 +76,11 @@ change "checkpoint/$step/optimizer.safetensors" -5
 found "checkpoint/$step/optimizer.safetensors" 'SHA-256'
 change "checkpoint/$step/state.textproto" 100
 found "checkpoint/$step/state.textproto" 'was changed: its last line says sha256'
+# A float64 an example.
+run=../tokens/linear change nats.npy $((128 + 7 * 8 + 6))
+found nats.npy 'was changed: SHA-256 is .*; example 7: holds .*, the checkpoint gives'
+truncate -s -8 one/run/nats.npy
+found nats.npy 'was changed: SHA-256 is .*; .*nats.npy: '
 change checkpoint/latest 0
 found checkpoint/latest 'should hold step-<number>'
 change predictions.npy -1
@@ -76,7 +89,7 @@ found predictions.npy '; example 59, class 9: byte 2527 is nothing'
 
 # Somebody changes what a record says and seals it again.
 reseal() {
-  rm -rf one && mkdir one && cp -r whole/linear one/run && rm one/run/record.json
+  rm -rf one && mkdir one && cp -r "whole/${run:-linear}" one/run && rm one/run/record.json
   python3 - one/run "$1" <<'PY'
 import array, hashlib, re, sys
 folder, what = sys.argv[1:]
@@ -113,6 +126,19 @@ def cut(data):  # the first 30 of 60 examples
     return data[: 128 + 30 * 40].replace(b"(60, 10)", b"(30, 10)")
 
 
+def shift(data):  # one example has more nats, another one as many less
+    values = array.array("d", bytes(data[128:]))
+    values[3] += 0.5
+    values[4] -= 0.5
+    return data[:128] + values.tobytes()
+
+
+def lift(data):  # one example has more
+    values = array.array("d", bytes(data[128:]))
+    values[3] += 0.5
+    return data[:128] + values.tobytes()
+
+
 def drop_confusion():
     global text
     text = re.sub(r"  confusion: .*\n", "", text)
@@ -142,6 +168,8 @@ elif what in ("examples", "part"):
         text = re.sub(r"(?m)^  examples: 30$", "\\g<0>\n  split_examples: 60", text)
 elif what == "scores":
     forge("accuracy.npy", flip)
+elif what in ("shift", "lift"):
+    forge("nats.npy", {"shift": shift, "lift": lift}[what])
 elif what == "scale":
     forge("predictions.npy", scale)
 else:
@@ -156,6 +184,13 @@ expect 1 '^  one/run/predictions.npy: example 3: holds .*, the checkpoint gives'
 reseal settings
 expect 1 "^  one/run/checkpoint/$step/state.textproto: config.train.steps is 20, the record says 30" "${verify[@]}" one
 
+run=../tokens/linear reseal score
+found record.textproto 'results of test .selected.*counts.correct.: is .*, the checkpoint gives '
+run=../tokens/linear reseal shift
+expect 1 '^  one/run/nats.npy: example 3: holds .*, the checkpoint gives' "${verify[@]}" one
+expect 1 '^  one/run/nats.npy: example 4: holds .*, the checkpoint gives' "${verify[@]}" one
+run=../tokens/linear reseal lift
+found nats.npy 'the mean of its values is .*, the record.s sums give'
 reseal scores
 found accuracy.npy 'is not what the predictions and the labels give; examples 16 to 23: byte 130 is'
 reseal confusion
@@ -188,6 +223,11 @@ expect 0 'not verified one/run: [0-9]+ files as recorded; not made anew: it has 
 rm -rf one && mkdir one && cp -r whole/linear one/run && rm -r one/run/checkpoint
 expect 0 'not verified one/run: .*not made anew: checkpoint/step-[0-9]+ is not there' "${verify[@]}" one
 expect 0 '^1 run: 0 verified, 0 changed, 1 not verified' "${verify[@]}" one
+rm -rf one && mkdir one && cp -r tokens/linear one/run && rm one/run/nats.npy
+expect 0 'verified one/run: .*not there: nats.npy; not made anew: nats.npy is not there' "${verify[@]}" one
+rm -r one/run/checkpoint
+expect 0 'not verified one/run: .*not made anew: checkpoint/step-[0-9]+ is not there' "${verify[@]}" one
+rm -rf one && mkdir one && cp -r whole/linear one/run && rm -r one/run/checkpoint
 rm one/run/predictions.npy
 expect 0 'not there: predictions.npy' "${verify[@]}" one
 rm one/run/record.textproto
