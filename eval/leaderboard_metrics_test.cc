@@ -129,6 +129,28 @@ TEST(LeaderboardMetricsTest, AnyMetricOfTheStoredSumsCanBeShown) {
               ElementsAre(AllOf(HasSubstr("labels has no value"), HasSubstr("nats"))));
 }
 
+// Records of guessed tokens have the counts, whatever scores of examples they keep. The runs'
+// values are 50, 55 and 60 %: a deviation of 5, and t of two degrees of freedom is 4.303.
+TEST(LeaderboardMetricsTest, TokensThatAreRightCanBeShownOfEveryRecordOfTokens) {
+  std::vector<LocatedRecord> runs = {
+      MakeRun({.method = "labels", .task = "copy"}),
+      MakeRun({.method = "guesser", .task = "copy", .seed = 0, .correct = 1000}),
+      MakeRun({.method = "guesser", .task = "copy", .seed = 1, .correct = 1100}),
+      MakeRun({.method = "guesser", .task = "copy", .seed = 2, .correct = 1200})};
+  for (size_t i = 1; i < runs.size(); ++i)
+    (*runs[i].record.mutable_results(0)->mutable_sums()->mutable_counts())[kTokens] = 2000;
+  const Leaderboard board = Build(runs, "token_accuracy");
+  const LeaderboardCell& cell = board.tables.at(0).rows.at(0).cells.at(0).value();
+  EXPECT_DOUBLE_EQ(cell.value, 0.55);
+  EXPECT_EQ(cell.trained, 3);
+  EXPECT_EQ(cell.basis, Basis::kSeeds);
+  EXPECT_NEAR(cell.interval->high, 0.55 + 4.303 * 0.05 / std::sqrt(3), 1e-4);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              AllOf(HasSubstr("copy (token_accuracy in %, higher is better)"),
+                    HasSubstr("Tokens that were guessed rightly, in percent, on the test split.")));
+  EXPECT_THAT(board.left_out, ElementsAre(HasSubstr("token_accuracy needs tokens")));
+}
+
 // One trained run without scores of examples has no interval, but a mean over all runs.
 TEST(LeaderboardMetricsTest, AllRunsOfARunWithoutAnIntervalAreItsValueAndGuessing) {
   LocatedRecord diverged = By("", MakeRun({.method = "frail", .seed = 1}));

@@ -110,6 +110,20 @@ TEST(MetricTest, AQuotientOfOtherSumsHasNoValuesOfExamples) {
   EXPECT_FALSE(Named(kAccuracy).ValuesOf(ExampleSums()).has_value());
 }
 
+// One of one token is right, two of four and none of two.
+TEST(MetricTest, AShareOfTokensIsAMeanAndNoProportionOfExamples) {
+  ExampleSums sums;
+  sums.counts = {{kTargets, {1, 4, 2}}, {kTokens, {1, 4, 2}}, {kCorrect, {1, 2, 0}}};
+  const Metric& share = Named("token_accuracy");
+  EXPECT_DOUBLE_EQ(share.Value(sums.Total()), 3.0 / 7);
+  EXPECT_EQ(share.Evidence(sums.Total()), "3 of 7 tokens");
+  EXPECT_FALSE(share.RunInterval(sums.Total(), 0.95).has_value());
+  const double r = 3.0 / 7, weight = 3.0 / 7;
+  EXPECT_THAT(*share.ValuesOf(sums), ElementsAre(DoubleNear(r + weight * (1 - r), 1e-15),
+                                                 DoubleNear(r + weight * (2 - 4 * r), 1e-15),
+                                                 DoubleNear(r + weight * (0 - 2 * r), 1e-15)));
+}
+
 TEST(MetricTest, DecimalsGiveTheHalfWidthTwoDigits) {
   const auto shown = [](const char* metric, double value, double half_width) {
     return Named(metric).Number(value, Named(metric).DecimalsFor(half_width));
