@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
@@ -39,6 +40,20 @@ std::string Readable(const TaskSpec& spec, const std::vector<int32_t>& ids) {
   return spec.content() == TaskSpec::TEXT ? absl::Utf8SafeCHexEscape(text) : text;
 }
 
+// "16,896 bytes of state a text after 1 token, 16,896 after 392, 16,896 after 783: +0.0 bytes a
+// token".
+std::string StateText(const std::vector<StateSize>& sizes) {
+  std::string text;
+  for (const StateSize& size : FirstHalfAndLast(sizes)) {
+    const std::string bytes = FormatCount(size.bytes), tokens = FormatCount(size.tokens);
+    text += text.empty() ? absl::StrFormat("%s bytes of state a text after %s token%s", bytes,
+                                           tokens, size.tokens == 1 ? "" : "s")
+                         : absl::StrFormat(", %s after %s", bytes, tokens);
+  }
+  if (sizes.size() > 1) text += absl::StrFormat(": %+.1f bytes a token", StateGrowth(sizes));
+  return text;
+}
+
 void Print(const GenerateRequest& request, const Generated& generated, const std::string& png) {
   const bool is_picture = generated.spec.image_side_pixels() > 0;
   int64_t drawn = 0;
@@ -57,10 +72,8 @@ void Print(const GenerateRequest& request, const Generated& generated, const std
   std::cout << absl::StrFormat("%s: %s tokens in %.2f s, %s a second", generated.attention,
                                FormatCount(drawn), generated.seconds,
                                FormatCount(std::llround(drawn / generated.seconds)));
-  if (request.kind == StreamKind::kState) {
-    std::cout << absl::StrFormat("; %s bytes of state a text at its end",
-                                 FormatCount(generated.state_bytes_per_text));
-  }
+  if (request.kind == StreamKind::kState && !generated.state_sizes.empty())
+    std::cout << "; " << StateText(generated.state_sizes);
   std::cout << (png.empty() ? "" : " -> " + png) << "\n";
 }
 
@@ -71,7 +84,11 @@ void PrintAsJson(const GenerateRequest& request, const Generated& generated) {
                                  {"temperature", request.temperature},
                                  {"top_k", request.top_k},
                                  {"seconds", generated.seconds},
-                                 {"state_bytes_per_text", generated.state_bytes_per_text}};
+                                 {"state_bytes_per_text", generated.state_bytes_per_text},
+                                 {"state_bytes_per_token", StateGrowth(generated.state_sizes)},
+                                 {"state_sizes", nlohmann::ordered_json::array()}};
+  for (const StateSize& size : FirstHalfAndLast(generated.state_sizes))
+    json["state_sizes"].push_back({{"tokens", size.tokens}, {"bytes_per_text", size.bytes}});
   for (const GeneratedText& text : generated.texts) {
     nlohmann::ordered_json one = {
         {"given_tokens", text.given_tokens}, {"nats", text.nats}, {"ids", text.ids}};

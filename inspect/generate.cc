@@ -151,17 +151,26 @@ class Growth {
 
   void Run(TokenStream* stream, Generated* generated) {
     int64_t t = SharedTokens();
-    at::Tensor logits = stream->Extend(Ids(0, t));
+    at::Tensor logits = Read(0, t, stream, generated);
     for (; !IsAtEnd(t); ++t) {
       Draw(t, logits.contiguous());
       if (IsAtEnd(t + 1)) break;
-      logits = stream->Extend(Ids(t, 1));
+      logits = Read(t, 1, stream, generated);
     }
     generated->state_bytes_per_text = stream->state_bytes() / static_cast<int64_t>(texts_.size());
     for (size_t b = 0; b < texts_.size(); ++b) texts_[b].ids.resize(lengths_[b]);
   }
 
  private:
+  // Lets the model read the tokens [first, first + count) of all, and notes what it remembers.
+  at::Tensor Read(int64_t first, int64_t count, TokenStream* stream, Generated* generated) const {
+    at::Tensor logits = stream->Extend(Ids(first, count));
+    const auto texts = static_cast<int64_t>(texts_.size());
+    if (first_text_ == 0 && stream->tokens() > 0)
+      generated->state_sizes.push_back({stream->tokens(), stream->state_bytes() / texts});
+    return logits;
+  }
+
   // How many tokens are given in all texts.
   int64_t SharedTokens() const {
     int64_t shared = texts_[0].given_tokens;

@@ -40,6 +40,12 @@ struct GeneratedText {
   std::vector<int32_t> original;
 };
 
+// What is remembered of each text.
+struct StateSize {
+  int64_t tokens = 0;  // that the model has read
+  int64_t bytes = 0;
+};
+
 struct Generated {
   TaskSpec spec;  // the view's
   std::vector<GeneratedText> texts;
@@ -47,6 +53,8 @@ struct Generated {
   std::string attention;             // registered name
   double seconds = 0;                // all steps
   int64_t state_bytes_per_text = 0;  // at the end
+  // Of the texts that grew first, after every piece that was read; the first one is what is given.
+  std::vector<StateSize> state_sizes{};
 };
 
 // Draws token after token: token t of text i by the stream (seed, "generate", {i, t}), so neither
@@ -55,6 +63,12 @@ struct Generated {
 // for lengths that do not fit and for a prompt beside given tokens; FailedPrecondition for a model
 // that does not stream.
 absl::StatusOr<Generated> Generate(const GenerateRequest& request);
+
+// The first of these, the first with at least half of the last one's tokens, and the last one, each
+// once.
+std::vector<StateSize> FirstHalfAndLast(const std::vector<StateSize>& sizes);
+// By how many bytes a token the state grew from the first to the last; 0 where it is one.
+double StateGrowth(const std::vector<StateSize>& sizes);
 
 // A text in readable form: bytes as they are, names of tokens with blanks between, ids without
 // names. Empty for pictures.

@@ -52,6 +52,24 @@ class Sheet {
 
 }  // namespace
 
+std::vector<StateSize> FirstHalfAndLast(const std::vector<StateSize>& sizes) {
+  std::vector<StateSize> shown;
+  if (sizes.empty()) return shown;
+  const auto half = std::find_if(sizes.begin(), sizes.end(), [&](const StateSize& size) {
+    return 2 * size.tokens >= sizes.back().tokens;
+  });
+  for (const StateSize& size : {sizes.front(), *half, sizes.back()})
+    if (shown.empty() || shown.back().tokens < size.tokens) shown.push_back(size);
+  return shown;
+}
+
+double StateGrowth(const std::vector<StateSize>& sizes) {
+  if (sizes.size() < 2) return 0;
+  const StateSize &first = sizes.front(), &last = sizes.back();
+  return static_cast<double>(last.bytes - first.bytes) /
+         static_cast<double>(last.tokens - first.tokens);
+}
+
 std::string TextOfIds(const TaskSpec& spec, const std::vector<int32_t>& ids) {
   constexpr int32_t kBytes = 256;
   const bool is_text = spec.content() == TaskSpec::TEXT && spec.token_names().empty();

@@ -121,6 +121,47 @@ TEST_F(GenerateTest, WithoutDataAndWithoutChance) {
     EXPECT_EQ(text.ids, generated->texts[0].ids);  // the likeliest tokens are the same for all
 }
 
+// The sums of the linear family stay; room for keys and values is 64 tokens, 128 and 256.
+TEST_F(GenerateTest, SaysWhatIsRemembered) {
+  const auto sizes = [](GenerateRequest request) {
+    request.given_tokens = 0;
+    request.tokens = 140;
+    request.texts = 2;
+    const auto generated = Generate(request);
+    EXPECT_TRUE(generated.ok()) << generated.status();
+    EXPECT_EQ(generated->state_sizes.size(), 139u);  // the last token is drawn and not read
+    EXPECT_EQ(generated->state_sizes.back().bytes, generated->state_bytes_per_text);
+    return generated->state_sizes;
+  };
+  const std::vector<StateSize> sums = sizes(Trained("linear")),
+                               cache = sizes(Trained("transformer"));
+  EXPECT_GT(sums.front().bytes, 0);
+  EXPECT_EQ(sums.back().bytes, sums.front().bytes);
+  EXPECT_EQ(StateGrowth(sums), 0);
+  const std::vector<StateSize> shown = FirstHalfAndLast(cache);
+  ASSERT_EQ(shown.size(), 3u);
+  EXPECT_EQ(shown[0].tokens, 1);
+  EXPECT_EQ(shown[1].tokens, 70);
+  EXPECT_EQ(shown[2].tokens, 139);
+  EXPECT_EQ(shown[1].bytes, 2 * shown[0].bytes);
+  EXPECT_EQ(shown[2].bytes, 4 * shown[0].bytes);
+  EXPECT_DOUBLE_EQ(StateGrowth(cache), 3.0 * static_cast<double>(shown[0].bytes) / 138);
+}
+
+TEST(StateSizesTest, EachIsShownOnce) {
+  const auto tokens = [](const std::vector<StateSize>& sizes) {
+    std::vector<int64_t> shown;
+    for (const StateSize& size : FirstHalfAndLast(sizes)) shown.push_back(size.tokens);
+    return shown;
+  };
+  EXPECT_THAT(tokens({}), testing::IsEmpty());
+  EXPECT_THAT(tokens({{7, 1}}), testing::ElementsAre(7));
+  EXPECT_THAT(tokens({{7, 1}, {8, 1}, {9, 1}}), testing::ElementsAre(7, 9));
+  EXPECT_THAT(tokens({{1, 1}, {2, 1}, {3, 1}, {4, 1}}), testing::ElementsAre(1, 2, 4));
+  EXPECT_EQ(StateGrowth({{7, 100}}), 0);
+  EXPECT_EQ(StateGrowth({{7, 100}, {8, 130}, {9, 140}}), 20);
+}
+
 TEST_F(GenerateTest, RefusesWithTheFlag) {
   const auto message = [](const GenerateRequest& request) {
     return std::string(Generate(request).status().message());
