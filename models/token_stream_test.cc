@@ -5,16 +5,24 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/randn.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "lra/config.h"
+#include "lra/files.h"
 #include "lra/random.h"
 #include "models/attention_facts.h"
 #include "models/classifier.h"
@@ -51,21 +59,22 @@ ExperimentConfig Config(const std::string& attention, const std::vector<std::str
 }
 
 std::unique_ptr<Classifier> Model(const std::string& attention,
-                                  const std::vector<std::string>& sets = {}) {
-  auto model = Classifier::Create(Config(attention, sets), Spec());
+                                  const std::vector<std::string>& sets = {},
+                                  const TaskSpec& spec = Spec()) {
+  auto model = Classifier::Create(Config(attention, sets), spec);
   EXPECT_TRUE(model.ok()) << model.status();
   return *std::move(model);
 }
 
-HostBatch Texts() {
+HostBatch Texts(int tokens = kTokens, int vocabulary = kVocabulary) {
   HostBatch batch;
   batch.batch = kBatch;
-  batch.length = kTokens;
+  batch.length = tokens;
   RandomStream random(1, RandomDomain::kTest, {0, 0, 0});
-  for (int i = 0; i < kBatch * kTokens; ++i)
-    batch.tokens.push_back(1 + static_cast<int32_t>(random.Below(kVocabulary - 1)));
+  for (int i = 0; i < kBatch * tokens; ++i)
+    batch.tokens.push_back(1 + static_cast<int32_t>(random.Below(vocabulary - 1)));
   batch.labels = batch.tokens;
-  batch.lengths = {kTokens, kTokens};
+  batch.lengths = {tokens, tokens};
   batch.prompts = {0, 0};
   batch.example_ids = {0, 1};
   return batch;
@@ -82,20 +91,23 @@ at::Tensor Piece(const HostBatch& texts, int64_t first, int64_t count) {
 }
 
 // The largest difference between what the stream says behind each piece and what a pass over the
-// whole text says there, relative to the largest logit where that is above 1.
-double Difference(const Classifier& model, StreamKind kind, int64_t piece) {
+// whole text says there, relative to the largest logit where that is above 1. The first piece has
+// `given` tokens, as a prompt does.
+double Difference(const Classifier& model, StreamKind kind, int64_t piece, int64_t given = 0,
+                  const HostBatch& texts = Texts()) {
   const c10::NoGradGuard no_gradient;
-  const HostBatch texts = Texts();
-  const at::Tensor whole = model.Forward(texts, {}).view({kBatch, kTokens, kVocabulary});
+  const at::Tensor whole = model.Forward(texts, {}).view({kBatch, texts.length, -1});
+  // A model that says the same behind all tokens could forget them.
+  EXPECT_GT((whole - whole.narrow(1, 0, 1)).abs().max().item<double>(), 1e-2);
   const auto stream = model.StartStream(kBatch, kind);
   EXPECT_TRUE(stream.ok()) << stream.status();
   const double scale = std::max(1.0, whole.abs().max().item<double>());
   double worst = 0;
-  at::Tensor guess = (*stream)->Extend(Piece(texts, 0, 0));
-  for (int64_t t = 0; t < kTokens; t += piece) {
+  at::Tensor guess = (*stream)->Extend(Piece(texts, 0, given));
+  for (int64_t t = given; t < texts.length; t += piece) {
     EXPECT_EQ((*stream)->tokens(), t);
     worst = std::max(worst, (guess - whole.select(1, t)).abs().max().item<double>() / scale);
-    if (t + piece < kTokens) guess = (*stream)->Extend(Piece(texts, t, piece));
+    if (t + piece < texts.length) guess = (*stream)->Extend(Piece(texts, t, piece));
   }
   return worst;
 }
@@ -111,6 +123,9 @@ TEST_P(StreamTest, SaysWhatAPassOverTheWholeTextSays) {
   const auto model = Model(GetParam().attention, GetParam().sets);
   for (const int64_t piece : {1, 7, 100})
     EXPECT_LE(Difference(*model, StreamKind::kState, piece), 1e-5) << piece;
+  // All tokens at once, and a prompt at once that goes on token by token.
+  for (const int64_t given : {kTokens - 1, kTokens - 40})
+    EXPECT_LE(Difference(*model, StreamKind::kState, 1, given), 1e-5) << given;
   EXPECT_LE(Difference(*model, StreamKind::kRecompute, 50), 1e-5);
 }
 
@@ -146,6 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"rotary", "linear", {"model.positions=ROTARY"}},
         Case{"learned", "linear", {"model.positions=LEARNED"}},
         Case{"no_positions", "linear", {"model.positions=NO_POSITIONS"}},
+        Case{"concatenated", "linear", {"model.positions=CONCATENATED"}},
         Case{"post_norm", "linear", {"model.norm_placement=AFTER"}},
         Case{"alibi", "transformer", {"model.positions=ALIBI"}},
         Case{"gated", "none", {"block.name=gated_attention"}},
@@ -153,6 +169,85 @@ INSTANTIATE_TEST_SUITE_P(
              "none",
              {"block.name=dilated_convolution", "block.options.circular=false"}}),
     [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+
+// --- Pictures ---
+
+constexpr int kSide = 28, kPixels = kSide * kSide, kValues = 256;
+
+TaskSpec PictureSpec() {
+  TaskSpec spec = Spec();
+  spec.set_image_side_pixels(kSide);
+  spec.set_zero_is_token(true);
+  spec.set_vocabulary_size(kValues);
+  spec.set_classes(kValues);
+  spec.set_max_length_tokens(kPixels);
+  return spec;
+}
+
+// The mixture's head begins with weights of zero, under which no token says anything of the next.
+void DrawMixture(const Classifier& model) {
+  const c10::NoGradGuard no_gradient;
+  for (const Parameter& parameter : model.parameters().parameters()) {
+    if (parameter.name != "head.mixture.weight") continue;
+    at::Tensor weight = parameter.value;
+    weight.copy_(at::randn(weight.sizes()) * 0.1);
+  }
+}
+
+// What a suite's file says of its models ("model.positions=..."), made small.
+std::vector<std::string> SmallModelsOf(const std::string& suite) {
+  const std::string path = JoinPath(ConfigDirectory(), "suites/" + suite + ".textproto");
+  const auto text = ReadFile(path);
+  EXPECT_TRUE(text.ok()) << text.status();
+  std::vector<std::string> sets;
+  for (const absl::string_view piece : absl::StrSplit(*text, '"'))
+    if (absl::StartsWith(piece, "model.")) sets.emplace_back(piece);
+  EXPECT_GT(sets.size(), 10u) << path;
+  sets.insert(sets.end(), {"model.layers=2", "model.width=32", "model.heads=2",
+                           "model.qkv_width=32", "model.mlp_width=64"});
+  return sets;
+}
+
+class PictureStreamTest : public testing::TestWithParam<Case> {};
+
+TEST_P(PictureStreamTest, SaysWhatAPassOverTheWholePictureSays) {
+  // Sums over four times as many tokens as above.
+  constexpr double kRounding = 4e-5;
+  std::vector<std::string> sets = GetParam().sets;
+  sets.push_back(absl::StrCat("view.max_length_tokens=", kPixels));
+  const auto model = Model(GetParam().attention, sets, PictureSpec());
+  DrawMixture(*model);
+  const HostBatch pictures = Texts(kPixels, kValues);
+  // Pieces with a remainder; all pixels at once; most of them, and the others one by one.
+  for (const auto& [piece, given] :
+       {std::pair{97, 0}, std::pair{1, kPixels - 1}, std::pair{1, kPixels - 40}}) {
+    EXPECT_LE(Difference(*model, StreamKind::kState, piece, given, pictures), kRounding)
+        << given << " given, then " << piece;
+  }
+  EXPECT_LE(Difference(*model, StreamKind::kRecompute, 1, kPixels - 2, pictures), kRounding);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Attentions, PictureStreamTest,
+    testing::Values(Case{"transformer", "transformer", {}}, Case{"linear", "linear", {}},
+                    Case{"cosformer", "cosformer", {}}, Case{"local", "local", {}},
+                    Case{"s4d", "s4d", {}},
+                    Case{"decay", "factorized", {"attention.options.reweighting=DECAY"}},
+                    Case{"mixture",
+                         "linear",
+                         {"model.token_head=LOGISTIC_MIXTURE", "model.mixture_components=10"}}),
+    [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+
+std::vector<Case> PublishedModels() {
+  std::vector<Case> cases;
+  for (const char* attention : {"transformer", "linear", "cosformer"})
+    cases.push_back({attention, attention, SmallModelsOf("transformers_are_rnns_table1")});
+  return cases;
+}
+
+// All settings of the paper's models together.
+INSTANTIATE_TEST_SUITE_P(Published, PictureStreamTest, testing::ValuesIn(PublishedModels()),
+                         [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
 
 // What does not stream can be run anew for each token.
 TEST(StreamRefusalTest, NamesWhatDoesNotStream) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -86,16 +87,28 @@ TEST_F(GenerateTest, CompletesExamplesAndSaysTheirNats) {
   EXPECT_THAT(std::string(GeneratedPng(*generated).status().message()), HasSubstr("no pixels"));
 }
 
+struct SeedCase {
+  std::string name, attention;
+  std::vector<std::string> options = {};
+};
+
+// Prints a case in GoogleTest's messages.
+void PrintTo(const SeedCase& seed_case, std::ostream* out) { *out << seed_case.name; }
+
+class GenerateSeedTest : public GenerateTest, public testing::WithParamInterface<SeedCase> {};
+
 // The draws are the seed's alone: neither threads, nor how many texts grow, nor how they are
 // computed changes one.
-TEST_F(GenerateTest, SameForASeed) {
-  GenerateRequest request = Trained("transformer");
+TEST_P(GenerateSeedTest, SameForASeed) {
+  std::vector<std::string> sets = {"view.target=NEXT", "attention.causal=true"};
+  sets.insert(sets.end(), GetParam().options.begin(), GetParam().options.end());
+  GenerateRequest request = Trained(GetParam().attention, sets);
   request.given_tokens = 2;
   const auto first = IdsOf(*Generate(request));
-  ASSERT_TRUE(StartRuntime(2, "").ok());
-  EXPECT_EQ(IdsOf(*Generate(request)), first);
-  ASSERT_TRUE(StartRuntime(1, "").ok());
-  EXPECT_EQ(IdsOf(*Generate(request)), first);
+  for (const int threads : {2, 3, 1}) {
+    ASSERT_TRUE(StartRuntime(threads, "").ok());
+    EXPECT_EQ(IdsOf(*Generate(request)), first) << threads << " threads";
+  }
   request.kind = StreamKind::kRecompute;
   EXPECT_EQ(IdsOf(*Generate(request)), first);
   request.kind = StreamKind::kState;
@@ -106,6 +119,15 @@ TEST_F(GenerateTest, SameForASeed) {
   request.seed = 8;
   EXPECT_NE(IdsOf(*Generate(request)), first);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Attentions, GenerateSeedTest,
+    testing::Values(
+        SeedCase{"transformer", "transformer"}, SeedCase{"linear", "linear"},
+        SeedCase{"cosformer", "cosformer"}, SeedCase{"s4d", "s4d"},
+        SeedCase{"decay", "factorized", {"attention.options.reweighting=DECAY"}},
+        SeedCase{"learned_decay", "factorized", {"attention.options.reweighting=LEARNED_DECAY"}}),
+    [](const testing::TestParamInfo<SeedCase>& info) { return info.param.name; });
 
 TEST_F(GenerateTest, WithoutDataAndWithoutChance) {
   GenerateRequest request = Trained("cosformer");
@@ -189,6 +211,8 @@ TEST_F(GenerateTest, RefusesWithTheFlag) {
   const absl::Status of_labels = Generate(Trained("relu", {})).status();
   EXPECT_EQ(of_labels.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(of_labels.message()), HasSubstr("guesses labels"));
+  EXPECT_THAT(message(Trained("cosformer", {"view.target=MASKED"})),
+              HasSubstr("guesses hidden tokens from all others"));
   const GenerateRequest with_stem =
       Trained("performer", {"view.target=NEXT", "attention.causal=true", "model.stem_tokens=3"});
   EXPECT_THAT(message(with_stem), HasSubstr("--recompute"));
