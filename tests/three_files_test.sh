@@ -118,6 +118,11 @@ use_token_task() {
   expect 0 'my_reverse linear seed 0: .*test .* nats' "$lra" train --task my_reverse --attention linear "${smoke[@]}" --out runs/reverse
   expect 0 'no cause for concern' "$lra" doctor runs/reverse
   expect 0 '[|]' "$lra" generate runs/reverse --examples 2
+  # Hidden tokens of the same data, which need nothing of the task.
+  local hidden=(--set view.target=MASKED --set attention.causal=false)
+  expect 0 'my_reverse linear seed 0: .*test .* nats' "$lra" train --task my_reverse --attention linear "${smoke[@]}" "${hidden[@]}" --out runs/hidden
+  expect 0 'no cause for concern' "$lra" doctor runs/hidden
+  expect 2 'guesses hidden tokens from all others' "$lra" generate runs/hidden --examples 2
 }
 
 use_attention() {
