@@ -40,7 +40,8 @@ absl::Status CheckRoundTrips(const Task& task, const Dataset& data);
 // Checks every split rule that the data allows: no example is in two splits, and none is in no
 // split.
 absl::Status CheckSplits(const Dataset& data);
-// Checks every field of the view: it changes what it says and nothing else.
+// Checks every field of the view: it changes what it says and nothing else. Under view.target, what
+// is asked for are tokens that are not given.
 absl::Status CheckViews(const Dataset& data);
 
 }  // namespace internal

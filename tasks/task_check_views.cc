@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "datasets/id_content.h"
+#include "datasets/loader.h"
 #include "datasets/manifest.h"
 #include "datasets/mapped_split.h"
 #include "datasets/split_rule.h"
@@ -176,9 +177,89 @@ absl::Status CheckGrey(const Dataset& data, const DataView& base) {
   });
 }
 
+// An example as it is to be guessed: its tokens under the view, and how many of them are given.
+struct Guessable {
+  std::vector<int32_t> ids;
+  size_t given = 0;
+};
+
+// Whether the batch of this example alone shows it and asks for what is not given.
+bool AsksForTheNext(const HostBatch& batch, const Guessable& example) {
+  const auto& [ids, given] = example;
+  return batch.tokens == ids && batch.hidden.empty() &&
+         batch.prompts == std::vector<int32_t>{static_cast<int32_t>(given)} &&
+         std::equal(batch.labels.begin(), batch.labels.end(), ids.begin() + given, ids.end());
+}
+
+// Whether the mask stands for some tokens that are not given, which are asked for.
+bool AsksForTheHidden(const HostBatch& batch, const Guessable& example, int32_t mask) {
+  const auto& [ids, given] = example;
+  if (batch.hidden.size() != ids.size() || !batch.prompts.empty()) return false;
+  std::vector<int32_t> shown = ids, targets;
+  for (size_t n = 0; n < ids.size(); ++n) {
+    if (batch.hidden[n] == 0) continue;
+    if (n < given) return false;
+    targets.push_back(ids[n]);
+    shown[n] = mask;
+  }
+  const bool has_some = !targets.empty() || given == ids.size();
+  return has_some && batch.tokens == shown && batch.labels == targets;
+}
+
+// Whether what is hidden of the example is the same in evaluation beside the next one.
+bool HidesTheSame(const SplitView& split, int64_t example, const HostBatch& alone) {
+  const HostBatch both = MakeBatch(split, {example, (example + 1) % split.size()});
+  return std::equal(alone.hidden.begin(), alone.hidden.end(), both.hidden.begin());
+}
+
+// Whether the view asks for the tokens that the data does not give, as its target says.
+absl::Status CheckAskedFor(const Dataset& data, const SplitView& split) {
+  const int64_t place = PromptPlace(data.manifest().extra_columns());
+  const MappedSplit& stored = *data.split(split.stored_split());
+  const bool hides = split.spec().hides_tokens();
+  Guessable example;
+  for (int64_t i = 0; i < std::min(split.size(), kExamples); ++i) {
+    split.Read(i, &example.ids);
+    if (place >= 0) example.given = stored.Extra(split.stored_index(i))[place];
+    const HostBatch batch = MakeBatch(split, {i});
+    const bool is_right =
+        hides ? AsksForTheHidden(batch, example, split.spec().vocabulary_size() - 1) &&
+                    HidesTheSame(split, i, batch)
+              : AsksForTheNext(batch, example);
+    if (is_right) continue;
+    return Wrong(absl::StrCat("target=", hides ? "MASKED" : "NEXT", ": ", split.name(), " ", i,
+                              " (", example.ids.size(), " tokens, ", example.given,
+                              " given) shows or asks for other tokens than it should"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTargetKinds(const Dataset& data, const DataView& base) {
+  for (const DataView::Target target : {DataView::NEXT, DataView::MASKED}) {
+    DataView asked = base;
+    asked.set_target(target);
+    LRA_RETURN_IF_ERROR(Compare(data, base, asked,
+                                absl::StrCat("target=", DataView::Target_Name(target)),
+                                [](const Compared& x) { return x.before == x.after; }));
+    for (const char* split : kSplits) {
+      LRA_ASSIGN_OR_RETURN(const SplitView view, SplitView::Create(data, split, asked));
+      LRA_RETURN_IF_ERROR(CheckAskedFor(data, view));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether as many tokens are given. Other extra columns say how an example was generated, which no
+// raw form need tell.
+bool GiveTheSame(const EncodedExample& a, const EncodedExample& b, int64_t prompt_place) {
+  return prompt_place < 0 || (static_cast<int64_t>(b.extra.size()) > prompt_place &&
+                              a.extra[prompt_place] == b.extra[prompt_place]);
+}
+
 }  // namespace
 
 absl::Status CheckRoundTrips(const Task& task, const Dataset& data) {
+  const int64_t prompt_place = PromptPlace(data.manifest().extra_columns());
   for (const ManifestSplit& claimed : data.manifest().splits()) {
     const MappedSplit& split = *data.split(claimed.name());
     for (int64_t i = 0; i < std::min(split.examples, kExamples); ++i) {
@@ -186,7 +267,7 @@ absl::Status CheckRoundTrips(const Task& task, const Dataset& data) {
       LRA_ASSIGN_OR_RETURN(const RawExample raw, task.ToRaw(example));
       LRA_ASSIGN_OR_RETURN(const EncodedExample again, task.Encode(raw));
       if (again.tokens == example.tokens && again.tokens_b == example.tokens_b &&
-          again.label == example.label) {
+          again.label == example.label && GiveTheSame(example, again, prompt_place)) {
         continue;
       }
       return Wrong(absl::StrCat(split.name, " ", i, " changes on its way through the raw form"));
@@ -235,6 +316,8 @@ absl::Status CheckViews(const Dataset& data) {
                                     {"literals", CheckLiterals}, {"unit", CheckUnit},
                                     {"pixels", CheckPixels},     {"grey", CheckGrey}};
   if (!IsImage(data.spec())) LRA_RETURN_IF_ERROR(CheckCut(data, base));
+  // Pairs have no order in which to guess their tokens.
+  if (!data.spec().is_pair()) LRA_RETURN_IF_ERROR(CheckTargetKinds(data, base));
   for (const FieldCheck& check : kChecks) {
     if (IsIn(fields, check.field)) LRA_RETURN_IF_ERROR(check.check(data, base));
   }

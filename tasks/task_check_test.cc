@@ -1,0 +1,84 @@
+// What `lra check` holds a task's data to, on data that is made here; plug-ins' own tests check
+// theirs.
+#include "tasks/task_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "datasets/data_test_util.h"
+#include "datasets/dataset.h"
+#include "lra/folder_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Its raw form is how many tokens are given, and the tokens, a byte each.
+class PromptedTask : public Task {
+ public:
+  explicit PromptedTask(bool reads_prompts) : reads_prompts_(reads_prompts) {}
+  TaskSpec Spec() const override { return SmallSpec(); }
+  std::vector<SplitSize> Splits() const override { return {{"train", 0}}; }
+  std::string ToText(const StoredExample&) const override { return ""; }
+
+  absl::StatusOr<RawExample> ToRaw(const EncodedExample& example) const override {
+    RawExample raw;
+    raw.bytes.assign(1, static_cast<char>(example.extra[0]));
+    raw.bytes.append(example.tokens.begin(), example.tokens.end());
+    raw.label = example.label;
+    return raw;
+  }
+
+  absl::StatusOr<EncodedExample> Encode(const RawExample& raw) const override {
+    EncodedExample example;
+    example.tokens.assign(raw.bytes.begin() + 1, raw.bytes.end());
+    example.label = raw.label;
+    if (reads_prompts_) example.extra = {static_cast<int16_t>(raw.bytes[0])};
+    return example;
+  }
+
+ private:
+  const bool reads_prompts_;
+};
+
+// All tokens of the first example are given, none of the second, half of the others.
+std::vector<EncodedExample> PromptedExamples() {
+  std::vector<EncodedExample> examples = RandomExamples(SmallSpec(), 90, 4);
+  for (size_t i = 0; i < examples.size(); ++i) {
+    const size_t tokens = examples[i].tokens.size();
+    examples[i].extra = {static_cast<int16_t>(i == 0 ? tokens : i == 1 ? 0 : tokens / 2)};
+  }
+  return examples;
+}
+
+class TaskCheckTest : public testing::Test {
+ protected:
+  TaskCheckTest() {
+    const std::vector<EncodedExample> examples = PromptedExamples();
+    WriteTestData(folder_.File("data"), SmallSpec(),
+                  {{"train", examples}, {"validation", examples}, {"test", examples}}, 1 << 20,
+                  {PromptColumn()});
+    data_ = *Dataset::Open(folder_.File("data"), {});
+  }
+
+  const TestFolder folder_;
+  Dataset data_;
+};
+
+TEST_F(TaskCheckTest, ARawFormKeepsHowManyTokensAreGiven) {
+  EXPECT_EQ(internal::CheckRoundTrips(PromptedTask(true), data_), absl::OkStatus());
+  EXPECT_THAT(std::string(internal::CheckRoundTrips(PromptedTask(false), data_).message()),
+              HasSubstr("train 0 changes on its way through the raw form"));
+}
+
+// Also where nothing is left to guess.
+TEST_F(TaskCheckTest, ViewsAskForWhatIsNotGiven) {
+  EXPECT_EQ(internal::CheckViews(data_), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace lra
