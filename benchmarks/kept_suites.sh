@@ -10,12 +10,14 @@
 #        benchmarks/kept_suites.sh resume FOLDER put the runs that are kept of a suite into FOLDER, where `lra run SUITE --out FOLDER`
 #                                                trains the rest
 #        benchmarks/kept_suites.sh baselines FOLDER   record into FOLDER/baselines what each of the suite's tasks requires
-#        benchmarks/kept_suites.sh write         make the pages of all suites that are kept (figures need gnuplot)
-#        benchmarks/kept_suites.sh check         compare the pages with the records
+#        benchmarks/kept_suites.sh write         make the pages of all suites that are kept (figures need gnuplot), and the digests
+#        benchmarks/kept_suites.sh digests       make the digests alone, docs/records/made.sha256: of what `lra` makes of one suite in each format
+#        benchmarks/kept_suites.sh check         compare pages and digests with the records
 set -euo pipefail
 unset CDPATH
 cd "$(dirname "$0")/.."
 lra=${LRA:-build/release/lra}
+made=docs/records/made.sha256
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -121,6 +123,24 @@ draw_curves() {
   for figure in "$work/$1"/curves-*.svg; do cp "$figure" "docs/pictures/$1-${figure##*/}"; done
 }
 
+# What is made of one suite's records in every format, by digest: two tasks, with effects. All of it follows from the records and their folder's name
+# as given, so any clone on any machine has the same bytes. The report lies elsewhere than the records, to which it then has no links.
+digests() {
+  local suite=cosformer_table6_small records form
+  local to=$work/made/$suite
+  records=docs/records/$suite
+  mkdir -p "$to"
+  for form in md csv tex json html; do "$lra" table "$records" --format "$form" >"$to/table.$form"; done
+  for form in md csv json; do "$lra" ablate "$records" --baselines "$records/baselines" --format "$form" >"$to/ablate.$form"; done
+  "$lra" report "$records" --out "$to/report.html" --quiet
+  (cd "$work/made" && sha256sum "$suite"/table.{md,csv,tex,json,html} "$suite"/ablate.{md,csv,json} "$suite"/report.html)
+}
+
+write_digests() {
+  digests >"$made.new"
+  mv "$made.new" "$made"
+}
+
 write() {
   local suite
   mkdir -p docs/ablations
@@ -135,12 +155,14 @@ write() {
     table_page "$suite" >"docs/tables/$suite.md.new"
     mv "docs/tables/$suite.md.new" "docs/tables/$suite.md"
   done
+  write_digests
 }
 
 check() {
   local suite
   for suite in $(suites ablations); do ablation_page "$suite" | diff - "docs/ablations/$suite.md"; done
   for suite in $(suites tables); do table_page "$suite" | diff - "docs/tables/$suite.md"; done
+  digests | diff - "$made"
 }
 
 case "${1:-}" in
@@ -148,6 +170,7 @@ case "${1:-}" in
   resume) resume "${2:?the folder of a suite}" ;;
   baselines) baselines "${2:?the folder of a suite}" ;;
   write) write ;;
+  digests) write_digests ;;
   check) check ;;
-  *) sed -n '2,14p' "$0"; exit 2 ;;
+  *) sed -n '2,15p' "$0"; exit 2 ;;
 esac
