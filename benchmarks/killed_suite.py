@@ -1,53 +1,88 @@
 #!/usr/bin/env python3
 """Whether a suite that is killed again and again ends in the same records as one that is left alone.
 
-usage: benchmarks/killed_suite.py LRA SUITE --out DIR [--kills 10] [--pause 5,60] [--seed 0]
+usage: benchmarks/killed_suite.py LRA SUITE --out DIR [--kills 10] [--pause 5,60] [--seed 0] [--log FILE]
 
 `lra run SUITE` into DIR/killed gets `kill -9` at random moments, between the two seconds of --pause after it was begun,
 and is begun again at once. Then the suite runs once more, into DIR/whole, and is left alone. Compared are every run's
-checkpoints, predictions and results (as in benchmarks/equal_results.py), and what `lra table` and `lra ablate` print but
-for the cost. Begun again, this program goes on where it was; DIR/kills counts. Exit code 1: something differs,
-which is named, or the suite ended before its last kill.
+checkpoints, predictions and results (as in benchmarks/equal_results.py), and what `lra table`, `lra ablate` and
+`lra report` make of both folders but for the cost. Begun again, this program goes on where it was: DIR/kills.jsonl has a
+line for each kill. Exit code 1: something differs, which is named, or the suite ended before its last kill.
+
+--log FILE keeps the evidence, a JSON object a line: the suite with program and machine; each kill, with its time and the
+step of every run that was at work; for each run the SHA-256 of its results in either folder, which cover the tensors of
+its checkpoints, and for each page that of its bytes without the cost; the verdict. Without --only, or with
+--only compare. Logs of the project stand in docs/records/killed.
 """
 import argparse
 import csv
+import hashlib
 import io
+import json
 import pathlib
 import random
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
-from equal_results import differences
+from equal_results import differences, record_facts, tensors
 
-TABLES = ["md", "csv", "tex", "json"]
-EFFECTS = ["md", "csv", "json"]
+FOLDERS = ("whole", "killed")
+COSTS = ("core_hours", "device_hours", "joules")
+PAGES = [("table", form) for form in ("md", "csv", "tex", "json", "html")]
+PAGES += [("ablate", form) for form in ("md", "csv", "json")]
+PAGES += [("report", "html")]
 
 
 def suite_command(args, name):
     return [args.program, "run", args.suite, "--quiet", "--out", args.out / name]
 
 
+def kills_of(args):
+    path = args.out / "kills.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def running(args):
+    """The steps of the runs that are at work, by name; none where the suite has not come so far."""
+    done = subprocess.run([str(args.program), "status", str(args.out / "killed"), "--json"], capture_output=True, text=True)
+    listed = json.loads(done.stdout)["runs"] if done.returncode == 0 else []
+    return {run["run"]: run["step"] for run in listed if run["state"] == "running"}
+
+
+def kill_once(args, count, wait):
+    """Begins the suite and kills it. False if it ended before."""
+    start = time.monotonic()
+    process = subprocess.Popen([str(part) for part in suite_command(args, "killed")], stdout=subprocess.DEVNULL)
+    try:
+        process.wait(timeout=wait)
+        return False
+    except subprocess.TimeoutExpired:
+        at_work = running(args)
+    process.send_signal(signal.SIGKILL)
+    if process.wait() != -signal.SIGKILL:
+        return False
+    kill = {"kill": count, "unix_seconds": round(time.time()), "after_seconds": round(time.monotonic() - start, 1),
+            "finished": len(runs(args.out / "killed")), "running": at_work}
+    with open(args.out / "kills.jsonl", "a") as file:
+        file.write(json.dumps(kill) + "\n")
+    print(f"kill {count} of {args.kills} after {kill['after_seconds']} s, {kill['finished']} runs finished, "
+          f"{len(at_work)} running", flush=True)
+    return True
+
+
 def train_killed(args):
     """Returns how often the suite was killed; the rest of it is trained undisturbed."""
-    count_file = args.out / "kills"
-    count = int(count_file.read_text()) if count_file.exists() else 0
+    count = len(kills_of(args))
     draw = random.Random(args.seed)
     waits = [draw.uniform(*args.pause) for _ in range(args.kills)]
     for wait in waits[count:]:
-        process = subprocess.Popen([str(part) for part in suite_command(args, "killed")], stdout=subprocess.DEVNULL)
-        try:
-            process.wait(timeout=wait)
+        if not kill_once(args, count + 1, wait):
             break
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            count += 1
-            count_file.write_text(str(count))
-            print(f"kill {count} of {args.kills} after {wait:.1f} s, "
-                  f"{len(runs(args.out / 'killed'))} runs finished", flush=True)
+        count += 1
     train_whole(args, "killed")
     return count
 
@@ -64,40 +99,93 @@ def runs(folder):
     return sorted(path.parent.name for path in folder.glob("*/record.json"))
 
 
+def without_cost_columns(section):
+    """A leaderboard in HTML without its last columns, which are of cost, and without the cost behind its cells."""
+    columns = section.count('data-column="cost"')
+    section = re.sub(r'<th scope="col" data-column="cost">.*?</th>', "", section)
+    section = re.sub(r"(<td[^>]*>((?!</td>).)*</td>){%d}</tr>" % columns, "</tr>", section)
+    return re.sub(r' data-cost="[^"]*"', "", section)
+
+
+def html_without_cost(page):
+    """Also without what the data of a report says of each run's time and memory."""
+    page = re.sub(r'<section class="leaderboard".*?</section>', lambda found: without_cost_columns(found[0]), page,
+                  flags=re.DOTALL)
+    found = re.search(r'(?<=id="data">).*?(?=</script>)', page, re.DOTALL)
+    if not found:
+        return page
+    data = json.loads(found[0])
+    for run in data["runs"]:
+        del run["efficiency"]
+    return page[:found.start()] + json.dumps(data) + page[found.end():]
+
+
 def without_cost(page, form):
     """A page without what the runs took, which no two runs have in common."""
     if form == "json":
-        return re.sub(r'"(core_hours|joules)": [0-9.e+-]+', r'"\1": ', page)
+        return re.sub(r'"(%s)": [0-9.e+-]+' % "|".join(COSTS), r'"\1": ', page)
     if form == "csv":
         rows = list(csv.reader(io.StringIO(page)))
-        kept = [i for i, name in enumerate(rows[0]) if name not in ("core_hours", "joules")]
-        return [[row[i] for i in kept] for row in rows]
-    return page
+        kept = [i for i, name in enumerate(rows[0]) if name not in COSTS]
+        return json.dumps([[row[i] for i in kept] for row in rows])
+    return html_without_cost(page) if form == "html" else page
 
 
-def page_differences(args, command, form):
-    """Whether a page made of each folder by `lra command` reads the same, but for the folder's name and the cost."""
-    pages = []
-    for name in ("whole", "killed"):
-        done = subprocess.run([str(args.program), command, name, "--format", form], capture_output=True, text=True,
-                              cwd=args.out)
-        pages.append((done.returncode, without_cost(done.stdout.replace(name, "whole"), form) if done.stdout else ""))
-    return [] if pages[0] == pages[1] and pages[0][1] else [f"lra {command} --format {form}"]
+def made_page(args, name, command, form):
+    """What `lra COMMAND` makes of a folder, with its exit code; without the cost, and with one name for both folders. A
+    report lies where it has no links to its runs."""
+    with tempfile.TemporaryDirectory() as scratch:
+        out = pathlib.Path(scratch) / f"page.{form}"
+        flags = [] if command == "report" else ["--format", form]
+        done = subprocess.run([str(args.program), command, name, *flags, "--out", str(out), "--quiet"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=args.out)
+        page = without_cost(out.read_text(), form) if out.exists() and out.stat().st_size else ""
+    return f"exit code {done.returncode}\n" + re.sub("|".join(FOLDERS), "SUITE", page) if page else ""
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def results_digest(folder):
+    """Of the facts of a run's record and of the tensors of all its checkpoints."""
+    checkpoints = {str(path.relative_to(folder)): {name: [kind, shape, hashlib.sha256(data).hexdigest()]
+                                                   for name, (kind, shape, data) in tensors(path).items()}
+                   for path in folder.glob("checkpoint/step-*/*.safetensors")}
+    return sha256(json.dumps([record_facts(folder), checkpoints], sort_keys=True))
 
 
 def compare(args):
+    """What differs, as sentences, and lines of the log."""
     names = runs(args.out / "whole")
     if not names or names != runs(args.out / "killed"):
-        return [f"runs: {names} and {runs(args.out / 'killed')}"]
-    found = []
+        return [f"runs: {names} and {runs(args.out / 'killed')}"], []
+    found, lines = [], []
     for name in names:
-        found += [f"{name}: {text}" for text in differences(args.out / "whole" / name, args.out / "killed" / name)]
-    for form in TABLES:
-        found += page_differences(args, "table", form)
-    for form in EFFECTS:
-        found += page_differences(args, "ablate", form)
-    print(f"{len(names)} runs and {len(TABLES) + len(EFFECTS)} pages compared")
-    return found
+        whole, killed = (args.out / folder / name for folder in FOLDERS)
+        found += [f"{name}: {text}" for text in differences(whole, killed)]
+        lines.append({"run": name, "whole": results_digest(whole), "killed": results_digest(killed)})
+    for command, form in PAGES:
+        whole, killed = (made_page(args, folder, command, form) for folder in FOLDERS)
+        if not whole or whole != killed:
+            found.append(f"lra {command}, {form}")
+        lines.append({"page": f"lra {command}, {form}", "whole": sha256(whole), "killed": sha256(killed)})
+    print(f"{len(names)} runs and {len(PAGES)} pages compared")
+    return found, lines
+
+
+def write_log(args, found, lines):
+    head = {"suite": args.suite, "pause_seconds": args.pause, "seed": args.seed}
+    for name in runs(args.out / "whole")[:1]:
+        record = json.loads((args.out / "whole" / name / "record.json").read_text())
+        head.update({field: record.get(field) for field in ("versions", "machine")})
+    kills = kills_of(args)
+    verdict = {"verdict": "different" if found else "equal, bit for bit", "kills": len(kills),
+               "runs": sum("run" in line for line in lines), "pages": sum("page" in line for line in lines)}
+    if found:
+        verdict["found"] = found
+    args.log.parent.mkdir(parents=True, exist_ok=True)
+    args.log.write_text("".join(json.dumps(line) + "\n" for line in [head, *kills, *lines, verdict]))
 
 
 def main():
@@ -109,6 +197,7 @@ def main():
     parser.add_argument("--pause", type=lambda text: tuple(float(part) for part in text.split(",")), default=(5, 60))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=["killed", "whole", "compare"])
+    parser.add_argument("--log", type=pathlib.Path)
     args = parser.parse_args()
     args.program = args.program.resolve()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -121,7 +210,9 @@ def main():
         train_whole(args, "whole")
     if args.only not in (None, "compare"):
         return 0
-    found = compare(args)
+    found, lines = compare(args)
+    if args.log:
+        write_log(args, found, lines)
     print("\n".join(found) if found else "equal, bit for bit")
     return 1 if found else 0
 
