@@ -73,10 +73,19 @@ suites() {
   done
 }
 
+# What the suite's paper prints, where `lra papers` sets it beside this suite by `lra COMMAND`.
+printed_beside() { # COMMAND SUITE
+  [ -e "$work/papers.json" ] || "$lra" papers --json >"$work/papers.json"
+  sed -n "s|.*lra $1 runs/$2 --published \([a-z0-9_ ]*\).*|\1|p" "$work/papers.json" | head -1
+}
+
 # Each design under its heading: its figure, and what `lra ablate` says. Then the learning curves. Designs of which no effect is known have no
 # figure, and do not count in the figures' names.
 ablation_page() {
-  "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --format md >"$work/ablation.md"
+  local printed
+  printed=$(printed_beside ablate "$1")
+  # shellcheck disable=SC2086
+  "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" ${printed:+--published $printed} --format md >"$work/ablation.md"
   awk -v name="$1" '
     /^## / { ++design }
     NR == FNR { if (/\| (not )?told apart/) known[design] = 1; next }
@@ -97,11 +106,11 @@ curves() {
 # The words of the page, then the table, beside what is printed of the methods and tasks.
 table_page() {
   sed '/<!-- results begin -->/q' "docs/tables/$1.md"
-  # What the suite's paper prints, where `lra papers` sets it beside; else the benchmark's own numbers.
-  local beside
-  beside=$("$lra" papers --json | sed -n "s|.*lra table runs/$1 --published \([a-z0-9_ ]*\).*|\1|p" | head -1)
+  local printed
+  printed=$(printed_beside table "$1")
+  # Else the benchmark's own numbers.
   # shellcheck disable=SC2086
-  "$lra" table "docs/records/$1" --published ${beside:-cosformer2022 lra2020} --cost --format md
+  "$lra" table "docs/records/$1" --published ${printed:-cosformer2022 lra2020} --cost --format md
   [ ! -f "docs/records/$1/paired" ] || paired "$1"
   printf '\n## Learning curves\n'
   curves "$1"

@@ -82,6 +82,10 @@ void AddAblateCommand(CLI::App* app, CommandContext* context) {
   AddSwitch(command, "--locality", &flags->locality,
             "Also say how local each cell attends, as `lra locality`, where checkpoints are kept "
             "(md, json)");
+  AddOption(command, "--published", &request->published,
+            "Published tables whose differences between attentions stand beside ours, e.g. "
+            "cosformer2022_table6; a wrong name lists them (md, json)",
+            {.value = kPublishedValue});
   AddOption(command, "--split", &request->split, "Split",
             {.shows_default = true, .value = kSplitValue});
   AddOption(command, "--metric", &request->metric,
@@ -95,7 +99,8 @@ void AddAblateCommand(CLI::App* app, CommandContext* context) {
           "  lra run near_majority_control\n"
           "  lra ablate near_majority_control\n"
           "  lra ablate runs/near_majority_control --locality\n"
-          "  lra ablate runs/near_majority_control --out effects.md --figure effects",
+          "  lra ablate runs/near_majority_control --out effects.md --figure effects\n"
+          "  lra ablate runs/cosformer_table6_small --published cosformer2022_table6",
           [flags, context] { return Ablate(*flags, *context); });
 }
 

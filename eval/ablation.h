@@ -16,6 +16,9 @@
 
 namespace lra {
 
+// The factor of a design's attentions; its levels are methods.
+inline constexpr char kAttentionFactor[] = "attention";
+
 // What is known of a run besides its scores.
 struct AblationRun {
   std::string directory;

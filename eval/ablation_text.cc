@@ -1,11 +1,13 @@
 #include "eval/ablation_text.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "eval/ablation_published.h"
 #include "eval/difference_text.h"
 #include "eval/locality_json.h"
 #include "lra/progress.h"
@@ -168,6 +170,21 @@ Json TaskJson(const AblationResult& result, const AblationTask& task) {
   return json;
 }
 
+// The table's numbers as they are printed: percent, where ours are fractions.
+Json PrintedJson(const AblationResult& result, const PublishedTable& published) {
+  Json effects = Json::array();
+  for (const PrintedEffect& printed : PrintedEffects(result, published)) {
+    effects.push_back({{"effect", EffectText(result.ablation.factors, printed.ours->plan)},
+                       {"task", printed.ours->task},
+                       {"columns", printed.columns},
+                       {"printed", std::strtod(printed.level.c_str(), nullptr)},
+                       {"printed_reference", std::strtod(printed.reference.c_str(), nullptr)}});
+  }
+  return {{"table", published.name()},
+          {"source", SourceText(published)},
+          {"effects", std::move(effects)}};
+}
+
 // A field of EffectJson as one of CSV; empty where it is not there.
 std::string CsvValue(const Json& effect, const char* field) {
   const auto value = effect.find(field);
@@ -192,7 +209,10 @@ std::string WriteAblation(const AblationReport& report) {
                     EffectsTable(result, EffectKind::kMain, "Main effects"),
                     EffectsTable(result, EffectKind::kInteraction, "Interactions"),
                     EffectsTable(result, EffectKind::kSimple, "Simple effects (exploratory)"),
-                    Legend(result), &result == &report.designs.back() ? "" : "\n");
+                    Legend(result));
+    for (const PublishedTable& published : report.published)
+      text += PrintedEffectsText(result, published);
+    if (&result != &report.designs.back()) text += "\n";
   }
   return text;
 }
@@ -249,6 +269,8 @@ std::string WriteAblationJson(const AblationReport& report) {
       design["tasks"].push_back(TaskJson(result, task));
     for (const AblationEffect& effect : result.effects)
       design["effects"].push_back(EffectJson(result, effect));
+    for (const PublishedTable& published : report.published)
+      design["published"].push_back(PrintedJson(result, published));
     json["designs"].push_back(std::move(design));
   }
   return json.dump(2) + "\n";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "eval/ablation.h"
+#include "eval/published.h"
 
 namespace lra {
 
@@ -13,9 +14,11 @@ namespace lra {
 struct AblationReport {
   std::string suite, description;
   std::vector<AblationResult> designs;
+  std::vector<PublishedTable> published{};  // to stand beside (eval/ablation_published.h)
 };
 
-// For each design: its cells, what follows in words, and tables of effects. Padded Markdown.
+// For each design: its cells, what follows in words, and tables of effects, with what is printed of
+// them. Padded Markdown.
 std::string WriteAblation(const AblationReport& report);
 // A line for each effect on each task; numbers in the metric's own unit, not in points.
 std::string WriteAblationCsv(const AblationReport& report);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "eval/published.h"
 #include "lra/status_macros.h"
 #include "suite/cells.h"
 #include "suite/state.h"
@@ -16,8 +17,6 @@
 
 namespace lra {
 namespace {
-
-constexpr char kAttentionFactor[] = "attention";
 
 // Takes out what is about other tasks and attentions, which would be refused.
 void KeepOwn(SuiteGroup* one) {
@@ -253,6 +252,15 @@ absl::StatusOr<FoundRuns> FindRuns(const AblateRequest& request, const std::stri
   return found;
 }
 
+absl::StatusOr<std::vector<PublishedTable>> LoadPublished(const std::vector<std::string>& names) {
+  std::vector<PublishedTable> tables;
+  for (const std::string& name : names) {
+    LRA_ASSIGN_OR_RETURN(PublishedTable table, LoadPublishedTable(name));
+    tables.push_back(WithoutRecalled(std::move(table)));
+  }
+  return tables;
+}
+
 // The suite of a request that makes sense.
 absl::StatusOr<SuiteFile> RequestedSuite(const AblateRequest& request) {
   if (!(request.confidence > 0 && request.confidence < 1)) {
@@ -288,8 +296,10 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
 
 absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const TrainedRuns& runs) {
   LRA_ASSIGN_OR_RETURN(const SuiteFile suite, RequestedSuite(request));
+  LRA_ASSIGN_OR_RETURN(std::vector<PublishedTable> published, LoadPublished(request.published));
   const std::string folder = NormalFolder(request.folder);
-  AblationReport report{std::filesystem::path(folder).filename(), suite.description(), {}};
+  AblationReport report{
+      std::filesystem::path(folder).filename(), suite.description(), {}, std::move(published)};
   std::vector<std::string> missing;
   std::vector<Ablation> designs;
   for (const Design& design : DesignsOf(suite)) {

@@ -26,6 +26,8 @@ struct AblateRequest {
   double confidence = 0.95;
   // Adds what is known of runs that left no record but diverged (run_folder/); unset: nothing.
   std::function<absl::Status(FoundRuns*)> add_stopped{};
+  // Names of tables in print (configs/published) whose effects stand beside ours.
+  std::vector<std::string> published{};
 };
 
 // Whether AblateSuite() finds a design in the suite.
@@ -33,9 +35,10 @@ bool HasDesign(const SuiteFile& suite);
 
 // Each group of the suite that has factors (several attentions are one) is a design of its own,
 // analysed by itself, and so is each of its pairs; groups of explicit cells are none. Errors:
-// NotFound for a folder without a suite; InvalidArgument for a suite without factors and for a
-// confidence outside (0, 1); FailedPrecondition where runs are missing (it names cells and seeds),
-// where cells were not scored on the same examples, and where scores of examples are not on record.
+// NotFound for a folder without a suite; InvalidArgument for a suite without factors, for a
+// confidence outside (0, 1) and for an unknown published table; FailedPrecondition where runs are
+// missing (it names cells and seeds), where cells were not scored on the same examples, and where
+// scores of examples are not on record.
 absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request);
 // The same from runs that were found already, with the request's split and metric: those of the
 // folder are among them, and so are its baselines.

@@ -137,6 +137,18 @@ TEST_F(DesignsTest, HoweverTheFolderIsWritten) {
   EXPECT_EQ(report->suite, report_name());
 }
 
+TEST_F(DesignsTest, TablesInPrintAreFoundByTheirNames) {
+  WriteAll();
+  const auto report = AblateSuite({.folder = Folder(), .published = {"cosformer2022_table6"}});
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_THAT(report->published, SizeIs(1));
+  EXPECT_EQ(report->published[0].name(), "cosformer2022_table6");
+  const absl::Status unknown =
+      AblateSuite({.folder = Folder(), .published = {"cosformer2022_table"}}).status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("unknown published table"));
+}
+
 TEST_F(DesignsTest, NamesWhatIsMissing) {
   WriteAll();
   ASSERT_TRUE(RemoveAll(RunDirectory(Folder(), cells_[0])).ok());

@@ -31,7 +31,7 @@ the paper prints. A suite has two sizes: `NAME` has those of the paper's protoco
 two cores in the hours that [suites](suites.md) states. Status counts the runs whose records are kept in `docs/records/`, also
 in the folder of another suite, and the cells of a grid that the linked file holds, mostly those of its small twin.
 Printed numbers are data (`configs/published/`): evidence class P was read in a primary source, S as copied by others.
-`lra table --published` sets ours beside them.
+`lra table --published` sets ours beside them, and `lra ablate --published` our effects beside their differences.
 
 This page is made by `lra papers`; a test compares it.
 )";

@@ -1,0 +1,169 @@
+#include "eval/ablation_published.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "eval/ablation_text.h"
+#include "eval/difference_text.h"
+#include "lra/text_table.h"
+
+namespace lra {
+namespace {
+
+const PublishedRow* OnlyRowOf(const PublishedTable& published, const std::string& method) {
+  const PublishedRow* only = nullptr;
+  for (const PublishedRow& row : published.rows()) {
+    if (row.method() != method) continue;
+    if (only != nullptr) return nullptr;
+    only = &row;
+  }
+  return only;
+}
+
+// The printed number in a column; empty where the row has none.
+std::string NumberIn(const PublishedRow& row, const std::string& column) {
+  for (const PublishedCell& cell : row.cells()) {
+    if (cell.column() == column && cell.has_value() && !cell.is_failed())
+      return PrintedNumber(cell.value());
+  }
+  return "";
+}
+
+std::set<std::string> NameSet(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+std::optional<PrintedEffect> PrintedOnTask(const AblationEffect& effect, const PublishedRow& level,
+                                           const PublishedRow& reference) {
+  PrintedEffect printed{
+      &effect, {effect.task}, NumberIn(level, effect.task), NumberIn(reference, effect.task)};
+  if (printed.level.empty() || printed.reference.empty()) return std::nullopt;
+  return printed;
+}
+
+std::optional<PrintedEffect> PrintedOnAverage(const PublishedTable& published,
+                                              const AblationEffect& effect,
+                                              const PublishedRow& level,
+                                              const PublishedRow& reference) {
+  PrintedEffect printed{&effect, AveragedColumns(level), AverageText(published, level),
+                        AverageText(published, reference)};
+  if (!level.has_average() || !reference.has_average() ||
+      NameSet(printed.columns) != NameSet(AveragedColumns(reference)))
+    return std::nullopt;
+  return printed;
+}
+
+std::optional<PrintedEffect> PrintedOf(const AblationFactors& factors,
+                                       const PublishedTable& published,
+                                       const AblationEffect& effect) {
+  if (effect.plan.kind != EffectKind::kMain || !effect.less_task.empty()) return std::nullopt;
+  const LevelChange& change = effect.plan.changes.front();
+  const AblationFactor& factor = factors[change.factor];
+  if (factor.name != kAttentionFactor) return std::nullopt;
+  const PublishedRow* const level = OnlyRowOf(published, factor.levels[change.level]);
+  const PublishedRow* const reference = OnlyRowOf(published, factor.levels[0]);
+  if (level == nullptr || reference == nullptr) return std::nullopt;
+  std::optional<PrintedEffect> printed =
+      effect.is_average() ? PrintedOnAverage(published, effect, *level, *reference)
+                          : PrintedOnTask(effect, *level, *reference);
+  if (!printed) return std::nullopt;
+  const bool has_same_metric =
+      std::all_of(printed->columns.begin(), printed->columns.end(), [&](const std::string& column) {
+        return ColumnOf(published, column).metric() == effect.metric->name();
+      });
+  return has_same_metric ? printed : std::nullopt;
+}
+
+size_t DecimalsIn(const std::string& number) {
+  const size_t point = number.find('.');
+  return point == std::string::npos ? 0 : number.size() - point - 1;
+}
+
+// "+1.03 points (55.23 - 54.20)".
+std::string DifferenceInPrint(const PrintedEffect& printed) {
+  const double difference =
+      std::strtod(printed.level.c_str(), nullptr) - std::strtod(printed.reference.c_str(), nullptr);
+  const size_t decimals = std::max(DecimalsIn(printed.level), DecimalsIn(printed.reference));
+  return absl::StrFormat("%+.*f %s (%s - %s)", static_cast<int>(decimals), difference,
+                         printed.ours->metric->difference_unit(), printed.level, printed.reference);
+}
+
+std::string OursBeside(const AblationEffect& effect) {
+  return effect.estimate ? SignedText(*effect.metric, effect.estimate->mean, effect.interval)
+                         : "not known";
+}
+
+// What the table says of itself and of the rows that are compared.
+std::string RemarksInPrint(const AblationFactors& factors, const PublishedTable& published) {
+  std::string text = published.note().empty() ? "" : absl::StrCat(" ", published.note());
+  for (const AblationFactor& factor : factors) {
+    if (factor.name != kAttentionFactor) continue;
+    for (const PublishedRow& row : published.rows()) {
+      const std::string remarks = RemarksOn(row);
+      if (remarks.empty() || std::find(factor.levels.begin(), factor.levels.end(), row.method()) ==
+                                 factor.levels.end())
+        continue;
+      absl::StrAppend(&text, " ", row.label(), ": ", remarks, ".");
+    }
+  }
+  return text;
+}
+
+// Why the two columns do not measure the same.
+std::string ApartText(const AblationResult& result, const std::vector<PrintedEffect>& effects,
+                      const PublishedTable& published) {
+  std::string text =
+      "What is printed has sizes, budgets and runs of its own and no interval, so neither "
+      "difference confirms or refutes the other.";
+  std::set<std::string> tasks;
+  for (const AblationTask& task : result.ablation.tasks) tasks.insert(task.task);
+  for (const PrintedEffect& printed : effects) {
+    if (!printed.ours->is_average() || NameSet(printed.columns) == tasks) continue;
+    absl::StrAppend(&text, " Ours is another average: of ", absl::StrJoin(tasks, ", "), ".");
+    break;
+  }
+  return absl::StrCat(text, RemarksInPrint(result.ablation.factors, published));
+}
+
+}  // namespace
+
+std::vector<PrintedEffect> PrintedEffects(const AblationResult& result,
+                                          const PublishedTable& published) {
+  std::vector<PrintedEffect> effects;
+  for (const AblationEffect& effect : result.effects) {
+    if (std::optional<PrintedEffect> printed =
+            PrintedOf(result.ablation.factors, published, effect)) {
+      effects.push_back(*std::move(printed));
+    }
+  }
+  return effects;
+}
+
+std::string PrintedEffectsText(const AblationResult& result, const PublishedTable& published) {
+  const std::vector<PrintedEffect> effects = PrintedEffects(result, published);
+  if (effects.empty()) {
+    return absl::StrCat("\nPublished ", published.name(), " (", SourceText(published),
+                        ") prints none of these effects.\n");
+  }
+  TextTable table;
+  table.title = absl::StrCat("In print, not measured here: ", published.name(), " (",
+                             SourceText(published), "; ", published.protocol(), "; evidence class ",
+                             published.evidence_class(), ")");
+  table.header = {"effect", "in print, on", "in print", "here, on", "here"};
+  for (const PrintedEffect& printed : effects) {
+    const std::string columns = absl::StrJoin(printed.columns, ", ");
+    table.rows.push_back(
+        {EffectText(result.ablation.factors, printed.ours->plan),
+         printed.ours->is_average() ? absl::StrCat("the average of ", columns) : columns,
+         DifferenceInPrint(printed), WhereText(*printed.ours), OursBeside(*printed.ours)});
+  }
+  return absl::StrCat("\n", ToMarkdown(table), "\n", ApartText(result, effects, published), "\n");
+}
+
+}  // namespace lra
