@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Keeps the records of suites, and makes their pages and figures. The page of a designed experiment, a suite with factors or pairs, is what
 # `lra ablate` says (docs/ablations); that of any other is its table (docs/tables), below the words that stand there already. A record's folder
-# may hold, beside what is kept of the suite, words.md, which an ablation's page ends with, and paired, rows "A - B" that a table's page compares
-# seed by seed: for suites whose runs of one seed share the order of the data.
+# may hold, beside what is kept of the suite, words.md, which an ablation's page ends with, locality.json, what `lra ablate --locality` said while
+# the checkpoints were there, and paired, rows "A - B" that a table's page compares seed by seed: for suites whose runs of one seed share the
+# order of the data.
 #
 # usage: benchmarks/kept_suites.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
 #                                                FOLDER's last part is; baselines are in FOLDER/baselines (`baselines`). Of a suite
@@ -23,6 +24,20 @@ trap 'rm -rf "$work"' EXIT
 
 is_finished() { "$lra" status "$1" | grep -Eq '^([0-9]+) of \1 runs finished'; }
 
+is_ablation() { grep -Eq '^ *(factor|pair) {' "$1/suite.textproto"; }
+
+# How local each cell of an ablation attends, measured while the runs have their checkpoints and their data is there.
+keep_locality() { # FROM TO
+  local baselines=
+  [ ! -d "$1/baselines" ] || baselines="--baselines $1/baselines"
+  # shellcheck disable=SC2086
+  if "$lra" ablate "$1" $baselines --locality --json --quiet >"$work/locality.json" && grep -q mean_distance_tokens "$work/locality.json"; then
+    cp "$work/locality.json" "$2"
+  else
+    echo "$1 has no checkpoints (or no data) to say how local its cells attend: locality.json stays as it was" >&2
+  fi
+}
+
 keep() {
   local from=${1%/} to=docs/records/$(basename "$1") run file
   [ -f "$from/suite.textproto" ] || { echo "$from holds no suite" >&2; exit 2; }
@@ -37,9 +52,10 @@ keep() {
     done
   done
   [ ! -d "$from/plan" ] || cp -r "$from/plan" "$to.new" # what was predicted (benchmarks/planned_hours.py)
-  for file in words.md paired; do [ ! -f "$to/$file" ] || cp "$to/$file" "$to.new"; done
+  for file in words.md paired locality.json; do [ ! -f "$to/$file" ] || cp "$to/$file" "$to.new"; done
   if is_finished "$from"; then
     cp "$from/suite.textproto" "$to.new"
+    ! is_ablation "$from" || keep_locality "$from" "$to.new"
   else
     echo "$from is not finished: its page is for later" >&2
   fi
@@ -68,7 +84,7 @@ baselines() {
 suites() {
   local file
   for file in docs/records/*/suite.textproto; do
-    if grep -Eq '^ *(factor|pair) {' "$file"; then [ "$1" = ablations ]; else [ "$1" = tables ]; fi || continue
+    if is_ablation "$(dirname "$file")"; then [ "$1" = ablations ]; else [ "$1" = tables ]; fi || continue
     basename "$(dirname "$file")"
   done
 }
@@ -93,9 +109,16 @@ ablation_page() {
     { print }
     /^## / && design in known { printf "\n![%s](../pictures/%s-%d.svg)\n", substr($0, 4), name, ++n }
   ' "$work/ablation.md" "$work/ablation.md"
+  [ ! -f "docs/records/$1/locality.json" ] || locality "$1"
   printf '\n## Learning curves\n'
   curves "$1"
   [ ! -f "docs/records/$1/words.md" ] || { echo && cat "docs/records/$1/words.md"; }
+}
+
+locality() {
+  printf '\n## Locality\n\n'
+  "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --json >"$work/effects.json"
+  python3 benchmarks/locality_table.py "docs/records/$1/locality.json" "$work/effects.json"
 }
 
 curves() {
@@ -181,5 +204,5 @@ case "${1:-}" in
   write) write ;;
   digests) write_digests ;;
   check) check ;;
-  *) sed -n '2,15p' "$0"; exit 2 ;;
+  *) sed -n '2,16p' "$0"; exit 2 ;;
 esac
