@@ -173,6 +173,7 @@ write_digests() {
   mv "$made.new" "$made"
 }
 
+# Tables of docs/reweighting.md are copies of some pages: benchmarks/reweighting.sh.
 write() {
   local suite
   mkdir -p docs/ablations
