@@ -131,7 +131,7 @@ table_page() {
   sed '/<!-- results begin -->/q' "docs/tables/$1.md"
   local printed
   printed=$(printed_beside table "$1")
-  # Else the benchmark's own numbers.
+  # Without any, the benchmark's own numbers stand beside ours. Names are words apart.
   # shellcheck disable=SC2086
   "$lra" table "docs/records/$1" --published ${printed:-cosformer2022 lra2020} --cost --format md
   [ ! -f "docs/records/$1/paired" ] || paired "$1"

@@ -50,7 +50,7 @@ TEST(CategoricalScorerTest, TargetsOfOneExampleAreItsOwnSums) {
   EXPECT_NEAR(sums->totals.at(kNats)[2], 3 * right, 1e-12);
 }
 
-// As where all tokens of the examples are given.
+// All tokens of these examples are given.
 TEST(CategoricalScorerTest, ExamplesWithoutTargetsHaveSumsOfNothing) {
   const auto sums = Score({.classes = 2, .example_count = 3});
   ASSERT_TRUE(sums.ok()) << sums.status();

@@ -53,7 +53,7 @@ struct Generated {
   std::string attention;             // registered name
   double seconds = 0;                // all steps
   int64_t state_bytes_per_text = 0;  // at the end
-  // Of the texts that grew first, after every piece that was read; the first one is what is given.
+  // The texts that grew first, after every piece that was read; the first size is of what is given.
   std::vector<StateSize> state_sizes{};
 };
 

@@ -206,7 +206,7 @@ class RunVerifier {
     return ScoringOptions(config, config.evaluation().scored_examples());
   }
 
-  // Of guessed tokens no logits are stored, but what each example scored.
+  // No logits of guessed tokens are stored: each example has its score.
   void VerifyTokens(const SplitResult& result, const std::optional<OpenedCheckpoint>& opened) {
     KnownPredictions known;
     known.rounding = RoundingOf(record_->config().numerics(), /*is_half=*/false);

@@ -36,8 +36,8 @@ struct KeptResult {
 };
 
 struct ItemStatus {
-  // "12 of 40 runs", "40 runs under other rules", "60 of 96 cells" (a grid), "not run", "not kept" (a
-  // command whose output is not kept), "not to be run here".
+  // "12 of 40 runs", "40 runs under other rules", "60 of 96 cells" (a grid), "not run", "not kept"
+  // (a command whose output is not kept), "not to be run here".
   std::string text;
   std::vector<KeptResult> kept;  // that are there
 };

@@ -111,16 +111,14 @@ TEST(Papers, AskForCommandsThatThePageShows) {
     return items;
   };
   const std::map<std::string, PaperItem> items = items_of("cosformer2022");
-  EXPECT_THAT(
-      CommandsOf(items.at("Table 4")),
-      ElementsAre("lra run cosformer_table4_small", "lra run cosformer_table4",
-                  "lra table runs/cosformer_table4_small --published cosformer2022"));
-  EXPECT_THAT(
-      CommandsOf(items.at("Table 6")),
-      ElementsAre("lra run cosformer_table6_small", "lra run cosformer_table6",
-                  "lra table runs/cosformer_table6_small",
-                  "lra ablate runs/cosformer_table6_small --published cosformer2022_table6",
-                  "lra ablate runs/cosformer_table6 --published cosformer2022_table6"));
+  EXPECT_THAT(CommandsOf(items.at("Table 4")),
+              ElementsAre("lra run cosformer_table4_small", "lra run cosformer_table4",
+                          "lra table runs/cosformer_table4_small --published cosformer2022"));
+  EXPECT_THAT(CommandsOf(items.at("Table 6")),
+              ElementsAre("lra run cosformer_table6_small", "lra run cosformer_table6",
+                          "lra table runs/cosformer_table6_small",
+                          "lra ablate runs/cosformer_table6_small --published cosformer2022_table6",
+                          "lra ablate runs/cosformer_table6 --published cosformer2022_table6"));
   EXPECT_THAT(CommandsOf(items.at("Table 5")),
               ElementsAre("lra bench efficiency --grid cosformer_table5_small",
                           "lra bench efficiency --grid cosformer_table5"));
