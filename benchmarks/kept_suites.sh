@@ -30,7 +30,6 @@ is_ablation() { grep -Eq '^ *(factor|pair) {' "$1/suite.textproto"; }
 keep_locality() { # FROM TO
   local baselines=
   [ ! -d "$1/baselines" ] || baselines="--baselines $1/baselines"
-  # shellcheck disable=SC2086
   if "$lra" ablate "$1" $baselines --locality --json --quiet >"$work/locality.json" && grep -q mean_distance_tokens "$work/locality.json"; then
     cp "$work/locality.json" "$2"
   else
@@ -100,7 +99,6 @@ printed_beside() { # COMMAND SUITE
 ablation_page() {
   local printed
   printed=$(printed_beside ablate "$1")
-  # shellcheck disable=SC2086
   "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" ${printed:+--published $printed} --format md >"$work/ablation.md"
   awk -v name="$1" '
     /^## / { ++design }
@@ -132,7 +130,6 @@ table_page() {
   local printed
   printed=$(printed_beside table "$1")
   # Without any, the benchmark's own numbers stand beside ours. Names are words apart.
-  # shellcheck disable=SC2086
   "$lra" table "docs/records/$1" --published ${printed:-cosformer2022 lra2020} --cost --format md
   [ ! -f "docs/records/$1/paired" ] || paired "$1"
   printf '\n## Learning curves\n'

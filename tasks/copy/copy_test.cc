@@ -106,8 +106,7 @@ TEST(CopyTest, HiddenTokensHaveNoSeparatorInFront) {
   DataView view;
   view.set_target(DataView::MASKED);
   const auto task = *MakeTask("copy");
-  for (const auto& method : AllBaselines(*task, view))
-    EXPECT_NE(method->facts().name, "separator");
+  for (const auto& method : AllBaselines(*task, view)) EXPECT_NE(method->facts().name, "separator");
 }
 
 TEST(CopyTest, TheOracleNamesWhatIsNoCopyAndAWrongPrompt) {
