@@ -128,8 +128,8 @@ curves() {
 table_page() {
   sed '/<!-- results begin -->/q' "docs/tables/$1.md"
   local printed
-  printed=$(printed_beside table "$1")
-  # Without any, the benchmark's own numbers stand beside ours. Names are words apart.
+  printed=$(printed_beside table "$1") # without any, the benchmark's own numbers stand beside ours
+  # shellcheck disable=SC2086
   "$lra" table "docs/records/$1" --published ${printed:-cosformer2022 lra2020} --cost --format md
   [ ! -f "docs/records/$1/paired" ] || paired "$1"
   printf '\n## Learning curves\n'
