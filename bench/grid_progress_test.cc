@@ -21,7 +21,7 @@ std::vector<BenchRecord> CellsOfGrid() {
   return cells;
 }
 
-class GridProgressTest : public testing::Test {
+class GridProgressTest : public ::testing::Test {
  protected:
   void Keep(const BenchRecord& cell) { ASSERT_TRUE(AppendRecord(path_, cell).ok()); }
   int Measured() { return ProgressOfGrid(kGrid, path_)->measured; }

@@ -14,17 +14,17 @@
 namespace lra {
 namespace {
 
-using Row = PublishedSpeeds::Row;
+using PrintedRow = PublishedSpeeds::Row;
 
-const Row* FindRow(const PublishedSpeeds& published, const std::string& attention) {
-  for (const Row& row : published.rows()) {
+const PrintedRow* FindRow(const PublishedSpeeds& published, const std::string& attention) {
+  for (const PrintedRow& row : published.rows()) {
     if (row.attention() == attention) return &row;
   }
   return nullptr;
 }
 
 // Steps a second; nothing where the paper has none.
-std::optional<double> Printed(const Row* row, bool is_training, int column) {
+std::optional<double> Printed(const PrintedRow* row, bool is_training, int column) {
   if (row == nullptr) return std::nullopt;
   const auto& speeds = is_training ? row->training() : row->inference();
   if (column >= speeds.size() || speeds[column] <= 0) return std::nullopt;
@@ -57,9 +57,10 @@ using Numbers = google::protobuf::RepeatedField<double>;
 
 // Adds a column for each length where any row has numbers of this kind.
 void AddPrinted(const PublishedSpeeds& published, const char* what,
-                const Numbers& (Row::*numbers)() const, TextTable* table) {
-  const bool has_any = std::any_of(published.rows().begin(), published.rows().end(),
-                                   [&](const Row& row) { return !(row.*numbers)().empty(); });
+                const Numbers& (PrintedRow::*numbers)() const, TextTable* table) {
+  const bool has_any =
+      std::any_of(published.rows().begin(), published.rows().end(),
+                  [&](const PrintedRow& row) { return !(row.*numbers)().empty(); });
   if (!has_any) return;
   for (int t = 0; t < published.tokens_size(); ++t) {
     table->header.push_back(absl::StrCat(what, ", ", published.tokens(t)));
@@ -76,10 +77,10 @@ void AddPrinted(const PublishedSpeeds& published, const char* what,
 
 TextTable PrintedSpeedsTable(const PublishedSpeeds& published) {
   TextTable table = {"", {"method"}, {}};
-  for (const Row& row : published.rows()) table.rows.push_back({row.label()});
-  AddPrinted(published, "training", &Row::training, &table);
-  AddPrinted(published, "inference", &Row::inference, &table);
-  AddPrinted(published, "peak GB", &Row::peak_gigabytes, &table);
+  for (const PrintedRow& row : published.rows()) table.rows.push_back({row.label()});
+  AddPrinted(published, "training", &PrintedRow::training, &table);
+  AddPrinted(published, "inference", &PrintedRow::inference, &table);
+  AddPrinted(published, "peak GB", &PrintedRow::peak_gigabytes, &table);
   return table;
 }
 
@@ -88,7 +89,7 @@ absl::StatusOr<PublishedSpeeds> LoadPublishedSpeeds(const std::string& name) {
                        ConfigPath("published_speeds", "published speeds", name));
   PublishedSpeeds published;
   LRA_RETURN_IF_ERROR(ReadTextProto(path, &published));
-  for (const Row& row : published.rows()) {
+  for (const PrintedRow& row : published.rows()) {
     for (const auto* speeds : {&row.training(), &row.inference(), &row.peak_gigabytes()}) {
       if (!speeds->empty() && speeds->size() != published.tokens_size()) {
         return absl::InvalidArgumentError(absl::StrCat(path, ": ", row.label(), " has ",
@@ -116,7 +117,7 @@ TextTable PublishedSpeedsTable(const PublishedSpeeds& published, const Panel& pa
   for (const int64_t tokens : published.tokens())
     table.header.push_back(absl::StrCat(tokens / 1000, "K"));
   bool is_any = false;
-  for (const Row& row : published.rows()) {
+  for (const PrintedRow& row : published.rows()) {
     const Series* ours = FindSeries(panel, row.attention());
     if (ours == nullptr) continue;
     std::vector<std::string> cells = {row.label()};

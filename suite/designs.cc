@@ -280,10 +280,10 @@ std::string WhyNoEffects(const std::string& folder, const absl::Status& refusal)
 
 }  // namespace
 
-bool HasDesign(const SuiteFile& suite) {
-  const std::vector<Design> designs = DesignsOf(suite);
-  return std::any_of(designs.begin(), designs.end(),
-                     [](const Design& design) { return !FactorsOf(design).empty(); });
+bool IsDesigned(const SuiteFile& suite) {
+  return std::any_of(suite.group().begin(), suite.group().end(), [](const SuiteGroup& group) {
+    return group.factor_size() > 0 || group.pair_size() > 0;
+  });
 }
 
 absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
@@ -329,7 +329,7 @@ absl::StatusOr<SuiteEffects> AblateSuites(absl::Span<const std::string> folders,
                        FindTrainedRuns(found, request.split, request.metric));
   for (const std::string& folder : folders) {
     const absl::StatusOr<SuiteFile> suite = SuiteOfFolder(folder);
-    if (suite.ok() && !HasDesign(*suite)) continue;
+    if (suite.ok() && !IsDesigned(*suite)) continue;
     request.folder = folder;
     absl::StatusOr<AblationReport> report = AblateSuite(request, runs);
     if (report.ok())

@@ -30,8 +30,9 @@ struct AblateRequest {
   std::vector<std::string> published{};
 };
 
-// Whether AblateSuite() finds a design in the suite.
-bool HasDesign(const SuiteFile& suite);
+// Whether a group of the suite has factors or pairs. Several attentions can be compared like a
+// factor's levels, but a suite that has no more is a table.
+bool IsDesigned(const SuiteFile& suite);
 
 // Each group of the suite that has factors (several attentions are one) is a design of its own,
 // analysed by itself, and so is each of its pairs; groups of explicit cells are none. Errors:

@@ -288,12 +288,12 @@ TEST_F(DesignsTest, APairIsADesign) {
 TEST_F(DesignsTest, SeveralSuitesAtOnce) {
   WriteAll();
   const std::string waiting = folder_.File("waiting"), plain = folder_.File("plain");
-  SuiteFile cells = TwoByTwo();
-  cells.mutable_group(0)->add_cell()->set_attention("relu");
+  SuiteFile table = TwoByTwo();
+  table.mutable_group(0)->clear_factor();
   ASSERT_TRUE(ClaimSuiteFolder(waiting, TwoByTwo()).ok());
-  ASSERT_TRUE(ClaimSuiteFolder(plain, cells).ok());
-  EXPECT_TRUE(HasDesign(TwoByTwo()));
-  EXPECT_FALSE(HasDesign(cells));
+  ASSERT_TRUE(ClaimSuiteFolder(plain, table).ok());
+  EXPECT_TRUE(IsDesigned(TwoByTwo()));
+  EXPECT_FALSE(IsDesigned(table));
   const std::vector<std::string> paths = {Folder() + "/", waiting};
   const std::vector<std::string> folders = SuiteFoldersBelow(paths);
   EXPECT_THAT(folders, ElementsAre(Folder(), plain, waiting));
