@@ -69,8 +69,9 @@ class RawReader {
   // True if the examples of each split come in their final order. False if they come as the source
   // holds them (archives pack in any order); then Order gives the final order.
   virtual bool is_ordered() const { return true; }
-  // To be called after the end: every key of Next once, split by split in final order. An error if
-  // something is missing or occurs twice.
+  // To be called after the end: every key of Next once, split by split in final order; keys that
+  // turned out to be no part of the data are left out. An error if something is missing or occurs
+  // twice.
   virtual absl::StatusOr<std::vector<OrderedExample>> Order() {
     return std::vector<OrderedExample>();
   }

@@ -171,7 +171,8 @@ TEST_F(BytesTest, RefusesWhatCannotBeSplit) {
 }
 
 // A file beside the folders of splits is none of the texts, whatever is wrong with it.
-TEST_F(BytesTest, PassesOverALinkBesideTheSplits) {
+TEST_F(BytesTest, PassesOverWhatLiesBesideTheSplits) {
+  ExpectPassedOver(Good(), {{"books/README.txt", "read me"}, {"books/empty.txt", ""}});
   ExpectPassedOver(Good(), {{"books/notes.txt", "/etc/passwd", AE_IFLNK}});
 }
 
