@@ -10,9 +10,9 @@ checkpoints, predictions and results (as in benchmarks/equal_results.py), and wh
 line for each kill. Exit code 1: something differs, which is named, or the suite ended before its last kill.
 
 --log FILE keeps the evidence, a JSON object a line: the suite with program and machine; each kill, with its time and the
-step of every run that was at work; for each run the SHA-256 of its results in either folder, which cover the tensors of
-its checkpoints, and for each page that of its bytes without the cost; the verdict. Without --only, or with
---only compare. Logs of the project stand in docs/records/killed.
+step of every run that had begun and not ended; for each run the SHA-256 of its results in either folder, which cover the
+tensors of its checkpoints, and for each page that of its bytes without the cost; the verdict. It is written when all is
+compared, also with --only compare. The project keeps its logs in docs/records/killed.
 """
 import argparse
 import csv
@@ -46,11 +46,18 @@ def kills_of(args):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def running(args):
-    """The steps of the runs that are at work, by name; none where the suite has not come so far."""
-    done = subprocess.run([str(args.program), "status", str(args.out / "killed"), "--json"], capture_output=True, text=True)
-    listed = json.loads(done.stdout)["runs"] if done.returncode == 0 else []
-    return {run["run"]: run["step"] for run in listed if run["state"] == "running"}
+def last_step(folder):
+    """Of a run's curve; 0 before its first point."""
+    curve = folder / "curve.jsonl"
+    lines = curve.read_text().split("\n")[:-1] if curve.exists() else []  # behind the last newline a line may be cut off
+    return json.loads(lines[-1])["step"] if lines else 0
+
+
+def begun(args):
+    """The steps of the runs that have begun and not ended, by name; read without a process of lra, to kill and begin at once."""
+    killed = args.out / "killed"
+    folders = {path.parent for name in ("curve.jsonl", "checkpoint") for path in killed.glob(f"*/{name}")}
+    return {folder.name: last_step(folder) for folder in sorted(folders) if not (folder / "record.json").exists()}
 
 
 def kill_once(args, count, wait):
@@ -61,16 +68,15 @@ def kill_once(args, count, wait):
         process.wait(timeout=wait)
         return False
     except subprocess.TimeoutExpired:
-        at_work = running(args)
-    process.send_signal(signal.SIGKILL)
+        process.send_signal(signal.SIGKILL)
     if process.wait() != -signal.SIGKILL:
         return False
     kill = {"kill": count, "unix_seconds": round(time.time()), "after_seconds": round(time.monotonic() - start, 1),
-            "finished": len(runs(args.out / "killed")), "running": at_work}
+            "finished": len(runs(args.out / "killed")), "begun": begun(args)}
     with open(args.out / "kills.jsonl", "a") as file:
         file.write(json.dumps(kill) + "\n")
     print(f"kill {count} of {args.kills} after {kill['after_seconds']} s, {kill['finished']} runs finished, "
-          f"{len(at_work)} running", flush=True)
+          f"{len(kill['begun'])} begun", flush=True)
     return True
 
 
