@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether runs on record come out the same when they are trained again, and how long that took beside what was planned.
 
-usage: benchmarks/trained_again.py LRA docs/records/SUITE AGAIN [--out FILE.jsonl]
+usage: benchmarks/trained_again.py LRA docs/records/SUITE AGAIN [--out FILE.log]
 
 AGAIN is the folder of `lra run SUITE` (or of a part of it: --shard) by another build, on another machine or another day.
 Of each of its runs that has a record in both, a line says which fields of configuration, data, results and curve
