@@ -131,8 +131,8 @@ void LeaveKilled(const TrainRequest& undisturbed, int64_t step, const TrainReque
   std::filesystem::copy(StageFolder(undisturbed), StageFolder(killed),
                         std::filesystem::copy_options::recursive);
   OverwriteFile(StageFolder(killed) + "/checkpoint/latest", absl::StrCat("step-", step, "\n"));
-  OverwriteFile(StageFolder(killed) + "/curve.jsonl.tmp-1234", "{");
-  OverwriteFile(StageFolder(killed) + "/tensorboard/events.tmp-1234", "");
+  OverwriteFile(StageFolder(killed) + "/curve.jsonl.tmp-1234-0", "{");
+  OverwriteFile(StageFolder(killed) + "/tensorboard/events.tmp-1234-0", "");
 }
 
 TEST_F(PretrainTest, AKilledStageEndsInTheSameBits) {
@@ -155,8 +155,8 @@ TEST_F(PretrainTest, AKilledStageEndsInTheSameBits) {
     EXPECT_EQ(*ReadFile(StageFolder(undisturbed) + file), *ReadFile(StageFolder(killed) + file))
         << file;
   }
-  EXPECT_FALSE(FileExists(StageFolder(killed) + "/curve.jsonl.tmp-1234"));
-  EXPECT_FALSE(FileExists(StageFolder(killed) + "/tensorboard/events.tmp-1234"));
+  EXPECT_FALSE(FileExists(StageFolder(killed) + "/curve.jsonl.tmp-1234-0"));
+  EXPECT_FALSE(FileExists(StageFolder(killed) + "/tensorboard/events.tmp-1234-0"));
 }
 
 TEST_F(PretrainTest, GoingOnWithAnotherConfigurationNamesTheField) {

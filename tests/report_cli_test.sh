@@ -40,7 +40,14 @@ expect 0 '"tables"' "$lra" table one --format json
 cp -r one half
 cat >half/suite.textproto <<END
 description: "of this test"
-group { task: "listops" attention: ["linear", "relu"] seeds: "0-1" preset: "smoke" }
+group {
+  task: "listops" attention: "linear" seeds: "0-1" preset: "smoke"
+  factor {
+    name: "positions"
+    level { name: "absolute" set: "model.positions=SINUSOID" }
+    level { name: "none" set: "model.positions=NO_POSITIONS" }
+  }
+}
 END
 expect 0 'half.html' "$lra" report half --out half.html
 has half.html '<li>half: 0 of 4 runs finished, 4 waiting</li>'
