@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "eval/ablation_text.h"
 #include "eval/metric.h"
 #include "eval/table_html.h"
 #include "report/folder_files.h"
@@ -44,12 +45,20 @@ std::vector<std::string> Texts(const Json& object, const char* name) {
 // Whether an effect can be of that size; what is larger is no number that somebody measured.
 bool IsAmount(double value) { return std::isfinite(value) && std::abs(value) < 1e9; }
 
+// The tasks that an effect is on, in words.
+std::string Where(const Json& json) {
+  AblationEffect effect;
+  effect.task = TextField(json, "task");
+  effect.less_task = TextField(json, "less_task");
+  return WhereText(effect);
+}
+
 // An effect as people read it. Its numbers are in the metric's own scale.
 struct Effect {
   explicit Effect(const Json& json)
       : kind(TextField(json, "kind")),
         name(TextField(json, "effect")),
-        task(TextField(json, "task")),
+        task(Where(json)),
         verdict(TextField(json, "verdict")),
         p(Number(json, "p_corrected")) {
     const auto found = FindMetric(TextField(json, "metric"));
@@ -57,8 +66,6 @@ struct Effect {
     difference = Number(json, "difference");
     low = Number(json, "low");
     high = Number(json, "high");
-    if (const std::string less = TextField(json, "less_task"); !less.empty())
-      absl::StrAppend(&task, " less ", less);
   }
   bool is_known() const {
     return metric != nullptr && IsAmount(difference) && IsAmount(low) && IsAmount(high);

@@ -78,7 +78,11 @@ constexpr char kDesigns[] = R"({"suite": "mine", "designs": [{
     {"kind": "main", "effect": "cosine - none", "task": "text", "metric": "accuracy",
      "difference": 0.012, "low": 0.004, "high": 0.02, "p_corrected": 0.006, "verdict": "yes"},
     {"kind": "interaction", "effect": "cosine x rotary", "task": "text", "metric": "accuracy",
-     "verdict": "not enough seeds"}]}]})";
+     "verdict": "not enough seeds"},
+    {"kind": "main", "effect": "cosine - none", "task": "", "metric": "accuracy",
+     "difference": 0.01, "low": 0, "high": 0.02, "p_corrected": 0.04, "verdict": "yes"},
+    {"kind": "interaction", "effect": "cosine - none", "task": "text", "less_task": "image",
+     "metric": "accuracy", "verdict": "not enough seeds"}]}]})";
 
 TEST(AblationPartTest, EffectsAreATableAndAFigure) {
   const TestFolder folder;
@@ -88,10 +92,13 @@ TEST(AblationPartTest, EffectsAreATableAndAFigure) {
   ASSERT_EQ(part.designs.size(), 1);
   EXPECT_EQ(part.designs[0]["unit"], "points");
   EXPECT_EQ(part.designs[0]["effects"].dump(),
-            "[{\"label\":\"cosine - none (text)\",\"value\":1.2,\"low\":0.4,\"high\":2.0}]");
+            "[{\"label\":\"cosine - none (text)\",\"value\":1.2,\"low\":0.4,\"high\":2.0},"
+            "{\"label\":\"cosine - none (the average of the tasks)\",\"value\":1.0,\"low\":0.0,"
+            "\"high\":2.0}]");
   EXPECT_THAT(part.html, HasSubstr("<li>The cosine raises the score.</li>"));
   EXPECT_THAT(part.html, HasSubstr("<td>+1.20 [0.40, 2.00] points</td><td>0.006</td><td>yes</td>"));
   EXPECT_THAT(part.html, HasSubstr("<td>-</td><td>-</td><td>not enough seeds</td>"));
+  EXPECT_THAT(part.html, HasSubstr("<td>interaction</td><td>text less image</td><td>-</td>"));
   EXPECT_THAT(part.html, HasSubstr("<h3>mine: &lt;b&gt;re-weighting&lt;/b&gt;</h3>"));
   EXPECT_THAT(part.html, Not(HasSubstr("<b>")));
 }
