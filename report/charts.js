@@ -83,9 +83,11 @@ const MARGIN = {
   bottom: 40
 };
 
+function widthOf(options) { return Math.max(260, Math.min(options.width || 480, 640)); }
+
 // The frame of a chart: axes with numbers and names. `xs` and `ys` are all values that must fit.
 function makeFrame(options, xs, ys) {
-  const width = Math.max(260, Math.min(options.width || 480, 640)), height = options.height || 240;
+  const width = widthOf(options), height = options.height || 240;
   const x =
       makeScale(xs, MARGIN.left, width - MARGIN.right, options.logX, Math.max(3, width / 110));
   const y = makeScale(ys, height - MARGIN.bottom, MARGIN.top, options.logY, 5);
@@ -243,6 +245,19 @@ function pointChart(options, points) {
   return element('figure', {}, element('figcaption', {}, options.title), frame.picture);
 }
 
+// A text in lines that fit into so many pixels, as far as its words do.
+function wrap(text, width) {
+  const most = Math.floor(width / 6.6), lines = [];
+  for (const word of text.split(' ')) {
+    const last = lines.length - 1;
+    if (last >= 0 && lines[last].length + 1 + word.length <= most)
+      lines[last] += ` ${word}`;
+    else
+      lines.push(word);
+  }
+  return lines;
+}
+
 // A figure of effects with their intervals, a line each: {title, unit, effects: [{label, value,
 // low, high}]}.
 function effectChart(design, width) {
@@ -257,15 +272,17 @@ function effectChart(design, width) {
   const title = `${design.title}: effects in ${design.unit}, with their intervals`;
   const xs =
       effects.flatMap((effect) => [effect.value, effect.low, effect.high, 0].filter(isNumber));
+  const names = effects.map((effect) => wrap(effect.label, widthOf({width}) - 8));
+  const above = 14 * (Math.max(...names.map((lines) => lines.length)) - 1), row = 34 + above;
   const frame = makeFrame(
       {
         width,
-        height: 60 + 34 * effects.length,
+        height: 60 + row * effects.length,
         xName: design.unit,
         hidesY: true,
         alternative: `${title}. ${words}`
       },
-      xs, [-0.7, ...places]);
+      xs, [-0.7, ...places, effects.length - 1 + above / row]);
   const top = frame.y.place(effects.length - 1), bottom = frame.y.place(-0.7);
   frame.picture.append(segment(frame.x.place(0), top - 8, frame.x.place(0), bottom, 'axis'));
   effects.forEach((effect, i) => {
@@ -275,7 +292,7 @@ function effectChart(design, width) {
           frame.x.place(effect.low), y + 8, frame.x.place(effect.high), y + 8, 'whisker c0'));
     frame.picture.append(
         shape('circle', {cx: frame.x.place(effect.value), cy: y + 8, r: 4, class: 'mark c0'}),
-        label(4, y, 'start', effect.label));
+        ...names[i].map((line, n) => label(4, y - 14 * (names[i].length - 1 - n), 'start', line)));
   });
   return element('figure', {}, element('figcaption', {}, title), frame.picture);
 }
