@@ -27,6 +27,7 @@ class Browser:
         os.close(commands_read), os.close(answers_write)
         self.buffer, self.number, self.events = b"", 0, []
         self.session = None
+        self.version = self.call("Browser.getVersion")["product"]
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -95,8 +96,8 @@ class Browser:
                 found.append(f"asks for {what['request']['url']}")
         return found
 
-    def resize(self, width, height, is_phone=False):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=is_phone)
+    def resize(self, width, height, is_phone=False, scale=1):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=is_phone)
 
     def prefer(self, scheme):
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
