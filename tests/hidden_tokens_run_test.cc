@@ -35,7 +35,6 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 using testing::Contains;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -164,7 +163,9 @@ TEST_F(HiddenTokensRunTest, EveryReaderSaysWhatTheRecordSays) {
   const Verification sound = VerifyRun(run, {.threads = 1, .quiet = true});
   EXPECT_THAT(sound.changes, IsEmpty());
   EXPECT_THAT(sound.missing_files, IsEmpty());
-  EXPECT_THAT(sound.not_remade, ElementsAre("its record names no predictions"));
+  EXPECT_THAT(sound.not_remade, IsEmpty());
+  EXPECT_GT(sound.scores.total(), 0);
+  EXPECT_EQ(sound.scores.moved, 0);
   FlipByte(run + "/" + test->example_scores(0).file(), 200);
   EXPECT_THAT(VerifyRun(run, {.threads = 1, .quiet = true}).changes,
               Contains(HasSubstr("bits_per_token.npy")));
