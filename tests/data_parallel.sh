@@ -29,11 +29,13 @@ finish() {
 # train PROCESSES OUT flag...
 train() { begin "$@"; finish "$2"; }
 
-# same_bits A B STEP: weights, moments, predictions and curves are equal.
+# same_bits A B STEP: weights, moments, curves and what was scored are equal: predictions, or scores of examples whose tokens
+# are guessed.
 same_bits() {
-  local file
-  for file in checkpoint/step-$3/weights.safetensors checkpoint/step-$3/optimizer.safetensors predictions.npy \
-    predictions-validation.npy curve.jsonl; do
+  local file scored=("$1"/*-validation.npy)
+  [ -e "${scored[0]}" ] || fail "$1: nothing was scored"
+  for file in checkpoint/step-$3/weights.safetensors checkpoint/step-$3/optimizer.safetensors curve.jsonl "$1"/*.npy; do
+    file=${file#"$1"/}
     cmp "$1/$file" "$2/$file" || fail "$1 and $2 differ in $file"
   done
   "$lra" diff "$1" "$2" >"$work/diff" || fail "$1 and $2 differ: $(cat "$work/diff")"
