@@ -21,7 +21,7 @@ measure() {
   mkdir -p "$kept"
   for grid in "$@"; do
     flags=()
-    [ "$grid" != linear_transformers_table2 ] || flags=(--cell-seconds 200) # softmax takes 80 s for a picture
+    [ "$grid" != linear_transformers_table2 ] || flags=(--cell-seconds 200) # softmax takes more than a minute for a picture
     "$lra" bench efficiency --grid "$grid" --records "$kept/$grid.jsonl" "${flags[@]}" >/dev/null
     # Beside the tiles, what they took the place of.
     [ "$grid" != causal ] || "$lra" bench efficiency --grid "$grid" --kernels generic --records "$kept/$grid.jsonl" >/dev/null

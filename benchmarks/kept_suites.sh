@@ -31,7 +31,9 @@ keep_locality() { # FROM TO
   local baselines=
   [ ! -d "$1/baselines" ] || baselines="--baselines $1/baselines"
   if "$lra" ablate "$1" $baselines --locality --json --quiet >"$work/locality.json" && grep -q mean_distance_tokens "$work/locality.json"; then
-    cp "$work/locality.json" "$2"
+    # Under another name than designs have, since a report takes a file of these for a suite's effects.
+    python3 -c 'import json, sys; it = json.load(sys.stdin); it["localities"] = it.pop("designs"); print(json.dumps(it, indent=2))' \
+      <"$work/locality.json" >"$2/locality.json"
   else
     echo "$1 has no checkpoints (or no data) to say how local its cells attend: locality.json stays as it was" >&2
   fi
@@ -90,7 +92,7 @@ suites() {
 
 # What the suite's paper prints, where `lra papers` sets it beside this suite by `lra COMMAND`.
 printed_beside() { # COMMAND SUITE
-  [ -e "$work/papers.json" ] || "$lra" papers --json >"$work/papers.json"
+  [ -e "$work/papers.json" ] || "$lra" papers --json >"$work/papers.json" || { rm -f "$work/papers.json"; return 1; }
   sed -n "s|.*lra $1 runs/$2 --published \([a-z0-9_ ]*\).*|\1|p" "$work/papers.json" | head -1
 }
 

@@ -3,7 +3,7 @@
 
 usage: benchmarks/locality_table.py LOCALITY EFFECTS
 
-LOCALITY is what `lra ablate RUNS --locality --json` said while the runs had their checkpoints, EFFECTS what `lra ablate` says
+LOCALITY is what `lra ablate RUNS --locality --json` said while the runs had their checkpoints, its designs called localities, EFFECTS what `lra ablate` says
 of their records, as JSON: without the same cells and scores in both, LOCALITY is of other runs, which is an error.
 """
 import json
@@ -55,6 +55,7 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     measured, recorded = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:])
+    measured["designs"] = measured.pop("localities")
     theirs, ours = scores(measured), scores(recorded)
     for cell in sorted({*theirs, *ours}):
         if cell not in theirs or cell not in ours or not are_equal(theirs[cell], ours[cell]):

@@ -53,10 +53,11 @@ def main():
     parser.add_argument("again", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, help="a line of JSON for each run")
     options = parser.parse_args()
-    lines = []
+    lines, unknown = [], 0
     for after in sorted(path.parent for path in options.again.glob("*-s*/record.textproto")):
         before = options.kept / after.name
         if not (before / "record.textproto").exists():
+            unknown += 1
             continue
         plan = options.again / "plan" / (after.name.rsplit("-s", 1)[0] + ".textproto")
         took = options.again / "times" / (after.name + ".textproto")
@@ -66,7 +67,8 @@ def main():
     unlike = [line for line in lines if line["differing"]]
     for line in unlike:
         print(f"{line['run']}: {', '.join(line['differing'])}")
-    print(f"{len(lines)} runs trained again, {len(lines) - len(unlike)} with the same results, bit for bit")
+    print(f"{len(lines)} runs trained again, {len(lines) - len(unlike)} with the same results, bit for bit"
+          + (f"; {unknown} others have no record in {options.kept}" if unknown else ""))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text("".join(json.dumps(line) + "\n" for line in lines))

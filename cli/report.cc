@@ -57,7 +57,8 @@ absl::StatusOr<std::vector<std::string>> SuiteProgress(const std::vector<std::st
 // What `lra ablate` says of each suite that has no file of it among its runs.
 absl::StatusOr<SuiteEffects> EffectsWithoutFile(const LoadedBoard& loaded) {
   std::vector<std::string> suites = SuiteFoldersBelow(loaded.folders);
-  std::erase_if(suites, HasAblations);
+  std::erase_if(
+      suites, [&loaded](const std::string& suite) { return HasAblations(suite, loaded.folders); });
   const LeaderboardOptions& options = loaded.board.options;
   AblateRequest request;
   request.split = options.split;

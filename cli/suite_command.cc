@@ -289,15 +289,18 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   return judged;
 }
 
+absl::Status CheckBegun(const std::string& name, const std::string& folder) {
+  if (FileExists(JoinPath(folder, kSuiteFile)) || !ConfigPath("suites", "suite", name).ok())
+    return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(JoinPath("runs", name), " holds no runs yet; `lra run ", name, "` begins them"));
+}
+
 absl::StatusOr<std::string> SuiteFolder(const std::string& name_or_folder) {
   if (FileExists(name_or_folder)) return name_or_folder;
   const std::string of_name = JoinPath("runs", name_or_folder);
-  if (FileExists(JoinPath(of_name, kSuiteFile))) return of_name;
-  if (ConfigPath("suites", "suite", name_or_folder).ok()) {
-    return absl::NotFoundError(
-        absl::StrCat(of_name, " holds no runs yet; `lra run ", name_or_folder, "` begins them"));
-  }
   if (FileExists(of_name)) return of_name;
+  LRA_RETURN_IF_ERROR(CheckBegun(name_or_folder, of_name));
   const std::string nearest = Nearest(name_or_folder, ConfigNames("suites"));
   if (nearest.empty() || absl::StrContains(name_or_folder, '/')) return name_or_folder;
   return absl::NotFoundError(absl::StrCat(name_or_folder, " is neither a folder nor a suite; did ",

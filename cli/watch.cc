@@ -88,7 +88,7 @@ absl::StatusOr<std::vector<std::string>> RunsOf(const WatchFlags& flags) {
     LRA_ASSIGN_OR_RETURN(const std::string folder, SuiteFolder(name));
     const absl::StatusOr<SuiteFile> suite = SuiteOfFolder(folder);
     if (absl::IsNotFound(suite.status())) {
-      runs.push_back(name);
+      runs.push_back(folder);
       continue;
     }
     LRA_RETURN_IF_ERROR(suite.status());

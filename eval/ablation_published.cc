@@ -99,7 +99,7 @@ std::string OursBeside(const AblationEffect& effect) {
                          : "not known";
 }
 
-// What the table says of itself and of the rows that are compared.
+// What the table says of itself and of the rows of the methods in question.
 std::string RemarksInPrint(const AblationFactors& factors, const PublishedTable& published) {
   std::string text = published.note().empty() ? "" : absl::StrCat(" ", published.note());
   for (const AblationFactor& factor : factors) {

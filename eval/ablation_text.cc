@@ -170,13 +170,18 @@ Json TaskJson(const AblationResult& result, const AblationTask& task) {
   return json;
 }
 
-// The table's numbers as they are printed: percent, where ours are fractions.
+std::string UnitInPrint(const PublishedTable& published, const PrintedEffect& printed) {
+  return printed.columns.empty() ? "" : ColumnOf(published, printed.columns.front()).unit();
+}
+
+// The table's numbers as they are printed, in its own unit: percent where ours are fractions.
 Json PrintedJson(const AblationResult& result, const PublishedTable& published) {
   Json effects = Json::array();
   for (const PrintedEffect& printed : PrintedEffects(result, published)) {
     effects.push_back({{"effect", EffectText(result.ablation.factors, printed.ours->plan)},
                        {"task", printed.ours->task},
                        {"columns", printed.columns},
+                       {"unit", UnitInPrint(published, printed)},
                        {"printed", std::strtod(printed.level.c_str(), nullptr)},
                        {"printed_reference", std::strtod(printed.reference.c_str(), nullptr)}});
   }

@@ -53,7 +53,8 @@ struct Generated {
   std::string attention;             // registered name
   double seconds = 0;                // all steps
   int64_t state_bytes_per_text = 0;  // at the end
-  // The texts that grew first, after every piece that was read; the first size is of what is given.
+  // The texts that grew first, after every piece that was read: the first is what all are given, or
+  // one token.
   std::vector<StateSize> state_sizes{};
 };
 

@@ -1,6 +1,7 @@
 #include "report/ablation_part.h"
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -133,7 +134,16 @@ AblationPart ReadAblations(const std::vector<std::string>& folders) {
   return part;
 }
 
-bool HasAblations(const std::string& folder) { return !ReadAblations({folder}).designs.empty(); }
+bool HasAblations(const std::string& suite_folder, const std::vector<std::string>& folders) {
+  if (!ReadAblations({suite_folder}).designs.empty()) return true;
+  const std::string suite = std::filesystem::path(suite_folder).filename().string();
+  for (const std::string& path : FilesOutsideRuns(folders, ".json")) {
+    const auto json = ReadJsonObject(path);
+    if (json.ok() && !Objects(*json, "designs").empty() && TextField(*json, "suite") == suite)
+      return true;
+  }
+  return false;
+}
 
 void AddAblation(const AblationReport& report, AblationPart* part) {
   AddDesigns(Json::parse(WriteAblationJson(report)), part);

@@ -21,8 +21,9 @@ struct AblationPart {
 // All files "*.json" at or below the folders, outside of runs, that hold "designs"; others are
 // passed over.
 AblationPart ReadAblations(const std::vector<std::string>& folders);
-// Whether such a file is at or below the folder.
-bool HasAblations(const std::string& folder);
+// Whether such a file is at or below the suite's folder, or names this suite below one of the
+// others.
+bool HasAblations(const std::string& suite_folder, const std::vector<std::string>& folders);
 // Adds what a file of this report would.
 void AddAblation(const AblationReport& report, AblationPart* part);
 

@@ -119,9 +119,11 @@ TEST(AblationPartTest, ComputedEffectsAreShownAsTheirFileIs) {
                                        "<td>main</td><td>listops</td><td>+1.8"));  // A - B
 
   const TestFolder folder;
-  EXPECT_FALSE(HasAblations(folder.path()));
+  EXPECT_FALSE(HasAblations(folder.path(), {}));
   ASSERT_TRUE(WriteFileAtomically(folder.File("effects.json"), WriteAblationJson(report)).ok());
-  EXPECT_TRUE(HasAblations(folder.path()));
+  EXPECT_TRUE(HasAblations(folder.path(), {}));
+  EXPECT_TRUE(HasAblations("elsewhere/mine", {folder.path()}));
+  EXPECT_FALSE(HasAblations("elsewhere/another", {folder.path()}));
   const AblationPart read = ReadAblations({folder.path()});
   EXPECT_EQ(read.html, computed.html);
   EXPECT_EQ(read.designs, computed.designs);

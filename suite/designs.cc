@@ -273,7 +273,8 @@ absl::StatusOr<SuiteFile> RequestedSuite(const AblateRequest& request) {
 // Why a suite has no effects, in a line: its missing runs would be many.
 std::string WhyNoEffects(const std::string& folder, const absl::Status& refusal) {
   absl::string_view reason = refusal.message();
-  if (absl::StrContains(reason, '\n')) reason = "runs are missing; `lra ablate` names them";
+  if (absl::IsFailedPrecondition(refusal) && absl::StrContains(reason, '\n'))
+    reason = "runs are missing; `lra ablate` names them";
   absl::ConsumePrefix(&reason, absl::StrCat(folder, ": "));
   return absl::StrCat(folder, ": no effects: ", reason);
 }
@@ -287,7 +288,9 @@ bool IsDesigned(const SuiteFile& suite) {
 }
 
 absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
-  LRA_RETURN_IF_ERROR(RequestedSuite(request).status());  // said before runs are read
+  // What is wrong with the request is said before runs are read.
+  LRA_RETURN_IF_ERROR(RequestedSuite(request).status());
+  LRA_RETURN_IF_ERROR(LoadPublished(request.published).status());
   LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRuns(request, NormalFolder(request.folder)));
   LRA_ASSIGN_OR_RETURN(const TrainedRuns runs,
                        FindTrainedRuns(found, request.split, request.metric));
@@ -324,12 +327,15 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const T
 absl::StatusOr<SuiteEffects> AblateSuites(absl::Span<const std::string> folders,
                                           const FoundRuns& found, AblateRequest request) {
   SuiteEffects effects;
-  if (folders.empty()) return effects;
+  std::vector<std::string> designed(folders.begin(), folders.end());
+  std::erase_if(designed, [](const std::string& folder) {
+    const absl::StatusOr<SuiteFile> suite = SuiteOfFolder(folder);
+    return suite.ok() && !IsDesigned(*suite);
+  });
+  if (designed.empty()) return effects;
   LRA_ASSIGN_OR_RETURN(const TrainedRuns runs,
                        FindTrainedRuns(found, request.split, request.metric));
-  for (const std::string& folder : folders) {
-    const absl::StatusOr<SuiteFile> suite = SuiteOfFolder(folder);
-    if (suite.ok() && !IsDesigned(*suite)) continue;
+  for (const std::string& folder : designed) {
     request.folder = folder;
     absl::StatusOr<AblationReport> report = AblateSuite(request, runs);
     if (report.ok())

@@ -189,8 +189,9 @@ std::string PrintedSpeeds(const PublishedSpeeds& speeds) {
   const TextTable table = PrintedSpeedsTable(speeds);
   std::vector<Row> rows = {table.header};
   rows.insert(rows.end(), table.rows.begin(), table.rows.end());
-  return absl::StrCat(MarkdownTable(rows), "\nSteps a second: ", speeds.source(),
-                      "; evidence class ", speeds.evidence_class(), ". ", speeds.note(), ".\n");
+  return absl::StrCat(MarkdownTable(rows), "\n", speeds.source(), "; evidence class ",
+                      speeds.evidence_class(), "; training and inference in steps a second. ",
+                      speeds.note(), ".\n");
 }
 
 std::string Section(const Entry& entry, const std::string& records) {

@@ -16,6 +16,7 @@
 #include "lra/files.h"
 #include "lra/protocol_rules.h"
 #include "lra/status_macros.h"
+#include "lra/temporary_name.h"
 #include "lra/textproto.h"
 #include "suite/cells.h"
 
@@ -103,8 +104,9 @@ void AddSuiteFolders(const std::string& path, FolderOfPlace* folders) {
   for (; !error && it != end; it.increment(error)) {
     std::error_code ignored;
     if (!it->is_directory(ignored)) continue;
-    AddIfSuite(it->path(), folders);
-    if (HoldsRun(it->path())) it.disable_recursion_pending();
+    const bool is_half = IsTemporaryName(it->path().filename().string());
+    if (!is_half) AddIfSuite(it->path(), folders);
+    if (is_half || HoldsRun(it->path())) it.disable_recursion_pending();
   }
 }
 

@@ -2,6 +2,8 @@
 #ifndef LRA_TASKS_TASK_CHECK_H_
 #define LRA_TASKS_TASK_CHECK_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,8 @@
 #include "tasks/task.h"
 
 namespace lra {
+
+struct HostBatch;
 
 struct TaskCheckOptions {
   std::string task;
@@ -34,6 +38,16 @@ struct TaskCheckLine {
 absl::StatusOr<std::vector<TaskCheckLine>> CheckTask(const TaskCheckOptions& options);
 
 namespace internal {
+
+// An example as it is to be guessed: its tokens under the view, and how many of them are given.
+struct Guessable {
+  std::vector<int32_t> ids;
+  size_t given = 0;
+};
+// Whether the batch of this example alone shows it and asks for what is not given.
+bool AsksForTheNext(const HostBatch& batch, const Guessable& example);
+// Whether the mask stands for some tokens that are not given, which are asked for.
+bool AsksForTheHidden(const HostBatch& batch, const Guessable& example, int32_t mask);
 
 // OK, or what is wrong. `data` is open with every split.
 absl::Status CheckRoundTrips(const Task& task, const Dataset& data);

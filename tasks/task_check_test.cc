@@ -10,6 +10,7 @@
 
 #include "datasets/data_test_util.h"
 #include "datasets/dataset.h"
+#include "datasets/host_batch.h"
 #include "lra/folder_test_util.h"
 
 namespace lra {
@@ -78,6 +79,47 @@ TEST_F(TaskCheckTest, ARawFormKeepsHowManyTokensAreGiven) {
 // Also where nothing is left to guess.
 TEST_F(TaskCheckTest, ViewsAskForWhatIsNotGiven) {
   EXPECT_EQ(internal::CheckViews(data_), absl::OkStatus());
+}
+
+TEST_F(TaskCheckTest, OtherTargetsThanTheNextTokensAreSeen) {
+  const internal::Guessable example = {{5, 6, 7, 8}, 1};
+  HostBatch right;
+  right.tokens = {5, 6, 7, 8};
+  right.labels = {6, 7, 8};
+  right.prompts = {1};
+  EXPECT_TRUE(internal::AsksForTheNext(right, example));
+  HostBatch shifted = right;
+  shifted.labels = {7, 8, 8};
+  EXPECT_FALSE(internal::AsksForTheNext(shifted, example));
+  HostBatch fewer = right;
+  fewer.prompts = {2};
+  EXPECT_FALSE(internal::AsksForTheNext(fewer, example));
+  HostBatch changed = right;
+  changed.tokens[3] = 9;
+  EXPECT_FALSE(internal::AsksForTheNext(changed, example));
+}
+
+TEST_F(TaskCheckTest, OtherTargetsThanTheHiddenTokensAreSeen) {
+  constexpr int32_t kMask = 10;
+  const internal::Guessable example = {{5, 6, 7, 8}, 1};
+  HostBatch right;
+  right.tokens = {5, 6, kMask, 8};
+  right.hidden = {0, 0, 1, 0};
+  right.labels = {7};
+  EXPECT_TRUE(internal::AsksForTheHidden(right, example, kMask));
+  HostBatch given = right;
+  given.tokens = {kMask, 6, 7, 8};
+  given.hidden = {1, 0, 0, 0};
+  given.labels = {5};
+  EXPECT_FALSE(internal::AsksForTheHidden(given, example, kMask));
+  HostBatch shown = right;
+  shown.tokens[2] = 7;
+  EXPECT_FALSE(internal::AsksForTheHidden(shown, example, kMask));
+  HostBatch nothing = right;
+  nothing.tokens = example.ids;
+  nothing.hidden = {0, 0, 0, 0};
+  nothing.labels.clear();
+  EXPECT_FALSE(internal::AsksForTheHidden(nothing, example, kMask));
 }
 
 }  // namespace

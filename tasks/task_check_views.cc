@@ -177,35 +177,6 @@ absl::Status CheckGrey(const Dataset& data, const DataView& base) {
   });
 }
 
-// An example as it is to be guessed: its tokens under the view, and how many of them are given.
-struct Guessable {
-  std::vector<int32_t> ids;
-  size_t given = 0;
-};
-
-// Whether the batch of this example alone shows it and asks for what is not given.
-bool AsksForTheNext(const HostBatch& batch, const Guessable& example) {
-  const auto& [ids, given] = example;
-  return batch.tokens == ids && batch.hidden.empty() &&
-         batch.prompts == std::vector<int32_t>{static_cast<int32_t>(given)} &&
-         std::equal(batch.labels.begin(), batch.labels.end(), ids.begin() + given, ids.end());
-}
-
-// Whether the mask stands for some tokens that are not given, which are asked for.
-bool AsksForTheHidden(const HostBatch& batch, const Guessable& example, int32_t mask) {
-  const auto& [ids, given] = example;
-  if (batch.hidden.size() != ids.size() || !batch.prompts.empty()) return false;
-  std::vector<int32_t> shown = ids, targets;
-  for (size_t n = 0; n < ids.size(); ++n) {
-    if (batch.hidden[n] == 0) continue;
-    if (n < given) return false;
-    targets.push_back(ids[n]);
-    shown[n] = mask;
-  }
-  const bool has_some = !targets.empty() || given == ids.size();
-  return has_some && batch.tokens == shown && batch.labels == targets;
-}
-
 // Whether what is hidden of the example is the same in evaluation beside the next one.
 bool HidesTheSame(const SplitView& split, int64_t example, const HostBatch& alone) {
   const HostBatch both = MakeBatch(split, {example, (example + 1) % split.size()});
@@ -257,6 +228,27 @@ bool GiveTheSame(const EncodedExample& a, const EncodedExample& b, int64_t promp
 }
 
 }  // namespace
+
+bool AsksForTheNext(const HostBatch& batch, const Guessable& example) {
+  const auto& [ids, given] = example;
+  return batch.tokens == ids && batch.hidden.empty() &&
+         batch.prompts == std::vector<int32_t>{static_cast<int32_t>(given)} &&
+         std::equal(batch.labels.begin(), batch.labels.end(), ids.begin() + given, ids.end());
+}
+
+bool AsksForTheHidden(const HostBatch& batch, const Guessable& example, int32_t mask) {
+  const auto& [ids, given] = example;
+  if (batch.hidden.size() != ids.size() || !batch.prompts.empty()) return false;
+  std::vector<int32_t> shown = ids, targets;
+  for (size_t n = 0; n < ids.size(); ++n) {
+    if (batch.hidden[n] == 0) continue;
+    if (n < given) return false;
+    targets.push_back(ids[n]);
+    shown[n] = mask;
+  }
+  const bool has_some = !targets.empty() || given == ids.size();
+  return has_some && batch.tokens == shown && batch.labels == targets;
+}
 
 absl::Status CheckRoundTrips(const Task& task, const Dataset& data) {
   const int64_t prompt_place = PromptPlace(data.manifest().extra_columns());

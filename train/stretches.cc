@@ -39,16 +39,23 @@ TrainingStretch DescribeTrainer(const ExperimentConfig& config, const at::Device
 
 void NoteTrainer(TrainingStretch now, CheckpointState* state) {
   now.set_after_step(state->step());
-  if (state->stretch().empty() || !IsSame(*state->stretch().rbegin(), now))
-    *state->add_stretch() = std::move(now);
+  auto* stretches = state->mutable_stretch();
+  // Whoever had it before took no step.
+  if (!stretches->empty() && stretches->rbegin()->after_step() == state->step())
+    stretches->RemoveLast();
+  if (stretches->empty() || !IsSame(*stretches->rbegin(), now)) *stretches->Add() = std::move(now);
 }
 
 void RecordTrainers(const CheckpointState& state, const TrainingStretch& now, RunRecord* record) {
   *record->mutable_machine() = now.machine();
   *record->mutable_versions() = now.versions();
-  const bool is_all = state.stretch_size() == 1 && state.stretch(0).after_step() == 0 &&
-                      IsSame(state.stretch(0), now);
-  if (!is_all) *record->mutable_stretch() = state.stretch();
+  auto stretches = state.stretch();
+  // Who only scored a trained model took no step.
+  if (!stretches.empty() && state.step() > 0 && stretches.rbegin()->after_step() == state.step())
+    stretches.RemoveLast();
+  const bool is_all = stretches.size() == 1 && stretches.begin()->after_step() == 0 &&
+                      IsSame(*stretches.begin(), now);
+  if (!is_all) *record->mutable_stretch() = stretches;
 }
 
 }  // namespace lra

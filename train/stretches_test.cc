@@ -65,14 +65,32 @@ TEST(StretchesTest, ARecordNamesThemUnlessItsOwnMachineDidAll) {
   EXPECT_EQ(scored_elsewhere.stretch(0).machine().cpu(), "x");
   state.set_step(5);
   NoteTrainer(By("y", "a"), &state);
+  state.set_step(9);
   RecordTrainers(state, By("y", "a"), &resumed);
   EXPECT_THAT(resumed.stretch(), SizeIs(2));
+}
+
+// A run that was handed on before its first step, and scored by somebody else.
+TEST(StretchesTest, WhoTookNoStepIsNotNamed) {
+  CheckpointState state;
+  NoteTrainer(By("w", "a"), &state);
+  NoteTrainer(By("x", "a"), &state);
+  ASSERT_THAT(state.stretch(), SizeIs(1));
+  EXPECT_EQ(state.stretch(0).machine().cpu(), "x");
+  state.set_step(10);
+  NoteTrainer(By("y", "a"), &state);
+  RunRecord record;
+  RecordTrainers(state, By("y", "a"), &record);
+  EXPECT_EQ(record.machine().cpu(), "y");
+  ASSERT_THAT(record.stretch(), SizeIs(1));
+  EXPECT_EQ(record.stretch(0).machine().cpu(), "x");
 }
 
 // Its first steps were taken by nobody knows whom.
 TEST(StretchesTest, ACheckpointOfBeforeSaysOnlyWhoWentOn) {
   CheckpointState state = AtStep(7);
   NoteTrainer(By("x", "a"), &state);
+  state.set_step(9);
   RunRecord record;
   RecordTrainers(state, By("x", "a"), &record);
   ASSERT_THAT(record.stretch(), SizeIs(1));

@@ -16,8 +16,8 @@ struct Text {
   uint64_t pieces = 0;    // at least 1
 };
 
-// How many pieces of each text, counted from its beginning, train; the rest of it tests. Of the
-// different texts, sorted by their digests, the first tenth (rounded down, but at least one) tests
+// How many pieces of each text, counted from its beginning, train; the rest of it tests. There must
+// be a text. Of the different texts, sorted by their digests, the first tenth (rounded down, but at least one) tests
 // and the others train, so neither names nor places decide, and copies stay together. Of a single
 // text the last tenth of its pieces tests, by the same rounding; NotFound if it has one piece only.
 absl::StatusOr<std::vector<uint64_t>> TrainPieces(absl::Span<const Text> texts);
