@@ -41,7 +41,6 @@ absl::Status Ablate(const AblateFlags& flags, const CommandContext& context) {
                        PlainFormat("an ablation", flags.format, flags.out, context.json));
   AblateRequest request = flags.request;
   LRA_ASSIGN_OR_RETURN(request.folder, SuiteFolder(request.folder));
-  LRA_RETURN_IF_ERROR(CheckBegun(flags.request.folder, request.folder));
   LRA_ASSIGN_OR_RETURN(AblationReport report, AblateSuite(request));
   if (flags.locality) {
     LRA_RETURN_IF_ERROR(StartComputing(flags.threads, context));

@@ -58,7 +58,6 @@ absl::Status PrintOnce(const std::string& folder, const std::vector<SuiteCell>& 
 
 absl::Status PrintStatus(const StatusFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::string folder, SuiteFolder(flags.suite));
-  LRA_RETURN_IF_ERROR(CheckBegun(flags.suite, folder));
   LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfFolder(folder));
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
   bool goes_on = false;

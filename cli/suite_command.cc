@@ -15,6 +15,7 @@
 #include "cli/flags.h"
 #include "cli/stop_signals.h"
 #include "datasets/manifest.h"
+#include "eval/run_folders.h"
 #include "lra/child.h"
 #include "lra/config.h"
 #include "lra/files.h"
@@ -234,6 +235,13 @@ absl::Status CheckPrecision(const std::vector<SuiteCell>& cells, const SuiteRunO
       "; use --device cuda. In FP32 or BF16 (numerics.precision) they are other runs"));
 }
 
+// Whether a folder holds a suite or, without one, runs.
+bool HasBegun(const std::string& folder) {
+  if (FileExists(JoinPath(folder, kSuiteFile))) return true;
+  const absl::StatusOr<std::vector<std::string>> runs = FindRunFolders({folder});
+  return runs.ok() && !runs->empty();
+}
+
 }  // namespace
 
 void AddSuiteFlags(CLI::App* command, SuiteFlags* flags) {
@@ -289,18 +297,15 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   return judged;
 }
 
-absl::Status CheckBegun(const std::string& name, const std::string& folder) {
-  if (FileExists(JoinPath(folder, kSuiteFile)) || !ConfigPath("suites", "suite", name).ok())
-    return absl::OkStatus();
-  return absl::NotFoundError(
-      absl::StrCat(JoinPath("runs", name), " holds no runs yet; `lra run ", name, "` begins them"));
-}
-
 absl::StatusOr<std::string> SuiteFolder(const std::string& name_or_folder) {
   if (FileExists(name_or_folder)) return name_or_folder;
   const std::string of_name = JoinPath("runs", name_or_folder);
-  if (FileExists(of_name)) return of_name;
-  LRA_RETURN_IF_ERROR(CheckBegun(name_or_folder, of_name));
+  const bool is_known = ConfigPath("suites", "suite", name_or_folder).ok();
+  if (FileExists(of_name) && (!is_known || HasBegun(of_name))) return of_name;
+  if (is_known) {
+    return absl::NotFoundError(
+        absl::StrCat(of_name, " holds no runs yet; `lra run ", name_or_folder, "` begins them"));
+  }
   const std::string nearest = Nearest(name_or_folder, ConfigNames("suites"));
   if (nearest.empty() || absl::StrContains(name_or_folder, '/')) return name_or_folder;
   return absl::NotFoundError(absl::StrCat(name_or_folder, " is neither a folder nor a suite; did ",

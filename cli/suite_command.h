@@ -34,9 +34,6 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags);
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
                           const CommandContext& context);
 
-// NotFound where `name` is a suite of configs/suites and no run of it has begun in the folder.
-absl::Status CheckBegun(const std::string& name, const std::string& folder);
-
 // What a user means where folders of runs and names of suites are taken: what is there, else
 // runs/NAME, if that is there; else as it is. NotFound for a suite of configs/suites of which no
 // run has begun, and for a word that is nearly such a name.

@@ -17,9 +17,10 @@ struct Text {
 };
 
 // How many pieces of each text, counted from its beginning, train; the rest of it tests. There must
-// be a text. Of the different texts, sorted by their digests, the first tenth (rounded down, but at least one) tests
-// and the others train, so neither names nor places decide, and copies stay together. Of a single
-// text the last tenth of its pieces tests, by the same rounding; NotFound if it has one piece only.
+// be a text. Of the different texts, sorted by their digests, the first tenth (rounded down, but at
+// least one) tests and the others train, so neither names nor places decide, and copies stay
+// together. Of a single text the last tenth of its pieces tests, by the same rounding; NotFound if
+// it has one piece only.
 absl::StatusOr<std::vector<uint64_t>> TrainPieces(absl::Span<const Text> texts);
 
 }  // namespace lra::bytes
