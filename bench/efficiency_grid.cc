@@ -39,6 +39,7 @@ EfficiencyGrid DefaultGrid() {
   grid.add_padding("none");
   grid.set_passes(5);
   grid.set_warm_ups(2);
+  grid.set_cell_seconds(60);
   grid.add_published("cosformer2022");
   return grid;
 }

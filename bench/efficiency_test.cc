@@ -227,6 +227,8 @@ TEST(EfficiencyGrids, SizesOfAModelCanBeOtherThanThoseByName) {
   EXPECT_EQ(request.heads(), 8);
   EXPECT_EQ(request.head_width(), 32);
   EXPECT_EQ(request.mlp_width(), 1024);
+  EXPECT_EQ(grid.cell_seconds(), 60);
+  EXPECT_EQ(LoadEfficiencyGrid("linear_transformers_table2")->cell_seconds(), 200);
 }
 
 TEST(EfficiencyGrids, ABaseMustStandAlone) {
@@ -278,6 +280,14 @@ TEST(GnuplotProgram, DrawsEachSeriesWithItsData) {
 TEST(GnuplotText, IsATextAndNothingElse) {
   EXPECT_EQ(GnuplotText("a_b `rm` \"c\""), "'a\\_b `rm` \"c\"'");
   EXPECT_EQ(GnuplotText("it's\n{x}^2"), "'it''s \\{x\\}\\^2'");
+}
+
+TEST(DrawFigures, LeavesOutPanelsOfOneLength) {
+  const std::vector<BenchRecord> one = {Cell("linear", 784, 1e-3), Cell("relu", 784, 2e-3)};
+  // Nothing is to be drawn, so nothing is missing.
+  const auto pictures = DrawFigures(GroupPanels(one), "/nowhere/e", "/no/gnuplot");
+  ASSERT_TRUE(pictures.ok()) << pictures.status();
+  EXPECT_THAT(*pictures, IsEmpty());
 }
 
 TEST(DrawFigures, SaysWhatToInstall) {

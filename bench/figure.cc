@@ -37,9 +37,10 @@ std::string Plot(const Panel& panel, const char* name, Points points, const char
   return curves.empty() ? "" : text + "\n";
 }
 
-bool HasPoints(const Panel& panel) {
+// Whether a series has a line: a point alone says no more than the table.
+bool HasCurve(const Panel& panel) {
   return std::any_of(panel.series.begin(), panel.series.end(),
-                     [](const Series& series) { return !TimePoints(series).empty(); });
+                     [](const Series& series) { return TimePoints(series).size() > 1; });
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ absl::StatusOr<std::vector<std::string>> DrawFigures(const std::vector<Panel>& p
                                                      const std::string& gnuplot) {
   std::vector<GnuplotPicture> pictures;
   for (const Panel& panel : panels) {
-    if (!HasPoints(panel)) continue;
+    if (!HasCurve(panel)) continue;
     pictures.push_back([&panel](const std::string& svg) { return GnuplotProgram(panel, svg); });
   }
   return DrawPictures(pictures, prefix, gnuplot);

@@ -17,12 +17,10 @@ trap 'rm -rf "$work"' EXIT
 source benchmarks/page_blocks.sh
 
 measure() {
-  local grid flags
+  local grid
   mkdir -p "$kept"
   for grid in "$@"; do
-    flags=()
-    [ "$grid" != linear_transformers_table2 ] || flags=(--cell-seconds 200) # softmax takes more than a minute for a picture
-    "$lra" bench efficiency --grid "$grid" --records "$kept/$grid.jsonl" "${flags[@]}" >/dev/null
+    "$lra" bench efficiency --grid "$grid" --records "$kept/$grid.jsonl" >/dev/null
     # Beside the tiles, what they took the place of.
     [ "$grid" != causal ] || "$lra" bench efficiency --grid "$grid" --kernels generic --records "$kept/$grid.jsonl" >/dev/null
   done
@@ -46,9 +44,7 @@ block() {
 
 draw() {
   local grid
-  for grid in "${grids[@]}"; do
-    [[ $grid = linear_transformers_table? ]] || tables "$grid" --figure "$work/efficiency-$grid" >/dev/null # of one length
-  done
+  for grid in "${grids[@]}"; do tables "$grid" --figure "$work/efficiency-$grid" >/dev/null; done
   rm -f docs/pictures/efficiency-*.svg # with those of earlier grids
   cp "$work"/*.svg docs/pictures
 }

@@ -32,7 +32,7 @@ struct EfficiencyFlags {
   std::string tokens, size;
   int passes = 0, warm_ups = 0;
   std::string kernels, records;
-  double cell_seconds = 60;
+  std::optional<double> cell_seconds;
   uint64_t budget_bytes = 0;
   std::vector<std::string> table;
   std::string format = "md", figure, reference = "transformer";
@@ -88,7 +88,7 @@ absl::StatusOr<GridPlan> PlanOf(const EfficiencyGrid& grid, const EfficiencyFlag
   const int threads = flags.bench.threads > 0 ? flags.bench.threads : grid.threads();
   plan.base.set_threads(ResolveThreads(threads));
   plan.base.set_kernels(flags.kernels);
-  plan.base.set_limit_seconds(flags.cell_seconds);
+  plan.base.set_limit_seconds(flags.cell_seconds.value_or(grid.cell_seconds()));
   plan.base.set_budget_bytes(static_cast<int64_t>(flags.budget_bytes));
   return plan;
 }
@@ -101,6 +101,8 @@ absl::Status Draw(const EfficiencyFlags& flags, const std::vector<BenchRecord>& 
   if (flags.figure.empty()) return absl::OkStatus();
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> pictures,
                        DrawFigures(GroupPanels(records), flags.figure));
+  if (pictures.empty())
+    std::cerr << "note: nothing is drawn: a curve needs two lengths, or two widths of heads\n";
   SayWritten(pictures);
   return absl::OkStatus();
 }
@@ -225,8 +227,9 @@ void AddSharedFlags(CLI::App* command, EfficiencyFlags* flags) {
             "float32 (the default), bfloat16 (in matrix products)", {.value = "float32|bfloat16"});
   AddOption(command, "--batch", &flags->batches, "Examples while N grows (default: 1)");
   AddOption(command, "--head-widths", &flags->head_widths, "Widths D (default: the size's)");
-  AddOption(command, "--cell-seconds", &flags->cell_seconds, "What one cell may take; 0 = any time",
-            {.shows_default = true, .allowed = FlagRules::kNonNegative});
+  AddOption(command, "--cell-seconds", &flags->cell_seconds,
+            "What one cell may take; 0 = any time (default: the grid's, else 60)",
+            {.allowed = FlagRules::kNonNegative});
   AddKernels(command, &flags->kernels);
   AddBenchFlags(command, &flags->bench);
 }
