@@ -5,13 +5,20 @@ Each repetition makes data of its own, trains the planned runs (none and decay, 
 second a run) with `lra run`, and asks `lra ablate`. With near_probability = 1 decay helps, by construction, so a claim
 in its favour is right; with 0 no re-weighting can, and every claim, in either direction, is wrong.
 
-usage: control_power.py LRA [--repetitions 100] [--near-probability 0] [--seeds 5] [--first 0] [--out FILE.csv]
+usage: control_power.py LRA [--repetitions 100] [--near-probability 0] [--seeds 5] [--first 0] [--out FILE.log]
+       control_power.py --say FILE.log...
+
+--out keeps a JSON object a line: what was asked of which program on which machine, then each repetition as soon as it has
+ended, with its effect and the digest of its runs' results. Begun again, only those without a line are made.
+--say counts what is in such files, whose repetitions are put together where they asked the same. The project keeps its own in
+docs/records/control_power.
 """
 import argparse
-import csv
+import hashlib
 import json
 import math
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -45,8 +52,19 @@ def run(command, environment):
     return result.stdout
 
 
-def effect_of(lra, repetition, options):
-    """The main effect of one repetition, as `lra ablate --json` has it."""
+def digest_of(runs):
+    """Of what the runs of a repetition scored, in the order of their names; without what they took."""
+    results = [json.loads(path.read_text())["results"] for path in sorted(runs.glob("*-s*/record.json"))]
+    return hashlib.sha256(json.dumps(results, sort_keys=True).encode()).hexdigest()
+
+
+def made_by(runs):
+    record = json.loads(next(runs.glob("*-s*/record.json")).read_text())
+    return {"versions": record["versions"], "machine": record["machine"]}
+
+
+def repeat(lra, repetition, options):
+    """A line of the log: the main effect of one repetition, as `lra ablate --json` has it. With whom the runs were made by."""
     with tempfile.TemporaryDirectory() as work:
         environment = dict(os.environ, LRA_DATA=work, OMP_NUM_THREADS="1")
         settings = DATA + [f"near_probability={options.near_probability}"]
@@ -58,8 +76,11 @@ def effect_of(lra, repetition, options):
         run([lra, "run", suite, "--quiet", "--workers", "1", "--out", runs], environment)
         run([lra, "baseline", "near_majority", "--quiet", "--out", os.path.join(runs, "baselines")] +
             ["--set", "max_length_tokens=24"], environment)
-        effects = json.loads(run([lra, "ablate", runs, "--json"], environment))["designs"][0]["effects"]
-        return effects[0]
+        effect = json.loads(run([lra, "ablate", runs, "--json"], environment))["designs"][0]["effects"][0]
+        folder = pathlib.Path(runs)
+        line = {"repetition": repetition, "difference": effect.get("difference"), "p": effect.get("p"),
+                "verdict": effect["verdict"], "results_sha256": digest_of(folder)}
+        return line, made_by(folder)
 
 
 def interval(successes, trials):
@@ -77,28 +98,78 @@ def interval(successes, trials):
     return (solve(True) if successes > 0 else 0.0), (solve(False) if successes < trials else 1.0)
 
 
+def asked(options):
+    """What repetitions have to have in common to be counted together."""
+    return {"near_probability": options.near_probability, "seeds": options.seeds, "data": DATA, "suite": SUITE}
+
+
+def read(path):
+    """The first line of a log, and its repetitions; behind the last newline a line may be cut off."""
+    lines = [json.loads(line) for line in path.read_text().split("\n")[:-1]] if path.exists() else []
+    return (lines[0], lines[1:]) if lines else (None, [])
+
+
+def train(options):
+    """All repetitions that were asked for, from the log or made now."""
+    path = pathlib.Path(options.out) if options.out else None
+    head, lines = read(path) if path else (None, [])
+    if head and head["asked"] != asked(options):
+        sys.exit(f"{path}: asked for {head['asked']}, not for {asked(options)}: another --out would keep both")
+    for repetition in range(options.first, options.first + options.repetitions):
+        if any(line["repetition"] == repetition for line in lines):
+            continue
+        line, maker = repeat(os.path.abspath(options.lra), repetition, options)
+        lines.append(line)
+        head = head or {"asked": asked(options), **maker}
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_suffix(".part")
+            part.write_text("".join(json.dumps(each) + "\n" for each in [head, *lines]))
+            part.replace(path)
+    return head, lines
+
+
+def say(head, lines):
+    told = [line for line in lines if line["verdict"] == "told apart"]
+    better = sum(line["difference"] > 0 for line in told)
+    low, high = interval(len(told), len(lines))
+    return (f"near_probability {head['asked']['near_probability']:g}, {head['asked']['seeds']} seeds: decay was told apart "
+            f"from none in {len(told)} of {len(lines)} repetitions ({100 * low:.1f} to {100 * high:.1f} %), {better} times "
+            "as better")
+
+
+def say_files(paths):
+    """A sentence for each question that was asked, over all files; no repetition counts twice."""
+    found = {}
+    for path in paths:
+        head, lines = read(path)
+        if not head:
+            sys.exit(f"{path}: no repetition")
+        _, known = found.setdefault(json.dumps(head["asked"], sort_keys=True), (head, {}))
+        for line in lines:
+            if known.setdefault(line["repetition"], line) != line:
+                sys.exit(f"{path}: repetition {line['repetition']} is in another file, too, with another result")
+    for head, known in found.values():
+        print(say(head, list(known.values())))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lra")
+    parser.add_argument("lra", nargs="?")
     parser.add_argument("--repetitions", type=int, default=100)
-    parser.add_argument("--first", type=int, default=0, help="number of the first repetition, to go on or to share")
+    parser.add_argument("--first", type=int, default=0, help="number of the first repetition, to share them")
     parser.add_argument("--near-probability", type=float, default=1)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", default="")
+    parser.add_argument("--say", type=pathlib.Path, nargs="+", metavar="FILE.log")
     options = parser.parse_args()
-    rows = []
-    for repetition in range(options.first, options.first + options.repetitions):
-        effect = effect_of(os.path.abspath(options.lra), repetition, options)
-        rows.append([repetition, effect.get("difference", ""), effect.get("p", ""), effect["verdict"]])
-        if options.out:
-            with open(options.out, "w", encoding="utf-8", newline="") as file:
-                csv.writer(file, lineterminator="\n").writerows([["repetition", "difference", "p", "verdict"]] + rows)
-    told = [row for row in rows if row[3] == "told apart"]
-    better = sum(row[1] > 0 for row in told)
-    low, high = interval(len(told), len(rows))
-    print(f"near_probability {options.near_probability:g}, {options.seeds} seeds: decay was told apart from none in "
-          f"{len(told)} of {len(rows)} repetitions ({100 * low:.1f} to {100 * high:.1f} %), {better} times as better")
+    if options.say:
+        return say_files(options.say)
+    if not options.lra:
+        parser.error("name the program, or files with --say")
+    print(say(*train(options)))
+    return None
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Whether a suite that is killed again and again ends in the same records as one that is left alone.
 
-usage: benchmarks/killed_suite.py LRA SUITE --out DIR [--kills 10] [--pause 5,60] [--seed 0] [--log FILE]
+usage: benchmarks/killed_suite.py LRA SUITE --out DIR [--kills 10] [--pause 5,60] [--seed 0] [--kept RECORDS] [--log FILE]
 
 `lra run SUITE` into DIR/killed gets `kill -9` at random moments, between the two seconds of --pause after it was begun,
 and is begun again at once. Then the suite runs once more, into DIR/whole, and is left alone. Compared are every run's
 checkpoints, predictions and results (as in benchmarks/equal_results.py), and what `lra table`, `lra ablate` and
 `lra report` make of both folders but for the cost. Begun again, this program goes on where it was: DIR/kills.jsonl has a
 line for each kill. Exit code 1: something differs, which is named, or the suite ended before its last kill.
+
+--kept docs/records/SUITE compares with the records of an earlier day instead of training the suite a second time: of each
+run every field that `lra diff` compares (as in benchmarks/trained_again.py) and the scores of all examples, and the tables
+and effects, not the report, which has the commit and machine of its runs.
 
 --log FILE keeps the evidence, a JSON object a line: the suite with program and machine; each kill, with its time and the
 step of every run that had begun and not ended; for each run the SHA-256 of its results in either folder, which cover the
@@ -22,6 +26,7 @@ import json
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +34,7 @@ import tempfile
 import time
 
 from equal_results import differences, record_facts, tensors
+from trained_again import compare as differing_fields
 
 FOLDERS = ("whole", "killed")
 COSTS = ("core_hours", "device_hours", "joules")
@@ -102,7 +108,7 @@ def train_whole(args, name):
 
 
 def runs(folder):
-    return sorted(path.parent.name for path in folder.glob("*/record.json"))
+    return sorted(path.parent.name for path in folder.glob("*-s*/record.textproto"))
 
 
 def without_cost_columns(section):
@@ -161,6 +167,30 @@ def results_digest(folder):
     return sha256(json.dumps([record_facts(folder), checkpoints], sort_keys=True))
 
 
+def place_kept(args):
+    """Records of an earlier day where the undisturbed suite would be, and their baselines beside the killed one's runs."""
+    shutil.rmtree(args.out / "whole", ignore_errors=True)
+    shutil.copytree(args.kept, args.out / "whole")
+    if (args.kept / "baselines").exists():
+        shutil.copytree(args.kept / "baselines", args.out / "killed" / "baselines", dirs_exist_ok=True)
+
+
+def scores_digest(folder):
+    """Of the scores of all examples."""
+    return sha256(json.dumps([[path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+                              for path in sorted(folder.glob("*.npy"))]))
+
+
+def compare_runs(args, name):
+    """What differs between the two runs of one name, as sentences, and their digests."""
+    whole, killed = (args.out / folder / name for folder in FOLDERS)
+    if not args.kept:
+        return differences(whole, killed), [results_digest(whole), results_digest(killed)]
+    digests = [scores_digest(whole), scores_digest(killed)]
+    found = differing_fields(args.program, whole, killed)
+    return found + ["scores of examples"] * (digests[0] != digests[1]), digests
+
+
 def compare(args):
     """What differs, as sentences, and lines of the log."""
     names = runs(args.out / "whole")
@@ -168,23 +198,25 @@ def compare(args):
         return [f"runs: {names} and {runs(args.out / 'killed')}"], []
     found, lines = [], []
     for name in names:
-        whole, killed = (args.out / folder / name for folder in FOLDERS)
-        found += [f"{name}: {text}" for text in differences(whole, killed)]
-        lines.append({"run": name, "whole": results_digest(whole), "killed": results_digest(killed)})
-    for command, form in PAGES:
+        texts, digests = compare_runs(args, name)
+        found += [f"{name}: {text}" for text in texts]
+        lines.append({"run": name, **dict(zip(FOLDERS, digests))})
+    for command, form in PAGES[:-1] if args.kept else PAGES:
         whole, killed = (made_page(args, folder, command, form) for folder in FOLDERS)
         if not whole or whole != killed:
             found.append(f"lra {command}, {form}")
         lines.append({"page": f"lra {command}, {form}", "whole": sha256(whole), "killed": sha256(killed)})
-    print(f"{len(names)} runs and {len(PAGES)} pages compared")
+    print(f"{len(names)} runs and {len(lines) - len(names)} pages compared")
     return found, lines
 
 
 def write_log(args, found, lines):
     head = {"suite": args.suite, "pause_seconds": args.pause, "seed": args.seed}
-    for name in runs(args.out / "whole")[:1]:
-        record = json.loads((args.out / "whole" / name / "record.json").read_text())
+    for name in runs(args.out / "killed")[:1]:
+        record = json.loads((args.out / "killed" / name / "record.json").read_text())
         head.update({field: record.get(field) for field in ("versions", "machine")})
+    if args.kept:
+        head["kept"] = args.kept.name
     kills = kills_of(args)
     verdict = {"verdict": "different" if found else "equal, bit for bit", "kills": len(kills),
                "runs": sum("run" in line for line in lines), "pages": sum("page" in line for line in lines)}
@@ -203,6 +235,7 @@ def main():
     parser.add_argument("--pause", type=lambda text: tuple(float(part) for part in text.split(",")), default=(5, 60))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=["killed", "whole", "compare"])
+    parser.add_argument("--kept", type=pathlib.Path, help="records to compare with, instead of a second suite")
     parser.add_argument("--log", type=pathlib.Path)
     args = parser.parse_args()
     args.program = args.program.resolve()
@@ -212,10 +245,12 @@ def main():
         if count < args.kills:
             print(f"the suite ended after {count} kills of {args.kills}: a shorter --pause would catch it")
             return 1
-    if args.only in (None, "whole"):
+    if args.only in (None, "whole") and not args.kept:
         train_whole(args, "whole")
     if args.only not in (None, "compare"):
         return 0
+    if args.kept:
+        place_kept(args)
     found, lines = compare(args)
     if args.log:
         write_log(args, found, lines)
