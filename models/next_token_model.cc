@@ -17,6 +17,7 @@
 #include "models/encoder/head.h"
 #include "models/encoder/logistic_mixture.h"
 #include "models/encoder/sequences.h"
+#include "models/kernels/packed_weights.h"
 #include "models/layers/norm.h"
 
 namespace lra {
@@ -162,12 +163,13 @@ int64_t BytesOf(const std::vector<at::Tensor>& tensors) {
 class StatefulStream : public TokenStream {
  public:
   StatefulStream(const NextTokenModel& model, int64_t batch)
-      : model_(model), state_(model.encoder().InitState(batch)) {}
+      : model_(model), weights_(WeightsOf(model)), state_(model.encoder().InitState(batch)) {}
 
   at::Tensor Extend(const at::Tensor& ids) override {
     const c10::NoGradGuard no_gradient;
     tokens_ += ids.size(1);
     const PrecisionScope precision = model_.Precision();
+    const PackedWeightsScope packed(&weights_);
     return model_.GuessBehind(model_.encoder().Extend(ids, &state_));
   }
 
@@ -183,7 +185,15 @@ class StatefulStream : public TokenStream {
   }
 
  private:
+  static std::vector<at::Tensor> WeightsOf(const NextTokenModel& model) {
+    std::vector<at::Tensor> weights;
+    for (const Parameter& parameter : model.parameters().parameters())
+      weights.push_back(parameter.value);
+    return weights;
+  }
+
   const NextTokenModel& model_;
+  PackedWeights weights_;
   Encoder::State state_;
   int64_t tokens_ = 0;
 };

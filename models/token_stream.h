@@ -9,7 +9,8 @@
 namespace lra {
 
 enum class StreamKind {
-  // Remembers what the block's Extend() needs: a state of constant size, or keys and values.
+  // Remembers what the block's Extend() needs: a state of constant size, or keys and values. Lays
+  // the model's weights out once for all tokens, so they must stay as they are while it is used.
   kState,
   // Remembers the tokens, and runs the model over all of them each time. Of every model; the
   // definition of what the other kind gives.

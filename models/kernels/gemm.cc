@@ -66,7 +66,8 @@ MatrixView From(MatrixView view, int64_t row, int64_t column) {
 
 struct Slice {
   int64_t m, inner;
-  MatrixView a, b;  // from the first row of the slice on
+  MatrixView a, b;                // from the first row of the slice on
+  const float* packed = nullptr;  // if set, the panels of b, one behind the other; b is not read
 };
 
 // rows [count, width] -> [width][lanes], with zeros behind the count.
@@ -102,19 +103,25 @@ class FloatSlice {
   explicit FloatSlice(const Slice& slice) : s_(slice) {}
   void Multiply(int64_t first, int64_t columns, int64_t lanes, const float* start, float* out,
                 int64_t out_stride) const {
-    const MatrixView b = From(s_.b, 0, first);
-    const bool is_direct = !b.transposed && columns == lanes && b.stride <= kNearStride;
-    const float* panel = b.data;
-    if (!is_direct) {
-      float* packed = Memory().panel.AtLeast(s_.inner * lanes);
-      PackPanel(b, s_.inner, columns, lanes, packed);
-      panel = packed;
-    }
-    MultiplyTile(TileProduct{s_.m, s_.inner, lanes, s_.a.data, s_.a.stride, s_.a.transposed, panel,
-                             is_direct ? b.stride : lanes, start, out, out_stride});
+    const Panel panel = PanelAt(first, columns, lanes);
+    MultiplyTile(TileProduct{s_.m, s_.inner, lanes, s_.a.data, s_.a.stride, s_.a.transposed,
+                             panel.data, panel.stride, start, out, out_stride});
   }
 
  private:
+  struct Panel {
+    const float* data;
+    int64_t stride;
+  };
+  Panel PanelAt(int64_t first, int64_t columns, int64_t lanes) const {
+    if (s_.packed != nullptr) return {s_.packed + s_.inner * first, lanes};
+    const MatrixView b = From(s_.b, 0, first);
+    if (!b.transposed && columns == lanes && b.stride <= kNearStride) return {b.data, b.stride};
+    float* packed = Memory().panel.AtLeast(s_.inner * lanes);
+    PackPanel(b, s_.inner, columns, lanes, packed);
+    return {packed, lanes};
+  }
+
   const Slice& s_;
 };
 
@@ -186,6 +193,29 @@ void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float bet
     } else {
       MultiplySlice<FloatSlice>(slice, n, adds, out, out_stride);
     }
+  }
+}
+
+int64_t PackedSize(int64_t n, int64_t k) { return RoundUp(n, kLaneStep) * k; }
+
+void PackMatrix(int64_t n, int64_t k, MatrixView b, float* out) {
+  const Panels panels(n);
+  for (int64_t first = 0; first < k; first += kInnerSlice) {
+    const int64_t inner = std::min(kInnerSlice, k - first);
+    for (int64_t panel = 0; panel < panels.count(); ++panel) {
+      PackPanel(From(b, first, panels.First(panel)), inner, panels.Columns(panel),
+                panels.Lanes(panel), out);
+      out += inner * panels.Lanes(panel);
+    }
+  }
+}
+
+void GemmPacked(int64_t m, int64_t n, int64_t k, MatrixView a, const float* packed, float beta,
+                float* out, int64_t out_stride) {
+  for (int64_t first = 0; first < k; first += kInnerSlice) {
+    const Slice slice = {m, std::min(kInnerSlice, k - first), From(a, 0, first), MatrixView(),
+                         packed + PackedSize(n, first)};
+    MultiplySlice<FloatSlice>(slice, n, beta != 0.0f || first > 0, out, out_stride);
   }
 }
 

@@ -23,6 +23,14 @@ struct MatrixView {
 void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float beta, float* out,
           int64_t out_stride, ProductType type = ProductType::kFloat32);
 
+// For many products with one b [k, n]: as Gemm() lays it out for itself in each of them. `out` has
+// room for PackedSize() floats.
+int64_t PackedSize(int64_t n, int64_t k);
+void PackMatrix(int64_t n, int64_t k, MatrixView b, float* out);
+// Gemm() in float32 with what PackMatrix(n, k) wrote; the same bits.
+void GemmPacked(int64_t m, int64_t n, int64_t k, MatrixView a, const float* packed, float beta,
+                float* out, int64_t out_stride);
+
 }  // namespace lra
 
 #endif  // LRA_MODELS_KERNELS_GEMM_H_

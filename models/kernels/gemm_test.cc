@@ -7,6 +7,7 @@
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -71,6 +72,28 @@ TEST(GemmTest, EqualsTheProductOnEveryPath) {
     SCOPED_TRACE(KernelPathName(path));
     const ScopedKernelPath use(path);
     ExpectProducts(ProductType::kFloat32);
+  }
+}
+
+TEST(GemmTest, APackedFactorGivesTheSameBits) {
+  at::manual_seed(3);
+  for (const KernelPath path : AvailableKernelPaths()) {
+    SCOPED_TRACE(KernelPathName(path));
+    const ScopedKernelPath use(path);
+    for (const Shape& s : kShapes) {
+      for (const bool is_transposed : {false, true}) {
+        const Factor a(s.m, s.k, false), b(s.k, s.n, is_transposed);
+        const at::Tensor packed = at::full({PackedSize(s.n, s.k)}, NAN);
+        PackMatrix(s.n, s.k, b.view, packed.mutable_data_ptr<float>());
+        for (const float beta : {0.0f, 1.0f}) {
+          const at::Tensor once = at::full({s.m, s.n + 3}, 0.5f), each = once.clone();
+          Gemm(s.m, s.n, s.k, a.view, b.view, beta, each.mutable_data_ptr<float>(), s.n + 3);
+          GemmPacked(s.m, s.n, s.k, a.view, packed.const_data_ptr<float>(), beta,
+                     once.mutable_data_ptr<float>(), s.n + 3);
+          EXPECT_TRUE(once.equal(each)) << absl::StrCat(s.m, " x ", s.n, " x ", s.k);
+        }
+      }
+    }
   }
 }
 

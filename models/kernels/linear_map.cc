@@ -10,6 +10,7 @@
 #include "models/base/optional_tensor.h"
 #include "models/kernels/dispatch.h"
 #include "models/kernels/gemm.h"
+#include "models/kernels/packed_weights.h"
 #include "models/kernels/rows.h"
 
 namespace lra {
@@ -82,8 +83,13 @@ void MapRows(const float* x, int64_t rows, const LinearMap& map, ProductType typ
   const int64_t to = map.weight.size(0), from = map.weight.size(1);
   const bool has_bias = map.bias.defined();
   if (has_bias) FillRows(map.bias.const_data_ptr<float>(), rows, to, out);
-  Gemm(rows, to, from, {x, from}, {map.weight.const_data_ptr<float>(), from, true},
-       has_bias ? 1.0f : 0.0f, out, to, type);
+  const float beta = has_bias ? 1.0f : 0.0f;
+  if (type == ProductType::kFloat32) {
+    if (const float* packed = PackedWeightsScope::Find(map.weight))
+      return GemmPacked(rows, to, from, {x, from}, packed, beta, out, to);
+  }
+  Gemm(rows, to, from, {x, from}, {map.weight.const_data_ptr<float>(), from, true}, beta, out, to,
+       type);
 }
 
 void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, ProductType type,

@@ -24,7 +24,7 @@ at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map);
 
 // --- For kernels that work on tiles of rows: dense float32 on the CPU, on one thread ---
 
-// out [rows, out] = x [rows, in] W^T + b
+// out [rows, out] = x [rows, in] W^T + b. In a PackedWeightsScope W is not laid out each time.
 void MapRows(const float* x, int64_t rows, const LinearMap& map, ProductType type, float* out);
 // dx [rows, in] = gradient [rows, out] W + beta dx, where beta is 0 or 1
 void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, ProductType type,

@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 
 #include "models/base/kernel_path.h"
 #include "models/base/optional_tensor.h"
+#include "models/kernels/packed_weights.h"
 
 namespace lra {
 namespace {
@@ -46,6 +48,46 @@ void ExpectLinear(int64_t in, int64_t out, bool has_bias, double tolerance) {
     EXPECT_LT((tiled[i] - exact[i]).abs().max().item<double>(), tolerance * largest)
         << in << " -> " << out << ", tensor " << i;
   }
+}
+
+// MapRows() of one tensor of x, with and without a scope.
+at::Tensor Mapped(const at::Tensor& x, const LinearMap& map, PackedWeights* weights) {
+  const at::Tensor out = at::empty({x.size(0), map.weight.size(0)});
+  const PackedWeightsScope scope(weights);
+  MapRows(x.const_data_ptr<float>(), x.size(0), map, ProductType::kFloat32,
+          out.mutable_data_ptr<float>());
+  return out;
+}
+
+TEST(LinearMapTest, WeightsThatAreLaidOutOnceGiveTheSameBits) {
+  at::manual_seed(7);
+  const LinearMap map = {at::randn({70, 600}), at::randn({70})};
+  const at::Tensor x = at::randn({3, 600});
+  PackedWeights weights({map.bias, map.weight, at::Tensor()});
+  EXPECT_NE(weights.Find(map.weight), nullptr);
+  const at::Tensor expected = Mapped(x, map, nullptr);
+  EXPECT_TRUE(Mapped(x, map, &weights).equal(expected));
+  // A weight that changed is laid out anew.
+  map.weight.mul_(2);
+  EXPECT_FALSE(Mapped(x, map, nullptr).equal(expected));
+  EXPECT_TRUE(Mapped(x, map, &weights).equal(Mapped(x, map, nullptr)));
+}
+
+TEST(LinearMapTest, OtherWeightsAreNotTakenForThoseThatAreLaidOut) {
+  const at::Tensor weight = at::randn({4, 6});
+  PackedWeights weights({weight, at::randn({6, 4}).t(), at::randn({4, 6}, at::kDouble)});
+  EXPECT_EQ(weights.Find(at::randn({4, 6})), nullptr);
+  EXPECT_EQ(weights.Find(weight.narrow(0, 0, 2)), nullptr);  // begins where the weight does
+  EXPECT_EQ(weights.Find(weight.t()), nullptr);
+  EXPECT_EQ(weights.Find(weight.view({6, 4})), nullptr);
+  EXPECT_EQ(PackedWeightsScope::Find(weight), nullptr);
+  const PackedWeightsScope scope(&weights);
+  EXPECT_EQ(PackedWeightsScope::Find(weight), weights.Find(weight));
+  {
+    const PackedWeightsScope none(nullptr);
+    EXPECT_EQ(PackedWeightsScope::Find(weight), nullptr);
+  }
+  EXPECT_NE(PackedWeightsScope::Find(weight), nullptr);
 }
 
 TEST(LinearMapTest, EqualsLinearWithItsGradientsOnEveryPath) {

@@ -1,0 +1,53 @@
+#include "models/kernels/packed_weights.h"
+
+#include "models/kernels/gemm.h"
+
+namespace lra {
+namespace {
+
+thread_local PackedWeights* active_weights = nullptr;
+
+bool IsPlainMatrix(const at::Tensor& t) {
+  return t.defined() && t.dim() == 2 && t.numel() > 0 && t.scalar_type() == at::kFloat &&
+         t.device().is_cpu() && t.is_contiguous();
+}
+
+}  // namespace
+
+PackedWeights::PackedWeights(const std::vector<at::Tensor>& weights) {
+  for (const at::Tensor& weight : weights) {
+    if (!IsPlainMatrix(weight)) continue;
+    entries_.emplace(weight.const_data_ptr(), Entry{weight, Floats(0), weight._version()});
+  }
+}
+
+const float* PackedWeights::Find(const at::Tensor& weight) {
+  const auto found = entries_.find(weight.const_data_ptr());
+  if (found == entries_.end() || found->second.weight.sizes() != weight.sizes() ||
+      !IsPlainMatrix(weight)) {
+    return nullptr;
+  }
+  Entry& entry = found->second;
+  const uint32_t version = entry.weight._version();
+  if (!entry.is_packed || entry.version != version) {
+    const int64_t out = weight.size(0), in = weight.size(1);
+    if (!entry.is_packed) entry.packed = Floats(PackedSize(out, in));
+    PackMatrix(out, in, {weight.const_data_ptr<float>(), in, /*transposed=*/true},
+               entry.packed.get());
+    entry.is_packed = true;
+    entry.version = version;
+  }
+  return entry.packed.get();
+}
+
+PackedWeightsScope::PackedWeightsScope(PackedWeights* weights) : previous_(active_weights) {
+  active_weights = weights;
+}
+
+PackedWeightsScope::~PackedWeightsScope() { active_weights = previous_; }
+
+const float* PackedWeightsScope::Find(const at::Tensor& weight) {
+  return active_weights == nullptr ? nullptr : active_weights->Find(weight);
+}
+
+}  // namespace lra

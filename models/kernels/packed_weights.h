@@ -1,0 +1,55 @@
+// The weights of a model that does not change, laid out for products once. Laying them out is half
+// of what a few tokens cost.
+#ifndef LRA_MODELS_KERNELS_PACKED_WEIGHTS_H_
+#define LRA_MODELS_KERNELS_PACKED_WEIGHTS_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <unordered_map>
+#include <vector>
+
+#include "models/kernels/floats.h"
+
+namespace lra {
+
+// Not thread-safe.
+class PackedWeights {
+ public:
+  // Those of `weights` that are matrices [out, in] of float32 on the CPU, dense; others are never
+  // found. What is found has as many floats again, from when it is first asked for.
+  explicit PackedWeights(const std::vector<at::Tensor>& weights);
+
+  // W^T [in, out] as PackMatrix() lays it out (models/kernels/gemm.h); null for other tensors than
+  // those given. Operations of LibTorch that change W in place are noticed, and W laid out anew;
+  // what writes through its pointer is not.
+  const float* Find(const at::Tensor& weight);
+
+ private:
+  struct Entry {
+    at::Tensor weight;  // also keeps its memory from becoming another tensor's
+    Floats packed;
+    uint32_t version;
+    bool is_packed = false;
+  };
+  std::unordered_map<const void*, Entry> entries_;
+};
+
+// While it lives, maps that this thread computes in float32 (models/kernels/linear_map.h, MapRows)
+// take their weights from `weights`: the same bits. Other threads lay them out as always.
+class PackedWeightsScope {
+ public:
+  explicit PackedWeightsScope(PackedWeights* weights);
+  ~PackedWeightsScope();
+  PackedWeightsScope(const PackedWeightsScope&) = delete;
+  PackedWeightsScope& operator=(const PackedWeightsScope&) = delete;
+
+  // Find() of the scope's weights; null without a scope.
+  static const float* Find(const at::Tensor& weight);
+
+ private:
+  PackedWeights* const previous_;
+};
+
+}  // namespace lra
+
+#endif  // LRA_MODELS_KERNELS_PACKED_WEIGHTS_H_
