@@ -163,7 +163,7 @@ int64_t BytesOf(const std::vector<at::Tensor>& tensors) {
 class StatefulStream : public TokenStream {
  public:
   StatefulStream(const NextTokenModel& model, int64_t batch)
-      : model_(model), weights_(WeightsOf(model)), state_(model.encoder().InitState(batch)) {}
+      : model_(model), weights_(model.parameters()), state_(model.encoder().InitState(batch)) {}
 
   at::Tensor Extend(const at::Tensor& ids) override {
     const c10::NoGradGuard no_gradient;
@@ -185,13 +185,6 @@ class StatefulStream : public TokenStream {
   }
 
  private:
-  static std::vector<at::Tensor> WeightsOf(const NextTokenModel& model) {
-    std::vector<at::Tensor> weights;
-    for (const Parameter& parameter : model.parameters().parameters())
-      weights.push_back(parameter.value);
-    return weights;
-  }
-
   const NextTokenModel& model_;
   PackedWeights weights_;
   Encoder::State state_;

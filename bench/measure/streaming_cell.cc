@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "models/base/runtime.h"
 #include "models/encoder/encoder.h"
 #include "models/interface/block.h"
+#include "models/kernels/packed_weights.h"
 
 namespace lra::internal {
 namespace {
@@ -112,12 +114,14 @@ class BlocksStream : public Stream {
       stream->states_.push_back(block->InitState(request.batch(), at::TensorOptions(at::kFloat)));
       stream->blocks_.push_back(std::move(block));
     }
+    stream->weights_.emplace(stream->store_);
     return stream;
   }
 
   // The input goes with the first block, so that it does not count as memory of the others.
   std::function<void()> Extension(int64_t tokens) override {
     return [this, x = Random(tokens)]() mutable {
+      const PackedWeightsScope packed(&*weights_);  // a model's stream has one, too
       for (size_t i = 0; i < blocks_.size(); ++i)
         x = blocks_[i]->Extend({x, at::Tensor(), DropoutRun()}, &states_[i]);
     };
@@ -145,6 +149,7 @@ class BlocksStream : public Stream {
 
   const BenchRequest request_;
   ParameterStore store_{1};
+  std::optional<PackedWeights> weights_;  // of all blocks
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<BlockState> states_;
 };

@@ -12,7 +12,15 @@ bool IsPlainMatrix(const at::Tensor& t) {
          t.device().is_cpu() && t.is_contiguous();
 }
 
+std::vector<at::Tensor> ValuesOf(const ParameterStore& model) {
+  std::vector<at::Tensor> values;
+  for (const Parameter& parameter : model.parameters()) values.push_back(parameter.value);
+  return values;
+}
+
 }  // namespace
+
+PackedWeights::PackedWeights(const ParameterStore& model) : PackedWeights(ValuesOf(model)) {}
 
 PackedWeights::PackedWeights(const std::vector<at::Tensor>& weights) {
   for (const at::Tensor& weight : weights) {

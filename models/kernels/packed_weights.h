@@ -5,9 +5,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
+#include "models/base/parameters.h"
 #include "models/kernels/floats.h"
 
 namespace lra {
@@ -18,6 +20,8 @@ class PackedWeights {
   // Those of `weights` that are matrices [out, in] of float32 on the CPU, dense; others are never
   // found. What is found has as many floats again, from when it is first asked for.
   explicit PackedWeights(const std::vector<at::Tensor>& weights);
+  // A model's.
+  explicit PackedWeights(const ParameterStore& model);
 
   // W^T [in, out] as PackMatrix() lays it out (models/kernels/gemm.h); null for other tensors than
   // those given. Operations of LibTorch that change W in place are noticed, and W laid out anew;
