@@ -36,6 +36,9 @@ absl::Status CheckItem(const PaperItem& item) {
   }
   LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", item.suite()));
   LRA_RETURN_IF_ERROR(CheckNamed(kGrids, "grid", item.grid()));
+  LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", item.scores()));
+  if (item.grid().empty() && !(item.scores().empty() && item.grid_flags().empty()))
+    return absl::InvalidArgumentError("has scores or grid_flags and no grid");
   LRA_RETURN_IF_ERROR(CheckNamed("published", "published table", item.published()));
   return CheckNamed("published", "published table", item.beside());
 }
@@ -113,6 +116,17 @@ std::vector<std::string> BothOf(const std::string& kind, const std::string& name
 std::vector<std::string> SuitesOf(const PaperItem& item) { return BothOf(kSuites, item.suite()); }
 std::vector<std::string> GridsOf(const PaperItem& item) { return BothOf(kGrids, item.grid()); }
 
+// The command of the item's grid, or of its twin, which goes with the twin of the scores.
+std::string GridCommand(const PaperItem& item, const std::string& grid) {
+  std::string command = absl::StrCat("lra bench efficiency --grid ", grid);
+  if (!item.scores().empty()) {
+    const std::string twin = grid == item.grid() ? "" : SmallFile(kSuites, item.scores());
+    absl::StrAppend(&command, " --scores runs/", twin.empty() ? item.scores() : twin);
+  }
+  if (!item.grid_flags().empty()) absl::StrAppend(&command, " ", item.grid_flags());
+  return command;
+}
+
 // What there is to say where nothing is kept.
 std::string NothingKept(const PaperItem& item) {
   if (!item.suite().empty() || !item.grid().empty()) return "not run";
@@ -144,10 +158,7 @@ std::vector<std::string> CommandsOf(const PaperItem& item) {
         absl::StrCat("lra table runs/", suites.front(),
                      item.beside().empty() ? "" : absl::StrCat(" --published ", item.beside())));
   }
-  for (const std::string& grid : GridsOf(item)) {
-    commands.push_back(absl::StrCat("lra bench efficiency --grid ", grid,
-                                    item.grid_flags().empty() ? "" : " ", item.grid_flags()));
-  }
+  for (const std::string& grid : GridsOf(item)) commands.push_back(GridCommand(item, grid));
   commands.insert(commands.end(), item.command().begin(), item.command().end());
   return commands;
 }

@@ -122,6 +122,11 @@ TEST(Papers, AskForCommandsThatThePageShows) {
   EXPECT_THAT(CommandsOf(items.at("Table 5")),
               ElementsAre("lra bench efficiency --grid cosformer_table5_small",
                           "lra bench efficiency --grid cosformer_table5"));
+  EXPECT_THAT(CommandsOf(items.at("Figure 1")),
+              ElementsAre("lra bench efficiency --grid cosformer_table5_small --scores "
+                          "runs/cosformer_table4_small --figure figure1",
+                          "lra bench efficiency --grid cosformer_table5 --scores "
+                          "runs/cosformer_table4 --figure figure1"));
   EXPECT_THAT(CommandsOf(items.at("Table 2")),
               ElementsAre("lra run cosformer_table2_bytes_small", "lra run cosformer_table2_bytes",
                           "lra table runs/cosformer_table2_bytes_small"));
@@ -240,9 +245,10 @@ TEST_F(PaperStatusTest, CellsOfAGridOrItsTwinCount) {
 class PaperFileTest : public ConfigFolderTest {
  protected:
   void SetUp() override {
-    for (const char* kind : {"papers", "published", "suites"})
+    for (const char* kind : {"papers", "published", "suites", "efficiency"})
       ASSERT_TRUE(MakeDirectories(folder_.File(kind)).ok());
-    Write("suites/one", "");
+    for (const char* name : {"suites/one", "efficiency/pairs", "efficiency/pairs_small"})
+      Write(name, "");
     Write("published/printed", R"(
       name: "printed" source: "Someone" protocol: "theirs" evidence_class: "P"
       columns { name: "ppl" metric: "perplexity" is_lower_better: true }
@@ -264,11 +270,34 @@ TEST_F(PaperFileTest, ContradictionsAreNamed) {
   EXPECT_THAT(Refusal("item { shows: 'x' }"), HasSubstr("needs name and shows"));
   EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' suite: 'two' }"),
               HasSubstr("unknown suite \"two\""));
+  EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' grid: 'pairs' scores: 'two' }"),
+              HasSubstr("unknown suite \"two\""));
+  for (const char* of_grid : {"scores: 'one'", "grid_flags: '--figure f'"}) {
+    EXPECT_THAT(Refusal(absl::StrCat("item { name: 'T' shows: 'x' reason: 'y' ", of_grid, " }")),
+                HasSubstr("item \"T\": has scores or grid_flags and no grid"));
+  }
   EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' reason: 'y' published: 'print' }"),
               HasSubstr("unknown published table \"print\""));
   EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' reason: 'y' } "
                       "item { name: 'T' shows: 'x' reason: 'y' }"),
               HasSubstr("item \"T\" occurs twice"));
+}
+
+// A grid's twin has the scores of the suite's, where the suite has one.
+TEST_F(PaperFileTest, EachSizeOfAGridHasItsOwnScores) {
+  PaperItem item;
+  item.set_grid("pairs");
+  item.set_scores("one");
+  item.set_grid_flags("--figure f");
+  const std::string of_full = "lra bench efficiency --grid pairs --scores runs/one --figure f";
+  EXPECT_THAT(
+      CommandsOf(item),
+      ElementsAre("lra bench efficiency --grid pairs_small --scores runs/one --figure f", of_full));
+  Write("suites/one_small", "");
+  EXPECT_THAT(
+      CommandsOf(item),
+      ElementsAre("lra bench efficiency --grid pairs_small --scores runs/one_small --figure f",
+                  of_full));
 }
 
 // Every number but those that nobody has read.
