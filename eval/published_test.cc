@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -93,11 +94,13 @@ TEST(PublishedTest, TablesOfThePapersAreThere) {
       {"cosformer2022_table2", {7, 2}},
       {"cosformer2022_table3", {7, 5}},
       {"cosformer2022_table6", {2, 1}},
+      {"cosformer2022_table7", {10, 3}},
       {"cottention2024_table1", {3, 9}},
       {"linear_transformers2020_table1", {4, 2}},
       {"linear_transformers2020_table2", {4, 2}},
       {"linear_transformers2020_table3", {4, 2}},
-      {"lra2020", {13, 6}}};
+      {"lra2020", {13, 6}},
+      {"lra2020_table3", {11, 2}}};
   for (const auto& [name, size] : rows_and_columns) {
     const PublishedTable table = Load(name);
     EXPECT_EQ(table.rows_size(), size.first) << name;
@@ -120,6 +123,10 @@ TEST(PublishedTest, ColumnsSayWhatTheyAre) {
   EXPECT_EQ(ColumnOf(speech, "phoneme error rate").unit(), "%");
   EXPECT_EQ(ColumnOf(speech, "time an epoch").unit(), "s");
   EXPECT_FALSE(ColumnOf(Load("linear_transformers2020_table1"), "images/s").is_lower_better());
+  const PublishedTable sizes = Load("cosformer2022_table7");
+  EXPECT_EQ(sizes.row_heading(), "data set");
+  EXPECT_EQ(ColumnOf(sizes, "train").metric(), "examples");
+  EXPECT_EQ(ColumnOf(sizes, "train").unit(), "thousand");
 }
 
 // Table 6 averages what Tables 3 and 4 print.
@@ -149,6 +156,26 @@ TEST(PublishedTest, BaselinesOfCosformerAreTheRowsOf2020) {
     }
   }
   EXPECT_NEAR(MeanOfCells(*ByMethod(cosformer).at("cosformer")), 55.234, 1e-9);
+}
+
+// Table 3 prints the column Image of Table 1 once more, beside accuracies in training, which are
+// all higher.
+TEST(PublishedTest, Table3Of2020HasTheTestAccuraciesOfTable1) {
+  const PublishedTable table1 = Load("lra2020"), table3 = Load("lra2020_table3");
+  const auto first = ByMethod(table1);
+  for (const auto& [method, row] : ByMethod(table3)) {
+    ASSERT_TRUE(first.count(method)) << method;
+    const auto& cells = first.at(method)->cells();
+    const auto image = std::find_if(cells.begin(), cells.end(), [](const PublishedCell& cell) {
+      return cell.column() == "image";
+    });
+    ASSERT_NE(image, cells.end()) << method;
+    ASSERT_EQ(row->cells_size(), 2) << method;
+    EXPECT_EQ(row->cells(0).column(), "image");
+    EXPECT_EQ(row->cells(0).value(), image->value()) << method;
+    EXPECT_EQ(row->cells(1).column(), "image_train");
+    EXPECT_GT(row->cells(1).value(), image->value()) << method;
+  }
 }
 
 class PublishedFileTest : public ConfigFolderTest {

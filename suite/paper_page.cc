@@ -160,7 +160,7 @@ std::string AverageHeading(const PublishedTable& table) {
 std::string PrintedTable(const PublishedTable& table) {
   const Row columns = ColumnNames(table);
   const std::string average = AverageHeading(table);
-  std::vector<Row> rows = {{"method"}};
+  std::vector<Row> rows = {{table.row_heading().empty() ? "method" : table.row_heading()}};
   for (const std::string& column : columns) rows[0].push_back(Heading(ColumnOf(table, column)));
   if (!average.empty()) rows[0].push_back(average);
   for (const PublishedRow& row : table.rows()) {

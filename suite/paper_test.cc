@@ -174,6 +174,8 @@ TEST_F(PaperStatusTest, CountsTheRecordsOfTheSuitesSettings) {
   EXPECT_THAT(*page, HasSubstr("| 2 of 40 runs<br>[cosformer_table6_small]("));
   EXPECT_THAT(*page, HasSubstr("### cosformer2022: Table 5 as printed"));
   EXPECT_THAT(*page, Not(HasSubstr("### cosformer2022: Figure 1 as printed"))) << "the same speeds";
+  EXPECT_THAT(*page, HasSubstr("### cosformer2022: Table 7 as printed\n\n"
+                               "| data set | train (examples, thousand) | "));
   const auto json = nlohmann::json::parse(*PaperJson({{"cosformer2022"}, folder_.path()}));
   for (const auto& one : json["papers"][0]["items"]) {
     if (one["item"] == "Table 6") {
