@@ -96,18 +96,19 @@ printed_beside() { # COMMAND SUITE
   sed -n "s|.*lra $1 runs/$2 --published \([a-z0-9_ ]*\).*|\1|p" "$work/papers.json" | head -1
 }
 
-# Each design under its heading: its figure, and what `lra ablate` says. Then the learning curves. Designs of which no effect is known have no
-# figure, and do not count in the figures' names.
+# Each design, under its heading where there are several: its figure, and what `lra ablate` says. Then the learning curves. Designs of which no
+# effect is known have no figure, and do not count in the figures' names.
 ablation_page() {
   local printed
   printed=$(printed_beside ablate "$1")
   "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" ${printed:+--published $printed} --format md >"$work/ablation.md"
   awk -v name="$1" '
-    /^## / { ++design }
+    FNR == 1 { design = 0; title = "Effects" }
+    /^## / { title = substr($0, 4) }
+    begins = /^Factors, each with its reference first: / { ++design }
     NR == FNR { if (/\| (not )?told apart/) known[design] = 1; next }
-    FNR == 1 { design = 0 }
+    begins && design in known { printf "![%s](../pictures/%s-%d.svg)\n\n", title, name, ++n }
     { print }
-    /^## / && design in known { printf "\n![%s](../pictures/%s-%d.svg)\n", substr($0, 4), name, ++n }
   ' "$work/ablation.md" "$work/ablation.md"
   [ ! -f "docs/records/$1/locality.json" ] || locality "$1"
   printf '\n## Learning curves\n'
@@ -123,7 +124,8 @@ locality() {
 
 curves() {
   local figure
-  for figure in docs/pictures/"$1"-curves-*.svg; do printf '\n![Learning curves](../pictures/%s)\n' "${figure##*/}"; done
+  printf '%s\n' docs/pictures/"$1"-curves-*.svg | sort -V |
+    while IFS= read -r figure; do printf '\n![Learning curves](../pictures/%s)\n' "${figure##*/}"; done
 }
 
 # The words of the page, then the table, beside what is printed of the methods and tasks.
@@ -177,6 +179,7 @@ write() {
   local suite
   mkdir -p docs/ablations
   for suite in $(suites ablations); do
+    rm -f "docs/pictures/$suite"-[0-9]*.svg "docs/pictures/$suite"-curves-*.svg # those of an earlier form of it
     "$lra" ablate "docs/records/$suite" --baselines "docs/records/$suite/baselines" --figure "docs/pictures/$suite" >/dev/null
     rm "docs/pictures/$suite"-*.gp
     ablation_page "$suite" >"docs/ablations/$suite.md.new"
@@ -190,11 +193,19 @@ write() {
   write_digests
 }
 
+# Figures that no page shows.
+unshown() {
+  local figure
+  cat docs/*.md docs/{ablations,tables}/*.md >"$work/pages.md"
+  for figure in docs/pictures/*.svg; do grep -qF "pictures/${figure##*/})" "$work/pages.md" || echo "$figure is shown by no page"; done
+}
+
 check() {
   local suite
   for suite in $(suites ablations); do ablation_page "$suite" | diff - "docs/ablations/$suite.md"; done
   for suite in $(suites tables); do table_page "$suite" | diff - "docs/tables/$suite.md"; done
   digests | diff - "$made"
+  unshown | diff - /dev/null
 }
 
 case "${1:-}" in
