@@ -12,8 +12,8 @@
 #                                                trains the rest
 #        benchmarks/kept_suites.sh baselines FOLDER   record into FOLDER/baselines what each of the suite's tasks requires
 #        benchmarks/kept_suites.sh write         make the pages of all suites that are kept (figures need gnuplot), and the digests
-#        benchmarks/kept_suites.sh digests       make the digests alone, docs/records/made.sha256: of what `lra` makes of one suite in each format
-#        benchmarks/kept_suites.sh check         compare pages and digests with the records
+#        benchmarks/kept_suites.sh digests       make the digests alone, docs/records/made.sha256: of what `lra` makes of two suites in each format
+#        benchmarks/kept_suites.sh check         compare pages and digests with the records, and name figures that no page shows
 set -euo pipefail
 unset CDPATH
 cd "$(dirname "$0")/.."
@@ -156,17 +156,24 @@ draw_curves() {
   for figure in "$work/$1"/curves-*.svg; do cp "$figure" "docs/pictures/$1-${figure##*/}"; done
 }
 
-# What is made of one suite's records in every format, by digest: two tasks, with effects. All of it follows from the records and their folder's name
-# as given, so any clone on any machine has the same bytes. The report lies elsewhere than the records, to which it then has no links.
-digests() {
-  local suite=cosformer_table6_small records form
-  local to=$work/made/$suite
-  records=docs/records/$suite
+# What is made of a suite's records in every format, by digest. All of it follows from the records and their folder's name as given, so any clone on
+# any machine has the same bytes. The report lies elsewhere than the records, to which it then has no links.
+suite_digests() { # SUITE
+  local records=docs/records/$1 form
+  local to=$work/made/$1
   mkdir -p "$to"
   for form in md csv tex json html; do "$lra" table "$records" --format "$form" >"$to/table.$form"; done
-  for form in md csv json; do "$lra" ablate "$records" --baselines "$records/baselines" --format "$form" >"$to/ablate.$form"; done
+  if is_ablation "$records"; then
+    for form in md csv json; do "$lra" ablate "$records" --baselines "$records/baselines" --format "$form" >"$to/ablate.$form"; done
+  fi
   "$lra" report "$records" --out "$to/report.html" --quiet
-  (cd "$work/made" && sha256sum "$suite"/table.{md,csv,tex,json,html} "$suite"/ablate.{md,csv,json} "$suite"/report.html)
+  (cd "$work/made" && sha256sum "$1"/*)
+}
+
+# Two tasks with effects, and a table of twelve methods on four tasks.
+digests() {
+  suite_digests cosformer_table6_small
+  suite_digests cosformer_table4_small
 }
 
 write_digests() {
