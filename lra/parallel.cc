@@ -18,16 +18,8 @@ namespace lra {
 namespace {
 
 int AffinityCores() {
-  // Machines with more than CPU_SETSIZE processors need a larger mask.
-  for (int size = CPU_SETSIZE; size <= 1 << 16; size *= 2) {
-    cpu_set_t* mask = CPU_ALLOC(size);
-    const size_t mask_bytes = CPU_ALLOC_SIZE(size);
-    const bool ok = sched_getaffinity(0, mask_bytes, mask) == 0;
-    const int cores = ok ? CPU_COUNT_S(mask_bytes, mask) : 0;
-    CPU_FREE(mask);
-    if (ok) return cores;
-  }
-  return static_cast<int>(std::thread::hardware_concurrency());
+  const size_t cores = AllowedCores().size();
+  return static_cast<int>(cores > 0 ? cores : std::thread::hardware_concurrency());
 }
 
 // CPU cores that a "quota period" pair in microseconds allows, rounded up; 0 = no limit.
@@ -63,6 +55,22 @@ int CgroupCores() {
 }
 
 }  // namespace
+
+std::vector<int> AllowedCores() {
+  // Machines with more than CPU_SETSIZE processors need a larger mask.
+  for (int size = CPU_SETSIZE; size <= 1 << 16; size *= 2) {
+    cpu_set_t* mask = CPU_ALLOC(size);
+    const size_t mask_bytes = CPU_ALLOC_SIZE(size);
+    const bool ok = sched_getaffinity(0, mask_bytes, mask) == 0;
+    std::vector<int> cores;
+    for (int core = 0; ok && core < size; ++core) {
+      if (CPU_ISSET_S(static_cast<size_t>(core), mask_bytes, mask)) cores.push_back(core);
+    }
+    CPU_FREE(mask);
+    if (ok) return cores;
+  }
+  return {};
+}
 
 int AvailableCores() {
   static const int cores = [] {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -97,7 +98,10 @@ absl::Status ParallelFor(int threads, int64_t n, Body body) {
   return first_error;
 }
 
-// Cores that this process may use.
+// The numbers of the cores that this process may run on (the calling thread's affinity), rising;
+// empty where the system does not tell.
+std::vector<int> AllowedCores();
+// How many cores this process may use: of these, and of its control group.
 int AvailableCores();
 // The given number of threads, or AvailableCores() for 0.
 int ResolveThreads(int threads);

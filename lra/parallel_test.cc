@@ -1,7 +1,9 @@
 #include "lra/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -128,6 +130,22 @@ TEST(ThreadsTest, ZeroMeansAllAndAtLeastOne) {
   EXPECT_EQ(ResolveThreads(0), AvailableCores());
   EXPECT_EQ(ResolveThreads(3), 3);
   EXPECT_EQ(MaxThreads(), 16 * AvailableCores());
+}
+
+TEST(ThreadsTest, AllowedCoresAreThoseOfTheAffinity) {
+  const std::vector<int> all = AllowedCores();
+  ASSERT_GE(all.size(), static_cast<size_t>(AvailableCores()));
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
+  // A thread's affinity ends with the thread.
+  std::thread([last = all.back()] {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    if (last >= CPU_SETSIZE) return;
+    CPU_SET(last, &mask);
+    ASSERT_EQ(sched_setaffinity(0, sizeof mask, &mask), 0);
+    EXPECT_EQ(AllowedCores(), std::vector<int>{last});
+  }).join();
+  EXPECT_EQ(AllowedCores(), all);
 }
 
 }  // namespace
