@@ -77,6 +77,7 @@ std::string Environment() {
       Definition("LRA_DATA", "the folder with the data sets, one folder a task (./data)"),
       Definition("LRA_CONFIGS", "the folder with the configurations (those of the program)"),
       Definition("LRA_KERNELS", "the path of the kernels, as --kernels"),
+      Definition("LRA_CORE_LOCKS", "the folder of locks of --pin-workers (/tmp/lra-cores-UID)"),
       Definition("NO_COLOR", "if set, `lra watch` draws without colours, in ASCII"));
 }
 

@@ -15,6 +15,7 @@
 #include "cli/flags.h"
 #include "cli/stop_signals.h"
 #include "datasets/manifest.h"
+#include "eval/machine.h"
 #include "eval/run_folders.h"
 #include "lra/child.h"
 #include "lra/config.h"
@@ -26,6 +27,7 @@
 #include "models/nominal_cost.h"
 #include "nlohmann/json.hpp"
 #include "run_folder/run_claim.h"
+#include "suite/core_locks.h"
 #include "suite/executor.h"
 #include "suite/plan.h"
 #include "suite/reuse.h"
@@ -206,15 +208,25 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
     options->device_of_worker = CardOfWorker;
     return PoolExecutor(*options);
   }
-  if (flags.workers > 0 || !flags.budget.empty() || !flags.cell.empty() || options->at_once > 1) {
+  if (flags.workers > 0 || flags.pins_workers || !flags.budget.empty() || !flags.cell.empty() ||
+      options->at_once > 1) {
     return absl::InvalidArgumentError(
-        "--workers, --budget, --at-once and --cell are about processes of this machine; with "
-        "--executor slurm --at-most says how many runs are trained at once");
+        "--workers, --pin-workers, --budget, --at-once and --cell are about processes of this "
+        "machine; with --executor slurm --at-most says how many runs are trained at once");
   }
   options->program = ThisProgram();
   options->workers = std::max(1, AvailableCores() / options->threads);
   options->measures = cluster->limit_seconds == 0;
   return SlurmExecutor(*options, {*cluster, ClusterEnvironment(), flags.cluster_flags});
+}
+
+// Unset where workers are not to be pinned.
+absl::StatusOr<Pinning> PinningOf(const SuiteFlags& flags, int threads) {
+  if (!flags.pins_workers) return Pinning();
+  auto locks = CoreLocks::Open(CoreLocksFolder(), SiblingsLast(AllowedCores()));
+  if (!locks.ok()) return Annotate(locks.status(), "--pin-workers");
+  setenv(kSuiteCores, absl::StrCat(AvailableCores()).c_str(), 1);  // for the workers
+  return Pinning{*std::move(locks), threads};
 }
 
 // Refused before any run begins: each that is left would refuse it for itself, and be noted as
@@ -249,6 +261,9 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags) {
       command, "--workers", &flags->workers,
       "Runs at once (default: as many as there are cores for their threads and memory for all)",
       {.allowed = FlagRules::kRange, .least = 1, .largest = static_cast<double>(MaxThreads())});
+  AddSwitch(command, "--pin-workers", &flags->pins_workers,
+            "Keep each worker on cores of its own, as many as its threads, which no other suite of "
+            "this user pins workers to; where too few are free, it runs unpinned");
   AddOption(command, "--budget", &flags->budget,
             "Time after which runs are saved and stopped, e.g. 2h or 90m");
   AddOption(command, "--shard", &flags->shard, "Only part k of n of the runs (k/n, k from 0)");
@@ -269,6 +284,7 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   options.retries_failed = flags.retries_failed || !flags.cell.empty();
   options.measures = flags.cell.empty();
   options.is_quiet = context.quiet;
+  LRA_ASSIGN_OR_RETURN(options.pinning, PinningOf(flags, options.threads));
   if (!flags.is_dry) {
     LRA_RETURN_IF_ERROR(CheckPrecision(cells, options));
     LRA_RETURN_IF_ERROR(CheckData(cells, options.data_dir));

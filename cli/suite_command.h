@@ -16,7 +16,7 @@ namespace lra {
 struct SuiteFlags {
   std::string budget, shard;
   int workers = 0;
-  bool is_dry = false, retries_failed = false;
+  bool is_dry = false, retries_failed = false, pins_workers = false;
   std::vector<std::string> reuse;  // folders with runs of other suites
   // The name of the one run to train, which is how elements of job arrays call.
   std::string cell;
@@ -24,7 +24,7 @@ struct SuiteFlags {
   std::vector<std::string> cluster_flags;  // further flags of the elements' `lra run`
 };
 
-// --workers, --budget, --shard, --retry-failed, --reuse.
+// --workers, --pin-workers, --budget, --shard, --retry-failed, --reuse.
 void AddSuiteFlags(CLI::App* command, SuiteFlags* flags);
 
 // Measures and plans the suite; prints the plan (is_dry), or has what is left trained in

@@ -66,8 +66,8 @@ absl::Status PrintEstimate(const std::vector<TrainRequest>& requests,
 struct ListFlags {
   SuiteFlags suite;
   bool is_given() const {
-    return suite.workers > 0 || !suite.budget.empty() || !suite.shard.empty() ||
-           suite.retries_failed || !suite.reuse.empty();
+    return suite.workers > 0 || suite.pins_workers || !suite.budget.empty() ||
+           !suite.shard.empty() || suite.retries_failed || !suite.reuse.empty();
   }
 };
 
@@ -99,8 +99,8 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
   }
   if (lists.is_given()) {
     return absl::InvalidArgumentError(
-        "--workers, --budget, --shard, --retry-failed and --reuse are about lists: --task or "
-        "--attention with several names, such as relu,cosformer");
+        "--workers, --pin-workers, --budget, --shard, --retry-failed and --reuse are about lists: "
+        "--task or --attention with several names, such as relu,cosformer");
   }
   const bool is_dry = lists.suite.is_dry;
   if (is_dry) LRA_RETURN_IF_ERROR(CheckAlone("the measurements of --dry-run"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <utility>
@@ -53,6 +54,12 @@ std::string SystemName() {
   return distribution.empty() ? kernel : absl::StrCat(distribution, ", ", kernel);
 }
 
+int CoresOfSuite() {
+  const char* const said = std::getenv(kSuiteCores);
+  int cores = 0;
+  return said != nullptr && absl::SimpleAtoi(said, &cores) ? cores : 0;
+}
+
 // The group's limit, or the least one of the groups around it: `file` in every folder from
 // base/group up to base.
 int64_t LimitOfGroups(const std::string& base, absl::string_view group, absl::string_view file,
@@ -97,7 +104,7 @@ int64_t AvailableMemoryBytes() {
 Machine DescribeMachine() {
   Machine machine;
   machine.set_cpu(Lookup("/proc/cpuinfo", "model name", ':'));
-  machine.set_cores(AvailableCores());
+  machine.set_cores(std::max(AvailableCores(), CoresOfSuite()));
   machine.set_memory_bytes(Kibibytes(Lookup("/proc/meminfo", "MemTotal", ':')));
   machine.set_system(SystemName());
   return machine;

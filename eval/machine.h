@@ -9,8 +9,13 @@
 
 namespace lra {
 
-// Processor model, cores that this process may use, memory, operating system. What cannot be found
-// stays empty; cpu_capability (LibTorch's instruction set) and kernels are the caller's to fill.
+// Where a suite pins its workers each to some of its cores (`lra run --pin-workers`), this
+// environment variable says to them how many it has.
+inline constexpr char kSuiteCores[] = "LRA_SUITE_CORES";
+
+// Processor model, cores that this process may use (or the suite that pinned it: pinned or not, a
+// run names the same machine), memory, operating system. What cannot be found stays empty;
+// cpu_capability (LibTorch's instruction set) and kernels are the caller's to fill.
 Machine DescribeMachine();
 
 // Memory that this process may use: the machine's, or less where a control group (a container, a

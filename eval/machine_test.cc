@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "lra/version.h"
@@ -19,6 +21,18 @@ TEST(MachineTest, DescribesThisMachine) {
 #ifdef __linux__
   EXPECT_GT(machine.memory_bytes(), int64_t{1} << 28);
 #endif
+}
+
+// A suite's worker that is pinned to one core runs on the same machine as one that is not.
+TEST(MachineTest, APinnedWorkerHasTheCoresOfItsSuite) {
+  const int here = DescribeMachine().cores();
+  ASSERT_EQ(setenv(kSuiteCores, absl::StrCat(here + 3).c_str(), /*overwrite=*/1), 0);
+  EXPECT_EQ(DescribeMachine().cores(), here + 3);
+  for (const char* nothing : {"", "0", "many"}) {
+    ASSERT_EQ(setenv(kSuiteCores, nothing, /*overwrite=*/1), 0);
+    EXPECT_EQ(DescribeMachine().cores(), here) << nothing;
+  }
+  unsetenv(kSuiteCores);
 }
 
 // A machine of 4 GiB; its files lie below the folder.

@@ -40,7 +40,7 @@ class Measuring {
  public:
   Measuring(const std::vector<SuiteCell>& cells, const MeasureOptions& options)
       : options_(options),
-        processes_(options.workers, options.deadline),
+        processes_(options.workers, options.deadline, options.pinning),
         queue_(TakeValid(cells)),
         progress_({.label = "measure steps",
                    .unit = "cells",
@@ -95,7 +95,7 @@ class Measuring {
     LRA_ASSIGN_OR_RETURN(
         const Processes::End end,
         processes_.RunProcess(
-            {.words = options_.command(cell, stem, worker), .log = log, .output = output}));
+            worker, {.words = options_.command(cell, stem, worker), .log = log, .output = output}));
     if (end.was_stopped) return absl::CancelledError("stopped");
     const absl::StatusOr<RunEstimate> estimate = ReadJsonEstimate(output);
     const std::string words = LastLine(ReadFile(log).value_or(""));
@@ -131,8 +131,8 @@ std::string EstimateKey(const SuiteCell& cell, const MeasureOptions& options) {
   const Versions program = RunVersions("");
   return Sha256Hex(absl::StrJoin(
       {CellFingerprint(cell.config), data == options.data_of_task.end() ? "" : data->second,
-       absl::StrCat(options.threads), absl::StrCat(options.workers), DescribeMachine().cpu(),
-       program.lra(), program.commit()},
+       absl::StrCat(options.threads, options.pinning.locks == nullptr ? "" : " pinned"),
+       absl::StrCat(options.workers), DescribeMachine().cpu(), program.lra(), program.commit()},
       "\n"));
 }
 

@@ -24,6 +24,7 @@ struct MeasureOptions {
   std::string out;
   int workers = 1;
   int threads = 1;  // of each run
+  Pinning pinning;
   Deadline deadline;
   bool is_quiet = false;
   // SHA-256 of the data of each task (DataDigest).

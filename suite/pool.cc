@@ -49,7 +49,7 @@ class Pool {
  public:
   Pool(const std::vector<SuiteCell>& cells, const PoolOptions& options)
       : options_(options),
-        processes_(options.workers, options.deadline),
+        processes_(options.workers, options.deadline, options.pinning),
         queue_(Left(cells, options)),
         ended_(static_cast<int64_t>(cells.size() - queue_.size())),
         progress_({.label = "suite",
@@ -174,7 +174,7 @@ class Pool {
     for (const Begun& one : begun) cells.push_back(one.cell);
     LRA_ASSIGN_OR_RETURN(
         Processes::End end,
-        processes_.RunProcess({.words = options_.command(cells, worker), .log = log}));
+        processes_.RunProcess(worker, {.words = options_.command(cells, worker), .log = log}));
     if (end.signal == 0 && end.exit_code == kInUseExitCode) return false;
     const auto share = static_cast<double>(begun.size());
     end.cpu_seconds /= share;

@@ -18,6 +18,7 @@ struct PoolOptions {
   int workers = 1;
   // Seeds of a cell that a worker trains side by side in one process (lra train --at-once).
   int at_once = 1;
+  Pinning pinning;
   Deadline deadline;  // then runs are saved and stopped
   bool retries_failed = false;
   bool is_quiet = false;

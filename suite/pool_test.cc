@@ -5,8 +5,11 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -14,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
+#include "lra/parallel.h"
 #include "suite/run_suite.h"
 #include "suite/suite_folder.h"
 
@@ -22,6 +26,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 std::vector<SuiteCell> Cells(int count) {
   std::vector<SuiteCell> cells(static_cast<size_t>(count));
@@ -61,6 +66,64 @@ TEST(RunCells, WorkersHaveNumbers) {
   ASSERT_EQ(RunCells(Cells(2), options), absl::OkStatus());
   EXPECT_TRUE(FileExists(folder.File("worker0")));
   EXPECT_TRUE(FileExists(folder.File("worker1")));
+}
+
+// What a worker writes of the cores that it may use.
+constexpr char kNoteCores[] =
+    "sed -n 's/^Cpus_allowed_list:[^0-9]*//p' /proc/self/status > $OUT/$NAME.cores; ";
+
+// The worker's next process has the cores of the one before.
+TEST(RunCells, PinnedWorkersHaveCoresOfTheirOwn) {
+  const std::vector<int> cores = AllowedCores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core cannot be shared out";
+  const TestFolder folder;
+  // The workers wait for each other, so that each takes two runs.
+  const std::string script = absl::StrCat(
+      kNoteCores, "n=0; until [ $(ls $OUT/*.cores | wc -l) -ge $WANTED ] || [ $n -gt 500 ]; ",
+      "do sleep 0.02; n=$((n + 1)); done; exit 3");
+  PoolOptions options = Shell(folder, "");
+  const auto locks = CoreLocks::Open(folder.File("locks"), {cores[0], cores[1]});
+  ASSERT_TRUE(locks.ok()) << locks.status();
+  options.pinning = {*locks, 1};
+  options.command = [&](const std::vector<const SuiteCell*>& run, int worker) {
+    const std::string& name = run[0]->name;
+    return std::vector<std::string>{
+        "sh", "-c",
+        absl::StrCat("NAME=", name, ".", worker, "; OUT=", folder.path(),
+                     "; WANTED=", name == "run0" || name == "run1" ? 2 : 4, "; ", script)};
+  };
+  ASSERT_EQ(RunCells(Cells(4), options), absl::OkStatus());
+  std::map<std::string, std::set<std::string>> cores_of_worker;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    if (entry.path().extension() != ".cores") continue;
+    cores_of_worker[entry.path().stem().extension()].insert(*ReadFile(entry.path().string()));
+  }
+  ASSERT_EQ(cores_of_worker.size(), 2U);
+  EXPECT_EQ(cores_of_worker[".0"].size(), 1U);
+  EXPECT_EQ(cores_of_worker[".1"].size(), 1U);
+  EXPECT_THAT(
+      (std::vector<std::string>{*cores_of_worker[".0"].begin(), *cores_of_worker[".1"].begin()}),
+      UnorderedElementsAre(absl::StrCat(cores[0], "\n"), absl::StrCat(cores[1], "\n")));
+  EXPECT_TRUE((*locks)->Take(2).ok()) << "its workers have ended";
+}
+
+TEST(RunCells, AWorkerWithoutFreeCoresIsNotPinned) {
+  const TestFolder folder;
+  PoolOptions options = Shell(folder, absl::StrCat(kNoteCores, "exit 3"));
+  ASSERT_EQ(RunCells(Cells(1), options), absl::OkStatus());
+  const std::string all = *ReadFile(folder.File("run0.cores"));
+  const auto locks = CoreLocks::Open(folder.File("locks"), {AllowedCores()[0]});
+  ASSERT_TRUE(locks.ok()) << locks.status();
+  const auto of_another = (*locks)->Take(1);
+  ASSERT_TRUE(of_another.ok()) << of_another.status();
+  options.pinning = {*locks, 1};
+  options.retries_failed = true;
+  testing::internal::CaptureStderr();
+  ASSERT_EQ(RunCells(Cells(3), options), absl::OkStatus());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "note: a worker runs unpinned, as others may: it takes 1 of 1 cores, and 0 are free\n");
+  for (const SuiteCell& cell : Cells(3))
+    EXPECT_EQ(*ReadFile(folder.File(absl::StrCat(cell.name, ".cores"))), all);
 }
 
 TEST(FlagsOfWorker, NameItsDevice) {

@@ -30,6 +30,7 @@ absl::Status Processes::Run(const std::function<absl::Status(int worker)>& work)
   for (int worker = 0; worker < workers_; ++worker) {
     threads.emplace_back([this, &work, worker] {
       const absl::Status status = work(worker);
+      held_[static_cast<size_t>(worker)].reset();
       std::lock_guard<std::mutex> lock(mutex_);
       error_.Update(status);
       --working_;
@@ -58,7 +59,19 @@ bool Processes::is_stopping() {
   return is_stopping_;
 }
 
-absl::StatusOr<Processes::End> Processes::RunProcess(const WorkerCommand& command) {
+std::vector<int> Processes::CoresOf(int worker) {
+  if (pinning_.locks == nullptr) return {};
+  std::optional<CoreLocks::Held>& held = held_[static_cast<size_t>(worker)];
+  if (!held) {
+    std::optional<CoreLocks::Held> taken = pinning_.locks->TakeOrNote(pinning_.cores_each);
+    if (!taken) return {};
+    held.emplace(*std::move(taken));
+  }
+  return held->cores();
+}
+
+absl::StatusOr<Processes::End> Processes::RunProcess(int worker, WorkerCommand command) {
+  command.cores = CoresOf(worker);
   const auto begin = Clock::now();
   pid_t process = 0;
   {

@@ -5,13 +5,16 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "suite/core_locks.h"
 #include "suite/worker.h"
 
 namespace lra {
@@ -24,9 +27,19 @@ void StopSuite();
 bool StopWasAsked();
 void ForgetStop();
 
+// Gives each worker cores of its own; without locks the system chooses among all.
+struct Pinning {
+  std::shared_ptr<CoreLocks> locks;
+  int cores_each = 1;
+};
+
 class Processes {
  public:
-  Processes(int workers, Deadline deadline) : workers_(workers), deadline_(deadline) {}
+  Processes(int workers, Deadline deadline, Pinning pinning = {})
+      : workers_(workers),
+        deadline_(deadline),
+        pinning_(std::move(pinning)),
+        held_(static_cast<size_t>(workers)) {}
 
   // Calls work(worker) for each worker, 0 .. workers - 1, in a thread of its own and returns once
   // all have returned: the first error, after which the others are stopped.
@@ -36,18 +49,23 @@ class Processes {
     bool was_stopped = false;  // by this object, or by somebody's SIGTERM
     double wall_seconds = 0;
   };
-  // Within work(): runs a program to its end, on whichever cores the system chooses: other
-  // suites may be at work beside this one. Cancelled without starting it while all are to stop;
-  // Internal where it cannot be started.
-  absl::StatusOr<End> RunProcess(const WorkerCommand& command);
+  // Within work(worker): runs a program to its end. With locks it is pinned to the cores that the
+  // worker's process before had, or to cores that it takes now; where too few are free, it runs
+  // unpinned. Cancelled without starting it while all are to stop; Internal where it cannot be
+  // started.
+  absl::StatusOr<End> RunProcess(int worker, WorkerCommand command);
 
   bool is_stopping();
 
  private:
   void Supervise();
+  std::vector<int> CoresOf(int worker);
 
   const int workers_;
   const Deadline deadline_;
+  const Pinning pinning_;
+  // The cores of each worker, used by its thread alone.
+  std::vector<std::optional<CoreLocks::Held>> held_;
   std::mutex mutex_;
   std::condition_variable done_;
   // Guarded by mutex_.

@@ -21,6 +21,7 @@ struct SuiteRunOptions {
   int workers = 0;       // 0 = as many as there are cores for their threads and the memory bears
   int threads = 1;       // of each run
   int at_once = 1;       // seeds of a cell that a worker trains in one process
+  Pinning pinning;       // of training and of measuring
   Deadline deadline;
   bool retries_failed = false;
   bool is_quiet = false;

@@ -1,12 +1,14 @@
 #include "suite/worker.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -20,10 +22,28 @@ namespace {
 // everything that is needed is made before.
 struct Prepared {
   std::vector<char*> words;
+  std::vector<cpu_set_t> cores;  // one mask, in as many parts as it takes; empty = not pinned
   int log = -1, output = -1;
   pid_t parent = 0;
   sigset_t signals;  // what this thread blocks
 };
+
+std::vector<cpu_set_t> MaskOf(const std::vector<int>& cores) {
+  if (cores.empty()) return {};
+  const int largest = *std::max_element(cores.begin(), cores.end());
+  std::vector<cpu_set_t> mask(static_cast<size_t>(largest / CPU_SETSIZE + 1));
+  for (const int core : cores)
+    CPU_SET_S(static_cast<size_t>(core), mask.size() * sizeof(cpu_set_t), mask.data());
+  return mask;
+}
+
+void PinTo(const std::vector<cpu_set_t>& cores, int log) {
+  if (cores.empty()) return;
+  if (sched_setaffinity(0, cores.size() * sizeof(cpu_set_t), cores.data()) == 0) return;
+  // The system may have taken the cores from this program since it asked for them.
+  constexpr char kNote[] = "note: not pinned: the system refuses the cores of this worker\n";
+  [[maybe_unused]] const ssize_t written = write(log, kNote, sizeof kNote - 1);
+}
 
 [[noreturn]] void Become(const Prepared& prepared) {
   // This program's handlers would take a signal that is meant to end the worker; exec forgets it.
@@ -32,6 +52,7 @@ struct Prepared {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != prepared.parent) _exit(kNotStarted);  // it ended before the call above
+  PinTo(prepared.cores, prepared.log);
   dup2(prepared.output, STDOUT_FILENO);
   dup2(prepared.log, STDERR_FILENO);
   const int nothing = open("/dev/null", O_RDONLY);
@@ -73,6 +94,7 @@ absl::StatusOr<pid_t> StartWorker(const WorkerCommand& command) {
   for (const std::string& word : command.words)
     prepared.words.push_back(const_cast<char*>(word.c_str()));
   prepared.words.push_back(nullptr);
+  prepared.cores = MaskOf(command.cores);
   prepared.parent = getpid();
   LRA_RETURN_IF_ERROR(OpenFiles(command, &prepared));
   sigset_t all;

@@ -16,6 +16,7 @@ struct WorkerCommand {
   std::vector<std::string> words;  // program and arguments
   std::string log;                 // a file that standard output and errors are added to
   std::string output;              // a file for standard output instead; empty = the log
+  std::vector<int> cores;          // the only ones that it runs on; empty = those of this program
 };
 
 // Starts it in a process group of its own, so that Ctrl-C reaches this program alone; the

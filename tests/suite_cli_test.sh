@@ -142,6 +142,32 @@ expect 0 '^1 of 1 runs finished' "$lra" run mine.textproto --quiet --out cells -
 cmp "whole/$name/curve.jsonl" "cells/$name/curve.jsonl" || { echo "FAILED: --cell trains another run"; failures=$((failures + 1)); }
 expect 0 '^1 of 4 runs finished' "$lra" status cells
 expect 2 'edited since.*unknown run "listops-linear"' "$lra" run mine.textproto --quiet --out cells --cell listops-linear
+
+# Pinned workers have cores of their own, beside another suite too, and what a killed suite had is free at once.
+export LRA_CORE_LOCKS=$work/core-locks
+allowed_cores() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$1"; }
+two=$(allowed_cores /proc/self/status | tr , '\n' | while IFS=- read -r first last; do seq "$first" "${last:-$first}"; done | sed -n 1,2p | paste -sd,)
+workers=$(tr , '\n' <<<"$two" | wc -l) # one, where there is one core
+sed 's/train.steps=40/train.steps=100000/' mine.textproto >long.textproto
+taskset -c "$two" "$lra" run long.textproto --quiet --out pinned --workers "$workers" --pin-workers >pinned.log 2>&1 &
+suite=$!
+# A worker that has written a point of its curve has been pinned.
+while [ "$(ls pinned/*/curve.jsonl 2>/dev/null | wc -l)" -lt "$workers" ] && kill -0 $suite 2>/dev/null; do sleep 0.05; done
+found=$(for status in $(grep -ls "^PPid:[[:space:]]*$suite\$" /proc/[0-9]*/status); do allowed_cores "$status"; done | sort -n | paste -sd,)
+[ "$found" = "$two" ] || { echo "FAILED: workers are on cores \"$found\", not one on each of $two: $(cat pinned.log)"; failures=$((failures + 1)); }
+beside=(taskset -c "$two" "$lra" run mine.textproto --cell "$name" --quiet --pin-workers)
+expect 0 "^note: a worker runs unpinned, as others may: it takes 1 of $workers cores, and 0 are free" "${beside[@]}" --out beside
+cmp "whole/$name/curve.jsonl" "beside/$name/curve.jsonl" || { echo "FAILED: beside another suite a run differs"; failures=$((failures + 1)); }
+kill -9 $suite || true
+wait $suite 2>/dev/null || true
+expect 0 '^1 of 1 runs finished' "${beside[@]}" --out after
+! grep unpinned out || { echo "FAILED: a killed suite keeps its cores"; failures=$((failures + 1)); }
+cmp "whole/$name/curve.jsonl" "after/$name/curve.jsonl" || { echo "FAILED: a pinned run differs"; failures=$((failures + 1)); }
+diff <(grep -h 'cores:' "beside/$name/record.textproto") <(grep -h 'cores:' "after/$name/record.textproto") ||
+  { echo "FAILED: a pinned run names another machine"; failures=$((failures + 1)); }
+mkdir -m 755 open
+expect 2 'pin-workers: .*/open", is of user .* with mode 0755, must be of user' env LRA_CORE_LOCKS="$work/open" "$lra" run mine.textproto --quiet --out refused --pin-workers
+
 # A cluster that is not there, or not asked for (tests/slurm_suite_test.sh has one).
 far=(run mine.textproto --quiet --out far)
 expect 0 "^  '$name'" "$lra" "${far[@]}" --executor slurm --time 1h --dry-run
@@ -150,6 +176,7 @@ expect 2 'sbatch was not found: Slurm.s client' env PATH=/no/such "$lra" "${far[
 expect 2 'add --executor slurm' "$lra" "${far[@]}" --partition cpu
 expect 2 'unknown executor "slrum"; did you mean "slurm"' "$lra" "${far[@]}" --executor slrum
 expect 2 'are about processes of this machine' "$lra" "${far[@]}" --executor slurm --budget 1h
+expect 2 'are about processes of this machine' "$lra" "${far[@]}" --executor slurm --pin-workers
 expect 2 'is no time' "$lra" "${far[@]}" --executor slurm --time soon
 
 # Lists are a suite without a file.
@@ -171,6 +198,7 @@ mv elsewhere data/listops
 expect 0 '4 of 4 runs finished' "$lra" "${lists[@]}" --quiet --out lists
 expect 2 '"relu,"' "$lra" train --task listops --attention relu, --preset smoke
 expect 2 'are about lists' "$lra" train --task listops --attention relu --preset smoke --budget 2h
+expect 2 'are about lists' "$lra" train --task listops --attention relu --preset smoke --pin-workers
 
 # Whole models start from weights of their own kind.
 expect 1 '2 of 4 runs finished, 2 failed' "$lra" "${lists[@]}" --quiet --out from --from whole/listops-linear-smoke-*-s0
