@@ -11,7 +11,7 @@
 namespace lra {
 namespace {
 
-bool IsMeasured(const BenchResult& result) { return result.outcome() == BenchResult::MEASURED; }
+bool WasMeasured(const BenchResult& result) { return result.outcome() == BenchResult::MEASURED; }
 
 std::string LabelOf(const BenchRequest& request, const std::string& suffix) {
   std::string label = MethodLabel(request);
@@ -64,7 +64,7 @@ std::vector<BenchRequest> Requests(const StepPlan& plan) {
 }
 
 void Report(const Contender& contender, int repetition, const BenchResult& result) {
-  if (IsMeasured(result)) {
+  if (WasMeasured(result)) {
     std::fprintf(stderr, "%s, repetition %d: %.1f ms\n", contender.label.c_str(), repetition + 1,
                  MedianSeconds(result.passes()) * 1e3);
   } else {
@@ -101,7 +101,7 @@ std::vector<Contest> Interleave(
   for (int repetition = 0; repetition < repetitions; ++repetition) {
     for (size_t i = 0; i < contenders.size(); ++i) {
       std::vector<BenchResult>& results = contests[i].results;
-      if (!results.empty() && !IsMeasured(results.back())) continue;
+      if (!results.empty() && !WasMeasured(results.back())) continue;
       results.push_back(contenders[i].measure());
       report(contenders[i], repetition, results.back());
     }
@@ -112,7 +112,7 @@ std::vector<Contest> Interleave(
 MedianInterval SecondsOfContest(const Contest& contest) {
   std::vector<double> seconds;
   for (const BenchResult& result : contest.results) {
-    if (IsMeasured(result)) seconds.push_back(MedianSeconds(result.passes()));
+    if (WasMeasured(result)) seconds.push_back(MedianSeconds(result.passes()));
   }
   return seconds.empty() ? MedianInterval() : IntervalOfMedian(seconds);
 }
@@ -121,7 +121,7 @@ std::optional<MedianInterval> RatioOfContests(const Contest& contest, const Cont
   std::vector<double> ratios;
   const size_t shared = std::min(contest.results.size(), reference.results.size());
   for (size_t i = 0; i < shared; ++i) {
-    if (IsMeasured(contest.results[i]) && IsMeasured(reference.results[i])) {
+    if (WasMeasured(contest.results[i]) && WasMeasured(reference.results[i])) {
       ratios.push_back(MedianSeconds(contest.results[i].passes()) /
                        MedianSeconds(reference.results[i].passes()));
     }

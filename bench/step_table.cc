@@ -73,7 +73,7 @@ double PiecesSeconds(const BenchResult& result) {
   return seconds;
 }
 
-TextTable ProfileTable(const StepComparison& comparison, const Contest& contest) {
+TextTable PiecesTable(const StepComparison& comparison, const Contest& contest) {
   const BenchResult& result = contest.results.back();
   const double all = PiecesSeconds(result);
   TextTable table;
@@ -140,7 +140,7 @@ std::string StepTable(const StepComparison& comparison) {
   }
   for (const Contest& contest : comparison.profiles) {
     if (LastMeasured(contest) != nullptr)
-      absl::StrAppend(&text, "\n", ToMarkdown(ProfileTable(comparison, contest)));
+      absl::StrAppend(&text, "\n", ToMarkdown(PiecesTable(comparison, contest)));
   }
   absl::StrAppend(&text, "\n", DescribeBenchMachine(comparison.machine), "\n");
   return text;
