@@ -8,42 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
+#include "bench/column_figure.h"
 #include "bench/gnuplot.h"
 #include "eval/learned_numbers.h"
 
 namespace lra {
-
-const char kFigureLineTypes[] =
-    "set linetype 1 lc rgb '#0072b2' dt 1 pt 7 lw 1.5\n"
-    "set linetype 2 lc rgb '#d55e00' dt 2 pt 5 lw 1.5\n"
-    "set linetype 3 lc rgb '#009e73' dt 3 pt 9 lw 1.5\n"
-    "set linetype 4 lc rgb '#cc79a7' dt 4 pt 11 lw 1.5\n"
-    "set linetype 5 lc rgb '#56b4e9' dt 5 pt 13 lw 1.5\n"
-    "set linetype 6 lc rgb '#e69f00' dt 1 pt 6 lw 1.5\n"
-    "set linetype 7 lc rgb '#000000' dt 2 pt 4 lw 1.5\n"
-    "set linetype 8 lc rgb '#0072b2' dt 3 pt 8 lw 1.5\n"
-    "set linetype 9 lc rgb '#d55e00' dt 4 pt 10 lw 1.5\n"
-    "set linetype 10 lc rgb '#009e73' dt 5 pt 12 lw 1.5\n"
-    "set linetype 11 lc rgb '#cc79a7' dt 1 pt 1 lw 1.5\n"
-    "set linetype 12 lc rgb '#56b4e9' dt 2 pt 2 lw 1.5\n"
-    "set linetype 13 lc rgb '#e69f00' dt 3 pt 3 lw 1.5\n"
-    "set linetype 14 lc rgb '#000000' dt 4 pt 14 lw 1.5\n"
-    "set linetype cycle 14\n";
-
-std::string PlainQuoted(const std::string& text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}, {"\n", " "}}), "'");
-}
-
-std::string TickDistance(double low, double high) {
-  const double least = (high - low) / 5;
-  if (!(least > 0)) return "autofreq";
-  const double power = std::pow(10, std::floor(std::log10(least)));
-  for (const double multiple : {1, 2, 5}) {
-    if (multiple * power >= least) return absl::StrFormat("%g", multiple * power);
-  }
-  return absl::StrFormat("%g", 10 * power);
-}
 
 FigureCurve MakeFigureCurve(const std::string& label, const std::vector<const Curve*>& runs,
                             const std::function<std::optional<double>(const CurvePoint&)>& value) {
@@ -202,29 +171,64 @@ std::vector<CurvePanel> PanelsOf(const Ablation& ablation, const AblationTask& t
   return panels;
 }
 
-}  // namespace
+// "panel2_" and a curve's number is the name of its data.
+std::vector<CurvePlot> CurvePlotsOf(const std::vector<CurvePanel>& panels) {
+  std::vector<CurvePlot> plots;
+  for (const CurvePanel& panel : panels)
+    plots.push_back(PlotOf(panel.curves, absl::StrCat("panel", plots.size() + 1, "_")));
+  return plots;
+}
 
-std::string DesignCurvesProgram(const Ablation& ablation, const AblationTask& task,
-                                const std::string& svg) {
-  const std::vector<CurvePanel> panels = PanelsOf(ablation, task);
-  if (panels.empty()) return "";
+std::string CurvesOnScreen(const std::vector<CurvePanel>& panels,
+                           const std::vector<CurvePlot>& plots, const std::string& steps,
+                           const std::string& stem) {
   size_t most = 0;
   for (const CurvePanel& panel : panels) most = std::max(most, panel.curves.size());
   const int height = static_cast<int>(panels.size()) *
                      (kPanelPixels + kKeyLinePixels * static_cast<int>((most + 1) / 2));
-  std::string text = absl::StrFormat(
-      "set terminal svg size %d,%d dynamic noenhanced background 'white'\nset output %s\n%s"
-      "set grid\nset key below left Left reverse maxcols 2\nset xlabel %s\n",
-      kWidthPixels, height, PlainQuoted(svg), kFigureLineTypes,
-      PlainQuoted(IsAnyPretrained(task) ? "step, those of pretraining counted" : "step"));
-  std::string plots;
+  std::string text =
+      absl::StrCat(ScreenTerminal(stem, kWidthPixels, height, "noenhanced background 'white'"),
+                   "set grid\nset key below left Left reverse maxcols 2\nset xlabel ",
+                   PlainQuoted(steps), "\nset multiplot layout ", panels.size(), ",1\n");
+  for (size_t i = 0; i < panels.size(); ++i)
+    absl::StrAppend(&text, "set title ", PlainQuoted(panels[i].title), "\n", plots[i].command);
+  return text + "unset multiplot\n";
+}
+
+// One legend of all panels, in which a cell looks alike.
+ColumnFigure CurvesColumn(const std::vector<CurvePanel>& panels,
+                          const std::vector<CurvePlot>& plots, const std::string& steps) {
+  int64_t last_step = 1;
+  for (const CurvePlot& plot : plots) last_step = std::max(last_step, plot.last_step);
+  ColumnFigure figure;
+  std::map<int, std::string> labels;
   for (size_t i = 0; i < panels.size(); ++i) {
-    const CurvePlot plot = PlotOf(panels[i].curves, absl::StrCat("panel", i + 1, "_"));
-    text += plot.blocks;
-    absl::StrAppend(&plots, "set title ", PlainQuoted(panels[i].title), "\n", plot.command);
+    figure.plots.push_back({panels[i].title, plots[i].command, 90});
+    for (const FigureCurve& curve : panels[i].curves) labels[curve.line_type] = curve.label;
   }
-  return absl::StrCat(text, "set multiplot layout ", panels.size(), ",1\n", plots,
-                      "unset multiplot\n");
+  ColumnPlot &first = figure.plots.front(), &last = figure.plots.back();
+  last.commands = ColumnAxisName({steps}) + last.commands;
+  last.below = kNamedAxisPoints;
+  first.commands =
+      absl::StrCat("set xrange [0:", last_step, "]\nset xtics ",
+                   TickDistance(0, static_cast<double>(last_step)), "\n", first.commands);
+  for (const auto& [type, label] : labels)
+    figure.legend.push_back({label, absl::StrCat("linespoints lt ", type, " ps 0.4")});
+  return figure;
+}
+
+}  // namespace
+
+std::string DesignCurvesProgram(const Ablation& ablation, const AblationTask& task,
+                                const std::string& stem) {
+  const std::vector<CurvePanel> panels = PanelsOf(ablation, task);
+  if (panels.empty()) return "";
+  const std::vector<CurvePlot> plots = CurvePlotsOf(panels);
+  std::string text = kFigureLineTypes;
+  for (const CurvePlot& plot : plots) text += plot.blocks;
+  const std::string steps = IsAnyPretrained(task) ? "step, those of pretraining counted" : "step";
+  return absl::StrCat(text, CurvesOnScreen(panels, plots, steps, stem),
+                      ColumnProgram(CurvesColumn(panels, plots, steps), stem));
 }
 
 absl::StatusOr<std::vector<std::string>> DrawDesignCurves(
@@ -234,8 +238,9 @@ absl::StatusOr<std::vector<std::string>> DrawDesignCurves(
   for (const AblationResult& result : designs) {
     for (const AblationTask& task : result.ablation.tasks) {
       if (DesignCurvesProgram(result.ablation, task, "").empty()) continue;
-      pictures.push_back(
-          [&](const std::string& svg) { return DesignCurvesProgram(result.ablation, task, svg); });
+      pictures.push_back([&](const std::string& stem) {
+        return DesignCurvesProgram(result.ablation, task, stem);
+      });
     }
   }
   return DrawPictures(pictures, prefix, gnuplot);

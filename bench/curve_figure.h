@@ -16,17 +16,6 @@
 
 namespace lra {
 
-// gnuplot's commands for line types 1 to 14: Okabe and Ito's colours but yellow, which is faint on
-// paper, twice; lines and points differ as well.
-extern const char kFigureLineTypes[];
-
-// In single quotes, inside of which gnuplot runs no commands, for terminals without markup.
-std::string PlainQuoted(const std::string& text);
-
-// The distance of ticks, 1, 2 or 5 times a power of ten, of which at most five fit: gnuplot's own
-// numbers run into each other in a narrow figure.
-std::string TickDistance(double low, double high);
-
 struct FigureCurve {
   std::string label;
   std::map<int64_t, std::vector<double>> seeds;  // by step
@@ -51,11 +40,12 @@ CurvePlot PlotOf(const std::vector<FigureCurve>& curves, const std::string& name
 // The learning curves of the cells of one task of a design (Qin et al. 2022, Figure 4), panels from
 // the top: the validation score, the training loss, and what attentions learned of their own
 // choices, which is the mean over layers and heads. Curves of pretrained runs begin behind the
-// steps that they took without labels. Empty without a curve.
+// steps that they took without labels. The program draws STEM.svg, and a column wide STEM.pdf and
+// STEM.png; it is empty without a curve.
 std::string DesignCurvesProgram(const Ablation& ablation, const AblationTask& task,
-                                const std::string& svg);
+                                const std::string& stem);
 
-// A picture for each task of each design: PREFIX-1.svg, ... The errors of DrawPictures.
+// A picture for each task of each design: the stems PREFIX-1, ... The errors of DrawPictures.
 absl::StatusOr<std::vector<std::string>> DrawDesignCurves(
     const std::vector<AblationResult>& designs, const std::string& prefix,
     const std::string& gnuplot = "gnuplot");

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "bench/picture_test_util.h"
 #include "eval/crossed_test_util.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
@@ -13,6 +14,7 @@
 namespace lra {
 namespace {
 
+using ::lra::testing::ExpectPictures;
 using ::lra::testing::RunsOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -48,7 +50,7 @@ AblationResult TwoCells() {
 }
 
 std::string ProgramOf(const AblationResult& result) {
-  return DesignCurvesProgram(result.ablation, result.ablation.tasks[0], "a.svg");
+  return DesignCurvesProgram(result.ablation, result.ablation.tasks[0], "a");
 }
 
 TEST(CurveFigureTest, ShowsMeansOverSeedsWithTheLowestAndTheHighest) {
@@ -71,6 +73,16 @@ TEST(CurveFigureTest, ShowsWhatIsLearned) {
   // In the line type that the cell has in the other panels.
   EXPECT_THAT(program, HasSubstr("$panel3_1 using 1:2 with linespoints lt 2 "));
   EXPECT_THAT(program, HasSubstr("$panel1_2 using 1:2 with linespoints lt 2 "));
+}
+
+// Panels share one legend, which has a cell that the last panel lacks.
+TEST(CurveFigureTest, AColumnHasOneLegend) {
+  const std::string program = ProgramOf(TwoCells());
+  EXPECT_THAT(program, HasSubstr("set output 'a.pdf'"));
+  EXPECT_THAT(program, HasSubstr("set xrange [0:20]\nset xtics 5\n"));
+  EXPECT_THAT(program,
+              HasSubstr("plot NaN with linespoints lt 1 ps 0.4 title 'M longest', NaN with "
+                        "linespoints lt 2 ps 0.4 title 'M learned'\n"));
 }
 
 // Otherwise half a budget without labels would look like half the budget.
@@ -108,8 +120,8 @@ TEST(CurveFigureTest, IsDrawn) {
   if (drawn.status().code() == absl::StatusCode::kFailedPrecondition)
     GTEST_SKIP() << drawn.status();
   ASSERT_TRUE(drawn.ok()) << drawn.status();
-  ASSERT_THAT(*drawn, ElementsAre(folder.File("curves-1.svg")));
-  EXPECT_THAT(*ReadFile(drawn->front()), HasSubstr("</svg>"));
+  ASSERT_THAT(*drawn, ElementsAre(folder.File("curves-1")));
+  ExpectPictures(drawn->front());
 }
 
 }  // namespace

@@ -10,12 +10,14 @@
 
 namespace lra {
 
-// The program that draws main effects and interactions, the first on top, into `svg`: those told
-// apart from 0 as filled points, the others as open ones. Simple effects claim nothing and are left
-// out, as are effects in another metric than the first one's, which have another axis.
-std::string EffectsProgram(const AblationResult& result, const std::string& svg);
+// The program that draws main effects and interactions, the first on top, into STEM.svg, labels at
+// their left, and into STEM.pdf and STEM.png, a column wide, labels above them: those told apart
+// from 0 as filled points, the others as open ones. Simple effects claim nothing and are left out,
+// as are effects in another metric than the first one's, which have another axis.
+std::string EffectsProgram(const AblationResult& result, const std::string& stem);
 
-// A picture for each design with an effect to show: PREFIX-1.svg, ... The errors of DrawPictures.
+// A picture for each design with an effect to show: the stems PREFIX-1, ... The errors of
+// DrawPictures.
 absl::StatusOr<std::vector<std::string>> DrawEffects(const std::vector<AblationResult>& designs,
                                                      const std::string& prefix,
                                                      const std::string& gnuplot = "gnuplot");

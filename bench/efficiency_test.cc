@@ -7,6 +7,7 @@
 #include "bench/efficiency_table.h"
 #include "bench/figure.h"
 #include "bench/gnuplot.h"
+#include "bench/picture_test_util.h"
 #include "bench/published_speeds.h"
 #include "lra/config.h"
 #include "lra/files.h"
@@ -15,6 +16,7 @@
 namespace lra {
 namespace {
 
+using ::lra::testing::ExpectPictures;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -85,7 +87,7 @@ TEST(GroupPanels, AtOneLengthTheAxisIsTheWidth) {
   EXPECT_EQ(TimePoints(panels[0].series[1])[2].at, 256);
   EXPECT_THAT(*EfficiencyText(records, {}),
               HasSubstr("| attention   | D = 64 | D = 128 | D = 256 | exponent |"));
-  EXPECT_THAT(GnuplotProgram(panels[0], "a.svg"), HasSubstr("set xlabel \"D\""));
+  EXPECT_THAT(GnuplotProgram(panels[0], "a"), HasSubstr("set xlabel \"D\""));
 }
 
 // Where widths are the axis, nothing may be read as a length.
@@ -270,10 +272,32 @@ TEST(EfficiencyGrids, WhatIsGivenGoesBefore) {
 }
 
 TEST(GnuplotProgram, DrawsEachSeriesWithItsData) {
-  const std::string program = GnuplotProgram(GroupPanels(Cells())[0], "a.svg");
-  EXPECT_THAT(program, HasSubstr("set output \"a.svg\""));
+  const std::string program = GnuplotProgram(GroupPanels(Cells())[0], "a");
+  EXPECT_THAT(program, HasSubstr("set output 'a.svg'"));
   EXPECT_THAT(program, HasSubstr("$time0 << END\n1024 0.256\n"));
   EXPECT_THAT(program, HasSubstr("title 'cosformer'"));
+}
+
+TEST(GnuplotProgram, AColumnHasTicksAtPowersOfTwo) {
+  std::vector<BenchRecord> records = Cells();
+  EXPECT_THAT(GnuplotProgram(GroupPanels(records)[0], "a"),
+              HasSubstr("set xrange [1022.98:8200.19]\nset xtics (1024, 2048, 4096, 8192)\n"));
+  // Nine numbers would not fit.
+  records.push_back(Cell("cosformer", 1 << 18, 1));
+  EXPECT_THAT(GnuplotProgram(GroupPanels(records)[0], "a"),
+              HasSubstr("set xtics (1024, 4096, 16384, 65536, 262144)\n"));
+}
+
+// Also where it is missing from one of the two plots.
+TEST(GnuplotProgram, InAColumnAMethodHasOneLineType) {
+  std::vector<BenchRecord> records = Cells();
+  for (BenchRecord& record : records) {
+    if (record.request().attention() == "transformer")
+      record.mutable_result()->mutable_passes()->set_peak_bytes(0);
+  }
+  const std::string program = GnuplotProgram(GroupPanels(records)[0], "a");
+  EXPECT_THAT(program, HasSubstr("plot $memory1 using 1:($2/1e6) with linespoints lt 2 ps 0.5 "));
+  EXPECT_THAT(program, HasSubstr("NaN with linespoints lt 2 ps 0.5 title 'cosformer'\n"));
 }
 
 // gnuplot runs what stands in backquotes, but not inside of single quotes.
@@ -288,6 +312,16 @@ TEST(DrawFigures, LeavesOutPanelsOfOneLength) {
   const auto pictures = DrawFigures(GroupPanels(one), "/nowhere/e", "/no/gnuplot");
   ASSERT_TRUE(pictures.ok()) << pictures.status();
   EXPECT_THAT(*pictures, IsEmpty());
+}
+
+TEST(DrawFigures, DrawsEachFormat) {
+  const TestFolder folder;
+  const auto drawn = DrawFigures(GroupPanels(Cells()), folder.File("e"));
+  if (drawn.status().code() == absl::StatusCode::kFailedPrecondition)
+    GTEST_SKIP() << drawn.status();
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  ASSERT_THAT(*drawn, ::testing::Contains(folder.File("e-1")));
+  for (const std::string& stem : *drawn) ExpectPictures(stem);
 }
 
 TEST(DrawFigures, SaysWhatToInstall) {

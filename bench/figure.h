@@ -10,10 +10,11 @@
 
 namespace lra {
 
-// The program that draws both curves of a panel, data included, into `svg`: both axes logarithmic.
-std::string GnuplotProgram(const Panel& panel, const std::string& svg);
+// The program that draws time and memory of a panel, data included, into STEM.svg, beside each
+// other, and into STEM.pdf and STEM.png, below each other in a column. All axes are logarithmic.
+std::string GnuplotProgram(const Panel& panel, const std::string& stem);
 
-// A picture for every panel with a measured cell: PREFIX-1.svg, ... The errors of DrawPictures.
+// A picture for every panel with a curve: the stems PREFIX-1, ... The errors of DrawPictures.
 absl::StatusOr<std::vector<std::string>> DrawFigures(const std::vector<Panel>& panels,
                                                      const std::string& prefix,
                                                      const std::string& gnuplot = "gnuplot");

@@ -1,12 +1,13 @@
 #include "bench/profile_figure.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "bench/curve_figure.h"
+#include "bench/column_figure.h"
 #include "bench/gnuplot.h"
 #include "lra/check.h"
 
@@ -55,51 +56,120 @@ std::string Block(const Metric& metric, const std::vector<ProfileCell>& cells,
   return text + "END\n";
 }
 
-// What draws row `place` of the picture; measured rows have the line type `type`. Lines between
-// points are drawn where strata have an order.
-std::string PlotOf(const FigureRow& row, size_t place, int type, bool is_ordered) {
-  const std::string title = absl::StrCat(" title ", GnuplotText(row.title));
-  if (row.row->row->kind == RunRecord::BASELINE) {
-    return absl::StrCat("$row", place, " using 1:2 with lines lc rgb \"",
-                        kGreys[place / 5 % std::size(kGreys)], "\" lw 1 dt ", 1 + place % 5, title);
-  }
+// A row with its place among the data; measured rows have a line type, and lines between points
+// where strata have an order.
+struct ProfileCurve {
+  std::string title;
+  size_t place = 0;
+  int type = 0;  // 0 = a baseline
+  bool has_line = false;
+};
+
+std::string GreyOf(const ProfileCurve& curve) {
+  return absl::StrCat("lines lc rgb \"", kGreys[curve.place / 5 % std::size(kGreys)], "\" lw 1 dt ",
+                      1 + curve.place % 5);
+}
+
+// What draws a row, points as large as `size` says.
+std::string ProfilePlot(const ProfileCurve& curve, const char* size) {
+  const std::string title = absl::StrCat(" title ", GnuplotText(curve.title));
+  if (curve.type == 0)
+    return absl::StrCat("$row", curve.place, " using 1:2 with ", GreyOf(curve), title);
   const std::string line =
-      is_ordered ? absl::StrCat("$row", place, " using 1:2 with lines lt ", type, " notitle, ")
-                 : "";
-  return absl::StrCat(line, "$row", place, " using 1:2:3:4 with yerrorbars lt ", type,
-                      " dt 1 lw 1 ps 0.8", title);
+      curve.has_line
+          ? absl::StrCat("$row", curve.place, " using 1:2 with lines lt ", curve.type, " notitle, ")
+          : "";
+  return absl::StrCat(line, "$row", curve.place, " using 1:2:3:4 with yerrorbars lt ", curve.type,
+                      " dt 1 lw 1 ps ", size, title);
+}
+
+std::string ProfilePlots(const std::vector<ProfileCurve>& curves, const char* size) {
+  return absl::StrCat("plot ",
+                      absl::StrJoin(curves, ", ",
+                                    [size](std::string* out, const ProfileCurve& curve) {
+                                      absl::StrAppend(out, ProfilePlot(curve, size));
+                                    }),
+                      "\n");
+}
+
+// A picture's words, and its rows.
+struct ProfilePicture {
+  std::string title, metric, heading;
+  std::vector<std::string> strata;
+  std::vector<ProfileCurve> curves;
+  // Names of more than a few letters would run into each other.
+  bool has_long_names() const { return strata.back().size() > 5; }
+  std::string range() const {
+    return absl::StrFormat("set xrange [-0.3:%d.3]\n", static_cast<int>(strata.size()) - 1);
+  }
+};
+
+using Quoted = std::string (*)(const std::string&);
+
+std::string StratumTicks(const ProfilePicture& picture, const char* rotation, Quoted quoted) {
+  std::vector<std::string> ticks;
+  for (const std::string& stratum : picture.strata)
+    ticks.push_back(absl::StrCat(quoted(stratum), " ", ticks.size()));
+  return absl::StrCat("set xtics ", picture.has_long_names() ? rotation : "", "(",
+                      absl::StrJoin(ticks, ", "), ")\n");
+}
+
+std::string ProfileOnScreen(const ProfilePicture& picture, const std::string& stem) {
+  return absl::StrCat(
+      ScreenTerminal(stem, 760, 420, ""), "set title ", GnuplotText(picture.title), "\nset xlabel ",
+      GnuplotText(picture.heading), "\nset ylabel ", GnuplotText(picture.metric), "\n",
+      picture.range(), StratumTicks(picture, "rotate by -25 ", GnuplotText),
+      "set grid y\nset key outside right Left reverse\n", ProfilePlots(picture.curves, "0.8"));
+}
+
+ColumnFigure ProfileColumn(const ProfilePicture& picture) {
+  ColumnFigure figure;
+  for (const ProfileCurve& curve : picture.curves) {
+    const char* const form = curve.has_line ? "linespoints" : "points";
+    figure.legend.push_back({curve.title, curve.type == 0
+                                              ? GreyOf(curve)
+                                              : absl::StrCat(form, " lt ", curve.type, " ps 0.5")});
+  }
+  double below = kNamedAxisPoints;
+  if (picture.has_long_names()) {
+    size_t longest = 0;
+    for (const std::string& stratum : picture.strata) longest = std::max(longest, stratum.size());
+    below += 3.3 * longest;  // letters 4.7 points wide that rise by 45 degrees
+  }
+  figure.plots.push_back(
+      {absl::StrCat(picture.title, ": ", picture.metric),
+       absl::StrCat(ColumnAxisName({picture.heading}), picture.range(),
+                    StratumTicks(picture, "rotate by 45 right ", PlainQuoted),
+                    "set grid noxtics ytics\n", ProfilePlots(picture.curves, "0.5")),
+       120, below});
+  return figure;
 }
 
 }  // namespace
 
-std::string ProfileProgram(const ProfileBoard& board, size_t heading, const std::string& svg) {
+std::string ProfileProgram(const ProfileBoard& board, size_t heading, const std::string& stem) {
   const ProfileHeading& of = board.headings[heading];
   const Metric& metric = *board.group->metric;
   const std::vector<size_t> strata = ShownStrata(of);
   LRA_CHECK(!strata.empty()) << of.name;
-  std::string text = absl::StrFormat(
-      "set terminal svg size 760,420 dynamic\nset output \"%s\"\nset title %s\n", svg,
-      GnuplotText(absl::StrCat(board.group->task, ", ", board.group->split, " split")));
-  absl::StrAppend(&text, kFigureLineTypes);
-  std::vector<std::string> plots, tics;
+  ProfilePicture picture = {absl::StrCat(board.group->task, ", ", board.group->split, " split"),
+                            absl::StrCat(metric.name(), ", ", metric.traits().unit),
+                            of.name,
+                            {},
+                            {}};
+  for (const size_t stratum : strata) picture.strata.push_back(of.names[stratum]);
+  std::string text = kFigureLineTypes;
   int type = 0;
-  const std::vector<FigureRow> rows = RowsOf(board, heading);
-  for (size_t r = 0; r < rows.size(); ++r) {
-    absl::StrAppend(&text, Block(metric, rows[r].row->cells[heading], strata, r));
-    if (rows[r].row->row->kind != RunRecord::BASELINE) ++type;
-    plots.push_back(PlotOf(rows[r], r, type, of.is_ordered));
+  for (const FigureRow& row : RowsOf(board, heading)) {
+    const size_t place = picture.curves.size();
+    absl::StrAppend(&text, Block(metric, row.row->cells[heading], strata, place));
+    const bool is_measured = row.row->row->kind != RunRecord::BASELINE;
+    if (is_measured) ++type;
+    picture.curves.push_back(
+        {row.title, place, is_measured ? type : 0, is_measured && of.is_ordered});
   }
-  for (size_t s = 0; s < strata.size(); ++s)
-    tics.push_back(absl::StrCat(GnuplotText(of.names[strata[s]]), " ", s));
-  absl::StrAppendFormat(&text, "set xlabel %s\nset ylabel %s\nset xrange [-0.3:%d.3]\n",
-                        GnuplotText(of.name),
-                        GnuplotText(absl::StrCat(metric.name(), ", ", metric.traits().unit)),
-                        static_cast<int>(strata.size()) - 1);
-  // Names of more than a few letters would run into each other.
-  const bool is_long = of.names[strata.back()].size() > 5;
-  absl::StrAppend(&text, "set xtics ", is_long ? "rotate by -25 " : "", "(",
-                  absl::StrJoin(tics, ", "), ")\nset grid y\nset key outside right Left reverse\n");
-  return absl::StrCat(text, "plot ", absl::StrJoin(plots, ", "), "\n");
+  return absl::StrCat(text, ProfileOnScreen(picture, stem),
+                      ColumnProgram(ProfileColumn(picture), stem));
 }
 
 absl::StatusOr<std::vector<std::string>> DrawProfiles(const std::vector<ProfileBoard>& boards,
@@ -110,7 +180,7 @@ absl::StatusOr<std::vector<std::string>> DrawProfiles(const std::vector<ProfileB
     for (size_t h = 0; h < board.headings.size(); ++h) {
       if (ShownStrata(board.headings[h]).size() < 2) continue;
       pictures.push_back(
-          [&board, h](const std::string& svg) { return ProfileProgram(board, h, svg); });
+          [&board, h](const std::string& stem) { return ProfileProgram(board, h, stem); });
     }
   }
   return DrawPictures(pictures, prefix, gnuplot);

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/picture_test_util.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
 
+using ::lra::testing::ExpectPictures;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -46,7 +49,7 @@ class ProfileFigureTest : public ::testing::Test {
 };
 
 TEST_F(ProfileFigureTest, DrawsRowsWithIntervalsAndBaselinesGrey) {
-  const std::string program = ProfileProgram(board_, 0, "p.svg");
+  const std::string program = ProfileProgram(board_, 0, "p");
   EXPECT_THAT(program, HasSubstr("$row0 << END\n0 100 90 100\n1 0 0 50\nEND"));
   EXPECT_THAT(program, HasSubstr("$row1 << END\n0 90 80 90\n1 25 25 75\nEND"));
   EXPECT_THAT(program, HasSubstr("lc rgb \"#999999\" lw 1 dt 1 title 'depth\\_1'"));
@@ -57,7 +60,7 @@ TEST_F(ProfileFigureTest, DrawsRowsWithIntervalsAndBaselinesGrey) {
 
 TEST_F(ProfileFigureTest, RowsOfWhichNothingIsKnownAreLeftOut) {
   board_.rows[0][0].cells[0].clear();
-  const std::string program = ProfileProgram(board_, 0, "p.svg");
+  const std::string program = ProfileProgram(board_, 0, "p");
   EXPECT_THAT(program, Not(HasSubstr("depth\\_1")));
 }
 
@@ -66,14 +69,14 @@ TEST_F(ProfileFigureTest, OneLabelInSeveralSettings) {
   rows_.fields = {"train.steps=300"};
   group_.settings.push_back(rows_);
   board_.rows.push_back({Row(row_, 0.5, 0.5)});
-  const std::string program = ProfileProgram(board_, 0, "p.svg");
+  const std::string program = ProfileProgram(board_, 0, "p");
   EXPECT_THAT(program, HasSubstr("title 'linear''s own, fair'"));
   EXPECT_THAT(program, HasSubstr("title 'linear''s own, strong (1)'"));
 }
 
 TEST_F(ProfileFigureTest, CircumstancesHaveNoLines) {
   board_.headings[0].is_ordered = false;
-  const std::string program = ProfileProgram(board_, 0, "p.svg");
+  const std::string program = ProfileProgram(board_, 0, "p");
   EXPECT_THAT(program, Not(HasSubstr("with lines lt")));
 }
 
@@ -83,6 +86,32 @@ TEST_F(ProfileFigureTest, OneStratumIsNoFigure) {
   const auto drawn = DrawProfiles({board_}, folder.File("p"));
   ASSERT_TRUE(drawn.ok()) << drawn.status();
   EXPECT_THAT(*drawn, IsEmpty());
+}
+
+// Baselines are lines in the legend, rows of ordered strata are lines with points.
+TEST_F(ProfileFigureTest, AColumnHasItsLegendBelow) {
+  const std::string program = ProfileProgram(board_, 0, "p");
+  EXPECT_THAT(program, HasSubstr("set title 'listops, test split: accuracy, %'"));
+  EXPECT_THAT(program,
+              HasSubstr("plot NaN with lines lc rgb \"#999999\" lw 1 dt 1 title 'depth_1', "
+                        "NaN with linespoints lt 1 ps 0.5 title 'linear''s own'\n"));
+}
+
+TEST_F(ProfileFigureTest, LongNamesOfStrataAreSlanted) {
+  board_.headings[0].names = {"1 to 64", "65 to 128", "129 to 256"};
+  const std::string program = ProfileProgram(board_, 0, "p");
+  EXPECT_THAT(program, HasSubstr("set xtics rotate by -25 ('1 to 64' 0, '65 to 128' 1)"));
+  EXPECT_THAT(program, HasSubstr("set xtics rotate by 45 right ('1 to 64' 0, '65 to 128' 1)"));
+}
+
+TEST_F(ProfileFigureTest, IsDrawn) {
+  const TestFolder folder;
+  const auto drawn = DrawProfiles({board_}, folder.File("p"));
+  if (drawn.status().code() == absl::StatusCode::kFailedPrecondition)
+    GTEST_SKIP() << drawn.status();
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  ASSERT_THAT(*drawn, ElementsAre(folder.File("p-1")));
+  ExpectPictures(drawn->front());
 }
 
 TEST_F(ProfileFigureTest, WithoutGnuplotTheProgramIsThere) {

@@ -11,7 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "bench/curve_figure.h"
+#include "bench/column_figure.h"
+#include "bench/gnuplot.h"
 #include "eval/metric.h"
 
 namespace lra {
@@ -82,22 +83,64 @@ std::string ScoreTitle(const LeaderboardTable& table) {
 constexpr const char* kDiscs[] = {"#990072b2", "#99d55e00", "#99009e73", "#99cc79a7",
                                   "#9956b4e9", "#99e69f00", "#99000000"};
 
-// The discs below, then points and names. A disc's area is the memory; the largest is 9 times a
-// usual point wide.
-std::string PlotOfDiscs(const std::vector<ScoredSpeed>& methods, double most_megabytes) {
-  std::string discs, names;
-  for (size_t i = 0; i < methods.size(); ++i) {
-    const double width = 9 * std::sqrt(methods[i].megabytes / most_megabytes);
+double MostMegabytes(const ScoredSpeeds& scored) {
+  double most = 0;
+  for (const ScoredSpeed& one : scored.methods) most = std::max(most, one.megabytes);
+  return most;
+}
+
+// A disc's area is the memory; the largest is `widest` times a usual point wide.
+std::string PlotOfDiscs(const ScoredSpeeds& scored, double widest) {
+  const double most = MostMegabytes(scored);
+  std::string discs;
+  for (size_t i = 0; i < scored.methods.size(); ++i) {
+    const double width = widest * std::sqrt(scored.methods[i].megabytes / most);
     absl::StrAppendFormat(&discs, "%s$method%d using 1:2 with points lc rgb '%s' pt 7 ps %.3g",
                           i == 0 ? "plot " : ", ", i + 1, kDiscs[i % std::size(kDiscs)],
                           std::max(0.6, width));
-    // Names of neighbours in the ranking stand above and below their points.
+  }
+  return discs;
+}
+
+// Names beside the points. Those of neighbours in the ranking stand above and below.
+std::string NamesOfDiscs(const std::vector<ScoredSpeed>& methods) {
+  std::string names;
+  for (size_t i = 0; i < methods.size(); ++i) {
     absl::StrAppendFormat(&names,
                           ", $method%d using 1:2:3:4 with yerrorbars lc rgb '#000000' dt 1 pt 7 ps "
                           "0.3, $method%d using 1:2:(%s) with labels offset 0,%s",
                           i + 1, i + 1, PlainQuoted(methods[i].label), i % 2 == 0 ? "0.8" : "-0.8");
   }
-  return absl::StrCat(discs, names, "\n");
+  return names;
+}
+
+// What both layouts share.
+std::string AxesOfSpeeds(const ScoredSpeeds& scored) {
+  double slowest = std::numeric_limits<double>::infinity(), fastest = 0;
+  for (const ScoredSpeed& one : scored.methods) {
+    slowest = std::min(slowest, one.per_second);
+    fastest = std::max(fastest, one.per_second);
+  }
+  return absl::StrFormat("set logscale x 2\nset xrange [%.3g:%.3g]\n", slowest / 1.5,
+                         fastest * 1.5);
+}
+
+// A column has no room for names: points differ in colour and form instead.
+ColumnFigure ScoredSpeedsColumn(const ScoredSpeeds& scored, const std::vector<std::string>& axis) {
+  ColumnFigure figure = {scored.score_title, {}, {}};
+  std::string points;
+  for (const ScoredSpeed& one : scored.methods) {
+    const size_t number = figure.legend.size() + 1;
+    absl::StrAppendFormat(&points, ", $method%d using 1:2:3:4 with yerrorbars lt %d dt 1 ps 0.4",
+                          number, number);
+    figure.legend.push_back({one.label, absl::StrCat("points lt ", number, " ps 0.5")});
+  }
+  figure.plots.push_back({"",
+                          absl::StrCat(AxesOfSpeeds(scored), ColumnAxisName(axis),
+                                       "set offsets 0,0,graph 0.1,graph 0.1\n",
+                                       PlotOfDiscs(scored, 3.6), points, "\n"),
+                          150, kNamedAxisPoints + kColumnLinePoints});
+  return figure;
 }
 
 }  // namespace
@@ -154,25 +197,23 @@ TextTable ScoredSpeedsTable(const ScoredSpeeds& scored, const std::string& refer
   return table;
 }
 
-std::string ScoredSpeedsProgram(const ScoredSpeeds& scored, const std::string& svg) {
+std::string ScoredSpeedsProgram(const ScoredSpeeds& scored, const std::string& stem) {
   std::string blocks;
-  double most = 0, slowest = std::numeric_limits<double>::infinity(), fastest = 0;
   for (size_t i = 0; i < scored.methods.size(); ++i) {
     const ScoredSpeed& one = scored.methods[i];
     const Interval ends = one.interval.value_or(Interval{one.score, one.score});
     absl::StrAppendFormat(&blocks, "$method%d << END\n%.9g %.9g %.9g %.9g\nEND\n", i + 1,
                           one.per_second, one.score, ends.low, ends.high);
-    most = std::max(most, one.megabytes);
-    slowest = std::min(slowest, one.per_second);
-    fastest = std::max(fastest, one.per_second);
   }
-  return absl::StrCat(
-      "set terminal svg size 800,600 dynamic noenhanced background 'white'\nset output ",
-      PlainQuoted(svg), "\n", blocks, "set grid\nunset key\nset logscale x 2\n",
-      absl::StrFormat("set xrange [%.3g:%.3g]\n", slowest / 1.5, fastest * 1.5), "set xlabel ",
-      PlainQuoted(absl::StrFormat("passes a second at N = %d; discs: memory, the largest %.0f MB",
-                                  scored.tokens, most)),
-      "\nset ylabel ", PlainQuoted(scored.score_title), "\n", PlotOfDiscs(scored.methods, most));
+  const std::string speed = absl::StrFormat("passes a second at N = %d", scored.tokens);
+  const std::string memory =
+      absl::StrFormat("discs: memory, the largest %.0f MB", MostMegabytes(scored));
+  return absl::StrCat(blocks, ScreenTerminal(stem, 800, 600, "noenhanced background 'white'"),
+                      "set grid\nunset key\n", AxesOfSpeeds(scored), "set xlabel ",
+                      PlainQuoted(absl::StrCat(speed, "; ", memory)), "\nset ylabel ",
+                      PlainQuoted(scored.score_title), "\n", PlotOfDiscs(scored, 9),
+                      NamesOfDiscs(scored.methods), "\n", kFigureLineTypes,
+                      ColumnProgram(ScoredSpeedsColumn(scored, {speed, memory}), stem));
 }
 
 }  // namespace lra

@@ -37,8 +37,10 @@ absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& 
 // A row a method: score, passes a second, its ratio over `reference`, memory.
 TextTable ScoredSpeedsTable(const ScoredSpeeds& scored, const std::string& reference);
 
-// Scores with intervals over passes a second, discs whose area is the memory.
-std::string ScoredSpeedsProgram(const ScoredSpeeds& scored, const std::string& svg);
+// The program that draws scores with intervals over passes a second, discs whose area is the
+// memory: into STEM.svg with names beside the points, and a column wide into STEM.pdf and STEM.png
+// with names below.
+std::string ScoredSpeedsProgram(const ScoredSpeeds& scored, const std::string& stem);
 
 }  // namespace lra
 

@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bench/gnuplot.h"
+#include "bench/picture_test_util.h"
 #include "eval/metric.h"
+#include "lra/folder_test_util.h"
 
 namespace lra {
 namespace {
 
+using ::lra::testing::ExpectPictures;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -75,7 +79,7 @@ TEST(ScoreSpeeds, AnAverageWithoutAnIntervalStaysOne) {
   const auto scored = ScoreSpeeds(GroupPanels(TimedCells())[0], board);
   ASSERT_TRUE(scored.ok()) << scored.status();
   EXPECT_EQ(ScoredSpeedsTable(*scored, "transformer").rows[1][1], "50.0");
-  EXPECT_THAT(ScoredSpeedsProgram(*scored, "a.svg"), HasSubstr("10 50 50 50\n"));
+  EXPECT_THAT(ScoredSpeedsProgram(*scored, "a"), HasSubstr("10 50 50 50\n"));
 }
 
 TEST(ScoreSpeeds, LowBitsComeFirst) {
@@ -125,11 +129,33 @@ TEST(ScoredSpeedsTable, HasRatiosOverTheReference) {
 
 TEST(ScoredSpeedsProgram, DrawsMemoryAsArea) {
   const std::string program =
-      ScoredSpeedsProgram(*ScoreSpeeds(GroupPanels(TimedCells())[0], ScoredBoard()), "a.svg");
+      ScoredSpeedsProgram(*ScoreSpeeds(GroupPanels(TimedCells())[0], ScoredBoard()), "a");
   EXPECT_THAT(program, HasSubstr("$method1 << END\n2.5 60 58 62\nEND"));
   EXPECT_THAT(program, HasSubstr("$method1 using 1:2 with points lc rgb '#990072b2' pt 7 ps 9,"));
   EXPECT_THAT(program,
               HasSubstr("$method2 using 1:2 with points lc rgb '#99d55e00' pt 7 ps 3.18,"));
+}
+
+TEST(ScoredSpeedsProgram, AColumnHasNamesBelow) {
+  const std::string program =
+      ScoredSpeedsProgram(*ScoreSpeeds(GroupPanels(TimedCells())[0], ScoredBoard()), "a");
+  EXPECT_THAT(program, HasSubstr("set xlabel 'passes a second at N = 2000'.\"\\n\"."
+                                 "'discs: memory, the largest 400 MB'"));
+  EXPECT_THAT(program, HasSubstr("$method1 using 1:2 with points lc rgb '#990072b2' pt 7 ps 3.6,"));
+  EXPECT_THAT(program, HasSubstr("plot NaN with points lt 1 ps 0.5 title 'transformer', NaN with "
+                                 "points lt 2 ps 0.5 title 'linear'\n"));
+}
+
+TEST(ScoredSpeedsProgram, IsDrawn) {
+  const TestFolder folder;
+  const ScoredSpeeds scored = *ScoreSpeeds(GroupPanels(TimedCells())[0], ScoredBoard());
+  const auto drawn =
+      DrawPictures({[&](const std::string& stem) { return ScoredSpeedsProgram(scored, stem); }},
+                   folder.File("a"));
+  if (drawn.status().code() == absl::StatusCode::kFailedPrecondition)
+    GTEST_SKIP() << drawn.status();
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  ExpectPictures(folder.File("a-1"));
 }
 
 }  // namespace

@@ -148,6 +148,12 @@ paired() {
   printf '```\n'
 }
 
+# Effects and curves of an ablation; pages show the SVG alone.
+draw_effects() {
+  "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --figure "$work/$1" >/dev/null
+  cp "$work/$1"-*.svg docs/pictures
+}
+
 # Curves of a table's suite, without those of an earlier form of it.
 draw_curves() {
   local figure
@@ -187,8 +193,7 @@ write() {
   mkdir -p docs/ablations
   for suite in $(suites ablations); do
     rm -f "docs/pictures/$suite"-[0-9]*.svg "docs/pictures/$suite"-curves-*.svg # those of an earlier form of it
-    "$lra" ablate "docs/records/$suite" --baselines "docs/records/$suite/baselines" --figure "docs/pictures/$suite" >/dev/null
-    rm "docs/pictures/$suite"-*.gp
+    draw_effects "$suite"
     ablation_page "$suite" >"docs/ablations/$suite.md.new"
     mv "docs/ablations/$suite.md.new" "docs/ablations/$suite.md"
   done

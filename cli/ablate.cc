@@ -76,9 +76,10 @@ void AddAblateCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--format", &flags->format, "md, csv or json (default: --out's, else md)",
             {.value = "md|csv|json"});
   AddOption(command, "--out", &flags->out, "File to write (default: standard output)");
-  AddOption(command, "--figure", &flags->figure,
-            "Draw the effects to PREFIX-1.svg, ... and learning curves to PREFIX-curves-1.svg, ... "
-            "(needs gnuplot)");
+  AddOption(
+      command, "--figure", &flags->figure,
+      "Draw the effects to PREFIX-1.svg, ... and learning curves to PREFIX-curves-1.svg, ..., "
+      "each also as .pdf and .png, a paper's column wide (needs gnuplot)");
   AddSwitch(command, "--locality", &flags->locality,
             "Also say how local each cell attends, as `lra locality`, where checkpoints are kept "
             "(md, json)");

@@ -93,17 +93,17 @@ absl::StatusOr<GridPlan> PlanOf(const EfficiencyGrid& grid, const EfficiencyFlag
   return plan;
 }
 
-void SayWritten(const std::vector<std::string>& pictures) {
-  for (const std::string& picture : pictures) std::cerr << "wrote " << picture << "\n";
+void SayWritten(const std::vector<std::string>& stems) {
+  for (const std::string& stem : stems) std::cerr << "wrote " << PictureFiles(stem) << "\n";
 }
 
 absl::Status Draw(const EfficiencyFlags& flags, const std::vector<BenchRecord>& records) {
   if (flags.figure.empty()) return absl::OkStatus();
-  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> pictures,
+  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> stems,
                        DrawFigures(GroupPanels(records), flags.figure));
-  if (pictures.empty())
+  if (stems.empty())
     std::cerr << "note: nothing is drawn: a curve needs two lengths, or two widths of heads\n";
-  SayWritten(pictures);
+  SayWritten(stems);
   return absl::OkStatus();
 }
 
@@ -143,10 +143,10 @@ absl::StatusOr<std::string> ScoresText(const EfficiencyFlags& flags,
   const ScoredSpeeds scored = *std::move(scores);
   if (!flags.figure.empty()) {
     LRA_ASSIGN_OR_RETURN(
-        const std::vector<std::string> pictures,
-        DrawPictures({[&](const std::string& svg) { return ScoredSpeedsProgram(scored, svg); }},
+        const std::vector<std::string> stems,
+        DrawPictures({[&](const std::string& stem) { return ScoredSpeedsProgram(scored, stem); }},
                      absl::StrCat(flags.figure, "-scores")));
-    SayWritten(pictures);
+    SayWritten(stems);
   }
   const TextTable table = ScoredSpeedsTable(scored, flags.reference);
   return absl::StrCat(flags.format == "csv" ? ToCsv(table) : ToMarkdown(table), "\n");
@@ -270,8 +270,8 @@ void AddScores(CLI::App* command, EfficiencyFlags* flags) {
 void AddFigure(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(
       command, "--figure", &flags->figure,
-      "Draw time and memory over N (over the width where all have one N) to PREFIX-1.svg, ... "
-      "(needs gnuplot)");
+      "Draw time and memory over N (over the width where all have one N) to PREFIX-1.svg, ..., "
+      "also as .pdf and .png, a paper's column wide (needs gnuplot)");
 }
 
 void AddTableFlags(CLI::App* command, EfficiencyFlags* flags) {

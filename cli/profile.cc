@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/gnuplot.h"
 #include "bench/profile_figure.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -91,9 +92,9 @@ absl::Status PrintRuns(ProfileRunsRequest request, const ProfileFlags& flags,
   }
   for (const std::string& reason : profiled.left_out) std::cerr << "left out: " << reason << "\n";
   if (!flags.figure.empty()) {
-    LRA_ASSIGN_OR_RETURN(const std::vector<std::string> pictures,
+    LRA_ASSIGN_OR_RETURN(const std::vector<std::string> stems,
                          DrawProfiles(profiled.boards, flags.figure));
-    for (const std::string& picture : pictures) std::cerr << "wrote " << picture << "\n";
+    for (const std::string& stem : stems) std::cerr << "wrote " << PictureFiles(stem) << "\n";
   }
   return DamagedRecords(profiled.found.damaged, "the profile");
 }
@@ -154,9 +155,11 @@ void AddProfileCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--methods", &flags->methods,
             "Methods to show, e.g. linear,cosformer (default: all); baselines stay",
             {.value = kAttentionValue});
-  AddOption(command, "--figure", &flags->figure,
-            "Draw each way to sort the examples to PREFIX-1.svg, ... (needs gnuplot)",
-            {.value = "PREFIX"});
+  AddOption(
+      command, "--figure", &flags->figure,
+      "Draw each way to sort the examples to PREFIX-1.svg, ..., also as .pdf and .png, a paper's "
+      "column wide (needs gnuplot)",
+      {.value = "PREFIX"});
   AddOption(command, "--out", &flags->out, "Write tables as JSON to this file, too",
             {.value = "FILE"});
   AddSwitch(

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "bench/curve_figure.h"
 #include "bench/gnuplot.h"
 #include "eval/curve_values.h"
@@ -24,8 +23,6 @@ namespace {
 // More curves than line types could not be told apart; the best are drawn.
 constexpr size_t kMostCurves = 7;
 constexpr size_t kMostLabelBytes = 24;
-constexpr int kWidthPoints = 238;  // 84 mm
-constexpr int kPngScale = 4;       // 288 dots an inch; its 6 points are 8, as gnuplot thinks of 96
 
 // A row's name, cut to what a column has room for, between two characters of UTF-8.
 std::string ShortLabel(const LeaderboardRow& row) {
@@ -35,21 +32,15 @@ std::string ShortLabel(const LeaderboardRow& row) {
 }
 
 std::string Open(const std::string& stem, int height_points) {
-  return absl::StrFormat(
-      "set terminal svg size %d,%d noenhanced font 'sans,8' background 'white'\nset output %s\n%s"
-      "set border 3\nset tics nomirror out scale 0.5\nset grid back lc rgb '#d0d0d0' dt 3\n",
-      kWidthPoints, height_points, PlainQuoted(stem + ".svg"), kFigureLineTypes);
+  return absl::StrCat(ColumnTerminal(PictureFormat::kSvg, stem, height_points), kFigureLineTypes,
+                      kColumnStyle);
 }
 
 // The same plot into the other formats.
 std::string Close(const std::string& stem, int height_points) {
-  return absl::StrFormat(
-      "set terminal pdfcairo size %gin,%gin noenhanced font 'sans,8'\nset output %s\nreplot\n"
-      "set terminal pngcairo size %d,%d noenhanced font 'sans,6' fontscale %d linewidth %d "
-      "pointscale %d\nset output %s\nreplot\nunset output\n",
-      kWidthPoints / 72.0, height_points / 72.0, PlainQuoted(stem + ".pdf"),
-      kPngScale * kWidthPoints, kPngScale * height_points, kPngScale, kPngScale, kPngScale,
-      PlainQuoted(stem + ".png"));
+  return absl::StrCat(ColumnTerminal(PictureFormat::kPdf, stem, height_points), "replot\n",
+                      ColumnTerminal(PictureFormat::kPng, stem, height_points),
+                      "replot\nunset output\n");
 }
 
 std::string Name(const LeaderboardTable& table, size_t column) {
@@ -194,18 +185,6 @@ std::string CostProgram(const LeaderboardTable& table, size_t column, const std:
                       absl::StrJoin(plots, ", "), "\n", Close(stem, height));
 }
 
-// The time of drawing, which cairo writes into the file, becomes that of no day.
-absl::Status RemoveDate(const std::string& path) {
-  LRA_ASSIGN_OR_RETURN(std::string pdf, ReadFile(path));
-  const std::string date = "/CreationDate (D:", no_date = "19700101000000Z";
-  const size_t at = pdf.find(date);
-  if (at == std::string::npos) return absl::OkStatus();
-  const size_t begin = at + date.size(), end = pdf.find(')', begin);
-  // The length stays, because the file says where its parts begin.
-  if (end == begin + no_date.size()) pdf.replace(begin, no_date.size(), no_date);
-  return WriteFileAtomically(path, pdf);
-}
-
 constexpr std::pair<FigureKind, const char*> kKinds[] = {
     {FigureKind::kScores, "scores"}, {FigureKind::kCurves, "curves"}, {FigureKind::kCost, "cost"}};
 
@@ -235,17 +214,14 @@ absl::StatusOr<std::vector<std::string>> DrawReportFigures(const Leaderboard& bo
     for (const LeaderboardTable& table : board.tables) {
       for (size_t c = 0; c < table.tasks.size(); ++c) {
         if (FigureProgram(kind, table, c, runs, "").empty()) continue;
-        pictures.push_back([&, c, kind = kind](const std::string& svg) {
-          return FigureProgram(kind, table, c, runs, std::string(absl::StripSuffix(svg, ".svg")));
+        pictures.push_back([&, c, kind = kind](const std::string& stem) {
+          return FigureProgram(kind, table, c, runs, stem);
         });
       }
     }
     LRA_ASSIGN_OR_RETURN(const std::vector<std::string> drawn,
                          DrawPictures(pictures, JoinPath(folder, name), gnuplot));
-    for (const std::string& svg : drawn) {
-      stems.emplace_back(absl::StripSuffix(svg, ".svg"));
-      LRA_RETURN_IF_ERROR(RemoveDate(stems.back() + ".pdf"));
-    }
+    stems.insert(stems.end(), drawn.begin(), drawn.end());
   }
   return stems;
 }

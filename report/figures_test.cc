@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "bench/picture_test_util.h"
 #include "eval/leaderboard_test_util.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
@@ -13,6 +14,7 @@
 namespace lra {
 namespace {
 
+using ::lra::testing::ExpectPictures;
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
 using ::lra::testing::RunSpec;
@@ -88,11 +90,7 @@ TEST(FiguresTest, NamesAreNoCommands) {
   ASSERT_TRUE(drawn.ok()) << drawn.status();
   const std::string stem = folder.File("figures/");
   EXPECT_THAT(*drawn, ElementsAre(stem + "scores-1", stem + "curves-1", stem + "cost-1"));
-  for (const std::string& name : *drawn) {
-    EXPECT_THAT(*ReadFile(name + ".svg"), HasSubstr("</svg>"));
-    EXPECT_THAT(ReadFile(name + ".png")->substr(0, 4), "\x89PNG");
-    EXPECT_THAT(*ReadFile(name + ".pdf"), HasSubstr("CreationDate (D:19700101000000Z)"));
-  }
+  for (const std::string& name : *drawn) ExpectPictures(name);
 }
 
 TEST(FiguresTest, WithoutGnuplotItSaysWhatToInstall) {

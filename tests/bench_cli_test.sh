@@ -46,9 +46,11 @@ expect 0 'out of memory' "$lra" bench efficiency --attention transformer --token
   --memory-budget 60kB --records small.jsonl --quiet
 expect 0 '"table"|table,attention' "$lra" bench efficiency --table cells.jsonl small.jsonl --format csv
 if command -v gnuplot >/dev/null; then
-  expect 0 'wrote figure-1.svg' "$lra" bench efficiency --table cells.jsonl --figure figure
-  [ -s figure-1.svg ] || { echo "FAILED: no figure-1.svg"; failures=$((failures + 1)); }
+  expect 0 'wrote figure-1.svg, .pdf and .png' "$lra" bench efficiency --table cells.jsonl --figure figure
+  expect_picture figure-1
 fi
+expect 1 'no figure: .*; install gnuplot .*run: gnuplot bare-1.gp' env PATH=/no/such "$lra" bench efficiency --table cells.jsonl --figure bare
+[ -s bare-1.gp ] || { echo "FAILED: without gnuplot there is no program, either"; failures=$((failures + 1)); }
 # Grids by name; flags go before.
 expect 0 'rounds=8, training_rounds=8' "$lra" bench efficiency --grid linear_transformers_figure1 --tokens 64,128 --batch-tokens 128 --threads 1 --passes 1 --warm-ups 1 --records grid.jsonl --quiet
 [ "$(wc -l <grid.jsonl)" = 10 ] || { echo "FAILED: $(wc -l <grid.jsonl) lines in grid.jsonl, not 5 methods by 2 lengths"; failures=$((failures + 1)); }

@@ -128,6 +128,14 @@ rm -r kept
 expect 0 '"rules": "protocol fair@' "$lra" profile runs --json
 expect 0 '^### listops' "$lra" profile runs --out tables.json
 expect 0 '"by": {' cat tables.json
+# A figure needs two groups with examples enough: those of longer expressions, whose records are kept.
+if command -v gnuplot >/dev/null; then
+  expect 0 '' "$lra" data prepare listops --quiet --out lengths --set min_length_tokens=2 --set max_length_tokens=16000 \
+    --set train_examples=2000 --set validation_examples=500 --set test_examples=4000
+  expect 0 'wrote profile-1.svg, .pdf and .png' "$lra" profile "$here/../docs/records/listops_lengths" --data lengths --figure profile
+  expect_picture profile-1
+  rm -r lengths
+fi
 # Trained short, tested long: what is bound to its length is refused.
 expect 0 'validation-step-6-length-150' "$lra" eval "$run" --max-length 150
 expect 0 '"max_length_tokens": 150' cat "$run/evaluations/validation-step-6-length-150/record.json"

@@ -52,6 +52,7 @@ expect 0 'Locality on listops: the first 16 examples of validation' "$lra" ablat
 if command -v gnuplot >/dev/null; then
   expect 0 '^# Ablation: whole' "$lra" ablate whole --figure curves
   expect 0 'listops, validation: accuracy in %' cat curves-curves-1.svg
+  expect_picture curves-curves-1
 fi
 expect 2 'md, csv or json' "$lra" ablate whole --format tex
 # Which runs trained is known with a majority class alone, and where none is found that is said.
