@@ -44,13 +44,17 @@ class PaperTable {
                         "}[t]\n\\centering\n\\setlength{\\belowcaptionskip}{4pt}\n\\caption{",
                         Caption(), "}\n\\label{tab:lra", Suffix("-"), "}\n\\small\n",
                         "\\setlength{\\tabcolsep}{4pt}\n\\sbox2{%\n", grid,
-                        // Shrunk only where it would not fit.
-                        "}%\n\\ifdim\\wd2>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox2}"
+                        // Shrunk only where it would not fit: the grid in its width, with the
+                        // notes in its height, which leaves a part of a page for the caption.
+                        "}%\n\\sbox4{\\begin{minipage}{\\linewidth}\\centering\n"
+                        "\\ifdim\\wd2>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox2}"
                         "\\else\\usebox2\\fi\n",
                         "\\par\\smallskip\n\\begin{minipage}{\\linewidth}\\footnotesize"
                         "\\raggedright\n",
-                        absl::StrJoin(Notes(), "\n"), "\n\\end{minipage}\n\\end{", environment,
-                        "}\n");
+                        absl::StrJoin(Notes(), "\n"), "\n\\end{minipage}\\end{minipage}}%\n",
+                        "\\ifdim\\dimexpr\\ht4+\\dp4\\relax>0.9\\textheight"
+                        "\\resizebox*{!}{0.9\\textheight}{\\usebox4}\\else\\usebox4\\fi\n",
+                        "\\end{", environment, "}\n");
   }
 
  private:

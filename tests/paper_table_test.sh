@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets tables of `lra table --style paper` in one column and in two, and demands that nothing is wider than its place. Skipped
+# Sets tables of `lra table --style paper` in one column and in two, and demands that nothing is wider or higher than its place. Skipped
 # (exit code 77) where there is no pdflatex.
 # usage: paper_table_test.sh LRA
 set -euo pipefail
@@ -53,5 +53,9 @@ done
 sed 's/\\ifdim\\wd2>\\linewidth.*/\\usebox2/' long.tex >wide.tex
 (sets twocolumn wide) >wide.txt
 grep -q 'Overfull' wide.txt || { echo "FAILED: a table that is too wide is not noticed"; failures=$((failures + 1)); }
+# What is too high, as well: all records in one table have more rows than a page.
+sed 's/\\ifdim\\dimexpr.*/\\usebox4/' all.tex >high.tex
+(sets twocolumn high) >high.txt
+grep -q 'Float too large' high.txt || { echo "FAILED: a table that is too high is not noticed"; failures=$((failures + 1)); }
 
 [ "$failures" = 0 ] && echo "tables for papers: as expected" || exit 1
