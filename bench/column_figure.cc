@@ -12,7 +12,7 @@
 namespace lra {
 namespace {
 
-constexpr size_t kTitleCharacters = 46, kLegendCharacters = 40;
+constexpr size_t kLegendCharacters = 40;
 // Room right of a plot, for the half of the last number; between parts of a figure.
 constexpr double kRightPoints = 15, kGapPoints = 4;
 
@@ -31,7 +31,7 @@ size_t EndOfCharacters(const std::string& text, size_t count) {
 }
 
 std::vector<std::string> TitleLines(const std::string& title) {
-  return title.empty() ? std::vector<std::string>() : WrapText(title, kTitleCharacters);
+  return title.empty() ? std::vector<std::string>() : WrapText(title, kColumnCharacters);
 }
 
 // How many entries stand side by side. Broken ones need a column of their own.

@@ -11,6 +11,8 @@ namespace lra {
 
 // Sizes are in points of 1/72 inch.
 constexpr double kColumnLinePoints = 10.5;
+// What a line has room for.
+constexpr size_t kColumnCharacters = 46;
 // Room below a plot for the numbers of its axis, and for its name besides.
 constexpr double kNumberedAxisPoints = 14, kNamedAxisPoints = 26;
 

@@ -18,9 +18,6 @@ constexpr int kLinePixels = 26, kFramePixels = 130;
 // The plot with what is right of it; a character of the labels beside it.
 constexpr int kPlotPixels = 520, kCharacterPixels = 6;
 
-// What a column has room for in a line.
-constexpr size_t kColumnCharacters = 46;
-
 using Effects = std::vector<const AblationEffect*>;
 
 Effects ShownEffects(const AblationResult& result) {

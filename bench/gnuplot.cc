@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -14,14 +15,18 @@ namespace lra {
 namespace {
 
 absl::Status Draw(const std::string& gnuplot, const std::string& program) {
-  const absl::StatusOr<ChildOutcome> child = RunChild({{gnuplot, program}, {}});
+  // In another zone the date in a PDF has another length (RemoveDate).
+  const absl::StatusOr<ChildOutcome> child = RunChild({{gnuplot, program}, {{"TZ", "UTC0"}}});
   if (!child.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("no figure: ", child.status().message(),
                      "; install gnuplot (Debian: gnuplot-nox) and run: gnuplot ", program));
   }
   if (child->exit_code == 0 && child->signal == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("gnuplot ", program, ": ", LastLine(child->errors)));
+  const std::string message = absl::StrCat("gnuplot ", program, ": ", LastLine(child->errors));
+  if (!absl::StrContains(child->errors, "terminal type")) return absl::InternalError(message);
+  return absl::FailedPreconditionError(absl::StrCat(
+      message, ": it must have the terminals svg, pdfcairo and pngcairo (Debian: gnuplot-nox)"));
 }
 
 // The time of drawing, which cairo writes into the file, becomes that of no day.
@@ -29,10 +34,14 @@ absl::Status RemoveDate(const std::string& path) {
   LRA_ASSIGN_OR_RETURN(std::string pdf, ReadFile(path));
   const std::string date = "/CreationDate (D:", no_date = "19700101000000Z";
   const size_t at = pdf.find(date);
-  if (at == std::string::npos) return absl::OkStatus();
-  const size_t begin = at + date.size(), end = pdf.find(')', begin);
+  const size_t begin = at + date.size();
   // The length stays, because the file says where its parts begin.
-  if (end == begin + no_date.size()) pdf.replace(begin, no_date.size(), no_date);
+  if (at == std::string::npos || pdf.find(')', begin) != begin + no_date.size()) {
+    return absl::InternalError(absl::StrCat(path, ": has no date of ", no_date.size(),
+                                            " characters behind \"", date,
+                                            "\", so two drawings of it would differ"));
+  }
+  pdf.replace(begin, no_date.size(), no_date);
   return WriteFileAtomically(path, pdf);
 }
 

@@ -35,7 +35,8 @@ inline constexpr int kColumnPoints = 238;
 
 enum class PictureFormat { kSvg, kPdf, kPng };
 
-// Begins STEM.svg, STEM.pdf or STEM.png, a column wide, with letters of 8 points and no markup.
+// Begins STEM.svg, STEM.pdf or STEM.png, a column wide, with letters of 8 points and no markup. An
+// SVG has pixels for points, which browsers scale.
 std::string ColumnTerminal(PictureFormat format, const std::string& stem, int height_points);
 
 // Thin axes and a pale grid, for pictures a column wide.
@@ -46,7 +47,8 @@ using GnuplotPicture = std::function<std::string(const std::string& stem)>;
 
 // Writes PREFIX-1.gp, draws PREFIX-1.svg, .pdf and .png, ... and returns the stems PREFIX-1, ...
 // One program and one gnuplot make the same bytes at any time. FailedPrecondition, with what to
-// install, where there is no `gnuplot`; the programs are then there all the same.
+// install, where there is no `gnuplot` or it lacks a terminal; the programs are then there all the
+// same.
 absl::StatusOr<std::vector<std::string>> DrawPictures(const std::vector<GnuplotPicture>& pictures,
                                                       const std::string& prefix,
                                                       const std::string& gnuplot = "gnuplot");

@@ -5,11 +5,12 @@ Each repetition makes data of its own, trains the planned runs (none and decay, 
 second a run) with `lra run`, and asks `lra ablate`. With near_probability = 1 decay helps, by construction, so a claim
 in its favour is right; with 0 no re-weighting can, and every claim, in either direction, is wrong.
 
-usage: control_power.py LRA [--repetitions 100] [--near-probability 0] [--seeds 5] [--first 0] [--out FILE.log]
+usage: control_power.py LRA [--repetitions 100] [--near-probability 1] [--seeds 5] [--first 0] [--out FILE.log]
        control_power.py --say FILE.log...
 
 --out keeps a JSON object a line: what was asked of which program on which machine, then each repetition as soon as it has
-ended, with its effect and the digest of its runs' results. Begun again, only those without a line are made.
+ended, with its effect and the digest of its runs' results. Begun again, only those without a line are made, by the same build
+on the same machine. Processes that share the repetitions (--first) have a file each.
 --say counts what is in such files, whose repetitions are put together where they asked the same. The project keeps its own in
 docs/records/control_power.
 """
@@ -119,6 +120,8 @@ def train(options):
         if any(line["repetition"] == repetition for line in lines):
             continue
         line, maker = repeat(os.path.abspath(options.lra), repetition, options)
+        if head and any(head[part] != maker[part] for part in maker):
+            sys.exit(f"{path}: begun by {[head[part] for part in maker]}; this is {list(maker.values())}: name another --out")
         lines.append(line)
         head = head or {"asked": asked(options), **maker}
         if path:

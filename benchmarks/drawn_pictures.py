@@ -29,7 +29,9 @@ def data_share(raw):
     """Of both splits together."""
     values = b""
     for split in ("train", "t10k"):
-        found = next(raw.glob(f"{split}-images-idx3-ubyte*"))
+        found = next(raw.glob(f"{split}-images-idx3-ubyte*"), None)
+        if found is None:
+            sys.exit(f"{raw}: holds no {split}-images-idx3-ubyte, with or without .gz: name the folder of MNIST's four files")
         data = found.read_bytes()
         values += (gzip.decompress(data) if found.suffix == ".gz" else data)[16:]
     return 100 * values.count(0) / len(values), len(values) // VALUES
@@ -71,6 +73,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
+    if options.examples < 2:
+        parser.error(f"--examples {options.examples}: an interval needs two pictures or more")
     share, count = data_share(options.raw)
     print(f"data: {share:.2f} % of the values of {count:,} pictures are 0")
     lines = [{"data": "MNIST", "pictures": count, "zeros_percent": round(share, 2)}]

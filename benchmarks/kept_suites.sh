@@ -125,7 +125,7 @@ locality() {
 curves() {
   local figure
   printf '%s\n' docs/pictures/"$1"-curves-*.svg | sort -V |
-    while IFS= read -r figure; do printf '\n![Learning curves](../pictures/%s)\n' "${figure##*/}"; done
+    while IFS= read -r figure; do [ ! -e "$figure" ] || printf '\n![Learning curves](../pictures/%s)\n' "${figure##*/}"; done
 }
 
 # The words of the page, then the table, beside what is printed of the methods and tasks.
@@ -148,9 +148,10 @@ paired() {
   printf '```\n'
 }
 
-# Effects and curves of an ablation; pages show the SVG alone.
+# Effects and curves of an ablation, as pages show them, without those of an earlier form of it.
 draw_effects() {
   "$lra" ablate "docs/records/$1" --baselines "docs/records/$1/baselines" --figure "$work/$1" >/dev/null
+  rm -f "docs/pictures/$1"-[0-9]*.svg "docs/pictures/$1"-curves-*.svg
   cp "$work/$1"-*.svg docs/pictures
 }
 
@@ -192,7 +193,6 @@ write() {
   local suite
   mkdir -p docs/ablations
   for suite in $(suites ablations); do
-    rm -f "docs/pictures/$suite"-[0-9]*.svg "docs/pictures/$suite"-curves-*.svg # those of an earlier form of it
     draw_effects "$suite"
     ablation_page "$suite" >"docs/ablations/$suite.md.new"
     mv "docs/ablations/$suite.md.new" "docs/ablations/$suite.md"

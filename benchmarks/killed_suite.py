@@ -9,13 +9,15 @@ checkpoints, predictions and results (as in benchmarks/equal_results.py), and wh
 `lra report` make of both folders but for the cost. Begun again, this program goes on where it was: DIR/kills.jsonl has a
 line for each kill. Exit code 1: something differs, which is named, or the suite ended before its last kill.
 
---kept docs/records/SUITE compares with the records of an earlier day instead of training the suite a second time: of each
-run every field that `lra diff` compares (as in benchmarks/trained_again.py) and the scores of all examples, and the tables
-and effects, not the report, which has the commit and machine of its runs.
+--kept docs/records/SUITE compares with the records of an earlier day, in DIR/kept, instead of training the suite a second
+time: of each run every field that `lra diff` compares (as in benchmarks/trained_again.py), curves among them, and the scores
+of all examples; tables and effects without the builds that made them; not checkpoints, which are not kept, nor the report,
+which has the commit and machine of its runs.
 
 --log FILE keeps the evidence, a JSON object a line: the suite with program and machine; each kill, with its time and the
 step of every run that had begun and not ended; for each run the SHA-256 of its results in either folder, which cover the
-tensors of its checkpoints, and for each page that of its bytes without the cost; the verdict. It is written when all is
+tensors of its checkpoints (with --kept, the scores of its examples), and for each page that of its bytes without the cost;
+the verdict. It is written when all is
 compared, also with --only compare. The project keeps its logs in docs/records/killed.
 """
 import argparse
@@ -36,11 +38,16 @@ import time
 from equal_results import differences, record_facts, tensors
 from trained_again import compare as differing_fields
 
-FOLDERS = ("whole", "killed")
 COSTS = ("core_hours", "device_hours", "joules")
+EQUAL = ["equal, bit for bit", "equal in results, curves, scores, tables and effects"]
 PAGES = [("table", form) for form in ("md", "csv", "tex", "json", "html")]
 PAGES += [("ablate", form) for form in ("md", "csv", "json")]
 PAGES += [("report", "html")]
+
+
+def folders(args):
+    """The undisturbed suite's and the killed one's."""
+    return "kept" if args.kept else "whole", "killed"
 
 
 def suite_command(args, name):
@@ -152,7 +159,9 @@ def made_page(args, name, command, form):
         done = subprocess.run([str(args.program), command, name, *flags, "--out", str(out), "--quiet"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=args.out)
         page = without_cost(out.read_text(), form) if out.exists() and out.stat().st_size else ""
-    return f"exit code {done.returncode}\n" + re.sub("|".join(FOLDERS), "SUITE", page) if page else ""
+    if args.kept:  # made by another build
+        page = re.sub(r"lra [0-9.]+ \([0-9a-f]+\)", "lra", page)
+    return f"exit code {done.returncode}\n" + re.sub("|".join(folders(args)), "SUITE", page) if page else ""
 
 
 def sha256(text):
@@ -169,43 +178,43 @@ def results_digest(folder):
 
 def place_kept(args):
     """Records of an earlier day where the undisturbed suite would be, and their baselines beside the killed one's runs."""
-    shutil.rmtree(args.out / "whole", ignore_errors=True)
-    shutil.copytree(args.kept, args.out / "whole")
+    shutil.rmtree(args.out / "kept", ignore_errors=True)
+    shutil.copytree(args.kept, args.out / "kept")
     if (args.kept / "baselines").exists():
         shutil.copytree(args.kept / "baselines", args.out / "killed" / "baselines", dirs_exist_ok=True)
 
 
-def scores_digest(folder):
+def scores_digest(folder, names):
     """Of the scores of all examples."""
-    return sha256(json.dumps([[path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
-                              for path in sorted(folder.glob("*.npy"))]))
+    return sha256(json.dumps([[name, hashlib.sha256((folder / name).read_bytes()).hexdigest()] for name in names]))
 
 
 def compare_runs(args, name):
     """What differs between the two runs of one name, as sentences, and their digests."""
-    whole, killed = (args.out / folder / name for folder in FOLDERS)
+    whole, killed = (args.out / folder / name for folder in folders(args))
     if not args.kept:
         return differences(whole, killed), [results_digest(whole), results_digest(killed)]
-    digests = [scores_digest(whole), scores_digest(killed)]
+    scores = sorted(path.name for path in whole.glob("*.npy"))
+    digests = [scores_digest(whole, scores), scores_digest(killed, scores)]
     found = differing_fields(args.program, whole, killed)
     return found + ["scores of examples"] * (digests[0] != digests[1]), digests
 
 
 def compare(args):
     """What differs, as sentences, and lines of the log."""
-    names = runs(args.out / "whole")
-    if not names or names != runs(args.out / "killed"):
-        return [f"runs: {names} and {runs(args.out / 'killed')}"], []
+    names, killed_names = (runs(args.out / folder) for folder in folders(args))
+    if not names or names != killed_names:
+        return [f"runs: {names} and {killed_names}"], []
     found, lines = [], []
     for name in names:
         texts, digests = compare_runs(args, name)
         found += [f"{name}: {text}" for text in texts]
-        lines.append({"run": name, **dict(zip(FOLDERS, digests))})
+        lines.append({"run": name, **dict(zip(folders(args), digests))})
     for command, form in PAGES[:-1] if args.kept else PAGES:
-        whole, killed = (made_page(args, folder, command, form) for folder in FOLDERS)
+        whole, killed = (made_page(args, folder, command, form) for folder in folders(args))
         if not whole or whole != killed:
             found.append(f"lra {command}, {form}")
-        lines.append({"page": f"lra {command}, {form}", "whole": sha256(whole), "killed": sha256(killed)})
+        lines.append({"page": f"lra {command}, {form}", **dict(zip(folders(args), (sha256(whole), sha256(killed))))})
     print(f"{len(names)} runs and {len(lines) - len(names)} pages compared")
     return found, lines
 
@@ -218,7 +227,7 @@ def write_log(args, found, lines):
     if args.kept:
         head["kept"] = args.kept.name
     kills = kills_of(args)
-    verdict = {"verdict": "different" if found else "equal, bit for bit", "kills": len(kills),
+    verdict = {"verdict": "different" if found else EQUAL[bool(args.kept)], "kills": len(kills),
                "runs": sum("run" in line for line in lines), "pages": sum("page" in line for line in lines)}
     if found:
         verdict["found"] = found
@@ -254,7 +263,7 @@ def main():
     found, lines = compare(args)
     if args.log:
         write_log(args, found, lines)
-    print("\n".join(found) if found else "equal, bit for bit")
+    print("\n".join(found) if found else EQUAL[bool(args.kept)])
     return 1 if found else 0
 
 

@@ -52,9 +52,9 @@ def say(name, predicted, took):
 
 
 def say_stretches(stretches, cells, workers):
-    inside = {run for stretch in stretches for run in stretch}
+    inside = [run for stretch in stretches for run in stretch[workers:]]
     predicted, took = (sum(parts) for parts in zip(*(compare(stretch, workers) for stretch in stretches)))
-    say(f"stretches together: {len(inside)} runs of {len({run[3] for run in inside})} of {cells} cells;", predicted, took)
+    say(f"stretches together: these {len(inside)} runs are of {len({run[3] for run in inside})} of {cells} cells;", predicted, took)
 
 
 def main():
@@ -68,8 +68,13 @@ def main():
     stretches = []
     for first, last in arguments.stretch:
         stretches.append([run for run in runs if first <= (run[0] - runs[0][0]) / 60 <= last and not run[2]])
+        if len(stretches[-1]) <= workers:
+            sys.exit(f"minutes {first:.0f} to {last:.0f}: {len(stretches[-1])} runs, and {workers} of a stretch do not count")
         say(f"minutes {first:.0f} to {last:.0f}: {len(stretches[-1])} runs; after the first {workers},",
             *compare(stretches[-1], workers))
+    ends = sorted(arguments.stretch)
+    if any(later[0] < earlier[1] for earlier, later in zip(ends, ends[1:])):
+        sys.exit("stretches overlap")
     if len(stretches) > 1:
         say_stretches(stretches, len({run[3] for run in runs}), workers)
 

@@ -145,7 +145,8 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
 std::vector<PublishedTable> ShownPublished(std::vector<PublishedTable> tables);
 // Sets the published rows beside the columns, and our differences beside these. A note says which
 // published table has nothing for these columns.
-void AddPublished(const std::vector<PublishedTable>& published, LeaderboardTable* table);
+void AddPublished(const std::vector<PublishedTable>& published, absl::string_view split,
+                  LeaderboardTable* table);
 
 }  // namespace lra::internal
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/published.h"
 
@@ -59,23 +60,28 @@ void DropRecalled(PublishedTable* table) {
 
 // --- By column ---
 
+// Whether a printed column has what the table shows.
+bool IsAlike(const PublishedColumn& column, absl::string_view split,
+             const LeaderboardTable& table) {
+  return column.metric() == table.metric->name() && column.split() == split;
+}
+
 PublishedRows::Row AlignRow(const PublishedTable& source, const PublishedRow& row,
-                            const LeaderboardTable& table) {
+                            absl::string_view split, const LeaderboardTable& table) {
   PublishedRows::Row aligned{row, {}, std::nullopt, {}};
   aligned.cells.resize(table.tasks.size());
   for (const PublishedCell& cell : row.cells()) {
-    const auto it = std::find(table.tasks.begin(), table.tasks.end(), cell.column());
-    if (it == table.tasks.end()) continue;
-    if (ColumnOf(source, cell.column()).metric() != table.metric->name()) continue;
+    const PublishedColumn column = ColumnOf(source, cell.column());
+    const auto it = std::find(table.tasks.begin(), table.tasks.end(), column.task());
+    if (it == table.tasks.end() || !IsAlike(column, split, table)) continue;
     aligned.cells[it - table.tasks.begin()] = cell;
   }
   const std::vector<std::string> averaged = AveragedColumns(row);
   const std::set<std::string> of(averaged.begin(), averaged.end());
-  const bool has_same_metric =
-      std::all_of(averaged.begin(), averaged.end(), [&](const std::string& column) {
-        return ColumnOf(source, column).metric() == table.metric->name();
-      });
-  if (row.has_average() && of.size() > 1 && has_same_metric &&
+  const bool are_alike = std::all_of(
+      averaged.begin(), averaged.end(),
+      [&](const std::string& column) { return IsAlike(ColumnOf(source, column), split, table); });
+  if (row.has_average() && of.size() > 1 && are_alike &&
       of == std::set<std::string>(table.tasks.begin(), table.tasks.end())) {
     aligned.average = row.average();
   }
@@ -119,10 +125,11 @@ std::optional<PublishedRows::Beside> Compare(const LeaderboardRow& ours,
   return has_any ? std::optional(std::move(beside)) : std::nullopt;
 }
 
-PublishedRows AlignPublished(const PublishedTable& source, const LeaderboardTable& table) {
+PublishedRows AlignPublished(const PublishedTable& source, absl::string_view split,
+                             const LeaderboardTable& table) {
   PublishedRows published{source, {}};
   for (const PublishedRow& row : source.rows()) {
-    PublishedRows::Row aligned = AlignRow(source, row, table);
+    PublishedRows::Row aligned = AlignRow(source, row, split, table);
     if (!IsShown(aligned)) continue;
     for (const LeaderboardRow& ours : table.rows) {
       if (ours.kind != RunRecord::MEASURED || ours.method != row.method()) continue;
@@ -146,12 +153,14 @@ std::vector<PublishedTable> ShownPublished(std::vector<PublishedTable> tables) {
   return tables;
 }
 
-void AddPublished(const std::vector<PublishedTable>& published, LeaderboardTable* table) {
+void AddPublished(const std::vector<PublishedTable>& published, absl::string_view split,
+                  LeaderboardTable* table) {
   for (const PublishedTable& source : published) {
-    PublishedRows rows = AlignPublished(source, *table);
+    PublishedRows rows = AlignPublished(source, split, *table);
     if (rows.rows.empty()) {
       table->notes.push_back(absl::StrCat("Published ", source.name(), " (", SourceText(source),
-                                          ") has nothing that these columns show."));
+                                          ") has nothing that these columns show",
+                                          split == "test" ? "" : absl::StrCat(" on ", split), "."));
     } else {
       table->published.push_back(std::move(rows));
     }

@@ -14,6 +14,7 @@ namespace {
 
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -165,6 +166,26 @@ TEST(LeaderboardPublishedTest, RecalledRowsAreNotShown) {
     EXPECT_THAT(WriteLeaderboard(board, format), Not(HasSubstr("16.13")));
   }
   EXPECT_THAT(rows.table.note(), HasSubstr("nobody has read are left out (1)."));
+}
+
+// Accuracies in training, which are printed as a column of their own, stand beside ours in training
+// and nowhere else.
+TEST(LeaderboardPublishedTest, SplitsAreNotMixed) {
+  LocatedRecord run = MakeRun({.method = "transformer", .task = "image"});
+  const auto test_shown = Build({run}, {Load("lra2020_table3")}).tables.at(0).published;
+  EXPECT_EQ(RowOf(test_shown.at(0), "transformer").cells.at(0)->value(), 42.44);
+
+  for (SplitResult& result : *run.record.mutable_results()) {
+    if (result.split() == "test") result.set_split("train");
+  }
+  const auto board =
+      BuildLeaderboard({.runs = {run}, .unfinished = {}}, {Load("lra2020_table3"), Load("lra2020")},
+                       {.split = "train"});
+  ASSERT_TRUE(board.ok()) << board.status();
+  const auto& shown = board->tables.at(0).published;
+  ASSERT_THAT(shown, SizeIs(1));
+  EXPECT_EQ(RowOf(shown[0], "transformer").cells.at(0)->value(), 69.45);
+  EXPECT_THAT(board->tables[0].notes, Contains(HasSubstr("columns show on train.")));
 }
 
 // A column of another metric than the table's is not this table's, whatever its name.

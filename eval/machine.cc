@@ -1,6 +1,7 @@
 #include "eval/machine.h"
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -57,7 +58,8 @@ std::string SystemName() {
 int CoresOfSuite() {
   const char* const said = std::getenv(kSuiteCores);
   int cores = 0;
-  return said != nullptr && absl::SimpleAtoi(said, &cores) ? cores : 0;
+  if (said == nullptr || !absl::SimpleAtoi(said, &cores)) return 0;
+  return std::min(cores, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 // The group's limit, or the least one of the groups around it: `file` in every folder from

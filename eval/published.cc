@@ -105,6 +105,8 @@ PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name) {
                    [&](const PublishedColumn& one) { return one.name() == name; });
   if (declared != table.columns().end()) column = *declared;
   column.set_name(std::string(name));
+  if (column.task().empty()) column.set_task(column.name());
+  if (column.split().empty()) column.set_split("test");
   if (column.metric().empty()) column.set_metric(kAccuracy);
   if (const auto metric = FindMetric(column.metric()); metric.ok()) {
     column.set_unit((*metric)->traits().unit);

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <map>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -39,7 +40,7 @@ std::string FaultOf(int descriptor) {
         "another in LRA_CORE_LOCKS",
         found.st_uid, found.st_mode & 07777, geteuid());
   }
-  // Programs that clean /tmp leave a locked folder alone.
+  // The program that cleans /tmp on most systems (systemd-tmpfiles) leaves a locked folder alone.
   if (flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno != EWOULDBLOCK)
     return absl::StrCat("cannot be locked: ", std::strerror(errno));
   return "";
@@ -57,14 +58,16 @@ bool ListNames(absl::string_view list, int core) {
   return false;
 }
 
+// Closing is not enough while a worker that was forked just now has not come to its exec.
+void Unlock(int descriptor) {
+  flock(descriptor, LOCK_UN);
+  close(descriptor);
+}
+
 }  // namespace
 
 CoreLocks::Held::~Held() {
-  for (const int descriptor : descriptors_) {
-    // Closing is not enough while a worker that was forked just now has not come to its exec.
-    flock(descriptor, LOCK_UN);
-    close(descriptor);
-  }
+  for (const int descriptor : descriptors_) Unlock(descriptor);
 }
 
 absl::StatusOr<std::shared_ptr<CoreLocks>> CoreLocks::Open(const std::string& folder,
@@ -90,11 +93,13 @@ absl::StatusOr<std::shared_ptr<CoreLocks>> CoreLocks::Open(const std::string& fo
 
 CoreLocks::~CoreLocks() { close(descriptor_); }
 
-absl::StatusOr<int> CoreLocks::Lock(int core) const {
-  const std::string name = absl::StrCat("core-", core);
+absl::StatusOr<int> CoreLocks::Lock(const std::string& name, int how) const {
   const int file =
       openat(descriptor_, name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  while (file >= 0) {
+    if (flock(file, how) == 0) return file;
+    if (errno != EINTR) break;
+  }
   const int error = errno;
   if (file >= 0) close(file);
   if (file >= 0 && error == EWOULDBLOCK) return -1;
@@ -102,12 +107,16 @@ absl::StatusOr<int> CoreLocks::Lock(int core) const {
 }
 
 absl::StatusOr<CoreLocks::Held> CoreLocks::Take(int count) {
-  std::lock_guard<std::mutex> lock(mutex_);  // two threads could leave each other too few
+  // Two that take cores at once could leave each other too few: threads, and suites.
+  std::lock_guard<std::mutex> lock(mutex_);
+  LRA_ASSIGN_OR_RETURN(const int turn, Lock("taking", LOCK_EX));
+  const absl::Cleanup end_turn = [turn] { Unlock(turn); };
   Held held;
   const auto wanted = static_cast<size_t>(count);
   for (const int core : cores_) {
     if (held.cores_.size() == wanted) break;
-    LRA_ASSIGN_OR_RETURN(const int descriptor, Lock(core));
+    LRA_ASSIGN_OR_RETURN(const int descriptor,
+                         Lock(absl::StrCat("core-", core), LOCK_EX | LOCK_NB));
     if (descriptor < 0) continue;
     held.cores_.push_back(core);
     held.descriptors_.push_back(descriptor);

@@ -52,8 +52,8 @@ class CoreLocks {
  private:
   CoreLocks(std::string folder, int descriptor, std::vector<int> cores)
       : folder_(std::move(folder)), descriptor_(descriptor), cores_(std::move(cores)) {}
-  // The descriptor of the core's locked file; -1 = somebody else has it.
-  absl::StatusOr<int> Lock(int core) const;
+  // The descriptor of a locked file (`how`: as for flock()); -1 = somebody else has the lock.
+  absl::StatusOr<int> Lock(const std::string& name, int how) const;
 
   const std::string folder_;
   const int descriptor_;

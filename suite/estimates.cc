@@ -107,7 +107,9 @@ class Measuring {
       return absl::OkStatus();
     }
     SuiteEstimate& kept = measured_.estimates[name];
-    kept.set_key(EstimateKey(cell, options_));
+    // One without the cores that were asked for is no measurement of workers that have them.
+    if (end.was_pinned || options_.pinning.locks == nullptr)
+      kept.set_key(EstimateKey(cell, options_));
     *kept.mutable_estimate() = *estimate;
     kept.set_workers(options_.workers);
     kept.set_unix_seconds(UnixSeconds());

@@ -90,6 +90,7 @@ absl::StatusOr<Processes::End> Processes::RunProcess(int worker, WorkerCommand c
     // A batch system signals workers itself, also those that have not begun to listen.
     end.was_stopped = is_stopping_ || stop_was_asked || end.signal == SIGTERM;
   }
+  end.was_pinned = !command.cores.empty();
   end.wall_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (end.signal == 0 && end.exit_code == kNotStarted)
     return absl::InternalError(absl::StrCat("cannot start ", command.words.front()));

@@ -47,6 +47,7 @@ class Processes {
 
   struct End : WorkerEnd {
     bool was_stopped = false;  // by this object, or by somebody's SIGTERM
+    bool was_pinned = false;
     double wall_seconds = 0;
   };
   // Within work(worker): runs a program to its end. With locks it is pinned to the cores that the

@@ -64,7 +64,10 @@ AXE = """axe.run(document).then((result) => result.violations.map(
 
 def find_axe():
     package = importlib.util.find_spec("axe_playwright_python")
-    path = os.environ.get("LRA_AXE") or (package and f"{os.path.dirname(package.origin)}/axe.min.js")
+    named = os.environ.get("LRA_AXE")
+    if named and not os.path.exists(named):
+        raise SystemExit(f"LRA_AXE={named}: there is no such file")
+    path = named or (package and f"{os.path.dirname(package.origin)}/axe.min.js")
     return path if path and os.path.exists(path) else None
 
 

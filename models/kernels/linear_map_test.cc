@@ -73,6 +73,21 @@ TEST(LinearMapTest, WeightsThatAreLaidOutOnceGiveTheSameBits) {
   EXPECT_TRUE(Mapped(x, map, &weights).equal(Mapped(x, map, nullptr)));
 }
 
+// Whoever gets the memory of a weight that was given other memory is not that weight.
+TEST(LinearMapTest, MemoryOfAWeightIsKept) {
+  const at::Tensor weight = at::randn({4, 6});
+  const void* const memory = weight.const_data_ptr();
+  PackedWeights weights({weight});
+  EXPECT_NE(weights.Find(weight), nullptr);
+  weight.set_data(at::randn({4, 6}));
+  EXPECT_EQ(weights.Find(weight), nullptr);
+  std::vector<at::Tensor> others;
+  for (int i = 0; i < 20; ++i) {
+    others.push_back(at::randn({4, 6}));
+    EXPECT_NE(others.back().const_data_ptr(), memory);
+  }
+}
+
 TEST(LinearMapTest, OtherWeightsAreNotTakenForThoseThatAreLaidOut) {
   const at::Tensor weight = at::randn({4, 6});
   PackedWeights weights({weight, at::randn({6, 4}).t(), at::randn({4, 6}, at::kDouble)});

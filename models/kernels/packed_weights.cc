@@ -25,7 +25,7 @@ PackedWeights::PackedWeights(const ParameterStore& model) : PackedWeights(Values
 PackedWeights::PackedWeights(const std::vector<at::Tensor>& weights) {
   for (const at::Tensor& weight : weights) {
     if (!IsPlainMatrix(weight)) continue;
-    entries_.emplace(weight.const_data_ptr(), Entry{weight, Floats(0), weight._version()});
+    entries_.emplace(weight.const_data_ptr(), Entry{weight.detach(), Floats(0), 0u});
   }
 }
 

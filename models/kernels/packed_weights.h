@@ -24,13 +24,14 @@ class PackedWeights {
   explicit PackedWeights(const ParameterStore& model);
 
   // W^T [in, out] as PackMatrix() lays it out (models/kernels/gemm.h); null for other tensors than
-  // those given. Operations of LibTorch that change W in place are noticed, and W laid out anew;
-  // what writes through its pointer is not.
+  // those given, and for one whose memory was taken from it (set_data). Operations of LibTorch that
+  // change W in place are noticed, and W laid out anew; what writes through its pointer, its data()
+  // or variable_data() is not.
   const float* Find(const at::Tensor& weight);
 
  private:
   struct Entry {
-    at::Tensor weight;  // also keeps its memory from becoming another tensor's
+    at::Tensor weight;  // detached: keeps the memory, which could become another tensor's
     Floats packed;
     uint32_t version;
     bool is_packed = false;
