@@ -25,27 +25,27 @@ TEST(MachineTest, DescribesThisMachine) {
 #endif
 }
 
-// A suite's worker that is pinned to one core runs on the same machine as one that is not.
-TEST(MachineTest, APinnedWorkerHasTheCoresOfItsSuite) {
-  const int here = DescribeMachine().cores();
-  if (here < 2) GTEST_SKIP() << "one core: a pinned worker has what its suite has";
-  cpu_set_t all, one;
-  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+// Pins this process to one core and returns how many its machine then has, where its suite says so
+// many. The number of cores is read once, so a test runs it in a process of its own.
+int CoresOfPinned(const char* suite_cores) {
+  cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(AllowedCores().front(), &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  EXPECT_EQ(DescribeMachine().cores(), 1);
-  ASSERT_EQ(setenv(kSuiteCores, "2", /*overwrite=*/1), 0);
-  EXPECT_EQ(DescribeMachine().cores(), 2);
-  for (const char* nothing : {"", "0", "many"}) {
-    ASSERT_EQ(setenv(kSuiteCores, nothing, /*overwrite=*/1), 0);
-    EXPECT_EQ(DescribeMachine().cores(), 1) << nothing;
-  }
+  if (sched_setaffinity(0, sizeof one, &one) != 0) return -1;
+  setenv(kSuiteCores, suite_cores, /*overwrite=*/1);
+  return DescribeMachine().cores();
+}
+
+// A suite's worker that is pinned to one core runs on the same machine as one that is not.
+TEST(MachineDeathTest, APinnedWorkerHasTheCoresOfItsSuite) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  if (online < 2) GTEST_SKIP() << "one core: a pinned worker has what its suite has";
+  EXPECT_EXIT(std::exit(CoresOfPinned("2")), testing::ExitedWithCode(2), "");
+  for (const char* nothing : {"", "0", "many"})
+    EXPECT_EXIT(std::exit(CoresOfPinned(nothing)), testing::ExitedWithCode(1), "") << nothing;
   // No machine has more than it has.
-  ASSERT_EQ(setenv(kSuiteCores, "99999", /*overwrite=*/1), 0);
-  EXPECT_EQ(DescribeMachine().cores(), sysconf(_SC_NPROCESSORS_ONLN));
-  unsetenv(kSuiteCores);
-  ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  EXPECT_EXIT(std::exit(CoresOfPinned("99999")), testing::ExitedWithCode(online), "");
 }
 
 // A machine of 4 GiB; its files lie below the folder.
