@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Copies tables of docs/ablations, which are made from records (benchmarks/kept_suites.sh), into docs/reweighting.md. A block is named
 # SUITE_PART: `cells` is the table of scores, `words` the sentences about effects, `effects` the main effects, `locality` how local the cells
-# attend, `printed` what a paper prints. A block of locality stays as it was typed while the kept records have no locality.json.
+# attend, `printed` what a paper prints, `power` what the logs of benchmarks/control_power.py say. A block of locality stays as it was typed
+# while the kept records have no locality.json.
 #
 # usage: benchmarks/reweighting.sh write    copy them
 #        benchmarks/reweighting.sh check    compare the page with docs/ablations
@@ -62,6 +63,7 @@ block() {
   printf '\n'
   case $what in
     cells | words | effects | locality | printed) "$what" "$source" ;;
+    power) python3 benchmarks/control_power.py --say docs/records/control_power/*.log | sed 's/^/* /; s/$/./' ;;
     *) echo "$page: unknown block $1" >&2; exit 2 ;;
   esac
   printf '\n'
