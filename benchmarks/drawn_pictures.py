@@ -5,8 +5,9 @@ usage: benchmarks/drawn_pictures.py LRA RAW RUN... [--examples 100] [--seed 0] [
 
 RAW is the folder of MNIST's four files, RUN a run of mnist_pixels. Each draws pictures (`lra generate --given 0`); the share of
 their values that are 0 stands beside that of the data, with an interval over pictures (95 %, normal). Exit code 1: a share is
-more than 3 points from the data's. --out keeps a JSON object a line: the data, then each run with the digests of its weights
-and of what it drew, which the same program draws again from the same weights and seed.
+more than 3 points from the data's. --out keeps a JSON object a line: the data, then each run with what its record says of it
+and the digests of its weights and of what it drew, which the same program draws again from the same weights and seed. The
+project's own are in docs/records/drawn_pictures.
 """
 import argparse
 import gzip
@@ -46,20 +47,24 @@ def draw(lra, run, options):
     return json.loads(done.stdout)
 
 
-def scored_bits(run):
-    """Bits a value of the run's test result; None while it has none."""
+def facts_of(run):
+    """What the run's record says of it; nothing while it has none."""
     path = run / "record.json"
-    results = json.loads(path.read_text())["results"] if path.exists() else []
-    return next((result.get("bits_per_token") for result in results if result["split"] == "test"), None)
+    if not path.exists():
+        return {}
+    record = json.loads(path.read_text())
+    sums = next(result["sums"] for result in record["results"] if result["split"] == "test")
+    bits = sums["totals"]["nats"] / int(sums["counts"]["tokens"]) / math.log(2)
+    return {"config_fingerprint": record["config_fingerprint"], "seed_of_training": record["config"]["train"].get("seed", 0),
+            "steps": record["selected_step"], "test_bits_per_value": round(bits, 4), "commit": record["versions"]["commit"]}
 
 
 def line_of(lra, run, options):
     drawn = draw(lra, run, options)
     pictures = [text["ids"] for text in drawn["texts"]]
     shares = [share_of_zeros(picture) for picture in pictures]
-    return {"run": run.name, "attention": drawn["attention"], "weights_sha256": drawn["weights_sha256"],
-            "test_bits_per_value": scored_bits(run), "seed": drawn["seed"], "temperature": drawn["temperature"],
-            "pictures": len(pictures), "zeros_percent": round(statistics.mean(shares), 2),
+    return {"run": run.name, "attention": drawn["attention"], **facts_of(run), "weights_sha256": drawn["weights_sha256"],
+            "seed": drawn["seed"], "temperature": drawn["temperature"], "pictures": len(pictures), "zeros_percent": round(statistics.mean(shares), 2),
             "half_interval_points": round(1.96 * statistics.stdev(shares) / math.sqrt(len(shares)), 2),
             "ids_sha256": hashlib.sha256(json.dumps(pictures).encode()).hexdigest()}
 
