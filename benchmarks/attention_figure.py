@@ -13,7 +13,7 @@ import sys
 from PIL import Image
 
 WIDTH_PIXELS = 520
-COLOURS = 48
+COLOURS = 256
 
 
 def main():
