@@ -59,12 +59,11 @@ std::optional<PrintedEffect> PrintedOnAverage(const PublishedTable& published,
   return printed;
 }
 
-std::optional<PrintedEffect> PrintedOf(const AblationFactors& factors,
-                                       const PublishedTable& published,
+std::optional<PrintedEffect> PrintedOf(const Ablation& ablation, const PublishedTable& published,
                                        const AblationEffect& effect) {
   if (effect.plan.kind != EffectKind::kMain || !effect.less_task.empty()) return std::nullopt;
   const LevelChange& change = effect.plan.changes.front();
-  const AblationFactor& factor = factors[change.factor];
+  const AblationFactor& factor = ablation.factors[change.factor];
   if (factor.name != kAttentionFactor) return std::nullopt;
   const PublishedRow* const level = OnlyRowOf(published, factor.levels[change.level]);
   const PublishedRow* const reference = OnlyRowOf(published, factor.levels[0]);
@@ -73,11 +72,11 @@ std::optional<PrintedEffect> PrintedOf(const AblationFactors& factors,
       effect.is_average() ? PrintedOnAverage(published, effect, *level, *reference)
                           : PrintedOnTask(effect, *level, *reference);
   if (!printed) return std::nullopt;
-  const bool has_same_metric =
+  const bool are_alike =
       std::all_of(printed->columns.begin(), printed->columns.end(), [&](const std::string& column) {
-        return ColumnOf(published, column).metric() == effect.metric->name();
+        return IsAlike(ColumnOf(published, column), effect.metric->name(), ablation.split);
       });
-  return has_same_metric ? printed : std::nullopt;
+  return are_alike ? printed : std::nullopt;
 }
 
 size_t DecimalsIn(const std::string& number) {
@@ -137,8 +136,7 @@ std::vector<PrintedEffect> PrintedEffects(const AblationResult& result,
                                           const PublishedTable& published) {
   std::vector<PrintedEffect> effects;
   for (const AblationEffect& effect : result.effects) {
-    if (std::optional<PrintedEffect> printed =
-            PrintedOf(result.ablation.factors, published, effect)) {
+    if (std::optional<PrintedEffect> printed = PrintedOf(result.ablation, published, effect)) {
       effects.push_back(*std::move(printed));
     }
   }

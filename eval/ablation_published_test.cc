@@ -40,6 +40,13 @@ PublishedTable Printed(const std::string& name) {
   return table.ok() ? *table : PublishedTable();
 }
 
+// What is printed is of the test split.
+TEST(AblationPublished, NothingStandsBesideEffectsOnAnotherSplit) {
+  AblationResult result = Compared("relu", "cosformer", {"text", "image"});
+  result.ablation.split = "validation";
+  EXPECT_THAT(PrintedEffects(result, Printed("cosformer2022_table6")), IsEmpty());
+}
+
 // Averages over other tasks stand side by side, and it is said that they are others.
 TEST(AblationPublished, AnAverageInPrintStandsBesideOurs) {
   const AblationResult result = Compared("relu", "cosformer", {"text", "image"});

@@ -115,6 +115,10 @@ PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name) {
   return column;
 }
 
+bool IsAlike(const PublishedColumn& column, absl::string_view metric, absl::string_view split) {
+  return column.metric() == metric && column.split() == split;
+}
+
 std::vector<std::string> ColumnNames(const PublishedTable& table) {
   std::vector<std::string> names;
   for (const PublishedRow& row : table.rows()) {

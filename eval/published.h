@@ -22,6 +22,8 @@ absl::StatusOr<PublishedTable> LoadPublishedTable(absl::string_view name);
 
 // What the column's numbers are, with the fields filled that the table leaves empty.
 PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name);
+// Whether that is our metric on that split: nothing else stands beside ours.
+bool IsAlike(const PublishedColumn& column, absl::string_view metric, absl::string_view split);
 
 // Names of the columns that rows with cells have, in the order of their first cells.
 std::vector<std::string> ColumnNames(const PublishedTable& table);
