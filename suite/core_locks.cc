@@ -36,7 +36,7 @@ std::string FaultOf(int descriptor) {
   if (fstat(descriptor, &found) != 0) return absl::StrCat("is unreadable: ", std::strerror(errno));
   if (found.st_uid != geteuid() || (found.st_mode & 0077) != 0) {
     return absl::StrFormat(
-        "is of user %d with mode %04o, must be of user %d with mode 0700; remove it, or name "
+        "is of user %d with mode %04o, must be of user %d with mode 0700; name "
         "another in LRA_CORE_LOCKS",
         found.st_uid, found.st_mode & 07777, geteuid());
   }
