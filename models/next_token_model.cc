@@ -176,7 +176,7 @@ class StatefulStream : public TokenStream {
   int64_t tokens() const override { return tokens_; }
 
   int64_t state_bytes() const override {
-    int64_t bytes = 0;
+    int64_t bytes = BytesOf({state_.stem});
     for (const BlockState& block : state_.blocks) {
       bytes += BytesOf(block.tensors);
       for (const AttentionState& attention : block.attentions) bytes += BytesOf(attention.tensors);

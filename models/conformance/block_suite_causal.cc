@@ -47,6 +47,16 @@ void BlockSuite::StreamingOfOtherModels(Variant variant) {
     Streaming(other, true);
     Future(other);
   }
+  Variant filtered = variant;
+  filtered.model.set_attention_filter_tokens(4);
+  filtered.words = ", filters";
+  const absl::StatusOr<Instance> made = TryToMake(filtered);
+  if (made.ok() && (*made)->block->traits().supports_streaming) {
+    for (const bool is_ragged : {false, true}) Streaming(filtered, is_ragged);
+    filtered.model.set_mask(ModelConfig::NO_MASK);
+    filtered.words = ", filters, no mask";
+    Streaming(filtered, true);
+  }
   variant.model.set_norm_placement(ModelConfig::AFTER);
   variant.words = ", norms behind";
   Streaming(variant, false);

@@ -139,9 +139,14 @@ at::Tensor Embedding::Forward(const Sequences& sequences, const DropoutKey& drop
   return Dropout(WithPositions(x, 0), dropout);
 }
 
-at::Tensor Embedding::Extend(const at::Tensor& ids, int64_t first) const {
-  TORCH_CHECK(!stem_ && tokens_.defined(), "a stem and real values do not stream");
+at::Tensor Embedding::InitWindow(int64_t batch, const at::TensorOptions& options) const {
+  return stem_ ? stem_->InitWindow(batch, options) : at::Tensor();
+}
+
+at::Tensor Embedding::Extend(const at::Tensor& ids, int64_t first, at::Tensor* window) const {
+  TORCH_CHECK(tokens_.defined(), "real values do not stream");
   at::Tensor x = Inputs(ids.to(device()));
+  if (stem_ && x.size(1) > 0) x = stem_->Extend(x, window);
   if (first == 0 && cls_.defined()) x = at::cat({cls_.expand({x.size(0), 1, -1}), x}, 1);
   return WithPositions(x, first);
 }

@@ -44,11 +44,12 @@ class Embedding {
   at::Tensor Forward(const Sequences& sequences, const DropoutKey& dropout,
                      at::Tensor* real = nullptr) const;
 
-  // Streaming, without a stem: the vectors [B, T, E] of ids [B, T] int64 on any device, the first
-  // of which stands at place `first`, with CLS in front at place 0 (then T counts it). In
-  // evaluation.
-  at::Tensor Extend(const at::Tensor& ids, int64_t first) const;
-  bool has_stem() const { return stem_.has_value(); }
+  // Streaming: the vectors [B, T, E] of ids [B, T] int64 on any device, the first of which stands
+  // at place `first`, with CLS in front at place 0 (then T counts it). In evaluation. *window is
+  // the stem's (Stem::Extend), as InitWindow() gives it and earlier pieces left it; without a stem
+  // it is undefined, and `window` may be null.
+  at::Tensor InitWindow(int64_t batch, const at::TensorOptions& options) const;
+  at::Tensor Extend(const at::Tensor& ids, int64_t first, at::Tensor* window) const;
 
   // All that Forward() reads of the host, some of it undefined: what Sequences::moved holds a copy
   // of. `real` is [B, N] or undefined.

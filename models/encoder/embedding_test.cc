@@ -4,8 +4,12 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
 
 namespace lra {
 namespace {
@@ -87,8 +91,39 @@ TEST(EmbeddingTest, ConcatenatedPositionsStandBesideTheToken) {
   EXPECT_EQ(token[0].abs().sum().item<float>(), 0) << "the front vector begins at 0";
   // In pieces the same.
   const at::Tensor ids = at::tensor({3, 1, 3, 8}, at::kLong).view({1, 4});
-  EXPECT_TRUE(embedding.Extend(ids.narrow(1, 0, 2), 0)[0].equal(x.narrow(0, 0, 3)));
-  EXPECT_TRUE(embedding.Extend(ids.narrow(1, 2, 2), 3)[0].equal(x.narrow(0, 3, 2)));
+  EXPECT_TRUE(embedding.Extend(ids.narrow(1, 0, 2), 0, nullptr)[0].equal(x.narrow(0, 0, 3)));
+  EXPECT_TRUE(embedding.Extend(ids.narrow(1, 2, 2), 3, nullptr)[0].equal(x.narrow(0, 3, 2)));
+}
+
+// The front vector is no token to the stem, and comes in a piece of its own where nothing is given.
+TEST(EmbeddingTest, ACausalStemGivesInPiecesWhatItGivesAtOnce) {
+  ExperimentConfig config;
+  config.mutable_model()->set_width(kWidth);
+  config.mutable_model()->set_embedding_stddev(1);
+  config.mutable_model()->set_positions(ModelConfig::SINUSOID);
+  config.mutable_model()->set_pooling(ModelConfig::CLS);
+  config.mutable_model()->set_stem_tokens(3);
+  config.mutable_attention()->set_causal(true);
+  TaskSpec spec;
+  spec.set_vocabulary_size(9);
+  ParameterStore store(1);
+  const Embedding embedding(config, spec, 8, &store);
+  HostBatch batch;
+  batch.batch = 1;
+  batch.length = 5;
+  batch.tokens = {3, 1, 3, 8, 2};
+  batch.lengths = {5};
+  const at::Tensor whole = embedding.Forward(FirstTexts(batch), DropoutKey());  // [1, 6, E]
+  const at::Tensor ids = at::tensor({3, 1, 3, 8, 2}, at::kLong).view({1, 5});
+  at::Tensor window = embedding.InitWindow(1, whole.options());
+  std::vector<at::Tensor> pieces;
+  int64_t place = 0;
+  for (const auto& [begin, count] : {std::pair(0, 0), {0, 1}, {1, 2}, {3, 2}}) {
+    pieces.push_back(embedding.Extend(ids.narrow(1, begin, count), place, &window));
+    EXPECT_EQ(window.sizes(), at::IntArrayRef({1, 2, kWidth}));
+    place += pieces.back().size(1);
+  }
+  EXPECT_TRUE(at::allclose(at::cat(pieces, 1), whole, 1e-5, 1e-6)) << window;
 }
 
 TEST(SinusoidTableTest, OfAnImageHasTheRowThenTheColumn) {

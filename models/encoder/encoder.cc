@@ -31,6 +31,20 @@ absl::Status CheckPositions(const ModelConfig& model, const TaskSpec& spec) {
                    ", must be a multiple of 4: SINUSOID_2D has sines and cosines of two places"));
 }
 
+// Why a block does not stream, with the field that decides it.
+std::string WhyNotStreaming(const Block& block) {
+  const BlockTraits& traits = block.traits();
+  const Attention* const attention = block.attention();
+  if (!traits.is_causal && !traits.taps_field.empty())
+    return traits.taps_field + ": without attention.causal=true its filters see later tokens";
+  if (!traits.is_causal) return "attention.causal: is false, and later tokens are seen";
+  if (attention != nullptr && !attention->traits().supports_streaming) {
+    return absl::StrCat("attention.name: ", attention->traits().label,
+                        " has no streaming form with these options");
+  }
+  return absl::StrCat("block.name: ", traits.label, " has no streaming form");
+}
+
 }  // namespace
 
 ParameterStore MakeParameterStore(const ExperimentConfig& config) {
@@ -157,16 +171,15 @@ void Encoder::VisitAttention(const Sequences& texts, const AttentionVisitor& vis
 }
 
 absl::Status Encoder::CheckStreams() const {
-  if (embedding_.has_stem())
-    return absl::FailedPreconditionError("model.stem_tokens > 0: the stem does not stream");
+  if (stem_looks_ahead_) {
+    return absl::FailedPreconditionError(
+        "model.stem_tokens: without attention.causal=true its filters see later tokens, so the "
+        "stem does not stream");
+  }
   for (size_t i = 0; i < blocks_.size(); ++i) {
     if (blocks_[i]->traits().supports_streaming) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("layer ", i, " (", blocks_[i]->traits().label,
-                     blocks_[i]->attention() == nullptr
-                         ? ""
-                         : absl::StrCat(" with ", blocks_[i]->attention()->traits().label),
-                     ") does not stream"));
+        absl::StrCat(WhyNotStreaming(*blocks_[i]), ", so layer ", i, " does not stream"));
   }
   return absl::OkStatus();
 }
@@ -174,12 +187,13 @@ absl::Status Encoder::CheckStreams() const {
 Encoder::State Encoder::InitState(int64_t batch) const {
   State state;
   const at::TensorOptions options = at::TensorOptions(at::kFloat).device(embedding_.device());
+  state.stem = embedding_.InitWindow(batch, options);
   for (const auto& block : blocks_) state.blocks.push_back(block->InitState(batch, options));
   return state;
 }
 
 at::Tensor Encoder::Extend(const at::Tensor& ids, State* state) const {
-  at::Tensor x = embedding_.Extend(ids, state->tokens);
+  at::Tensor x = embedding_.Extend(ids, state->tokens, &state->stem);
   state->tokens += x.size(1);
   for (size_t i = 0; i < blocks_.size(); ++i)
     x = blocks_[i]->Extend({x, at::Tensor(), DropoutRun()}, &state->blocks[i]);

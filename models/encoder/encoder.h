@@ -69,9 +69,10 @@ class Encoder {
 
   // Streaming: see Block::Extend. `ids` [B, T] int64 are the next tokens; CLS comes in front of the
   // first ones, and T counts it. Returns x [B, T, E] of these, before the final norm.
-  // FailedPrecondition of CheckStreams() says what does not stream.
+  // FailedPrecondition of CheckStreams() names the field by which something does not stream.
   struct State {
     int64_t tokens = 0;  // with CLS
+    at::Tensor stem;     // its window (Embedding::Extend); undefined without a stem
     std::vector<BlockState> blocks;
   };
   absl::Status CheckStreams() const;

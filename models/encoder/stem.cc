@@ -23,9 +23,19 @@ Stem::Stem(const ExperimentConfig& config, ParameterStore* parameters)
 }
 
 at::Tensor Stem::Forward(const at::Tensor& x, const at::Tensor& real) const {
-  const at::Tensor features =
-      FilterTokens(x, is_masked_ ? real : at::Tensor(), filters_, is_causal_) + filter_bias_;
-  return x + ApplyLinear(at::gelu(features), map_);
+  return WithFeatures(x, FilterTokens(x, is_masked_ ? real : at::Tensor(), filters_, is_causal_));
+}
+
+at::Tensor Stem::InitWindow(int64_t batch, const at::TensorOptions& options) const {
+  return EmptyWindow(filters_, batch, options);
+}
+
+at::Tensor Stem::Extend(const at::Tensor& x, at::Tensor* window) const {
+  return WithFeatures(x, FilterPiece(x, at::Tensor(), filters_, window));
+}
+
+at::Tensor Stem::WithFeatures(const at::Tensor& x, const at::Tensor& filtered) const {
+  return x + ApplyLinear(at::gelu(filtered + filter_bias_), map_);
 }
 
 }  // namespace lra

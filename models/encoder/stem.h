@@ -25,7 +25,15 @@ class Stem {
   // unless model.mask is NO_MASK; their own rows stay finite for finite inputs.
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& real) const;
 
+  // Streaming, under attention.causal: Forward() of a piece without padding, x [B, T, E] with
+  // T >= 1. *window is what InitWindow() gives, and moves on: what the filters read of the tokens
+  // in front of the next piece, [B, W - 1, E].
+  at::Tensor InitWindow(int64_t batch, const at::TensorOptions& options) const;
+  at::Tensor Extend(const at::Tensor& x, at::Tensor* window) const;
+
  private:
+  at::Tensor WithFeatures(const at::Tensor& x, const at::Tensor& filtered) const;
+
   const bool is_masked_, is_causal_;
   at::Tensor filters_, filter_bias_;
   LinearMap map_;

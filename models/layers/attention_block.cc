@@ -31,15 +31,13 @@ at::Tensor AttentionBlock::Forward(const BlockInput& input) const {
 }
 
 BlockState AttentionBlock::InitState(int64_t batch, const at::TensorOptions& options) const {
-  BlockState state;
-  state.attentions = {part_.InitState(batch, options)};
-  return state;
+  return part_.InitState(batch, options);
 }
 
 at::Tensor AttentionBlock::Extend(const BlockInput& piece, BlockState* state) const {
   const c10::NoGradGuard no_gradient;
   state->tokens += piece.x.size(1);
-  return Finish(part_.Extend(piece, &state->attentions[0]), piece);
+  return Finish(part_.Extend(piece, state), piece);
 }
 
 AttentionInput AttentionBlock::InputOfAttention(const BlockInput& input) const {

@@ -201,16 +201,23 @@ AttentionInput AttentionPart::InputWith(const Qkv& qkv, const BlockInput& input)
   return result;
 }
 
-Qkv AttentionPart::Project(const BlockInput& input) const {
+Qkv AttentionPart::Project(const BlockInput& input, at::Tensor* window) const {
   const bool is_fused = !is_post_norm_ && norm_.is_layer_norm() && !filters_.defined();
   if (is_fused) return NormQkv(input.x, qkv_);
   at::Tensor y = is_post_norm_ ? input.x : norm_.Forward(input.x, input.real, input.run.statistics);
-  if (filters_.defined()) y = FilterTokens(y, FilteredRows(input), filters_, is_causal_);
+  if (window != nullptr) {
+    y = FilterPiece(y, FilteredRows(input), filters_, window);
+  } else if (filters_.defined()) {
+    y = FilterTokens(y, FilteredRows(input), filters_, is_causal_);
+  }
   return ProjectQkv(y, qkv_);
 }
 
-AttentionInput AttentionPart::Input(const BlockInput& input, int64_t first) const {
-  Qkv qkv = Project(input);
+AttentionInput AttentionPart::Input(const BlockInput& input) const {
+  return InputAt(0, Project(input, nullptr), input);
+}
+
+AttentionInput AttentionPart::InputAt(int64_t first, Qkv qkv, const BlockInput& input) const {
   if (rotary_) {
     const at::Tensor turns = rotary_->Turns(qkv.q, first);
     const bool is_shared = qkv.k.is_same(qkv.q);
@@ -259,9 +266,19 @@ at::Tensor AttentionPart::Oracle(const BlockInput& input) const {
   return output_.weight.defined() ? LinearDefinition(joined, output_) : joined;
 }
 
-at::Tensor AttentionPart::Extend(const BlockInput& piece, AttentionState* state) const {
+BlockState AttentionPart::InitState(int64_t batch, const at::TensorOptions& options) const {
+  BlockState state;
+  state.attentions = {attention_->InitState(batch, options)};
+  if (filters_.defined()) state.tensors = {EmptyWindow(filters_, batch, options)};
+  return state;
+}
+
+at::Tensor AttentionPart::Extend(const BlockInput& piece, BlockState* state) const {
   const c10::NoGradGuard no_gradient;
-  return ExtendWithoutAutocast(*attention_, Input(piece, state->tokens), state);
+  at::Tensor* const window = filters_.defined() ? &state->tensors[0] : nullptr;
+  AttentionState* const inner = &state->attentions[0];
+  const AttentionInput input = InputAt(inner->tokens, Project(piece, window), piece);
+  return ExtendWithoutAutocast(*attention_, input, inner);
 }
 
 int64_t AttentionPart::ParameterCount() const {
@@ -294,9 +311,7 @@ BlockTraits AttentionPart::TraitsOfBlock() const {
       is_causal_ || (of_attention.causality == Causality::kAlways && !filters_look_ahead);
   if (of_attention.causality == Causality::kNever)
     traits.causal_reason = NoCausalForm(of_attention);
-  // A filter's last tokens are no part of a stream's state.
-  traits.supports_streaming =
-      traits.is_causal && of_attention.supports_streaming && !filters_.defined();
+  traits.supports_streaming = traits.is_causal && of_attention.supports_streaming;
   traits.is_padding_invariant = mask_ != ModelConfig::NO_MASK && of_attention.is_padding_invariant;
   traits.padding_reason = mask_ == ModelConfig::NO_MASK ? "under model.mask=NO_MASK padding is seen"
                                                         : of_attention.padding_reason;

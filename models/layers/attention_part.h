@@ -34,18 +34,17 @@ class AttentionPart {
   //            -1e10 added to its whole row of scores comes to. Methods without a value projection
   //            (Projections::kNone) treat it as KEYS;
   //   NO_MASK  the attention has no keep.
-  // The first token stands at position `first`.
-  AttentionInput Input(const BlockInput& input, int64_t first = 0) const;
+  AttentionInput Input(const BlockInput& input) const;
   // [B, H, N, D], in the type of x; `visit` sees it as "attention".
   at::Tensor Attend(const BlockInput& input) const;
   // [B, N, E] behind the output projection, from the definition.
   at::Tensor Oracle(const BlockInput& input) const;
 
-  AttentionState InitState(int64_t batch, const at::TensorOptions& options) const {
-    return attention_->InitState(batch, options);
-  }
-  // Attend() of a piece, [B, H, T, D].
-  at::Tensor Extend(const BlockInput& piece, AttentionState* state) const;
+  // The attention's state and, where there are filters, tensors = {what they read of the W - 1
+  // tokens in front of the next piece [B, W - 1, E]}.
+  BlockState InitState(int64_t batch, const at::TensorOptions& options) const;
+  // Attend() of a piece, [B, H, T, D]. Leaves BlockState::tokens to the block.
+  at::Tensor Extend(const BlockInput& piece, BlockState* state) const;
 
   // Norm and projections, without the attention's own.
   int64_t ParameterCount() const;
@@ -64,10 +63,13 @@ class AttentionPart {
   void AddProjections(const BlockContext& context);
   bool HasProjections() const { return attention_->traits().projections != Projections::kNone; }
   bool SpreadsPaddedQueries(const BlockInput& input) const;
-  Qkv Project(const BlockInput& input) const;
+  // `window` is that of a stream's filters; null: the input is the whole sequence.
+  Qkv Project(const BlockInput& input, at::Tensor* window) const;
   // The rows that the filter takes for zeros are those that the attention leaves out.
   at::Tensor FilteredRows(const BlockInput& input) const;
-  // Input() with q, k, v given.
+  // Input() of projected tokens, the first of which stands at position `first`.
+  AttentionInput InputAt(int64_t first, Qkv qkv, const BlockInput& input) const;
+  // The same with q, k, v as the attention gets them.
   AttentionInput InputWith(const Qkv& qkv, const BlockInput& input) const;
 
   int64_t index_ = 0;

@@ -17,7 +17,14 @@ int64_t OwnTap(int64_t taps, bool is_causal);
 at::Tensor FilterTokens(const at::Tensor& x, const at::Tensor& real, const at::Tensor& filters,
                         bool is_causal);
 
-// The same from its definition, differentiated by autograd, in the type of x.
+// Streaming, causal: the same of a piece of T tokens, x [B, T, E], behind those whose last W - 1
+// *window holds as the filters read them, [B, W - 1, E]. It begins as EmptyWindow() and moves on.
+at::Tensor FilterPiece(const at::Tensor& x, const at::Tensor& real, const at::Tensor& filters,
+                       at::Tensor* window);
+// In front of a sequence: zeros.
+at::Tensor EmptyWindow(const at::Tensor& filters, int64_t batch, const at::TensorOptions& options);
+
+// The same as FilterTokens() from its definition, differentiated by autograd, in the type of x.
 at::Tensor FilterTokensDefinition(const at::Tensor& x, const at::Tensor& real,
                                   const at::Tensor& filters, bool is_causal);
 
