@@ -74,4 +74,10 @@ absl::StatusOr<std::vector<std::string>> FindRunFolders(absl::Span<const std::st
   return folders;
 }
 
+std::string FolderName(const std::string& folder) {
+  std::error_code ignored;
+  const fs::path whole = fs::absolute(folder, ignored).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
 }  // namespace lra

@@ -21,6 +21,9 @@ bool IsUnfinishedRun(const std::string& directory);
 // path that does not exist, InvalidArgument for one that is no folder.
 absl::StatusOr<std::vector<std::string>> FindRunFolders(absl::Span<const std::string> paths);
 
+// The folder's own name, also of "." and "runs/x/": what a suite in it is called.
+std::string FolderName(const std::string& folder);
+
 }  // namespace lra
 
 #endif  // LRA_EVAL_RUN_FOLDERS_H_

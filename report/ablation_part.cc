@@ -1,12 +1,12 @@
 #include "report/ablation_part.h"
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "eval/ablation_text.h"
 #include "eval/metric.h"
+#include "eval/run_folders.h"
 #include "eval/table_html.h"
 #include "report/folder_files.h"
 #include "report/thin_curve.h"
@@ -136,7 +136,7 @@ AblationPart ReadAblations(const std::vector<std::string>& folders) {
 
 bool HasAblations(const std::string& suite_folder, const std::vector<std::string>& folders) {
   if (!ReadAblations({suite_folder}).designs.empty()) return true;
-  const std::string suite = std::filesystem::path(suite_folder).filename().string();
+  const std::string suite = FolderName(suite_folder);
   for (const std::string& path : FilesOutsideRuns(folders, ".json")) {
     const auto json = ReadJsonObject(path);
     if (json.ok() && !Objects(*json, "designs").empty() && TextField(*json, "suite") == suite)

@@ -123,6 +123,7 @@ TEST(AblationPartTest, ComputedEffectsAreShownAsTheirFileIs) {
   ASSERT_TRUE(WriteFileAtomically(folder.File("effects.json"), WriteAblationJson(report)).ok());
   EXPECT_TRUE(HasAblations(folder.path(), {}));
   EXPECT_TRUE(HasAblations("elsewhere/mine", {folder.path()}));
+  EXPECT_TRUE(HasAblations("elsewhere/mine/.", {folder.path()}));
   EXPECT_FALSE(HasAblations("elsewhere/another", {folder.path()}));
   const AblationPart read = ReadAblations({folder.path()});
   EXPECT_EQ(read.html, computed.html);

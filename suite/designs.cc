@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "eval/published.h"
+#include "eval/run_folders.h"
 #include "lra/status_macros.h"
 #include "suite/cells.h"
 #include "suite/state.h"
@@ -134,11 +135,14 @@ class TaskReader {
   const std::vector<std::string>& missing() const { return missing_; }
 
  private:
+  // Without "./", which FindRunRecords() leaves out.
+  std::string DirectoryOf(const SuiteCell& cell) const {
+    return std::filesystem::path(RunDirectory(folder_, cell)).lexically_normal().string();
+  }
+
   // Empty of a run that did not train, and of one that is missing, which is noted.
   absl::StatusOr<ExampleValues> ScoresOf(const SuiteCell& cell, std::vector<std::string>* gaps) {
-    // Without "./", which FindRunRecords() leaves out.
-    const std::string directory =
-        std::filesystem::path(RunDirectory(folder_, cell)).lexically_normal().string();
+    const std::string directory = DirectoryOf(cell);
     const CellStatus status = ReadCellStatus(folder_, cell);
     const auto found = runs_.by_directory.find(directory);
     const bool has_ended =
@@ -155,7 +159,7 @@ class TaskReader {
   }
 
   AblationRun FolderOf(const SuiteCell& cell) const {
-    AblationRun run = {RunDirectory(folder_, cell), {}};
+    AblationRun run = {DirectoryOf(cell), {}};
     const auto found = runs_.by_directory.find(run.directory);
     if (found != runs_.by_directory.end() && !found->second.has_diverged) {
       run.curve = found->second.record->curve();
@@ -301,8 +305,7 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const T
   LRA_ASSIGN_OR_RETURN(const SuiteFile suite, RequestedSuite(request));
   LRA_ASSIGN_OR_RETURN(std::vector<PublishedTable> published, LoadPublished(request.published));
   const std::string folder = NormalFolder(request.folder);
-  AblationReport report{
-      std::filesystem::path(folder).filename(), suite.description(), {}, std::move(published)};
+  AblationReport report{FolderName(folder), suite.description(), {}, std::move(published)};
   std::vector<std::string> missing;
   std::vector<Ablation> designs;
   for (const Design& design : DesignsOf(suite)) {

@@ -137,6 +137,42 @@ TEST_F(DesignsTest, HoweverTheFolderIsWritten) {
   EXPECT_EQ(report->suite, report_name());
 }
 
+// While it lives, relative paths begin in this folder.
+class WorkingFolder {
+ public:
+  explicit WorkingFolder(const std::string& folder) : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(folder);
+  }
+  ~WorkingFolder() { std::filesystem::current_path(before_); }
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+
+ private:
+  const std::filesystem::path before_;
+};
+
+TEST_F(DesignsTest, FromWithinTheFolder) {
+  for (const SuiteCell& cell : cells_) {
+    LocatedRecord located = RecordOf(cell);
+    located.record.add_curve()->set_step(7 + cell.seed);
+    lra::testing::StoreScoredRun(RunsOf(RowOf(cell))[cell.seed], &located);
+  }
+  const WorkingFolder within(Folder());
+  const auto report = AblateSuite({.folder = "."});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->suite, report_name());
+  ASSERT_THAT(report->designs, SizeIs(1));
+  const AblationTask& task = report->designs[0].ablation.tasks[0];
+  ASSERT_THAT(task.folders, SizeIs(4));
+  for (const std::vector<AblationRun>& runs : task.folders) {
+    ASSERT_THAT(runs, SizeIs(3));
+    for (size_t seed = 0; seed < runs.size(); ++seed) {
+      ASSERT_EQ(runs[seed].curve.size(), 1) << runs[seed].directory;
+      EXPECT_EQ(runs[seed].curve[0].step(), 7 + static_cast<int64_t>(seed));
+    }
+  }
+}
+
 TEST_F(DesignsTest, TablesInPrintAreFoundByTheirNames) {
   WriteAll();
   const auto report = AblateSuite({.folder = Folder(), .published = {"cosformer2022_table6"}});
