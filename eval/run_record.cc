@@ -1,6 +1,7 @@
 #include "eval/run_record.h"
 
 #include <map>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -112,6 +113,20 @@ absl::Status CheckConfusion(const std::string& where, int64_t classes, const Spl
                                           classes * classes, " of ", result.examples()));
 }
 
+// Sums of costs and axes of figures demand times that can be.
+absl::Status CheckSeconds(const std::string& path, const RunRecord& record) {
+  constexpr double kMaxSeconds = 1e12;
+  const std::pair<const char*, double> times[] = {
+      {"efficiency.wall_seconds", record.efficiency().wall_seconds()},
+      {"pretrain.seconds", record.pretrain().seconds()}};
+  for (const auto& [field, seconds] : times) {
+    if (seconds >= 0 && seconds <= kMaxSeconds) continue;
+    return absl::DataLossError(
+        absl::StrCat(path, ": ", field, ": is ", seconds, ", must be 0 to 1e12"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckResults(const std::string& path, const RunRecord& record) {
   for (int i = 0; i < record.results_size(); ++i) {
     const std::string where = absl::StrCat(path, ": results[", i, "]");
@@ -157,6 +172,7 @@ absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory) {
         absl::StrCat(path, ": schema version ", record.schema_version(),
                      "; this program reads versions 1 to ", kRecordSchemaVersion));
   }
+  LRA_RETURN_IF_ERROR(CheckSeconds(path, record));
   LRA_RETURN_IF_ERROR(CheckResults(path, record));
   return record;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -261,6 +262,26 @@ TEST_F(RunRecordTest, CountsThatCannotBeAreRefusedByField) {
   EXPECT_EQ(refusal("targets", int64_t{1} << 60),
             where + "sums.counts[targets]: is 1152921504606846976, must be 0 to 2^48");
   EXPECT_EQ(refusal("examples", -5), where + "examples: is -5, must be 0 to 2^48");
+}
+
+// Such times filled the memory with the ticks of a figure's axis.
+TEST_F(RunRecordTest, TimesThatCannotBeAreRefusedByField) {
+  const auto read = [this](double wall_seconds, double pretrain_seconds) {
+    RunRecord record = MakeRun({}).record;
+    record.mutable_efficiency()->set_wall_seconds(wall_seconds);
+    record.mutable_pretrain()->set_seconds(pretrain_seconds);
+    EXPECT_TRUE(WriteRunRecord(Path("run"), record).ok());
+    return ReadRunRecord(Path("run")).status();
+  };
+  EXPECT_TRUE(read(0, 1e12).ok());
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::string where = Path("run/record.textproto") + ": ";
+  EXPECT_EQ(read(infinity, 1).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(read(infinity, 1).message(),
+            where + "efficiency.wall_seconds: is inf, must be 0 to 1e12");
+  EXPECT_EQ(read(1, -2).message(), where + "pretrain.seconds: is -2, must be 0 to 1e12");
+  EXPECT_FALSE(read(std::numeric_limits<double>::quiet_NaN(), 1).ok());
+  EXPECT_FALSE(read(2e12, 1).ok());
 }
 
 TEST_F(RunRecordTest, FilesLieInTheRecordsFolder) {

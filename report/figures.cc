@@ -144,10 +144,13 @@ std::string RangeAround(const std::vector<Shown>& shown, const Metric& metric) {
   return absl::StrFormat("set yrange [%.6g:%.6g]\n", *least - room, *most + room);
 }
 
-// 1, 2, 3, 5 and 7 of each power of ten in the range, which may be less than one power wide.
+// 1, 2, 3, 5 and 7 of each power of ten in the range, which may be less than one power wide; its
+// ends are finite and above 0.
 std::string LogTicks(double low, double high) {
   std::vector<std::string> ticks;
-  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10) {
+  const int last = static_cast<int>(std::floor(std::log10(high)));
+  for (int exponent = static_cast<int>(std::floor(std::log10(low))); exponent <= last; ++exponent) {
+    const double power = std::pow(10, exponent);
     for (const double multiple : {1, 2, 3, 5, 7}) {
       if (multiple * power >= low && multiple * power <= high)
         ticks.push_back(absl::StrFormat("%g", multiple * power));
@@ -164,7 +167,8 @@ std::string CostProgram(const LeaderboardTable& table, size_t column, const std:
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const Shown& one : ShownRows(table, column)) {
     const std::optional<double> hours = in_devices ? one.cell->device_hours : one.cell->core_hours;
-    if (!hours || *hours <= 0) continue;
+    // The axis is logarithmic, and half as wide again as its points.
+    if (!hours || *hours <= 0 || !std::isfinite(1.5 * *hours)) continue;
     shown.push_back(one);
     absl::StrAppendFormat(&blocks, "$row%d << END\n%.9g %s\nEND\n", shown.size(), *hours,
                           Score(*table.metric, *one.cell));

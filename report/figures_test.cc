@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 #include "bench/picture_test_util.h"
@@ -71,6 +72,20 @@ TEST(FiguresTest, CostIsInCoreHours) {
   board = BuildLeaderboard(runs, {}, {});
   ASSERT_TRUE(board.ok());
   EXPECT_EQ(FigureProgram(FigureKind::kCost, board->tables[0], 0, runs.runs, "a"), "");
+}
+
+// A logarithmic axis has no end for them; its ticks once filled the memory.
+TEST(FiguresTest, CostsOutsideOfAnAxisAreLeftOut) {
+  const auto program = [](double seconds) {
+    FoundRuns runs = Runs();
+    for (LocatedRecord& run : runs.runs) run.record.mutable_efficiency()->set_wall_seconds(seconds);
+    const auto board = BuildLeaderboard(runs, {}, {});
+    EXPECT_TRUE(board.ok()) << board.status();
+    return FigureProgram(FigureKind::kCost, board->tables[0], 0, runs.runs, "a");
+  };
+  EXPECT_EQ(program(std::numeric_limits<double>::infinity()), "");
+  EXPECT_EQ(program(std::numeric_limits<double>::quiet_NaN()), "");
+  EXPECT_THAT(program(4e-320), HasSubstr("$row1 << END\n"));
 }
 
 // gnuplot runs what stands in backquotes, but not in single quotes.
