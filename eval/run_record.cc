@@ -1,5 +1,6 @@
 #include "eval/run_record.h"
 
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -105,12 +106,14 @@ absl::Status CheckConfusion(const std::string& where, int64_t classes, const Spl
                                               ", must be 0 to ", result.examples()));
     }
     examples += count;
+    if (examples > result.examples()) break;  // before a sum that 64 bits do not hold
   }
   if (result.confusion_size() == classes * classes && examples == result.examples())
     return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(where, ".confusion: has ", result.confusion_size(),
-                                          " counts of ", examples, " examples, must be ",
-                                          classes * classes, " of ", result.examples()));
+  const char* const or_more = examples > result.examples() ? " or more" : "";
+  return absl::DataLossError(absl::StrCat(
+      where, ".confusion: has ", result.confusion_size(), " counts of ", examples, " examples",
+      or_more, ", must be ", classes * classes, " of ", result.examples()));
 }
 
 // Sums of costs and axes of figures demand times that can be.
@@ -142,6 +145,15 @@ absl::Status CheckResults(const std::string& path, const RunRecord& record) {
 int64_t LogitBytes(const std::string& path) {
   const absl::StatusOr<MappedNpy> file = MappedNpy::Open(path);
   return NpyItemBytes(file.ok() ? file->header().type : NpyType::kFloat16);
+}
+
+// The bytes of all logits of a result; the largest number where 64 bits do not hold them.
+int64_t PayloadBytes(const std::string& path, const SplitResult& result, int64_t classes) {
+  int64_t bytes = LogitBytes(path);
+  if (__builtin_mul_overflow(bytes, result.examples(), &bytes) ||
+      __builtin_mul_overflow(bytes, classes, &bytes))
+    return std::numeric_limits<int64_t>::max();
+  return bytes;
 }
 
 absl::Status WriteLogits(const std::string& path, const SplitPredictions& predictions) {
@@ -201,7 +213,7 @@ absl::Status CheckPredictions(absl::string_view directory, const RunRecord& reco
     if (!FileExists(path))
       return absl::DataLossError(absl::StrCat(path, ": is missing; the record names it"));
     LRA_ASSIGN_OR_RETURN(const int64_t size, FileSizeBytes(path));
-    const int64_t payload = result.examples() * record.spec().classes() * LogitBytes(path);
+    const int64_t payload = PayloadBytes(path, result, record.spec().classes());
     if (size <= payload) {
       return absl::DataLossError(absl::StrCat(path, ": has ", size, " bytes; ", result.examples(),
                                               " x ", record.spec().classes(),

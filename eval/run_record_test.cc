@@ -180,11 +180,44 @@ TEST_F(RunRecordTest, AConfusionMatrixCountsEveryExampleOnce) {
   record.mutable_results(0)->set_confusion(0, 501);
   ASSERT_TRUE(WriteRunRecord(Path("run"), record).ok());
   EXPECT_THAT(std::string(ReadRunRecord(Path("run")).status().message()),
-              HasSubstr("confusion: has 4 counts of 2001 examples, must be 4 of 2000"));
+              HasSubstr("confusion: has 4 counts of 2001 examples or more, must be 4 of 2000"));
   record.mutable_results(0)->set_confusion(0, -500);
   ASSERT_TRUE(WriteRunRecord(Path("run"), record).ok());
   EXPECT_THAT(std::string(ReadRunRecord(Path("run")).status().message()),
               HasSubstr("has the count -500, must be 0 to 2000"));
+}
+
+// Their sum is 2^64 + 2^48: 64 bits hold what is left of it, the number of examples.
+TEST_F(RunRecordTest, ASumOfCountsDoesNotWrapAround) {
+  RunRecord record = MakeRun({}).record;
+  record.mutable_spec()->set_classes(257);
+  SplitResult* const result = record.mutable_results(0);
+  result->set_examples(int64_t{1} << 48);
+  for (int i = 0; i < 257 * 257; ++i) result->add_confusion(i <= 65536 ? int64_t{1} << 48 : 0);
+  ASSERT_TRUE(WriteRunRecord(Path("run"), record).ok());
+  const absl::Status status = ReadRunRecord(Path("run")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("confusion: has 66049 counts of 562949953421312 examples or more, must be "
+                        "66049 of 281474976710656"));
+}
+
+TEST_F(RunRecordTest, MoreLogitsThanAFileHoldsAreRefused) {
+  const std::vector<float> logits = {0, 1};
+  const std::vector<int32_t> labels = {1};
+  TaskSpec spec;
+  spec.set_classes(2);
+  const auto result = StorePredictions(
+      Path("run"), {.split = "test", .logits = logits, .labels = labels, .spec = &spec});
+  ASSERT_TRUE(result.ok()) << result.status();
+  RunRecord record;
+  record.mutable_spec()->set_classes(std::numeric_limits<int32_t>::max());
+  *record.add_results() = *result;
+  record.mutable_results(0)->set_examples(int64_t{1} << 48);
+  const absl::Status status = CheckPredictions(Path("run"), record);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("281474976710656 x 2147483647 logits need more than 9223372036854775807"));
 }
 
 TEST(DiffRecordsTest, VolatileFieldsAreLeftOut) {
