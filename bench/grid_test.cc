@@ -158,5 +158,25 @@ TEST(ReadRecordFile, NamesFileAndLine) {
   EXPECT_EQ(ReadRecordFile(folder.path() + "/none").status().code(), absl::StatusCode::kNotFound);
 }
 
+// A logarithmic axis of such cells has no end: its ticks filled the memory.
+TEST(ReadRecordFile, AMeasuredCellHasAPlaceOnEachAxis) {
+  const auto refusal = [](const BenchRequest& request) {
+    const TestFolder folder;
+    BenchRecord record;
+    *record.mutable_request() = request;
+    *record.mutable_result() = Answer(request);
+    EXPECT_TRUE(AppendRecord(folder.File("cells.jsonl"), record).ok());
+    return std::string(ReadRecordFile(folder.File("cells.jsonl")).status().message());
+  };
+  BenchRequest request = ExpandGrid(Plan())[0].request();
+  EXPECT_EQ(refusal(request), "");
+  request.set_head_width(0);
+  EXPECT_THAT(refusal(request), HasSubstr("cells.jsonl:1: a measured cell has heads of width 0, "
+                                          "must be 1 at least"));
+  request.set_tokens(0);
+  request.set_scope(BenchRequest::MACHINE);  // none of a grid's
+  EXPECT_THAT(refusal(request), HasSubstr("has 0 tokens"));
+}
+
 }  // namespace
 }  // namespace lra

@@ -39,14 +39,14 @@ absl::Status WriteAll(const std::string& path, int descriptor, const std::string
 
 // What tables and figures take for granted of a measured cell.
 absl::Status CheckMeasured(const std::string& where, const BenchRecord& record) {
-  if (record.result().outcome() != BenchResult::MEASURED ||
-      record.request().scope() == BenchRequest::MACHINE)
-    return absl::OkStatus();
+  if (record.result().outcome() != BenchResult::MEASURED) return absl::OkStatus();
   const auto refuse = [&](const auto&... what) {
     return absl::InvalidArgumentError(absl::StrCat(where, ": a measured cell ", what...));
   };
   if (record.request().tokens() < 1)
     return refuse("has ", record.request().tokens(), " tokens, must have 1 at least");
+  if (record.request().head_width() < 1)
+    return refuse("has heads of width ", record.request().head_width(), ", must be 1 at least");
   const BenchPasses& passes = record.result().passes();
   if (passes.seconds().empty()) return refuse("has no passes, must have 1 at least");
   for (const double seconds : passes.seconds()) {

@@ -14,7 +14,7 @@ namespace lra {
 
 // Every line of the file. A last line without its end is what a killed process left behind, and is
 // not a record. NotFound where there is no file; InvalidArgument names file and line, also for a
-// measured cell without tokens or without passes of a positive time.
+// measured cell without tokens, without a width of its heads or without passes of a positive time.
 absl::StatusOr<std::vector<BenchRecord>> ReadRecordFile(const std::string& path);
 
 // The records of several files, in order.

@@ -31,6 +31,7 @@ BenchRecord Cell(const std::string& attention, int64_t tokens, double seconds) {
   record.mutable_request()->set_attention(attention);
   record.mutable_request()->set_tokens(tokens);
   record.mutable_request()->set_batch(1);
+  record.mutable_request()->set_head_width(64);
   record.mutable_result()->set_outcome(BenchResult::MEASURED);
   record.mutable_result()->mutable_passes()->add_seconds(seconds);
   record.mutable_result()->mutable_passes()->set_peak_bytes(1000 * tokens);
