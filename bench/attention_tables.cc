@@ -9,6 +9,7 @@
 #include "bench/efficiency_series.h"
 #include "bench/grid.h"
 #include "bench/report.h"
+#include "lra/json_text.h"
 #include "nlohmann/json.hpp"
 
 namespace lra {
@@ -165,7 +166,7 @@ std::string AttentionJson(const AttentionTables& tables) {
   };
   add("growth", tables.growth);
   add("speed", tables.speed);
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra

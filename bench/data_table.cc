@@ -12,6 +12,7 @@
 #include "lra/child.h"
 #include "lra/excerpt.h"
 #include "lra/files.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -117,7 +118,7 @@ std::string PrepareJson(const PrepareTimes& times) {
                      {"prepare_cpu_seconds", times.prepare_cpu_seconds},
                      {"verify_seconds", times.verify_seconds},
                      {"verify_cpu_seconds", times.verify_cpu_seconds}};
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 std::string LoadingText(const LoadingTimes& times) {
@@ -149,7 +150,7 @@ std::string LoadingJson(const LoadingTimes& times) {
                      {"step_seconds", times.step_seconds},
                      {"waiting_seconds", times.waiting_seconds},
                      {"page_faults_a_step", times.page_faults}};
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra

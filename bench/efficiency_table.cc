@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "bench/cell.h"
 #include "bench/published_speeds.h"
+#include "lra/json_text.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -58,7 +59,7 @@ absl::StatusOr<std::string> EfficiencyText(const std::vector<BenchRecord>& recor
 std::string RecordsJson(const std::vector<BenchRecord>& records) {
   nlohmann::ordered_json json = {{"records", nlohmann::ordered_json::array()}};
   for (const BenchRecord& record : records) json["records"].push_back(ToJsonValue(record));
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra

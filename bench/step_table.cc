@@ -4,6 +4,7 @@
 #include "bench/cost.h"
 #include "bench/report.h"
 #include "bench/step_comparison.h"
+#include "lra/json_text.h"
 #include "nlohmann/json.hpp"
 
 namespace lra {
@@ -155,7 +156,7 @@ std::string StepJson(const StepComparison& comparison) {
     json["rows"].push_back(ContestJson(comparison, contest));
   for (const Contest& contest : comparison.profiles)
     json["profiles"].push_back(ContestJson(comparison, contest));
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra

@@ -13,6 +13,7 @@
 #include "CLI/CLI.hpp"
 #include "cli/flags.h"
 #include "lra/config_directory.h"
+#include "lra/json_text.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "lra/version.h"
@@ -226,8 +227,6 @@ void SetBody(CLI::App* command, CommandContext* context, const std::string& exam
   });
 }
 
-void PrintJson(const nlohmann::ordered_json& json) {
-  std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
-}
+void PrintJson(const nlohmann::ordered_json& json) { std::cout << JsonText(json) << "\n"; }
 
 }  // namespace lra

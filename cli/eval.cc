@@ -8,6 +8,7 @@
 #include "cli/patient_threads.h"
 #include "eval/score_text.h"
 #include "inspect/evaluate.h"
+#include "lra/json_text.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "run_folder/checkpoint.h"
@@ -26,7 +27,7 @@ absl::Status Evaluate(EvaluateRequest request, const CommandContext& context) {
     nlohmann::json json = {
         {"split", result.split()}, {"step", result.step()}, {"record", evaluation.out_dir}};
     AddScore(*metric, result, &json);
-    std::cout << json.dump(2) << "\n";
+    std::cout << JsonText(json) << "\n";
     return absl::OkStatus();
   }
   std::cout << absl::StrFormat(

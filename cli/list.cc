@@ -16,6 +16,7 @@
 #include "cli/list_block.h"
 #include "lra/config.h"
 #include "lra/experiment.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/protocol_page.h"
 #include "lra/status_macros.h"
@@ -109,7 +110,7 @@ std::string Text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_integer()) return FormatCount(value.get<int64_t>());
-  return value.dump();
+  return JsonText(value, -1);
 }
 
 // "key  value" lines with aligned values; an object inside is a heading with its own lines.

@@ -12,6 +12,7 @@
 #include "cli/suite_command.h"
 #include "cli/train_flags.h"
 #include "eval/score_text.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
@@ -129,7 +130,7 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
                     AddRun(*metric, record, out, &results.emplace_back());
                     return absl::OkStatus();
                   });
-  if (context.json && !results.empty()) std::cout << results.dump(2) << "\n";
+  if (context.json && !results.empty()) std::cout << JsonText(results) << "\n";
   if (status.ok()) return choice.ranks->Leave();
   return status;
 }

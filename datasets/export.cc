@@ -13,6 +13,7 @@
 #include "datasets/split_view.h"
 #include "lra/config.h"
 #include "lra/files.h"
+#include "lra/json_text.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -130,7 +131,7 @@ absl::Status WriteDescription(const std::string& folder, const Dataset& data,
                                   {"stored_split", split.stored_split},
                                   {"fingerprint", split.fingerprint}};
   }
-  return WriteFileAtomically(JoinPath(folder, kExportFile), json.dump(2) + "\n");
+  return WriteFileAtomically(JoinPath(folder, kExportFile), JsonText(json) + "\n");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "eval/ablation_published.h"
 #include "eval/difference_text.h"
 #include "eval/locality_json.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/text_table.h"
 
@@ -278,7 +279,7 @@ std::string WriteAblationJson(const AblationReport& report) {
       design["published"].push_back(PrintedJson(result, published));
     json["designs"].push_back(std::move(design));
   }
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra

@@ -12,6 +12,7 @@
 #include "eval/compare_contrast.h"
 #include "eval/compare_methods.h"
 #include "eval/difference_text.h"
+#include "lra/json_text.h"
 
 namespace lra {
 namespace {
@@ -179,7 +180,7 @@ std::string WriteComparisonJson(const MethodComparison& comparison) {
                {"tasks", Json::array()}};
   for (const TaskDifference& task : comparison.tasks) json["tasks"].push_back(TaskJson(task));
   AddClosing(comparison.not_compared, comparison.average, comparison.why_no_average, &json);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json) + "\n";
 }
 
 std::string WriteContrasts(const ContrastAnalysis& analysis) {
@@ -225,7 +226,7 @@ std::string WriteContrastsJson(const ContrastAnalysis& analysis) {
     AddClosing(contrast.not_compared, contrast.average, contrast.why_no_average, &one);
     json["contrasts"].push_back(std::move(one));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "eval/locality.h"
 #include "eval/locality_json.h"
+#include "lra/json_text.h"
 #include "lra/text_table.h"
 
 namespace lra {
@@ -121,7 +122,7 @@ std::string LocalityJson(const std::vector<ModelLocality>& models) {
     }
     json.push_back(std::move(one));
   }
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "eval/metric.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 
@@ -155,7 +156,7 @@ std::string WritePowerPlanJson(const PowerPlan& plan) {
                                        {"seeds_needed", number(plan.seeds_needed)},
                                        {"examples_needed", number(plan.examples_needed)},
                                        {"floor", number(plan.floor)}};
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra

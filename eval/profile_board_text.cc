@@ -10,6 +10,7 @@
 #include "eval/difference_text.h"
 #include "eval/profile_board.h"
 #include "eval/table_writer.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/text_table.h"
 
@@ -223,7 +224,7 @@ std::string ProfileBoardText(const ProfileBoard& board) {
 std::string ProfileBoardsJson(const std::vector<ProfileBoard>& boards) {
   Json json = Json::array();
   for (const ProfileBoard& board : boards) json.push_back(BoardJson(board));
-  return json.dump(2);
+  return JsonText(json);
 }
 
 }  // namespace lra

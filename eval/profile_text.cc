@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "eval/profile.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 
 namespace lra {
@@ -94,7 +95,7 @@ std::string ProfileJson(const Profile& profile) {
         {{"name", step.name}, {"value", step.value}, {"agreement", step.agreement}});
   }
   if (!profile.ladder.empty()) json["place"] = LadderPlace(profile);
-  return json.dump(2);
+  return JsonText(json);
 }
 
 }  // namespace lra

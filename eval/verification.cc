@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 
 namespace lra {
@@ -126,7 +127,7 @@ std::string VerificationJson(absl::Span<const Verification> runs) {
                               {"moved", run.scores.moved}}},
                             {"not_remade", run.not_remade}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json) + "\n";
 }
 
 absl::Status ChangedRuns(absl::Span<const Verification> runs) {

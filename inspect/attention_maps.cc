@@ -15,6 +15,7 @@
 #include "inspect/attended_examples.h"
 #include "inspect/attention_files.h"
 #include "lra/files.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "models/attention_weights.h"
@@ -149,7 +150,7 @@ absl::Status WriteDescription(const AttendRequest& request, const Look& look,
       {"threshold", request.threshold},       {"coverage", attended.has_coverage}};
   for (const AttendedMap& map : attended.maps) json["maps"][map.name] = map.files;
   if (!attended.tokens.empty()) json["tokens"] = attended.tokens;
-  return WriteFileAtomically(JoinPath(request.out_dir, "maps.json"), json.dump(2) + "\n");
+  return WriteFileAtomically(JoinPath(request.out_dir, "maps.json"), JsonText(json) + "\n");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "inspect/open_checkpoint.h"
 #include "lra/config.h"
 #include "lra/files.h"
+#include "lra/json_text.h"
 #include "lra/python_attention.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
@@ -141,7 +142,7 @@ std::string ExportedConfig(const ExperimentConfig& config, const TaskSpec& spec,
                      {"model", Json::parse(ToJson(complete.model()))},
                      {"block", PartJson(complete.block())},
                      {"attention", PartJson(complete.attention())}};
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 absl::StatusOr<ExportedModel> ExportPyTorch(const ModelExportRequest& request) {

@@ -17,6 +17,7 @@
 #include "eval/score_text.h"
 #include "eval/table_writer.h"
 #include "lra/config.h"
+#include "lra/json_text.h"
 #include "lra/status_macros.h"
 #include "python/bindings.h"
 #include "tasks/baseline.h"
@@ -38,7 +39,7 @@ std::string ScoreJson(const Metric& metric, const RunRecord& record, const Split
   json["text"] = DescribeScoreWithInterval(metric, result, kConfidence);
   json["warnings"] = nlohmann::ordered_json::array();
   for (const std::string& warning : record.warning()) json["warnings"].push_back(warning);
-  return json.dump();
+  return JsonText(json, -1);
 }
 
 struct ScoredFiles {

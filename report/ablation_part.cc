@@ -8,6 +8,7 @@
 #include "eval/metric.h"
 #include "eval/run_folders.h"
 #include "eval/table_html.h"
+#include "lra/json_text.h"
 #include "report/folder_files.h"
 #include "report/thin_curve.h"
 
@@ -87,8 +88,8 @@ struct Effect {
 std::string EffectTable(const std::string& title, const std::vector<Effect>& effects) {
   std::vector<std::vector<std::string>> rows;
   for (const Effect& effect : effects) {
-    rows.push_back({effect.name, effect.kind, effect.task, effect.Text(),
-                    std::isfinite(effect.p) ? ShortNumber(effect.p).dump() : "-", effect.verdict});
+    const std::string p = std::isfinite(effect.p) ? JsonText(ShortNumber(effect.p), -1) : "-";
+    rows.push_back({effect.name, effect.kind, effect.task, effect.Text(), p, effect.verdict});
   }
   return HtmlTextTable(title, {"effect", "kind", "task", "difference", "corrected p", "verdict"},
                        rows);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "eval/table_html.h"
 #include "eval/table_writer.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/sha256.h"
 #include "report/ablation_part.h"
@@ -55,8 +56,7 @@ Json ComparisonsJson(const LeaderboardTable& table) {
 
 // A block of JSON inside HTML: without "<" nothing in it can end the block or begin another.
 std::string EmbeddedJson(const Json& json) {
-  return absl::StrReplaceAll(json.dump(-1, ' ', false, Json::error_handler_t::replace),
-                             {{"<", "\\u003c"}});
+  return absl::StrReplaceAll(JsonText(json, -1), {{"<", "\\u003c"}});
 }
 
 std::string InlineHash(absl::string_view text) {

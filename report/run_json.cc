@@ -7,6 +7,7 @@
 #include "eval/metric.h"
 #include "eval/table_writer.h"
 #include "lra/config.h"
+#include "lra/json_text.h"
 #include "report/thin_curve.h"
 
 namespace lra {
@@ -127,7 +128,7 @@ Json FailureJson(const RunFailure& failure) {
 }  // namespace
 
 size_t RunCollection::Pool::NumberOf(Json element) {
-  const std::string key = element.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string key = JsonText(element, -1);
   const auto [place, is_new] = numbers.emplace(key, elements.size());
   if (is_new) elements.push_back(std::move(element));
   return place->second;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "eval/metric.h"
 #include "lra/config.h"
+#include "lra/json_text.h"
 #include "lra/reflection.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
@@ -30,7 +31,7 @@ using Json = nlohmann::ordered_json;
 
 // JSON on a single line.
 std::string CompactJson(const google::protobuf::Message& message) {
-  return Json::parse(ToJson(message)).dump();
+  return JsonText(Json::parse(ToJson(message)), -1);
 }
 
 // CheckpointState.best_validation, alone and with the metric's name behind it: the file is read
@@ -47,7 +48,7 @@ std::string ProgressJson(const CheckpointState& state) {
     json[absl::StrCat(kBestOf, MetricName(state.spec()))] = json[kBest];
     json.erase(kBest);
   }
-  return json.dump();
+  return JsonText(json, -1);
 }
 
 // What is no JSON object stays as it is, for the parser's own error.
@@ -57,7 +58,7 @@ std::string WithoutMetricName(const std::string& text) {
   Json plain = Json::object();
   for (const auto& [key, value] : json.items())
     plain[absl::StartsWith(key, kBestOf) ? kBest : key] = value;
-  return plain.dump();
+  return JsonText(plain, -1);
 }
 
 using Metadata = std::map<std::string, std::string>;

@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "eval/curve_values.h"
 #include "lra/files.h"
+#include "lra/json_text.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "run_folder/tensorboard.h"
@@ -62,7 +63,7 @@ std::string ToLine(const CurvePoint& point) {
   if (point.has_validation_loss()) line["validation_loss"] = point.validation_loss();
   AddValues(kValidation, point.validation(), &line);
   AddValues(kLearned, point.learned(), &line);
-  return line.dump() + "\n";
+  return JsonText(line, -1) + "\n";
 }
 
 // The library would cast any number, and a cast of 1e30 is undefined.
@@ -70,7 +71,7 @@ int64_t Whole(const Json& value) {
   const bool is_too_large = value.is_number_unsigned() &&
                             value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()};
   if (!value.is_number_integer() || is_too_large)
-    throw std::range_error(absl::StrCat(value.dump(), " is not a whole number of 64 bits"));
+    throw std::range_error(absl::StrCat(JsonText(value, -1), " is not a whole number of 64 bits"));
   return value.get<int64_t>();
 }
 

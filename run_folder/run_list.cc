@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "eval/curve_values.h"
 #include "eval/run_record.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "run_folder/run_claim.h"
@@ -143,7 +144,7 @@ std::string RunListText(const std::vector<ListedRun>& runs) {
 std::string RunListJson(const std::vector<ListedRun>& runs) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const ListedRun& run : runs) json.push_back(JsonOf(run));
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra

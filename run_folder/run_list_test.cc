@@ -138,5 +138,14 @@ TEST_F(RunListTest, ARecordThatCannotBeReadIsNamedBesideTheOthers) {
   EXPECT_THAT(damaged_, testing::ElementsAre(HasSubstr("bad/record.textproto")));
 }
 
+TEST_F(RunListTest, ANameThatIsNoUtf8EndsNoListing) {
+  std::vector<ListedRun> runs(2);
+  runs[0].directory = "bad\xff";
+  runs[1].directory = "good";
+  const auto json = nlohmann::json::parse(RunListJson(runs));
+  EXPECT_EQ(json[0]["run"], "bad\xef\xbf\xbd");
+  EXPECT_EQ(json[1]["run"], "good");
+}
+
 }  // namespace
 }  // namespace lra

@@ -14,6 +14,7 @@
 #include "eval/published.h"
 #include "lra/config.h"
 #include "lra/files.h"
+#include "lra/json_text.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "suite/paper.h"
@@ -249,7 +250,7 @@ absl::StatusOr<std::string> PaperJson(const PaperPageOptions& options) {
     for (const Entry::Item& one : entry.items) items.push_back(ItemJson(one, options.records));
     papers.push_back({{"name", entry.name}, {"title", entry.title}, {"items", std::move(items)}});
   }
-  return Json{{"papers", std::move(papers)}}.dump(2) + "\n";
+  return JsonText(Json{{"papers", std::move(papers)}}) + "\n";
 }
 
 }  // namespace lra

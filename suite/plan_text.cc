@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lra/experiment.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "suite/plan.h"
 #include "suite/times.h"
@@ -132,7 +133,7 @@ std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan)
                      {"cpu_seconds", plan.cpu_seconds},
                      {"memory_bytes", plan.memory_bytes},
                      {"disk_bytes", plan.disk_bytes}};
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 std::string PredictionErrorText(const std::string& out, const std::vector<SuiteCell>& cells,

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lra/files.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "suite/executor.h"
@@ -201,7 +202,7 @@ class BySlurm : public Executor {
                      {"memory_bytes", array.memory_bytes},
                      {"script", SlurmScript(submissions_->Named(array), slurm_.cluster)}});
     }
-    return all.dump();
+    return JsonText(all, -1);
   }
 
   const SuiteRunOptions& options_;

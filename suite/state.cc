@@ -12,6 +12,7 @@
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
+#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
@@ -262,8 +263,7 @@ std::string StatusJson(const std::vector<SuiteCell>& cells,
                               {"reason", slurm->reason}};
     }
   }
-  using Json = nlohmann::ordered_json;
-  return Json{{"runs", runs}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(nlohmann::ordered_json{{"runs", runs}}) + "\n";
 }
 
 std::string SummaryText(const std::vector<CellStatus>& statuses) {

@@ -15,6 +15,8 @@ Rules:
   fragment  A comment does not begin with "Of" or "As": such openings lean on a heading that is not there.
   end       A comment of several lines that begins with a capital ends with a full stop, a colon or a question mark,
             or with an example that is set off by two spaces.
+  json      Of the code: a C++ source that is no test makes text of JSON by JsonText() (lra/json_text.h), since dump()
+            throws at bytes that are not UTF-8, which names of files may hold.
 """
 import glob
 import os
@@ -162,6 +164,14 @@ def check_form(path, found, lines):
             yield block[-1][0], "end: the last sentence has no full stop"
 
 
+def check_json(path, lines):
+    if not path.endswith((".h", ".cc")) or path.endswith("_test.cc") or path.startswith("tests/"):
+        return
+    for number, line in enumerate(lines, 1):
+        if re.search(r"(\.|->)dump\(", line) and "error_handler_t" not in line:
+            yield number, "json: dump() throws at bytes that are not UTF-8; use JsonText() (lra/json_text.h)"
+
+
 def check(root):
     """Prints violations; returns their number, or -1 where there is nothing to check."""
     tree, files, failures = Tree(root), 0, 0
@@ -170,7 +180,8 @@ def check(root):
             text = file.read()
         files += 1
         found, lines = comments(path, text), text.split("\n")
-        for number, rule in sorted({*check_names(tree, path, found), *check_form(path, found, lines)}):
+        broken = {*check_names(tree, path, found), *check_form(path, found, lines), *check_json(path, lines)}
+        for number, rule in sorted(broken):
             print(f"{path}:{number}: {rule}")
             failures += 1
     return failures if files else -1
@@ -183,7 +194,7 @@ CLEAN = {
     "examples/t/parity.cc": "", "docs/page.md": "# A title\n[here](#a-title) [there](other.md#b-c) `tasks/parity.cc`\n",
     "docs/other.md": "## B, c\n", ".gitignore": "/build/\n/third_party/\n", "build/e.h": "// lra/none.h\n",
     "third_party/libtorch/e.h": "// Of others: lra/none.h\n", "tests/f.sh": "# Reads lra/a.h.\n",
-    "lra/g.cc": "// See b.h, and core/io/x.h of another project.\n",
+    "lra/g.cc": "// See b.h, and core/io/x.h of another project.\n", "lra/h_test.cc": "auto a = json.dump();\n",
 }
 PLANTED = [
     ("files", "lra/p.h", "// See lra/gone.h.\n"), ("files", "lra/p.h", "int a;  /* lra/gone */\n"),
@@ -193,7 +204,7 @@ PLANTED = [
     ("links", "docs/p.md", "[x](gone.md)\n"), ("links", "docs/p.md", "[x](other.md#gone)\n"),
     ("rulers", "lra/p.cc", "// --- Title\n"), ("rulers", "lra/p.cc", "// -----\n"),
     ("width", "lra/p.h", "// " + "word " * 20 + "\n"), ("fragment", "lra/p.h", "// Of all examples.\n"),
-    ("end", "lra/p.h", "// A sentence that goes on\n// and stops\n"),
+    ("end", "lra/p.h", "// A sentence that goes on\n// and stops\n"), ("json", "lra/p.cc", "auto a = json.dump(2);\n"),
 ]
 
 

@@ -15,6 +15,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
+#include "lra/json_text.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -96,7 +97,7 @@ std::string MakeHeader(const std::vector<std::pair<std::string, at::Tensor>>& te
                     {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string json = header.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  std::string json = JsonText(header, -1);
   json.append((kAlignment - json.size() % kAlignment) % kAlignment, ' ');
   const uint64_t length = json.size();
   std::string prefix(kLengthBytes, '\0');

@@ -15,6 +15,7 @@
 #include "eval/metric.h"
 #include "eval/score_text.h"
 #include "google/protobuf/util/json_util.h"
+#include "lra/json_text.h"
 #include "lra/python_attention.h"
 #include "lra/status_macros.h"
 #include "models/base/runtime.h"
@@ -58,7 +59,7 @@ absl::StatusOr<std::string> TrainOne(const TrainChoice& choice, ResolvedConfig r
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
   nlohmann::ordered_json json;
   AddRun(*metric, record, runtime.out_dir(), &json);
-  return json.dump();
+  return JsonText(json, -1);
 }
 
 // PyTorch leaves an exception of a backward pass to Python, beside the error that C++ sees. The
