@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -139,7 +140,8 @@ class Growth {
  public:
   Growth(const GenerateRequest& request, const TaskSpec& spec, absl::Span<GeneratedText> texts,
          int64_t first_text)
-      : seed_(request.seed),
+      : checkpoint_(request.checkpoint),
+        seed_(request.seed),
         rules_{request.temperature, request.top_k, FirstId(spec)},
         end_mark_(EndMarkOf(spec)),
         texts_(texts),
@@ -149,16 +151,17 @@ class Growth {
       lengths_[b] = static_cast<int64_t>(texts[b].ids.size());
   }
 
-  void Run(TokenStream* stream, Generated* generated) {
+  absl::Status Run(TokenStream* stream, Generated* generated) {
     int64_t t = SharedTokens();
     at::Tensor logits = Read(0, t, stream, generated);
     for (; !IsAtEnd(t); ++t) {
-      Draw(t, logits.contiguous());
+      LRA_RETURN_IF_ERROR(Draw(t, logits.contiguous()));
       if (IsAtEnd(t + 1)) break;
       logits = Read(t, 1, stream, generated);
     }
     generated->state_bytes_per_text = stream->state_bytes() / static_cast<int64_t>(texts_.size());
     for (size_t b = 0; b < texts_.size(); ++b) texts_[b].ids.resize(lengths_[b]);
+    return absl::OkStatus();
   }
 
  private:
@@ -194,21 +197,33 @@ class Growth {
     return ids;
   }
 
-  void Draw(int64_t t, const at::Tensor& logits) {
+  // What is not finite has no probabilities: every draw would be the last id.
+  absl::Status CheckLogits(absl::Span<const float> row, int64_t t, int64_t text) const {
+    if (std::all_of(row.begin(), row.end(), [](float logit) { return std::isfinite(logit); }))
+      return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat(checkpoint_, ": the logits of token ", t, " of text ", text,
+                     " are not finite; `lra doctor RUN` says what is wrong with a run"));
+  }
+
+  absl::Status Draw(int64_t t, const at::Tensor& logits) {
     const auto classes = static_cast<size_t>(logits.size(1));
     for (size_t b = 0; b < texts_.size(); ++b) {
       if (t < texts_[b].given_tokens || t >= lengths_[b]) continue;
       const absl::Span<const float> row(logits.const_data_ptr<float>() + b * classes, classes);
+      const int64_t text = first_text_ + static_cast<int64_t>(b);
+      LRA_RETURN_IF_ERROR(CheckLogits(row, t, text));
       RandomStream random(seed_, domain_,
-                          {static_cast<uint32_t>(first_text_ + static_cast<int64_t>(b)),
-                           static_cast<uint32_t>(t), 0});
+                          {static_cast<uint32_t>(text), static_cast<uint32_t>(t), 0});
       const int64_t id = SampleToken(row, rules_, random.Uniform());
       texts_[b].ids[t] = static_cast<int32_t>(id);
       texts_[b].nats += NatsOf(row, id);
       if (id == end_mark_) lengths_[b] = t + 1;
     }
+    return absl::OkStatus();
   }
 
+  const std::string& checkpoint_;
   const uint32_t seed_;
   const RandomDomain domain_{"generate"};
   const SampleRules rules_;
@@ -223,8 +238,9 @@ absl::Status Grow(const GenerateRequest& request, const OpenModel& open, Generat
   for (int64_t first = 0; first < count; first += kTextsAtOnce) {
     const int64_t batch = std::min(kTextsAtOnce, count - first);
     LRA_ASSIGN_OR_RETURN(const auto stream, open.model->StartStream(batch, request.kind));
-    Growth(request, generated->spec, absl::MakeSpan(generated->texts).subspan(first, batch), first)
-        .Run(stream.get(), generated);
+    Growth growth(request, generated->spec, absl::MakeSpan(generated->texts).subspan(first, batch),
+                  first);
+    LRA_RETURN_IF_ERROR(growth.Run(stream.get(), generated));
   }
   return absl::OkStatus();
 }

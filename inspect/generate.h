@@ -62,7 +62,7 @@ struct Generated {
 // the number of texts nor threads change a draw. A text ends behind an end mark. Looks at the test
 // split are logged in the run's record. InvalidArgument for a model of labels and, naming the flag,
 // for lengths that do not fit and for a prompt beside given tokens; FailedPrecondition for a model
-// that does not stream.
+// that does not stream, and where logits are not finite.
 absl::StatusOr<Generated> Generate(const GenerateRequest& request);
 
 // The first of these, the first with at least half of the last one's tokens, and the last one, each

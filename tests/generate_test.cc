@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -158,6 +159,28 @@ TEST_F(GenerateTest, WithoutDataAndWithoutChance) {
   EXPECT_TRUE(generated->texts[0].original.empty());
   for (const GeneratedText& text : generated->texts)
     EXPECT_EQ(text.ids, generated->texts[0].ids);  // the likeliest tokens are the same for all
+}
+
+// Each draw had been the last id, and the text looked like one.
+TEST_F(GenerateTest, LogitsThatAreNotFiniteAreAnError) {
+  GenerateRequest request = Trained("linear");
+  const std::string checkpoint = *FindCheckpoint(request.checkpoint);
+  CheckpointState state = *LoadCheckedState(checkpoint);
+  const auto model = *LoadClassifier(checkpoint, state);
+  for (const Parameter& parameter : model->parameters().parameters())
+    parameter.value.detach().fill_(std::numeric_limits<float>::quiet_NaN());
+  request.checkpoint = *folder_ + "/broken";
+  ASSERT_TRUE(MakeDirectories(request.checkpoint).ok());
+  ASSERT_TRUE(SaveCheckpoint(request.checkpoint, model->parameters(), {}, &state).ok());
+  request.given_tokens = 0;
+  request.tokens = 6;
+  for (const StreamKind kind : {StreamKind::kState, StreamKind::kRecompute}) {
+    request.kind = kind;
+    const absl::Status status = Generate(request).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("/broken: the logits of token 0 of text 0 are not finite; `lra doctor"));
+  }
 }
 
 // The sums of the linear family stay; room for keys and values is 64 tokens, 128 and 256.
