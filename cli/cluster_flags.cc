@@ -65,6 +65,11 @@ absl::StatusOr<double> SecondsOfFlag(const std::string& flag, const std::string&
     return absl::InvalidArgumentError(
         absl::StrCat(flag, " \"", text, "\" is no time; write 2h, 90m or 1h30m"));
   }
+  // A hundred years, whose end the clock's 64 bits hold. "inf" is a duration, too.
+  if (time > absl::Hours(876000)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, " \"", text, "\" is too long, must be at most 876000h; leave it out to set none"));
+  }
   return absl::ToDoubleSeconds(time);
 }
 

@@ -30,7 +30,7 @@ absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flag
 // Where elements find rules and data: the folders that this process takes, as absolute paths.
 std::vector<std::pair<std::string, std::string>> ClusterEnvironment();
 
-// "2h", "90m", "1h30m". InvalidArgument names the flag.
+// "2h", "90m", "1h30m", at most a hundred years. InvalidArgument names the flag.
 absl::StatusOr<double> SecondsOfFlag(const std::string& flag, const std::string& text);
 
 }  // namespace lra

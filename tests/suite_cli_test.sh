@@ -107,6 +107,9 @@ diff whole.txt killed.txt || { echo "FAILED: the table of the killed suite diffe
 
 # A budget stops it with an exit code; parts come together; a shard is a part.
 expect 2 'is no time' "$lra" run mine.textproto --budget soon
+for long in inf 3000000h; do
+  expect 2 "^lra: --budget \"$long\" is too long, must be at most 876000h" "$lra" run mine.textproto --quiet --out parts --budget "$long"
+done
 expect 1 'runs are left: the same command goes on' "$lra" run mine.textproto --quiet --out parts --budget 10ms
 expect 2 'k/n' "$lra" run mine.textproto --shard 2/2
 expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --shard 0/2
@@ -179,6 +182,7 @@ expect 2 'unknown executor "slrum"; did you mean "slurm"' "$lra" "${far[@]}" --e
 expect 2 'are about processes of this machine' "$lra" "${far[@]}" --executor slurm --budget 1h
 expect 2 'are about processes of this machine' "$lra" "${far[@]}" --executor slurm --pin-workers
 expect 2 'is no time' "$lra" "${far[@]}" --executor slurm --time soon
+expect 2 'time "inf" is too long' "$lra" "${far[@]}" --executor slurm --time inf
 
 # Lists are a suite without a file.
 lists=(train --task listops --attention linear,relu --seeds 0-1 --preset smoke --set train.steps=40 --set train.eval_every_steps=20)
