@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # scripts/gpu_check without a GPU: a rehearsal with the program itself, then stand-ins for one that fails and one that hangs.
+# What is left of stages that are stopped is tested in gpu_check_stops_test.py.
 # usage: gpu_check_test.sh SOURCE_DIR LRA
 set -euo pipefail
 check=$1/scripts/gpu_check lra=$2
@@ -8,16 +9,24 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; cat "$work/log"; exit 1; }
 
 python3 "$check" check --lra "$lra" --device fake "$work/out" >"$work/log" 2>&1 || fail "the rehearsal failed"
-for stage in 'conformance of linear' 'cosformer: 4 losses' 'linear: graphs' '2 seeds at once, graphs on' steps-small-64-float32; do
+for stage in 'conformance of linear' 'cosformer: 4 losses' 'linear: graphs' '2 seeds at once, graphs on' steps-linear-small-64-float32; do
   grep -q "^| $stage | ok |" "$work/out/report.md" || fail "no $stage in the report"
 done
 grep -q ' of 16 steps repeated' "$work/out/report.md" || fail "the report does not say how many steps were repeated"
 if grep -q '; 0 of 16 steps repeated' "$work/out/report.md"; then fail "no step was repeated"; fi
-python3 "$check" cells --lra "$lra" --device cpu "$work/cells" >"$work/log" 2>&1 || fail "the rehearsal of cells failed"
+grep -q 'linear, as a graph' "$work/out/report.json" || fail "no step was timed as a graph"
+[ "$(ls "$work/out" | xargs)" = "report.json report.md" ] || fail "there is more than the report: $(ls "$work/out")"
+cells=(cells --lra "$lra" --device cpu --work "$work/kept" "$work/cells")
+python3 "$check" "${cells[@]}" >"$work/log" 2>&1 || fail "the rehearsal of cells failed"
 [ "$(grep -c '^| listops_smoke: listops-.* | ok |' "$work/cells/report.md")" = 4 ] || fail "not all runs are in the report"
 grep -q '^| table of listops_smoke | ok |' "$work/cells/report.md" || fail "no table in the report"
+# Records can be made into tables elsewhere.
+[ "$(ls "$work/cells" | xargs)" = "records.tar.gz report.json report.md" ] || fail "there is more: $(ls "$work/cells")"
+mkdir "$work/unpacked" && tar -C "$work/unpacked" -xzf "$work/cells/records.tar.gz"
+"$lra" table "$work/unpacked/listops_smoke" >"$work/table" 2>"$work/log" || fail "records that came back make no table"
+"$lra" table "$work/kept/runs/listops_smoke" | diff - "$work/table" >>"$work/log" || fail "records that came back make another table"
 # What is finished is not trained again; an unknown suite is named.
-python3 "$check" cells --lra "$lra" --device cpu "$work/cells" >"$work/log" 2>&1 || fail "the second call failed"
+python3 "$check" "${cells[@]}" >"$work/log" 2>&1 || fail "the second call failed"
 if grep -q '^| listops_smoke: listops-' "$work/cells/report.md"; then fail "finished runs were begun again"; fi
 if python3 "$check" cells --lra "$lra" --device cpu --suites nosuch "$work/none" >"$work/log" 2>&1; then fail "an unknown suite passed"; fi
 grep -q '^| suites | failed: .*nosuch' "$work/none/report.md" || fail "the unknown suite is not in the report"
@@ -31,17 +40,18 @@ case "\$*" in
   *train*transformer*fake*) "$lra" "\$@" --set schedule.learning_rate=0.5 ;;
   *train*cosformer*fake*) "$lra" "\$@" --set train.log_every_steps=2 ;;
   *train*local*fake*)
-    "$lra" "\$@" && sed -i '2s/"train_loss":[^,]*/"train_loss":NaN/' "$work/other-out/runs/local on fake/curve.jsonl" ;;
+    "$lra" "\$@" && sed -i '2s/"train_loss":[^,]*/"train_loss":NaN/' "$work/other-work/runs/local on fake/curve.jsonl" ;;
   *) exec "$lra" "\$@" ;;
 esac
 PROGRAM
 chmod +x "$work/other"
-if python3 "$check" check --lra "$work/other" --device fake "$work/other-out" >"$work/log" 2>&1; then fail "failures were passed over"; fi
+other=(check --lra "$work/other" --device fake --work "$work/other-work" "$work/other-out")
+if python3 "$check" "${other[@]}" >"$work/log" 2>&1; then fail "failures were passed over"; fi
 grep -q '^| linear on fake | failed with exit code 3 |' "$work/other-out/report.md" || fail "the failed stage is not named"
 grep -q '^| transformer: 4 losses | failed: losses differ by' "$work/other-out/report.md" || fail "the losses were not compared"
 grep -q '^| cosformer: 4 losses | failed: 4 losses against 2 |' "$work/other-out/report.md" || fail "missing losses were passed over"
 grep -q '^| local: 4 losses | failed: a loss is not finite |' "$work/other-out/report.md" || fail "a NaN was passed over"
-grep -q '^| steps-small-64-float32 | ok |' "$work/other-out/report.md" || fail "the rest was not tried"
+grep -q '^| steps-linear-small-64-float32 | ok |' "$work/other-out/report.md" || fail "the rest was not tried"
 
 printf '#!/bin/sh\nexec sleep 60\n' >"$work/hangs"
 chmod +x "$work/hangs"
