@@ -26,6 +26,9 @@ expect 0 'ok +F32 ' "$lra" check linear --dtype float32 --kernels generic
 expect 0 'ok +B16 ' env LRA_KERNELS=baseline "$lra" check linear --dtype bfloat16
 expect 2 'dtype: is "float16", must be' "$lra" check linear --dtype float16
 expect 2 'cuda:99: .*use --device cpu' "$lra" check linear --device cuda:99
+# Without the libraries that CUDA's needs it is said how to get them; elsewhere that there is no such card.
+expect 2 'cannot be loaded \(.*install torch with its dependencies and set LRA_LIBTORCH .*, or use|does not start|no CUDA device|CUDA devices, from 0' \
+  "$lra" check linear --device cuda:99
 expect 2 'not about task listops' "$lra" check listops --dtype float32
 expect 2 'not about task listops' "$lra" check listops --device fake
 expect 2 'device: is "fake:1", must be cpu, cuda, cuda:NUMBER or fake' "$lra" check linear --device fake:1

@@ -33,9 +33,11 @@ void KeepFreedMemory() {
 constexpr char kCudaLibrary[] = "libtorch_cuda.so";
 constexpr char kCuda[] = "cuda";  // --device
 
-absl::Status Unusable(absl::string_view device, absl::string_view reason) {
+// A remedy, "do this, or ", goes before the advice to take another device.
+absl::Status Unusable(absl::string_view device, absl::string_view reason,
+                      absl::string_view remedy = "") {
   return absl::InvalidArgumentError(
-      absl::StrCat("--device ", device, ": ", reason, "; use --device cpu"));
+      absl::StrCat("--device ", device, ": ", reason, "; ", remedy, "use --device cpu"));
 }
 
 // The CUDA library registers itself while it loads, and LibTorch looks for it only once, at the
@@ -44,8 +46,9 @@ absl::StatusOr<int64_t> CudaDevices(absl::string_view device) {
   // Without a fixed workspace cuBLAS may add in another order where several streams are at work.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   if (dlopen(kCudaLibrary, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    return Unusable(device,
-                    absl::StrCat("LibTorch's CUDA library cannot be loaded (", dlerror(), ")"));
+    return Unusable(
+        device, absl::StrCat("LibTorch's CUDA library cannot be loaded (", dlerror(), ")"),
+        "install torch with its dependencies and set LRA_LIBTORCH (docs/install.md), or ");
   }
   int64_t count = 0;
   try {
