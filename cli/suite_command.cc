@@ -247,6 +247,14 @@ absl::Status CheckPrecision(const std::vector<SuiteCell>& cells, const SuiteRunO
       "; use --device cuda. In FP32 or BF16 (numerics.precision) they are other runs"));
 }
 
+// The runs' processes find the suite's rules in their environment, and nothing of a launcher that
+// started this command, once for each part of a suite, say: they would take themselves for its
+// ranks, and a run for one that all of them train.
+void SetEnvironmentOfRuns(const std::string& rules) {
+  setenv("LRA_CONFIGS", rules.c_str(), 1);
+  for (const char* name : {"RANK", "WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}) unsetenv(name);
+}
+
 // Whether a folder holds a suite or, without one, runs.
 bool HasBegun(const std::string& folder) {
   if (FileExists(JoinPath(folder, kSuiteFile))) return true;
@@ -296,7 +304,7 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   OnStopSignals(StopSuite);
   LRA_ASSIGN_OR_RETURN(const int reused, ReuseRuns(flags, options, &cells));
   LRA_ASSIGN_OR_RETURN(const std::string rules, CopyRules(options.out));
-  setenv("LRA_CONFIGS", rules.c_str(), 1);  // for the workers
+  SetEnvironmentOfRuns(rules);
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, ExecutorOf(flags, &options));
   LRA_ASSIGN_OR_RETURN(const PlannedSuite planned, PlanSuite(cells, options));
   if (flags.is_dry) {

@@ -120,6 +120,13 @@ expect 0 '2 of 2 runs finished' "$lra" run mine.textproto --quiet --out parts --
 "$lra" table parts >parts.txt
 diff whole.txt parts.txt || { echo "FAILED: the table of the parts differs"; failures=$((failures + 1)); }
 
+# Each task of a Slurm step, or each process of torchrun's, may train a part: its runs are not the launcher's ranks.
+task=(env SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2)
+expect 0 'measured steps$' "${task[@]}" "$lra" run mine.textproto --dry-run --out launched --shard 0/2
+expect 0 '2 of 2 runs finished' "${task[@]}" "$lra" run mine.textproto --quiet --out launched --shard 0/2
+expect 0 '2 of 2 runs finished' env RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 "$lra" run mine.textproto --quiet --out launched --shard 1/2
+"$lra" table launched | diff whole.txt - || { echo "FAILED: the table of a launcher's tasks differs"; failures=$((failures + 1)); }
+
 # Runs that another suite has finished are taken from there, and no others.
 cat >more.textproto <<END
 description: "of this test"
