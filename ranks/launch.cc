@@ -1,5 +1,6 @@
 #include "ranks/launch.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -39,6 +40,13 @@ absl::StatusOr<int64_t> Number(const LaunchVariables& environment, const char* n
 
 constexpr Bounds kSizes = {1, 1000000};
 
+// Where Slurm hides the cards of other tasks (ConstrainDevices), each task counts its own from 0,
+// and only the second variable tells them apart.
+std::string VisibleCards(const LaunchVariables& environment) {
+  return absl::StrCat(environment("CUDA_VISIBLE_DEVICES").value_or(""), " of ",
+                      environment("SLURM_STEP_GPUS").value_or(""));
+}
+
 absl::StatusOr<Launch> FromTorchrun(const LaunchVariables& environment) {
   Launch launch;
   launch.starter = "torchrun";
@@ -60,6 +68,7 @@ absl::StatusOr<Launch> FromTorchrun(const LaunchVariables& environment) {
   LRA_ASSIGN_OR_RETURN(launch.attempt,
                        Number(environment, "TORCHELASTIC_RESTART_COUNT", {0, 1000000}, 0));
   launch.has_store = environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
+  launch.cards = VisibleCards(environment);
   return launch;
 }
 
@@ -92,6 +101,8 @@ absl::StatusOr<Launch> FromSlurm(const LaunchVariables& environment) {
   LRA_ASSIGN_OR_RETURN(const int64_t step, Number(environment, "SLURM_STEP_ID", {0, INT32_MAX}, 0));
   LRA_ASSIGN_OR_RETURN(launch.port, Number(environment, "MASTER_PORT", {1, kLastPort},
                                            kFirstPort + (31 * job + step) % kPorts));
+  LRA_ASSIGN_OR_RETURN(launch.cores, Number(environment, "SLURM_CPUS_PER_TASK", kSizes, 0));
+  launch.cards = VisibleCards(environment);
   return launch;
 }
 
@@ -103,6 +114,14 @@ std::string FirstHost(absl::string_view node_list) {
   if (end == absl::string_view::npos || node_list[end] == ',') return std::string(name);
   const absl::string_view numbers = node_list.substr(end + 1);
   return absl::StrCat(name, numbers.substr(0, numbers.find_first_of("-,]")));
+}
+
+int ThreadsOfRank(const Launch& launch, int available_cores) {
+  // A site may bind each task to cores that are its alone, or none to any.
+  if (launch.cores > 0) return std::min(available_cores, launch.cores);
+  // Who does not say how many processes share a machine may have put all of them on one.
+  const int here = launch.local_size > 0 ? launch.local_size : launch.size;
+  return std::max(1, available_cores / here);
 }
 
 absl::StatusOr<Launch> ReadLaunch(const LaunchVariables& environment) {

@@ -113,6 +113,49 @@ TEST(Launch, IsAloneInAStepOfOneTask) {
   EXPECT_EQ(Read(variables)->size, 1);
 }
 
+TEST(Launch, KnowsTheCoresOfASlurmTask) {
+  EXPECT_EQ(Read(Slurm())->cores, 0);
+  Variables slurm = Slurm(), torchrun = Torchrun();
+  slurm["SLURM_CPUS_PER_TASK"] = torchrun["SLURM_CPUS_PER_TASK"] = "8";
+  EXPECT_EQ(Read(slurm)->cores, 8);
+  // Processes of torchrun share those of the task in which it runs.
+  EXPECT_EQ(Read(torchrun)->cores, 0);
+  EXPECT_THAT(Refusal(Slurm(), "SLURM_CPUS_PER_TASK", "many"),
+              HasSubstr("SLURM_CPUS_PER_TASK is \"many\""));
+}
+
+TEST(Launch, TellsApartWhoMayUseOtherCards) {
+  const auto cards = [](Variables variables, const char* visible, const char* of_step) {
+    variables["CUDA_VISIBLE_DEVICES"] = visible;
+    variables["SLURM_STEP_GPUS"] = of_step;
+    return Read(variables)->cards;
+  };
+  EXPECT_EQ(cards(Slurm(), "0,1", "2,3"), cards(Slurm(), "0,1", "2,3"));
+  EXPECT_NE(cards(Slurm(), "2", "2,3"), cards(Slurm(), "3", "2,3"));
+  // Each task counts its one card from 0.
+  EXPECT_NE(cards(Slurm(), "0", "2"), cards(Slurm(), "0", "3"));
+  EXPECT_NE(cards(Torchrun(), "0", "0,1"), cards(Torchrun(), "1", "0,1"));
+}
+
+TEST(Launch, SharesCoresAmongTheRanksOfAMachine) {
+  Launch launch;
+  launch.size = 8;
+  launch.local_size = 4;
+  EXPECT_EQ(ThreadsOfRank(launch, 32), 8);
+  EXPECT_EQ(ThreadsOfRank(launch, 3), 1);
+  launch.local_size = 0;  // all eight may be here
+  EXPECT_EQ(ThreadsOfRank(launch, 32), 4);
+}
+
+TEST(Launch, TakesTheCoresOfASlurmTaskUndivided) {
+  Launch launch;
+  launch.size = launch.local_size = 4;
+  launch.cores = 8;
+  EXPECT_EQ(ThreadsOfRank(launch, 8), 8);   // bound to them
+  EXPECT_EQ(ThreadsOfRank(launch, 32), 8);  // free on the whole machine
+  EXPECT_EQ(ThreadsOfRank(launch, 2), 2);
+}
+
 TEST(Launch, FindsTheFirstHost) {
   EXPECT_EQ(FirstHost("node[07-09,12]"), "node07");
   EXPECT_EQ(FirstHost("node[3]"), "node3");

@@ -1,11 +1,13 @@
 #include "ranks/ranks.h"
 
 #include <ATen/ops/empty.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lra/sha256.h"
 #include "lra/status_macros.h"
 #include "ranks/group.h"
 
@@ -20,7 +22,25 @@ absl::StatusOr<std::shared_ptr<Ranks>> Ranks::Join(const Launch& launch,
                                                    std::chrono::milliseconds patience) {
   if (launch.size == 1) return std::make_shared<Ranks>();
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<Group> group, Group::Join(launch, patience));
-  return std::shared_ptr<Ranks>(new Ranks(launch, std::move(group)));
+  std::shared_ptr<Ranks> ranks(new Ranks(launch, std::move(group)));
+  LRA_RETURN_IF_ERROR(ranks->CountCardSharers());
+  return ranks;
+}
+
+// Texts of any length are gathered as digests.
+absl::Status Ranks::CountCardSharers() {
+  char host[256] = "";
+  if (gethostname(host, sizeof host - 1) != 0) host[0] = '?';
+  const Sha256Digest mine = Sha256Of(absl::StrCat(host, " ", launch_.cards));
+  const at::Tensor bytes = at::empty({static_cast<int64_t>(mine.size())}, at::kByte);
+  std::copy(mine.begin(), mine.end(), bytes.mutable_data_ptr<uint8_t>());
+  LRA_ASSIGN_OR_RETURN(const at::Tensor all, Gather(bytes));  // [size, 32]
+  const uint8_t* const digests = all.const_data_ptr<uint8_t>();
+  card_sharers_ = 0;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (std::equal(mine.begin(), mine.end(), digests + rank * mine.size())) ++card_sharers_;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Ranks::Sum(const std::vector<at::Tensor>& values) {

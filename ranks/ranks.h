@@ -38,6 +38,8 @@ class Ranks {
   bool is_first() const { return rank() == 0; }
   bool is_alone() const { return size() == 1; }
   const Launch& launch() const { return launch_; }
+  // How many ranks, this one among them, share the cards that it may use (Launch::cards).
+  int card_sharers() const { return card_sharers_; }
 
   // Tensors below are contiguous, on the CPU, and of one shape and type everywhere.
   // Adds up all ranks' values, in place; of several tensors, at the same time. All get the same
@@ -57,8 +59,10 @@ class Ranks {
  private:
   class Group;
   Ranks(const Launch& launch, std::unique_ptr<Group> group);
+  absl::Status CountCardSharers();
 
   Launch launch_;
+  int card_sharers_ = 1;
   std::unique_ptr<Group> group_;  // null when alone
 };
 

@@ -31,14 +31,16 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// Runs body(ranks) in `size` threads, each of which is one rank.
-void WithRanks(int size, const std::function<void(Ranks&)>& body, int agent_port = 0) {
+// Runs body(ranks) in `size` threads, each of which is one rank, with these cards.
+void WithRanks(int size, const std::function<void(Ranks&)>& body, int agent_port = 0,
+               const std::vector<std::string>& cards = {}) {
   const int port = agent_port > 0 ? agent_port : FreePort();
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([=, &body] {
       Launch launch = {"test", rank, size, rank, size, "127.0.0.1", port};
       launch.has_store = agent_port > 0;
+      if (!cards.empty()) launch.cards = cards[rank];
       const auto ranks = Ranks::Join(launch);
       ASSERT_TRUE(ranks.ok()) << ranks.status();
       body(**ranks);
@@ -90,6 +92,14 @@ TEST(Ranks, MeetInAStoreThatIsThere) {
     EXPECT_EQ(*ranks.Share(ranks.is_first() ? "met" : ""), "met");
   };
   WithRanks(2, body, options.port);
+}
+
+TEST(Ranks, KnowWhoSharesTheirCards) {
+  const auto body = [](Ranks& ranks) {
+    EXPECT_EQ(ranks.card_sharers(), ranks.rank() == 1 ? 1 : 2) << "rank " << ranks.rank();
+  };
+  WithRanks(3, body, 0, {"0", "1", "0"});
+  EXPECT_EQ(Ranks().card_sharers(), 1);
 }
 
 TEST(Ranks, GatherInOrder) {

@@ -139,7 +139,8 @@ std::vector<int64_t> FirstShard(const Run& run, const std::vector<int64_t>& batc
 // processes take cards in turn, of this one's card.
 int64_t NeighbourCount(const Run& run) {
   const Launch& launch = run.ranks->launch();
-  const int64_t processes = launch.local_size > 0 ? launch.local_size : launch.size;
+  int64_t processes = launch.local_size > 0 ? launch.local_size : launch.size;
+  if (!DeviceOf(run).is_cpu()) processes = std::min<int64_t>(processes, run.ranks->card_sharers());
   const int64_t cards = CardsOf(run.request.runtime.device()).value_or(1);
   return (processes + cards - 1) / cards * run.request.runs_at_once;
 }

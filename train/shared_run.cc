@@ -15,6 +15,7 @@
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "models/classifier.h"
+#include "ranks/launch.h"
 #include "train/shared_gradient.h"
 
 namespace lra {
@@ -82,11 +83,8 @@ absl::StatusOr<std::shared_ptr<Ranks>> JoinRanks(TrainChoice* choice) {
   LRA_ASSIGN_OR_RETURN(std::shared_ptr<Ranks> ranks, Ranks::Join(launch));
   if (ranks->is_alone()) return ranks;
   if (!ranks->is_first()) choice->runtime.set_quiet(true);
-  if (choice->runtime.threads() == 0) {
-    // Who does not say how many processes share a machine may have put all of them on one.
-    const int here = launch.local_size > 0 ? launch.local_size : launch.size;
-    choice->runtime.set_threads(std::max(1, ResolveThreads(0) / here));
-  }
+  if (choice->runtime.threads() == 0)
+    choice->runtime.set_threads(ThreadsOfRank(launch, AvailableCores()));
   return ranks;
 }
 

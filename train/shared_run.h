@@ -25,8 +25,8 @@ namespace lra {
 inline constexpr int64_t kCompareWeightsSteps = 100;
 
 // Meets the other processes where a launcher started several (ReadLaunch), and completes what is
-// asked for: threads that were left open are this process's share of the machine's cores, and all
-// but rank 0 are quiet. The errors of ReadLaunch and Ranks::Join.
+// asked for: threads that were left open are ThreadsOfRank's, and all but rank 0 are quiet. The
+// errors of ReadLaunch and Ranks::Join.
 absl::StatusOr<std::shared_ptr<Ranks>> JoinRanks(TrainChoice* choice);
 
 // InvalidArgument where a launcher started several processes of what is one process's work ("lists
