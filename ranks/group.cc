@@ -124,6 +124,7 @@ void Ranks::Group::Meet(const Launch& launch, std::chrono::milliseconds patience
   PrepareForLosses();
   size_ = launch.size;
   store_ = OpenStore(launch, launch.rank == 0 && !launch.has_store, patience);
+  Heartbeat::Announce(launch.rank, store_.get());  // so that who has all names finds all counts
   const std::vector<std::string> names = ExchangeNames(launch, store_.get());
   const auto options = c10d::ProcessGroupGloo::Options::create(kLongestWait);
   options->devices.push_back(OpenNetwork(launch));

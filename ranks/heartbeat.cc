@@ -14,14 +14,23 @@ constexpr std::chrono::milliseconds kBeat{1000};
 
 std::string CountKey(int rank) { return absl::StrCat("lra/beat/", rank); }
 
+std::vector<std::string> CountKeys(size_t ranks) {
+  std::vector<std::string> keys;
+  for (size_t rank = 0; rank < ranks; ++rank) keys.push_back(CountKey(static_cast<int>(rank)));
+  return keys;
+}
+
 }  // namespace
+
+void Heartbeat::Announce(int rank, c10d::Store* store) { store->add(CountKey(rank), 0); }
 
 Heartbeat::Heartbeat(c10::intrusive_ptr<c10d::Store> store, int rank,
                      std::vector<std::string> names)
     : store_(std::move(store)),
       rank_(rank),
       names_(std::move(names)),
-      counts_(names_.size(), 0),
+      keys_(CountKeys(names_.size())),
+      counts_(names_.size()),
       changed_(names_.size(), Clock::now()),
       thread_([this] { Beat(); }) {}
 
@@ -46,15 +55,16 @@ bool Heartbeat::Rest() {
   return !stopped_.wait_for(lock, kBeat, [this] { return stop_; });
 }
 
-// Counts, and reads the others' counts; false when the store is gone.
+// Counts, and reads all counts; false when the store is gone.
 bool Heartbeat::Exchange() {
   try {
-    for (int rank = 0; rank < static_cast<int>(names_.size()); ++rank) {
-      const int64_t count = store_->add(CountKey(rank), rank == rank_ ? 1 : 0);
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (count != counts_[rank]) changed_[rank] = Clock::now();
-      counts_[rank] = count;
+    store_->add(keys_[rank_], 1);
+    std::vector<std::vector<uint8_t>> counts = store_->multiGet(keys_);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (size_t rank = 0; rank < counts.size(); ++rank) {
+      if (counts[rank] != counts_[rank]) changed_[rank] = Clock::now();
     }
+    counts_ = std::move(counts);
     return true;
   } catch (const std::exception&) {
     return false;

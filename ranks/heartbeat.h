@@ -18,12 +18,17 @@ class Store;
 
 namespace lra {
 
-// A thread that counts in the ranks' store, once a second, and reads the others' counts. Training
-// may keep a rank busy for as long as it likes without a call to the others; its thread still
-// counts.
+// A thread that counts in the ranks' store, once a second, and reads the others' counts, all at
+// once, since one process answers every rank. Training may keep a rank busy for as long as it likes
+// without a call to the others; its thread still counts.
 class Heartbeat {
  public:
-  // `store` must not be used by anyone else. `names` says for each rank where it runs.
+  // Makes the rank's count. All ranks' must be there before the first Heartbeat, since the store
+  // waits for what is not. Throws what the store does.
+  static void Announce(int rank, c10d::Store* store);
+
+  // `store` must not be used by anyone else, and must be a TCPStore, a HashStore or a PrefixStore
+  // of these, which can read many keys. `names` says for each rank where it runs.
   Heartbeat(c10::intrusive_ptr<c10d::Store> store, int rank, std::vector<std::string> names);
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
@@ -42,10 +47,11 @@ class Heartbeat {
   const c10::intrusive_ptr<c10d::Store> store_;
   const int rank_;
   const std::vector<std::string> names_;
+  const std::vector<std::string> keys_;
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;
-  std::vector<int64_t> counts_;
+  std::vector<std::vector<uint8_t>> counts_;  // as the store has them
   std::vector<Clock::time_point> changed_;
   std::thread thread_;
 };
