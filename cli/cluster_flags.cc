@@ -1,15 +1,23 @@
 #include "cli/cluster_flags.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "datasets/data_directory.h"
+#include "lra/child.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 
 namespace lra {
+namespace {
+
+// What a package's launcher sets.
+constexpr char kLauncher[] = "LRA_PROGRAM", kLibTorch[] = "LRA_LIBTORCH";
+
+}  // namespace
 
 void AddClusterFlags(CLI::App* command, ClusterFlags* flags) {
   ClusterOptions* const options = &flags->options;
@@ -50,13 +58,23 @@ absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flag
   return std::optional<ClusterOptions>(options);
 }
 
+std::string ClusterProgram() {
+  const char* const launcher = std::getenv(kLauncher);
+  return launcher != nullptr ? launcher : ThisProgram();
+}
+
 std::vector<std::pair<std::string, std::string>> ClusterEnvironment() {
   const auto absolute = [](const std::filesystem::path& path) {
     return std::filesystem::absolute(path).lexically_normal().string();
   };
   const std::filesystem::path of_a_task = DefaultDataDirectory("task");
-  return {{"LRA_CONFIGS", absolute(ConfigDirectory())},
-          {"LRA_DATA", absolute(of_a_task.parent_path())}};
+  std::vector<std::pair<std::string, std::string>> variables = {
+      {"LRA_CONFIGS", absolute(ConfigDirectory())},
+      {"LRA_DATA", absolute(of_a_task.parent_path())}};
+  const char* const libtorch = std::getenv(kLibTorch);
+  if (std::getenv(kLauncher) != nullptr && libtorch != nullptr)
+    variables.emplace_back(kLibTorch, absolute(libtorch));
+  return variables;
 }
 
 absl::StatusOr<double> SecondsOfFlag(const std::string& flag, const std::string& text) {

@@ -27,7 +27,12 @@ void AddClusterFlags(CLI::App* command, ClusterFlags* flags);
 // flags for a cluster that was not asked for.
 absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flags);
 
-// Where elements find rules and data: the folders that this process takes, as absolute paths.
+// What elements start: this program, or the launcher of its package (scripts/launcher), which alone
+// sees to it that LibTorch is found.
+std::string ClusterProgram();
+
+// Where elements find rules, data and, by a launcher, LibTorch: the folders that this process takes,
+// as absolute paths.
 std::vector<std::pair<std::string, std::string>> ClusterEnvironment();
 
 // "2h", "90m", "1h30m", at most a hundred years. InvalidArgument names the flag.

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "lra/child.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -55,7 +54,7 @@ class Preparation {
   JobArray Parts(const std::vector<std::string>& items) const {
     JobArray array = Common(absl::StrCat("prepare-", options_.task));
     array.items = items;
-    array.words = {ThisProgram(), "data", "prepare", options_.task};
+    array.words = {ClusterProgram(), "data", "prepare", options_.task};
     if (options_.seed)
       array.words.insert(array.words.end(), {"--seed", absl::StrCat(*options_.seed)});
     for (const std::string& set : options_.set)
@@ -69,7 +68,7 @@ class Preparation {
   JobArray Join(const std::vector<std::string>& after) const {
     JobArray array = Common(absl::StrCat("join-", options_.task));
     array.items = {kJoin};
-    array.words = {ThisProgram(), "data", "join"};
+    array.words = {ClusterProgram(), "data", "join"};
     for (int k = 0; k < parts_; ++k) array.words.push_back(PartFolder(absl::StrCat(k)));
     array.words.insert(array.words.end(), {"--out", out_, "--remove-parts"});
     AddEnd(&array);
@@ -91,7 +90,7 @@ class Preparation {
     JobArray array;
     array.name = name;
     array.environment = ClusterEnvironment();
-    array.needed_paths = {ThisProgram(), Absolute(ConfigDirectory()), slurm_folder()};
+    array.needed_paths = {ClusterProgram(), Absolute(ConfigDirectory()), slurm_folder()};
     array.limit_seconds = cluster_.limit_seconds > 0 ? cluster_.limit_seconds : kDefaultSeconds;
     array.memory_bytes = cluster_.memory_bytes > 0 ? cluster_.memory_bytes : kDefaultBytes;
     array.cores = threads();

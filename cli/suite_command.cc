@@ -17,7 +17,6 @@
 #include "datasets/manifest.h"
 #include "eval/machine.h"
 #include "eval/run_folders.h"
-#include "lra/child.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
@@ -214,7 +213,7 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
         "--workers, --pin-workers, --budget, --at-once and --cell are about processes of this "
         "machine; with --executor slurm --at-most says how many runs are trained at once");
   }
-  options->program = ThisProgram();
+  options->program = ClusterProgram();
   options->workers = std::max(1, AvailableCores() / options->threads);
   options->measures = cluster->limit_seconds == 0;
   return SlurmExecutor(*options, {*cluster, ClusterEnvironment(), flags.cluster_flags});

@@ -108,6 +108,7 @@ expect 2 'add --executor slurm' "$lra" data prepare pathfinder32 "${small[@]}" -
 expect 2 'has only 60 examples' "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 61
 expect 2 'did you mean "?images' "$lra" data prepare pathfinder32 --set image=60 --out far --executor slurm --parts 2
 expect 0 "'--shard' ''..item.'/2'" "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --dry-run
+expect 0 "^'/package/bin/lra' 'data' 'prepare'" env LRA_PROGRAM=/package/bin/lra "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --dry-run
 expect 0 'dependency=afterok:JOB' "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --dry-run
 expect 0 'nothing was done' "$lra" data prepare pathfinder32 "${small[@]}" --executor slurm --parts 2
 [ ! -e far ] && [ ! -e far.parts ] || { echo "FAILED: a plan or a refused command left something"; failures=$((failures + 1)); }

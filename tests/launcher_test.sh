@@ -7,7 +7,7 @@ source_dir=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source "$source_dir/tests/expect.sh"
-unset LRA_LIBTORCH LRA_PYTHON LD_LIBRARY_PATH PYTHONPATH
+unset LRA_LIBTORCH LRA_PYTHON LRA_PROGRAM LD_LIBRARY_PATH PYTHONPATH
 
 package="$work/a package"
 mkdir -p "$package/bin" "$package/libexec" "$package/share/lra"
@@ -16,6 +16,7 @@ printf '%s\n' 2.15.0 torch==2.15.0 another==1.2 >"$package/share/lra/libtorch"
 cat >"$package/libexec/lra" <<'PROGRAM'
 #!/usr/bin/env bash
 echo "libraries=$LD_LIBRARY_PATH"
+echo "again=$LRA_PROGRAM with $LRA_LIBTORCH"
 printf '<%s>' "$@"
 exit 7
 PROGRAM
@@ -52,6 +53,12 @@ expect 7 '^<two words><><--flag=\*>$' env LRA_LIBTORCH="$work/right" "$lra" "two
 ln -s "$lra" "$work/link"
 expect 7 "^libraries=" env LRA_LIBTORCH="$work/right" "$work/link"
 expect 7 "^libraries=$work/right/torch/lib$" env -C "$work" LRA_LIBTORCH=right CDPATH="$work" ./link
+
+# The program learns how a job of a cluster starts it again, and that needs nothing else.
+for launcher in "$lra" "$work/link"; do
+  expect 7 "^again=$package/bin/lra with $work/right/torch$" env PYTHONPATH="$work/right" "$launcher"
+done
+expect 7 "^libraries=$work/right/torch/lib$" env -i PATH="$PATH" LRA_LIBTORCH="$work/right/torch" "$lra"
 
 # A folder that was named is the only one that counts.
 export PYTHONPATH=$work/right

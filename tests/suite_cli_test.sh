@@ -183,6 +183,13 @@ expect 2 'pin-workers: .*/open", is of user .* with mode 0755, must be of user' 
 far=(run mine.textproto --quiet --out far)
 expect 0 "^  '$name'" "$lra" "${far[@]}" --executor slurm --time 1h --dry-run
 expect 0 '"limit_seconds": 3600' "$lra" "${far[@]}" --executor slurm --time 1h --dry-run --json
+# A package's elements begin at its launcher, with the LibTorch that it found; another program's LibTorch is its own affair.
+package=(env LRA_PROGRAM=/package/bin/lra LRA_LIBTORCH=/package/torch "$lra" "${far[@]}" --executor slurm --time 1h --dry-run)
+expect 0 "^'/package/bin/lra' 'run' " "${package[@]}"
+expect 0 "^export LRA_LIBTORCH='/package/torch'$" "${package[@]}"
+expect 0 "^  '/package/torch'$" "${package[@]}"
+env -u LRA_PROGRAM LRA_LIBTORCH=/elsewhere "$lra" "${far[@]}" --executor slurm --time 1h --dry-run >far.txt
+grep -q "'run'" far.txt && ! grep -q LRA_LIBTORCH far.txt || { echo "FAILED: elements without a launcher: $(cat far.txt)"; failures=$((failures + 1)); }
 expect 2 'sbatch was not found: Slurm.s client' env PATH=/no/such "$lra" "${far[@]}" --executor slurm --time 1h
 expect 2 'add --executor slurm' "$lra" "${far[@]}" --partition cpu
 expect 2 'unknown executor "slrum"; did you mean "slurm"' "$lra" "${far[@]}" --executor slrum
