@@ -78,7 +78,8 @@ trap 'near_limit=1; tell' USR1
 trap 'ended_by_slurm=1; tell' TERM
 )";
 
-// A wait that a signal interrupts says nothing of the command.
+// A wait that a signal interrupts says nothing of the command. Slurm's own count of restarts has
+// preemptions and time limits in it, too.
 constexpr char kWait[] = R"(child=$!
 [ -z "$interrupted" ] || tell
 code=0
@@ -89,14 +90,16 @@ while
   [ $ended = 127 ] || code=$ended
   [ -n "$interrupted" ]
 do :; done
+element=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+retries=FOLDER/$element.retries
 again=
 if [ -n "$near_limit" ]; then
   [ $code != RETRY ] || again=1
 elif [ $code = RETRY ] || [ $code -ge 128 ]; then
-  [ "${SLURM_RESTART_COUNT:-0}" -ge 3 ] || again=1
+  [ "$(cat "$retries" 2>/dev/null | wc -l)" -ge 3 ] || again=1
 fi
 if [ -n "$again" ] && [ -z "$ended_by_slurm" ]; then
-  element=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+  [ -n "$near_limit" ] || echo "exit code $code" >>"$retries" || exit $code
   echo "lra: exit code $code: $element is queued again"
   scontrol requeue "$element"
 fi
@@ -120,7 +123,8 @@ std::string SlurmScript(const JobArray& array, const ClusterOptions& options) {
   std::vector<std::string> words;
   for (const std::string& word : array.words) words.push_back(QuotedWithItem(word));
   absl::StrAppend(&text, absl::StrJoin(words, " "), " &\n");
-  return absl::StrCat(text, absl::StrReplaceAll(kWait, {{"RETRY", absl::StrCat(kInUseExitCode)}}));
+  return absl::StrCat(text, absl::StrReplaceAll(kWait, {{"RETRY", absl::StrCat(kInUseExitCode)},
+                                                        {"FOLDER", Quoted(array.folder)}}));
 }
 
 std::string LogOfElement(const std::string& folder, const std::string& element) {

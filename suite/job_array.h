@@ -41,8 +41,9 @@ inline constexpr int kMostElements = 1000;
 
 // The batch script. An element that comes near its time limit is told so: its command gets SIGTERM,
 // by which runs save; where it then ends with kInUseExitCode the element queues itself again. So
-// does one whose command was killed (by another than Slurm), three times at most. One that Slurm
-// preempts or that loses its node is queued again by Slurm.
+// does one whose command was killed (by another than Slurm), three times at most, however often
+// else it was queued again: FOLDER/12_3.retries has a line each time. One that Slurm preempts or
+// that loses its node is queued again by Slurm.
 std::string SlurmScript(const JobArray& array, const ClusterOptions& options);
 
 // FOLDER/12_3.log

@@ -1,6 +1,7 @@
 #include "suite/state.h"
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <regex>
 #include <utility>
@@ -20,6 +21,10 @@
 
 namespace lra {
 namespace {
+
+// The system kills so where memory is short, and the run cannot say it.
+constexpr char kKilled[] =
+    " (killed: too little memory? fewer --workers, or on a cluster more --memory)";
 
 std::string FailurePath(const std::string& out, const SuiteCell& cell) {
   return JoinPath(JoinPath(out, "failures"), absl::StrCat(cell.name, ".textproto"));
@@ -134,8 +139,10 @@ bool IsRunOf(const std::string& directory, const SuiteCell& cell) {
 }  // namespace
 
 std::string DescribeFailure(const SuiteFailure& failure) {
-  if (failure.signal() != 0)
-    return absl::StrCat("signal ", failure.signal(), ": ", failure.message());
+  if (failure.signal() != 0) {
+    const char* const hint = failure.signal() == SIGKILL ? kKilled : "";
+    return absl::StrCat("signal ", failure.signal(), hint, ": ", failure.message());
+  }
   if (failure.exit_code() != 0)
     return absl::StrCat("exit code ", failure.exit_code(), ": ", failure.message());
   return failure.message();

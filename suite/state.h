@@ -45,7 +45,7 @@ struct CellStatus {
   bool is_queued() const { return slurm && slurm->is_queued; }
 };
 
-// "exit code 1: no space left on device", "signal 9: ".
+// "exit code 1: no space left on device", "signal 11: ", "signal 9 (killed: ...): ".
 std::string DescribeFailure(const SuiteFailure& failure);
 
 // OUT/NAME. A run whose name got digits when its protocol got a later version stays where it was

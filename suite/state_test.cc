@@ -78,6 +78,17 @@ TEST_F(SuiteStateTest, IsReadFromTheFolders) {
   EXPECT_EQ(ReadCellStatus(folder_.path(), cells_[3]).state, CellState::kWaiting);
 }
 
+TEST_F(SuiteStateTest, AKilledRunMayHaveLackedMemory) {
+  SuiteFailure failure;
+  failure.set_signal(11);
+  failure.set_message("step 3");
+  EXPECT_EQ(DescribeFailure(failure), "signal 11: step 3");
+  failure.set_signal(9);
+  EXPECT_EQ(DescribeFailure(failure),
+            "signal 9 (killed: too little memory? fewer --workers, or on a cluster more "
+            "--memory): step 3");
+}
+
 TEST_F(SuiteStateTest, WhatCannotBeReadIsThatRunsStateAlone) {
   WriteRecord(cells_[0], 60, false);
   WriteRecord(cells_[1], 60, false);

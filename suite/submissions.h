@@ -3,6 +3,7 @@
 //   FOLDER/N.textproto   submission N (SlurmSubmission)
 //   FOLDER/N.sh          its script
 //   FOLDER/12_3.log      what element 3 of job 12 wrote
+//   FOLDER/12_3.retries  a line each time that it began again because its command was killed
 #ifndef LRA_SUITE_SUBMISSIONS_H_
 #define LRA_SUITE_SUBMISSIONS_H_
 
