@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# 200 steps of every kind of task with two and with four processes against one: losses, exact bits, and kill -9 of any.
+# 200 steps of every kind of task with two and with four processes against one: losses, exact bits, and kill -9 of any, after which
+# half as many go on: one of two, two of four.
 # usage: data_parallel_200_test.sh LRA
 set -euo pipefail
 unset CDPATH
@@ -69,7 +70,7 @@ try() {
     if [ $count = 4 ]; then victim=$victim4; fi
     begin $count "$name-killed-$count" "${flags[@]}" --exact-reduction
     kill_one "$name-killed-$count" "$victim"
-    train $((6 - count)) "$name-killed-$count" "${flags[@]}" --exact-reduction --resume
+    train $((count / 2)) "$name-killed-$count" "${flags[@]}" --exact-reduction --resume
     same_bits "$name-exact-1" "$name-killed-$count" 200
   done
   # Without exact sums, the same number of processes goes on bit for bit.
