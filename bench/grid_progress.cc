@@ -5,6 +5,7 @@
 
 #include "bench/efficiency_grid.h"
 #include "bench/record_file.h"
+#include "lra/files.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -29,7 +30,10 @@ absl::StatusOr<GridProgress> ProgressOfGrid(const std::string& grid, const std::
   EfficiencyGrid whole = DefaultGrid();
   OverrideGrid(named, &whole);
   LRA_ASSIGN_OR_RETURN(const GridPlan plan, PlanOfGrid(whole));
-  LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> kept, ReadRecordFile(records));
+  std::vector<BenchRecord> kept;
+  if (FileExists(records)) {
+    LRA_ASSIGN_OR_RETURN(kept, ReadRecordFile(records));
+  }
   std::set<std::string> there;
   for (const BenchRecord& record : kept) {
     if (record.result().outcome() != BenchResult::FAILED) there.insert(CellKey(record));

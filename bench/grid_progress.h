@@ -14,8 +14,8 @@ struct GridProgress {
 };
 
 // Counts the cells of a file of configs/efficiency/ that the record file has, whichever machine,
-// threads and kernels they are of; one that failed is none. Errors: those of the grid's file and of
-// ReadRecordFile.
+// threads and kernels they are of; one that failed is none, and a file that is not there has none.
+// Errors: those of the grid's file and of ReadRecordFile.
 absl::StatusOr<GridProgress> ProgressOfGrid(const std::string& grid, const std::string& records);
 
 }  // namespace lra

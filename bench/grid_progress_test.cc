@@ -51,6 +51,13 @@ TEST_F(GridProgressTest, ACellTwiceIsOneAndOneThatFailedIsNone) {
   EXPECT_EQ(Measured(), 1);
 }
 
+TEST_F(GridProgressTest, AFileThatIsNotThereHasNone) {
+  const auto progress = ProgressOfGrid(kGrid, path_);
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->measured, 0);
+  EXPECT_EQ(progress->cells, CellsOfGrid().size());
+}
+
 TEST_F(GridProgressTest, WhatTheGridDoesNotAskForIsNotCounted) {
   BenchRecord other = CellsOfGrid()[0];
   other.mutable_request()->set_tokens(other.request().tokens() + 1);

@@ -29,9 +29,9 @@ constexpr char kIntroduction[] = R"(# The papers' tables and figures
 
 Every table and figure of the papers that this suite implements: the command that makes it here, how far that is, and what
 the paper prints. A suite has two sizes: `NAME` has those of the paper's protocol, with its budget, and `NAME_small` ends on
-two cores in the hours that its description (`configs/suites/`) and [suites](suites.md) state. Status counts the runs whose
-records are kept in `docs/records/`, also in the folder of another suite, and the cells of a grid that the linked file holds,
-mostly those of its small twin.
+two cores in the hours that its description (`configs/suites/`) and [suites](suites.md) state. Status counts, for each size by
+its name, the runs whose records are kept in `docs/records/`, also in the folder of another suite, and the cells of a grid that
+the linked file holds.
 Printed numbers are data (`configs/published/`): evidence class P was read in a primary source, S as copied by others.
 `lra table --published` sets ours beside them, and `lra ablate --published` our effects beside their differences.
 

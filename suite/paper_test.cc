@@ -165,13 +165,15 @@ TEST_F(PaperStatusTest, CountsTheRecordsOfTheSuitesSettings) {
   Keep("cosformer_table6_small", cells[2]);
   const auto status = StatusOf(item, folder_.path());
   ASSERT_TRUE(status.ok()) << status.status();
-  EXPECT_EQ(status->text, "2 of 40 runs");
+  EXPECT_EQ(status->text,
+            absl::StrCat("cosformer_table6_small: 2 of 40 runs; cosformer_table6: 0 of ",
+                         Cells("cosformer_table6").size(), " runs"));
   ASSERT_THAT(status->kept, SizeIs(1));
   EXPECT_EQ(status->kept[0].path, "cosformer_table6_small");
 
   const auto page = PaperMarkdown({{"cosformer2022"}, folder_.path()});
   ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_THAT(*page, HasSubstr("| 2 of 40 runs<br>[cosformer_table6_small]("));
+  EXPECT_THAT(*page, HasSubstr(absl::StrCat("| ", status->text, "<br>[cosformer_table6_small](")));
   EXPECT_THAT(*page, HasSubstr("### cosformer2022: Table 5 as printed"));
   EXPECT_THAT(*page, Not(HasSubstr("### cosformer2022: Figure 1 as printed"))) << "the same speeds";
   EXPECT_THAT(*page, HasSubstr("### cosformer2022: Table 7 as printed\n\n"
@@ -198,7 +200,9 @@ TEST_F(PaperStatusTest, RunsOfOtherSuitesCount) {
   Keep("cosformer_table4_small", *softmax);
   const auto status = StatusOf(item, folder_.path());
   ASSERT_TRUE(status.ok()) << status.status();
-  EXPECT_EQ(status->text, absl::StrCat("1 of ", cells.size(), " runs"));
+  EXPECT_EQ(status->text,
+            absl::StrCat("cottention_lra_small: 1 of ", cells.size(),
+                         " runs; cottention_lra: 0 of ", Cells("cottention_lra").size(), " runs"));
   ASSERT_THAT(status->kept, SizeIs(1));
   EXPECT_EQ(status->kept[0].path, "cosformer_table4_small");
   // In both folders it is one run still.
@@ -219,7 +223,7 @@ TEST_F(PaperStatusTest, RunsUnderOtherRulesCount) {
   }
   const auto status = StatusOf(item, folder_.path());
   ASSERT_TRUE(status.ok()) << status.status();
-  EXPECT_EQ(status->text, "2 runs under other rules");
+  EXPECT_THAT(status->text, HasSubstr("cosformer_table6_small: 2 runs under other rules; "));
   ASSERT_THAT(status->kept, SizeIs(1));
   EXPECT_EQ(status->kept[0].finished, 0);
 }
@@ -228,15 +232,20 @@ TEST_F(PaperStatusTest, CellsOfAGridOrItsTwinCount) {
   PaperItem item;
   item.set_grid("cosformer_table5");
   EXPECT_EQ(StatusOf(item, folder_.path())->text, "not run");
+  // Twelve methods, four lengths, two modes.
+  const std::string both = "cosformer_table5_small: 0 of 96 cells; cosformer_table5: 0 of 96 cells";
+  int files = 0;
   for (const char* grid : {"cosformer_table5_small", "cosformer_table5"}) {
     const std::string path = folder_.File(GridRecords(grid));
     ASSERT_TRUE(MakeDirectories(folder_.File("efficiency")).ok());
     ASSERT_TRUE(WriteFileAtomically(path, "{}\n").ok());
+    const auto status = StatusOf(item, folder_.path());
+    ASSERT_TRUE(status.ok()) << status.status();
+    EXPECT_EQ(status->text, both);
+    EXPECT_THAT(status->kept, SizeIs(++files));
   }
   const auto status = StatusOf(item, folder_.path());
   ASSERT_TRUE(status.ok()) << status.status();
-  // Twelve methods, four lengths, two modes.
-  EXPECT_EQ(status->text, "0 of 96 cells, 0 of 96 cells");
   ASSERT_THAT(status->kept, SizeIs(2));
   EXPECT_EQ(status->kept[0].path, "efficiency/cosformer_table5_small.jsonl");
   EXPECT_EQ(status->kept[0].cells, 96);
