@@ -95,6 +95,7 @@ void AddNames(ValueWords* words) {
   (*words)[kPresetValue] = ConfigNames("presets");
   (*words)[kPublishedValue] = ConfigNames("published");
   (*words)[kPaperValue] = ConfigNames("papers");
+  const Words& suites = (*words)[kSuiteValue] = ConfigNames("suites");
   (*words)[kMetricValue] = MetricRegistry::Get().Names();
   (*words)[kDataValue] = tasks;
   Words& plug_ins = (*words)[kPlugInValue] = tasks;
@@ -103,6 +104,7 @@ void AddNames(ValueWords* words) {
   Words& names = (*words)[kNameValue] = plug_ins;
   Append(ConfigNames("presets"), &names);
   Append(ConfigNames("protocols"), &names);
+  Append(suites, &names);
 }
 
 absl::StatusOr<ValueWords> KnownWords() {

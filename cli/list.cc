@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/list_attention.h"
@@ -23,6 +24,7 @@
 #include "lra/suggest.h"
 #include "lra/task_files.h"
 #include "nlohmann/json.hpp"
+#include "suite/cells.h"
 #include "tasks/task_facts.h"
 
 namespace lra {
@@ -39,8 +41,8 @@ struct ListFlags {
 };
 
 const std::vector<std::string>& Kinds() {
-  static const auto* const kinds =
-      new std::vector<std::string>{"tasks", "attentions", "blocks", "presets", "protocols"};
+  static const auto* const kinds = new std::vector<std::string>{"tasks",   "attentions", "blocks",
+                                                                "presets", "protocols",  "suites"};
   return *kinds;
 }
 
@@ -52,10 +54,16 @@ Json ToJson(const std::vector<std::pair<std::string, std::string>>& leaves) {
 
 // --- One line each ---
 
+absl::StatusOr<std::string> DescriptionOf(const std::string& kind, const std::string& name) {
+  if (kind != "suites") return ConfigDescription(kind, name);
+  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, LoadSuite(name));
+  return suite.description();
+}
+
 absl::StatusOr<Json> ListKind(const std::string& kind) {
   Json items = Json::array();
   for (const std::string& name : kind == "tasks" ? TasksInOrder() : ConfigNames(kind)) {
-    LRA_ASSIGN_OR_RETURN(const std::string description, ConfigDescription(kind, name));
+    LRA_ASSIGN_OR_RETURN(const std::string description, DescriptionOf(kind, name));
     items.push_back({{"name", name}, {"description", description}});
   }
   return items;
@@ -97,10 +105,31 @@ absl::StatusOr<Json> DescribeFragment(const std::string& kind, const std::string
   return result;
 }
 
+void AddOnce(const std::string& word, std::vector<std::string>* words) {
+  if (std::find(words->begin(), words->end(), word) == words->end()) words->push_back(word);
+}
+
+absl::StatusOr<Json> SuiteJson(const std::string& name) {
+  LRA_ASSIGN_OR_RETURN(const SuiteFile suite, LoadSuite(name));
+  LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
+  std::vector<std::string> tasks, attentions;
+  for (const SuiteCell& cell : cells) {
+    AddOnce(cell.config.task(), &tasks);
+    AddOnce(cell.config.attention().name(), &attentions);
+  }
+  Json result = {{"name", name}, {"description", suite.description()}};
+  result["tasks"] = tasks;
+  result["attentions"] = attentions;
+  result["runs"] = cells.size();
+  result["file"] = ConfigPath("suites", "suite", name).value_or(name);
+  return result;
+}
+
 absl::StatusOr<Json> Describe(const ListFlags& flags) {
   if (flags.kind == "tasks") return TaskJson(flags.name);
   if (flags.kind == "attentions") return AttentionJson(flags.name, flags.model);
   if (flags.kind == "blocks") return BlockJson(flags.name, flags.model);
+  if (flags.kind == "suites") return SuiteJson(flags.name);
   return DescribeFragment(flags.kind, flags.name);
 }
 
@@ -110,6 +139,7 @@ std::string Text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_number_integer()) return FormatCount(value.get<int64_t>());
+  if (value.is_array()) return absl::StrJoin(value.get<std::vector<std::string>>(), ", ");
   return JsonText(value, -1);
 }
 
@@ -206,10 +236,11 @@ absl::Status List(const ListFlags& flags, bool json) {
 
 void AddListCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<ListFlags>();
-  CLI::App* command =
-      AddCommand(app, "list", "What there is: tasks, attentions, blocks, presets, protocols");
-  AddOption(command, "KIND", &flags->kind, "tasks, attentions, blocks, presets or protocols",
-            {.value = "tasks|attentions|blocks|presets|protocols"});
+  CLI::App* command = AddCommand(
+      app, "list", "What there is: tasks, attentions, blocks, presets, protocols, suites");
+  AddOption(command, "KIND", &flags->kind,
+            "tasks, attentions, blocks, presets, protocols or suites",
+            {.value = "tasks|attentions|blocks|presets|protocols|suites"});
   AddOption(command, "NAME", &flags->name, "Show this one in full", {.value = kNameValue});
   AddSwitch(command, "--params", &flags->params,
             "Count the parameters of each attention's model, and compare them with the "
@@ -225,7 +256,9 @@ void AddListCommand(CLI::App* app, CommandContext* context) {
           "  lra list attentions --params\n"
           "  lra list attentions cosformer\n"
           "  lra list attentions --params --set block.name=mixer\n"
-          "  lra list blocks gated_attention",
+          "  lra list blocks gated_attention\n"
+          "  lra list suites\n"
+          "  lra list suites listops_smoke",
           [flags, context] { return List(*flags, context->json); });
 }
 

@@ -38,7 +38,8 @@ void AddRunCommand(CLI::App* app, CommandContext* context) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* command = AddCommand(app, "run", "Train the runs of a suite, several at once");
   AddOption(command, "suite", &flags->suite,
-            "A suite (configs/suites), or the path of a file like these", {.is_required = true});
+            "A suite (`lra list suites`), or the path of a file like these",
+            {.is_required = true, .value = kSuiteValue});
   AddOption(command, "--out", &flags->out, "Folder of the run folders (default: runs/SUITE)");
   AddOption(command, "--init-from", &flags->init_from,
             "The run, checkpoint or weights file whose encoder those runs start from that set "

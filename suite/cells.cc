@@ -16,6 +16,7 @@
 #include "lra/fingerprint.h"
 #include "lra/part.h"
 #include "lra/status_macros.h"
+#include "lra/suggest.h"
 #include "lra/textproto.h"
 #include "train/seeds.h"
 
@@ -274,6 +275,15 @@ std::string ChoiceText(const SuiteCell& cell) {
                       CellFingerprint(cell.config));
 }
 
+// Without the names of all, which fill a screen.
+absl::Status UnknownSuite(const std::string& name, const std::vector<std::string>& known) {
+  const std::string nearest = Nearest(name, known);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown suite \"", name, "\"; ",
+      nearest.empty() ? "" : absl::StrCat("did you mean \"", nearest, "\"? "),
+      "`lra list suites` lists all ", known.size(), "; the path of a file ends in ", kEnding));
+}
+
 }  // namespace
 
 std::string RunFilePath(const std::string& name) {
@@ -284,6 +294,9 @@ std::string RunFilePath(const std::string& name) {
 absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path) {
   std::string path = name_or_path;
   if (!absl::EndsWith(path, kEnding)) {
+    const std::vector<std::string> known = ConfigNames("suites");
+    if (!known.empty() && std::find(known.begin(), known.end(), path) == known.end())
+      return UnknownSuite(name_or_path, known);
     LRA_ASSIGN_OR_RETURN(path, ConfigPath("suites", "suite", name_or_path));
   }
   SuiteFile suite;

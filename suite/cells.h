@@ -26,7 +26,7 @@ struct SuiteCell {
 };
 
 // A file of configs/suites/ by its name, or any that ends with ".textproto" by its path.
-// InvalidArgument names the known ones.
+// InvalidArgument names the nearest one, and `lra list suites`.
 absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path);
 
 // The path of a group's run file; empty where it has none.

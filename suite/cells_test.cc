@@ -18,6 +18,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 SuiteFile Grid() {
@@ -282,9 +283,20 @@ TEST(LoadSuite, EveryFileOfTheProjectExpands) {
     const auto cells = ExpandSuite(*suite);
     EXPECT_TRUE(cells.ok()) << name << ": " << cells.status();
   }
-  EXPECT_THAT(std::string(LoadSuite("none").status().message()), HasSubstr("listops_smoke"));
   EXPECT_EQ(SuiteName("a/b/mine.textproto"), "mine");
   EXPECT_EQ(SuiteName("mine"), "mine");
+}
+
+// The names of all would fill a screen.
+TEST(LoadSuite, AnUnknownOneIsAnsweredWithTheNearest) {
+  const auto refusal = [](const std::string& name) {
+    return std::string(LoadSuite(name).status().message());
+  };
+  EXPECT_THAT(refusal("listops_smok"),
+              HasSubstr("unknown suite \"listops_smok\"; did you mean \"listops_smoke\"? `lra list "
+                        "suites` lists all "));
+  EXPECT_THAT(refusal("none"), HasSubstr("unknown suite \"none\"; `lra list suites` lists all "));
+  EXPECT_THAT(refusal("none"), Not(HasSubstr("listops_smoke")));
 }
 
 }  // namespace

@@ -56,6 +56,8 @@ json 0 list -- tasks listops
 json 0 list -- attentions cosformer
 json 0 list -- blocks mixer
 json 0 list -- protocols
+json 0 list -- suites
+json 0 list -- suites listops_smoke
 json 0 list -- attentions --params
 json 0 baseline -- listops
 json 0 check -- identity

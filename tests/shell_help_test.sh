@@ -53,8 +53,10 @@ offers_only 'lra train --task listops --attention cosf' cosformer
 offers 'lra data prepare ' $(names tasks)
 offers 'lra data verify ' $(names tasks)
 offers_only 'lra check cosf' cosformer
-offers_only 'lra list ' 'tasks attentions blocks presets protocols'
+offers_only 'lra list ' 'tasks attentions blocks presets protocols suites'
 offers_only 'lra list blocks mix' mixer
+offers 'lra list suites ' $(names suites)
+offers 'lra run ' $(names suites)
 offers_only 'lra table runs --format ' 'md csv tex json html'
 offers 'lra table runs --published ' cosformer2022
 offers 'lra table runs --metric ' accuracy

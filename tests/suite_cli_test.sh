@@ -12,6 +12,10 @@ export LRA_DATA=$work/data
 source "$here/expect.sh"
 
 expect 2 'unknown suite "listops_smok"; did you mean "listops_smoke"' "$lra" run listops_smok
+expect 2 'unknown suite "cosformer"; `lra list suites` lists all [0-9]+; ' "$lra" run cosformer
+expect 0 '^  listops_smoke +Two methods, two seeds' "$lra" list suites
+expect 0 '^runs +4$' "$lra" list suites listops_smoke
+expect 0 '^attentions +transformer, cosformer$' "$lra" list suites listops_smoke
 expect 2 'lra data prepare listops' "$lra" run listops_smoke
 expect 0 'cosformer-smoke-.*, listops-transformer-smoke-.* could not be measured: .*lra data prepare listops' "$lra" run listops_smoke --dry-run
 expect 0 '"why": ".*lra data prepare listops' "$lra" run listops_smoke --dry-run --json
