@@ -53,13 +53,35 @@ std::set<std::string> TasksOf(const std::vector<SuiteCell>& cells) {
   return tasks;
 }
 
-absl::Status CheckData(const std::vector<SuiteCell>& cells, const std::string& data_dir) {
+// By task: data that is not there, or that is not the task's.
+std::map<std::string, absl::Status> DataErrors(const std::vector<SuiteCell>& cells,
+                                               const std::string& data_dir) {
+  std::map<std::string, absl::Status> errors;
   for (const std::string& task : TasksOf(cells)) {
     const std::string directory = DataFolderOf(task, data_dir);
-    LRA_RETURN_IF_ERROR(ReadManifest(directory).status());
-    LRA_RETURN_IF_ERROR(CheckDataOfTask(directory, task));
+    absl::Status status = ReadManifest(directory).status();
+    if (status.ok()) status = CheckDataOfTask(directory, task);
+    if (!status.ok()) errors[task] = status;
   }
-  return absl::OkStatus();
+  return errors;
+}
+
+// A line for each task, so that all of the data can be made at once.
+absl::Status CheckData(const std::map<std::string, absl::Status>& errors) {
+  if (errors.empty()) return absl::OkStatus();
+  std::vector<std::string> lines;
+  for (const auto& [task, error] : errors) lines.push_back(std::string(error.message()));
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());  // two tasks in one folder
+  return absl::Status(errors.begin()->second.code(), absl::StrJoin(lines, "\n"));
+}
+
+// Says so before anything is measured.
+void LeaveOutOfMeasuring(const std::map<std::string, absl::Status>& errors,
+                         SuiteRunOptions* options) {
+  for (const auto& [task, error] : errors) {
+    options->not_measured[task] = std::string(error.message());
+    if (!options->is_quiet) std::cerr << "note: " << error.message() << "\n";
+  }
 }
 
 // The longest sequence that the view leaves, or the task allows.
@@ -292,9 +314,12 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   options.measures = flags.cell.empty();
   options.is_quiet = context.quiet;
   LRA_ASSIGN_OR_RETURN(options.pinning, PinningOf(flags, options.threads));
-  if (!flags.is_dry) {
+  const std::map<std::string, absl::Status> data_errors = DataErrors(cells, options.data_dir);
+  if (flags.is_dry) {
+    LeaveOutOfMeasuring(data_errors, &options);
+  } else {
     LRA_RETURN_IF_ERROR(CheckPrecision(cells, options));
-    LRA_RETURN_IF_ERROR(CheckData(cells, options.data_dir));
+    LRA_RETURN_IF_ERROR(CheckData(data_errors));
     LRA_RETURN_IF_ERROR(ClaimSuiteFolder(options.out, suite));
   }
   for (SuiteCell& cell : cells) cell.data = DataOfRun(cell.config, options.data_dir);

@@ -211,6 +211,20 @@ TEST_F(PlanTest, WhatCannotBeMeasuredIsSaid) {
   EXPECT_EQ(planned->failures.at("relu"), "no data");
 }
 
+TEST_F(PlanTest, NoProcessIsStartedForATaskWithoutData) {
+  SuiteRunOptions options;
+  options.program = Program(folder_, absl::StrCat("echo x >> ", folder_.path(), "/started"));
+  options.out = folder_.path() + "/out";
+  options.is_quiet = true;
+  options.not_measured["listops"] = "no data set";
+  const auto planned = PlanSuite(cells_, options);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_FALSE(FileExists(folder_.path() + "/started"));
+  EXPECT_EQ(planned->plan.unknown, 4);
+  EXPECT_EQ(planned->failures.at("relu"), "no data set");
+  EXPECT_EQ(planned->failures.at("linear"), "no data set");
+}
+
 TEST_F(PlanTest, MemoryForFewerIsSaidOrAskedFor) {
   SuiteRunOptions options;
   options.program =

@@ -35,6 +35,21 @@ std::vector<SuiteCell> ToMeasure(const std::vector<SuiteCell>& cells, const Suit
   return chosen;
 }
 
+// Those whose task can be measured; notes why the others cannot.
+std::vector<SuiteCell> Measurable(const std::vector<SuiteCell>& cells,
+                                  const SuiteRunOptions& options,
+                                  std::map<std::string, std::string>* failures) {
+  std::vector<SuiteCell> chosen;
+  for (const SuiteCell& cell : cells) {
+    const auto why = options.not_measured.find(cell.config.task());
+    if (why == options.not_measured.end())
+      chosen.push_back(cell);
+    else
+      (*failures)[CellName(cell)] = why->second;
+  }
+  return chosen;
+}
+
 std::string MemoryText(const SuitePlan& plan, int64_t available) {
   return absl::StrCat(plan.workers, plan.workers == 1 ? " run takes " : " runs at once take ",
                       FormatBytes(plan.memory_bytes), " of memory, ", FormatBytes(available),
@@ -80,9 +95,10 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
   };
   const std::vector<SuiteCell> unknown =
       options.measures ? ToMeasure(cells, plan_with({}, workers)) : std::vector<SuiteCell>();
+  PlannedSuite planned;
   LRA_ASSIGN_OR_RETURN(
       MeasuredCells measured,
-      MeasureCells(unknown,
+      MeasureCells(Measurable(unknown, options, &planned.failures),
                    {.out = options.out,
                     .workers = workers,
                     .threads = options.threads,
@@ -100,7 +116,6 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
   SuitePlan plan = plan_with(estimates, workers);
   const int64_t available = AvailableMemoryBytes();
   const int fit = WorkersThatFit(plan, available);
-  PlannedSuite planned;
   if (options.workers == 0 && fit > 0 && fit < workers) {
     if (!options.is_quiet)
       std::cerr << "note: " << MemoryText(plan, available) << ": " << fit << " at once\n";
@@ -112,7 +127,7 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
   planned.cells = CheapestFirst(cells, plan);
   planned.plan = MakePlan(options.out, planned.cells, ReadStatuses(options.out, planned.cells),
                           estimates, plan.workers, options.retries_failed);
-  planned.failures = std::move(measured.failures);
+  planned.failures.merge(measured.failures);
   return planned;
 }
 

@@ -25,7 +25,9 @@ struct SuiteRunOptions {
   Deadline deadline;
   bool retries_failed = false;
   bool is_quiet = false;
-  bool measures = true;                  // what no finished run tells
+  bool measures = true;  // what no finished run tells
+  // Tasks whose cells are not measured, because their data is not there, and what to say of it.
+  std::map<std::string, std::string> not_measured;
   std::vector<std::string> train_flags;  // further flags of `lra train`
   // What stands behind --device for worker 0, 1, ...; unset = the same for all.
   std::function<std::string(const std::string& device, int worker)> device_of_worker;

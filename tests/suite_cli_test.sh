@@ -23,6 +23,15 @@ expect 2 'runs/listops_smoke holds no runs yet; `lra run listops_smoke` begins t
 expect 2 'nosuch holds no suite' "$lra" status nosuch
 expect 2 'numerics.precision: is TF32 in 3 of 3 runs .*, and the device is cpu; use --device cuda' "$lra" run text_control
 if [ -e runs/text_control ]; then echo "FAILED: a suite that is refused leaves nothing"; failures=$((failures + 1)); fi
+# The data of all tasks is named at once, before anything is measured.
+cat >tasks.textproto <<END
+description: "of this test"
+group { task: ["listops", "text"] attention: "linear" preset: "smoke" }
+END
+for prepare in 'listops' 'text --raw PATH'; do
+  expect 2 "make one with: lra data prepare $prepare --out " "$lra" run tasks.textproto
+  expect 0 "^note: no data set in .*lra data prepare $prepare --out " "$lra" run tasks.textproto --dry-run
+done
 small=(min_length_tokens=20 max_length_tokens=120 train_examples=300 validation_examples=60 test_examples=60)
 "$lra" data prepare listops --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
 cat >mine.textproto <<END
@@ -35,6 +44,10 @@ group {
   set: ["train.steps=40", "train.eval_every_steps=20"]
 }
 END
+
+# A plan measures the tasks whose data is there.
+expect 0 'listops-linear-smoke.* measured steps' "$lra" run tasks.textproto --dry-run
+expect 0 '^text-linear-smoke.* could not be measured: no data set in .*lra data prepare text' "$lra" run tasks.textproto --dry-run
 
 # Undisturbed.
 expect 0 'listops-linear-smoke.* 2 of 2 .*measured steps' "$lra" run mine.textproto --dry-run --out whole
