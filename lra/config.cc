@@ -26,6 +26,16 @@ namespace {
 // The origin of fields that configs/pretraining/default.textproto fills in.
 constexpr char kPretrainDefault[] = "default of pretraining";
 
+// An unknown name alone ("lr") is far from the one that is meant (schedule.learning_rate), and the
+// names that the error knows are those of groups.
+absl::Status WithListOfFields(const absl::Status& set, absl::string_view path) {
+  if (!absl::StrContains(set.message(), "unknown field \"") || absl::StrContains(path, '.'))
+    return set;
+  return absl::InvalidArgumentError(
+      absl::StrCat(set.message(), absl::EndsWith(set.message(), "?") ? " " : "; ",
+                   "`lra config` with the same flags lists every field"));
+}
+
 }  // namespace
 
 std::vector<std::string> ConfigNames(absl::string_view kind) {
@@ -238,7 +248,8 @@ absl::Status ConfigBuilder::Set(absl::string_view assignment) {
     LRA_RETURN_IF_ERROR(SetField(&part, assignment));
     return Annotate(ChooseBlock(part.block().name(), "--set"), assignment);
   }
-  LRA_RETURN_IF_ERROR(SetField(&resolved_.config, assignment));
+  const absl::Status set = SetField(&resolved_.config, assignment);
+  LRA_RETURN_IF_ERROR(WithListOfFields(set, path));
   resolved_.provenance[path] = "--set";
   for (const auto& [leaf, value] : LeafFields(resolved_.config)) {
     if (absl::StartsWith(leaf, absl::StrCat(path, "["))) resolved_.provenance[leaf] = "--set";

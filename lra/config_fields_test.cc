@@ -68,6 +68,9 @@ TEST(SetFieldTest, AnUnknownFieldGetsTheNearest) {
   EXPECT_THAT(SetError("attention.options.epsilo=3"), HasSubstr("did you mean \"epsilon\"?"));
   EXPECT_THAT(SetError("learning_rate=3"),
               HasSubstr("Did you mean pretrain.learning_rate or schedule.learning_rate?"));
+  EXPECT_THAT(SetError("learning_rat=3"),
+              HasSubstr("Did you mean pretrain.learning_rate or schedule.learning_rate?"));
+  EXPECT_THAT(SetError("lr=3"), Not(HasSubstr("id you mean")));
   EXPECT_THAT(SetError("epsilon=3"),
               HasSubstr("Did you mean attention.options.epsilon or optimizer.epsilon?"));
   EXPECT_THAT(SetError(".steps=3"), HasSubstr("unknown field \"\""));

@@ -205,16 +205,33 @@ absl::Status SetPath(pb::Message* message, Path path, absl::string_view value) {
   return CheckValue(*message, field, path[0]);
 }
 
-// Full paths that end in `name`, to suggest when the group is missing, as in `--set
-// learning_rate=1`.
-std::vector<std::string> PathsEndingIn(const pb::Message& message, absl::string_view name) {
-  std::vector<std::string> all = UnsetFields(message), found;
+std::vector<std::string> AllPaths(const pb::Message& message) {
+  std::vector<std::string> all = UnsetFields(message);
   for (const auto& [path, value] : LeafFields(message)) all.push_back(path);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::vector<std::string> PathsEndingIn(const std::vector<std::string>& all,
+                                       absl::string_view name) {
+  std::vector<std::string> found;
   for (const std::string& path : all) {
     if (absl::EndsWith(path, absl::StrCat(".", name))) found.push_back(path);
   }
-  std::sort(found.begin(), found.end());
   return found;
+}
+
+// Full paths that end in `name`, to suggest when the group is missing, as in `--set
+// learning_rate=1`; where there is none, and no group has nearly that name, those that end in the
+// nearest one. A name of few letters would be near to any.
+std::vector<std::string> MeantPaths(const pb::Message& message, absl::string_view name) {
+  const std::vector<std::string> all = AllPaths(message), found = PathsEndingIn(all, name);
+  const std::vector<std::string> groups = FieldNames(message.GetDescriptor());
+  if (!found.empty() || name.size() < 4 || !Nearest(name, groups).empty()) return found;
+  std::vector<std::string> ends;
+  for (const std::string& path : all) ends.push_back(path.substr(path.rfind('.') + 1));
+  const std::string nearest = Nearest(name, ends);
+  return nearest.empty() ? found : PathsEndingIn(all, nearest);
 }
 
 }  // namespace
@@ -233,7 +250,7 @@ absl::Status SetField(pb::Message* message, absl::string_view assignment) {
   changed->CopyFrom(*message);
   const absl::Status status = SetPath(changed.get(), path, value);
   if (!status.ok()) {
-    const std::vector<std::string> meant = PathsEndingIn(*message, name);
+    const std::vector<std::string> meant = MeantPaths(*message, name);
     const std::string hint =
         path.size() > 1 || meant.empty()
             ? ""

@@ -13,7 +13,9 @@
 namespace lra {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 // Builds from config files that the test writes itself.
 class ConfigBuilderTest : public ConfigFolderTest {
@@ -356,6 +358,18 @@ TEST_F(ConfigBuilderTest, UnknownNamesGetTheNearest) {
             "unknown attention \"lineer\"; did you mean \"linear\"? Known: linear, transformer");
   EXPECT_EQ(builder.AddPreset("../protocols/rules").code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(LoadTaskFile("listops").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ConfigBuilderTest, ANameWithoutItsGroupIsAnsweredWithWhereFieldsAreListed) {
+  ConfigBuilder builder = Complete();
+  for (const char* set : {"lr=0.1", "batch_size=64", "learning_rate=0.1"}) {
+    EXPECT_THAT(std::string(builder.Set(set).message()),
+                EndsWith("`lra config` with the same flags lists every field"));
+  }
+  EXPECT_THAT(std::string(builder.Set("learning_rate=0.1").message()),
+              HasSubstr("schedule.learning_rate? `lra config`"));
+  EXPECT_THAT(std::string(builder.Set("train.stepz=1").message()), Not(HasSubstr("lra config")))
+      << "all fields of the group are named";
 }
 
 TEST_F(ConfigBuilderTest, WithoutTheVariableTheSourceTreesConfigsAreUsed) {

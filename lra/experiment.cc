@@ -7,8 +7,8 @@
 #include "lra/fingerprint.h"
 #include "lra/protocol_rules.h"
 #include "lra/python_attention.h"
+#include "lra/run_file.h"
 #include "lra/status_macros.h"
-#include "lra/textproto.h"
 
 namespace lra {
 namespace {
@@ -62,7 +62,9 @@ absl::StatusOr<ResolvedConfig> ResolvePlain(const ExperimentConfig& config) {
 
 absl::StatusOr<ResolvedConfig> ResolveExperiment(const ExperimentChoice& choice) {
   RunFile run;
-  if (!choice.run_file.empty()) LRA_RETURN_IF_ERROR(ReadTextProto(choice.run_file, &run));
+  if (!choice.run_file.empty()) {
+    LRA_ASSIGN_OR_RETURN(run, ReadRunFile(choice.run_file));
+  }
   const std::string file_origin =
       absl::StrCat("run file ", std::filesystem::path(choice.run_file).stem().string());
   const Choice task = Choose(choice.task, "--task", run.task(), file_origin, "");

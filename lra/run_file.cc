@@ -18,6 +18,7 @@
 #include "lra/option_facts.h"
 #include "lra/reflection.h"
 #include "lra/status_macros.h"
+#include "lra/textproto.h"
 
 namespace lra {
 namespace {
@@ -166,11 +167,32 @@ absl::StatusOr<ExperimentConfig> OnlySets(const std::vector<std::string>& sets,
   return only;
 }
 
+// Suites belong to a folder above this one: their type is there where the program has them.
+bool IsSuite(const std::string& path) {
+  const pb::Descriptor* const type =
+      pb::DescriptorPool::generated_pool()->FindMessageTypeByName("lra.SuiteFile");
+  if (type == nullptr) return false;
+  const std::unique_ptr<pb::Message> suite(
+      pb::MessageFactory::generated_factory()->GetPrototype(type)->New());
+  return ReadTextProto(path, suite.get()).ok();
+}
+
 std::string Chosen(absl::string_view comment, absl::string_view field, absl::string_view value) {
   return absl::StrCat("\n# ", comment, "\n", field, ": \"", absl::CEscape(value), "\"\n");
 }
 
 }  // namespace
+
+absl::StatusOr<RunFile> ReadRunFile(const std::string& path) {
+  RunFile run;
+  const absl::Status read = ReadTextProto(path, &run);
+  if (absl::IsInvalidArgument(read) && IsSuite(path)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(read.message(), "; this is a suite: lra run ", path));
+  }
+  LRA_RETURN_IF_ERROR(read);
+  return run;
+}
 
 absl::StatusOr<std::string> RunFileText(const ExperimentChoice& choice, absl::string_view path) {
   if (!choice.run_file.empty()) {

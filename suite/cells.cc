@@ -15,6 +15,7 @@
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/part.h"
+#include "lra/run_file.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "lra/textproto.h"
@@ -300,7 +301,12 @@ absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path) {
     LRA_ASSIGN_OR_RETURN(path, ConfigPath("suites", "suite", name_or_path));
   }
   SuiteFile suite;
-  LRA_RETURN_IF_ERROR(ReadTextProto(path, &suite));
+  const absl::Status read = ReadTextProto(path, &suite);
+  if (absl::IsInvalidArgument(read) && ReadRunFile(path).ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(read.message(), "; this is a run file: lra train --config ", path));
+  }
+  LRA_RETURN_IF_ERROR(read);
   return suite;
 }
 

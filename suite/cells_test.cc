@@ -9,13 +9,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
+#include "lra/files.h"
 #include "lra/fingerprint.h"
+#include "lra/folder_test_util.h"
+#include "suite/lists.h"
 
 namespace lra {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
@@ -285,6 +289,32 @@ TEST(LoadSuite, EveryFileOfTheProjectExpands) {
   }
   EXPECT_EQ(SuiteName("a/b/mine.textproto"), "mine");
   EXPECT_EQ(SuiteName("mine"), "mine");
+}
+
+TEST(LoadSuite, ARunFileIsToldApartFromASuite) {
+  const TestFolder folder;
+  const std::string suite = folder.File("suite.textproto"), run = folder.File("run.textproto"),
+                    neither = folder.File("neither.textproto");
+  ASSERT_TRUE(WriteFileAtomically(suite, "group { task: \"listops\" attention: \"relu\" }").ok());
+  ASSERT_TRUE(WriteFileAtomically(run, "task: \"listops\" attention: \"relu\"").ok());
+  ASSERT_TRUE(WriteFileAtomically(neither, "grupe { task: \"listops\" }").ok());
+  const auto as_suite = [](const std::string& path) {
+    return std::string(LoadSuite(path).status().message());
+  };
+  const auto as_run = [](const std::string& path) {
+    return std::string(ResolveExperiment({.run_file = path}).status().message());
+  };
+  EXPECT_THAT(as_suite(run),
+              EndsWith(absl::StrCat("; this is a run file: lra train --config ", run)));
+  EXPECT_THAT(as_run(suite), EndsWith(absl::StrCat("; this is a suite: lra run ", suite)));
+  EXPECT_THAT(std::string(SuiteOfLists({.run_file = suite}, "0").status().message()),
+              EndsWith(absl::StrCat("; this is a suite: lra run ", suite)));
+  EXPECT_EQ(as_suite(suite), "");
+  EXPECT_EQ(as_run(run), "");
+  for (const std::string& message : {as_suite(neither), as_run(neither)}) {
+    EXPECT_THAT(message, HasSubstr("has no field named \"grupe\""));
+    EXPECT_THAT(message, Not(HasSubstr("this is a ")));
+  }
 }
 
 // The names of all would fill a screen.

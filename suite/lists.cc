@@ -8,8 +8,8 @@
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/name_list.h"
+#include "lra/run_file.h"
 #include "lra/status_macros.h"
-#include "lra/textproto.h"
 #include "train/request.h"
 
 namespace lra {
@@ -31,8 +31,7 @@ absl::StatusOr<SuiteFile> SuiteOfLists(const ExperimentChoice& choice, const std
   suite.set_description("lra train with lists");
   SuiteGroup& group = *suite.add_group();
   if (!choice.run_file.empty()) {
-    RunFile run;
-    LRA_RETURN_IF_ERROR(ReadTextProto(choice.run_file, &run));
+    LRA_ASSIGN_OR_RETURN(const RunFile run, ReadRunFile(choice.run_file));
     if (!run.task().empty()) group.add_task(run.task());
     *group.mutable_attention() = run.attention();
     // The suite is read again from anywhere.

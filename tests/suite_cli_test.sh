@@ -45,6 +45,13 @@ group {
 }
 END
 
+# A suite and a run file are told apart.
+run_file=$here/../configs/runs/quickstart.textproto
+expect 2 'this is a suite: lra run mine.textproto$' "$lra" train --config mine.textproto
+expect 2 'this is a suite: lra run mine.textproto$' "$lra" train --config mine.textproto --task listops,text
+expect 2 "this is a run file: lra train --config $run_file\$" "$lra" run "$run_file"
+expect 2 'unknown field "lr".*; `lra config` with the same flags lists every field$' "$lra" train --task listops --attention linear --set lr=0.1
+
 # A plan measures the tasks whose data is there.
 expect 0 'listops-linear-smoke.* measured steps' "$lra" run tasks.textproto --dry-run
 expect 0 '^text-linear-smoke.* could not be measured: no data set in .*lra data prepare text' "$lra" run tasks.textproto --dry-run
