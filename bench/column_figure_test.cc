@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "bench/gnuplot.h"
 #include "bench/picture_test_util.h"
+#include "lra/files.h"
 #include "lra/folder_test_util.h"
 
 namespace lra {
@@ -110,6 +112,43 @@ TEST(DrawPictures, SaysWhatGnuplotDidNotUnderstand) {
     GTEST_SKIP() << drawn.status();
   EXPECT_EQ(drawn.status().code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(drawn.status().message()), HasSubstr("a-1.gp"));
+}
+
+// A gnuplot that writes nothing but this text into STEM.pdf.
+std::string PdfWriter(const TestFolder& folder, const std::string& pdf) {
+  std::string program = folder.File("gnuplot");
+  EXPECT_EQ(WriteFileAtomically(
+                program, absl::StrCat("#!/bin/sh\nprintf %s '", pdf, "' >\"${1%.gp}.pdf\"\n")),
+            absl::OkStatus());
+  EXPECT_EQ(chmod(program.c_str(), 0755), 0);
+  return program;
+}
+
+TEST(DrawPictures, TakesThePlainDateOutOfAPdf) {
+  const TestFolder folder;
+  const std::string gnuplot =
+      PdfWriter(folder, "%PDF-1.5 << /CreationDate (D:20261128062436Z) >> %%EOF");
+  ::testing::internal::CaptureStderr();
+  const auto drawn =
+      DrawPictures({[](const std::string&) { return ""; }}, folder.File("a"), gnuplot);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  EXPECT_EQ(*ReadFile(folder.File("a-1.pdf")),
+            "%PDF-1.5 << /CreationDate (D:19700101000000Z) >> %%EOF");
+}
+
+// cairo 1.18 compresses the date.
+TEST(DrawPictures, SaysOnceThatAPdfHoldsTheTimeOfDrawing) {
+  const TestFolder folder;
+  const std::string pdf = "%PDF-1.7 << /Type /ObjStm >> %%EOF";
+  const GnuplotPicture picture = [](const std::string&) { return ""; };
+  ::testing::internal::CaptureStderr();
+  const auto drawn = DrawPictures({picture, picture}, folder.File("a"), PdfWriter(folder, pdf));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            absl::StrCat("note: ", folder.File("a-1.pdf"), " holds the time of drawing\n"));
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  EXPECT_THAT(*drawn, ElementsAre(folder.File("a-1"), folder.File("a-2")));
+  for (const std::string& stem : *drawn) EXPECT_EQ(*ReadFile(stem + ".pdf"), pdf);
 }
 
 TEST(PictureFiles, NamesAllFormats) { EXPECT_EQ(PictureFiles("a-1"), "a-1.svg, .pdf and .png"); }

@@ -46,9 +46,10 @@ extern const char kColumnStyle[];
 using GnuplotPicture = std::function<std::string(const std::string& stem)>;
 
 // Writes PREFIX-1.gp, draws PREFIX-1.svg, .pdf and .png, ... and returns the stems PREFIX-1, ...
-// One program and one gnuplot make the same bytes at any time. FailedPrecondition, with what to
-// install, where there is no `gnuplot` or it lacks a terminal; the programs are then there all the
-// same.
+// One program and one gnuplot make the same bytes at any time, except the PDFs of cairo 1.18 and
+// later, whose time of drawing is compressed; a note on standard error names the first.
+// FailedPrecondition, with what to install, where there is no `gnuplot` or it lacks a terminal; the
+// programs are then there all the same.
 absl::StatusOr<std::vector<std::string>> DrawPictures(const std::vector<GnuplotPicture>& pictures,
                                                       const std::string& prefix,
                                                       const std::string& gnuplot = "gnuplot");
