@@ -26,37 +26,43 @@ const PublishedRow* OnlyRowOf(const PublishedTable& published, const std::string
   return only;
 }
 
-// The printed number in a column; empty where the row has none.
-std::string NumberIn(const PublishedRow& row, const std::string& column) {
-  for (const PublishedCell& cell : row.cells()) {
-    if (cell.column() == column && cell.has_value() && !cell.is_failed())
-      return PrintedNumber(cell.value());
-  }
-  return "";
+// What is asked of a column: the effect's metric, on the split of the ablation.
+struct Asked {
+  const PublishedTable& table;
+  const std::string& metric;
+  const std::string& split;
+};
+
+bool HasNumber(const PublishedCell* cell) {
+  return cell != nullptr && cell->has_value() && !cell->is_failed();
 }
 
-std::set<std::string> NameSet(const std::vector<std::string>& names) {
-  return {names.begin(), names.end()};
-}
-
-std::optional<PrintedEffect> PrintedOnTask(const AblationEffect& effect, const PublishedRow& level,
+std::optional<PrintedEffect> PrintedOnTask(const Asked& asked, const AblationEffect& effect,
+                                           const PublishedRow& level,
                                            const PublishedRow& reference) {
-  PrintedEffect printed{
-      &effect, {effect.task}, NumberIn(level, effect.task), NumberIn(reference, effect.task)};
-  if (printed.level.empty() || printed.reference.empty()) return std::nullopt;
-  return printed;
+  const auto cell_in = [&](const PublishedRow& row) {
+    return FindCell(asked.table, row, effect.task, asked.metric, asked.split);
+  };
+  const PublishedCell *const of_level = cell_in(level), *const of_reference = cell_in(reference);
+  if (!HasNumber(of_level) || !HasNumber(of_reference) ||
+      of_level->column() != of_reference->column())
+    return std::nullopt;
+  return PrintedEffect{&effect,
+                       {of_level->column()},
+                       {effect.task},
+                       PrintedNumber(of_level->value()),
+                       PrintedNumber(of_reference->value())};
 }
 
-std::optional<PrintedEffect> PrintedOnAverage(const PublishedTable& published,
-                                              const AblationEffect& effect,
+std::optional<PrintedEffect> PrintedOnAverage(const Asked& asked, const AblationEffect& effect,
                                               const PublishedRow& level,
                                               const PublishedRow& reference) {
-  PrintedEffect printed{&effect, AveragedColumns(level), AverageText(published, level),
-                        AverageText(published, reference)};
-  if (!level.has_average() || !reference.has_average() ||
-      NameSet(printed.columns) != NameSet(AveragedColumns(reference)))
+  const std::multiset<std::string> tasks =
+      AveragedTasks(asked.table, level, asked.metric, asked.split);
+  if (tasks.empty() || tasks != AveragedTasks(asked.table, reference, asked.metric, asked.split))
     return std::nullopt;
-  return printed;
+  return PrintedEffect{&effect, AveragedColumns(level), tasks, AverageText(asked.table, level),
+                       AverageText(asked.table, reference)};
 }
 
 std::optional<PrintedEffect> PrintedOf(const Ablation& ablation, const PublishedTable& published,
@@ -68,15 +74,9 @@ std::optional<PrintedEffect> PrintedOf(const Ablation& ablation, const Published
   const PublishedRow* const level = OnlyRowOf(published, factor.levels[change.level]);
   const PublishedRow* const reference = OnlyRowOf(published, factor.levels[0]);
   if (level == nullptr || reference == nullptr) return std::nullopt;
-  std::optional<PrintedEffect> printed =
-      effect.is_average() ? PrintedOnAverage(published, effect, *level, *reference)
-                          : PrintedOnTask(effect, *level, *reference);
-  if (!printed) return std::nullopt;
-  const bool are_alike =
-      std::all_of(printed->columns.begin(), printed->columns.end(), [&](const std::string& column) {
-        return IsAlike(ColumnOf(published, column), effect.metric->name(), ablation.split);
-      });
-  return are_alike ? printed : std::nullopt;
+  const Asked asked = {published, effect.metric->name(), ablation.split};
+  return effect.is_average() ? PrintedOnAverage(asked, effect, *level, *reference)
+                             : PrintedOnTask(asked, effect, *level, *reference);
 }
 
 size_t DecimalsIn(const std::string& number) {
@@ -120,10 +120,10 @@ std::string ApartText(const AblationResult& result, const std::vector<PrintedEff
   std::string text =
       "What is printed has sizes, budgets and runs of its own and no interval, so neither "
       "difference confirms or refutes the other.";
-  std::set<std::string> tasks;
+  std::multiset<std::string> tasks;
   for (const AblationTask& task : result.ablation.tasks) tasks.insert(task.task);
   for (const PrintedEffect& printed : effects) {
-    if (!printed.ours->is_average() || NameSet(printed.columns) == tasks) continue;
+    if (!printed.ours->is_average() || printed.tasks == tasks) continue;
     absl::StrAppend(&text, " Ours is another average: of ", absl::StrJoin(tasks, ", "), ".");
     break;
   }

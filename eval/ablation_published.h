@@ -3,6 +3,7 @@
 #ifndef LRA_EVAL_ABLATION_PUBLISHED_H_
 #define LRA_EVAL_ABLATION_PUBLISHED_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct PrintedEffect {
   const AblationEffect* ours = nullptr;
   // The column in print, or those that the average in print is over.
   std::vector<std::string> columns;
-  std::string level, reference;  // "55.23"
+  std::multiset<std::string> tasks;  // of these columns
+  std::string level, reference;      // "55.23"
 };
 
 // Main effects on a task stand beside the column of that task, those on the average of the tasks

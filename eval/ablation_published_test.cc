@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 // One attention instead of another: rows A and B of data set P, 1.8 points apart, on each task.
@@ -89,6 +91,39 @@ TEST(AblationPublished, ColumnsOfATaskStandBesideTheEffectOnIt) {
   EXPECT_THAT(text, EndsWith("cosFormer: the only row of its table that its authors trained; the "
                              "training code was not released.\n"));
   EXPECT_THAT(PrintedEffects(Compared("transformer", "cosformer", {"listops"}), table4), SizeIs(1));
+}
+
+TEST(AblationPublished, ColumnsOfOtherNamesSayTheirTask) {
+  PublishedTable table;
+  for (const char* name : {"Text (%)", "Image (%)"}) {
+    PublishedColumn* const column = table.add_columns();
+    column->set_name(name);
+    column->set_metric(kAccuracy);
+    column->set_task(column->name() == "Text (%)" ? "text" : "image");
+  }
+  const auto add_row = [&](const std::string& method, double text, double image) {
+    PublishedRow* const row = table.add_rows();
+    row->set_method(method);
+    row->add_cells()->set_column("Text (%)");
+    row->mutable_cells(0)->set_value(text);
+    row->add_cells()->set_column("Image (%)");
+    row->mutable_cells(1)->set_value(image);
+    row->set_average((text + image) / 2);
+  };
+  add_row("relu", 50, 60);
+  add_row("cosformer", 52, 61);
+  const AblationResult result = Compared("relu", "cosformer", {"text", "image"});
+  std::map<std::string, std::vector<std::string>> columns;
+  for (const PrintedEffect& effect : PrintedEffects(result, table))
+    columns[effect.ours->task] = effect.columns;
+  EXPECT_THAT(columns, ElementsAre(Pair("", ElementsAre("Text (%)", "Image (%)")),
+                                   Pair("image", ElementsAre("Image (%)")),
+                                   Pair("text", ElementsAre("Text (%)"))));
+  EXPECT_THAT(
+      PrintedEffectsText(result, table),
+      AllOf(HasSubstr("+2.00 points (52.00 - 50.00)"), HasSubstr("+1.00 points (61.00 - 60.00)"),
+            HasSubstr("the average of Text (%), Image (%) | +1.50 points (56.50 - 55.00)"),
+            Not(HasSubstr("another average"))));
 }
 
 TEST(AblationPublished, WhatIsNotPrintedHasNoRow) {

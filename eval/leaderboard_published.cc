@@ -63,23 +63,14 @@ void DropRecalled(PublishedTable* table) {
 PublishedRows::Row AlignRow(const PublishedTable& source, const PublishedRow& row,
                             absl::string_view split, const LeaderboardTable& table) {
   PublishedRows::Row aligned{row, {}, std::nullopt, {}};
-  aligned.cells.resize(table.tasks.size());
   const std::string& metric = table.metric->name();
-  for (const PublishedCell& cell : row.cells()) {
-    const PublishedColumn column = ColumnOf(source, cell.column());
-    const auto it = std::find(table.tasks.begin(), table.tasks.end(), column.task());
-    if (it == table.tasks.end() || !IsAlike(column, metric, split)) continue;
-    aligned.cells[it - table.tasks.begin()] = cell;
+  for (const std::string& task : table.tasks) {
+    const PublishedCell* const cell = FindCell(source, row, task, metric, split);
+    aligned.cells.push_back(cell == nullptr ? std::nullopt : std::optional(*cell));
   }
-  const std::vector<std::string> averaged = AveragedColumns(row);
-  const std::set<std::string> of(averaged.begin(), averaged.end());
-  const bool are_alike = std::all_of(
-      averaged.begin(), averaged.end(),
-      [&](const std::string& column) { return IsAlike(ColumnOf(source, column), metric, split); });
-  if (row.has_average() && of.size() > 1 && are_alike &&
-      of == std::set<std::string>(table.tasks.begin(), table.tasks.end())) {
+  const std::multiset<std::string> tasks(table.tasks.begin(), table.tasks.end());
+  if (tasks.size() > 1 && AveragedTasks(source, row, metric, split) == tasks)
     aligned.average = row.average();
-  }
   return aligned;
 }
 

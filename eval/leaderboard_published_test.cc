@@ -201,6 +201,24 @@ TEST(LeaderboardPublishedTest, MetricsAreNotMixed) {
   EXPECT_FALSE(RowOf(shown[0], "cosformer").average);
 }
 
+// Cells and averages go by the tasks that columns say, not by their names.
+TEST(LeaderboardPublishedTest, ColumnsOfOtherNamesSayTheirTask) {
+  PublishedTable table = Load("cosformer2022");
+  for (PublishedRow& row : *table.mutable_rows()) {
+    for (PublishedCell& cell : *row.mutable_cells()) {
+      if (cell.column() == "image") cell.set_column("Image (%)");
+    }
+  }
+  PublishedColumn* const column = table.add_columns();
+  column->set_name("Image (%)");
+  column->set_task("image");
+  const auto shown = Build(OnTasks(FiveTasks()), {table}).tables.at(0).published;
+  ASSERT_THAT(shown, SizeIs(1));
+  const PublishedRows::Row& row = RowOf(shown[0], "cosformer");
+  for (const auto& cell : row.cells) EXPECT_TRUE(cell);
+  EXPECT_EQ(row.average, 55.23);
+}
+
 // The 2020 rows of the cosFormer paper are copies of the benchmark's own table.
 TEST(LeaderboardPublishedTest, CopiesAreShownOnce) {
   const PublishedTable first = Load("lra2020"), second = Load("cosformer2022");

@@ -103,18 +103,17 @@ std::vector<PublishedPlace> PlacesOf(const PublishedTable& table, const ProfileB
   const bool is_what_is_printed = group.split == "test" && group.data->data().is_canonical();
   if (ladder.empty() || !is_what_is_printed || !group.metric->traits().is_proportion) return places;
   for (const PublishedRow& row : table.rows()) {
-    for (const PublishedCell& cell : row.cells()) {
-      if (cell.column() != group.task || !cell.has_value() || cell.is_failed()) continue;
-      if (ColumnOf(table, cell.column()).metric() != group.metric->name()) continue;
-      const double value = cell.value() / group.metric->traits().scale;
-      const int64_t right = std::llround(value * static_cast<double>(board.examples));
-      const Interval own = ProportionInterval(EstimateOfCounts({right}, board.examples),
-                                              board.examples, board.confidence);
-      // Their examples are not ours: a bar, too, is known to so many of ours only.
-      const Interval interval{value - kTwoSamples * (value - own.low),
-                              value + kTwoSamples * (own.high - value)};
-      places.push_back({row.label(), value, PlaceOnLadder(*group.metric, value, interval, ladder)});
-    }
+    const PublishedCell* const cell =
+        FindCell(table, row, group.task, group.metric->name(), group.split);
+    if (cell == nullptr || !cell->has_value() || cell->is_failed()) continue;
+    const double value = cell->value() / group.metric->traits().scale;
+    const int64_t right = std::llround(value * static_cast<double>(board.examples));
+    const Interval own = ProportionInterval(EstimateOfCounts({right}, board.examples),
+                                            board.examples, board.confidence);
+    // Their examples are not ours: a bar, too, is known to so many of ours only.
+    const Interval interval{value - kTwoSamples * (value - own.low),
+                            value + kTwoSamples * (own.high - value)};
+    places.push_back({row.label(), value, PlaceOnLadder(*group.metric, value, interval, ladder)});
   }
   absl::c_stable_sort(places, [&](const PublishedPlace& a, const PublishedPlace& b) {
     return group.metric->Better(a.value, b.value);

@@ -21,6 +21,11 @@ int AverageDecimals(const PublishedTable& table) {
   return table.has_average_decimals() ? static_cast<int>(table.average_decimals()) : 2;
 }
 
+// Whether that is our metric on that split.
+bool IsAlike(const PublishedColumn& column, absl::string_view metric, absl::string_view split) {
+  return column.metric() == metric && column.split() == split;
+}
+
 bool IsClass(absl::string_view name) { return name == "P" || name == "S" || name == "R"; }
 
 absl::Status CheckCell(const PublishedTable& table, const PublishedCell& cell) {
@@ -115,8 +120,14 @@ PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name) {
   return column;
 }
 
-bool IsAlike(const PublishedColumn& column, absl::string_view metric, absl::string_view split) {
-  return column.metric() == metric && column.split() == split;
+const PublishedCell* FindCell(const PublishedTable& table, const PublishedRow& row,
+                              absl::string_view task, absl::string_view metric,
+                              absl::string_view split) {
+  for (const PublishedCell& cell : row.cells()) {
+    const PublishedColumn column = ColumnOf(table, cell.column());
+    if (column.task() == task && IsAlike(column, metric, split)) return &cell;
+  }
+  return nullptr;
 }
 
 std::vector<std::string> ColumnNames(const PublishedTable& table) {
@@ -137,6 +148,18 @@ std::vector<std::string> AveragedColumns(const PublishedRow& row) {
     if (cell.has_value()) columns.push_back(cell.column());
   }
   return columns;
+}
+
+std::multiset<std::string> AveragedTasks(const PublishedTable& table, const PublishedRow& row,
+                                         absl::string_view metric, absl::string_view split) {
+  if (!row.has_average()) return {};
+  std::multiset<std::string> tasks;
+  for (const std::string& name : AveragedColumns(row)) {
+    const PublishedColumn column = ColumnOf(table, name);
+    if (!IsAlike(column, metric, split)) return {};
+    tasks.insert(column.task());
+  }
+  return tasks;
 }
 
 std::string PrintedNumber(double value) {

@@ -3,6 +3,7 @@
 #ifndef LRA_EVAL_PUBLISHED_H_
 #define LRA_EVAL_PUBLISHED_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,23 @@ absl::StatusOr<PublishedTable> LoadPublishedTable(absl::string_view name);
 
 // What the column's numbers are, with the fields filled that the table leaves empty.
 PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name);
-// Whether that is our metric on that split: nothing else stands beside ours.
-bool IsAlike(const PublishedColumn& column, absl::string_view metric, absl::string_view split);
+
+// The row's cell of our metric on that split of the task; null where it has none. Nothing else
+// stands beside ours.
+const PublishedCell* FindCell(const PublishedTable& table, const PublishedRow& row,
+                              absl::string_view task, absl::string_view metric,
+                              absl::string_view split);
 
 // Names of the columns that rows with cells have, in the order of their first cells.
 std::vector<std::string> ColumnNames(const PublishedTable& table);
 
 // Columns that the row's average is over.
 std::vector<std::string> AveragedColumns(const PublishedRow& row);
+
+// The tasks of these columns, once for each; empty where the row has no average, or one over
+// numbers that are not our metric on that split.
+std::multiset<std::string> AveragedTasks(const PublishedTable& table, const PublishedRow& row,
+                                         absl::string_view metric, absl::string_view split);
 
 // "65.90", "0.621": a printed number with two decimals, or as many as it was printed with.
 std::string PrintedNumber(double value);
