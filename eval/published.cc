@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <set>
 
@@ -17,6 +18,8 @@
 namespace lra {
 namespace {
 
+constexpr int kMostDecimals = 6;  // of a printed number
+
 int AverageDecimals(const PublishedTable& table) {
   return table.has_average_decimals() ? static_cast<int>(table.average_decimals()) : 2;
 }
@@ -26,21 +29,40 @@ bool IsAlike(const PublishedColumn& column, absl::string_view metric, absl::stri
   return column.metric() == metric && column.split() == split;
 }
 
-bool IsClass(absl::string_view name) { return name == "P" || name == "S" || name == "R"; }
+absl::Status CheckClass(absl::string_view name) {
+  if (name == "P" || name == "S" || name == "R") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("evidence_class is \"", name, "\"; there are P, S and R"));
+}
+
+bool IsPercent(const PublishedTable& table, absl::string_view column) {
+  return ColumnOf(table, column).unit() == "%";
+}
+
+absl::Status CheckNumber(absl::string_view name, double value, bool is_percent) {
+  if (std::isfinite(value) && value >= 0 && (!is_percent || value <= 100)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, ", outside",
+                                                 is_percent ? " 0 .. 100 percent" : " 0 .. inf"));
+}
 
 absl::Status CheckCell(const PublishedTable& table, const PublishedCell& cell) {
   if (!cell.has_value() && !cell.is_failed())
     return absl::InvalidArgumentError(absl::StrCat(cell.column(), " has no value"));
-  const bool is_percent = ColumnOf(table, cell.column()).unit() == "%";
-  if (!std::isfinite(cell.value()) || cell.value() < 0 || (is_percent && cell.value() > 100)) {
-    return absl::InvalidArgumentError(absl::StrCat(cell.column(), " is ", cell.value(), ", outside",
-                                                   is_percent ? " 0 .. 100 percent" : " 0 .. inf"));
-  }
+  LRA_RETURN_IF_ERROR(CheckNumber(cell.column(), cell.value(), IsPercent(table, cell.column())));
   if (cell.has_spread() && table.spread().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(cell.column(), " has a spread; `spread` of the table does not say which"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckAverage(const PublishedTable& table, const PublishedRow& row) {
+  if (!row.has_average()) return absl::OkStatus();
+  const std::vector<std::string> columns = AveragedColumns(row);
+  const bool is_percent =
+      std::all_of(columns.begin(), columns.end(),
+                  [&](const std::string& column) { return IsPercent(table, column); });
+  return CheckNumber("average", row.average(), is_percent);
 }
 
 absl::Status CheckCells(const PublishedTable& table, const PublishedRow& row) {
@@ -54,17 +76,14 @@ absl::Status CheckCells(const PublishedTable& table, const PublishedRow& row) {
       return absl::InvalidArgumentError(absl::StrCat("column ", cell.column(), " occurs twice"));
     LRA_RETURN_IF_ERROR(CheckCell(table, cell));
   }
-  return absl::OkStatus();
+  return CheckAverage(table, row);
 }
 
 absl::Status CheckRow(const PublishedTable& table, const PublishedRow& row) {
   absl::Status status = CheckCells(table, row);
-  if (row.method().empty() || row.label().empty()) {
+  if (row.method().empty() || row.label().empty())
     status = absl::InvalidArgumentError("needs method and label");
-  } else if (!IsClass(EvidenceOf(table, row))) {
-    status = absl::InvalidArgumentError(
-        absl::StrCat("evidence_class is \"", EvidenceOf(table, row), "\"; there are P, S and R"));
-  }
+  if (status.ok()) status = CheckClass(EvidenceOf(table, row));
   return Annotate(status, absl::StrCat("row \"", row.method(), "\""));
 }
 
@@ -87,6 +106,11 @@ absl::Status CheckTable(const PublishedTable& table, absl::string_view name) {
   }
   if (table.source().empty() || table.protocol().empty() || table.evidence_class().empty()) {
     return absl::InvalidArgumentError("needs source, protocol and evidence_class");
+  }
+  LRA_RETURN_IF_ERROR(CheckClass(table.evidence_class()));
+  if (table.average_decimals() > uint32_t{kMostDecimals}) {
+    return absl::InvalidArgumentError(absl::StrCat("average_decimals is ", table.average_decimals(),
+                                                   ", must be at most ", kMostDecimals));
   }
   for (const PublishedColumn& column : table.columns()) LRA_RETURN_IF_ERROR(CheckColumn(column));
   for (const PublishedRow& row : table.rows()) LRA_RETURN_IF_ERROR(CheckRow(table, row));
@@ -163,7 +187,6 @@ std::multiset<std::string> AveragedTasks(const PublishedTable& table, const Publ
 }
 
 std::string PrintedNumber(double value) {
-  constexpr int kMostDecimals = 6;
   int decimals = 2;
   std::string text = absl::StrFormat("%.*f", decimals, value);
   while (decimals < kMostDecimals && std::abs(std::strtod(text.c_str(), nullptr) - value) > 1e-9)
@@ -220,7 +243,7 @@ std::vector<std::string> AuditAverages(const PublishedTable& table) {
   const double rounding = 0.5 * std::pow(10.0, -decimals) + 1e-9;
   std::vector<std::string> findings;
   for (const PublishedRow& row : table.rows()) {
-    if (!row.has_average() || !row.average_of().empty()) continue;
+    if (!row.has_average() || !row.average_of().empty() || AveragedColumns(row).empty()) continue;
     const double mean = MeanOfCells(row);
     if (std::abs(mean - row.average()) <= rounding) continue;
     findings.push_back(

@@ -18,7 +18,8 @@ inline constexpr char kRecalledClass[] = "R";
 
 // Loads configs/published/<name>.textproto. InvalidArgument (with the known names) for an unknown
 // one, and for a file that is incomplete or contradicts itself: no source, an unknown class of
-// evidence, a column twice, a cell without a value, a percentage outside 0 .. 100.
+// evidence, a column twice, a cell without a value, a percentage outside 0 .. 100 (of a cell or of
+// an average), averages of more than six decimals.
 absl::StatusOr<PublishedTable> LoadPublishedTable(absl::string_view name);
 
 // What the column's numbers are, with the fields filled that the table leaves empty.
@@ -63,7 +64,7 @@ std::string RemarksOn(const PublishedRow& row);
 double MeanOfCells(const PublishedRow& row);
 
 // Checks the arithmetic: returns one sentence for each row whose printed average differs from the
-// mean of its cells by more than the rounding of the average explains.
+// mean of its cells by more than the rounding of the average explains. Rows without values pass.
 std::vector<std::string> AuditAverages(const PublishedTable& table);
 
 }  // namespace lra

@@ -72,6 +72,15 @@ TEST(PublishedTest, TheAuditFindsAPlantedError) {
   EXPECT_THAT(AuditAverages(glue), ElementsAre(HasSubstr("is 83.2, its cells average 83.1")));
 }
 
+TEST(PublishedTest, TheAuditPassesOverRowsOfFailuresAlone) {
+  PublishedTable table;
+  PublishedRow* const row = table.add_rows();
+  row->set_average(50);
+  row->add_cells()->set_column("pathx");
+  row->mutable_cells(0)->set_is_failed(true);
+  EXPECT_THAT(AuditAverages(table), IsEmpty());
+}
+
 TEST(PublishedTest, TablesOfTheFiveTasksAreWholeAndPrimary) {
   const std::set<std::string> expected = {"listops", "text", "retrieval", "image", "pathfinder32"};
   for (const char* name : {"cosformer2022", "lra2020", "nystromformer", "skyformer"}) {
@@ -211,6 +220,35 @@ TEST_F(PublishedFileTest, ContradictionsAreNamed) {
               HasSubstr("column text occurs twice"));
   EXPECT_THAT(Refusal("columns { name: 'text' metric: 'nats' unit: '%' }"),
               HasSubstr("column \"text\": nats is in nats"));
+}
+
+TEST_F(PublishedFileTest, AveragesAreInTheRangeOfTheirCells) {
+  const auto refusal = [&](const std::string& average, const std::string& column) {
+    return Refusal(absl::StrCat("columns { name: 'speed' metric: 'speed' unit: 'images/s' } ",
+                                "rows { method: 'a' label: 'A' average: ", average,
+                                " cells { column: '", column, "' value: 60 } }"));
+  };
+  EXPECT_EQ(refusal("100", "text"), "");
+  EXPECT_THAT(refusal("550", "text"),
+              HasSubstr("row \"a\": average is 550, outside 0 .. 100 percent"));
+  EXPECT_THAT(refusal("nan", "text"), HasSubstr("average is nan, outside 0 .. 100 percent"));
+  EXPECT_EQ(refusal("550", "speed"), "");
+  EXPECT_THAT(refusal("inf", "speed"), HasSubstr("average is inf, outside 0 .. inf"));
+}
+
+TEST_F(PublishedFileTest, DecimalsOfAveragesAreFew) {
+  EXPECT_EQ(Refusal("average_decimals: 6"), "");
+  EXPECT_THAT(Refusal("average_decimals: 2000000000"),
+              HasSubstr("average_decimals is 2000000000, must be at most 6"));
+}
+
+// That each row has a class of its own excuses no wrong one of the table.
+TEST_F(PublishedFileTest, TheTableHasAClassOfEvidence) {
+  Write("published/mine",
+        "name: 'mine' source: 'me' protocol: 'mine' evidence_class: 'Q' rows { method: 'a' "
+        "label: 'A' evidence_class: 'P' cells { column: 'text' value: 60 } }");
+  EXPECT_THAT(std::string(LoadPublishedTable("mine").status().message()),
+              HasSubstr("mine.textproto: evidence_class is \"Q\"; there are P, S and R"));
 }
 
 TEST(PublishedTest, UnknownNameIsWrongUseAndListsTheKnownOnes) {
