@@ -183,7 +183,13 @@ absl::Status PrepareOnCluster(const PrepareOptions& options, const PartFlags& fl
     if (!context.json) std::cout << options.out << ": it was there already, nothing was done\n";
     return absl::OkStatus();
   }
-  return SubmitMissing(preparation, options.out, cluster, flags.is_dry, context);
+  if (flags.is_dry)
+    return SubmitMissing(preparation, options.out, cluster, /*is_dry=*/true, context);
+  // What is refused leaves no folder.
+  if (!FileExists(preparation.slurm_folder()))
+    LRA_RETURN_IF_ERROR(preparation.Missing({}).status());
+  LRA_ASSIGN_OR_RETURN(const auto lock, Submissions::Lock(preparation.slurm_folder()));
+  return SubmitMissing(preparation, options.out, cluster, /*is_dry=*/false, context);
 }
 
 }  // namespace lra

@@ -62,10 +62,7 @@ class BySlurm : public Executor {
   }
 
   absl::Status Train(const PlannedSuite& planned) override {
-    LRA_RETURN_IF_ERROR(MakeDirectories(SlurmFolder(out_)));
-    // Else two of these might submit the same runs.
-    const absl::StatusOr<FileLock> lock = FileLock::Acquire(JoinPath(SlurmFolder(out_), ".lock"));
-    if (!absl::IsUnimplemented(lock.status())) LRA_RETURN_IF_ERROR(lock.status());
+    LRA_ASSIGN_OR_RETURN(const auto lock, Submissions::Lock(SlurmFolder(out_)));
     LRA_RETURN_IF_ERROR(ReadQueue());
     LRA_ASSIGN_OR_RETURN(const std::vector<JobArray> arrays, Arrays(planned));
     std::vector<std::string> jobs = Submissions::QueuedJobs(items_);

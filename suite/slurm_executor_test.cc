@@ -10,6 +10,7 @@
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "suite/executor.h"
+#include "suite/submissions.h"
 #include "suite/suite_folder.h"
 
 namespace lra {
@@ -120,6 +121,20 @@ TEST_F(SlurmExecutorTest, WhatIsQueuedIsNotSubmittedAgain) {
                     HasSubstr("c  waiting   Slurm job 11_2 running\n")));
   EXPECT_EQ(SummaryText(*statuses), "0 of 3 runs finished, 3 left, 3 of them queued");
   EXPECT_EQ(QueueText(*statuses), "to cancel what is queued (running ones save): scancel 11 12\n");
+}
+
+TEST_F(SlurmExecutorTest, OneProcessSubmitsAtATime) {
+  Add("a", 20);
+  {
+    const auto lock = Submissions::Lock(options_.out + "/slurm");
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    const absl::Status second = Train();
+    EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(second.message()), HasSubstr("which submits jobs of this folder"));
+  }
+  EXPECT_EQ(Submitted(), "");
+  ASSERT_EQ(Train(), absl::OkStatus());
+  EXPECT_THAT(Script(1), HasSubstr("items=(\n  'a'\n)"));
 }
 
 TEST_F(SlurmExecutorTest, SaysWhatBecameOfElementsThatLeftTheQueue) {

@@ -64,6 +64,19 @@ std::string DescribeItem(const ItemState& item) {
                       " and wrote nothing here: cancelled, or do nodes not see this folder?");
 }
 
+absl::StatusOr<std::optional<FileLock>> Submissions::Lock(const std::string& folder) {
+  LRA_RETURN_IF_ERROR(MakeDirectories(folder));
+  absl::StatusOr<FileLock> lock = FileLock::Acquire(JoinPath(folder, ".lock"));
+  if (absl::IsUnimplemented(lock.status())) return std::optional<FileLock>();
+  if (absl::IsFailedPrecondition(lock.status())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(lock.status().message(),
+                     ", which submits jobs of this folder; begin again once it has ended"));
+  }
+  LRA_RETURN_IF_ERROR(lock.status());
+  return std::optional<FileLock>(*std::move(lock));
+}
+
 absl::StatusOr<Submissions> Submissions::Read(const std::string& folder) {
   Submissions submissions(fs::absolute(folder).lexically_normal().string());
   std::error_code none;

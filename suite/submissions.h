@@ -8,11 +8,13 @@
 #define LRA_SUITE_SUBMISSIONS_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lra/files.h"
 #include "suite/job_array.h"
 #include "suite/slurm.h"
 #include "suite/suite.pb.h"
@@ -35,6 +37,11 @@ using ItemStates = std::map<std::string, ItemState>;
 
 class Submissions {
  public:
+  // To be held from Read() to the last Submit(): two processes at once would submit the same items,
+  // both under one number. Makes the folder. FailedPrecondition while another process holds it;
+  // empty where the file system has no locks.
+  static absl::StatusOr<std::optional<FileLock>> Lock(const std::string& folder);
+
   // Those of the folder, which need not exist. The errors of reading a record.
   static absl::StatusOr<Submissions> Read(const std::string& folder);
 

@@ -112,6 +112,19 @@ expect 0 "^'/package/bin/lra' 'data' 'prepare'" env LRA_PROGRAM=/package/bin/lra
 expect 0 'dependency=afterok:JOB' "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --dry-run
 expect 0 'nothing was done' "$lra" data prepare pathfinder32 "${small[@]}" --executor slurm --parts 2
 [ ! -e far ] && [ ! -e far.parts ] || { echo "FAILED: a plan or a refused command left something"; failures=$((failures + 1)); }
+# Two at once would submit the same parts: here the first sbatch begins a second command.
+mkdir cluster
+cat >cluster/sbatch <<END
+#!/bin/sh
+if mkdir begun 2>/dev/null; then
+  "$lra" data prepare pathfinder32 ${small[*]} --out far --executor slurm --parts 2 >second 2>&1
+fi
+echo 11
+END
+printf '#!/bin/sh\n' >cluster/squeue
+chmod +x cluster/*
+expect 0 'scancel 11 11$' env PATH="$work/cluster:$PATH" "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2
+expect 0 'far.parts/slurm/.lock. is held by another process, which submits jobs of this folder' cat second
 expect 1 'lra data join' "$lra" train --task pathfinder32 "${smoke[@]}" --data parts/0 --out refused
 expect 0 'labels evaluated anew: 60' "$lra" data verify pathfinder32 --quiet
 expect 0 'sheet.png' "$lra" data show pathfinder32 --n 60 --png sheet.png
