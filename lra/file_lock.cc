@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
+#include "lra/held_lock.h"
 
 namespace lra {
 
@@ -23,16 +24,26 @@ bool IsFileOf(int descriptor, const std::string& name) {
          open_file.st_dev == named_file.st_dev && open_file.st_ino == named_file.st_ino;
 }
 
+absl::Status CannotOpenLock(const std::string& name, int error) {
+  return absl::InternalError(
+      absl::StrCat("cannot open lock \"", name, "\": ", std::strerror(error)));
+}
+
+// For errors other than that somebody holds it.
+absl::Status CannotLock(const std::string& name, int error) {
+  if (error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK) {
+    return absl::UnimplementedError(absl::StrCat("the file system of \"", name, "\" has no locks"));
+  }
+  return absl::InternalError(absl::StrCat("cannot lock \"", name, "\": ", std::strerror(error)));
+}
+
 }  // namespace
 
 absl::StatusOr<FileLock> FileLock::Acquire(absl::string_view path) {
   const std::string name(path);
   while (true) {
     const int descriptor = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor < 0) {
-      return absl::InternalError(
-          absl::StrCat("cannot open lock \"", name, "\": ", std::strerror(errno)));
-    }
+    if (descriptor < 0) return CannotOpenLock(name, errno);
     const bool is_locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
     const int error = errno;
     if (is_locked && IsFileOf(descriptor, name)) return FileLock(name, descriptor);
@@ -42,11 +53,25 @@ absl::StatusOr<FileLock> FileLock::Acquire(absl::string_view path) {
       return absl::FailedPreconditionError(
           absl::StrCat("\"", name, "\" is held by another process"));
     }
-    if (error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK) {
-      return absl::UnimplementedError(
-          absl::StrCat("the file system of \"", name, "\" has no locks"));
-    }
-    return absl::InternalError(absl::StrCat("cannot lock \"", name, "\": ", std::strerror(error)));
+    return CannotLock(name, error);
+  }
+}
+
+absl::StatusOr<bool> IsLockHeld(absl::string_view path) {
+  const std::string name(path);
+  while (true) {
+    // Nothing in a pipe's place is waited for.
+    const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0 && errno == ENOENT) return false;
+    if (descriptor < 0) return CannotOpenLock(name, errno);
+    const bool is_free = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0;
+    const int error = errno;
+    const bool is_newest = IsFileOf(descriptor, name);
+    ::close(descriptor);
+    if (is_free && is_newest) return false;
+    if (is_free) continue;  // its holder has removed it
+    if (error == EWOULDBLOCK) return true;
+    return CannotLock(name, error);
   }
 }
 

@@ -1,6 +1,9 @@
 #include "run_folder/run_claim.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <optional>
 
@@ -70,6 +73,22 @@ TEST(RunClaimTest, ALeaseOfAnotherMachineSaysThatItTrains) {
   ASSERT_TRUE(MakeDirectories(run).ok());
   EXPECT_FALSE(IsTraining(run));
   ASSERT_TRUE(WriteFileAtomically(run + "/.lease-3", "its-boot-id node7 4711 abcd 3\n").ok());
+  EXPECT_TRUE(IsTraining(run));
+}
+
+// The lock's file remains when a run ends, and any number of `lra status` may look at it at once.
+TEST(RunClaimTest, ThoseWhoLookDoNotTrain) {
+  const TestFolder folder;
+  const std::string run = folder.File("run");
+  ASSERT_TRUE(MakeDirectories(run).ok());
+  ASSERT_TRUE(WriteFileAtomically(run + "/.lock", "").ok());
+  const int looking = open((run + "/.lock").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(looking, 0);
+  ASSERT_EQ(flock(looking, LOCK_SH | LOCK_NB), 0);
+  EXPECT_FALSE(IsTraining(run));
+  close(looking);
+  const auto claim = RunClaim::Take(run);
+  ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_TRUE(IsTraining(run));
 }
 

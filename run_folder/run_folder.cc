@@ -12,6 +12,7 @@
 #include "eval/run_record.h"
 #include "lra/experiment.h"
 #include "lra/files.h"
+#include "lra/held_lock.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/curve.h"
@@ -170,11 +171,10 @@ std::optional<double> RunFolder::eta_seconds() const {
 }
 
 bool IsTraining(const std::string& path) {
-  const std::string lock = JoinPath(path, ".lock");
-  const absl::Status locked =
-      FileExists(lock) ? FileLock::Acquire(lock).status() : absl::OkStatus();
-  return absl::IsFailedPrecondition(locked) ||
-         Lease::SeemsHeld(LeasePath(path), /*counts_this_system=*/absl::IsUnimplemented(locked));
+  const absl::StatusOr<bool> is_locked = IsLockHeld(JoinPath(path, ".lock"));
+  return is_locked.value_or(false) ||
+         Lease::SeemsHeld(LeasePath(path),
+                          /*counts_this_system=*/absl::IsUnimplemented(is_locked.status()));
 }
 
 absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {

@@ -57,7 +57,7 @@ struct RunFolder {
   std::optional<double> eta_seconds() const;
 };
 
-// Whether another process holds the folder's lock; tried by taking it and releasing it at once.
+// Whether a process holds the folder's lock. Others who ask at the same time are not taken for it.
 bool IsTraining(const std::string& path);
 
 // NotFound, with a description of a run's folder, if the folder does not exist or holds neither

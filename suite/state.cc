@@ -31,19 +31,12 @@ std::string FailurePath(const std::string& out, const SuiteCell& cell) {
 }
 
 // A search's trial or pretraining is a part of a run that has not ended, however it ended itself.
+// What has ended stays so, whoever holds its folder.
 CellState StateOf(const RunFolder& folder, bool is_training) {
-  if (is_training) return CellState::kRunning;
-  if (!folder.part.empty()) return CellState::kStopped;
-  switch (folder.state) {
-    case RunState::kFinished:
-      return CellState::kFinished;
-    case RunState::kRunning:
-      return CellState::kRunning;
-    case RunState::kDiverged:
-      return CellState::kDiverged;
-    case RunState::kStopped:
-      break;
-  }
+  const bool is_whole = folder.part.empty();
+  if (is_whole && folder.state == RunState::kFinished) return CellState::kFinished;
+  if (is_whole && folder.state == RunState::kDiverged) return CellState::kDiverged;
+  if (is_training || (is_whole && folder.state == RunState::kRunning)) return CellState::kRunning;
   return CellState::kStopped;
 }
 

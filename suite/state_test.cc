@@ -89,6 +89,22 @@ TEST_F(SuiteStateTest, AKilledRunMayHaveLackedMemory) {
             "--memory): step 3");
 }
 
+TEST_F(SuiteStateTest, WhatHasARecordHasEndedWhoeverHoldsItsFolder) {
+  WriteRecord(cells_[0], 60, false);
+  WriteRecord(cells_[2], 60, true);
+  ASSERT_TRUE(MakeDirectories(RunDirectory(folder_.path(), cells_[1])).ok());
+  const auto lock_of = [&](const SuiteCell& cell) {
+    return FileLock::Acquire(JoinPath(RunDirectory(folder_.path(), cell), ".lock"));
+  };
+  const auto finished = lock_of(cells_[0]), begun = lock_of(cells_[1]),
+             diverged = lock_of(cells_[2]);
+  ASSERT_TRUE(finished.ok() && begun.ok() && diverged.ok());
+  const std::vector<CellStatus> statuses = ReadStatuses(folder_.path(), cells_);
+  EXPECT_EQ(statuses[0].state, CellState::kFinished);
+  EXPECT_EQ(statuses[1].state, CellState::kRunning);
+  EXPECT_EQ(statuses[2].state, CellState::kDiverged);
+}
+
 TEST_F(SuiteStateTest, WhatCannotBeReadIsThatRunsStateAlone) {
   WriteRecord(cells_[0], 60, false);
   WriteRecord(cells_[1], 60, false);
