@@ -19,6 +19,7 @@
 #include "models/attention_names.h"
 #include "models/base/device_work.h"
 #include "models/base/fake_device.h"
+#include "models/base/fake_refusal.h"
 #include "models/next_token_model.h"
 #include "run_folder/divergence.h"
 #include "tests/training_fixture.h"
@@ -283,6 +284,37 @@ TEST_F(StepGraphsTest, WhatIsUsedLeastGivesWay) {
   EXPECT_FALSE(take(3, 1));
   EXPECT_TRUE(take(2, 1)) << "used too often to go";
   EXPECT_EQ(graphs->captures(), 3);
+}
+
+// All of the step was asked for when the device refuses it: its update was counted, by which RADAM
+// rectifies and an average weighs.
+TEST_F(StepGraphsTest, ARefusedCaptureIsNoUpdate) {
+  const std::vector<std::string> sets = {"model.layers=1", "train.steps=40", "optimizer.kind=RADAM",
+                                         "optimizer.average_decay=0.9"};
+  const std::vector<Left> eager = Eager(OnFake("eager", "linear", sets, "on"));
+  const auto run = OpenRun(OnFake("refused", "linear", sets, "on"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const StreamScope stream((*run)->model->parameters().device());
+  const LabelObjective objective(**run);
+  const Stage stage = LabelStage(objective, run->get());
+  UploadSlots uploads((*run)->model->parameters().device());
+  const auto graphs = StepGraphs::Create(**run, stage, &uploads);
+  ASSERT_NE(graphs, nullptr);
+  const FakeGraphRefusal refusal;
+  std::vector<Left> all;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    auto asked = graphs->Take(BatchAt(**run, step), step, objective.MakeSchedule(step).At(step));
+    ASSERT_TRUE(asked.ok()) << asked.status();
+    EXPECT_FALSE(asked->is_repeated) << step;
+    asked->result.Read();
+    all.push_back({asked->result.loss_sum, static_cast<double>(asked->result.correct),
+                   asked->gradient_norm.item<double>()});
+  }
+  EXPECT_EQ(all, eager);
+  const WeightAverage::Scope judged = (*run)->optimizer->UseJudgedWeights();
+  const auto state = (*run)->optimizer->State();
+  EXPECT_EQ(state.back().first, "average_updates");
+  EXPECT_EQ(state.back().second.item<double>(), kSteps);
 }
 
 TEST_F(StepGraphsTest, SaysWhyNot) {

@@ -261,7 +261,6 @@ at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tens
     at::_foreach_mul_(gradients, factor.to(gradients[0].scalar_type()));
   }
   NoteFailure(raw_norm.isfinite().logical_and_(loss.isfinite()).logical_not_().to(at::kFloat));
-  ++updates_;
   for (size_t g = 0; g < groups_.size(); ++g) {
     UpdateOnDevice(groups_[g], schedule,
                    rates.defined() ? rates.select(0, static_cast<int64_t>(g)) : at::Tensor());
@@ -271,6 +270,7 @@ at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tens
     average_->Add(has_failed_,
                   rates.defined() ? rates.select(0, row).flatten().select(0, 0) : at::Tensor());
   }
+  ++updates_;  // at last: a step that throws is none
   return raw_norm;
 }
 

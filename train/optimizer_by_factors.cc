@@ -74,7 +74,7 @@ void Optimizer::UpdateRectified(Group& group, const ScheduleValue& schedule) {
 at::Tensor Optimizer::FactorsOnDevice(const Group& group, const ScheduleValue& schedule) const {
   at::Tensor row = at::empty({Factors::kCount}, has_failed_.options());
   int64_t place = 0;
-  for (const double factor : FactorsAt(group, schedule, updates_).Row())
+  for (const double factor : FactorsAt(group, schedule, updates_ + 1).Row())
     row.select(0, place++).fill_(factor);
   return row;
 }

@@ -2,6 +2,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/ones.h>
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -77,6 +78,25 @@ TEST_P(OnADevice, StepsAsTheHostWithoutWaiting) {
 
 TEST_P(OnADevice, ClipsEachGradientAsTheHost) {
   ExpectStepsAsTheHost(OptimizerConfig::EACH_PARAMETER);
+}
+
+// What a device refuses in the middle of a step is no update.
+TEST_P(OnADevice, AStepThatThrowsIsNotCounted) {
+  ParameterStore store(1);
+  const at::Device fake = FakeDevice();
+  store.Create("a", {2}, Initializer::Ones());
+  store.MoveTo(fake);
+  OptimizerConfig config = ConfigOf(1);
+  config.set_average_decay(0.9f);
+  Optimizer optimizer(config, store);
+  const at::Tensor loss = at::ones({}, fake), before = optimizer.Rates(ValueAt(0));
+  SetGradient(store, 0.1);
+  // Groups behind the first one lack their rates.
+  EXPECT_THROW(optimizer.StepOnDevice(ValueAt(0), loss, before.narrow(0, 0, 1).to(fake)),
+               c10::Error);
+  EXPECT_TRUE(optimizer.Rates(ValueAt(0)).equal(before));
+  optimizer.StepOnDevice(ValueAt(0), loss);
+  EXPECT_FALSE(optimizer.Rates(ValueAt(0)).equal(before)) << "the share of the average moves";
 }
 
 TEST_P(OnADevice, NothingChangesOnceANumberIsNotFinite) {

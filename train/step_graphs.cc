@@ -124,16 +124,20 @@ void StepGraphs::Capture(const HostBatch& batch, const std::vector<at::Tensor>& 
   stage_.optimizer->ZeroGradients();
   shape->block = uploads_->block().clone();
   shape->inputs = UnpackViews(shape->block, on_host);
+  bool is_counted = false;
   try {
-    shape->graph =
-        graphs_->Capture([&] { shape->outputs = Compute(batch, shape->inputs, schedule); });
-    stage_.optimizer->CountUpdates(-1);
+    shape->graph = graphs_->Capture([&] {
+      shape->outputs = Compute(batch, shape->inputs, schedule);
+      is_counted = true;
+    });
     ++captures_;
   } catch (const c10::Error& error) {
     is_refused_ = true;
     shape->outputs = {};
     if (!is_quiet_) PrintEager(stage_, error.what_without_backtrace());
   }
+  // Nothing was updated, be it that the work is recorded or that it was refused at its end.
+  if (is_counted) stage_.optimizer->CountUpdates(-1);
 }
 
 // The outputs are copies: the next replay writes over the graph's own.

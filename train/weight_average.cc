@@ -36,13 +36,13 @@ void WeightAverage::Add(const at::Tensor& is_void, const at::Tensor& share) {
   LRA_CHECK(!is_in_use_);
   const c10::NoGradGuard no_gradient;
   const double own_share = NextShare();
-  CountUpdates(1);
   if (!is_void.defined()) {
     for (Pair& pair : pairs_) pair.other.lerp_(pair.value, own_share);
-    return;
+  } else {
+    const at::Tensor counts = share.defined() ? (1 - is_void) * share : (1 - is_void) * own_share;
+    for (Pair& pair : pairs_) pair.other.lerp_(pair.value, counts.to(pair.value.scalar_type()));
   }
-  const at::Tensor counts = share.defined() ? (1 - is_void) * share : (1 - is_void) * own_share;
-  for (Pair& pair : pairs_) pair.other.lerp_(pair.value, counts.to(pair.value.scalar_type()));
+  CountUpdates(1);  // at last: one that throws is none
 }
 
 void WeightAverage::Exchange() {

@@ -10,12 +10,14 @@
 
 #include "models/base/fake_device.h"
 #include "models/base/fake_device_call.h"
+#include "models/base/fake_refusal.h"
 #include "models/base/fake_streams.h"
 
 namespace lra::internal {
 namespace {
 
 std::atomic<FakeGraph*> captured = nullptr;
+std::atomic<int> refusals = 0;
 
 c10::StorageImpl* StorageOf(const at::Tensor& tensor) {
   return tensor.storage().unsafeGetStorageImpl();
@@ -56,6 +58,7 @@ class Graphs : public DeviceGraphs {
     }
     captured = nullptr;
     graph->EndCapture();
+    TORCH_CHECK(refusals == 0, "the fake device refuses the graph");
     return graph;
   }
 };
@@ -173,3 +176,10 @@ void FakeGraph::Replay() {
 }
 
 }  // namespace lra::internal
+
+namespace lra {
+
+FakeGraphRefusal::FakeGraphRefusal() { ++internal::refusals; }
+FakeGraphRefusal::~FakeGraphRefusal() { --internal::refusals; }
+
+}  // namespace lra
