@@ -11,7 +11,8 @@
 namespace lra {
 
 // A run is above a baseline, the majority class for one, if the exact one-sided McNemar test on the
-// same examples says so at this level.
+// same examples says so at this level. By a metric that is no proportion, it is if the one-sided p
+// of its paired differences is below it (RunIsAbove in eval/row_statistics.h).
 inline constexpr double kAboveLevel = 0.005;
 inline bool IsAbove(const Discordance& run_against_baseline) {
   return McNemarUpperP(run_against_baseline) < kAboveLevel;

@@ -1,9 +1,13 @@
 // The sentences under a table that say how to read it.
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "eval/table_cost.h"
 #include "eval/table_writer.h"
 
@@ -18,15 +22,36 @@ std::string ExplainMetric(const Metric& metric, const LeaderboardOptions& option
 
 using CellTest = bool (*)(const LeaderboardCell&);
 
-bool AnyCell(const Leaderboard& board, CellTest test) {
-  for (const LeaderboardTable& table : board.tables) {
-    for (const LeaderboardRow& row : table.rows) {
-      for (const auto& cell : row.cells) {
-        if (cell && test(*cell)) return true;
-      }
+bool AnyCellOf(const LeaderboardTable& table, CellTest test) {
+  for (const LeaderboardRow& row : table.rows) {
+    for (const auto& cell : row.cells) {
+      if (cell && test(*cell)) return true;
     }
   }
   return false;
+}
+
+bool AnyCell(const Leaderboard& board, CellTest test) {
+  return std::any_of(board.tables.begin(), board.tables.end(),
+                     [&](const LeaderboardTable& table) { return AnyCellOf(table, test); });
+}
+
+bool HasRunsAbove(const LeaderboardCell& cell) { return cell.learned.runs_above.has_value(); }
+
+// How a run is told to be singly above a baseline (RunIsAbove in eval/row_statistics.h), which the
+// metric's kind decides. A board of both kinds names the metrics of each.
+std::string ExplainSinglyAbove(const Leaderboard& board) {
+  constexpr char kExact[] = "exact McNemar test, p < 0.005";
+  constexpr char kByMean[] = "one-sided p < 0.005 of each run's paired differences, over examples";
+  std::set<std::string> exact, by_mean;
+  for (const LeaderboardTable& table : board.tables) {
+    if (!AnyCellOf(table, HasRunsAbove)) continue;
+    (table.metric->traits().is_proportion ? exact : by_mean).insert(table.metric->name());
+  }
+  if (by_mean.empty()) return kExact;
+  if (exact.empty()) return kByMean;
+  return absl::StrCat(absl::StrJoin(exact, ", "), ": ", kExact, "; ", absl::StrJoin(by_mean, ", "),
+                      ": ", kByMean);
 }
 
 bool HasDifferences(const Leaderboard& board) {
@@ -44,7 +69,7 @@ bool HasDifferences(const Leaderboard& board) {
 std::vector<std::string> ExplainMarks(const Leaderboard& board) {
   const struct {
     CellTest is_there;
-    const char* sentence;
+    std::string sentence;
   } marks[] = {
       {[](const LeaderboardCell& cell) { return !cell.letters.empty(); },
        "Rows that share a letter in a column could not be told apart (Holm, 5 % a column); that "
@@ -56,11 +81,13 @@ std::vector<std::string> ExplainMarks(const Leaderboard& board) {
       {[](const LeaderboardCell& cell) { return cell.all_runs.has_value(); },
        "All runs: the mean with each failure counted as guessing, and an interval that covers how "
        "often runs fail. Where a column has failures, order and averages use it."},
-      {[](const LeaderboardCell& cell) { return cell.learned.runs_above.has_value(); },
-       "Learned: better than every baseline that the task requires for it on the same examples, at "
-       "2.5 % over the whole table (Holm), with at least half of the runs above singly. 2/3 above: "
-       "two of three runs are singly better than these (exact McNemar test, p < 0.005). Beats: the "
-       "bars that the cell is above, each by itself (one-sided p < 0.025)."},
+      {HasRunsAbove,
+       absl::StrCat(
+           "Learned: better than every baseline that the task requires for it on the same "
+           "examples, at 2.5 % over the whole table (Holm), with at least half of the runs above "
+           "singly. 2/3 above: two of three runs are singly better than these (",
+           ExplainSinglyAbove(board),
+           "). Beats: the bars that the cell is above, each by itself (one-sided p < 0.025).")},
       {[](const LeaderboardCell& cell) { return cell.trained > 1 && cell.basis == Basis::kCounts; },
        "(counts): scores of examples are not on record; interval and comparisons are the widest "
        "that the counts of right answers allow."},

@@ -5,8 +5,10 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "eval/leaderboard_test_util.h"
@@ -134,6 +136,39 @@ TEST(TableWriterTest, JsonHoldsEverything) {
   EXPECT_EQ(table["published"][0]["rows"][0]["values"]["listops"], 16.13);
   EXPECT_EQ(json["left_out"].size(), 1);
   EXPECT_EQ(json["split"], "test");
+}
+
+// A table with a run that is above its baselines.
+LeaderboardTable TableBy(const std::string& metric) {
+  LeaderboardCell cell;
+  cell.seeds = {0};
+  cell.trained = 1;
+  cell.learned.runs_above = 1;
+  LeaderboardRow row;
+  row.cells = {cell};
+  LeaderboardTable table;
+  table.metric = *FindMetric(metric);
+  table.tasks = {"copy"};
+  table.rows = {row};
+  return table;
+}
+
+std::string LegendBy(const std::vector<std::string>& metrics) {
+  Leaderboard board;
+  for (const std::string& metric : metrics) board.tables.push_back(TableBy(metric));
+  return absl::StrJoin(Legend(board), "\n");
+}
+
+// McNemar's test is one of right and wrong answers.
+TEST(TableWriterTest, TheLegendNamesTheTestOfItsMetrics) {
+  const std::string exact = "exact McNemar test, p < 0.005";
+  const std::string by_mean = "one-sided p < 0.005 of each run's paired differences, over examples";
+  EXPECT_THAT(LegendBy({kAccuracy}), HasSubstr("better than these (" + exact + "). Beats: "));
+  EXPECT_THAT(LegendBy({kNats}), HasSubstr("better than these (" + by_mean + "). Beats: "));
+  EXPECT_THAT(LegendBy({kBitsPerToken, kNats}),
+              HasSubstr("better than these (" + by_mean + "). Beats: "));
+  EXPECT_THAT(LegendBy({kNats, kAccuracy}),
+              HasSubstr("better than these (accuracy: " + exact + "; nats: " + by_mean + ")."));
 }
 
 TEST(TableWriterTest, HtmlEscapesWhatRecordsSay) {
