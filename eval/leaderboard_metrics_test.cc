@@ -151,6 +151,49 @@ TEST(LeaderboardMetricsTest, TokensThatAreRightCanBeShownOfEveryRecordOfTokens) 
   EXPECT_THAT(board.left_out, ElementsAre(HasSubstr("token_accuracy needs tokens")));
 }
 
+// Values of 0.001, 0.002 and 0.009 nats: a mean of 0.004, a deviation of the square root of 19e-6,
+// and t of two degrees of freedom, 4.303, give a half width of 0.01083. Differences may be
+// negative.
+TEST(LeaderboardMetricsTest, NoRowsIntervalHoldsNegativeNats) {
+  std::vector<LocatedRecord> runs;
+  for (const double nats : {2.0, 4.0, 18.0}) {
+    const auto seed = static_cast<uint32_t>(runs.size());
+    runs.push_back(By("", MakeRun({.method = "near", .seed = seed}), nats));
+    runs.push_back(By("", MakeRun({.method = "nearer", .seed = seed}), nats / 2));
+  }
+  const Leaderboard board = Build(runs, kNats);
+  const LeaderboardTable& table = board.tables.at(0);
+  ASSERT_THAT(Methods(table), ElementsAre("nearer", "near"));
+  const LeaderboardCell& near = *table.rows[1].cells[0];
+  EXPECT_NEAR(near.value, 0.004, 1e-12);
+  EXPECT_EQ(near.interval->low, 0);
+  EXPECT_NEAR(near.interval->high, 0.004 + 0.01083, 1e-5);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              HasSubstr("0.0040 [0.0000, 0.0148] "));
+  EXPECT_LT(table.comparisons.at(0).difference.interval.low, -0.01);
+}
+
+// The mean over two tasks, and that over all runs, are values, too.
+TEST(LeaderboardMetricsTest, NoMeanOfNatsHasANegativeLimit) {
+  std::vector<LocatedRecord> runs = {By("", MakeBaseline("majority", 340), 8)};
+  for (const double nats : {0.0, 0.0, 18.0}) {
+    const auto seed = static_cast<uint32_t>(runs.size());
+    runs.push_back(By("", MakeRun({.method = "near", .seed = seed}), nats));
+    runs.push_back(By("", MakeRun({.method = "near", .task = "text", .seed = seed}), nats));
+  }
+  LocatedRecord diverged = By("", MakeRun({.method = "near", .seed = 99}));
+  diverged.record.clear_results();
+  diverged.record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+  runs.push_back(diverged);
+  const LeaderboardTable table = Build(runs, kNats).tables.at(0);
+  const LeaderboardRow& row = table.rows.back();
+  ASSERT_EQ(row.method, "near");
+  ASSERT_TRUE(row.cells.at(0)->all_runs.has_value());
+  EXPECT_EQ(row.cells[0]->all_runs->interval.low, 0);
+  EXPECT_EQ(row.average_interval->low, 0);
+  EXPECT_GT(row.average_interval->high, *row.average);
+}
+
 // One trained run without scores of examples has no interval, but a mean over all runs.
 TEST(LeaderboardMetricsTest, AllRunsOfARunWithoutAnIntervalAreItsValueAndGuessing) {
   LocatedRecord diverged = By("", MakeRun({.method = "frail", .seed = 1}));

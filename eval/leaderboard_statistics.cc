@@ -46,11 +46,14 @@ TaskPart PartOf(const LeaderboardCell& cell, std::optional<double> guessing, con
 
 MeanOfAll AllRunsOf(const LeaderboardCell& cell, double guessing, const Metric& metric,
                     double confidence) {
-  if (cell.trained > 0 && cell.estimate)
-    return AllRunsMean(PartOf(cell, guessing, metric), confidence);
+  MeanOfAll all;
+  if (cell.trained > 0 && cell.estimate) {
+    all = AllRunsMean(PartOf(cell, guessing, metric), confidence);
+    all.interval = metric.WithinRange(all.interval);
+    return all;
+  }
   // How much a run gains that trains is not known, or how far such runs scatter.
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  MeanOfAll all;
   all.mean = guessing;
   if (cell.trained > 0)
     all.mean += LearnRate{cell.trained, cell.runs()}.rate() * (cell.value - guessing);
@@ -290,8 +293,10 @@ void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptio
     }
     if (!row.missing_tasks.empty() || !row.unranked_tasks.empty()) continue;
     row.average = sum / static_cast<double>(columns.size());
-    if (parts.size() == columns.size())
-      row.average_interval = AverageOverTasks(parts, options.confidence).interval;
+    if (parts.size() == columns.size()) {
+      row.average_interval = columns.front().metric().WithinRange(
+          AverageOverTasks(parts, options.confidence).interval);
+    }
   }
 }
 

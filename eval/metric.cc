@@ -99,6 +99,13 @@ double Metric::LinearValue(const Sums& one, const Sums& run, int64_t examples) c
                     Value(run));
 }
 
+Interval Metric::WithinRange(Interval interval) const {
+  // What is not known, NaN, stays so.
+  if (interval.low < traits_.range.low) interval.low = traits_.range.low;
+  if (interval.high > traits_.range.high) interval.high = traits_.range.high;
+  return interval;
+}
+
 int Metric::DecimalsFor(double half_width) const {
   const double shown = std::abs(traits_.scale * half_width);
   if (!(shown > 0)) return 0;

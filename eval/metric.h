@@ -11,6 +11,7 @@
 #define LRA_EVAL_METRIC_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,9 @@ struct MetricTraits {
   // A value is shown as scale * value with so many decimals in a table.
   double scale = 1;
   int decimals = 3;
+  // The least and the largest value that there can be; a proportion's interval knows them anyway.
+  Interval range{.low = -std::numeric_limits<double>::infinity(),
+                 .high = std::numeric_limits<double>::infinity()};
   // Whether every example's value is 0 or 1 and a run's value is their mean. One run then has the
   // exact binomial interval, and several an interval that stays in [0, 1].
   bool is_proportion = false;
@@ -63,6 +67,8 @@ class Metric {
   // The interval of one run's expected value over new examples, from its sums alone: exact binomial
   // (Clopper-Pearson) of a proportion; nullopt of anything else.
   std::optional<Interval> RunInterval(const Sums& run, double confidence) const;
+  // The interval of a value, of which a half width may have left the range. Not for differences.
+  Interval WithinRange(Interval interval) const;
   // Each example's value, of which a run's value is the mean. Where examples have unlike numbers of
   // targets, a quotient of sums is linearised (Cochran, Sampling Techniques, 1977, 6.4): an example
   // that has t of T targets and the value v counts as r + E t / T (v - r), r the run's value and E

@@ -124,6 +124,21 @@ TEST(MetricTest, AShareOfTokensIsAMeanAndNoProportionOfExamples) {
                                                  DoubleNear(r + weight * (0 - 2 * r), 1e-15)));
 }
 
+// 0.0027 +- 0.0052 nats begin at 0, as all nats do; a share of tokens also ends at 1.
+TEST(MetricTest, IntervalsOfValuesEndWhereValuesDo) {
+  for (const char* name : {kNats, kBitsPerToken}) {
+    const Interval cut = Named(name).WithinRange({-0.0025, 0.0079});
+    EXPECT_EQ(cut.low, 0) << name;
+    EXPECT_EQ(cut.high, 0.0079) << name;
+    EXPECT_EQ(Named(name).WithinRange({1.5, 8.5}).high, 8.5) << name;
+  }
+  const Interval share = Named("token_accuracy").WithinRange({-0.1, 1.1});
+  EXPECT_EQ(share.low, 0);
+  EXPECT_EQ(share.high, 1);
+  const Interval unknown = Named(kNats).WithinRange({std::nan(""), std::nan("")});
+  EXPECT_TRUE(std::isnan(unknown.low) && std::isnan(unknown.high));
+}
+
 TEST(MetricTest, DecimalsGiveTheHalfWidthTwoDigits) {
   const auto shown = [](const char* metric, double value, double half_width) {
     return Named(metric).Number(value, Named(metric).DecimalsFor(half_width));

@@ -3,6 +3,7 @@
 #define LRA_EVAL_RATIO_METRICS_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,11 +35,15 @@ class ShareMetric : public Metric {
   static MetricTraits Complete(MetricTraits traits, const std::string& part,
                                const std::string& whole) {
     traits.is_proportion = true;
+    traits.range = {.low = 0, .high = 1};
     traits.sums = {part, whole};
     return traits;
   }
   const std::string part_, whole_;
 };
+
+// The range of what cannot be negative, such as the negative logarithm of a probability.
+inline constexpr Interval kFromZero{.low = 0, .high = std::numeric_limits<double>::infinity()};
 
 // A total over a count, in units of `divisor`.
 class MeanMetric : public Metric {

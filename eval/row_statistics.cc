@@ -120,7 +120,7 @@ std::optional<RowEstimate> EstimateRow(const RowRuns& row) {
 
 Interval RowInterval(const RowRuns& row, const RowEstimate& estimate, double confidence) {
   return IsProportion(row) ? ProportionInterval(estimate.estimate, row.examples, confidence)
-                           : MeanInterval(estimate.estimate, confidence);
+                           : row.metric->WithinRange(MeanInterval(estimate.estimate, confidence));
 }
 
 std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate) {

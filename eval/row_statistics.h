@@ -47,7 +47,7 @@ struct RowEstimate {
 };
 // nullopt where nothing can be said: one run of a metric without scores of examples.
 std::optional<RowEstimate> EstimateRow(const RowRuns& row);
-// The interval of the metric's value that the estimate gives: a proportion's stays in [0, 1].
+// The interval of the metric's value that the estimate gives, within the metric's range.
 Interval RowInterval(const RowRuns& row, const RowEstimate& estimate, double confidence);
 // "exact binomial", "crossed", "crossed, bounded by counts", "seeds only": for programs.
 std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate);

@@ -11,7 +11,8 @@ absl::StatusOr<std::unique_ptr<Metric>> MakeBitsPerToken() {
       MetricTraits{.name = kBitsPerToken,
                    .title = "Mean negative log-likelihood of a token in bits",
                    .unit = "bits/token",
-                   .is_higher_better = false},
+                   .is_higher_better = false,
+                   .range = kFromZero},
       kNats, kTokens, std::numbers::ln2);
 }
 

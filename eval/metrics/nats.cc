@@ -9,7 +9,8 @@ absl::StatusOr<std::unique_ptr<Metric>> MakeNats() {
       MetricTraits{.name = kNats,
                    .title = "Mean negative log-likelihood of a target in nats",
                    .unit = "nats",
-                   .is_higher_better = false},
+                   .is_higher_better = false,
+                   .range = kFromZero},
       kNats, kTargets);
 }
 

@@ -17,6 +17,7 @@ class TokenAccuracy : public Metric {
                 .unit = "%",
                 .scale = 100,
                 .decimals = 2,
+                .range = {.low = 0, .high = 1},
                 .sums = {kCorrect, kTokens}}) {}
 
   double Value(const Sums& sums) const override {
