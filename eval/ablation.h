@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ struct AblationTask {
   std::vector<std::vector<AblationRun>> folders{};
   std::optional<TaskLocality> locality{};  // where it was asked for (inspect/ablation_locality.h)
   std::string unjudged{};                  // TrainedRun::unjudged, of some of the runs
+  std::set<std::string> starts{};          // StartingRunOf(), of those that began from another run
   int64_t examples() const;
 };
 

@@ -144,9 +144,10 @@ std::string InteractionWords(const AblationResult& result) {
 // Whose runs the numbers are about, and on how few seeds they rest.
 std::vector<std::string> Limits(const AblationResult& result) {
   std::vector<std::string> limits;
-  std::set<std::string> dropped;
+  std::set<std::string> dropped, starts;
   size_t fewest = kAdvisedSeeds;
   for (const AblationTask& task : result.ablation.tasks) {
+    starts.insert(task.starts.begin(), task.starts.end());
     fewest = std::min(fewest, task.seeds.size());
     for (size_t cell = 0; cell < task.runs.size(); ++cell) {
       for (size_t s = 0; s < task.seeds.size(); ++s) {
@@ -173,6 +174,12 @@ std::vector<std::string> Limits(const AblationResult& result) {
   limits.push_back(
       "All of this is about new seeds and new examples at these settings; other sizes, budgets, "
       "tuning and data were not varied.");
+  if (!starts.empty()) {
+    limits.push_back(absl::StrCat(
+        "Runs that begin from ", absl::StrJoin(starts, " or "),
+        " begin from the same with every seed: the intervals do not cover another, and the budget "
+        "does not count its training."));
+  }
   return limits;
 }
 

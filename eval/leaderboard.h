@@ -89,6 +89,8 @@ struct LeaderboardCell {
   int64_t pretrain_steps = 0;
   // Examples seen in these; 0 = none, or an older record.
   int64_t pretrain_examples = 0;
+  // How many runs began from another run, by what they took of it (eval/starting_run.h).
+  std::map<std::string, int> starts;
   // (parameters - the transformer's) / the transformer's at the same configuration; unset where a
   // record does not say.
   std::optional<double> parameter_excess;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "eval/leaderboard_internal.h"
+#include "eval/starting_run.h"
 #include "lra/config.h"
 #include "lra/fingerprint.h"
 
@@ -144,6 +145,7 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
     cell->pretrain_steps = std::max<int64_t>(cell->pretrain_steps, record.pretrain().steps());
     cell->pretrain_examples =
         std::max<int64_t>(cell->pretrain_examples, record.pretrain().examples());
+    if (const std::string start = StartingRunOf(record); !start.empty()) ++cell->starts[start];
     if (record.transformer_parameters() <= 0) continue;
     const double excess =
         static_cast<double>(record.parameters() - record.transformer_parameters()) /

@@ -33,7 +33,7 @@ constexpr char kCsvColumns[] =
     "missing,examples,letters,learned,runs_above,learned_p,learned_p_corrected,all_runs,"
     "all_runs_low,all_runs_high,last_value,early_stopped_runs,pretrain_steps,pretrain_examples,"
     "parameter_excess_percent,tuning,source,metric,unit,evidence_class,core_hours,joules,device_"
-    "hours";
+    "hours,starts_from";
 
 // RFC 4180: quoted where needed, quotes doubled.
 std::string CsvField(const std::string& text) {
@@ -86,6 +86,7 @@ void FillCircumstances(const Metric& metric, const LeaderboardCell& cell, CsvRow
   (*line)["pretrain_examples"] = absl::StrCat(cell.pretrain_examples);
   if (cell.parameter_excess)
     (*line)["parameter_excess_percent"] = absl::StrFormat("%.4f", 100 * *cell.parameter_excess);
+  (*line)["starts_from"] = absl::StrJoin(cell.starts, ";", absl::PairFormatter(": "));
   (*line)["tuning"] = cell.tuning;
   if (cell.core_hours) (*line)["core_hours"] = absl::StrFormat("%.6g", *cell.core_hours);
   if (cell.joules) (*line)["joules"] = absl::StrFormat("%.6g", *cell.joules);
@@ -248,6 +249,7 @@ Json CellJson(const Metric& metric, const LeaderboardCell& cell) {
   if (cell.early_stopped_runs > 0) json["early_stopped_runs"] = cell.early_stopped_runs;
   if (cell.pretrain_steps > 0) json["pretrain_steps"] = cell.pretrain_steps;
   if (cell.pretrain_examples > 0) json["pretrain_examples"] = cell.pretrain_examples;
+  for (const auto& [start, runs] : cell.starts) json["starts_from"][start] = runs;
   if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
   if (cell.core_hours) json["core_hours"] = *cell.core_hours;
   if (cell.device_hours) json["device_hours"] = *cell.device_hours;

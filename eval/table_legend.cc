@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "eval/starting_run.h"
 #include "eval/table_cost.h"
 #include "eval/table_writer.h"
 
@@ -88,6 +89,12 @@ std::vector<std::string> ExplainMarks(const Leaderboard& board) {
            "singly. 2/3 above: two of three runs are singly better than these (",
            ExplainSinglyAbove(board),
            "). Beats: the bars that the cell is above, each by itself (one-sided p < 0.025).")},
+      {[](const LeaderboardCell& cell) { return cell.starts.contains(kAnotherEncoder); },
+       "From another run's encoder: all seeds begin from it; the interval does not cover another "
+       "one, and the budget does not count its training."},
+      {[](const LeaderboardCell& cell) { return cell.starts.contains(kAnotherWeights); },
+       "From another run's weights: all seeds begin from them; the interval does not cover "
+       "others, and the budget does not count their training."},
       {[](const LeaderboardCell& cell) { return cell.trained > 1 && cell.basis == Basis::kCounts; },
        "(counts): scores of examples are not on record; interval and comparisons are the widest "
        "that the counts of right answers allow."},

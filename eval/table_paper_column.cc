@@ -27,7 +27,10 @@ constexpr PaperMarkText kPaperMarks[] = {
     {PaperMark::kNotAbove, "$\\dagger$",
      "Not shown to be better than every baseline that the task requires."},
     {PaperMark::kLarger, "$\\S$", "More than 10\\,\\% more parameters than the transformer."},
-    {PaperMark::kPretrained, "$\\P$", "Pretrained without labels."}};
+    {PaperMark::kPretrained, "$\\P$", "Pretrained without labels."},
+    {PaperMark::kFromAnotherRun, "$\\|$",
+     "From another run's encoder or weights, the same for all seeds: the interval does not cover "
+     "others, and the budget does not count their training."}};
 static_assert(kParameterAllowance == 0.10);
 
 // "37.0" of a column with two decimals gets a space of a digit's width.
@@ -213,6 +216,8 @@ bool PaperColumn::HasMark(PaperMark mark, const LeaderboardCell& cell) {
       return cell.parameter_excess.value_or(0) > kParameterAllowance;
     case PaperMark::kPretrained:
       return cell.pretrain_steps > 0;
+    case PaperMark::kFromAnotherRun:
+      return !cell.starts.empty();
     default:
       return false;
   }

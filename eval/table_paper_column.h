@@ -19,6 +19,7 @@ enum class PaperMark {
   kNotAbove,
   kLarger,
   kPretrained,
+  kFromAnotherRun,
   kLetters,
   kFailures
 };

@@ -108,6 +108,15 @@ TEST(TablePaperTest, RunsThatFailedAreCounted) {
   EXPECT_THAT(text, HasSubstr(", means over 1 to 3 runs (protocol fair@1, preset small)."));
 }
 
+TEST(TablePaperTest, StartsFromAnotherRunAreMarked) {
+  LocatedRecord run = MakeRun({});
+  EXPECT_THAT(Paper({run}), Not(HasSubstr("another run")));
+  run.record.mutable_config()->set_encoder_weights_sha256("37ff");
+  EXPECT_THAT(Paper({run}), HasSubstr("\\textsuperscript{$\\ast$$\\|$} \\\\\n"));
+  EXPECT_THAT(Paper({run}),
+              HasSubstr("\\textsuperscript{$\\|$}~From another run's encoder or weights"));
+}
+
 TEST(TablePaperTest, WideTablesTakeThePage) {
   std::vector<LocatedRecord> runs = {MakeRun({}), MakeRun({.task = "text"})};
   EXPECT_THAT(Paper(runs), HasSubstr("\\begin{table}[t]"));

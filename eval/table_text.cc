@@ -13,7 +13,7 @@
 namespace lra::internal {
 namespace {
 
-// "; last step 35.10; pretrained 500 steps; 2 stopped early; +23.1 % parameters".
+// "; last step 35.10; from another run's encoder; 2 stopped early; +23.1 % parameters".
 std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
   std::string text;
   if (cell.last_value) absl::StrAppend(&text, "; last step ", metric.Number(*cell.last_value));
@@ -21,6 +21,10 @@ std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
     absl::StrAppend(&text, "; pretrained ", FormatCount(cell.pretrain_examples), " examples");
   else if (cell.pretrain_steps > 0)
     absl::StrAppend(&text, "; pretrained ", cell.pretrain_steps, " steps");
+  for (const auto& [start, runs] : cell.starts) {
+    absl::StrAppend(&text, "; ", runs == cell.runs() ? "" : absl::StrCat(runs, " "), "from ",
+                    start);
+  }
   if (cell.early_stopped_runs > 0) {
     absl::StrAppend(&text, "; ",
                     cell.seeds.size() == 1 ? "" : absl::StrCat(cell.early_stopped_runs, " "),

@@ -20,6 +20,7 @@ namespace {
 
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -169,6 +170,47 @@ TEST(TableWriterTest, TheLegendNamesTheTestOfItsMetrics) {
               HasSubstr("better than these (" + by_mean + "). Beats: "));
   EXPECT_THAT(LegendBy({kNats, kAccuracy}),
               HasSubstr("better than these (accuracy: " + exact + "; nats: " + by_mean + ")."));
+}
+
+std::string Written(const std::vector<LocatedRecord>& runs, TableFormat format) {
+  const auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
+  EXPECT_TRUE(board.ok()) << board.status();
+  return board.ok() ? WriteLeaderboard(*board, format) : "";
+}
+
+TEST(TableWriterTest, StartsFromAnotherRunAreMarked) {
+  EXPECT_THAT(Written({MakeRun({})}, TableFormat::kMarkdown), Not(HasSubstr("another run")));
+  LocatedRecord run = MakeRun({});
+  run.record.mutable_config()->set_encoder_weights_sha256("37ff");
+  const std::string text = Written({run}, TableFormat::kMarkdown);
+  EXPECT_THAT(text, AllOf(HasSubstr("1 run; from another run's encoder |"),
+                          HasSubstr("- From another run's encoder: all seeds begin from it; the "
+                                    "interval does not cover another one, and the budget does not "
+                                    "count its training.\n"),
+                          Not(HasSubstr("another run's weights"))));
+  EXPECT_THAT(Written({run}, TableFormat::kJson), HasSubstr("\"another run's encoder\": 1"));
+  EXPECT_THAT(Written({run}, TableFormat::kCsv), HasSubstr(",another run's encoder: 1\n"));
+  EXPECT_THAT(Written({run}, TableFormat::kHtml),
+              HasSubstr("<span class=\"marks\">from another run&#39;s encoder</span>"));
+  run.record.mutable_config()->clear_encoder_weights_sha256();
+  run.record.mutable_config()->set_start_weights_sha256("37ff");
+  EXPECT_THAT(Written({run}, TableFormat::kMarkdown),
+              AllOf(HasSubstr("1 run; from another run's weights |"),
+                    HasSubstr("- From another run's weights: all seeds begin from them; "),
+                    Not(HasSubstr("another run's encoder"))));
+}
+
+// A cell's runs may differ where the rules of a method say how they begin.
+TEST(TableWriterTest, RunsFromAnotherRunAreCountedWhereTheyAreNotAll) {
+  std::vector<LocatedRecord> runs;
+  for (uint32_t seed = 0; seed < 3; ++seed) {
+    runs.push_back(MakeRun({.seed = seed}));
+    RunRecord& record = runs.back().record;
+    (*record.mutable_provenance())["encoder_weights_sha256"] = "protocol mine, listops/linear";
+    if (seed > 0) record.mutable_config()->set_encoder_weights_sha256("37ff");
+  }
+  EXPECT_THAT(Written(runs, TableFormat::kMarkdown),
+              HasSubstr("(counts); 2 from another run's encoder |"));
 }
 
 TEST(TableWriterTest, HtmlEscapesWhatRecordsSay) {

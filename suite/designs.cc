@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "eval/published.h"
 #include "eval/run_folders.h"
+#include "eval/starting_run.h"
 #include "lra/status_macros.h"
 #include "suite/cells.h"
 #include "suite/state.h"
@@ -155,6 +156,8 @@ class TaskReader {
     if (run.has_diverged) return ExampleValues();
     LRA_RETURN_IF_ERROR(CheckLikeFirst(directory, run));
     if (!run.unjudged.empty()) task_.unjudged = run.unjudged;
+    if (std::string start = StartingRunOf(*run.record); !start.empty())
+      task_.starts.insert(std::move(start));
     return run.has_trained ? *run.scores : ExampleValues();
   }
 

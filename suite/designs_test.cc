@@ -130,6 +130,18 @@ TEST_F(DesignsTest, ReadsEachCellOfTheGrid) {
   EXPECT_NEAR(simple.p, 0.031606279, 5e-10);  // A - B
 }
 
+TEST_F(DesignsTest, StartsFromAnotherRunAreKnown) {
+  SuiteFile suite = TwoByTwo();
+  SuiteLevel* const level = suite.mutable_group(0)->mutable_factor(0)->mutable_level(1);
+  level->add_set("encoder_weights_sha256=37ff");
+  Begin(suite);
+  WriteAll();
+  const auto report = AblateSuite({.folder = Folder()});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->designs.at(0).ablation.tasks.at(0).starts,
+              ElementsAre("another run's encoder"));
+}
+
 TEST_F(DesignsTest, HoweverTheFolderIsWritten) {
   WriteAll();
   const auto report = AblateSuite({.folder = Folder() + "/./../" + report_name() + "//"});
