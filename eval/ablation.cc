@@ -63,14 +63,16 @@ std::vector<std::vector<AblationEffect>> EffectsOnTasks(const Ablation& ablation
 std::optional<AblationEffect> AverageOf(const std::vector<AblationEffect>& tasks,
                                         double confidence) {
   std::vector<Estimate> parts;
+  std::vector<const Metric*> metrics;
   for (const AblationEffect& task : tasks) {
-    if (!task.estimate || task.metric != tasks.front().metric) return std::nullopt;
+    if (!task.estimate || task.metric->name() != tasks.front().metric->name()) return std::nullopt;
     parts.push_back(*task.estimate);
+    metrics.push_back(task.metric);
   }
   if (parts.size() < 2) return std::nullopt;
   AblationEffect average;
   average.plan = tasks.front().plan;
-  average.metric = tasks.front().metric;
+  average.metric = &MetricOfAll(metrics);
   average.estimate = AverageEstimate(parts);
   Conclude(confidence, &average);
   return average;
@@ -79,12 +81,13 @@ std::optional<AblationEffect> AverageOf(const std::vector<AblationEffect>& tasks
 // A main effect on `task` less that on `first`.
 std::optional<AblationEffect> TaskInteraction(const AblationEffect& task,
                                               const AblationEffect& first, double confidence) {
-  if (!task.estimate || !first.estimate || task.metric != first.metric) return std::nullopt;
+  if (!task.estimate || !first.estimate || task.metric->name() != first.metric->name())
+    return std::nullopt;
   AblationEffect effect;
   effect.plan = task.plan;
   effect.task = task.task;
   effect.less_task = first.task;
-  effect.metric = task.metric;
+  effect.metric = &MetricOfAll({task.metric, first.metric});
   effect.estimate = DifferenceOfTasks(*task.estimate, *first.estimate);
   Conclude(confidence, &effect);
   return effect;

@@ -100,6 +100,26 @@ TEST(Ablation, TasksAreAveragedComparedAndCorrectedTogether) {
   EXPECT_EQ(between.family_tests, 4);
 }
 
+// The two tasks' own units are bits/dim and bits/byte; their mean has the one that both have.
+TEST(Ablation, TheAverageOfUnlikeUnitsIsInTheMetricsOwn) {
+  TaskSpec pixels, bytes;
+  pixels.set_content(TaskSpec::GREY_IMAGE);
+  bytes.set_content(TaskSpec::TEXT);
+  bytes.set_vocabulary_size(257);
+  Ablation ablation = DataSetP("digits");
+  ablation.tasks.push_back(DataSetP("reviews").tasks[0]);
+  ablation.tasks[0].metric = *MetricOf(pixels, kBitsPerToken);
+  ablation.tasks[1].metric = *MetricOf(bytes, kBitsPerToken);
+  const AblationResult result = AnalyseAblation(std::move(ablation), 0.95);
+  const auto unit = [&](const std::string& where) {
+    return EffectOf(result, "reweighting: cosine - none", where).metric->traits().unit;
+  };
+  EXPECT_EQ(unit("digits"), "bits/dim");
+  EXPECT_EQ(unit("reviews"), "bits/byte");
+  EXPECT_EQ(unit("the average of the tasks"), "bits/token");
+  EXPECT_EQ(unit("reviews less digits"), "bits/token");
+}
+
 TEST(Ablation, CellsThatAnswerAlikeDoNotDiffer) {
   Ablation ablation = DataSetP();
   ablation.tasks[0].runs[1] = ablation.tasks[0].runs[0];
@@ -215,6 +235,7 @@ TEST(AblationText, CsvAndJsonHoldTheNumbers) {
   EXPECT_NEAR((*cosine)["p_corrected"], 0.04202962, 5e-9);
   EXPECT_EQ((*cosine)["changes"][0]["reference"], "none");
   EXPECT_EQ((*cosine)["verdict"], "told apart");
+  EXPECT_EQ((*cosine)["unit"], "points");
   EXPECT_NEAR(json["designs"][0]["tasks"][0]["cells"][1]["mean"], 0.385, 1e-12);
   EXPECT_NEAR(json["designs"][0]["tasks"][0]["cells"][1]["low"], 0.36215271, 5e-9);
   const std::string csv = WriteAblationCsv(report);

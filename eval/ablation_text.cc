@@ -114,6 +114,7 @@ Json EffectJson(const AblationResult& result, const AblationEffect& effect) {
                {"task", effect.task}};
   if (!effect.less_task.empty()) json["less_task"] = effect.less_task;
   json["metric"] = effect.metric->name();
+  json["unit"] = effect.metric->difference_unit();
   json["matches"] = effect.plan.matches;
   if (!effect.is_average() && effect.less_task.empty()) {
     json["seeds"] = effect.seeds;

@@ -51,8 +51,10 @@ template <class Task>
 std::string AverageClause(const std::vector<Task>& tasks,
                           const std::optional<RowDifference>& average) {
   if (!average) return "";
+  std::vector<const Metric*> metrics;
+  for (const Task& task : tasks) metrics.push_back(task.metric);
   return absl::StrCat("average of these ", tasks.size(), " tasks: ",
-                      SignedText(*tasks.front().metric, average->estimate.mean, average->interval),
+                      SignedText(MetricOfAll(metrics), average->estimate.mean, average->interval),
                       ", ", PText(average->p));
 }
 

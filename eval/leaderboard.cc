@@ -66,7 +66,7 @@ std::string DamageOf(const LocatedRecord& located, const SplitResult& result) {
 
 absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
                                           const LeaderboardOptions& options) {
-  return options.metric.empty() ? MetricOf(record.spec()) : FindMetric(options.metric);
+  return MetricOf(record.spec(), options.metric);
 }
 
 // Runs with equal keys are of one cell: kind, method, settings without the seed, data.
@@ -207,12 +207,13 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
   std::set<std::string> left_out;  // a baseline may join several tables, its reason is told once
   for (const std::vector<ColumnRuns>& columns : tables) {
     LeaderboardTable table;
-    table.metric = &columns.front().metric();
     for (const ColumnRuns& column : columns) {
       table.tasks.push_back(column.task);
+      table.metrics.push_back(&column.metric());
       if (std::string builds = internal::DescribeBuilds(column); !builds.empty())
         table.builds.push_back(std::move(builds));
     }
+    table.metric = &MetricOfAll(table.metrics);
     table.rules = DescribeRules(columns);
     std::vector<std::string> refused;
     FillTable(columns, options, &refused, &table);

@@ -10,6 +10,7 @@
 #ifndef LRA_EVAL_LEADERBOARD_H_
 #define LRA_EVAL_LEADERBOARD_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -151,6 +152,8 @@ inline constexpr double kLetterLevel = 0.05;
 struct LeaderboardTable {
   const Metric* metric = nullptr;  // of all columns
   std::vector<std::string> tasks;  // columns
+  // `metric` in the unit of each column's task; empty where it has one unit.
+  std::vector<const Metric*> metrics{};
   // "protocol fair@1, preset small" of the measured rows; empty where there are none.
   std::string rules;
   // Baselines, then measured rows, then external ones; best first.
@@ -163,6 +166,10 @@ struct LeaderboardTable {
   std::vector<std::string> builds;
   // How the rows were obtained, a sentence each.
   std::vector<std::string> notes;
+
+  const Metric& metric_of(size_t column) const {
+    return metrics.empty() ? *metric : *metrics[column];
+  }
 };
 
 struct Leaderboard {

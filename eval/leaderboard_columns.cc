@@ -179,7 +179,8 @@ bool ShowsSameExamples(const Entry& other, const Entry& run) {
   const DataIdentity& a = other.record().data();
   const DataIdentity& b = run.record().data();
   const std::string fingerprint = SplitFingerprint(other, other.result->split());
-  const bool same = other.metric == run.metric && a.task() == b.task() && !fingerprint.empty() &&
+  const bool same = other.metric->name() == run.metric->name() && a.task() == b.task() &&
+                    !fingerprint.empty() &&
                     fingerprint == SplitFingerprint(run, other.result->split()) &&
                     (run.result == nullptr ||  // it failed: it would have been scored on these
                      other.result->examples() == run.result->examples() ||
@@ -231,7 +232,8 @@ void JoinOthers(const std::vector<Entry>& entries, std::vector<std::vector<Colum
     // The first own table of its metric that lacks the task takes it.
     size_t t = measured_tables;
     const auto keeps_out = [&](const ColumnRuns& column) {
-      return column.task == entry.record().data().task() || &column.metric() != entry.metric;
+      return column.task == entry.record().data().task() ||
+             column.metric().name() != entry.metric->name();
     };
     while (t < tables->size() && std::any_of((*tables)[t].begin(), (*tables)[t].end(), keeps_out))
       ++t;
@@ -326,7 +328,7 @@ std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entrie
 std::string DescribeDifference(const std::vector<ColumnRuns>& first,
                                const std::vector<ColumnRuns>& other) {
   std::vector<std::string> sentences;
-  if (&first.front().metric() != &other.front().metric())
+  if (first.front().metric().name() != other.front().metric().name())
     sentences.push_back(absl::StrCat("its metric is ", other.front().metric().name()));
   for (const ColumnRuns& column : other) {
     for (const ColumnRuns& reference : first) {
@@ -360,8 +362,9 @@ SettingWords SettingWordsOf(const ColumnRuns& column,
   for (const ColumnRuns* other : others) {
     const RunRecord& there = other->entries.front().record();
     // Two protocols or presets differ in dozens of fields, and their names say so.
-    if (other == &column || other->task != column.task || &other->metric() != &column.metric() ||
-        there.config().protocol() != protocol || there.config().preset() != preset)
+    if (other == &column || other->task != column.task ||
+        other->metric().name() != column.metric().name() || there.config().protocol() != protocol ||
+        there.config().preset() != preset)
       continue;
     const std::vector<FieldDifference> differences = SettingDifferences(record, there);
     for (const FieldDifference& d : differences) fields[d.path] = FieldText(d);

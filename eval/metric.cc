@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -28,6 +29,43 @@ const Metrics& AllMetrics() {
     return all;
   }();
   return metrics;
+}
+
+// A metric under another name of its unit.
+class MetricInUnit : public Metric {
+ public:
+  MetricInUnit(const Metric& metric, const std::string& unit)
+      : Metric(Renamed(metric.traits(), unit)), metric_(metric) {}
+  double Value(const Sums& sums) const override { return metric_.Value(sums); }
+  std::string Evidence(const Sums& sums) const override { return metric_.Evidence(sums); }
+
+ private:
+  static MetricTraits Renamed(MetricTraits traits, const std::string& unit) {
+    traits.unit = unit;
+    return traits;
+  }
+  const Metric& metric_;
+};
+
+// Each metric in each of its other units, by name and unit.
+using MetricsInUnits = std::map<std::pair<std::string, std::string>, std::unique_ptr<Metric>>;
+const MetricsInUnits& AllMetricsInOtherUnits() {
+  static const MetricsInUnits& metrics = *[] {
+    auto* all = new MetricsInUnits;
+    for (const auto& entry : AllMetrics()) {
+      for (const std::string& unit : entry.second->traits().other_units)
+        (*all)[{entry.first, unit}] = std::make_unique<MetricInUnit>(*entry.second, unit);
+    }
+    return all;
+  }();
+  return metrics;
+}
+
+const Metric* InUnitOn(const TaskSpec& spec, const Metric* metric) {
+  if (metric->traits().unit_on == nullptr) return metric;
+  const MetricsInUnits& others = AllMetricsInOtherUnits();
+  const auto it = others.find({metric->name(), metric->traits().unit_on(spec)});
+  return it == others.end() ? metric : it->second.get();
 }
 
 std::unique_ptr<Scorer> MakeScorer(const std::string& name) {
@@ -141,10 +179,20 @@ std::string MetricName(const TaskSpec& spec) {
   return spec.metric_name().empty() ? kAccuracy : spec.metric_name();
 }
 
-absl::StatusOr<const Metric*> MetricOf(const TaskSpec& spec) {
-  const absl::StatusOr<const Metric*> metric = FindMetric(MetricName(spec));
-  if (metric.ok()) return metric;
+absl::StatusOr<const Metric*> MetricOf(const TaskSpec& spec, absl::string_view name) {
+  const std::string wanted = name.empty() ? MetricName(spec) : std::string(name);
+  const absl::StatusOr<const Metric*> metric = FindMetric(wanted);
+  if (metric.ok()) return InUnitOn(spec, *metric);
+  if (!name.empty()) return metric;
   return Annotate(metric.status(), absl::StrCat("metric_name of task \"", spec.name(), "\""));
+}
+
+const Metric& MetricOfAll(absl::Span<const Metric* const> metrics) {
+  LRA_CHECK(!metrics.empty());
+  const Metric* const first = metrics.front();
+  const bool are_one = std::all_of(metrics.begin(), metrics.end(),
+                                   [&](const Metric* metric) { return metric == first; });
+  return are_one ? *first : **FindMetric(first->name());
 }
 
 absl::Status CheckSums(const Metric& metric, absl::string_view producer,

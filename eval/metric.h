@@ -37,6 +37,10 @@ struct MetricTraits {
   std::string title;
   // Behind a number: "%", "bits/token".
   std::string unit;
+  // What else the unit is called where tokens are of one kind, "bits/byte", and what it is called
+  // on a task as its view shows it: one of these, or "" for `unit`. Null where there are none.
+  std::vector<std::string> other_units{};
+  std::string (*unit_on)(const TaskSpec& spec) = nullptr;
   bool is_higher_better = true;
   // A value is shown as scale * value with so many decimals in a table.
   double scale = 1;
@@ -111,8 +115,12 @@ inline constexpr char kBitsPerToken[] = "bits_per_token";
 // Lives as long as the program. InvalidArgument lists the known names.
 absl::StatusOr<const Metric*> FindMetric(absl::string_view name);
 std::string MetricName(const TaskSpec& spec);
-// The task's own.
-absl::StatusOr<const Metric*> MetricOf(const TaskSpec& spec);
+// The metric of that name, or the task's own, in the unit that it has on the task. Metrics that
+// differ in their unit alone have one name, by which they are compared.
+absl::StatusOr<const Metric*> MetricOf(const TaskSpec& spec, absl::string_view name = "");
+// For a number of several tasks, whose metrics have one name: theirs, or FindMetric's where their
+// units differ. At least one.
+const Metric& MetricOfAll(absl::Span<const Metric* const> metrics);
 
 // InvalidArgument unless the sums that `producer` ("training with labels") gives are enough.
 absl::Status CheckSums(const Metric& metric, absl::string_view producer,

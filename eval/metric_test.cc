@@ -183,6 +183,48 @@ TEST(MetricTest, ATaskThatNamesNoneIsJudgedByAccuracy) {
                     HasSubstr(kBitsPerToken)));
 }
 
+TEST(MetricTest, BitsATokenAreCalledWhatPapersCallThem) {
+  TaskSpec spec;
+  spec.set_metric_name(kBitsPerToken);
+  const auto unit = [&] { return (*MetricOf(spec))->traits().unit; };
+  EXPECT_EQ(unit(), "bits/token");
+  spec.set_content(TaskSpec::GREY_IMAGE);
+  spec.set_vocabulary_size(256);
+  EXPECT_EQ(unit(), "bits/dim");
+  spec.set_content(TaskSpec::RGB_IMAGE);
+  EXPECT_EQ(unit(), "bits/dim");
+  spec.set_hides_tokens(true);
+  EXPECT_EQ(unit(), "bits/token") << "the others are seen";
+  spec.set_hides_tokens(false);
+  spec.set_content(TaskSpec::TEXT);
+  spec.set_vocabulary_size(257);
+  EXPECT_EQ(unit(), "bits/byte");
+  spec.set_vocabulary_size(258);
+  EXPECT_EQ(unit(), "bits/token") << "an end mark is no byte";
+  spec.set_vocabulary_size(257);
+  spec.add_token_names("U+0061");
+  EXPECT_EQ(unit(), "bits/token") << "a code point may be several bytes";
+}
+
+// Only the unit is another: name, value and direction are the metric's.
+TEST(MetricTest, AnotherUnitIsNoOtherMetric) {
+  TaskSpec pixels, ids;
+  pixels.set_content(TaskSpec::GREY_IMAGE);
+  const Metric& dims = **MetricOf(pixels, kBitsPerToken);
+  EXPECT_EQ(dims.name(), kBitsPerToken);
+  EXPECT_EQ(dims.Text(3.14159), "3.142 bits/dim");
+  EXPECT_EQ(dims.Heading("digits"), "digits (bits_per_token in bits/dim, lower is better)");
+  const Sums sums = MakeSums(1, 4, 4 * std::log(8.0), 4);
+  EXPECT_EQ(dims.Value(sums), Named(kBitsPerToken).Value(sums));
+  EXPECT_EQ(dims.Evidence(sums), Named(kBitsPerToken).Evidence(sums));
+  EXPECT_EQ(*MetricOf(pixels, kBitsPerToken), &dims);
+  EXPECT_EQ(*MetricOf(ids, kBitsPerToken), &Named(kBitsPerToken));
+  EXPECT_EQ(*MetricOf(pixels, kNats), &Named(kNats));
+  EXPECT_EQ(MetricOf(pixels, "elo").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(&MetricOfAll({&dims, &dims}), &dims);
+  EXPECT_EQ(&MetricOfAll({&dims, &Named(kBitsPerToken)}), &Named(kBitsPerToken));
+}
+
 TEST(MetricTest, SumsThatAreMissingAreNamed) {
   EXPECT_TRUE(CheckSums(Named(kNats), "x", ScoredSums(Named(kNats))).ok());
   const absl::Status status =

@@ -87,16 +87,18 @@ absl::Status CheckRow(const PublishedTable& table, const PublishedRow& row) {
   return Annotate(status, absl::StrCat("row \"", row.method(), "\""));
 }
 
-// A column under the name of our metric is in our unit.
+// A column under the name of our metric is in a unit of ours.
 absl::Status CheckColumn(const PublishedColumn& column) {
   if (column.name().empty() || column.metric().empty())
     return absl::InvalidArgumentError("a column needs name and metric");
   const auto metric = FindMetric(column.metric());
-  if (!metric.ok() || column.unit().empty() || column.unit() == (*metric)->traits().unit)
-    return absl::OkStatus();
+  if (!metric.ok() || column.unit().empty()) return absl::OkStatus();
+  std::vector<std::string> units = (*metric)->traits().other_units;
+  units.insert(units.begin(), (*metric)->traits().unit);
+  if (std::find(units.begin(), units.end(), column.unit()) != units.end()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("column \"", column.name(), "\": ", column.metric(), " is in ",
-                   (*metric)->traits().unit, ", not in ", column.unit()));
+                   absl::StrJoin(units, " or "), ", not in ", column.unit()));
 }
 
 absl::Status CheckTable(const PublishedTable& table, absl::string_view name) {
@@ -138,7 +140,7 @@ PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name) {
   if (column.split().empty()) column.set_split("test");
   if (column.metric().empty()) column.set_metric(kAccuracy);
   if (const auto metric = FindMetric(column.metric()); metric.ok()) {
-    column.set_unit((*metric)->traits().unit);
+    if (column.unit().empty()) column.set_unit((*metric)->traits().unit);
     column.set_is_lower_better(!(*metric)->traits().is_higher_better);
   }
   return column;

@@ -132,6 +132,11 @@ TEST(PublishedTest, ColumnsSayWhatTheyAre) {
   EXPECT_EQ(ColumnOf(speech, "phoneme error rate").unit(), "%");
   EXPECT_EQ(ColumnOf(speech, "time an epoch").unit(), "s");
   EXPECT_FALSE(ColumnOf(Load("linear_transformers2020_table1"), "images/s").is_lower_better());
+  // In the paper's unit, which is ours of pixels.
+  const PublishedColumn bits = ColumnOf(Load("linear_transformers2020_table1"), "mnist_pixels");
+  EXPECT_EQ(bits.unit(), "bits/dim");
+  EXPECT_TRUE(bits.is_lower_better());
+  EXPECT_TRUE(IsAlike(bits, "bits_per_token", "test"));
   const PublishedTable sizes = Load("cosformer2022_table7");
   EXPECT_EQ(sizes.row_heading(), "data set");
   EXPECT_EQ(ColumnOf(sizes, "train").metric(), "examples");
@@ -220,6 +225,8 @@ TEST_F(PublishedFileTest, ContradictionsAreNamed) {
               HasSubstr("column text occurs twice"));
   EXPECT_THAT(Refusal("columns { name: 'text' metric: 'nats' unit: '%' }"),
               HasSubstr("column \"text\": nats is in nats"));
+  EXPECT_THAT(Refusal("columns { name: 'text' metric: 'bits_per_token' unit: 'bits/word' }"),
+              HasSubstr("is in bits/token or bits/byte or bits/dim, not in bits/word"));
 }
 
 TEST_F(PublishedFileTest, AveragesAreInTheRangeOfTheirCells) {

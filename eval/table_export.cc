@@ -124,6 +124,7 @@ void AppendMeasured(const LeaderboardTable& table, const std::string& number,
       if (!row.cells[c]) continue;
       CsvRow line = MeasuredRow(table, row, number, options);
       line["task"] = table.tasks[c];
+      line["unit"] = table.metric_of(c).traits().unit;
       FillCell(*table.metric, *row.cells[c], options.confidence, &line);
       *text += CsvLine(line);
     }
@@ -139,15 +140,14 @@ void AppendMeasured(const LeaderboardTable& table, const std::string& number,
 }
 
 // What a published number and ours beside it have in common.
-CsvRow PublishedLine(const LeaderboardTable& table, const std::string& number,
-                     const PublishedRows& published, const PublishedRow& row,
-                     const std::string& task) {
+CsvRow PublishedLine(const std::string& number, const PublishedRows& published,
+                     const PublishedRow& row, const std::string& task, const Metric& metric) {
   return {{"table", number},
           {"method", row.method()},
           {"task", task},
           {"source", published.table.name()},
-          {"metric", table.metric->name()},
-          {"unit", table.metric->traits().unit},
+          {"metric", metric.name()},
+          {"unit", metric.traits().unit},
           {"evidence_class", EvidenceOf(published.table, row)}};
 }
 
@@ -175,20 +175,19 @@ void AppendPublished(const LeaderboardTable& table, const std::string& number,
                      const LeaderboardOptions& options, std::string* text) {
   for (const PublishedRows& published : table.published) {
     for (const PublishedRows::Row& row : published.rows) {
-      const auto line = [&](const std::string& task) {
-        return PublishedLine(table, number, published, row.row, task);
+      const auto line = [&](size_t c) {
+        return PublishedLine(number, published, row.row, table.tasks[c], table.metric_of(c));
       };
+      const CsvRow average = PublishedLine(number, published, row.row, "average", *table.metric);
       for (size_t c = 0; c < row.cells.size(); ++c) {
         if (row.cells[c] && !row.cells[c]->is_failed())
-          AppendPrinted(row.row, row.cells[c]->value(), line(table.tasks[c]), text);
+          AppendPrinted(row.row, row.cells[c]->value(), line(c), text);
       }
-      if (row.average) AppendPrinted(row.row, *row.average, line("average"), text);
+      if (row.average) AppendPrinted(row.row, *row.average, average, text);
       for (const PublishedRows::Beside& ours : row.ours) {
-        for (size_t c = 0; c < ours.cells.size(); ++c) {
-          AppendDifference(*table.metric, ours.label, ours.cells[c], options, line(table.tasks[c]),
-                           text);
-        }
-        AppendDifference(*table.metric, ours.label, ours.average, options, line("average"), text);
+        for (size_t c = 0; c < ours.cells.size(); ++c)
+          AppendDifference(*table.metric, ours.label, ours.cells[c], options, line(c), text);
+        AppendDifference(*table.metric, ours.label, ours.average, options, average, text);
       }
     }
   }

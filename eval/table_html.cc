@@ -102,8 +102,11 @@ struct Shape {
 
 std::string Head(const LeaderboardTable& table, const Shape& shape) {
   std::string text = absl::StrCat("<thead><tr>", ColumnHead("method", "method"));
-  for (const std::string& task : table.tasks)
-    absl::StrAppend(&text, ColumnHead(absl::StrCat("task:", task), table.metric->Heading(task)));
+  for (size_t c = 0; c < table.tasks.size(); ++c) {
+    const std::string& task = table.tasks[c];
+    absl::StrAppend(&text,
+                    ColumnHead(absl::StrCat("task:", task), table.metric_of(c).Heading(task)));
+  }
   if (shape.has_average) absl::StrAppend(&text, ColumnHead("average", "average"));
   for (const internal::CostColumn& column : shape.costs)
     absl::StrAppend(&text, ColumnHead("cost", column.heading));

@@ -113,9 +113,9 @@ std::vector<std::string> ExplainMarks(const Leaderboard& board) {
 std::vector<std::string> Legend(const Leaderboard& board) {
   const LeaderboardOptions& options = board.options;
   std::vector<std::string> sentences;
-  std::set<const Metric*> explained;
+  std::set<std::string> explained;
   for (const LeaderboardTable& table : board.tables) {
-    if (explained.insert(table.metric).second)
+    if (explained.insert(table.metric->name()).second)
       sentences.push_back(ExplainMetric(*table.metric, options));
   }
   sentences.push_back(absl::StrFormat(

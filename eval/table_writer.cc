@@ -60,7 +60,8 @@ Grid MakeGrid(const LeaderboardTable& table, bool shows_cost) {
   const bool has_average = table.tasks.size() > 1;
   Grid grid;
   grid.header = {"method"};
-  for (const std::string& task : table.tasks) grid.header.push_back(table.metric->Heading(task));
+  for (size_t c = 0; c < table.tasks.size(); ++c)
+    grid.header.push_back(table.metric_of(c).Heading(table.tasks[c]));
   if (has_average) grid.header.push_back("average");
   std::vector<internal::CostColumn> costs;
   if (shows_cost) costs = internal::CostColumns(table);

@@ -65,6 +65,8 @@ struct Effect {
         p(Number(json, "p_corrected")) {
     const auto found = FindMetric(TextField(json, "metric"));
     metric = found.ok() ? *found : nullptr;
+    unit = TextField(json, "unit");
+    if (unit.empty() && metric != nullptr) unit = metric->difference_unit();  // an older file
     difference = Number(json, "difference");
     low = Number(json, "low");
     high = Number(json, "high");
@@ -76,11 +78,10 @@ struct Effect {
     if (!is_known()) return "-";
     const int more = metric->DecimalsFor((high - low) / 2);
     return absl::StrCat(difference > 0 ? "+" : "", metric->Number(difference, more), " [",
-                        metric->Number(low, more), ", ", metric->Number(high, more), "] ",
-                        metric->difference_unit());
+                        metric->Number(low, more), ", ", metric->Number(high, more), "] ", unit);
   }
 
-  std::string kind, name, task, verdict;
+  std::string kind, name, task, verdict, unit;
   double difference, low, high, p;
   const Metric* metric;
 };
@@ -101,7 +102,7 @@ Json FigureJson(const std::string& title, const std::vector<Effect>& effects) {
   for (const Effect& effect : effects) {
     if (!effect.is_known() || effect.kind == "simple") continue;
     const double scale = effect.metric->traits().scale;
-    unit = effect.metric->difference_unit();
+    unit = effect.unit;
     shown.push_back({{"label", absl::StrCat(effect.name, " (", effect.task, ")")},
                      {"value", ShortNumber(scale * effect.difference)},
                      {"low", ShortNumber(scale * effect.low)},

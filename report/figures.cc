@@ -45,7 +45,7 @@ std::string Close(const std::string& stem, int height_points) {
 
 std::string Name(const LeaderboardTable& table, size_t column) {
   return absl::StrCat(table.tasks[column], ", ", table.metric->name(), " in ",
-                      table.metric->traits().unit);
+                      table.metric_of(column).traits().unit);
 }
 
 // A row that has a score in the column: one of whose runs trained.

@@ -143,8 +143,7 @@ void RunCollection::Add(const RunRecord& record, absl::string_view name, absl::s
                {"seed", record.seed()}};
   Set("link", std::string(link), &json);
   Set("description", record.description(), &json);
-  const auto metric =
-      options_.metric.empty() ? MetricOf(record.spec()) : FindMetric(options_.metric);
+  const auto metric = MetricOf(record.spec(), options_.metric);
   if (metric.ok()) {
     json["results"] = ResultsJson(record, **metric);
     AddTraining(record, **metric, &json);

@@ -193,12 +193,15 @@ class TaskReader {
       first_ = &run;
       first_directory_ = directory;
     }
-    const char* what = run.metric != first_->metric ? "the metric"
+    const char* what = run.metric->name() != first_->metric->name() ? "the metric"
                        : run.examples_fingerprint != first_->examples_fingerprint
                            ? "the fingerprint of the examples"
                        : run.scores->size() != first_->scores->size() ? "the number of examples"
                                                                       : nullptr;
-    if (what == nullptr) return absl::OkStatus();
+    if (what == nullptr) {
+      task_.metric = &MetricOfAll({task_.metric, run.metric});
+      return absl::OkStatus();
+    }
     return absl::FailedPreconditionError(
         absl::StrCat(directory, " and ", first_directory_,
                      " were not scored alike, so they cannot be compared: ", what, " differs"));
