@@ -3,8 +3,8 @@
 
 usage: benchmarks/trained_again.py LRA docs/records/SUITE AGAIN [--out FILE.log]
 
-AGAIN is the folder of `lra run SUITE` (or of a part of it: --shard) by another build, on another machine or another day.
-Of each of its runs that has a record in both, a line says which fields of configuration, data, results and curve
+AGAIN is the folder of `lra run SUITE` (or of a part of it: --shard, --reuse) by another build, on another machine or another
+day. Of each run that was trained there, not reused, and has a record in both, a line says which fields of configuration, data, results and curve
 `lra diff` finds unlike, and whom the two were made by. Circumstances are not compared, nor where a setting came from
 (provenance) and the digest of the weights' file, which describes its configuration and grows with it. Exit code 1 if
 anything else differs.
@@ -55,12 +55,13 @@ def main():
     options = parser.parse_args()
     lines, unknown = [], 0
     for after in sorted(path.parent for path in options.again.glob("*-s*/record.textproto")):
-        before = options.kept / after.name
+        before, took = options.kept / after.name, options.again / "times" / (after.name + ".textproto")
+        if not took.exists():
+            continue  # reused
         if not (before / "record.textproto").exists():
             unknown += 1
             continue
         plan = options.again / "plan" / (after.name.rsplit("-s", 1)[0] + ".textproto")
-        took = options.again / "times" / (after.name + ".textproto")
         lines.append({"run": after.name, "differing": compare(options.program, before, after),
                       "planned_seconds": seconds(plan), "took_seconds": seconds(took),
                       "before": made_by(before), "again": made_by(after)})
