@@ -237,10 +237,11 @@ absl::Status Grow(const GenerateRequest& request, const OpenModel& open, Generat
   const auto count = static_cast<int64_t>(generated->texts.size());
   for (int64_t first = 0; first < count; first += kTextsAtOnce) {
     const int64_t batch = std::min(kTextsAtOnce, count - first);
-    LRA_ASSIGN_OR_RETURN(const auto stream, open.model->StartStream(batch, request.kind));
+    const auto stream = open.model->StartStream(batch, request.kind);
+    if (!stream.ok()) return Annotate(stream.status(), "streaming (--recompute needs no state)");
     Growth growth(request, generated->spec, absl::MakeSpan(generated->texts).subspan(first, batch),
                   first);
-    LRA_RETURN_IF_ERROR(growth.Run(stream.get(), generated));
+    LRA_RETURN_IF_ERROR(growth.Run(stream->get(), generated));
   }
   return absl::OkStatus();
 }
@@ -268,10 +269,8 @@ absl::StatusOr<Generated> Generate(const GenerateRequest& request) {
   generated.attention = open.state.config().attention().name();
   LRA_ASSIGN_OR_RETURN(generated.texts, StartTexts(request, open));
   const auto start = std::chrono::steady_clock::now();
-  LRA_RETURN_IF_ERROR(Annotate(CatchTorch([&] { return Grow(request, open, &generated); }),
-                               request.kind == StreamKind::kState
-                                   ? "streaming (--recompute needs no state)"
-                                   : "recomputing"));
+  LRA_RETURN_IF_ERROR(
+      Annotate(CatchTorch([&] { return Grow(request, open, &generated); }), "generating"));
   generated.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return generated;
