@@ -9,6 +9,7 @@
 #include "bench/column_figure.h"
 #include "bench/gnuplot.h"
 #include "eval/ablation_text.h"
+#include "eval/metric.h"
 
 namespace lra {
 namespace {
@@ -24,7 +25,7 @@ Effects ShownEffects(const AblationResult& result) {
   Effects shown;
   for (const AblationEffect& effect : result.effects) {
     if (!effect.estimate || effect.plan.kind == EffectKind::kSimple) continue;
-    if (!shown.empty() && effect.metric != shown.front()->metric) continue;
+    if (!shown.empty() && effect.metric->name() != shown.front()->metric->name()) continue;
     shown.push_back(&effect);
   }
   return shown;
@@ -86,7 +87,9 @@ bool Any(const Effects& effects, bool is_told_apart) {
 }
 
 std::string EffectAxis(const AblationResult& result, const Effects& effects) {
-  return absl::StrFormat("%s, with %g %% interval", effects.front()->metric->difference_unit(),
+  std::vector<const Metric*> metrics;
+  for (const AblationEffect* effect : effects) metrics.push_back(effect->metric);
+  return absl::StrFormat("%s, with %g %% interval", MetricOfAll(metrics).difference_unit(),
                          100 * result.confidence);
 }
 

@@ -199,7 +199,7 @@ std::string CsvValue(const Json& effect, const char* field) {
   if (value->is_string()) return value->get<std::string>();
   if (value->is_number_float()) return absl::StrFormat("%.10g", value->get<double>());
   if (value->is_array()) return absl::StrJoin(value->get<std::vector<uint32_t>>(), " ");
-  return value->dump();
+  return JsonText(*value, -1);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ absl::Status WriteRunRecord(absl::string_view directory, RunRecord record);
 
 // A record of schema 1 comes back in the form of today. NotFound without a record; DataLoss for a
 // damaged one and, naming the field, for counts that cannot be (negative, more correct than
-// targets); FailedPrecondition for another schema version.
+// targets) and times that cannot be; FailedPrecondition for another schema version.
 absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory);
 
 struct LocatedRecord {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "eval/published.h"
 #include "eval/table_writer.h"
+#include "lra/json_text.h"
 
 namespace lra::internal {
 namespace {
@@ -393,7 +394,7 @@ std::string WriteJson(const Leaderboard& board) {
                {"legend", Legend(board)},
                {"left_out", board.left_out}};
   for (const LeaderboardTable& table : board.tables) json["tables"].push_back(TableJson(table));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace lra::internal

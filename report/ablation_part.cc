@@ -102,7 +102,7 @@ Json FigureJson(const std::string& title, const std::vector<Effect>& effects) {
   for (const Effect& effect : effects) {
     if (!effect.is_known() || effect.kind == "simple") continue;
     const double scale = effect.metric->traits().scale;
-    unit = effect.unit;
+    unit = unit.empty() || unit == effect.unit ? effect.unit : effect.metric->difference_unit();
     shown.push_back({{"label", absl::StrCat(effect.name, " (", effect.task, ")")},
                      {"value", ShortNumber(scale * effect.difference)},
                      {"low", ShortNumber(scale * effect.low)},
