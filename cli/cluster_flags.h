@@ -31,8 +31,8 @@ absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flag
 // sees to it that LibTorch is found.
 std::string ClusterProgram();
 
-// Where elements find rules, data and, by a launcher, LibTorch: the folders that this process takes,
-// as absolute paths.
+// Where elements find rules, data and, by a launcher, LibTorch: the folders that this process
+// takes, as absolute paths.
 std::vector<std::pair<std::string, std::string>> ClusterEnvironment();
 
 // "2h", "90m", "1h30m", at most a hundred years. InvalidArgument names the flag.

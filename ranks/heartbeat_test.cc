@@ -70,7 +70,7 @@ class WatchedStore : public c10d::HashStore {
 TEST(Heartbeat, CountsAndReadsAllCountsAtOnce) {
   const auto store = c10::make_intrusive<WatchedStore>();
   for (int rank = 0; rank < 3; ++rank) Heartbeat::Announce(rank, store.get());
-  const Heartbeat heartbeat(store, 0, {"rank 0", "rank 1", "rank 2"});
+  Heartbeat heartbeat(store, 0, {"rank 0", "rank 1", "rank 2"});
   const Clock::time_point second = store->AwaitLook(2);
   store->AwaitLook(4);
   // Rank 2 has not counted since before the second look. The others counted a second after it.

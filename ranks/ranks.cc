@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,9 +38,10 @@ absl::Status Ranks::CountCardSharers() {
   std::copy(mine.begin(), mine.end(), bytes.mutable_data_ptr<uint8_t>());
   LRA_ASSIGN_OR_RETURN(const at::Tensor all, Gather(bytes));  // [size, 32]
   const uint8_t* const digests = all.const_data_ptr<uint8_t>();
-  card_sharers_ = 0;
+  std::map<std::string, int> counts;  // by digest
   for (int rank = 0; rank < size(); ++rank) {
-    if (std::equal(mine.begin(), mine.end(), digests + rank * mine.size())) ++card_sharers_;
+    const uint8_t* const digest = digests + rank * mine.size();
+    card_sharers_ = std::max(card_sharers_, ++counts[std::string(digest, digest + mine.size())]);
   }
   return absl::OkStatus();
 }

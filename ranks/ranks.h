@@ -38,7 +38,7 @@ class Ranks {
   bool is_first() const { return rank() == 0; }
   bool is_alone() const { return size() == 1; }
   const Launch& launch() const { return launch_; }
-  // How many ranks, this one among them, share the cards that it may use (Launch::cards).
+  // How many ranks share their cards (Launch::cards) where most do: rank 0 plans memory for all.
   int card_sharers() const { return card_sharers_; }
 
   // Tensors below are contiguous, on the CPU, and of one shape and type everywhere.

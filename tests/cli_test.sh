@@ -172,7 +172,7 @@ expect 2 'view.zero_is_padding is set, but says nothing about data of task .imag
   "$lra" config --task image --attention linear --set view.zero_is_padding=true
 expect 0 'seed +7 +--seeds' "$lra" config "${smoke[@]}" --attention linear --seeds 7 --out x
 expect 0 'cosformer' "$lra" list
-expect 2 'kind "suites"' "$lra" list suites
+expect 2 'unknown kind "suits"; did you mean "suites"' "$lra" list suits
 expect 0 '' "$lra" list attentions --params --preset smoke
 
 # Runs that differ have folders that differ (docs/reweighting.md), plain runs are called as ever, and --resume finds each.

@@ -38,8 +38,8 @@ case "$1 ${2-} $cell" in
     mkdir -p "$out"/{ends,plan,ends/checkpoint} && touch "$out"/suite.textproto "$out/plan/cell.textproto" \
       "$out"/ends/{record.textproto,record.json,curve.jsonl,accuracy.npy,predictions.npy,checkpoint/latest} ;;
   "run "*" saves")
-    mkdir -p "$out/saves" && touch "$out/saves/curve.jsonl" "$STATE/begun"
     trap 'touch "$out/saves/saved"; exit 1' TERM
+    mkdir -p "$out/saves" && touch "$out/saves/curve.jsonl" "$STATE/begun"
     sleep 300 &
     wait ;;
   "run "*" stays")

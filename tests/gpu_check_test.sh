@@ -28,7 +28,7 @@ mkdir "$work/unpacked" && tar -C "$work/unpacked" -xzf "$work/cells/records.tar.
 # What is finished is not trained again; an unknown suite is named.
 python3 "$check" "${cells[@]}" >"$work/log" 2>&1 || fail "the second call failed"
 if grep -q '^| listops_smoke: listops-' "$work/cells/report.md"; then fail "finished runs were begun again"; fi
-if python3 "$check" cells --lra "$lra" --device cpu --suites nosuch "$work/none" >"$work/log" 2>&1; then fail "an unknown suite passed"; fi
+if python3 "$check" cells --lra "$lra" --device cpu --suites nosuch --work "$work/none-work" "$work/none" >"$work/log" 2>&1; then fail "an unknown suite passed"; fi
 grep -q '^| suites | failed: .*nosuch' "$work/none/report.md" || fail "the unknown suite is not in the report"
 
 # Losses that differ, too few of them and one that is no number, and a program that fails at one thing, are in the report, and
