@@ -80,7 +80,7 @@ trap 'ended_by_slurm=1; tell' TERM
 
 // A wait that a signal interrupts says nothing of the command. Slurm's own count of restarts has
 // preemptions and time limits in it, too.
-constexpr char kWait[] = R"(child=$!
+constexpr char kWait[] = R"sh(child=$!
 [ -z "$interrupted" ] || tell
 code=0
 while
@@ -104,7 +104,7 @@ if [ -n "$again" ] && [ -z "$ended_by_slurm" ]; then
   scontrol requeue "$element"
 fi
 exit $code
-)";
+)sh";
 
 std::string List(const char* name, const std::vector<std::string>& words) {
   std::string text = absl::StrCat(name, "=(\n");
