@@ -70,7 +70,7 @@ TEST(TableCostTest, EnergyIsShownOnlyWhereEveryRunCountedIt) {
 TEST(TableCostTest, ProgramsGetItUnasked) {
   LocatedRecord run = RunThatTook("linear", 0, 1800);
   run.record.mutable_efficiency()->set_joules(45600);
-  EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",1,45600,\n"));
+  EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",1,45600,,\n"));
   EXPECT_THAT(Table({run}, false, TableFormat::kJson), HasSubstr("\"joules\": 45600.0"));
   EXPECT_THAT(Table({run}, false, TableFormat::kHtml), HasSubstr("45.6 kJ"));
 }
@@ -85,7 +85,7 @@ TEST(TableCostTest, RunsOnADeviceCostDeviceHours) {
   EXPECT_THAT(text, Not(HasSubstr("ore-hours")));
   run.record.mutable_efficiency()->set_processes(8);
   EXPECT_THAT(Table({run}), HasSubstr("| 4.00         |"));
-  EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",,,4\n"));
+  EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",,,4,\n"));
   EXPECT_THAT(Table({run}, false, TableFormat::kJson), HasSubstr("\"device_hours\": 4.0"));
   EXPECT_THAT(Table({run}, false, TableFormat::kHtml),
               HasSubstr("data-cost-unit=\"device-hours\""));
