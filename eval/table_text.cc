@@ -133,6 +133,21 @@ std::vector<std::string> DifferenceCells(const Metric& metric, const PublishedRo
   return cells;
 }
 
+std::string KindName(RunRecord::Kind kind) {
+  switch (kind) {
+    case RunRecord::BASELINE:
+      return "baseline";
+    case RunRecord::EXTERNAL:
+      return "external";
+    default:
+      return "measured";
+  }
+}
+
+std::string VerdictName(Verdict verdict) {
+  return verdict == Verdict::kUnknown ? "unknown" : verdict == Verdict::kYes ? "yes" : "no";
+}
+
 std::string SectionTitle(RunRecord::Kind kind) {
   switch (kind) {
     case RunRecord::BASELINE:

@@ -47,6 +47,8 @@ std::string TableTitle(size_t index, size_t count);
 std::vector<std::string> TableNotes(const LeaderboardTable& table);
 // Returns "measured", "baseline" or "external".
 std::string KindName(RunRecord::Kind kind);
+// Returns "unknown", "yes" or "no".
+std::string VerdictName(Verdict verdict);
 }  // namespace internal
 
 }  // namespace lra

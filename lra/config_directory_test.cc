@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "lra/config.h"
+#include "lra/config_folder_test_util.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 
@@ -40,6 +43,15 @@ TEST(ConfigDirectoryTest, AFileIsNoFolderOfConfigs) {
   ASSERT_EQ(MakeDirectories(folder.File("share/lra")), absl::OkStatus());
   ASSERT_EQ(WriteFileAtomically(folder.File("share/lra/configs"), ""), absl::OkStatus());
   EXPECT_EQ(ConfigsInstalledWith(folder.File("bin/lra")), std::nullopt);
+}
+
+using ConfigDirectoryVariableTest = ConfigFolderTest;
+
+TEST_F(ConfigDirectoryVariableTest, WithoutItTheSourceTreesConfigsAreUsed) {
+  EXPECT_EQ(ConfigDirectory(), folder_.path());
+  unsetenv("LRA_CONFIGS");
+  EXPECT_TRUE(FileExists(JoinPath(ConfigDirectory(), "protocols/fair.textproto")))
+      << ConfigDirectory();
 }
 
 TEST(ConfigDirectoryTest, ThisCodeIsInTheTest) {

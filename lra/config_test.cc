@@ -372,13 +372,6 @@ TEST_F(ConfigBuilderTest, ANameWithoutItsGroupIsAnsweredWithWhereFieldsAreListed
       << "all fields of the group are named";
 }
 
-TEST_F(ConfigBuilderTest, WithoutTheVariableTheSourceTreesConfigsAreUsed) {
-  EXPECT_EQ(ConfigDirectory(), folder_.path());
-  unsetenv("LRA_CONFIGS");
-  EXPECT_TRUE(FileExists(JoinPath(ConfigDirectory(), "protocols/fair.textproto")))
-      << ConfigDirectory();
-}
-
 TEST_F(ConfigBuilderTest, AFileMustBeNamedAsItCallsItself) {
   Write("presets/other", R"(name: "tiny" version: 1)");
   ConfigBuilder builder("listops");
