@@ -20,6 +20,7 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
+#include "lra/part.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "models/base/runtime.h"
@@ -215,11 +216,11 @@ bool IsWorthAnother(const CellStatus& before, const CellStatus& after) {
 
 // Workers with a plain "cuda" take the machine's cards in turn. Asked as a run begins, so that
 // nothing is asked of CUDA where none is left; where it cannot say, the run itself says why.
-std::string CardOfWorker(const std::string& device, int worker) {
+std::string CardOfWorker(const std::string& device, int64_t place) {
   // Once, and before any worker's process: CUDA's loading sets an environment variable, which no
   // other thread may read meanwhile.
   static const int64_t cards = CardsOf(device).value_or(1);
-  return cards > 1 ? DeviceOfPlace(device, worker, cards) : device;
+  return cards > 1 ? DeviceOfPlace(device, static_cast<int>(place % cards), cards) : device;
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
@@ -310,6 +311,10 @@ absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, Suite
   LRA_ASSIGN_OR_RETURN(options.deadline, DeadlineOf(flags.budget));
   LRA_ASSIGN_OR_RETURN(std::vector<SuiteCell> cells, CellsOf(suite, flags));
   options.workers = flags.workers;
+  if (!flags.shard.empty()) {
+    LRA_ASSIGN_OR_RETURN(const Part part, ParsePart(flags.shard));
+    options.part = part.index;
+  }
   options.retries_failed = flags.retries_failed || !flags.cell.empty();
   options.measures = flags.cell.empty();
   options.is_quiet = context.quiet;

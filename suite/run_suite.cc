@@ -77,11 +77,15 @@ std::string DeviceOf(const SuiteRunOptions& options) {
   return device == options.train_flags.end() ? "cpu" : *device;
 }
 
+int64_t PlaceOfWorker(const SuiteRunOptions& options, int worker) {
+  return int64_t{options.part} * std::max(1, options.workers) + worker;
+}
+
 std::vector<std::string> FlagsOfWorker(const SuiteRunOptions& options, int worker) {
   std::vector<std::string> flags = options.train_flags;
   const auto device = DeviceIn(flags);
   if (options.device_of_worker && device != flags.end())
-    *device = options.device_of_worker(*device, worker);
+    *device = options.device_of_worker(*device, PlaceOfWorker(options, worker));
   return flags;
 }
 

@@ -2,6 +2,7 @@
 #ifndef LRA_SUITE_RUN_SUITE_H_
 #define LRA_SUITE_RUN_SUITE_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -29,13 +30,18 @@ struct SuiteRunOptions {
   // Tasks whose cells are not measured, because their data is not there, and what to say of it.
   std::map<std::string, std::string> not_measured;
   std::vector<std::string> train_flags;  // further flags of `lra train`
-  // What stands behind --device for worker 0, 1, ...; unset = the same for all.
-  std::function<std::string(const std::string& device, int worker)> device_of_worker;
+  // What stands behind --device for a worker with this PlaceOfWorker(); unset = the same for all.
+  std::function<std::string(const std::string& device, int64_t place)> device_of_worker;
+  int part = 0;  // that these runs are of the suite: k of --shard k/n
   std::map<std::string, std::string> data_of_task;  // DataDigest()
 };
 
 // What stands behind --device in train_flags; "cpu" where nothing does.
 std::string DeviceOf(const SuiteRunOptions& options);
+// Where worker 0, 1, ... stands in the row of all parts' workers, by which they take cards in turn:
+// parts that run on one machine begin with different cards. Each part is taken to have as many
+// workers as this one, or a single one where nobody said how many.
+int64_t PlaceOfWorker(const SuiteRunOptions& options, int worker);
 // The flags of worker 0, 1, ...
 std::vector<std::string> FlagsOfWorker(const SuiteRunOptions& options, int worker);
 
