@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Four tasks of a Slurm step train one run, and a batch script of several tasks that calls lra itself is one process.
-# usage: data_parallel_slurm_test.sh LRA
+# usage: data_parallel_slurm_test.sh LRA    exit code 77 where Slurm is not installed (tests/skip.sh)
 set -euo pipefail
 unset CDPATH
 lra=$1
 here=$(cd "$(dirname "$0")" && pwd)
+source "$here/skip.sh"
 source "$here/slurm_cluster.sh"
 missing=$(slurm_missing)
-if [ -n "$missing" ]; then echo "skipped: $missing"; exit 77; fi
+[ -z "$missing" ] || skip "$missing"
 work=$(mktemp -d)
+slurm_daemons=()
+trap 'stop_cluster; rm -rf "$work"' EXIT
 cd "$work"
 source "$here/data_parallel.sh"
 start_cluster "$work/cluster"
-trap 'stop_cluster; rm -rf "$work"' EXIT
 "$lra" data prepare listops --quiet --out data --set min_length_tokens=20 --set max_length_tokens=100 \
   --set train_examples=200 --set validation_examples=50 --set test_examples=50 >prepared
 flags=(--task listops --attention cosformer --preset smoke --data data --exact-reduction --set train.batch_examples=16

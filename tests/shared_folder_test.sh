@@ -2,15 +2,18 @@
 # Two machines that share a folder whose locks do not reach from one to the other train the same run: the second is refused
 # while the first lives, takes over when it is silent, and the first, awake again, writes nothing more. The second machine is
 # this one with another boot id, and a lock that does not reach is one whose file was removed.
-# usage: shared_folder_test.sh LRA    exit code 77 where mounts are not allowed
+# usage: shared_folder_test.sh LRA    exit code 77 where mounts are not allowed (tests/skip.sh)
 set -euo pipefail
+unset CDPATH
 lra=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+source "$here/skip.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 echo 00000000-0000-4000-8000-000000000000 >boot_id
 elsewhere() { unshare -m bash -c 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"' "$work/boot_id" "$@"; }
-if ! elsewhere true 2>/dev/null; then echo "skipped: this needs to mount a file (root)"; exit 77; fi
+elsewhere true 2>/dev/null || skip "this needs to mount a file (root)"
 fail() { echo "FAILED: $*"; exit 1; }
 "$lra" data prepare listops --quiet --out data --set min_length_tokens=20 --set max_length_tokens=120 --set train_examples=300 \
   --set validation_examples=60 --set test_examples=60 >/dev/null

@@ -1,21 +1,21 @@
 # A Slurm of this machine alone, for tests that source this file: as root, without systemd and cgroups, in a folder of its own.
-# Debian: slurmctld slurmd slurm-client munge.
+# Debian: slurmctld slurmd slurm-client munge procps.
 
 # slurm_missing: prints what a cluster lacks here, if anything.
 slurm_missing() {
   local program
-  for program in munged slurmctld slurmd sbatch; do
-    PATH=$PATH:/usr/sbin command -v "$program" >/dev/null || { echo "$program is not installed (Debian: slurmctld slurmd slurm-client munge)"; return; }
+  for program in munged slurmctld slurmd sbatch pgrep; do
+    PATH=$PATH:/usr/sbin command -v "$program" >/dev/null || { echo "$program is not installed (Debian: slurmctld slurmd slurm-client munge procps)"; return; }
   done
   [ "$(id -u)" = 0 ] || echo "Slurm's daemons are started as root"
 }
 
 # start_cluster FOLDER: one node with 4 processors (as far as Slurm knows), the partitions `work` and, to preempt it, `urgent`.
-# Sets SLURM_CONF; stop_cluster ends the daemons.
+# Sets SLURM_CONF; stop_cluster ends the daemons. Ports do not follow from $RANDOM, whose seed may be the same in two tests at once.
 start_cluster() {
   local folder=$1 host port
   host=$(hostname -s)
-  port=$((20000 + RANDOM % 10000))
+  port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 10000))
   slurm_daemons=()
   mkdir -p "$folder"/{munge,state,spool}
   chmod 700 "$folder/munge"

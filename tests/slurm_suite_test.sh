@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Trains a suite of 24 runs through a real Slurm while workers are killed and preempted: every run must be there once, bit for
 # bit that of processes of this machine. Then parts of generated data through the same Slurm.
-# usage: slurm_suite_test.sh LRA    exit code 77 where Slurm is not installed
+# usage: slurm_suite_test.sh LRA    exit code 77 where Slurm is not installed (tests/skip.sh)
 set -euo pipefail
 unset CDPATH
 lra=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
+source "$here/skip.sh"
 source "$here/slurm_cluster.sh"
 missing=$(slurm_missing)
-if [ -n "$missing" ]; then echo "skipped: $missing"; exit 77; fi
+[ -z "$missing" ] || skip "$missing"
 work=$(mktemp -d)
 slurm_daemons=()
 trap 'stop_cluster; rm -rf "$work"' EXIT
