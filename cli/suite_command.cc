@@ -206,14 +206,6 @@ absl::Status JudgeSuite(const std::string& out, const std::vector<CellStatus>& s
   return absl::OkStatus();
 }
 
-// Whether a process that goes on with the run would get further than the one that has ended: it was
-// killed, or saved something.
-bool IsWorthAnother(const CellStatus& before, const CellStatus& after) {
-  if (after.state == CellState::kRunning || after.failure.signal() != 0) return true;
-  return after.state == CellState::kStopped &&
-         (after.folder.step() != before.folder.step() || after.folder.part != before.folder.part);
-}
-
 // Workers with a plain "cuda" take the machine's cards in turn. Asked as a run begins, so that
 // nothing is asked of CUDA where none is left; where it cannot say, the run itself says why.
 std::string CardOfWorker(const std::string& device, int64_t place) {

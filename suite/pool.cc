@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <limits>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "run_folder/run_claim.h"
+#include "suite/memory_kills.h"
 #include "suite/times.h"
 
 namespace lra {
@@ -172,32 +174,38 @@ class Pool {
     const int64_t log_begin = SizeOf(log);
     Cells cells;
     for (const Begun& one : begun) cells.push_back(one.cell);
+    const int64_t kills = MemoryKills(options_.system_root);
     LRA_ASSIGN_OR_RETURN(
         Processes::End end,
         processes_.RunProcess(worker, {.words = options_.command(cells, worker), .log = log}));
     if (end.signal == 0 && end.exit_code == kInUseExitCode) return false;
+    // What was counted may be another worker's process; that somebody killed this one during the
+    // same hours is rare.
+    const bool lacked_memory = end.signal == SIGKILL && MemoryKills(options_.system_root) > kills;
+    const SuiteFailure failure = FailureOf(end, LastWords(log, log_begin), lacked_memory);
     const auto share = static_cast<double>(begun.size());
     end.cpu_seconds /= share;
     for (const Begun& one : begun) {
       const CellStatus after = ReadCellStatus(options_.out, *one.cell);
       LRA_RETURN_IF_ERROR(
           AddTime(options_.out, *one.cell, one.before, after, end, end.wall_seconds / share));
-      LRA_RETURN_IF_ERROR(Note(*one.cell, end, log, log_begin));
+      LRA_RETURN_IF_ERROR(RemoveFailure(options_.out, *one.cell));
+      if (!end.was_stopped && IsLeft(ReadCellStatus(options_.out, *one.cell), false))
+        LRA_RETURN_IF_ERROR(WriteFailure(options_.out, *one.cell, failure));
     }
     return true;
   }
 
-  absl::Status Note(const SuiteCell& cell, const Processes::End& end, const std::string& log,
-                    int64_t log_begin) const {
-    LRA_RETURN_IF_ERROR(RemoveFailure(options_.out, cell));
-    if (end.was_stopped || !IsLeft(ReadCellStatus(options_.out, cell), false))
-      return absl::OkStatus();
+  static SuiteFailure FailureOf(const Processes::End& end, const std::string& words,
+                                bool lacked_memory) {
     SuiteFailure failure;
     failure.set_exit_code(end.exit_code);
     failure.set_signal(end.signal);
-    failure.set_message(LastWords(log, log_begin));
+    failure.set_message(words);
     failure.set_unix_seconds(UnixSeconds());
-    return WriteFailure(options_.out, cell, failure);
+    failure.set_lacked_memory(lacked_memory);
+    if (lacked_memory) failure.set_memory_bytes(JobMemoryBytes());
+    return failure;
   }
 
   const PoolOptions& options_;

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -252,6 +253,34 @@ TEST(RunCells, NotesASignal) {
   const std::vector<SuiteCell> cells = Cells(1);
   ASSERT_EQ(RunCells(cells, Shell(folder, "kill -9 $$")), absl::OkStatus());
   EXPECT_EQ(ReadCellStatus(folder.path(), cells[0]).failure.signal(), SIGKILL);
+}
+
+// The system counts what it kills so; run1 is killed by somebody else.
+TEST(RunCells, NotesWhatWasKilledForWantOfMemory) {
+  const TestFolder folder;
+  const std::string root = folder.File("root"), group = JoinPath(root, "sys/fs/cgroup/job"),
+                    counts = JoinPath(group, "memory.events");
+  ASSERT_EQ(MakeDirectories(group), absl::OkStatus());
+  ASSERT_EQ(MakeDirectories(JoinPath(root, "proc/self")), absl::OkStatus());
+  ASSERT_EQ(WriteFileAtomically(JoinPath(root, "proc/self/cgroup"), "0::/job\n"), absl::OkStatus());
+  ASSERT_EQ(WriteFileAtomically(counts, "oom 0\noom_kill 0\n"), absl::OkStatus());
+  PoolOptions options = Shell(folder, absl::StrCat("[ $NAME != run0 ] || echo oom_kill 1 > ",
+                                                   counts, "; echo step 3; kill -9 $$"));
+  options.workers = 1;
+  options.system_root = root;
+  setenv("SLURM_MEM_PER_NODE", "1024", 1);
+  const absl::Status status = RunCells(Cells(2), options);
+  unsetenv("SLURM_MEM_PER_NODE");
+  ASSERT_EQ(status, absl::OkStatus());
+  const SuiteFailure lacking = ReadCellStatus(folder.path(), Cells(2)[0]).failure,
+                     killed = ReadCellStatus(folder.path(), Cells(2)[1]).failure;
+  EXPECT_EQ(lacking.signal(), SIGKILL);
+  EXPECT_TRUE(lacking.lacked_memory());
+  EXPECT_EQ(lacking.memory_bytes(), int64_t{1} << 30);
+  EXPECT_EQ(lacking.message(), "step 3");
+  EXPECT_EQ(killed.signal(), SIGKILL);
+  EXPECT_FALSE(killed.lacked_memory());
+  EXPECT_EQ(killed.memory_bytes(), 0);
 }
 
 // A batch system that ends a job signals all of its processes, those that only begin too.

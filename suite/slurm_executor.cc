@@ -99,7 +99,16 @@ class BySlurm : public Executor {
     return item != items_.end() && item->second.is_queued;
   }
 
-  absl::StatusOr<Element> ElementOf(const PlannedSuite& planned, size_t i) const {
+  // What a run had when it was killed for want of memory; 0 where it was not, or nobody knows.
+  int64_t TooLittleBytes(const SuiteCell& cell, const CellStatus& status) const {
+    const auto item = items_.find(cell.name);
+    const bool is_accounted = item != items_.end() && item->second.lacked_memory();
+    return std::max<int64_t>(status.failure.lacked_memory() ? status.failure.memory_bytes() : 0,
+                             is_accounted ? item->second.memory_bytes : 0);
+  }
+
+  absl::StatusOr<Element> ElementOf(const PlannedSuite& planned, size_t i,
+                                    int64_t too_little_bytes) const {
     const RunPlan& run = planned.plan.runs[i];
     Element element = {&planned.cells[i], slurm_.cluster.limit_seconds,
                        slurm_.cluster.memory_bytes};
@@ -118,6 +127,8 @@ class BySlurm : public Executor {
       const auto bytes = static_cast<double>(run.cost->memory_bytes + kStartBytes);
       element.memory_bytes = RoundUp(kMemoryMargin * bytes, kStepBytes, kLeastBytes);
     }
+    if (slurm_.cluster.memory_bytes == 0)
+      element.memory_bytes = std::max(element.memory_bytes, 2 * too_little_bytes);
     return element;
   }
 
@@ -126,9 +137,10 @@ class BySlurm : public Executor {
     std::map<std::pair<int, int>, std::vector<Element>> kinds;
     for (size_t i = 0; i < planned.cells.size(); ++i) {
       const SuiteCell& cell = planned.cells[i];
-      if (!IsLeft(ReadCellStatus(options_.out, cell), options_.retries_failed) || IsQueued(cell))
-        continue;
-      LRA_ASSIGN_OR_RETURN(const Element element, ElementOf(planned, i));
+      const CellStatus status = ReadCellStatus(options_.out, cell);
+      if (!IsLeft(status, options_.retries_failed) || IsQueued(cell)) continue;
+      LRA_ASSIGN_OR_RETURN(const Element element,
+                           ElementOf(planned, i, TooLittleBytes(cell, status)));
       kinds[element.kind()].push_back(element);
     }
     std::vector<JobArray> arrays;

@@ -151,6 +151,34 @@ TEST_F(SlurmExecutorTest, SaysWhatBecameOfElementsThatLeftTheQueue) {
   EXPECT_EQ(QueueText(*statuses), "");
 }
 
+TEST_F(SlurmExecutorTest, WhatLackedMemoryIsGivenTwiceAsMuch) {
+  options_.retries_failed = true;
+  for (const char* name : {"killed", "lost", "well"}) Add(name, 20);
+  ASSERT_EQ(Train(), absl::OkStatus());
+  EXPECT_THAT(Script(1), AllOf(HasSubstr("items=(\n  'killed'\n  'lost'\n  'well'\n)"),
+                               HasSubstr("--mem=1024M\n")));
+  // A run notes how its process was killed, and Slurm may keep accounts of elements.
+  SuiteFailure failure;
+  failure.set_signal(9);
+  failure.set_lacked_memory(true);
+  failure.set_memory_bytes(int64_t{1} << 30);
+  ASSERT_EQ(WriteFailure(options_.out, planned_.cells[0], failure), absl::OkStatus());
+  ASSERT_EQ(WriteFileAtomically(options_.out + "/slurm/11_1.log", "step 3\n"), absl::OkStatus());
+  Client("sacct", "echo '11_1|OUT_OF_MEMORY'; echo '11_2|FAILED'");
+  const auto statuses = SlurmExecutor(options_, {})->Statuses(planned_.cells);
+  ASSERT_TRUE(statuses.ok()) << statuses.status();
+  EXPECT_THAT(StatusText(planned_.cells, *statuses),
+              HasSubstr("Slurm job 11_1 ended (OUT_OF_MEMORY of 1.1 GB)\n"));
+  ASSERT_EQ(Train(), absl::OkStatus());
+  EXPECT_THAT(Script(2), AllOf(HasSubstr("items=(\n  'well'\n)"), HasSubstr("--mem=1024M\n")));
+  EXPECT_THAT(Script(3),
+              AllOf(HasSubstr("items=(\n  'killed'\n  'lost'\n)"), HasSubstr("--mem=2048M\n")));
+  // Whoever says how much is given that.
+  ASSERT_EQ(Train({.memory_bytes = int64_t{3} << 30}), absl::OkStatus());
+  EXPECT_THAT(Script(4), AllOf(HasSubstr("items=(\n  'killed'\n  'lost'\n  'well'\n)"),
+                               HasSubstr("--mem=3072M\n")));
+}
+
 TEST_F(SlurmExecutorTest, AtMostHoldsForAllArrays) {
   Add("short", 20);
   Add("long", 36000);

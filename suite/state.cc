@@ -22,9 +22,21 @@
 namespace lra {
 namespace {
 
-// The system kills so where memory is short, and the run cannot say it.
-constexpr char kKilled[] =
-    " (killed: too little memory? fewer --workers, or on a cluster more --memory)";
+// The system kills so where memory is short, and the run cannot say it. What to ask for then is
+// about twice what was there.
+std::string KilledText(const SuiteFailure& failure) {
+  if (!failure.lacked_memory())
+    return " (killed: too little memory? fewer --workers, or on a cluster more --memory)";
+  std::string had, more = "more --memory";
+  if (failure.memory_bytes() > 0) {
+    constexpr int64_t kGigabyte = 1000000000;
+    const int64_t twice = (2 * failure.memory_bytes() + kGigabyte / 2) / kGigabyte;
+    had = absl::StrCat(", of which its job had ", FormatBytes(failure.memory_bytes()));
+    more = absl::StrCat("--memory ", std::max<int64_t>(1, twice), "GB");
+  }
+  return absl::StrCat(" (killed for want of memory", had,
+                      ": --retry-failed with fewer --workers, or on a cluster with ", more, ")");
+}
 
 std::string FailurePath(const std::string& out, const SuiteCell& cell) {
   return JoinPath(JoinPath(out, "failures"), absl::StrCat(cell.name, ".textproto"));
@@ -133,7 +145,7 @@ bool IsRunOf(const std::string& directory, const SuiteCell& cell) {
 
 std::string DescribeFailure(const SuiteFailure& failure) {
   if (failure.signal() != 0) {
-    const char* const hint = failure.signal() == SIGKILL ? kKilled : "";
+    const std::string hint = failure.signal() == SIGKILL ? KilledText(failure) : "";
     return absl::StrCat("signal ", failure.signal(), hint, ": ", failure.message());
   }
   if (failure.exit_code() != 0)
@@ -217,6 +229,13 @@ bool IsLeft(const CellStatus& status, bool retries_failed) {
       break;
   }
   return false;
+}
+
+bool IsWorthAnother(const CellStatus& before, const CellStatus& after) {
+  if (after.state == CellState::kRunning) return true;
+  if (after.failure.signal() != 0) return !after.failure.lacked_memory();
+  return after.state == CellState::kStopped &&
+         (after.folder.step() != before.folder.step() || after.folder.part != before.folder.part);
 }
 
 absl::Status WriteFailure(const std::string& out, const SuiteCell& cell,

@@ -45,7 +45,8 @@ struct CellStatus {
   bool is_queued() const { return slurm && slurm->is_queued; }
 };
 
-// "exit code 1: no space left on device", "signal 11: ", "signal 9 (killed: ...): ".
+// "exit code 1: no space left on device", "signal 11: ", "signal 9 (killed: ...): ". Where memory
+// is known to have been short, it says how to ask for more.
 std::string DescribeFailure(const SuiteFailure& failure);
 
 // OUT/NAME. A run whose name got digits when its protocol got a later version stays where it was
@@ -63,6 +64,10 @@ bool HasEnded(const CellStatus& status);
 // Whether a run of the suite has to be trained still; failed ones only if they are to be tried
 // again.
 bool IsLeft(const CellStatus& status, bool retries_failed);
+
+// Whether a process that goes on with the run, with no more memory, would get further than the one
+// that has ended: it was killed for another reason, or saved something.
+bool IsWorthAnother(const CellStatus& before, const CellStatus& after);
 
 absl::Status WriteFailure(const std::string& out, const SuiteCell& cell,
                           const SuiteFailure& failure);

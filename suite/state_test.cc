@@ -89,6 +89,39 @@ TEST_F(SuiteStateTest, AKilledRunMayHaveLackedMemory) {
             "--memory): step 3");
 }
 
+TEST_F(SuiteStateTest, AMessageSaysHowToAskForTheMemoryThatWasShort) {
+  SuiteFailure failure;
+  failure.set_signal(9);
+  failure.set_message("step 3");
+  failure.set_lacked_memory(true);
+  EXPECT_EQ(DescribeFailure(failure),
+            "signal 9 (killed for want of memory: --retry-failed with fewer --workers, or on a "
+            "cluster with more --memory): step 3");
+  failure.set_memory_bytes(int64_t{3814} << 20);  // as --memory 4GB asks for
+  EXPECT_EQ(DescribeFailure(failure),
+            "signal 9 (killed for want of memory, of which its job had 4.0 GB: --retry-failed with "
+            "fewer --workers, or on a cluster with --memory 8GB): step 3");
+  failure.set_memory_bytes(int64_t{100} << 20);
+  EXPECT_THAT(DescribeFailure(failure), HasSubstr("its job had 105 MB"));
+  EXPECT_THAT(DescribeFailure(failure), HasSubstr("--memory 1GB): step 3"));
+}
+
+// On a cluster the next process would be one of the same job.
+TEST(IsWorthAnother, WhatWasKilledButForWantOfMemory) {
+  CellStatus before, after;
+  EXPECT_FALSE(IsWorthAnother(before, after));
+  after.state = CellState::kFailed;
+  after.failure.set_signal(9);
+  EXPECT_TRUE(IsWorthAnother(before, after));
+  after.failure.set_lacked_memory(true);
+  EXPECT_FALSE(IsWorthAnother(before, after));
+  after.failure.Clear();
+  after.failure.set_exit_code(1);
+  EXPECT_FALSE(IsWorthAnother(before, after));
+  after.state = CellState::kRunning;
+  EXPECT_TRUE(IsWorthAnother(before, after));
+}
+
 TEST_F(SuiteStateTest, WhatHasARecordHasEndedWhoeverHoldsItsFolder) {
   WriteRecord(cells_[0], 60, false);
   WriteRecord(cells_[2], 60, true);

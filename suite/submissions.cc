@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "eval/machine.h"
 #include "lra/files.h"
+#include "lra/progress.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
@@ -41,11 +42,12 @@ ItemState QueuedItem(const QueuedElement& element, int index) {
 }
 
 ItemState EndedItem(const std::string& element, const std::map<std::string, std::string>& history,
-                    const std::string& folder) {
+                    const std::string& folder, int64_t memory_bytes) {
   const auto ended = history.find(element);
   return {.element = element,
           .state = ended == history.end() ? "" : ended->second,
-          .left_no_log = !FileExists(LogOfElement(folder, element))};
+          .left_no_log = !FileExists(LogOfElement(folder, element)),
+          .memory_bytes = memory_bytes};
 }
 
 }  // namespace
@@ -57,8 +59,11 @@ std::string DescribeItem(const ItemState& item) {
     return absl::StrCat(job, " ", absl::AsciiStrToLower(item.state),
                         waits ? absl::StrCat(" (", item.reason, ")") : "");
   }
-  const std::string ended =
-      absl::StrCat(job, " ended", item.state.empty() ? "" : absl::StrCat(" (", item.state, ")"));
+  const std::string of = item.lacked_memory() && item.memory_bytes > 0
+                             ? absl::StrCat(" of ", FormatBytes(item.memory_bytes))
+                             : "";
+  const std::string ended = absl::StrCat(
+      job, " ended", item.state.empty() ? "" : absl::StrCat(" (", item.state, of, ")"));
   if (!item.left_no_log) return ended;
   return absl::StrCat(ended,
                       " and wrote nothing here: cancelled, or do nodes not see this folder?");
@@ -106,7 +111,8 @@ absl::StatusOr<ItemStates> Submissions::Items() const {
       if (queued != queue.end()) {
         items[one.item(i)] = QueuedItem(queued->second, i);
       } else if (!one.job().empty() && !items[one.item(i)].is_queued) {
-        items[one.item(i)] = EndedItem(absl::StrCat(one.job(), "_", i), history, folder_);
+        items[one.item(i)] =
+            EndedItem(absl::StrCat(one.job(), "_", i), history, folder_, one.memory_bytes());
       }
     }
   }

@@ -7,6 +7,7 @@
 #ifndef LRA_SUITE_SUBMISSIONS_H_
 #define LRA_SUITE_SUBMISSIONS_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,9 @@ struct ItemState {
   std::string state;         // "PENDING"; empty where nobody knows how it ended
   std::string reason;        // of waiting
   bool left_no_log = false;  // it ended and wrote nothing: nodes may not see the folder
+  int64_t memory_bytes = 0;  // that was asked for it; 0 = the cluster's default
+  // Slurm ended it, or a process of it was killed, for want of memory.
+  bool lacked_memory() const { return !is_queued && state == "OUT_OF_MEMORY"; }
 };
 
 // "Slurm job 12_3 pending (Resources)"

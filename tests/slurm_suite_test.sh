@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Trains a suite of 24 runs through a real Slurm while workers are killed and preempted: every run must be there once, bit for
-# bit that of processes of this machine. Then parts of generated data through the same Slurm.
+# bit that of processes of this machine. Then a run that is killed for want of memory, as far as it can tell, and parts of
+# generated data through the same Slurm.
 # usage: slurm_suite_test.sh LRA    exit code 77 where Slurm is not installed (tests/skip.sh)
 set -euo pipefail
 unset CDPATH
@@ -10,6 +11,10 @@ source "$here/skip.sh"
 source "$here/slurm_cluster.sh"
 missing=$(slurm_missing)
 [ -z "$missing" ] || skip "$missing"
+# A mount namespace of its own: what is mounted below goes with the test.
+if [ -z "${LRA_OWN_MOUNTS:-}" ] && unshare -m --propagation private true 2>/dev/null; then
+  exec env LRA_OWN_MOUNTS=1 unshare -m --propagation private "$0" "$@"
+fi
 work=$(mktemp -d)
 slurm_daemons=()
 trap 'stop_cluster; rm -rf "$work"' EXIT
@@ -122,6 +127,42 @@ for run in whole/listops-*; do
   [ "$(grep -c test_looks "far/$name/record.textproto")" = "$(grep -c test_looks "$run/record.textproto")" ] || fail "$name: test looks"
 done
 echo "$(cat far/slurm/*.log | grep -c 'queued again') elements queued themselves again, $(grep -c 'CANCELLED' <(cat far/slurm/*.log)) were ended by Slurm"
+
+# What the system kills for want of memory is not begun again with as little. It counts such kills; here a file stands for its
+# counter, and what is killed after it has grown was killed so. Prints where the counter is, nothing where there is none.
+kill_counter() {
+  local number controllers group file
+  while IFS=: read -r number controllers group; do
+    case $controllers in
+      memory) file=/sys/fs/cgroup/memory${group%/}/memory.oom_control ;;
+      '') file=/sys/fs/cgroup${group%/}/memory.events ;;
+      *) continue ;;
+    esac
+    if [ -e "$file" ]; then echo "$file"; return; fi
+  done </proc/self/cgroup
+}
+counter=$(kill_counter)
+echo "oom_kill 0" >kills
+if [ -n "$counter" ] && [ -n "${LRA_OWN_MOUNTS:-}" ] && mount --bind kills "$counter"; then
+  sed 's/attention: .*/attention: "linear"/; s/seeds: .*/seeds: "0"/' mine.textproto >one.textproto
+  one=(run one.textproto --quiet --executor slurm --time 1h --out large)
+  expect 0 '1 left, 1 of them queued' "$lra" "${one[@]}" --memory 1GB
+  process=$(victim " train .*--out $work/large/")
+  echo "oom_kill 1" >kills
+  kill -9 "$process" || fail "no process of the large run was killed"
+  while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.2; done
+  ! grep 'is queued again' large/slurm/*.log || fail "what lacked memory was begun again with as little"
+  expect 0 'failed .*killed for want of memory, of which its job had 1.0 GB: .* --memory 2GB[)]' "$lra" status large
+  expect 1 'runs failed: .*--retry-failed' "$lra" "${one[@]}"
+  expect 0 'mem=1908M$' "$lra" "${one[@]}" --retry-failed --dry-run
+  expect 0 '1 of them queued' "$lra" "${one[@]}" --retry-failed --memory 3GB
+  while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.2; done
+  expect 0 '1 of 1 runs finished' "$lra" "${one[@]}"
+  grep -q 'mem=2862M$' large/slurm/2.sh || fail "the memory that was asked for: $(grep mem= large/slurm/2.sh)"
+  umount "$counter"
+else
+  echo "not tried: a run that lacks memory (no control group counts kills, or nothing may be mounted over its counter)"
+fi
 
 # Generated data in parts: a part is killed, and asked for again; the whole must equal, byte for byte, what one process makes.
 pictures=(data prepare pathfinder32 --set images=600 --threads 1 --quiet)
