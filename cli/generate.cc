@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/patient_threads.h"
+#include "eval/metric.h"
 #include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
@@ -30,8 +31,13 @@ int64_t DrawnTokens(const GeneratedText& text) {
   return static_cast<int64_t>(text.ids.size()) - text.given_tokens;
 }
 
-double BitsAToken(const GeneratedText& text) {
-  return text.nats / std::log(2.0) / static_cast<double>(DrawnTokens(text));
+// "1.234 bits/dim": of the drawn tokens, in the unit that tables have on such a task.
+std::string BitsText(const TaskSpec& spec, const GeneratedText& text) {
+  Sums sums;
+  (*sums.mutable_counts())[kTokens] = DrawnTokens(text);
+  (*sums.mutable_totals())[kNats] = text.nats;
+  const Metric& bits = **MetricOf(spec, kBitsPerToken);
+  return bits.Text(bits.Value(sums));
 }
 
 // Control characters are escaped; bytes that are no UTF-8 stay.
@@ -61,8 +67,7 @@ void Print(const GenerateRequest& request, const Generated& generated, const std
     const GeneratedText& text = generated.texts[i];
     drawn += DrawnTokens(text);
     std::cout << absl::StrFormat("%d: %d given, %d drawn", i, text.given_tokens, DrawnTokens(text));
-    if (DrawnTokens(text) > 0)
-      std::cout << absl::StrFormat(", %.3f bits a token", BitsAToken(text));
+    if (DrawnTokens(text) > 0) std::cout << ", " << BitsText(generated.spec, text);
     std::cout << "\n";
     if (is_picture) continue;
     const auto end_of_given = text.ids.begin() + text.given_tokens;

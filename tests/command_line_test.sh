@@ -86,6 +86,15 @@ json 0 data prepare -- bytes_lm --raw texts --set piece_bytes=60
 json 0 train -- --task bytes_lm --preset smoke --set train.steps=2 --set train.eval_every_steps=2 --attention linear --out guesses/bytes
 json 0 generate -- guesses/bytes --prompt $'\xffa' --tokens 2 --examples 1
 python3 -c 'import json; text = json.load(open("out"))["texts"][0]; assert text["text"] == "\ufffda" and text["ids"] == [256, 98], text' || fail "$(cat out)"
+# Bits have the unit that tables give them on the task.
+unit() { # UNIT ARGUMENT...
+  local unit=$1
+  shift
+  "$lra" generate "$@" --examples 1 --quiet >out 2>err </dev/null || fail "generate $*: $(cat err)"
+  grep -qE "^0: [0-9]+ given, [0-9]+ drawn, [0-9.]+ $unit\$" out || fail "generate $*: not in $unit: $(head -c 300 out)"
+}
+unit bits/token guesses/linear --given 5 --tokens 9
+unit bits/byte guesses/bytes --prompt a --tokens 9
 refused 2 export guesses/linear --pytorch --out exported
 refused 2 generate runs/linear
 json 0 export -- runs/linear --pytorch --out exported
