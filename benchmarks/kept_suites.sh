@@ -48,7 +48,7 @@ keep() {
     run=$(dirname "$run")
     mkdir -p "$to.new/${run#"$from"/}"
     # Scores of examples, by the metric's name; a run that diverged has none.
-    for file in record.textproto {accuracy,nats,bits_per_token}{,-validation}.npy; do
+    for file in record.textproto {accuracy,sequence_accuracy,nats,bits_per_token}{,-validation}.npy; do
       [ ! -f "$run/$file" ] || cp "$run/$file" "$to.new/${run#"$from"/}"
     done
   done

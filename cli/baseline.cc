@@ -12,11 +12,13 @@
 #include "cli/command.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
+#include "datasets/manifest.h"
 #include "eval/baseline_record.h"
 #include "eval/data_identity.h"
 #include "eval/machine.h"
 #include "eval/run_record.h"
 #include "eval/score_text.h"
+#include "eval/sequences.h"
 #include "inspect/open_checkpoint.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
@@ -66,6 +68,9 @@ RowSplit SplitOf(const BaselineResults& results, const BaselinePrediction& predi
   split.token_sums->counts = {
       {kTargets, scores.targets}, {kTokens, scores.targets}, {kCorrect, scores.correct}};
   split.token_sums->totals = {{kNats, scores.nats}};
+  // What the scores of models count, too (eval/evaluator.cc).
+  const bool has_prompts = PromptPlace(results.manifest.extra_columns()) >= 0;
+  if (has_prompts && !results.spec.hides_tokens()) CountSequences(&*split.token_sums);
   return split;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "datasets/loader.h"
+#include "eval/sequences.h"
 #include "lra/check.h"
 #include "lra/progress.h"
 #include "lra/random.h"
@@ -79,9 +80,18 @@ Batches SampleOf(const SplitView& split, int64_t wanted, uint32_t seed,
   return wanted == 0 || needed >= plan.size() ? plan : Spread(plan, needed, seed);
 }
 
+// Whether an example is right or wrong as a whole: a prompt is given, and the targets answer it.
+// Hidden tokens are no answer.
+bool HasAnswers(const SplitView& split) {
+  if (split.spec().hides_tokens()) return false;
+  for (int64_t i = 0; i < split.size(); ++i)
+    if (split.prompt_tokens(i) > 0) return true;
+  return false;
+}
+
 // Adds the scores of a batch's tokens to those of its examples.
 absl::Status AddTokens(const Metric& metric, const HostBatch& batch, const at::Tensor& logits,
-                       int64_t example_count, ExampleSums* sums) {
+                       int64_t example_count, bool has_answers, ExampleSums* sums) {
   std::vector<int64_t> examples;
   for (int64_t b = 0; b < batch.batch; ++b)
     examples.insert(examples.end(), TargetsOf(batch, b), batch.example_ids[b]);
@@ -93,6 +103,7 @@ absl::Status AddTokens(const Metric& metric, const HostBatch& batch, const at::T
                                              .examples = examples,
                                              .example_count = example_count}));
   scored.counts[kTokens] = scored.counts[kTargets];
+  if (has_answers) CountSequences(&scored);  // a batch holds all targets of its examples
   sums->Add(scored);
   return absl::OkStatus();
 }
@@ -115,8 +126,9 @@ absl::StatusOr<Scored> ScoreTokens(const Classifier& model, const SplitView& spl
   Scored scored;
   scored.classes = split.spec().classes();
   scored.examples = examples;
+  const bool has_answers = HasAnswers(split);
   const auto add = [&](const HostBatch& batch, const at::Tensor& logits) {
-    return AddTokens(metric, batch, logits, examples, &scored.sums);
+    return AddTokens(metric, batch, logits, examples, has_answers, &scored.sums);
   };
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     return ForwardAll(model, split, options,
@@ -184,12 +196,13 @@ absl::StatusOr<SampledScores> ScoreSample(const Classifier& model, const SplitVi
                                           const EvaluatorOptions& options) {
   SampledScores sample;
   ExampleSums all;
+  const bool has_answers = HasAnswers(split);
   const auto add = [&](const HostBatch& batch, const at::Tensor& logits) {
     sample.examples.insert(sample.examples.end(), batch.example_ids.begin(),
                            batch.example_ids.end());
     const std::vector<float> largest = LargestLogits(batch, logits);
     sample.largest_logits.insert(sample.largest_logits.end(), largest.begin(), largest.end());
-    return AddTokens(metric, batch, logits, split.size(), &all);
+    return AddTokens(metric, batch, logits, split.size(), has_answers, &all);
   };
   const Batches chosen = SampleOf(split, wanted, seed, options);
   LRA_RETURN_IF_ERROR(CatchTorch([&] { return ForwardAll(model, split, options, chosen, add); }));

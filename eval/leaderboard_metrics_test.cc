@@ -10,6 +10,7 @@
 #include "eval/error_rate_test_util.h"
 #include "eval/leaderboard.h"
 #include "eval/leaderboard_test_util.h"
+#include "eval/sequences.h"
 #include "eval/table_writer.h"
 
 namespace lra {
@@ -149,6 +150,31 @@ TEST(LeaderboardMetricsTest, TokensThatAreRightCanBeShownOfEveryRecordOfTokens) 
               AllOf(HasSubstr("copy (token_accuracy in %, higher is better)"),
                     HasSubstr("Tokens that were guessed rightly, in percent, on the test split.")));
   EXPECT_THAT(board.left_out, ElementsAre(HasSubstr("token_accuracy needs tokens")));
+}
+
+// 500 of 2,000 sequences are right as a whole; a record from before they were counted says nothing
+// of them, and its table by its own metric is as it was.
+TEST(LeaderboardMetricsTest, SequencesAreShownOfRecordsThatCountThem) {
+  std::vector<LocatedRecord> runs = {By(kNats, MakeRun({.method = "older", .task = "copy"})),
+                                     By(kNats, MakeRun({.method = "newer", .task = "copy"}))};
+  auto& counts = *runs[1].record.mutable_results(0)->mutable_sums()->mutable_counts();
+  const std::string before = WriteLeaderboard(Build(runs), TableFormat::kJson);
+  counts[kSequences] = 2000;
+  counts[kExactSequences] = 500;
+  EXPECT_EQ(WriteLeaderboard(Build(runs), TableFormat::kJson), before);
+  const Leaderboard board = Build(runs, kSequenceAccuracy);
+  ASSERT_EQ(board.tables.at(0).rows.size(), 1u);
+  const LeaderboardCell& cell = board.tables.at(0).rows.at(0).cells.at(0).value();
+  EXPECT_EQ(cell.value, 0.25);
+  EXPECT_EQ(cell.method, "exact binomial");
+  EXPECT_THAT(board.left_out,
+              ElementsAre(AllOf(HasSubstr("older has no value"),
+                                HasSubstr("sequence_accuracy needs exact and sequences"))));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              HasSubstr("copy (sequence_accuracy in %, higher is better)"));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kJson),
+              HasSubstr("\"sequence_accuracy\": 0.25"));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kCsv), HasSubstr(",sequence_accuracy,%,"));
 }
 
 // A run with a bit a token.

@@ -84,12 +84,12 @@ std::vector<std::string> ScorersOf(const Metric& metric) {
 }  // namespace
 
 std::optional<Interval> Metric::RunInterval(const Sums& run, double confidence) const {
-  const int64_t targets = CountOf(run, kTargets);
-  if (!traits_.is_proportion || targets < 1) return std::nullopt;
-  const int64_t part = std::llround(Value(run) * static_cast<double>(targets));
+  const int64_t whole = CountOf(run, traits_.whole);
+  if (!traits_.is_proportion || whole < 1) return std::nullopt;
+  const int64_t part = std::llround(Value(run) * static_cast<double>(whole));
   // Sums may be read from a file that lacks them, or says that they are no share.
-  if (part < 0 || part > targets) return std::nullopt;
-  return ClopperPearson(part, targets, confidence);
+  if (part < 0 || part > whole) return std::nullopt;
+  return ClopperPearson(part, whole, confidence);
 }
 
 namespace {

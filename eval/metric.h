@@ -51,6 +51,8 @@ struct MetricTraits {
   // Whether every example's value is 0 or 1 and a run's value is their mean. One run then has the
   // exact binomial interval, and several an interval that stays in [0, 1].
   bool is_proportion = false;
+  // The count that a proportion is of.
+  std::string whole = kTargets;
   std::string scorer = kCategorical;
   // That Value() reads.
   std::vector<std::string> sums;

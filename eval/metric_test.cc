@@ -10,6 +10,7 @@
 #include "eval/curve_values.h"
 #include "eval/error_rate_test_util.h"
 #include "eval/score_text.h"
+#include "eval/sequences.h"
 
 namespace lra {
 namespace {
@@ -27,6 +28,14 @@ Sums MakeSums(int64_t correct, int64_t targets, double nats, int64_t tokens = 0)
   (*sums.mutable_counts())[kTargets] = targets;
   (*sums.mutable_totals())[kNats] = nats;
   if (tokens > 0) (*sums.mutable_counts())[kTokens] = tokens;
+  return sums;
+}
+
+// All sums that there are.
+Sums AllSums() {
+  Sums sums = MakeSums(30, 100, 55.5, 100);
+  (*sums.mutable_counts())[kSequences] = 20;
+  (*sums.mutable_counts())[kExactSequences] = 5;
   return sums;
 }
 
@@ -54,10 +63,10 @@ TEST(MetricTest, EveryMetricKeepsThePromises) {
     EXPECT_TRUE(ScorerRegistry::Get().Has(metric.traits().scorer));
     EXPECT_FALSE(metric.traits().title.empty() || metric.traits().unit.empty());
     EXPECT_EQ(metric.Value(Sums()), 0);
-    Sums sums = MakeSums(30, 100, 55.5, 100);
+    Sums sums = AllSums();
     for (const std::string& needed : metric.traits().sums) EXPECT_TRUE(HasSum(sums, needed));
     const double value = metric.Value(sums);
-    MergeSums(MakeSums(30, 100, 55.5, 100), &sums);
+    MergeSums(AllSums(), &sums);
     EXPECT_DOUBLE_EQ(metric.Value(sums), value) << "twice the same is no other value";
     EXPECT_EQ(metric.RunInterval(sums, 0.95).has_value(), metric.traits().is_proportion);
     if (metric.traits().is_proportion) {
@@ -122,6 +131,61 @@ TEST(MetricTest, AShareOfTokensIsAMeanAndNoProportionOfExamples) {
   EXPECT_THAT(*share.ValuesOf(sums), ElementsAre(DoubleNear(r + weight * (1 - r), 1e-15),
                                                  DoubleNear(r + weight * (2 - 4 * r), 1e-15),
                                                  DoubleNear(r + weight * (0 - 2 * r), 1e-15)));
+}
+
+// Sequences of one, four, two and two tokens: all are right, three, all, none.
+ExampleSums FourSequences() {
+  ExampleSums sums;
+  sums.counts = {{kTargets, {1, 4, 2, 2}}, {kTokens, {1, 4, 2, 2}}, {kCorrect, {1, 3, 2, 0}}};
+  CountSequences(&sums);
+  return sums;
+}
+
+TEST(MetricTest, ASequenceIsRightAsAWhole) {
+  const ExampleSums sums = FourSequences();
+  EXPECT_THAT(sums.counts.at(kSequences), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(sums.counts.at(kExactSequences), ElementsAre(1, 0, 1, 0));
+  const Metric& sequences = Named(kSequenceAccuracy);
+  const Sums run = sums.Total();
+  EXPECT_EQ(sequences.Value(run), 0.5);
+  EXPECT_EQ(sequences.Evidence(run), "2 of 4");
+  EXPECT_THAT(*sequences.ValuesOf(sums), ElementsAre(1, 0, 1, 0)) << "whatever their lengths";
+  const Interval exact = ClopperPearson(2, 4, 0.95);
+  EXPECT_EQ(sequences.RunInterval(run, 0.95)->low, exact.low) << "of sequences, not of tokens";
+  EXPECT_EQ(sequences.RunInterval(run, 0.95)->high, exact.high);
+  EXPECT_TRUE(sequences.Better(0.6, 0.5));
+}
+
+// What is given is all of the second example, which is neither right nor wrong.
+TEST(MetricTest, WithoutATargetThereIsNoSequence) {
+  ExampleSums sums;
+  sums.counts = {{kTargets, {2, 0, 3}}, {kCorrect, {2, 0, 1}}};
+  CountSequences(&sums);
+  EXPECT_THAT(sums.counts.at(kSequences), ElementsAre(1, 0, 1));
+  EXPECT_EQ(Named(kSequenceAccuracy).Value(sums.Total()), 0.5);
+  EXPECT_FALSE(Named(kSequenceAccuracy).ValuesOf(sums).has_value());
+}
+
+TEST(MetricTest, SumsWithoutSequencesHaveNone) {
+  const Sums older = MakeSums(6, 9, 3, 9);
+  EXPECT_FALSE(HasSequences(older));
+  EXPECT_TRUE(HasSequences(FourSequences().Total()));
+  EXPECT_FALSE(Named(kSequenceAccuracy).RunInterval(older, 0.95).has_value());
+  const absl::Status status =
+      CheckSums(Named(kSequenceAccuracy), "what scored this run", NamesOf(older));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("sequence_accuracy needs exact and sequences"));
+  SplitResult result;
+  *result.mutable_sums() = older;
+  EXPECT_FALSE(SequenceAccuracyOf(result).has_value()) << "absent, not 0";
+  EXPECT_EQ(DescribeScore(Named(kNats), result), "0.333 nats (9 targets)");
+  *result.mutable_sums() = FourSequences().Total();
+  EXPECT_EQ(SequenceAccuracyOf(result), 0.5);
+  EXPECT_EQ(DescribeScore(Named(kNats), result),
+            "0.000 nats (9 targets), sequence_accuracy 50.00 % (2 of 4)");
+  EXPECT_EQ(DescribeScoreWithInterval(Named("token_accuracy"), result, 0.95),
+            "66.67 % (6 of 9 tokens), sequence_accuracy 50.00 % "
+            "(2 of 4; 95 % interval 6.76-93.24, this run)");
 }
 
 // 0.0027 +- 0.0052 nats begin at 0, as all nats do; a share of tokens also ends at 1.

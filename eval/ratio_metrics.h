@@ -35,6 +35,7 @@ class ShareMetric : public Metric {
   static MetricTraits Complete(MetricTraits traits, const std::string& part,
                                const std::string& whole) {
     traits.is_proportion = true;
+    traits.whole = whole;
     traits.range = {.low = 0, .high = 1};
     traits.sums = {part, whole};
     return traits;

@@ -15,6 +15,7 @@
 #include "eval/metric.h"
 #include "eval/run_folders.h"
 #include "eval/schema1.h"
+#include "eval/sequences.h"
 #include "eval/sums.h"
 #include "lra/files.h"
 #include "lra/sha256.h"
@@ -39,11 +40,17 @@ absl::Status AddRun(const std::string& directory, Damaged damaged, FoundRuns* fo
   return absl::OkStatus();
 }
 
-// Whose values of examples are kept: accuracy stands beside every other metric.
-absl::StatusOr<std::vector<const Metric*>> KeptMetrics(const Metric& own) {
-  LRA_ASSIGN_OR_RETURN(const Metric* const accuracy, FindMetric(kAccuracy));
-  if (&own == accuracy) return std::vector<const Metric*>{accuracy};
-  return std::vector<const Metric*>{&own, accuracy};
+// Whose values of examples are kept: accuracy stands beside every other metric, and so does that of
+// sequences where they are counted.
+absl::StatusOr<std::vector<const Metric*>> KeptMetrics(const Metric& own, const Sums& sums) {
+  std::vector<const Metric*> kept = {&own};
+  std::vector<absl::string_view> others = {kAccuracy};
+  if (HasSequences(sums)) others.emplace_back(kSequenceAccuracy);
+  for (const absl::string_view name : others) {
+    LRA_ASSIGN_OR_RETURN(const Metric* const other, FindMetric(name));
+    if (other != &own) kept.push_back(other);
+  }
+  return kept;
 }
 
 // Files lie in the run's own folder: whoever passes on a record must not choose what is read here.
@@ -93,7 +100,14 @@ absl::Status CheckResult(const std::string& where, const SplitResult& result) {
     return refuse(absl::StrCat("sums.counts[", part, "]"), count,
                   absl::StrCat("at most sums.counts[", kTargets, "], ", targets));
   }
-  return absl::OkStatus();
+  const int64_t sequences = CountOf(result.sums(), kSequences);
+  const int64_t exact = CountOf(result.sums(), kExactSequences);
+  if (sequences > result.examples())
+    return refuse(absl::StrCat("sums.counts[", kSequences, "]"), sequences,
+                  absl::StrCat("at most examples, ", result.examples()));
+  if (exact <= sequences) return absl::OkStatus();
+  return refuse(absl::StrCat("sums.counts[", kExactSequences, "]"), exact,
+                absl::StrCat("at most sums.counts[", kSequences, "], ", sequences));
 }
 
 // Every scored example stands in the matrix once.
@@ -236,7 +250,7 @@ absl::StatusOr<SplitResult> StoreScores(absl::string_view directory, const Split
   *result.mutable_sums() = scores.sums->Total();
   result.set_step(scores.step);
   result.set_checkpoint(scores.checkpoint);
-  LRA_ASSIGN_OR_RETURN(const std::vector<const Metric*> kept, KeptMetrics(*metric));
+  LRA_ASSIGN_OR_RETURN(const std::vector<const Metric*> kept, KeptMetrics(*metric, result.sums()));
   LRA_RETURN_IF_ERROR(StoreExampleScores(directory, scores.file, kept, *scores.sums, &result));
   return result;
 }

@@ -295,6 +295,10 @@ TEST_F(RunRecordTest, CountsThatCannotBeAreRefusedByField) {
   EXPECT_EQ(refusal("targets", int64_t{1} << 60),
             where + "sums.counts[targets]: is 1152921504606846976, must be 0 to 2^48");
   EXPECT_EQ(refusal("examples", -5), where + "examples: is -5, must be 0 to 2^48");
+  EXPECT_EQ(refusal("sequences", 2001),
+            where + "sums.counts[sequences]: is 2001, must be at most examples, 2000");
+  EXPECT_EQ(refusal("exact", 7),
+            where + "sums.counts[exact]: is 7, must be at most sums.counts[sequences], 0");
 }
 
 // Such times filled the memory with the ticks of a figure's axis.

@@ -1,7 +1,5 @@
 #include "eval/score_text.h"
 
-#include <optional>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lra/progress.h"
@@ -9,28 +7,44 @@
 namespace lra {
 namespace {
 
-std::string Describe(const Metric& metric, const SplitResult& result, const std::string& interval) {
-  const std::string part =
-      result.split_examples() == 0
-          ? ""
-          : absl::StrCat(", the first of ", FormatCount(result.split_examples()));
-  return absl::StrCat(metric.Text(metric.Value(result.sums())), " (",
-                      metric.Evidence(result.sums()), part, interval, ")");
+// With the run's interval where a confidence is given.
+std::string DescribeOne(const Metric& metric, const SplitResult& result,
+                        std::optional<double> confidence) {
+  std::string text =
+      absl::StrCat(metric.Text(metric.Value(result.sums())), " (", metric.Evidence(result.sums()));
+  if (result.split_examples() > 0)
+    absl::StrAppend(&text, ", the first of ", FormatCount(result.split_examples()));
+  const std::optional<Interval> interval =
+      confidence ? metric.RunInterval(result.sums(), *confidence) : std::nullopt;
+  if (interval) {
+    absl::StrAppendFormat(&text, "; %g %% interval %s-%s, this run", 100 * *confidence,
+                          metric.Number(interval->low), metric.Number(interval->high));
+  }
+  return absl::StrCat(text, ")");
+}
+
+std::string Describe(const Metric& metric, const SplitResult& result,
+                     std::optional<double> confidence) {
+  const std::string own = DescribeOne(metric, result, confidence);
+  if (!HasSequences(result.sums()) || metric.name() == kSequenceAccuracy) return own;
+  return absl::StrCat(own, ", ", kSequenceAccuracy, " ",
+                      DescribeOne(**FindMetric(kSequenceAccuracy), result, confidence));
 }
 
 }  // namespace
 
 std::string DescribeScore(const Metric& metric, const SplitResult& result) {
-  return Describe(metric, result, "");
+  return Describe(metric, result, std::nullopt);
 }
 
 std::string DescribeScoreWithInterval(const Metric& metric, const SplitResult& result,
                                       double confidence) {
-  const std::optional<Interval> interval = metric.RunInterval(result.sums(), confidence);
-  if (!interval) return Describe(metric, result, "");
-  return Describe(metric, result,
-                  absl::StrFormat("; %g %% interval %s-%s, this run", 100 * confidence,
-                                  metric.Number(interval->low), metric.Number(interval->high)));
+  return Describe(metric, result, confidence);
+}
+
+std::optional<double> SequenceAccuracyOf(const SplitResult& result) {
+  if (!HasSequences(result.sums())) return std::nullopt;
+  return (*FindMetric(kSequenceAccuracy))->Value(result.sums());
 }
 
 }  // namespace lra

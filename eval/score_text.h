@@ -2,22 +2,29 @@
 #ifndef LRA_EVAL_SCORE_TEXT_H_
 #define LRA_EVAL_SCORE_TEXT_H_
 
+#include <optional>
 #include <string>
 
 #include "eval/metric.h"
 #include "eval/run_record.h"
 #include "eval/run_record.pb.h"
+#include "eval/sequences.h"
 
 namespace lra {
 
-// "34.50 % (690 of 2,000)"; "(..., the first of 10,000)" where a part of the split was scored.
+// "34.50 % (690 of 2,000)"; "(..., the first of 10,000)" where a part of the split was scored, and
+// "..., sequence_accuracy 12.50 % (160 of 1,280)" behind it where sequences are counted.
 std::string DescribeScore(const Metric& metric, const SplitResult& result);
 // With the run's interval, where it has one: "34.50 % (690 of 2,000; 95 % interval 32.42-36.63,
 // this run)".
 std::string DescribeScoreWithInterval(const Metric& metric, const SplitResult& result,
                                       double confidence);
 
-// Adds examples, every sum by its name, the metric's name and its value to a JSON object.
+// The share of sequences that are right as a whole; nullopt where they are not counted.
+std::optional<double> SequenceAccuracyOf(const SplitResult& result);
+
+// Adds examples, every sum by its name, the metric's name and its value to a JSON object, and
+// sequence_accuracy where sequences are counted.
 template <class Json>
 void AddScore(const Metric& metric, const SplitResult& result, Json* json) {
   (*json)["examples"] = result.examples();
@@ -32,6 +39,8 @@ void AddScore(const Metric& metric, const SplitResult& result, Json* json) {
   }
   (*json)["metric"] = metric.name();
   (*json)["value"] = metric.Value(result.sums());
+  if (const std::optional<double> sequences = SequenceAccuracyOf(result))
+    (*json)[kSequenceAccuracy] = *sequences;
 }
 
 // Adds what `lra train --json` prints of a run: its folder, method, seed, selected step, and the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -17,13 +18,24 @@ struct JudgedScore {
   double expected = 0;
 };
 
+// How far rounding moves a logit of an example.
+double Off(float largest_logit, double rounding) {
+  return rounding * std::max(1.0, double{largest_logit});
+}
+
+// Whether rounding may turn an example that is right or wrong as a whole. Then a target and another
+// guess were equal up to twice that, and the target's probability was hardly above a half.
+bool MayTurn(const Sums& one, float largest_logit, double rounding) {
+  return TotalOf(one, kNats) >= std::numbers::ln2 - Off(largest_logit, rounding);
+}
+
 // By how much rounding may move a value that `linear` is of an example.
 double Allowed(const StoredScores& stored, const Sums& one, double linear, float largest_logit,
                double rounding) {
   const std::vector<std::string>& read = stored.metric.traits().sums;
   if (std::find(read.begin(), read.end(), kNats) == read.end())
     return rounding * std::max(1.0, std::abs(linear));
-  const double off = rounding * std::max(1.0, double{largest_logit});
+  const double off = Off(largest_logit, rounding);
   const auto targets = static_cast<double>(CountOf(one, kTargets));
   const double nats = TotalOf(one, kNats);
   Sums moved = one;
@@ -34,12 +46,23 @@ double Allowed(const StoredScores& stored, const Sums& one, double linear, float
   return std::abs(value - linear);
 }
 
+// Judges a value of a metric that gives every example 0 or 1, which is stored as it is.
+JudgedScore JudgeWhole(double held, double expected, bool may_turn) {
+  if (held == expected) return {ScoreMatch::kSameBits, expected};
+  const bool is_whole = held == 0 || held == 1;
+  return {is_whole && may_turn ? ScoreMatch::kRounding : ScoreMatch::kMoved, expected};
+}
+
 JudgedScore Judge(const StoredScores& stored, const SampledScores& remade, size_t i,
                   double rounding) {
   const double held = stored.values[remade.examples[i]];
   const Sums& run = stored.result.sums();
   Sums one;
   remade.sums.Get(i, &one);
+  if (stored.metric.traits().is_proportion) {
+    return JudgeWhole(held, stored.metric.Value(one),
+                      MayTurn(one, remade.largest_logits[i], rounding));
+  }
   const double linear = stored.metric.LinearValue(one, run, stored.result.examples());
   // Where all examples have as many targets, values are stored as they are.
   const bool is_plain =

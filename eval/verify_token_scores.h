@@ -31,9 +31,10 @@ struct StoredScores {
 
 // Compares them with what the sample gives and counts how each stands. Logits that are off by d, a
 // part `rounding` of the largest one's size (at least 1), move the nats of a target that has the
-// probability p by at most 2 d (1 - p) + d d. What that does not explain is a change of `path` that
-// names the example, as is an example that is not stored; of many, the first ten are named. Returns
-// whether all stored examples were in the sample, and equal bit for bit.
+// probability p by at most 2 d (1 - p) + d d, and turn an example that is right or wrong as a whole
+// only where it has ln 2 - d nats. What that does not explain is a change of `path` that names the
+// example, as is an example that is not stored; of many, the first ten are named. Returns whether
+// all stored examples were in the sample, and equal bit for bit.
 bool CompareTokenScores(const std::string& path, const StoredScores& stored,
                         const SampledScores& remade, double rounding, Verification* verification);
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "eval/sequences.h"
+
 namespace lra {
 namespace {
 
@@ -119,6 +121,54 @@ TEST_F(VerifyTokenScoresTest, MoreExamplesThanAreStoredEndNothing) {
   held_.pop_back();
   EXPECT_FALSE(Compare(Sample({2, 0})));
   EXPECT_THAT(verification_.changes, ElementsAre("P: example 2: is not among the 2 that it holds"));
+}
+
+// Right, wrong and right as a whole, of unlike numbers of targets.
+class VerifySequencesTest : public testing::Test {
+ protected:
+  VerifySequencesTest() {
+    all_.counts = {{kTargets, {1, 4, 2}}, {kCorrect, {1, 3, 2}}};
+    all_.totals = {{kNats, {0.1, 0.6925, 0.2}}};
+    CountSequences(&all_);
+    *result_.mutable_sums() = all_.Total();
+    result_.set_examples(3);
+    held_ = metric_.ValuesOf(all_).value();
+  }
+
+  bool Compare() {
+    const SampledScores remade = {{0, 1, 2}, all_, {1, 1, 1}};
+    return CompareTokenScores("P", {metric_, result_, held_}, remade, kRounding, &verification_);
+  }
+
+  const Metric& metric_ = **FindMetric(kSequenceAccuracy);
+  ExampleSums all_;
+  SplitResult result_;
+  ExampleValues held_;
+  Verification verification_;
+};
+
+TEST_F(VerifySequencesTest, TheyAreStoredAsTheyAre) {
+  EXPECT_THAT(held_, ElementsAre(1, 0, 1));
+  EXPECT_TRUE(Compare());
+  EXPECT_EQ(verification_.scores.same_bits, 3);
+}
+
+// Two logits that are equal but for 2 * 0.001 leave the target ln 2 - 0.001 = 0.6921 nats or more.
+TEST_F(VerifySequencesTest, OnlyAGuessThatWasNearlyATieMayTurn) {
+  held_[1] = 1;
+  EXPECT_FALSE(Compare());
+  EXPECT_EQ(verification_.scores.rounding, 1);
+  EXPECT_TRUE(verification_.is_verified());
+  held_[0] = 0;
+  EXPECT_FALSE(Compare());
+  EXPECT_EQ(verification_.scores.moved, 1);
+  EXPECT_THAT(verification_.changes, ElementsAre("P: example 0: holds 0, the checkpoint gives 1"));
+}
+
+TEST_F(VerifySequencesTest, AnotherNumberIsAChange) {
+  held_[1] = 0.5;
+  Compare();
+  EXPECT_EQ(verification_.scores.moved, 1);
 }
 
 TEST_F(VerifyTokenScoresTest, TheFirstChangedExampleIsThePlace) {

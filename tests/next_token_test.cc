@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "datasets/data_test_util.h"
 #include "datasets/loader.h"
 #include "eval/evaluator.h"
 #include "eval/example_scores.h"
 #include "eval/run_record.h"
+#include "eval/sequences.h"
 #include "lra/files.h"
 #include "tests/training_fixture.h"
 #include "train/label_objective.h"
@@ -28,6 +30,45 @@ class NextTokenTest : public TrainerTest {
                                   std::vector<std::string> sets = {}) {
     sets.insert(sets.end(), {"view.target=NEXT", "attention.causal=true", "model.dropout=0"});
     return Request(name, attention, sets);
+  }
+
+  // Data of the task copy of two kinds in turn, with one symbol given: the separator is to be
+  // guessed, or the separator and a symbol, one of 1 to 5 in training and of 6 to 10 elsewhere.
+  static TrainRequest AnswersRequest(const std::string& name,
+                                     const std::vector<std::string>& sets) {
+    ConfigBuilder builder("copy");
+    EXPECT_TRUE(builder.AddProtocol("fair").ok());
+    EXPECT_TRUE(builder.AddPreset("smoke").ok());
+    EXPECT_TRUE(builder.AddAttention("linear").ok());
+    for (const std::string& set : sets) EXPECT_TRUE(builder.Set(set).ok()) << set;
+    TrainRequest request;
+    request.resolved = builder.Build().value();
+    request.runtime.set_quiet(true);
+    request.runtime.set_data_dir(*folder_ + "/answers-" + name);
+    request.runtime.set_out_dir(*folder_ + "/" + name);
+    TaskSpec spec;
+    spec.set_name("copy");
+    spec.set_version(1);
+    spec.set_vocabulary_size(12);
+    spec.set_max_length_tokens(3);
+    spec.set_classes(1);
+    spec.set_metric_name(kNats);
+    WriteTestData(request.runtime.data_dir(), spec,
+                  {{"train", Answers(0)}, {"validation", Answers(5)}, {"test", Answers(5)}},
+                  1 << 20, {PromptColumn()});
+    return request;
+  }
+
+ private:
+  static std::vector<EncodedExample> Answers(int shift) {
+    std::vector<EncodedExample> examples(40);
+    for (int i = 0; i < 40; ++i) {
+      const int symbol = i / 2 % 10;
+      examples[i].tokens = {static_cast<uint16_t>(1 + symbol), 11};
+      if (i % 2 == 1) examples[i].tokens.push_back(static_cast<uint16_t>(1 + symbol % 5 + shift));
+      examples[i].extra = {1};
+    }
+    return examples;
   }
 };
 
@@ -60,6 +101,37 @@ TEST_F(NextTokenTest, ScoresAreThoseOfEachExampleAlone) {
     EXPECT_EQ(scored->sums.counts.at(kTokens)[i], split.length_tokens(i)) << i;
     EXPECT_EQ(scored->sums.counts.at(kTargets)[i], split.length_tokens(i)) << i;
   }
+  EXPECT_FALSE(HasSequences(scored->sums.Total())) << "no token is given";
+}
+
+// The separator is learned at once, and no symbol is guessed that never stood behind it.
+TEST_F(NextTokenTest, AnswersAreRecordedAsRightOrWrongAsAWhole) {
+  const TrainRequest request =
+      AnswersRequest("answers", {"train.steps=200", "train.batch_examples=16", "model.dropout=0",
+                                 "schedule.learning_rate=5e-3", "train.eval_every_steps=200"});
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  const SplitResult* test = FindResult(*record, "test");
+  ASSERT_NE(test, nullptr);
+  EXPECT_EQ(CountOf(test->sums(), kTokens), 60);
+  EXPECT_EQ(CountOf(test->sums(), kSequences), 40);
+  EXPECT_EQ(CountOf(test->sums(), kExactSequences), 20);
+  const auto values =
+      ReadExampleScores(request.runtime.out_dir(), *test, **FindMetric(kSequenceAccuracy));
+  ASSERT_TRUE(values.ok()) << values.status();
+  ASSERT_TRUE(values->has_value());
+  for (size_t i = 0; i < 40; ++i) EXPECT_EQ((**values)[i], i % 2 == 0 ? 1 : 0) << i;
+}
+
+TEST_F(NextTokenTest, HiddenTokensAnswerNothing) {
+  const auto run = OpenRun(AnswersRequest(
+      "hidden", {"view.target=MASKED", "attention.causal=false", "model.dropout=0"}));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const SplitView& split = (*run)->validation;
+  const auto scored = ScoreSplit(*(*run)->model, split, split.spec().classes(), *(*run)->metric,
+                                 {.batch_examples = 7});
+  ASSERT_TRUE(scored.ok()) << scored.status();
+  EXPECT_FALSE(HasSequences(scored->sums.Total()));
 }
 
 TEST_F(NextTokenTest, PartsOfABatchAddUpToItsGradient) {

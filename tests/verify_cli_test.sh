@@ -32,7 +32,7 @@ expect 2 'no runs below' "${verify[@]}" data
 copies=(min_symbols=3 max_symbols=6 train_examples=200 validation_examples=60 test_examples=60)
 "$lra" data prepare copy --quiet $(printf -- '--set %s ' "${copies[@]}") >/dev/null
 "$lra" train --task copy --attention linear --preset smoke --quiet --out tokens/linear >/dev/null
-expect 0 '^verified tokens/linear: [0-9]+ files as recorded; (120|240) scores of examples made anew: (120|240) bit for bit$' "${verify[@]}" tokens
+expect 0 '^verified tokens/linear: [0-9]+ files as recorded; (240|480) scores of examples made anew: (240|480) bit for bit$' "${verify[@]}" tokens
 expect 0 '^verified tokens/linear: .*; [0-9]+ scores of examples made anew: [0-9]+ bit for bit$' "${verify[@]}" tokens --verify-examples 1
 expect 0 '"scores": ' "${verify[@]}" tokens --json
 
