@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/starting_run.h"
+#include "eval/table_cost.h"
 #include "lra/config.h"
 #include "lra/fingerprint.h"
 
@@ -115,12 +116,10 @@ std::string DescribeTuning(const std::vector<Entry>& runs) {
 std::optional<double> MeanHours(const std::vector<Entry>& runs, bool of_devices) {
   std::vector<double> hours;
   for (const Entry& run : runs) {
-    const Efficiency& efficiency = run.record().efficiency();
-    const double seconds = efficiency.wall_seconds() + run.record().pretrain().seconds();
-    if (seconds <= 0) continue;
-    if (run.record().machine().device().empty() == of_devices) return std::nullopt;
-    const int units = of_devices ? 1 : std::max(1, efficiency.threads());
-    hours.push_back(seconds * units * std::max(1, efficiency.processes()) / 3600);
+    const double own = HoursOfRun(run.record());
+    if (own <= 0) continue;
+    if (WasOnDevice(run.record()) != of_devices) return std::nullopt;
+    hours.push_back(own);
   }
   return hours.empty() ? std::nullopt : std::optional<double>(Mean(hours));
 }

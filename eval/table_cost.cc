@@ -34,6 +34,16 @@ bool HasJoules(const LeaderboardTable& table) {
 
 }  // namespace
 
+double HoursOfRun(const RunRecord& record) {
+  const Efficiency& efficiency = record.efficiency();
+  const double seconds = efficiency.wall_seconds() + record.pretrain().seconds();
+  if (seconds <= 0) return 0;
+  const int units = WasOnDevice(record) ? 1 : std::max(1, efficiency.threads());
+  return seconds * units * std::max(1, efficiency.processes()) / 3600;
+}
+
+bool WasOnDevice(const RunRecord& record) { return !record.machine().device().empty(); }
+
 RowCost CostOf(const LeaderboardRow& row) {
   RowCost cost{.joules = 0};
   cost.cores.tasks = cost.devices.tasks = row.cells.size();

@@ -18,6 +18,11 @@ struct RowHours {
   size_t known_tasks = 0, tasks = 0;
 };
 
+// What one run took: wall time of all its training times threads and processes or, on a device,
+// times processes; in hours of cores, or of devices. 0 where the record does not say.
+double HoursOfRun(const RunRecord& record);
+bool WasOnDevice(const RunRecord& record);
+
 struct RowCost {
   RowHours cores, devices;
   // Only where every task that says its hours says this, too.

@@ -13,7 +13,8 @@
 namespace lra {
 
 // What a figure shows: of one task of one table, the scores with their intervals; the validation
-// scores by step, means over seeds with bands from the lowest to the highest; the scores by cost.
+// scores by step, means over seeds with bands from the lowest to the highest; the scores by cost,
+// which is that of each row's fastest run, the one that other work on its machine disturbed least.
 enum class FigureKind { kScores, kCurves, kCost };
 
 // The program that draws the figure into STEM.svg, STEM.pdf and STEM.png; empty where there is

@@ -74,6 +74,24 @@ TEST(FiguresTest, CostIsInCoreHours) {
   EXPECT_EQ(FigureProgram(FigureKind::kCost, board->tables[0], 0, runs.runs, "a"), "");
 }
 
+// Other work on the machine made the second run take three times as long.
+TEST(FiguresTest, CostIsThatOfTheFastestWholeRun) {
+  const auto program = [](const FoundRuns& runs) {
+    const auto board = BuildLeaderboard(runs, {}, {});
+    EXPECT_TRUE(board.ok()) << board.status();
+    return FigureProgram(FigureKind::kCost, board->tables[0], 0, runs.runs, "a");
+  };
+  FoundRuns runs = Runs();
+  runs.runs[2].record.mutable_efficiency()->set_wall_seconds(5400);
+  EXPECT_THAT(program(runs), HasSubstr("$row1 << END\n0.5 35.5"));
+  EXPECT_THAT(program(runs), HasSubstr("set xlabel 'core-hours of the fastest run'"));
+  // One that an early stop ended took fewer steps, not less for each.
+  runs.runs[1].record.set_stopped_at_step(10);
+  EXPECT_THAT(program(runs), HasSubstr("$row1 << END\n1.5 35.5"));
+  runs.runs[2].record.set_stopped_at_step(10);
+  EXPECT_THAT(program(runs), HasSubstr("$row1 << END\n1 35.5")) << "their mean";
+}
+
 // A logarithmic axis has no end for them; its ticks once filled the memory.
 TEST(FiguresTest, CostsOutsideOfAnAxisAreLeftOut) {
   const auto program = [](double seconds) {
