@@ -39,7 +39,9 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
   AddOption(command, "--checkpoint-every", &checkpoint_every_,
             "Steps between extra checkpoints (one is made at every validation)", kCount);
   AddOption(command, "--checkpoint-minutes", &checkpoint_minutes_,
-            "Minutes between extra checkpoints; SIGUSR1 asks for one at once", kCount);
+            "A checkpoint is also made once so many minutes have passed without one; 0 = never. "
+            "SIGUSR1 asks for one at once",
+            {.shows_default = true, .allowed = FlagRules::kNonNegative});
   AddOption(command, "--keep-checkpoints", &keep_checkpoints_,
             "Newest checkpoints that stay, beside the best one",
             {.shows_default = true, .allowed = FlagRules::kPositive});

@@ -28,7 +28,8 @@ class TrainFlags {
   ExperimentChoice experiment_;
   std::string data_dir_, out_dir_, device_ = "cpu", seeds_, from_, init_from_, graphs_ = "auto";
   int threads_ = 0, at_once_ = 1, checkpoint_every_ = 0, keep_checkpoints_ = 1, micro_batch_ = 0;
-  double checkpoint_minutes_ = 0;
+  // The most that a run loses whose process is killed between two validations.
+  double checkpoint_minutes_ = 10;
   uint64_t memory_budget_bytes_ = 0;
   bool resume_ = false, no_last_ = false, half_logits_ = false, exact_reduction_ = false;
 };

@@ -79,6 +79,23 @@ TEST_F(RunEstimateTest, ASearchIsItsTrialsAndPretrainingAStage) {
   EXPECT_GT(estimate->wall_seconds(), 3 * trial);
 }
 
+// One validation makes one; more are there only where one is due by time before the run ends.
+TEST_F(RunEstimateTest, CheckpointsByTimeCountWhereOneIsDue) {
+  TrainRequest request =
+      Request("by-time", "linear",
+              {"train.steps=30", "train.eval_every_steps=30", "train.batch_examples=4"});
+  request.runtime.set_keep_checkpoints(100);
+  const auto kept = [&request](double minutes) {
+    request.runtime.set_checkpoint_every_minutes(minutes);
+    const auto estimate = EstimateRun(request);
+    EXPECT_TRUE(estimate.ok()) << estimate.status();
+    return estimate.ok() ? estimate->stage(0).checkpoints() : -1;
+  };
+  EXPECT_EQ(kept(0), 1);
+  EXPECT_EQ(kept(1e9), 1);
+  EXPECT_EQ(kept(1e-9), 101) << "and the best";
+}
+
 // To within the length of what a state says of its configuration.
 TEST_F(RunEstimateTest, DiskIsThatOfAllCheckpointsThatStayAndOneMore) {
   const auto estimate_of = [](const std::vector<std::string>& more, int keep) {

@@ -129,15 +129,22 @@ int64_t DirectoryBytes(const std::string& directory) {
   return bytes;
 }
 
+double StageSeconds(const StageCost& stage) {
+  return static_cast<double>(stage.steps()) * stage.step_seconds() +
+         static_cast<double>(stage.validations()) *
+             (stage.validation_seconds() + stage.save_seconds());
+}
+
 // Checkpoints of a stage that stay: the newest, the best and that of a fixed step, of as many as
-// there are.
-int CheckpointsKept(const Stage& stage, const RuntimeConfig& runtime, int64_t validations) {
+// there are. A stage that ends before one is due by time has those of its validations alone.
+int CheckpointsKept(const Stage& stage, const RuntimeConfig& runtime, const StageCost& cost) {
   const int best = stage.objective->is_tested() ? 1 : 0;
   const int fixed = stage.objective->kept_step() >= 0 ? 1 : 0;
   const int kept = std::max(1, runtime.keep_checkpoints()) + best + fixed;
-  const bool has_others =
-      runtime.checkpoint_every_steps() > 0 || runtime.checkpoint_every_minutes() > 0;
-  return has_others ? kept : static_cast<int>(std::min<int64_t>(kept, validations + fixed));
+  const double every_seconds = 60 * runtime.checkpoint_every_minutes();
+  const bool has_others = runtime.checkpoint_every_steps() > 0 ||
+                          (every_seconds > 0 && StageSeconds(cost) >= every_seconds);
+  return has_others ? kept : static_cast<int>(std::min<int64_t>(kept, cost.validations() + fixed));
 }
 
 // Seconds of one validation, batch norms' statistics included.
@@ -167,7 +174,7 @@ absl::StatusOr<StageCost> MeasureStage(const Run& run, const Stage& stage, doubl
   LRA_RETURN_IF_ERROR(checkpoints.Save());
   cost.set_save_seconds(timer.wall());
   cost.set_checkpoint_bytes(DirectoryBytes(CheckpointPath(stage.directory, stage.state->step())));
-  cost.set_checkpoints(CheckpointsKept(stage, run.request.runtime, cost.validations()));
+  cost.set_checkpoints(CheckpointsKept(stage, run.request.runtime, cost));
   return cost;
 }
 
@@ -200,12 +207,6 @@ absl::StatusOr<Scoring> MeasureScoring(const Run& run) {
   return Scoring{
       .batches = BatchesOf(run, test.size(), limit) + BatchesOf(run, run.validation.size(), limit),
       .open_seconds = timer.wall()};
-}
-
-double StageSeconds(const StageCost& stage) {
-  return static_cast<double>(stage.steps()) * stage.step_seconds() +
-         static_cast<double>(stage.validations()) *
-             (stage.validation_seconds() + stage.save_seconds());
 }
 
 void AddSums(double cpu_share, RunEstimate* estimate) {

@@ -45,7 +45,7 @@ def train(config: Config, attention: Optional[MakeAttention] = None, *, out: Pat
     out: the run's folder, by default runs/TASK-METHOD-PRESET-sSEED. seed: in place of the configuration's. resume: go on from
     the latest checkpoint; a finished run is returned as it is. data: the folder, if it is not $LRA_DATA/TASK. start and
     init_from: what `--from` and `--init-from` take. runtime: what changes no result, as `lra train` has it: checkpoint_every_steps,
-    checkpoint_every_minutes, keep_checkpoints, micro_batch_examples, memory_budget_bytes.
+    checkpoint_every_minutes (10), keep_checkpoints, micro_batch_examples, memory_budget_bytes.
 
     Ctrl-C saves and raises KeyboardInterrupt, another stop signal Error; an exception of the attention is saved before, too, and is
     the cause of the Error. Raises AlreadyExistsError where `out` holds a run and resume is off, InvalidArgumentError where it
@@ -61,7 +61,7 @@ def train(config: Config, attention: Optional[MakeAttention] = None, *, out: Pat
     choice.command_line = f"lra.train (Python {sys.version_info.major}.{sys.version_info.minor})"
     choice.graphs = "off" if attention is not None else "auto"
     choice.set_runtime(json.dumps({"out_dir": os.fspath(out), "data_dir": directory, "device": device, "threads": threads,
-                                   "quiet": quiet, "keep_checkpoints": 1, **runtime}))
+                                   "quiet": quiet, "checkpoint_every_minutes": 10, "keep_checkpoints": 1, **runtime}))
     mixer = None
     if attention is not None:
         from lra.mixer import Mixer
