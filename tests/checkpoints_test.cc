@@ -1,0 +1,89 @@
+// Which checkpoints a run leaves, by time and by steps, and what goes on from them. (What a stopped
+// process saves is in tests/stop_test.sh.)
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "eval/run_record.h"
+#include "lra/files.h"
+#include "run_folder/checkpoint.h"
+#include "tests/training_fixture.h"
+#include "train/trainer.h"
+
+namespace lra {
+namespace {
+
+class CheckpointsTest : public TrainerTest {};
+
+TEST_F(CheckpointsTest, SavesByMinutesAndKeepsTheNewest) {
+  TrainRequest request =
+      Request("minutes", "linear",
+              {"train.steps=9", "train.eval_every_steps=4", "schedule.learning_rate=0"});
+  request.runtime.set_checkpoint_every_minutes(1e-9);
+  request.runtime.set_keep_checkpoints(3);
+  ASSERT_TRUE(TrainRun(request).ok());
+  EXPECT_EQ(CheckpointSteps(request.runtime.out_dir()), (std::vector<int64_t>{4, 7, 8, 9}));
+}
+
+// Makes the folder that a process leaves which was killed once `latest` named its checkpoint of
+// `step`.
+void LeaveKilled(const std::string& saved, int64_t step, const std::string& killed) {
+  std::filesystem::create_directories(killed + "/checkpoint");
+  std::filesystem::copy(CheckpointPath(saved, step), CheckpointPath(killed, step),
+                        std::filesystem::copy_options::recursive);
+  EXPECT_TRUE(
+      WriteFileAtomically(killed + "/checkpoint/latest", "step-" + std::to_string(step) + "\n")
+          .ok());
+}
+
+// An interval of next to nothing is over after every step, also between two validations.
+TEST_F(CheckpointsTest, WhatWasSavedByTimeGoesOnInTheSameBits) {
+  const std::vector<std::string> sets = {"train.steps=12", "train.eval_every_steps=8",
+                                         "train.log_every_steps=4"};
+  const TrainRequest undisturbed = Request("undisturbed", "cosformer", sets);
+  const auto expected = TrainRun(undisturbed);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  TrainRequest saved = Request("saved-by-time", "cosformer", sets);
+  saved.runtime.set_checkpoint_every_minutes(1e-9);
+  saved.runtime.set_keep_checkpoints(100);
+  const auto same = TrainRun(saved);
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_TRUE(EqualExceptVolatile(*expected, *same));
+  ASSERT_EQ(CheckpointSteps(saved.runtime.out_dir()).size(), 12u);
+
+  TrainRequest killed = Request("killed-by-time", "cosformer", sets);
+  LeaveKilled(saved.runtime.out_dir(), 6, killed.runtime.out_dir());
+  killed.resume = true;
+  const auto actual = TrainRun(killed);
+  ASSERT_TRUE(actual.ok()) << actual.status();
+  EXPECT_EQ(actual->efficiency().resumes(), 1);
+  EXPECT_TRUE(EqualExceptVolatile(*expected, *actual));
+  const std::string &whole = undisturbed.runtime.out_dir(), &part = killed.runtime.out_dir();
+  for (const char* file : {"/weights.safetensors", "/optimizer.safetensors"})
+    EXPECT_EQ(*ReadFile(CheckpointPath(whole, 12) + file),
+              *ReadFile(CheckpointPath(part, 12) + file))
+        << file;
+  EXPECT_EQ(*ReadFile(whole + "/curve.jsonl"), *ReadFile(part + "/curve.jsonl"));
+}
+
+// kill -9 between a checkpoint's rename and the update of `latest` leaves a later step behind.
+TEST_F(CheckpointsTest, ALaterCheckpointOfAKilledProcessDisplacesNone) {
+  TrainRequest request =
+      Request("later", "linear",
+              {"train.steps=14", "train.eval_every_steps=10", "evaluation.selection=LAST"});
+  const std::string out = request.runtime.out_dir();
+  std::filesystem::create_directories(out + "/checkpoint/step-20");
+  request.runtime.set_keep_checkpoints(1);
+  request.runtime.set_checkpoint_every_steps(3);
+  request.resume = true;
+  ASSERT_TRUE(TrainToEnd(request).ok());
+  EXPECT_EQ(*LatestCheckpoint(out), CheckpointPath(out, 14));
+  EXPECT_TRUE(FileExists(CheckpointPath(out, 14)));
+  EXPECT_FALSE(FileExists(CheckpointPath(out, 20)));
+  EXPECT_TRUE(TrainRun(request).ok());
+}
+
+}  // namespace
+}  // namespace lra
