@@ -642,7 +642,8 @@ class Linformer(Attention):
 class Reformer(Attention):
     """Kitaev et al. 2020, section 2: keys are the queries at length 1, s_ii = -1e5. In round r tokens are sorted by bucket
     argmax [q_i M_r, -q_i M_r] and cut into chunks; one sees its own chunk and the one before. One softmax covers all
-    rounds: o_i = sum_j softmax_j(s_ij + log c_ij) v_j, c_ij the number of rounds in which i sees j.
+    rounds: o_i = sum_j softmax_j(s_ij + log c_ij) v_j, c_ij the number of rounds in which i sees j. Causal: chunks begin
+    anew in each bucket.
 
     A query on the border between two buckets may go to the other one by rounding alone."""
     shares_keys = True
@@ -661,14 +662,25 @@ class Reformer(Attention):
             turned = q @ rotation
             bucket = torch.cat([turned, -turned], -1).argmax(-1)  # [B, H, N]
             bucket = bucket.masked_fill(~keep.unsqueeze(1), 2 * rotation.shape[1])  # padded tokens last
-            rank = (bucket * n + torch.arange(n, device=q.device)).argsort(-1).argsort(-1)
-            chunk = rank // self.o.chunk_tokens
-            back = chunk.unsqueeze(3) - chunk.unsqueeze(2)  # [B, H, N, N]
-            counts = counts + ((back == 0) | (back == 1))
+            counts = counts + (self.earlier_pairs(bucket) if self.is_causal else self.pairs(bucket))
         seen = (counts > 0) & keep[:, None, None, :]
         counts = counts.clamp(1, 1) if self.o.is_deduplicated else counts.clamp_min(1)
         scores = products(q, k).masked_fill(torch.eye(n, dtype=torch.bool, device=q.device), -1e5)
         return softmax_over(scores + counts.to(q.dtype).log(), seen) @ kept_rows(v, keep)
+
+    def pairs(self, bucket):
+        """Which token sees which in a round with the buckets [B, H, N]: [B, H, N, N]."""
+        n = bucket.shape[2]
+        rank = (bucket * n + torch.arange(n, device=bucket.device)).argsort(-1).argsort(-1)
+        chunk = rank // self.o.chunk_tokens
+        back = chunk.unsqueeze(3) - chunk.unsqueeze(2)
+        return (back == 0) | (back == 1)
+
+    def earlier_pairs(self, bucket):
+        """The same of the causal form; a rank is the number of earlier tokens in the bucket."""
+        same = (bucket.unsqueeze(3) == bucket.unsqueeze(2)).tril()
+        chunk = (same.sum(3) - 1) // self.o.chunk_tokens
+        return same & (chunk.unsqueeze(3) - chunk.unsqueeze(2) <= 1)
 
 
 @attention("sinkhorn")

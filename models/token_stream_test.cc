@@ -321,7 +321,8 @@ TEST(StreamMemoryTest, StateIsConstantWhereTheMethodSaysSo) {
     EXPECT_GE(bytes("linear", tokens), floats * 4) << tokens;
     EXPECT_LE(bytes("linear", tokens), floats * 4 + 2 * kBatch * 2 * 4) << tokens;
   }
-  const std::set<std::string> grows = {"transformer", "synthesizer", "sparse"};
+  // Reformer has as many buckets as the longest text has chunks, so it forgets little.
+  const std::set<std::string> grows = {"transformer", "synthesizer", "sparse", "reformer"};
   for (const std::string& attention : StreamingAttentions()) {
     SCOPED_TRACE(attention);
     if (grows.contains(attention)) {

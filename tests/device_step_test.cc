@@ -101,6 +101,12 @@ TEST_F(DeviceStepTest, OptionsOfTheEncoderAskForNoAnswers) {
   }
 }
 
+// How many chunks there are in each bucket only the device knows.
+TEST_F(DeviceStepTest, TheCausalReformerAsksForNoAnswers) {
+  ExpectNoWaiting(
+      WorkOfStep(Request("causal", "reformer", {"model.layers=2", "attention.causal=true"})));
+}
+
 TEST_F(DeviceStepTest, BothTextsOfPairsGoTogether) {
   const TestFolder folder;
   WriteRandomTask("retrieval", folder.File("data"));

@@ -59,6 +59,7 @@ CASES = {
     "linformer-headwise": ("linformer", option(rank=0, sharing="HEADWISE")),
     "reformer": ("reformer", option(chunk_tokens=16)),
     "reformer-deduplicated": ("reformer", option(chunk_tokens=16, is_deduplicated="true", buckets=6)),
+    "reformer-causal": ("reformer", option(chunk_tokens=16, buckets=4) + CAUSAL),
     "sinkhorn": ("sinkhorn", BLOCK16),
     "sinkhorn-causal": ("sinkhorn", BLOCK16 + CAUSAL),
     "sinkhorn-lra2020": ("sinkhorn", BLOCK16 + LRA2020),

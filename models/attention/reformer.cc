@@ -11,8 +11,10 @@
 // padded tokens are sorted behind all others, and the number of buckets follows from the longest
 // sequence that there may be; so padding changes nothing.
 //
-// There is no causal form: later tokens move the borders of chunks, so a mask of later keys alone
-// would not make the output independent of them.
+// Causal: chunks begin anew in each bucket. A token whose bucket has r earlier ones is in the
+// bucket's chunk floor(r / C), and sees those up to itself in this chunk and in the one before in
+// the same bucket. The published programs mask later keys only, and let later tokens move the
+// borders of chunks: which keys are seen then tells of the future.
 #include <ATen/TensorIndexing.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -24,17 +26,22 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lra/check.h"
 #include "lra/status_macros.h"
 #include "models/attention/reformer.pb.h"
+#include "models/attention/reformer_chunks.h"
+#include "models/attention/reformer_stream.h"
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
 #include "models/kernels/grouped_attention.h"
@@ -61,7 +68,8 @@ Traits MakeTraits() {
   // Tokens with equal buckets are ordered by position, and chunks cut that order.
   traits.is_permutation_invariant = false;
   traits.supports_weight_dropout = true;
-  traits.causal_reason = "later tokens move the borders of its chunks";
+  traits.causality = Causality::kOptional;
+  traits.supports_streaming = true;
   traits.projections = Projections::kSharedQueryKey;
   traits.bfloat16_reason = "a query near a border between hashes goes over it";
   traits.time_order = "R N (C D + n_b D + log N)";
@@ -82,8 +90,8 @@ class Reformer : public Attention {
  public:
   // `rotations` [rounds, D, buckets / 2] are the matrices M_r of evaluation; training draws its
   // own.
-  Reformer(const Settings& settings, at::Tensor rotations)
-      : s_(settings), rotations_(std::move(rotations)) {}
+  Reformer(const Settings& settings, int64_t heads, at::Tensor rotations)
+      : s_(settings), heads_(heads), rotations_(std::move(rotations)) {}
 
   const Traits& traits() const override { return traits_; }
 
@@ -93,9 +101,15 @@ class Reformer : public Attention {
     std::vector<AttentionGroups> parts;
     std::vector<at::Tensor> chunks;  // for each round, the chunk of each token, [B H N]
     for (int64_t r = 0; r < rotations.size(0); ++r) {
-      const at::Tensor order = Order(q.detach(), input.keep, rotations[r]);
-      if (s_.is_deduplicated) chunks.push_back(ChunkOfTokens(order));
-      parts.push_back(Round(order, input.keep));
+      const at::Tensor bucket = Bucket(q.detach(), input.keep, rotations[r]), order = Order(bucket);
+      if (input.causal) {
+        const BucketChunks round(bucket, order, 2 * rotations.size(2), s_.chunk_tokens);
+        if (s_.is_deduplicated) chunks.push_back(round.OfTokens().flatten());
+        parts.push_back(round.Groups());
+      } else {
+        if (s_.is_deduplicated) chunks.push_back(ChunkOfTokens(order));
+        parts.push_back(Round(order, input.keep));
+      }
     }
     if (s_.is_deduplicated) {
       for (AttentionGroups& part : parts) {
@@ -115,9 +129,13 @@ class Reformer : public Attention {
       const at::Tensor turned = at::matmul(q.detach(), rotations[r]);
       const at::Tensor bucket = at::cat({turned, -turned}, -1).argmax(-1).cpu();
       for (int64_t e = 0; e < q.size(0); ++e) {
+        const at::Tensor keep = input.keep.defined() ? input.keep[e].cpu() : at::Tensor();
         for (int64_t h = 0; h < q.size(1); ++h) {
-          CountPairs(bucket[e][h], input.keep.defined() ? input.keep[e].cpu() : at::Tensor(),
-                     counts[e][h]);
+          if (input.causal) {
+            CountEarlier(bucket[e][h], keep, counts[e][h]);
+          } else {
+            CountPairs(bucket[e][h], keep, counts[e][h]);
+          }
         }
       }
     }
@@ -131,7 +149,29 @@ class Reformer : public Attention {
         input.keep, pairs.to(q.device()), input.weight_dropout);
   }
 
+  AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override {
+    return InitHashedState(Stream(), batch, options);
+  }
+
+  at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const override {
+    const at::NoGradGuard no_grad;
+    const auto [q, k] = QueriesAndKeys(piece);
+    std::vector<at::Tensor> buckets;
+    for (int64_t r = 0; r < rotations_.size(0); ++r)
+      buckets.push_back(Bucket(q, at::Tensor(), rotations_[r]));
+    return ExtendHashed(Stream(), {q, k, piece.v, piece.keep, at::stack(buckets)}, state);
+  }
+
  private:
+  HashedStream Stream() const {
+    return {.heads = heads_,
+            .head_width = rotations_.size(1),
+            .rounds = rotations_.size(0),
+            .buckets = 2 * rotations_.size(2),
+            .chunk_tokens = s_.chunk_tokens,
+            .is_deduplicated = s_.is_deduplicated};
+  }
+
   // Returns the matrices M_r. In training they are drawn anew for each step and each place in the
   // model.
   at::Tensor Rotations(const AttentionInput& input) const {
@@ -141,9 +181,9 @@ class Reformer : public Attention {
                        input.q.device());
   }
 
-  // Returns the positions of the tokens, sorted by (bucket, position), padded tokens last,
-  // [B, H, N].
-  at::Tensor Order(const at::Tensor& q, const at::Tensor& keep, const at::Tensor& rotation) const {
+  // Returns the buckets of the tokens, [B, H, N]: 0, 1, .. and behind them one for padded tokens.
+  static at::Tensor Bucket(const at::Tensor& q, const at::Tensor& keep,
+                           const at::Tensor& rotation) {
     const at::NoGradGuard no_grad;
     const int64_t n = q.size(2);
     const at::Tensor map = rotation.to(q.options());
@@ -157,6 +197,12 @@ class Reformer : public Attention {
     }
     at::Tensor bucket = at::cat(buckets, 2);
     if (keep.defined()) bucket.masked_fill_(keep.logical_not().unsqueeze(1), 2 * map.size(1));
+    return bucket;
+  }
+
+  // Returns the positions of the tokens, sorted by (bucket, position), [B, H, N].
+  static at::Tensor Order(const at::Tensor& bucket) {
+    const int64_t n = bucket.size(2);
     return at::argsort(bucket * n + at::arange(n, bucket.options()), int64_t{-1}, false);
   }
 
@@ -221,8 +267,23 @@ class Reformer : public Attention {
     }
   }
 
+  // The same for the causal form.
+  void CountEarlier(const at::Tensor& bucket, const at::Tensor& keep, at::Tensor counts) const {
+    std::map<int64_t, std::vector<int64_t>> so_far;  // the kept tokens of each bucket
+    auto count = counts.accessor<double, 2>();
+    for (int64_t i = 0; i < bucket.size(0); ++i) {
+      if (keep.defined() && !keep[i].item<bool>()) continue;
+      std::vector<int64_t>& own = so_far[bucket[i].item<int64_t>()];
+      const int64_t rank = static_cast<int64_t>(own.size()), chunk = rank / s_.chunk_tokens;
+      own.push_back(i);
+      const int64_t begin = std::max<int64_t>(0, (chunk - 1) * s_.chunk_tokens);
+      for (int64_t r = begin; r <= rank; ++r) count[i][own[r]] += 1;
+    }
+  }
+
   const Traits traits_ = MakeTraits();
   const Settings s_;
+  const int64_t heads_;
   const at::Tensor rotations_;
 };
 
@@ -246,7 +307,7 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeReformer(const ReformerOptions& o
   const at::Tensor rotations = context.parameters->CreateBuffer(
       absl::StrCat(context.scope, "rotations"), {s.rounds, context.head_width, s.buckets / 2},
       Initializer::Normal(1));
-  return std::make_unique<Reformer>(s, rotations);
+  return std::make_unique<Reformer>(s, context.heads, rotations);
 }
 
 LRA_REGISTER_ATTENTION("reformer", ReformerOptions, MakeReformer);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "models/attention/reformer.pb.h"
 #include "models/conformance/pattern_test_util.h"
@@ -56,24 +57,34 @@ TEST(ReformerTest, OneChunkIsSoftmaxAttentionToTheOthers) {
   EXPECT_LT(MaxDifference(made->Attend(one.input), one.input.v), 1e-15);
 }
 
+using Keys = std::vector<int64_t>;  // the own token has no weight where there is another
+
 // The rotations are two of the axes, which makes four buckets: a token's bucket is that of the
-// largest of its first two coordinates, by sign.
-TEST(ReformerTest, SeesItsChunkAndTheOneBefore) {
+// largest of its first two coordinates, by sign. Chunks of 2.
+MadeAttention MakeWithAxes() {
   const ReformerOptions options = Rounds(2, 1);
-  MadeSizes sizes = SizesOf(8);
-  const MadeAttention made = MakeAttention("reformer", &options, sizes);
+  MadeAttention made = MakeAttention("reformer", &options, SizesOf(8));
   at::Tensor rotation = at::zeros({1, 4, 2}, at::kDouble);
   rotation[0][0][0] = rotation[0][1][1] = 1;
   made.SetBuffer("rotations", rotation);
-  AttentionCase c = CaseOf(8);
-  // The buckets are 3 0 1 0 2 1 0 3, so the sorted chunks are 1 3 | 6 2 | 5 4 | 0 7.
-  const std::vector<std::vector<double>> axes = {{0, -1}, {1, 0}, {0, 1}, {1, 0},
-                                                 {-1, 0}, {0, 1}, {1, 0}, {0, -1}};
-  for (int64_t i = 0; i < 8; ++i) {
-    c.input.q.select(2, i).select(-1, 0).fill_(axes[i][0]);
-    c.input.q.select(2, i).select(-1, 1).fill_(axes[i][1]);
+  return made;
+}
+
+// One example whose tokens have these buckets under those rotations.
+AttentionCase CaseInBuckets(const std::vector<int64_t>& buckets) {
+  const std::vector<std::vector<double>> axes = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+  AttentionCase c = CaseOf(static_cast<int64_t>(buckets.size()));
+  for (int64_t i = 0; i < c.input.q.size(2); ++i) {
+    c.input.q.select(2, i).select(-1, 0).fill_(axes[buckets[i]][0]);
+    c.input.q.select(2, i).select(-1, 1).fill_(axes[buckets[i]][1]);
   }
-  using Keys = std::vector<int64_t>;  // the own token has no weight
+  return c;
+}
+
+TEST(ReformerTest, SeesItsChunkAndTheOneBefore) {
+  const MadeAttention made = MakeWithAxes();
+  // The sorted chunks are 1 3 | 6 2 | 5 4 | 0 7.
+  AttentionCase c = CaseInBuckets({3, 0, 1, 0, 2, 1, 0, 3});
   EXPECT_EQ(KeysOf(*made, c, 1), Keys({3}));
   EXPECT_EQ(KeysOf(*made, c, 6), Keys({1, 2, 3}));
   EXPECT_EQ(KeysOf(*made, c, 4), Keys({2, 5, 6}));
@@ -83,6 +94,72 @@ TEST(ReformerTest, SeesItsChunkAndTheOneBefore) {
   c.input.keep[0][3] = false;
   EXPECT_EQ(KeysOf(*made, c, 4), Keys({0, 2, 5}));
   EXPECT_EQ(KeysOf(*made, c, 7), Keys({0, 4}));
+}
+
+// Chunks begin anew in each bucket: in bucket 0 they are 1 3 | 6.
+TEST(ReformerTest, TheCausalFormSeesEarlierTokensOfItsBucket) {
+  const MadeAttention made = MakeWithAxes();
+  const AttentionCase c = Causal(CaseInBuckets({3, 0, 1, 0, 2, 1, 0, 3}));
+  const std::vector<Keys> expected = {{0}, {1}, {2}, {1}, {4}, {2}, {1, 3}, {0}};
+  for (int64_t i = 0; i < 8; ++i) EXPECT_EQ(KeysOf(*made, c, i), expected[i]) << i;
+}
+
+// All tokens are in one bucket, so its chunks are 0 1 | 2 3 | 4 5 | 6 7.
+TEST(ReformerTest, TheCausalFormLooksBackOneChunkOfALongBucket) {
+  const MadeAttention made = MakeWithAxes();
+  AttentionCase c = Causal(CaseInBuckets({0, 0, 0, 0, 0, 0, 0, 0}));
+  const std::vector<Keys> expected = {{0},    {0},       {0, 1}, {0, 1, 2},
+                                      {2, 3}, {2, 3, 4}, {4, 5}, {4, 5, 6}};
+  for (int64_t i = 0; i < 8; ++i) EXPECT_EQ(KeysOf(*made, c, i), expected[i]) << i;
+  // Padded tokens have no rank: 0 1 | 2 4 | 5 6 | 7.
+  c.input.keep = at::ones({1, 8}, at::kBool);
+  c.input.keep[0][3] = false;
+  EXPECT_EQ(KeysOf(*made, c, 4), Keys({0, 1, 2}));
+  EXPECT_EQ(KeysOf(*made, c, 5), Keys({2, 4}));
+  EXPECT_EQ(KeysOf(*made, c, 7), Keys({5, 6}));
+}
+
+// Later tokens that all come into one bucket, in each round into that of the first token, change no
+// earlier output. Where they move the borders of chunks, masks alone do not keep that.
+TEST(ReformerTest, LaterTokensMoveNoBorderOfTheCausalForm) {
+  for (const bool is_deduplicated : {false, true}) {
+    ReformerOptions options = Rounds(3, 4, is_deduplicated);
+    options.set_buckets(4);
+    const MadeAttention made = MakeAttention("reformer", &options, SizesOf(100));
+    const AttentionCase c = Causal(CaseOf(100));
+    const at::Tensor expected = made->Attend(c.input);
+    EXPECT_LT(MaxDifference(expected, made->Oracle(c.input)), 1e-12);
+    for (const int64_t kept : {1, 10, 50, 98}) {
+      AttentionCase other = c;
+      other.input.q = c.input.q.clone();
+      other.input.q.narrow(2, kept, 100 - kept).copy_(c.input.q.narrow(2, 0, 1));
+      const at::Tensor actual = made->Attend(other.input);
+      EXPECT_LT(MaxDifference(actual.narrow(2, 0, kept), expected.narrow(2, 0, kept)), 1e-13);
+      EXPECT_GT(MaxDifference(actual, expected), 1e-2) << kept;
+    }
+  }
+}
+
+// Two buckets, chunks of 3, one round, two heads: a later token may see the last 5 of a bucket. The
+// cache is looked through after every 64 tokens, the last time 8 before the end or at the end.
+TEST(ReformerTest, AStreamForgetsWhatNoLaterTokenSees) {
+  ReformerOptions options = Rounds(3, 1);
+  options.set_buckets(2);
+  const MadeAttention made = MakeAttention("reformer", &options, SizesOf(200));
+  const AttentionCase c = Causal(CaseOf(200));
+  const at::Tensor expected = made->Attend(c.input);
+  for (const int64_t tokens : {1, 40, 200}) {
+    AttentionState state = made->InitState(1, c.input.q.options());
+    std::vector<at::Tensor> outputs;
+    for (int64_t first = 0; first < 200; first += tokens) {
+      AttentionInput piece = c.input;
+      for (at::Tensor* t : {&piece.q, &piece.k, &piece.v}) *t = t->narrow(2, first, tokens);
+      outputs.push_back(made->Extend(piece, &state));
+    }
+    EXPECT_LT(MaxDifference(at::cat(outputs, 2), expected), 1e-12) << tokens;
+    EXPECT_EQ(state.tokens, 200);
+    EXPECT_LE(state.tensors[0].size(2), 2 * 2 * 5 + 8) << tokens;
+  }
 }
 
 // Hashing brings near vectors together: q holds pairs with a cosine of 0.995, far apart in the
@@ -123,6 +200,12 @@ TEST(ReformerTest, HashesFollowTheStepInTrainingOnly) {
 TEST(ReformerTest, KeepsThePromises) {
   ExpectKeepsPromises("reformer", Rounds(4, 3));
   ExpectKeepsPromises("reformer", Rounds(3, 2, true));
+  // Long buckets, whose tokens meet in several rounds.
+  for (const bool is_deduplicated : {false, true}) {
+    ReformerOptions options = Rounds(3, 8, is_deduplicated);
+    options.set_buckets(4);
+    ExpectKeepsPromises("reformer", options);
+  }
 }
 
 TEST(ReformerTest, RefusesImpossibleOptions) {
