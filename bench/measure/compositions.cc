@@ -18,6 +18,8 @@
 #include <map>
 #include <numbers>
 
+#include "absl/strings/str_cat.h"
+
 namespace lra {
 namespace {
 
@@ -149,7 +151,9 @@ Composition CompositionOf(const BenchRequest& request) {
     return {request.causal() ? "features, cumulative sums" : "features, matmuls", linear->second,
             1};
   for (const auto* others : {&PatternCompositions(), &MixingCompositions()}) {
-    const auto found = others->find(request.attention());
+    auto found = others->end();
+    if (request.causal()) found = others->find(absl::StrCat(request.attention(), ", causal"));
+    if (found == others->end()) found = others->find(request.attention());
     if (found != others->end()) return found->second;
   }
   return {"dense oracle", Oracle, 2};

@@ -17,6 +17,7 @@ struct Composition {
 };
 
 // Compositions by the name of the attention, with its default options; lengths are whole blocks.
+// One that is written for the causal form alone has ", causal" behind the name.
 const std::map<std::string, Composition>& PatternCompositions();  // softmax over chosen pairs
 const std::map<std::string, Composition>& MixingCompositions();   // all others except linear ones
 

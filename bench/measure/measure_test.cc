@@ -102,6 +102,17 @@ TEST(MeasureCell, ACompositionComputesTheSameFunction) {
   EXPECT_THAT(MeasureCell(request).reason(), HasSubstr("8 heads of width 64"));
 }
 
+// Some of its four buckets hold more tokens than a chunk has.
+TEST(MeasureCell, TheCausalReformerHasACompositionOfItsOwn) {
+  BenchRequest request = Operator("reformer", BenchRequest::TRAINING);
+  request.set_tokens(256);
+  request.set_causal(true);
+  request.set_with_composition(true);
+  const BenchResult result = MeasureCell(request);
+  ASSERT_EQ(result.outcome(), BenchResult::MEASURED) << result.reason();
+  EXPECT_LT(result.difference(), 1e-5);
+}
+
 TEST(MeasureCell, AStreamHasTheStateOfItsDefinition) {
   for (const BenchRequest::Scope scope : {BenchRequest::OPERATOR, BenchRequest::STEP}) {
     BenchRequest request = Operator("linear", BenchRequest::STREAMING);

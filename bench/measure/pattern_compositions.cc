@@ -129,6 +129,26 @@ at::Tensor Reformer(const Case& c) {
   return (at::stack(outputs) * at::softmax(at::stack(sums), 0)).sum(0);
 }
 
+// Chunks begin anew in each bucket, so no borders can be cut along: the number of rounds in which a
+// query sees a key is made for all pairs.
+at::Tensor CausalReformer(const Case& c) {
+  const AttentionInput& in = c.input();
+  const at::Tensor k = in.q / in.q.norm(2, -1, true).clamp_min(1e-6);
+  at::Tensor counts;  // [B, H, N, N]
+  for (const at::Tensor& rotation : c.Owned("rotations").unbind()) {
+    const at::Tensor turned = at::matmul(in.q.detach(), rotation);
+    const at::Tensor bucket = at::cat({turned, -turned}, -1).argmax(-1);
+    const at::Tensor same = bucket.unsqueeze(3).eq(bucket.unsqueeze(2)).tril();
+    const at::Tensor chunk = (same.sum(-1) - 1).floor_divide(kBlock);
+    const at::Tensor back = chunk.unsqueeze(3) - chunk.unsqueeze(2);
+    const at::Tensor seen = same.logical_and(back <= 1).to(at::kFloat);
+    counts = counts.defined() ? counts + seen : seen;
+  }
+  const at::Tensor self = at::eye(c.tokens(), at::kBool);
+  const at::Tensor scores = Scores(in.q, k).masked_fill(self, kSelfLogit) + counts.log();
+  return at::matmul(at::softmax(scores, -1), in.v);
+}
+
 }  // namespace
 
 const std::map<std::string, Composition>& PatternCompositions() {
@@ -138,6 +158,7 @@ const std::map<std::string, Composition>& PatternCompositions() {
       {"bigbird", {"masked softmax", Bigbird, 2}},
       {"sparse", {"masked softmax", Sparse, 2}},
       {"reformer", {"gathered chunks", Reformer, 1}},
+      {"reformer, causal", {"masked softmax", CausalReformer, 2}},
   };
   return all;
 }
