@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "bench/gnuplot.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
@@ -15,20 +16,6 @@ namespace {
 constexpr size_t kLegendCharacters = 40;
 // Room right of a plot, for the half of the last number; between parts of a figure.
 constexpr double kRightPoints = 15, kGapPoints = 4;
-
-size_t CountCharacters(const std::string& text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-}
-
-// Where the first `count` characters end.
-size_t EndOfCharacters(const std::string& text, size_t count) {
-  size_t end = 0;
-  while (end < text.size() && (count > 0 || (text[end] & 0xC0) == 0x80)) {
-    if ((text[end] & 0xC0) != 0x80) --count;
-    ++end;
-  }
-  return end;
-}
 
 std::vector<std::string> TitleLines(const std::string& title) {
   return title.empty() ? std::vector<std::string>() : WrapText(title, kColumnCharacters);

@@ -1,6 +1,5 @@
 #include "eval/table_writer.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +10,7 @@
 #include "eval/table_cost.h"
 #include "eval/table_html.h"
 #include "lra/suggest.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
@@ -89,12 +89,6 @@ Grid MakeGrid(const LeaderboardTable& table, bool shows_cost) {
 
 // --- Markdown ---
 
-// Characters, not bytes, of UTF-8 text.
-size_t Width(absl::string_view text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
-}
-
 std::string EscapeMarkdown(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"|", "\\|"}, {"\n", " "}});
 }
@@ -115,17 +109,12 @@ std::vector<std::vector<std::string>> MarkdownRows(const Grid& grid) {
 
 std::string MarkdownGrid(const Grid& grid) {
   const auto rows = MarkdownRows(grid);
-  std::vector<size_t> widths(grid.header.size(), 3);
-  for (const auto& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], Width(row[c]));
-  }
+  const std::vector<size_t> widths = ColumnWidths(rows, 3);
   std::string text;
   for (size_t r = 0; r < rows.size(); ++r) {
     absl::StrAppend(&text, "|");
-    for (size_t c = 0; c < widths.size(); ++c) {
-      absl::StrAppend(&text, " ", rows[r][c], std::string(widths[c] - Width(rows[r][c]), ' '),
-                      " |");
-    }
+    for (size_t c = 0; c < widths.size(); ++c)
+      absl::StrAppend(&text, " ", PadRight(rows[r][c], widths[c]), " |");
     absl::StrAppend(&text, "\n");
     if (r > 0) continue;
     absl::StrAppend(&text, "|");

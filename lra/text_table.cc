@@ -1,28 +1,16 @@
 #include "lra/text_table.h"
 
-#include <algorithm>
 #include <cctype>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
 
-// Letters of a UTF-8 text.
-size_t WidthOf(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
 bool IsNumeric(const std::string& text) {
   return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-');
-}
-
-std::string Padded(const std::string& text, size_t width, bool is_right) {
-  const std::string space(width - std::min(width, WidthOf(text)), ' ');
-  return is_right ? space + text : text + space;
 }
 
 std::string CsvField(const std::string& text) {
@@ -33,16 +21,15 @@ std::string CsvField(const std::string& text) {
 }  // namespace
 
 std::string ToMarkdown(const TextTable& table) {
-  std::vector<size_t> widths;
-  for (const std::string& name : table.header) widths.push_back(std::max<size_t>(3, WidthOf(name)));
-  for (const auto& row : table.rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], WidthOf(row[i]));
-  }
+  std::vector<std::vector<std::string>> lines = {table.header};
+  lines.insert(lines.end(), table.rows.begin(), table.rows.end());
+  const std::vector<size_t> widths = ColumnWidths(lines, 3);
   std::string text = table.title.empty() ? "" : absl::StrCat(table.title, "\n\n");
   const auto add = [&](const std::vector<std::string>& row) {
     for (size_t i = 0; i < table.header.size(); ++i) {
       const std::string cell = i < row.size() ? row[i] : "";
-      absl::StrAppend(&text, "| ", Padded(cell, widths[i], i > 0 && IsNumeric(cell)), " ");
+      const bool is_right = i > 0 && IsNumeric(cell);
+      absl::StrAppend(&text, "| ", (is_right ? PadLeft : PadRight)(cell, widths[i]), " ");
     }
     absl::StrAppend(&text, "|\n");
   };

@@ -16,18 +16,18 @@
 #include "eval/table_cost.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
 
 // More curves than line types could not be told apart; the best are drawn.
 constexpr size_t kMostCurves = 7;
-constexpr size_t kMostLabelBytes = 24;
+constexpr size_t kMostLabelCharacters = 24;
 
-// A row's name, cut to what a column has room for, between two characters of UTF-8.
+// A row's name, cut to what a column has room for.
 std::string ShortLabel(const LeaderboardRow& row) {
-  size_t end = std::min(row.label.size(), kMostLabelBytes);
-  while (end < row.label.size() && end > 0 && (row.label[end] & 0xC0) == 0x80) --end;
+  const size_t end = EndOfCharacters(row.label, kMostLabelCharacters);
   return absl::StrCat(row.label.substr(0, end), end < row.label.size() ? "..." : "");
 }
 

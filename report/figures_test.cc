@@ -126,6 +126,20 @@ TEST(FiguresTest, NamesAreNoCommands) {
   for (const std::string& name : *drawn) ExpectPictures(name);
 }
 
+TEST(FiguresTest, LongNamesAreCutAfter24Characters) {
+  FoundRuns runs = Runs();
+  std::string longest;
+  for (int i = 0; i < 24; ++i) longest += "\u00e4";
+  runs.runs.push_back(Trained({.method = longest, .correct = 800}, 0.1));
+  runs.runs.push_back(Trained({.method = longest + "b", .correct = 810}, 0.1));
+  const auto board = BuildLeaderboard(runs, {}, {});
+  ASSERT_TRUE(board.ok());
+  const std::string program =
+      FigureProgram(FigureKind::kScores, board->tables[0], 0, runs.runs, "a");
+  EXPECT_THAT(program, HasSubstr("'" + longest + "' "));
+  EXPECT_THAT(program, HasSubstr("'" + longest + "...' "));
+}
+
 TEST(FiguresTest, WithoutGnuplotItSaysWhatToInstall) {
   const TestFolder folder;
   const FoundRuns runs = Runs();

@@ -1,25 +1,24 @@
 #include "run_folder/run_list.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "eval/curve_values.h"
 #include "eval/run_record.h"
 #include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "lra/text_columns.h"
 #include "run_folder/run_claim.h"
 
 namespace lra {
 namespace {
 
-using Line = std::array<std::string, 9>;
+using Line = std::vector<std::string>;
 
 // The score that stands for a run so far.
 struct ScoreSoFar {
@@ -126,19 +125,7 @@ std::string RunListText(const std::vector<ListedRun>& runs) {
   std::vector<Line> lines = {
       {"run", "task", "method", "protocol", "preset", "seed", "step", "state", "score"}};
   for (const ListedRun& run : runs) lines.push_back(LineOf(run));
-  std::array<size_t, std::tuple_size_v<Line>> widths{};
-  for (const Line& line : lines) {
-    for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
-  }
-  std::string text;
-  for (const Line& line : lines) {
-    std::string row;
-    for (size_t c = 0; c < line.size(); ++c)
-      absl::StrAppendFormat(&row, "%-*s  ", static_cast<int>(widths[c]), line[c]);
-    row.erase(row.find_last_not_of(' ') + 1);
-    absl::StrAppend(&text, row, "\n");
-  }
-  return text;
+  return AlignedText(lines);
 }
 
 std::string RunListJson(const std::vector<ListedRun>& runs) {

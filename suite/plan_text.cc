@@ -1,6 +1,5 @@
 // The plan and its error, as text and JSON.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,6 +11,7 @@
 #include "lra/experiment.h"
 #include "lra/json_text.h"
 #include "lra/progress.h"
+#include "lra/text_columns.h"
 #include "suite/plan.h"
 #include "suite/times.h"
 
@@ -19,7 +19,7 @@ namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Line = std::array<std::string, 7>;
+using Line = std::vector<std::string>;
 
 // The runs of one cell.
 struct CellRuns {
@@ -50,31 +50,13 @@ std::string BasisOf(const std::optional<RunCost>& cost) {
 
 Line LineOf(const CellRuns& runs) {
   const std::optional<RunCost>& cost = runs.plan->cost;
-  Line line = {CellName(*runs.cell), absl::StrCat(runs.left, " of ", runs.runs)};
-  if (cost) {
-    line[2] = FormatSeconds(cost->wall_seconds);
-    line[3] = FormatSeconds(cost->cpu_seconds);
-    line[4] = FormatBytes(cost->memory_bytes);
-    line[5] = cost->disk_bytes > 0 ? FormatBytes(cost->disk_bytes) : "";
-  }
-  line[6] = BasisOf(cost);
-  return line;
-}
-
-std::string TableText(const std::vector<Line>& lines) {
-  std::array<size_t, std::tuple_size_v<Line>> widths{};
-  for (const Line& line : lines) {
-    for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
-  }
-  std::string text;
-  for (const Line& line : lines) {
-    std::string row;
-    for (size_t c = 0; c < line.size(); ++c)
-      absl::StrAppendFormat(&row, "%-*s  ", static_cast<int>(widths[c]), line[c]);
-    row.erase(row.find_last_not_of(' ') + 1);
-    absl::StrAppend(&text, row, "\n");
-  }
-  return text;
+  return {CellName(*runs.cell),
+          absl::StrCat(runs.left, " of ", runs.runs),
+          cost ? FormatSeconds(cost->wall_seconds) : "",
+          cost ? FormatSeconds(cost->cpu_seconds) : "",
+          cost ? FormatBytes(cost->memory_bytes) : "",
+          cost && cost->disk_bytes > 0 ? FormatBytes(cost->disk_bytes) : "",
+          BasisOf(cost)};
 }
 
 Json CellJson(const CellRuns& runs) {
@@ -115,7 +97,7 @@ std::string TotalText(const SuitePlan& plan) {
 std::string PlanText(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
   std::vector<Line> lines = {{"cell", "left", "a run", "CPU time", "memory", "disk", "by"}};
   for (const CellRuns& runs : ByCell(cells, plan)) lines.push_back(LineOf(runs));
-  return absl::StrCat(TableText(lines), TotalText(plan), "\n");
+  return absl::StrCat(AlignedText(lines), TotalText(plan), "\n");
 }
 
 std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
