@@ -50,7 +50,7 @@ class ByPool : public Executor {
   }
 
  private:
-  const SuiteRunOptions& options_;
+  const SuiteRunOptions options_;
 };
 
 }  // namespace

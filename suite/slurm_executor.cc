@@ -214,7 +214,7 @@ class BySlurm : public Executor {
     return JsonText(all, -1);
   }
 
-  const SuiteRunOptions& options_;
+  const SuiteRunOptions options_;
   const SlurmExecutorOptions slurm_;
   const std::string out_;
   std::optional<Submissions> submissions_;
