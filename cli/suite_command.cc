@@ -8,12 +8,14 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/flags.h"
 #include "cli/stop_signals.h"
+#include "cli/suite_output.h"
 #include "datasets/manifest.h"
 #include "eval/machine.h"
 #include "eval/run_folders.h"
@@ -25,11 +27,9 @@
 #include "lra/suggest.h"
 #include "models/base/runtime.h"
 #include "models/nominal_cost.h"
-#include "nlohmann/json.hpp"
 #include "run_folder/run_claim.h"
 #include "suite/core_locks.h"
 #include "suite/executor.h"
-#include "suite/plan.h"
 #include "suite/reuse.h"
 #include "suite/rules_copy.h"
 #include "suite/state.h"
@@ -149,63 +149,6 @@ absl::StatusOr<int> ReuseRuns(const SuiteFlags& flags, const SuiteRunOptions& op
   return static_cast<int>(names.size());
 }
 
-// The cells that could not be measured, by the reason: one, such as missing data, for many.
-std::map<std::string, std::vector<std::string>> CellsByFailure(const PlannedSuite& planned) {
-  std::map<std::string, std::vector<std::string>> cells;
-  for (const auto& [cell, why] : planned.failures) cells[why].push_back(cell);
-  return cells;
-}
-
-absl::Status PrintPlan(const PlannedSuite& planned, int reused, Executor* executor,
-                       const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(const std::string preview, executor->Preview(planned, context.json));
-  if (context.json) {
-    nlohmann::ordered_json plan =
-        nlohmann::ordered_json::parse(PlanJson(planned.cells, planned.plan));
-    if (reused > 0) plan["reused_runs"] = reused;
-    if (!preview.empty()) plan["arrays"] = nlohmann::ordered_json::parse(preview);
-    for (const auto& [why, cells] : CellsByFailure(planned))
-      plan["not_measured"].push_back({{"why", why}, {"cells", cells}});
-    PrintJson(plan);
-    return absl::OkStatus();
-  }
-  std::cout << PlanText(planned.cells, planned.plan);
-  for (const auto& [why, cells] : CellsByFailure(planned))
-    std::cout << absl::StrJoin(cells, ", ") << " could not be measured: " << why << "\n";
-  std::cout << preview << std::flush;
-  return absl::OkStatus();
-}
-
-void PrintStatuses(const std::vector<SuiteCell>& cells, const std::vector<CellStatus>& statuses,
-                   const CommandContext& context) {
-  if (context.json) {
-    std::cout << StatusJson(cells, statuses) << std::flush;
-  } else {
-    std::cout << StatusText(cells, statuses) << SummaryText(statuses) << "\n"
-              << QueueText(statuses) << std::flush;
-  }
-}
-
-// An error where a run has no result and none is queued, so that scripts need not read the text; it
-// says what to do.
-absl::Status JudgeSuite(const std::string& out, const std::vector<CellStatus>& statuses) {
-  bool is_left = false, has_failed = false, has_diverged = false;
-  for (const CellStatus& status : statuses) {
-    if (status.is_queued()) return absl::OkStatus();
-    is_left |= IsLeft(status, false) || status.state == CellState::kRunning;
-    has_failed |= status.state == CellState::kFailed;
-    has_diverged |= status.state == CellState::kDiverged;
-  }
-  if (is_left) return absl::AbortedError("runs are left: the same command goes on with them");
-  if (has_failed) {
-    return absl::AbortedError(absl::StrCat("runs failed: what they wrote is in ",
-                                           JoinPath(out, "logs"), "; --retry-failed tries again"));
-  }
-  if (has_diverged)
-    return absl::AbortedError("runs diverged: they have records of it, which tables count");
-  return absl::OkStatus();
-}
-
 // Workers with a plain "cuda" take the machine's cards in turn. Asked as a run begins, so that
 // nothing is asked of CUDA where none is left; where it cannot say, the run itself says why.
 std::string CardOfWorker(const std::string& device, int64_t place) {
@@ -269,6 +212,93 @@ void SetEnvironmentOfRuns(const std::string& rules) {
   for (const char* name : {"RANK", "WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}) unsetenv(name);
 }
 
+// The runs on their way to training. Each step below takes what the one before it gives, so a step
+// that is left out, or comes too early, does not compile.
+struct ChosenRuns {  // which runs the flags mean, and how they are to be trained
+  std::vector<SuiteCell> cells;
+  SuiteRunOptions options;
+};
+struct CheckedRuns {  // those that nothing known forbids, in a folder that is the suite's
+  std::vector<SuiteCell> cells;
+  SuiteRunOptions options;
+};
+struct ReadyRuns {  // those that can be planned and trained
+  std::vector<SuiteCell> cells;
+  SuiteRunOptions options;
+  int reused = 0;  // runs copied from other suites
+  std::unique_ptr<Executor> executor{};
+};
+
+// The budget is counted from here.
+absl::StatusOr<ChosenRuns> ChooseRuns(const SuiteFile& suite, const SuiteFlags& flags,
+                                      SuiteRunOptions options, const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(options.deadline, DeadlineOf(flags.budget));
+  LRA_ASSIGN_OR_RETURN(std::vector<SuiteCell> cells, CellsOf(suite, flags));
+  options.workers = flags.workers;
+  if (!flags.shard.empty()) {
+    LRA_ASSIGN_OR_RETURN(const Part part, ParsePart(flags.shard));
+    options.part = part.index;
+  }
+  options.retries_failed = flags.retries_failed || !flags.cell.empty();
+  options.measures = flags.cell.empty();
+  options.is_quiet = context.quiet;
+  LRA_ASSIGN_OR_RETURN(options.pinning, PinningOf(flags, options.threads));
+  return ChosenRuns{std::move(cells), std::move(options)};
+}
+
+// A dry run refuses nothing and claims nothing: it says what it cannot measure.
+absl::StatusOr<CheckedRuns> CheckRuns(const SuiteFile& suite, bool is_dry, ChosenRuns chosen) {
+  CheckedRuns checked = {std::move(chosen.cells), std::move(chosen.options)};
+  const std::map<std::string, absl::Status> data_errors =
+      DataErrors(checked.cells, checked.options.data_dir);
+  if (is_dry) {
+    LeaveOutOfMeasuring(data_errors, &checked.options);
+    return checked;
+  }
+  LRA_RETURN_IF_ERROR(CheckPrecision(checked.cells, checked.options));
+  LRA_RETURN_IF_ERROR(CheckData(data_errors));
+  LRA_RETURN_IF_ERROR(ClaimSuiteFolder(checked.options.out, suite));
+  return checked;
+}
+
+// Notes which data each run is trained on, and what tells the data of each task from any other.
+void NoteData(std::vector<SuiteCell>* cells, SuiteRunOptions* options) {
+  for (SuiteCell& cell : *cells) cell.data = DataOfRun(cell.config, options->data_dir);
+  for (const std::string& task : TasksOf(*cells))
+    options->data_of_task[task] = DataDigest(DataFolderOf(task, options->data_dir));
+}
+
+// Only runs on the same data are reused, so the data is noted before; a signal stops the copying,
+// too. What is measured later reads the copied rules, which the environment names.
+absl::StatusOr<ReadyRuns> MakeReady(const SuiteFlags& flags, CheckedRuns checked) {
+  ReadyRuns ready = {std::move(checked.cells), std::move(checked.options)};
+  NoteData(&ready.cells, &ready.options);
+  OnStopSignals(StopSuite);
+  LRA_ASSIGN_OR_RETURN(ready.reused, ReuseRuns(flags, ready.options, &ready.cells));
+  LRA_ASSIGN_OR_RETURN(const std::string rules, CopyRules(ready.options.out));
+  SetEnvironmentOfRuns(rules);
+  LRA_ASSIGN_OR_RETURN(ready.executor, ExecutorOf(flags, &ready.options));
+  return ready;
+}
+
+absl::Status ShowPlan(const ReadyRuns& ready, const PlannedSuite& planned,
+                      const CommandContext& context) {
+  LRA_RETURN_IF_ERROR(PrintSuitePlan(planned, ready.reused, ready.executor.get(), context));
+  return ready.executor->CheckResources(planned);
+}
+
+absl::Status TrainAsPlanned(const SuiteFlags& flags, const ReadyRuns& ready,
+                            const PlannedSuite& planned, const CommandContext& context) {
+  LRA_RETURN_IF_ERROR(ready.executor->CheckResources(planned));
+  const std::vector<CellStatus> before = ReadStatuses(ready.options.out, ready.cells);
+  LRA_RETURN_IF_ERROR(ready.executor->Train(planned));
+  LRA_ASSIGN_OR_RETURN(const std::vector<CellStatus> after, ready.executor->Statuses(ready.cells));
+  PrintSuiteStatuses(ready.cells, after, context);
+  absl::Status judged = JudgeSuite(ready.options.out, after);
+  if (!flags.cell.empty() && IsWorthAnother(before[0], after[0])) MarkAsInUse(&judged);
+  return judged;
+}
+
 // Whether a folder holds a suite or, without one, runs.
 bool HasBegun(const std::string& folder) {
   if (FileExists(JoinPath(folder, kSuiteFile))) return true;
@@ -300,46 +330,12 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags) {
 
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
                           const CommandContext& context) {
-  LRA_ASSIGN_OR_RETURN(options.deadline, DeadlineOf(flags.budget));
-  LRA_ASSIGN_OR_RETURN(std::vector<SuiteCell> cells, CellsOf(suite, flags));
-  options.workers = flags.workers;
-  if (!flags.shard.empty()) {
-    LRA_ASSIGN_OR_RETURN(const Part part, ParsePart(flags.shard));
-    options.part = part.index;
-  }
-  options.retries_failed = flags.retries_failed || !flags.cell.empty();
-  options.measures = flags.cell.empty();
-  options.is_quiet = context.quiet;
-  LRA_ASSIGN_OR_RETURN(options.pinning, PinningOf(flags, options.threads));
-  const std::map<std::string, absl::Status> data_errors = DataErrors(cells, options.data_dir);
-  if (flags.is_dry) {
-    LeaveOutOfMeasuring(data_errors, &options);
-  } else {
-    LRA_RETURN_IF_ERROR(CheckPrecision(cells, options));
-    LRA_RETURN_IF_ERROR(CheckData(data_errors));
-    LRA_RETURN_IF_ERROR(ClaimSuiteFolder(options.out, suite));
-  }
-  for (SuiteCell& cell : cells) cell.data = DataOfRun(cell.config, options.data_dir);
-  for (const std::string& task : TasksOf(cells))
-    options.data_of_task[task] = DataDigest(DataFolderOf(task, options.data_dir));
-  OnStopSignals(StopSuite);
-  LRA_ASSIGN_OR_RETURN(const int reused, ReuseRuns(flags, options, &cells));
-  LRA_ASSIGN_OR_RETURN(const std::string rules, CopyRules(options.out));
-  SetEnvironmentOfRuns(rules);
-  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, ExecutorOf(flags, &options));
-  LRA_ASSIGN_OR_RETURN(const PlannedSuite planned, PlanSuite(cells, options));
-  if (flags.is_dry) {
-    LRA_RETURN_IF_ERROR(PrintPlan(planned, reused, executor.get(), context));
-    return executor->CheckResources(planned);
-  }
-  LRA_RETURN_IF_ERROR(executor->CheckResources(planned));
-  const std::vector<CellStatus> before = ReadStatuses(options.out, cells);
-  LRA_RETURN_IF_ERROR(executor->Train(planned));
-  LRA_ASSIGN_OR_RETURN(const std::vector<CellStatus> statuses, executor->Statuses(cells));
-  PrintStatuses(cells, statuses, context);
-  absl::Status judged = JudgeSuite(options.out, statuses);
-  if (!flags.cell.empty() && IsWorthAnother(before[0], statuses[0])) MarkAsInUse(&judged);
-  return judged;
+  LRA_ASSIGN_OR_RETURN(ChosenRuns chosen, ChooseRuns(suite, flags, std::move(options), context));
+  LRA_ASSIGN_OR_RETURN(CheckedRuns checked, CheckRuns(suite, flags.is_dry, std::move(chosen)));
+  LRA_ASSIGN_OR_RETURN(const ReadyRuns ready, MakeReady(flags, std::move(checked)));
+  LRA_ASSIGN_OR_RETURN(const PlannedSuite planned, PlanSuite(ready.cells, ready.options));
+  return flags.is_dry ? ShowPlan(ready, planned, context)
+                      : TrainAsPlanned(flags, ready, planned, context);
 }
 
 absl::StatusOr<std::string> SuiteFolder(const std::string& name_or_folder) {

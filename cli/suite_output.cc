@@ -1,0 +1,73 @@
+#include "cli/suite_output.h"
+
+#include <iostream>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lra/files.h"
+#include "lra/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "suite/plan.h"
+
+namespace lra {
+namespace {
+
+// The cells that could not be measured, by the reason: one, such as missing data, for many.
+std::map<std::string, std::vector<std::string>> CellsByFailure(const PlannedSuite& planned) {
+  std::map<std::string, std::vector<std::string>> cells;
+  for (const auto& [cell, why] : planned.failures) cells[why].push_back(cell);
+  return cells;
+}
+
+}  // namespace
+
+absl::Status PrintSuitePlan(const PlannedSuite& planned, int reused, Executor* executor,
+                            const CommandContext& context) {
+  LRA_ASSIGN_OR_RETURN(const std::string preview, executor->Preview(planned, context.json));
+  if (context.json) {
+    nlohmann::ordered_json plan =
+        nlohmann::ordered_json::parse(PlanJson(planned.cells, planned.plan));
+    if (reused > 0) plan["reused_runs"] = reused;
+    if (!preview.empty()) plan["arrays"] = nlohmann::ordered_json::parse(preview);
+    for (const auto& [why, cells] : CellsByFailure(planned))
+      plan["not_measured"].push_back({{"why", why}, {"cells", cells}});
+    PrintJson(plan);
+    return absl::OkStatus();
+  }
+  std::cout << PlanText(planned.cells, planned.plan);
+  for (const auto& [why, cells] : CellsByFailure(planned))
+    std::cout << absl::StrJoin(cells, ", ") << " could not be measured: " << why << "\n";
+  std::cout << preview << std::flush;
+  return absl::OkStatus();
+}
+
+void PrintSuiteStatuses(const std::vector<SuiteCell>& cells,
+                        const std::vector<CellStatus>& statuses, const CommandContext& context) {
+  if (context.json) {
+    std::cout << StatusJson(cells, statuses) << std::flush;
+  } else {
+    std::cout << StatusText(cells, statuses) << SummaryText(statuses) << "\n"
+              << QueueText(statuses) << std::flush;
+  }
+}
+
+absl::Status JudgeSuite(const std::string& out, const std::vector<CellStatus>& statuses) {
+  bool is_left = false, has_failed = false, has_diverged = false;
+  for (const CellStatus& status : statuses) {
+    if (status.is_queued()) return absl::OkStatus();
+    is_left |= IsLeft(status, false) || status.state == CellState::kRunning;
+    has_failed |= status.state == CellState::kFailed;
+    has_diverged |= status.state == CellState::kDiverged;
+  }
+  if (is_left) return absl::AbortedError("runs are left: the same command goes on with them");
+  if (has_failed) {
+    return absl::AbortedError(absl::StrCat("runs failed: what they wrote is in ",
+                                           JoinPath(out, "logs"), "; --retry-failed tries again"));
+  }
+  if (has_diverged)
+    return absl::AbortedError("runs diverged: they have records of it, which tables count");
+  return absl::OkStatus();
+}
+
+}  // namespace lra
