@@ -1,8 +1,6 @@
 #include "suite/designs.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,10 +9,8 @@
 #include "absl/strings/strip.h"
 #include "eval/published.h"
 #include "eval/run_folders.h"
-#include "eval/starting_run.h"
 #include "lra/status_macros.h"
-#include "suite/cells.h"
-#include "suite/state.h"
+#include "suite/design_runs.h"
 #include "suite/suite_folder.h"
 
 namespace lra {
@@ -111,110 +107,6 @@ SuiteFile SuiteOfCell(const Design& design, const std::string& task,
   return suite;
 }
 
-// Reads the runs of one task of a design, and notes what is missing.
-class TaskReader {
- public:
-  TaskReader(const std::string& folder, const TrainedRuns& runs, AblationTask* task)
-      : folder_(folder), runs_(runs), task_(*task) {}
-
-  absl::Status AddCell(const SuiteFile& suite, const std::string& cell_text) {
-    LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
-    std::vector<ExampleValues>& runs = task_.runs.emplace_back();
-    std::vector<AblationRun>& folders = task_.folders.emplace_back();
-    task_.seeds.clear();  // each cell has the group's
-    std::vector<std::string> gaps;
-    for (const SuiteCell& cell : cells) {
-      task_.seeds.push_back(cell.seed);
-      LRA_ASSIGN_OR_RETURN(ExampleValues scores, ScoresOf(cell, &gaps));
-      runs.push_back(std::move(scores));
-      folders.push_back(FolderOf(cell));
-    }
-    if (!gaps.empty()) missing_.push_back(absl::StrCat(cell_text, ": ", absl::StrJoin(gaps, ", ")));
-    return absl::OkStatus();
-  }
-
-  const std::vector<std::string>& missing() const { return missing_; }
-
- private:
-  // Without "./", which FindRunRecords() leaves out.
-  std::string DirectoryOf(const SuiteCell& cell) const {
-    return std::filesystem::path(RunDirectory(folder_, cell)).lexically_normal().string();
-  }
-
-  // Empty of a run that did not train, and of one that is missing, which is noted.
-  absl::StatusOr<ExampleValues> ScoresOf(const SuiteCell& cell, std::vector<std::string>* gaps) {
-    const std::string directory = DirectoryOf(cell);
-    const CellStatus status = ReadCellStatus(folder_, cell);
-    const auto found = runs_.by_directory.find(directory);
-    const bool has_ended =
-        status.state == CellState::kFinished || status.state == CellState::kDiverged;
-    if (!has_ended || found == runs_.by_directory.end()) {
-      gaps->push_back(absl::StrCat("seed ", cell.seed, " (", WhyMissing(directory, status), ")"));
-      return ExampleValues();
-    }
-    const TrainedRun& run = found->second;
-    if (run.has_diverged) return ExampleValues();
-    LRA_RETURN_IF_ERROR(CheckLikeFirst(directory, run));
-    if (!run.unjudged.empty()) task_.unjudged = run.unjudged;
-    if (std::string start = StartingRunOf(*run.record); !start.empty())
-      task_.starts.insert(std::move(start));
-    return run.has_trained ? *run.scores : ExampleValues();
-  }
-
-  AblationRun FolderOf(const SuiteCell& cell) const {
-    AblationRun run = {DirectoryOf(cell), {}};
-    const auto found = runs_.by_directory.find(run.directory);
-    if (found != runs_.by_directory.end() && !found->second.has_diverged) {
-      run.curve = found->second.record->curve();
-      run.pretrain_steps = found->second.record->pretrain().steps();
-    }
-    return run;
-  }
-
-  std::string WhyMissing(const std::string& directory, const CellStatus& status) const {
-    if (status.state == CellState::kFailed)
-      return absl::StrCat("failed: ", status.failure.message());
-    if (status.state != CellState::kFinished) return CellStateName(status.state);
-    for (const std::string& reason : runs_.left_out) {
-      absl::string_view rest = reason;
-      if (absl::ConsumePrefix(&rest, directory + ": ")) return std::string(rest);
-    }
-    return "its record was not found";
-  }
-
-  // Cells are compared example by example.
-  absl::Status CheckLikeFirst(const std::string& directory, const TrainedRun& run) {
-    if (run.scores == nullptr) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(directory, ": scores of examples are not on record, which effects need"));
-    }
-    if (task_.metric == nullptr) {
-      task_.metric = run.metric;
-      first_ = &run;
-      first_directory_ = directory;
-    }
-    const char* what = run.metric->name() != first_->metric->name() ? "the metric"
-                       : run.examples_fingerprint != first_->examples_fingerprint
-                           ? "the fingerprint of the examples"
-                       : run.scores->size() != first_->scores->size() ? "the number of examples"
-                                                                      : nullptr;
-    if (what == nullptr) {
-      task_.metric = &MetricOfAll({task_.metric, run.metric});
-      return absl::OkStatus();
-    }
-    return absl::FailedPreconditionError(
-        absl::StrCat(directory, " and ", first_directory_,
-                     " were not scored alike, so they cannot be compared: ", what, " differs"));
-  }
-
-  const std::string& folder_;
-  const TrainedRuns& runs_;
-  AblationTask& task_;
-  const TrainedRun* first_ = nullptr;
-  std::string first_directory_;
-  std::vector<std::string> missing_;
-};
-
 // What a group is called among several: "attention x positions on image, text".
 std::string TitleOf(const SuiteGroup& group, const AblationFactors& factors) {
   return absl::StrCat(
@@ -229,25 +121,44 @@ absl::Status Missing(const std::string& folder, const std::vector<std::string>& 
                    absl::StrJoin(missing, "\n  "), "\n`lra run` goes on with what is left"));
 }
 
+// What was measured of a design on one task, and which of its runs are missing: "listops,
+// positions none: seed 1 (waiting)".
+struct TaskOfDesign {
+  AblationTask task;  // its metric is null where no run has scores
+  std::vector<std::string> missing;
+};
+
+absl::StatusOr<TaskOfDesign> ReadTask(const Design& design, const AblationFactors& factors,
+                                      const std::string& name, const RunFinder& finder) {
+  TaskOfDesign read;
+  read.task.task = name;
+  LikeScores scores;
+  for (int i = 0; i < CellCount(factors); ++i) {
+    LRA_ASSIGN_OR_RETURN(const GridCell cell,
+                         ReadCell(SuiteOfCell(design, name, LevelsOf(factors, i)), finder));
+    for (const DesignRun& run : cell) LRA_RETURN_IF_ERROR(scores.Check(run));
+    AddCell(cell, &read.task);
+    if (const std::string gaps = MissingText(cell); !gaps.empty())
+      read.missing.push_back(absl::StrCat(name, ", ", CellText(factors, i), ": ", gaps));
+  }
+  read.task.metric = scores.metric();
+  return read;
+}
+
 absl::StatusOr<Ablation> ReadDesign(const Design& design, const std::string& folder,
                                     const TrainedRuns& runs, std::vector<std::string>* missing) {
   Ablation ablation;
   ablation.factors = FactorsOf(design);
   ablation.title = TitleOf(design.group, ablation.factors);
+  const RunFinder finder(folder, runs);
   for (const std::string& name : design.group.task()) {
-    AblationTask& task = ablation.tasks.emplace_back();
-    task.task = name;
-    TaskReader reader(folder, runs, &task);
-    for (int cell = 0; cell < CellCount(ablation.factors); ++cell) {
-      const SuiteFile suite = SuiteOfCell(design, name, LevelsOf(ablation.factors, cell));
-      LRA_RETURN_IF_ERROR(
-          reader.AddCell(suite, absl::StrCat(name, ", ", CellText(ablation.factors, cell))));
-    }
-    missing->insert(missing->end(), reader.missing().begin(), reader.missing().end());
-    if (task.metric == nullptr && reader.missing().empty()) {
+    LRA_ASSIGN_OR_RETURN(TaskOfDesign read, ReadTask(design, ablation.factors, name, finder));
+    if (read.task.metric == nullptr && read.missing.empty()) {
       return absl::FailedPreconditionError(
           absl::StrCat(folder, ": no run on ", name, " has a score: all diverged"));
     }
+    missing->insert(missing->end(), read.missing.begin(), read.missing.end());
+    ablation.tasks.push_back(std::move(read.task));
   }
   return ablation;
 }
