@@ -1,4 +1,3 @@
-#include <iostream>
 #include <memory>
 #include <string>
 
@@ -10,7 +9,6 @@
 #include "cli/plain_format.h"
 #include "cli/suite_command.h"
 #include "inspect/ablation_locality.h"
-#include "lra/files.h"
 #include "lra/status_macros.h"
 #include "run_folder/stopped_runs.h"
 #include "suite/designs.h"
@@ -49,12 +47,7 @@ absl::Status Ablate(const AblateFlags& flags, const CommandContext& context) {
     locality.quiet = true;
     LRA_RETURN_IF_ERROR(AddLocality(locality, &report));
   }
-  const std::string text = Write(report, format);
-  if (flags.out.empty()) {
-    std::cout << text << std::flush;
-  } else {
-    LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, text));
-  }
+  LRA_RETURN_IF_ERROR(WriteResult(Write(report, format), flags.out));
   if (flags.figure.empty()) return absl::OkStatus();
   LRA_RETURN_IF_ERROR(DrawEffects(report.designs, flags.figure).status());
   return DrawDesignCurves(report.designs, flags.figure + "-curves").status();

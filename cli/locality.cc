@@ -1,6 +1,5 @@
 #include "inspect/locality.h"
 
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "cli/patient_threads.h"
 #include "cli/plain_format.h"
 #include "eval/locality.h"
-#include "lra/files.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -62,10 +60,7 @@ absl::Status PrintLocality(const LocalityFlags& flags, const CommandContext& con
     request.checkpoint = run;
     LRA_ASSIGN_OR_RETURN(models.emplace_back(), MeasureLocality(request));
   }
-  const std::string text = Write(flags, format, models);
-  if (!flags.out.empty()) return WriteFileAtomically(flags.out, text);
-  std::cout << text << std::flush;
-  return absl::OkStatus();
+  return WriteResult(Write(flags, format, models), flags.out);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "cli/plain_format.h"
 
+#include <iostream>
+
 #include "absl/strings/str_cat.h"
+#include "lra/files.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -33,6 +36,12 @@ absl::StatusOr<TableFormat> PlainFormat(const std::string& what, const std::stri
       *parsed == TableFormat::kJson)
     return parsed;
   return absl::InvalidArgumentError(absl::StrCat(what, " is written as md, csv or json only"));
+}
+
+absl::Status WriteResult(const std::string& text, const std::string& out) {
+  if (!out.empty()) return WriteFileAtomically(out, text);
+  std::cout << text << std::flush;
+  return absl::OkStatus();
 }
 
 }  // namespace lra

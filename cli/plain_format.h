@@ -1,9 +1,10 @@
-// The formats of results: what --format, --out and --json say together.
+// The formats of results, and where they go: what --format, --out and --json say together.
 #ifndef LRA_CLI_PLAIN_FORMAT_H_
 #define LRA_CLI_PLAIN_FORMAT_H_
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "eval/table_writer.h"
 
@@ -18,6 +19,9 @@ absl::StatusOr<TableFormat> ChosenFormat(const std::string& format, const std::s
 // InvalidArgument for any other; `what` begins the message: "an ablation".
 absl::StatusOr<TableFormat> PlainFormat(const std::string& what, const std::string& format,
                                         const std::string& out, bool json);
+
+// To the file `out` or, where it is empty, to standard output.
+absl::Status WriteResult(const std::string& text, const std::string& out);
 
 }  // namespace lra
 

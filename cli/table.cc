@@ -12,7 +12,6 @@
 #include "eval/table_writer.h"
 #include "eval/verification.h"
 #include "inspect/verify_run.h"
-#include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 
@@ -63,11 +62,7 @@ absl::Status MakeTable(const TableFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const LoadedBoard loaded, LoadBoard(flags.board));
   const std::string text =
       is_for_paper ? WritePaperTables(loaded.board) : WriteLeaderboard(loaded.board, format);
-  if (flags.out.empty()) {
-    std::cout << text << std::flush;
-  } else {
-    LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, text));
-  }
+  LRA_RETURN_IF_ERROR(WriteResult(text, flags.out));
   return DamagedRecords(loaded.found.damaged, "the table");
 }
 
