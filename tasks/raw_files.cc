@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -65,6 +66,10 @@ RawExample BytesOfExample(const EncodedExample& example) {
   raw.bytes.assign(example.tokens.begin(), example.tokens.end());
   raw.label = example.label;
   return raw;
+}
+
+std::string BytesText(absl::Span<const uint16_t> tokens) {
+  return absl::Utf8SafeCHexEscape(std::string(tokens.begin(), tokens.end()));
 }
 
 absl::Status WriteSampleFile(absl::string_view folder, absl::string_view name,

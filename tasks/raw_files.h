@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "datasets/archive.h"
 #include "datasets/manifest.pb.h"
 #include "lra/sha256.h"
@@ -40,6 +41,8 @@ class FileSet {
 // An example whose tokens are the bytes of `raw`, with its label, and the way back.
 EncodedExample ExampleOfBytes(const RawExample& raw);
 RawExample BytesOfExample(const EncodedExample& example);
+// Tokens that are bytes, as readable text: what is not printed is escaped, as in "\x01" and "\n".
+std::string BytesText(absl::Span<const uint16_t> tokens);
 
 // Writes a file of a sample, and the folders it lies in.
 absl::Status WriteSampleFile(absl::string_view folder, absl::string_view name,

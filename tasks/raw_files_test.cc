@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
@@ -85,6 +86,11 @@ TEST(FileSetTest, NamesFilesInTheOrderOfTheirKeys) {
   EXPECT_EQ(others.Source("train/pos").sha256(), source.sha256());
   others.Add(10, "nine");
   EXPECT_NE(others.Source("train/pos").sha256(), source.sha256());
+}
+
+TEST(BytesTextTest, EscapesWhatIsNotPrinted) {
+  const std::vector<uint16_t> tokens = {'c', 'a', 'f', 0xc3, 0xa9, 0x01, '\n'};
+  EXPECT_EQ(BytesText(tokens), "caf\xc3\xa9\\x01\\n");
 }
 
 TEST(WriteSampleFileTest, MakesFoldersOnTheWay) {

@@ -10,7 +10,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lra/plugin_options.h"
 #include "lra/random.h"
@@ -77,7 +76,7 @@ class BytesLm : public Task {
   }
 
   std::string ToText(const StoredExample& example) const override {
-    return absl::Utf8SafeCHexEscape(std::string(example.tokens.begin(), example.tokens.end()));
+    return BytesText(example.tokens);
   }
 
  private:

@@ -8,7 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lra/plugin_options.h"
 #include "lra/random.h"
@@ -108,7 +107,7 @@ class Retrieval : public Task {
   }
 
   std::string ToText(const StoredExample& example) const override {
-    return absl::StrCat(Escaped(example.tokens), "\n  ", Escaped(example.tokens_b));
+    return absl::StrCat(BytesText(example.tokens), "\n  ", BytesText(example.tokens_b));
   }
 
   std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
@@ -120,10 +119,6 @@ class Retrieval : public Task {
   }
 
  private:
-  static std::string Escaped(absl::Span<const uint16_t> tokens) {
-    return absl::Utf8SafeCHexEscape(std::string(tokens.begin(), tokens.end()));
-  }
-
   const RetrievalOptions options_;
 };
 

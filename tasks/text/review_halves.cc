@@ -9,7 +9,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lra/plugin_options.h"
 #include "lra/random.h"
@@ -25,10 +24,6 @@ namespace {
 std::vector<uint16_t> Tokens(absl::string_view text) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
   return {bytes, bytes + text.size()};
-}
-
-std::string Escaped(absl::Span<const uint16_t> tokens) {
-  return absl::Utf8SafeCHexEscape(std::string(tokens.begin(), tokens.end()));
 }
 
 // A made-up review of at least so many bytes, its layout not counted.
@@ -123,7 +118,7 @@ class ReviewHalves : public Task {
   }
 
   std::string ToText(const StoredExample& example) const override {
-    return absl::StrCat(Escaped(example.tokens), "\n  ", Escaped(example.tokens_b));
+    return absl::StrCat(BytesText(example.tokens), "\n  ", BytesText(example.tokens_b));
   }
 
   std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {

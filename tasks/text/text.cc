@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lra/plugin_options.h"
 #include "lra/random.h"
@@ -85,7 +84,7 @@ class TextTask : public Task {
   }
 
   std::string ToText(const StoredExample& example) const override {
-    return absl::Utf8SafeCHexEscape(std::string(example.tokens.begin(), example.tokens.end()));
+    return BytesText(example.tokens);
   }
 
   std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
