@@ -219,4 +219,10 @@ std::unique_ptr<BaselineMethod> MakePixelLinear() {
                             });
 }
 
+std::vector<std::unique_ptr<BaselineMethod>> PixelBaselines() {
+  std::vector<std::unique_ptr<BaselineMethod>> baselines;
+  baselines.push_back(MakePixelLinear());
+  return baselines;
+}
+
 }  // namespace lra

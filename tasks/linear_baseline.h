@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "tasks/baseline_method.h"
 #include "tasks/features.h"
@@ -33,6 +34,8 @@ std::unique_ptr<BaselineMethod> MakeLengths();
 std::unique_ptr<BaselineMethod> MakeOverlap(bool is_quick);
 // "pixel_linear": the value of each pixel.
 std::unique_ptr<BaselineMethod> MakePixelLinear();
+// It alone, for tasks of pictures.
+std::vector<std::unique_ptr<BaselineMethod>> PixelBaselines();
 
 }  // namespace lra
 

@@ -85,9 +85,7 @@ class MnistPixels : public Task {
   }
 
   std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
-    std::vector<std::unique_ptr<BaselineMethod>> baselines;
-    baselines.push_back(MakePixelLinear());
-    return baselines;
+    return PixelBaselines();
   }
 
  private:

@@ -179,9 +179,7 @@ class PathfinderTask : public Task {
   }
 
   std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
-    std::vector<std::unique_ptr<BaselineMethod>> baselines;
-    baselines.push_back(MakePixelLinear());
-    return baselines;
+    return PixelBaselines();
   }
 
   // All contours have equally many dashes, so what varies is how far they reach. The ends are
