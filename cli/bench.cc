@@ -110,23 +110,8 @@ void AddBenchCell(CLI::App* group, CommandContext* context) {
           [request] { return RunCell(*request); });
 }
 
-}  // namespace
-
-void AddBenchFlags(CLI::App* command, BenchFlags* flags) {
-  AddThreads(command, &flags->threads);
-  AddOption(command, "--out", &flags->out, "Write the result as JSON to this file, too");
-}
-
-absl::Status PrintBench(const std::string& text, const std::string& json, const BenchFlags& flags,
-                        const CommandContext& context) {
-  std::cout << (context.json ? json : text);
-  return flags.out.empty() ? absl::OkStatus() : WriteFileAtomically(flags.out, json);
-}
-
-void AddBenchStep(CLI::App* group, CommandContext* context) {
-  auto flags = std::make_shared<StepFlags>();
-  CLI::App* command =
-      AddCommand(group, "step", "A training step: time, memory, where it goes, beside PyTorch");
+// The model that makes the steps.
+void AddStepModel(CLI::App* command, StepFlags* flags) {
   AddOption(command, "--attention", &flags->attentions,
             "Attentions, NAME or NAME:OPTION=VALUE, with commas (default: transformer, linear, "
             "cosformer)",
@@ -153,6 +138,10 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 0.95});
   AddOption(command, "--weight-dropout", &flags->weight_dropout, "Of attention weights",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 0.95});
+}
+
+// What is measured of it, and beside what.
+void AddStepMeasuring(CLI::App* command, StepFlags* flags) {
   AddSwitch(command, "--graphs", &flags->plan.repeats,
             "On a device: each step as a CUDA graph, too, as training repeats it");
   AddSwitch(command, "--padded", &flags->is_padded, "Lengths fall evenly from N to N / 2");
@@ -173,6 +162,27 @@ void AddBenchStep(CLI::App* group, CommandContext* context) {
   AddOption(command, "--beside", &flags->plan.other, "Another build of lra to compare with");
   AddSwitch(command, "--no-profile", &flags->skips_profile,
             "Leave the pieces of a step out, which are measured on the CPU only");
+}
+
+}  // namespace
+
+void AddBenchFlags(CLI::App* command, BenchFlags* flags) {
+  AddThreads(command, &flags->threads);
+  AddOption(command, "--out", &flags->out, "Write the result as JSON to this file, too");
+}
+
+absl::Status PrintBench(const std::string& text, const std::string& json, const BenchFlags& flags,
+                        const CommandContext& context) {
+  std::cout << (context.json ? json : text);
+  return flags.out.empty() ? absl::OkStatus() : WriteFileAtomically(flags.out, json);
+}
+
+void AddBenchStep(CLI::App* group, CommandContext* context) {
+  auto flags = std::make_shared<StepFlags>();
+  CLI::App* command =
+      AddCommand(group, "step", "A training step: time, memory, where it goes, beside PyTorch");
+  AddStepModel(command, flags.get());
+  AddStepMeasuring(command, flags.get());
   AddBenchFlags(command, &flags->bench);
   SetBody(command, context,
           "  lra bench step\n"
