@@ -31,38 +31,42 @@ std::vector<double> MeanDifferences(const CrossedSums& a, const CrossedSums& b) 
 }  // namespace
 
 Estimate UnpairedDifference(const CrossedSums& a, const CrossedSums& b) {
-  LRA_CHECK(a.examples() == b.examples()) << a.examples() << " and " << b.examples();
+  LRA_CHECK(a.examples == b.examples) << a.examples << " and " << b.examples;
+  LRA_CHECK(a.blocks() == b.blocks()) << a.blocks() << " and " << b.blocks() << " blocks";
   const CrossedMoments row_a = MomentsOf(a), row_b = MomentsOf(b);
   const std::vector<double> differences = MeanDifferences(a, b);
-  const auto n = static_cast<double>(a.examples());
+  const auto n = static_cast<double>(a.examples), blocks = static_cast<double>(a.blocks());
   Estimate estimate;
   estimate.mean = row_a.mean - row_b.mean;
   const double v_a = row_a.seed_variance(), v_b = row_b.seed_variance();
   const double rest =
       row_a.mse / static_cast<double>(a.seeds()) + row_b.mse / static_cast<double>(b.seeds());
-  const double variance = n > 1 ? Square(SampleStandardDeviation(differences)) : 0;
+  // In the unit of single examples, as MSE is.
+  const double variance =
+      blocks > 1 ? Square(SampleStandardDeviation(differences)) * (n / blocks) : 0;
   if (v_a + v_b == 0 && variance + rest <= 1e-14) {  // the same difference everywhere
-    estimate.constant_examples = a.examples();
+    estimate.constant_examples = a.blocks();
     return estimate;
   }
   estimate.seed_variance = v_a + v_b;
   estimate.seed_degrees = WelchDegrees(v_a, static_cast<double>(a.seeds() - 1), v_b,
                                        static_cast<double>(b.seeds() - 1));
   estimate.example_variance = std::max(0.0, variance - rest) / n;
-  if (n > 1) estimate.example_degrees = n - 1;
+  if (blocks > 1) estimate.example_degrees = blocks - 1;
   if (estimate.seed_variance == 0 && estimate.example_variance == 0)
     estimate.example_variance = rest / n;
   return estimate;
 }
 
-Estimate PairedDifference(absl::Span<const ExampleValues> a, absl::Span<const ExampleValues> b) {
+Estimate PairedDifference(absl::Span<const ExampleValues> a, absl::Span<const ExampleValues> b,
+                          int64_t block_examples) {
   LRA_CHECK(a.size() == b.size() && !a.empty()) << a.size() << " and " << b.size();
   std::vector<ExampleValues> x(a.begin(), a.end());
   for (size_t s = 0; s < x.size(); ++s) {
     LRA_CHECK(x[s].size() == b[s].size());
     for (size_t i = 0; i < x[s].size(); ++i) x[s][i] -= b[s][i];
   }
-  return EstimateOf(MomentsOf(SumsOf(x)));
+  return EstimateOf(MomentsOf(SumsOf(x, block_examples)));
 }
 
 Estimate DifferenceOfEstimates(const Estimate& a, const Estimate& b) {

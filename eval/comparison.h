@@ -17,21 +17,22 @@ namespace lra {
 // Mean of A less mean of B, of rows whose seeds have nothing in common. Seed variances add with
 // Welch's degrees of freedom; examples are shared, so their variance is that of the difference of
 // example means, less what seeds leave in it. A row of one run has no seed variance: the result is
-// about that run. Needs equally many examples.
+// about that run. Needs equally many examples, in equally many blocks.
 Estimate UnpairedDifference(const CrossedSums& a, const CrossedSums& b);
 
 // The same of rows whose s-th runs share what the seed draws (the order of the data): the crossed
 // engine on x = a - b. Worth it where seed effects correlate; only where that was decided before
 // results were seen. Needs equally many runs, at least kLeastPairedSeeds.
 inline constexpr int64_t kLeastPairedSeeds = 3;
-Estimate PairedDifference(absl::Span<const ExampleValues> a, absl::Span<const ExampleValues> b);
+Estimate PairedDifference(absl::Span<const ExampleValues> a, absl::Span<const ExampleValues> b,
+                          int64_t block_examples = 1);
 
 // The same where only means and variances of the rows are known, each from EstimateOfCounts or a
 // single run's: the widest that these allow, since shared examples may count for or against either.
 Estimate DifferenceOfEstimates(const Estimate& a, const Estimate& b);
 
-// Examples on which the example means differ. Rows that differ on fewer than
-// kLeastDifferingExamples are not told apart, whatever p says.
+// Examples on which the example means differ, of sums without blocks. Rows that differ on fewer
+// than kLeastDifferingExamples are not told apart, whatever p says.
 inline constexpr int64_t kLeastDifferingExamples = 10;
 int64_t DifferingExamples(const CrossedSums& a, const CrossedSums& b);
 

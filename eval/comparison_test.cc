@@ -91,6 +91,30 @@ TEST(ComparisonTest, EqualRowsDifferNowhere) {
   EXPECT_EQ(DifferingExamples(SumsOf({&RunsOf('A')[0], 1}), SumsOf({&RunsOf('B')[0], 1})), 160);
 }
 
+// Five neighbours of data set P are equal (crossed_test.cc): 400 blocks of them are 400 examples.
+TEST(ComparisonTest, DifferencesOfBlocksHaveTheVarianceOfBlocks) {
+  const CrossedSums a = SumsOf(RunsOf('A')), b = SumsOf(RunsOf('B'));
+  const CrossedSums fives_a = SumsOf(RunsOf('A'), 5), fives_b = SumsOf(RunsOf('B'), 5);
+  const Estimate plain = UnpairedDifference(a, b), fives = UnpairedDifference(fives_a, fives_b);
+  EXPECT_NEAR(fives.mean, plain.mean, 1e-12);
+  EXPECT_NEAR(fives.seed_variance, plain.seed_variance, 1e-15);
+  EXPECT_NEAR(fives.seed_degrees, plain.seed_degrees, 1e-6);
+  EXPECT_NEAR(fives.example_variance, plain.example_variance * 1999 / 399, 1e-12);
+  EXPECT_EQ(fives.example_degrees, 399);
+  const Estimate pairs = PairedDifference(RunsOf('A'), RunsOf('B'));
+  const Estimate pairs_of_fives = PairedDifference(RunsOf('A'), RunsOf('B'), 5);
+  EXPECT_NEAR(pairs_of_fives.example_variance, pairs.example_variance * 1999 / 399, 1e-12);
+  EXPECT_EQ(pairs_of_fives.example_degrees, 399);
+}
+
+// The same difference in each of 20 examples is that of four blocks.
+TEST(ComparisonTest, AConstantDifferenceIsJudgedByTheNumberOfBlocks) {
+  const std::vector<ExampleValues> one = {ExampleValues(20, 1.0)}, none = {ExampleValues(20, 0.0)};
+  const Estimate d = UnpairedDifference(SumsOf(one, 5), SumsOf(none, 5));
+  EXPECT_EQ(d.constant_examples, 4);
+  EXPECT_NEAR(TwoSidedP(d, 0), std::pow(2.0, -3), 1e-15);
+}
+
 TEST(ComparisonTest, CountsAloneNeverTellApartWhatExamplesDoNot) {
   const auto counts = [](char row) {
     const CrossedSums sums = SumsOf(RunsOf(row));

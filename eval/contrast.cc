@@ -22,7 +22,7 @@ ExampleValues Combine(absl::Span<const WeightedCell> cells, size_t seed) {
 
 }  // namespace
 
-Contrast ContrastOf(absl::Span<const WeightedCell> cells) {
+Contrast ContrastOf(absl::Span<const WeightedCell> cells, int64_t block_examples) {
   LRA_CHECK(!cells.empty());
   Contrast contrast;
   std::vector<ExampleValues> x;
@@ -35,7 +35,7 @@ Contrast ContrastOf(absl::Span<const WeightedCell> cells) {
     }
   }
   LRA_CHECK(!x.empty()) << "no seed index has a run in every cell";
-  contrast.estimate = EstimateOf(MomentsOf(SumsOf(x)));
+  contrast.estimate = EstimateOf(MomentsOf(SumsOf(x, block_examples)));
   return contrast;
 }
 

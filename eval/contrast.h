@@ -27,7 +27,7 @@ struct Contrast {
 // level and -1/p for the reference in p matched pairs; an interaction of two factors +1, -1, -1,
 // +1. All cells have equally many seed indices, their runs equally many examples, and at least one
 // index has all runs.
-Contrast ContrastOf(absl::Span<const WeightedCell> cells);
+Contrast ContrastOf(absl::Span<const WeightedCell> cells, int64_t block_examples = 1);
 
 // An effect over tasks is AverageEstimate() of the tasks' contrasts (eval/all_runs.h); task x
 // factor is the difference of two tasks' contrasts, whose examples are not shared.

@@ -52,6 +52,14 @@ TEST(ContrastTest, ASeedWithAFailedRunIsDroppedAndNamed) {
   EXPECT_DOUBLE_EQ(effect.estimate.mean, ContrastOf(cells).estimate.mean);
 }
 
+TEST(ContrastTest, BlocksAreThoseOfThePairedDifference) {
+  const Contrast effect =
+      ContrastOf(std::vector<WeightedCell>{{1, RunsOf('A')}, {-1, RunsOf('B')}}, 5);
+  const Estimate paired = PairedDifference(RunsOf('A'), RunsOf('B'), 5);
+  EXPECT_EQ(effect.estimate.example_degrees, 399);
+  EXPECT_DOUBLE_EQ(HalfWidth(effect.estimate, 0.95), HalfWidth(paired, 0.95));
+}
+
 TEST(ContrastDeathTest, CellsHaveEquallyManyExamples) {
   std::vector<WeightedCell> cells = Cells(1, -1, -1, 1);
   cells[1].runs[0].pop_back();

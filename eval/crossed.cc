@@ -5,7 +5,6 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "eval/statistics.h"
@@ -20,6 +19,17 @@ double SumOfSquares(absl::Span<const double> values) {
   double sum = 0;
   for (const double value : values) sum += value * value;
   return sum;
+}
+
+// Adds a run's value of each block.
+void AddToSums(const ExampleValues& values, CrossedSums* sums) {
+  double total = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    total += values[i];
+    sums->example_totals[i] += values[i];
+  }
+  sums->seed_totals.push_back(total);
+  sums->squares += SumOfSquares(values);
 }
 
 // The quantile that a normal or Student's variable exceeds with probability `tail`.
@@ -75,19 +85,39 @@ double PAtDistance(const Estimate& estimate, double distance) {
 
 }  // namespace
 
-CrossedSums SumsOf(absl::Span<const ExampleValues> runs) {
+int64_t CountBlocks(int64_t examples, int64_t block_examples) {
+  LRA_CHECK(block_examples >= 1) << block_examples;
+  const int64_t blocks = (examples + block_examples - 1) / block_examples;
+  return blocks < 2 ? examples : blocks;
+}
+
+ExampleValues BlockValues(const ExampleValues& run, int64_t block_examples) {
+  const auto n = static_cast<int64_t>(run.size());
+  const int64_t blocks = CountBlocks(n, block_examples);
+  if (blocks == n) return run;
+  const double mean = Mean(run), share = static_cast<double>(blocks) / static_cast<double>(n);
+  ExampleValues values;
+  values.reserve(blocks);
+  for (int64_t begin = 0; begin < n; begin += block_examples) {
+    double excess = 0;  // T - t a
+    for (int64_t i = begin; i < std::min(n, begin + block_examples); ++i) excess += run[i] - mean;
+    values.push_back(mean + share * excess);
+  }
+  return values;
+}
+
+CrossedSums SumsOf(absl::Span<const ExampleValues> runs, int64_t block_examples) {
   LRA_CHECK(!runs.empty() && !runs.front().empty());
   CrossedSums sums;
-  sums.example_totals.resize(runs.front().size());
+  sums.examples = static_cast<int64_t>(runs.front().size());
+  sums.example_totals.resize(CountBlocks(sums.examples, block_examples));
   for (const ExampleValues& run : runs) {
-    LRA_CHECK(run.size() == sums.example_totals.size()) << run.size();
-    double total = 0;
-    for (size_t i = 0; i < run.size(); ++i) {
-      total += run[i];
-      sums.example_totals[i] += run[i];
+    LRA_CHECK(static_cast<int64_t>(run.size()) == sums.examples) << run.size();
+    if (sums.blocks() == sums.examples) {
+      AddToSums(run, &sums);
+    } else {
+      AddToSums(BlockValues(run, block_examples), &sums);
     }
-    sums.seed_totals.push_back(total);
-    sums.squares += SumOfSquares(run);
   }
   return sums;
 }
@@ -100,24 +130,29 @@ double CrossedMoments::example_variance() const {
   return std::max(0.0, msb - mse) / static_cast<double>(examples) / static_cast<double>(seeds);
 }
 
-// In the form n S x (sum of squares), which is exact for whole numbers below 2^53.
+// In the form B S x (sum of squares), which is exact for whole numbers below 2^53.
 CrossedMoments MomentsOf(const CrossedSums& sums) {
-  const auto s = static_cast<double>(sums.seeds()), n = static_cast<double>(sums.examples());
+  const auto s = static_cast<double>(sums.seeds()), b = static_cast<double>(sums.blocks());
   double total = 0;
   for (const double seed : sums.seed_totals) total += seed;
   const double seeds = s * SumOfSquares(sums.seed_totals) - Square(total);
-  const double examples = n * SumOfSquares(sums.example_totals) - Square(total);
-  const double all = n * s * sums.squares - Square(total);
+  const double blocks = b * SumOfSquares(sums.example_totals) - Square(total);
+  const double all = b * s * sums.squares - Square(total);
   CrossedMoments moments;
   moments.seeds = sums.seeds();
-  moments.examples = sums.examples();
-  moments.mean = total / (n * s);
-  moments.is_constant = all <= 1e-14 * n * s * sums.squares;
+  moments.examples = sums.examples;
+  moments.blocks = sums.blocks();
+  moments.mean = total / (b * s);
+  moments.is_constant = all <= 1e-14 * b * s * sums.squares;
   if (moments.is_constant) return moments;
-  if (s > 1) moments.msa = std::max(0.0, seeds) / (n * s * (s - 1));
-  if (n > 1) moments.msb = std::max(0.0, examples) / (n * s * (n - 1));
-  if (s > 1 && n > 1)
-    moments.mse = std::max(0.0, all - seeds - examples) / (n * s * (s - 1) * (n - 1));
+  // Exactly 1 where each example is a block.
+  const double block_examples = static_cast<double>(sums.examples) / b;
+  if (s > 1) moments.msa = std::max(0.0, seeds) / (b * s * (s - 1)) * block_examples;
+  if (b > 1) moments.msb = std::max(0.0, blocks) / (b * s * (b - 1)) * block_examples;
+  if (s > 1 && b > 1) {
+    moments.mse =
+        std::max(0.0, all - seeds - blocks) / (b * s * (s - 1) * (b - 1)) * block_examples;
+  }
   return moments;
 }
 
@@ -125,35 +160,16 @@ Estimate EstimateOf(const CrossedMoments& moments) {
   Estimate estimate;
   estimate.mean = moments.mean;
   if (moments.is_constant) {
-    estimate.constant_examples = moments.examples;
+    estimate.constant_examples = moments.blocks;
     return estimate;
   }
   estimate.seed_variance = moments.seed_variance();
   if (moments.seeds > 1) estimate.seed_degrees = static_cast<double>(moments.seeds - 1);
   estimate.example_variance = moments.example_variance();
-  if (moments.examples > 1) estimate.example_degrees = static_cast<double>(moments.examples - 1);
+  if (moments.blocks > 1) estimate.example_degrees = static_cast<double>(moments.blocks - 1);
   // Seeds of equal totals that err on unlike examples, by luck: what they scatter is left.
   if (estimate.seed_variance == 0 && estimate.example_variance == 0)
     estimate.example_variance = moments.mse / static_cast<double>(moments.examples * moments.seeds);
-  return estimate;
-}
-
-Estimate GroupedEstimateOf(const CrossedSums& sums, absl::Span<const int64_t> group) {
-  LRA_CHECK(group.size() == sums.example_totals.size()) << group.size();
-  const CrossedMoments moments = MomentsOf(sums);
-  Estimate estimate = EstimateOf(moments);
-  if (moments.is_constant) return estimate;
-  const auto s = static_cast<double>(sums.seeds()), n = static_cast<double>(sums.examples());
-  std::map<int64_t, double> deviation;  // of each group, summed over its examples
-  for (size_t i = 0; i < group.size(); ++i)
-    deviation[group[i]] += sums.example_totals[i] / s - moments.mean;
-  double squares = 0;
-  for (const auto& [name, sum] : deviation) squares += Square(sum);
-  const auto groups = static_cast<double>(deviation.size());
-  LRA_CHECK(groups > 1) << "one group of all examples has no variance between groups";
-  estimate.example_variance =
-      std::max(0.0, groups / (groups - 1) * squares / Square(n) - moments.mse / (n * s));
-  estimate.example_degrees = groups - 1;
   return estimate;
 }
 
@@ -181,9 +197,10 @@ double UpperP(const Estimate& estimate, double value) {
 }
 
 double EffectiveExamples(const Estimate& estimate, int64_t examples, double confidence) {
-  const auto n = static_cast<double>(examples);
   // One value everywhere has no half width of its own here: Clopper-Pearson's is taken.
-  const double h = estimate.constant_examples ? 0 : HalfWidth(estimate, confidence);
+  if (estimate.constant_examples) return static_cast<double>(*estimate.constant_examples);
+  const auto n = static_cast<double>(examples);
+  const double h = HalfWidth(estimate, confidence);
   if (h <= 0 || examples < 2) return n;
   const double u = UpperQuantile(estimate.example_degrees, (1 - confidence) / 2);
   return std::max(1.0, Square(u / h) * estimate.mean * (1 - estimate.mean) * n / (n - 1));
@@ -199,8 +216,10 @@ Interval ProportionInterval(const CrossedMoments& moments, double confidence) {
   return ProportionInterval(EstimateOf(moments), moments.examples, confidence);
 }
 
-Estimate EstimateOfCounts(absl::Span<const int64_t> correct, int64_t examples) {
+Estimate EstimateOfCounts(absl::Span<const int64_t> correct, int64_t examples,
+                          int64_t block_examples) {
   LRA_CHECK(!correct.empty() && examples > 0);
+  const int64_t blocks = CountBlocks(examples, block_examples);
   const auto s = static_cast<double>(correct.size()), n = static_cast<double>(examples);
   std::vector<double> totals(correct.begin(), correct.end());
   double total = 0;
@@ -208,11 +227,12 @@ Estimate EstimateOfCounts(absl::Span<const int64_t> correct, int64_t examples) {
   Estimate estimate;
   estimate.mean = total / (n * s);
   if (total == 0 || total == n * s) {
-    estimate.constant_examples = examples;
+    estimate.constant_examples = blocks;
     return estimate;
   }
-  estimate.example_degrees = examples > 1 ? n - 1 : kManyDegrees;
-  estimate.example_variance = estimate.mean * (1 - estimate.mean) / std::max(1.0, n - 1);
+  const auto degrees = static_cast<double>(blocks - 1);
+  estimate.example_degrees = blocks > 1 ? degrees : kManyDegrees;
+  estimate.example_variance = estimate.mean * (1 - estimate.mean) / std::max(1.0, degrees);
   if (correct.size() == 1) return estimate;
   estimate.least_example_variance = 0;
   estimate.seed_degrees = s - 1;

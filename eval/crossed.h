@@ -7,7 +7,8 @@
 //
 // The interval covers new seeds and new examples at once. Its multiplier slides from the normal
 // quantile, where examples dominate, to Student's, where seeds do (Cochran, Biometrics 20:191,
-// 1964). Assumed: a seed draws everything random anew, and examples are independent.
+// 1964). Assumed: a seed draws everything random anew, and examples are independent, or blocks of
+// neighbours are (CountBlocks).
 #ifndef LRA_EVAL_CROSSED_H_
 #define LRA_EVAL_CROSSED_H_
 
@@ -24,25 +25,39 @@ namespace lra {
 // One run's value of each of n examples, in data-set order.
 using ExampleValues = std::vector<double>;
 
-// All that the engine reads of x. Sums of whole numbers are exact.
+// Neighbours in data-set order may depend on each other, as the pieces of one text do. Then blocks
+// of so many neighbours take the place of examples (batch means; Kuensch, Annals of Statistics
+// 17:1217, 1989). This is the number B of blocks of n examples, the last of which may be shorter:
+// n, each example a block, where there would be fewer than two. block_examples >= 1.
+int64_t CountBlocks(int64_t examples, int64_t block_examples);
+
+// A run's value of each block, of which the run's mean a is the mean: a block of t of n examples
+// with the sum T has a + B / n (T - t a), which is its own mean where blocks are equal.
+ExampleValues BlockValues(const ExampleValues& run, int64_t block_examples);
+
+// All that the engine reads of x. Sums of whole numbers are exact where each example is a block.
 struct CrossedSums {
-  std::vector<double> seed_totals;     // [S]: sum over examples
-  std::vector<double> example_totals;  // [n]: sum over seeds
+  std::vector<double> seed_totals;     // [S]: sum over blocks
+  std::vector<double> example_totals;  // [B]: sum over seeds
   double squares = 0;                  // sum of x^2
+  int64_t examples = 0;                // n
   int64_t seeds() const { return static_cast<int64_t>(seed_totals.size()); }
-  int64_t examples() const { return static_cast<int64_t>(example_totals.size()); }
+  int64_t blocks() const { return static_cast<int64_t>(example_totals.size()); }
 };
 
 // Needs at least one run and one example, and runs of equal length.
-CrossedSums SumsOf(absl::Span<const ExampleValues> runs);
+CrossedSums SumsOf(absl::Span<const ExampleValues> runs, int64_t block_examples = 1);
 
-// Mean squares of the two-way layout without replication.
+// Mean squares of the two-way layout without replication, in the unit of single examples: of B
+// blocks they are n / B times those of the blocks' values, so that a mean of n examples has the
+// variances below whatever the blocks.
 struct CrossedMoments {
   int64_t seeds = 0;     // S
   int64_t examples = 0;  // n
+  int64_t blocks = 0;    // B; n where each example is one
   double mean = 0;
   double msa = 0;  // between seeds: n sum_s (a_s - m)^2 / (S - 1); 0 for one seed
-  double msb = 0;  // between examples: S sum_i (b_i - m)^2 / (n - 1); 0 for one example
+  double msb = 0;  // between blocks: (n / B) S sum_i (b_i - m)^2 / (B - 1); 0 for one block
   double mse = 0;  // of the rest, cut at 0; 0 for one seed
   // Whether all of x is one value.
   bool is_constant = false;
@@ -65,16 +80,12 @@ struct Estimate {
   // Set where per-example results are missing: the example variance lies between this and
   // `example_variance`, and half widths are the largest of that range.
   std::optional<double> least_example_variance;
-  // Set where all of x is one value, to the number of examples: variances are 0 then and say
-  // nothing, so half width and p follow from the number of examples alone.
+  // Set where all of x is one value, to the number of examples, or of their blocks: variances are 0
+  // then and say nothing, so half width and p follow from this number alone.
   std::optional<int64_t> constant_examples;
 };
 
 Estimate EstimateOf(const CrossedMoments& moments);
-
-// The same where examples come in groups (reviews of one film; Miller, arXiv 2411.00640, 2024):
-// group[i] is the group of example i, any number. Groups of one give EstimateOf().
-Estimate GroupedEstimateOf(const CrossedSums& sums, absl::Span<const int64_t> group);
 
 // h with mean +- h the interval: (v_seed t + v_example u) / sqrt(v_seed + v_example), t and u
 // Student's quantiles at (1 + confidence) / 2. 0 < confidence < 1.
@@ -92,13 +103,15 @@ double UpperP(const Estimate& estimate, double value);
 double EffectiveExamples(const Estimate& estimate, int64_t examples, double confidence);
 
 // The interval of a proportion: Clopper-Pearson at EffectiveExamples. For one run, and for equal
-// runs, exactly the binomial interval of the n examples. Lies in [0, 1].
+// runs, exactly the binomial interval of the n examples where these are no blocks. Lies in [0, 1].
 Interval ProportionInterval(const Estimate& estimate, int64_t examples, double confidence);
 Interval ProportionInterval(const CrossedMoments& moments, double confidence);
 
 // What is known of a proportion where only the counts of runs are: `correct` of each of S runs, out
-// of n examples. The seeds' part is exact; the examples' variance is at most that of equal runs.
-Estimate EstimateOfCounts(absl::Span<const int64_t> correct, int64_t examples);
+// of n examples. The seeds' part is exact; the examples' variance is at most that of equal runs, in
+// blocks that are all right or all wrong.
+Estimate EstimateOfCounts(absl::Span<const int64_t> correct, int64_t examples,
+                          int64_t block_examples = 1);
 
 }  // namespace lra
 

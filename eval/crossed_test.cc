@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "eval/crossed_test_util.h"
+#include "eval/simulator_test_util.h"
+#include "eval/statistics.h"
 
 namespace lra {
 namespace {
 
 using ::lra::testing::RunsOf;
+using ::lra::testing::Simulator;
 
 CrossedMoments Moments(const std::vector<ExampleValues>& runs) { return MomentsOf(SumsOf(runs)); }
 
@@ -123,18 +126,106 @@ TEST(CrossedTest, SeedsOfEqualTotalsThatErrElsewhereHaveAWidth) {
   EXPECT_GT(HalfWidth(estimate, 0.95), 0.1);
 }
 
-TEST(CrossedTest, GroupsOfOneChangeNothingAndLargeOnesWiden) {
-  const CrossedSums sums = SumsOf(RunsOf('A'));
-  std::vector<int64_t> group(2000);
-  for (int64_t i = 0; i < 2000; ++i) group[i] = 5 * i;
-  const Estimate plain = EstimateOf(MomentsOf(sums));
-  const Estimate single = GroupedEstimateOf(sums, group);
-  EXPECT_NEAR(single.example_variance, plain.example_variance, 1e-16);
-  EXPECT_EQ(single.example_degrees, plain.example_degrees);
-  for (int64_t i = 0; i < 2000; ++i) group[i] = i / 5;  // neighbours have equal outcomes
-  const Estimate fives = GroupedEstimateOf(sums, group);
-  EXPECT_GT(fives.example_variance, 4 * plain.example_variance);
-  EXPECT_EQ(fives.example_degrees, 399);
+TEST(CrossedTest, BlocksOfOneChangeNothing) {
+  const CrossedMoments plain = Moments(RunsOf('A')), single = MomentsOf(SumsOf(RunsOf('A'), 1));
+  EXPECT_EQ(single.blocks, 2000);
+  EXPECT_EQ(single.mean, plain.mean);
+  EXPECT_EQ(single.msa, plain.msa);
+  EXPECT_EQ(single.msb, plain.msb);
+  EXPECT_EQ(single.mse, plain.mse);
+}
+
+// In data set P five neighbours have equal outcomes, so a block of five is one example: the squares
+// are those of 400, counted five times. What seeds scatter does not depend on blocks.
+TEST(CrossedTest, EqualNeighboursCountOnce) {
+  const CrossedMoments plain = Moments(RunsOf('A')), fives = MomentsOf(SumsOf(RunsOf('A'), 5));
+  EXPECT_EQ(fives.examples, 2000);
+  EXPECT_EQ(fives.blocks, 400);
+  EXPECT_NEAR(fives.mean, plain.mean, 1e-12);
+  EXPECT_NEAR(fives.msa, plain.msa, 1e-9);
+  EXPECT_NEAR(fives.msb, plain.msb * 1999 / 399, 1e-9);
+  EXPECT_NEAR(fives.mse, plain.mse * 1999 / 399, 1e-9);
+  const Estimate estimate = EstimateOf(fives);
+  EXPECT_NEAR(estimate.seed_variance, plain.seed_variance(), 1e-15);
+  EXPECT_NEAR(estimate.example_variance, plain.example_variance() * 1999 / 399, 1e-12);
+  EXPECT_EQ(estimate.example_degrees, 399);
+  // One run of 400 examples has the exact interval; of five equal ones each it is nearly that.
+  const CrossedMoments one = MomentsOf(SumsOf({&RunsOf('A')[0], 1}, 5));
+  const Interval cell = ProportionInterval(one, 0.95), exact = ClopperPearson(152, 400, 0.95);
+  EXPECT_NEAR(cell.low, exact.low, 2e-4);
+  EXPECT_NEAR(cell.high, exact.high, 2e-4);
+}
+
+TEST(CrossedTest, ValuesOfBlocksByHand) {
+  // The mean is 3; sums less as many means are -3, 0 and 3, and 3 of 5 of that is added to it.
+  const ExampleValues values = BlockValues({1, 2, 0, 6, 6}, 2);
+  ASSERT_EQ(values.size(), 3u);
+  EXPECT_NEAR(values[0], 3 - 3 * 0.6, 1e-15);
+  EXPECT_NEAR(values[1], 3, 1e-15);
+  EXPECT_NEAR(values[2], 3 + 3 * 0.6, 1e-15);
+  EXPECT_NEAR(Mean(values), 3, 1e-15);
+  // Equal blocks have their means.
+  const ExampleValues pairs = BlockValues({1, 2, 0, 6}, 2);
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_NEAR(pairs[0], 1.5, 1e-15);
+  EXPECT_NEAR(pairs[1], 3, 1e-15);
+  // B / (B - 1) sum_g (T_g - t_g m)^2 / n^2, the variance of a mean of groups: 3 / 2 x 18 / 25.
+  const Estimate estimate =
+      EstimateOf(MomentsOf(SumsOf(std::vector<ExampleValues>{{1, 2, 0, 6, 6}}, 2)));
+  EXPECT_NEAR(estimate.example_variance, 1.5 * 18 / 25, 1e-14);
+  EXPECT_EQ(estimate.example_degrees, 2);
+}
+
+TEST(CrossedTest, TooFewForTwoBlocksAreExamples) {
+  EXPECT_EQ(CountBlocks(2000, 1), 2000);
+  EXPECT_EQ(CountBlocks(2000, 80), 25);
+  EXPECT_EQ(CountBlocks(2001, 80), 26);
+  EXPECT_EQ(CountBlocks(81, 80), 2);
+  EXPECT_EQ(CountBlocks(80, 80), 80);
+  EXPECT_EQ(CountBlocks(1, 80), 1);
+  const std::vector<ExampleValues> runs = {{1, 0, 1}, {0, 0, 1}};
+  EXPECT_EQ(MomentsOf(SumsOf(runs, 80)).msb, Moments(runs).msb);
+  EXPECT_EQ(MomentsOf(SumsOf(runs, 80)).blocks, 3);
+}
+
+// 200 right answers in blocks of 20 are ten.
+TEST(CrossedTest, AllRightIsJudgedByTheNumberOfBlocks) {
+  const std::vector<ExampleValues> right(3, ExampleValues(200, 1.0));
+  const CrossedMoments moments = MomentsOf(SumsOf(right, 20));
+  EXPECT_NEAR(ProportionInterval(moments, 0.95).low, std::pow(0.025, 0.1), 1e-12);
+  EXPECT_EQ(EstimateOf(moments).constant_examples, 10);
+  const Estimate counts = EstimateOfCounts(std::vector<int64_t>{200, 200}, 200, 20);
+  EXPECT_EQ(counts.constant_examples, 10);
+}
+
+// An example is like the one before it: of such values the mean scatters three times as much as of
+// independent ones, and 50 blocks show nearly all of that.
+TEST(CrossedTest, BlocksCoverWhereNeighboursDependOnEachOther) {
+  constexpr int kRepetitions = 400, kExamples = 4000, kBlock = 80;
+  constexpr double kLike = 0.8;
+  for (const int seeds : {1, 3}) {
+    Simulator simulator(600 + seeds);
+    int blocks = 0, single = 0;
+    for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+      std::vector<double> x = simulator.Normals(kExamples);
+      for (int i = 1; i < kExamples; ++i)
+        x[i] = kLike * x[i - 1] + std::sqrt(1 - kLike * kLike) * x[i];
+      std::vector<ExampleValues> runs(seeds, x);
+      for (ExampleValues& run : runs) {
+        const double shift = seeds > 1 ? 0.01 * simulator.Normal() : 0;
+        for (double& value : run) value += shift + 0.3 * simulator.Normal();
+      }
+      const auto covers = [&](int64_t block_examples) {
+        const Estimate estimate = EstimateOf(MomentsOf(SumsOf(runs, block_examples)));
+        return std::abs(estimate.mean) <= HalfWidth(estimate, 0.95);
+      };
+      blocks += covers(kBlock) ? 1 : 0;
+      single += covers(1) ? 1 : 0;
+    }
+    EXPECT_GE(blocks, 0.89 * kRepetitions) << seeds;
+    EXPECT_LE(blocks, 0.985 * kRepetitions) << seeds;
+    EXPECT_LE(single, 0.7 * kRepetitions) << seeds;
+  }
 }
 
 TEST(CrossedTest, CountsAloneNeverGiveANarrowerInterval) {

@@ -4,8 +4,9 @@
 
 namespace lra {
 
-Estimate AboveBaseline(absl::Span<const ExampleValues> runs, const ExampleValues& baseline) {
-  return PairedDifference(runs, std::vector<ExampleValues>(runs.size(), baseline));
+Estimate AboveBaseline(absl::Span<const ExampleValues> runs, const ExampleValues& baseline,
+                       int64_t block_examples) {
+  return PairedDifference(runs, std::vector<ExampleValues>(runs.size(), baseline), block_examples);
 }
 
 }  // namespace lra

@@ -11,8 +11,9 @@
 namespace lra {
 
 // A run is above a baseline, the majority class for one, if the exact one-sided McNemar test on the
-// same examples says so at this level. By a metric that is no proportion, it is if the one-sided p
-// of its paired differences is below it (RunIsAbove in eval/row_statistics.h).
+// same examples says so at this level. By a metric that is no proportion, and of examples in
+// blocks, it is if the one-sided p of its paired differences is below it (RunIsAbove in
+// eval/row_statistics.h).
 inline constexpr double kAboveLevel = 0.005;
 inline bool IsAbove(const Discordance& run_against_baseline) {
   return McNemarUpperP(run_against_baseline) < kAboveLevel;
@@ -20,7 +21,8 @@ inline bool IsAbove(const Discordance& run_against_baseline) {
 
 // What tells whether the method's mean is above the baseline's: the crossed engine on x = y - z,
 // where z are the baseline's values of the same examples. Needs at least one run.
-Estimate AboveBaseline(absl::Span<const ExampleValues> runs, const ExampleValues& baseline);
+Estimate AboveBaseline(absl::Span<const ExampleValues> runs, const ExampleValues& baseline,
+                       int64_t block_examples = 1);
 
 // The level of "learned" over all cells of a table (Holm).
 inline constexpr double kLearnedLevel = 0.025;

@@ -36,6 +36,13 @@ TEST(LearnedTest, GoldenNotLearnedThoughMostRunsAreAbove) {
   EXPECT_FALSE(HasLearned(UpperP(d, 0), 2, 3));
 }
 
+TEST(LearnedTest, ABaselineIsHarderToBeAboveInBlocks) {
+  const Estimate d = AboveBaseline(RunsOf('A'), RunsOf('Z')[0], 5);
+  EXPECT_NEAR(d.mean, 0.04, 1e-12);
+  EXPECT_EQ(d.example_degrees, 399);
+  EXPECT_GT(UpperP(d, 0), 0.0013957493);
+}
+
 TEST(LearnedTest, OneRunNeverHasTheMarkAndHalfMustBeAbove) {
   EXPECT_FALSE(HasLearned(1e-9, 1, 1));
   EXPECT_TRUE(HasLearned(1e-9, 1, 2));

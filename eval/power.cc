@@ -121,7 +121,7 @@ Design UnpairedDesign(const CrossedSums& a, const CrossedSums& b, int64_t exampl
   const Estimate difference = UnpairedDifference(a, b);
   Design design;
   design.components = {part_a.seeds + part_b.seeds,
-                       difference.example_variance * static_cast<double>(a.examples()),
+                       difference.example_variance * static_cast<double>(a.examples),
                        part_a.rest + part_b.rest};
   design.examples = examples;
   design.seeds = seeds;

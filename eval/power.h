@@ -19,7 +19,8 @@ struct Equivalence {
 Equivalence TestEquivalence(const Estimate& difference, double margin, double alpha = 0.05);
 
 // Variance components of a difference, each of single values: of seeds, of examples and of the
-// rest.
+// rest. Of examples in blocks on record (eval/crossed.h) the last two are the blocks' times what a
+// block holds: n examples planned are as many blocks as n on record were.
 struct DifferenceComponents {
   double seeds = 0;     // sigma_s^2
   double examples = 0;  // sigma_e^2

@@ -114,6 +114,36 @@ TEST(PowerTest, AnUnpairedRecordGivesItsOwnVariances) {
   EXPECT_NEAR(Power(design, 0.02), PowerOf(known, 0.02), 1e-12);
 }
 
+// Data set P in an order in which neighbours are unlike.
+std::vector<ExampleValues> Spread(char row) {
+  std::vector<ExampleValues> runs = RunsOf(row);
+  for (ExampleValues& run : runs) {
+    const ExampleValues before = run;
+    for (size_t i = 0; i < run.size(); ++i) run[i] = before[i * 787 % before.size()];
+  }
+  return runs;
+}
+
+// Planned for as many examples, a design has the variances of the blocks on record; for more it has
+// more blocks.
+TEST(PowerTest, ARecordInBlocksGivesItsOwnVariancesToo) {
+  std::vector<ExampleValues> x = Spread('A');
+  const std::vector<ExampleValues> other = Spread('B');
+  const CrossedSums a = SumsOf(x, 5), b = SumsOf(other, 5);
+  const Estimate known = UnpairedDifference(a, b);
+  Design design = UnpairedDesign(a, b, 2000, 3);
+  EXPECT_NEAR(Power(design, 0.02), PowerOf(known, 0.02), 1e-12);
+  design.examples = 4000;
+  EXPECT_GT(Power(design, 0.02), PowerOf(known, 0.02));
+  for (size_t s = 0; s < 3; ++s) {
+    for (size_t i = 0; i < 2000; ++i) x[s][i] -= other[s][i];
+  }
+  const CrossedMoments moments = MomentsOf(SumsOf(x, 5));
+  EXPECT_EQ(moments.blocks, 400);
+  const Design paired{ComponentsOf(moments), 2000, 3, 1};
+  EXPECT_NEAR(Power(paired, 0.02), PowerOf(EstimateOf(moments), 0.02), 1e-12);
+}
+
 // Rows that answer alike have no variance to plan with.
 TEST(PowerTest, WhereNothingVariedNoDifferenceIsNamed) {
   const std::vector<ExampleValues> x(3, ExampleValues(50, 0.0));
