@@ -82,6 +82,7 @@ absl::StatusOr<Json> TaskJson(const std::string& name) {
                  {"vocabulary_size", spec.vocabulary_size()},
                  {"classes", spec.classes()},
                  {"max_length_tokens", spec.max_length_tokens()}};
+  if (facts.block_examples > 1) result["block_examples"] = facts.block_examples;
   for (const SplitSize& split : facts.generated)
     result["generated_examples"][split.name] = split.examples;
   if (!facts.generated.empty()) result["canonical_seed"] = facts.canonical_seed;

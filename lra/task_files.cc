@@ -60,6 +60,11 @@ std::vector<std::string> TasksInOrder() {
   return names;
 }
 
+int64_t BlockExamplesOf(absl::string_view task) {
+  const absl::StatusOr<TaskFile> file = LoadTaskFile(task);
+  return file.ok() ? std::max<int64_t>(1, file->block_examples()) : 1;
+}
+
 absl::StatusOr<ConfigFragment> LoadFragmentForTask(absl::string_view kind, absl::string_view name,
                                                    absl::string_view task) {
   LRA_ASSIGN_OR_RETURN(ConfigFragment fragment, LoadFragment(kind, name));

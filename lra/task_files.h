@@ -1,8 +1,9 @@
-// What the files of configs/tasks/ say about lists and about protocols and presets, so that a new
-// task is named in no other file.
+// What the files of configs/tasks/ say about lists, about statistics and about protocols and
+// presets, so that a new task is named in no other file.
 #ifndef LRA_TASK_FILES_H_
 #define LRA_TASK_FILES_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace lra {
 
 // Every task in the order of lists and tables: by TaskFile.order, then those without one by name.
 std::vector<std::string> TasksInOrder();
+
+// TaskFile.block_examples; 1 where the file does not say, and of a task without a file here.
+int64_t BlockExamplesOf(absl::string_view task);
 
 // LoadFragment, with what the task's own file says under the fragment's name and under the names of
 // those that it extends. kind: "protocols" or "presets". InvalidArgument if the fragment names the

@@ -50,6 +50,15 @@ TEST_F(TaskFilesTest, TasksWithoutAnOrderComeLastByName) {
   EXPECT_THAT(TasksInOrder(), ElementsAre("zero", "old", "ahead", "new"));
 }
 
+TEST_F(TaskFilesTest, ATaskMaySayThatNeighboursDependOnEachOther) {
+  Write("tasks/cut", R"(name: "cut" version: 1 block_examples: 7)");
+  Write("tasks/wrong", R"(name: "wrong" version: 1 block_examples: 0)");
+  EXPECT_EQ(BlockExamplesOf("cut"), 7);
+  EXPECT_EQ(BlockExamplesOf("wrong"), 1);
+  EXPECT_EQ(BlockExamplesOf("old"), 1);
+  EXPECT_EQ(BlockExamplesOf("nowhere"), 1);
+}
+
 TEST_F(TaskFilesTest, ATasksRulesHoldUnderAnEarlierVersionAndWhatExtendsIt) {
   ASSERT_EQ(MakeDirectories(folder_.File("protocols/earlier")), absl::OkStatus());
   Write("protocols/earlier/rules@2",

@@ -6,6 +6,7 @@
 #include "lra/experiment.h"
 #include "lra/reflection.h"
 #include "lra/status_macros.h"
+#include "lra/task_files.h"
 #include "tasks/baseline.h"
 #include "tasks/data_only.h"
 
@@ -35,6 +36,7 @@ absl::StatusOr<TaskFacts> DescribeTask(absl::string_view name) {
   facts.description = file.description();
   facts.spec = task->Spec();
   facts.version = file.version();
+  facts.block_examples = BlockExamplesOf(name);
   if (task->CanGenerate()) {
     facts.generated = task->Splits();
     facts.canonical_seed = file.canonical_seed();

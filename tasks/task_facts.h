@@ -28,7 +28,8 @@ absl::StatusOr<Manifest> ManifestWithoutData(absl::string_view name);
 struct TaskFacts {
   std::string description;
   TaskSpec spec;
-  int64_t version = 0;  // of the config file
+  int64_t version = 0;         // of the config file
+  int64_t block_examples = 1;  // BlockExamplesOf(): neighbours that statistics count as one
   // Examples that `lra data prepare` makes by default, and from which seed; empty where the task is
   // imported only.
   std::vector<SplitSize> generated;

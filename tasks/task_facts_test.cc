@@ -27,6 +27,7 @@ TEST(DescribeTaskTest, AGeneratedTask) {
   EXPECT_EQ(facts->generated[0].name, "train");
   EXPECT_EQ(facts->generated[0].examples, 96000);
   EXPECT_TRUE(facts->has_oracle_of_generated);
+  EXPECT_EQ(facts->block_examples, 1);
   ASSERT_EQ(facts->baselines.size(), 7u);
   EXPECT_EQ(facts->baselines[0].name, "majority");
   EXPECT_EQ(facts->baselines[1].bar, "root operator");
@@ -43,6 +44,10 @@ TEST(DescribeTaskTest, ATaskOfTokens) {
   for (const BaselineFacts& baseline : facts->baselines) names.push_back(baseline.name);
   EXPECT_THAT(names, testing::Contains("unigram"));
   EXPECT_THAT(names, testing::Not(testing::Contains("majority")));
+}
+
+TEST(DescribeTaskTest, PiecesOfOneTextAreCountedInBlocks) {
+  EXPECT_EQ(DescribeTask("bytes_lm")->block_examples, 80);
 }
 
 // Advice on how to get data is given without the task's code.
