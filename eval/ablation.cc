@@ -42,7 +42,7 @@ AblationEffect EffectOn(const AblationTask& task, const PlannedEffect& plan, dou
   if (static_cast<int64_t>(effect.seeds.size()) < kLeastPairedSeeds) return effect;
   std::vector<WeightedCell> cells;
   for (const auto& [cell, weight] : plan.weights) cells.push_back({weight, task.runs[cell]});
-  effect.estimate = ContrastOf(cells).estimate;
+  effect.estimate = ContrastOf(cells, task.block_examples).estimate;
   Conclude(confidence, &effect);
   return effect;
 }
@@ -151,6 +151,7 @@ CellScore ScoreOf(const AblationTask& task, int cell, double confidence) {
   RowRuns row;
   row.metric = task.metric;
   row.examples = task.examples();
+  row.block_examples = task.block_examples;
   for (const ExampleValues& run : task.runs[cell]) {
     ++score.runs;
     if (run.empty()) continue;

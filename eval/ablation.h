@@ -57,6 +57,7 @@ struct AblationTask {
   std::optional<TaskLocality> locality{};  // where it was asked for (inspect/ablation_locality.h)
   std::string unjudged{};                  // TrainedRun::unjudged, of some of the runs
   std::set<std::string> starts{};          // StartingRunOf(), of those that began from another run
+  int64_t block_examples = 1;              // as RowRuns of the task have it (row_statistics.h)
   int64_t examples() const;
 };
 

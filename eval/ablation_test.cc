@@ -149,6 +149,27 @@ TEST(Ablation, ASeedThatDidNotTrainIsDroppedWhereItIsNeeded) {
               HasSubstr("Some runs did not train (listops seed 9)"));
 }
 
+TEST(Ablation, NeighboursThatDependOnEachOtherCountInBlocks) {
+  Ablation ablation = DataSetP();
+  ablation.tasks[0].block_examples = 5;
+  const AblationResult plain = AnalyseAblation(DataSetP(), 0.95);
+  const AblationResult result = AnalyseAblation(std::move(ablation), 0.95);
+  const AblationEffect& effect = EffectOf(result, "reweighting: cosine - none");
+  EXPECT_NEAR(effect.estimate->mean, 0.02375, 1e-12);
+  EXPECT_EQ(effect.estimate->example_degrees, 399);
+  EXPECT_GT(effect.p, 0.04202962);
+  const CellScore cell = ScoreOf(result.ablation.tasks[0], 0, 0.95);
+  const CellScore plain_cell = ScoreOf(plain.ablation.tasks[0], 0, 0.95);
+  EXPECT_LT(cell.interval->low, plain_cell.interval->low);
+  EXPECT_GT(cell.interval->high, plain_cell.interval->high);
+  const AblationReport report{.suite = "suite", .description = "", .designs = {result}};
+  EXPECT_THAT(WriteAblation(report),
+              HasSubstr("listops, 2,000 test examples, which depend on their neighbours, in 400 "
+                        "blocks of 5 examples, seeds 0, 1, 2."));
+  EXPECT_EQ(nlohmann::json::parse(WriteAblationJson(report))["designs"][0]["tasks"][0]["blocks"],
+            400);
+}
+
 TEST(Ablation, WithoutEnoughSeedsNothingIsSaid) {
   Ablation ablation = DataSetP();
   ablation.tasks[0].runs[3][1].clear();

@@ -89,9 +89,11 @@ std::string DesignText(const AblationResult& result) {
     factors.push_back(absl::StrCat(factor.name, " (", absl::StrJoin(factor.levels, ", "), ")"));
   }
   for (const AblationTask& task : result.ablation.tasks) {
-    tasks.push_back(absl::StrCat(task.task, ", ", FormatCount(task.examples()), " ",
-                                 result.ablation.split, " examples, seeds ",
-                                 absl::StrJoin(task.seeds, ", ")));
+    const std::string blocks = BlocksText(task.examples(), task.block_examples);
+    tasks.push_back(absl::StrCat(
+        task.task, ", ", FormatCount(task.examples()), " ", result.ablation.split, " examples",
+        blocks.empty() ? "" : absl::StrCat(", which depend on their neighbours, in ", blocks),
+        ", seeds ", absl::StrJoin(task.seeds, ", ")));
   }
   return absl::StrCat("Factors, each with its reference first: ", absl::StrJoin(factors, "; "),
                       ". Scored: ", absl::StrJoin(tasks, "; "), ".\n\n");
@@ -148,6 +150,8 @@ Json TaskJson(const AblationResult& result, const AblationTask& task) {
                {"examples", task.examples()},
                {"seeds", task.seeds},
                {"cells", Json::array()}};
+  const int64_t blocks = CountBlocks(task.examples(), task.block_examples);
+  if (blocks != task.examples()) json["blocks"] = blocks;
   if (task.locality) {
     json["locality"] = {{"split", task.locality->split},
                         {"examples", task.locality->examples},

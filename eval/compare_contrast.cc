@@ -130,7 +130,7 @@ absl::StatusOr<TaskContrast> ContrastOn(const ComparedColumn& name, const Contra
   }
   if (static_cast<int64_t>(task.seeds.size()) < kLeastPairedSeeds) return TooFewSeeds(task.seeds);
   task.examples = CutToCommon(&weighted);
-  task.effect.estimate = ContrastOf(weighted).estimate;
+  task.effect.estimate = ContrastOf(weighted, column.column->block_examples).estimate;
   task.effect.interval = MeanInterval(task.effect.estimate, confidence);
   task.effect.p = TwoSidedP(task.effect.estimate, 0);
   task.effect.method = "contrast";

@@ -98,6 +98,23 @@ TEST_F(CompareContrastTest, TasksAreAveraged) {
   EXPECT_EQ(Analysis({"a - b"}).contrasts.at(0).tasks.size(), 1u);
 }
 
+TEST_F(CompareContrastTest, NeighboursThatDependOnEachOtherCountInBlocks) {
+  for (uint32_t s = 0; s < 3; ++s) {
+    Add({.method = "a", .task = "bytes_lm", .seed = s}, RunsOf('A')[s]);
+    Add({.method = "b", .task = "bytes_lm", .seed = s}, RunsOf('B')[s]);
+  }
+  const ContrastAnalysis analysis = Analysis({"a - b"});
+  const std::vector<TaskContrast>& tasks = analysis.contrasts.at(0).tasks;
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_NEAR(tasks[0].effect.p, 0.031606279, 5e-10);
+  EXPECT_GT(tasks[1].effect.p, 0.05);
+  EXPECT_EQ(tasks[1].effect.estimate.example_degrees, 24);
+  EXPECT_THAT(WriteContrasts(analysis), HasSubstr("3 seeds, in 25 blocks of 80 examples, not "));
+  EXPECT_EQ(
+      nlohmann::json::parse(WriteContrastsJson(analysis))["contrasts"][0]["tasks"][1]["blocks"],
+      25);
+}
+
 // A row of the whole split beside rows that leave a last, smaller batch out.
 TEST_F(CompareContrastTest, RowsAreCutToTheExamplesThatAllHave) {
   for (uint32_t s = 0; s < 3; ++s) {

@@ -48,6 +48,7 @@ struct ComparedColumn {
   std::string setting;
   size_t table = 0;  // its place among the tables of all runs
   const Metric* metric = nullptr;
+  int64_t block_examples = 1;  // as RowRuns of the column have it
   // Adds the setting to what the column is called: "listops (protocol fair@1, preset small)".
   std::string WithSetting(absl::string_view name) const;
 };

@@ -89,6 +89,35 @@ TEST_F(CompareMethodsTest, SingleRunsAreComparedAsModels) {
               HasSubstr("1 + 1 runs (these two models: exact McNemar"));
 }
 
+TEST_F(CompareMethodsTest, NeighboursThatDependOnEachOtherCountInBlocks) {
+  AddGolden();
+  for (uint32_t s = 0; s < 3; ++s) {
+    Add({.method = "a", .task = "bytes_lm", .seed = s}, RunsOf('A')[s]);
+    Add({.method = "b", .task = "bytes_lm", .seed = s}, RunsOf('B')[s]);
+  }
+  const MethodComparison comparison = Compare(Request());
+  ASSERT_EQ(comparison.tasks.size(), 2u);
+  const TaskDifference &plain = comparison.tasks[0], &blocks = comparison.tasks[1];
+  EXPECT_NEAR(plain.difference.p, 0.082462385, 5e-10);
+  EXPECT_GT(blocks.difference.p, plain.difference.p);
+  EXPECT_EQ(blocks.difference.estimate.example_degrees, 24);
+  EXPECT_THAT(WriteComparison(comparison),
+              AllOf(HasSubstr("3 + 3 runs, in 25 blocks of 80 examples, not told apart"),
+                    HasSubstr("3 + 3 runs, not told apart")));
+  const auto json = nlohmann::json::parse(WriteComparisonJson(comparison));
+  EXPECT_FALSE(json["tasks"][0].contains("blocks"));
+  EXPECT_EQ(json["tasks"][1]["blocks"], 25);
+}
+
+// McNemar's test takes examples for independent.
+TEST_F(CompareMethodsTest, SingleRunsInBlocksAreComparedByTheirBlocks) {
+  Add({.method = "a", .task = "bytes_lm"}, RunsOf('A')[0]);
+  Add({.method = "b", .task = "bytes_lm"}, RunsOf('B')[0]);
+  const MethodComparison comparison = Compare(Request());
+  EXPECT_EQ(comparison.tasks.at(0).difference.method, "unpaired");
+  EXPECT_GT(comparison.tasks[0].difference.p, 0.05);
+}
+
 TEST_F(CompareMethodsTest, FoldersStandForTheirRuns) {
   AddGolden();
   CompareRequest request = Request();

@@ -58,6 +58,12 @@ std::string AverageClause(const std::vector<Task>& tasks,
                       ", ", PText(average->p));
 }
 
+// ", in 538 blocks of 80 examples" where neighbours depend on each other, else "".
+std::string InBlocks(const ComparedColumn& column, int64_t examples) {
+  const std::string blocks = BlocksText(examples, column.block_examples);
+  return blocks.empty() ? "" : absl::StrCat(", in ", blocks);
+}
+
 std::string RunsText(const TaskDifference& task) {
   const auto side = [](int64_t trained, int64_t runs) {
     return trained == runs ? absl::StrCat(runs) : absl::StrCat(trained, "/", runs);
@@ -71,7 +77,7 @@ std::string RunsText(const TaskDifference& task) {
     absl::StrAppend(&text, " (scores of examples are not on record: the widest that counts allow)");
   if (task.difference.basis == Basis::kSeeds)
     absl::StrAppend(&text, " (seeds only: scores of examples are not on record)");
-  return text;
+  return absl::StrCat(text, InBlocks(task, task.examples));
 }
 
 std::string EquivalenceText(const TaskDifference& task) {
@@ -116,6 +122,13 @@ void AddDifference(const RowDifference& difference, Json* json) {
     (*json)["nu"] = difference.estimate.seed_degrees;
 }
 
+// How many examples there are and, where these are blocks, how many of them.
+void AddExamples(const ComparedColumn& column, int64_t examples, Json* json) {
+  (*json)["examples"] = examples;
+  const int64_t blocks = CountBlocks(examples, column.block_examples);
+  if (blocks != examples) (*json)["blocks"] = blocks;
+}
+
 // Which column an object is about.
 Json ColumnJson(const ComparedColumn& column) {
   Json json = {{"task", column.task}};
@@ -146,7 +159,7 @@ Json TaskJson(const TaskDifference& task) {
   json["trained_a"] = task.trained_a;
   json["runs_b"] = task.runs_b;
   json["trained_b"] = task.trained_b;
-  json["examples"] = task.examples;
+  AddExamples(task, task.examples, &json);
   AddDifference(task.difference, &json);
   json["p_corrected"] = task.corrected_p;
   json["told_apart"] = task.is_told_apart;
@@ -200,7 +213,8 @@ std::string WriteContrasts(const ContrastAnalysis& analysis) {
               ? ""
               : absl::StrCat(" (without ", absl::StrJoin(task.dropped_seeds, ", "),
                              ", which did not train in every row)"),
-          ", ", task.is_told_apart ? "told apart from 0" : "not told apart from 0", ".\n");
+          InBlocks(task, task.examples), ", ",
+          task.is_told_apart ? "told apart from 0" : "not told apart from 0", ".\n");
     }
     absl::StrAppend(&text, ClosingLines(contrast.text, contrast.not_compared,
                                         AverageClause(contrast.tasks, contrast.average),
@@ -219,7 +233,7 @@ std::string WriteContrastsJson(const ContrastAnalysis& analysis) {
       Json of_task = ColumnJson(task);
       of_task["seeds"] = task.seeds;
       of_task["dropped_seeds"] = task.dropped_seeds;
-      of_task["examples"] = task.examples;
+      AddExamples(task, task.examples, &of_task);
       AddDifference(task.effect, &of_task);
       of_task["p_corrected"] = task.corrected_p;
       of_task["told_apart"] = task.is_told_apart;

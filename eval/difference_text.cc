@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "eval/crossed.h"
+#include "lra/progress.h"
 
 namespace lra {
 
@@ -24,6 +26,12 @@ std::string ValueText(const Metric& metric, double value, const std::optional<In
   const int more = metric.DecimalsFor((interval->high - interval->low) / 2);
   return absl::StrCat(metric.Number(value, more), " [", metric.Number(interval->low, more), ", ",
                       metric.Number(interval->high, more), "]");
+}
+
+std::string BlocksText(int64_t examples, int64_t block_examples) {
+  const int64_t blocks = CountBlocks(examples, block_examples);
+  if (blocks == examples) return "";
+  return absl::StrCat(FormatCount(blocks), " blocks of ", block_examples, " examples");
 }
 
 std::string PText(double p) { return p < 1e-10 ? "p < 1e-10" : absl::StrFormat("p = %.2g", p); }

@@ -2,6 +2,7 @@
 #ifndef LRA_EVAL_DIFFERENCE_TEXT_H_
 #define LRA_EVAL_DIFFERENCE_TEXT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,10 @@ std::string SignedText(const Metric& metric, double mean, const Interval& interv
 
 // "38.5 [36.2, 40.8]", with decimals that give the half width two digits; "38.50" without interval.
 std::string ValueText(const Metric& metric, double value, const std::optional<Interval>& interval);
+
+// "538 blocks of 80 examples": how the statistics take examples whose neighbours depend on each
+// other (CountBlocks in eval/crossed.h); empty where they take each by itself.
+std::string BlocksText(int64_t examples, int64_t block_examples);
 
 // "p = 0.032", "p = 0.00047", "p < 1e-10".
 std::string PText(double p);

@@ -321,7 +321,10 @@ std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entrie
                               [](const std::vector<ColumnRuns>& table) { return table.empty(); }),
                tables.end());
   const std::vector<std::string> order = TasksInOrder();
-  for (std::vector<ColumnRuns>& columns : tables) SortByTask(order, &columns);
+  for (std::vector<ColumnRuns>& columns : tables) {
+    SortByTask(order, &columns);
+    for (ColumnRuns& column : columns) column.block_examples = BlockExamplesOf(column.task);
+  }
   return tables;
 }
 

@@ -2,6 +2,7 @@
 #ifndef LRA_EVAL_LEADERBOARD_INTERNAL_H_
 #define LRA_EVAL_LEADERBOARD_INTERNAL_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,7 @@ struct Entry {
 struct ColumnRuns {
   std::string task;
   std::vector<Entry> entries;  // measured first, then baselines and external rows that joined
+  int64_t block_examples = 1;  // BlockExamplesOf() the task; RowRuns have it
   const Metric& metric() const { return *entries.front().metric; }
   // The first that has a score; nullptr if none has.
   const Entry* first_scored() const;
@@ -48,10 +50,9 @@ bool IsSetByHand(const RunRecord& record, const std::string& path);
 // column may differ in it: the rules are the same.
 std::string MethodRulesOf(const RunRecord& record);
 
-// leaderboard_columns.cc: tables of columns of one metric, in the order of the benchmark's tasks.
-// Baselines and
-// external rows join every column with the same examples; those that find none get tables of their
-// own.
+// leaderboard_columns.cc: tables of columns of one metric, in the order of the benchmark's tasks,
+// with the blocks of examples that the tasks' files tell. Baselines and external rows join every
+// column with the same examples; those that find none get tables of their own.
 std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries);
 // Names the fields in which a table's columns differ from the first table's.
 std::string DescribeDifference(const std::vector<ColumnRuns>& first,

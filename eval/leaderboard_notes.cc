@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "eval/baseline_record.h"
+#include "eval/difference_text.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/progress.h"
 
@@ -29,6 +30,19 @@ std::string DescribeData(const ColumnRuns& column, const LeaderboardOptions& opt
       options.split, " examples (fingerprint ",
       fingerprint == data.split_fingerprint().end() ? "unknown" : fingerprint->second.substr(0, 12),
       ").");
+}
+
+// Says what counts as one example where neighbours depend on each other; empty where none do.
+std::string DescribeBlocks(const ColumnRuns& column) {
+  const Entry* const scored = column.first_scored();
+  if (scored == nullptr || column.block_examples == 1) return "";
+  const int64_t examples = scored->result->examples();
+  const std::string blocks = BlocksText(examples, column.block_examples);
+  return absl::StrCat(
+      column.task, ": neighbouring examples depend on each other; ",
+      blocks.empty() ? absl::StrCat("they are too few for two blocks of ", column.block_examples,
+                                    ", and intervals, which take each by itself, are too narrow.")
+                     : absl::StrCat("intervals and p are of ", blocks, "."));
 }
 
 std::string DescribeSelection(const RunRecord& record) {
@@ -340,6 +354,7 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
   std::vector<std::string> notes;
   for (const ColumnRuns& column : columns) {
     notes.push_back(DescribeData(column, options));
+    if (std::string note = DescribeBlocks(column); !note.empty()) notes.push_back(std::move(note));
     if (column.entries.front().record().kind() == RunRecord::MEASURED) {
       notes.push_back(DescribeSettings(column));
       notes.push_back(DescribeRuns(column));

@@ -179,6 +179,7 @@ std::vector<TableComparison> CompareColumn(const ColumnRuns& column, size_t c,
 RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column) {
   RowRuns row;
   row.metric = &column.metric();
+  row.block_examples = column.block_examples;
   for (const Entry* run : runs) {
     const int64_t examples = run->result->examples();
     row.examples = row.runs.empty() ? examples : std::min(row.examples, examples);

@@ -261,6 +261,42 @@ TEST_F(LeaderboardStatisticsTest, CountsAloneGiveWiderIntervalsAndSaySo) {
               AllOf(HasSubstr("(counts)"), HasSubstr("not on record for a;")));
 }
 
+// The file of the task bytes_lm says that blocks of 80 take the place of examples.
+TEST_F(LeaderboardStatisticsTest, NeighboursThatDependOnEachOtherCountInBlocks) {
+  for (uint32_t s = 0; s < 3; ++s) {
+    Add({.method = "a", .seed = s}, RunsOf('A')[s]);
+    Add({.method = "a", .task = "bytes_lm", .seed = s}, RunsOf('A')[s]);
+  }
+  const Leaderboard board = Build();
+  const LeaderboardTable& table = board.tables.at(0);
+  ASSERT_THAT(table.tasks, ::testing::ElementsAre("listops", "bytes_lm"));
+  const LeaderboardCell& plain = *table.rows.at(0).cells.at(0);
+  const LeaderboardCell& blocks = *table.rows[0].cells.at(1);
+  EXPECT_DOUBLE_EQ(plain.interval->low, ProportionInterval(*plain.moments, 0.95).low);
+  EXPECT_NEAR(plain.interval->low, 0.36215271, 5e-9);
+  const Interval expected = ProportionInterval(MomentsOf(SumsOf(RunsOf('A'), 80)), 0.95);
+  EXPECT_EQ(blocks.moments->blocks, 25);
+  EXPECT_DOUBLE_EQ(blocks.interval->low, expected.low);
+  EXPECT_DOUBLE_EQ(blocks.interval->high, expected.high);
+  EXPECT_LT(blocks.interval->low, plain.interval->low);
+  EXPECT_GT(blocks.interval->high, plain.interval->high);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              AllOf(HasSubstr("bytes_lm: neighbouring examples depend on each other; intervals and "
+                              "p are of 25 blocks of 80 examples."),
+                    Not(HasSubstr("listops: neighbouring"))));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kJson), HasSubstr("\"blocks\": 25"));
+}
+
+TEST_F(LeaderboardStatisticsTest, TooFewExamplesForBlocksAreSaidToBeSo) {
+  Add({.method = "a", .task = "bytes_lm"}, FirstRight(30, 80));
+  const Leaderboard board = Build();
+  const Interval exact = ClopperPearson(30, 80, 0.95);
+  EXPECT_NEAR(Cell(board, "a").interval->low, exact.low, 1e-9);
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              HasSubstr("they are too few for two blocks of 80, and intervals, which take each by "
+                        "itself, are too narrow."));
+}
+
 TEST_F(LeaderboardStatisticsTest, ChangedScoresAreRefused) {
   AddRow("a", RunsOf('A'));
   const std::string path = JoinPath(found_.runs[2].directory, "accuracy.npy");

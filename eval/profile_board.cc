@@ -16,11 +16,13 @@
 namespace lra {
 namespace {
 
-// The mean of these values of each run, and its interval.
-ProfileCell MakeCell(const Metric& metric, std::vector<ExampleValues> runs, double confidence) {
+// The mean of these values of each run, and its interval. Neighbours among the examples of a
+// stratum are no nearer to each other than neighbours of the split.
+ProfileCell MakeCell(const ProfileGroup& group, std::vector<ExampleValues> runs,
+                     double confidence) {
   ProfileCell cell;
   if (runs.empty() || runs.front().empty()) return cell;
-  RowRuns row{&metric, static_cast<int64_t>(runs.front().size()), {}};
+  RowRuns row{group.metric, static_cast<int64_t>(runs.front().size()), {}, group.block_examples};
   for (ExampleValues& values : runs) {
     const double mean = Mean(values);
     row.runs.push_back({mean, std::make_shared<const ExampleValues>(std::move(values))});
@@ -32,15 +34,15 @@ ProfileCell MakeCell(const Metric& metric, std::vector<ExampleValues> runs, doub
   return cell;
 }
 
-ProfileCell WholeOf(const ProfiledRow& row, const Metric& metric, double confidence) {
+ProfileCell WholeOf(const ProfiledRow& row, const ProfileGroup& group, double confidence) {
   std::vector<ExampleValues> runs;
   for (const auto& scores : row.scores)
     runs.emplace_back(scores->begin(), scores->begin() + row.examples());
-  return MakeCell(metric, std::move(runs), confidence);
+  return MakeCell(group, std::move(runs), confidence);
 }
 
 std::vector<ProfileCell> StratumCells(const ProfiledRow& row, const Strata& strata,
-                                      const Metric& metric, double confidence) {
+                                      const ProfileGroup& group, double confidence) {
   std::vector<ProfileCell> cells;
   for (size_t s = 0; s < strata.names.size(); ++s) {
     std::vector<ExampleValues> runs(row.scores.size());
@@ -48,14 +50,14 @@ std::vector<ProfileCell> StratumCells(const ProfiledRow& row, const Strata& stra
       if (strata.of[i] != static_cast<int>(s)) continue;
       for (size_t r = 0; r < runs.size(); ++r) runs[r].push_back((*row.scores[r])[i]);
     }
-    cells.push_back(MakeCell(metric, std::move(runs), confidence));
+    cells.push_back(MakeCell(group, std::move(runs), confidence));
   }
   return cells;
 }
 
 // Empty unless every run of the row was seen under the circumstances.
 std::vector<ProfileCell> CircumstanceCells(const ProfiledRow& row, const Circumstances& seen,
-                                           const Metric& metric, double confidence) {
+                                           const ProfileGroup& group, double confidence) {
   std::vector<ProfileCell> cells;
   for (size_t c = 0; c < seen.names.size(); ++c) {
     std::vector<ExampleValues> runs;
@@ -64,7 +66,7 @@ std::vector<ProfileCell> CircumstanceCells(const ProfiledRow& row, const Circums
       if (of == seen.of.end()) return {};
       runs.push_back(of->second[c]);
     }
-    cells.push_back(MakeCell(metric, std::move(runs), confidence));
+    cells.push_back(MakeCell(group, std::move(runs), confidence));
   }
   return cells;
 }
@@ -74,7 +76,7 @@ std::vector<LadderStep> LadderOf(const ProfileGroup& group, double confidence) {
   std::vector<LadderStep> ladder;
   if (group.settings.front().kind != RunRecord::BASELINE) return ladder;
   for (const ProfiledRow& row : group.settings.front().rows)
-    ladder.push_back({row.label, *WholeOf(row, *group.metric, confidence).value});
+    ladder.push_back({row.label, *WholeOf(row, group, confidence).value});
   return ladder;
 }
 
@@ -108,8 +110,9 @@ std::vector<PublishedPlace> PlacesOf(const PublishedTable& table, const ProfileB
     if (cell == nullptr || !cell->has_value() || cell->is_failed()) continue;
     const double value = cell->value() / group.metric->traits().scale;
     const int64_t right = std::llround(value * static_cast<double>(board.examples));
-    const Interval own = ProportionInterval(EstimateOfCounts({right}, board.examples),
-                                            board.examples, board.confidence);
+    const Interval own =
+        ProportionInterval(EstimateOfCounts({right}, board.examples, group.block_examples),
+                           board.examples, board.confidence);
     // Their examples are not ours: a bar, too, is known to so many of ours only.
     const Interval interval{value - kTwoSamples * (value - own.low),
                             value + kTwoSamples * (own.high - value)};
@@ -137,14 +140,14 @@ absl::Status CheckStrata(const ProfileGroup& group, absl::Span<const Strata> str
 
 ProfileBoardRow MakeBoardRow(const ProfiledRow& row, const ProfileBoard& board,
                              const ProfileSources& sources, const std::vector<LadderStep>& ladder) {
-  const Metric& metric = *board.group->metric;
-  ProfileBoardRow shown{&row, WholeOf(row, metric, board.confidence), "", {}};
+  const ProfileGroup& group = *board.group;
+  ProfileBoardRow shown{&row, WholeOf(row, group, board.confidence), "", {}};
   if (!ladder.empty() && row.kind != RunRecord::BASELINE)
-    shown.place = PlaceOnLadder(metric, *shown.whole.value, shown.whole.interval, ladder);
+    shown.place = PlaceOnLadder(*group.metric, *shown.whole.value, shown.whole.interval, ladder);
   for (const Strata& strata : sources.strata)
-    shown.cells.push_back(StratumCells(row, strata, metric, board.confidence));
+    shown.cells.push_back(StratumCells(row, strata, group, board.confidence));
   for (const Circumstances& seen : sources.circumstances)
-    shown.cells.push_back(CircumstanceCells(row, seen, metric, board.confidence));
+    shown.cells.push_back(CircumstanceCells(row, seen, group, board.confidence));
   return shown;
 }
 

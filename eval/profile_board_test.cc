@@ -81,6 +81,18 @@ TEST_F(ProfileBoardTest, OneRunHasTheBinomialIntervalOfTheStratum) {
   EXPECT_NEAR(interval.high, expected.high, 1e-9);
 }
 
+// The file of the task bytes_lm says so: blocks of 80.
+TEST_F(ProfileBoardTest, NeighboursThatDependOnEachOtherCountInBlocks) {
+  Add({.method = "linear", .task = "bytes_lm"}, FirstRight(150, kExamples));
+  const ProfileGroup group = Group();
+  EXPECT_EQ(group.block_examples, 80);
+  const ProfileBoard board = Board(group);
+  const Interval interval = *board.rows[0][0].cells[0][1].interval;
+  const Interval exact = ClopperPearson(50, 300, 0.95);
+  EXPECT_LT(interval.low, exact.low);
+  EXPECT_GT(interval.high, exact.high);
+}
+
 TEST_F(ProfileBoardTest, BaselinesComeFirstAndGivePlaces) {
   AddBaseline("depth_1", FirstRight(240, kExamples));
   AddBaseline("majority", FirstRight(80, kExamples));

@@ -141,6 +141,7 @@ ProfileGroup MakeGroup(const std::vector<const ColumnRuns*>& columns, const std:
   group.task = columns.front()->task;
   group.split = split;
   group.metric = &columns.front()->metric();
+  group.block_examples = columns.front()->block_examples;
   group.data = &columns.front()->entries.front().record();
   group.max_length_tokens = ViewOfRun(*group.data, "").value_or(DataView()).max_length_tokens();
   std::map<RunRecord::Kind, std::set<std::string>> known;

@@ -13,6 +13,9 @@ namespace {
 
 bool IsProportion(const RowRuns& row) { return row.metric->traits().is_proportion; }
 
+// Whether the binomial distribution and its like hold: examples are right or wrong, each by itself.
+bool IsExact(const RowRuns& row) { return IsProportion(row) && row.block_examples == 1; }
+
 ExampleValues FirstOf(const RunScores& run, int64_t examples) {
   LRA_CHECK(examples <= static_cast<int64_t>(run.examples->size())) << run.examples->size();
   return {run.examples->begin(), run.examples->begin() + examples};
@@ -33,7 +36,7 @@ int64_t CountRight(const RunScores& run, int64_t examples) {
 Estimate CountsEstimate(const RowRuns& row) {
   std::vector<int64_t> counts;
   for (const RunScores& run : row.runs) counts.push_back(CountRight(run, row.examples));
-  return EstimateOfCounts(counts, row.examples);
+  return EstimateOfCounts(counts, row.examples, row.block_examples);
 }
 
 // Student's t over the runs' values: exact for the seeds, silent about examples.
@@ -77,14 +80,21 @@ RowDifference CompareTwoRuns(const RowRuns& a, const RowRuns& b, double confiden
 
 std::optional<RowDifference> CompareByExamples(const RowRuns& a, const RowRuns& b, bool is_paired) {
   const int64_t examples = std::min(a.examples, b.examples);
+  const int64_t block_examples = a.block_examples;
+  LRA_CHECK(block_examples == b.block_examples) << block_examples << " and " << b.block_examples;
   const std::vector<ExampleValues> values_a = ValuesOf(a, examples),
                                    values_b = ValuesOf(b, examples);
-  const CrossedSums sums_a = SumsOf(values_a), sums_b = SumsOf(values_b);
   RowDifference difference;
-  difference.estimate =
-      is_paired ? PairedDifference(values_a, values_b) : UnpairedDifference(sums_a, sums_b);
+  if (is_paired) {
+    difference.estimate = PairedDifference(values_a, values_b, block_examples);
+  } else {
+    difference.estimate =
+        UnpairedDifference(SumsOf(values_a, block_examples), SumsOf(values_b, block_examples));
+  }
   difference.method = is_paired ? "paired" : "unpaired";
-  difference.differs_on_too_few = DifferingExamples(sums_a, sums_b) < kLeastDifferingExamples;
+  // Examples, not blocks: of those there may be few, in all of which rows differ.
+  difference.differs_on_too_few =
+      DifferingExamples(SumsOf(values_a), SumsOf(values_b)) < kLeastDifferingExamples;
   return difference;
 }
 
@@ -110,7 +120,8 @@ bool RowRuns::has_examples() const {
 std::optional<RowEstimate> EstimateRow(const RowRuns& row) {
   if (row.runs.empty()) return std::nullopt;
   if (row.has_examples()) {
-    const CrossedMoments moments = MomentsOf(SumsOf(ValuesOf(row, row.examples)));
+    const CrossedMoments moments =
+        MomentsOf(SumsOf(ValuesOf(row, row.examples), row.block_examples));
     return RowEstimate{Basis::kExamples, EstimateOf(moments), moments};
   }
   if (IsProportion(row)) return RowEstimate{Basis::kCounts, CountsEstimate(row), std::nullopt};
@@ -124,7 +135,7 @@ Interval RowInterval(const RowRuns& row, const RowEstimate& estimate, double con
 }
 
 std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate) {
-  if (row.count() == 1) return IsProportion(row) ? "exact binomial" : "examples of one run";
+  if (row.count() == 1) return IsExact(row) ? "exact binomial" : "examples of one run";
   switch (estimate.basis) {
     case Basis::kExamples:
       return "crossed";
@@ -139,7 +150,7 @@ std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate) {
 std::optional<RowDifference> CompareRows(const RowRuns& a, const RowRuns& b,
                                          const DifferenceOptions& options) {
   if (a.runs.empty() || b.runs.empty()) return std::nullopt;
-  if (a.count() == 1 && b.count() == 1 && IsProportion(a))
+  if (a.count() == 1 && b.count() == 1 && IsExact(a))
     return CompareTwoRuns(a, b, options.confidence);
   std::optional<RowDifference> difference = a.has_examples() && b.has_examples()
                                                 ? CompareByExamples(a, b, options.is_paired)
@@ -156,21 +167,25 @@ std::optional<Design> DesignOf(const RowRuns& a, const RowRuns& b, bool is_paire
   const auto seeds = static_cast<double>(std::min(a.count(), b.count()));
   std::vector<ExampleValues> values_a = ValuesOf(a, examples);
   const std::vector<ExampleValues> values_b = ValuesOf(b, examples);
-  if (!is_paired) return UnpairedDesign(SumsOf(values_a), SumsOf(values_b), examples, seeds);
+  if (!is_paired) {
+    return UnpairedDesign(SumsOf(values_a, a.block_examples), SumsOf(values_b, b.block_examples),
+                          examples, seeds);
+  }
   for (size_t s = 0; s < values_a.size(); ++s) {
     for (size_t i = 0; i < values_a[s].size(); ++i) values_a[s][i] -= values_b[s][i];
   }
-  return Design{ComponentsOf(MomentsOf(SumsOf(values_a))), examples, seeds};
+  return Design{ComponentsOf(MomentsOf(SumsOf(values_a, a.block_examples))), examples, seeds};
 }
 
 std::optional<bool> RunIsAbove(const RowRuns& row, int64_t s, const RowRuns& baseline) {
   const bool is_higher_better = row.metric->traits().is_higher_better;
-  if (IsProportion(row)) {
+  if (IsExact(row)) {
     Discordance d = RunDiscordance(row, s, baseline);
     if (!is_higher_better) std::swap(d.only_a, d.only_b);
     return IsAbove(d);
   }
-  const RowRuns single{row.metric, row.examples, {row.runs[s]}};
+  RowRuns single = row;
+  single.runs = {row.runs[s]};
   const std::optional<double> p = NotAboveP(single, baseline);
   return p ? std::optional<bool>(*p < kAboveLevel) : std::nullopt;
 }
@@ -179,7 +194,7 @@ std::optional<double> NotAboveP(const RowRuns& row, const RowRuns& baseline) {
   Estimate d;
   if (row.has_examples() && baseline.has_examples()) {
     const int64_t examples = std::min(row.examples, baseline.examples);
-    d = AboveBaseline(ValuesOf(row, examples), ValuesOf(baseline, examples)[0]);
+    d = AboveBaseline(ValuesOf(row, examples), ValuesOf(baseline, examples)[0], row.block_examples);
   } else if (IsProportion(row) && !row.runs.empty()) {
     d = DifferenceOfEstimates(CountsEstimate(row), CountsEstimate(baseline));
   } else {

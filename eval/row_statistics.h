@@ -27,6 +27,9 @@ struct RowRuns {
   const Metric* metric = nullptr;
   int64_t examples = 0;  // at most as many as any run has scores of
   std::vector<RunScores> runs;
+  // Examples that count as one, neighbours that depend on each other (CountBlocks in
+  // eval/crossed.h); 1 = each by itself.
+  int64_t block_examples = 1;
 
   int64_t count() const { return static_cast<int64_t>(runs.size()); }
   // Whether every run has its examples' scores, and there is a run.
@@ -74,8 +77,8 @@ struct DifferenceOptions {
   // Runs of equal place share their seed; needs scores of examples and equally many runs.
   bool is_paired = false;
 };
-// One run each of a proportion is compared by the exact McNemar test. nullopt where nothing can be
-// said.
+// One run each of a proportion is compared by the exact McNemar test, unless examples stand in
+// blocks. Rows that are compared have equal blocks. nullopt where nothing can be said.
 std::optional<RowDifference> CompareRows(const RowRuns& a, const RowRuns& b,
                                          const DifferenceOptions& options);
 

@@ -26,6 +26,7 @@ Json StatisticsJson(const LeaderboardCell& cell) {
     json["msa"] = cell.moments->msa;
     json["msb"] = cell.moments->msb;
     json["mse"] = cell.moments->mse;
+    if (cell.moments->blocks != cell.moments->examples) json["blocks"] = cell.moments->blocks;
   }
   if (cell.estimate) {
     json["seed_variance"] = cell.estimate->seed_variance;

@@ -25,6 +25,7 @@ absl::StatusOr<TrainedRuns> FindTrainedRuns(const FoundRuns& found, const std::s
         run.record = &entry.record();
         run.metric = entry.metric;
         if (fingerprint != fingerprints.end()) run.examples_fingerprint = fingerprint->second;
+        run.block_examples = column.block_examples;
         run.scores = entry.examples;
         run.has_trained = internal::HasTrained(entry, column);
         run.has_diverged = entry.has_failed();

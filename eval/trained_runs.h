@@ -3,6 +3,7 @@
 #ifndef LRA_EVAL_TRAINED_RUNS_H_
 #define LRA_EVAL_TRAINED_RUNS_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@ struct TrainedRun {
   const Metric* metric = nullptr;
   // Content fingerprint of the split.
   std::string examples_fingerprint;
+  int64_t block_examples = 1;  // as RowRuns of its task have it (row_statistics.h)
   // Null of a run that diverged, and where scores of examples are not on record.
   std::shared_ptr<const ExampleValues> scores;
   // It counts as trained in leaderboards: it did not diverge and is above the majority class on the

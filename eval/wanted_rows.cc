@@ -112,6 +112,7 @@ std::vector<ComparedColumn> NameColumns(
     if (tables.size() > 1) name.setting = DescribeSetting(*column, all);
     name.table = table;
     name.metric = &column->metric();
+    name.block_examples = column->block_examples;
   }
   return names;
 }

@@ -90,6 +90,7 @@ void AddCell(const GridCell& cell, AblationTask* task) {
     AblationRun& folder = folders.emplace_back();
     folder.directory = one.directory;
     if (run == nullptr) continue;
+    task->block_examples = run->block_examples;
     folder.curve = run->record->curve();
     folder.pretrain_steps = run->record->pretrain().steps();
     if (!run->unjudged.empty()) task->unjudged = run->unjudged;

@@ -142,6 +142,28 @@ TEST_F(DesignsTest, StartsFromAnotherRunAreKnown) {
               ElementsAre("another run's encoder"));
 }
 
+// The file of the task bytes_lm says so.
+TEST_F(DesignsTest, NeighboursThatDependOnEachOtherCountInBlocks) {
+  SuiteFile suite = TwoByTwo();
+  suite.mutable_group(0)->set_task(0, "bytes_lm");
+  suite.mutable_group(0)->mutable_for_task(0)->set_task("bytes_lm");
+  Begin(suite);
+  for (const SuiteCell& cell : cells_) {
+    LocatedRecord located = RecordOf(cell);
+    located.record.mutable_spec()->set_name("bytes_lm");
+    located.record.mutable_data()->set_task("bytes_lm");
+    lra::testing::StoreScoredRun(RunsOf(RowOf(cell))[cell.seed], &located);
+  }
+  const auto report = AblateSuite({.folder = Folder()});
+  ASSERT_TRUE(report.ok()) << report.status();
+  const AblationResult& result = report->designs.at(0);
+  EXPECT_EQ(result.ablation.tasks.at(0).block_examples, 80);
+  const AblationEffect& cosine = EffectOf(result, "attention: cosformer - relu");
+  EXPECT_NEAR(cosine.estimate->mean, 0.02375, 1e-12);
+  EXPECT_EQ(cosine.estimate->example_degrees, 24);
+  EXPECT_GT(cosine.p, 0.04202962);
+}
+
 TEST_F(DesignsTest, HoweverTheFolderIsWritten) {
   WriteAll();
   const auto report = AblateSuite({.folder = Folder() + "/./../" + report_name() + "//"});
