@@ -17,6 +17,8 @@ import subprocess
 import sys
 
 NOT_COMPARED = re.compile(r"provenance\b|weights_sha256$")
+# What records of before have not counted (docs/results_format.md), which `lra diff` finds unset in them.
+COUNTED_LATER = re.compile(r"results\[[^]]*\]\.(exact|sequences|example_scores\[1\]\..*)$")
 
 
 def field(text, block, name):
@@ -43,7 +45,8 @@ def compare(program, before, after):
     done = subprocess.run([program, "diff", "--json", before, after], capture_output=True, text=True)
     if done.returncode not in (0, 1) or not done.stdout:
         sys.exit(f"{before.name}: lra diff ended with {done.returncode}: {done.stderr}")
-    return [entry["field"] for entry in json.loads(done.stdout)["differences"] if not NOT_COMPARED.match(entry["field"])]
+    fields = [entry["field"] for entry in json.loads(done.stdout)["differences"]]
+    return [field for field in fields if not NOT_COMPARED.match(field) and not COUNTED_LATER.match(field)]
 
 
 def main():

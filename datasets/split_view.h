@@ -42,6 +42,8 @@ class SplitView {
   // How many of the example's first tokens are given where tokens are guessed: what the data set's
   // column kPromptColumn says, 0 without it.
   int32_t prompt_tokens(int64_t example) const;
+  // Whether the data set has that column.
+  bool has_prompts() const { return prompt_place_ >= 0; }
   // The share of tokens that are hidden where hidden tokens are guessed.
   double masked_fraction() const { return transform_.masked_fraction(); }
   // The example's values of the data set's extra columns, one column after the other

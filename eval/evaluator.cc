@@ -80,13 +80,10 @@ Batches SampleOf(const SplitView& split, int64_t wanted, uint32_t seed,
   return wanted == 0 || needed >= plan.size() ? plan : Spread(plan, needed, seed);
 }
 
-// Whether an example is right or wrong as a whole: a prompt is given, and the targets answer it.
-// Hidden tokens are no answer.
+// Whether an example is right or wrong as a whole: data says what is given, and the targets answer
+// it. Hidden tokens are no answer.
 bool HasAnswers(const SplitView& split) {
-  if (split.spec().hides_tokens()) return false;
-  for (int64_t i = 0; i < split.size(); ++i)
-    if (split.prompt_tokens(i) > 0) return true;
-  return false;
+  return split.has_prompts() && !split.spec().hides_tokens();
 }
 
 // Adds the scores of a batch's tokens to those of its examples.
