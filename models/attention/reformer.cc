@@ -106,6 +106,9 @@ class Reformer : public Attention {
         const BucketChunks round(bucket, order, 2 * rotations.size(2), s_.chunk_tokens);
         if (s_.is_deduplicated) chunks.push_back(round.OfTokens().flatten());
         parts.push_back(round.Groups());
+        // The own key is in one round alone: beside -1e5, the logarithm of a sum over R rounds has
+        // too few digits for the gradient of a token that sees no other.
+        if (r > 0) parts.back().pairs.logical_and_(parts.back().self_pairs.logical_not());
       } else {
         if (s_.is_deduplicated) chunks.push_back(ChunkOfTokens(order));
         parts.push_back(Round(order, input.keep));
