@@ -110,9 +110,10 @@ std::vector<PublishedPlace> PlacesOf(const PublishedTable& table, const ProfileB
     if (cell == nullptr || !cell->has_value() || cell->is_failed()) continue;
     const double value = cell->value() / group.metric->traits().scale;
     const int64_t right = std::llround(value * static_cast<double>(board.examples));
-    const Interval own =
-        ProportionInterval(EstimateOfCounts({right}, board.examples, group.block_examples),
-                           board.examples, board.confidence);
+    // Each of their examples by itself, also where neighbours depend on each other: the widest that
+    // a count allows, blocks all right or all wrong, would leave no place to tell.
+    const Interval own = ProportionInterval(EstimateOfCounts({right}, board.examples),
+                                            board.examples, board.confidence);
     // Their examples are not ours: a bar, too, is known to so many of ours only.
     const Interval interval{value - kTwoSamples * (value - own.low),
                             value + kTwoSamples * (own.high - value)};

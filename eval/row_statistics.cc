@@ -120,8 +120,14 @@ bool RowRuns::has_examples() const {
 std::optional<RowEstimate> EstimateRow(const RowRuns& row) {
   if (row.runs.empty()) return std::nullopt;
   if (row.has_examples()) {
-    const CrossedMoments moments =
-        MomentsOf(SumsOf(ValuesOf(row, row.examples), row.block_examples));
+    const std::vector<ExampleValues> values = ValuesOf(row, row.examples);
+    CrossedMoments moments = MomentsOf(SumsOf(values, row.block_examples));
+    if (moments.is_constant && row.block_examples > 1) {
+      // Blocks that are alike say nothing of scatter where their examples are not alike: the
+      // majority class is right on half of each where two classes take turns.
+      const CrossedMoments singly = MomentsOf(SumsOf(values));
+      if (!singly.is_constant) moments = singly;
+    }
     return RowEstimate{Basis::kExamples, EstimateOf(moments), moments};
   }
   if (IsProportion(row)) return RowEstimate{Basis::kCounts, CountsEstimate(row), std::nullopt};

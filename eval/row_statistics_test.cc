@@ -45,6 +45,24 @@ TEST(RowStatisticsTest, OneRunInBlocksIsNotExact) {
   EXPECT_EQ(IntervalMethod(fives, *EstimateRow(fives)), "examples of one run");
 }
 
+RowRuns RowOfOne(const ExampleValues& values, int64_t block_examples) {
+  RowRuns row;
+  row.metric = *FindMetric(kAccuracy);
+  row.examples = static_cast<int64_t>(values.size());
+  row.block_examples = block_examples;
+  row.runs.push_back({Mean(values), std::make_shared<const ExampleValues>(values)});
+  return row;
+}
+
+// The majority class, where two classes take turns, is right on half of each block.
+TEST(RowStatisticsTest, BlocksThatAreAlikeSayNothingOfExamplesThatAreNot) {
+  ExampleValues turns(2000);
+  for (size_t i = 0; i < turns.size(); i += 2) turns[i] = 1;
+  EXPECT_DOUBLE_EQ(WidthOfRow(RowOfOne(turns, 80)), WidthOfRow(RowOfOne(turns, 1)));
+  const RowRuns right = RowOfOne(ExampleValues(2000, 1.0), 80);
+  EXPECT_EQ(EstimateRow(right)->estimate.constant_examples, 25);
+}
+
 TEST(RowStatisticsTest, TwoRunsInBlocksAreComparedByTheirBlocks) {
   const auto plain = CompareRows(Row('A', 1, 1), Row('B', 1, 1), {});
   const auto fives = CompareRows(Row('A', 5, 1), Row('B', 5, 1), {});
