@@ -27,7 +27,7 @@ PublishedTable Published() {
     row->set_method(method);
     row->set_label(method);
     PublishedCell* cell = row->add_cells();
-    cell->set_column("text");
+    cell->set_column("image");
     cell->set_value(60);
   }
   return published;
@@ -38,9 +38,9 @@ std::vector<LocatedRecord> Runs() {
   std::vector<LocatedRecord> runs;
   for (const char* task : {"listops", "text", "image"})
     runs.push_back(MakeBaseline("majority", 300, task));
-  for (const char* task : {"listops", "text"})
+  for (const char* task : {"listops", "image"})
     runs.push_back(MakeRun({.method = "linear", .task = task}));
-  runs.push_back(MakeRun({.method = "cosformer", .task = "text"}));
+  runs.push_back(MakeRun({.method = "cosformer", .task = "image"}));
   runs.push_back(MakeRun({.method = "transformer", .task = "listops"}));
   return runs;
 }
@@ -60,16 +60,16 @@ std::vector<std::string> Labels(const LeaderboardTable& table) {
 }
 
 TEST(ChosenRowsTest, BaselinesStayAndANoteSaysWhatWasChosen) {
-  const auto board = Build({"text"}, {"linear", "cosformer"});
+  const auto board = Build({"image"}, {"linear", "cosformer"});
   ASSERT_TRUE(board.ok()) << board.status();
   ASSERT_EQ(board->tables.size(), 1);
   const LeaderboardTable& table = board->tables[0];
-  EXPECT_THAT(table.tasks, ElementsAre("text"));
+  EXPECT_THAT(table.tasks, ElementsAre("image"));
   EXPECT_THAT(Labels(table), ElementsAre("majority", "cosformer", "linear"));
   ASSERT_EQ(table.published.size(), 1);
   EXPECT_EQ(table.published[0].rows.size(), 1);
   // Both of the task's methods are there, so only the task was a choice.
-  EXPECT_THAT(table.notes, Contains(AllOf(HasSubstr("Chosen: tasks text (of 3); baselines stay"),
+  EXPECT_THAT(table.notes, Contains(AllOf(HasSubstr("Chosen: tasks image (of 3); baselines stay"),
                                           Not(HasSubstr("methods")))));
 }
 
@@ -77,7 +77,7 @@ TEST(ChosenRowsTest, BaselinesOfOtherColumnsGo) {
   const auto board = Build({}, {"cosformer"});
   ASSERT_TRUE(board.ok()) << board.status();
   ASSERT_EQ(board->tables.size(), 1);
-  EXPECT_THAT(board->tables[0].tasks, ElementsAre("text"));
+  EXPECT_THAT(board->tables[0].tasks, ElementsAre("image"));
   EXPECT_THAT(board->tables[0].published, IsEmpty());
   EXPECT_THAT(board->tables[0].notes,
               Contains(AllOf(HasSubstr("methods cosformer (of 3)"),
@@ -88,7 +88,7 @@ TEST(ChosenRowsTest, BaselinesOfOtherColumnsGo) {
 TEST(ChosenRowsTest, AChoiceUnitesNoTables) {
   std::vector<LocatedRecord> runs = Runs();
   for (LocatedRecord& run : runs) {
-    if (run.record.kind() == RunRecord::MEASURED && run.record.data().task() == "text") {
+    if (run.record.kind() == RunRecord::MEASURED && run.record.data().task() == "image") {
       run.record.mutable_config()->mutable_train()->set_steps(300);
       if (run.record.method() == "cosformer") run.record.mutable_config()->set_preset("other");
     }

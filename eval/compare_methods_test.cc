@@ -144,8 +144,8 @@ TEST_F(CompareMethodsTest, FailedRunsAreLeftOutAndCounted) {
 TEST_F(CompareMethodsTest, SeveralTasksAreCorrectedAndAveraged) {
   AddGolden();
   for (uint32_t s = 0; s < 3; ++s) {
-    Add({.method = "a", .task = "text", .seed = s}, RunsOf('A')[s]);
-    Add({.method = "b", .task = "text", .seed = s}, FirstRight(200 + s));
+    Add({.method = "a", .task = "image", .seed = s}, RunsOf('A')[s]);
+    Add({.method = "b", .task = "image", .seed = s}, FirstRight(200 + s));
   }
   const MethodComparison comparison = Compare(Request());
   ASSERT_EQ(comparison.tasks.size(), 2u);
@@ -158,11 +158,11 @@ TEST_F(CompareMethodsTest, SeveralTasksAreCorrectedAndAveraged) {
               1e-12);
   EXPECT_THAT(WriteComparison(comparison), HasSubstr("a - b, average of these 2 tasks: +"));
   CompareRequest request = Request();
-  request.task = "text";
+  request.task = "image";
   EXPECT_EQ(Compare(request).tasks.size(), 1u);
   EXPECT_TRUE(OnlyDesign(Compare(request)).ok());
   EXPECT_THAT(std::string(OnlyDesign(comparison).status().message()),
-              HasSubstr("listops, text; choose one with --task"));
+              HasSubstr("listops, image; choose one with --task"));
 }
 
 // One task under two settings is neither averaged nor shown without what tells them apart.

@@ -168,7 +168,7 @@ TEST_F(LeaderboardStatisticsTest, SurvivorsAreNotRankedWithoutAMajorityClass) {
   AddRow("sound", RunsOf('B'));
   for (const std::string method : {"frail", "sound"}) {
     for (uint32_t s = 0; s < 2; ++s)
-      Add({.method = method, .task = "text", .seed = s}, FirstRight(900));
+      Add({.method = method, .task = "image", .seed = s}, FirstRight(900));
   }
   Leaderboard board = Build();
   const LeaderboardTable& table = board.tables.at(0);
@@ -187,7 +187,7 @@ TEST_F(LeaderboardStatisticsTest, SurvivorsAreNotRankedWithoutAMajorityClass) {
                         "no average."));
   EXPECT_THAT(WritePaperTables(board), HasSubstr("frail & 95.00"));  // not bold
   AddBaseline("majority", FirstRight(400));
-  Add({.method = "majority", .task = "text", .kind = RunRecord::BASELINE}, FirstRight(400));
+  Add({.method = "majority", .task = "image", .kind = RunRecord::BASELINE}, FirstRight(400));
   board = Build();
   for (const LeaderboardRow& row : board.tables.at(0).rows)
     EXPECT_TRUE(row.average.has_value()) << row.method;
@@ -226,7 +226,7 @@ TEST_F(LeaderboardStatisticsTest, StoppedRunsAreMissingAndNotCounted) {
 
 TEST_F(LeaderboardStatisticsTest, AveragesHaveAnInterval) {
   AddRow("a", RunsOf('A'));
-  for (uint32_t s = 0; s < 3; ++s) Add({.method = "a", .task = "text", .seed = s}, RunsOf('B')[s]);
+  for (uint32_t s = 0; s < 3; ++s) Add({.method = "a", .task = "image", .seed = s}, RunsOf('B')[s]);
   const LeaderboardRow row = Build().tables.at(0).rows.at(0);
   const Estimate a = EstimateOf(MomentsOf(SumsOf(RunsOf('A'))));
   const Estimate b = EstimateOf(MomentsOf(SumsOf(RunsOf('B'))));
@@ -239,7 +239,7 @@ TEST_F(LeaderboardStatisticsTest, AveragesHaveAnInterval) {
 
 TEST_F(LeaderboardStatisticsTest, AveragesOfSingleRunsAreMarkedForPrograms) {
   Add({.method = "a"}, RunsOf('A')[0]);
-  Add({.method = "a", .task = "text"}, RunsOf('B')[0]);
+  Add({.method = "a", .task = "image"}, RunsOf('B')[0]);
   const Leaderboard board = Build();
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kCsv),
               HasSubstr(",average with cells of one run,0.95,"));

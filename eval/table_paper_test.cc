@@ -83,7 +83,7 @@ TEST(TablePaperTest, OneRowHasNoBest) {
 }
 
 TEST(TablePaperTest, AveragesOfSingleRunsAreMarked) {
-  const std::vector<LocatedRecord> runs = {MakeRun({}), MakeRun({.task = "text"})};
+  const std::vector<LocatedRecord> runs = {MakeRun({}), MakeRun({.task = "image"})};
   EXPECT_THAT(Paper(runs),
               HasSubstr("{\\scriptsize\\,$\\pm$1.5}\\textsuperscript{$\\ast$} \\\\\n"));
   EXPECT_THAT(Paper(runs), HasSubstr("One run, or an average with such a cell"));

@@ -46,8 +46,11 @@ TEST(DescribeTaskTest, ATaskOfTokens) {
   EXPECT_THAT(names, testing::Not(testing::Contains("majority")));
 }
 
-TEST(DescribeTaskTest, PiecesOfOneTextAreCountedInBlocks) {
+TEST(DescribeTaskTest, NeighboursThatDependOnEachOtherAreCountedInBlocks) {
   EXPECT_EQ(DescribeTask("bytes_lm")->block_examples, 80);
+  EXPECT_EQ(DescribeTask("text")->block_examples, 80);
+  EXPECT_EQ(DescribeTask("mnist_pixels")->block_examples, 100);
+  EXPECT_EQ(DescribeTask("image")->block_examples, 1);
 }
 
 // Advice on how to get data is given without the task's code.
