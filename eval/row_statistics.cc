@@ -122,11 +122,11 @@ std::optional<RowEstimate> EstimateRow(const RowRuns& row) {
   if (row.has_examples()) {
     const std::vector<ExampleValues> values = ValuesOf(row, row.examples);
     CrossedMoments moments = MomentsOf(SumsOf(values, row.block_examples));
-    if (moments.is_constant && row.block_examples > 1) {
-      // Blocks that are alike say nothing of scatter where their examples are not alike: the
-      // majority class is right on half of each where two classes take turns.
+    if (row.block_examples > 1) {
+      // Blocks make no interval narrower. Where two classes take turns, the majority class is right
+      // on half of each block, and blocks would say that this cannot be otherwise.
       const CrossedMoments singly = MomentsOf(SumsOf(values));
-      if (!singly.is_constant) moments = singly;
+      if (singly.example_variance() > moments.example_variance()) moments = singly;
     }
     return RowEstimate{Basis::kExamples, EstimateOf(moments), moments};
   }

@@ -55,9 +55,11 @@ RowRuns RowOfOne(const ExampleValues& values, int64_t block_examples) {
 }
 
 // The majority class, where two classes take turns, is right on half of each block.
-TEST(RowStatisticsTest, BlocksThatAreAlikeSayNothingOfExamplesThatAreNot) {
+TEST(RowStatisticsTest, BlocksMakeNoIntervalNarrower) {
   ExampleValues turns(2000);
   for (size_t i = 0; i < turns.size(); i += 2) turns[i] = 1;
+  EXPECT_DOUBLE_EQ(WidthOfRow(RowOfOne(turns, 80)), WidthOfRow(RowOfOne(turns, 1)));
+  turns[0] = 0;
   EXPECT_DOUBLE_EQ(WidthOfRow(RowOfOne(turns, 80)), WidthOfRow(RowOfOne(turns, 1)));
   const RowRuns right = RowOfOne(ExampleValues(2000, 1.0), 80);
   EXPECT_EQ(EstimateRow(right)->estimate.constant_examples, 25);
