@@ -42,7 +42,10 @@ std::string DescribeBlocks(const ColumnRuns& column) {
       column.task, ": neighbouring examples depend on each other; ",
       blocks.empty() ? absl::StrCat("they are too few for two blocks of ", column.block_examples,
                                     ", and intervals, which take each by itself, are too narrow.")
-                     : absl::StrCat("intervals and p are of ", blocks, "."));
+                     : absl::StrCat("intervals and p are of ", blocks,
+                                    CountBlocks(examples, column.block_examples) < 10
+                                        ? ", so few that hardly anything can be told."
+                                        : "."));
 }
 
 std::string DescribeSelection(const RunRecord& record) {

@@ -167,6 +167,7 @@ Json BoardJson(const ProfileBoard& board) {
                {"max_length_tokens", board.group->max_length_tokens},
                {"headings", Json::array()},
                {"rows", Json::array()}};
+  if (board.group->block_examples > 1) json["block_examples"] = board.group->block_examples;
   for (const ProfileHeading& heading : board.headings)
     json["headings"].push_back({{"by", heading.name}, {"definition", heading.definition}});
   for (size_t s = 0; s < board.rows.size(); ++s) {
@@ -211,6 +212,11 @@ std::string ProfileBoardText(const ProfileBoard& board) {
       "interval, which covers new seeds and new examples; of one run, new examples].\n",
       board.group->task, board.group->split, FormatCount(board.examples), longest, traits.title,
       traits.is_higher_better ? "" : ", lower is better", 100 * board.confidence);
+  if (board.group->block_examples > 1) {
+    absl::StrAppend(&text,
+                    "\nNeighbouring examples depend on each other: intervals are of blocks of ",
+                    board.group->block_examples, " examples, where there are two or more.\n");
+  }
   for (size_t h = 0; h < board.headings.size(); ++h) absl::StrAppend(&text, HeadingText(board, h));
   if (board.headings.empty()) {
     absl::StrAppend(&text, "\nThe task names no way to sort its examples, or none that this data ",

@@ -14,7 +14,9 @@ namespace {
 bool IsProportion(const RowRuns& row) { return row.metric->traits().is_proportion; }
 
 // Whether the binomial distribution and its like hold: examples are right or wrong, each by itself.
-bool IsExact(const RowRuns& row) { return IsProportion(row) && row.block_examples == 1; }
+bool IsExact(const RowRuns& row) {
+  return IsProportion(row) && CountBlocks(row.examples, row.block_examples) == row.examples;
+}
 
 ExampleValues FirstOf(const RunScores& run, int64_t examples) {
   LRA_CHECK(examples <= static_cast<int64_t>(run.examples->size())) << run.examples->size();
@@ -141,10 +143,10 @@ Interval RowInterval(const RowRuns& row, const RowEstimate& estimate, double con
 }
 
 std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate) {
-  if (row.count() == 1) return IsExact(row) ? "exact binomial" : "examples of one run";
+  if (row.count() == 1 && IsExact(row)) return "exact binomial";
   switch (estimate.basis) {
     case Basis::kExamples:
-      return "crossed";
+      return row.count() == 1 ? "examples of one run" : "crossed";
     case Basis::kCounts:
       return "crossed, bounded by counts";
     case Basis::kSeeds:
@@ -156,7 +158,7 @@ std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate) {
 std::optional<RowDifference> CompareRows(const RowRuns& a, const RowRuns& b,
                                          const DifferenceOptions& options) {
   if (a.runs.empty() || b.runs.empty()) return std::nullopt;
-  if (a.count() == 1 && b.count() == 1 && IsExact(a))
+  if (a.count() == 1 && b.count() == 1 && IsExact(a) && IsExact(b))
     return CompareTwoRuns(a, b, options.confidence);
   std::optional<RowDifference> difference = a.has_examples() && b.has_examples()
                                                 ? CompareByExamples(a, b, options.is_paired)

@@ -52,7 +52,8 @@ struct RowEstimate {
 std::optional<RowEstimate> EstimateRow(const RowRuns& row);
 // The interval of the metric's value that the estimate gives, within the metric's range.
 Interval RowInterval(const RowRuns& row, const RowEstimate& estimate, double confidence);
-// "exact binomial", "crossed", "crossed, bounded by counts", "seeds only": for programs.
+// "exact binomial", "examples of one run", "crossed", "crossed, bounded by counts", "seeds only":
+// for programs.
 std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate);
 
 // A - B on the same examples, as the metric's value has it.

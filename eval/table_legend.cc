@@ -39,19 +39,25 @@ bool AnyCell(const Leaderboard& board, CellTest test) {
 
 bool HasRunsAbove(const LeaderboardCell& cell) { return cell.learned.runs_above.has_value(); }
 
+bool HasBlocks(const LeaderboardCell& cell) {
+  return cell.moments && cell.moments->blocks != cell.moments->examples;
+}
+
 // How a run is told to be singly above a baseline (RunIsAbove in eval/row_statistics.h), which the
 // metric's kind decides. A board of both kinds names the metrics of each.
 std::string ExplainSinglyAbove(const Leaderboard& board) {
-  constexpr char kExact[] = "exact McNemar test, p < 0.005";
   constexpr char kByMean[] = "one-sided p < 0.005 of each run's paired differences, over examples";
+  std::string by_test = "exact McNemar test, p < 0.005";
+  if (AnyCell(board, HasBlocks))
+    by_test += ", or, of examples in blocks, by each run's paired differences";
   std::set<std::string> exact, by_mean;
   for (const LeaderboardTable& table : board.tables) {
     if (!AnyCellOf(table, HasRunsAbove)) continue;
     (table.metric->traits().is_proportion ? exact : by_mean).insert(table.metric->name());
   }
-  if (by_mean.empty()) return kExact;
+  if (by_mean.empty()) return by_test;
   if (exact.empty()) return kByMean;
-  return absl::StrCat(absl::StrJoin(exact, ", "), ": ", kExact, "; ", absl::StrJoin(by_mean, ", "),
+  return absl::StrCat(absl::StrJoin(exact, ", "), ": ", by_test, "; ", absl::StrJoin(by_mean, ", "),
                       ": ", kByMean);
 }
 
