@@ -125,8 +125,8 @@ std::optional<RowEstimate> EstimateRow(const RowRuns& row) {
     const std::vector<ExampleValues> values = ValuesOf(row, row.examples);
     CrossedMoments moments = MomentsOf(SumsOf(values, row.block_examples));
     if (row.block_examples > 1) {
-      // Blocks make no interval narrower. Where two classes take turns, the majority class is right
-      // on half of each block, and blocks would say that this cannot be otherwise.
+      // Where two classes take turns, the majority class is right on half of each block, and blocks
+      // would say that this cannot be otherwise.
       const CrossedMoments singly = MomentsOf(SumsOf(values));
       if (singly.example_variance() > moments.example_variance()) moments = singly;
     }

@@ -55,7 +55,7 @@ RowRuns RowOfOne(const ExampleValues& values, int64_t block_examples) {
 }
 
 // The majority class, where two classes take turns, is right on half of each block.
-TEST(RowStatisticsTest, BlocksMakeNoIntervalNarrower) {
+TEST(RowStatisticsTest, BlocksThatScatterLessThanExamplesDoNotCount) {
   ExampleValues turns(2000);
   for (size_t i = 0; i < turns.size(); i += 2) turns[i] = 1;
   EXPECT_DOUBLE_EQ(WidthOfRow(RowOfOne(turns, 80)), WidthOfRow(RowOfOne(turns, 1)));
