@@ -173,6 +173,16 @@ Estimate EstimateOf(const CrossedMoments& moments) {
   return estimate;
 }
 
+Estimate WiderOf(const Estimate& blocks, const Estimate& singly) {
+  return singly.example_variance > blocks.example_variance ? singly : blocks;
+}
+
+Estimate EstimateOfRuns(absl::Span<const ExampleValues> runs, int64_t block_examples) {
+  const Estimate singly = EstimateOf(MomentsOf(SumsOf(runs)));
+  if (block_examples == 1) return singly;
+  return WiderOf(EstimateOf(MomentsOf(SumsOf(runs, block_examples))), singly);
+}
+
 double HalfWidth(const Estimate& estimate, double confidence) {
   LRA_CHECK(confidence > 0 && confidence < 1) << confidence;
   return WidthAt(estimate, 1 - confidence);
@@ -202,7 +212,10 @@ double EffectiveExamples(const Estimate& estimate, int64_t examples, double conf
   const auto n = static_cast<double>(examples);
   const double h = HalfWidth(estimate, confidence);
   if (h <= 0 || examples < 2) return n;
-  const double u = UpperQuantile(estimate.example_degrees, (1 - confidence) / 2);
+  // That of n examples, also where these stand in few blocks: h has the wider quantile of blocks,
+  // which must not cancel.
+  const double degrees = std::max(estimate.example_degrees, n - 1);
+  const double u = UpperQuantile(degrees, (1 - confidence) / 2);
   return std::max(1.0, Square(u / h) * estimate.mean * (1 - estimate.mean) * n / (n - 1));
 }
 

@@ -228,6 +228,23 @@ TEST(CrossedTest, BlocksCoverWhereNeighboursDependOnEachOther) {
   }
 }
 
+TEST(CrossedTest, SharesOfFewBlocksHaveTheirWideQuantile) {
+  ExampleValues run(480);
+  for (int i = 0; i < 480; ++i) run[i] = i % 8 <= i / 80 ? 1 : 0;
+  const CrossedMoments six = MomentsOf(SumsOf(std::vector<ExampleValues>{run}, 80));
+  const Interval cell = ProportionInterval(six, 0.95);
+  EXPECT_GT(cell.high - cell.low, 1.9 * HalfWidth(EstimateOf(six), 0.95));
+}
+
+// Every second one is right, so blocks are alike.
+TEST(CrossedTest, BlocksThatScatterLessThanExamplesDoNotCount) {
+  std::vector<ExampleValues> turns(1, ExampleValues(2000));
+  for (size_t i = 2; i < turns[0].size(); i += 2) turns[0][i] = 1;
+  EXPECT_EQ(HalfWidth(EstimateOfRuns(turns, 80), 0.95), HalfWidth(EstimateOfRuns(turns, 1), 0.95));
+  const std::vector<ExampleValues> row = RunsOf('A');  // five neighbours are alike
+  EXPECT_GT(HalfWidth(EstimateOfRuns(row, 5), 0.95), HalfWidth(EstimateOfRuns(row, 1), 0.95));
+}
+
 TEST(CrossedTest, CountsAloneNeverGiveANarrowerInterval) {
   for (const char row : {'A', 'B', 'C', 'D'}) {
     const CrossedSums sums = SumsOf(RunsOf(row));

@@ -45,7 +45,7 @@ std::string DescribeBlocks(const ColumnRuns& column) {
                      : absl::StrCat("intervals and p are of ", blocks,
                                     CountBlocks(examples, column.block_examples) < 10
                                         ? ", so few that hardly anything can be told."
-                                        : "."));
+                                        : ", or of single examples where these scatter by more."));
 }
 
 std::string DescribeSelection(const RunRecord& record) {

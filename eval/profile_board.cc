@@ -16,8 +16,9 @@
 namespace lra {
 namespace {
 
-// The mean of these values of each run, and its interval. Neighbours among the examples of a
-// stratum are no nearer to each other than neighbours of the split.
+// The mean of these values of each run, and its interval. Blocks are of neighbours in the
+// stratum, which lie further apart than those of the split: of a small one there are few, and its
+// interval is wider than dependence asks for.
 ProfileCell MakeCell(const ProfileGroup& group, std::vector<ExampleValues> runs,
                      double confidence) {
   ProfileCell cell;

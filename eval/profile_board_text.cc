@@ -215,7 +215,8 @@ std::string ProfileBoardText(const ProfileBoard& board) {
   if (board.group->block_examples > 1) {
     absl::StrAppend(&text,
                     "\nNeighbouring examples depend on each other: intervals are of blocks of ",
-                    board.group->block_examples, " examples, where there are two or more.\n");
+                    board.group->block_examples,
+                    " examples, or of single examples where these scatter by more.\n");
   }
   for (size_t h = 0; h < board.headings.size(); ++h) absl::StrAppend(&text, HeadingText(board, h));
   if (board.headings.empty()) {

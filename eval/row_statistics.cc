@@ -90,8 +90,12 @@ std::optional<RowDifference> CompareByExamples(const RowRuns& a, const RowRuns& 
   if (is_paired) {
     difference.estimate = PairedDifference(values_a, values_b, block_examples);
   } else {
-    difference.estimate =
-        UnpairedDifference(SumsOf(values_a, block_examples), SumsOf(values_b, block_examples));
+    difference.estimate = UnpairedDifference(SumsOf(values_a), SumsOf(values_b));
+    if (block_examples > 1) {
+      difference.estimate = WiderOf(
+          UnpairedDifference(SumsOf(values_a, block_examples), SumsOf(values_b, block_examples)),
+          difference.estimate);
+    }
   }
   difference.method = is_paired ? "paired" : "unpaired";
   // Examples, not blocks: of those there may be few, in all of which rows differ.
@@ -125,8 +129,7 @@ std::optional<RowEstimate> EstimateRow(const RowRuns& row) {
     const std::vector<ExampleValues> values = ValuesOf(row, row.examples);
     CrossedMoments moments = MomentsOf(SumsOf(values, row.block_examples));
     if (row.block_examples > 1) {
-      // Where two classes take turns, the majority class is right on half of each block, and blocks
-      // would say that this cannot be otherwise.
+      // As WiderOf does; the cell keeps the moments.
       const CrossedMoments singly = MomentsOf(SumsOf(values));
       if (singly.example_variance() > moments.example_variance()) moments = singly;
     }
