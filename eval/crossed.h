@@ -90,7 +90,7 @@ Estimate EstimateOf(const CrossedMoments& moments);
 // The one whose examples scatter by more. Where two classes take turns, what a row leans to cancels
 // in blocks, which would say that this cannot be otherwise.
 Estimate WiderOf(const Estimate& blocks, const Estimate& singly);
-// Of the runs' values x, by blocks or by single examples (WiderOf).
+// By blocks of the runs' values or by single ones (WiderOf).
 Estimate EstimateOfRuns(absl::Span<const ExampleValues> runs, int64_t block_examples);
 
 // h with mean +- h the interval: (v_seed t + v_example u) / sqrt(v_seed + v_example), t and u

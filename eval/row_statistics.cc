@@ -129,7 +129,7 @@ std::optional<RowEstimate> EstimateRow(const RowRuns& row) {
     const std::vector<ExampleValues> values = ValuesOf(row, row.examples);
     CrossedMoments moments = MomentsOf(SumsOf(values, row.block_examples));
     if (row.block_examples > 1) {
-      // As WiderOf does; the cell keeps the moments.
+      // The same as WiderOf; the cell keeps the moments.
       const CrossedMoments singly = MomentsOf(SumsOf(values));
       if (singly.example_variance() > moments.example_variance()) moments = singly;
     }
