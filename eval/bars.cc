@@ -22,6 +22,8 @@ std::vector<std::string> StrongestNames(const std::vector<const Bar*>& above) {
     const auto highest = last.find(bar->bar.ladder());
     if (highest != last.end() && highest->second != bar) continue;
     if (IsMajority(*bar) && above.size() > 1) continue;
+    // Folders of several suites may each have a record of the baseline.
+    if (std::find(names.begin(), names.end(), bar->bar.name()) != names.end()) continue;
     names.push_back(bar->bar.name());
   }
   return names;

@@ -76,6 +76,12 @@ TEST_F(BarsTest, NamesTheHighestOfALadder) {
   EXPECT_THAT(Above(0.17), IsEmpty());
 }
 
+TEST_F(BarsTest, ABaselineOnRecordTwiceIsNamedOnce) {
+  const RunRecord again = records_[2];
+  pointers_.push_back(&again);
+  EXPECT_THAT(Above(0.59), ElementsAre("root operator"));
+}
+
 TEST_F(BarsTest, WhatCannotBeToldIsNotNamed) {
   EXPECT_THAT(BarsAbove(BarsOf(pointers_, "test", metric_),
                         [](const Bar&) { return std::optional<bool>(); }),
