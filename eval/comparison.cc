@@ -66,7 +66,7 @@ Estimate PairedDifference(absl::Span<const ExampleValues> a, absl::Span<const Ex
     LRA_CHECK(x[s].size() == b[s].size());
     for (size_t i = 0; i < x[s].size(); ++i) x[s][i] -= b[s][i];
   }
-  return EstimateOfRuns(x, block_examples);
+  return EstimateOf(MomentsOfRuns(x, block_examples));
 }
 
 Estimate DifferenceOfEstimates(const Estimate& a, const Estimate& b) {

@@ -35,7 +35,7 @@ Contrast ContrastOf(absl::Span<const WeightedCell> cells, int64_t block_examples
     }
   }
   LRA_CHECK(!x.empty()) << "no seed index has a run in every cell";
-  contrast.estimate = EstimateOfRuns(x, block_examples);
+  contrast.estimate = EstimateOf(MomentsOfRuns(x, block_examples));
   return contrast;
 }
 

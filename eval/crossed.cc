@@ -177,10 +177,11 @@ Estimate WiderOf(const Estimate& blocks, const Estimate& singly) {
   return singly.example_variance > blocks.example_variance ? singly : blocks;
 }
 
-Estimate EstimateOfRuns(absl::Span<const ExampleValues> runs, int64_t block_examples) {
-  const Estimate singly = EstimateOf(MomentsOf(SumsOf(runs)));
+CrossedMoments MomentsOfRuns(absl::Span<const ExampleValues> runs, int64_t block_examples) {
+  const CrossedMoments singly = MomentsOf(SumsOf(runs));
   if (block_examples == 1) return singly;
-  return WiderOf(EstimateOf(MomentsOf(SumsOf(runs, block_examples))), singly);
+  const CrossedMoments blocks = MomentsOf(SumsOf(runs, block_examples));
+  return singly.example_variance() > blocks.example_variance() ? singly : blocks;
 }
 
 double HalfWidth(const Estimate& estimate, double confidence) {

@@ -90,8 +90,8 @@ Estimate EstimateOf(const CrossedMoments& moments);
 // The one whose examples scatter by more. Where two classes take turns, what a row leans to cancels
 // in blocks, which would say that this cannot be otherwise.
 Estimate WiderOf(const Estimate& blocks, const Estimate& singly);
-// By blocks of the runs' values or by single ones (WiderOf).
-Estimate EstimateOfRuns(absl::Span<const ExampleValues> runs, int64_t block_examples);
+// The same of the runs' values: by their blocks, or by single ones where these scatter by more.
+CrossedMoments MomentsOfRuns(absl::Span<const ExampleValues> runs, int64_t block_examples);
 
 // h with mean +- h the interval: (v_seed t + v_example u) / sqrt(v_seed + v_example), t and u
 // Student's quantiles at (1 + confidence) / 2. 0 < confidence < 1.

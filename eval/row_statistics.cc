@@ -126,13 +126,7 @@ bool RowRuns::has_examples() const {
 std::optional<RowEstimate> EstimateRow(const RowRuns& row) {
   if (row.runs.empty()) return std::nullopt;
   if (row.has_examples()) {
-    const std::vector<ExampleValues> values = ValuesOf(row, row.examples);
-    CrossedMoments moments = MomentsOf(SumsOf(values, row.block_examples));
-    if (row.block_examples > 1) {
-      // The same as WiderOf; the cell keeps the moments.
-      const CrossedMoments singly = MomentsOf(SumsOf(values));
-      if (singly.example_variance() > moments.example_variance()) moments = singly;
-    }
+    const CrossedMoments moments = MomentsOfRuns(ValuesOf(row, row.examples), row.block_examples);
     return RowEstimate{Basis::kExamples, EstimateOf(moments), moments};
   }
   if (IsProportion(row)) return RowEstimate{Basis::kCounts, CountsEstimate(row), std::nullopt};
