@@ -88,19 +88,22 @@ class Measuring {
     return cell;
   }
 
+  // Parts of a suite may measure the same cell for the same folder at once, also on several
+  // machines: what each of them writes is in a folder of its own, which goes with the measurement.
   absl::Status Measure(const SuiteCell& cell, int worker) {
-    const std::string name = CellName(cell), stem = JoinPath(PlanFolder(options_.out), name);
-    const std::string log = absl::StrCat(stem, ".log"), output = absl::StrCat(stem, ".json");
-    LRA_RETURN_IF_ERROR(RemoveAll(log));
+    const std::string name = CellName(cell);
+    LRA_ASSIGN_OR_RETURN(const StagingDirectory own,
+                         StagingDirectory::Create(
+                             absl::StrCat(JoinPath(PlanFolder(options_.out), name), ".measured")));
+    const std::string log = JoinPath(own.path(), "log"), run = JoinPath(own.path(), "run");
+    const std::string output = JoinPath(own.path(), "estimate.json");
     LRA_ASSIGN_OR_RETURN(
         const Processes::End end,
         processes_.RunProcess(
-            worker, {.words = options_.command(cell, stem, worker), .log = log, .output = output}));
+            worker, {.words = options_.command(cell, run, worker), .log = log, .output = output}));
     if (end.was_stopped) return absl::CancelledError("stopped");
     const absl::StatusOr<RunEstimate> estimate = ReadJsonEstimate(output);
     const std::string words = LastLine(ReadFile(log).value_or(""));
-    LRA_RETURN_IF_ERROR(RemoveAll(output));
-    LRA_RETURN_IF_ERROR(RemoveAll(log));
     std::lock_guard<std::mutex> lock(mutex_);
     if (end.signal != 0 || end.exit_code != 0 || !estimate.ok()) {
       measured_.failures[name] = words.empty() ? absl::StrCat("signal ", end.signal) : words;

@@ -43,8 +43,9 @@ struct MeasuredCells {
 };
 
 // Measures the cells, one run of each given, as many at once as will be trained at once; those that
-// are there with the same key are taken as they are. Stopped or late, it returns what it has. The
-// errors of RunProcess and of writing into OUT.
+// are there with the same key are taken as they are. Another process may measure the same cells for
+// the same folder meanwhile. Stopped or late, it returns what it has. The errors of RunProcess and
+// of writing into OUT.
 absl::StatusOr<MeasuredCells> MeasureCells(const std::vector<SuiteCell>& cells,
                                            const MeasureOptions& options);
 

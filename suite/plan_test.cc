@@ -5,12 +5,14 @@
 
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "nlohmann/json.hpp"
+#include "suite/estimates.h"
 #include "suite/run_suite.h"
 #include "suite/times.h"
 
@@ -209,6 +211,34 @@ TEST_F(PlanTest, WhatCannotBeMeasuredIsSaid) {
   ASSERT_TRUE(planned.ok()) << planned.status();
   EXPECT_EQ(planned->plan.unknown, 4);
   EXPECT_EQ(planned->failures.at("relu"), "no data");
+}
+
+// Parts of a suite (--shard) share its folder. Each process here writes once both have begun, and
+// ends once both have written.
+TEST_F(PlanTest, WhoMeasureTheSameCellAtOnceDoNotMixTheirLogs) {
+  const auto measure = [&](const std::string& mine, const std::string& other) {
+    MeasureOptions options;
+    options.out = folder_.path() + "/out";
+    options.is_quiet = true;
+    options.command = [&](const SuiteCell&, const std::string&, int) {
+      return std::vector<std::string>{
+          "sh", "-c",
+          absl::StrCat("cd ", folder_.path(),
+                       "; await() { n=0; until [ -e $1 ] || [ $n -gt 500 ]; ",
+                       "do sleep 0.02; n=$((n + 1)); done; }; touch begun-", mine, "; await begun-",
+                       other, "; echo words of ", mine, " >&2; touch said-", mine, "; await said-",
+                       other, "; exit 2")};
+    };
+    const auto measured = MeasureCells({cells_[0]}, options);
+    return measured.ok() ? measured->failures.at("relu") : std::string(measured.status().message());
+  };
+  std::string first;
+  std::thread beside([&] { first = measure("1", "2"); });
+  const std::string second = measure("2", "1");
+  beside.join();
+  EXPECT_EQ(first, "words of 1");
+  EXPECT_EQ(second, "words of 2");
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path() + "/out/plan"));
 }
 
 TEST_F(PlanTest, NoProcessIsStartedForATaskWithoutData) {
