@@ -68,11 +68,19 @@ CONF
   return 1
 }
 
-# Ends jobs, then the daemons that start_cluster started.
+# Ends jobs, then the daemons that start_cluster started. Slurm kills a job's processes once it was asked to end for KillWait
+# seconds: daemons that end before would leave them behind.
 stop_cluster() {
+  local left="" most_seconds
   [ ${#slurm_daemons[@]} -gt 0 ] || return 0
+  most_seconds=$(($(sed -n 's/^KillWait=//p' "$SLURM_CONF") + 10))
   scancel --user=root 2>/dev/null || true
-  for _ in $(seq 100); do [ -n "$(squeue --noheader 2>/dev/null)" ] || break; sleep 0.1; done
+  for _ in $(seq $((10 * most_seconds))); do
+    left=$(squeue --noheader 2>/dev/null) || left=""
+    [ -n "$left" ] || break
+    sleep 0.1
+  done
+  [ -z "$left" ] || printf 'jobs that did not end in %s s:\n%s\n' "$most_seconds" "$left"
   kill "${slurm_daemons[@]}" 2>/dev/null || true
   wait "${slurm_daemons[@]}" 2>/dev/null || true
   slurm_daemons=()
