@@ -54,6 +54,12 @@ absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flag
   if (!flags.time.empty()) {
     LRA_ASSIGN_OR_RETURN(const double seconds, SecondsOfFlag("--time", flags.time));
     options.limit_seconds = static_cast<int64_t>(seconds);
+    if (options.limit_seconds < kLeastLimitSeconds) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--time \"", flags.time, "\" is too short, must be at least ", kLeastLimitSeconds / 60,
+          "m: an element is told to save a minute before its limit, and Slurm may tell it another "
+          "minute earlier"));
+    }
   }
   return std::optional<ClusterOptions>(options);
 }

@@ -23,8 +23,8 @@ struct ClusterFlags {
 // --executor and what Slurm is told.
 void AddClusterFlags(CLI::App* command, ClusterFlags* flags);
 
-// Absent where work is done here. InvalidArgument for another executor, a time that is none, and
-// flags for a cluster that was not asked for.
+// Absent where work is done here. InvalidArgument for another executor, a time that is none or too
+// short (kLeastLimitSeconds), and flags for a cluster that was not asked for.
 absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flags);
 
 // What elements start: this program, or the launcher of its package (scripts/launcher), which alone

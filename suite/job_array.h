@@ -39,6 +39,10 @@ struct JobArray {
 // The largest number of elements that Slurm takes where its MaxArraySize is the default.
 inline constexpr int kMostElements = 1000;
 
+// The least time limit that an element may be given. Slurm is asked to signal it a minute before
+// its end and may do so another minute earlier: with less it could be stopped as it begins.
+inline constexpr int64_t kLeastLimitSeconds = 180;
+
 // The batch script. An element that comes near its time limit is told so: its command gets SIGTERM,
 // by which runs save; where it then ends with kInUseExitCode the element queues itself again. So
 // does one whose command was killed (by another than Slurm), three times at most, however often

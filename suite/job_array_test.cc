@@ -49,6 +49,15 @@ TEST(SlurmScript, AsksForWhatTheArrayNeeds) {
   EXPECT_THAT(SlurmScript(array, {}), HasSubstr("--dependency=afterok:12:13\n"));
 }
 
+// Slurm may send the signal a minute earlier than it is asked to.
+TEST(SlurmScript, LeavesAMinuteBeforeTheSignalAtTheLeastLimit) {
+  const TestFolder folder;
+  JobArray array = Array(folder, "true");
+  array.limit_seconds = kLeastLimitSeconds;
+  EXPECT_THAT(SlurmScript(array, {}), AllOf(HasSubstr("#SBATCH --time=0:03:00\n"),
+                                            HasSubstr("#SBATCH --signal=B:USR1@60\n")));
+}
+
 // Runs an element's script as a node does, with a scontrol that writes down what it was asked.
 class ElementTest : public testing::Test {
  protected:

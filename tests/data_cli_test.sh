@@ -106,6 +106,7 @@ expect 0 'part 0/2' "$lra" data prepare pathfinder32 "${small[@]}" --shard 0/2 -
 expect 2 'wants --parts' "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm
 expect 2 'add --executor slurm' "$lra" data prepare pathfinder32 "${small[@]}" --out far --parts 2
 expect 2 'has only 60 examples' "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 61
+expect 2 'time "1m" is too short, must be at least 3m' "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --time 1m
 expect 2 'did you mean "?images' "$lra" data prepare pathfinder32 --set image=60 --out far --executor slurm --parts 2
 expect 0 "'--shard' ''..item.'/2'" "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --dry-run
 expect 0 "^'/package/bin/lra' 'data' 'prepare'" env LRA_PROGRAM=/package/bin/lra "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --dry-run

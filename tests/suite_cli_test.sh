@@ -221,6 +221,10 @@ expect 2 'are about processes of this machine' "$lra" "${far[@]}" --executor slu
 expect 2 'are about processes of this machine' "$lra" "${far[@]}" --executor slurm --pin-workers
 expect 2 'is no time' "$lra" "${far[@]}" --executor slurm --time soon
 expect 2 'time "inf" is too long' "$lra" "${far[@]}" --executor slurm --time inf
+# Slurm may signal an element two minutes before its limit.
+expect 2 '^lra: --time "1m" is too short, must be at least 3m: ' "$lra" "${far[@]}" --executor slurm --time 1m
+expect 2 'time "2m59s" is too short' "$lra" "${far[@]}" --executor slurm --time 2m59s --dry-run
+expect 0 'signal=B:USR1@60$' "$lra" "${far[@]}" --executor slurm --time 3m --dry-run
 
 # Lists are a suite without a file.
 lists=(train --task listops --attention linear,relu --seeds 0-1 --preset smoke --set train.steps=40 --set train.eval_every_steps=20)
