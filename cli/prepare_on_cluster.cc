@@ -183,6 +183,7 @@ absl::Status PrepareOnCluster(const PrepareOptions& options, const PartFlags& fl
     if (!context.json) std::cout << options.out << ": it was there already, nothing was done\n";
     return absl::OkStatus();
   }
+  LRA_RETURN_IF_ERROR(CheckLogFolder(preparation.slurm_folder()));
   if (flags.is_dry)
     return SubmitMissing(preparation, options.out, cluster, /*is_dry=*/true, context);
   // What is refused leaves no folder.

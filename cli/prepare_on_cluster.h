@@ -20,7 +20,7 @@ void AddPartFlags(CLI::App* command, PartFlags* flags);
 
 // Submits what is missing and not queued: parts in OUT.parts/K, and a job that joins them to OUT
 // once all have ended well, and then removes them. OUT.parts/slurm has scripts and logs. The errors
-// of IsPrepared and Submissions.
+// of IsPrepared, Submissions and CheckLogFolder.
 absl::Status PrepareOnCluster(const PrepareOptions& options, const PartFlags& flags,
                               const ClusterOptions& cluster, const CommandContext& context);
 

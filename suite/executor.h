@@ -31,8 +31,8 @@ std::unique_ptr<Executor> PoolExecutor(const SuiteRunOptions& options);
 
 // Submits job arrays of runs of about equal length and memory, the shorter ones first, with
 // `environment` set for their elements. What is queued already is not submitted again. Train()
-// fails with the errors of Submissions, and InvalidArgument where a run's length is neither known
-// nor given.
+// fails with the errors of Submissions and of CheckLogFolder, and InvalidArgument where a run's
+// length is neither known nor given.
 struct SlurmExecutorOptions {
   ClusterOptions cluster;
   std::vector<std::pair<std::string, std::string>> environment;

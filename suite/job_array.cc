@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "lra/excerpt.h"
 #include "lra/files.h"
 #include "run_folder/run_claim.h"
 
@@ -37,6 +38,11 @@ std::string Dependency(const JobArray& array) {
                       absl::StrJoin(array.after, ":"));
 }
 
+// The folder in the pattern of a log's name (sbatch's --output), within double quotes.
+std::string InLogPattern(absl::string_view folder) {
+  return absl::StrReplaceAll(folder, {{"%", "%%"}, {"\"", "\\\""}});
+}
+
 std::string Directives(const JobArray& array, const ClusterOptions& options) {
   std::string text;
   const auto add = [&](const char* name, const std::string& value) {
@@ -54,7 +60,7 @@ std::string Directives(const JobArray& array, const ClusterOptions& options) {
   add("requeue", "");
   add("open-mode", "append");
   add("signal", absl::StrCat("B:USR1@", WarningSeconds(array.limit_seconds)));
-  add("output", absl::StrCat("\"", array.folder, "/%A_%a.log\""));
+  add("output", absl::StrCat("\"", InLogPattern(array.folder), "/%A_%a.log\""));
   if (!array.after.empty()) {
     add("dependency", Dependency(array));
     add("kill-on-invalid-dep", "yes");
@@ -125,6 +131,14 @@ std::string SlurmScript(const JobArray& array, const ClusterOptions& options) {
   absl::StrAppend(&text, absl::StrJoin(words, " "), " &\n");
   return absl::StrCat(text, absl::StrReplaceAll(kWait, {{"RETRY", absl::StrCat(kInUseExitCode)},
                                                         {"FOLDER", Quoted(array.folder)}}));
+}
+
+absl::Status CheckLogFolder(const std::string& folder) {
+  if (folder.find_first_of("\\\n") == std::string::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "logs of Slurm's elements would go to ", Excerpt(folder, folder.size()),
+      ", must be a folder without backslashes and line breaks: Slurm puts no numbers of elements "
+      "into a path with a backslash; use another --out"));
 }
 
 std::string LogOfElement(const std::string& folder, const std::string& element) {

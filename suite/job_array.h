@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace lra {
 
 // What a user says about the cluster. Empty and 0 leave a choice to the program or to the cluster.
@@ -49,6 +51,10 @@ inline constexpr int64_t kLeastLimitSeconds = 180;
 // else it was queued again: FOLDER/12_3.retries has a line each time. One that Slurm preempts or
 // that loses its node is queued again by Slurm.
 std::string SlurmScript(const JobArray& array, const ClusterOptions& options);
+
+// InvalidArgument for a folder that sbatch cannot be told to keep a log of each element in. A
+// backslash anywhere in a path, also an escaped one, has Slurm replace nothing in it.
+absl::Status CheckLogFolder(const std::string& folder);
 
 // FOLDER/12_3.log
 std::string LogOfElement(const std::string& folder, const std::string& element);

@@ -49,6 +49,22 @@ TEST(SlurmScript, AsksForWhatTheArrayNeeds) {
   EXPECT_THAT(SlurmScript(array, {}), HasSubstr("--dependency=afterok:12:13\n"));
 }
 
+// Slurm replaces %A and its like in a log's path, and nothing at all where it finds a backslash.
+TEST(SlurmScript, KeepsLogsInFoldersOfAnyNameThatSlurmCanBeTold) {
+  const TestFolder folder;
+  JobArray array = Array(folder, "true");
+  array.folder = "/runs/50%A of \"it's\" #1/slurm";
+  EXPECT_THAT(SlurmScript(array, {}),
+              HasSubstr(R"(#SBATCH --output="/runs/50%%A of \"it's\" #1/slurm/%A_%a.log")"
+                        "\n"));
+  EXPECT_EQ(CheckLogFolder(array.folder), absl::OkStatus());
+  for (const char* bad : {"/runs/a\\b/slurm", "/runs/a\nb/slurm"}) {
+    const absl::Status status = CheckLogFolder(bad);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("without backslashes and line breaks"));
+  }
+}
+
 // Slurm may send the signal a minute earlier than it is asked to.
 TEST(SlurmScript, LeavesAMinuteBeforeTheSignalAtTheLeastLimit) {
   const TestFolder folder;

@@ -56,12 +56,14 @@ class BySlurm : public Executor {
   }
 
   absl::StatusOr<std::string> Preview(const PlannedSuite& planned, bool as_json) override {
+    LRA_RETURN_IF_ERROR(CheckLogFolder(SlurmFolder(out_)));
     LRA_RETURN_IF_ERROR(ReadQueue());
     LRA_ASSIGN_OR_RETURN(const std::vector<JobArray> arrays, Arrays(planned));
     return as_json ? ArraysJson(arrays) : ArraysText(arrays);
   }
 
   absl::Status Train(const PlannedSuite& planned) override {
+    LRA_RETURN_IF_ERROR(CheckLogFolder(SlurmFolder(out_)));
     LRA_ASSIGN_OR_RETURN(const auto lock, Submissions::Lock(SlurmFolder(out_)));
     LRA_RETURN_IF_ERROR(ReadQueue());
     LRA_ASSIGN_OR_RETURN(const std::vector<JobArray> arrays, Arrays(planned));

@@ -220,6 +220,17 @@ TEST_F(SlurmExecutorTest, ARefusalIsShownAndLeavesNothing) {
   EXPECT_FALSE(FileExists(options_.out + "/slurm/1.textproto"));
 }
 
+TEST_F(SlurmExecutorTest, AFolderThatCannotHoldLogsIsRefusedBeforeAnythingIsMade) {
+  Add("a", 20);
+  options_.out = folder_.File("out\\there");
+  const absl::Status status = Train();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("out\\\\there/slurm\""));
+  EXPECT_EQ(SlurmExecutor(options_, {})->Preview(planned_, false).status(), status);
+  EXPECT_EQ(Submitted(), "");
+  EXPECT_FALSE(FileExists(options_.out));
+}
+
 TEST_F(SlurmExecutorTest, WithoutAnswerFromTheQueueNothingIsSubmitted) {
   Add("a", 20);
   ASSERT_EQ(Train(), absl::OkStatus());

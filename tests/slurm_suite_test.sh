@@ -165,20 +165,24 @@ else
 fi
 
 # Generated data in parts: a part is killed, and asked for again; the whole must equal, byte for byte, what one process makes.
+# Their folder is named as what Slurm replaces in names of logs.
 pictures=(data prepare pathfinder32 --set images=600 --threads 1 --quiet)
+parts=parts%A
 "$lra" "${pictures[@]}" --out one >/dev/null
 scontrol update partitionname=work state=down # so that the parts wait
-expect 0 'in Slurm.s queue; .* scancel [0-9]+ [0-9]+$' "$lra" "${pictures[@]}" --out parts --executor slurm --parts 8
+expect 0 'in Slurm.s queue; .* scancel [0-9]+ [0-9]+$' "$lra" "${pictures[@]}" --out "$parts" --executor slurm --parts 8
 [ "$(squeue --noheader --array --states=PENDING | wc -l)" = 9 ] || fail "not 8 parts and a job that joins them: $(squeue --noheader --array)"
-scancel "$(sed -n 's/^job: "\([0-9]*\)"/\1/p' parts.parts/slurm/1.textproto)_5"
+job=$(sed -n 's/^job: "\([0-9]*\)"/\1/p' "$parts.parts/slurm/1.textproto")
+scancel "${job}_5"
 scontrol update partitionname=work state=up
 while [ -n "$(squeue --noheader)" ]; do sleep 0.2; done
-[ ! -e parts ] || fail "seven parts of eight were joined"
-expect 0 'in Slurm.s queue' "$lra" "${pictures[@]}" --out parts --executor slurm --parts 8
-grep -c '^item:' parts.parts/slurm/3.textproto | grep -qx 1 || fail "parts that are there were asked for again"
+[ ! -e "$parts" ] || fail "seven parts of eight were joined"
+[ -e "$parts.parts/slurm/${job}_0.log" ] || fail "no log of part 0: $(ls -d "$parts.parts/slurm"/* parts*)"
+expect 0 'in Slurm.s queue' "$lra" "${pictures[@]}" --out "$parts" --executor slurm --parts 8
+grep -c '^item:' "$parts.parts/slurm/3.textproto" | grep -qx 1 || fail "parts that are there were asked for again"
 while [ -n "$(squeue --noheader)" ]; do sleep 0.2; done
-diff -r one parts || fail "parts do not join to the whole: $(tail -n 3 parts.parts/slurm/*.log)"
-[ -z "$(ls -d parts.parts/[0-9]* 2>/dev/null)" ] || fail "joined parts were left"
-expect 0 'nothing was done' "$lra" "${pictures[@]}" --out parts --executor slurm --parts 8
+diff -r one "$parts" || fail "parts do not join to the whole: $(tail -n 3 "$parts.parts/slurm"/*.log)"
+[ -z "$(ls -d "$parts.parts"/[0-9]* 2>/dev/null)" ] || fail "joined parts were left"
+expect 0 'nothing was done' "$lra" "${pictures[@]}" --out "$parts" --executor slurm --parts 8
 
 [ "$failures" = 0 ] && echo "--executor slurm: as expected" || { tail -n 5 far/slurm/*.log cluster/*.log; exit 1; }
