@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "suite/slurm.h"
 #include "suite/submissions.h"
 
 namespace lra {
@@ -118,14 +118,19 @@ absl::Status CheckFlags(const PrepareOptions& options, const PartFlags& flags) {
 }
 
 // What Slurm holds or was given of the data, as its user wants to know it.
-void Tell(const std::string& out, const std::vector<std::string>& jobs, const std::string& logs,
+void Tell(const std::string& out, const std::vector<SlurmJob>& jobs, const std::string& logs,
           const CommandContext& context) {
-  if (context.json) {
-    PrintJson({{"directory", out}, {"jobs", jobs}, {"logs", logs}});
+  if (!context.json) {
+    std::cout << out << ": in Slurm's queue; logs: " << logs
+              << "; to cancel: " << CancelCommand(jobs) << "\n";
     return;
   }
-  std::cout << out << ": in Slurm's queue; logs: " << logs << "; to cancel: scancel "
-            << absl::StrJoin(jobs, " ") << "\n";
+  nlohmann::ordered_json told = {{"directory", out}, {"jobs", NumbersOf(jobs)}, {"logs", logs}};
+  std::vector<std::string> clusters;  // of each job; empty where Slurm named none
+  for (const SlurmJob& job : jobs) clusters.push_back(job.cluster);
+  const auto is_named = [](const std::string& cluster) { return !cluster.empty(); };
+  if (std::any_of(clusters.begin(), clusters.end(), is_named)) told["clusters"] = clusters;
+  PrintJson(told);
 }
 
 absl::Status SubmitMissing(const Preparation& preparation, const std::string& out,
@@ -137,7 +142,7 @@ absl::Status SubmitMissing(const Preparation& preparation, const std::string& ou
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> missing, preparation.Missing(items));
   ItemStates parts = items;
   parts.erase(kJoin);
-  std::vector<std::string> jobs = Submissions::QueuedJobs(parts);
+  std::vector<SlurmJob> jobs = Submissions::QueuedJobs(parts);
   const auto join = items.find(kJoin);
   const bool is_join_queued = join != items.end() && join->second.is_queued;
   if (is_dry) {
@@ -147,7 +152,7 @@ absl::Status SubmitMissing(const Preparation& preparation, const std::string& ou
     return absl::OkStatus();
   }
   if (!missing.empty()) {
-    LRA_ASSIGN_OR_RETURN(const std::string job,
+    LRA_ASSIGN_OR_RETURN(const SlurmJob job,
                          submissions.Submit(preparation.Parts(missing), cluster));
     jobs.push_back(job);
   }
@@ -155,7 +160,8 @@ absl::Status SubmitMissing(const Preparation& preparation, const std::string& ou
   if (!is_join_queued || !missing.empty()) {
     ClusterOptions one = cluster;
     one.at_most = 0;
-    LRA_ASSIGN_OR_RETURN(const std::string job, submissions.Submit(preparation.Join(jobs), one));
+    LRA_ASSIGN_OR_RETURN(const SlurmJob job,
+                         submissions.Submit(preparation.Join(NumbersOf(jobs)), one));
     jobs.push_back(job);
   }
   Tell(out, jobs, folder, context);

@@ -31,6 +31,19 @@ std::string Words(const ChildOutcome& outcome) {
 
 bool Failed(const ChildOutcome& outcome) { return outcome.signal != 0 || outcome.exit_code != 0; }
 
+// The words of a client command that is about jobs of this cluster.
+std::vector<std::string> AtCluster(std::vector<std::string> words, const std::string& cluster) {
+  if (!cluster.empty()) words.push_back(absl::StrCat("--clusters=", cluster));
+  return words;
+}
+
+std::map<std::string, std::vector<std::string>> NumbersByCluster(
+    const std::vector<SlurmJob>& jobs) {
+  std::map<std::string, std::vector<std::string>> numbers;
+  for (const SlurmJob& job : jobs) numbers[job.cluster].push_back(job.number);
+  return numbers;
+}
+
 // "12_3|..." of `lines` with this many fields each; others are no answers.
 std::vector<std::vector<std::string>> Rows(absl::string_view lines, size_t fields) {
   std::vector<std::vector<std::string>> rows;
@@ -41,9 +54,50 @@ std::vector<std::vector<std::string>> Rows(absl::string_view lines, size_t field
   return rows;
 }
 
+absl::Status AddQueueOf(const std::string& cluster, const std::vector<std::string>& job_names,
+                        Queue* queue) {
+  LRA_ASSIGN_OR_RETURN(
+      const ChildOutcome outcome,
+      RunClient(AtCluster({"squeue", "--noheader", "--array", "--format=%j|%K|%F|%T|%r",
+                           absl::StrCat("--name=", absl::StrJoin(job_names, ","))},
+                          cluster)));
+  if (Failed(outcome)) {
+    return absl::UnavailableError(absl::StrCat(
+        "squeue does not say what is queued",
+        cluster.empty() ? "" : absl::StrCat(" on cluster ", cluster), ": ", Words(outcome)));
+  }
+  for (const std::vector<std::string>& row : Rows(outcome.output, 5)) {
+    int index = 0;
+    if (!absl::SimpleAtoi(row[1], &index)) continue;
+    (*queue)[{row[0], index}] = {{row[2], cluster}, row[3], row[4] == "None" ? "" : row[4]};
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> SubmitScript(const std::string& script, const ClusterOptions& options) {
+std::string DescribeJob(const SlurmJob& job) {
+  return absl::StrCat("Slurm job ", job.number,
+                      job.cluster.empty() ? "" : absl::StrCat(" of cluster ", job.cluster));
+}
+
+std::vector<std::string> NumbersOf(const std::vector<SlurmJob>& jobs) {
+  std::vector<std::string> numbers;
+  for (const SlurmJob& job : jobs) numbers.push_back(job.number);
+  return numbers;
+}
+
+std::string CancelCommand(const std::vector<SlurmJob>& jobs) {
+  std::vector<std::string> commands;
+  for (const auto& [cluster, numbers] : NumbersByCluster(jobs)) {
+    std::vector<std::string> words = AtCluster({"scancel"}, cluster);
+    words.insert(words.end(), numbers.begin(), numbers.end());
+    commands.push_back(absl::StrJoin(words, " "));
+  }
+  return absl::StrJoin(commands, "; ");
+}
+
+absl::StatusOr<SlurmJob> SubmitScript(const std::string& script, const ClusterOptions& options) {
   std::vector<std::string> words = {"sbatch", "--parsable"};
   words.insert(words.end(), options.sbatch_arguments.begin(), options.sbatch_arguments.end());
   words.push_back(script);
@@ -53,41 +107,37 @@ absl::StatusOr<std::string> SubmitScript(const std::string& script, const Cluste
         absl::StrCat("sbatch refused ", script, ": ", Words(outcome)));
   }
   // "12", or "12;cluster".
-  const std::vector<std::string> parts = absl::StrSplit(outcome.output, absl::ByAnyChar(";\n"));
+  const std::string line = outcome.output.substr(0, outcome.output.find('\n'));
+  const std::vector<std::string> parts = absl::StrSplit(line, ';');
   int64_t job = 0;
   if (!absl::SimpleAtoi(parts.front(), &job)) {
     return absl::FailedPreconditionError(
         absl::StrCat("sbatch took ", script, " but named no job: ", outcome.output));
   }
-  return parts.front();
+  return SlurmJob{parts.front(), parts.size() > 1 ? parts[1] : ""};
 }
 
-absl::StatusOr<Queue> AskQueue(const std::vector<std::string>& job_names) {
+absl::StatusOr<Queue> AskQueue(const std::vector<std::string>& job_names,
+                               const std::set<std::string>& clusters) {
   Queue queue;
   if (job_names.empty()) return queue;
-  LRA_ASSIGN_OR_RETURN(const ChildOutcome outcome,
-                       RunClient({"squeue", "--noheader", "--array", "--format=%j|%K|%F|%T|%r",
-                                  absl::StrCat("--name=", absl::StrJoin(job_names, ","))}));
-  if (Failed(outcome)) {
-    return absl::UnavailableError(
-        absl::StrCat("squeue does not say what is queued: ", Words(outcome)));
-  }
-  for (const std::vector<std::string>& row : Rows(outcome.output, 5)) {
-    int index = 0;
-    if (!absl::SimpleAtoi(row[1], &index)) continue;
-    queue[{row[0], index}] = {row[2], row[3], row[4] == "None" ? "" : row[4]};
-  }
+  for (const std::string& cluster : clusters)
+    LRA_RETURN_IF_ERROR(AddQueueOf(cluster, job_names, &queue));
   return queue;
 }
 
-std::map<std::string, std::string> AskHistory(const std::vector<std::string>& jobs) {
-  std::map<std::string, std::string> history;
-  if (jobs.empty()) return history;
-  const auto outcome = RunChild(
-      {.words = {"sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID,State",
-                 absl::StrCat("--jobs=", absl::StrJoin(jobs, ","))}});
-  if (!outcome.ok() || Failed(*outcome)) return history;
-  for (const std::vector<std::string>& row : Rows(outcome->output, 2)) history[row[0]] = row[1];
+History AskHistory(const std::vector<SlurmJob>& jobs) {
+  History history;
+  for (const auto& [cluster, numbers] : NumbersByCluster(jobs)) {
+    const auto outcome =
+        RunChild({.words = AtCluster({"sacct", "--noheader", "--parsable2", "--allocations",
+                                      "--format=JobID,State",
+                                      absl::StrCat("--jobs=", absl::StrJoin(numbers, ","))},
+                                     cluster)});
+    if (!outcome.ok() || Failed(*outcome)) continue;
+    for (const std::vector<std::string>& row : Rows(outcome->output, 2))
+      history[{cluster, row[0]}] = row[1];
+  }
   return history;
 }
 

@@ -3,6 +3,7 @@
 #define LRA_SUITE_SLURM_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,13 +13,27 @@
 
 namespace lra {
 
-// Hands a script to sbatch; the number of the job. NotFound where there is no sbatch;
-// FailedPrecondition with its words where it refuses.
-absl::StatusOr<std::string> SubmitScript(const std::string& script, const ClusterOptions& options);
+struct SlurmJob {
+  std::string number;   // "12"
+  std::string cluster;  // that sbatch named as one of several; empty = its own
+};
+
+// "Slurm job 12", "Slurm job 12 of cluster far"
+std::string DescribeJob(const SlurmJob& job);
+
+// In their order.
+std::vector<std::string> NumbersOf(const std::vector<SlurmJob>& jobs);
+
+// For a shell: "scancel 12 13; scancel --clusters=far 12"
+std::string CancelCommand(const std::vector<SlurmJob>& jobs);
+
+// Hands a script to sbatch. NotFound where there is no sbatch; FailedPrecondition with its words
+// where it refuses.
+absl::StatusOr<SlurmJob> SubmitScript(const std::string& script, const ClusterOptions& options);
 
 // An element that waits or runs.
 struct QueuedElement {
-  std::string job;     // "12"
+  SlurmJob job;
   std::string state;   // "PENDING"
   std::string reason;  // why it waits; empty where Slurm has none
 };
@@ -26,13 +41,16 @@ struct QueuedElement {
 // By the name of the job and the element's number.
 using Queue = std::map<std::pair<std::string, int>, QueuedElement>;
 
-// What the queue holds of jobs with these names. NotFound where there is no squeue; Unavailable
-// with its words where it fails.
-absl::StatusOr<Queue> AskQueue(const std::vector<std::string>& job_names);
+// What the queues of these clusters hold of jobs with these names. NotFound where there is no
+// squeue; Unavailable with its words where it fails.
+absl::StatusOr<Queue> AskQueue(const std::vector<std::string>& job_names,
+                               const std::set<std::string>& clusters);
 
-// How elements ("12_3") of these jobs ended, e.g. "TIMEOUT". Empty where the cluster keeps no
-// accounts.
-std::map<std::string, std::string> AskHistory(const std::vector<std::string>& jobs);
+// How elements ended, e.g. "TIMEOUT", by cluster and element ("12_3").
+using History = std::map<std::pair<std::string, std::string>, std::string>;
+
+// Those of these jobs; none of a cluster that keeps no accounts.
+History AskHistory(const std::vector<SlurmJob>& jobs);
 
 }  // namespace lra
 

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "lra/files.h"
 #include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "suite/executor.h"
+#include "suite/slurm.h"
 #include "suite/submissions.h"
 #include "suite/suite_folder.h"
 
@@ -67,13 +67,13 @@ class BySlurm : public Executor {
     LRA_ASSIGN_OR_RETURN(const auto lock, Submissions::Lock(SlurmFolder(out_)));
     LRA_RETURN_IF_ERROR(ReadQueue());
     LRA_ASSIGN_OR_RETURN(const std::vector<JobArray> arrays, Arrays(planned));
-    std::vector<std::string> jobs = Submissions::QueuedJobs(items_);
+    std::vector<SlurmJob> jobs = Submissions::QueuedJobs(items_);
     for (JobArray array : arrays) {
-      if (slurm_.cluster.at_most > 0) array.after = jobs;
-      const absl::StatusOr<std::string> job = submissions_->Submit(array, slurm_.cluster);
+      if (slurm_.cluster.at_most > 0) array.after = NumbersOf(jobs);
+      const absl::StatusOr<SlurmJob> job = submissions_->Submit(array, slurm_.cluster);
       LRA_RETURN_IF_ERROR(job.status());
       jobs.push_back(*job);
-      if (!options_.is_quiet) std::cerr << "Slurm job " << *job << ": " << Describe(array) << "\n";
+      if (!options_.is_quiet) std::cerr << DescribeJob(*job) << ": " << Describe(array) << "\n";
     }
     return absl::OkStatus();
   }
@@ -247,11 +247,10 @@ absl::Status AddSlurmStates(const std::string& out, const std::vector<SuiteCell>
 std::string QueueText(const std::vector<CellStatus>& statuses) {
   ItemStates items;
   for (const CellStatus& status : statuses)
-    if (status.slurm) items[status.slurm->element] = *status.slurm;
-  const std::vector<std::string> jobs = Submissions::QueuedJobs(items);
+    if (status.slurm) items[DescribeItem(*status.slurm)] = *status.slurm;
+  const std::vector<SlurmJob> jobs = Submissions::QueuedJobs(items);
   if (jobs.empty()) return "";
-  return absl::StrCat("to cancel what is queued (running ones save): scancel ",
-                      absl::StrJoin(jobs, " "), "\n");
+  return absl::StrCat("to cancel what is queued (running ones save): ", CancelCommand(jobs), "\n");
 }
 
 }  // namespace lra

@@ -65,18 +65,19 @@ class SlurmExecutorTest : public testing::Test {
     return ReadFile(absl::StrCat(options_.out, "/slurm/", number, ".sh")).value_or("");
   }
   std::string Submitted() const { return ReadFile(folder_.File("submitted")).value_or(""); }
-  // What the queue says from now on of elements of a submission: "0 RUNNING None".
-  void Queue(int number, const std::vector<std::string>& elements) {
+  // What a queue says from now on of elements of a submission: "0 RUNNING|None".
+  void Queue(int number, const std::vector<std::string>& elements,
+             const std::string& queue = "queue") {
     const std::string script = Script(number);
     const size_t begin = script.find("--job-name=") + 11;
     const std::string name = script.substr(begin, script.find('\n', begin) - begin);
-    std::string text = ReadFile(folder_.File("queue")).value_or("");
+    std::string text = ReadFile(folder_.File(queue)).value_or("");
     for (const std::string& element : elements) {
       const size_t space = element.find(' ');
       absl::StrAppend(&text, name, "|", element.substr(0, space), "|", 10 + number, "|",
                       element.substr(space + 1), "\n");
     }
-    ASSERT_EQ(WriteFileAtomically(folder_.File("queue"), text), absl::OkStatus());
+    ASSERT_EQ(WriteFileAtomically(folder_.File(queue), text), absl::OkStatus());
   }
 
   const TestFolder folder_;
@@ -149,6 +150,45 @@ TEST_F(SlurmExecutorTest, SaysWhatBecameOfElementsThatLeftTheQueue) {
                     HasSubstr("Slurm job 11_1 ended and wrote nothing here: cancelled, or do nodes "
                               "not see this folder?\n")));
   EXPECT_EQ(QueueText(*statuses), "");
+}
+
+// Each of several clusters has a job 12, and a client asks its own where it is told no other. What
+// was submitted before clusters were noted has none in its record.
+TEST_F(SlurmExecutorTest, AJobIsAskedForAtTheClusterThatTookIt) {
+  Add("here", 20);
+  ASSERT_EQ(Train(), absl::OkStatus());
+  Queue(1, {"0 RUNNING|None"});
+  Client("sbatch", "echo '12;far'");
+  const std::string of_cluster = "case \"$*\" in *--clusters=far*) at=.far ;; *) at= ;; esac; ";
+  Client("squeue",
+         absl::StrCat(of_cluster, "cat ", folder_.File("queue"), "$at 2>/dev/null; true"));
+  Client("sacct", absl::StrCat(of_cluster, "echo \"12_0|FAILED$at\""));
+  Add("there", 20);
+  ASSERT_EQ(Train(), absl::OkStatus());
+  EXPECT_THAT(Script(2), HasSubstr("items=(\n  'there'\n)"));
+  EXPECT_THAT(*ReadFile(options_.out + "/slurm/1.textproto"), Not(HasSubstr("cluster")));
+  EXPECT_THAT(*ReadFile(options_.out + "/slurm/2.textproto"),
+              AllOf(HasSubstr("job: \"12\"\n"), HasSubstr("cluster: \"far\"\n")));
+  Queue(2, {"0 PENDING|Resources"}, "queue.far");
+  ASSERT_EQ(Train(), absl::OkStatus());
+  EXPECT_EQ(Script(3), "") << "what is queued there was submitted again";
+  auto statuses = SlurmExecutor(options_, {})->Statuses(planned_.cells);
+  ASSERT_TRUE(statuses.ok()) << statuses.status();
+  EXPECT_THAT(StatusText(planned_.cells, *statuses),
+              AllOf(HasSubstr("Slurm job 11_0 running\n"),
+                    HasSubstr("Slurm job 12_0 of cluster far pending (Resources)\n")));
+  EXPECT_EQ(QueueText(*statuses),
+            "to cancel what is queued (running ones save): scancel 11; "
+            "scancel --clusters=far 12\n");
+  const auto json = nlohmann::json::parse(StatusJson(planned_.cells, *statuses));
+  EXPECT_FALSE(json["runs"][0]["slurm"].contains("cluster"));
+  EXPECT_EQ(json["runs"][1]["slurm"]["cluster"], "far");
+  // How it ended is asked there, too.
+  Client("squeue", "true");
+  statuses = SlurmExecutor(options_, {})->Statuses(planned_.cells);
+  ASSERT_TRUE(statuses.ok()) << statuses.status();
+  EXPECT_THAT(StatusText(planned_.cells, *statuses),
+              HasSubstr("Slurm job 12_0 of cluster far ended (FAILED.far) and wrote nothing"));
 }
 
 TEST_F(SlurmExecutorTest, WhatLackedMemoryIsGivenTwiceAsMuch) {

@@ -280,6 +280,7 @@ std::string StatusJson(const std::vector<SuiteCell>& cells,
                               {"queued", slurm->is_queued},
                               {"state", slurm->state},
                               {"reason", slurm->reason}};
+      if (!slurm->cluster.empty()) runs.back()["slurm"]["cluster"] = slurm->cluster;
     }
   }
   return JsonText(nlohmann::ordered_json{{"runs", runs}}) + "\n";

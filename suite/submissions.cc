@@ -36,24 +36,27 @@ std::string JobName(const std::string& folder, const std::string& name, int numb
 
 ItemState QueuedItem(const QueuedElement& element, int index) {
   return {.is_queued = true,
-          .element = absl::StrCat(element.job, "_", index),
+          .element = absl::StrCat(element.job.number, "_", index),
+          .cluster = element.job.cluster,
           .state = element.state,
           .reason = element.reason};
 }
 
-ItemState EndedItem(const std::string& element, const std::map<std::string, std::string>& history,
-                    const std::string& folder, int64_t memory_bytes) {
-  const auto ended = history.find(element);
+ItemState EndedItem(const SlurmSubmission& submission, int index, const History& history,
+                    const std::string& folder) {
+  const std::string element = absl::StrCat(submission.job(), "_", index);
+  const auto ended = history.find({submission.cluster(), element});
   return {.element = element,
+          .cluster = submission.cluster(),
           .state = ended == history.end() ? "" : ended->second,
           .left_no_log = !FileExists(LogOfElement(folder, element)),
-          .memory_bytes = memory_bytes};
+          .memory_bytes = submission.memory_bytes()};
 }
 
 }  // namespace
 
 std::string DescribeItem(const ItemState& item) {
-  const std::string job = absl::StrCat("Slurm job ", item.element);
+  const std::string job = DescribeJob({item.element, item.cluster});
   if (item.is_queued) {
     const bool waits = item.state == "PENDING" && !item.reason.empty();
     return absl::StrCat(job, " ", absl::AsciiStrToLower(item.state),
@@ -97,13 +100,16 @@ absl::StatusOr<Submissions> Submissions::Read(const std::string& folder) {
 }
 
 absl::StatusOr<ItemStates> Submissions::Items() const {
-  std::vector<std::string> names, jobs;
+  std::vector<std::string> names;
+  std::set<std::string> clusters;
+  std::vector<SlurmJob> jobs;
   for (const auto& [number, one] : all_) {
     names.push_back(one.job_name());
-    if (!one.job().empty()) jobs.push_back(one.job());
+    clusters.insert(one.cluster());
+    if (!one.job().empty()) jobs.push_back({one.job(), one.cluster()});
   }
-  LRA_ASSIGN_OR_RETURN(const Queue queue, AskQueue(names));
-  const std::map<std::string, std::string> history = AskHistory(jobs);
+  LRA_ASSIGN_OR_RETURN(const Queue queue, AskQueue(names, clusters));
+  const History history = AskHistory(jobs);
   ItemStates items;
   for (const auto& [number, one] : all_) {
     for (int i = 0; i < one.item_size(); ++i) {
@@ -111,19 +117,22 @@ absl::StatusOr<ItemStates> Submissions::Items() const {
       if (queued != queue.end()) {
         items[one.item(i)] = QueuedItem(queued->second, i);
       } else if (!one.job().empty() && !items[one.item(i)].is_queued) {
-        items[one.item(i)] =
-            EndedItem(absl::StrCat(one.job(), "_", i), history, folder_, one.memory_bytes());
+        items[one.item(i)] = EndedItem(one, i, history, folder_);
       }
     }
   }
   return items;
 }
 
-std::vector<std::string> Submissions::QueuedJobs(const ItemStates& items) {
-  std::set<std::string> jobs;
-  for (const auto& [name, item] : items)
-    if (item.is_queued) jobs.insert(item.element.substr(0, item.element.find('_')));
-  return {jobs.begin(), jobs.end()};
+std::vector<SlurmJob> Submissions::QueuedJobs(const ItemStates& items) {
+  std::set<std::pair<std::string, std::string>> numbers;  // by cluster
+  for (const auto& [name, item] : items) {
+    if (item.is_queued)
+      numbers.emplace(item.cluster, item.element.substr(0, item.element.find('_')));
+  }
+  std::vector<SlurmJob> jobs;
+  for (const auto& [cluster, number] : numbers) jobs.push_back({number, cluster});
+  return jobs;
 }
 
 std::string Submissions::RecordPath(int number) const {
@@ -136,7 +145,7 @@ JobArray Submissions::Named(JobArray array) const {
   return array;
 }
 
-absl::StatusOr<std::string> Submissions::Submit(JobArray array, const ClusterOptions& options) {
+absl::StatusOr<SlurmJob> Submissions::Submit(JobArray array, const ClusterOptions& options) {
   array = Named(std::move(array));
   const int number = Next();
   const std::string script = JoinPath(folder_, absl::StrCat(number, ".sh"));
@@ -150,13 +159,14 @@ absl::StatusOr<std::string> Submissions::Submit(JobArray array, const ClusterOpt
   LRA_RETURN_IF_ERROR(WriteFileAtomically(script, SlurmScript(array, options)));
   // Before the job exists, so that it is known whatever ends this process next.
   LRA_RETURN_IF_ERROR(WriteFileAtomically(RecordPath(number), ToTextProto(record)));
-  const absl::StatusOr<std::string> job = SubmitScript(script, options);
+  const absl::StatusOr<SlurmJob> job = SubmitScript(script, options);
   if (!job.ok()) {
     RemoveAll(script).IgnoreError();
     RemoveAll(RecordPath(number)).IgnoreError();
     return job.status();
   }
-  record.set_job(*job);
+  record.set_job(job->number);
+  record.set_cluster(job->cluster);
   all_[number] = record;
   LRA_RETURN_IF_ERROR(WriteFileAtomically(RecordPath(number), ToTextProto(record)));
   return *job;

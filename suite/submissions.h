@@ -26,6 +26,7 @@ namespace lra {
 struct ItemState {
   bool is_queued = false;    // it waits or runs
   std::string element;       // "12_3"
+  std::string cluster;       // of its job, where Slurm named one
   std::string state;         // "PENDING"; empty where nobody knows how it ended
   std::string reason;        // of waiting
   bool left_no_log = false;  // it ended and wrote nothing: nodes may not see the folder
@@ -34,7 +35,7 @@ struct ItemState {
   bool lacked_memory() const { return !is_queued && state == "OUT_OF_MEMORY"; }
 };
 
-// "Slurm job 12_3 pending (Resources)"
+// "Slurm job 12_3 pending (Resources)", "Slurm job 12_3 of cluster far running"
 std::string DescribeItem(const ItemState& item);
 
 using ItemStates = std::map<std::string, ItemState>;
@@ -53,11 +54,11 @@ class Submissions {
   // The errors of AskQueue.
   absl::StatusOr<ItemStates> Items() const;
   // Jobs in the queue, for scancel; of what Items() gave.
-  static std::vector<std::string> QueuedJobs(const ItemStates& items);
+  static std::vector<SlurmJob> QueuedJobs(const ItemStates& items);
 
-  // Names the array, writes record and script, and submits it; the job's number. Nothing is left
-  // where sbatch refuses. array->folder is this folder. The errors of SubmitScript.
-  absl::StatusOr<std::string> Submit(JobArray array, const ClusterOptions& options);
+  // Names the array, writes record and script, and submits it. Nothing is left where sbatch
+  // refuses. array->folder is this folder. The errors of SubmitScript.
+  absl::StatusOr<SlurmJob> Submit(JobArray array, const ClusterOptions& options);
   // The array with the name that Submit() would give it.
   JobArray Named(JobArray array) const;
 

@@ -126,6 +126,11 @@ printf '#!/bin/sh\n' >cluster/squeue
 chmod +x cluster/*
 expect 0 'scancel 11 11$' env PATH="$work/cluster:$PATH" "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2
 expect 0 'far.parts/slurm/.lock. is held by another process, which submits jobs of this folder' cat second
+# Where there are several clusters, sbatch names the one that took the job.
+printf '#!/bin/sh\necho "12;other"\n' >cluster/sbatch
+cp cluster/squeue cluster/sacct
+expect 0 'scancel --clusters=other 12 12$' env PATH="$work/cluster:$PATH" "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2
+expect 0 '"clusters": \[' env PATH="$work/cluster:$PATH" "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --json
 expect 1 'lra data join' "$lra" train --task pathfinder32 "${smoke[@]}" --data parts/0 --out refused
 expect 0 'labels evaluated anew: 60' "$lra" data verify pathfinder32 --quiet
 expect 0 'sheet.png' "$lra" data show pathfinder32 --n 60 --png sheet.png
