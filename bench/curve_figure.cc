@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "bench/column_figure.h"
 #include "bench/gnuplot.h"
+#include "eval/axis_title.h"
 #include "eval/learned_numbers.h"
 
 namespace lra {
@@ -147,8 +148,7 @@ std::vector<CurvePanel> PanelsOf(const Ablation& ablation, const AblationTask& t
   const CellCurves cells = CurvesOfCells(ablation, task);
   std::vector<CurvePanel> panels;
   if (task.metric == nullptr) return panels;
-  panels.push_back(MakePanel(absl::StrCat(task.task, ", validation: ", task.metric->name(), " in ",
-                                          task.metric->traits().unit),
+  panels.push_back(MakePanel(absl::StrCat(task.task, ", validation: ", AxisTitle(*task.metric)),
                              cells,
                              [&](const std::string& label, const std::vector<const Curve*>& runs) {
                                return ValidationCurve(label, runs, *task.metric);

@@ -64,6 +64,14 @@ TEST(CurveFigureTest, ShowsMeansOverSeedsWithTheLowestAndTheHighest) {
   EXPECT_THAT(program, HasSubstr("set multiplot layout 3,1"));
 }
 
+TEST(CurveFigureTest, TitlesNameTheUnitOnce) {
+  AblationResult result = TwoCells();
+  AblationTask& task = result.ablation.tasks[0];
+  task.metric = *FindMetric(kNats);
+  (*task.folders[0][0].curve.Mutable(1)->mutable_validation())[kNats] = 2;
+  EXPECT_THAT(ProgramOf(result), HasSubstr("set title 'listops, validation: nats'\n"));
+}
+
 // Only one cell learns M: the mean over its heads, then over seeds.
 TEST(CurveFigureTest, ShowsWhatIsLearned) {
   const std::string program = ProgramOf(TwoCells());

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "bench/column_figure.h"
 #include "bench/gnuplot.h"
+#include "eval/axis_title.h"
 #include "lra/check.h"
 
 namespace lra {
@@ -153,7 +154,7 @@ std::string ProfileProgram(const ProfileBoard& board, size_t heading, const std:
   const std::vector<size_t> strata = ShownStrata(of);
   LRA_CHECK(!strata.empty()) << of.name;
   ProfilePicture picture = {absl::StrCat(board.group->task, ", ", board.group->split, " split"),
-                            absl::StrCat(metric.name(), ", ", metric.traits().unit),
+                            AxisTitle(metric),
                             of.name,
                             {},
                             {}};

@@ -55,7 +55,7 @@ TEST_F(ProfileFigureTest, DrawsRowsWithIntervalsAndBaselinesGrey) {
   EXPECT_THAT(program, HasSubstr("lc rgb \"#999999\" lw 1 dt 1 title 'depth\\_1'"));
   EXPECT_THAT(program, HasSubstr("with yerrorbars lt 1 dt 1 lw 1 ps 0.8 title 'linear''s own'"));
   EXPECT_THAT(program, HasSubstr("set xtics ('0' 0, '1' 1)"));  // the third has three examples
-  EXPECT_THAT(program, HasSubstr("set ylabel 'accuracy, %'"));
+  EXPECT_THAT(program, HasSubstr("set ylabel 'accuracy in %'"));
 }
 
 TEST_F(ProfileFigureTest, RowsOfWhichNothingIsKnownAreLeftOut) {
@@ -91,7 +91,7 @@ TEST_F(ProfileFigureTest, OneStratumIsNoFigure) {
 // Baselines are lines in the legend, rows of ordered strata are lines with points.
 TEST_F(ProfileFigureTest, AColumnHasItsLegendBelow) {
   const std::string program = ProfileProgram(board_, 0, "p");
-  EXPECT_THAT(program, HasSubstr("set title 'listops, test split: accuracy, %'"));
+  EXPECT_THAT(program, HasSubstr("set title 'listops, test split: accuracy in %'"));
   EXPECT_THAT(program,
               HasSubstr("plot NaN with lines lc rgb \"#999999\" lw 1 dt 1 title 'depth_1', "
                         "NaN with linespoints lt 1 ps 0.5 title 'linear''s own'\n"));

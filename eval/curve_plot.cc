@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "eval/axis_title.h"
 #include "eval/curve_values.h"
 #include "eval/learned_numbers.h"
 #include "lra/progress.h"
@@ -191,9 +192,9 @@ std::string PlotRun(const RunRecord& record, const Metric& metric, int columns, 
     add(step, point.train(), &train_value);
     add(step, point.validation(), &value);
   }
-  PlotOptions options{.title = "loss, nats", .columns = columns, .rows = 14, .unicode = unicode};
+  PlotOptions options{.title = "loss in nats", .columns = columns, .rows = 14, .unicode = unicode};
   std::string text = PlotCurves({train_loss, loss}, options);
-  options.title = absl::StrCat(metric.name(), ", ", metric.traits().unit);
+  options.title = AxisTitle(metric);
   absl::StrAppend(&text, "\n", PlotCurves({train_value, value}, options));
   for (const LearnedCurve& learned : LearnedCurves(record.curve()))
     absl::StrAppend(&text, "\n", PlotLearned(learned, options));

@@ -61,8 +61,8 @@ TEST(PlotRun, HasLossAndAccuracyInPercent) {
   (*record.mutable_curve(2)->mutable_validation())[kAccuracy] = 0.5;
   record.mutable_curve(2)->set_validation_loss(1);
   const std::string text = PlotRun(record, **FindMetric(kAccuracy), 60, false);
-  EXPECT_THAT(text, HasSubstr("loss, nats  . train  o validation"));
-  EXPECT_THAT(text, HasSubstr("accuracy, %  . train  o validation"));
+  EXPECT_THAT(text, HasSubstr("loss in nats  . train  o validation"));
+  EXPECT_THAT(text, HasSubstr("accuracy in %  . train  o validation"));
   EXPECT_THAT(text, HasSubstr("    75 |"));
   EXPECT_THAT(text, HasSubstr("3,000"));
   for (const std::string& line : Lines(text)) EXPECT_LE(line.size(), 60u) << line;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/axis_title.h"
 #include "eval/curve_values.h"
 #include "eval/error_rate_test_util.h"
 #include "eval/score_text.h"
@@ -231,6 +232,22 @@ TEST(MetricTest, NumbersUnitsAndHeadings) {
   result.set_split_examples(10000);
   EXPECT_EQ(DescribeScoreWithInterval(Named(kNats), result, 0.95),
             "1.250 nats (2,000 targets, the first of 10,000)");
+}
+
+// "nats in nats" and "bits_per_token in bits/byte" would say it twice.
+TEST(MetricTest, AxisTitlesSayNothingTwice) {
+  EXPECT_EQ(AxisTitle(Named(kAccuracy)), "accuracy in %");
+  EXPECT_EQ(AxisTitle(Named("token_accuracy")), "token_accuracy in %");
+  EXPECT_EQ(AxisTitle(Named(kSequenceAccuracy)), "sequence_accuracy in %");
+  EXPECT_EQ(AxisTitle(Named(kErrorRate)), "error_rate in %");
+  EXPECT_EQ(AxisTitle(Named(kNats)), "nats");
+  EXPECT_EQ(AxisTitle(Named(kBitsPerToken)), "bits/token");
+  TaskSpec spec;
+  spec.set_content(TaskSpec::GREY_IMAGE);
+  EXPECT_EQ(AxisTitle(**MetricOf(spec, kBitsPerToken)), "bits/dim");
+  spec.set_content(TaskSpec::TEXT);
+  spec.set_vocabulary_size(257);
+  EXPECT_EQ(AxisTitle(**MetricOf(spec, kBitsPerToken)), "bits/byte");
 }
 
 TEST(MetricTest, ATaskThatNamesNoneIsJudgedByAccuracy) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "eval/axis_title.h"
 #include "eval/table_cost.h"
 #include "eval/table_writer.h"
 
@@ -240,7 +241,8 @@ std::string OpenSection(const LeaderboardTable& table, size_t index, size_t coun
                       traits.scale, traits.decimals, traits.is_higher_better ? 1 : 0),
       " data-cost-unit=\"", internal::IsPricedInDevices(table) ? "device-hours" : "core-hours",
       "\" data-unit=\"", EscapeHtml(traits.unit), "\" data-metric=\"", EscapeHtml(traits.name),
-      "\">\n<h2 id=\"", id, "-title\">", EscapeHtml(internal::TableTitle(index, count)), "</h2>\n",
+      "\" data-axis-title=\"", EscapeHtml(AxisTitle(*table.metric)), "\">\n<h2 id=\"", id,
+      "-title\">", EscapeHtml(internal::TableTitle(index, count)), "</h2>\n",
       table.differs.empty() ? "" : absl::StrCat("<p>", EscapeHtml(table.differs), "</p>\n"),
       "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-labelledby=\"", id, "-title\">\n");
 }

@@ -70,7 +70,7 @@ function curveFigures(runs, metric, width) {
         {title: `Loss in nats (${seeds})`, xName: 'step', width},
         pair('train_loss', 'validation_loss', 1)),
     lineChart(
-        {title: `${metric.name} in ${metric.unit} (${seeds})`, xName: 'step', width},
+        {title: `${metric.axisTitle} (${seeds})`, xName: 'step', width},
         pair('train', 'validation', metric.scale)),
   ].filter(Boolean);
   return figures.length ?
@@ -262,7 +262,7 @@ function profiles(runs, metric) {
                    ...run.profile.map(
                        (table) => makeTable(
                            `${table.by}: ${table.definition}`,
-                           [table.by, 'examples', `${metric.name} in ${metric.unit}`],
+                           [table.by, 'examples', metric.axisTitle],
                            table.rows.map((row) => {
                              const shown = (value) =>
                                  (metric.scale * value).toFixed(metric.decimals);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "bench/curve_figure.h"
 #include "bench/gnuplot.h"
+#include "eval/axis_title.h"
 #include "eval/curve_values.h"
 #include "eval/table_cost.h"
 #include "lra/files.h"
@@ -44,8 +45,7 @@ std::string Close(const std::string& stem, int height_points) {
 }
 
 std::string Name(const LeaderboardTable& table, size_t column) {
-  return absl::StrCat(table.tasks[column], ", ", table.metric->name(), " in ",
-                      table.metric_of(column).traits().unit);
+  return absl::StrCat(table.tasks[column], ", ", AxisTitle(table.metric_of(column)));
 }
 
 // A row that has a score in the column: one of whose runs trained.

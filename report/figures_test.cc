@@ -62,6 +62,24 @@ TEST(FiguresTest, CurvesAreMeansWithBands) {
               HasSubstr("$curve1 << END\n10 15 10 20\n20 30 20 40\nEND\n"));
 }
 
+TEST(FiguresTest, TitlesNameTheUnitOnce) {
+  const auto title = [](const std::string& metric) {
+    FoundRuns runs = Runs();
+    for (LocatedRecord& run : runs.runs) {
+      (*run.record.mutable_results(0)->mutable_sums()->mutable_totals())[kNats] = 3000;
+      for (CurvePoint& point : *run.record.mutable_curve())
+        (*point.mutable_validation())[kNats] = 2;
+    }
+    LeaderboardOptions options;
+    options.metric = metric;
+    const auto board = BuildLeaderboard(runs, {}, options);
+    EXPECT_TRUE(board.ok()) << board.status();
+    return FigureProgram(FigureKind::kCurves, board->tables[0], 0, runs.runs, "a");
+  };
+  EXPECT_THAT(title(kAccuracy), HasSubstr("set title 'validation: listops, accuracy in %'\n"));
+  EXPECT_THAT(title(kNats), HasSubstr("set title 'validation: listops, nats'\n"));
+}
+
 TEST(FiguresTest, CostIsInCoreHours) {
   FoundRuns runs = Runs();
   auto board = BuildLeaderboard(runs, {}, {});

@@ -12,7 +12,7 @@ class LeaderboardTable {
     this.heads = [...this.table.tHead.rows[0].cells];
     this.groups = [...this.table.tBodies];
     this.metric = {
-      name: section.dataset.metric,
+      axisTitle: section.dataset.axisTitle,
       unit: section.dataset.unit,
       scale: Number(section.dataset.scale),
       decimals: Number(section.dataset.decimals),
@@ -213,9 +213,8 @@ class LeaderboardTable {
         high: scaled('high')
       };
     });
-    const title = `${this.heads[column].dataset.column.slice(5)}: ${this.metric.name} in ${
-        this.metric.unit}, with its interval, against ${
-            this.costUnit} of a run`;
+    const title = `${this.heads[column].dataset.column.slice(5)}: ${
+        this.metric.axisTitle}, with its interval, against ${this.costUnit} of a run`;
     return pointChart({title, xName: `${this.costUnit} of a run`, width, height: 320}, points);
   }
 }

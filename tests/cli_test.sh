@@ -97,7 +97,7 @@ expect 2 'examples is missing' "$lra" power --seeds 5
 expect 2 'name two rows on record, or none; there are 1' "$lra" power majority --seeds 5
 expect 1 'seed' "$lra" diff "$(folder transformer)-s0" "$(folder transformer)-s1"
 expect 0 '' "$lra" diff "$run" "$run"
-expect 0 'accuracy, %' "$lra" watch "$run"
+expect 0 'accuracy in %' "$lra" watch "$run"
 expect 0 'listops +linear +fair@[0-9]+ +smoke +0 +6 of 6 +finished +.* % .test.$' "$lra" runs
 expect 0 '"method": "majority"' "$lra" runs runs --json
 expect 2 'nothing: does not exist' "$lra" runs nothing
