@@ -10,6 +10,7 @@
 #include "bench/gnuplot.h"
 #include "eval/ablation_text.h"
 #include "eval/metric.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
@@ -41,7 +42,7 @@ std::string LabelOf(const AblationResult& result, const AblationEffect& effect) 
 int LabelPixels(const AblationResult& result, const Effects& effects) {
   size_t longest = 0;
   for (const AblationEffect* effect : effects)
-    longest = std::max(longest, LabelOf(result, *effect).size());
+    longest = std::max(longest, CountCharacters(LabelOf(result, *effect)));
   return kCharacterPixels * static_cast<int>(longest + 2);
 }
 

@@ -43,6 +43,9 @@ TEST(EffectsFigure, LongLabelsWidenIt) {
   EXPECT_THAT(narrow, HasSubstr("svg size 712,"));  // 520 and 6 x 32 characters
   result.ablation.factors[0].levels[2] += "_of_more_characters";
   EXPECT_THAT(EffectsProgram(result, "e"), HasSubstr("svg size 826,"));
+  result = OneFactor();
+  for (int i = 0; i < 19; ++i) result.ablation.factors[0].levels[2] += "\u00fc";
+  EXPECT_THAT(EffectsProgram(result, "e"), HasSubstr("svg size 826,")) << "characters, not bytes";
 }
 
 // The first label is at the top, its interval a line below; the second has two lines.

@@ -11,6 +11,7 @@
 #include "bench/gnuplot.h"
 #include "eval/axis_title.h"
 #include "lra/check.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
@@ -99,7 +100,7 @@ struct ProfilePicture {
   std::vector<std::string> strata;
   std::vector<ProfileCurve> curves;
   // Names of more than a few letters would run into each other.
-  bool has_long_names() const { return strata.back().size() > 5; }
+  bool has_long_names() const { return CountCharacters(strata.back()) > 5; }
   std::string range() const {
     return absl::StrFormat("set xrange [-0.3:%d.3]\n", static_cast<int>(strata.size()) - 1);
   }
@@ -134,7 +135,8 @@ ColumnFigure ProfileColumn(const ProfilePicture& picture) {
   double below = kNamedAxisPoints;
   if (picture.has_long_names()) {
     size_t longest = 0;
-    for (const std::string& stratum : picture.strata) longest = std::max(longest, stratum.size());
+    for (const std::string& stratum : picture.strata)
+      longest = std::max(longest, CountCharacters(stratum));
     below += 3.3 * longest;  // letters 4.7 points wide that rise by 45 degrees
   }
   figure.plots.push_back(

@@ -104,6 +104,12 @@ TEST_F(ProfileFigureTest, LongNamesOfStrataAreSlanted) {
   EXPECT_THAT(program, HasSubstr("set xtics rotate by 45 right ('1 to 64' 0, '65 to 128' 1)"));
 }
 
+TEST_F(ProfileFigureTest, NamesOfStrataAreLongByCharacters) {
+  board_.headings[0].names = {"small", "gr\u00f6\u00dfe", "x"};
+  EXPECT_THAT(ProfileProgram(board_, 0, "p"),
+              HasSubstr("set xtics ('small' 0, 'gr\u00f6\u00dfe' 1)"));
+}
+
 TEST_F(ProfileFigureTest, IsDrawn) {
   const TestFolder folder;
   const auto drawn = DrawProfiles({board_}, folder.File("p"));

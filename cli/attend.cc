@@ -12,6 +12,7 @@
 #include "inspect/attention_maps.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "lra/text_columns.h"
 #include "nlohmann/json.hpp"
 
 namespace lra {
@@ -29,8 +30,8 @@ void Print(const AttendRequest& request, const Attended& attended) {
   }
   std::cout << " -> " << request.out_dir << "\n";
   for (const AttendedMap& map : attended.maps) {
-    std::cout << absl::StrFormat("  %-14s %d x %d  %s\n", map.name, map.tokens, map.tokens,
-                                 absl::StrJoin(map.files, " "));
+    std::cout << absl::StrFormat("  %s %d x %d  %s\n", PadRight(map.name, 14), map.tokens,
+                                 map.tokens, absl::StrJoin(map.files, " "));
   }
   if (!attended.has_coverage) {
     std::cout << "  no coverage: its weights are no shares of 1 (lra list attentions "

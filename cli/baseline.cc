@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
 #include "cli/experiment_flags.h"
@@ -22,6 +22,7 @@
 #include "inspect/open_checkpoint.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
@@ -95,10 +96,10 @@ BaselineRun RunOf(const BaselineResults& results, const BaselinePrediction& pred
 
 std::string Describe(const Metric& metric, const RunRecord& record, const SplitResult& result,
                      const std::string& folder) {
-  return absl::StrFormat("%s %-16s %6s %s of %s %s examples -> %s", record.config().task(),
-                         record.method(), metric.Number(metric.Value(result.sums())),
-                         metric.traits().unit, FormatCount(result.examples()), result.split(),
-                         folder);
+  return absl::StrCat(record.config().task(), " ", PadRight(record.method(), 16), " ",
+                      PadLeft(metric.Number(metric.Value(result.sums())), 6), " ",
+                      metric.traits().unit, " of ", FormatCount(result.examples()), " ",
+                      result.split(), " examples -> ", folder);
 }
 
 nlohmann::ordered_json ToJsonResult(const Metric& metric, const RunRecord& record,

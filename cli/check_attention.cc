@@ -3,10 +3,11 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "cli/check_report.h"
 #include "lra/status_macros.h"
+#include "lra/text_columns.h"
 #include "models/attention_facts.h"
 #include "models/conformance/against.h"
 #include "models/conformance/conformance.h"
@@ -21,6 +22,13 @@ using Json = nlohmann::ordered_json;
 
 // The fewest options refuse these sizes, of those that the suite tries.
 constexpr AttentionSizes kSuiteSizes = {2, 16, 35, 640};
+
+std::string TensorLine(absl::string_view verdict, absl::string_view tensor, absl::string_view shape,
+                       absl::string_view absolute, absl::string_view relative) {
+  return absl::StrCat("  ", PadRight(verdict, 6), "  ", PadRight(tensor, 28), " ",
+                      PadRight(shape, 20), " ", PadLeft(absolute, 10), "  ", PadLeft(relative, 10),
+                      "\n");
+}
 
 }  // namespace
 
@@ -55,8 +63,7 @@ absl::StatusOr<int> CompareAndPrint(const std::string& name, const std::vector<s
     std::cout << "attention " << name << " against " << against.file << " (" << report.dtype
               << (report.is_causal ? ", causal" : "") << ", longest sequence "
               << report.max_length_tokens << ", tolerance " << ErrorText(report.tolerance) << ")\n";
-    std::cout << absl::StrFormat("  %-6s  %-28s %-20s %10s  %10s\n", "", "tensor", "shape",
-                                 "absolute", "relative");
+    std::cout << TensorLine("", "tensor", "shape", "absolute", "relative");
   }
   for (const ComparedTensor& tensor : report.tensors) {
     failures += tensor.passed ? 0 : 1;
@@ -70,10 +77,9 @@ absl::StatusOr<int> CompareAndPrint(const std::string& name, const std::vector<s
       if (!tensor.not_finite.empty()) tensors.back()["not_finite"] = tensor.not_finite;
       continue;
     }
-    std::cout << absl::StrFormat("  %-6s  %-28s %-20s %10s  %10s\n",
-                                 tensor.passed ? "ok" : "FAILED", tensor.name,
-                                 absl::StrCat("[", absl::StrJoin(tensor.shape, ", "), "]"),
-                                 ErrorText(tensor.absolute), ErrorText(tensor.relative));
+    std::cout << TensorLine(tensor.passed ? "ok" : "FAILED", tensor.name,
+                            absl::StrCat("[", absl::StrJoin(tensor.shape, ", "), "]"),
+                            ErrorText(tensor.absolute), ErrorText(tensor.relative));
     if (!tensor.not_finite.empty()) std::cout << "          " << tensor.not_finite << "\n";
   }
   if (json != nullptr) {

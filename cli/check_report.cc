@@ -5,7 +5,10 @@
 #include <iostream>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "lra/text_columns.h"
 #include "nlohmann/json.hpp"
 
 namespace lra {
@@ -45,25 +48,34 @@ Json ToJson(const CheckedPlugin& checked) {
   return json;
 }
 
+std::string PromiseLine(absl::string_view verdict, absl::string_view id, absl::string_view promise,
+                        absl::string_view tried, absl::string_view worst, absl::string_view bound) {
+  return absl::StrCat("  ", PadRight(verdict, 6), "  ", PadRight(id, 4), " ", PadRight(promise, 64),
+                      " ", PadLeft(tried, 5), "  ", PadLeft(worst, 10), "  ", PadLeft(bound, 8),
+                      "\n");
+}
+
+std::string TraitLine(absl::string_view trait, absl::string_view declared,
+                      absl::string_view observed) {
+  return absl::StrCat("  ", PadRight(trait, 23), " ", PadRight(declared, 8), "  ", observed, "\n");
+}
+
 void Print(const CheckedPlugin& checked) {
   std::cout << checked.kind << " " << checked.name << ": " << checked.label << " ("
             << checked.source << ")\n";
-  std::cout << absl::StrFormat("  %-6s  %-4s %-64s %5s  %10s  %8s\n", "", "id", "promise", "tried",
-                               "worst", "bound");
+  std::cout << PromiseLine("", "id", "promise", "tried", "worst", "bound");
   for (const PromiseReport& promise : checked.promises) {
-    std::cout << absl::StrFormat("  %-6s  %-4s %-64s %5d  %10s  %8s\n",
-                                 promise.passed() ? "ok" : "FAILED", promise.id, promise.words,
-                                 promise.comparisons, ErrorText(promise.worst.measured),
-                                 ErrorText(promise.worst.bound));
+    std::cout << PromiseLine(promise.passed() ? "ok" : "FAILED", promise.id, promise.words,
+                             absl::StrCat(promise.comparisons), ErrorText(promise.worst.measured),
+                             ErrorText(promise.worst.bound));
     for (const ConformanceResult& failure : promise.failures) {
       std::cout << "            " << failure.detail << ": " << ErrorText(failure.measured)
                 << ", bound " << ErrorText(failure.bound) << "\n";
     }
   }
-  std::cout << absl::StrFormat("  %-23s %-8s  %s\n", "trait", "declared", "observed");
-  for (const TraitReport& trait : checked.traits) {
-    std::cout << absl::StrFormat("  %-23s %-8s  %s\n", trait.trait, trait.declared, trait.observed);
-  }
+  std::cout << TraitLine("trait", "declared", "observed");
+  for (const TraitReport& trait : checked.traits)
+    std::cout << TraitLine(trait.trait, trait.declared, trait.observed);
 }
 
 }  // namespace

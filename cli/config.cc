@@ -1,10 +1,10 @@
 // lra config: every resolved value of a run and where it came from. Takes the flags of `lra train`.
 #include "lra/config.h"
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -15,6 +15,7 @@
 #include "lra/fingerprint.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "lra/text_columns.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task_facts.h"
 #include "train/parameter_groups.h"
@@ -53,19 +54,15 @@ void PrintFields(const ResolvedConfig& resolved) {
 }
 
 void PrintText(const ResolvedConfig& resolved) {
-  const auto leaves = LeafFields(resolved.config);
-  size_t path_width = 0, value_width = 0;
-  for (const auto& [path, value] : leaves) {
-    path_width = std::max(path_width, path.size());
-    value_width = std::max(value_width, value.size());
-  }
-  for (const auto& [path, value] : leaves) {
+  std::vector<std::vector<std::string>> lines;
+  for (const auto& [path, value] : LeafFields(resolved.config)) {
     const std::string rule = ProtocolValueOf(resolved, path);
-    std::cout << absl::StrFormat("%-*s  %-*s  %s%s\n", static_cast<int>(path_width), path,
-                                 static_cast<int>(value_width), value, OriginOf(resolved, path),
-                                 rule.empty() ? "" : absl::StrCat("  (protocol: ", rule, ")"));
+    lines.push_back({path, value,
+                     absl::StrCat(OriginOf(resolved, path),
+                                  rule.empty() ? "" : absl::StrCat("  (protocol: ", rule, ")"))});
   }
-  std::cout << "\nconfig fingerprint  " << Fingerprint(resolved.config) << "\n"
+  std::cout << AlignedText(lines) << "\nconfig fingerprint  " << Fingerprint(resolved.config)
+            << "\n"
             << "cell fingerprint    " << CellFingerprint(resolved.config)
             << "  (without the seed)\n"
             << "view fingerprint    " << Fingerprint(resolved.config.view()) << "\n";
@@ -78,10 +75,8 @@ absl::Status ShowGroups(const ExperimentConfig& config, bool json) {
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MakeTask(config.task()));
   LRA_ASSIGN_OR_RETURN(const std::vector<ParameterGroup> groups,
                        ListParameterGroups(config, task->Spec()));
-  size_t width = 0;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const ParameterGroup& group : groups) {
-    width = std::max(width, group.name.size());
     rows.push_back({{"parameters", group.name},
                     {"scalars", group.scalars},
                     {"rate_at_step_0", group.first_rate},
@@ -93,15 +88,17 @@ absl::Status ShowGroups(const ExperimentConfig& config, bool json) {
     PrintJson({{"groups", rows}});
     return absl::OkStatus();
   }
-  std::cout << absl::StrFormat("%-*s  %12s  %11s  %11s  %12s  %12s\n", static_cast<int>(width),
-                               "parameters", "scalars", "rate step 0", "rate step 1",
-                               "largest rate", "weight decay");
+  std::vector<std::vector<std::string>> lines = {{"parameters", PadLeft("scalars", 12),
+                                                  "rate step 0", "rate step 1", "largest rate",
+                                                  "weight decay"}};
   for (const ParameterGroup& group : groups) {
-    std::cout << absl::StrFormat("%-*s  %12s  %11.4g  %11.4g  %12.4g  %12.4g\n",
-                                 static_cast<int>(width), group.name, FormatCount(group.scalars),
-                                 group.first_rate, group.second_rate, group.largest_rate,
-                                 group.weight_decay);
+    lines.push_back({group.name, PadLeft(FormatCount(group.scalars), 12),
+                     absl::StrFormat("%11.4g", group.first_rate),
+                     absl::StrFormat("%11.4g", group.second_rate),
+                     absl::StrFormat("%12.4g", group.largest_rate),
+                     absl::StrFormat("%12.4g", group.weight_decay)});
   }
+  std::cout << AlignedText(lines);
   return absl::OkStatus();
 }
 

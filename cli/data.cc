@@ -19,6 +19,7 @@
 #include "datasets/manifest.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "lra/text_columns.h"
 #include "nlohmann/json.hpp"
 #include "tasks/inventory.h"
 #include "tasks/join.h"
@@ -42,12 +43,17 @@ Json SplitsJson(const Manifest& manifest) {
   return splits;
 }
 
+// `origin` stands behind "examples".
+void PrintSplit(const std::string& name, int64_t examples, const std::string& origin,
+                int64_t tokens, const std::string& fingerprint) {
+  std::cout << "  " << PadRight(name, 10) << " " << PadLeft(FormatCount(examples), 9) << " examples"
+            << origin << " " << PadLeft(FormatCount(tokens), 13) << " tokens  "
+            << fingerprint.substr(0, 16) << "\n";
+}
+
 void PrintSplits(const Manifest& manifest) {
-  for (const ManifestSplit& split : manifest.splits()) {
-    std::cout << absl::StrFormat("  %-10s %9s examples %13s tokens  %s\n", split.name(),
-                                 FormatCount(split.examples()), FormatCount(split.tokens()),
-                                 split.content_fingerprint().substr(0, 16));
-  }
+  for (const ManifestSplit& split : manifest.splits())
+    PrintSplit(split.name(), split.examples(), "", split.tokens(), split.content_fingerprint());
 }
 
 template <class Duplicates>
@@ -78,9 +84,8 @@ void PrintCounts(const Manifest& manifest) {
     std::cout << "  ambiguous: " << FormatCount(split.ambiguous_examples()) << " examples of "
               << split.name() << ", whose input does not decide the label\n";
   }
-  for (const SkippedExamples& entry : manifest.skipped()) {
+  for (const SkippedExamples& entry : manifest.skipped())
     std::cout << "  left out: " << FormatCount(entry.count()) << ": " << entry.reason() << "\n";
-  }
 }
 
 template <class Duplicates, class Shared>
@@ -119,7 +124,8 @@ absl::Status List(const CommandContext& context) {
                      {"raw", status.raw}});
       continue;
     }
-    std::cout << absl::StrFormat("%-12s %-8s %s\n", status.task, status.state, status.description);
+    std::cout << PadRight(status.task, 12) << " " << PadRight(status.state, 8) << " "
+              << status.description << "\n";
     if (status.state == "present") {
       std::cout << absl::StrFormat("  %s: %s, %s examples, %s, canonical: %s\n", status.directory,
                                    status.origin, FormatCount(status.examples),
@@ -169,8 +175,7 @@ absl::Status RunPrepare(PrepareOptions options, const PartFlags& flags,
   if (flags.parts > 0 || flags.is_dry) {
     return absl::InvalidArgumentError(
         "--parts and --dry-run are about a cluster: add --executor slurm, or make single parts "
-        "with "
-        "--shard k/n");
+        "with --shard k/n");
   }
   LRA_ASSIGN_OR_RETURN(const PrepareResult result, Prepare(options));
   PrintPrepared(options.out, result.manifest, result.was_there, context);
@@ -272,15 +277,12 @@ absl::Status Export(ExportRequest request, const CommandContext& context) {
                    {"tokens", split.tokens},
                    {"fingerprint", split.fingerprint}});
     if (context.json) continue;
-    std::cout << absl::StrFormat("  %-10s %9s examples of stored %-10s %13s tokens  %s\n",
-                                 split.name, FormatCount(split.examples), split.stored_split,
-                                 FormatCount(split.tokens), split.fingerprint.substr(0, 16));
+    PrintSplit(split.name, split.examples,
+               absl::StrCat(" of stored ", PadRight(split.stored_split, 10)), split.tokens,
+               split.fingerprint);
   }
-  if (context.json) {
-    PrintJson({{"out", request.out}, {"splits", all}});
-  } else {
-    std::cout << request.out << "\n";
-  }
+  if (!context.json) std::cout << request.out << "\n";
+  if (context.json) PrintJson({{"out", request.out}, {"splits", all}});
   return absl::OkStatus();
 }
 

@@ -9,7 +9,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -23,6 +22,7 @@
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "lra/task_files.h"
+#include "lra/text_columns.h"
 #include "nlohmann/json.hpp"
 #include "suite/cells.h"
 #include "tasks/task_facts.h"
@@ -148,13 +148,12 @@ std::string Text(const Json& value) {
 void PrintObject(const Json& object, int indent) {
   size_t width = 0;
   for (const auto& [key, value] : object.items()) {
-    if (!value.is_object()) width = std::max(width, key.size());
+    if (!value.is_object()) width = std::max(width, CountCharacters(key));
   }
   for (const auto& [key, value] : object.items()) {
     const std::string margin(indent, ' ');
     if (!value.is_object()) {
-      std::cout << absl::StrFormat("%s%-*s  %s\n", margin, static_cast<int>(width), key,
-                                   Text(value));
+      std::cout << margin << PadRight(key, width) << "  " << Text(value) << "\n";
     } else if (!value.empty()) {
       std::cout << margin << key << "\n";
       PrintObject(value, indent + 2);
@@ -163,12 +162,11 @@ void PrintObject(const Json& object, int indent) {
 }
 
 void PrintItems(const Json& items) {
-  size_t width = 0;
-  for (const Json& item : items) width = std::max(width, Text(item["name"]).size());
-  for (const Json& item : items) {
-    std::cout << absl::StrFormat("  %-*s  ", static_cast<int>(width), Text(item["name"]));
-    std::cout << Text(item["description"]) << "\n";
-  }
+  // The first column is the margin.
+  std::vector<std::vector<std::string>> lines;
+  for (const Json& item : items)
+    lines.push_back({"", Text(item["name"]), Text(item["description"])});
+  std::cout << AlignedText(lines);
   if (items.empty()) std::cout << "  (none)\n";
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "lra/text_columns.h"
 #include "models/listing.h"
 #include "nlohmann/json.hpp"
 
@@ -22,12 +23,12 @@ std::string JoinNumbers(const Json& numbers) {
 }
 
 void PrintLine(absl::string_view key, absl::string_view value, size_t width) {
-  std::cout << absl::StrFormat("  %-*s  %s\n", static_cast<int>(width), key, value);
+  std::cout << "  " << PadRight(key, width) << "  " << value << "\n";
 }
 
 size_t LongestKey(const Json& object) {
   size_t width = 0;
-  for (const auto& [key, value] : object.items()) width = std::max(width, key.size());
+  for (const auto& [key, value] : object.items()) width = std::max(width, CountCharacters(key));
   return width;
 }
 
@@ -65,7 +66,7 @@ absl::StatusOr<Json> AttentionJson(const std::string& name, ExperimentChoice mod
 
 void PrintAttention(const Json& attention) {
   for (const char* key : {"name", "label", "description", "source"})
-    std::cout << absl::StrFormat("%-11s  %s\n", key, attention[key].get<std::string>());
+    std::cout << PadRight(key, 11) << "  " << attention[key].get<std::string>() << "\n";
   std::cout << "traits\n";
   for (const auto& [trait, words] : attention["traits"].items())
     PrintLine(trait, words.get<std::string>(), LongestKey(attention["traits"]));
@@ -73,8 +74,8 @@ void PrintAttention(const Json& attention) {
   for (const auto& [name, option] : attention["options"].items()) {
     const std::string value = option["default"].get<std::string>();
     PrintLine(name,
-              absl::StrFormat("%-12s (%s)", value.empty() ? "unset" : value,
-                              option["allowed"].get<std::string>()),
+              absl::StrCat(PadRight(value.empty() ? "unset" : value, 12), " (",
+                           option["allowed"].get<std::string>(), ")"),
               LongestKey(attention["options"]));
   }
   const Json& sizes = attention["sizes"];
@@ -85,9 +86,10 @@ void PrintAttention(const Json& attention) {
       sizes["H"].get<int64_t>(), sizes["D"].get<int64_t>(), sizes["E"].get<int64_t>(),
       sizes["L"].get<int64_t>());
   for (const Json& owned : attention["owns"]) {
-    std::cout << absl::StrFormat("  %-24s %-16s = %-20s %s\n", owned["name"].get<std::string>(),
-                                 owned["letters"].get<std::string>(), JoinNumbers(owned["shape"]),
-                                 owned["trained"].get<bool>() ? "trained" : "drawn and saved");
+    std::cout << "  " << PadRight(owned["name"].get<std::string>(), 24) << " "
+              << PadRight(owned["letters"].get<std::string>(), 16) << " = "
+              << PadRight(JoinNumbers(owned["shape"]), 20) << " "
+              << (owned["trained"].get<bool>() ? "trained" : "drawn and saved") << "\n";
   }
   if (attention["owns"].empty()) std::cout << "  nothing\n";
 }
@@ -122,10 +124,12 @@ void PrintParameters(const Json& counts, const ExperimentChoice& model) {
     const int64_t difference = count["difference"].get<int64_t>();
     PrintLine(
         name,
-        absl::StrFormat("%12s  %12s  %+8.2f %%%s", FormatCount(count["parameters"].get<int64_t>()),
-                        absl::StrCat(difference < 0 ? "-" : "+", FormatCount(std::abs(difference))),
-                        count["difference_percent"].get<double>(),
-                        count["is_larger"].get<bool>() ? "  above +10 %" : ""),
+        absl::StrCat(
+            PadLeft(FormatCount(count["parameters"].get<int64_t>()), 12), "  ",
+            PadLeft(absl::StrCat(difference < 0 ? "-" : "+", FormatCount(std::abs(difference))),
+                    12),
+            absl::StrFormat("  %+8.2f %%", count["difference_percent"].get<double>()),
+            count["is_larger"].get<bool>() ? "  above +10 %" : ""),
         width);
   }
 }

@@ -132,6 +132,14 @@ TEST_F(ProfileTest, TextAndJson) {
   EXPECT_EQ(json["place"], "as strong");
 }
 
+TEST_F(ProfileTest, NamesOfAnyAlphabetAreAligned) {
+  Profile profile = Make();
+  profile.tables[0].rows[0].name = "m\u00f6rk";
+  const std::string text = ProfileText(profile);
+  EXPECT_THAT(text, HasSubstr("  m\u00f6rk          5  100.00 %"));
+  EXPECT_THAT(text, HasSubstr("  large         3   33.33 %"));
+}
+
 TEST_F(ProfileTest, SaysWhenThereIsNothingToSay) {
   input_.strata = {};
   EXPECT_THAT(ProfileText(Make()), HasSubstr("cannot tell more: the task names no way to sort"));

@@ -1,12 +1,14 @@
 // How a profile is printed.
-#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "eval/profile.h"
 #include "lra/json_text.h"
 #include "lra/progress.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
@@ -22,36 +24,38 @@ std::string IntervalText(const Metric& metric, const std::optional<Interval>& in
   return absl::StrFormat("[%s, %s]", metric.Number(interval->low), metric.Number(interval->high));
 }
 
-std::string RowText(const Metric& metric, const ProfileRow& row, size_t width) {
-  std::string line =
-      absl::StrFormat("  %-*s  %8s", static_cast<int>(width), row.name, FormatCount(row.examples));
+// Numbers end below each other. The first column of a line is the margin.
+constexpr size_t kNumberCharacters = 8;
+
+std::vector<std::string> LineOf(const Metric& metric, const ProfileRow& row) {
+  std::vector<std::string> line = {"", row.name,
+                                   PadLeft(FormatCount(row.examples), kNumberCharacters)};
   if (row.examples > 0) {
-    absl::StrAppendFormat(&line, "  %8s  %s", metric.Text(row.value),
-                          IntervalText(metric, row.interval));
+    line.push_back(PadLeft(metric.Text(row.value), kNumberCharacters));
+    line.push_back(IntervalText(metric, row.interval));
   }
-  return absl::StrCat(line, "\n");
+  return line;
 }
 
 std::string TableText(const Metric& metric, const ProfileTable& table) {
-  size_t width = table.name.size();
-  for (const ProfileRow& row : table.rows) width = std::max(width, row.name.size());
-  std::string text =
-      absl::StrFormat("\nBy %s: %s.\n\n  %-*s  %8s  %8s  %s\n", table.name, table.definition,
-                      static_cast<int>(width), table.name, "examples", metric.name(),
-                      absl::StrFormat("%g %% interval", 100 * kProfileConfidence));
-  for (const ProfileRow& row : table.rows) absl::StrAppend(&text, RowText(metric, row, width));
-  return text;
+  std::vector<std::vector<std::string>> lines = {
+      {"", table.name, PadLeft("examples", kNumberCharacters),
+       PadLeft(metric.name(), kNumberCharacters),
+       absl::StrFormat("%g %% interval", 100 * kProfileConfidence)}};
+  for (const ProfileRow& row : table.rows) lines.push_back(LineOf(metric, row));
+  return absl::StrCat("\nBy ", table.name, ": ", table.definition, ".\n\n", AlignedText(lines));
 }
 
 std::string LadderText(const Profile& profile) {
   const Metric& metric = *profile.metric;
-  std::string text = absl::StrFormat("\nThe score is %s.\n\n  %-12s  %8s  same answer as the run\n",
-                                     LadderPlace(profile), "baseline", metric.name());
+  std::vector<std::vector<std::string>> lines = {{"", PadRight("baseline", 12),
+                                                  PadLeft(metric.name(), kNumberCharacters),
+                                                  "same answer as the run"}};
   for (const LadderStep& step : profile.ladder) {
-    absl::StrAppendFormat(&text, "  %-12s  %8s  %.1f %% of examples\n", step.name,
-                          metric.Text(step.value), 100 * step.agreement);
+    lines.push_back({"", step.name, PadLeft(metric.Text(step.value), kNumberCharacters),
+                     absl::StrFormat("%.1f %% of examples", 100 * step.agreement)});
   }
-  return text;
+  return absl::StrCat("\nThe score is ", LadderPlace(profile), ".\n\n", AlignedText(lines));
 }
 
 Json RowJson(const ProfileRow& row) {

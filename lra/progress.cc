@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
@@ -120,7 +121,7 @@ void Progress::Draw(absl::string_view detail, bool last) {
     return;
   }
   // A line that wraps cannot be redrawn, so it is cut.
-  if (!last) line.resize(std::min(line.size(), TerminalColumns() - 1));
+  if (!last) line.resize(EndOfCharacters(line, TerminalColumns() - 1));
   const bool color = WantsColor() && line.size() > options_.label.size();
   if (color)
     line = absl::StrCat("\033[1m", options_.label, "\033[0m", line.substr(options_.label.size()));

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "eval/metric.h"
 #include "eval/run_record.h"
@@ -16,6 +15,7 @@
 #include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "lra/text_columns.h"
 #include "lra/textproto.h"
 #include "nlohmann/json.hpp"
 
@@ -250,16 +250,14 @@ absl::Status RemoveFailure(const std::string& out, const SuiteCell& cell) {
 
 std::string StatusText(const std::vector<SuiteCell>& cells,
                        const std::vector<CellStatus>& statuses) {
-  size_t width = 0;
-  for (const SuiteCell& cell : cells) width = std::max(width, cell.name.size());
-  std::string text;
+  constexpr size_t kStateCharacters = 8;
+  std::vector<std::vector<std::string>> lines;
   for (size_t i = 0; i < cells.size(); ++i) {
-    const std::string line =
-        absl::StrFormat("%-*s  %-8s  %s", static_cast<int>(width), cells[i].name,
-                        CellStateName(statuses[i].state), DetailOf(statuses[i]));
-    absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
+    const std::string detail = DetailOf(statuses[i]);
+    lines.push_back({cells[i].name, PadRight(CellStateName(statuses[i].state), kStateCharacters),
+                     std::string(absl::StripTrailingAsciiWhitespace(detail))});
   }
-  return text;
+  return AlignedText(lines);
 }
 
 std::string StatusJson(const std::vector<SuiteCell>& cells,

@@ -78,6 +78,13 @@ TEST_F(SuiteStateTest, IsReadFromTheFolders) {
   EXPECT_EQ(ReadCellStatus(folder_.path(), cells_[3]).state, CellState::kWaiting);
 }
 
+TEST_F(SuiteStateTest, NamesOfAnyAlphabetAreAligned) {
+  const std::vector<SuiteCell> cells = {Cell("\u00fcbung", 0), Cell("linear", 0)};
+  EXPECT_EQ(StatusText(cells, ReadStatuses(folder_.path(), cells)),
+            "\u00fcbung-s0   waiting\n"
+            "linear-s0  waiting\n");
+}
+
 TEST_F(SuiteStateTest, AKilledRunMayHaveLackedMemory) {
   SuiteFailure failure;
   failure.set_signal(11);

@@ -17,6 +17,8 @@ Rules:
             or with an example that is set off by two spaces.
   json      Of the code: a C++ source that is no test makes text of JSON by JsonText() (lra/json_text.h), since dump()
             throws at bytes that are not UTF-8, which names of files may hold.
+  columns   Also of the code: text is aligned by PadRight() and its like (lra/text_columns.h), since the width of %8s
+            counts bytes, not characters.
 """
 import glob
 import os
@@ -172,6 +174,14 @@ def check_json(path, lines):
             yield number, "json: dump() throws at bytes that are not UTF-8; use JsonText() (lra/json_text.h)"
 
 
+def check_columns(path, lines):
+    if not path.endswith((".h", ".cc")) or path.endswith("_test.cc") or path.startswith("tests/"):
+        return
+    for number, line in enumerate(lines, 1):
+        if re.search(r"%[-+0]*(\d+|\*)(\.(\d+|\*))?s", line):
+            yield number, "columns: the width of a %s counts bytes; use PadRight() or its like (lra/text_columns.h)"
+
+
 def check(root):
     """Prints violations; returns their number, or -1 where there is nothing to check."""
     tree, files, failures = Tree(root), 0, 0
@@ -180,7 +190,8 @@ def check(root):
             text = file.read()
         files += 1
         found, lines = comments(path, text), text.split("\n")
-        broken = {*check_names(tree, path, found), *check_form(path, found, lines), *check_json(path, lines)}
+        broken = {*check_names(tree, path, found), *check_form(path, found, lines), *check_json(path, lines),
+                  *check_columns(path, lines)}
         for number, rule in sorted(broken):
             print(f"{path}:{number}: {rule}")
             failures += 1
@@ -195,6 +206,7 @@ CLEAN = {
     "docs/other.md": "## B, c\n", ".gitignore": "/build/\n/third_party/\n", "build/e.h": "// lra/none.h\n",
     "third_party/libtorch/e.h": "// Of others: lra/none.h\n", "tests/f.sh": "# Reads lra/a.h.\n",
     "lra/g.cc": "// See b.h, and core/io/x.h of another project.\n", "lra/h_test.cc": "auto a = json.dump();\n",
+    "lra/i.cc": 'auto a = Format("%s, %.4s, %8d %%, %5.1f", b);\n',
 }
 PLANTED = [
     ("files", "lra/p.h", "// See lra/gone.h.\n"), ("files", "lra/p.h", "int a;  /* lra/gone */\n"),
@@ -205,6 +217,7 @@ PLANTED = [
     ("rulers", "lra/p.cc", "// --- Title\n"), ("rulers", "lra/p.cc", "// -----\n"),
     ("width", "lra/p.h", "// " + "word " * 20 + "\n"), ("fragment", "lra/p.h", "// Of all examples.\n"),
     ("end", "lra/p.h", "// A sentence that goes on\n// and stops\n"), ("json", "lra/p.cc", "auto a = json.dump(2);\n"),
+    ("columns", "lra/p.cc", 'auto a = Format("%-8s", b);\n'), ("columns", "lra/p.cc", 'auto a = Format("%*s", 8, b);\n'),
 ]
 
 
