@@ -71,7 +71,8 @@ struct LeaderboardCell {
   std::vector<std::string> directories;
   int64_t examples = 0;
   // Runs that trained. A run that diverged did not, nor one that is not above the majority class;
-  // without a majority class on record every scored run counts as trained.
+  // without a majority class on record every scored run counts as trained, and so it does by
+  // sequence_accuracy, which says little of what was learned.
   int64_t trained = 0;
   // Runs that were stopped or are still going; not among the seeds.
   int64_t missing = 0;

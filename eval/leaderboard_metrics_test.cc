@@ -22,6 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 LocatedRecord By(const std::string& metric, LocatedRecord run, double nats = 1000) {
   run.record.mutable_spec()->set_metric_name(metric);
@@ -175,6 +176,38 @@ TEST(LeaderboardMetricsTest, SequencesAreShownOfRecordsThatCountThem) {
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kJson),
               HasSubstr("\"sequence_accuracy\": 0.25"));
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kCsv), HasSubstr(",sequence_accuracy,%,"));
+}
+
+// Guessing gets no sequence right as a whole, nor do runs that learned most of every one.
+TEST(LeaderboardMetricsTest, ARunWithoutAWholeSequenceHasNotFailed) {
+  std::vector<LocatedRecord> runs = {By(kNats, MakeBaseline("unigram", 200, "copy"))};
+  for (uint32_t seed = 0; seed < 3; ++seed)
+    runs.push_back(By(kNats, MakeRun({.method = "some", .task = "copy", .seed = seed})));
+  for (LocatedRecord& run : runs) {
+    auto& counts = *run.record.mutable_results(0)->mutable_sums()->mutable_counts();
+    counts[kSequences] = 2000;
+    counts[kExactSequences] = 0;
+  }
+  LocatedRecord diverged = By(kNats, MakeRun({.method = "lost", .task = "copy"}));
+  diverged.record.clear_results();
+  diverged.record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+  runs.push_back(diverged);
+  const Leaderboard board = Build(runs, kSequenceAccuracy);
+  const LeaderboardTable& table = board.tables.at(0);
+  ASSERT_THAT(Methods(table), UnorderedElementsAre("unigram", "some", "lost"));
+  for (const LeaderboardRow& row : table.rows) {
+    const LeaderboardCell& cell = row.cells.at(0).value();
+    EXPECT_EQ(cell.trained, row.method == "lost" ? 0 : cell.runs()) << row.method;
+    if (row.method != "some") continue;
+    EXPECT_EQ(cell.value, 0);
+    EXPECT_EQ(cell.interval->low, 0);
+    EXPECT_NEAR(cell.interval->high, 1 - std::pow(0.025, 1.0 / 2000), 1e-9);
+    EXPECT_EQ(cell.learned.runs_above, 0);
+  }
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              AllOf(HasSubstr("| FAIL 0/1 "), HasSubstr("| 0.000 [0.000, 0.184] (counts); 0/3 "),
+                    HasSubstr("sequence_accuracy does not tell which runs trained"),
+                    Not(HasSubstr("did not train")), Not(HasSubstr("nor is it known"))));
 }
 
 // A run with a bit a token.

@@ -255,6 +255,14 @@ std::string DescribeChance(const ColumnRuns& column) {
   return absl::StrCat(column.task, ": ", unjudged, unranked, ".");
 }
 
+// Why scores at guessing are no failures here; empty where they are.
+std::string DescribeUnjudged(const ColumnRuns& column) {
+  if (TellsTraining(column.metric()) || column.first_scored() == nullptr) return "";
+  return absl::StrCat(column.task, ": ", column.metric().name(),
+                      " does not tell which runs trained, since one may learn much and get no "
+                      "sequence right as a whole; so every scored run counts as trained.");
+}
+
 // A protocol looks at the test split once. A note tells of each run that looked more often.
 void AddTestLooks(const ColumnRuns& column, std::vector<std::string>* notes) {
   for (const Entry& entry : column.entries) {
@@ -363,7 +371,7 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
       notes.push_back(DescribeRuns(column));
       for (std::string note :
            {DescribeMethodRules(column), DescribeSelectionOnTest(column), DescribeUnscored(column),
-            DescribeMissingExamples(column), DescribeChance(column)}) {
+            DescribeMissingExamples(column), DescribeChance(column), DescribeUnjudged(column)}) {
         if (!note.empty()) notes.push_back(std::move(note));
       }
     }
