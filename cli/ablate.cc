@@ -61,18 +61,22 @@ void AddAblateCommand(CLI::App* app, CommandContext* context) {
   request->add_stopped = AddStoppedRuns;
   CLI::App* command = AddCommand(
       app, "ablate", "The effects of a suite's factors: main effects, interactions, in words");
-  AddOption(command, "folder", &request->folder,
+  AddOption(command, "suite", &request->folder,
             "A suite whose runs are in runs/SUITE, or the folder that `lra run` wrote",
             {.is_required = true});
   AddOption(command, "--baselines", &request->baselines,
-            "Folders of `lra baseline`'s records, which say which runs trained");
+            "Folders with more records of `lra baseline`, which say which runs trained (default: "
+            "none but the suite's folder)",
+            {.value = kFolderValue});
   AddOption(command, "--format", &flags->format, "md, csv or json (default: --out's, else md)",
             {.value = "md|csv|json"});
-  AddOption(command, "--out", &flags->out, "File to write (default: standard output)");
+  AddOption(command, "--out", &flags->out, "File to write (default: standard output)",
+            {.value = kFileValue});
   AddOption(
       command, "--figure", &flags->figure,
       "Draw the effects to PREFIX-1.svg, ... and learning curves to PREFIX-curves-1.svg, ..., "
-      "each also as .pdf and .png, a paper's column wide (needs gnuplot)");
+      "each also as .pdf and .png, a paper's column wide (needs gnuplot)",
+      {.value = kPrefixValue});
   AddSwitch(command, "--locality", &flags->locality,
             "Also say how local each cell attends, as `lra locality`, where checkpoints are kept "
             "(md, json)");
@@ -85,7 +89,7 @@ void AddAblateCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--metric", &request->metric,
             "Metric, e.g. nats; a wrong name lists them (default: the task's)",
             {.value = kMetricValue});
-  AddOption(command, "--confidence", &request->confidence, "Of intervals and verdicts",
+  AddOption(command, "--confidence", &request->confidence, "Confidence of intervals and verdicts",
             {.shows_default = true});
   AddThreads(command, &flags->threads);
   AddKernels(command, &context->kernels);

@@ -85,9 +85,11 @@ void AddAttendCommand(CLI::App* app, CommandContext* context) {
             "(default: 512, of images 1025)",
             {.allowed = FlagRules::kPositive});
   AddOption(command, "--threshold", &request->threshold,
-            "Of coverage: the heaviest keys of a query that gather more than this count",
+            "Coverage counts the heaviest keys of a query that gather more than this share of its "
+            "weight",
             {.shows_default = true, .allowed = FlagRules::kRange});
-  AddOption(command, "--out", &request->out_dir, "Folder for the maps", {.is_required = true});
+  AddOption(command, "--out", &request->out_dir, "Folder for the maps",
+            {.is_required = true, .value = kFolderValue});
   AddThreads(command, &request->threads);
   AddDevice(command, &request->device);
   AddKernels(command, &context->kernels);

@@ -144,19 +144,21 @@ void AddBaselineCommand(CLI::App* app, CommandContext* context) {
   BaselineRequest& request = flags->request;
   CLI::App* command = AddCommand(app, "baseline",
                                  "Record what needs no attention: the majority class and the "
-                                 "task's own bars");
+                                 "task's other baselines, the bars for runs");
   AddOption(
       command, "task", &request.task,
       "Task: `lra list tasks`, and its baselines: `lra list tasks NAME`; may be left out with "
       "--like",
       {.value = kTaskValue});
-  AddSwitch(command, "--all", &request.options.all, "Also those that take minutes");
+  AddSwitch(command, "--all", &request.options.all, "Also the baselines that take minutes");
   AddOption(
       command, "--like", &flags->like,
       "Run folder: data, view, protocol and preset are that run's, so that the baselines land "
-      "in its table");
+      "in its table",
+      {.value = kRunValue});
   AddData(command, &request.data_dir);
-  AddOption(command, "--out", &flags->out, "Folder of the run folders", {.shows_default = true});
+  AddOption(command, "--out", &flags->out, "Folder of the run folders",
+            {.shows_default = true, .value = kFolderValue});
   AddOption(command, "--split", &request.split,
             "Split to print; validation and test are recorded always",
             {.shows_default = true, .value = kSplitValue});

@@ -134,9 +134,9 @@ void AddStepModel(CLI::App* command, StepFlags* flags) {
             "float32, or in matrix products bfloat16 or, on CUDA, tf32",
             {.shows_default = true, .value = "float32|bfloat16|tf32"});
   AddDevice(command, &flags->device);
-  AddOption(command, "--dropout", &flags->dropout, "Of hidden states",
+  AddOption(command, "--dropout", &flags->dropout, "Dropout of hidden states",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 0.95});
-  AddOption(command, "--weight-dropout", &flags->weight_dropout, "Of attention weights",
+  AddOption(command, "--weight-dropout", &flags->weight_dropout, "Dropout of attention weights",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 0.95});
 }
 
@@ -157,9 +157,11 @@ void AddStepMeasuring(CLI::App* command, StepFlags* flags) {
             {.value = kKernelsValue});
   AddOption(command, "--against", &flags->plan.python,
             "A Python with torch: the same model in eager PyTorch (transformer, linear, "
-            "cosformer)");
+            "cosformer)",
+            {.value = kFileValue});
   AddSwitch(command, "--compile", &flags->plan.compiles, "With --against: torch.compile, too");
-  AddOption(command, "--beside", &flags->plan.other, "Another build of lra to compare with");
+  AddOption(command, "--beside", &flags->plan.other, "Another build of lra to compare with",
+            {.value = kFileValue});
   AddSwitch(command, "--no-profile", &flags->skips_profile,
             "Leave the pieces of a step out, which are measured on the CPU only");
 }
@@ -168,7 +170,8 @@ void AddStepMeasuring(CLI::App* command, StepFlags* flags) {
 
 void AddBenchFlags(CLI::App* command, BenchFlags* flags) {
   AddThreads(command, &flags->threads);
-  AddOption(command, "--out", &flags->out, "Write the result as JSON to this file, too");
+  AddOption(command, "--out", &flags->out, "Write the result as JSON to this file, too",
+            {.value = kFileValue});
 }
 
 absl::Status PrintBench(const std::string& text, const std::string& json, const BenchFlags& flags,
@@ -200,20 +203,23 @@ void AddBenchAttention(CLI::App* group, CommandContext* context) {
   AttentionPlan& plan = flags->plan;
   CLI::App* command = AddCommand(
       group, "attention",
-      "Every attention: growth of time and memory, and speed beside a plain composition");
-  AddOption(command, "--only", &flags->only, "Names of attentions, with commas",
+      "Every attention: growth of time and memory, and speed beside a composition of LibTorch's "
+      "operations");
+  AddOption(command, "--only", &flags->only, "Attentions, with commas (default: all)",
             {.value = kAttentionValue});
   AddOption(command, "--max-tokens", &plan.max_tokens, "Longest sequence of the growth tables",
             {.shows_default = true, .allowed = FlagRules::kPositive});
-  AddOption(command, "--speed-tokens", &plan.speed_tokens, "Tokens of a cell beside a composition",
+  AddOption(command, "--speed-tokens", &plan.speed_tokens,
+            "Tokens of a cell that is measured beside a composition",
             {.shows_default = true, .allowed = FlagRules::kPositive});
-  AddOption(command, "--cell-seconds", &plan.cell_seconds, "What one cell may take",
+  AddOption(command, "--cell-seconds", &plan.cell_seconds,
+            "Seconds that one cell, a measurement, may take",
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddSwitch(command, "--patient", &flags->is_patient, "Leave no cell out for the time it takes");
   AddOption(command, "--repetitions", &plan.repetitions, "Passes of a cell",
             {.shows_default = true, .allowed = FlagRules::kPositive});
-  AddSwitch(command, "--skip-growth", &plan.skips_growth, "No growth tables");
-  AddSwitch(command, "--skip-speed", &plan.skips_speed, "No compositions");
+  AddSwitch(command, "--skip-growth", &plan.skips_growth, "Leave the tables of growth out");
+  AddSwitch(command, "--skip-speed", &plan.skips_speed, "Leave the compositions out");
   AddKernels(command, &flags->kernels);
   AddBenchFlags(command, &flags->bench);
   SetBody(command, context,

@@ -86,9 +86,9 @@ void AddBenchData(CLI::App* group, CommandContext* context) {
             "Time preparing and verifying this task's data instead, into a temporary folder",
             {.value = kTaskValue});
   AddOption(command, "--raw", &flags->prepare.raw, "With --prepare: the archive to read",
-            {.needs = "--prepare"});
+            {.needs = "--prepare", .value = kFileValue});
   AddOption(command, "--prepare-set", &flags->prepare.sets,
-            "With --prepare: FIELD=VALUE of the task's options",
+            "With --prepare: a task option, e.g. max_depth=5",
             {.needs = "--prepare", .value = kTaskOptionValue});
   AddOption(command, "--repetitions", &flags->prepare.repetitions, "With --prepare: how often",
             {.shows_default = true, .allowed = FlagRules::kPositive});

@@ -210,7 +210,7 @@ absl::Status RunGenerate(const EfficiencyFlags& flags, const CommandContext& con
   return Draw(flags, records);
 }
 
-void AddSharedFlags(CLI::App* command, EfficiencyFlags* flags) {
+void AddSharedFlags(CLI::App* command, const char* usual_scopes, EfficiencyFlags* flags) {
   AddOption(command, "--attention", &flags->attentions,
             "Attentions with commas, with options NAME:OPTION=VALUE and NAME:causal (default: "
             "transformer,linear,cosformer)",
@@ -221,15 +221,18 @@ void AddSharedFlags(CLI::App* command, EfficiencyFlags* flags) {
       "official (6, 8 of 64, 2,048)",
       {.value = "small|released|official"});
   AddOption(command, "--scope", &flags->scopes,
-            "operator (the attention alone), model (default: operator; generate: both)",
+            absl::StrCat("operator (the attention alone), model (default: ", usual_scopes, ")"),
             {.value = "operator|model"});
   AddOption(command, "--dtype", &flags->dtypes,
             "float32 (the default), bfloat16 (in matrix products)", {.value = "float32|bfloat16"});
-  AddOption(command, "--batch", &flags->batches, "Examples while N grows (default: 1)");
-  AddOption(command, "--head-widths", &flags->head_widths, "Widths D (default: the size's)");
-  AddOption(command, "--cell-seconds", &flags->cell_seconds,
-            "What one cell may take; 0 = any time (default: the grid's, else 60)",
-            {.allowed = FlagRules::kNonNegative});
+  AddOption(command, "--batch", &flags->batches,
+            "Examples of a batch, whatever its length N (default: 1)");
+  AddOption(command, "--head-widths", &flags->head_widths,
+            "Widths D of a head (default: the size's)");
+  AddOption(
+      command, "--cell-seconds", &flags->cell_seconds,
+      "Seconds that one cell, a measurement, may take; 0 = any time (default: the grid's, else 60)",
+      {.allowed = FlagRules::kNonNegative});
   AddKernels(command, &flags->kernels);
   AddBenchFlags(command, &flags->bench);
 }
@@ -238,7 +241,8 @@ void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(
       command, "--grid", &flags->grid,
       "A table or figure of a paper (configs/efficiency); other flags go before what it says, but "
-      "--threads 0 leaves its threads");
+      "--threads 0 leaves its threads",
+      {.value = "GRID"});
   AddOption(command, "--tokens", &flags->tokens,
             "Lengths N: 512,1024 or 512..65536, which doubles (default: 512..65536)");
   AddOption(command, "--mode", &flags->modes,
@@ -246,7 +250,7 @@ void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
             "streaming",
             {.value = "training|forward|streaming"});
   AddOption(command, "--batch-tokens", &flags->batch_tokens,
-            "Tokens in a batch while N grows: B = this / N");
+            "Tokens of a batch, whatever its length N: it has this / N examples");
   AddOption(command, "--padding", &flags->paddings,
             "none (the default), half (lengths from N to N / 2)", {.value = "none|half"});
   AddOption(command, "--passes", &flags->passes, "Timed passes of a cell, at most (default: 5)",
@@ -255,33 +259,39 @@ void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
             "Passes before the timed ones, at most (default: 2)",
             {.allowed = FlagRules::kPositive});
   AddBytes(command, "--memory-budget", &flags->budget_bytes,
-           "Bytes of tensors, e.g. 4GB; what needs more is recorded as out of memory");
+           "Bytes of tensors, e.g. 4GB; what needs more is recorded as out of memory (default: no "
+           "limit)");
   AddOption(command, "--records", &flags->records,
             "File of measured cells, a line each; cells that it holds are not measured again "
-            "(default: GRID.jsonl with --grid, else efficiency.jsonl)");
+            "(default: GRID.jsonl with --grid, else efficiency.jsonl)",
+            {.value = kFileValue});
 }
 
 void AddScores(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(command, "--scores", &flags->scores.runs,
             "Run folders, or folders that hold some: their scores beside the speeds, and with "
-            "--figure a picture of both, PREFIX-scores-1.svg");
+            "--figure a picture of both, PREFIX-scores-1.svg",
+            {.value = kFolderValue});
 }
 
 void AddFigure(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(
       command, "--figure", &flags->figure,
       "Draw time and memory over N (over the width where all have one N) to PREFIX-1.svg, ..., "
-      "also as .pdf and .png, a paper's column wide (needs gnuplot)");
+      "also as .pdf and .png, a paper's column wide (needs gnuplot)",
+      {.value = kPrefixValue});
 }
 
 void AddTableFlags(CLI::App* command, EfficiencyFlags* flags) {
-  AddOption(command, "--table", &flags->table, "Measure nothing: tables of these record files");
+  AddOption(command, "--table", &flags->table, "Measure nothing: tables of these record files",
+            {.value = kFileValue});
   AddOption(command, "--format", &flags->format, "md or csv",
             {.shows_default = true, .value = "md|csv"});
   AddOption(command, "--published", &flags->published,
             "Printed speeds beside ours: cosformer2022, lra2020 (configs/published_speeds)");
   AddOption(command, "--reference", &flags->reference,
-            "Whose speed ratios are of, printed and of --scores", {.shows_default = true});
+            "Attention that ratios of speed are to, of --published and --scores",
+            {.shows_default = true});
   AddScores(command, flags);
   AddFigure(command, flags);
 }
@@ -292,7 +302,7 @@ void AddBenchEfficiency(CLI::App* group, CommandContext* context) {
   auto flags = std::make_shared<EfficiencyFlags>();
   CLI::App* command =
       AddCommand(group, "efficiency", "Time and memory over the length: records, tables, figures");
-  AddSharedFlags(command, flags.get());
+  AddSharedFlags(command, "operator", flags.get());
   AddGridFlags(command, flags.get());
   AddTableFlags(command, flags.get());
   SetBody(command, context,
@@ -310,7 +320,7 @@ void AddBenchGenerate(CLI::App* group, CommandContext* context) {
   auto flags = std::make_shared<EfficiencyFlags>();
   CLI::App* command =
       AddCommand(group, "generate", "A stream, token by token: time of a token, size of the state");
-  AddSharedFlags(command, flags.get());
+  AddSharedFlags(command, "both", flags.get());
   AddOption(command, "--tokens", &flags->tokens,
             "Lengths N: 512,1024 or 512..65536, which doubles (default: 512..8192)");
   AddOption(command, "--timed-tokens", &flags->passes, "Tokens timed after N others (default: 64)",

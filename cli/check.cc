@@ -144,25 +144,25 @@ void AddCheckCommand(CLI::App* app, CommandContext* context) {
             {.value = kPlugInValue});
   AddSwitch(command, "--all", &flags->all,
             "Everything, or everything of a kind (with --device or --dtype, no tasks)");
-  AddSets(command, &flags->set, "An option of what is checked, e.g. max_depth=5; repeatable",
+  AddSets(command, &flags->set, "An option of what is checked, e.g. max_depth=5; may be repeated",
           kOptionValue);
   AddOption(command, "--against", &flags->against.file,
-            "safetensors file with q, k, v, out and gradients of other code "
-            "(docs/checking_your_attention.md)");
+            "A safetensors file with q, k, v, out and gradients of other code "
+            "(docs/checking_your_attention.md)",
+            {.value = kFileValue});
   AddOption(command, "--tolerance", &flags->against.tolerance,
-            "Of --against: error relative to a tensor's largest value (default: 1e-5 for "
+            "Largest error that agrees, relative to a tensor's largest value (default: 1e-5 for "
             "float32, 1e-9 for float64)",
             {.allowed = FlagRules::kNonNegative, .needs = "--against"});
   AddOption(command, "--max-length", &flags->against.max_length_tokens,
-            "Of --against: the longest sequence that the attention is made for (default: the "
-            "file's)",
+            "The longest sequence that the attention is made for (default: the file's)",
             {.allowed = FlagRules::kNonNegative, .needs = "--against"});
   AddOption(command, "--device", &flags->trial.device,
-            "Of attentions and blocks: cpu, cuda, cuda:NUMBER, or fake, which computes on the host "
-            "in a GPU's place and refuses what a GPU would",
+            "Where attentions and blocks compute: cpu, cuda, cuda:NUMBER, or fake, which computes "
+            "on the host in a GPU's place and refuses what a GPU would",
             {.shows_default = true, .value = kDeviceValue});
   AddOption(command, "--dtype", &flags->trial.dtype,
-            "Of attentions and blocks: only the promises about float64, float32 or bfloat16",
+            "Only the promises of attentions and blocks about this type (default: all)",
             {.value = "float64|float32|bfloat16"});
   AddThreads(command, &flags->threads);
   AddKernels(command, &context->kernels);

@@ -24,15 +24,19 @@ void AddClusterFlags(CLI::App* command, ClusterFlags* flags) {
   AddOption(command, "--executor", &flags->executor,
             "local: processes of this machine; slurm: job arrays, submitted by sbatch",
             {.shows_default = true, .value = kExecutorValue});
-  AddOption(command, "--partition", &options->partition, "Slurm's partition");
-  AddOption(command, "--account", &options->account, "The account that Slurm charges");
+  AddOption(command, "--partition", &options->partition,
+            "Slurm's partition (default: the cluster's)");
+  AddOption(command, "--account", &options->account,
+            "The account that Slurm charges (default: the user's)");
   AddRepeated(command, "--sbatch", &options->sbatch_arguments,
               "A further argument of sbatch, over all others: --sbatch=--gpus=1; may be repeated",
               "ARGUMENT");
-  AddOption(command, "--at-most", &options->at_most, "Elements of the arrays that run at once",
+  AddOption(command, "--at-most", &options->at_most,
+            "Elements of the arrays that run at once (default: all)",
             {.allowed = FlagRules::kPositive});
   AddOption(command, "--time", &flags->time,
-            "Time limit of each element, e.g. 4h (default: from the prediction, with a margin)");
+            "Time limit of each element, e.g. 4h (default: from the prediction, with a margin)",
+            {.value = kTimeValue});
   AddBytes(command, "--memory", &flags->memory_bytes,
            "Memory of each element, e.g. 4GB (default: from the prediction, with a margin)");
 }

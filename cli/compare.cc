@@ -44,8 +44,8 @@ void AddCompareCommand(CLI::App* app, CommandContext* context) {
   request->add_stopped = AddStoppedRuns;
   CLI::App* command = AddCommand(
       app, "compare", "The difference of two rows, with interval, p and what could have been seen");
-  AddOption(command, "a", &request->a, "A row as `lra table` names it, or a folder of its runs");
-  AddOption(command, "b", &request->b, "The row to subtract");
+  AddOption(command, "A", &request->a, "A row as `lra table` names it, or a folder of its runs");
+  AddOption(command, "B", &request->b, "The row to subtract");
   AddOption(
       command, "--contrast", &flags->contrasts,
       "In place of A and B: weighted rows, e.g. \"A - B - C + D\", on the seeds that trained in "
@@ -63,7 +63,7 @@ void AddCompareCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--metric", &request->metric,
             "Metric, e.g. nats; a wrong name lists them (default: the task's)",
             {.value = kMetricValue});
-  AddOption(command, "--confidence", &request->confidence, "Of intervals and verdicts",
+  AddOption(command, "--confidence", &request->confidence, "Confidence of intervals and verdicts",
             {.shows_default = true});
   SetBody(command, context,
           "  lra compare cosformer transformer\n"

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/data_adopt.h"
 #include "cli/data_join.h"
+#include "cli/data_show.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
 #include "cli/prepare_on_cluster.h"
@@ -155,9 +156,8 @@ void PrintPrepared(const std::string& directory, const Manifest& manifest, bool 
     return;
   }
   std::cout << directory << ": " << manifest.spec().name() << ", " << manifest.origin();
-  if (manifest.has_part()) {
+  if (manifest.has_part())
     std::cout << ", part " << manifest.part().index() << "/" << manifest.part().parts();
-  }
   std::cout << ", canonical: " << YesNo(canonical)
             << (was_there ? "; it was there already, nothing was done\n" : "\n");
   PrintSplits(manifest);
@@ -195,9 +195,8 @@ void PrintReport(const std::string& directory, const VerifyReport& report) {
             << report.manifest.origin() << ", " << (report.ok() ? "valid" : "NOT VALID")
             << ", canonical: " << YesNo(report.canonical) << "\n";
   PrintSplits(report.manifest);
-  if (report.labels_checked > 0) {
+  if (report.labels_checked > 0)
     std::cout << "  labels evaluated anew: " << FormatCount(report.labels_checked) << "\n";
-  }
   PrintCounts(report.manifest);
   PrintDuplicates(report.duplicates);
   PrintSharedDocuments(report.shared_documents);
@@ -235,37 +234,6 @@ absl::Status Verify(const std::string& name, VerifyOptions options, const Comman
       absl::StrCat(directory, " is not valid: ", report->problems.size(), " problem(s)"));
 }
 
-struct ShowFlags {
-  std::string data, split, png;
-  int64_t count = 5;
-};
-
-absl::Status Show(const ShowFlags& flags, const CommandContext& context) {
-  if (!flags.png.empty()) {
-    LRA_RETURN_IF_ERROR(
-        DrawExamples(DataDirectoryOf(flags.data), flags.split, flags.count, flags.png));
-    std::cout << flags.png << "\n";
-    return absl::OkStatus();
-  }
-  LRA_ASSIGN_OR_RETURN(const std::vector<ShownExample> examples,
-                       ShowExamples(DataDirectoryOf(flags.data), flags.split, flags.count));
-  Json all = Json::array();
-  for (const ShownExample& example : examples) {
-    if (context.json) {
-      all.push_back({{"split", example.split},
-                     {"index", example.index},
-                     {"length_tokens", example.length_tokens},
-                     {"source", example.source},
-                     {"label", example.label}});
-    } else {
-      std::cout << example.split << "[" << example.index << "]  label " << example.label << "  "
-                << FormatCount(example.length_tokens) << " tokens\n  " << example.source << "\n";
-    }
-  }
-  if (context.json) PrintJson(all);
-  return absl::OkStatus();
-}
-
 absl::Status Export(ExportRequest request, const CommandContext& context) {
   request.data_dir = DataDirectoryOf(request.data_dir);
   LRA_ASSIGN_OR_RETURN(const std::vector<ExportedSplit> splits, ExportView(request));
@@ -294,13 +262,17 @@ void AddPrepare(CLI::App* data, CommandContext* context) {
             {.is_required = true, .value = kTaskValue});
   AddOption(command, "--raw", &options->raw,
             "Folder or archive of official files; - = an archive on standard input");
-  AddOption(command, "--out", &options->out, "Folder (default: $LRA_DATA/TASK, ./data/TASK)");
+  AddOption(command, "--out", &options->out,
+            "Folder of the data set (default: $LRA_DATA/TASK or, without LRA_DATA, ./data/TASK)",
+            {.value = kFolderValue});
   AddOption(command, "--seed", &options->seed,
             "Generate with this seed (default: the canonical one)");
   AddThreads(command, &options->threads);
-  AddSets(command, &options->set, "A task option, e.g. max_depth=5; repeatable", kTaskOptionValue);
+  AddSets(command, &options->set, "A task option, e.g. max_depth=5; may be repeated",
+          kTaskOptionValue);
   AddOption(command, "--shard", &options->shard,
-            "Make part k of n (k/n, k from 0) of generated data; see lra data join");
+            "Make only part k of n of generated data, k from 0, e.g. 0/4; see lra data join",
+            {.value = "k/n"});
   AddSwitch(command, "--force", &options->force, "Replace a data set that is there");
   AddPartFlags(command, flags.get());
   SetBody(command, context,
@@ -318,7 +290,8 @@ void AddJoin(CLI::App* data, CommandContext* context) {
       AddCommand(data, "join", "Put parts together that `prepare --shard` made, anywhere");
   AddOption(command, "parts", &options->parts, "Folders of all parts, in any order",
             {.is_required = true});
-  AddOption(command, "--out", &options->out, "Folder of the whole", {.is_required = true});
+  AddOption(command, "--out", &options->out, "Folder of the whole",
+            {.is_required = true, .value = kFolderValue});
   AddSwitch(command, "--remove-parts", removes_parts.get(),
             "Remove the parts once the whole is there");
   AddThreads(command, &options->threads);
@@ -344,22 +317,6 @@ void AddVerify(CLI::App* data, CommandContext* context) {
           [name, options, context] { return Verify(*name, *options, *context); });
 }
 
-void AddShow(CLI::App* data, CommandContext* context) {
-  auto flags = std::make_shared<ShowFlags>();
-  CLI::App* command = AddCommand(data, "show", "Print examples in readable form");
-  AddOption(command, "data", &flags->data, "Folder of a data set, or task",
-            {.is_required = true, .value = kDataValue});
-  AddOption(command, "--split", &flags->split, "A stored split (default: the first)");
-  AddOption(command, "--n", &flags->count, "How many, from the first",
-            {.shows_default = true, .allowed = FlagRules::kNonNegative});
-  AddOption(command, "--png", &flags->png,
-            "Draw images into this file, framed by label (0 red, 1 green)");
-  SetBody(command, context,
-          "  lra data show listops --n 3\n"
-          "  lra data show pathfinder32 --n 60 --png pathfinder32.png",
-          [flags, context] { return Show(*flags, *context); });
-}
-
 void AddExport(CLI::App* data, CommandContext* context) {
   auto request = std::make_shared<ExportRequest>();
   CLI::App* command = AddCommand(data, "export",
@@ -367,7 +324,8 @@ void AddExport(CLI::App* data, CommandContext* context) {
                                  "labels, and the original index of each example");
   AddOption(command, "data", &request->data_dir, "Folder of a data set, or task",
             {.is_required = true, .value = kDataValue});
-  AddOption(command, "--out", &request->out, "A new folder", {.is_required = true});
+  AddOption(command, "--out", &request->out, "A new folder",
+            {.is_required = true, .value = kFolderValue});
   AddOption(command, "--split", &request->splits, "Splits of the view",
             {.shows_default = true, .value = kSplitValue});
   AddSwitch(command, "--without-inputs", &request->without_inputs,
@@ -392,7 +350,7 @@ void AddDataCommand(CLI::App* app, CommandContext* context) {
   AddJoin(data, context);
   AddVerify(data, context);
   AddDataAdopt(data, context);
-  AddShow(data, context);
+  AddDataShow(data, context);
   AddExport(data, context);
 }
 

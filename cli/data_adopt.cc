@@ -18,7 +18,7 @@ void AddDataAdopt(CLI::App* data, CommandContext* context) {
   auto threads = std::make_shared<int>(0);
   CLI::App* command = AddCommand(
       data, "adopt", "Verify data that another program wrote, and give it rules to train under");
-  AddOption(command, "data", name.get(), "Its folder in $LRA_DATA or ./data, or the task",
+  AddOption(command, "data", name.get(), "Folder of a data set, or task",
             {.is_required = true, .value = kDataValue});
   AddThreads(command, threads.get());
   SetBody(command, context, "  lra data adopt mine\n  lra train --task mine --attention linear",

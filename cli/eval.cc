@@ -58,7 +58,8 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
       command, "--out", &request->out_dir,
       "Folder for record and predictions (default: evaluations/SPLIT-step-N in the run's "
       "folder, or beside a lone file with its name in front); one that holds a run or another "
-      "record is refused");
+      "record is refused",
+      {.value = kFolderValue});
   AddHalfLogits(command, &request->half_logits);
   AddThreads(command, &request->threads);
   AddDevice(command, &request->device);

@@ -55,11 +55,14 @@ void AddExportCommand(CLI::App* app, CommandContext* context) {
             "Run folder (its selected checkpoint or, while unfinished, its latest), checkpoint "
             "folder or weights file",
             {.is_required = true});
-  AddSwitch(command, "--pytorch", is_pytorch.get(),
-            "weights.safetensors, config.json and model.py, which needs torch alone");
+  AddSwitch(
+      command, "--pytorch", is_pytorch.get(),
+      "Needed, since there is no other form yet: weights.safetensors, config.json and model.py, "
+      "which needs torch alone");
   AddOption(command, "--checkpoint", &request->checkpoint,
-            "Of a run folder: selected, last or step-N", {.shows_default = true});
-  AddOption(command, "--out", &request->out_dir, "A new folder", {.is_required = true});
+            "Which checkpoint of a run folder: selected, last or step-N", {.shows_default = true});
+  AddOption(command, "--out", &request->out_dir, "A new folder",
+            {.is_required = true, .value = kFolderValue});
   SetBody(command, context,
           "  lra export runs/listops-cosformer-small-s0 --pytorch --out exported\n"
           "  python exported/model.py exported --tokens ids.npy\n"

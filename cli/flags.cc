@@ -10,6 +10,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "lra/parallel.h"
 
 namespace lra {
@@ -51,7 +52,7 @@ std::pair<double, double> BoundsOf(const FlagRules& rules) {
 template <class Number>
 std::string BoundsText(const FlagRules& rules) {
   const auto [least, largest] = BoundsOf<Number>(rules);
-  if (rules.allowed == FlagRules::kRange) return absl::StrCat(least, " to ", largest);
+  if (rules.allowed == FlagRules::kRange) return absl::StrFormat("%.10g to %.10g", least, largest);
   if (rules.allowed == FlagRules::kPositive && !std::is_integral_v<Number>) return "above 0";
   return std::isfinite(least) ? absl::StrCat("at least ", least) : "";
 }
@@ -108,7 +109,7 @@ CLI::Validator SizeValue() {
         }
         return absl::StrCat("is ", given, ", must be a size such as 800MB or 4GB");
       },
-      as_size.get_description());
+      "");
 }
 
 void Apply(const FlagRules& rules, CLI::App* command, CLI::Option* option) {
@@ -170,19 +171,25 @@ void AddSwitch(CLI::App* command, const std::string& name, bool* value, const st
 
 void AddBytes(CLI::App* command, const std::string& name, uint64_t* value,
               const std::string& text) {
-  command->add_option(name, *value, text)->transform(SizeValue())->transform(NotEmpty());
+  command->add_option(name, *value, text)
+      ->type_name("SIZE")
+      ->transform(SizeValue())
+      ->transform(NotEmpty());
 }
 
 void AddThreads(CLI::App* command, int* threads, const std::string& note) {
-  AddOption(
-      command, "--threads", threads,
-      "Threads, at most " + std::to_string(kMaxThreadsPerCore) + " times the cores; 0 = all cores" +
-          note,
-      {.allowed = FlagRules::kRange, .least = 0, .largest = static_cast<double>(MaxThreads())});
+  AddOption(command, "--threads", threads,
+            "Threads, at most " + std::to_string(kMaxThreadsPerCore) +
+                " times the cores; 0 = all cores" + note,
+            {.shows_default = true,
+             .allowed = FlagRules::kRange,
+             .least = 0,
+             .largest = static_cast<double>(MaxThreads())});
 }
 
 void AddDevice(CLI::App* command, std::string* device, const char* needs) {
-  AddOption(command, "--device", device, "cpu, cuda, cuda:NUMBER, or fake (lra check)",
+  AddOption(command, "--device", device,
+            "Where to compute: cpu, cuda, cuda:NUMBER, or fake, a GPU's stand-in for tests",
             {.shows_default = true, .needs = needs, .value = kDeviceValue});
 }
 
@@ -200,21 +207,25 @@ void AddHalfLogits(CLI::App* command, bool* half_logits) {
 
 void AddData(CLI::App* command, std::string* directory, const std::string& note) {
   AddOption(command, "--data", directory,
-            "Prepared data (default: $LRA_DATA/TASK, ./data/TASK" + note + ")");
+            "Folder of the prepared data (default: $LRA_DATA/TASK or, without LRA_DATA, "
+            "./data/TASK" +
+                note + ")",
+            {.value = kFolderValue});
 }
 
 void AddDataOfRun(CLI::App* command, std::string* directory, bool* allows_other) {
   AddOption(command, "--data", directory,
-            "Prepared data (default: the run's own or, where that is gone, $LRA_DATA/TASK, "
-            "./data/TASK)");
+            "Folder of the prepared data (default: the run's own or, where that is gone, "
+            "$LRA_DATA/TASK or, without LRA_DATA, ./data/TASK)",
+            {.value = kFolderValue});
   AddSwitch(command, "--other-data", allows_other,
-            "Take a split that holds other examples than the run's own");
+            "Allow a split that holds other examples than the run's own, which is refused else");
 }
 
 void AddRunsOfRows(CLI::App* command, std::vector<std::string>* runs) {
   AddRepeated(command, "--runs", runs,
               "A folder in which rows are looked for by name (default: runs); may be repeated",
-              "FOLDER");
+              kFolderValue);
 }
 
 }  // namespace lra

@@ -136,14 +136,14 @@ void AddGenerateCommand(CLI::App* app, CommandContext* context) {
             "latest)",
             {.is_required = true});
   AddOption(command, "--examples", &request->texts,
-            "How many: each completes an example, the split's first",
+            "Texts or pictures: each completes one of the split's first examples",
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddOption(command, "--given", &request->given_tokens,
             "First tokens of each example that are given (default: what the data gives; 0 needs no "
             "data)",
             {.allowed = FlagRules::kNonNegative});
   AddOption(command, "--prompt", &flags->prompt,
-            "Bytes that are given to each instead of an example's");
+            "A text whose bytes are given to each, instead of an example's first tokens");
   AddOption(command, "--tokens", &request->tokens,
             "Length of each, what is given included (default: the example's; without examples, the "
             "longest that the model is made for)",
@@ -152,19 +152,20 @@ void AddGenerateCommand(CLI::App* app, CommandContext* context) {
             "Logits are divided by it; 0 takes the likeliest token",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 100});
   AddOption(command, "--top-k", &request->top_k,
-            "Draws from so many of the likeliest tokens (0 = all)",
+            "Draw from so many of the likeliest tokens; 0 = all",
             {.shows_default = true, .allowed = FlagRules::kNonNegative});
   AddOption(command, "--seed", &request->seed, "Seed of the draws", {.shows_default = true});
   AddSwitch(command, "--recompute", &flags->recompute,
-            "Runs the model over the whole text for each token; for those that do not stream");
+            "Run the model over the whole text for each token; for those that do not stream");
   AddOption(command, "--png", &flags->png,
-            "Picture of what was given, completed, and the original; of pixels only");
+            "Also draw what was given, what was made of it and the original, for pictures only",
+            {.value = kFileValue});
   AddDataOfRun(command, &request->data_dir, &request->allows_other_data);
   AddOption(command, "--split", &request->split,
             "Split; a look at test is logged in the run's record",
             {.shows_default = true, .value = kSplitValue});
   request->threads = 1;
-  AddThreads(command, &request->threads, " (default: 1; a token is too little work to share)");
+  AddThreads(command, &request->threads, "; a token is too little work for more than one");
   AddDevice(command, &request->device);
   AddKernels(command, &context->kernels);
   SetBody(command, context,

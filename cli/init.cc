@@ -37,7 +37,7 @@ void AddInitCommand(CLI::App* app, CommandContext* context) {
   CLI::App* command =
       AddCommand(app, "init", "Write a run file with comments, to be edited and trained");
   AddOption(command, "file", &flags->file, "The file, which must not exist",
-            {.shows_default = true});
+            {.shows_default = true, .value = kFileValue});
   AddNewExperimentFlags(command, &flags->choice);
   SetBody(command, context,
           "  lra init\n"

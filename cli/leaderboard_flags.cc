@@ -39,7 +39,7 @@ void AddLeaderboardFlags(CLI::App* command, LeaderboardFlags* flags) {
   AddOption(command, "--metric", &flags->options.metric,
             "Metric to show, e.g. nats; a wrong name lists them (default: the task's)",
             {.value = kMetricValue});
-  AddOption(command, "--confidence", &flags->options.confidence, "Of the intervals",
+  AddOption(command, "--confidence", &flags->options.confidence, "Confidence of the intervals",
             {.shows_default = true});
 }
 

@@ -245,12 +245,12 @@ void AddListCommand(CLI::App* app, CommandContext* context) {
             "Count the parameters of each attention's model, and compare them with the "
             "transformer's");
   AddSwitch(command, "--markdown", &flags->markdown, "Protocols as the page docs/protocols.md");
-  AddOption(command, "--task", &flags->model.task, "Task of the models that sizes are of",
+  AddOption(command, "--task", &flags->model.task, "Task of the models whose sizes are shown",
             {.shows_default = true, .value = kTaskValue});
   AddOption(command, "--preset", &flags->model.preset, "Sizes of these models",
             {.shows_default = true, .value = kPresetValue});
   AddSets(command, &flags->model.sets,
-          "A field of these models, e.g. block.name=mixer; repeatable");
+          "A field of these models, e.g. block.name=mixer; may be repeated");
   SetBody(command, context,
           "  lra list attentions --params\n"
           "  lra list attentions cosformer\n"

@@ -88,7 +88,8 @@ void AddLocalityCommand(CLI::App* app, CommandContext* context) {
   AddSwitch(command, "--heads", &flags->by_head, "A line for each head as well");
   AddOption(command, "--format", &flags->format, "md, csv or json (default: --out's, else md)",
             {.value = "md|csv|json"});
-  AddOption(command, "--out", &flags->out, "File to write (default: standard output)");
+  AddOption(command, "--out", &flags->out, "File to write (default: standard output)",
+            {.value = kFileValue});
   AddThreads(command, &request.threads);
   AddKernels(command, &context->kernels);
   SetBody(command, context,

@@ -54,7 +54,8 @@ void AddPapersCommand(CLI::App* app, CommandContext* context) {
             {.value = kPaperValue});
   AddOption(command, "--records", &flags->records,
             absl::StrCat("Folder of the results that are kept, one folder a suite (default: ",
-                         PaperPageOptions().records, ")"));
+                         PaperPageOptions().records, ")"),
+            {.value = kFolderValue});
   SetBody(command, context,
           "  lra papers\n"
           "  lra papers cosformer2022\n"

@@ -76,9 +76,12 @@ void AddPowerCommand(CLI::App* app, CommandContext* context) {
             "Two rows on record, as in `lra compare`, whose scatter is taken (default: assumed)");
   AddOption(command, "--examples", &request.examples,
             "Examples of the split (default: those of the rows)");
-  AddOption(command, "--seeds", &request.seeds, "Seeds of each row");
-  AddOption(command, "--difference", &request.difference,
-            "True difference to be seen, in points or the unit of the rows' metric");
+  AddOption(command, "--seeds", &request.seeds,
+            "Seeds of each row; without it, how many --difference needs is said");
+  AddOption(
+      command, "--difference", &request.difference,
+      "True difference to be seen, in points or the unit of the rows' metric; without it, the "
+      "smallest that --seeds see is said");
   AddOption(command, "--seed-sd", &flags->seed_sd,
             absl::StrCat("Assumed without rows: standard deviation over seeds of the difference, "
                          "in points (default: ",
@@ -89,7 +92,7 @@ void AddPowerCommand(CLI::App* app, CommandContext* context) {
                          request.disagreement_percent, ")"));
   AddOption(command, "--power", &request.power_percent, "Probability of seeing it, in percent",
             {.shows_default = true});
-  AddOption(command, "--confidence", &request.confidence, "Of the comparison",
+  AddOption(command, "--confidence", &request.confidence, "Confidence of the comparison",
             {.shows_default = true});
   AddRunsOfRows(command, &flags->compare.runs);
   AddOption(command, "--task", &flags->compare.task, "The rows' task, where they have several",

@@ -173,7 +173,7 @@ absl::Status SubmitMissing(const Preparation& preparation, const std::string& ou
 void AddPartFlags(CLI::App* command, PartFlags* flags) {
   AddClusterFlags(command, &flags->cluster);
   AddOption(command, "--parts", &flags->parts,
-            "With --executor slurm: parts that the cluster makes and then joins",
+            "With --executor slurm, which needs it: parts that the cluster makes and then joins",
             {.allowed = FlagRules::kRange, .least = 1, .largest = kMostElements});
   AddSwitch(command, "--dry-run", &flags->is_dry,
             "With --executor slurm: only print what would be submitted");

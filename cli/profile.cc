@@ -159,9 +159,9 @@ void AddProfileCommand(CLI::App* app, CommandContext* context) {
       command, "--figure", &flags->figure,
       "Draw each way to sort the examples to PREFIX-1.svg, ..., also as .pdf and .png, a paper's "
       "column wide (needs gnuplot)",
-      {.value = "PREFIX"});
+      {.value = kPrefixValue});
   AddOption(command, "--out", &flags->out, "Write tables as JSON to this file, too",
-            {.value = "FILE"});
+            {.value = kFileValue});
   AddSwitch(
       command, "--perturb", &request.perturbs,
       "Also run the models on texts whose blocks or windows are shuffled, or on images whose "

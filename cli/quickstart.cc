@@ -86,7 +86,8 @@ void AddQuickstartCommand(CLI::App* app, CommandContext* context) {
   CLI::App* command = AddCommand(app, "quickstart",
                                  "From nothing to a first table, in minutes: ListOps data, three "
                                  "attentions trained, a leaderboard");
-  AddOption(command, "--out", out.get(), "Folder of the run folders", {.shows_default = true});
+  AddOption(command, "--out", out.get(), "Folder of the run folders",
+            {.shows_default = true, .value = kFolderValue});
   SetBody(command, context,
           "  lra quickstart\n"
           "  lra quickstart --out runs/first --json",

@@ -102,9 +102,11 @@ void AddReportCommand(CLI::App* app, CommandContext* context) {
   CLI::App* command = AddCommand(
       app, "report", "Make one HTML page from run records: leaderboard, and the runs behind it");
   AddRunsArgument(command, &flags->board);
-  AddOption(command, "--out", &flags->out, "Page to write", {.shows_default = true});
+  AddOption(command, "--out", &flags->out, "Page to write",
+            {.shows_default = true, .value = kFileValue});
   AddOption(command, "--figures", &flags->figures,
-            "Folder for figures as SVG, PDF and PNG, a column wide (needs gnuplot)");
+            "Folder for figures as SVG, PDF and PNG, a paper's column wide (needs gnuplot)",
+            {.value = kFolderValue});
   AddLeaderboardFlags(command, &flags->board);
   SetBody(command, context,
           "  lra report runs\n"

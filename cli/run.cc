@@ -40,10 +40,12 @@ void AddRunCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "suite", &flags->suite,
             "A suite (`lra list suites`), or the path of a file like these",
             {.is_required = true, .value = kSuiteValue});
-  AddOption(command, "--out", &flags->out, "Folder of the run folders (default: runs/SUITE)");
+  AddOption(command, "--out", &flags->out, "Folder of the run folders (default: runs/SUITE)",
+            {.value = kFolderValue});
   AddOption(command, "--init-from", &flags->init_from,
-            "The run, checkpoint or weights file whose encoder those runs start from that set "
-            "encoder_weights_sha256={init-from}");
+            "A run, checkpoint or weights file; runs for which the suite sets "
+            "encoder_weights_sha256={init-from} start from its encoder",
+            {.value = kRunValue});
   AddSwitch(
       command, "--dry-run", &flags->how.is_dry,
       "Only measure some steps, and print the time, memory and disk that the runs will take, and "

@@ -74,19 +74,22 @@ void AddScoreCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--predictions", &flags->files.predictions,
             ".npy of logits [examples, C] or classes [examples], in the data set's order without "
             "an index; or .npz with arrays predictions and index",
-            {.is_required = true});
+            {.is_required = true, .value = kFileValue});
   AddOption(command, "--index", &flags->files.index,
-            ".npy of the original index of each row, in any order: lra data export");
+            ".npy of the original index of each row, in any order, as lra data export writes it "
+            "(default: rows are in the data set's order)",
+            {.value = kFileValue});
   AddOption(command, "--name", &flags->name, "The row's name", {.is_required = true});
   AddOption(command, "--description", &flags->description,
             "What the row is, for the table's notes");
-  AddOption(command, "--seed", &flags->seed, "Repeats of a row differ in it",
+  AddOption(command, "--seed", &flags->seed, "Seed of the row, in which its repeats differ",
             {.shows_default = true});
   AddOption(command, "--split", &request.split, "Split; a look at test is recorded",
             {.shows_default = true, .value = kSplitValue});
   AddViewFlags(command, &request.view);
   AddOption(command, "--out", &flags->out,
-            "Folder of the record (default: runs/external-NAME-TASK, -sSEED after it unless 0)");
+            "Folder of the record (default: runs/external-NAME-TASK, -sSEED after it unless 0)",
+            {.value = kFolderValue});
   AddThreads(command, &request.threads);
   SetBody(command, context,
           "  lra score --data listops --predictions p.npy --name mine\n"

@@ -317,15 +317,17 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags) {
             "Keep each worker on cores of its own, as many as its threads, which no other suite of "
             "this user pins workers to; where too few are free, it runs unpinned");
   AddOption(command, "--budget", &flags->budget,
-            "Time after which runs are saved and stopped, e.g. 2h or 90m");
-  AddOption(command, "--shard", &flags->shard, "Only part k of n of the runs (k/n, k from 0)");
+            "Time after which runs are saved and stopped, e.g. 2h or 90m (default: none)",
+            {.value = kTimeValue});
+  AddOption(command, "--shard", &flags->shard,
+            "Only part k of n of the runs, k from 0, e.g. 0/4 (default: all)", {.value = "k/n"});
   AddSwitch(command, "--retry-failed", &flags->retries_failed,
             "Train again what ended without a record");
   AddRepeated(
       command, "--reuse", &flags->reuse,
       "Copy runs of this suite that have ended (finished or diverged) in this folder or one "
-      "in it, with the same settings, seed and data, e.g. runs",
-      "FOLDER");
+      "in it, with the same settings, seed and data, e.g. runs; may be repeated",
+      kFolderValue);
 }
 
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,

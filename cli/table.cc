@@ -76,7 +76,8 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--format", &flags->format,
             "md, csv, tex, json or html (default: --out's, else md)",
             {.value = "md|csv|tex|json|html"});
-  AddOption(command, "--out", &flags->out, "File to write (default: standard output)");
+  AddOption(command, "--out", &flags->out, "File to write (default: standard output)",
+            {.value = kFileValue});
   AddOption(command, "--style", &flags->style,
             "paper = LaTeX that fits a paper's column or page: aligned, best in bold, with a label",
             {.shows_default = true, .value = "plain|paper"});
@@ -92,7 +93,7 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--verify-examples", &flags->verify.examples,
             "How many predictions of each split and checkpoint are made anew, at least; 0 = all",
             {.shows_default = true, .allowed = FlagRules::kNonNegative, .needs = "--verify"});
-  AddThreads(command, &flags->verify.threads, ", for --verify");
+  AddThreads(command, &flags->verify.threads, "; with --verify alone");
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra table runs\n"

@@ -8,12 +8,13 @@
 namespace lra {
 
 void TrainFlags::Add(CLI::App* command, CommandContext* context) {
-  constexpr FlagRules kCount = {.allowed = FlagRules::kNonNegative};
+  constexpr FlagRules kCount = {.shows_default = true, .allowed = FlagRules::kNonNegative};
   AddExperimentFlags(command, &experiment_);
   AddData(command, &data_dir_);
   AddOption(command, "--out", &out_dir_,
             "Run folder (default: runs/TASK-ATTENTION-PRESET-sSEED, with what differs from the "
-            "defaults in front of -sSEED; with several seeds -sSEED is added)");
+            "defaults in front of -sSEED; with several seeds -sSEED is added)",
+            {.value = kFolderValue});
   AddOption(command, "--seeds", &seeds_,
             "Seeds, e.g. 0, 0-4 or 0-2,7 (default: the configuration's)");
   AddSwitch(command, "--resume", &resume_,
@@ -22,26 +23,29 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
       command, "--from", &from_,
       "Start a new run from the weights of a checkpoint, a run (its selected checkpoint) or a "
       "weights file, with a fresh optimiser; train.steps, data, schedule and dropout may differ, "
-      "the model may not");
+      "the model may not",
+      {.value = kRunValue});
   AddOption(command, "--init-from", &init_from_,
             "Start a new run from the encoder of a checkpoint, a run or a weights file, under a "
-            "fresh head: for another task that reads the same ids, or another attention");
+            "fresh head: for another task that reads the same ids, or another attention",
+            {.value = kRunValue});
   AddDevice(command, &device_);
   AddOption(command, "--graphs", &graphs_,
             "Whether a device repeats the work of a step as a CUDA graph (auto: where it can)",
             {.shows_default = true, .value = kGraphsValue});
   AddOption(command, "--at-once", &at_once_,
-            "Of several seeds, train so many side by side in this process, a step of each in turn: "
-            "small models fill a GPU together",
+            "Seeds that train side by side in this process, a step of each in turn: small models "
+            "fill a GPU together",
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddThreads(command, &threads_, ". The last digits of a result depend on it");
   AddKernels(command, &context->kernels);
   AddOption(command, "--checkpoint-every", &checkpoint_every_,
-            "Steps between extra checkpoints (one is made at every validation)", kCount);
+            "Steps between extra checkpoints, beside the one at every validation; 0 = none",
+            kCount);
   AddOption(command, "--checkpoint-minutes", &checkpoint_minutes_,
             "A checkpoint is also made once so many minutes have passed without one; 0 = never. "
             "SIGUSR1 asks for one at once",
-            {.shows_default = true, .allowed = FlagRules::kNonNegative});
+            kCount);
   AddOption(command, "--keep-checkpoints", &keep_checkpoints_,
             "Newest checkpoints that stay, beside the best one",
             {.shows_default = true, .allowed = FlagRules::kPositive});

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Completes command lines as a shell would, and looks for every subcommand and flag in the manual page.
+# Completes command lines as a shell would, looks for every subcommand and flag in the manual page, and holds what flags say of their values
+# against what every flag must say.
 # usage: shell_help_test.sh LRA
 set -euo pipefail
 lra=$(realpath "$1")
@@ -127,5 +128,35 @@ if command -v mandoc >/dev/null; then
   # The page has no date: the same program prints the same page.
   mandoc -Tlint -Wwarning lra.1 | grep -v 'missing date' >lint && fail "mandoc: $(head -5 lint)"
 fi
+
+# --- What flags say of their values ---
+
+"$lra" man --json >lra.json
+python3 - <<'EOF' || failures=$((failures + 1))
+import json, re, sys
+
+def flags(command):
+    for flag in command["flags"]:
+        yield command["command"], flag
+    for below in command["commands"]:
+        yield from flags(below)
+
+WRITTEN = {"--out", "--figure", "--figures", "--records"}
+faults = []
+for command, flag in flags(json.load(open("lra.json"))):
+    value, text = flag["value"], flag["text"]
+    is_open = re.match(r"(INT|UINT|FLOAT|SIZE)\b", value) and not flag["is_required"] and not flag["default"]
+    if is_open and not re.search(r"\bdefault\b|\binstead\b|without it|which needs it", text):
+        faults.append(f"{command} {flag['name']}: does not say what holds without it")
+    if flag["name"] in WRITTEN and value == "TEXT":
+        faults.append(f"{command} {flag['name']}: is it a FILE, a FOLDER or a PREFIX?")
+    if re.search(r"\de[+-]\d|kb\(", value):
+        faults.append(f"{command} {flag['name']}: {value} is no value for people")
+    if text.startswith("Of ") or "repeatable" in text:
+        faults.append(f"{command} {flag['name']}: \"{text}\" begins in the middle, or says \"repeatable\" for \"may be repeated\"")
+for fault in faults:
+    print("FAILED:", fault)
+sys.exit(bool(faults))
+EOF
 [ $failures = 0 ] && echo "ok: $commands commands"
 exit $((failures > 0))
