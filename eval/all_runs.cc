@@ -65,18 +65,23 @@ Estimate AverageEstimate(absl::Span<const Estimate> parts) {
   LRA_CHECK(!parts.empty());
   const auto tasks = static_cast<double>(parts.size());
   Estimate average;
-  double welch = 0, least = 0;
+  double welch_seeds = 0, welch_examples = 0, least = 0;
   bool is_bound = false;
   for (const Estimate& part : parts) {
     const double seeds = part.seed_variance / Square(tasks);
+    const double examples = part.example_variance / Square(tasks);
     average.mean += part.mean / tasks;
     average.seed_variance += seeds;
-    if (seeds > 0) welch += Square(seeds) / part.seed_degrees;
-    average.example_variance += part.example_variance / Square(tasks);
+    if (seeds > 0) welch_seeds += Square(seeds) / part.seed_degrees;
+    average.example_variance += examples;
+    if (examples > 0) welch_examples += Square(examples) / part.example_degrees;
     least += part.least_example_variance.value_or(part.example_variance) / Square(tasks);
     is_bound |= part.least_example_variance.has_value();
   }
-  if (welch > 0) average.seed_degrees = Square(average.seed_variance) / welch;
+  // Without end where every part's are.
+  if (welch_seeds > 0) average.seed_degrees = Square(average.seed_variance) / welch_seeds;
+  if (welch_examples > 0)
+    average.example_degrees = Square(average.example_variance) / welch_examples;
   if (is_bound) average.least_example_variance = least;
   return average;
 }

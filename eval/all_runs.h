@@ -44,8 +44,8 @@ struct MeanOfAll {
 // width and Clopper-Pearson's of k/S in squares. Needs k >= 1.
 MeanOfAll AllRunsMean(const TaskPart& part, double confidence);
 
-// The mean over T tasks of equal weight, the tasks fixed, with Welch's degrees of freedom and the
-// normal quantile for examples. Parts with failures enter with their all-runs mean.
+// The mean over T tasks of equal weight, the tasks fixed, with Welch's degrees of freedom of seeds
+// and of examples, which tasks do not share. Parts with failures enter with their all-runs mean.
 MeanOfAll AverageOverTasks(absl::Span<const TaskPart> parts, double confidence);
 
 // The same of single estimates, as one: for differences of averages, whose parts are differences.

@@ -68,8 +68,20 @@ TEST(AllRunsTest, GoldenAverage) {
   EXPECT_NEAR(average.degrees, 4.0913779, 5e-8);
 }
 
+// Variances of 1 and 1/4 in the average, of blocks with 4 and 9 degrees of freedom: (5/4)^2 over
+// 1/4 + 1/144 is 225/37, whose quantile at 97.5 % is 2.439025064.
+TEST(AllRunsTest, FewBlocksOfExamplesHaveTheirWideQuantileInAnAverage) {
+  const std::vector<Estimate> parts = {MakeEstimate(0.5, 0, kManyDegrees, 2, 4),
+                                       MakeEstimate(0.5, 0, kManyDegrees, 1, 9)};
+  const Estimate average = AverageEstimate(parts);
+  EXPECT_NEAR(average.example_degrees, 225.0 / 37, 1e-12);
+  EXPECT_NEAR(HalfWidth(average, 0.95), 2.726912921, 5e-9);
+  const Estimate many = AverageEstimate(std::vector<Estimate>(2, MakeEstimate(0.5, 0, 2, 1)));
+  EXPECT_TRUE(std::isinf(many.example_degrees));
+}
+
 TEST(AllRunsTest, AnAverageOfOneTaskIsTheTask) {
-  const TaskPart part{MakeEstimate(0.72, 0.004, 3, 0.0045), {{{4, 5}, 0.5}}};
+  const TaskPart part{MakeEstimate(0.72, 0.004, 3, 0.0045, 6), {{{4, 5}, 0.5}}};
   const MeanOfAll all = AllRunsMean(part, 0.95), average = AverageOverTasks({&part, 1}, 0.95);
   EXPECT_NEAR(average.mean, all.mean, 1e-15);
   EXPECT_NEAR(average.interval.low, all.interval.low, 1e-12);

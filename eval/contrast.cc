@@ -48,6 +48,10 @@ Estimate DifferenceOfTasks(const Estimate& a, const Estimate& b) {
       part(a.seed_variance, a.seed_degrees) + part(b.seed_variance, b.seed_degrees);
   if (welch > 0) d.seed_degrees = d.seed_variance * d.seed_variance / welch;
   d.example_variance = a.example_variance + b.example_variance;
+  const double welch_examples =
+      part(a.example_variance, a.example_degrees) + part(b.example_variance, b.example_degrees);
+  if (welch_examples > 0)
+    d.example_degrees = d.example_variance * d.example_variance / welch_examples;
   return d;
 }
 

@@ -77,6 +77,9 @@ TEST(ContrastTest, TasksShareNoExamples) {
   EXPECT_EQ(d.seed_variance, 8);
   EXPECT_EQ(d.seed_degrees, 4);
   EXPECT_EQ(d.example_variance, 2);
+  EXPECT_EQ(d.example_degrees, kManyDegrees);
+  a.example_degrees = 9;
+  EXPECT_DOUBLE_EQ(DifferenceOfTasks(a, a).example_degrees, 18);
 }
 
 }  // namespace
