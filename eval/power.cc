@@ -15,6 +15,11 @@ namespace {
 
 constexpr int kQuantiles = 2000;
 constexpr int64_t kMostSeeds = 10000, kMostExamples = 1000000000;
+// A variance of examples with so many degrees of freedom counts as known.
+constexpr double kKnownDegrees = 1000;
+// Pairs the quantiles of two variances: without a common divisor with kQuantiles, and near its
+// golden section, so that the pairs lie evenly.
+constexpr int kPairingStep = 1237;
 
 // The half width of a mean with variance 1 from one source.
 double OneSourceQuantile(double degrees, double confidence) {
@@ -29,21 +34,30 @@ double ChiSquaredShare(double degrees, int q) {
   return quantile(boost::math::chi_squared(degrees), (q + 0.5) / kQuantiles) / degrees;
 }
 
-// The two ends that a comparison stops at, over the estimated variance of seeds, which varies:
-// midpoint quantiles of chi^2_nu / nu.
+// A variance as comparisons estimate it, at the q-th of their quantiles.
+struct SeenVariance {
+  double variance, degrees;
+  bool varies;
+  double At(int q) const { return varies ? variance * ChiSquaredShare(degrees, q) : variance; }
+};
+
+// The two ends that a comparison stops at, over the estimated variances of seeds and of few
+// examples, which vary: midpoint quantiles of chi^2_nu / nu.
 class PowerCurve {
  public:
   PowerCurve(const Estimate& variances, double confidence)
       : total_(variances.seed_variance + variances.example_variance) {
-    const double seeds = variances.seed_variance, examples = variances.example_variance;
-    const bool is_certain = seeds <= 0 || std::isinf(variances.seed_degrees);
-    const double t =
-        OneSourceQuantile(is_certain ? kManyDegrees : variances.seed_degrees, confidence);
-    const double u = OneSourceQuantile(kManyDegrees, confidence);
-    count_ = is_certain ? 1 : kQuantiles;
+    const SeenVariance seeds{variances.seed_variance, variances.seed_degrees,
+                             variances.seed_variance > 0 && !std::isinf(variances.seed_degrees)};
+    const SeenVariance examples{
+        variances.example_variance, variances.example_degrees,
+        variances.example_variance > 0 && variances.example_degrees < kKnownDegrees};
+    const double t = OneSourceQuantile(seeds.varies ? seeds.degrees : kManyDegrees, confidence);
+    const double u = OneSourceQuantile(examples.degrees, confidence);
+    count_ = seeds.varies || examples.varies ? kQuantiles : 1;
     for (int q = 0; q < count_; ++q) {
-      const double seen = is_certain ? seeds : seeds * ChiSquaredShare(variances.seed_degrees, q);
-      widths_[q] = (seen * t + examples * u) / std::sqrt(seen + examples);
+      const double seen = seeds.At(q), seen_examples = examples.At(q * kPairingStep % kQuantiles);
+      widths_[q] = (seen * t + seen_examples * u) / std::sqrt(seen + seen_examples);
     }
   }
 
@@ -71,6 +85,8 @@ Estimate VariancesOf(const Design& design) {
   estimate.seed_variance = std::isinf(design.seeds) ? 0 : (c.seeds + c.rest / n) / design.seeds;
   estimate.seed_degrees = design.degrees_per_seed * (design.seeds - 1);
   estimate.example_variance = c.examples / n;
+  if (design.block_examples > 0)
+    estimate.example_degrees = std::max(1.0, n / design.block_examples - 1);
   return estimate;
 }
 
@@ -125,6 +141,7 @@ Design UnpairedDesign(const CrossedSums& a, const CrossedSums& b, int64_t exampl
                        part_a.rest + part_b.rest};
   design.examples = examples;
   design.seeds = seeds;
+  design.block_examples = static_cast<double>(a.examples) / static_cast<double>(a.blocks());
   const auto n = static_cast<double>(examples);
   const double w_a = part_a.seeds + part_a.rest / n, w_b = part_b.seeds + part_b.rest / n;
   if (w_a + w_b > 0) design.degrees_per_seed = (w_a + w_b) * (w_a + w_b) / (w_a * w_a + w_b * w_b);

@@ -41,13 +41,17 @@ struct Design {
   // Degrees of freedom of the seeds' variance are (S - 1) times this: 1 for paired rows, up to 2
   // for unpaired ones (Welch).
   double degrees_per_seed = 1;
+  // Examples a block on record, 1 where each counts by itself: n of them have n over this, less 1,
+  // degrees of freedom. 0, where nothing is on record: the normal quantile.
+  double block_examples = 0;
 };
 
 // The design of an unpaired comparison like one on record: both rows' components and degrees of
 // freedom, for S seeds a row on n examples. Both rows have at least two runs, on the same examples.
 Design UnpairedDesign(const CrossedSums& a, const CrossedSums& b, int64_t examples, double seeds);
 
-// The probability that a true difference is told from 0 at level 1 - confidence.
+// The probability that a true difference is told from 0 at level 1 - confidence. Seeds, and blocks
+// of examples, may be few: what a comparison takes for their variances varies around them.
 double Power(const Design& design, double difference, double confidence = 0.95);
 // The same for variances of the mean that are on record: what an existing comparison would have
 // seen. Its means are not read.

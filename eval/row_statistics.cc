@@ -173,13 +173,19 @@ std::optional<Design> DesignOf(const RowRuns& a, const RowRuns& b, bool is_paire
   std::vector<ExampleValues> values_a = ValuesOf(a, examples);
   const std::vector<ExampleValues> values_b = ValuesOf(b, examples);
   if (!is_paired) {
-    return UnpairedDesign(SumsOf(values_a, a.block_examples), SumsOf(values_b, b.block_examples),
-                          examples, seeds);
+    const Design singly = UnpairedDesign(SumsOf(values_a), SumsOf(values_b), examples, seeds);
+    const Design blocks = UnpairedDesign(SumsOf(values_a, a.block_examples),
+                                         SumsOf(values_b, b.block_examples), examples, seeds);
+    return singly.components.examples > blocks.components.examples ? singly : blocks;
   }
   for (size_t s = 0; s < values_a.size(); ++s) {
     for (size_t i = 0; i < values_a[s].size(); ++i) values_a[s][i] -= values_b[s][i];
   }
-  return Design{ComponentsOf(MomentsOf(SumsOf(values_a, a.block_examples))), examples, seeds};
+  const CrossedMoments moments = MomentsOfRuns(values_a, a.block_examples);
+  Design design{ComponentsOf(moments), examples, seeds};
+  design.block_examples =
+      static_cast<double>(moments.examples) / static_cast<double>(moments.blocks);
+  return design;
 }
 
 std::optional<bool> RunIsAbove(const RowRuns& row, int64_t s, const RowRuns& baseline) {

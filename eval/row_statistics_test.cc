@@ -90,6 +90,29 @@ TEST(RowStatisticsTest, DifferencesInBlocksAreWiderHoweverRowsArePaired) {
   }
 }
 
+// A is right on every second example and B on none, so blocks are alike, and single examples plan.
+TEST(RowStatisticsTest, PowerTakesWhatComparisonsTake) {
+  RowRuns a, b;
+  for (RowRuns* row : {&a, &b}) {
+    row->metric = *FindMetric(kAccuracy);
+    row->examples = 2000;
+    row->block_examples = 80;
+    for (size_t s = 0; s < 2; ++s) {
+      ExampleValues values(2000);
+      for (size_t i = 0; i < values.size() && row == &a; i += 2) values[i] = 1;
+      row->runs.push_back({Mean(values), std::make_shared<const ExampleValues>(values)});
+    }
+  }
+  for (const bool is_paired : {false, true}) {
+    const auto planned = DesignOf(a, b, is_paired);
+    ASSERT_TRUE(planned.has_value());
+    EXPECT_EQ(planned->block_examples, 1) << is_paired;
+    EXPECT_GT(planned->components.examples, 0.2) << is_paired;
+  }
+  EXPECT_EQ(DesignOf(Row('A', 5), Row('B', 5), false)->block_examples, 5);
+  EXPECT_EQ(DesignOf(Row('A', 5), Row('B', 5), true)->block_examples, 5);
+}
+
 // There are seven blocks, and rows differ on more than ten examples.
 TEST(RowStatisticsTest, FewBlocksAreNotFewExamples) {
   const auto difference = CompareRows(Row('A', 300), Row('Z', 300), {});
