@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "eval/statistics.h"
+#include "eval/stratum_blocks.h"
 #include "lra/check.h"
 
 namespace lra {
@@ -92,18 +93,7 @@ int64_t CountBlocks(int64_t examples, int64_t block_examples) {
 }
 
 ExampleValues BlockValues(const ExampleValues& run, int64_t block_examples) {
-  const auto n = static_cast<int64_t>(run.size());
-  const int64_t blocks = CountBlocks(n, block_examples);
-  if (blocks == n) return run;
-  const double mean = Mean(run), share = static_cast<double>(blocks) / static_cast<double>(n);
-  ExampleValues values;
-  values.reserve(blocks);
-  for (int64_t begin = 0; begin < n; begin += block_examples) {
-    double excess = 0;  // T - t a
-    for (int64_t i = begin; i < std::min(n, begin + block_examples); ++i) excess += run[i] - mean;
-    values.push_back(mean + share * excess);
-  }
-  return values;
+  return ValuesOfBlocks(run, EqualBlocks(static_cast<int64_t>(run.size()), block_examples));
 }
 
 CrossedSums SumsOf(absl::Span<const ExampleValues> runs, int64_t block_examples) {
@@ -178,10 +168,9 @@ Estimate WiderOf(const Estimate& blocks, const Estimate& singly) {
 }
 
 CrossedMoments MomentsOfRuns(absl::Span<const ExampleValues> runs, int64_t block_examples) {
-  const CrossedMoments singly = MomentsOf(SumsOf(runs));
-  if (block_examples == 1) return singly;
-  const CrossedMoments blocks = MomentsOf(SumsOf(runs, block_examples));
-  return singly.example_variance() > blocks.example_variance() ? singly : blocks;
+  LRA_CHECK(!runs.empty());
+  return MomentsOfBlocks(runs,
+                         EqualBlocks(static_cast<int64_t>(runs.front().size()), block_examples));
 }
 
 double HalfWidth(const Estimate& estimate, double confidence) {

@@ -16,11 +16,10 @@
 namespace lra {
 namespace {
 
-// The mean of these values of each run, and its interval. Blocks are of neighbours in the
-// stratum, which lie further apart than those of the split: of a small one there are few, and its
-// interval is wider than dependence asks for.
-ProfileCell MakeCell(const ProfileGroup& group, std::vector<ExampleValues> runs,
-                     double confidence) {
+// The mean of these values of each run, and its interval. `places` are the examples' in the split
+// where they are not its first.
+ProfileCell MakeCell(const ProfileGroup& group, std::vector<ExampleValues> runs, double confidence,
+                     absl::Span<const int64_t> places = {}) {
   ProfileCell cell;
   if (runs.empty() || runs.front().empty()) return cell;
   RowRuns row{group.metric, static_cast<int64_t>(runs.front().size()), {}, group.block_examples};
@@ -29,7 +28,7 @@ ProfileCell MakeCell(const ProfileGroup& group, std::vector<ExampleValues> runs,
     row.runs.push_back({mean, std::make_shared<const ExampleValues>(std::move(values))});
   }
   cell.examples = row.examples;
-  const std::optional<RowEstimate> estimate = EstimateRow(row);
+  const std::optional<RowEstimate> estimate = EstimateRow(row, places);
   cell.value = estimate->estimate.mean;
   cell.interval = RowInterval(row, *estimate, confidence);
   return cell;
@@ -47,11 +46,13 @@ std::vector<ProfileCell> StratumCells(const ProfiledRow& row, const Strata& stra
   std::vector<ProfileCell> cells;
   for (size_t s = 0; s < strata.names.size(); ++s) {
     std::vector<ExampleValues> runs(row.scores.size());
+    std::vector<int64_t> places;
     for (int64_t i = 0; i < row.examples(); ++i) {
       if (strata.of[i] != static_cast<int>(s)) continue;
+      places.push_back(i);
       for (size_t r = 0; r < runs.size(); ++r) runs[r].push_back((*row.scores[r])[i]);
     }
-    cells.push_back(MakeCell(group, std::move(runs), confidence));
+    cells.push_back(MakeCell(group, std::move(runs), confidence, places));
   }
   return cells;
 }

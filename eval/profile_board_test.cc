@@ -93,6 +93,20 @@ TEST_F(ProfileBoardTest, NeighboursThatDependOnEachOtherCountInBlocks) {
   EXPECT_GT(interval.high, exact.high);
 }
 
+// Every fifth example is easy, 16 of each block of 80 of the split: of these 16, 14, 0, 0 and 0 are
+// right. The variance is 5 / 4 sum (T - 6)^2 / 80^2, and Clopper-Pearson is at 2.296 examples.
+TEST_F(ProfileBoardTest, BlocksOfAStratumAreThoseOfTheSplit) {
+  for (int64_t i = 0; i < kExamples; ++i) strata_.of[i] = i % 5 == 0 ? 0 : 1;
+  Add({.method = "linear", .task = "bytes_lm"}, FirstRight(150, kExamples));
+  const ProfileGroup group = Group();
+  const ProfileBoard board = Board(group);
+  const ProfileCell& easy = board.rows[0][0].cells[0][0];
+  EXPECT_EQ(easy.examples, 80);
+  EXPECT_DOUBLE_EQ(*easy.value, 30.0 / 80);
+  EXPECT_NEAR(easy.interval->low, 0.005496760783, 1e-9);
+  EXPECT_NEAR(easy.interval->high, 0.955340771671, 1e-9);
+}
+
 TEST_F(ProfileBoardTest, BaselinesComeFirstAndGivePlaces) {
   AddBaseline("depth_1", FirstRight(240, kExamples));
   AddBaseline("majority", FirstRight(80, kExamples));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "eval/learned.h"
+#include "eval/stratum_blocks.h"
 #include "lra/check.h"
 
 namespace lra {
@@ -123,10 +124,13 @@ bool RowRuns::has_examples() const {
                                       [](const RunScores& run) { return run.examples != nullptr; });
 }
 
-std::optional<RowEstimate> EstimateRow(const RowRuns& row) {
+std::optional<RowEstimate> EstimateRow(const RowRuns& row, absl::Span<const int64_t> places) {
   if (row.runs.empty()) return std::nullopt;
   if (row.has_examples()) {
-    const CrossedMoments moments = MomentsOfRuns(ValuesOf(row, row.examples), row.block_examples);
+    const std::vector<ExampleValues> values = ValuesOf(row, row.examples);
+    const CrossedMoments moments =
+        places.empty() ? MomentsOfRuns(values, row.block_examples)
+                       : MomentsOfBlocks(values, SizesOfBlocks(places, row.block_examples));
     return RowEstimate{Basis::kExamples, EstimateOf(moments), moments};
   }
   if (IsProportion(row)) return RowEstimate{Basis::kCounts, CountsEstimate(row), std::nullopt};

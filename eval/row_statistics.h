@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "eval/comparison.h"
 #include "eval/crossed.h"
 #include "eval/metric.h"
@@ -48,8 +49,9 @@ struct RowEstimate {
   Estimate estimate;
   std::optional<CrossedMoments> moments;  // of kExamples
 };
-// nullopt where nothing can be said: one run of a metric without scores of examples.
-std::optional<RowEstimate> EstimateRow(const RowRuns& row);
+// nullopt where nothing can be said: one run of a metric without scores of examples. Of examples
+// that are some of a split, `places` says where they stand in it, rising; none: they are its first.
+std::optional<RowEstimate> EstimateRow(const RowRuns& row, absl::Span<const int64_t> places = {});
 // The interval of the metric's value that the estimate gives, within the metric's range.
 Interval RowInterval(const RowRuns& row, const RowEstimate& estimate, double confidence);
 // "exact binomial", "examples of one run", "crossed", "crossed, bounded by counts", "seeds only":
