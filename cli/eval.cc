@@ -30,9 +30,12 @@ absl::Status Evaluate(EvaluateRequest request, const CommandContext& context) {
     std::cout << JsonText(json) << "\n";
     return absl::OkStatus();
   }
-  std::cout << absl::StrFormat(
-      "%s %s step %d: %s -> %s\n", evaluation.record.method(), result.split(), result.step(),
-      DescribeScoreWithInterval(*metric, result, 0.95), evaluation.out_dir);
+  LRA_ASSIGN_OR_RETURN(
+      const std::string score,
+      DescribeScoreWithInterval(*metric, result,
+                                {evaluation.out_dir, evaluation.record.data().task()}, 0.95));
+  std::cout << absl::StrFormat("%s %s step %d: %s -> %s\n", evaluation.record.method(),
+                               result.split(), result.step(), score, evaluation.out_dir);
   return absl::OkStatus();
 }
 

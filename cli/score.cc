@@ -25,8 +25,8 @@ struct ScoreFlags {
   uint32_t seed = 0;
 };
 
-void Print(const Metric& metric, const RunRecord& record, const SplitResult& result,
-           const std::string& folder, bool as_json) {
+absl::Status Print(const Metric& metric, const RunRecord& record, const SplitResult& result,
+                   const std::string& folder, bool as_json) {
   if (as_json) {
     nlohmann::ordered_json json = {{"run", folder},
                                    {"method", record.method()},
@@ -35,12 +35,15 @@ void Print(const Metric& metric, const RunRecord& record, const SplitResult& res
     AddScore(metric, result, &json);
     for (const std::string& warning : record.warning()) json["warnings"].push_back(warning);
     PrintJson(json);
-    return;
+    return absl::OkStatus();
   }
+  const std::string& task = record.data().task();
+  LRA_ASSIGN_OR_RETURN(const std::string score,
+                       DescribeScoreWithInterval(metric, result, {folder, task}, 0.95));
   for (const std::string& warning : record.warning()) std::cerr << "warning: " << warning << "\n";
-  std::cout << absl::StrFormat("%s %s %s: %s -> %s\n", record.data().task(), record.method(),
-                               result.split(), DescribeScoreWithInterval(metric, result, 0.95),
+  std::cout << absl::StrFormat("%s %s %s: %s -> %s\n", task, record.method(), result.split(), score,
                                folder);
+  return absl::OkStatus();
 }
 
 absl::Status Score(const ScoreFlags& flags, const CommandContext& context) {
@@ -58,8 +61,7 @@ absl::Status Score(const ScoreFlags& flags, const CommandContext& context) {
                                  : flags.out;
   LRA_ASSIGN_OR_RETURN(const RunRecord record, WriteExternalRecord(folder, run));
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
-  Print(*metric, record, *FindResult(record, run.split), folder, context.json);
-  return absl::OkStatus();
+  return Print(*metric, record, *FindResult(record, run.split), folder, context.json);
 }
 
 }  // namespace

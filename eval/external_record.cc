@@ -15,6 +15,7 @@
 #include "eval/machine.h"
 #include "eval/metric.h"
 #include "eval/row_record.h"
+#include "eval/run_interval.h"
 #include "eval/run_record.h"
 #include "eval/score_text.h"
 #include "lra/config.h"
@@ -52,18 +53,23 @@ std::string Describe(const ExternalRun& run, bool only_labels) {
 
 // Empty unless the score is not above that of the majority class by more than chance. Rows in
 // another order than the data set's look like that, and nothing else shows it.
-absl::StatusOr<std::string> MisorderWarning(const ExternalRun& run, const SplitResult& result) {
+absl::StatusOr<std::string> MisorderWarning(absl::string_view directory, const ExternalRun& run,
+                                            const SplitResult& result) {
   LRA_ASSIGN_OR_RETURN(const Metric* const accuracy, FindMetric(kAccuracy));
   if (!HasSum(result.sums(), kCorrect) || run.labels.empty()) return "";
   std::vector<int64_t> counts(run.spec.classes());
   for (const int32_t label : run.labels) ++counts[label];
   const double majority = static_cast<double>(*std::max_element(counts.begin(), counts.end())) /
                           static_cast<double>(run.labels.size());
-  const auto interval = accuracy->RunInterval(result.sums(), kWarnedConfidence);
-  if (!interval || interval->low > majority) return "";
-  return absl::StrCat(run.split, " accuracy ",
-                      DescribeScoreWithInterval(*accuracy, result, kWarnedConfidence),
-                      " is not above the majority class, ", accuracy->Text(majority),
+  const std::string& task = run.data.task();
+  LRA_ASSIGN_OR_RETURN(const std::optional<RunInterval> interval,
+                       ReadRunInterval(directory, task, result, *accuracy, kWarnedConfidence));
+  if (!interval || interval->interval.low > majority) return "";
+  LRA_ASSIGN_OR_RETURN(const std::string score,
+                       DescribeScoreWithInterval(*accuracy, result, {std::string(directory), task},
+                                                 kWarnedConfidence));
+  return absl::StrCat(run.split, " accuracy ", score, " is not above the majority class, ",
+                      accuracy->Text(majority),
                       ", and no index says which example a row is about: rows in another order "
                       "than the data set's score like this; give --index FILE with the original "
                       "index of each row (`lra data export` lists them)");
@@ -144,7 +150,7 @@ absl::StatusOr<RunRecord> WriteExternalRecord(absl::string_view directory, const
       SplitResult result,
       StoreRowSplit(directory, {run.split, predictions.logits, run.labels}, run.spec));
   if (!predictions.has_index) {
-    LRA_ASSIGN_OR_RETURN(std::string warning, MisorderWarning(run, result));
+    LRA_ASSIGN_OR_RETURN(std::string warning, MisorderWarning(directory, run, result));
     if (!warning.empty()) record.add_warning(std::move(warning));
   }
   if (predictions.only_labels) ForgetTotals(&result);

@@ -182,11 +182,8 @@ RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column) {
   row.metric = &column.metric();
   row.block_examples = column.block_examples;
   for (const Entry* run : runs) {
-    int64_t examples = run->result->examples();
-    // An example without a target is no sequence.
-    if (const MetricTraits& traits = row.metric->traits();
-        traits.is_proportion && traits.whole != kTargets)
-      examples = std::clamp<int64_t>(CountOf(run->result->sums(), traits.whole), 1, examples);
+    const int64_t examples =
+        CountedExamples(*row.metric, run->result->sums(), run->result->examples());
     row.examples = row.runs.empty() ? examples : std::min(row.examples, examples);
     row.runs.push_back(ScoresOf(*run));
   }

@@ -181,10 +181,11 @@ TEST(MetricTest, SumsWithoutSequencesHaveNone) {
   EXPECT_FALSE(SequenceAccuracyOf(result).has_value()) << "absent, not 0";
   EXPECT_EQ(DescribeScore(Named(kNats), result), "0.333 nats (9 targets)");
   *result.mutable_sums() = FourSequences().Total();
+  result.set_examples(4);
   EXPECT_EQ(SequenceAccuracyOf(result), 0.5);
   EXPECT_EQ(DescribeScore(Named(kNats), result),
             "0.000 nats (9 targets), sequence_accuracy 50.00 % (2 of 4)");
-  EXPECT_EQ(DescribeScoreWithInterval(Named("token_accuracy"), result, 0.95),
+  EXPECT_EQ(*DescribeScoreWithInterval(Named("token_accuracy"), result, {"", "listops"}, 0.95),
             "66.67 % (6 of 9 tokens), sequence_accuracy 50.00 % "
             "(2 of 4; 95 % interval 6.76-93.24, this run)");
 }
@@ -226,11 +227,12 @@ TEST(MetricTest, NumbersUnitsAndHeadings) {
             "text (bits_per_token in bits/token, lower is better)");
   SplitResult result;
   *result.mutable_sums() = MakeSums(690, 2000, 2500);
+  result.set_examples(2000);
   EXPECT_EQ(DescribeScore(Named(kAccuracy), result), "34.50 % (690 of 2,000)");
-  EXPECT_EQ(DescribeScoreWithInterval(Named(kAccuracy), result, 0.95),
+  EXPECT_EQ(*DescribeScoreWithInterval(Named(kAccuracy), result, {"", "listops"}, 0.95),
             "34.50 % (690 of 2,000; 95 % interval 32.42-36.63, this run)");
   result.set_split_examples(10000);
-  EXPECT_EQ(DescribeScoreWithInterval(Named(kNats), result, 0.95),
+  EXPECT_EQ(*DescribeScoreWithInterval(Named(kNats), result, {"", "listops"}, 0.95),
             "1.250 nats (2,000 targets, the first of 10,000)");
 }
 

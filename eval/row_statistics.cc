@@ -124,6 +124,12 @@ bool RowRuns::has_examples() const {
                                       [](const RunScores& run) { return run.examples != nullptr; });
 }
 
+int64_t CountedExamples(const Metric& metric, const Sums& sums, int64_t examples) {
+  const MetricTraits& traits = metric.traits();
+  if (!traits.is_proportion || traits.whole == kTargets) return examples;
+  return std::clamp<int64_t>(CountOf(sums, traits.whole), 1, examples);
+}
+
 std::optional<RowEstimate> EstimateRow(const RowRuns& row, absl::Span<const int64_t> places) {
   if (row.runs.empty()) return std::nullopt;
   if (row.has_examples()) {

@@ -37,6 +37,10 @@ struct RowRuns {
   bool has_examples() const;
 };
 
+// The examples that a value rests on, of so many with these sums: without a target an example is no
+// sequence.
+int64_t CountedExamples(const Metric& metric, const Sums& sums, int64_t examples);
+
 // What an interval or a p rests on.
 enum class Basis {
   kExamples,  // the score of every example

@@ -2,44 +2,63 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "eval/run_interval.h"
 #include "lra/progress.h"
+#include "lra/status_macros.h"
 
 namespace lra {
 namespace {
 
-// With the run's interval where a confidence is given.
+// `interval` is what stands behind the evidence; may be empty.
 std::string DescribeOne(const Metric& metric, const SplitResult& result,
-                        std::optional<double> confidence) {
+                        const std::string& interval) {
   std::string text =
       absl::StrCat(metric.Text(metric.Value(result.sums())), " (", metric.Evidence(result.sums()));
   if (result.split_examples() > 0)
     absl::StrAppend(&text, ", the first of ", FormatCount(result.split_examples()));
-  const std::optional<Interval> interval =
-      confidence ? metric.RunInterval(result.sums(), *confidence) : std::nullopt;
-  if (interval) {
-    absl::StrAppendFormat(&text, "; %g %% interval %s-%s, this run", 100 * *confidence,
-                          metric.Number(interval->low), metric.Number(interval->high));
-  }
-  return absl::StrCat(text, ")");
+  return absl::StrCat(text, interval, ")");
 }
 
-std::string Describe(const Metric& metric, const SplitResult& result,
-                     std::optional<double> confidence) {
-  const std::string own = DescribeOne(metric, result, confidence);
-  if (!HasSequences(result.sums()) || metric.name() == kSequenceAccuracy) return own;
-  return absl::StrCat(own, ", ", kSequenceAccuracy, " ",
-                      DescribeOne(**FindMetric(kSequenceAccuracy), result, confidence));
+absl::StatusOr<std::string> DescribeWithInterval(const Metric& metric, const SplitResult& result,
+                                                 const ScoredRun& run, double confidence) {
+  LRA_ASSIGN_OR_RETURN(const std::optional<RunInterval> interval,
+                       ReadRunInterval(run.directory, run.task, result, metric, confidence));
+  if (!interval) return DescribeOne(metric, result, "");
+  return DescribeOne(
+      metric, result,
+      absl::StrFormat("; %g %% interval %s-%s%s, this run", 100 * confidence,
+                      metric.Number(interval->interval.low), metric.Number(interval->interval.high),
+                      interval->of.empty() ? "" : absl::StrCat(" of ", interval->of)));
+}
+
+// The metric that is told beside this one, where sequences are counted; else null.
+const Metric* ToldBeside(const Metric& metric, const SplitResult& result) {
+  if (!HasSequences(result.sums()) || metric.name() == kSequenceAccuracy) return nullptr;
+  return *FindMetric(kSequenceAccuracy);
+}
+
+std::string Beside(const std::string& own, const std::string& sequences) {
+  return absl::StrCat(own, ", ", kSequenceAccuracy, " ", sequences);
 }
 
 }  // namespace
 
 std::string DescribeScore(const Metric& metric, const SplitResult& result) {
-  return Describe(metric, result, std::nullopt);
+  const std::string own = DescribeOne(metric, result, "");
+  const Metric* const beside = ToldBeside(metric, result);
+  return beside == nullptr ? own : Beside(own, DescribeOne(*beside, result, ""));
 }
 
-std::string DescribeScoreWithInterval(const Metric& metric, const SplitResult& result,
-                                      double confidence) {
-  return Describe(metric, result, confidence);
+absl::StatusOr<std::string> DescribeScoreWithInterval(const Metric& metric,
+                                                      const SplitResult& result,
+                                                      const ScoredRun& run, double confidence) {
+  LRA_ASSIGN_OR_RETURN(const std::string own,
+                       DescribeWithInterval(metric, result, run, confidence));
+  const Metric* const beside = ToldBeside(metric, result);
+  if (beside == nullptr) return own;
+  LRA_ASSIGN_OR_RETURN(const std::string sequences,
+                       DescribeWithInterval(*beside, result, run, confidence));
+  return Beside(own, sequences);
 }
 
 std::optional<double> SequenceAccuracyOf(const SplitResult& result) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "eval/metric.h"
 #include "eval/run_record.h"
 #include "eval/run_record.pb.h"
@@ -15,10 +16,18 @@ namespace lra {
 // "34.50 % (690 of 2,000)"; "(..., the first of 10,000)" where a part of the split was scored, and
 // "..., sequence_accuracy 12.50 % (160 of 1,280)" behind it where sequences are counted.
 std::string DescribeScore(const Metric& metric, const SplitResult& result);
-// With the run's interval, where it has one: "34.50 % (690 of 2,000; 95 % interval 32.42-36.63,
-// this run)".
-std::string DescribeScoreWithInterval(const Metric& metric, const SplitResult& result,
-                                      double confidence);
+
+// Where a result comes from.
+struct ScoredRun {
+  std::string directory;  // of the record, with the scores of examples beside it
+  std::string task;
+};
+// With the run's interval, where it has one (eval/run_interval.h): "34.50 % (690 of 2,000; 95 %
+// interval 32.42-36.63, this run)", "85.36 % (21,340 of 25,000; 95 % interval 84.82-85.90 of 313
+// blocks of 80 examples, this run)". DataLoss for scores of examples that were changed.
+absl::StatusOr<std::string> DescribeScoreWithInterval(const Metric& metric,
+                                                      const SplitResult& result,
+                                                      const ScoredRun& run, double confidence);
 
 // The share of sequences that are right as a whole; nullopt where they are not counted.
 std::optional<double> SequenceAccuracyOf(const SplitResult& result);

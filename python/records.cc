@@ -13,6 +13,7 @@
 #include "eval/leaderboard.h"
 #include "eval/metric.h"
 #include "eval/published.h"
+#include "eval/run_interval.h"
 #include "eval/run_record.h"
 #include "eval/score_text.h"
 #include "eval/table_writer.h"
@@ -30,13 +31,18 @@ namespace nb = nanobind;
 using Strings = std::vector<std::string>;
 constexpr double kConfidence = 0.95;
 
-std::string ScoreJson(const Metric& metric, const RunRecord& record, const SplitResult& result) {
+absl::StatusOr<std::string> ScoreJson(const Metric& metric, const RunRecord& record,
+                                      const SplitResult& result, const std::string& directory) {
+  const std::string& task = record.data().task();
   nlohmann::ordered_json json = {
-      {"method", record.method()}, {"task", record.data().task()}, {"split", result.split()}};
+      {"method", record.method()}, {"task", task}, {"split", result.split()}};
   AddScore(metric, result, &json);
-  if (const std::optional<Interval> interval = metric.RunInterval(result.sums(), kConfidence))
-    json["interval"] = {interval->low, interval->high};
-  json["text"] = DescribeScoreWithInterval(metric, result, kConfidence);
+  LRA_ASSIGN_OR_RETURN(const std::optional<RunInterval> interval,
+                       ReadRunInterval(directory, task, result, metric, kConfidence));
+  if (interval) json["interval"] = {interval->interval.low, interval->interval.high};
+  LRA_ASSIGN_OR_RETURN(const std::string text,
+                       DescribeScoreWithInterval(metric, result, {directory, task}, kConfidence));
+  json["text"] = text;
   json["warnings"] = nlohmann::ordered_json::array();
   for (const std::string& warning : record.warning()) json["warnings"].push_back(warning);
   return JsonText(json, -1);
@@ -65,7 +71,7 @@ absl::StatusOr<std::string> Score(const ScoredFiles& files) {
   LRA_ASSIGN_OR_RETURN(run.taken_names, TakenNames(files.directory));
   LRA_ASSIGN_OR_RETURN(const RunRecord record, WriteExternalRecord(files.out, run));
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(record.spec()));
-  return ScoreJson(*metric, record, *FindResult(record, run.split));
+  return ScoreJson(*metric, record, *FindResult(record, run.split), files.out);
 }
 
 struct TableText {

@@ -22,8 +22,8 @@ def score(predictions: Any, data: Path, *, name: str = "", split: str = "test", 
     predictions: logits float [n, C], or classes of any integer type [n]; arrays or tensors, in the split's order, or in
     that of index, int64 [n] (Split.index). data: a folder or a task.
     With a name the result is kept as a record, which joins tables: in `out`, else in runs/external-NAME-TASK. Without one
-    nothing is kept. Returns task, split, examples, sums such as "correct", metric, value, interval (95 %, of this run), text,
-    warnings and, with a name, the folder "run".
+    nothing is kept. Returns task, split, examples, sums such as "correct", metric, value, interval (95 %, of this run, as in
+    tables), text, warnings and, with a name, the folder "run".
     Raises InvalidArgumentError for predictions that do not fit the split.
     """
     out = os.fspath(out)
