@@ -19,6 +19,7 @@
 #include "lra/files.h"
 #include "lra/name_list.h"
 #include "lra/status_macros.h"
+#include "lra/task_files.h"
 #include "tasks/profile.h"
 
 namespace lra {
@@ -60,7 +61,8 @@ absl::Status PrintOneRun(const PerturbedRequest& look, bool perturbs,
                         .logits = logits,
                         .labels = task.labels,
                         .strata = task.strata,
-                        .ladder = {}};
+                        .ladder = {},
+                        .block_examples = BlockExamplesOf(run.data().task())};
   for (const BaselinePrediction& step : task.ladder)
     input.ladder.push_back({step.facts.bar, step.logits.front()});
   LRA_ASSIGN_OR_RETURN(Profile profile, MakeProfile(input));

@@ -34,6 +34,13 @@ std::string BlocksText(int64_t examples, int64_t block_examples) {
   return absl::StrCat(FormatCount(blocks), " blocks of ", block_examples, " examples");
 }
 
+std::string NeighboursText(int64_t block_examples) {
+  if (block_examples == 1) return "";
+  return absl::StrCat("Neighbouring examples depend on each other: intervals are of blocks of ",
+                      block_examples,
+                      " examples, or of single examples where these scatter by more.");
+}
+
 std::string PText(double p) { return p < 1e-10 ? "p < 1e-10" : absl::StrFormat("p = %.2g", p); }
 
 }  // namespace lra

@@ -21,6 +21,9 @@ std::string ValueText(const Metric& metric, double value, const std::optional<In
 // other (CountBlocks in eval/crossed.h); empty where they take each by itself.
 std::string BlocksText(int64_t examples, int64_t block_examples);
 
+// Says that blocks of so many neighbours take the place of examples, as a sentence; empty of 1.
+std::string NeighboursText(int64_t block_examples);
+
 // "p = 0.032", "p = 0.00047", "p < 1e-10".
 std::string PText(double p);
 

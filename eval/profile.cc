@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "eval/prediction_file.h"
+#include "eval/run_interval.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -15,29 +16,15 @@ namespace {
 
 constexpr char kWhole[] = "all";
 
-// The sums of those examples for which takes(example) is true.
-template <class Takes>
-Sums SumsWhere(const ExampleSums& sums, Takes takes) {
-  Sums total;
-  for (const auto& [name, values] : sums.counts) {
-    int64_t& sum = (*total.mutable_counts())[name];
-    for (size_t i = 0; i < values.size(); ++i) sum += takes(i) ? values[i] : 0;
-  }
-  for (const auto& [name, values] : sums.totals) {
-    double& sum = (*total.mutable_totals())[name];
-    for (size_t i = 0; i < values.size(); ++i) sum += takes(i) ? values[i] : 0;
-  }
-  return total;
-}
-
 ProfileTable MakeTable(const Metric& metric, const Strata& strata, const ExampleSums& sums,
-                       size_t scored) {
+                       size_t scored, int64_t block_examples) {
+  std::vector<std::vector<int64_t>> places(strata.names.size());
+  for (size_t i = 0; i < scored; ++i) places[strata.of[i]].push_back(static_cast<int64_t>(i));
   ProfileTable table{strata.name, strata.definition, {}};
   for (size_t s = 0; s < strata.names.size(); ++s) {
-    const auto is_of = [&](size_t i) { return strata.of[i] == static_cast<int>(s); };
-    int64_t examples = 0;
-    for (size_t i = 0; i < scored; ++i) examples += is_of(i) ? 1 : 0;
-    table.rows.push_back(MakeProfileRow(metric, strata.names[s], examples, SumsWhere(sums, is_of)));
+    table.rows.push_back(MakeProfileRow(metric, strata.names[s],
+                                        static_cast<int64_t>(places[s].size()),
+                                        sums.Pick(places[s]), block_examples, places[s]));
   }
   return table;
 }
@@ -87,9 +74,17 @@ absl::Status CheckSizes(const ProfileInput& input) {
 }  // namespace
 
 ProfileRow MakeProfileRow(const Metric& metric, std::string name, int64_t examples,
-                          const Sums& sums) {
-  ProfileRow row{std::move(name), examples, metric.Value(sums), std::nullopt};
-  if (examples > 0) row.interval = metric.RunInterval(sums, kProfileConfidence);
+                          const ExampleSums& sums, int64_t block_examples,
+                          absl::Span<const int64_t> places) {
+  const Sums total = sums.Total();
+  ProfileRow row{std::move(name), examples, metric.Value(total), std::nullopt};
+  const std::optional<RunInterval> interval = IntervalOfRun({.metric = &metric,
+                                                             .sums = total,
+                                                             .examples = examples,
+                                                             .values = metric.ValuesOf(sums),
+                                                             .block_examples = block_examples},
+                                                            kProfileConfidence, places);
+  if (interval) row.interval = interval->interval;
   return row;
 }
 
@@ -106,9 +101,11 @@ absl::StatusOr<Profile> MakeProfile(const ProfileInput& input) {
   LRA_ASSIGN_OR_RETURN(
       const ExampleSums sums,
       ScoreGuesses(metric, {input.logits, input.labels.subspan(0, scored), classes}));
-  profile.whole = MakeProfileRow(metric, kWhole, static_cast<int64_t>(scored), sums.Total());
+  profile.block_examples = input.block_examples;
+  profile.whole =
+      MakeProfileRow(metric, kWhole, static_cast<int64_t>(scored), sums, input.block_examples);
   for (const Strata& strata : input.strata)
-    profile.tables.push_back(MakeTable(metric, strata, sums, scored));
+    profile.tables.push_back(MakeTable(metric, strata, sums, scored, input.block_examples));
   for (const LadderAnswers& answers : input.ladder) {
     LRA_ASSIGN_OR_RETURN(profile.ladder.emplace_back(), MakeStep(metric, answers, input, scored));
   }

@@ -29,9 +29,11 @@ struct ProfileRow {
       interval;  // about the sampling of these examples; where the metric has one
 };
 
-// `sums` are those of `examples` examples.
+// `sums` are those of `examples` examples, of which so many neighbours in the split count as one;
+// `places` says where they stand in it where they are not its first (eval/row_statistics.h).
 ProfileRow MakeProfileRow(const Metric& metric, std::string name, int64_t examples,
-                          const Sums& sums);
+                          const ExampleSums& sums, int64_t block_examples,
+                          absl::Span<const int64_t> places = {});
 
 struct ProfileTable {
   std::string name, definition;
@@ -51,6 +53,7 @@ struct Profile {
   ProfileRow whole;
   std::vector<ProfileTable> tables;
   std::vector<LadderStep> ladder;  // the worst score first
+  int64_t block_examples = 1;      // as ProfileInput has it
 };
 
 // What a ladder's baseline answers: logits [examples, C] of the whole split.
@@ -66,6 +69,7 @@ struct ProfileInput {
   absl::Span<const int32_t> labels;   // of the whole split
   absl::Span<const Strata> strata;    // of the whole split
   std::vector<LadderAnswers> ladder;  // the weakest first
+  int64_t block_examples = 1;         // neighbours that count as one: BlockExamplesOf() the task
 };
 
 // Runs that scored the first examples only are profiled on these. InvalidArgument for sizes that do

@@ -212,12 +212,8 @@ std::string ProfileBoardText(const ProfileBoard& board) {
       "interval, which covers new seeds and new examples; of one run, new examples].\n",
       board.group->task, board.group->split, FormatCount(board.examples), longest, traits.title,
       traits.is_higher_better ? "" : ", lower is better", 100 * board.confidence);
-  if (board.group->block_examples > 1) {
-    absl::StrAppend(&text,
-                    "\nNeighbouring examples depend on each other: intervals are of blocks of ",
-                    board.group->block_examples,
-                    " examples, or of single examples where these scatter by more.\n");
-  }
+  if (board.group->block_examples > 1)
+    absl::StrAppend(&text, "\n", NeighboursText(board.group->block_examples), "\n");
   for (size_t h = 0; h < board.headings.size(); ++h) absl::StrAppend(&text, HeadingText(board, h));
   if (board.headings.empty()) {
     absl::StrAppend(&text, "\nThe task names no way to sort its examples, or none that this data ",

@@ -13,6 +13,7 @@ namespace lra {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Logits of three classes whose largest is the answer.
 std::vector<float> Logits(const std::vector<int>& answers) {
@@ -65,6 +66,27 @@ TEST_F(ProfileTest, CountsEachStratum) {
   EXPECT_DOUBLE_EQ(rows[0].interval->high, 1);
   EXPECT_EQ(rows[2].examples, 0);
   EXPECT_FALSE(rows[2].interval.has_value());
+}
+
+// Two neighbours count as one: 2, 2, 0 and 2 of them are right. The four blocks' variance of the
+// mean is 4 / 3 x 3 / 64; "small" has 2, 1 and 2 examples of three of them, of which 2, 0 and 2 are
+// right, with 3 / 2 x 0.96 / 25. Clopper-Pearson is at 1.893 and 1.446 examples.
+TEST_F(ProfileTest, NeighboursCountAsBlocksOfTheSplit) {
+  const std::vector<float> run = Logits({0, 1, 2, 0, 0, 0, 0, 1});
+  input_.logits = run;
+  input_.block_examples = 2;
+  const Profile profile = Make();
+  EXPECT_DOUBLE_EQ(profile.whole.value, 0.75);
+  EXPECT_NEAR(profile.whole.interval->low, 0.053303136923, 1e-9);
+  EXPECT_NEAR(profile.whole.interval->high, 0.999853277647, 1e-9);
+  const ProfileRow& small = profile.tables[0].rows[0];
+  EXPECT_DOUBLE_EQ(small.value, 0.8);
+  EXPECT_NEAR(small.interval->low, 0.032494805993, 1e-9);
+  EXPECT_NEAR(small.interval->high, 0.999998904512, 1e-9);
+  EXPECT_THAT(ProfileText(profile), HasSubstr("intervals are of blocks of 2 examples, or of"));
+  EXPECT_EQ(nlohmann::json::parse(ProfileJson(profile))["block_examples"], 2);
+  input_.block_examples = 1;
+  EXPECT_THAT(ProfileText(Make()), Not(HasSubstr("blocks")));
 }
 
 TEST_F(ProfileTest, ARunThatScoredTheFirstExamplesOnly) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "eval/difference_text.h"
 #include "eval/profile.h"
 #include "lra/json_text.h"
 #include "lra/progress.h"
@@ -73,6 +74,8 @@ std::string ProfileText(const Profile& profile) {
                                      profile.split, metric.Text(profile.whole.value),
                                      IntervalText(metric, profile.whole.interval),
                                      FormatCount(profile.whole.examples));
+  if (profile.block_examples > 1)
+    absl::StrAppend(&text, "\n", NeighboursText(profile.block_examples), "\n");
   for (const ProfileTable& table : profile.tables) absl::StrAppend(&text, TableText(metric, table));
   if (!profile.ladder.empty()) absl::StrAppend(&text, LadderText(profile));
   if (profile.tables.empty() && profile.ladder.empty())
@@ -88,6 +91,7 @@ std::string ProfileJson(const Profile& profile) {
                {"confidence", kProfileConfidence},
                {"whole", RowJson(profile.whole)},
                {"tables", Json::array()}};
+  if (profile.block_examples > 1) json["block_examples"] = profile.block_examples;
   for (const ProfileTable& table : profile.tables) {
     Json rows = Json::array();
     for (const ProfileRow& row : table.rows) rows.push_back(RowJson(row));

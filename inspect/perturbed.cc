@@ -7,6 +7,7 @@
 #include "datasets/perturbation.h"
 #include "eval/evaluator.h"
 #include "lra/status_macros.h"
+#include "lra/task_files.h"
 #include "models/classifier.h"
 #include "train/interruption.h"
 
@@ -87,6 +88,7 @@ absl::StatusOr<PerturbedScores> ScorePerturbed(const PerturbedRequest& request) 
   LRA_ASSIGN_OR_RETURN(scores.metric, MetricOf(opened.state.spec()));
   LRA_RETURN_IF_ERROR(LogLook(request, look));
   scores.step = opened.state.step();
+  scores.block_examples = BlockExamplesOf(opened.split.spec().name());
   for (const Perturbation& perturbation : perturbations) {
     LRA_ASSIGN_OR_RETURN(Scored scored, ScoreOne(opened, perturbation, *scores.metric, request));
     scores.names.push_back(Name(perturbation));
@@ -100,8 +102,8 @@ ProfileTable PerturbedTable(const PerturbedScores& scores) {
   ProfileTable table{
       "perturbation", absl::StrCat(kPerturbedDefinition, ", at step ", scores.step), {}};
   for (size_t p = 0; p < scores.names.size(); ++p) {
-    table.rows.push_back(
-        MakeProfileRow(*scores.metric, scores.names[p], scores.examples, scores.sums[p].Total()));
+    table.rows.push_back(MakeProfileRow(*scores.metric, scores.names[p], scores.examples,
+                                        scores.sums[p], scores.block_examples));
   }
   return table;
 }

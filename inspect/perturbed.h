@@ -30,6 +30,7 @@ struct PerturbedScores {
   const Metric* metric = nullptr;
   std::vector<ExampleSums> sums;  // by name
   int64_t examples = 0;
+  int64_t block_examples = 1;  // neighbours that count as one: BlockExamplesOf() the task
 };
 
 // If the split is test, the look is logged in the run's record. InvalidArgument for inputs that no
