@@ -3,7 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "models/base/shapes_only.h"
+#include "models/kernels/token_embedding.h"
 
 namespace lra {
 namespace {
@@ -123,7 +123,7 @@ std::vector<at::Tensor> Embedding::OnHost(const Sequences& sequences,
 }
 
 at::Tensor Embedding::Inputs(const at::Tensor& moved) const {
-  return tokens_.defined() ? at::embedding(tokens_, moved, padding_id_)
+  return tokens_.defined() ? EmbedTokens(tokens_, moved, padding_id_)
                            : at::linear(moved.unsqueeze(-1), values_.weight, values_.bias);
 }
 

@@ -126,6 +126,30 @@ TEST(EmbeddingTest, ACausalStemGivesInPiecesWhatItGivesAtOnce) {
   EXPECT_TRUE(at::allclose(at::cat(pieces, 1), whole, 1e-5, 1e-6)) << window;
 }
 
+// A token's row gets the gradients of all its places; padding gets none, unless it counts.
+TEST(EmbeddingTest, ARowsGradientIsTheSumOverItsPlaces) {
+  for (const auto& [mask, of_padding] :
+       {std::pair(ModelConfig::KEYS, 0), {ModelConfig::NO_MASK, 2}}) {
+    ExperimentConfig config;
+    config.mutable_model()->set_width(kWidth);
+    config.mutable_model()->set_embedding_stddev(1);
+    config.mutable_model()->set_mask(mask);
+    TaskSpec spec;
+    spec.set_vocabulary_size(9);
+    ParameterStore store(1);
+    const Embedding embedding(config, spec, 8, &store);
+    HostBatch batch;
+    batch.batch = 2;
+    batch.length = 4;
+    batch.tokens = {3, 1, 3, 8, 3, 8, 0, 0};
+    batch.lengths = {4, 2};
+    embedding.Forward(FirstTexts(batch), DropoutKey()).sum().backward();
+    const at::Tensor gradient = store.parameters()[0].value.grad();
+    const at::Tensor places = at::tensor({of_padding, 1, 0, 3, 0, 0, 0, 0, 2}, at::kFloat);
+    EXPECT_TRUE(gradient.equal(places.unsqueeze(1).expand({9, kWidth}))) << gradient;
+  }
+}
+
 TEST(SinusoidTableTest, OfAnImageHasTheRowThenTheColumn) {
   const at::Tensor line = SinusoidTable(5, 8), square = SinusoidTable2D(5, kWidth);
   EXPECT_EQ(square.sizes(), at::IntArrayRef({25, kWidth}));
