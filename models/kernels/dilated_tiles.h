@@ -35,6 +35,12 @@ class ConvolutionTiles {
     });
   }
 
+  // Calls body(tile) for the tiles of one example, in order, on this thread.
+  template <class Body>
+  void ForOne(int64_t example, Body body) const {
+    for (int64_t i = 0; i < of_example_; ++i) body(At(example, i));
+  }
+
  private:
   ConvolutionTile At(int64_t first_example, int64_t i) const;
 

@@ -42,8 +42,10 @@ struct LayerGradients {
   ShardedGradient norm_weight, norm_bias;
 };
 
-// A layer goes through the batch in groups of one example for each thread, whose tokens stay in the
-// cache between the passes over them.
+// The threads take the examples in turn, and each goes through those it has by itself: their tokens
+// stay in its cache between the passes over them, and no pass waits for another thread. Examples
+// that are left over, fewer than there are threads, are shared out tile by tile; there, each pass
+// waits.
 class LayerPasses {
  public:
   explicit LayerPasses(const LayerTensors& in)
@@ -52,10 +54,10 @@ class LayerPasses {
         shape_{in.x.size(1), width_, width_, in.parameters.taps, in.type},
         tiles_(in.x, in.mask.lengths),
         dropout_(in.dropout, in.x.size(1)),
-        group_(std::min(in.x.size(0), ShardCount())),
-        entered_(group_ * shape_.tokens * width_),
-        means_(group_ * shape_.tokens),
-        deviations_(group_ * shape_.tokens),
+        at_once_(std::min(in.x.size(0), ShardCount())),
+        entered_(at_once_ * shape_.tokens * width_),
+        means_(at_once_ * shape_.tokens),
+        deviations_(at_once_ * shape_.tokens),
         x_(in.x.const_data_ptr<float>()),
         keep_(in.mask.keep.defined() ? in.mask.keep.const_data_ptr<bool>() : nullptr) {}
 
@@ -67,7 +69,7 @@ class LayerPasses {
         const Floats scratch(kTileTokens * width_);
         const int64_t row = group.row + tile.row, at = row * width_;
         float* convolved = z == nullptr ? scratch.get() : z + at;
-        ConvolveTile(shape_, tile, entered_.get(), in_.parameters.map, convolved);
+        ConvolveTile(shape_, tile, Entered(group), in_.parameters.map, convolved);
         ActivationRows(in_.parameters.activation, convolved, tile.rows * width_, scratch.get());
         ApplyDropoutRows(dropout_, row, tile.rows, width_, scratch.get(), x_ + at, out + at);
       });
@@ -76,19 +78,21 @@ class LayerPasses {
 
   // From z and the output's gradient to that of x; adds to those of the parameters.
   void Backward(const float* z, const float* upstream, LayerGradients* sums, float* dx) const {
-    const Floats dz(group_ * shape_.tokens * width_);
-    const Scratch<bool> any(group_ * shape_.tokens);
-    const OutputGradient gradient = {dz.get(), any.get()};
+    const Floats dz(at_once_ * shape_.tokens * width_);
+    const Scratch<bool> any(at_once_ * shape_.tokens);
     ForGroups([&](const Group& group) {
+      float* const rows = dz.get() + group.scratch_row * width_;
+      bool* const marks = any.get() + group.scratch_row;
+      const OutputGradient gradient = {rows, marks};
       Normalise(group);
       ForGroupTiles(group, [&](int64_t, const ConvolutionTile& tile) {
         const int64_t at = (group.row + tile.row) * width_;
-        BackThroughActivation(group, tile, z + at, upstream + at, dz.get() + tile.row * width_,
-                              any.get() + tile.row);
+        BackThroughActivation(group, tile, z + at, upstream + at, rows + tile.row * width_,
+                              marks + tile.row);
       });
       ForGroupTiles(group, [&](int64_t shard, const ConvolutionTile& tile) {
         const Floats back(kTileTokens * width_);
-        AddConvolutionGradient(shape_, tile, entered_.get(), gradient, shard, &sums->map);
+        AddConvolutionGradient(shape_, tile, Entered(group), gradient, shard, &sums->map);
         const int64_t at = (group.row + tile.row) * width_;
         if (ConvolveBackTile(shape_, tile, gradient, in_.parameters.map, back.get()))
           BackThroughNorm(group, tile, back.get(), upstream, shard, sums, dx);
@@ -99,34 +103,51 @@ class LayerPasses {
   }
 
  private:
+  static constexpr int64_t kAllShards = -1;
+
+  // Examples that go through the passes together.
   struct Group {
     int64_t example, count;  // the first example, and how many there are
     int64_t row;             // of the first example's first token
+    int64_t scratch_row;     // the same in the memory of what is at work at once
+    int64_t shard;           // whose group it is; kAllShards: they share the tiles
   };
 
-  // Calls body(group) for all groups, one after the other.
+  // Calls body(group) for all groups: in parallel for those of one example, then for the rest.
+  // Shard s adds up examples s, s + shards, .. and its tiles of the rest.
   template <class Body>
   void ForGroups(Body body) const {
-    for (int64_t first = 0; first < in_.x.size(0); first += group_)
-      body(Group{first, std::min(group_, in_.x.size(0) - first), first * shape_.tokens});
+    const int64_t shards = ShardCount(), rest = in_.x.size(0) % shards;
+    const int64_t end = in_.x.size(0) - rest, tokens = shape_.tokens;
+    if (end > 0) {
+      ForShards(end, [&](int64_t shard, int64_t, int64_t) {
+        for (int64_t example = shard; example < end; example += shards)
+          body(Group{example, 1, example * tokens, shard * tokens, shard});
+      });
+    }
+    if (rest > 0) body(Group{end, rest, end * tokens, 0, kAllShards});
   }
-  // Calls body(shard, tile) for the tiles of the group, in parallel.
+  // Calls body(shard, tile) for the tiles of the group, in parallel if the shards share them.
   template <class Body>
   void ForGroupTiles(const Group& group, Body body) const {
-    tiles_.ForEach(group.example, group.count, body);
+    if (group.shard == kAllShards) return tiles_.ForEach(group.example, group.count, body);
+    tiles_.ForOne(group.example, [&](const ConvolutionTile& tile) { body(group.shard, tile); });
   }
+
+  float* Entered(const Group& group) const { return entered_.get() + group.scratch_row * width_; }
 
   // Fills entered_ and the statistics.
   void Normalise(const Group& group) const {
     const NormMap& norm = in_.parameters.norm;
     ForGroupTiles(group, [&](int64_t, const ConvolutionTile& tile) {
-      float* to = entered_.get() + tile.row * width_;
+      float* to = Entered(group) + tile.row * width_;
       if (keep_ != nullptr) std::fill_n(to, tile.rows * width_, 0.0f);
       ForKept(group, tile, [&](int64_t row, int64_t count) {
         LayerNormRows(x_ + (group.row + row) * width_, count, width_,
                       norm.weight.const_data_ptr<float>(), norm.bias.const_data_ptr<float>(),
-                      static_cast<float>(norm.epsilon), entered_.get() + row * width_,
-                      means_.get() + row, deviations_.get() + row);
+                      static_cast<float>(norm.epsilon), Entered(group) + row * width_,
+                      means_.get() + group.scratch_row + row,
+                      deviations_.get() + group.scratch_row + row);
       });
     });
   }
@@ -152,8 +173,9 @@ class LayerPasses {
     ForKept(group, tile, [&](int64_t row, int64_t count) {
       const int64_t at = (group.row + row) * width_;
       LayerNormBackwardRows(x_ + at, gradient + (row - tile.row) * width_, count, width_,
-                            in_.parameters.norm.weight.const_data_ptr<float>(), means_.get() + row,
-                            deviations_.get() + row, upstream + at, dx + at,
+                            in_.parameters.norm.weight.const_data_ptr<float>(),
+                            means_.get() + group.scratch_row + row,
+                            deviations_.get() + group.scratch_row + row, upstream + at, dx + at,
                             sums->norm_weight.At(shard), sums->norm_bias.At(shard));
     });
   }
@@ -176,9 +198,9 @@ class LayerPasses {
   const ConvolutionShape shape_;
   const ConvolutionTiles tiles_;
   const DropoutRows dropout_;
-  const int64_t group_;              // examples
-  const Floats entered_;             // what the convolution of the group reads
-  const Floats means_, deviations_;  // of the group's rows; the reciprocals of deviations
+  const int64_t at_once_;            // examples at work
+  const Floats entered_;             // what their convolution reads
+  const Floats means_, deviations_;  // of their rows; the reciprocals of deviations
   const float* const x_;
   const bool* const keep_;
 };

@@ -1,5 +1,6 @@
 #include "models/layers/convolution_layer.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -17,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "models/base/kernel_path.h"
+#include "models/kernels/token_tiles.h"
 
 namespace lra {
 namespace {
@@ -116,6 +118,89 @@ TEST(ConvolutionLayerTest, TokensWithoutGradientAreLeftOut) {
         ExpectTiledEqualsGeneric(layer, 0.3f, absl::StrCat(KernelPathName(path), ", ", name));
       }
     }
+  }
+}
+
+// Five examples, of which the second and the third are short.
+Layer FiveExamples() {
+  Layer layer(24);
+  const at::Tensor from = at::tensor({0, 1, 1, 0, 0}, at::kLong);
+  layer.mask.lengths = layer.mask.lengths.index_select(0, from);
+  layer.mask.keep = layer.mask.keep.index_select(0, from);
+  layer.x = at::randn({5, kTokens, 24}).set_requires_grad(true);
+  layer.upstream =
+      at::randn({5, kTokens, 24}).masked_fill(layer.mask.keep.logical_not().unsqueeze(2), 0);
+  return layer;
+}
+
+// What WithGradients() gives for some of the five examples alone, with this many threads: y and the
+// gradient of x in these examples' order, then the gradients of the parameters.
+std::vector<at::Tensor> OnThreads(int threads, const Layer& five,
+                                  const std::vector<int64_t>& examples) {
+  const at::Tensor index = at::tensor(examples, at::kLong);
+  Layer some = five;
+  some.mask.lengths = five.mask.lengths.index_select(0, index);
+  some.mask.keep = five.mask.keep.index_select(0, index);
+  some.x = five.x.detach().index_select(0, index).set_requires_grad(true);
+  some.upstream = five.upstream.index_select(0, index);
+  DropoutKey dropout = Dropped(0.3f);
+  dropout.example_ids = at::tensor({8, 1, 4, 7, 2}, at::kLong).index_select(0, index);
+  const int before = at::get_num_threads();
+  at::set_num_threads(threads);
+  std::vector<at::Tensor> all = WithGradients(internal::ConvolutionLayerTiled, some, dropout);
+  at::set_num_threads(before);
+  return all;
+}
+
+void ExpectRows(const std::vector<at::Tensor>& all, const std::vector<int64_t>& examples,
+                const std::vector<at::Tensor>& alone) {
+  const at::Tensor index = at::tensor(examples, at::kLong);
+  for (const size_t i : {0, 1})
+    EXPECT_TRUE(all[i].index_select(0, index).equal(alone[i])) << "tensor " << i;
+}
+
+// Where the number of threads divides the batch, thread s sums up examples s, s + threads, ..
+TEST(ConvolutionLayerTest, AThreadSumsUpItsExamplesInOrder) {
+  const Layer five = FiveExamples();
+  for (const int threads : {2, 4}) {
+    const std::vector<at::Tensor> together = OnThreads(threads, five, {0, 1, 2, 3});
+    std::vector<at::Tensor> sums;
+    for (int64_t first = 0; first < threads; ++first) {
+      std::vector<int64_t> examples;
+      for (int64_t e = first; e < 4; e += threads) examples.push_back(e);
+      const std::vector<at::Tensor> own = OnThreads(1, five, examples);
+      ExpectRows(together, examples, own);
+      if (sums.empty()) {
+        sums = own;
+        continue;
+      }
+      for (size_t i = 2; i < own.size(); ++i) sums[i] = sums[i] + own[i];
+    }
+    for (size_t i = 2; i < together.size(); ++i)
+      EXPECT_TRUE(together[i].equal(sums[i])) << threads << " threads, tensor " << i;
+  }
+}
+
+// What is left over is shared out by tiles: the first thread has the first of the last example's
+// three, the second thread the others. A tile's part of the map's gradient needs its own outputs'
+// gradients alone; that of the norm's gradient also those that the taps reach.
+TEST(ConvolutionLayerTest, ThreadsShareTheTilesOfWhatIsLeft) {
+  const Layer five = FiveExamples();
+  Layer front = five, back = five;
+  front.upstream = five.upstream.clone();
+  front.upstream[4].narrow(0, kTileTokens, kTokens - kTileTokens).zero_();
+  back.upstream = five.upstream.clone();
+  back.upstream[4].narrow(0, 0, kTileTokens).zero_();
+  const std::vector<at::Tensor> together = OnThreads(2, five, {0, 1, 2, 3, 4});
+  ExpectRows(together, {4}, OnThreads(1, five, {4}));
+  const std::vector<at::Tensor> first = OnThreads(1, front, {0, 2, 4});
+  const std::vector<at::Tensor> second = OnThreads(1, back, {1, 3, 4});
+  for (size_t i = 2; i < together.size(); ++i) {
+    const at::Tensor sum = first[i] + second[i];
+    const bool is_of_map = i >= 4;
+    const double most = (together[i] - sum).abs().max().item<double>();
+    EXPECT_LE(most, is_of_map ? 0 : 3e-5 * std::max(1.0, sum.abs().max().item<double>()))
+        << "tensor " << i;
   }
 }
 
