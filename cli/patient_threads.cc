@@ -15,6 +15,10 @@
 namespace lra {
 namespace {
 
+// The program that runs now, also where its file was replaced. A suite starts its workers under
+// this name (suite/pool.h).
+constexpr char kRunningProgram[] = "/proc/self/exe";
+
 // The arguments of main(), which may lie above several callers.
 std::vector<std::string> CommandLine() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -26,14 +30,16 @@ std::vector<std::string> CommandLine() {
 // Returns if it fails, or if another program, such as the dynamic loader, runs this one.
 void StartAnew() {
   std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path program = std::filesystem::read_symlink(kRunningProgram, error);
   std::vector<std::string> words = CommandLine();
   if (error || words.empty()) return;
-  if (std::filesystem::path(words[0]).filename() != program.filename()) return;
+  const bool has_own_name = words[0] == kRunningProgram ||
+                            std::filesystem::path(words[0]).filename() == program.filename();
+  if (!has_own_name) return;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());
+  execv(kRunningProgram, arguments.data());
 }
 
 }  // namespace
