@@ -135,7 +135,9 @@ absl::Status CheckSeconds(const std::string& path, const RunRecord& record) {
   constexpr double kMaxSeconds = 1e12;
   const std::pair<const char*, double> times[] = {
       {"efficiency.wall_seconds", record.efficiency().wall_seconds()},
-      {"pretrain.seconds", record.pretrain().seconds()}};
+      {"efficiency.cpu_seconds", record.efficiency().cpu_seconds()},
+      {"pretrain.seconds", record.pretrain().seconds()},
+      {"pretrain.cpu_seconds", record.pretrain().cpu_seconds()}};
   for (const auto& [field, seconds] : times) {
     if (seconds >= 0 && seconds <= kMaxSeconds) continue;
     return absl::DataLossError(

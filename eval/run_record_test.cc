@@ -319,6 +319,11 @@ TEST_F(RunRecordTest, TimesThatCannotBeAreRefusedByField) {
   EXPECT_EQ(read(1, -2).message(), where + "pretrain.seconds: is -2, must be 0 to 1e12");
   EXPECT_FALSE(read(std::numeric_limits<double>::quiet_NaN(), 1).ok());
   EXPECT_FALSE(read(2e12, 1).ok());
+  RunRecord record = MakeRun({}).record;
+  record.mutable_efficiency()->set_cpu_seconds(-3);
+  ASSERT_TRUE(WriteRunRecord(Path("run"), record).ok());
+  EXPECT_EQ(ReadRunRecord(Path("run")).status().message(),
+            where + "efficiency.cpu_seconds: is -3, must be 0 to 1e12");
 }
 
 TEST_F(RunRecordTest, FilesLieInTheRecordsFolder) {

@@ -78,6 +78,7 @@ Json EfficiencyJson(const Efficiency& efficiency) {
   Set("processes", efficiency.processes(), &json);
   Set("resumes", efficiency.resumes(), &json);
   if (efficiency.has_joules()) json["joules"] = efficiency.joules();
+  if (efficiency.has_cpu_seconds()) json["cpu_seconds"] = efficiency.cpu_seconds();
   return json;
 }
 

@@ -74,7 +74,10 @@ TEST_F(AtOnceTest, EachSeedIsWhatItIsAlone) {
     const Efficiency efficiency = ReadRunRecord(*folder_ + "/together" + name)->efficiency();
     EXPECT_EQ(efficiency.runs_at_once(), 3);
     EXPECT_FALSE(efficiency.has_joules());
-    EXPECT_EQ(ReadRunRecord(*folder_ + "/alone" + name)->efficiency().runs_at_once(), 0);
+    EXPECT_FALSE(efficiency.has_cpu_seconds());
+    const Efficiency alone = ReadRunRecord(*folder_ + "/alone" + name)->efficiency();
+    EXPECT_EQ(alone.runs_at_once(), 0);
+    EXPECT_TRUE(alone.has_cpu_seconds());
   }
 }
 

@@ -1,5 +1,5 @@
-// Which checkpoints a run leaves, by time and by steps, and what goes on from them. (What a stopped
-// process saves is in tests/stop_test.sh.)
+// Which checkpoints a run leaves, by time and by steps, what goes on from them, and how the CPU
+// time of its parts adds up. (What a stopped process saves is in tests/stop_test.sh.)
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "eval/run_record.h"
+#include "lra/cpu_time.h"
 #include "lra/files.h"
 #include "run_folder/checkpoint.h"
 #include "tests/training_fixture.h"
+#include "train/estimate.h"
+#include "train/label_objective.h"
+#include "train/loop.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -83,6 +87,36 @@ TEST_F(CheckpointsTest, ALaterCheckpointOfAKilledProcessDisplacesNone) {
   EXPECT_TRUE(FileExists(CheckpointPath(out, 14)));
   EXPECT_FALSE(FileExists(CheckpointPath(out, 20)));
   EXPECT_TRUE(TrainRun(request).ok());
+}
+
+TEST_F(CheckpointsTest, CpuSecondsOfAllPartsAddUp) {
+  // What a run of one step notes that goes on from what an earlier process noted.
+  const auto after = [](const std::string& name, const Efficiency& earlier) {
+    const auto run = OpenRun(Request(name, "linear", {"train.steps=1"}));
+    if (!run.ok()) {
+      ADD_FAILURE() << run.status();
+      return Efficiency();
+    }
+    *(*run)->state.mutable_efficiency() = earlier;
+    const LabelObjective objective(**run);
+    Stage stage = LabelStage(objective, run->get());
+    EXPECT_EQ(PlanStage(**run, &stage), absl::OkStatus());
+    EXPECT_EQ(TrainStage(**run, stage), absl::OkStatus());
+    return (*run)->state.efficiency();
+  };
+  const Efficiency whole = after("cpu-whole", {});
+  EXPECT_GT(whole.cpu_seconds(), 0);
+  EXPECT_LE(whole.cpu_seconds(), ProcessCpuSeconds());
+  Efficiency earlier;
+  earlier.set_wall_seconds(1000);
+  earlier.set_cpu_seconds(1900);
+  const Efficiency resumed = after("cpu-resumed", earlier);
+  EXPECT_GT(resumed.wall_seconds(), 1000);
+  EXPECT_GT(resumed.cpu_seconds(), 1900);
+  EXPECT_LE(resumed.cpu_seconds(), 1900 + ProcessCpuSeconds());
+  // A part would pass for the whole where it was not counted before.
+  earlier.clear_cpu_seconds();
+  EXPECT_FALSE(after("cpu-of-a-part", earlier).has_cpu_seconds());
 }
 
 }  // namespace

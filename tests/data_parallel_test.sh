@@ -21,6 +21,7 @@ train 2 two "${flags[@]}" --set train.steps=40
 close one two 1e-5
 [ "$(cat two.1.log)" = "" ] || fail "rank 1 says something: $(cat two.1.log)"
 grep -q "processes: 2" two/record.textproto || fail "the record does not tell of two processes"
+if grep -q cpu_seconds two/record.textproto; then fail "the CPU time of one of two processes passes for the run's"; fi
 
 exact=("${flags[@]}" --exact-reduction)
 train 1 exact-1 "${exact[@]}" --set train.steps=40

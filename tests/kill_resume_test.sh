@@ -58,6 +58,11 @@ for file in $last/weights.safetensors $last/optimizer.safetensors predictions.np
   cmp "$a/$file" "$b/$file"
 done
 "$lra" diff "$a" "$b"
+# The parts' CPU time adds up to the run's; a part that is not known would leave none.
+for run in "$a" "$b"; do
+  sed -n '/^efficiency {/,/^}/p' "$run/record.textproto" | grep 'cpu_seconds: [0-9]' >/dev/null ||
+    { echo "$run/record.textproto has no CPU time"; exit 1; }
+done
 leftovers=$(find "$b" -name '*.tmp-*' | wc -l)
 [ "$leftovers" = 0 ] || { echo "$leftovers temporary files were left behind"; find "$b" -name '*.tmp-*'; exit 1; }
 echo "killed $done_kills times (last checkpoint before the end: $reached), $pretraining_kills times in pretraining, resumed: equal to the undisturbed run"

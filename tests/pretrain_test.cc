@@ -68,6 +68,7 @@ TEST_P(PretrainObjectiveTest, LearnsTheInputsBeforeTheLabels) {
   EXPECT_GT(record->pretrain().tokens(), 120 * 8 * 4);
   EXPECT_LT(record->pretrain().last_loss(), 0.9 * record->pretrain().first_loss());
   EXPECT_GT(record->pretrain().seconds(), 0);
+  EXPECT_GT(record->pretrain().cpu_seconds(), 0);
   // The run starts from what was learned: its end is further from a fresh model than four steps go.
   const auto fresh = OpenRun(Request("fresh-" + GetParam(), "linear", {"train.steps=4"}));
   ASSERT_TRUE(fresh.ok());

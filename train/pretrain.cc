@@ -48,6 +48,8 @@ PretrainResult ResultOf(const Run& run, const CheckpointState& state) {
   result.set_validation_nats(last.validation_loss());
   result.set_seconds(state.efficiency().wall_seconds());
   if (state.efficiency().has_joules()) result.set_joules(state.efficiency().joules());
+  if (state.efficiency().has_cpu_seconds())
+    result.set_cpu_seconds(state.efficiency().cpu_seconds());
   return result;
 }
 

@@ -1,6 +1,5 @@
 #include "train/run_estimate.h"
 
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "datasets/dataset.h"
 #include "datasets/loader.h"
 #include "eval/machine.h"
+#include "lra/cpu_time.h"
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/progress.h"
@@ -41,16 +41,6 @@ namespace {
 constexpr int kMostCheckpointsScored = 2;
 // The last one in about half the runs.
 constexpr double kCheckpointsScored = 1.5;
-
-double SecondsOf(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
-}
 
 // Wall time since this process was started, by what the kernel noted of it (field 22 of proc(5)'s
 // stat, in clock ticks since boot); 0 where it does not tell.
@@ -76,11 +66,11 @@ class Timer {
   double wall() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
-  double cpu() const { return CpuSeconds() - cpu_begin_; }
+  double cpu() const { return ProcessCpuSeconds() - cpu_begin_; }
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  double cpu_begin_ = CpuSeconds();
+  double cpu_begin_ = ProcessCpuSeconds();
 };
 
 absl::StatusOr<double> ProbeStep(const Run& run, const Stage& stage,

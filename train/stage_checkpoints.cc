@@ -26,6 +26,11 @@ std::optional<double> EarlierJoules(const Efficiency& earlier) {
   return earlier.wall_seconds() > 0 ? std::nullopt : std::optional<double>(0);
 }
 
+std::optional<double> EarlierCpuSeconds(const Efficiency& earlier) {
+  if (earlier.has_cpu_seconds()) return earlier.cpu_seconds();
+  return earlier.wall_seconds() > 0 ? std::nullopt : std::optional<double>(0);
+}
+
 }  // namespace
 
 void RecordPeakMemory(at::Device device, Efficiency* efficiency) {
@@ -38,7 +43,8 @@ StageCheckpoints::StageCheckpoints(const RuntimeConfig& runtime, const Stage& st
     : runtime_(runtime),
       stage_(stage),
       earlier_seconds_(stage.state->efficiency().wall_seconds()),
-      earlier_joules_(EarlierJoules(stage.state->efficiency())) {}
+      earlier_joules_(EarlierJoules(stage.state->efficiency())),
+      earlier_cpu_seconds_(EarlierCpuSeconds(stage.state->efficiency())) {}
 
 bool StageCheckpoints::TakeDue() {
   const int requests = SaveRequests();
@@ -57,6 +63,11 @@ void StageCheckpoints::AddEfficiency() {
       efficiency.runs_at_once() > 1 ? std::nullopt : energy_.Joules();
   efficiency.clear_joules();
   if (joules && earlier_joules_) efficiency.set_joules(*earlier_joules_ + *joules);
+  // Nor does this process know what others used that train the run with it.
+  const bool is_alone = efficiency.runs_at_once() <= 1 && efficiency.processes() <= 1;
+  efficiency.clear_cpu_seconds();
+  if (is_alone && earlier_cpu_seconds_)
+    efficiency.set_cpu_seconds(*earlier_cpu_seconds_ + ProcessCpuSeconds() - cpu_begin_seconds_);
   RecordPeakMemory(stage_.objective->parameters().device(), &efficiency);
   efficiency.set_threads(ResolveThreads(runtime_.threads()));
   efficiency.set_micro_batch_examples(static_cast<int32_t>(stage_.micro_batch_examples));

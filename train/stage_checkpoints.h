@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "eval/energy.h"
 #include "lra/config.pb.h"
+#include "lra/cpu_time.h"
 #include "train/interruption.h"
 #include "train/objective.h"
 
@@ -30,9 +31,9 @@ class StageCheckpoints {
   bool TakeDue();
   // Leaves out time in which the process trained other runs.
   void LeaveOut(double seconds) { others_seconds_ += seconds; }
-  // Saves weights, moments and state, including time, memory, threads and micro batch so far. Then
-  // only the newest runtime.keep_checkpoints, the best step's and the objective's kept step's
-  // remain.
+  // Saves weights, moments and state, including time, CPU time, memory, threads and micro batch so
+  // far. Then only the newest runtime.keep_checkpoints, the best step's and the objective's kept
+  // step's remain.
   absl::Status Save();
   // Adds to an error that is not the model's fault what is left on disk.
   absl::Status WithLatest(const absl::Status& status) const;
@@ -46,10 +47,11 @@ class StageCheckpoints {
   const RuntimeConfig& runtime_;
   const Stage& stage_;
   const double earlier_seconds_;
-  // Unset for a run that goes on from where energy was not counted: a part would pass for the
+  // Unset for a run that goes on from where these were not counted: a part would pass for the
   // whole.
-  const std::optional<double> earlier_joules_;
+  const std::optional<double> earlier_joules_, earlier_cpu_seconds_;
   EnergyMeter energy_;
+  const double cpu_begin_seconds_ = ProcessCpuSeconds();
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point saved_at_ = begin_;
   double others_seconds_ = 0;
