@@ -145,6 +145,7 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
     cell->pretrain_examples =
         std::max<int64_t>(cell->pretrain_examples, record.pretrain().examples());
     if (const std::string start = StartingRunOf(record); !start.empty()) ++cell->starts[start];
+    cell->has_cpu_time |= CountsCpuTime(record);
     if (record.transformer_parameters() <= 0) continue;
     const double excess =
         static_cast<double>(record.parameters() - record.transformer_parameters()) /

@@ -32,17 +32,42 @@ bool HasJoules(const LeaderboardTable& table) {
   return AnyRow(table, [](const RowCost& cost) { return cost.joules.has_value(); });
 }
 
+bool HasCpuTime(const LeaderboardTable& table) {
+  for (const LeaderboardRow& row : table.rows) {
+    for (const auto& cell : row.cells)
+      if (cell && cell->has_cpu_time) return true;
+  }
+  return false;
+}
+
+// What training used of cores: as it was counted, else as if all threads had worked all the time.
+double CoreSeconds(const RunRecord& record) {
+  const Efficiency& efficiency = record.efficiency();
+  const PretrainResult& pretrain = record.pretrain();
+  const double threads =
+      double{1} * std::max(1, efficiency.threads()) * std::max(1, efficiency.processes());
+  const double with_labels =
+      efficiency.has_cpu_seconds() ? efficiency.cpu_seconds() : efficiency.wall_seconds() * threads;
+  const double without =
+      pretrain.has_cpu_seconds() ? pretrain.cpu_seconds() : pretrain.seconds() * threads;
+  return with_labels + without;
+}
+
 }  // namespace
 
 double HoursOfRun(const RunRecord& record) {
+  if (!WasOnDevice(record)) return CoreSeconds(record) / 3600;
   const Efficiency& efficiency = record.efficiency();
   const double seconds = efficiency.wall_seconds() + record.pretrain().seconds();
-  if (seconds <= 0) return 0;
-  const int units = WasOnDevice(record) ? 1 : std::max(1, efficiency.threads());
-  return seconds * units * std::max(1, efficiency.processes()) / 3600;
+  return seconds * std::max(1, efficiency.processes()) / 3600;
 }
 
 bool WasOnDevice(const RunRecord& record) { return !record.machine().device().empty(); }
+
+bool CountsCpuTime(const RunRecord& record) {
+  return !WasOnDevice(record) &&
+         (record.efficiency().has_cpu_seconds() || record.pretrain().has_cpu_seconds());
+}
 
 RowCost CostOf(const LeaderboardRow& row) {
   RowCost cost{.joules = 0};
@@ -96,8 +121,12 @@ bool IsPricedInDevices(const LeaderboardTable& table) {
 
 std::string CostLegend(const LeaderboardTable& table) {
   const bool has_devices = HasDeviceHours(table);
+  const char* const cores =
+      HasCpuTime(table) ? "Core-hours: CPU time of training or, where a record has none, its time "
+                          "times threads, "
+                        : "Core-hours: time of training times threads, ";
   return absl::StrCat(
-      !has_devices || HasCoreHours(table) ? "Core-hours: time of training times threads, " : "",
+      !has_devices || HasCoreHours(table) ? cores : "",
       has_devices ? "Device-hours: time of training times devices, " : "",
       "of one seed of every task, the mean over runs; trials of a search are not counted.",
       HasJoules(table) ? " kJ: energy of the machine's processors meanwhile, whatever else ran on "

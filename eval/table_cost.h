@@ -18,10 +18,13 @@ struct RowHours {
   size_t known_tasks = 0, tasks = 0;
 };
 
-// What one run took: wall time of all its training times threads and processes or, on a device,
-// times processes; in hours of cores, or of devices. 0 where the record does not say.
+// What one run took: CPU time of all its training or, where the record has none, wall time times
+// threads and processes; on a device, wall time times processes. In hours of cores, or of devices;
+// 0 where the record does not say.
 double HoursOfRun(const RunRecord& record);
 bool WasOnDevice(const RunRecord& record);
+// Whether some of HoursOfRun() is CPU time.
+bool CountsCpuTime(const RunRecord& record);
 
 struct RowCost {
   RowHours cores, devices;

@@ -57,6 +57,20 @@ TEST(TableCostTest, PretrainingIsCounted) {
   EXPECT_THAT(Table({run}), HasSubstr("| 3.00       |"));
 }
 
+TEST(TableCostTest, CpuTimeIsTakenWhereARecordHasIt) {
+  LocatedRecord run = RunThatTook("linear", 0, 1800);
+  run.record.mutable_efficiency()->set_cpu_seconds(900);
+  run.record.mutable_pretrain()->set_seconds(1800);
+  // A quarter of an hour, and half an hour on two threads.
+  const std::string text = Table({run});
+  EXPECT_THAT(text, HasSubstr("| 1.25       |"));
+  EXPECT_THAT(text, HasSubstr("Core-hours: CPU time of training or, where a record has none, its "
+                              "time times threads, of one seed of every task"));
+  run.record.mutable_pretrain()->set_cpu_seconds(1800);
+  EXPECT_THAT(Table({run}), HasSubstr("| 0.750      |"));
+  EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",0.75,,,\n"));
+}
+
 TEST(TableCostTest, EnergyIsShownOnlyWhereEveryRunCountedIt) {
   LocatedRecord counted = RunThatTook("linear", 0, 1800), other = RunThatTook("relu", 0, 1800);
   counted.record.mutable_efficiency()->set_joules(45600);
@@ -78,6 +92,7 @@ TEST(TableCostTest, ProgramsGetItUnasked) {
 TEST(TableCostTest, RunsOnADeviceCostDeviceHours) {
   LocatedRecord run = RunThatTook("linear", 0, 1800);
   run.record.mutable_machine()->set_device("NVIDIA H100");
+  run.record.mutable_efficiency()->set_cpu_seconds(900);  // of the host
   const std::string text = Table({run});
   EXPECT_THAT(text, HasSubstr("| device-hours |"));
   EXPECT_THAT(text, HasSubstr("| 0.500        |"));
