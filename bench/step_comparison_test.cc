@@ -8,6 +8,7 @@
 namespace lra {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -75,6 +76,20 @@ TEST(StepContenders, SetPyTorchAndTheOtherBuildBesideEachMethod) {
   EXPECT_THAT(references,
               ElementsAre("", "linear, avx2, eager PyTorch", "linear, avx2, eager PyTorch",
                           "linear, avx2, eager PyTorch", "", "rfa, avx2, other build"));
+}
+
+TEST(StepTable, SaysCpuTimeWhereItIsKnown) {
+  StepComparison comparison;
+  comparison.contests = {{"eager", "", {Measured(0.4)}},
+                         {"linear", "eager", {Measured(0.1), Measured(0.1), Measured(0.1)}}};
+  std::vector<BenchResult>& ours = comparison.contests[1].results;
+  ours[0].set_cpu_seconds(0.75);
+  ours[1].set_cpu_seconds(0.1875);
+  ours[2].set_cpu_seconds(0.25);
+  const std::string text = StepTable(comparison);
+  EXPECT_THAT(text, ContainsRegex("[|] step +[|] ms .interval. +[|] CPU ms +[|]"));
+  EXPECT_THAT(text, ContainsRegex("[|] eager +[|] 400.0 [^|]*[|] +[|]"));
+  EXPECT_THAT(text, ContainsRegex("[|] linear +[|] 100.0 [^|]*[|] +250.0 [|]"));
 }
 
 TEST(StepTable, SaysMedianIntervalRatioAndPieces) {

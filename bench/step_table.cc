@@ -41,6 +41,14 @@ std::string RatioCell(const StepComparison& comparison, const Contest& contest) 
   return ratio ? WithInterval(*ratio, 1, 2) : "–";
 }
 
+// The CPU time of a step, the median over repetitions; empty where a program does not say.
+std::string CpuCell(const Contest& contest) {
+  std::vector<double> seconds;
+  for (const BenchResult& result : contest.results)
+    if (result.cpu_seconds() > 0) seconds.push_back(result.cpu_seconds());
+  return seconds.empty() ? "" : absl::StrFormat("%.1f", 1e3 * MedianOf(seconds));
+}
+
 // What only our own process can count.
 std::vector<std::string> Counts(const BenchResult& result) {
   if (result.peak_device_bytes() > 0)
@@ -60,7 +68,9 @@ std::vector<std::string> Row(const StepComparison& comparison, const Contest& co
   }
   const MedianInterval seconds = SecondsOfContest(contest);
   const double tokens = double(comparison.base.tokens() * comparison.base.batch());
-  std::vector<std::string> row = {contest.label, WithInterval(seconds, 1e3, 1),
+  std::vector<std::string> row = {contest.label,
+                                  WithInterval(seconds, 1e3, 1),
+                                  CpuCell(contest),
                                   absl::StrFormat("%.1f", tokens / seconds.median / 1e3),
                                   RatioCell(comparison, contest),
                                   absl::StrFormat("%.2f", double(LargestResident(contest)) / 1e9)};
@@ -127,7 +137,7 @@ Json ContestJson(const StepComparison& comparison, const Contest& contest) {
 std::string StepTable(const StepComparison& comparison) {
   TextTable table;
   table.title = Title(comparison);
-  table.header = {"step",        "ms (interval)", "ktokens/s",   "ratio (interval)",
+  table.header = {"step",        "ms (interval)", "CPU ms",      "ktokens/s",  "ratio (interval)",
                   "resident GB", "tensors MB",    "page faults", "allocations"};
   for (const Contest& contest : comparison.contests) table.rows.push_back(Row(comparison, contest));
   std::string text = ToMarkdown(table);

@@ -4,7 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
+#include <thread>
+
 #include "bench/choices.h"
+#include "bench/measure/passes.h"
+#include "lra/cpu_time.h"
 
 namespace lra {
 namespace {
@@ -48,6 +54,26 @@ TEST(MeasureCell, OfAnOperatorHasPassesMemoryAndCost) {
   EXPECT_GE(result.passes().peak_bytes(), result.minimum_bytes());
   EXPECT_EQ(result.operations(), 3 * 4.0 * 64 * 64 * 64 * 2 * 8);
   EXPECT_GT(result.allocations(), 0);
+}
+
+TEST(MeasurePasses, CpuTimeIsThatOfATimedPass) {
+  BenchRequest request;
+  request.set_passes(4);
+  request.set_warm_ups(2);
+  const auto cpu_seconds = [&](const std::function<void()>& pass) {
+    BenchResult result;
+    MeasurePasses(request, pass, &result);
+    EXPECT_EQ(result.passes().seconds_size(), 4);
+    return result.cpu_seconds();
+  };
+  const double working = cpu_seconds([] {
+    const double end = ProcessCpuSeconds() + 0.02;
+    while (ProcessCpuSeconds() < end) {
+    }
+  });
+  EXPECT_GT(working, 0.019);
+  EXPECT_LT(working, 0.029);  // the warm-ups with it are 0.03
+  EXPECT_LT(cpu_seconds([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }), 0.01);
 }
 
 TEST(MeasureCell, MemoryIsTheSameAgain) {

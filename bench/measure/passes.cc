@@ -5,6 +5,7 @@
 #include "bench/measure/counting_allocator.h"
 #include "bench/measure/timing.h"
 #include "eval/machine.h"
+#include "lra/cpu_time.h"
 
 namespace lra {
 namespace {
@@ -13,6 +14,7 @@ struct Counters {
   int64_t faults = PageFaults();
   int64_t allocations = TensorAllocations();
   int64_t bytes = AllocatedTensorBytes();
+  double cpu_seconds = ProcessCpuSeconds();
 };
 
 void SetAverages(const Counters& before, double passes, BenchResult* result) {
@@ -20,6 +22,7 @@ void SetAverages(const Counters& before, double passes, BenchResult* result) {
   result->set_page_faults(static_cast<double>(after.faults - before.faults) / passes);
   result->set_allocations(static_cast<double>(after.allocations - before.allocations) / passes);
   result->set_allocated_bytes(static_cast<double>(after.bytes - before.bytes) / passes);
+  result->set_cpu_seconds((after.cpu_seconds - before.cpu_seconds) / passes);
 }
 
 }  // namespace
