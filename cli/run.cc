@@ -1,6 +1,7 @@
 // lra run
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -16,8 +17,17 @@ namespace {
 struct RunFlags {
   std::string suite, out, init_from, device = "cpu";
   int threads = 1, at_once = 1;
+  bool no_last = false;
   SuiteFlags how;
 };
+
+// The flags that `lra train` gets for each run, and `lra run` in the elements of job arrays.
+std::vector<std::string> PassedOn(const RunFlags& flags) {
+  std::vector<std::string> words;
+  if (flags.device != "cpu") words.insert(words.end(), {"--device", flags.device});
+  if (flags.no_last) words.push_back("--no-last");
+  return words;
+}
 
 absl::Status RunSuite(const RunFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(SuiteFile suite, LoadSuite(flags.suite));
@@ -26,7 +36,7 @@ absl::Status RunSuite(const RunFlags& flags, const CommandContext& context) {
   options.out = flags.out.empty() ? JoinPath("runs", SuiteName(flags.suite)) : flags.out;
   options.threads = flags.threads;
   options.at_once = flags.at_once;
-  if (flags.device != "cpu") options.train_flags = {"--device", flags.device};
+  options.train_flags = PassedOn(flags);
   SuiteFlags how = flags.how;
   how.cluster_flags = options.train_flags;
   return RunSuiteFile(suite, how, options, context);
@@ -61,6 +71,8 @@ void AddRunCommand(CLI::App* app, CommandContext* context) {
             "Seeds of a cell that each worker trains side by side in one process: small models "
             "fill a GPU together",
             {.shows_default = true, .allowed = FlagRules::kPositive});
+  AddSwitch(command, "--no-last", &flags->no_last,
+            "Score the selected checkpoint of each run only, not the last one as well");
   AddOption(command, "--cell", &flags->how.cell,
             "Only the run of this name, without measuring; exit code 75 where the same command "
             "would get further");

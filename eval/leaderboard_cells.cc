@@ -80,12 +80,22 @@ const SplitResult* LastResult(const Entry& run) {
   return nullptr;
 }
 
-// The mean over scored runs. A run whose last checkpoint was selected has one score, which is both.
+// Whether the score is that of the last checkpoint; older records do not say of which step it is.
+bool IsOfLastStep(const Entry& run) {
+  const RunRecord& record = run.record();
+  const int64_t last =
+      record.stopped_at_step() > 0 ? record.stopped_at_step() : record.config().train().steps();
+  return run.result->step() == 0 || run.result->step() == last;
+}
+
+// The mean over scored runs. A run whose last checkpoint was selected has one score, which is both;
+// nothing where the last one of some run was not scored.
 std::optional<double> LastValue(const std::vector<const Entry*>& runs) {
   std::vector<double> values;
   bool is_another = false;
   for (const Entry* run : runs) {
     const SplitResult* last = LastResult(*run);
+    if (last == nullptr && !IsOfLastStep(*run)) return std::nullopt;
     is_another |= last != nullptr;
     values.push_back(run->metric->Value(last == nullptr ? run->result->sums() : last->sums()));
   }

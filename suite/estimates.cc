@@ -136,7 +136,8 @@ std::string EstimateKey(const SuiteCell& cell, const MeasureOptions& options) {
   const Versions program = RunVersions("");
   return Sha256Hex(absl::StrJoin(
       {CellFingerprint(cell.config), data == options.data_of_task.end() ? "" : data->second,
-       absl::StrCat(options.threads, options.pinning.locks == nullptr ? "" : " pinned"),
+       absl::StrCat(options.threads, options.pinning.locks == nullptr ? "" : " pinned",
+                    options.scores_last ? "" : " no last"),
        absl::StrCat(options.workers), DescribeMachine().cpu(), program.lra(), program.commit()},
       "\n"));
 }

@@ -27,6 +27,7 @@ struct MeasureOptions {
   Pinning pinning;
   Deadline deadline;
   bool is_quiet = false;
+  bool scores_last = true;  // the last checkpoint of a run, beside the selected one
   // SHA-256 of the data of each task (DataDigest).
   std::map<std::string, std::string> data_of_task;
   // What measures a run and prints a RunEstimate as JSON; it may use a folder of this name.

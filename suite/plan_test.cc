@@ -199,6 +199,12 @@ TEST_F(PlanTest, EachCellIsMeasuredOnceAndKept) {
   options.data_of_task["listops"] = "digest";
   ASSERT_TRUE(PlanSuite(cells_, options).ok());
   EXPECT_EQ(count(), 4);
+  // Less to score: measured anew, and kept.
+  options.train_flags = {"--no-last"};
+  ASSERT_TRUE(PlanSuite(cells_, options).ok());
+  EXPECT_EQ(count(), 6);
+  ASSERT_TRUE(PlanSuite(cells_, options).ok());
+  EXPECT_EQ(count(), 6);
   EXPECT_THAT(ReadEstimates(options.out, cells_), SizeIs(2));
 }
 

@@ -70,6 +70,11 @@ auto DeviceIn(Flags& flags) {
   return device == flags.end() ? device : device + 1;
 }
 
+bool ScoresLast(const SuiteRunOptions& options) {
+  const std::vector<std::string>& flags = options.train_flags;
+  return std::find(flags.begin(), flags.end(), "--no-last") == flags.end();
+}
+
 }  // namespace
 
 std::string DeviceOf(const SuiteRunOptions& options) {
@@ -109,6 +114,7 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
                     .pinning = options.pinning,
                     .deadline = options.deadline,
                     .is_quiet = options.is_quiet,
+                    .scores_last = ScoresLast(options),
                     .data_of_task = options.data_of_task,
                     .command = [&](const SuiteCell& cell, const std::string& folder, int worker) {
                       return MeasureCommand(cell, folder, worker, options);

@@ -72,7 +72,7 @@ offers_only 'lra score --set end_m' end_mark=
 offers_only 'lra data prepare listops --set max_dep' max_depth=
 offers_only 'lra train --set attention.na' ''
 offers_only 'lra run --executor ' 'local slurm'
-offers 'lra run --' --executor --partition --account --sbatch --at-most --time --memory --cell --device
+offers 'lra run --' --executor --partition --account --sbatch --at-most --time --memory --cell --device --no-last
 offers 'lra data prepare --' --executor --parts --dry-run
 offers_only 'lra data join --rem' --remove-parts
 offers_only 'lra completion ' 'bash zsh fish'

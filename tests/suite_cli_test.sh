@@ -171,6 +171,17 @@ expect 0 '4 of 4 runs finished' "$lra" run more.textproto --quiet --out more --r
 cmp {whole,more}/"$(cd whole && ls -d listops-linear-*-s1)"/record.textproto || { echo "FAILED: a run was trained twice"; failures=$((failures + 1)); }
 expect 0 '4 of 4 runs finished' "$lra" run more.textproto --out more --reuse whole
 
+# Where the first checkpoint is the best, the last one is scored too, unless --no-last says otherwise; either way it is the
+# same run.
+sed -e '/attention/s/, "relu"//' -e '/seeds/d' -e 's/"train.steps=40"/&, "schedule.learning_rate=0"/' mine.textproto >still.textproto
+scores_of_last() { grep -c 'checkpoint: "last"' "$1"/listops-*/record.textproto; }
+expect 0 '1 of 1 runs finished' "$lra" run still.textproto --quiet --out both
+[ "$(scores_of_last both)" = 2 ] || { echo "FAILED: the last checkpoint has $(scores_of_last both) scores, not 2"; failures=$((failures + 1)); }
+expect 0 '1 of 1 runs finished' "$lra" run still.textproto --quiet --out selected --no-last
+[ "$(scores_of_last selected)" = 0 ] || { echo "FAILED: --no-last leaves $(scores_of_last selected) scores"; failures=$((failures + 1)); }
+expect 0 'reused: 1 run of selected' "$lra" run still.textproto --out taken --reuse selected
+cmp {selected,taken}/"$(cd selected && ls -d listops-*)"/record.textproto || { echo "FAILED: a run without its last score is trained again"; failures=$((failures + 1)); }
+
 # One run of a suite, as an element of a job array trains it.
 name=$(basename "$(ls -d whole/listops-linear-*-s1)")
 expect 0 '^1 of 1 runs finished' "$lra" run mine.textproto --quiet --out cells --cell "$name"
@@ -207,6 +218,7 @@ expect 2 'pin-workers: .*/open", is of user .* with mode 0755, must be of user' 
 far=(run mine.textproto --quiet --out far)
 expect 0 "^  '$name'" "$lra" "${far[@]}" --executor slurm --time 1h --dry-run
 expect 0 '"limit_seconds": 3600' "$lra" "${far[@]}" --executor slurm --time 1h --dry-run --json
+expect 0 "^'.*' 'run' .* '--no-last' '--quiet' &$" "$lra" "${far[@]}" --executor slurm --time 1h --dry-run --no-last
 # A package's elements begin at its launcher, with the LibTorch that it found; another program's LibTorch is its own affair.
 package=(env LRA_PROGRAM=/package/bin/lra LRA_LIBTORCH=/package/torch "$lra" "${far[@]}" --executor slurm --time 1h --dry-run)
 expect 0 "^'/package/bin/lra' 'run' " "${package[@]}"
