@@ -6,6 +6,7 @@
 #include "models/kernels/floats.h"
 #include "models/kernels/gemm.h"
 #include "models/kernels/rows.h"
+#include "models/kernels/zero_rows.h"
 
 namespace lra {
 namespace {
@@ -102,10 +103,8 @@ void ConvolveTile(const ConvolutionShape& s, const ConvolutionTile& tile, const 
 bool MarkRows(const float* dy, int64_t rows, int64_t width, bool* any) {
   bool is_any = false;
   for (int64_t i = 0; i < rows; ++i) {
-    bool is_used = false;  // without an early end, which keeps the loop from being vectorised
-    for (int64_t c = 0; c < width; ++c) is_used |= dy[i * width + c] != 0;
-    any[i] = is_used;
-    is_any |= is_used;
+    any[i] = HasNonZero(dy + i * width, 1, width, width);
+    is_any |= any[i];
   }
   return is_any;
 }
