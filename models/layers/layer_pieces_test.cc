@@ -3,19 +3,28 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/linspace.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "models/base/kernel_path.h"
+#include "models/base/product_type.h"
 #include "models/base/runtime.h"
+#include "models/kernels/token_tiles.h"
+#include "models/kernels/unwritten_test_util.h"
 #include "models/layers/activation.h"
 
 namespace lra {
@@ -155,6 +164,119 @@ TEST(LayerPiecesTest, Bfloat16TilesStayNearFloat32) {
     ExpectClose(rounded, exact, kTolerance);
     EXPECT_FALSE(at::equal(rounded[0], exact[0])) << "nothing was rounded";
   }
+}
+
+constexpr int64_t kExamples = 4;
+
+// Both pieces with random parameters and dropout, on some tokens of each of four examples.
+struct BothPieces {
+  BothPieces(int64_t tokens, const Widths& w)
+      : attended(leaves.Make({kExamples, 2, tokens, w.joined / 2})),
+        x(leaves.Make({kExamples, tokens, w.model})),
+        g(at::randn({kExamples, tokens, w.model})),
+        of_heads(at::randn({kExamples, 2, tokens, w.joined / 2})) {
+    mlp.output = leaves.Linear(w.model, w.joined);
+    mlp.norm = leaves.Norm(w.model);
+    mlp.hidden = leaves.Linear(w.hidden, w.model);
+    mlp.projection = leaves.Linear(w.model, w.hidden);
+    qkv.norm = leaves.Norm(w.model);
+    qkv.query = leaves.Linear(w.joined, w.model);
+    qkv.key = leaves.Linear(w.joined, w.model);
+    qkv.value = leaves.Linear(w.joined, w.model);
+    qkv.heads = 2;
+  }
+  OutputMlpDropout Dropout(int64_t first, int64_t count) const {
+    const at::Tensor ids = at::arange(first, first + count, at::kLong);
+    return {{0.1, 1, 2, 3, ids}, {0.2, 1, 2, 4, ids}, {0.3, 1, 2, 5, ids}};
+  }
+
+  Leaves leaves;
+  at::Tensor attended, x, g, of_heads;  // the last two: gradients of y, and of q, k and v
+  OutputMlpParameters mlp;
+  NormQkvParameters qkv;
+};
+
+struct Asked {
+  at::Tensor rows, of_queries;           // which rows of y, k and v, and of q, get a gradient
+  int64_t first = 0, count = kExamples;  // the examples that are computed
+};
+
+// The gradients of all leaves; those of attended and x come first. Half of the upstream's zeros are
+// -0, products of a number and 0.
+std::vector<at::Tensor> GradientsOfAsked(bool is_tiled, const Asked& asked, BothPieces* p) {
+  const auto part = [&](const at::Tensor& t) { return t.narrow(0, asked.first, asked.count); };
+  std::optional<UnwrittenIsNaN> unwritten;
+  if (is_tiled) unwritten.emplace();
+  return p->leaves.Gradients([&] {
+    const at::Tensor x = part(p->x), attended = part(p->attended);
+    const OutputMlpDropout dropout = p->Dropout(asked.first, asked.count);
+    const Qkv qkv =
+        is_tiled ? internal::NormQkvTiled(x, p->qkv) : internal::NormQkvGeneric(x, p->qkv);
+    const at::Tensor y = is_tiled ? internal::OutputMlpTiled(attended, x, p->mlp, dropout)
+                                  : internal::OutputMlpGeneric(attended, x, p->mlp, dropout);
+    const at::Tensor g = part(p->g * asked.rows.unsqueeze(2));
+    const at::Tensor of_heads = p->of_heads * asked.rows.unsqueeze(1).unsqueeze(3);
+    const at::Tensor of_queries = p->of_heads * asked.of_queries.unsqueeze(1).unsqueeze(3);
+    return (y * g).sum() + (qkv.q * part(of_queries)).sum() + (qkv.k * part(of_heads * 2)).sum() +
+           (qkv.v * part(of_heads * -1)).sum();
+  });
+}
+
+std::vector<std::pair<std::string, at::Tensor>> RowsThatAreAsked(int64_t tokens) {
+  const at::Tensor row = at::arange(kExamples * tokens).view({kExamples, tokens});
+  const at::Tensor token = at::arange(tokens).expand({kExamples, tokens});
+  return {{"the first token", row.eq(0)},
+          {"the last token", row.eq(kExamples * tokens - 1)},
+          {"the first token of each example", token.eq(0)},
+          {"what is not padded", token < 70},
+          {"a few", at::rand({kExamples, tokens}) < 0.002},
+          {"a whole tile", (row >= kTileTokens).logical_and(row < 2 * kTileTokens)},
+          {"none", row < 0}};
+}
+
+// The gradient of a row does not depend on those of others: the same bits, and zeros where nothing
+// was asked.
+TEST(LayerPiecesTest, RowsWithoutGradientAreLeftOut) {
+  constexpr int64_t kTokens = 611;
+  for (const Widths& w : {Widths{24, 32, 40}, Widths{136, 20, 24}}) {
+    BothPieces p(kTokens, w);
+    const at::Tensor every = at::ones({kExamples, kTokens}, at::kBool);
+    for (const auto& [name, rows] : RowsThatAreAsked(kTokens)) {
+      const auto generic = GradientsOfAsked(false, {rows, rows}, &p);
+      const auto generic_queries = GradientsOfAsked(false, {every, rows}, &p);
+      for (const KernelPath path : AvailableKernelPaths()) {
+        SCOPED_TRACE(name + ", " + KernelPathName(path));
+        const ScopedKernelPath use(path);
+        const auto all = GradientsOfAsked(true, {every, every}, &p);
+        const auto some = GradientsOfAsked(true, {rows, rows}, &p);
+        EXPECT_TRUE(at::equal(some[0], all[0] * rows.unsqueeze(1).unsqueeze(3)));
+        EXPECT_TRUE(at::equal(some[1], all[1] * rows.unsqueeze(2)));
+        ExpectClose(some, generic);
+        ExpectClose(GradientsOfAsked(true, {every, rows}, &p), generic_queries);
+      }
+    }
+  }
+}
+
+// Tiles without a gradient change no bit of any gradient: each is that of the other examples alone.
+// One thread's tiles are whole examples here, and it adds them in their order.
+TEST(LayerPiecesTest, TilesWithoutGradientAddNothing) {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  BothPieces p(kTileTokens, {24, 32, 40});
+  const at::Tensor example = at::arange(kExamples).unsqueeze(1).expand({kExamples, kTileTokens});
+  const at::Tensor rows = example.eq(1).logical_or(example.eq(2));
+  for (const KernelPath path : AvailableKernelPaths()) {
+    const ScopedKernelPath use(path);
+    for (const bool is_bfloat16 : {false, true}) {
+      SCOPED_TRACE(testing::Message() << KernelPathName(path) << ", bfloat16 " << is_bfloat16);
+      const ProductTypeScope products(is_bfloat16);
+      const auto some = GradientsOfAsked(true, {rows, rows}, &p);
+      const auto alone = GradientsOfAsked(true, {rows, rows, 1, 2}, &p);
+      for (size_t i = 0; i < some.size(); ++i) EXPECT_TRUE(at::equal(some[i], alone[i])) << i;
+    }
+  }
+  at::set_num_threads(threads);
 }
 
 // Compares activations and their slopes with those of LibTorch in float64.

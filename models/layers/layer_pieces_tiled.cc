@@ -1,6 +1,7 @@
 // The tiled forms, for float32 on the CPU. A tile of tokens goes through a whole piece while it is
 // in the cache. Only what the backward cannot cheaply compute again is stored (h, and of
-// wide models the MLP's pre-activation); masks are drawn again.
+// wide models the MLP's pre-activation); masks are drawn again. The backward leaves out tiles
+// without a gradient.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
@@ -12,6 +13,7 @@
 #include "models/kernels/floats.h"
 #include "models/kernels/saved_dropout_key.h"
 #include "models/kernels/token_tiles.h"
+#include "models/kernels/zero_rows.h"
 #include "models/layers/layer_pieces.h"
 
 namespace lra {
@@ -102,12 +104,17 @@ class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
       NormTile tile(width);
       const Floats dy(kTileTokens * width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        tile.Forward(from + first * width, rows, maps.norm);
+        bool is_begun = false;  // by the first of the three gradients that the tile has
         for (int i = 0; i < 3; ++i) {
-          const float* gradient = upstream[i] + first * maps.maps[i].weight.size(0);
+          const int64_t joined_width = maps.maps[i].weight.size(0);
+          const float* gradient = upstream[i] + first * joined_width;
+          if (!HasNonZero(gradient, rows, joined_width, joined_width)) continue;
+          if (!is_begun) tile.Forward(from + first * width, rows, maps.norm);
           sums[i].Add(tile.y.get(), gradient, rows, maps.maps[i], shard);
-          MapBackwardRows(gradient, rows, maps.maps[i], type, i == 0 ? 0.0f : 1.0f, dy.get());
+          MapBackwardRows(gradient, rows, maps.maps[i], type, is_begun ? 1.0f : 0.0f, dy.get());
+          is_begun = true;
         }
+        if (!is_begun) return ClearRows(rows, width, width, to + first * width);
         tile.Backward(from + first * width, dy.get(), rows, maps.norm, nullptr, shard, &norm_weight,
                       &norm_bias, to + first * width);
       });
@@ -202,12 +209,18 @@ struct OutputMlpGradients {
 };
 
 // The backward of one tile from the stored h, and u unless it is made again (null): the gradients
-// of attended and residual, and sums for the parameters.
+// of attended and residual, and sums for the parameters. A tile without a gradient adds nothing to
+// these, and gives zeros.
 void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const float* u,
                            const float* gradient, int64_t first, int64_t rows, int64_t shard,
                            OutputMlpScratch* scratch, OutputMlpGradients* sums, float* d_attended,
                            float* d_residual) {
   const OutputMlpParameters& p = f.in.parameters;
+  const int64_t joined_width = f.in.attended.size(2);
+  if (!HasNonZero(gradient, rows, f.width, f.width)) {
+    ClearRows(rows, f.width, f.width, d_residual);
+    return ClearRows(rows, joined_width, joined_width, d_attended);
+  }
   float *narrow = scratch->narrow.get(), *activation = scratch->wide.get(),
         *du = scratch->wide2.get();
   scratch->norm.Forward(h, rows, p.norm);
@@ -229,8 +242,7 @@ void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const floa
     return;
   }
   ApplyDropoutRows(f.attention_mask, first, rows, f.width, d_residual, nullptr, narrow);
-  sums->output.Add(Data(f.in.attended) + first * f.in.attended.size(2), narrow, rows, p.output,
-                   shard);
+  sums->output.Add(Data(f.in.attended) + first * joined_width, narrow, rows, p.output, shard);
   MapBackwardRows(narrow, rows, p.output, f.in.type, 0.0f, d_attended);
 }
 
