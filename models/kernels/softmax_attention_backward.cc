@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "models/kernels/softmax_attention_products.h"
+#include "models/kernels/zero_rows.h"
 
 namespace lra::internal {
 namespace {
@@ -30,7 +31,8 @@ class BackwardWorker : public Worker {
         chunk_(p.chunk_tiles * TileFloats()),
         score_gradients_(kTileFloats),
         key_sums_(p.KeyRows() * p.padded_width),
-        value_sums_(p.KeyRows() * p.padded_value_width) {}
+        value_sums_(p.KeyRows() * p.padded_value_width),
+        has_gradient_(p.chunk_tiles) {}
 
   // Computes the gradients of the queries [begin, end) of one head, and adds up what they give to
   // dK and dV, which is written at the end.
@@ -71,8 +73,7 @@ class BackwardWorker : public Worker {
     const int64_t tiles = (end - begin + kQueryTile - 1) / kQueryTile;
     for (int64_t t = 0; t < tiles; ++t) {
       spans_[t] = QuerySpan(p_, at.example, begin + t * kQueryTile, end);
-      products_.PackQueries(at, t, spans_[t], gradient_);
-      StartQueries(at, spans_[t], At(t));
+      StartQueries(at, t, At(t));
     }
     for (int64_t first = 0; first < spans_[tiles - 1].most; first += kKeyTile) {
       const KeySpan keys = Tile(at, first);
@@ -87,9 +88,15 @@ class BackwardWorker : public Worker {
     }
   }
 
-  void StartQueries(const Place& at, const QuerySpan& span, const QueryTile& tile) {
+  // A tile without a gradient is left out: its dQ is 0, and it adds nothing to the other gradients.
+  void StartQueries(const Place& at, int64_t t, const QueryTile& tile) {
+    const QuerySpan& span = spans_[t];
     const int64_t count = span.count;
     std::fill_n(tile.totals, p_.padded_width * kQueryTile, 0.0f);
+    has_gradient_[t] = HasNonZero(gradient_.At(at.example, at.head, span.first), count,
+                                  p_.value_width, gradient_.stride());
+    if (!has_gradient_[t]) return;
+    products_.PackQueries(at, t, span, gradient_);
     const float* log_sums = log_sums_ + (at.example * p_.heads + at.head) * p_.queries + span.first;
     for (int64_t lane = 0; lane < kQueryTile; ++lane) {
       // Lanes without a query count as rows without keys.
@@ -118,7 +125,7 @@ class BackwardWorker : public Worker {
   void AddTile(const Place& at, int64_t t, const KeySpan& keys, const QueryTile& tile) {
     const QuerySpan& span = spans_[t];
     const int64_t count = span.VisibleOf(keys);
-    if (count == 0) return;
+    if (count == 0 || !has_gradient_[t]) return;
     float* weights = weights_.get();
     float* gradients = score_gradients_.get();
     Scores(products_, at, t, keys, count, tile.log_sums);
@@ -153,9 +160,10 @@ class BackwardWorker : public Worker {
   const float* const log_sums_;
   const at::Tensor bias_gradient_;
   Products products_;
-  Floats chunk_;                  // the tiles of the chunk
-  Floats score_gradients_;        // [key][query]
-  Floats key_sums_, value_sums_;  // [kept key][padded width]: dK and dV of the unit
+  Floats chunk_;                    // the tiles of the chunk
+  Floats score_gradients_;          // [key][query]
+  Floats key_sums_, value_sums_;    // [kept key][padded width]: dK and dV of the unit
+  std::vector<bool> has_gradient_;  // whether a tile of the chunk has any
 };
 
 // Makes a dK or dV for each split. Rows of masked keys are never written, so they are set to 0
