@@ -8,6 +8,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
@@ -16,11 +17,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 #include "models/base/kernel_path.h"
 #include "models/base/product_type.h"
+#include "models/kernels/unwritten_test_util.h"
 
 namespace lra {
 namespace {
@@ -136,6 +140,74 @@ TEST(LinearAttentionTest, Bfloat16ProductsStayNearGeneric) {
     const bool jumps =
         spec.denominator != Denominator::kPlus && spec.denominator != Denominator::kNone;
     ExpectTiledIsNearGeneric(t, spec, 3.0 / 256, jumps ? 0.5 : 4.0 / 256);
+  }
+}
+
+LinearAttentionGradients TiledGradients(const Tensors& t, const LinearAttentionSpec& spec,
+                                        const at::Tensor& upstream) {
+  const UnwrittenIsNaN unwritten;
+  const LinearAttentionState state = internal::ForwardTiled(t.q, t.k, t.v, t.keep, spec);
+  return internal::BackwardTiled(upstream, t.q, t.k, t.v, t.keep, spec, state);
+}
+
+// A query's gradient does not depend on those of others: the same bits, and zeros where nothing was
+// asked. Half of the upstream's zeros are -0, products of a number and 0.
+void ExpectOnlyAskedQueriesCount(const Tensors& t, const LinearAttentionSpec& spec,
+                                 const at::Tensor& is_asked) {
+  const at::Tensor some = t.upstream * is_asked;
+  const at::Tensor q = t.q.to(at::kDouble), k = t.k.to(at::kDouble), v = t.v.to(at::kDouble);
+  const LinearAttentionGradients expected = internal::BackwardGeneric(
+      some.to(at::kDouble), q, k, v, t.keep, spec, internal::ForwardGeneric(q, k, v, t.keep, spec));
+  for (const KernelPath path : AvailableKernelPaths()) {
+    SCOPED_TRACE(KernelPathName(path));
+    const ScopedKernelPath use(path);
+    const LinearAttentionGradients got = TiledGradients(t, spec, some);
+    EXPECT_TRUE(at::equal(got.q, TiledGradients(t, spec, t.upstream).q * is_asked));
+    for (const auto part : {&LinearAttentionGradients::k, &LinearAttentionGradients::v}) {
+      const double largest = (expected.*part).abs().max().item<double>();
+      EXPECT_LE((got.*part - expected.*part).abs().max().item<double>(), 2e-4 * largest);
+    }
+  }
+}
+
+TEST(LinearAttentionTest, QueriesWithoutGradientAreLeftOut) {
+  const Tensors t(kThreeTiles);
+  const at::Tensor place = at::arange(kThreeTiles).view({-1, 1});
+  const at::Tensor asked[] = {place.eq(0),
+                              place.eq(kThreeTiles - 1),
+                              place < 300,
+                              (place >= 256).logical_and(place < 512),
+                              at::rand({kThreeTiles, 1}) < 0.02,
+                              place < 0};
+  for (const LinearAttentionSpec& spec : AllSpecs(kThreeTiles, 2)) {
+    for (size_t i = 0; i < std::size(asked); ++i) {
+      SCOPED_TRACE(testing::Message()
+                   << "map " << static_cast<int>(spec.feature_map) << ", denominator "
+                   << static_cast<int>(spec.denominator) << ", asked " << i);
+      ExpectOnlyAskedQueriesCount(t, spec, asked[i]);
+    }
+  }
+}
+
+// Their tiles change no bit: the gradients of k and v are those of the other queries alone.
+TEST(LinearAttentionTest, TilesWithoutGradientAddNothing) {
+  const Tensors t(kThreeTiles);
+  Tensors cut = t;
+  cut.q = t.q.narrow(2, 256, 256);
+  cut.upstream = t.upstream.narrow(2, 256, 256);
+  const at::Tensor place = at::arange(kThreeTiles).view({-1, 1});
+  const at::Tensor some = t.upstream * (place >= 256).logical_and(place < 512);
+  for (const bool is_bfloat16 : {false, true}) {
+    const ProductTypeScope products(is_bfloat16);
+    for (const LinearAttentionSpec& spec : AllSpecs(kThreeTiles, 2)) {
+      LinearAttentionSpec of_cut = spec;
+      if (spec.query_angles.defined()) of_cut.query_angles = spec.query_angles.narrow(-1, 256, 256);
+      const LinearAttentionGradients got = TiledGradients(t, spec, some);
+      const LinearAttentionGradients expected = TiledGradients(cut, of_cut, cut.upstream);
+      EXPECT_TRUE(at::equal(got.q.narrow(2, 256, 256), expected.q));
+      EXPECT_TRUE(at::equal(got.k, expected.k));
+      EXPECT_TRUE(at::equal(got.v, expected.v));
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include "models/kernels/linear_attention_shapes.h"
 #include "models/kernels/linear_attention_tiles.h"
 #include "models/kernels/token_tiles.h"
+#include "models/kernels/zero_rows.h"
 
 namespace lra {
 namespace {
@@ -62,7 +63,8 @@ ProductType ProductsOf(const LinearAttentionSpec& spec) {
 }
 
 // The backward of one (example, head) after the other: a pass over the queries sums the state's
-// gradient, and a pass over the keys applies it.
+// gradient, to which a tile of queries without a gradient adds nothing, and a pass over the keys
+// applies it.
 class BackwardPasses {
  public:
   BackwardPasses(const at::Tensor& gradient, const at::Tensor& q, const at::Tensor& k,
@@ -97,11 +99,14 @@ class BackwardPasses {
     const float* key_state = key_states_ + index * width * state_width;
     std::fill_n(scratch.state_gradient.get(), width * state_width, 0.0f);
     ForTiles(0, query_count_, [&](int64_t first, int64_t rows) {
+      const RowsView upstream = upstream_.Rows(example, head, first);
+      const RowsView query_gradient = query_gradient_.Rows(example, head, first);
+      if (!HasNonZero(upstream.data, rows, shape.value_width, upstream.stride))
+        return ClearRows(rows, width, query_gradient.stride, query_gradient.data);
       FeatureTile(shape, queries_.Rows(example, head, first), nullptr, rows, scratch.features.get(),
                   scratch.inverse_norms.get());
       FloorTile(shape, scratch.features.get(), key_state, rows, scratch.floors.get());
-      ProductGradientTile(shape, upstream_.Rows(example, head, first),
-                          output_.Rows(example, head, first),
+      ProductGradientTile(shape, upstream, output_.Rows(example, head, first),
                           row_sums_ + index * query_count_ + first, scratch.floors.get(),
                           query_angles_.At(example, first), rows, scratch.wide.get());
       Gemm(width, state_width, rows, {scratch.features.get(), width, true},
@@ -111,7 +116,7 @@ class BackwardPasses {
       Gemm(rows, width, state_width, {scratch.wide.get(), state_width},
            {key_state, state_width, true}, 0.0f, scratch.feature_gradient.get(), width);
       SlopeTile(shape, scratch.features.get(), scratch.inverse_norms.get(),
-                scratch.feature_gradient.get(), rows, query_gradient_.Rows(example, head, first));
+                scratch.feature_gradient.get(), rows, query_gradient);
     });
   }
 
