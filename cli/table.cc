@@ -81,10 +81,9 @@ void AddTableCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--style", &flags->style,
             "paper = LaTeX that fits a paper's column or page: aligned, best in bold, with a label",
             {.shows_default = true, .value = "plain|paper"});
-  AddSwitch(
-      command, "--cost", &flags->board.options.shows_cost,
-      "Columns that say what the runs took: core-hours or, on a device, device-hours, and energy "
-      "where it was counted");
+  AddSwitch(command, "--cost", &flags->board.options.shows_cost,
+            "Columns that say what the fastest run of each cell took: core-hours or, on a device, "
+            "device-hours, and energy where it was counted");
   AddChoiceFlags(command, &flags->board);
   AddLeaderboardFlags(command, &flags->board);
   AddSwitch(command, "--verify", &flags->verifies,

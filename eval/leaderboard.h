@@ -96,12 +96,14 @@ struct LeaderboardCell {
   // (parameters - the transformer's) / the transformer's at the same configuration; unset where a
   // record does not say.
   std::optional<double> parameter_excess;
-  // What one run took on average: CPU time of all training, wall time times threads where a record
-  // has none or, on a device, times processes. Unset where no run says, and where only some runs
-  // were on a device.
+  // What the fastest run took, of those that made the most steps: CPU time of all training, wall time
+  // times threads where its record has none or, on a device, times processes. Unset where no run
+  // says, and where only some runs were on a device.
   std::optional<double> core_hours, device_hours;
-  bool has_cpu_time = false;  // in core_hours, of some run
-  // Energy of the machine's processors meanwhile; only where every run counted it.
+  bool has_cpu_time = false;  // in core_hours
+  // How many times as long the slowest of these took.
+  std::optional<double> slowest_over_fastest;
+  // Energy of the machine's processors during the fastest; only where that run counted it.
   std::optional<double> joules;
   // The trials of a search, e.g. "3 trials: 0.0001, 0.0003 (seeds 0, 2), 0.001 (seed 1)"; empty
   // without one.

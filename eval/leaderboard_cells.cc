@@ -122,29 +122,42 @@ std::string DescribeTuning(const std::vector<Entry>& runs) {
   return absl::StrCat(trials, " trials: ", absl::StrJoin(parts, ", "));
 }
 
-// Hours of cores, or of devices; nothing where a run was on the other.
-std::optional<double> MeanHours(const std::vector<Entry>& runs, bool of_devices) {
-  std::vector<double> hours;
-  for (const Entry& run : runs) {
-    const double own = HoursOfRun(run.record());
-    if (own <= 0) continue;
-    if (WasOnDevice(run.record()) != of_devices) return std::nullopt;
-    hours.push_back(own);
-  }
-  return hours.empty() ? std::nullopt : std::optional<double>(Mean(hours));
+int64_t StepsMade(const RunRecord& record) {
+  if (record.has_failure()) return record.failure().step();
+  return record.stopped_at_step() > 0 ? record.stopped_at_step() : record.config().train().steps();
 }
 
-// A mean over the runs that happened to be counted would not go with that of the hours.
-std::optional<double> MeanJoules(const std::vector<Entry>& runs) {
-  std::vector<double> joules;
+// The runs whose times can be compared: of those that say how long they took, those that made the
+// most steps. Empty where some were on a device and some were not.
+std::vector<const RunRecord*> TimedRuns(const std::vector<Entry>& runs) {
+  std::vector<const RunRecord*> timed;
+  int64_t most_steps = 0;
   for (const Entry& run : runs) {
     const RunRecord& record = run.record();
-    const bool is_counted = record.efficiency().has_joules() &&
-                            (!record.has_pretrain() || record.pretrain().has_joules());
-    if (!is_counted) return std::nullopt;
-    joules.push_back(record.efficiency().joules() + record.pretrain().joules());
+    if (HoursOfRun(record) <= 0) continue;
+    if (!timed.empty() && WasOnDevice(record) != WasOnDevice(*timed.front())) return {};
+    timed.push_back(&record);
+    most_steps = std::max(most_steps, StepsMade(record));
   }
-  return joules.empty() ? std::nullopt : std::optional<double>(Mean(joules));
+  std::erase_if(timed, [&](const RunRecord* record) { return StepsMade(*record) < most_steps; });
+  return timed;
+}
+
+// Other work on a machine only adds to a run's time, so the fastest run says the most of the cell.
+void AddCost(const std::vector<Entry>& runs, LeaderboardCell* cell) {
+  const std::vector<const RunRecord*> timed = TimedRuns(runs);
+  if (timed.empty()) return;
+  const auto [fastest, slowest] = std::minmax_element(
+      timed.begin(), timed.end(),
+      [](const RunRecord* a, const RunRecord* b) { return HoursOfRun(*a) < HoursOfRun(*b); });
+  const RunRecord& record = **fastest;
+  const double hours = HoursOfRun(record);
+  (WasOnDevice(record) ? cell->device_hours : cell->core_hours) = hours;
+  cell->has_cpu_time = CountsCpuTime(record);
+  cell->slowest_over_fastest = HoursOfRun(**slowest) / hours;
+  if (record.efficiency().has_joules() &&
+      (!record.has_pretrain() || record.pretrain().has_joules()))
+    cell->joules = record.efficiency().joules() + record.pretrain().joules();
 }
 
 void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
@@ -155,16 +168,13 @@ void AddProvenance(const std::vector<Entry>& runs, LeaderboardCell* cell) {
     cell->pretrain_examples =
         std::max<int64_t>(cell->pretrain_examples, record.pretrain().examples());
     if (const std::string start = StartingRunOf(record); !start.empty()) ++cell->starts[start];
-    cell->has_cpu_time |= CountsCpuTime(record);
     if (record.transformer_parameters() <= 0) continue;
     const double excess =
         static_cast<double>(record.parameters() - record.transformer_parameters()) /
         static_cast<double>(record.transformer_parameters());
     cell->parameter_excess = std::max(cell->parameter_excess.value_or(excess), excess);
   }
-  cell->core_hours = MeanHours(runs, /*of_devices=*/false);
-  cell->device_hours = MeanHours(runs, /*of_devices=*/true);
-  cell->joules = MeanJoules(runs);
+  AddCost(runs, cell);
   cell->tuning = DescribeTuning(runs);
 }
 

@@ -4,9 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace lra::internal {
 namespace {
+
+// Runs of one cell whose times are further apart than by this factor are told.
+constexpr double kUnevenTimes = 1.25;
 
 void Add(const std::optional<double>& hours, RowHours* sum) {
   if (!hours) return;
@@ -122,16 +126,36 @@ bool IsPricedInDevices(const LeaderboardTable& table) {
 std::string CostLegend(const LeaderboardTable& table) {
   const bool has_devices = HasDeviceHours(table);
   const char* const cores =
-      HasCpuTime(table) ? "Core-hours: CPU time of training or, where a record has none, its time "
+      HasCpuTime(table) ? "Core-hours: CPU time of training or, where a record has none, wall time "
                           "times threads, "
-                        : "Core-hours: time of training times threads, ";
+                        : "Core-hours: wall time of training times threads, ";
   return absl::StrCat(
       !has_devices || HasCoreHours(table) ? cores : "",
-      has_devices ? "Device-hours: time of training times devices, " : "",
-      "of one seed of every task, the mean over runs; trials of a search are not counted.",
+      has_devices ? "Device-hours: wall time of training times devices, " : "",
+      "of one seed of every task, the fastest run of each cell among those that made the most "
+      "steps. Machines may have done other work meanwhile: wall times are no measure of a method. "
+      "Trials of a search are not counted.",
       HasJoules(table) ? " kJ: energy of the machine's processors meanwhile, whatever else ran on "
                          "them."
                        : "");
+}
+
+std::string UnevenTimesText(const LeaderboardTable& table) {
+  std::vector<std::string> tasks;
+  for (size_t c = 0; c < table.tasks.size(); ++c) {
+    std::vector<std::string> rows;
+    for (const LeaderboardRow& row : table.rows) {
+      const double ratio = row.cells[c] ? row.cells[c]->slowest_over_fastest.value_or(1) : 1;
+      if (ratio > kUnevenTimes)
+        rows.push_back(absl::StrFormat("%s %.*f", row.label, ratio < 10 ? 1 : 0, ratio));
+    }
+    if (rows.empty()) continue;
+    tasks.push_back(absl::StrCat(table.tasks[c], ": ", absl::StrJoin(rows, ", ")));
+  }
+  if (tasks.empty()) return "";
+  return absl::StrFormat(
+      "How many times as long as its fastest run a cell's slowest took, where more than %g: %s.",
+      kUnevenTimes, absl::StrJoin(tasks, "; "));
 }
 
 }  // namespace lra::internal

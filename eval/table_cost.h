@@ -11,7 +11,7 @@
 
 namespace lra::internal {
 
-// Hours of one seed of every task: the sum of the cells' means.
+// Hours of one seed of every task: the sum of what the cells' fastest runs took.
 struct RowHours {
   double hours = 0;
   // Tasks whose runs say what they took, and tasks of the table.
@@ -52,8 +52,11 @@ struct CostColumn {
 std::vector<CostColumn> CostColumns(const LeaderboardTable& table);
 // What one axis of costs can show: device-hours where no row has core-hours, otherwise core-hours.
 bool IsPricedInDevices(const LeaderboardTable& table);
-// A sentence that says what the columns are.
+// Sentences that say what the columns are.
 std::string CostLegend(const LeaderboardTable& table);
+// Names the cells in which the slowest run took so much longer than the fastest that the machine
+// decided it, with how many times as long; empty where there are none.
+std::string UnevenTimesText(const LeaderboardTable& table);
 
 }  // namespace lra::internal
 

@@ -32,13 +32,57 @@ std::string Table(const std::vector<LocatedRecord>& runs, bool shows_cost = true
 }
 
 TEST(TableCostTest, HoursOfARunAreItsTimeTimesItsThreads) {
-  // (1,800 + 5,400) / 2 seconds on two threads.
-  const std::string text = Table({MakeBaseline("majority", 340), RunThatTook("linear", 0, 1800),
-                                  RunThatTook("linear", 1, 5400)});
+  // 1,800 seconds on two threads.
+  const std::string text = Table({MakeBaseline("majority", 340), RunThatTook("linear", 0, 1800)});
   EXPECT_THAT(text, HasSubstr("| core-hours |"));
-  EXPECT_THAT(text, HasSubstr("| 2.00       |"));
-  EXPECT_THAT(text, HasSubstr("Core-hours: time of training times threads"));
+  EXPECT_THAT(text, HasSubstr("| 1.00       |"));
+  EXPECT_THAT(text, HasSubstr("Core-hours: wall time of training times threads"));
+  EXPECT_THAT(text, HasSubstr("wall times are no measure of a method"));
+  EXPECT_THAT(text, Not(HasSubstr("How many times as long")));
   EXPECT_THAT(text, Not(HasSubstr("kJ")));
+}
+
+// What else a machine does only adds to a run's time.
+TEST(TableCostTest, ARowsHoursAreThoseOfItsFastestRun) {
+  const std::vector<LocatedRecord> runs = {
+      RunThatTook("linear", 0, 5400), RunThatTook("linear", 1, 1800), RunThatTook("relu", 0, 1800),
+      RunThatTook("relu", 1, 2250)};
+  const std::string text = Table(runs);
+  EXPECT_THAT(text, HasSubstr("| 1.00       |"));
+  EXPECT_THAT(text, Not(HasSubstr("| 2.00       |")));
+  // Those of relu are apart by 1.25 and not by more.
+  const std::string note =
+      "How many times as long as its fastest run a cell's slowest took, where more than 1.25: "
+      "listops: linear 3.0.";
+  EXPECT_THAT(text, HasSubstr("- " + note + "\n"));
+  EXPECT_THAT(Table(runs, false), Not(HasSubstr("How many times as long")));
+  EXPECT_THAT(Table(runs, true, TableFormat::kLatex), HasSubstr("linear 3.0."));
+  // Programs and pages have the costs unasked.
+  EXPECT_THAT(Table(runs, false, TableFormat::kHtml), HasSubstr("linear 3.0.</li>"));
+  EXPECT_THAT(Table(runs, false, TableFormat::kJson), HasSubstr("\"slowest_over_fastest\": 3.0"));
+}
+
+TEST(TableCostTest, UnevenTimesAreToldTaskByTask) {
+  const auto on_image = [](uint32_t seed, double seconds) {
+    LocatedRecord run = MakeRun({.task = "image", .seed = seed, .correct = 900});
+    run.record.mutable_efficiency()->set_wall_seconds(seconds);
+    return run;
+  };
+  EXPECT_THAT(Table({RunThatTook("linear", 0, 1000), RunThatTook("linear", 1, 1300),
+                     on_image(0, 54), on_image(1, 939)}),
+              HasSubstr("more than 1.25: listops: linear 1.3; image: linear 17.\n"));
+}
+
+// A run that an early stop or a failure ended took fewer steps, not less for each.
+TEST(TableCostTest, OnlyRunsThatMadeTheMostStepsSayWhatACellTakes) {
+  LocatedRecord stopped = RunThatTook("linear", 0, 900), failed = RunThatTook("linear", 1, 600);
+  stopped.record.set_stopped_at_step(40);
+  failed.record.clear_results();
+  failed.record.mutable_failure()->set_kind(RunFailure::DIVERGED);
+  failed.record.mutable_failure()->set_step(30);
+  EXPECT_THAT(Table({stopped, failed, RunThatTook("linear", 2, 1800)}),
+              HasSubstr("| 1.00       |"));
+  EXPECT_THAT(Table({stopped, failed}), HasSubstr("| 0.500      |"));
 }
 
 TEST(TableCostTest, ThreadsOfAllProcessesCount) {
@@ -64,21 +108,22 @@ TEST(TableCostTest, CpuTimeIsTakenWhereARecordHasIt) {
   // A quarter of an hour, and half an hour on two threads.
   const std::string text = Table({run});
   EXPECT_THAT(text, HasSubstr("| 1.25       |"));
-  EXPECT_THAT(text, HasSubstr("Core-hours: CPU time of training or, where a record has none, its "
+  EXPECT_THAT(text, HasSubstr("Core-hours: CPU time of training or, where a record has none, wall "
                               "time times threads, of one seed of every task"));
   run.record.mutable_pretrain()->set_cpu_seconds(1800);
   EXPECT_THAT(Table({run}), HasSubstr("| 0.750      |"));
   EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",0.75,,,\n"));
 }
 
-TEST(TableCostTest, EnergyIsShownOnlyWhereEveryRunCountedIt) {
+TEST(TableCostTest, EnergyIsThatOfTheFastestRun) {
   LocatedRecord counted = RunThatTook("linear", 0, 1800), other = RunThatTook("relu", 0, 1800);
   counted.record.mutable_efficiency()->set_joules(45600);
   const std::string text = Table({counted, other});
   EXPECT_THAT(text, HasSubstr("| core-hours | kJ   |"));
   EXPECT_THAT(text, HasSubstr("| 1.00       | 45.6 |"));
   EXPECT_THAT(text, HasSubstr("| 1.00       | -    |"));
-  EXPECT_THAT(Table({counted, RunThatTook("linear", 1, 1800)}), Not(HasSubstr("| kJ")));
+  EXPECT_THAT(Table({counted, RunThatTook("linear", 1, 1900)}), HasSubstr("| 1.00       | 45.6 |"));
+  EXPECT_THAT(Table({counted, RunThatTook("linear", 1, 1700)}), Not(HasSubstr("| kJ")));
 }
 
 TEST(TableCostTest, ProgramsGetItUnasked) {
@@ -96,7 +141,7 @@ TEST(TableCostTest, RunsOnADeviceCostDeviceHours) {
   const std::string text = Table({run});
   EXPECT_THAT(text, HasSubstr("| device-hours |"));
   EXPECT_THAT(text, HasSubstr("| 0.500        |"));
-  EXPECT_THAT(text, HasSubstr("Device-hours: time of training times devices"));
+  EXPECT_THAT(text, HasSubstr("Device-hours: wall time of training times devices"));
   EXPECT_THAT(text, Not(HasSubstr("ore-hours")));
   run.record.mutable_efficiency()->set_processes(8);
   EXPECT_THAT(Table({run}), HasSubstr("| 4.00         |"));
@@ -113,7 +158,7 @@ TEST(TableCostTest, CoresAndDevicesHaveColumnsOfTheirOwn) {
   EXPECT_THAT(text, HasSubstr("| core-hours | device-hours |"));
   EXPECT_THAT(text, HasSubstr("| -          | 0.500        |"));
   EXPECT_THAT(text, HasSubstr("| 1.00       | -            |"));
-  // A mean over both would be of neither.
+  // Their hours are not alike.
   EXPECT_THAT(Table({device, RunThatTook("linear", 1, 1800)}), HasSubstr("| -          |"));
 }
 

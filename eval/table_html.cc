@@ -270,7 +270,8 @@ std::string HtmlTables(const Leaderboard& board, const std::map<std::string, int
                     Caption(table, shape, board.options), "</span></caption>\n", Head(table, shape),
                     Groups(table, shape, run_numbers), "</table>\n</div>\n",
                     "<details><summary>How it was obtained</summary>\n",
-                    HtmlList(internal::TableNotes(table)), "</details>\n</section>\n");
+                    HtmlList(internal::TableNotes(table, shape.has_cost)),
+                    "</details>\n</section>\n");
   }
   return text;
 }

@@ -72,6 +72,7 @@ Json CellJson(const Metric& metric, const LeaderboardCell& cell) {
   if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
   if (cell.core_hours) json["core_hours"] = *cell.core_hours;
   if (cell.device_hours) json["device_hours"] = *cell.device_hours;
+  if (cell.slowest_over_fastest) json["slowest_over_fastest"] = *cell.slowest_over_fastest;
   if (cell.joules) json["joules"] = *cell.joules;
   if (!cell.tuning.empty()) json["tuning"] = cell.tuning;
   return json;

@@ -67,7 +67,8 @@ class PaperTable {
     const auto add = [&text](absl::string_view sentence) {
       absl::StrAppend(&text, "% ", absl::StrReplaceAll(sentence, {{"\n", " "}}), "\n");
     };
-    for (const std::string& note : internal::TableNotes(table_)) add(note);
+    for (const std::string& note : internal::TableNotes(table_, board_.options.shows_cost))
+      add(note);
     if (index_ == 0) {
       for (const std::string& reason : board_.left_out) add(absl::StrCat("Not here: ", reason));
     }

@@ -1,12 +1,14 @@
 // The words of a table, whatever its format.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "eval/difference_text.h"
 #include "eval/published.h"
+#include "eval/table_cost.h"
 #include "eval/table_writer.h"
 #include "lra/progress.h"
 
@@ -163,8 +165,10 @@ std::string TableTitle(size_t index, size_t count) {
   return count == 1 ? "Leaderboard" : absl::StrCat("Leaderboard, table ", index + 1, " of ", count);
 }
 
-std::vector<std::string> TableNotes(const LeaderboardTable& table) {
+std::vector<std::string> TableNotes(const LeaderboardTable& table, bool shows_cost) {
   std::vector<std::string> notes = table.notes;
+  std::string uneven = shows_cost ? UnevenTimesText(table) : "";
+  if (!uneven.empty()) notes.push_back(std::move(uneven));
   for (std::string& note : PublishedNotes(table)) notes.push_back(std::move(note));
   return notes;
 }

@@ -135,8 +135,9 @@ std::string WriteMarkdown(const Leaderboard& board) {
     const LeaderboardTable& table = board.tables[t];
     absl::StrAppend(&text, "## ", internal::TableTitle(t, board.tables.size()), "\n\n");
     if (!table.differs.empty()) absl::StrAppend(&text, table.differs, "\n\n");
-    absl::StrAppend(&text, MarkdownGrid(MakeGrid(table, board.options.shows_cost)), "\n",
-                    Bullets("How it was obtained:", internal::TableNotes(table)));
+    absl::StrAppend(
+        &text, MarkdownGrid(MakeGrid(table, board.options.shows_cost)), "\n",
+        Bullets("How it was obtained:", internal::TableNotes(table, board.options.shows_cost)));
   }
   absl::StrAppend(&text, Bullets("How to read it:", Legend(board)),
                   Bullets("Not in a table:", board.left_out));
@@ -183,7 +184,8 @@ std::string WriteLatex(const Leaderboard& board) {
     absl::StrAppend(&text, "\\begin{table}\n\\centering\n\\caption{", EscapeLatex(caption), "}\n",
                     LatexGrid(MakeGrid(table, board.options.shows_cost)),
                     "\\par\\medskip\\raggedright\\footnotesize\n",
-                    LatexNotes(internal::TableNotes(table)), LatexNotes(Legend(board)));
+                    LatexNotes(internal::TableNotes(table, board.options.shows_cost)),
+                    LatexNotes(Legend(board)));
     for (const std::string& reason : board.left_out) {
       absl::StrAppend(&text, LatexNotes({absl::StrCat("Not in a table: ", reason, ".")}));
     }

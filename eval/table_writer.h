@@ -43,8 +43,9 @@ std::vector<std::string> DifferenceCells(const Metric& metric, const PublishedRo
 std::string SectionTitle(RunRecord::Kind kind);
 // "Leaderboard, table 2 of 3".
 std::string TableTitle(size_t index, size_t count);
-// The table's notes, and those on the published rows that it shows.
-std::vector<std::string> TableNotes(const LeaderboardTable& table);
+// The table's notes, with one on its columns of cost where it has some, and those on the published
+// rows that it shows.
+std::vector<std::string> TableNotes(const LeaderboardTable& table, bool shows_cost);
 // Returns "measured", "baseline" or "external".
 std::string KindName(RunRecord::Kind kind);
 // Returns "unknown", "yes" or "no".

@@ -159,32 +159,14 @@ std::string LogTicks(double low, double high) {
   return absl::StrCat("set xtics (", absl::StrJoin(ticks, ", "), ")\n");
 }
 
-// The least that one of the cell's runs took, of those that made every step: what else a machine
-// does only adds to a run's time. The mean where none made every step; nothing without a mean.
-std::optional<double> LeastHours(const LeaderboardCell& cell, bool in_devices,
-                                 const std::vector<LocatedRecord>& runs) {
-  const std::optional<double> mean = in_devices ? cell.device_hours : cell.core_hours;
-  if (!mean) return std::nullopt;
-  double least = std::numeric_limits<double>::infinity();
-  for (const LocatedRecord& run : runs) {
-    const bool is_of_cell = std::find(cell.directories.begin(), cell.directories.end(),
-                                      run.directory) != cell.directories.end();
-    const bool is_whole = !run.record.has_failure() && run.record.stopped_at_step() == 0;
-    const double hours = internal::HoursOfRun(run.record);
-    if (is_of_cell && is_whole && hours > 0) least = std::min(least, hours);
-  }
-  return std::isfinite(least) ? least : *mean;
-}
-
-std::string CostProgram(const LeaderboardTable& table, size_t column,
-                        const std::vector<LocatedRecord>& runs, const std::string& stem) {
+std::string CostProgram(const LeaderboardTable& table, size_t column, const std::string& stem) {
   const bool in_devices = internal::IsPricedInDevices(table);
   std::vector<Shown> shown;
   std::string blocks;
   std::vector<std::string> plots;
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const Shown& one : ShownRows(table, column)) {
-    const std::optional<double> hours = LeastHours(*one.cell, in_devices, runs);
+    const std::optional<double>& hours = in_devices ? one.cell->device_hours : one.cell->core_hours;
     // The axis is logarithmic, and half as wide again as its points.
     if (!hours || *hours <= 0 || !std::isfinite(1.5 * *hours)) continue;
     shown.push_back(one);
@@ -220,7 +202,7 @@ std::string FigureProgram(FigureKind kind, const LeaderboardTable& table, size_t
     case FigureKind::kCurves:
       return CurvesProgram(table, column, runs, stem);
     case FigureKind::kCost:
-      return CostProgram(table, column, runs, stem);
+      return CostProgram(table, column, stem);
   }
   return "";
 }
