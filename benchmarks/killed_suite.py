@@ -160,8 +160,9 @@ def made_page(args, name, command, form):
         done = subprocess.run([str(args.program), command, name, *flags, "--out", str(out), "--quiet"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=args.out)
         page = without_cost(out.read_text(), form) if out.exists() and out.stat().st_size else ""
-    if args.kept:  # made by another build
+    if args.kept:  # made by another build, and perhaps on another machine
         page = re.sub(r"lra [0-9.]+ \([0-9a-f]+\)", "lra", page)
+        page = re.sub(r"Trained on [^\n\"<]*", "", page)
     return f"exit code {done.returncode}\n" + re.sub("|".join(folders(args)), "SUITE", page) if page else ""
 
 

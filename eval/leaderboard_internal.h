@@ -144,6 +144,15 @@ std::string DescribeBuilds(const ColumnRuns& column);
 std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
                                    const LeaderboardOptions& options);
 
+// leaderboard_details.cc: further notes, empty where no record says what they are about. "text:
+// training examples (fingerprint 0d0fb90c10f4), 2,500 validation examples (...).": the splits of a
+// column that are not shown.
+std::string DescribeOtherSplits(const ColumnRuns& column, const std::string& split);
+// "listops, text: 2 layers of width 64.", a note for each size.
+std::vector<std::string> DescribeSizes(const std::vector<ColumnRuns>& columns);
+// "Trained on AMD EPYC, kernels avx512."; of several machines, which runs each of them trained.
+std::string DescribeMachines(const std::vector<ColumnRuns>& columns);
+
 // leaderboard_published.cc: the tables as they are shown, without recalled rows and without those
 // that an earlier table of the list has as well; the table's note says so.
 std::vector<PublishedTable> ShownPublished(std::vector<PublishedTable> tables);

@@ -365,7 +365,9 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
   std::vector<std::string> notes;
   for (const ColumnRuns& column : columns) {
     notes.push_back(DescribeData(column, options));
-    if (std::string note = DescribeBlocks(column); !note.empty()) notes.push_back(std::move(note));
+    for (std::string note : {DescribeOtherSplits(column, options.split), DescribeBlocks(column)}) {
+      if (!note.empty()) notes.push_back(std::move(note));
+    }
     if (column.entries.front().record().kind() == RunRecord::MEASURED) {
       notes.push_back(DescribeSettings(column));
       notes.push_back(DescribeRuns(column));
@@ -380,7 +382,9 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
     AddFailures(column, &notes);
     AddTestLooks(column, &notes);
   }
+  for (std::string& note : DescribeSizes(columns)) notes.push_back(std::move(note));
   for (std::string& note : DescribeMethods(columns, options)) notes.push_back(std::move(note));
+  if (std::string note = DescribeMachines(columns); !note.empty()) notes.push_back(std::move(note));
   notes.push_back(DescribeVersions(columns));
   return notes;
 }
