@@ -21,6 +21,7 @@ using ::lra::testing::FirstRight;
 using ::lra::testing::RunsOf;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -244,6 +245,17 @@ TEST(AblationText, GoldenMarkdown) {
   EXPECT_THAT(text, HasSubstr("Simple effects (exploratory)"));
 }
 
+TEST(AblationText, NotesStandBehindAllDesigns) {
+  AblationReport report = {"mine", "", {AnalyseAblation(DataSetP(), 0.95)}};
+  EXPECT_THAT(WriteAblation(report), Not(HasSubstr("How it was obtained")));
+  EXPECT_FALSE(nlohmann::json::parse(WriteAblationJson(report)).contains("notes"));
+  report.notes = {"listops: protocol fair@1.", "Made by lra 0.1.0."};
+  EXPECT_THAT(WriteAblation(report),
+              EndsWith("claim nothing.\n\n## How it was obtained\n\n- listops: protocol fair@1.\n"
+                       "- Made by lra 0.1.0.\n"));
+  EXPECT_EQ(nlohmann::json::parse(WriteAblationJson(report))["notes"][1], "Made by lra 0.1.0.");
+}
+
 TEST(AblationText, CsvAndJsonHoldTheNumbers) {
   const AblationReport report = {"mine", "", {AnalyseAblation(DataSetP(), 0.95)}};
   const auto json = nlohmann::json::parse(WriteAblationJson(report));
@@ -327,6 +339,24 @@ TEST_F(TrainedRunsTest, ARunTrainedIfItIsAboveTheMajorityClass) {
   EXPECT_FALSE(found->by_directory.at(found_.runs[3].directory).has_trained);
   EXPECT_EQ(FindTrainedRuns(found_, "test", "accuracies").status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+// Two tables, of 150 steps and of 300: what both say is said once, the rest by each.
+TEST_F(TrainedRunsTest, NotesOfSeveralTablesAreMerged) {
+  Add({.method = "linear"}, FirstRight(1200));
+  Add({.method = "relu"}, FirstRight(1200), [](RunRecord* record) {
+    record->mutable_config()->mutable_train()->set_steps(300);
+    record->set_parameters(99);
+  });
+  std::vector<std::string> notes;
+  const auto found = FindTrainedRuns(found_, "test", "", &notes);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(notes, ElementsAre(StartsWith("listops: generated data, canonical, version 1; "),
+                                 StartsWith("listops: no majority class is on record"),
+                                 "Made by lra 0.1.0.", HasSubstr("train.steps=150; 150 steps"),
+                                 "listops: seeds linear 0 (123,456 parameters).",
+                                 HasSubstr("train.steps=300; 300 steps"),
+                                 "listops: seeds relu 0 (99 parameters)."));
 }
 
 TEST_F(TrainedRunsTest, WithoutAMajorityClassItIsSaidThatAllCountAsTrained) {

@@ -225,6 +225,10 @@ std::string WriteAblation(const AblationReport& report) {
       text += PrintedEffectsText(result, published);
     if (&result != &report.designs.back()) text += "\n";
   }
+  if (!report.notes.empty()) {
+    absl::StrAppend(&text, "\n## How it was obtained\n\n- ", absl::StrJoin(report.notes, "\n- "),
+                    "\n");
+  }
   return text;
 }
 
@@ -284,6 +288,7 @@ std::string WriteAblationJson(const AblationReport& report) {
       design["published"].push_back(PrintedJson(result, published));
     json["designs"].push_back(std::move(design));
   }
+  if (!report.notes.empty()) json["notes"] = report.notes;
   return JsonText(json) + "\n";
 }
 

@@ -15,10 +15,11 @@ struct AblationReport {
   std::string suite, description;
   std::vector<AblationResult> designs;
   std::vector<PublishedTable> published{};  // to stand beside (eval/ablation_published.h)
+  std::vector<std::string> notes{};  // how the runs were obtained, as tables say it; may be empty
 };
 
 // For each design: its cells, what follows in words, and tables of effects, with what is printed of
-// them. Padded Markdown.
+// them. Then the notes. Padded Markdown.
 std::string WriteAblation(const AblationReport& report);
 // A line for each effect on each task; numbers in the metric's own unit, not in points.
 std::string WriteAblationCsv(const AblationReport& report);

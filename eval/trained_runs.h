@@ -39,10 +39,12 @@ struct TrainedRuns {
 };
 
 // The runs among `found` that were scored on the split, or that diverged, with pointers to their
-// records there. `metric` empty = each task's. InvalidArgument for an unknown metric, DataLoss for
-// scores that were changed.
+// records there. `metric` empty = each task's. `notes`, if wanted, become what tables of the same
+// records say of how they were obtained: what all tables say, once, then the rest of each.
+// InvalidArgument for an unknown metric, DataLoss for scores that were changed.
 absl::StatusOr<TrainedRuns> FindTrainedRuns(const FoundRuns& found, const std::string& split,
-                                            const std::string& metric);
+                                            const std::string& metric,
+                                            std::vector<std::string>* notes = nullptr);
 
 }  // namespace lra
 

@@ -213,9 +213,12 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request) {
   LRA_RETURN_IF_ERROR(RequestedSuite(request).status());
   LRA_RETURN_IF_ERROR(LoadPublished(request.published).status());
   LRA_ASSIGN_OR_RETURN(const FoundRuns found, FindRuns(request, NormalFolder(request.folder)));
+  std::vector<std::string> notes;
   LRA_ASSIGN_OR_RETURN(const TrainedRuns runs,
-                       FindTrainedRuns(found, request.split, request.metric));
-  return AblateSuite(request, runs);
+                       FindTrainedRuns(found, request.split, request.metric, &notes));
+  LRA_ASSIGN_OR_RETURN(AblationReport report, AblateSuite(request, runs));
+  report.notes = std::move(notes);
+  return report;
 }
 
 absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const TrainedRuns& runs) {

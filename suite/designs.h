@@ -42,7 +42,7 @@ bool IsDesigned(const SuiteFile& suite);
 // scores of examples are not on record.
 absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request);
 // The same from runs that were found already, with the request's split and metric: those of the
-// folder are among them, and so are its baselines.
+// folder are among them, and so are its baselines. The report has no notes.
 absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const TrainedRuns& runs);
 
 // The effects of several suites, for pages about all of them.

@@ -24,6 +24,7 @@ namespace {
 using ::lra::testing::FirstRight;
 using ::lra::testing::RunsOf;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -128,6 +129,7 @@ TEST_F(DesignsTest, ReadsEachCellOfTheGrid) {
   EXPECT_NEAR(cosine.p, 0.04202962, 5e-9);
   const AblationEffect& simple = EffectOf(result, "attention: cosformer - relu, at positions none");
   EXPECT_NEAR(simple.p, 0.031606279, 5e-10);  // A - B
+  EXPECT_THAT(report->notes, Contains(HasSubstr("canonical, version 1; 2,000 test examples")));
 }
 
 TEST_F(DesignsTest, StartsFromAnotherRunAreKnown) {
