@@ -101,21 +101,28 @@ std::optional<Family> FamilyOf(const AblationEffect& effect) {
   return Family(effect.is_average(), is_main ? effect.plan.changes.front().factor : -1);
 }
 
+void CorrectTogether(double confidence, const std::vector<AblationEffect*>& members) {
+  std::vector<double> p;
+  for (const AblationEffect* effect : members) p.push_back(effect->p);
+  const std::vector<double> corrected = HolmP(p);
+  for (size_t i = 0; i < members.size(); ++i) {
+    members[i]->corrected_p = corrected[i];
+    members[i]->family_tests = static_cast<int>(members.size());
+    members[i]->is_told_apart = corrected[i] <= 1 - confidence + 1e-12;
+  }
+}
+
 void CorrectFamilies(double confidence, std::vector<AblationEffect>* effects) {
   std::map<Family, std::vector<AblationEffect*>> families;
   for (AblationEffect& effect : *effects) {
     if (const std::optional<Family> family = FamilyOf(effect)) families[*family].push_back(&effect);
   }
-  for (const auto& [family, members] : families) {
-    std::vector<double> p;
-    for (const AblationEffect* effect : members) p.push_back(effect->p);
-    const std::vector<double> corrected = HolmP(p);
-    for (size_t i = 0; i < members.size(); ++i) {
-      members[i]->corrected_p = corrected[i];
-      members[i]->family_tests = static_cast<int>(members.size());
-      members[i]->is_told_apart = corrected[i] <= 1 - confidence + 1e-12;
-    }
-  }
+  for (const auto& [family, members] : families) CorrectTogether(confidence, members);
+}
+
+bool IsMainOfPair(const Ablation& ablation, const AblationEffect& effect) {
+  return ablation.pair_factor >= 0 &&
+         FamilyOf(effect) == Family(effect.is_average(), ablation.pair_factor);
 }
 
 }  // namespace
@@ -144,6 +151,18 @@ AblationResult AnalyseAblation(Ablation ablation, double confidence) {
   result.effects.insert(result.effects.end(), of_tasks.begin(), of_tasks.end());
   CorrectFamilies(confidence, &result.effects);
   return result;
+}
+
+void CorrectPairs(std::vector<AblationResult>* designs) {
+  std::map<std::pair<bool, std::string>, std::vector<AblationEffect*>> families;
+  for (AblationResult& design : *designs) {
+    for (AblationEffect& effect : design.effects) {
+      if (IsMainOfPair(design.ablation, effect))
+        families[{effect.is_average(), effect.metric->name()}].push_back(&effect);
+    }
+  }
+  for (const auto& [family, members] : families)
+    CorrectTogether(designs->front().confidence, members);
 }
 
 CellScore ScoreOf(const AblationTask& task, int cell, double confidence) {

@@ -67,6 +67,8 @@ struct Ablation {
   std::string split;
   AblationFactors factors;
   std::vector<AblationTask> tasks;
+  // Which factor is the two cells of a suite's pair; -1 = none is.
+  int pair_factor = -1;
 };
 
 // One effect on one task, on the average of the tasks, or of one task against another.
@@ -104,6 +106,10 @@ struct AblationResult {
 // each factor's main effects over all tasks; all interactions, with task x factor; the same of
 // averages. Every task has as many runs as the grid has cells, all of them as many seeds.
 AblationResult AnalyseAblation(Ablation ablation, double confidence);
+
+// Corrects the main effects of all pairs of a suite for each other, those by one metric, averages
+// over tasks apart: whoever tries many pairs finds one. Everything else stays as it was.
+void CorrectPairs(std::vector<AblationResult>* designs);
 
 // The score of one cell over the seeds that trained, as a leaderboard has it; nullopt if none did.
 struct CellScore {

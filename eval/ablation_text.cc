@@ -99,15 +99,21 @@ std::string DesignText(const AblationResult& result) {
                       ". Scored: ", absl::StrJoin(tasks, "; "), ".\n\n");
 }
 
+// Over what the p of a main effect are corrected.
+std::string CorrectedOverText(const Ablation& ablation) {
+  if (ablation.pair_factor < 0) return "the factor's main effects";
+  return absl::StrCat("all pairs of the suite by this metric",
+                      ablation.factors.size() > 1 ? ", or another factor's main effects" : "");
+}
+
 std::string Legend(const AblationResult& result) {
   return absl::StrFormat(
       "\nDifferences are contrasts of runs of equal seed on the same examples, with their %g %% "
       "interval for new seeds and new examples. A main effect is the mean over all matched cells, "
       "which differ in its factor alone; an interaction is a difference of such differences. Holm: "
-      "p corrected over the factor's main effects, or over all interactions, of all tasks (of "
-      "averages, over the averages). Simple effects are exploratory: p is not corrected, and they "
-      "claim nothing.\n",
-      100 * result.confidence);
+      "p corrected over %s, or over all interactions, of all tasks (of averages, over the "
+      "averages). Simple effects are exploratory: p is not corrected, and they claim nothing.\n",
+      100 * result.confidence, CorrectedOverText(result.ablation));
 }
 
 Json EffectJson(const AblationResult& result, const AblationEffect& effect) {

@@ -150,6 +150,7 @@ absl::StatusOr<Ablation> ReadDesign(const Design& design, const std::string& fol
   Ablation ablation;
   ablation.factors = FactorsOf(design);
   ablation.title = TitleOf(design.group, ablation.factors);
+  if (design.pair != nullptr) ablation.pair_factor = design.has_attention_factor() ? 1 : 0;
   const RunFinder finder(folder, runs);
   for (const std::string& name : design.group.task()) {
     LRA_ASSIGN_OR_RETURN(TaskOfDesign read, ReadTask(design, ablation.factors, name, finder));
@@ -244,6 +245,7 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const T
     if (designs.size() == 1) design.title.clear();
     report.designs.push_back(AnalyseAblation(std::move(design), request.confidence));
   }
+  CorrectPairs(&report.designs);
   return report;
 }
 

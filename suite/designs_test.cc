@@ -345,6 +345,10 @@ TEST_F(DesignsTest, APairIsADesign) {
   ASSERT_THAT(report->designs, SizeIs(2));
   EXPECT_EQ(report->designs[0].ablation.title, "re-weighting x positions on listops");
   EXPECT_NEAR(EffectOf(report->designs[0], "re-weighting: cosformer - relu").p, 0.04202962, 5e-9);
+  // Both pairs are one family, and the other factor is another.
+  EXPECT_EQ(EffectOf(report->designs[0], "re-weighting: cosformer - relu").family_tests, 2);
+  EXPECT_EQ(report->designs[1].effects[0].family_tests, 2);
+  EXPECT_EQ(EffectOf(report->designs[0], "positions: none - absolute").family_tests, 1);
   ASSERT_THAT(report->designs[1].ablation.factors, SizeIs(1));
   const AblationFactor& positions = report->designs[1].ablation.factors[0];
   EXPECT_EQ(positions.name, "positions");
