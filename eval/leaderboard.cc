@@ -228,7 +228,7 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     }
     const std::string incomplete = DescribeIncomplete(table.rows);
     if (!incomplete.empty()) table.notes.push_back(incomplete);
-    internal::AddPublished(chosen.published, options.split, &table);
+    internal::AddPublished(chosen.published, options.split, columns, &table);
     board.tables.push_back(std::move(table));
   }
   board.left_out.insert(board.left_out.end(), left_out.begin(), left_out.end());

@@ -156,10 +156,11 @@ std::string DescribeMachines(const std::vector<ColumnRuns>& columns);
 // leaderboard_published.cc: the tables as they are shown, without recalled rows and without those
 // that an earlier table of the list has as well; the table's note says so.
 std::vector<PublishedTable> ShownPublished(std::vector<PublishedTable> tables);
-// Sets the published rows beside the columns, and our differences beside these. A note says which
-// published table has nothing for these columns.
+// Sets the published rows beside the columns, and our differences beside these where both were
+// obtained under the same rules. Notes say which differences are left out, and which published
+// table has nothing for these columns.
 void AddPublished(const std::vector<PublishedTable>& published, absl::string_view split,
-                  LeaderboardTable* table);
+                  const std::vector<ColumnRuns>& columns, LeaderboardTable* table);
 
 }  // namespace lra::internal
 

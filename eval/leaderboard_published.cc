@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/published.h"
@@ -81,6 +82,30 @@ bool IsShown(const PublishedRows::Row& row) {
 
 // --- Ours beside it ---
 
+// "lra2020" of "lra2020@1".
+absl::string_view WithoutVersion(absl::string_view protocol) {
+  return protocol.substr(0, protocol.find('@'));
+}
+
+// Whether our runs follow the rules and sizes by which the source's rows were obtained. From rows of
+// others a difference says nothing of the method.
+bool IsObtainedAlike(const internal::ColumnRuns& column, const PublishedTable& source) {
+  const RunRecord& record = column.entries.front().record();  // measured ones come first
+  const ExperimentConfig& config = record.config();
+  return record.kind() == RunRecord::MEASURED && !source.our_protocol().empty() &&
+         WithoutVersion(config.protocol()) == source.our_protocol() &&
+         config.preset() == source.our_preset() && internal::OverridesOf(record).empty();
+}
+
+// Which columns were obtained as the source's rows, and whether some difference is left out because
+// its column was not.
+struct Alikeness {
+  std::vector<bool> columns;
+  bool leaves_out = false;
+
+  bool of_all() const { return std::find(columns.begin(), columns.end(), false) == columns.end(); }
+};
+
 PublishedDifference Minus(double ours, const std::optional<Interval>& interval, double printed,
                           const Metric& metric) {
   const double published = printed / metric.traits().scale;
@@ -92,7 +117,7 @@ PublishedDifference Minus(double ours, const std::optional<Interval>& interval, 
 
 std::optional<PublishedRows::Beside> Compare(const LeaderboardRow& ours,
                                              const PublishedRows::Row& published,
-                                             const Metric& metric) {
+                                             const Metric& metric, Alikeness* alike) {
   PublishedRows::Beside beside{ours.label, {}, std::nullopt};
   beside.cells.resize(ours.cells.size());
   bool has_any = false;
@@ -101,30 +126,59 @@ std::optional<PublishedRows::Beside> Compare(const LeaderboardRow& ours,
     const auto& printed = published.cells[c];
     if (!cell || cell->trained == 0 || std::isnan(cell->value)) continue;
     if (!printed || printed->is_failed()) continue;
+    if (!alike->columns[c]) {
+      alike->leaves_out = true;
+      continue;
+    }
     beside.cells[c] = Minus(cell->value, cell->interval, printed->value(), metric);
     has_any = true;
   }
   if (ours.average && published.average) {
-    beside.average = Minus(*ours.average, ours.average_interval, *published.average, metric);
-    has_any = true;
+    if (alike->of_all()) {
+      beside.average = Minus(*ours.average, ours.average_interval, *published.average, metric);
+      has_any = true;
+    } else {
+      alike->leaves_out = true;
+    }
   }
   return has_any ? std::optional(std::move(beside)) : std::nullopt;
 }
 
 PublishedRows AlignPublished(const PublishedTable& source, absl::string_view split,
-                             const LeaderboardTable& table) {
+                             const LeaderboardTable& table, Alikeness* alike) {
   PublishedRows published{source, {}};
   for (const PublishedRow& row : source.rows()) {
     PublishedRows::Row aligned = AlignRow(source, row, split, table);
     if (!IsShown(aligned)) continue;
     for (const LeaderboardRow& ours : table.rows) {
       if (ours.kind != RunRecord::MEASURED || ours.method != row.method()) continue;
-      if (auto beside = Compare(ours, aligned, *table.metric))
+      if (auto beside = Compare(ours, aligned, *table.metric, alike))
         aligned.ours.push_back(*std::move(beside));
     }
     published.rows.push_back(std::move(aligned));
   }
   return published;
+}
+
+// "cosformer2022 under protocol lra2020 (claimed), preset lra2020", "skyformer under settings of its
+// own (nystrom)".
+std::string RulesText(const PublishedTable& source) {
+  if (source.our_preset().empty())
+    return absl::StrCat(source.name(), " under settings of its own (", source.protocol(), ")");
+  return absl::StrCat(source.name(), " under protocol ", source.protocol(), ", preset ",
+                      source.our_preset());
+}
+
+// Why some differences are not there; `sources` are those that have none, by RulesText().
+std::string DescribeUnlike(const std::vector<std::string>& sources, const std::string& our_rules,
+                           const std::vector<internal::ColumnRuns>& columns) {
+  const bool has_overrides =
+      std::any_of(columns.begin(), columns.end(), [](const internal::ColumnRuns& column) {
+        return !internal::OverridesOf(column.entries.front().record()).empty();
+      });
+  return absl::StrCat("No difference from rows that were obtained otherwise: those of ",
+                      absl::StrJoin(sources, ", of "), "; ours under ", our_rules,
+                      has_overrides ? ", with overrides." : ".");
 }
 
 }  // namespace
@@ -140,9 +194,14 @@ std::vector<PublishedTable> ShownPublished(std::vector<PublishedTable> tables) {
 }
 
 void AddPublished(const std::vector<PublishedTable>& published, absl::string_view split,
-                  LeaderboardTable* table) {
+                  const std::vector<ColumnRuns>& columns, LeaderboardTable* table) {
+  std::vector<std::string> unlike;
   for (const PublishedTable& source : published) {
-    PublishedRows rows = AlignPublished(source, split, *table);
+    Alikeness alike;
+    for (const ColumnRuns& column : columns)
+      alike.columns.push_back(IsObtainedAlike(column, source));
+    PublishedRows rows = AlignPublished(source, split, *table, &alike);
+    if (alike.leaves_out) unlike.push_back(RulesText(source));
     if (rows.rows.empty()) {
       table->notes.push_back(absl::StrCat("Published ", source.name(), " (", SourceText(source),
                                           ") has nothing that these columns show",
@@ -151,6 +210,7 @@ void AddPublished(const std::vector<PublishedTable>& published, absl::string_vie
       table->published.push_back(std::move(rows));
     }
   }
+  if (!unlike.empty()) table->notes.push_back(DescribeUnlike(unlike, table->rules, columns));
 }
 
 }  // namespace internal

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eval/leaderboard_test_util.h"
@@ -14,6 +15,7 @@ namespace {
 
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -38,6 +40,17 @@ std::vector<LocatedRecord> OnTasks(const std::vector<std::string>& tasks,
                                    const std::string& method = "cosformer") {
   std::vector<LocatedRecord> runs;
   for (const std::string& task : tasks) runs.push_back(MakeRun({.method = method, .task = task}));
+  return runs;
+}
+
+// The runs as the rules and sizes of the benchmark's own table make them, nothing overridden.
+std::vector<LocatedRecord> UnderLra2020(std::vector<LocatedRecord> runs) {
+  for (LocatedRecord& run : runs) {
+    if (run.record.kind() != RunRecord::MEASURED) continue;
+    run.record.mutable_config()->set_protocol("lra2020@1");
+    run.record.mutable_config()->set_preset("lra2020");
+    (*run.record.mutable_provenance())["train.steps"] = "protocol lra2020";
+  }
   return runs;
 }
 
@@ -104,7 +117,7 @@ TEST(LeaderboardPublishedTest, RowsOfAverageAloneNeedTheirTasks) {
 
 // 700 of 2,000 right against a printed 37.9 %.
 TEST(LeaderboardPublishedTest, DifferencesAreOursMinusPublished) {
-  const auto runs = OnTasks(FiveTasks());
+  const auto runs = UnderLra2020(OnTasks(FiveTasks()));
   const Leaderboard board = Build(runs, {Load("cosformer2022")});
   const PublishedRows& rows = board.tables.at(0).published.at(0);
   const PublishedRows::Row& row = RowOf(rows, "cosformer");
@@ -121,24 +134,79 @@ TEST(LeaderboardPublishedTest, DifferencesAreOursMinusPublished) {
   const std::string text = WriteLeaderboard(board, TableFormat::kMarkdown);
   EXPECT_THAT(text, HasSubstr("| cosformer: ours - published"));
   EXPECT_THAT(text, HasSubstr("| -2.9 [-5.0, -0.8]"));
-  EXPECT_THAT(text, HasSubstr("- Ours - published: of the same method and task"));
+  EXPECT_THAT(text, HasSubstr("- Ours - published: of the same method and task, under the "));
+  EXPECT_THAT(text, Not(HasSubstr("No difference from")));
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kLatex),
               HasSubstr("cosformer: ours - published & -2.9 [-5.0, -0.8] & "));
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kCsv),
               HasSubstr("1,difference,cosformer,cosformer,average,test,-20.2300,"));
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kJson), HasSubstr("\"ours_minus_published\""));
-  EXPECT_THAT(WriteLeaderboard(Build(OnTasks({"listops"}, "rfa"), {Load("cosformer2022")}),
-                               TableFormat::kMarkdown),
-              Not(HasSubstr("ours - published")));
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kHtml),
+              HasSubstr("<th scope=\"row\">cosformer: ours - published</th><td><span "
+                        "class=\"value\">-2.9</span>"));
+  EXPECT_THAT(
+      WriteLeaderboard(Build(UnderLra2020(OnTasks({"listops"}, "rfa")), {Load("cosformer2022")}),
+                       TableFormat::kMarkdown),
+      AllOf(Not(HasSubstr("ours - published")), Not(HasSubstr("No difference from"))));
+}
+
+// Another protocol, other sizes or an override: the printed row stays, and a note says why nothing
+// is subtracted.
+TEST(LeaderboardPublishedTest, OnlyWhatWasObtainedAlikeIsSubtracted) {
+  const std::string printed =
+      "- No difference from rows that were obtained otherwise: those of cosformer2022 under "
+      "protocol lra2020 (claimed), preset lra2020; ours under ";
+  const auto text = [](const LocatedRecord& run) {
+    return WriteLeaderboard(Build({run}, {Load("cosformer2022"), Load("lra2020")}),
+                            TableFormat::kMarkdown);
+  };
+  const LocatedRecord alike = UnderLra2020(OnTasks({"listops"})).front();
+  LocatedRecord protocol = alike, preset = alike, shorter = alike;
+  protocol.record.mutable_config()->set_protocol("lra2020_paper@2");
+  preset.record.mutable_config()->set_preset("small");
+  (*shorter.record.mutable_provenance())["train.steps"] = "--set";
+  EXPECT_THAT(text(alike), HasSubstr("| cosformer: ours - published"));
+  for (const auto& [run, ours] : {std::pair(protocol, "protocol lra2020_paper@2, preset lra2020."),
+                                  std::pair(preset, "protocol lra2020@1, preset small."),
+                                  std::pair(shorter,
+                                            "protocol lra2020@1, preset lra2020, with "
+                                            "overrides.")}) {
+    EXPECT_THAT(text(run),
+                AllOf(HasSubstr("| cosFormer (published)"), HasSubstr(printed + ours),
+                      Not(HasSubstr("ours - published")), Not(HasSubstr("Ours - published"))));
+  }
+}
+
+// One task was trained with fewer steps: it has no difference, and so the average has none.
+TEST(LeaderboardPublishedTest, AnAverageIsSubtractedWhereAllTasksAre) {
+  auto runs = UnderLra2020(OnTasks(FiveTasks()));
+  (*runs[1].record.mutable_provenance())["train.steps"] = "--set";
+  const Leaderboard board = Build(runs, {Load("cosformer2022")});
+  ASSERT_THAT(board.tables, SizeIs(1));
+  const PublishedRows::Row& row = RowOf(board.tables[0].published.at(0), "cosformer");
+  ASSERT_THAT(row.ours, SizeIs(1));
+  EXPECT_TRUE(row.ours[0].cells.at(0));
+  EXPECT_FALSE(row.ours[0].cells.at(1));
+  EXPECT_FALSE(row.ours[0].average);
+  EXPECT_EQ(row.average, 55.23);
+  EXPECT_THAT(board.tables[0].notes, Contains(HasSubstr("preset lra2020, with overrides.")));
+}
+
+// No rules of ours are those of each of its rows.
+TEST(LeaderboardPublishedTest, FromSettingsOfTheirOwnNothingIsSubtracted) {
+  const Leaderboard board = Build(UnderLra2020({MakeRun({.method = "s4d"})}), {Load("s4_line")});
+  EXPECT_THAT(RowOf(board.tables.at(0).published.at(0), "s4d").ours, IsEmpty());
+  EXPECT_THAT(board.tables[0].notes,
+              Contains(HasSubstr("those of s4_line under settings of its own (s4 and its like")));
 }
 
 // Neither a run that failed nor one that is printed as failed has a difference.
 TEST(LeaderboardPublishedTest, FailuresHaveNoDifference) {
-  const Leaderboard failed =
-      Build({MakeRun({.method = "linear", .correct = 340}), MakeBaseline("majority", 340)},
-            {Load("lra2020")});
+  const Leaderboard failed = Build(
+      UnderLra2020({MakeRun({.method = "linear", .correct = 340}), MakeBaseline("majority", 340)}),
+      {Load("lra2020")});
   EXPECT_THAT(RowOf(failed.tables.at(0).published.at(0), "linear").ours, IsEmpty());
-  const Leaderboard printed = Build({MakeRun({.task = "pathx"})}, {Load("lra2020")});
+  const Leaderboard printed = Build(UnderLra2020({MakeRun({.task = "pathx"})}), {Load("lra2020")});
   EXPECT_THAT(RowOf(printed.tables.at(0).published.at(0), "linear").ours, IsEmpty());
   EXPECT_THAT(WriteLeaderboard(printed, TableFormat::kMarkdown),
               HasSubstr("| Linear Trans. (published)"));

@@ -114,6 +114,8 @@ absl::Status CheckTable(const PublishedTable& table, absl::string_view name) {
     return absl::InvalidArgumentError(absl::StrCat("average_decimals is ", table.average_decimals(),
                                                    ", must be at most ", kMostDecimals));
   }
+  if (table.our_protocol().empty() != table.our_preset().empty())
+    return absl::InvalidArgumentError("needs our_protocol and our_preset, or neither");
   for (const PublishedColumn& column : table.columns()) LRA_RETURN_IF_ERROR(CheckColumn(column));
   for (const PublishedRow& row : table.rows()) LRA_RETURN_IF_ERROR(CheckRow(table, row));
   return absl::OkStatus();

@@ -36,6 +36,25 @@ std::map<std::string, const PublishedRow*> ByMethod(const PublishedTable& table)
   return rows;
 }
 
+// Differences from ours are of rows of one protocol and preset, which their own words name.
+TEST(PublishedTest, RulesOfOursAreKnown) {
+  const auto is_known = [](const std::string& kind, const std::string& name) {
+    const std::vector<std::string> names = ConfigNames(kind);
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::set<std::string> with_rules;
+  for (const std::string& name : ConfigNames("published")) {
+    const PublishedTable table = Load(name);
+    if (table.our_protocol().empty()) continue;
+    with_rules.insert(name);
+    EXPECT_TRUE(is_known("protocols", table.our_protocol())) << name;
+    EXPECT_TRUE(is_known("presets", table.our_preset())) << name;
+    EXPECT_THAT(table.protocol(), StartsWith(table.our_protocol())) << name;
+  }
+  EXPECT_THAT(with_rules, ElementsAre("cosformer2022", "cosformer2022_table6", "lra2020",
+                                      "lra2020_table3", "nystromformer"));
+}
+
 TEST(PublishedTest, EveryWrongAverageCarriesANote) {
   std::vector<std::string> findings;
   for (const std::string& name : ConfigNames("published")) {
@@ -224,6 +243,8 @@ TEST_F(PublishedFileTest, ContradictionsAreNamed) {
   EXPECT_THAT(Refusal("rows { method: 'a' label: 'A' cells { column: 'text' value: 1 } "
                       "cells { column: 'text' value: 2 } }"),
               HasSubstr("column text occurs twice"));
+  EXPECT_THAT(Refusal("our_protocol: 'fair'"),
+              HasSubstr("mine.textproto: needs our_protocol and our_preset, or neither"));
   EXPECT_THAT(Refusal("columns { name: 'text' metric: 'nats' unit: '%' }"),
               HasSubstr("column \"text\": nats is in nats"));
   EXPECT_THAT(Refusal("columns { name: 'text' metric: 'bits_per_token' unit: 'bits/word' }"),

@@ -145,9 +145,9 @@ std::vector<std::string> Legend(const Leaderboard& board) {
     sentences.push_back(internal::CostLegend(board.tables.front()));
   if (HasDifferences(board)) {
     sentences.push_back(
-        "Ours - published: of the same method and task, with our interval moved by the printed "
-        "number, which is taken as exact. Code, data, sizes and budget differ too, unless the "
-        "notes say that they are the same.");
+        "Ours - published: of the same method and task, under the protocol and preset of the "
+        "published row, with our interval moved by the printed number, which is taken as exact. "
+        "Code and data may still differ.");
   }
   return sentences;
 }

@@ -141,11 +141,11 @@ def check_baselines_and_print(browser):
     rows = browser.run("test.rowsOf('published').map((row) => [row.cells[0].textContent, row.cells[test.column('listops')].textContent])")
     expect("rows in print", [row for row in rows if row[0].endswith(" (published)")],
            [[f"{label} (published)", f"{float(value):.2f}"] for label, value in printed])
-    ours = browser.run(f"Number(test.cell('{report_records.PRINTED}', 'listops').dataset.value)")
-    label, difference = next(row for row in rows if row[0].startswith(f"{report_records.PRINTED}: "))
-    expect("row of ours beside it", label, f"{report_records.PRINTED}: ours - published")
-    wanted = 100 * ours - float(dict(printed)["Linear Trans."])
-    expect_that(f"difference from print, {wanted:.2f}", abs(float(difference.split()[0]) - wanted) < 0.1 and "[" in difference, difference)
+    # Its rows are of protocol lra2020, ours of fair.
+    expect("differences from print", [row for row in rows if row[0].startswith(f"{report_records.PRINTED}: ")], [])
+    notes = browser.run("test.texts(document.querySelectorAll('.leaderboard details li'))")
+    expect("why there are none", [note.split(":")[0] for note in notes if note.startswith("No difference")],
+           ["No difference from rows that were obtained otherwise"])
 
 
 def check_effects(browser, effects):
