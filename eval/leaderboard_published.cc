@@ -92,9 +92,11 @@ absl::string_view WithoutVersion(absl::string_view protocol) {
 bool IsObtainedAlike(const internal::ColumnRuns& column, const PublishedTable& source) {
   const RunRecord& record = column.entries.front().record();  // measured ones come first
   const ExperimentConfig& config = record.config();
+  const std::string overrides = internal::OverridesOf(record);
   return record.kind() == RunRecord::MEASURED && !source.our_protocol().empty() &&
          WithoutVersion(config.protocol()) == source.our_protocol() &&
-         config.preset() == source.our_preset() && internal::OverridesOf(record).empty();
+         config.preset() == source.our_preset() &&
+         (overrides.empty() || overrides == source.our_override());
 }
 
 // Which columns were obtained as the source's rows, and whether some difference is left out because
