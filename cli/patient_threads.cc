@@ -39,7 +39,8 @@ void StartAnew() {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  execv(kRunningProgram, arguments.data());
+  // The link would give the process its own name, "exe", by which nobody looks for it.
+  execv(words[0] == kRunningProgram ? kRunningProgram : program.c_str(), arguments.data());
 }
 
 }  // namespace

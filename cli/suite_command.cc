@@ -30,6 +30,7 @@
 #include "run_folder/run_claim.h"
 #include "suite/core_locks.h"
 #include "suite/executor.h"
+#include "suite/job_array.h"
 #include "suite/reuse.h"
 #include "suite/rules_copy.h"
 #include "suite/state.h"
@@ -171,6 +172,9 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
         "--workers, --pin-workers, --budget, --at-once and --cell are about processes of this "
         "machine; with --executor slurm --at-most says how many runs are trained at once");
   }
+  // Said before cells are measured, which takes minutes.
+  LRA_RETURN_IF_ERROR(CheckLogFolder(
+      SlurmFolder(std::filesystem::absolute(options->out).lexically_normal().string())));
   options->program = ClusterProgram();
   options->workers = std::max(1, AvailableCores() / options->threads);
   options->measures = cluster->limit_seconds == 0;

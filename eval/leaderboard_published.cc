@@ -87,8 +87,8 @@ absl::string_view WithoutVersion(absl::string_view protocol) {
   return protocol.substr(0, protocol.find('@'));
 }
 
-// Whether our runs follow the rules and sizes by which the source's rows were obtained. From rows of
-// others a difference says nothing of the method.
+// Whether our runs follow the rules and sizes by which the source's rows were obtained. From rows
+// of others a difference says nothing of the method.
 bool IsObtainedAlike(const internal::ColumnRuns& column, const PublishedTable& source) {
   const RunRecord& record = column.entries.front().record();  // measured ones come first
   const ExperimentConfig& config = record.config();
@@ -162,8 +162,8 @@ PublishedRows AlignPublished(const PublishedTable& source, absl::string_view spl
   return published;
 }
 
-// "cosformer2022 under protocol lra2020 (claimed), preset lra2020", "skyformer under settings of its
-// own (nystrom)".
+// "cosformer2022 under protocol lra2020 (claimed), preset lra2020", "skyformer under settings of
+// its own (nystrom)".
 std::string RulesText(const PublishedTable& source) {
   if (source.our_preset().empty())
     return absl::StrCat(source.name(), " under settings of its own (", source.protocol(), ")");

@@ -214,7 +214,8 @@ class LeaderboardTable {
       };
     });
     const title = `${this.heads[column].dataset.column.slice(5)}: ${
-        this.metric.axisTitle}, with its interval, against ${this.costUnit} of a run`;
-    return pointChart({title, xName: `${this.costUnit} of a run`, width, height: 320}, points);
+        this.metric.axisTitle}, with its interval, against ${this.costUnit} of the fastest run`;
+    return pointChart(
+        {title, xName: `${this.costUnit} of the fastest run`, width, height: 320}, points);
   }
 }

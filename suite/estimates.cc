@@ -88,8 +88,9 @@ class Measuring {
     return cell;
   }
 
-  // Parts of a suite may measure the same cell for the same folder at once, also on several
-  // machines: what each of them writes is in a folder of its own, which goes with the measurement.
+  // Parts of a suite may measure the same cell for the same folder at once: what each of them
+  // writes is in a folder of its own, which goes with the measurement. (On several machines whose
+  // file system has no locks between them, one of over a minute may be taken for a dead one.)
   absl::Status Measure(const SuiteCell& cell, int worker) {
     const std::string name = CellName(cell);
     LRA_ASSIGN_OR_RETURN(const StagingDirectory own,
