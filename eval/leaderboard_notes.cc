@@ -329,7 +329,9 @@ std::string WhyUnjudged(const ColumnRuns& column) {
       !BaselinesOf(column, WhichBaselines::kMajority).empty())
     return "";
   return absl::StrCat("no ", MereGuessOf(first.spec()), " is on record (`lra baseline ",
-                      column.task, "`), so every scored run counts as trained");
+                      column.task, "`)",
+                      TellsTraining(column.metric()) ? ", so every scored run counts as trained"
+                                                     : "");
 }
 
 std::string DescribeBuilds(const ColumnRuns& column) {
