@@ -12,8 +12,8 @@
 #include "absl/strings/strip.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
+#include "tasks/csv_reader.h"
 #include "tasks/raw_files.h"
-#include "tasks/text/csv_reader.h"
 #include "tasks/text/review_path.h"
 #include "tasks/text/table_row.h"
 

@@ -7,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "lra/check.h"
 #include "lra/excerpt.h"
 
@@ -26,20 +25,6 @@ bool IsOneOf(absl::string_view name, const absl::string_view (&names)[size]) {
   });
 }
 
-bool LooksQuoted(absl::string_view field) {
-  if (!absl::ConsumePrefix(&field, "\"") || !absl::ConsumeSuffix(&field, "\"")) return false;
-  bool has_doubled = false;
-  while (!field.empty()) {
-    if (absl::ConsumePrefix(&field, "\"\"")) {
-      has_doubled = true;
-      continue;
-    }
-    if (field.front() == '"') return false;
-    field.remove_prefix(1);
-  }
-  return has_doubled;
-}
-
 absl::Status RowError(int64_t line, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", what));
 }
@@ -53,17 +38,6 @@ std::optional<int32_t> ParseLabel(absl::string_view text) {
     }
   }
   return std::nullopt;
-}
-
-absl::Status CheckUnquoted(const CsvRow& row) {
-  for (size_t i = 0; i < row.fields.size(); ++i) {
-    if (!LooksQuoted(row.fields[i])) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "line ", row.line, ", column ", i + 1, ": ", Excerpt(row.fields[i]),
-        " is quoted as in a .csv, but the quotes of a .tsv are a part of the text; write the table "
-        "without quoting (in Python csv.QUOTE_NONE), or as .csv"));
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<TableLayout> DetectLayout(const CsvRow& first) {

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "tasks/text/csv_reader.h"
+#include "tasks/csv_reader.h"
 
 namespace lra::text {
 
@@ -35,12 +35,6 @@ struct LabelledText {
 
 // Accepts exactly 0, neg, negative (0) and 1, pos, positive (1).
 std::optional<int32_t> ParseLabel(absl::string_view text);
-
-// For rows of a .tsv, where a quote is a byte like any other: InvalidArgument, with line and
-// column, if a field was quoted as in a .csv. It begins and ends with a quote and has doubled ones
-// inside, but no single one, as Python's csv.writer writes it; the quotes would become a part of
-// the text.
-absl::Status CheckUnquoted(const CsvRow& row);
 
 // Decides from the first row (of kTableColumns fields). If one column is a label, that is the label
 // column; otherwise the row is a header, in which one of these names must occur, in upper or lower

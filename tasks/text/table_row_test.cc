@@ -24,20 +24,6 @@ TEST(TableRowTest, ReadsLabels) {
     EXPECT_EQ(ParseLabel(word), std::nullopt) << word;
 }
 
-// What Python's csv.writer(delimiter="\t") makes of: He said "go" and left.
-TEST(TableRowTest, ATsvIsNotQuoted) {
-  EXPECT_EQ(
-      CheckUnquoted(Row("0", R"("He said ""go"" and left")", 7)).message(),
-      R"(line 7, column 2: "\"He said \"\"go\"\" and left\"" is quoted as in a .csv, but the )"
-      "quotes of a .tsv are a part of the text; write the table without quoting (in Python "
-      "csv.QUOTE_NONE), or as .csv");
-  EXPECT_FALSE(CheckUnquoted(Row(R"("""")", "0")).ok());
-  EXPECT_FALSE(CheckUnquoted(Row(R"("a """"")", "0")).ok());
-  for (const char* text : {R"(He said "go")", R"("A" and "B")", R"("all of it")", R"(")", R"("")",
-                           R"(""go"" said he)", R"("one ""pair"" and " more")", ""})
-    EXPECT_TRUE(CheckUnquoted(Row("1", text)).ok()) << text;
-}
-
 TEST(TableRowTest, FindsTheLabel) {
   struct Case {
     CsvRow first;

@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "lra/status_macros.h"
-#include "tasks/text/csv_reader.h"
+#include "tasks/csv_reader.h"
 #include "tasks/text/table_row.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -89,6 +89,6 @@ void Check(TableDialect dialect, int columns, size_t block_bytes, absl::string_v
 
 LRA_FUZZ_TARGET(csv) {
   const uint8_t choice = lra::TakeByte(&input);
-  lra::text::Check(choice % 2 == 0 ? lra::text::TableDialect::kCsv : lra::text::TableDialect::kTsv,
+  lra::text::Check(choice % 2 == 0 ? lra::TableDialect::kCsv : lra::TableDialect::kTsv,
                    1 + choice / 2 % 3, 1 + choice / 8, input);
 }

@@ -1,26 +1,52 @@
-#include "tasks/text/csv_reader.h"
+#include "tasks/csv_reader.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "lra/check.h"
 #include "lra/excerpt.h"
 #include "lra/status_macros.h"
 
-namespace lra::text {
+namespace lra {
 namespace {
 
 constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
+bool LooksQuoted(absl::string_view field) {
+  if (!absl::ConsumePrefix(&field, "\"") || !absl::ConsumeSuffix(&field, "\"")) return false;
+  bool has_doubled = false;
+  while (!field.empty()) {
+    if (absl::ConsumePrefix(&field, "\"\"")) {
+      has_doubled = true;
+      continue;
+    }
+    if (field.front() == '"') return false;
+    field.remove_prefix(1);
+  }
+  return has_doubled;
+}
+
 }  // namespace
+
+absl::Status CheckUnquoted(const CsvRow& row) {
+  for (size_t i = 0; i < row.fields.size(); ++i) {
+    if (!LooksQuoted(row.fields[i])) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "line ", row.line, ", column ", i + 1, ": ", Excerpt(row.fields[i]),
+        " is quoted as in a .csv, but the quotes of a .tsv are a part of the text; write the table "
+        "without quoting (in Python csv.QUOTE_NONE), or as .csv"));
+  }
+  return absl::OkStatus();
+}
 
 CsvReader::CsvReader(TableDialect dialect, int columns)
     : dialect_(dialect),
       columns_(static_cast<size_t>(columns)),
       separator_(dialect == TableDialect::kCsv ? ',' : '\t') {
-  LRA_CHECK(columns >= 1) << columns;
+  LRA_CHECK(columns >= 0) << columns;
   row_.line = 1;
 }
 
@@ -113,8 +139,10 @@ absl::StatusOr<bool> CsvReader::StepAfterQuote() {
 }
 
 absl::StatusOr<bool> CsvReader::EndField() {
-  if (row_.fields.size() + 1 == columns_) {
-    return Error(line_, absl::StrCat("a further column follows; ", columns_, " are expected"));
+  const size_t most = columns_ == 0 ? kMaxTableColumns : columns_;
+  if (row_.fields.size() + 1 == most) {
+    return Error(line_, absl::StrCat("a further column follows; ", columns_ == 0 ? "at most " : "",
+                                     most, " are expected"));
   }
   block_.remove_prefix(1);
   PushField();
@@ -124,7 +152,7 @@ absl::StatusOr<bool> CsvReader::EndField() {
 absl::StatusOr<bool> CsvReader::EndRow() {
   if (!quoted_ && absl::EndsWith(field_, "\r")) field_.pop_back();
   const bool is_empty = row_.fields.empty() && field_.empty() && !quoted_;
-  if (!is_empty && row_.fields.size() + 1 != columns_) {
+  if (!is_empty && columns_ != 0 && row_.fields.size() + 1 != columns_) {
     return Error(line_, absl::StrCat("the row ends; ", columns_, " columns are expected"));
   }
   block_.remove_prefix(1);
@@ -134,6 +162,7 @@ absl::StatusOr<bool> CsvReader::EndRow() {
     return false;
   }
   PushField();
+  columns_ = row_.fields.size();
   return true;
 }
 
@@ -161,4 +190,4 @@ absl::Status CsvReader::Error(int64_t line, absl::string_view what) const {
       absl::StrCat("line ", line, ", column ", row_.fields.size() + 1, ": ", what));
 }
 
-}  // namespace lra::text
+}  // namespace lra

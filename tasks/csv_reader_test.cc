@@ -1,4 +1,4 @@
-#include "tasks/text/csv_reader.h"
+#include "tasks/csv_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "lra/random.h"
 #include "lra/status_macros.h"
 
-namespace lra::text {
+namespace lra {
 namespace {
 
 using testing::ElementsAre;
@@ -36,6 +36,10 @@ absl::StatusOr<std::vector<CsvRow>> ReadAll(TableDialect dialect, int columns,
   }
   LRA_RETURN_IF_ERROR(reader.Finish());
   return rows;
+}
+
+CsvRow QuotedRow(std::string a, std::string b, int64_t line = 1) {
+  return CsvRow{{std::move(a), std::move(b)}, line};
 }
 
 std::vector<std::string> Words(const std::vector<CsvRow>& rows) {
@@ -85,6 +89,41 @@ TEST(CsvReaderTest, TakesAnyNumberOfColumnsAndQuotedMark) {
   EXPECT_THAT(Words(*three), ElementsAre("1:a|b|c", "2:||"));
   EXPECT_TRUE(ReadAll(TableDialect::kCsv, 2, "", 1)->empty());
   EXPECT_TRUE(ReadAll(TableDialect::kCsv, 2, "\n\n", 1)->empty());
+}
+
+TEST(CsvReaderTest, TakesAsManyColumnsAsTheFirstRow) {
+  for (const size_t block_bytes : {1, 3, 100}) {
+    const auto rows =
+        ReadAll(TableDialect::kCsv, 0, "\nid,\"a\nb\",label\n1,x,y\n,,\n", block_bytes);
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    EXPECT_THAT(Words(*rows), ElementsAre("2:id|a\nb|label", "4:1|x|y", "5:||"));
+    EXPECT_THAT(
+        std::string(ReadAll(TableDialect::kTsv, 0, "a\tb\n1\n", block_bytes).status().message()),
+        HasSubstr("line 2, column 1: the row ends; 2 columns are expected"));
+    EXPECT_THAT(
+        std::string(ReadAll(TableDialect::kCsv, 0, "a\n1,2\n", block_bytes).status().message()),
+        HasSubstr("line 2, column 1: a further column follows; 1 are expected"));
+  }
+  const std::string commas(kMaxTableColumns - 1, ',');
+  EXPECT_TRUE(ReadAll(TableDialect::kCsv, 0, absl::StrCat(commas, "\n"), 100).ok());
+  EXPECT_THAT(
+      std::string(
+          ReadAll(TableDialect::kCsv, 0, absl::StrCat(commas, ",\n"), 100).status().message()),
+      HasSubstr("line 1, column 1000: a further column follows; at most 1000 are expected"));
+}
+
+// What Python's csv.writer(delimiter="\t") makes of: He said "go" and left.
+TEST(CsvReaderTest, ATsvIsNotQuoted) {
+  EXPECT_EQ(
+      CheckUnquoted(QuotedRow("0", R"("He said ""go"" and left")", 7)).message(),
+      R"(line 7, column 2: "\"He said \"\"go\"\" and left\"" is quoted as in a .csv, but the )"
+      "quotes of a .tsv are a part of the text; write the table without quoting (in Python "
+      "csv.QUOTE_NONE), or as .csv");
+  EXPECT_FALSE(CheckUnquoted(QuotedRow(R"("""")", "0")).ok());
+  EXPECT_FALSE(CheckUnquoted(QuotedRow(R"("a """"")", "0")).ok());
+  for (const char* text : {R"(He said "go")", R"("A" and "B")", R"("all of it")", R"(")", R"("")",
+                           R"(""go"" said he)", R"("one ""pair"" and " more")", ""})
+    EXPECT_TRUE(CheckUnquoted(QuotedRow("1", text)).ok()) << text;
 }
 
 TEST(CsvReaderTest, NamesLineColumnAndWhatWasFound) {
@@ -181,4 +220,4 @@ TEST(CsvReaderTest, ReadsBackRandomTables) {
 }
 
 }  // namespace
-}  // namespace lra::text
+}  // namespace lra

@@ -10,8 +10,8 @@
 //     }
 //   }
 //   LRA_RETURN_IF_ERROR(reader.Finish());
-#ifndef LRA_TASKS_TEXT_CSV_READER_H_
-#define LRA_TASKS_TEXT_CSV_READER_H_
+#ifndef LRA_TASKS_CSV_READER_H_
+#define LRA_TASKS_CSV_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +23,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace lra::text {
+namespace lra {
 
 // A longer field is an error, so a quote that is never closed takes no more memory than this.
 inline constexpr size_t kMaxFieldBytes = size_t{4} << 20;
+// More columns are an error where their number is not known before.
+inline constexpr size_t kMaxTableColumns = 1000;
 
 enum class TableDialect {
   // A field may stand in double quotes; then it may contain commas, line ends and doubled quotes.
@@ -40,6 +42,12 @@ struct CsvRow {
   int64_t line = 0;  // where the row began, counted from 1
 };
 
+// For rows of a .tsv, where a quote is a byte like any other: InvalidArgument, with line and
+// column, if a field was quoted as in a .csv. It begins and ends with a quote and has doubled ones
+// inside, but no single one, as Python's csv.writer writes it; the quotes would become a part of
+// the text.
+absl::Status CheckUnquoted(const CsvRow& row);
+
 // Lines end with LF or CR LF, also the last one (otherwise the file was cut off); line ends inside
 // quotes are kept. Empty lines and a UTF-8 byte order mark are skipped. All other bytes are kept,
 // even NUL and invalid UTF-8. A quote inside a field without quotes is an error, because its
@@ -47,7 +55,7 @@ struct CsvRow {
 // fields of at most kMaxFieldBytes.
 class CsvReader {
  public:
-  // Every row must have `columns` (>= 1) fields.
+  // Every row must have `columns` fields; 0 = as many as the first row.
   CsvReader(TableDialect dialect, int columns);
 
   // Passes the next bytes of the file. They are used until Next returns nullopt, which must happen
@@ -75,7 +83,7 @@ class CsvReader {
   absl::Status Error(int64_t line, absl::string_view what) const;
 
   const TableDialect dialect_;
-  const size_t columns_;
+  size_t columns_;  // 0 until the first row has said how many
   const char separator_;
   absl::string_view block_;  // the rest of the block
   State state_ = State::kPlain;
@@ -87,6 +95,6 @@ class CsvReader {
   absl::Status error_;
 };
 
-}  // namespace lra::text
+}  // namespace lra
 
-#endif  // LRA_TASKS_TEXT_CSV_READER_H_
+#endif  // LRA_TASKS_CSV_READER_H_
