@@ -1,4 +1,4 @@
-// lra data list | prepare | join | verify | show | export
+// lra data list | prepare | join | verify | show | export; adopt stands in a file of its own
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/data_adopt.h"
 #include "cli/data_join.h"
+#include "cli/data_output.h"
 #include "cli/data_show.h"
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
@@ -32,80 +33,6 @@ namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json SplitsJson(const Manifest& manifest) {
-  Json splits = Json::array();
-  for (const ManifestSplit& split : manifest.splits()) {
-    splits.push_back({{"name", split.name()},
-                      {"examples", split.examples()},
-                      {"tokens", split.tokens()},
-                      {"content_fingerprint", split.content_fingerprint()}});
-  }
-  return splits;
-}
-
-// `origin` stands behind "examples".
-void PrintSplit(const std::string& name, int64_t examples, const std::string& origin,
-                int64_t tokens, const std::string& fingerprint) {
-  std::cout << "  " << PadRight(name, 10) << " " << PadLeft(FormatCount(examples), 9) << " examples"
-            << origin << " " << PadLeft(FormatCount(tokens), 13) << " tokens  "
-            << fingerprint.substr(0, 16) << "\n";
-}
-
-void PrintSplits(const Manifest& manifest) {
-  for (const ManifestSplit& split : manifest.splits())
-    PrintSplit(split.name(), split.examples(), "", split.tokens(), split.content_fingerprint());
-}
-
-template <class Duplicates>
-void PrintDuplicates(const Duplicates& duplicates) {
-  for (const DuplicateExamples& entry : duplicates) {
-    std::cout << "  duplicates: " << FormatCount(entry.count()) << " examples of " << entry.split()
-              << (entry.split() == entry.earlier_split()
-                      ? " repeat an input of the same split\n"
-                      : absl::StrCat(" have an input that occurs in ", entry.earlier_split(),
-                                     "\n"));
-  }
-}
-
-template <class Shared>
-void PrintSharedDocuments(const Shared& shared) {
-  for (const SharedDocuments& entry : shared) {
-    std::cout << "  leakage: " << FormatCount(entry.shared()) << " of the "
-              << FormatCount(entry.documents()) << " texts of " << entry.split() << " occur in "
-              << entry.earlier_split() << "; they stand in " << FormatCount(entry.examples())
-              << " examples\n";
-  }
-}
-
-// What a reader of a manifest should know beside its splits.
-void PrintCounts(const Manifest& manifest) {
-  for (const ManifestSplit& split : manifest.splits()) {
-    if (split.ambiguous_examples() == 0) continue;
-    std::cout << "  ambiguous: " << FormatCount(split.ambiguous_examples()) << " examples of "
-              << split.name() << ", whose input does not decide the label\n";
-  }
-  for (const SkippedExamples& entry : manifest.skipped())
-    std::cout << "  left out: " << FormatCount(entry.count()) << ": " << entry.reason() << "\n";
-}
-
-template <class Duplicates, class Shared>
-Json LeakageJson(const Duplicates& duplicates, const Shared& shared) {
-  Json all = {{"duplicates", Json::array()}, {"shared_documents", Json::array()}};
-  for (const DuplicateExamples& entry : duplicates) {
-    all["duplicates"].push_back({{"earlier_split", entry.earlier_split()},
-                                 {"split", entry.split()},
-                                 {"count", entry.count()}});
-  }
-  for (const SharedDocuments& entry : shared) {
-    all["shared_documents"].push_back({{"earlier_split", entry.earlier_split()},
-                                       {"split", entry.split()},
-                                       {"shared", entry.shared()},
-                                       {"documents", entry.documents()},
-                                       {"examples", entry.examples()}});
-  }
-  return all;
-}
 
 const char* YesNo(bool value) { return value ? "yes" : "no"; }
 
@@ -152,7 +79,7 @@ void PrintPrepared(const std::string& directory, const Manifest& manifest, bool 
                {"origin", manifest.origin()},
                {"canonical", canonical},
                {"splits", SplitsJson(manifest)},
-               {"leakage", LeakageJson(manifest.duplicates(), manifest.shared_documents())}});
+               {"leakage", LeakageJson(LeakageOf(manifest))}});
     return;
   }
   std::cout << directory << ": " << manifest.spec().name() << ", " << manifest.origin();
@@ -162,8 +89,7 @@ void PrintPrepared(const std::string& directory, const Manifest& manifest, bool 
             << (was_there ? "; it was there already, nothing was done\n" : "\n");
   PrintSplits(manifest);
   PrintCounts(manifest);
-  PrintDuplicates(manifest.duplicates());
-  PrintSharedDocuments(manifest.shared_documents());
+  PrintLeakage(LeakageOf(manifest));
 }
 
 absl::Status RunPrepare(PrepareOptions options, const PartFlags& flags,
@@ -198,9 +124,8 @@ void PrintReport(const std::string& directory, const VerifyReport& report) {
   if (report.labels_checked > 0)
     std::cout << "  labels evaluated anew: " << FormatCount(report.labels_checked) << "\n";
   PrintCounts(report.manifest);
-  PrintDuplicates(report.duplicates);
-  PrintSharedDocuments(report.shared_documents);
-  for (const std::string& note : report.notes) std::cout << "  note: " << note << "\n";
+  PrintLeakage(LeakageOf(report));
+  PrintNotes(report.notes);
   for (const std::string& problem : report.problems) std::cout << "  problem: " << problem << "\n";
 }
 
@@ -212,7 +137,7 @@ void PrintReportJson(const std::string& directory, const VerifyReport& report) {
              {"canonical", report.canonical},
              {"labels_checked", report.labels_checked},
              {"splits", SplitsJson(report.manifest)},
-             {"leakage", LeakageJson(report.duplicates, report.shared_documents)},
+             {"leakage", LeakageJson(LeakageOf(report))},
              {"notes", report.notes},
              {"problems", report.problems}});
 }

@@ -141,7 +141,7 @@ absl::StatusOr<DataView> GenericView(const Manifest& manifest) {
   return view;
 }
 
-absl::StatusOr<std::string> AdoptData(const std::string& directory, const VerifyOptions& options) {
+absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const VerifyOptions& options) {
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(directory));
   const std::string& task = manifest.spec().name();
   LRA_RETURN_IF_ERROR(Annotate(CheckTaskName(task), directory));
@@ -151,12 +151,12 @@ absl::StatusOr<std::string> AdoptData(const std::string& directory, const Verify
   const std::string path = DataOnlyTaskPath(task);
   if (FileExists(path)) return absl::AlreadyExistsError(absl::StrCat(path, ": exists already"));
   LRA_ASSIGN_OR_RETURN(const TaskFile rules, GenericRules(manifest));
-  LRA_ASSIGN_OR_RETURN(const VerifyReport report, VerifyDataset(directory, options));
+  LRA_ASSIGN_OR_RETURN(VerifyReport report, VerifyDataset(directory, options));
   if (!report.ok()) {
     return absl::DataLossError(absl::StrCat(directory, ": ", absl::StrJoin(report.problems, "; ")));
   }
   LRA_RETURN_IF_ERROR(WriteFileAtomically(path, absl::StrCat(kHead, ToTextProto(rules))));
-  return path;
+  return AdoptedData{path, std::move(report)};
 }
 
 }  // namespace lra

@@ -34,11 +34,16 @@ absl::Status CheckDataOnlyVersion(absl::string_view data_dir, const TaskSpec& he
 // InvalidArgument if there are no splits to train and to test with.
 absl::StatusOr<DataView> GenericView(const Manifest& manifest);
 
+struct AdoptedData {
+  std::string rules_path;
+  VerifyReport report;  // of valid data
+};
+
 // Verifies the data of a folder and writes its rules into it: GenericView and what
-// configs/data_only/ says for its content. Returns their path. InvalidArgument if the name is that
-// of a task with code or no name, or if the folder is not DefaultDataDirectory of its task;
-// AlreadyExists if it has rules; DataLoss if the data is not as its manifest says.
-absl::StatusOr<std::string> AdoptData(const std::string& directory, const VerifyOptions& options);
+// configs/data_only/ says for its content. InvalidArgument if the name is that of a task with code
+// or no name, or if the folder is not DefaultDataDirectory of its task; AlreadyExists if it has
+// rules; DataLoss if the data is not as its manifest says.
+absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const VerifyOptions& options);
 
 }  // namespace lra
 

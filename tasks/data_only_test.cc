@@ -103,9 +103,10 @@ TEST_F(AdoptDataTest, MakesATaskOfData) {
   EXPECT_THAT(DataSetNames(), Contains("mine"));
   EXPECT_EQ(Inspect("mine", directory)->command, "lra data adopt mine");
 
-  const auto path = AdoptData(directory, {.quiet = true});
-  ASSERT_TRUE(path.ok()) << path.status();
-  EXPECT_EQ(*path, DataOnlyTaskPath("mine"));
+  const auto adopted = AdoptData(directory, {.quiet = true});
+  ASSERT_TRUE(adopted.ok()) << adopted.status();
+  const std::string path = adopted->rules_path;
+  EXPECT_EQ(path, DataOnlyTaskPath("mine"));
   EXPECT_TRUE(KnowsTask("mine"));
   EXPECT_THAT(ConfigNames("tasks"), Contains("mine"));
   EXPECT_EQ((*MakeTask("mine"))->Spec().name(), "mine");
@@ -122,15 +123,33 @@ TEST_F(AdoptDataTest, MakesATaskOfData) {
     }
   }
   // The view is the task's own.
-  std::string rules = *ReadFile(*path);
+  std::string rules = *ReadFile(path);
   rules.replace(rules.find("split: HOLDOUT"), 14, "split: OFFICIAL");
-  ASSERT_EQ(WriteFileAtomically(*path, rules), absl::OkStatus());
+  ASSERT_EQ(WriteFileAtomically(path, rules), absl::OkStatus());
   EXPECT_EQ(ResolveExperiment({.task = "mine", .attention = "linear"})->config.view().split(),
             DataView::OFFICIAL);
   // Its rules are those of a version of the task.
   rules.replace(rules.find("version: "), 10, "version: 7");
-  ASSERT_EQ(WriteFileAtomically(*path, rules), absl::OkStatus());
+  ASSERT_EQ(WriteFileAtomically(path, rules), absl::OkStatus());
   EXPECT_THAT(std::string(CheckDataOfTask(directory, "mine").message()), HasSubstr("for 7"));
+}
+
+TEST_F(AdoptDataTest, SaysWhatASplitHoldsOfAnotherAndWhichClassesAreEmpty) {
+  TaskSpec spec = SmallSpec();
+  spec.set_name("mine");
+  spec.set_classes(9);
+  // Labels that were counted from 1.
+  WriteTestData(folder_.File("mine"), spec,
+                {{"train", {{{1, 2}, {}, 1}, {{2, 2}, {}, 2}}}, {"test", {{{2, 2}, {}, 1}}}});
+  const auto adopted = AdoptData(folder_.File("mine"), {.quiet = true});
+  ASSERT_TRUE(adopted.ok()) << adopted.status();
+  ASSERT_EQ(adopted->report.duplicates.size(), 1u);
+  EXPECT_EQ(adopted->report.duplicates[0].earlier_split(), "train");
+  EXPECT_EQ(adopted->report.duplicates[0].split(), "test");
+  EXPECT_EQ(adopted->report.duplicates[0].count(), 1);
+  EXPECT_THAT(adopted->report.notes,
+              Contains("no split has an example of class 0, 3, 4, 5, 6 and 2 more; classes are 0 "
+                       "to 8: are labels counted from 1?"));
 }
 
 TEST_F(AdoptDataTest, RefusesWhatItWouldNotFindAgain) {

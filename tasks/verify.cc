@@ -1,9 +1,11 @@
 #include "tasks/verify.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
 #include "datasets/verify.h"
@@ -14,6 +16,8 @@
 
 namespace lra {
 namespace {
+
+constexpr size_t kEmptyClassesNamed = 5;
 
 // The task, if this program has it with the same spec; otherwise nullptr, with the reason in the
 // report.
@@ -32,6 +36,25 @@ absl::StatusOr<std::unique_ptr<Task>> MatchingTask(VerifyReport* report) {
   report->problems.push_back(absl::StrCat("the manifest's spec is not that of task ", name, ": ",
                                           differences.substr(0, differences.find('\n'))));
   return nullptr;
+}
+
+// Says which classes no split has an example of; empty where there are none.
+std::string EmptyClassesNote(const Manifest& manifest) {
+  std::vector<int> empty;
+  for (int label = 0; label < manifest.spec().classes(); ++label) {
+    const auto has_it = [label](const ManifestSplit& split) {
+      return split.label_count(label) > 0;
+    };
+    if (std::none_of(manifest.splits().begin(), manifest.splits().end(), has_it))
+      empty.push_back(label);
+  }
+  if (empty.empty()) return "";
+  const size_t more = empty.size() - std::min(empty.size(), kEmptyClassesNamed);
+  empty.resize(empty.size() - more);
+  return absl::StrCat("no split has an example of class ", absl::StrJoin(empty, ", "),
+                      more == 0 ? "" : absl::StrCat(" and ", more, " more"), "; classes are 0 to ",
+                      manifest.spec().classes() - 1,
+                      empty.front() == 0 ? ": are labels counted from 1?" : "");
 }
 
 }  // namespace
@@ -53,6 +76,11 @@ absl::StatusOr<VerifyReport> VerifyDataset(absl::string_view directory,
   if (report.manifest.has_part()) {
     report.notes.push_back(absl::StrCat("this is part ", report.manifest.part().index(), " of ",
                                         report.manifest.part().parts(), ", counted from 0"));
+  }
+  // A task with code knows how many classes it has.
+  if (task == nullptr && !report.manifest.has_part()) {
+    std::string note = EmptyClassesNote(report.manifest);
+    if (!note.empty()) report.notes.push_back(std::move(note));
   }
   int64_t total = 0;
   for (const ManifestSplit& split : report.manifest.splits()) total += split.examples();

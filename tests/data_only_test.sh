@@ -63,6 +63,16 @@ expect 0 'votes' "$lra" train --task votes --attention linear,relu --preset smok
 # Rules of another version, data of another task.
 sed 's/^version: 1/version: 2/' data/votes/task.textproto >edited && cp edited data/votes/task.textproto
 expect 2 'spec.version of task "votes" is 1, .*has rules for 2' "$lra" train --task votes --attention linear --preset smoke --out runs/versions
+# Test inputs that are in train, too, and labels counted from 1 are said when data gets its rules.
+sed -e 's/CLASSES, LONGEST = 2, 64/CLASSES, LONGEST = 3, 64/' -e 's/name: "votes"/name: "leaky"/' \
+  -e 's/return ids, int(/return ids, 1 + int(/' \
+  -e 's/^    for name, count in EXAMPLES.*/&\n        random = np.random.default_rng(0)/' "$here/../examples/votes/write_votes.py" >leaky.py
+"$python" leaky.py data/leaky
+expect 0 '^  duplicates: 200 examples of test have an input that occurs in train$' "$lra" data adopt leaky
+for words in 'duplicates: 200 examples of test have an input that occurs in validation' \
+  'note: no split has an example of class 0; classes are 0 to 2: are labels counted from 1.' 'wrote data/leaky/task.textproto'; do
+  grep -q "$words" out || { echo "FAILED: adopt does not say $words"; cat out; failures=$((failures + 1)); }
+done
 rm data/votes/task.textproto && mv data/votes data/ballots
 expect 2 'move or link it to data/votes' "$lra" data adopt data/ballots
 [ "$failures" = 0 ] || { echo "$failures checks failed"; exit 1; }
