@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lra/progress.h"
 #include "lra/text_columns.h"
@@ -16,6 +17,10 @@ Leakage LeakageOf(const Manifest& manifest) {
 
 Leakage LeakageOf(const VerifyReport& report) {
   return {report.duplicates, report.shared_documents};
+}
+
+std::string QuotedName(const std::string& name) {
+  return absl::StrCat("\"", absl::Utf8SafeCHexEscape(name), "\"");
 }
 
 void PrintSplit(const std::string& name, int64_t examples, const std::string& origin,

@@ -20,6 +20,9 @@ struct Leakage {
 Leakage LeakageOf(const Manifest& manifest);
 Leakage LeakageOf(const VerifyReport& report);
 
+// A name in double quotes; what cannot be printed is escaped.
+std::string QuotedName(const std::string& name);
+
 // `origin` stands behind "examples".
 void PrintSplit(const std::string& name, int64_t examples, const std::string& origin,
                 int64_t tokens, const std::string& fingerprint);

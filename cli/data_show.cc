@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "cli/data_output.h"
 #include "cli/flags.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
@@ -37,9 +39,13 @@ absl::Status Show(const ShowFlags& flags, const CommandContext& context) {
                      {"length_tokens", example.length_tokens},
                      {"source", example.source},
                      {"label", example.label}});
+      if (!example.class_name.empty()) all.back()["class_name"] = example.class_name;
     } else {
-      std::cout << example.split << "[" << example.index << "]  label " << example.label << "  "
-                << FormatCount(example.length_tokens) << " tokens\n  " << example.source << "\n";
+      std::cout << example.split << "[" << example.index << "]  label " << example.label
+                << (example.class_name.empty() ? ""
+                                               : absl::StrCat(" ", QuotedName(example.class_name)))
+                << "  " << FormatCount(example.length_tokens) << " tokens\n  " << example.source
+                << "\n";
     }
   }
   if (context.json) PrintJson(all);

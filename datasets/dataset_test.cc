@@ -281,6 +281,12 @@ TEST_F(DatasetTest, ManifestRulesNameTheField) {
   EXPECT_THAT(message([](Manifest* m) { m->mutable_spec()->set_classes(0); }),
               HasSubstr("classes is 0"));
   EXPECT_THAT(message([](Manifest* m) { m->clear_splits(); }), HasSubstr("no splits"));
+  EXPECT_THAT(message([](Manifest* m) { m->add_class_names("a"); }),
+              HasSubstr("class_names has 1 names for 3 classes"));
+  const auto name_all = [](Manifest* m) {
+    for (const char* name : {"a", "b", "c"}) m->add_class_names(name);
+  };
+  EXPECT_EQ(message(name_all), "");
   EXPECT_THAT(message([](Manifest* m) { m->set_origin("found"); }),
               HasSubstr("origin is \"found\""));
   EXPECT_THAT(message([](Manifest* m) { m->mutable_splits(1)->set_name("train"); }),

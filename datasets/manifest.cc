@@ -158,6 +158,12 @@ void CheckExtraColumns(const Manifest& manifest, Rules* rules) {
   }
 }
 
+void CheckClassNames(const Manifest& manifest, Rules* rules) {
+  const int names = manifest.class_names_size();
+  rules->Require(names == 0 || names == manifest.spec().classes(), "class_names has ", names,
+                 " names for ", manifest.spec().classes(), " classes");
+}
+
 void CheckPart(const Manifest& manifest, Rules* rules) {
   if (!manifest.has_part()) return;
   const DataPart& part = manifest.part();
@@ -197,6 +203,7 @@ absl::Status ValidateManifest(const Manifest& manifest, absl::string_view where)
   rules.Require(manifest.splits_size() > 0, "it has no splits");
   rules.Require(manifest.origin() == "generated" || manifest.origin() == "imported", "origin is \"",
                 manifest.origin(), "\", not \"generated\" or \"imported\"");
+  CheckClassNames(manifest, &rules);
   CheckExtraColumns(manifest, &rules);
   CheckPart(manifest, &rules);
   rules.Require(manifest.splits_size() == 1 || FindSplit(manifest, kAllSplit) == nullptr,

@@ -130,6 +130,9 @@ absl::StatusOr<std::vector<ShownExample>> ShowExamples(absl::string_view directo
     example.extra = extra;
     shown.push_back({open.stored->name, i, open.stored->length_tokens(i), open.stored->label(i),
                      task.ok() ? (*task)->ToText(example) : TextBySpec(spec, example)});
+    const int label = shown.back().label;
+    if (open.data.manifest().class_names_size() > label)
+      shown.back().class_name = open.data.manifest().class_names(label);
   }
   return shown;
 }

@@ -40,7 +40,8 @@ struct ShownExample {
   int64_t index = 0;
   int64_t length_tokens = 0;
   int32_t label = 0;
-  std::string source;  // readable form: the task's text, token names, or ids
+  std::string source;      // readable form: the task's text, token names, or ids
+  std::string class_name;  // what the label stands for; empty where the data does not say
 };
 
 // The first `count` examples of a stored split as they are stored; `split` empty = the first split.
