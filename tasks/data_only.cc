@@ -53,47 +53,6 @@ std::string TokensText(const TaskSpec& spec, absl::Span<const uint16_t> tokens) 
   });
 }
 
-// A name stands in paths and in --task.
-absl::Status CheckTaskName(const std::string& name) {
-  const bool is_good = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_';
-  });
-  if (!is_good) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("spec.name is \"", name, "\"; lower-case letters, digits and _ make a name"));
-  }
-  if (!TaskRegistry::Get().Has(name)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("task \"", name,
-                   "\" has code and rules; data of another task needs another "
-                   "spec.name"));
-}
-
-absl::Status CheckFolder(const std::string& directory, const std::string& task) {
-  const std::string usual = DefaultDataDirectory(task);
-  std::error_code error;
-  if (std::filesystem::equivalent(directory, usual, error)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(directory, " holds task \"", task, "\"; move or link it to ", usual,
-                   ", where a task's data and rules are found by its name"));
-}
-
-absl::StatusOr<TaskFile> GenericRules(const Manifest& manifest) {
-  const TaskSpec& spec = manifest.spec();
-  const std::string content = IsImage(spec)                      ? "image"
-                              : spec.content() == TaskSpec::TEXT ? "text"
-                                                                 : "ids";
-  LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath("data_only", "content", content));
-  TaskFile file;
-  LRA_RETURN_IF_ERROR(ReadTextProto(path, &file));
-  LRA_ASSIGN_OR_RETURN(*(*file.mutable_protocol())["fair"].mutable_view(), GenericView(manifest));
-  file.set_name(spec.name());
-  file.set_version(spec.version());
-  file.set_data_only(true);
-  file.set_description(absl::StrCat("Data of another program: ", spec.classes(), " classes"));
-  return file;
-}
-
 }  // namespace
 
 std::unique_ptr<Task> MakeDataOnlyTask(const Manifest& manifest) {
@@ -141,13 +100,55 @@ absl::StatusOr<DataView> GenericView(const Manifest& manifest) {
   return view;
 }
 
+absl::Status CheckDataOnlyName(const std::string& name) {
+  const bool is_good = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_';
+  });
+  if (!is_good) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the task's name is \"", name, "\"; lower-case letters, digits and _ make a name"));
+  }
+  if (!TaskRegistry::Get().Has(name)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "task \"", name, "\" has code and rules; data of another task needs another name"));
+}
+
+absl::Status CheckDataOnlyFolder(const std::string& directory, const std::string& task) {
+  const std::string usual = DefaultDataDirectory(task);
+  std::error_code error;
+  if (std::filesystem::equivalent(directory, usual, error)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(directory, " holds task \"", task, "\"; move or link it to ", usual,
+                   ", where a task's data and rules are found by its name"));
+}
+
+absl::StatusOr<TaskFile> GenericRules(const Manifest& manifest) {
+  const TaskSpec& spec = manifest.spec();
+  const std::string content = IsImage(spec)                      ? "image"
+                              : spec.content() == TaskSpec::TEXT ? "text"
+                                                                 : "ids";
+  LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath("data_only", "content", content));
+  TaskFile file;
+  LRA_RETURN_IF_ERROR(ReadTextProto(path, &file));
+  LRA_ASSIGN_OR_RETURN(*(*file.mutable_protocol())["fair"].mutable_view(), GenericView(manifest));
+  file.set_name(spec.name());
+  file.set_version(spec.version());
+  file.set_data_only(true);
+  file.set_description(absl::StrCat("Data of another program: ", spec.classes(), " classes"));
+  return file;
+}
+
+std::string DataOnlyRulesText(const TaskFile& rules) {
+  return absl::StrCat(kHead, ToTextProto(rules));
+}
+
 absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const VerifyOptions& options) {
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(directory));
   const std::string& task = manifest.spec().name();
-  LRA_RETURN_IF_ERROR(Annotate(CheckTaskName(task), directory));
+  LRA_RETURN_IF_ERROR(Annotate(CheckDataOnlyName(task), directory));
   if (manifest.has_part())
     return absl::InvalidArgumentError(absl::StrCat(directory, " holds a part of a data set"));
-  LRA_RETURN_IF_ERROR(CheckFolder(directory, task));
+  LRA_RETURN_IF_ERROR(CheckDataOnlyFolder(directory, task));
   const std::string path = DataOnlyTaskPath(task);
   if (FileExists(path)) return absl::AlreadyExistsError(absl::StrCat(path, ": exists already"));
   LRA_ASSIGN_OR_RETURN(const TaskFile rules, GenericRules(manifest));
@@ -155,7 +156,7 @@ absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const Verify
   if (!report.ok()) {
     return absl::DataLossError(absl::StrCat(directory, ": ", absl::StrJoin(report.problems, "; ")));
   }
-  LRA_RETURN_IF_ERROR(WriteFileAtomically(path, absl::StrCat(kHead, ToTextProto(rules))));
+  LRA_RETURN_IF_ERROR(WriteFileAtomically(path, DataOnlyRulesText(rules)));
   return AdoptedData{path, std::move(report)};
 }
 

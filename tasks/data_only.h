@@ -34,15 +34,25 @@ absl::Status CheckDataOnlyVersion(absl::string_view data_dir, const TaskSpec& he
 // InvalidArgument if there are no splits to train and to test with.
 absl::StatusOr<DataView> GenericView(const Manifest& manifest);
 
+// InvalidArgument if a data-only task cannot have this name, which stands in paths and in --task:
+// if it is no name, or that of a task with code.
+absl::Status CheckDataOnlyName(const std::string& name);
+// InvalidArgument if the folder is not DefaultDataDirectory of the task, where its data and rules
+// are found by its name.
+absl::Status CheckDataOnlyFolder(const std::string& directory, const std::string& task);
+
+// Rules for such data: GenericView and what configs/data_only/ says for its content; and the text
+// of the file kDataOnlyTaskFile with these rules.
+absl::StatusOr<TaskFile> GenericRules(const Manifest& manifest);
+std::string DataOnlyRulesText(const TaskFile& rules);
+
 struct AdoptedData {
   std::string rules_path;
   VerifyReport report;  // of valid data
 };
 
-// Verifies the data of a folder and writes its rules into it: GenericView and what
-// configs/data_only/ says for its content. InvalidArgument if the name is that of a task with code
-// or no name, or if the folder is not DefaultDataDirectory of its task; AlreadyExists if it has
-// rules; DataLoss if the data is not as its manifest says.
+// Verifies the data of a folder and writes GenericRules into it. The errors of the two checks
+// above; AlreadyExists if it has rules; DataLoss if the data is not as its manifest says.
 absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const VerifyOptions& options);
 
 }  // namespace lra

@@ -3,6 +3,7 @@
 #ifndef LRA_TASKS_DATASET_BUILDER_H_
 #define LRA_TASKS_DATASET_BUILDER_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,12 @@ absl::Status GenerateInto(const Task& task, uint32_t seed, const std::vector<Exa
 // together with what the reader keeps. Importing aclImdb takes 108, 128 and 159 MB on 1, 2 and 16
 // threads; 300 MB of reviews of 60 KB take 115, 141 and 363 MB.
 absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_view directory,
+                        int threads, Progress* progress, DatasetBuilder* builder);
+
+// The same of what `reader` gives. `fraction_read`, from 0 to 1, lets the progress estimate its
+// total; it may be null.
+absl::Status ImportFrom(const Task& task, RawReader* reader,
+                        const std::function<double()>& fraction_read, absl::string_view directory,
                         int threads, Progress* progress, DatasetBuilder* builder);
 
 // Adds example `index` of a split to the builder: `item`, made by attempt `attempt`, or if its

@@ -102,6 +102,14 @@ absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_vi
   LRA_ASSIGN_OR_RETURN(std::unique_ptr<RawSource> opened, OpenRawSource(raw));
   const RawSource& source = *opened;  // kept alive by the reader
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<RawReader> reader, task.OpenRaw(std::move(opened)));
+  return ImportFrom(
+      task, reader.get(), [&source] { return source.fraction_read(); }, directory, threads,
+      progress, builder);
+}
+
+absl::Status ImportFrom(const Task& task, RawReader* reader,
+                        const std::function<double()>& fraction_read, absl::string_view directory,
+                        int threads, Progress* progress, DatasetBuilder* builder) {
   const TaskSpec spec = task.Spec();
   LRA_ASSIGN_OR_RETURN(Spool spool, Spool::Create(directory, spec));
   absl::Status held_back;
@@ -109,7 +117,7 @@ absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_vi
   int64_t read = 0;
   LRA_RETURN_IF_ERROR((OrderedPipeline<RawBatch, HashedBatch>(
       ResolveThreads(threads),
-      [&] { return NextBatch(reader.get(), MinEncodedBytes(spec), &held_back, &at_end); },
+      [&] { return NextBatch(reader, MinEncodedBytes(spec), &held_back, &at_end); },
       [&](const RawBatch& batch) { return EncodeBatch(task, spec, batch); },
       [&](const HashedBatch& batch) -> absl::Status {
         for (const HashedExample& item : batch) {
@@ -117,14 +125,14 @@ absl::Status ImportInto(const Task& task, absl::string_view raw, absl::string_vi
                                                    : spool.Add(item.key, item.example));
         }
         read += static_cast<int64_t>(batch.size());
-        if (const double fraction = source.fraction_read(); fraction > 0) {
+        if (const double fraction = fraction_read ? fraction_read() : 0; fraction > 0) {
           progress->EstimateTotal(static_cast<int64_t>(static_cast<double>(read) / fraction));
         }
         progress->Update(read);
         return absl::OkStatus();
       })));
   if (!reader->is_ordered()) {
-    LRA_RETURN_IF_ERROR(AddInOrder(spec, spool, reader.get(), threads, builder));
+    LRA_RETURN_IF_ERROR(AddInOrder(spec, spool, reader, threads, builder));
   }
   builder->SetSources(reader->sources());
   builder->SetSkipped(reader->skipped());
