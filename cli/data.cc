@@ -1,4 +1,4 @@
-// lra data list | prepare | join | verify | show | export; adopt stands in a file of its own
+// lra data list | prepare | join | verify | show | export; adopt and import have files of their own
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/data_adopt.h"
+#include "cli/data_import.h"
 #include "cli/data_join.h"
 #include "cli/data_output.h"
 #include "cli/data_show.h"
@@ -272,6 +273,7 @@ void AddDataCommand(CLI::App* app, CommandContext* context) {
   SetBody(list, context, "  lra data list\n  LRA_DATA=/big/disk lra data list --json",
           [context] { return List(*context); });
   AddPrepare(data, context);
+  AddDataImport(data, context);
   AddJoin(data, context);
   AddVerify(data, context);
   AddDataAdopt(data, context);

@@ -50,6 +50,8 @@ mkdir data/mine && cp data/listops/*.npy data/mine/
 sed -e '$d' -e 's/name: "listops"/name: "mine"/' data/listops/manifest.textproto >mine
 { cat mine; echo "# sha256: $(sha256sum <mine | cut -d' ' -f1)"; } >data/mine/manifest.textproto
 json 0 data adopt -- mine
+{ echo text,label; for id in $(seq 20); do echo "text $id,$((id % 2))"; done; } >texts.csv
+json 0 data import -- lines --all texts.csv
 json 0 data export -- listops --out arrays --preset smoke
 json 0 list --
 json 0 list -- tasks listops

@@ -75,6 +75,8 @@ offers_only 'lra run --executor ' 'local slurm'
 offers 'lra run --' --executor --partition --account --sbatch --at-most --time --memory --cell --device --no-last
 offers 'lra data prepare --' --executor --parts --dry-run
 offers_only 'lra data join --rem' --remove-parts
+offers_only 'lra data im' import
+offers 'lra data import --' --train --test --validation --all --label --text --no-header --max-length
 offers_only 'lra completion ' 'bash zsh fish'
 # A flag's value is no subcommand.
 offers_only 'lra train --out data pr' ''

@@ -1,0 +1,147 @@
+#include "cli/data_import.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "cli/command.h"
+#include "cli/data_output.h"
+#include "cli/flags.h"
+#include "lra/progress.h"
+#include "lra/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "tasks/text_import.h"
+
+namespace lra {
+namespace {
+
+// Longer lists stand in the manifest alone.
+constexpr int kClassesPrinted = 20;
+
+struct ImportFlags {
+  TextImportOptions options;
+  bool no_header = false;
+};
+
+int64_t ExamplesOfClass(const Manifest& manifest, int label) {
+  int64_t examples = 0;
+  for (const ManifestSplit& split : manifest.splits()) examples += split.label_count(label);
+  return examples;
+}
+
+void PrintClasses(const Manifest& manifest) {
+  const int classes = manifest.class_names_size();
+  for (int label = 0; label < std::min(classes, kClassesPrinted); ++label) {
+    std::cout << "  class " << label << " is " << QuotedName(manifest.class_names(label)) << ": "
+              << FormatCount(ExamplesOfClass(manifest, label)) << " examples\n";
+  }
+  if (classes > kClassesPrinted) {
+    std::cout << "  and " << FormatCount(classes - kClassesPrinted)
+              << " classes more: class_names in manifest.textproto\n";
+  }
+}
+
+// What the view makes of the data: the cut of validation, and of long texts.
+void PrintView(const TextImport& imported) {
+  const std::string count = FormatCount(imported.validation_examples);
+  if (imported.view.split() == DataView::HOLDOUT) {
+    std::cout << "  validation: " << count
+              << " examples of train, a tenth of each class (view.split: HOLDOUT)\n";
+  } else if (imported.view.split() == DataView::SEED42) {
+    std::cout << "  validation and test: " << count
+              << " examples of all each, drawn at random (view.split: SEED42)\n";
+  }
+  std::cout << "  texts: at most " << FormatCount(imported.manifest.spec().max_length_tokens())
+            << " bytes";
+  if (imported.longer_texts > 0) {
+    std::cout << "; models read the first " << FormatCount(imported.view.max_length_tokens())
+              << ", " << FormatCount(imported.longer_texts)
+              << " texts are longer (--max-length, view.max_length_tokens)";
+  }
+  std::cout << "\n";
+}
+
+void PrintImported(const TextImport& imported) {
+  const Manifest& manifest = imported.manifest;
+  std::cout << imported.directory << ": " << manifest.spec().name() << ", imported\n";
+  PrintSplits(manifest);
+  PrintClasses(manifest);
+  PrintLeakage(LeakageOf(manifest));
+  PrintView(imported);
+  PrintNotes(imported.notes);
+  std::cout << "wrote " << imported.rules_path << ": its rules, to be edited\n";
+}
+
+void PrintImportedJson(const TextImport& imported) {
+  const Manifest& manifest = imported.manifest;
+  nlohmann::ordered_json classes = nlohmann::ordered_json::array();
+  for (int label = 0; label < manifest.class_names_size(); ++label) {
+    classes.push_back({{"label", label},
+                       {"name", manifest.class_names(label)},
+                       {"examples", ExamplesOfClass(manifest, label)}});
+  }
+  PrintJson({{"directory", imported.directory},
+             {"file", imported.rules_path},
+             {"task", manifest.spec().name()},
+             {"splits", SplitsJson(manifest)},
+             {"classes", classes},
+             {"leakage", LeakageJson(LeakageOf(manifest))},
+             {"split_rule", DataView::Split_Name(imported.view.split())},
+             {"validation_examples", imported.validation_examples},
+             {"longest_tokens", manifest.spec().max_length_tokens()},
+             {"max_length_tokens", imported.view.max_length_tokens()},
+             {"longer_texts", imported.longer_texts},
+             {"notes", imported.notes}});
+}
+
+absl::Status RunImport(const ImportFlags& flags, const CommandContext& context) {
+  TextImportOptions options = flags.options;
+  options.quiet = context.quiet;
+  options.fields.has_header = !flags.no_header;
+  LRA_ASSIGN_OR_RETURN(const TextImport imported, ImportTexts(options));
+  context.json ? PrintImportedJson(imported) : PrintImported(imported);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddDataImport(CLI::App* data, CommandContext* context) {
+  auto flags = std::make_shared<ImportFlags>();
+  TextImportOptions& options = flags->options;
+  CLI::App* command = AddCommand(
+      data, "import",
+      "Make a task of labelled texts of your own: .csv, .tsv, .jsonl (a JSON object on each line) "
+      "or a folder with a sub-folder for each class");
+  AddOption(command, "name", &options.task, "Name of the new task", {.is_required = true});
+  AddOption(command, "--train", &options.train, "File or folder to train on", {.value = "PATH"});
+  AddOption(command, "--test", &options.test, "File or folder to test on", {.value = "PATH"});
+  AddOption(command, "--validation", &options.validation,
+            "File or folder to validate on (default: a tenth of each class of --train)",
+            {.value = "PATH"});
+  AddOption(command, "--all", &options.all,
+            "In the place of the three: one file or folder, cut 80/10/10 % at random",
+            {.value = "PATH"});
+  AddOption(command, "--label", &options.fields.label,
+            "Column of a table, or field of an object, with the label: any text",
+            {.shows_default = true});
+  AddOption(command, "--text", &options.fields.text, "The one with the text",
+            {.shows_default = true});
+  AddSwitch(command, "--no-header", &flags->no_header,
+            "The first row of a table is an example; --label and --text are numbers of columns");
+  AddOption(command, "--max-length", &options.max_length_tokens,
+            absl::StrCat("How many bytes of a text models read; texts are stored whole (default: ",
+                         kUsualTextTokens, ")"),
+            {.allowed = FlagRules::kPositive});
+  AddOption(command, "--out", &options.out, "Folder (default: $LRA_DATA/NAME, ./data/NAME)");
+  AddThreads(command, &options.threads);
+  SetBody(
+      command, context,
+      "  lra data import reviews --train train.csv --test test.csv --label stars --text review\n"
+      "  lra data import reviews --all reviews.jsonl --max-length 1000\n"
+      "  lra data import reviews --train reviews/train --test reviews/test",
+      [flags, context] { return RunImport(*flags, *context); });
+}
+
+}  // namespace lra

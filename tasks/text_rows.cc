@@ -1,0 +1,363 @@
+#include "tasks/text_rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "datasets/archive.h"
+#include "datasets/mapped_file.h"
+#include "lra/excerpt.h"
+#include "lra/files.h"
+#include "lra/json_text.h"
+#include "lra/sha256.h"
+#include "lra/status_macros.h"
+#include "tasks/csv_reader.h"
+#include "tasks/raw_files.h"
+
+namespace lra {
+namespace {
+
+constexpr size_t kTableBlockBytes = size_t{1} << 16;
+// How many names of columns a message lists.
+constexpr size_t kColumnsNamed = 20;
+constexpr absl::string_view kOneObject =
+    "one object a line is expected, as in {\"text\": \"well done\", \"label\": \"good\"}; "
+    "`jq -c .[]` makes lines of an array";
+
+absl::Status BadRow(absl::string_view where, absl::string_view what) {
+  return absl::DataLossError(absl::StrCat(where, ": ", what));
+}
+
+// The places say where label and text stand, as in " in column 2".
+absl::StatusOr<std::optional<TextRow>> CompleteRow(TextRow row, absl::string_view label_place,
+                                                   absl::string_view text_place) {
+  if (row.label.empty() || row.text.empty()) {
+    return BadRow(row.where,
+                  absl::StrCat(row.label.empty() ? "the label" : "the text",
+                               row.label.empty() ? label_place : text_place,
+                               " is empty; give the example one, or leave the example out"));
+  }
+  return row;
+}
+
+std::string LastPartOf(absl::string_view path) {
+  while (path.size() > 1 && absl::EndsWith(path, "/")) path.remove_suffix(1);
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+ManifestSource SourceOfFile(const std::string& path, const MappedFile& file) {
+  ManifestSource source;
+  source.set_name(LastPartOf(path));
+  source.set_size_bytes(static_cast<int64_t>(file.bytes().size()));
+  source.set_sha256(Sha256Hex(file.bytes()));
+  return source;
+}
+
+// "\"id\", \"review\"", for messages.
+std::string NamesText(const std::vector<std::string>& names) {
+  const size_t shown = std::min(names.size(), kColumnsNamed);
+  const std::vector<std::string> first(names.begin(), names.begin() + shown);
+  return absl::StrCat(absl::StrJoin(first, ", ",
+                                    [](std::string* out, const std::string& name) {
+                                      absl::StrAppend(out, Excerpt(name));
+                                    }),
+                      shown < names.size() ? ", ..." : "");
+}
+
+// --- Tables ---
+
+class TableRows : public TextRows {
+ public:
+  TableRows(std::string path, MappedFile file, TableDialect dialect)
+      : path_(std::move(path)),
+        file_(std::move(file)),
+        rest_(file_.bytes()),
+        dialect_(dialect),
+        reader_(dialect, /*columns=*/0) {}
+
+  // To be called once, before Next.
+  absl::Status Begin(const TextFields& fields) {
+    if (fields.has_header) {
+      LRA_ASSIGN_OR_RETURN(const std::optional<CsvRow> header, NextRow());
+      if (!header.has_value()) {
+        return BadRow(path_, "the table is empty; its first row names the columns");
+      }
+      LRA_ASSIGN_OR_RETURN(label_, ColumnNamed(*header, fields.label, "--label"));
+      LRA_ASSIGN_OR_RETURN(text_, ColumnNamed(*header, fields.text, "--text"));
+    } else {
+      LRA_ASSIGN_OR_RETURN(label_, ColumnNumbered(fields.label, "--label"));
+      LRA_ASSIGN_OR_RETURN(text_, ColumnNumbered(fields.text, "--text"));
+    }
+    if (label_ == text_) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--label and --text are both column ", Excerpt(fields.label), "; they are two columns"));
+    }
+    label_place_ = absl::StrCat(" in column ", label_ + 1);
+    text_place_ = absl::StrCat(" in column ", text_ + 1);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::optional<TextRow>> Next() override {
+    LRA_ASSIGN_OR_RETURN(std::optional<CsvRow> row, NextRow());
+    if (!row.has_value()) return std::nullopt;
+    const std::string where = absl::StrCat(path_, ":", row->line);
+    const size_t last = std::max(label_, text_);
+    if (last >= row->fields.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": the row has ", row->fields.size(), " columns, no column ",
+                       last + 1, "; --label and --text number the columns from 1"));
+    }
+    return CompleteRow({std::move(row->fields[label_]), std::move(row->fields[text_]), where},
+                       label_place_, text_place_);
+  }
+
+  ManifestSource Source() const override { return SourceOfFile(path_, file_); }
+
+ private:
+  absl::StatusOr<size_t> ColumnNamed(const CsvRow& header, const std::string& name,
+                                     absl::string_view flag) const {
+    const auto begin = header.fields.begin(), end = header.fields.end();
+    const auto found = std::find(begin, end, name);
+    const std::string where = absl::StrCat(path_, ":", header.line);
+    if (found == end) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": the header has no column ", Excerpt(name), " but ",
+                       NamesText(header.fields), "; ", flag,
+                       " takes one of them, or, where this row is no header, a number beside "
+                       "--no-header"));
+    }
+    if (std::find(found + 1, end, name) != end) {
+      return absl::InvalidArgumentError(absl::StrCat(where, ": the header has two columns ",
+                                                     Excerpt(name), "; each name stands once"));
+    }
+    return static_cast<size_t>(found - begin);
+  }
+
+  static absl::StatusOr<size_t> ColumnNumbered(const std::string& number, absl::string_view flag) {
+    int column = 0;
+    if (absl::SimpleAtoi(number, &column) && column >= 1) return static_cast<size_t>(column - 1);
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, " is ", Excerpt(number),
+                     ", beside --no-header it is the number of a column, counted from 1"));
+  }
+
+  absl::StatusOr<std::optional<CsvRow>> NextRow() {
+    while (true) {
+      absl::StatusOr<std::optional<CsvRow>> row = reader_.Next();
+      if (!row.ok()) return BadRow(path_, row.status().message());
+      if (row->has_value()) {
+        const absl::Status unquoted =
+            dialect_ == TableDialect::kTsv ? CheckUnquoted(**row) : absl::OkStatus();
+        if (!unquoted.ok()) return BadRow(path_, unquoted.message());
+        return row;
+      }
+      const absl::string_view block = NextBlock();
+      if (block.empty()) {
+        const absl::Status end = reader_.Finish();
+        if (!end.ok()) return BadRow(path_, end.message());
+        return std::nullopt;
+      }
+      reader_.Feed(block);
+    }
+  }
+
+  // Empty at the end. Programs and people leave out the end of the last line.
+  absl::string_view NextBlock() {
+    const absl::string_view block = rest_.substr(0, kTableBlockBytes);
+    rest_.remove_prefix(block.size());
+    if (!block.empty()) return block;
+    const bool lacks_end = !file_.bytes().empty() && !absl::EndsWith(file_.bytes(), "\n");
+    return lacks_end && !std::exchange(is_ended_, true) ? "\n" : "";
+  }
+
+  const std::string path_;
+  const MappedFile file_;
+  absl::string_view rest_;
+  const TableDialect dialect_;
+  CsvReader reader_;
+  bool is_ended_ = false;  // whether the last line got the end that it lacked
+  size_t label_ = 0, text_ = 0;
+  std::string label_place_, text_place_;
+};
+
+// --- Objects ---
+
+class JsonRows : public TextRows {
+ public:
+  JsonRows(std::string path, MappedFile file, const TextFields& fields)
+      : path_(std::move(path)), file_(std::move(file)), rest_(file_.bytes()), fields_(fields) {}
+
+  absl::StatusOr<std::optional<TextRow>> Next() override {
+    while (!rest_.empty()) {
+      ++line_;
+      const size_t end = rest_.find('\n');
+      const absl::string_view line = rest_.substr(0, end);
+      rest_.remove_prefix(end == absl::string_view::npos ? rest_.size() : end + 1);
+      if (absl::StripAsciiWhitespace(line).empty()) continue;
+      return RowOf(line);
+    }
+    return std::nullopt;
+  }
+
+  ManifestSource Source() const override { return SourceOfFile(path_, file_); }
+
+ private:
+  std::string Where() const { return absl::StrCat(path_, ":", line_); }
+
+  absl::StatusOr<std::optional<TextRow>> RowOf(absl::string_view line) const {
+    if (line.size() > kMaxFieldBytes) {
+      return BadRow(Where(), absl::StrCat("the line is longer than ", kMaxFieldBytes, " bytes"));
+    }
+    nlohmann::json object;
+    LRA_RETURN_IF_ERROR(Parse(line, &object));
+    TextRow row;
+    row.where = Where();
+    LRA_ASSIGN_OR_RETURN(row.label, LabelOf(object));
+    LRA_ASSIGN_OR_RETURN(row.text, TextOf(object));
+    return CompleteRow(std::move(row), absl::StrCat(" in field ", Excerpt(fields_.label)),
+                       absl::StrCat(" in field ", Excerpt(fields_.text)));
+  }
+
+  absl::Status Parse(absl::string_view line, nlohmann::json* object) const {
+    try {
+      *object = nlohmann::json::parse(line.data(), line.data() + line.size());
+    } catch (const nlohmann::json::parse_error& error) {
+      return BadRow(Where(), absl::StrCat("column ", error.byte, ": the line is no JSON: ",
+                                          Excerpt(line), "; ", kOneObject));
+    } catch (const nlohmann::json::exception& error) {
+      return BadRow(Where(), absl::StrCat("the line is no JSON that can be read: ", Excerpt(line),
+                                          ": ", error.what()));
+    }
+    if (object->is_object()) return absl::OkStatus();
+    return BadRow(Where(),
+                  absl::StrCat("the line is no object: ", Excerpt(line), "; ", kOneObject));
+  }
+
+  absl::Status CheckField(const nlohmann::json& object, const std::string& name,
+                          absl::string_view flag) const {
+    if (object.contains(name)) return absl::OkStatus();
+    std::vector<std::string> names;
+    for (auto it = object.begin(); it != object.end(); ++it) names.push_back(it.key());
+    return absl::InvalidArgumentError(absl::StrCat(
+        Where(), ": the object has no field ", Excerpt(name),
+        names.empty() ? "" : absl::StrCat(" but ", NamesText(names)), "; ", flag, " names it"));
+  }
+
+  absl::StatusOr<std::string> LabelOf(const nlohmann::json& object) const {
+    LRA_RETURN_IF_ERROR(CheckField(object, fields_.label, "--label"));
+    const nlohmann::json& label = object.at(fields_.label);
+    if (label.is_string()) return label.get<std::string>();
+    if (label.is_number() || label.is_boolean()) return JsonText(label, -1);
+    return WrongKind("the label", fields_.label, label, "a string, a number, true or false");
+  }
+
+  absl::StatusOr<std::string> TextOf(const nlohmann::json& object) const {
+    LRA_RETURN_IF_ERROR(CheckField(object, fields_.text, "--text"));
+    const nlohmann::json& text = object.at(fields_.text);
+    if (text.is_string()) return text.get<std::string>();
+    return WrongKind("the text", fields_.text, text, "a string");
+  }
+
+  absl::Status WrongKind(absl::string_view what, const std::string& name,
+                         const nlohmann::json& value, absl::string_view expected) const {
+    return BadRow(
+        Where(), absl::StrCat(what, " in field ", Excerpt(name), " is the ", value.type_name(), " ",
+                              Excerpt(JsonText(value, -1)), "; ", expected, " is expected"));
+  }
+
+  const std::string path_;
+  const MappedFile file_;
+  absl::string_view rest_;
+  const TextFields fields_;
+  int64_t line_ = 0;
+};
+
+// --- Folders ---
+
+class FolderRows : public TextRows {
+ public:
+  FolderRows(std::string path, std::unique_ptr<RawSource> source)
+      : path_(std::move(path)), source_(std::move(source)) {}
+
+  absl::StatusOr<std::optional<TextRow>> Next() override {
+    while (true) {
+      LRA_ASSIGN_OR_RETURN(const std::optional<RawEntry> entry, source_->Next());
+      if (!entry.has_value()) return std::nullopt;
+      const std::vector<std::string> parts = absl::StrSplit(entry->name, '/');
+      const bool is_hidden = std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+        return absl::StartsWith(part, ".");
+      });
+      if (is_hidden) continue;
+      TextRow row;
+      row.where = JoinPath(path_, entry->name);
+      if (parts.size() != 2) {
+        return BadRow(row.where,
+                      "is no text of a class; a folder has one sub-folder for each class, named "
+                      "as the class is, and there one file for each text");
+      }
+      row.label = parts[0];
+      absl::StatusOr<std::string> text = ReadWholeEntry(source_.get(), *entry, kMaxFieldBytes);
+      LRA_RETURN_IF_ERROR(Annotate(text.status(), path_));
+      row.text = *std::move(text);
+      files_.Add(files_read_++, row.text);
+      return CompleteRow(std::move(row), "", "");
+    }
+  }
+
+  ManifestSource Source() const override { return files_.Source(LastPartOf(path_)); }
+
+ private:
+  const std::string path_;
+  const std::unique_ptr<RawSource> source_;
+  FileSet files_;
+  uint64_t files_read_ = 0;
+};
+
+absl::Status CheckHasRows(const std::string& path, const TextFields& fields) {
+  if (fields.has_header) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--no-header is about tables, and \"", path, "\" is none; leave it out"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TextRows>> OpenTextRows(const std::string& path,
+                                                       const TextFields& fields) {
+  if (!FileExists(path)) {
+    return absl::NotFoundError(absl::StrCat("no file or folder \"", path, "\""));
+  }
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    LRA_RETURN_IF_ERROR(CheckHasRows(path, fields));
+    LRA_ASSIGN_OR_RETURN(std::unique_ptr<RawSource> source, OpenRawSource(path));
+    return std::make_unique<FolderRows>(path, std::move(source));
+  }
+  const std::string name = absl::AsciiStrToLower(path);
+  const auto ends = [&name](absl::string_view ending) { return absl::EndsWith(name, ending); };
+  const bool is_table = ends(".csv") || ends(".tsv");
+  if (!is_table && !ends(".jsonl") && !ends(".ndjson") && !ends(".json")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", path,
+                     "\": its name does not say what it is; .csv, .tsv, .jsonl (or .ndjson, "
+                     ".json), or a folder with a sub-folder for each class is expected"));
+  }
+  if (!is_table) LRA_RETURN_IF_ERROR(CheckHasRows(path, fields));
+  LRA_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
+  if (!is_table) return std::make_unique<JsonRows>(path, std::move(file), fields);
+  auto rows = std::make_unique<TableRows>(path, std::move(file),
+                                          ends(".csv") ? TableDialect::kCsv : TableDialect::kTsv);
+  LRA_RETURN_IF_ERROR(rows->Begin(fields));
+  return rows;
+}
+
+}  // namespace lra
