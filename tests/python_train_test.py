@@ -248,7 +248,7 @@ def try_refusals():
     """What is wrong with an attention is said before the first step."""
     value = lambda call: str(raised(lra.Error, call))
     flat = function_of(lambda q, k, v, keep: v.flatten(2))
-    assert "must be a tensor [" in value(lambda: train(flat, "bad"))
+    assert "must be [B, H, N, D] = [" in value(lambda: train(flat, "bad"))
     assert "its output is NoneType" in value(lambda: train(function_of(lambda q, k, v, keep: None), "bad"))
     shared = Learned(2, 16, 200)
     assert "returned a module that it had returned before" in value(lambda: train(function_of(shared), "bad"))

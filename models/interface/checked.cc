@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
+#include "models/interface/attend.h"
 
 namespace lra {
 namespace {
@@ -98,6 +99,7 @@ absl::StatusOr<at::Tensor> CheckedAttend(const Attention& attention,
   at::Tensor output;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     output = attention.Attend(input);
+    CheckOutput(attention, input, output);
     return absl::OkStatus();
   }));
   return output;

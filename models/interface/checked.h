@@ -16,7 +16,7 @@ namespace lra {
 absl::Status CheckInput(const Attention& attention, const AttentionContext& context,
                         const AttentionInput& input);
 
-// Calls CheckInput(), then Attend(); LibTorch's exceptions become errors.
+// Calls CheckInput(), then Attend(), then CheckOutput(); exceptions become errors.
 absl::StatusOr<at::Tensor> CheckedAttend(const Attention& attention,
                                          const AttentionContext& context,
                                          const AttentionInput& input);

@@ -17,12 +17,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "lra/check.h"
 #include "lra/python_attention.h"
 #include "lra/random.h"
 #include "lra/status_error.h"
+#include "models/interface/attend.h"
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
 #include "python/trainer/tensors.h"
@@ -51,11 +51,6 @@ auto WithPython(const std::string& what, Body body) {
     ActiveMixer().attr("error") = error.value();
     throw StatusError(absl::AbortedError(absl::StrCat(what, ": ", text)));
   }
-}
-
-std::string ShapeText(const at::Tensor& tensor) {
-  return absl::StrCat("[", absl::StrJoin(tensor.sizes(), ", "), "] ",
-                      c10::toString(tensor.scalar_type()), " on ", tensor.device().str());
 }
 
 // What an attention in Python sees of its input.
@@ -136,7 +131,7 @@ class PythonAttention : public Attention {
     const at::Tensor out = WithPython(traits_.label, [&] {
       const nb::object made = layer_(ToPython(seen.q), ToPython(seen.k), ToPython(seen.v),
                                      ToPython(seen.keep), input.is_training, seed);
-      return CheckedOutput(made, seen.q);
+      return CheckedOutput(made, input);
     });
     const at::Tensor tied = c10::GradMode::is_enabled() ? Tied(out, input) : out;
     if (!input.keep.defined()) return tied;
@@ -153,17 +148,15 @@ class PythonAttention : public Attention {
     return DependsOnAll::apply(out, at::TensorList(others));
   }
 
-  at::Tensor CheckedOutput(const nb::object& made, const at::Tensor& q) const {
+  // Whoever calls Attend() checks what it gets, but this output is masked before.
+  at::Tensor CheckedOutput(const nb::object& made, const AttentionInput& input) const {
     const std::optional<at::Tensor> out = ToTensor(made);
-    const std::string wanted = absl::StrCat("must be a tensor ", ShapeText(q));
-    const auto wrong = [&](absl::string_view got) {
-      return StatusError(absl::InvalidArgumentError(
-          absl::StrCat(traits_.label, ": its output is ", got, ", ", wanted)));
-    };
-    if (!out) throw wrong(nb::cast<std::string>(nb::str(made.type().attr("__name__"))));
-    const bool fits = out->sizes() == q.sizes() && out->scalar_type() == q.scalar_type() &&
-                      out->device() == q.device();
-    if (!fits) throw wrong(ShapeText(*out));
+    if (!out) {
+      const std::string type = nb::cast<std::string>(nb::str(made.type().attr("__name__")));
+      throw StatusError(absl::InvalidArgumentError(absl::StrCat(
+          traits_.label, ": its output is ", type, ", must be a tensor [B, H, N, D]")));
+    }
+    CheckOutput(*this, input, *out);
     return *out;
   }
 
