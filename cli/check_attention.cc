@@ -12,6 +12,7 @@
 #include "models/conformance/against.h"
 #include "models/conformance/conformance.h"
 #include "models/conformance/report.h"
+#include "models/conformance/try_promise.h"
 #include "models/interface/options.h"
 #include "nlohmann/json.hpp"
 
@@ -40,9 +41,13 @@ absl::StatusOr<int> CheckAndPrintAttention(const std::string& name,
   LRA_ASSIGN_OR_RETURN(const AttentionFacts facts, DescribeAttention(name, options, kSuiteSizes));
   LRA_ASSIGN_OR_RETURN(std::vector<ConformanceResult> results,
                        CheckAttention(name, options, setting));
-  LRA_ASSIGN_OR_RETURN(const std::vector<ConformanceResult> in_models,
-                       CheckClassifier(name, options, setting));
-  results.insert(results.end(), in_models.begin(), in_models.end());
+  const absl::StatusOr<std::vector<ConformanceResult>> in_models =
+      CheckClassifier(name, options, setting);
+  if (in_models.ok()) {
+    results.insert(results.end(), in_models->begin(), in_models->end());
+  } else {
+    results.push_back(NotCompared("M1", name, "a model with it", in_models.status()));
+  }
   return ShowChecked({"attention", name, facts.traits.label, facts.traits.source,
                       ReportPromises(results), ReportTraits(facts.traits, results)},
                      json);

@@ -23,8 +23,11 @@ std::string ErrorText(double value) {
 
 namespace {
 
+// In the place of what was measured, where an exception came before.
+constexpr char kError[] = "error";
+
 Json ToJson(const ConformanceResult& result) {
-  return {{"measured", JsonNumber(result.measured)},
+  return {{"measured", result.was_compared ? JsonNumber(result.measured) : Json(kError)},
           {"bound", JsonNumber(result.bound)},
           {"detail", result.detail}};
 }
@@ -65,12 +68,17 @@ void Print(const CheckedPlugin& checked) {
             << checked.source << ")\n";
   std::cout << PromiseLine("", "id", "promise", "tried", "worst", "bound");
   for (const PromiseReport& promise : checked.promises) {
+    const ConformanceResult& worst = promise.worst;
     std::cout << PromiseLine(promise.passed() ? "ok" : "FAILED", promise.id, promise.words,
-                             absl::StrCat(promise.comparisons), ErrorText(promise.worst.measured),
-                             ErrorText(promise.worst.bound));
+                             absl::StrCat(promise.comparisons),
+                             worst.was_compared ? ErrorText(worst.measured) : kError,
+                             worst.was_compared ? ErrorText(worst.bound) : "");
     for (const ConformanceResult& failure : promise.failures) {
-      std::cout << "            " << failure.detail << ": " << ErrorText(failure.measured)
-                << ", bound " << ErrorText(failure.bound) << "\n";
+      std::cout << "            " << failure.detail;
+      if (failure.was_compared) {
+        std::cout << ": " << ErrorText(failure.measured) << ", bound " << ErrorText(failure.bound);
+      }
+      std::cout << "\n";
     }
   }
   std::cout << TraitLine("trait", "declared", "observed");

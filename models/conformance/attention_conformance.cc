@@ -8,6 +8,8 @@
 #include "models/conformance/attention_suite.h"
 #include "models/conformance/one_thread.h"
 #include "models/conformance/option_rules.h"
+#include "models/conformance/try_promise.h"
+#include "models/interface/attend.h"
 
 namespace lra {
 namespace internal {
@@ -43,55 +45,62 @@ AttentionInput AttentionSuite::InputOf(const AttentionCase& c) const {
 }
 
 at::Tensor AttentionSuite::Attend(const AttentionCase& c) const {
-  return InstanceOf(c).attention->Attend(InputOf(c)).cpu();
+  const Attention& attention = *InstanceOf(c).attention;
+  const AttentionInput input = InputOf(c);
+  const at::Tensor output = attention.Attend(input);
+  CheckOutput(attention, input, output);
+  return output.cpu();
+}
+
+// Promises about masks and batches.
+void AttentionSuite::Masks(at::ScalarType type, bool causal) {
+  const std::string where = absl::StrCat(TypeName(type), causal ? ", causal" : "");
+  Try("T3", where, [&] { PadContent(type, causal); });
+  Try("T4", where, [&] { PadAmount(type, causal); });
+  Try("T9", where, [&] { BatchIndependence(type, causal); });
+  Try("T13", where, [&] { FullyMasked(type, causal); });
 }
 
 void AttentionSuite::RunFloat32() {
   for (const bool causal : {false, true}) {
     if (causal && !has_both()) continue;
-    Float32(causal);
-    PadContent(at::kFloat, causal);
-    PadAmount(at::kFloat, causal);
-    BatchIndependence(at::kFloat, causal);
-    FullyMasked(at::kFloat, causal);
+    Try("F32", causal ? "N = 523, causal" : "N = 523", [&] { Float32(causal); });
+    Masks(at::kFloat, causal);
   }
-  if (traits().supports_streaming) Streaming(at::kFloat, true);
+  if (traits().supports_streaming) Try("T6", "float32", [&] { Streaming(at::kFloat, true); });
 }
 
 void AttentionSuite::RunFloat64() {
   for (const bool causal : {false, true}) {
     if (causal && !has_both()) continue;
     ForwardAndGradients(causal);
-    NumericGradients(causal);
-    PadContent(at::kDouble, causal);
-    PadAmount(at::kDouble, causal);
-    BatchIndependence(at::kDouble, causal);
-    FullyMasked(at::kDouble, causal);
+    Try("T2n", causal ? "N = 11, causal" : "N = 11", [&] { NumericGradients(causal); });
+    Masks(at::kDouble, causal);
   }
-  CrossAndNoise();
-  ParameterGradients();
+  Try("T1", "in training", [&] { CrossAndNoise(); });
+  Try("T2", "parameters", [&] { ParameterGradients(); });
   if (has_causal()) {
-    Future();
-    CausalFlag();
+    Try("T5", "later tokens", [&] { Future(); });
+    Try("T5", "the causal form beside the other", [&] { CausalFlag(); });
   }
-  if (traits().supports_streaming) {
-    Streaming(at::kDouble, false);
-    Streaming(at::kDouble, true);
+  for (const bool is_ragged : {false, true}) {
+    if (!traits().supports_streaming) continue;
+    Try("T6", is_ragged ? "random mask" : "no mask", [&] { Streaming(at::kDouble, is_ragged); });
   }
-  if (traits().is_row_stochastic) RowStochastic();
-  Permutation();
-  if (traits().has_weights) Weights();
-  ReadsWhatItClaims();
-  LengthBound();
-  Repeats();
+  if (traits().is_row_stochastic) Try("T7", "positive q and k", [&] { RowStochastic(); });
+  Try("T8", "permuted keys", [&] { Permutation(); });
+  if (traits().has_weights) Try("W", "N = 33", [&] { Weights(); });
+  Try("R", "N = 13", [&] { ReadsWhatItClaims(); });
+  Try("L", "a sequence above the longest", [&] { LengthBound(); });
+  Try("T10", "N = 45", [&] { Repeats(); });
 }
 
 std::vector<ConformanceResult> AttentionSuite::Run() {
   if (setting_.Tries(at::kDouble)) RunFloat64();
   if (setting_.Tries(at::kFloat)) RunFloat32();
   if (setting_.Tries(at::kBFloat16)) {
-    Bfloat16(false);
-    if (has_both()) Bfloat16(true);
+    Try("B16", "N = 263", [&] { Bfloat16(false); });
+    if (has_both()) Try("B16", "N = 263, causal", [&] { Bfloat16(true); });
   }
   return std::move(results_);
 }
@@ -145,8 +154,10 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
   const AttentionMaker with_its_own = [&](const AttentionContext& context) {
     return AttentionRegistry::Get().Create("attention", name, context);
   };
-  for (ConformanceResult& result : internal::CheckOptionRules(name, with_its_own, options))
-    results.push_back(std::move(result));
+  internal::TryPromise("O", name, "options", &results, [&] {
+    for (ConformanceResult& result : internal::CheckOptionRules(name, with_its_own, options))
+      results.push_back(std::move(result));
+  });
   return results;
 }
 

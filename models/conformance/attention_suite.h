@@ -10,6 +10,7 @@
 
 #include "models/conformance/comparison.h"
 #include "models/conformance/conformance.h"
+#include "models/conformance/try_promise.h"
 
 namespace lra::internal {
 
@@ -43,6 +44,7 @@ class AttentionSuite {
  private:
   void RunFloat64();
   void RunFloat32();
+  void Masks(at::ScalarType type, bool causal);
 
   // Bounds, relative to the largest value (at least 1). float64:
   static constexpr double kForward = 1e-10, kGradient = 1e-9, kNumeric = 1e-6, kUnchanged = 1e-12;
@@ -81,6 +83,11 @@ class AttentionSuite {
   }
   void Add(const char* id, double measured, double bound, std::string detail) {
     results_.push_back({id, name_, measured <= bound, measured, bound, std::move(detail)});
+  }
+  // Tries a promise on the case of this detail.
+  template <class Body>
+  void Try(const char* id, absl::string_view detail, Body body) {
+    TryPromise(id, name_, detail, &results_, body);
   }
   // What was observed of a trait that is a yes or no.
   void AddObserved(const char* id, bool is_as_declared, std::string observed) {

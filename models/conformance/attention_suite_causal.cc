@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/random.h"
 #include "models/conformance/attention_suite.h"
+#include "models/interface/attend.h"
 
 namespace lra::internal {
 
@@ -75,6 +76,7 @@ void AttentionSuite::Streaming(at::ScalarType type, bool is_ragged) {
       if (piece.x.defined()) piece.x = piece.x.narrow(1, first, tokens);
       if (piece.keep.defined()) piece.keep = piece.keep.narrow(1, first, tokens);
       outputs.push_back(attention.Extend(piece, &state));
+      CheckOutput(attention, piece, outputs.back());
       first += tokens;
     }
     return RealRows(at::cat(outputs, 2).cpu(), c);

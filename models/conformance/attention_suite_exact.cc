@@ -23,11 +23,13 @@ DropoutKey NoiseKey(double probability) {
 }  // namespace
 
 void AttentionSuite::CompareWithOracle(const AttentionCase& c, const std::string& detail) {
-  const AttentionOutcome fast = Fast(c), oracle = Oracle(c);
   const std::string what = absl::StrCat(detail, c.input.causal ? ", causal" : "");
-  Add("T1", RelativeDifference(RealRows(fast.output, c), RealRows(oracle.output, c), 1.0), kForward,
-      what);
-  Add("T2", OutcomeDifference(fast, oracle, c), kGradient, what);
+  Try("T1", what, [&] {
+    const AttentionOutcome fast = Fast(c), oracle = Oracle(c);
+    Add("T1", RelativeDifference(RealRows(fast.output, c), RealRows(oracle.output, c), 1.0),
+        kForward, what);
+    Add("T2", OutcomeDifference(fast, oracle, c), kGradient, what);
+  });
 }
 
 void AttentionSuite::ForwardAndGradients(bool causal) {

@@ -196,25 +196,28 @@ void BlockSuite::RunWith(const std::string& attention) {
   in_float32.type = at::kFloat;
   for (const Variant& variant : {main, in_float32}) {
     if (!setting_.Tries(variant.type)) continue;
-    PadContent(variant);
-    PadAmount(variant);
-    BatchIndependence(variant);
+    Try("T3", [&] { PadContent(variant); });
+    Try("T4", [&] { PadAmount(variant); });
+    Try("T9", [&] { BatchIndependence(variant); });
   }
   if (setting_.Tries(at::kFloat)) {
-    Float32(in_float32);
-    if (attention_ != kNoAttention) Float32WithFilters(in_float32);
-    ActivationMemory();
+    Try("F32", [&] { Float32(in_float32); });
+    if (attention_ != kNoAttention) Try("F32", [&] { Float32WithFilters(in_float32); });
+    Try("A", [&] { ActivationMemory(); });
   }
-  if (setting_.Tries(at::kBFloat16)) Bfloat16(in_float32);
-  if (!setting_.Tries(at::kDouble)) return;
-  ForwardAndGradients(main);
-  NumericGradients(main);
-  OtherModels();
-  PositionsInside();
-  for (const bool is_tied : {false, true}) DropoutKeys(is_tied);
-  Causality();
-  Owns();
-  Repeats();
+  if (setting_.Tries(at::kBFloat16)) Try("B16", [&] { Bfloat16(in_float32); });
+  if (setting_.Tries(at::kDouble)) RunFloat64(main);
+}
+
+void BlockSuite::RunFloat64(const Variant& main) {
+  Try("T1", [&] { ForwardAndGradients(main); });
+  Try("T2n", [&] { NumericGradients(main); });
+  Try("T1", [&] { OtherModels(); });
+  Try("R", [&] { PositionsInside(); });
+  for (const bool is_tied : {false, true}) Try("D", [&] { DropoutKeys(is_tied); });
+  Try("T5", [&] { Causality(); });
+  Try("P", [&] { Owns(); });
+  Try("T10", [&] { Repeats(); });
 }
 
 absl::StatusOr<BlockTraits> BlockSuite::Traits() const {
@@ -232,7 +235,7 @@ absl::StatusOr<std::vector<ConformanceResult>> BlockSuite::Run() {
   } else {
     for (const char* attention : kAttentions) RunWith(attention);
   }
-  if (setting_.Tries(at::kDouble)) UsesAttention();
+  if (setting_.Tries(at::kDouble)) Try("R", [&] { UsesAttention(); });
   return std::move(results_);
 }
 

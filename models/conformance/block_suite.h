@@ -12,6 +12,7 @@
 #include "lra/config.h"
 #include "models/conformance/comparison.h"
 #include "models/conformance/conformance.h"
+#include "models/conformance/try_promise.h"
 
 namespace lra::internal {
 
@@ -94,6 +95,10 @@ class BlockSuite {
     results_.push_back({id, name_, measured <= bound, measured, bound,
                         attention_ == kNoAttention ? detail : attention_ + ": " + detail});
   }
+  template <class Body>
+  void Try(const char* id, Body body) {
+    TryPromise(id, name_, attention_ == kNoAttention ? "alone" : attention_, &results_, body);
+  }
   void AddVisible(const char* id, double change, const std::string& what) {
     Add(id, change >= kVisible ? 0 : kVisible, 0, what);
   }
@@ -126,6 +131,7 @@ class BlockSuite {
   void UsesAttention();
 
   void RunWith(const std::string& attention);
+  void RunFloat64(const Variant& main);
 
   const std::string name_;
   const BlockMaker maker_;

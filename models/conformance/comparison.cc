@@ -24,11 +24,16 @@ constexpr uint32_t kSeed = 20240501;
 at::Tensor ThroughBfloat16(const at::Tensor& t) { return t.to(at::kBFloat16).to(t.scalar_type()); }
 
 at::Tensor Run(const Attention& attention, Form form, AttentionInput input) {
+  at::Tensor output;
   switch (form) {
     case Form::kFast:
-      return attention.Attend(input);
+      output = attention.Attend(input);
+      CheckOutput(attention, input, output);
+      return output;
     case Form::kOracle:
-      return attention.Oracle(input);
+      output = attention.Oracle(input);
+      CheckOutput(attention, input, output, "oracle's output");
+      return output;
     case Form::kBfloat16:
     case Form::kBfloat16WithoutProducts:
       break;

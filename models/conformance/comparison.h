@@ -56,7 +56,8 @@ enum class Form {
   kBfloat16WithoutProducts,
 };
 // Runs on `device`, where the attention is, and brings the outcome back to the CPU, where cases
-// are. x is withheld from attentions that do not claim to use it.
+// are. x is withheld from attentions that do not claim to use it. Throws what the attention does,
+// or CheckOutput() (models/interface/attend.h).
 AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c,
                               at::Device device = at::kCPU);
 // The tensors of a case's input on a device; keys of dropout stay on the CPU.

@@ -62,6 +62,8 @@ struct ConformanceResult {
   double measured = 0;  // worst error; infinite where a NaN got through
   double bound = 0;
   std::string detail;  // what was compared
+  // False where an exception ended the attempt: nothing was measured, and `detail` says why.
+  bool was_compared = true;
 };
 
 // Makes the attention under test for sequences of up to context.max_length_tokens.
@@ -83,8 +85,8 @@ struct CheckSetting {
 // InvalidArgument for another name, and with the reason for a device that is not there.
 absl::StatusOr<CheckSetting> ParseCheckSetting(absl::string_view device, absl::string_view type);
 
-// All but M and O. An error only where the attention cannot be made or an operation of LibTorch
-// throws.
+// All but M and O. An error only where the attention cannot be made; what throws later is a broken
+// promise, and the others are tried.
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const AttentionMaker& maker,
                                                               const CheckSetting& setting = {});
@@ -98,8 +100,7 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
 using BlockMaker = std::function<absl::StatusOr<std::unique_ptr<Block>>(const BlockContext&)>;
 
 // All promises of a block but M. It is made with several attentions, or, where it takes
-// attention.name "none", with that alone. An error only where it cannot be made or an operation of
-// LibTorch throws.
+// attention.name "none", with that alone. An error only where it cannot be made, as above.
 absl::StatusOr<std::vector<ConformanceResult>> CheckBlock(absl::string_view name,
                                                           const BlockMaker& maker,
                                                           const CheckSetting& setting = {});

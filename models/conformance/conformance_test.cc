@@ -5,6 +5,7 @@
 #include <ATen/ops/elu.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
+#include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -109,9 +110,12 @@ class Planted : public Attention {
     kDetachedDenominator,
     kHalfPrecision,
     kClaimsALimit,
-    kClaimsToBeUnstable
+    kClaimsToBeUnstable,
+    kHeadsBehindTokens,
+    kRefusesOneToken
   };
   explicit Planted(Bug bug) : bug_(bug) {
+    traits_.label = "Planted";
     traits_.is_row_stochastic = true;
     traits_.is_permutation_invariant = bug != Bug::kWrongTrait;
     traits_.is_length_bound = bug == Bug::kClaimsALimit;
@@ -120,6 +124,7 @@ class Planted : public Attention {
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& in) const override {
+    TORCH_CHECK(bug_ != Bug::kRefusesOneToken || in.q.size(2) > 1, "one token is too few");
     at::Tensor k = in.k, v = in.v, features;
     const at::Tensor keep = in.keep.defined() ? in.keep.view({in.keep.size(0), 1, -1, 1})
                                               : at::ones({k.size(0), 1, k.size(2), 1}, at::kBool);
@@ -140,7 +145,8 @@ class Planted : public Attention {
     if (bug_ == Bug::kBatchNormaliser) weights = weights / weights.max();
     at::Tensor sum = weights.sum(-1, true) + 1e-6;
     if (bug_ == Bug::kDetachedDenominator) sum = sum.detach();
-    return (at::matmul(weights, v) / sum).to(in.q.scalar_type());
+    const at::Tensor output = (at::matmul(weights, v) / sum).to(in.q.scalar_type());
+    return bug_ == Bug::kHeadsBehindTokens ? output.transpose(1, 2) : output;
   }
 
   at::Tensor Oracle(const AttentionInput& in) const override {
@@ -210,6 +216,32 @@ TEST(PlantedBugTest, WrongYesOrNoIsCaughtAndTold) {
   EXPECT_EQ(stable[0].id, "B16");
   EXPECT_EQ(stable[0].detail,
             "not seen though declared: output moved by rounding its inputs, N = 263");
+}
+
+// What throws breaks its own promise, by its message, and no other.
+TEST(PlantedBugTest, AnExceptionIsOneFailureAmongResults) {
+  const auto failures = Failures(Planted::Bug::kRefusesOneToken);
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_EQ(failures[0].id, "T1");
+  EXPECT_EQ(failures[0].detail, "N = 1, no mask: LibTorch: one token is too few");
+  EXPECT_FALSE(failures[0].was_compared);
+  EXPECT_EQ(failures[1].detail, "N = 1, lengths N and 1: LibTorch: one token is too few");
+}
+
+// [B, N, H, D] is no error of numbers, and is not told as one.
+TEST(PlantedBugTest, AnotherShapeIsToldBesideTheRightOne) {
+  const auto failures = Failures(Planted::Bug::kHeadsBehindTokens);
+  ASSERT_FALSE(failures.empty());
+  EXPECT_EQ(failures[0].detail,
+            "N = 1, no mask: Planted: its output is [2, 1, 3, 5] Double on cpu, must be "
+            "[B, H, N, D] = [2, 3, 1, 5] Double on cpu");
+  for (const ConformanceResult& failure : failures) {
+    EXPECT_FALSE(failure.was_compared) << failure.id;
+    EXPECT_THAT(failure.detail, testing::HasSubstr("must be [B, H, N, D] = ")) << failure.id;
+  }
+  const std::vector<std::string> ids = FailedIds(Planted::Bug::kHeadsBehindTokens);
+  EXPECT_THAT(ids, testing::IsSupersetOf({"T1", "T2n", "T3", "T4", "T7", "T8", "T9", "T10", "T13",
+                                          "F32", "B16", "W", "R", "L"}));
 }
 
 TEST(PlantedBugTest, MissingGradientIsCaught) {

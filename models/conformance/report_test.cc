@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "models/conformance/try_promise.h"
 #include "models/interface/options.h"
 
 namespace lra {
@@ -38,6 +39,17 @@ TEST(ReportPromisesTest, AFailureIsWorseThanEveryPass) {
   EXPECT_EQ(reports[0].worst.detail, "NaN");
   EXPECT_EQ(reports[0].failures.size(), 2u);
   EXPECT_FALSE(reports[0].passed());
+}
+
+TEST(ReportPromisesTest, WhatThrewIsWorseThanWhatIsFarOff) {
+  const absl::Status threw = absl::InternalError("LibTorch: cannot be\nC++ frames: ...");
+  const auto reports = ReportPromises(
+      {Result("T1", 2, 1, "far"), NotCompared("T1", "a", "N = 1", threw), Result("T1", 3, 1)});
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].worst.detail, "N = 1: LibTorch: cannot be");
+  EXPECT_FALSE(reports[0].worst.was_compared);
+  EXPECT_EQ(reports[0].failures.size(), 3u);
+  EXPECT_EQ(reports[0].comparisons, 3);
 }
 
 std::string Observed(const std::vector<TraitReport>& reports, const std::string& trait) {
