@@ -18,6 +18,7 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
+#include "lra/unregistered.h"
 #include "models/attention_names.h"
 #include "models/block_names.h"
 #include "nlohmann/json.hpp"
@@ -88,6 +89,8 @@ absl::StatusOr<std::vector<std::string>> Names(const CheckFlags& flags) {
                                                    "\" has no code to check; `lra data verify ",
                                                    flags.name, "` checks its data"));
   }
+  for (const char* kind : {"task", "attention", "block"})
+    LRA_RETURN_IF_ERROR(CheckNoFileOf(kind, flags.name));
   LRA_RETURN_IF_ERROR(CheckAdopted(flags.name));
   return UnknownNameError("task, attention or block", flags.name, known);
 }

@@ -54,17 +54,26 @@ Json ToJson(const std::vector<std::pair<std::string, std::string>>& leaves) {
 
 // --- One line each ---
 
+// Of an item, in the place of its description.
+constexpr char kListError[] = "error";
+
 absl::StatusOr<std::string> DescriptionOf(const std::string& kind, const std::string& name) {
   if (kind != "suites") return ConfigDescription(kind, name);
   LRA_ASSIGN_OR_RETURN(const SuiteFile suite, LoadSuite(name));
   return suite.description();
 }
 
-absl::StatusOr<Json> ListKind(const std::string& kind) {
+// A file that cannot be read, such as that of a plug-in that the program lacks, is no reason to hide
+// the others: what is wrong with it is its line.
+Json ListKind(const std::string& kind) {
   Json items = Json::array();
   for (const std::string& name : kind == "tasks" ? TasksInOrder() : ConfigNames(kind)) {
-    LRA_ASSIGN_OR_RETURN(const std::string description, DescriptionOf(kind, name));
-    items.push_back({{"name", name}, {"description", description}});
+    const absl::StatusOr<std::string> description = DescriptionOf(kind, name);
+    if (description.ok()) {
+      items.push_back({{"name", name}, {"description", *description}});
+    } else {
+      items.push_back({{"name", name}, {kListError, std::string(description.status().message())}});
+    }
   }
   return items;
 }
@@ -164,8 +173,11 @@ void PrintObject(const Json& object, int indent) {
 void PrintItems(const Json& items) {
   // The first column is the margin.
   std::vector<std::vector<std::string>> lines;
-  for (const Json& item : items)
-    lines.push_back({"", Text(item["name"]), Text(item["description"])});
+  for (const Json& item : items) {
+    lines.push_back({"", Text(item["name"]),
+                     item.contains(kListError) ? absl::StrCat("error: ", Text(item[kListError]))
+                                               : Text(item["description"])});
+  }
   std::cout << AlignedText(lines);
   if (items.empty()) std::cout << "  (none)\n";
 }
@@ -199,6 +211,28 @@ absl::Status PrintPage(const ListFlags& flags) {
   return absl::OkStatus();
 }
 
+// Everything, or everything of a kind; an error at the end where a file could not be read.
+absl::Status ListAll(const std::string& chosen, bool json) {
+  Json all;
+  int bad = 0;
+  for (const std::string& kind : Kinds()) {
+    if (!chosen.empty() && kind != chosen) continue;
+    all[kind] = ListKind(kind);
+    for (const Json& item : all[kind]) bad += item.contains(kListError) ? 1 : 0;
+  }
+  if (json) {
+    PrintJson(all);
+  } else {
+    for (const auto& [kind, items] : all.items()) {
+      std::cout << kind << "\n";
+      PrintItems(items);
+    }
+  }
+  if (bad == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(bad, bad == 1 ? " file" : " files",
+                                                 " cannot be read; the list says what is wrong"));
+}
+
 absl::Status List(const ListFlags& flags, bool json) {
   if (!flags.kind.empty()) LRA_RETURN_IF_ERROR(CheckKind(flags.kind));
   // A program without its configurations.
@@ -215,20 +249,7 @@ absl::Status List(const ListFlags& flags, bool json) {
     }
     return absl::OkStatus();
   }
-  Json all;
-  for (const std::string& kind : Kinds()) {
-    if (!flags.kind.empty() && kind != flags.kind) continue;
-    LRA_ASSIGN_OR_RETURN(all[kind], ListKind(kind));
-  }
-  if (json) {
-    PrintJson(all);
-    return absl::OkStatus();
-  }
-  for (const auto& [kind, items] : all.items()) {
-    std::cout << kind << "\n";
-    PrintItems(items);
-  }
-  return absl::OkStatus();
+  return ListAll(flags.kind, json);
 }
 
 }  // namespace

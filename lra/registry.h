@@ -22,7 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lra/check.h"
-#include "lra/suggest.h"
+#include "lra/unregistered.h"
 
 namespace lra {
 
@@ -55,11 +55,12 @@ class Registry {
 
   bool Has(absl::string_view name) const { return entries_.count(std::string(name)) > 0; }
 
-  // `what` ("attention", "task") is used in the error, which lists the known names.
+  // `what` ("attention", "task") is used in the error, which lists the known names, or says that
+  // only a configuration has the name.
   absl::StatusOr<std::unique_ptr<Interface>> Create(absl::string_view what, absl::string_view name,
                                                     Args... args) const {
     auto it = entries_.find(std::string(name));
-    if (it == entries_.end()) return UnknownNameError(what, name, Names());
+    if (it == entries_.end()) return UnregisteredError(what, name, Names());
     return it->second.factory(std::forward<Args>(args)...);
   }
 

@@ -13,6 +13,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lra/check.h"
@@ -53,13 +54,18 @@ std::string FieldHint(const std::string& type_name, const std::string& name) {
   return absl::StrCat(hint, " Known: ", absl::StrJoin(names, ", "));
 }
 
-// Adds to protobuf's message about an unknown name the nearest and the known names.
+// Adds to protobuf's message about an unknown name the nearest and the known names, or what to do.
 std::string Hint(const std::string& message, const pb::Descriptor* root) {
   static const std::regex unknown_field(
       "Message type \"([^\"]+)\" has no field named \"([^\"]+)\".*");
   static const std::regex unknown_value(
       "Unknown enumeration value of \"[^\"]+\" for field \"([^\"]+)\".*");
   std::smatch match;
+  // Of the message in an Any, such as the options of a plug-in whose source came after the program.
+  if (absl::StartsWith(message, "Could not find type")) {
+    return " This program has no such message: build again, or the name differs from the one in "
+           "the .proto";
+  }
   if (std::regex_match(message, match, unknown_field)) return FieldHint(match[1], match[2]);
   if (!std::regex_match(message, match, unknown_value)) return "";
   std::set<const pb::Descriptor*> seen;

@@ -51,6 +51,8 @@ TEST(TextProtoTest, AnIsPackedByItsTypeAndExpandedAgain) {
   const absl::Status unknown =
       ParseTextProto("options { [type.googleapis.com/lra.None] {} }", "x", &config);
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("lra.None"));
+  EXPECT_THAT(std::string(unknown.message()),
+              HasSubstr("This program has no such message: build again, or the name differs"));
 }
 
 TEST(TextProtoTest, MapsAreSortedInBothForms) {

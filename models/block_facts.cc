@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
-#include "lra/suggest.h"
+#include "lra/unregistered.h"
 #include "models/base/shapes_only.h"
 #include "models/base/torch_status.h"
 #include "models/block_names.h"
@@ -46,7 +46,7 @@ std::vector<std::string> BlockNames() { return BlockRegistry::Get().Names(); }
 absl::StatusOr<google::protobuf::Any> LoadBlockOptions(absl::string_view name,
                                                        const std::vector<std::string>& sets) {
   if (!BlockRegistry::Get().Has(name))
-    return UnknownNameError("block", name, BlockRegistry::Get().Names());
+    return UnregisteredError("block", name, BlockRegistry::Get().Names());
   const std::vector<std::string> files = ConfigNames("blocks");
   google::protobuf::Any options;
   if (std::find(files.begin(), files.end(), name) != files.end()) {

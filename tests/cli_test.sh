@@ -79,6 +79,16 @@ expect 0 'note: there is no folder docs/records here' "$lra" papers cosformer202
 for command in list 'data list' 'config --task listops --attention linear'; do
   LRA_CONFIGS=/nonexistent expect 2 'LRA_CONFIGS is "/nonexistent", which holds no configurations' "$lra" $command
 done
+# The file of a plug-in that the program lacks is an error on its own line, and does not hide the others.
+cp -r "$here/../configs" configs
+echo 'attention { name: "mine" options { [type.googleapis.com/lra.MineOptions] {} } }' >configs/attentions/mine.textproto
+LRA_CONFIGS=$work/configs expect 2 '^  mine +error: .*mine.textproto:1:.*lra.MineOptions.*build again' "$lra" list
+LRA_CONFIGS=$work/configs expect 2 '^  transformer +' "$lra" list attentions
+LRA_CONFIGS=$work/configs expect 2 '^lra: 1 file cannot be read' "$lra" list attentions
+LRA_CONFIGS=$work/configs expect 2 '"error": ".*lra.MineOptions' "$lra" list attentions --json
+LRA_CONFIGS=$work/configs expect 0 '^  listops ' "$lra" list tasks
+LRA_CONFIGS=$work/configs expect 2 'mine.textproto is there, but no source of this program registers the name' "$lra" check mine
+rm -r configs
 # Records keep the scores of examples, so two rows can be compared; predictions are not needed.
 [ -s "$run/accuracy.npy" ] || { echo "FAILED: no accuracy.npy in $run"; failures=$((failures + 1)); }
 expect 0 'majority - root_operator, listops: -.* points \[.*1 . 1 runs .these two models: exact McNemar test' "$lra" compare majority root_operator
