@@ -156,7 +156,8 @@ TEST_F(BaselineTest, WhatDoesNotFitIntoMemoryIsNamed) {
   EXPECT_THAT(words, testing::HasSubstr("note: baseline two_sided is left out"));
 }
 
-// Every task says its own, under names and bars that tables can tell apart.
+// Every task says its own, under names and bars that tables can tell apart. Those with a
+// fixed place in lists have more than the majority class; a task that somebody adds need not.
 TEST_F(BaselineTest, FactsOfEveryTaskAreComplete) {
   for (const std::string& name : TaskRegistry::Get().Names()) {
     const auto task = MakeTask(name);
@@ -169,6 +170,7 @@ TEST_F(BaselineTest, FactsOfEveryTaskAreComplete) {
       EXPECT_THAT(facts.description, testing::EndsWith(".")) << name << " " << facts.name;
       EXPECT_FALSE(facts.ignores.empty()) << name << " " << facts.name;
     }
+    if (!LoadTaskFile(name)->has_order()) continue;
     EXPECT_GE(names.size(), 2u) << name << " has nothing above the majority class";
   }
 }

@@ -19,9 +19,9 @@ tree=$work/tree build=$work/tree/build/copy
 source "$source_dir/tests/expect.sh"
 
 # Whatever asks for all configurations, protocols, tasks or attentions.
-tests=(lra_core_test views_test data_of_task_test models_attention_facts_test
+tests=(lra_core_test tasks_test views_test data_of_task_test models_attention_facts_test
   lra_eval_leaderboard_tasks_test layers tutorials mutations_fit protocols_page results_page footguns)
-programs=(lra lra_core_test views_test data_of_task_test models_attention_facts_test
+programs=(lra lra_core_test tasks_test views_test data_of_task_test models_attention_facts_test
   lra_eval_leaderboard_tasks_test models_conformance_test models_block_conformance_test)
 
 # The tree's files without what git ignores; of a release without .git, all but the build folders.
