@@ -53,7 +53,15 @@ class TaskCheck {
             std::unique_ptr<Task> task)
       : options_(options), set_(std::move(set)), task_(std::move(task)) {}
 
-  absl::StatusOr<std::vector<TaskCheckLine>> Run() {
+  absl::StatusOr<std::vector<TaskCheckLine>> Run(const TaskFile& file) {
+    LRA_RETURN_IF_ERROR(TryData());
+    Add("name, version and is_imported are those of its file", internal::CheckSpec(*task_, file));
+    return std::move(lines_);
+  }
+
+ private:
+  // An error where there is no data to try.
+  absl::Status TryData() {
     if (task_->CanGenerate()) {
       CheckMaking("generated", "");
       Add("generated in parts and joined: the same bytes", CheckParts());
@@ -72,10 +80,9 @@ class TaskCheck {
       return absl::UnimplementedError(absl::StrCat(
           "task ", options_.task, " can neither be generated nor writes a sample to import"));
     }
-    return std::move(lines_);
+    return absl::OkStatus();
   }
 
- private:
   void Add(absl::string_view name, const absl::Status& status) {
     lines_.push_back({std::string(name), status.ok(), std::string(status.message())});
   }
@@ -174,6 +181,27 @@ class TaskCheck {
 
 }  // namespace
 
+namespace internal {
+
+absl::Status CheckSpec(const Task& task, const TaskFile& file) {
+  const TaskSpec spec = task.Spec();
+  const std::string where = absl::StrCat("configs/tasks/", file.name(), ".textproto");
+  if (spec.name() != file.name()) {
+    return Wrong(absl::StrCat("Spec() has the name \"", spec.name(), "\", the task is \"",
+                              file.name(), "\""));
+  }
+  if (spec.version() != file.version()) {
+    return Wrong(absl::StrCat("Spec() has version ", spec.version(), ", ", where, " has version ",
+                              file.version()));
+  }
+  if (file.is_imported() != task.CanGenerate()) return absl::OkStatus();
+  return Wrong(absl::StrCat(where, ": is_imported must be ", task.CanGenerate() ? "false" : "true",
+                            ", for the task is ",
+                            task.CanGenerate() ? "generated" : "made from raw files"));
+}
+
+}  // namespace internal
+
 absl::StatusOr<std::vector<TaskCheckLine>> CheckTask(const TaskCheckOptions& options) {
   LRA_ASSIGN_OR_RETURN(TaskFile file, LoadTaskFile(options.task));
   std::vector<std::string> set(file.check_option().begin(), file.check_option().end());
@@ -185,7 +213,7 @@ absl::StatusOr<std::vector<TaskCheckLine>> CheckTask(const TaskCheckOptions& opt
                        TaskRegistry::Get().Create("task", options.task, file.options()));
   LRA_RETURN_IF_ERROR(MakeDirectories(options.scratch));
   absl::StatusOr<std::vector<TaskCheckLine>> lines =
-      TaskCheck(options, std::move(set), std::move(task)).Run();
+      TaskCheck(options, std::move(set), std::move(task)).Run(file);
   LRA_RETURN_IF_ERROR(RemoveAll(options.scratch));
   return lines;
 }

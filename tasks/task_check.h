@@ -49,7 +49,11 @@ bool AsksForTheNext(const HostBatch& batch, const Guessable& example);
 // Whether the mask stands for some tokens that are not given, which are asked for.
 bool AsksForTheHidden(const HostBatch& batch, const Guessable& example, int32_t mask);
 
-// OK, or what is wrong. `data` is open with every split.
+// OK, or what is wrong. What a task says of itself is what its file says: the name, which is the
+// registered one, the version, and whether it is imported. A source that began as a copy of another
+// may have kept the other's.
+absl::Status CheckSpec(const Task& task, const TaskFile& file);
+// `data` is open with every split.
 absl::Status CheckRoundTrips(const Task& task, const Dataset& data);
 // Checks every split rule that the data allows: no example is in two splits, and none is in no
 // split.

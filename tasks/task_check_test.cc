@@ -70,6 +70,30 @@ class TaskCheckTest : public testing::Test {
   Dataset data_;
 };
 
+// PromptedTask is "small" in version 1, and cannot be generated.
+TEST_F(TaskCheckTest, ASpecThatWasLeftFromAnotherTaskIsSeen) {
+  const PromptedTask task(true);
+  TaskFile file;
+  file.set_name("small");
+  file.set_version(1);
+  file.set_is_imported(true);
+  EXPECT_EQ(internal::CheckSpec(task, file), absl::OkStatus());
+  const auto wrong = [&](const TaskFile& changed) {
+    return std::string(internal::CheckSpec(task, changed).message());
+  };
+  TaskFile other = file;
+  other.set_name("mine");
+  EXPECT_EQ(wrong(other), "Spec() has the name \"small\", the task is \"mine\"");
+  other = file;
+  other.set_version(2);
+  EXPECT_EQ(wrong(other), "Spec() has version 1, configs/tasks/small.textproto has version 2");
+  other = file;
+  other.set_is_imported(false);
+  EXPECT_EQ(wrong(other),
+            "configs/tasks/small.textproto: is_imported must be true, for the task is made from "
+            "raw files");
+}
+
 TEST_F(TaskCheckTest, ARawFormKeepsHowManyTokensAreGiven) {
   EXPECT_EQ(internal::CheckRoundTrips(PromptedTask(true), data_), absl::OkStatus());
   EXPECT_THAT(std::string(internal::CheckRoundTrips(PromptedTask(false), data_).message()),
