@@ -54,7 +54,7 @@ Json ToJson(const std::vector<std::pair<std::string, std::string>>& leaves) {
 
 // --- One line each ---
 
-// Of an item, in the place of its description.
+// The key of an item in the place of its description.
 constexpr char kListError[] = "error";
 
 absl::StatusOr<std::string> DescriptionOf(const std::string& kind, const std::string& name) {
@@ -63,8 +63,8 @@ absl::StatusOr<std::string> DescriptionOf(const std::string& kind, const std::st
   return suite.description();
 }
 
-// A file that cannot be read, such as that of a plug-in that the program lacks, is no reason to hide
-// the others: what is wrong with it is its line.
+// A file that cannot be read, such as that of a plug-in that the program lacks, is no reason to
+// hide the others: what is wrong with it is its line.
 Json ListKind(const std::string& kind) {
   Json items = Json::array();
   for (const std::string& name : kind == "tasks" ? TasksInOrder() : ConfigNames(kind)) {

@@ -61,7 +61,7 @@ std::string Hint(const std::string& message, const pb::Descriptor* root) {
   static const std::regex unknown_value(
       "Unknown enumeration value of \"[^\"]+\" for field \"([^\"]+)\".*");
   std::smatch match;
-  // Of the message in an Any, such as the options of a plug-in whose source came after the program.
+  // Inside an Any, such as the options of a plug-in that is younger than the program.
   if (absl::StartsWith(message, "Could not find type")) {
     return " This program has no such message: build again, or the name differs from the one in "
            "the .proto";

@@ -67,9 +67,11 @@ stand_in() {
   done
 }
 
+configure() { cmake "$tree" -B "$build" >"$work/configure.log" 2>&1 || { cat "$work/configure.log"; exit 1; }; }
+
 # make_plugin NAME: what the copy's build rules say about the new files, then about each program that holds them.
 make_plugin() {
-  cmake "$tree" -B "$build" >"$work/configure.log" 2>&1 || { cat "$work/configure.log"; exit 1; }
+  configure
   ninja -C "$build" -t commands "${programs[@]}" >"$work/commands"
   # shellcheck disable=SC2046
   stand_in $(cd "$build_dir" && find . -name cmake_pch.hxx.gch)
@@ -143,6 +145,19 @@ use_block() {
   expect 0 'PASSED' "$build/models/models_block_conformance_test" '--gtest_filter=*/my_average'
 }
 
+# Tests that plug-ins bring along are found, too, and are no part of the program.
+find_tests() {
+  local file added=(models/attention/my_taylor_test.cc models/block/my_average_test.cc models/conformance/golden_my_taylor_test.cc)
+  for file in "${added[@]}"; do touch "$tree/$file"; done
+  configure
+  expect 0 ' -c [^ ]*/models/attention/my_taylor_test.cc' ninja -C "$build" -t commands models_plug_ins_test
+  expect 0 ' -c [^ ]*/models/block/my_average_test.cc' ninja -C "$build" -t commands models_plug_ins_test
+  expect 0 ' -c [^ ]*/models/conformance/golden_my_taylor_test.cc' ninja -C "$build" -t commands models_conformance_test
+  expect 1 '^$' bash -c "ninja -C '$build' -t commands lra | grep -E 'my_(taylor|average)_test' || { echo; exit 1; }"
+  for file in "${added[@]}"; do rm "$tree/$file"; done
+  configure
+}
+
 plugin() {
   local kind=$1 begin=$SECONDS
   add_plugin "${@:2}"
@@ -157,6 +172,7 @@ plugin task parity parity tasks/my_parity configs/tasks
 plugin token_task reverse reverse tasks/my_reverse configs/tasks
 plugin attention taylor_attention taylor models/attention configs/attentions
 plugin block average_block average models/block configs/blocks
+find_tests
 # The step that docs/adding_a_task.md asks for.
 "$lra" list protocols --markdown >"$tree/docs/protocols.md"
 begin=$SECONDS
