@@ -1,10 +1,10 @@
 // A task turns raw files or a seed into tokens and labels, and has an oracle of its own. No
 // LibTorch.
 //
-// To add a task, write a source (or a folder) with a class derived from Task and
-// LRA_REGISTER(TaskRegistry, "name", Factory), and configs/tasks/<name>.textproto
-// (docs/adding_a_task.md). Everything else (shards, hashing, verification, views, loader) is
-// shared.
+// To add a task, write tasks/<name>/<name>.cc with a class derived from Task and
+// LRA_REGISTER(TaskRegistry, "name", Factory), <name>.proto beside it, and
+// configs/tasks/<name>.textproto (docs/adding_a_task.md). Everything else (shards, hashing,
+// verification, views, loader) is shared.
 #ifndef LRA_TASKS_TASK_H_
 #define LRA_TASKS_TASK_H_
 

@@ -1,5 +1,5 @@
-// The interface of every attention. A plug-in is one source in this folder: facts, class,
-// registration line; with options it brings <name>.proto. `lra check NAME` and the conformance
+// The interface of every attention. A plug-in is one source of models/attention/: facts, class,
+// registration line; its options are <name>.proto beside it. `lra check NAME` and the conformance
 // suite (models/conformance/) test it unasked.
 //
 // Shapes: B batch, H heads, N queries, Nk keys, D head width.
