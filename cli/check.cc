@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/patient_threads.h"
+#include "lra/config.h"
 #include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -85,6 +86,7 @@ absl::StatusOr<std::vector<std::string>> Names(const CheckFlags& flags) {
   }
   if (Holds(known, flags.name)) return std::vector<std::string>{flags.name};
   if (KnowsTask(flags.name)) {
+    LRA_RETURN_IF_ERROR(LoadTaskFile(flags.name).status());
     return absl::InvalidArgumentError(absl::StrCat("task \"", flags.name,
                                                    "\" has no code to check; `lra data verify ",
                                                    flags.name, "` checks its data"));

@@ -194,7 +194,8 @@ TEST_F(DatasetTest, ValuesAreCheckedEvenUnderAGoodHash) {
   expect("20 offsets for 20 examples");
   manifest_.mutable_spec()->set_max_length_tokens(10);
   ASSERT_TRUE(WriteManifest(path_, manifest_).ok());
-  EXPECT_THAT(std::string(Open().message()), HasSubstr("a length of 1 to 10 is allowed"));
+  EXPECT_THAT(std::string(Open().message()),
+              HasSubstr("a length of 1 to 10 is allowed, by spec.max_length_tokens"));
 }
 
 // A number of given tokens below 0 or above the length would lead out of a batch.
@@ -307,6 +308,9 @@ TEST_F(DatasetTest, ManifestRulesNameTheField) {
               HasSubstr("has 99 examples, its shards have 100"));
   EXPECT_THAT(message([](Manifest* m) { m->mutable_splits(0)->set_label_count(0, 1); }),
               HasSubstr("label counts of split train add up to"));
+  EXPECT_THAT(
+      message([](Manifest* m) { m->mutable_splits(0)->add_label_count(0); }),
+      HasSubstr("split train has 4 label counts for 3 classes; labels are 0 to classes - 1"));
 }
 
 class SplitViewTest : public testing::Test {

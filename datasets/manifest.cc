@@ -136,7 +136,7 @@ void CheckSplit(const Manifest& manifest, const ManifestSplit& split, Rules* rul
                  ": content_fingerprint is not 64 lower-case hexadecimal digits");
   rules->Require(split.label_count_size() == manifest.spec().classes(), "split ", split.name(),
                  " has ", split.label_count_size(), " label counts for ", manifest.spec().classes(),
-                 " classes");
+                 " classes; labels are 0 to classes - 1, so spec.classes is the largest label + 1");
   for (int64_t count : split.label_count()) {
     rules->Require(count >= 0 && count <= examples, "split ", split.name(), " has a label count ",
                    count);

@@ -107,9 +107,9 @@ absl::Status CheckOffsets(const MappedNpy& offsets, int64_t examples, int64_t to
                       values[i + 1] - values[i] >= min_length &&
                       values[i + 1] - values[i] <= max_length;
     if (!fits) {
-      return Damaged(path,
-                     absl::StrCat("example ", i, " has tokens ", values[i], " to ", values[i + 1],
-                                  "; a length of ", min_length, " to ", max_length, " is allowed"));
+      return Damaged(path, absl::StrCat("example ", i, " has tokens ", values[i], " to ",
+                                        values[i + 1], "; a length of ", min_length, " to ",
+                                        max_length, " is allowed, by spec.max_length_tokens"));
     }
   }
   return absl::OkStatus();

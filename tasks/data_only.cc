@@ -150,7 +150,10 @@ absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const Verify
     return absl::InvalidArgumentError(absl::StrCat(directory, " holds a part of a data set"));
   LRA_RETURN_IF_ERROR(CheckDataOnlyFolder(directory, task));
   const std::string path = DataOnlyTaskPath(task);
-  if (FileExists(path)) return absl::AlreadyExistsError(absl::StrCat(path, ": exists already"));
+  if (FileExists(path)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(path, ": exists already; delete it to have it written anew"));
+  }
   LRA_ASSIGN_OR_RETURN(const TaskFile rules, GenericRules(manifest));
   LRA_ASSIGN_OR_RETURN(VerifyReport report, VerifyDataset(directory, options));
   if (!report.ok()) {

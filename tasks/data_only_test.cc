@@ -159,7 +159,7 @@ TEST_F(AdoptDataTest, RefusesWhatItWouldNotFindAgain) {
   EXPECT_THAT(ConfigNames("tasks"), Not(Contains("elsewhere")));
   const std::string directory = Write("mine", "mine");
   ASSERT_TRUE(AdoptData(directory, {.quiet = true}).ok());
-  EXPECT_THAT(Refusal(directory), HasSubstr("exists already"));
+  EXPECT_THAT(Refusal(directory), HasSubstr("exists already; delete it to have it written anew"));
   // Data that is not as its manifest says gets no rules.
   ASSERT_EQ(RemoveAll(DataOnlyTaskPath("mine")), absl::OkStatus());
   const std::string labels = JoinPath(directory, ShardFileName("test", 0, 1, "labels"));
@@ -168,6 +168,21 @@ TEST_F(AdoptDataTest, RefusesWhatItWouldNotFindAgain) {
   ASSERT_EQ(WriteFileAtomically(labels, bytes), absl::OkStatus());
   EXPECT_THAT(Refusal(directory), HasSubstr("sha256"));
   EXPECT_FALSE(FileExists(DataOnlyTaskPath("mine")));
+}
+
+// A misspelt field is told as that, and not as a task that lacks rules.
+TEST_F(AdoptDataTest, RulesThatCannotBeReadAreThereAllTheSame) {
+  const std::string directory = Write("mine", "mine");
+  const auto path = AdoptData(directory, {.quiet = true});
+  ASSERT_TRUE(path.ok()) << path.status();
+  ASSERT_EQ(WriteFileAtomically(*path, *ReadFile(*path) + "versoin: 2\n"), absl::OkStatus());
+  EXPECT_TRUE(KnowsTask("mine"));
+  const auto wrong = HasSubstr("no field named \"versoin\". Did you mean \"version\"?");
+  EXPECT_THAT(std::string(MakeTask("mine").status().message()), wrong);
+  const auto status = Inspect("mine", directory);
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_THAT(status->description, wrong);
+  EXPECT_EQ(status->command, "");
 }
 
 // A task with code is not replaced by a file beside its data.

@@ -14,6 +14,7 @@
 #include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "lra/unregistered.h"
 #include "tasks/data_only.h"
 #include "tasks/picture.h"
 #include "tasks/task.h"
@@ -50,20 +51,28 @@ absl::StatusOr<DatasetStatus> StatusWithoutData(absl::string_view task,
   status.task = std::string(task);
   status.directory = std::string(directory);
   status.state = "present";
+  // What is wrong with one file is no reason to hide the data of other tasks.
+  const auto with_error = [&status](const absl::Status& wrong) {
+    status.description = absl::StrCat("error: ", wrong.message());
+    return status;
+  };
   if (!KnowsTask(task)) {
+    if (const absl::Status wrong = CheckNoFileOf("task", task); !wrong.ok())
+      return with_error(wrong);
     status.command = absl::StrCat("lra data adopt ", task);
     status.description = absl::StrCat("without rules, which this adds: ", status.command);
     return status;
   }
-  LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(task));
-  status.description = file.description();
-  if (file.data_only()) return status;
+  const absl::StatusOr<TaskFile> file = LoadTaskFile(task);
+  if (!file.ok()) return with_error(file.status());
+  status.description = file->description();
+  if (file->data_only()) return status;
   status.command = absl::StrCat("lra data prepare ", task);
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> implementation, MakeTask(task));
   if (!implementation->CanGenerate()) {
-    status.command = file.raw_url().empty() ? absl::StrCat(status.command, " --raw PATH")
-                                            : absl::StrCat("curl -sL ", file.raw_url(), " | ",
-                                                           status.command, " --raw -");
+    status.command = file->raw_url().empty() ? absl::StrCat(status.command, " --raw PATH")
+                                             : absl::StrCat("curl -sL ", file->raw_url(), " | ",
+                                                            status.command, " --raw -");
     status.raw = implementation->RawDescription();
   }
   return status;

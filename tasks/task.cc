@@ -3,6 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/manifest.h"
 #include "lra/config.h"
+#include "lra/data_root.h"
+#include "lra/files.h"
 #include "lra/status_macros.h"
 #include "tasks/data_only.h"
 #include "tasks/quarters.h"
@@ -52,7 +54,8 @@ absl::StatusOr<std::vector<Strata>> Task::StrataOf(const SplitView& train, const
 bool KnowsTask(absl::string_view name) {
   if (TaskRegistry::Get().Has(name)) return true;
   const absl::StatusOr<TaskFile> file = LoadTaskFile(name);
-  return file.ok() && file->data_only();
+  if (file.ok()) return file->data_only();
+  return !name.empty() && FileExists(DataOnlyTaskPath(name));
 }
 
 absl::StatusOr<std::unique_ptr<Task>> TaskOf(const Manifest& manifest) {

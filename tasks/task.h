@@ -141,7 +141,8 @@ class Task {
 // Factories take the task's own options message, packed (TaskFile.options merged with --set).
 using TaskRegistry = Registry<Task, const google::protobuf::Any&>;
 
-// Whether this program has the task, or rules for it lie beside its data (tasks/data_only.h).
+// Whether this program has the task, or rules for it lie beside its data (tasks/data_only.h), also
+// where they cannot be read: LoadTaskFile() says what is wrong with them.
 bool KnowsTask(absl::string_view name);
 
 // The task that a data set belongs to, with the options that the data was made with (the defaults

@@ -25,7 +25,13 @@ expect 0 '^votes .*without rules, which this adds: lra data adopt votes' "$lra" 
 expect 2 'has no rules; .*lra data adopt votes' "$lra" train --task votes --attention linear
 for command in baseline check 'list tasks'; do expect 2 'has no rules; .*lra data adopt votes' "$lra" $command votes; done
 expect 0 'wrote data/votes/task.textproto' "$lra" data adopt votes
-expect 2 'task.textproto: exists already' "$lra" data adopt votes
+expect 2 'task.textproto: exists already; delete it to have it written anew' "$lra" data adopt votes
+cp data/votes/task.textproto whole && sed 's/^version: 1/versoin: 1/' whole >data/votes/task.textproto
+for command in check 'list tasks' 'train --attention linear --task'; do
+  expect 2 'task.textproto:.*no field named "versoin". Did you mean "version"' "$lra" $command votes
+done
+expect 0 '^votes .*error: .*no field named "versoin"' "$lra" data list
+cp whole data/votes/task.textproto
 # The page shows the rules as they are.
 sed -n '/^name: "votes"/,/^```/p' "$here/../docs/data_only_task.md" | grep -v '```' >shown
 sed -n '/^name: /,/^}/p' data/votes/task.textproto >rules
