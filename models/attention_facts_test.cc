@@ -5,7 +5,6 @@
 
 #include <map>
 
-#include "lra/config.h"
 #include "models/interface/options.h"
 
 namespace lra {
@@ -84,17 +83,13 @@ TEST(TraitsInWordsTest, SaysWhatIsDeclared) {
   EXPECT_THAT(TraitsInWords(traits)[0].second, HasSubstr("exact softmax"));
 }
 
-// Where only one form exists, the words say why; where another option has the other form, which.
+// Where only one form exists, the words say why (promise S), and which option has the other form.
 TEST(TraitsInWordsTest, SayWhyThereIsNoChoiceOfForm) {
   const auto traits_of = [](const std::string& name, const std::vector<std::string>& sets) {
     const auto facts = DescribeAttention(name, *LoadAttentionOptions(name, sets), {2, 32, 64, 256});
     EXPECT_TRUE(facts.ok()) << name << facts.status();
     return facts->traits;
   };
-  for (const std::string& name : AttentionRegistry::Get().Names()) {
-    const Traits traits = traits_of(name, {});
-    EXPECT_EQ(traits.causal_reason.empty(), traits.causality == Causality::kOptional) << name;
-  }
   struct Other {
     const char* name;
     std::vector<std::string> sets;
@@ -124,26 +119,6 @@ TEST(TraitsInWordsTest, EveryRegisteredAttention) {
     for (const auto& [trait, words] : TraitsInWords(facts->traits))
       EXPECT_NE(words, "") << name << ": " << trait;
   }
-}
-
-// Where a protocol drops attention weights, the file of an attention that forms none sets dropout
-// to 0, or the protocol's line about it does. Its runs would be refused otherwise.
-TEST(AttentionConfigTest, WeightsAreDroppedOnlyWhereThereAreSome) {
-  int dropped = 0;
-  for (const std::string& name : ConfigNames("attentions")) {
-    const auto facts = DescribeAttention(name, *LoadAttentionOptions(name, {}), {2, 32, 64, 256});
-    ASSERT_TRUE(facts.ok()) << name << facts.status();
-    for (const std::string& protocol : ConfigNames("protocols")) {
-      ConfigBuilder builder("listops");
-      ASSERT_EQ(builder.AddProtocol(protocol), absl::OkStatus());
-      ASSERT_EQ(builder.AddAttention(name), absl::OkStatus());
-      const float dropout = builder.config().attention().dropout();
-      EXPECT_TRUE(dropout == 0 || facts->traits.supports_weight_dropout)
-          << name << ", " << protocol;
-      dropped += dropout > 0;
-    }
-  }
-  EXPECT_GT(dropped, 0);
 }
 
 }  // namespace

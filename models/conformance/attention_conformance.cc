@@ -8,6 +8,7 @@
 #include "models/conformance/attention_suite.h"
 #include "models/conformance/one_thread.h"
 #include "models/conformance/option_rules.h"
+#include "models/conformance/registration_rules.h"
 #include "models/conformance/try_promise.h"
 #include "models/interface/attend.h"
 
@@ -158,6 +159,8 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
     for (ConformanceResult& result : internal::CheckOptionRules(name, with_its_own, options))
       results.push_back(std::move(result));
   });
+  for (ConformanceResult& result : internal::CheckRegistration(name, options))
+    results.push_back(std::move(result));
   return results;
 }
 

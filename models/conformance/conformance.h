@@ -25,6 +25,10 @@
 //   L   refuses sequences above its longest, or not, as declared
 //   O   of a registered attention: every option is set, a number has a range, and the factory
 //       refuses what is unset or out of range by name
+//   S   of a registered attention: the texts of its traits are there, causal_reason exactly where
+//       there is no choice of a causal form
+//   C   of a registered attention: where a protocol drops attention weights and it has none, its
+//       config file sets attention.dropout to 0
 // Blocks, with several attentions inside, keep T1 to T10 and F32 with the same meaning (T3: NaN for
 // outputs, garbage for gradients too), and
 //   B16 under numerics.precision=BF16 what is added to the input stays within 4 roundings, 2^-6
@@ -85,8 +89,8 @@ struct CheckSetting {
 // InvalidArgument for another name, and with the reason for a device that is not there.
 absl::StatusOr<CheckSetting> ParseCheckSetting(absl::string_view device, absl::string_view type);
 
-// All but M and O. An error only where the attention cannot be made; what throws later is a broken
-// promise, and the others are tried.
+// All but M, O, S and C. An error only where the attention cannot be made; what throws later is a
+// broken promise, and the others are tried.
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const AttentionMaker& maker,
                                                               const CheckSetting& setting = {});

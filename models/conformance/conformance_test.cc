@@ -39,21 +39,6 @@ TEST_P(RegisteredAttentionTest, KeepsThePromisesOfAClassifier) {
   ExpectAllPass(CheckClassifier(GetParam(), ConfiguredOptions()), 15);
 }
 
-TEST_P(RegisteredAttentionTest, SaysWhatItIs) {
-  ParameterStore parameters(1);
-  AttentionContext context;
-  context.max_length_tokens = 8;
-  context.parameters = &parameters;
-  context.options = ConfiguredOptions();
-  const auto attention = AttentionRegistry::Get().Create("attention", GetParam(), context);
-  ASSERT_TRUE(attention.ok()) << attention.status();
-  const Traits& traits = (*attention)->traits();
-  for (const std::string& text :
-       {traits.label, traits.summary, traits.source, traits.time_order, traits.memory_order}) {
-    EXPECT_NE(text, "");
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Registry, RegisteredAttentionTest,
                          testing::ValuesIn(AttentionRegistry::Get().Names()),
                          [](const auto& info) { return info.param; });

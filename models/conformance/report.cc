@@ -36,6 +36,8 @@ constexpr Words kWords[] = {
     {"R", "reads what it claims to read"},
     {"L", "sequences above its longest are refused or taken, as declared"},
     {"O", "every option has a value and a range, and none is filled in"},
+    {"S", "says what it is, and why there is no choice of a causal form"},
+    {"C", "no protocol drops weights of it that are not there"},
     {"M1", "a model's padding changes nothing in training"},
     {"M2", "a model's example alone equals the same in a batch"},
     {"M3", "gradients of two halves add up to the batch's"},

@@ -56,7 +56,7 @@ struct Traits {
   bool supports_inner_dropout = false;
   Projections projections = Projections::kQueryKeyValue;
   Causality causality = Causality::kNever;
-  // Why kNever, or kAlways, where the definition does not say it, and which option is otherwise.
+  // Why kNever, or kAlways, and which option is otherwise; empty where kOptional.
   std::string causal_reason;
   // InitState() and Extend() exist: token by token, the causal form.
   bool supports_streaming = false;
