@@ -211,6 +211,22 @@ TEST(LinearAttentionTest, TilesWithoutGradientAddNothing) {
   }
 }
 
+// A query that is not a number is not seen where nothing of its tile is asked.
+TEST(LinearAttentionTest, NotANumberIsNotSeenWhereNothingIsAsked) {
+  const Tensors t(kThreeTiles);
+  Tensors dirty = t;
+  dirty.q = t.q.clone();
+  dirty.q.narrow(2, 300, 1).fill_(std::numeric_limits<float>::quiet_NaN());
+  const at::Tensor some = t.upstream * at::arange(kThreeTiles).view({-1, 1}).eq(0);
+  for (const LinearAttentionSpec& spec : AllSpecs(kThreeTiles, 2)) {
+    const LinearAttentionGradients clean = TiledGradients(t, spec, some);
+    const LinearAttentionGradients got = TiledGradients(dirty, spec, some);
+    EXPECT_TRUE(at::equal(got.q, clean.q));
+    EXPECT_TRUE(at::equal(got.k, clean.k));
+    EXPECT_TRUE(at::equal(got.v, clean.v));
+  }
+}
+
 TEST(LinearAttentionTest, TiledDoesNotDependOnThreads) {
   const at::Tensor q = at::randn({3, 2, 300, 16}), k = at::randn({3, 2, 300, 16}),
                    v = at::randn({3, 2, 300, 16});

@@ -10,7 +10,7 @@ namespace lra {
 
 // The rows of a table [V, E] that ids [..], int32 or int64, name: [.., E]. Differentiable once in
 // the table; the row of padding_id gets no gradient (-1: every row gets one). Works on any device
-// and type. Throws c10::Error for an id outside the table.
+// and type. On the CPU an id outside the table throws c10::Error.
 at::Tensor EmbedTokens(const at::Tensor& table, const at::Tensor& ids, int64_t padding_id);
 
 namespace internal {

@@ -15,20 +15,21 @@ class UnwrittenIsNaN {
  public:
   UnwrittenIsNaN()
       : was_deterministic_(at::globalContext().deterministicAlgorithms()),
+        warned_only_(at::globalContext().deterministicAlgorithmsWarnOnly()),
         was_filled_(at::globalContext().deterministicFillUninitializedMemory()) {
     at::globalContext().setDeterministicAlgorithms(/*b=*/true, /*warn_only=*/false);
     at::globalContext().setDeterministicFillUninitializedMemory(true);
     EXPECT_TRUE(at::empty({8}).isnan().all().item<bool>()) << "this LibTorch fills no memory";
   }
   ~UnwrittenIsNaN() {
-    at::globalContext().setDeterministicAlgorithms(was_deterministic_, /*warn_only=*/false);
+    at::globalContext().setDeterministicAlgorithms(was_deterministic_, warned_only_);
     at::globalContext().setDeterministicFillUninitializedMemory(was_filled_);
   }
   UnwrittenIsNaN(const UnwrittenIsNaN&) = delete;
   UnwrittenIsNaN& operator=(const UnwrittenIsNaN&) = delete;
 
  private:
-  const bool was_deterministic_, was_filled_;
+  const bool was_deterministic_, warned_only_, was_filled_;
 };
 
 }  // namespace lra

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -276,6 +277,20 @@ TEST(LayerPiecesTest, TilesWithoutGradientAddNothing) {
       for (size_t i = 0; i < some.size(); ++i) EXPECT_TRUE(at::equal(some[i], alone[i])) << i;
     }
   }
+  at::set_num_threads(threads);
+}
+
+// What a token holds is not seen where nothing of its tile is asked, though it is not a number.
+TEST(LayerPiecesTest, NotANumberIsNotSeenWhereNothingIsAsked) {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  BothPieces p(kTileTokens, {24, 32, 40});
+  const at::Tensor rows = at::arange(kExamples).unsqueeze(1).expand({kExamples, kTileTokens}).eq(1);
+  const auto clean = GradientsOfAsked(true, {rows, rows}, &p);
+  for (const at::Tensor& t : {p.x, p.attended})
+    t.detach()[0].fill_(std::numeric_limits<float>::quiet_NaN());
+  const auto dirty = GradientsOfAsked(true, {rows, rows}, &p);
+  for (size_t i = 0; i < clean.size(); ++i) EXPECT_TRUE(at::equal(dirty[i], clean[i])) << i;
   at::set_num_threads(threads);
 }
 
