@@ -328,10 +328,9 @@ std::string WhyUnjudged(const ColumnRuns& column) {
   if (first.kind() != RunRecord::MEASURED ||
       !BaselinesOf(column, WhichBaselines::kMajority).empty())
     return "";
-  return absl::StrCat("no ", MereGuessOf(first.spec()), " is on record (`lra baseline ",
-                      column.task, "`)",
-                      TellsTraining(column.metric()) ? ", so every scored run counts as trained"
-                                                     : "");
+  return absl::StrCat(
+      "no ", MereGuessOf(first.spec()), " is on record (`lra baseline ", column.task, "`)",
+      TellsTraining(column.metric()) ? ", so every scored run counts as trained" : "");
 }
 
 std::string DescribeBuilds(const ColumnRuns& column) {
